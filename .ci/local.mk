@@ -1,0 +1,30 @@
+# the checks of the source itself, and the ways to run the tests under a tool
+SOURCE_CHECKS = \
+	%D%/check-globals \
+	%D%/check-includes \
+	%D%/check-manpages \
+	%D%/check-source
+
+TESTS += $(SOURCE_CHECKS)
+EXTRA_DIST += $(SOURCE_CHECKS) %D%/packages %D%/run dist/kprofs.service \
+	dist/debian/changelog dist/debian/control dist/debian/copyright dist/debian/rules \
+	dist/debian/source/format
+
+# only the tests that are programs of one module each
+UNIT_TESTS = $(filter tests/unit/%,$(TESTS))
+VALGRIND = valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite
+
+check-unit:
+	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(UNIT_TESTS)'
+
+# a profiler that runs under valgrind is too slow for what it samples
+check-valgrind:
+	$(MAKE) $(AM_MAKEFLAGS) check \
+		TESTS='$(filter-out tests/unit/test_profiler,$(UNIT_TESTS))' \
+		LOG_COMPILER='$(LIBTOOL) --mode=execute $(VALGRIND)'
+
+.PHONY: check-unit check-valgrind
+
+# not in EXTRA_DIST, where make would take its name for the target
+dist-hook:
+	cp -p $(top_srcdir)/check $(distdir)/check

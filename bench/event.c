@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What an event costs the program that writes it: event [threads N M | write N M]
+ *
+ * Alone: ns for the empty loop, for reading the time counter, and for an event that is off, one with
+ * an int, one with an int and 11 bytes, and kprof_printf with an int; a line each: name, median,
+ * first and last decile. With `threads`: N threads write M events each; prints the CPU time of one
+ * event in ns, and that of a single thread before it. With `write` they only write; prints how many
+ * events the program wrote in all.
+ *
+ * The events bench:* must be switched on in the server, but bench:off, and $KPROF_SOCKET or the
+ * default lead to it; waits 10 s for that, else exit status 2.
+ */
+#include <kprof/kprof.h>
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "timing.h"
+
+#define BARRIER() __asm__ volatile("" : : : "memory")
+
+static const char text[] = "eleven byte"; /* without its NUL: 11 */
+static volatile uint64_t sink;
+
+static void run_empty(long n)
+{
+	for (long i = 0; i < n; i++)
+		BARRIER();
+}
+
+static void run_counter(long n)
+{
+	for (long i = 0; i < n; i++) {
+#if defined(__x86_64__)
+		sink = __builtin_ia32_rdtsc();
+#else
+		sink = (uint64_t)timing_now_ns(CLOCK_MONOTONIC);
+#endif
+		BARRIER();
+	}
+}
+
+static void run_off(long n)
+{
+	for (long i = 0; i < n; i++) {
+		KPROF_EVENT(bench, off, "%d", (int)i);
+		BARRIER();
+	}
+}
+
+static void run_int(long n)
+{
+	for (long i = 0; i < n; i++) {
+		KPROF_EVENT(bench, int, "%d", (int)i);
+		BARRIER();
+	}
+}
+
+static void run_string(long n)
+{
+	for (long i = 0; i < n; i++) {
+		KPROF_EVENT(bench, string, "%d %s", (int)i, text);
+		BARRIER();
+	}
+}
+
+static void run_printf(long n)
+{
+	for (long i = 0; i < n; i++) {
+		kprof_printf("%d", (int)i);
+		BARRIER();
+	}
+}
+
+static long probes; /* events that were written to see whether they are on */
+
+/* Arguments are evaluated only if the event is on. */
+static bool is_on(void)
+{
+	bool on = false;
+
+	KPROF_EVENT(bench, int, "%d", (int)(on = true));
+	probes += on;
+	return on;
+}
+
+static bool off_is_off(void)
+{
+	bool on = false;
+
+	KPROF_EVENT(bench, off, "%d", (int)(on = true));
+	probes += on;
+	return !on;
+}
+
+static void *write_events(void *arg)
+{
+	run_int(*(long *)arg);
+	return NULL;
+}
+
+static double cpu_ns_of(int threads, long each)
+{
+	pthread_t ids[1024];
+	double begin = timing_now_ns(CLOCK_PROCESS_CPUTIME_ID);
+	int made = 0;
+
+	while (made < threads && pthread_create(&ids[made], NULL, write_events, &each) == 0)
+		made++;
+	for (int i = 0; i < made; i++)
+		pthread_join(ids[i], NULL);
+	return (timing_now_ns(CLOCK_PROCESS_CPUTIME_ID) - begin) / ((double)made * (double)each);
+}
+
+int main(int argc, char **argv)
+{
+	struct timing loops[] = {{"empty", run_empty, {0}}, {"counter", run_counter, {0}},
+		{"off", run_off, {0}}, {"int", run_int, {0}}, {"string", run_string, {0}},
+		{"printf", run_printf, {0}}};
+
+	/* what is on before the server has spoken may be the wrong thing */
+	for (int i = 0; i < 1000 && !(is_on() && off_is_off()); i++)
+		usleep(10000);
+	if (!is_on() || !off_is_off())
+		return 2;
+	if (argc == 4) {
+		int threads = atoi(argv[2]);
+		long each = atol(argv[3]);
+
+		if (threads < 1 || threads > 1024 || each < 1)
+			return 2;
+		if (strcmp(argv[1], "write") == 0) {
+			cpu_ns_of(threads, each);
+			printf("%ld\n", probes + threads * each);
+			return 0;
+		}
+		printf("one %.2f\n", cpu_ns_of(1, each * threads));
+		printf("all %.2f\n", cpu_ns_of(threads, each));
+		return 0;
+	}
+	timing_run(loops, sizeof(loops) / sizeof(loops[0]));
+	timing_print(loops, sizeof(loops) / sizeof(loops[0]));
+	return 0;
+}

@@ -1,0 +1,38 @@
+# what bench/run needs: built for `make check` too, so that it can't rot
+bench_tools = %D%/busy %D%/cpu_of %D%/many %D%/reading %D%/ticking
+check_PROGRAMS += $(bench_tools)
+EXTRA_DIST += %D%/README %D%/run %D%/compare \
+	%D%/event.sh %D%/idle.sh %D%/kpdata.sh %D%/mpstat.sh %D%/sampling.sh %D%/start.sh \
+	%D%/threads.sh %D%/trace-idle.sh %D%/trace-read.sh %D%/views.sh
+
+%C%_busy_SOURCES = %D%/busy.c
+# the stacks are walked by frame pointers, and each call must be one
+%C%_busy_CFLAGS = $(AM_CFLAGS) -O2 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls
+%C%_busy_LDADD = -lpthread
+%C%_cpu_of_SOURCES = %D%/cpu_of.c
+%C%_many_SOURCES = %D%/many.c
+%C%_reading_SOURCES = %D%/reading.c
+%C%_ticking_SOURCES = %D%/ticking.c
+%C%_ticking_LDADD = libkprof.la
+
+# events: written with libkprof, and the same with LTTng-UST where its headers are
+bench_tools += %D%/event %D%/serve
+check_PROGRAMS += %D%/event %D%/serve
+EXTRA_DIST += %D%/timing.h %D%/lttng_event_tp.h
+%C%_event_SOURCES = %D%/event.c %D%/timing.h
+%C%_event_LDADD = libkprof.la -lpthread
+%C%_serve_SOURCES = %D%/serve.c tests/race/peer.c tests/race/peer.h
+%C%_serve_LDADD = libring.a
+if HAVE_LTTNG_UST
+bench_tools += %D%/lttng_event
+check_PROGRAMS += %D%/lttng_event
+endif
+EXTRA_PROGRAMS += %D%/lttng_event
+%C%_lttng_event_SOURCES = %D%/lttng_event.c %D%/lttng_event_tp.c %D%/lttng_event_tp.h %D%/timing.h
+%C%_lttng_event_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/%D%
+# the headers are not ours: no warnings from them
+%C%_lttng_event_CFLAGS = -O2 -std=gnu11
+%C%_lttng_event_LDADD = $(LTTNG_UST_LIBS)
+
+bench-programs: $(bench_tools)
+.PHONY: bench-programs

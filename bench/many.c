@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * many: processes that exist and do nothing.
+ *
+ *	many COUNT
+ *
+ * Prints `ready` once all COUNT children are there and waits for SIGTERM, or for the end of the
+ * process that started it; the children end with it.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#define COUNT_MAX 100000
+
+static void be_idle(pid_t parent)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* the parent may have ended before the line above */
+	while (getppid() == parent)
+		pause();
+	_exit(0);
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long count = argc == 2 ? strtoul(argv[1], NULL, 10) : 0;
+	pid_t self = getpid();
+	unsigned long i;
+
+	if (!count || count > COUNT_MAX) {
+		fprintf(stderr, "usage: many COUNT\n");
+		return 2;
+	}
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	for (i = 0; i < count; i++) {
+		pid_t child = fork();
+
+		if (child < 0) {
+			perror("many: fork");
+			return 1;
+		}
+		if (!child)
+			be_idle(self);
+	}
+	puts("ready");
+	fflush(stdout);
+	pause();
+	return 0;
+}

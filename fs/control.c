@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The queue of commands and the file that holds the run: see control.h.
+ *
+ * A write or an open that waits is in exactly one queue; who takes it out answers it: the control
+ * thread, or the worker in which an interrupt arrives.
+ */
+#include "fs/control.h"
+
+#include <errno.h>
+#include <glib.h>
+#include <pthread.h>
+#include <time.h>
+
+#include "base/units.h"
+#include "fs/openfile.h"
+#include "fs/ops.h"
+#include "prof/profiler.h"
+#include "sys/clock.h"
+#include "sys/proc.h"
+
+/* Something for the thread to do: an open that waits for the holder, a write, or a close. */
+struct job {
+	struct fuse_req *req;  /* NULL: the holder's close */
+	struct openfile *file; /* a reference */
+	struct origin origin;
+	uint64_t deadline_ns; /* of an open; CLOCK_MONOTONIC */
+	char *data;	      /* of a write */
+	size_t size;
+};
+
+struct control {
+	struct profiler *profiler; /* invariant */
+	bool akaros;		   /* invariant */
+	pthread_t thread;
+	pthread_mutex_t lock; /* never held while the profiler is called or a file is used */
+	pthread_cond_t wake;  /* the thread's; CLOCK_MONOTONIC */
+	GQueue jobs;	      /* (lock) writes, and the holder's close; oldest first */
+	GQueue opens;	      /* (lock) opens that met a holder, oldest first */
+	struct openfile *holder;   /* (lock) the run is tied to it; its close is still to come */
+	struct fuse_req *current;  /* (lock) the write at hand */
+	pid_t current_tid;	   /* (lock) who waits for it */
+	unsigned int interrupting; /* (lock) workers on their way into profiler_interrupt() */
+	bool cpus_changed;	   /* (lock) */
+	bool stop_run;		   /* (lock) */
+	bool closing;		   /* (lock) */
+};
+
+static struct job *create_job(struct fuse_req *req, struct openfile *file,
+	const struct origin *origin)
+{
+	struct job *job = g_new0(struct job, 1);
+
+	job->req = req;
+	job->file = file;
+	if (origin)
+		job->origin = *origin;
+	return job;
+}
+
+static void free_job(struct job *job)
+{
+	if (job->file)
+		openfile_put(job->file);
+	g_free(job->data);
+	g_free(job);
+}
+
+static struct job *take_job(GQueue *queue, struct fuse_req *req)
+{
+	GList *link;
+
+	for (link = queue->head; link; link = link->next) {
+		struct job *job = link->data;
+
+		if (job->req == req) {
+			g_queue_delete_link(queue, link);
+			return job;
+		}
+	}
+	return NULL;
+}
+
+static pid_t tid_in(GQueue *queue, const struct fuse_req *req)
+{
+	GList *link;
+
+	for (link = queue->head; link; link = link->next)
+		if (((struct job *)link->data)->req == req)
+			return ((struct job *)link->data)->origin.pid;
+	return 0;
+}
+
+/*
+ * The kernel interrupts a request for any signal. All that waits here ends soon, so what is no wish
+ * to end it does not: a shell's background job that ends would make its `echo start` fail.
+ */
+static bool is_serious(struct control *control, const struct fuse_req *req)
+{
+	pid_t tid;
+
+	pthread_mutex_lock(&control->lock);
+	tid = tid_in(&control->jobs, req);
+	if (!tid)
+		tid = tid_in(&control->opens, req);
+	if (!tid && control->current == req)
+		tid = control->current_tid;
+	pthread_mutex_unlock(&control->lock);
+	return tid && proc_is_interrupted(NULL, tid);
+}
+
+/*
+ * In a worker. `current` is compared last: a finished write's address can come back as a new
+ * request, which is then in a queue, or will find itself interrupted when it gets there.
+ */
+static void interrupt_job(struct fuse_req *req, void *arg)
+{
+	struct control *control = arg;
+	bool under_way;
+	struct job *job;
+
+	if (!is_serious(control, req))
+		return;
+	pthread_mutex_lock(&control->lock);
+	job = take_job(&control->jobs, req);
+	if (!job)
+		job = take_job(&control->opens, req);
+	under_way = !job && control->current == req;
+	if (under_way)
+		control->interrupting++; /* the thread waits: it must not be the next one's start */
+	pthread_mutex_unlock(&control->lock);
+
+	if (job) {
+		ops_reply_error(req, EINTR);
+		free_job(job);
+	}
+	if (!under_way)
+		return;
+	profiler_interrupt(control->profiler);
+	pthread_mutex_lock(&control->lock);
+	control->interrupting--;
+	pthread_cond_signal(&control->wake);
+	pthread_mutex_unlock(&control->lock);
+}
+
+/* Queues the job, or returns an errno to answer it with. */
+static int queue_job(struct control *control, GQueue *queue, struct job *job)
+{
+	int ret = 0;
+
+	pthread_mutex_lock(&control->lock);
+	if (control->closing)
+		ret = ESHUTDOWN;
+	else if (job->req && ops_interrupted(job->req) &&
+		proc_is_interrupted(NULL, job->origin.pid))
+		ret = EINTR;
+	else
+		g_queue_push_tail(queue, job);
+	pthread_cond_signal(&control->wake);
+	pthread_mutex_unlock(&control->lock);
+	return ret;
+}
+
+/* ---- opening ---------------------------------------------------------------------------------- */
+
+/* Whether the file may be open beside the holder; with the lock held. Makes it the holder. */
+static bool admit(struct control *control, struct openfile *file)
+{
+	if (control->holder && (control->akaros || openfile_writes(file)))
+		return false;
+	if (control->akaros)
+		control->holder = file;
+	return true;
+}
+
+void control_open(struct control *control, struct fuse_req *req, struct openfile *file,
+	const struct origin *origin)
+{
+	bool contends = control->akaros || openfile_writes(file);
+	struct job *job;
+	bool admitted;
+	int ret;
+
+	pthread_mutex_lock(&control->lock);
+	admitted = (!contends || g_queue_is_empty(&control->opens)) && admit(control, file);
+	pthread_mutex_unlock(&control->lock);
+	if (admitted) {
+		ops_finish_open(req, file, origin);
+		return;
+	}
+	ops_on_interrupt(req, interrupt_job, control);
+	job = create_job(req, file, origin);
+	job->deadline_ns = clock_monotonic_ns() + CONTROL_OPEN_WAIT_MS * NSEC_PER_MSEC;
+	ret = queue_job(control, &control->opens, job);
+	if (ret) {
+		ops_reply_error(req, ret);
+		free_job(job);
+	}
+}
+
+static void finish_open(struct control *control, struct job *job, bool admitted)
+{
+	if (admitted) {
+		ops_finish_open(job->req, g_steal_pointer(&job->file), &job->origin);
+	} else {
+		openfile_refuse(job->file, &job->origin, EBUSY,
+			"another open file holds the run; it ends when that file is closed");
+		ops_reply_error(job->req, EBUSY);
+	}
+	free_job(job);
+}
+
+/*
+ * Admits or refuses the opens that wait, the oldest first; with the lock held, which is given up in
+ * between. Returns when the next one is due, or 0.
+ */
+static uint64_t serve_opens(struct control *control)
+{
+	struct job *job;
+
+	while ((job = g_queue_peek_head(&control->opens))) {
+		bool admitted = admit(control, job->file);
+
+		if (!admitted && clock_monotonic_ns() < job->deadline_ns)
+			return job->deadline_ns;
+		g_queue_pop_head(&control->opens);
+		pthread_mutex_unlock(&control->lock);
+		finish_open(control, job, admitted);
+		pthread_mutex_lock(&control->lock);
+	}
+	return 0;
+}
+
+/* ---- holding ---------------------------------------------------------------------------------- */
+
+int control_hold(struct control *control, struct openfile *file, struct err *err)
+{
+	int ret = 0;
+
+	pthread_mutex_lock(&control->lock);
+	if (control->holder && control->holder != file)
+		ret = err_set(err, EBUSY, "another open file holds the run");
+	else
+		control->holder = file;
+	pthread_mutex_unlock(&control->lock);
+	return ret;
+}
+
+static bool holds(struct control *control, struct openfile *file)
+{
+	bool held;
+
+	pthread_mutex_lock(&control->lock);
+	held = control->holder == file;
+	pthread_mutex_unlock(&control->lock);
+	return held;
+}
+
+/* The holder's close, in the control thread. */
+static void end_hold(struct control *control)
+{
+	profiler_stop(control->profiler, NULL);
+	profiler_clear(control->profiler, NULL);
+	pthread_mutex_lock(&control->lock);
+	control->holder = NULL;
+	pthread_mutex_unlock(&control->lock);
+}
+
+/* No command of the file is left: each was waited for, or taken back, before it could be closed. */
+void control_release(struct control *control, struct openfile *file)
+{
+	struct job *job;
+
+	if (!holds(control, file)) {
+		openfile_put(file);
+		return;
+	}
+	job = create_job(NULL, file, NULL);
+	if (queue_job(control, &control->jobs, job))
+		free_job(job); /* closing: the run is being stopped anyway */
+}
+
+/* ---- commands --------------------------------------------------------------------------------- */
+
+void control_write(struct control *control, struct fuse_req *req, struct openfile *file,
+	const struct origin *origin, const char *data, size_t size)
+{
+	struct job *job = create_job(req, openfile_get(file), origin);
+	int ret;
+
+	job->data = g_memdup2(data, size);
+	job->size = size;
+	ops_on_interrupt(req, interrupt_job, control);
+	ret = queue_job(control, &control->jobs, job);
+	if (ret) {
+		ops_reply_error(req, ret);
+		free_job(job);
+	}
+}
+
+static void carry_out(struct control *control, struct job *job)
+{
+	int ret;
+
+	if (!job->req) {
+		end_hold(control);
+		return;
+	}
+	ret = openfile_write(job->file, job->req, &job->origin, job->data, job->size);
+	pthread_mutex_lock(&control->lock);
+	control->current = NULL;
+	while (control->interrupting)
+		pthread_cond_wait(&control->wake, &control->lock);
+	pthread_mutex_unlock(&control->lock);
+	if (ret)
+		ops_reply_error(job->req, -ret);
+	else
+		ops_reply_written(job->req, job->size);
+}
+
+/* Sleeps until something is to be done; with the lock held. due_ns: 0 for no timeout. */
+static void wait_for_work(struct control *control, uint64_t due_ns)
+{
+	struct timespec due = {
+		.tv_sec = (time_t)(due_ns / NSEC_PER_SEC),
+		.tv_nsec = (long)(due_ns % NSEC_PER_SEC),
+	};
+
+	if (due_ns)
+		pthread_cond_timedwait(&control->wake, &control->lock, &due);
+	else
+		pthread_cond_wait(&control->wake, &control->lock);
+}
+
+/* What the profiler wants to hear besides commands; with the lock held. false: nothing. */
+static bool serve_news(struct control *control)
+{
+	bool stop = control->stop_run, cpus = control->cpus_changed;
+
+	if (!stop && !cpus)
+		return false;
+	control->stop_run = control->cpus_changed = false;
+	pthread_mutex_unlock(&control->lock);
+	if (stop)
+		profiler_stop(control->profiler, NULL);
+	if (cpus)
+		profiler_cpus_changed(control->profiler);
+	pthread_mutex_lock(&control->lock);
+	return true;
+}
+
+static void *run_control(void *arg)
+{
+	struct control *control = arg;
+	struct job *job;
+	uint64_t due_ns;
+
+	pthread_setname_np(pthread_self(), "kp-control");
+	pthread_mutex_lock(&control->lock);
+	while (!control->closing) {
+		due_ns = serve_opens(control);
+		if (serve_news(control))
+			continue;
+		job = g_queue_pop_head(&control->jobs);
+		if (!job) {
+			if (!control->closing) /* set while serve_opens had given up the lock? */
+				wait_for_work(control, due_ns);
+			continue;
+		}
+		control->current = job->req;
+		control->current_tid = job->origin.pid;
+		pthread_mutex_unlock(&control->lock);
+		carry_out(control, job);
+		free_job(job);
+		pthread_mutex_lock(&control->lock);
+	}
+	pthread_mutex_unlock(&control->lock);
+	return NULL;
+}
+
+void control_cpus_changed(struct control *control)
+{
+	pthread_mutex_lock(&control->lock);
+	control->cpus_changed = true;
+	pthread_cond_signal(&control->wake);
+	pthread_mutex_unlock(&control->lock);
+}
+
+void control_stop_run(struct control *control)
+{
+	pthread_mutex_lock(&control->lock);
+	control->stop_run = true;
+	pthread_cond_signal(&control->wake);
+	pthread_mutex_unlock(&control->lock);
+}
+
+unsigned int control_waiting(struct control *control)
+{
+	unsigned int waiting;
+
+	pthread_mutex_lock(&control->lock);
+	waiting = control->jobs.length + control->opens.length;
+	pthread_mutex_unlock(&control->lock);
+	return waiting;
+}
+
+/* ---- the thread ------------------------------------------------------------------------------- */
+
+int control_create(struct profiler *profiler, bool akaros, struct control **control)
+{
+	struct control *c = g_new0(struct control, 1);
+	pthread_condattr_t attr;
+	int ret;
+
+	c->profiler = profiler;
+	c->akaros = akaros;
+	g_queue_init(&c->jobs);
+	g_queue_init(&c->opens);
+	pthread_mutex_init(&c->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&c->wake, &attr);
+	pthread_condattr_destroy(&attr);
+	ret = pthread_create(&c->thread, NULL, run_control, c);
+	if (ret) {
+		pthread_cond_destroy(&c->wake);
+		pthread_mutex_destroy(&c->lock);
+		g_free(c);
+		return -ret;
+	}
+	*control = c;
+	return 0;
+}
+
+static void refuse_all(GQueue *queue)
+{
+	struct job *job;
+
+	while ((job = g_queue_pop_head(queue))) {
+		if (job->req)
+			ops_reply_error(job->req, ESHUTDOWN);
+		free_job(job);
+	}
+}
+
+void control_close(struct control *control)
+{
+	GQueue jobs, opens;
+	bool under_way;
+
+	pthread_mutex_lock(&control->lock);
+	control->closing = true;
+	jobs = control->jobs;
+	opens = control->opens;
+	g_queue_init(&control->jobs);
+	g_queue_init(&control->opens);
+	under_way = control->current != NULL;
+	pthread_cond_signal(&control->wake);
+	pthread_mutex_unlock(&control->lock);
+
+	refuse_all(&jobs);
+	refuse_all(&opens);
+	if (under_way)
+		profiler_interrupt(control->profiler);
+	pthread_join(control->thread, NULL);
+	profiler_stop(control->profiler, NULL);
+}
+
+void control_destroy(struct control *control)
+{
+	if (!control)
+		return;
+	pthread_cond_destroy(&control->wake);
+	pthread_mutex_destroy(&control->lock);
+	g_free(control);
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/* Table 1, the namespace itself: see dirtab.h. */
+#include "fs/dirtab.h"
+
+#include <string.h>
+
+#include "fs/file.h"
+
+static const struct dirtab_row view_rows[] = {
+	{ .name = "flat", .type = DIRTAB_TEXT, .mode = 0400, .make = file_view_make },
+	{ .name = "tree", .type = DIRTAB_TEXT, .mode = 0400, .make = file_view_make },
+	{ .name = "folded", .type = DIRTAB_TEXT, .mode = 0400, .make = file_view_make },
+	{ .name = "flame.svg", .type = DIRTAB_TEXT, .mode = 0400, .make = file_view_make },
+	{ .name = "pprof", .type = DIRTAB_TEXT, .mode = 0400, .make = file_view_make },
+	{ .name = "firefox.json", .type = DIRTAB_TEXT, .mode = 0400, .make = file_view_make },
+	{ .name = "trace.json", .type = DIRTAB_TEXT, .mode = 0400, .make = file_view_make },
+	{ .name = "perf.data", .type = DIRTAB_TEXT, .mode = 0400, .make = file_view_make },
+	{ .name = "metrics", .type = DIRTAB_TEXT, .mode = 0400, .render = file_metrics_render },
+	{ NULL },
+};
+
+static const struct dirtab_row event_rows[] = {
+	{ .name = "enabled", .type = DIRTAB_TEXT, .mode = 0600,
+		.render = file_events_enabled_render, .words = file_events_enabled_words },
+	{ .name = "all", .type = DIRTAB_TEXT, .mode = 0600,
+		.render = file_events_all_render, .words = file_events_all_words },
+	{ .name = "info", .type = DIRTAB_TEXT, .mode = 0400, .render = file_events_info_render },
+	{ .name = "overflow", .type = DIRTAB_TEXT, .mode = 0400,
+		.render = file_events_overflow_render },
+	{ .name = "reset", .type = DIRTAB_TEXT, .mode = 0200, .words = file_events_reset_words },
+	{ NULL },
+};
+
+static const struct dirtab_row root_rows[] = {
+	{ .name = "kpctl", .type = DIRTAB_TEXT, .mode = 0600, .flags = DIRTAB_CONTROL,
+		.render = file_kpctl_render, .words = file_kpctl_words },
+	{ .name = "kpdata", .type = DIRTAB_STREAM, .mode = 0600,
+		.stream = &file_kpdata_stream, .size = file_kpdata_size,
+		.write = file_kpdata_write, .usage = "ADDRESS" },
+	{ .name = "kptrace", .type = DIRTAB_TEXT, .mode = 0600,
+		.render = file_kptrace_render, .size = file_kptrace_size,
+		.begin = file_kptrace_begin, .is_long = file_kptrace_is_long,
+		.write = file_kptrace_write, .usage = "TEXT of at most 65535 bytes without NUL" },
+	{ .name = "kptrace_ctl", .type = DIRTAB_TEXT, .mode = 0600,
+		.render = file_kptrace_ctl_render, .words = file_kptrace_ctl_words },
+	{ .name = "kptrace_pipe", .type = DIRTAB_STREAM, .mode = 0400,
+		.stream = &file_kptrace_pipe_stream, .size = file_kptrace_pipe_size },
+	{ .name = "kprintx", .type = DIRTAB_TEXT, .mode = 0600,
+		.render = file_kprintx_render, .words = file_kprintx_words },
+	{ .name = "mpstat", .type = DIRTAB_TEXT, .mode = 0600,
+		.render = file_mpstat_render, .size = file_mpstat_size, .words = file_mpstat_words },
+	{ .name = "mpstat-raw", .type = DIRTAB_TEXT, .mode = 0600,
+		.render = file_mpstat_raw_render, .size = file_mpstat_raw_size,
+		.words = file_mpstat_words },
+	{ .name = "kpstat", .type = DIRTAB_TEXT, .mode = 0400, .render = file_kpstat_render },
+	{ .name = "kperr", .type = DIRTAB_TEXT, .mode = 0400, .render = file_kperr_render },
+	{ .name = "cpu", .type = DIRTAB_DIR, .mode = 0500, .lookup = file_cpu_lookup,
+		.list = file_cpu_list },
+	{ .name = "events", .type = DIRTAB_DIR, .mode = 0700, .rows = event_rows,
+		.lookup = file_events_lookup, .list = file_events_list,
+		.create = file_events_create },
+	{ .name = "views", .type = DIRTAB_DIR, .mode = 0500, .rows = view_rows },
+	{ NULL },
+};
+
+static const struct dirtab_row root_row = {
+	.name = "/",
+	.type = DIRTAB_DIR,
+	.mode = 0550,
+	.rows = root_rows,
+};
+
+const struct dirtab_row *dirtab_root(void)
+{
+	return &root_row;
+}
+
+const struct dirtab_row *dirtab_lookup(struct server *server, const struct dirtab_row *dir,
+	const char *name)
+{
+	const struct dirtab_row *row;
+
+	for (row = dir->rows; row && row->name; row++)
+		if (!strcmp(row->name, name))
+			return row;
+	return dir->lookup ? dir->lookup(server, dir, name) : NULL;
+}
+
+void dirtab_list(struct server *server, const struct dirtab_row *dir, GPtrArray *rows)
+{
+	const struct dirtab_row *row;
+
+	for (row = dir->rows; row && row->name; row++)
+		g_ptr_array_add(rows, (gpointer)row);
+	if (dir->list)
+		dir->list(server, dir, rows);
+}
+
+void dirtab_put(const struct dirtab_row *row)
+{
+	if (row->put)
+		row->put(row);
+}
+
+bool dirtab_can_read(const struct dirtab_row *row)
+{
+	return row->type == DIRTAB_DIR || row->render || row->make || row->begin ||
+		row->stream;
+}
+
+bool dirtab_can_write(const struct dirtab_row *row)
+{
+	return row->words || row->write;
+}
+
+mode_t dirtab_mode(const struct dirtab_row *row, const struct dirtab_owner *owner)
+{
+	mode_t mode = owner->mode_given ? owner->mode & 0777 : row->mode;
+
+	if (row->type == DIRTAB_DIR) {
+		mode &= row->create ? 0666 : 0444;
+		return S_IFDIR | mode | (mode & 0444) >> 2;
+	}
+	mode &= 0666;
+	if (!dirtab_can_read(row))
+		mode &= ~(mode_t)0444;
+	if (!dirtab_can_write(row))
+		mode &= ~(mode_t)0222;
+	return S_IFREG | mode;
+}
+
+uint64_t dirtab_ino(uint64_t dir_ino, const char *name)
+{
+	uint64_t hash = 0xcbf29ce484222325ull ^ dir_ino; /* FNV-1a */
+
+	for (; *name; name++)
+		hash = (hash ^ (unsigned char)*name) * 0x100000001b3ull;
+	hash &= INT64_MAX; /* programs print it signed */
+	return hash <= DIRTAB_ROOT_INO ? hash + 2 : hash;
+}

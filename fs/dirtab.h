@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Table 1, the dirtab: one row is one file of the namespace.
+ *
+ * lookup, readdir, getattr, open, read and write all walk this table and switch on nothing else;
+ * so do the tests and the check of the man page. Adding a file is a row in dirtab.c and a function
+ * in a file_*.c; adding a word to a control file is a row of its table of words (ctl.h).
+ *
+ * Directories whose files come and go have list and lookup, beside or instead of a table of rows.
+ * The rows that these hand out are made for the caller, who gives them back with dirtab_put(), or
+ * they have no `put` and live as long as the server.
+ *
+ * Callbacks run in any worker of the FUSE loop, several at once, and answer from memory in bounded
+ * time. The words and closes of a row with DIRTAB_CONTROL may block: they run in the control thread.
+ */
+#ifndef KPROFS_FS_DIRTAB_H
+#define KPROFS_FS_DIRTAB_H
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include "base/err.h"
+
+struct ctl_word;
+struct dirtab_row;
+struct lazy;
+struct origin;
+struct server;
+
+enum dirtab_type {
+	DIRTAB_TEXT,   /* a snapshot, rendered when opened */
+	DIRTAB_STREAM, /* bytes that flow: no position, a read may wait */
+	DIRTAB_DIR,
+};
+
+enum dirtab_flags {
+	/* commands go to the control thread, and an open file of this row can hold the run */
+	DIRTAB_CONTROL = 1 << 0,
+};
+
+/*
+ * How a stream is read: one object, the cursor, for each open file; one call at a time for each.
+ * begin and end are cursor_begin() and cursor_end() of prof/profiler.h, which says what they promise.
+ */
+struct stream_ops {
+	int (*open)(struct server *server, const struct dirtab_row *row, void **cursor);
+	void (*close)(void *cursor);
+	ssize_t (*begin)(void *cursor, size_t want, struct iovec *iov, int *count, bool *eof);
+	void (*end)(void *cursor, bool taken);
+	bool (*readable)(void *cursor);
+};
+
+struct dirtab_row {
+	const char *name;
+	enum dirtab_type type;
+	mode_t mode; /* permission bits, unless the mount says other ones */
+	unsigned int flags;
+
+	/* text: appends what an open file will read; -errno refuses the open */
+	int (*render)(struct server *server, const struct dirtab_row *row, GString *out,
+		struct err *err);
+	/*
+	 * a text that takes long to make, instead of render: written into an empty file without name,
+	 * by a thread of its own, which gives up with -EINTR once views_cancelled(job)
+	 */
+	int (*make)(struct server *server, const struct dirtab_row *row, int fd, void *job,
+		struct err *err);
+	/*
+	 * a text that may be too long to hold: its maker is begun, by a thread of its own, which gives
+	 * up as above; instead of render, or of that only when is_long says so
+	 */
+	int (*begin)(struct server *server, const struct dirtab_row *row, void *job,
+		struct lazy **lazy, struct err *err);
+	bool (*is_long)(struct server *server, const struct dirtab_row *row);
+	/* bytes that stat tells while nobody has the text open; NULL: as many as render makes */
+	uint64_t (*size)(struct server *server, const struct dirtab_row *row);
+	const struct stream_ops *stream;
+
+	/* what may be written: commands of a table, or anything that `write` takes */
+	const struct ctl_word *words;
+	int (*write)(struct server *server, const struct dirtab_row *row,
+		const struct origin *origin, const char *data, size_t size, struct err *err);
+	const char *usage; /* of `write` */
+
+	/* directories: a table that ends with a row without name, or functions, or both */
+	const struct dirtab_row *rows;
+	const struct dirtab_row *(*lookup)(struct server *server, const struct dirtab_row *dir,
+		const char *name);
+	void (*list)(struct server *server, const struct dirtab_row *dir, GPtrArray *rows);
+	/* a row for a name that is not there yet, for who writes to it; NULL: not this one */
+	const struct dirtab_row *(*create)(struct server *server, const struct dirtab_row *dir,
+		const char *name);
+
+	/* frees a row that was made for one caller; NULL: there is nothing to be freed */
+	void (*put)(const struct dirtab_row *row);
+};
+
+/* Who owns the tree and what the mount options made of the modes. */
+struct dirtab_owner {
+	uid_t uid;
+	gid_t gid;
+	bool mode_given;
+	mode_t mode;
+};
+
+/* The top of the tree. */
+const struct dirtab_row *dirtab_root(void);
+
+/* The row of `name` in a directory, or NULL; to be given back. */
+const struct dirtab_row *dirtab_lookup(struct server *server, const struct dirtab_row *dir,
+	const char *name);
+
+/* Appends the rows of a directory in the order in which they are shown; each to be given back. */
+void dirtab_list(struct server *server, const struct dirtab_row *dir, GPtrArray *rows);
+
+void dirtab_put(const struct dirtab_row *row);
+
+/* What the row has callbacks for, whoever asks. */
+bool dirtab_can_read(const struct dirtab_row *row);
+bool dirtab_can_write(const struct dirtab_row *row);
+
+/*
+ * File type and permission bits: the row's, or the mount's masked by what the row can do. A
+ * directory can be entered by whoever may read it, and is writable only where files can be created.
+ */
+mode_t dirtab_mode(const struct dirtab_row *row, const struct dirtab_owner *owner);
+
+/* The inode number of a row, the same for each of its nodes; never that of the top, 1. */
+uint64_t dirtab_ino(uint64_t dir_ino, const char *name);
+#define DIRTAB_ROOT_INO 1
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The functions behind the rows of the dirtab, one file_*.c for each part of the server. dirtab.h
+ * says what each kind of function may do.
+ */
+#ifndef KPROFS_FS_FILE_H
+#define KPROFS_FS_FILE_H
+
+#include <glib.h>
+
+#include "fs/ctl.h"
+#include "fs/dirtab.h"
+
+struct file_cpus;
+struct form_cpu;
+
+/* file_prof.c: kpctl, kpdata */
+int file_kpctl_render(struct server *server, const struct dirtab_row *row, GString *out,
+	struct err *err);
+extern const struct ctl_word file_kpctl_words[];
+extern const struct stream_ops file_kpdata_stream;
+uint64_t file_kpdata_size(struct server *server, const struct dirtab_row *row);
+int file_kpdata_write(struct server *server, const struct dirtab_row *row,
+	const struct origin *origin, const char *data, size_t size, struct err *err);
+
+/* file_trace.c: kptrace, kptrace_ctl, kprintx */
+int file_kptrace_render(struct server *server, const struct dirtab_row *row, GString *out,
+	struct err *err);
+int file_kptrace_begin(struct server *server, const struct dirtab_row *row, void *job,
+	struct lazy **lazy, struct err *err);
+bool file_kptrace_is_long(struct server *server, const struct dirtab_row *row);
+uint64_t file_kptrace_size(struct server *server, const struct dirtab_row *row);
+int file_kptrace_write(struct server *server, const struct dirtab_row *row,
+	const struct origin *origin, const char *data, size_t size, struct err *err);
+int file_kptrace_ctl_render(struct server *server, const struct dirtab_row *row, GString *out,
+	struct err *err);
+extern const struct ctl_word file_kptrace_ctl_words[];
+int file_kprintx_render(struct server *server, const struct dirtab_row *row, GString *out,
+	struct err *err);
+extern const struct ctl_word file_kprintx_words[];
+
+/* file_cputrace.c: kptrace_pipe, cpu/. A reading of the trace, for kptrace too: -EINTR */
+int file_reading_begin(struct server *server, const struct form_cpu *cpu, void *job,
+	struct lazy **lazy);
+extern const struct stream_ops file_kptrace_pipe_stream;
+uint64_t file_kptrace_pipe_size(struct server *server, const struct dirtab_row *row);
+const struct dirtab_row *file_cpu_lookup(struct server *server, const struct dirtab_row *dir,
+	const char *name);
+void file_cpu_list(struct server *server, const struct dirtab_row *dir, GPtrArray *rows);
+struct file_cpus *file_cpus_create(void);
+void file_cpus_destroy(struct file_cpus *cpus);
+
+/* file_events.c: events/ */
+const struct dirtab_row *file_events_lookup(struct server *server, const struct dirtab_row *dir,
+	const char *name);
+const struct dirtab_row *file_events_create(struct server *server, const struct dirtab_row *dir,
+	const char *name);
+void file_events_list(struct server *server, const struct dirtab_row *dir, GPtrArray *rows);
+int file_events_enabled_render(struct server *server, const struct dirtab_row *row, GString *out,
+	struct err *err);
+extern const struct ctl_word file_events_enabled_words[];
+int file_events_all_render(struct server *server, const struct dirtab_row *row, GString *out,
+	struct err *err);
+extern const struct ctl_word file_events_all_words[];
+int file_events_info_render(struct server *server, const struct dirtab_row *row, GString *out,
+	struct err *err);
+int file_events_overflow_render(struct server *server, const struct dirtab_row *row, GString *out,
+	struct err *err);
+extern const struct ctl_word file_events_reset_words[];
+
+/* file_cpu.c: mpstat, mpstat-raw */
+int file_mpstat_render(struct server *server, const struct dirtab_row *row, GString *out,
+	struct err *err);
+int file_mpstat_raw_render(struct server *server, const struct dirtab_row *row, GString *out,
+	struct err *err);
+uint64_t file_mpstat_size(struct server *server, const struct dirtab_row *row);
+uint64_t file_mpstat_raw_size(struct server *server, const struct dirtab_row *row);
+extern const struct ctl_word file_mpstat_words[];
+
+/* file_view.c: views/; the symbolizer is who knows names for all views of the server */
+struct symbolizer *file_view_create_symbolizer(void);
+void file_view_destroy_symbolizer(struct symbolizer *symbolizer);
+int file_view_make(struct server *server, const struct dirtab_row *row, int fd, void *job,
+	struct err *err);
+
+/* file_stat.c: kpstat, kperr, views/metrics */
+int file_kpstat_render(struct server *server, const struct dirtab_row *row, GString *out,
+	struct err *err);
+int file_kperr_render(struct server *server, const struct dirtab_row *row, GString *out,
+	struct err *err);
+int file_metrics_render(struct server *server, const struct dirtab_row *row, GString *out,
+	struct err *err);
+
+#endif

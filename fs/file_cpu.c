@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* mpstat and mpstat-raw: the times of the CPUs. In any worker; one small file of /proc is read. */
+#include "fs/file.h"
+
+#include <errno.h>
+
+#include "acct/accounting.h"
+#include "fs/server.h"
+
+/* The accounting has no sentence of its own: what failed is always the source of the times. */
+static int explain(int ret, struct err *err)
+{
+	return ret ? err_set(err, -ret, "the CPUs' times can't be read: %s", g_strerror(-ret)) : 0;
+}
+
+int file_mpstat_render(struct server *server, const struct dirtab_row *row, GString *out,
+	struct err *err)
+{
+	return explain(accounting_print(server->accounting, out), err);
+}
+
+/* An open asks for it first: the source is looked at once for each text, not twice. */
+uint64_t file_mpstat_size(struct server *server, const struct dirtab_row *row)
+{
+	return accounting_bytes(server->accounting);
+}
+
+int file_mpstat_raw_render(struct server *server, const struct dirtab_row *row, GString *out,
+	struct err *err)
+{
+	return explain(accounting_print_raw(server->accounting, out), err);
+}
+
+uint64_t file_mpstat_raw_size(struct server *server, const struct dirtab_row *row)
+{
+	return accounting_bytes_raw(server->accounting);
+}
+
+static int run_reset(struct ctl_call *call, struct err *err)
+{
+	return explain(accounting_reset(call->server->accounting), err);
+}
+
+static int run_on(struct ctl_call *call, struct err *err)
+{
+	return explain(accounting_set_on(call->server->accounting, true), err);
+}
+
+static int run_off(struct ctl_call *call, struct err *err)
+{
+	return explain(accounting_set_on(call->server->accounting, false), err);
+}
+
+static int run_ipi(struct ctl_call *call, struct err *err)
+{
+	bool on;
+	int ret = ctl_on_off(call, 0, &on, err);
+
+	if (!ret)
+		accounting_set_ipi(call->server->accounting, on);
+	return ret;
+}
+
+const struct ctl_word file_mpstat_words[] = {
+	{ "reset", "", 0, 0, run_reset, "count from now" },
+	{ "on", "", 0, 0, run_on, "resume the accounting" },
+	{ "off", "", 0, 0, run_off, "pause the accounting" },
+	{ "ipi", "on|off", 1, 1, run_ipi, "wake the CPUs for exact times, where that is needed" },
+	{ NULL },
+};

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cpu/: for each CPU that is present a folder with its share of the trace and its counters; and
+ * kptrace_pipe, which is followed by the same means.
+ *
+ * The rows of all CPUs that the machine had when the server began are made then and last as long as
+ * the server: nodes point at them.
+ */
+#include "fs/file.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "acct/accounting.h"
+#include "base/stats.h"
+#include "fs/lazy.h"
+#include "fs/pipes.h"
+#include "fs/server.h"
+#include "fs/views.h"
+#include "prof/profiler.h"
+#include "sys/cpu.h"
+#include "trace/form.h"
+#include "trace/reading.h"
+
+#define CPU_FILES 3
+
+/* Rows know their CPU by the struct around them. */
+struct cpu_file {
+	struct dirtab_row row;
+	struct form_cpu cpu;
+};
+
+struct cpu_folder {
+	struct dirtab_row row;
+	char name[12];
+	struct cpu_file files[CPU_FILES];
+};
+
+struct file_cpus {
+	struct cpu_folder *folders;
+	unsigned int count;
+};
+
+static const struct form_cpu *cpu_of(const struct dirtab_row *row)
+{
+	return &((const struct cpu_file *)(const void *)row)->cpu;
+}
+
+/* ---- trace ------------------------------------------------------------------------------------ */
+
+static bool next_piece(void *maker, GString *out)
+{
+	return reading_next(maker, out);
+}
+
+static void restart(void *maker)
+{
+	reading_restart(maker);
+}
+
+static void destroy(void *maker)
+{
+	reading_destroy(maker);
+}
+
+int file_reading_begin(struct server *server, const struct form_cpu *cpu, void *job,
+	struct lazy **lazy)
+{
+	static const struct lazy_maker maker = { next_piece, restart, destroy };
+	struct reading *reading;
+	int ret = reading_create(server->readings, cpu, views_cancelled, job, &reading);
+
+	if (!ret)
+		*lazy = lazy_create(&maker, reading, reading_size(reading));
+	return ret;
+}
+
+static int begin_trace(struct server *server, const struct dirtab_row *row, void *job,
+	struct lazy **lazy, struct err *err)
+{
+	return file_reading_begin(server, cpu_of(row), job, lazy);
+}
+
+/* Not known before somebody opens it. */
+static uint64_t trace_size(struct server *server, const struct dirtab_row *row)
+{
+	return 0;
+}
+
+/* ---- trace_pipe, kptrace_pipe ----------------------------------------------------------------- */
+
+static int open_cpu_pipe(struct server *server, const struct dirtab_row *row, void **cursor)
+{
+	return pipe_open(server->pipes, cpu_of(row), cursor);
+}
+
+static const struct stream_ops cpu_pipe = {
+	.open = open_cpu_pipe,
+	.close = pipe_close,
+	.begin = pipe_begin,
+	.end = pipe_end,
+	.readable = pipe_readable,
+};
+
+static int open_text_pipe(struct server *server, const struct dirtab_row *row, void **cursor)
+{
+	const struct form_cpu all = { .cpu = FORM_TEXT };
+
+	return pipe_open(server->pipes, &all, cursor);
+}
+
+const struct stream_ops file_kptrace_pipe_stream = {
+	.open = open_text_pipe,
+	.close = pipe_close,
+	.begin = pipe_begin,
+	.end = pipe_end,
+	.readable = pipe_readable,
+};
+
+uint64_t file_kptrace_pipe_size(struct server *server, const struct dirtab_row *row)
+{
+	return 0;
+}
+
+/* ---- stat ------------------------------------------------------------------------------------- */
+
+/* The rows of kpstat that begin with cpu.N., without that. */
+static int render_stat(struct server *server, const struct dirtab_row *row, GString *out,
+	struct err *err)
+{
+	g_autofree char *prefix = g_strdup_printf("cpu.%u.", cpu_of(row)->cpu);
+	g_autoptr(GString) all = g_string_new(NULL);
+	struct stats *stats = stats_create();
+	g_auto(GStrv) lines = NULL;
+	char **line;
+
+	profiler_print_stats(server->profiler, stats);
+	accounting_print_stats(server->accounting, stats);
+	stats_render(stats, all);
+	stats_destroy(stats);
+	lines = g_strsplit(all->str, "\n", -1);
+	for (line = lines; *line; line++)
+		if (g_str_has_prefix(*line, prefix))
+			g_string_append_printf(out, "%s\n", *line + strlen(prefix));
+	return 0;
+}
+
+/* ---- the folders ------------------------------------------------------------------------------ */
+
+static const struct dirtab_row *lookup_file(struct server *server, const struct dirtab_row *dir,
+	const char *name)
+{
+	struct cpu_folder *folder = (struct cpu_folder *)(void *)dir;
+	unsigned int i;
+
+	for (i = 0; i < CPU_FILES; i++)
+		if (!strcmp(folder->files[i].row.name, name))
+			return &folder->files[i].row;
+	return NULL;
+}
+
+static void list_files(struct server *server, const struct dirtab_row *dir, GPtrArray *rows)
+{
+	struct cpu_folder *folder = (struct cpu_folder *)(void *)dir;
+	unsigned int i;
+
+	for (i = 0; i < CPU_FILES; i++)
+		g_ptr_array_add(rows, &folder->files[i].row);
+}
+
+const struct dirtab_row *file_cpu_lookup(struct server *server, const struct dirtab_row *dir,
+	const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < server->cpus->count; i++)
+		if (!strcmp(server->cpus->folders[i].name, name))
+			return &server->cpus->folders[i].row;
+	return NULL;
+}
+
+void file_cpu_list(struct server *server, const struct dirtab_row *dir, GPtrArray *rows)
+{
+	unsigned int i;
+
+	for (i = 0; i < server->cpus->count; i++)
+		g_ptr_array_add(rows, &server->cpus->folders[i].row);
+}
+
+static void fill_folder(struct cpu_folder *folder, const struct form_cpu *cpu)
+{
+	static const struct dirtab_row files[CPU_FILES] = {
+		{ .name = "trace", .type = DIRTAB_TEXT, .mode = 0400, .begin = begin_trace,
+			.size = trace_size },
+		{ .name = "trace_pipe", .type = DIRTAB_STREAM, .mode = 0400, .stream = &cpu_pipe,
+			.size = trace_size },
+		{ .name = "stat", .type = DIRTAB_TEXT, .mode = 0400, .render = render_stat },
+	};
+	unsigned int i;
+
+	snprintf(folder->name, sizeof(folder->name), "%u", cpu->cpu);
+	folder->row = (struct dirtab_row){ .name = folder->name, .type = DIRTAB_DIR, .mode = 0500,
+		.lookup = lookup_file, .list = list_files };
+	for (i = 0; i < CPU_FILES; i++)
+		folder->files[i] = (struct cpu_file){ files[i], *cpu };
+}
+
+struct file_cpus *file_cpus_create(void)
+{
+	struct file_cpus *cpus = g_new0(struct file_cpus, 1);
+	g_autofree unsigned char *present = g_malloc0(CPU_BITMAP_BYTES);
+	struct form_cpu cpu = { .cpu = 0 };
+	unsigned int i, last = 0;
+
+	if (cpu_read_list(CPU_PRESENT_PATH, present)) {
+		memset(present, 0, CPU_BITMAP_BYTES);
+		cpu_set_in_bitmap(present, 0);
+	}
+	for (i = CPU_NUMBERS; i-- > 0;)
+		if (cpu_in_bitmap(present, i)) {
+			last = MAX(last, i);
+			cpu.first = i;
+			cpus->count++;
+		}
+	cpu.count = last + 1;
+	cpus->folders = g_new0(struct cpu_folder, cpus->count);
+	cpus->count = 0;
+	for (i = 0; i <= last; i++) {
+		cpu.cpu = i;
+		if (cpu_in_bitmap(present, i))
+			fill_folder(&cpus->folders[cpus->count++], &cpu);
+	}
+	return cpus;
+}
+
+void file_cpus_destroy(struct file_cpus *cpus)
+{
+	if (!cpus)
+		return;
+	g_free(cpus->folders);
+	g_free(cpus);
+}

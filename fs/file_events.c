@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * events/: the events of programs, one switch each, and the switches above them. In any worker; the
+ * catalog answers from memory.
+ *
+ * The files of events come and go with programs. Each lookup, and each listing, makes rows of its
+ * own, which go with the node that they were made for: nothing is kept for names that nobody uses.
+ */
+#include "fs/file.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "fs/openfile.h"
+#include "fs/server.h"
+#include "trace/catalog.h"
+#include "trace/producers.h"
+
+struct event_row {
+	struct dirtab_row row; /* first, so that one is the other */
+	char label[];
+};
+
+/* ---- one event -------------------------------------------------------------------------------- */
+
+static int set_event(struct ctl_call *call, bool on, struct err *err)
+{
+	int ret = catalog_set(call->server->catalog, call->file->row->name, on);
+
+	return ret == -ENOSPC ? err_set(err, ENOSPC,
+					"%u settings of events that no program has are remembered",
+					CATALOG_SETTINGS_MAX) :
+				ret;
+}
+
+static int run_event_on(struct ctl_call *call, struct err *err)
+{
+	return set_event(call, true, err);
+}
+
+static int run_event_off(struct ctl_call *call, struct err *err)
+{
+	return set_event(call, false, err);
+}
+
+static const struct ctl_word event_words[] = {
+	{ "1", "", 0, 0, run_event_on, "on, where the master switch is" },
+	{ "0", "", 0, 0, run_event_off, "off" },
+	{ NULL },
+};
+
+static void append_switch(GString *out, bool on)
+{
+	g_string_append(out, on ? "1\n" : "0\n");
+}
+
+static int render_event(struct server *server, const struct dirtab_row *row, GString *out,
+	struct err *err)
+{
+	bool on;
+
+	if (catalog_get(server->catalog, row->name, &on))
+		return err_set(err, ENOENT, "no program has this event any more");
+	append_switch(out, on);
+	return 0;
+}
+
+static void put_row(const struct dirtab_row *row)
+{
+	g_free((struct event_row *)row);
+}
+
+static const struct dirtab_row *make_row(const char *label)
+{
+	size_t bytes = strlen(label) + 1;
+	struct event_row *event = g_malloc0(sizeof(*event) + bytes);
+
+	memcpy(event->label, label, bytes);
+	event->row = (struct dirtab_row){
+		.name = event->label,
+		.type = DIRTAB_TEXT,
+		.mode = 0600,
+		.render = render_event,
+		.words = event_words,
+		.put = put_row,
+	};
+	return &event->row;
+}
+
+const struct dirtab_row *file_events_lookup(struct server *server, const struct dirtab_row *dir,
+	const char *name)
+{
+	bool on;
+
+	return catalog_get(server->catalog, name, &on) ? NULL : make_row(name);
+}
+
+const struct dirtab_row *file_events_create(struct server *server, const struct dirtab_row *dir,
+	const char *name)
+{
+	return catalog_is_label(name) ? make_row(name) : NULL;
+}
+
+void file_events_list(struct server *server, const struct dirtab_row *dir, GPtrArray *rows)
+{
+	g_autoptr(GPtrArray) labels = g_ptr_array_new_with_free_func(g_free);
+
+	catalog_list(server->catalog, labels);
+	for (guint i = 0; i < labels->len; i++)
+		g_ptr_array_add(rows, (gpointer)make_row(g_ptr_array_index(labels, i)));
+}
+
+/* ---- all of them ------------------------------------------------------------------------------ */
+
+int file_events_enabled_render(struct server *server, const struct dirtab_row *row, GString *out,
+	struct err *err)
+{
+	append_switch(out, catalog_enabled(server->catalog));
+	return 0;
+}
+
+static int run_enabled_on(struct ctl_call *call, struct err *err)
+{
+	catalog_set_enabled(call->server->catalog, true);
+	return 0;
+}
+
+static int run_enabled_off(struct ctl_call *call, struct err *err)
+{
+	catalog_set_enabled(call->server->catalog, false);
+	return 0;
+}
+
+const struct ctl_word file_events_enabled_words[] = {
+	{ "1", "", 0, 0, run_enabled_on, "events that are on are written" },
+	{ "0", "", 0, 0, run_enabled_off, "no program writes anything" },
+	{ NULL },
+};
+
+int file_events_all_render(struct server *server, const struct dirtab_row *row, GString *out,
+	struct err *err)
+{
+	append_switch(out, catalog_all(server->catalog));
+	return 0;
+}
+
+static int run_all_on(struct ctl_call *call, struct err *err)
+{
+	catalog_set_all(call->server->catalog, true);
+	return 0;
+}
+
+static int run_all_off(struct ctl_call *call, struct err *err)
+{
+	catalog_set_all(call->server->catalog, false);
+	return 0;
+}
+
+const struct ctl_word file_events_all_words[] = {
+	{ "1", "", 0, 0, run_all_on, "switch all events on, those to come too" },
+	{ "0", "", 0, 0, run_all_off, "switch all events off, those to come too" },
+	{ NULL },
+};
+
+int file_events_info_render(struct server *server, const struct dirtab_row *row, GString *out,
+	struct err *err)
+{
+	catalog_print_info(server->catalog, out);
+	return 0;
+}
+
+int file_events_overflow_render(struct server *server, const struct dirtab_row *row, GString *out,
+	struct err *err)
+{
+	struct producers_totals totals;
+
+	producers_total(server->producers, &totals);
+	g_string_append_printf(out, "%" PRIu64 "\n", totals.overwritten + totals.dropped);
+	return 0;
+}
+
+static int run_reset(struct ctl_call *call, struct err *err)
+{
+	server_clear_events(call->server);
+	return 0;
+}
+
+const struct ctl_word file_events_reset_words[] = {
+	{ "1", "", 0, 0, run_reset, "forget all events" },
+	{ NULL },
+};

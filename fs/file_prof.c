@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/* kpctl and kpdata: the profiler. The words run in the control thread, all else in any worker. */
+#include "fs/file.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "fs/control.h"
+#include "fs/openfile.h"
+#include "fs/server.h"
+#include "prof/profiler.h"
+
+/* The longest text of a number that fits: 22 octal digits and a 0 in front, with room for more. */
+#define NUMBER_TEXT_MAX 31
+
+/* ---- kpctl ------------------------------------------------------------------------------------ */
+
+int file_kpctl_render(struct server *server, const struct dirtab_row *row, GString *out,
+	struct err *err)
+{
+	profiler_print_settings(server->profiler, out);
+	return 0;
+}
+
+static int run_start(struct ctl_call *call, struct err *err)
+{
+	return profiler_start(call->server->profiler, err);
+}
+
+static int run_stop(struct ctl_call *call, struct err *err)
+{
+	return profiler_stop(call->server->profiler, err);
+}
+
+static int run_flush(struct ctl_call *call, struct err *err)
+{
+	return profiler_flush(call->server->profiler, err);
+}
+
+static int run_clear(struct ctl_call *call, struct err *err)
+{
+	return profiler_clear(call->server->profiler, err);
+}
+
+static int run_event(struct ctl_call *call, struct err *err)
+{
+	return profiler_set_events(call->server->profiler, call->argv[0], err);
+}
+
+static int run_cpus(struct ctl_call *call, struct err *err)
+{
+	return profiler_set_cpus(call->server->profiler, call->argv[0], err);
+}
+
+static int run_stack(struct ctl_call *call, struct err *err)
+{
+	return profiler_set_stack(call->server->profiler, call->argv[0],
+		call->argc > 1 ? call->argv[1] : NULL, err);
+}
+
+static int run_qlimit(struct ctl_call *call, struct err *err)
+{
+	uint64_t kb;
+	int ret = ctl_number(call, 0, &kb, err);
+
+	return ret ? ret : profiler_set_qlimit_kb(call->server->profiler, kb, err);
+}
+
+static int run_cpubufsz(struct ctl_call *call, struct err *err)
+{
+	uint64_t kb;
+	int ret = ctl_number(call, 0, &kb, err);
+
+	return ret ? ret : profiler_set_cpubufsz_kb(call->server->profiler, kb, err);
+}
+
+static int run_mode(struct ctl_call *call, struct err *err)
+{
+	struct profiler *profiler = call->server->profiler;
+
+	if (!strcmp(call->argv[0], "discard"))
+		return profiler_set_mode(profiler, PROFILER_DISCARD, err);
+	if (!strcmp(call->argv[0], "overwrite"))
+		return profiler_set_mode(profiler, PROFILER_OVERWRITE, err);
+	return err_set(err, EINVAL, "neither discard nor overwrite");
+}
+
+static int run_hold(struct ctl_call *call, struct err *err)
+{
+	return control_hold(call->server->control, call->file, err);
+}
+
+const struct ctl_word file_kpctl_words[] = {
+	{ "start", "", 0, 0, run_start, "begin sampling" },
+	{ "stop", "", 0, 0, run_stop, "stop sampling; what the CPUs still hold goes to kpdata" },
+	{ "flush", "", 0, 0, run_flush, "bring what the CPUs hold to kpdata and go on" },
+	{ "clear", "", 0, 0, run_clear, "forget the samples" },
+	{ "event", "SPEC[,SPEC...]|default", 1, 1, run_event, "choose the events to sample" },
+	{ "cpus", "LIST|all", 1, 1, run_cpus, "choose the CPUs to sample on" },
+	{ "stack", "user|kernel|both|none [DEPTH]", 1, 2, run_stack, "choose the stacks to take" },
+	{ "prof_qlimit", "KB", 1, 1, run_qlimit, "limit what kpdata may hold" },
+	{ "prof_cpubufsz", "KB", 1, 1, run_cpubufsz, "size the buffer of one CPU" },
+	{ "mode", "discard|overwrite", 1, 1, run_mode, "choose what goes when kpdata is full" },
+	{ "hold", "", 0, 0, run_hold, "end the run when this open file is closed" },
+	{ NULL },
+};
+
+/* ---- kpdata ----------------------------------------------------------------------------------- */
+
+static int open_data(struct server *server, const struct dirtab_row *row, void **cursor)
+{
+	struct cursor *c;
+	int ret = profiler_open_cursor(server->profiler, &c);
+
+	if (!ret)
+		*cursor = c;
+	return ret;
+}
+
+static void close_data(void *cursor)
+{
+	profiler_close_cursor(cursor);
+}
+
+static ssize_t begin_data(void *cursor, size_t want, struct iovec *iov, int *count, bool *eof)
+{
+	return cursor_begin(cursor, want, iov, count, eof);
+}
+
+static void end_data(void *cursor, bool taken)
+{
+	cursor_end(cursor, taken);
+}
+
+static bool data_readable(void *cursor)
+{
+	return cursor_readable(cursor);
+}
+
+const struct stream_ops file_kpdata_stream = {
+	.open = open_data,
+	.close = close_data,
+	.begin = begin_data,
+	.end = end_data,
+	.readable = data_readable,
+};
+
+uint64_t file_kpdata_size(struct server *server, const struct dirtab_row *row)
+{
+	return profiler_held_bytes(server->profiler);
+}
+
+/* An address, as text with or without a newline: one sample of the kernel at that address. */
+int file_kpdata_write(struct server *server, const struct dirtab_row *row,
+	const struct origin *origin, const char *data, size_t size, struct err *err)
+{
+	char text[NUMBER_TEXT_MAX + 1];
+	uint64_t address;
+	int ret;
+
+	if (size && data[size - 1] == '\n')
+		size--;
+	if (size > NUMBER_TEXT_MAX || memchr(data, '\0', size))
+		return err_set(err, EINVAL, "not a number");
+	memcpy(text, data, size);
+	text[size] = '\0';
+	ret = units_parse_u64(text, &address);
+	if (ret)
+		return err_set(err, EINVAL, ret == -ERANGE ? "the number is too large" :
+							     "not a number");
+	ret = profiler_add_address(server->profiler, address, (uint32_t)origin->pid);
+	return ret == -ENOSPC ? err_set(err, ENOSPC, "kpdata is full") : ret;
+}

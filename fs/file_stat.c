@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/* kpstat, kperr, views/metrics: what the server says about itself. */
+#include "fs/file.h"
+
+#include <time.h>
+
+#include "acct/accounting.h"
+#include "base/stats.h"
+#include "base/units.h"
+#include "config.h"
+#include "fs/control.h"
+#include "fs/kperr.h"
+#include "fs/node.h"
+#include "fs/openfile.h"
+#include "fs/server.h"
+#include "fs/streams.h"
+#include "prof/profiler.h"
+#include "trace/catalog.h"
+#include "trace/listener.h"
+#include "trace/producers.h"
+#include "trace/reading.h"
+#include "trace/trace.h"
+#include "view/metrics.h"
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+	return (uint64_t)ts.tv_sec * NSEC_PER_SEC + (uint64_t)ts.tv_nsec;
+}
+
+static void add_server(struct server *server, struct stats *stats)
+{
+	uint64_t self_ns = cpu_ns(), samples;
+
+	stats_text(stats, PACKAGE_VERSION, "version");
+	stats_u64(stats, self_ns, "self.cpu_ns");
+	if (!stats_find_u64(stats, "samples.received", &samples) && samples)
+		stats_u64(stats, self_ns / samples, "self.cpu_ns_per_sample");
+	stats_u64(stats, kperr_count(server->kperr), "kperr.lines");
+	stats_u64(stats, openfiles_count(server->files), "fs.open_files");
+	stats_u64(stats, nodes_count(server->nodes), "fs.nodes");
+	stats_u64(stats, streams_waiting(server->streams), "fs.waiting_reads");
+	stats_u64(stats, control_waiting(server->control), "fs.waiting_commands");
+}
+
+static void add_trace(struct server *server, struct stats *stats)
+{
+	struct producers_totals programs;
+	struct catalog_counts events;
+
+	producers_total(server->producers, &programs);
+	catalog_count(server->catalog, &events);
+	trace_print_stats(server->trace, &programs, stats);
+	readings_print_stats(server->readings, stats);
+	stats_u64(stats, programs.ever, "trace.attached");
+	stats_u64(stats, programs.refused, "trace.refused");
+	stats_u64(stats, programs.liars, "trace.liars");
+	stats_u64(stats, programs.kept, "trace.kept");
+	stats_u64(stats, programs.kept_bytes, "trace.kept_bytes");
+	stats_u64(stats, programs.pool_bytes, "trace.pool_bytes");
+	stats_u64(stats, programs.cleared, "trace.cleared");
+	stats_u64(stats, programs.slow_clocks, "trace.slow_clocks");
+	stats_u64(stats, events.events, "trace.events");
+	stats_u64(stats, events.settings, "trace.settings");
+	if (server->listener)
+		listener_print_stats(server->listener, stats);
+}
+
+int file_kpstat_render(struct server *server, const struct dirtab_row *row, GString *out,
+	struct err *err)
+{
+	struct stats *stats = stats_create();
+
+	profiler_print_stats(server->profiler, stats);
+	add_trace(server, stats);
+	accounting_print_stats(server->accounting, stats); /* a row that can't be had is not there */
+	add_server(server, stats);
+	stats_render(stats, out);
+	stats_destroy(stats);
+	return 0;
+}
+
+int file_kperr_render(struct server *server, const struct dirtab_row *row, GString *out,
+	struct err *err)
+{
+	kperr_print(server->kperr, out);
+	return 0;
+}
+
+/* Not of a capture: made when asked, like the two files that it is made of. */
+int file_metrics_render(struct server *server, const struct dirtab_row *row, GString *out,
+	struct err *err)
+{
+	g_autoptr(GString) kpstat = g_string_new(NULL);
+	g_autoptr(GString) mpstat = g_string_new(NULL);
+	int ret = file_kpstat_render(server, row, kpstat, err);
+
+	if (ret)
+		return ret;
+	(void)accounting_print_raw(server->accounting, mpstat); /* times that can't be had are missing */
+	metrics_append(out, kpstat->str, mpstat->str);
+	return 0;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/* kptrace, kptrace_ctl and kprintx: the trace. In any worker; trace.c answers from memory. */
+#include "fs/file.h"
+
+#include <errno.h>
+
+#include "fs/server.h"
+#include "trace/catalog.h"
+#include "trace/form.h"
+#include "trace/producers.h"
+#include "trace/reading.h"
+#include "trace/trace.h"
+
+int file_kptrace_render(struct server *server, const struct dirtab_row *row, GString *out,
+	struct err *err)
+{
+	trace_print(server->trace, out);
+	return 0;
+}
+
+int file_kptrace_begin(struct server *server, const struct dirtab_row *row, void *job,
+	struct lazy **lazy, struct err *err)
+{
+	const struct form_cpu all = { .cpu = FORM_TEXT };
+
+	return file_reading_begin(server, &all, job, lazy);
+}
+
+/* Without programs there are messages only, of which a copy is all that is needed. */
+bool file_kptrace_is_long(struct server *server, const struct dirtab_row *row)
+{
+	return readings_have_programs(server->readings);
+}
+
+uint64_t file_kptrace_size(struct server *server, const struct dirtab_row *row)
+{
+	return readings_size(server->readings);
+}
+
+int file_kptrace_write(struct server *server, const struct dirtab_row *row,
+	const struct origin *origin, const char *data, size_t size, struct err *err)
+{
+	int ret = trace_append(server->trace, data, size);
+
+	if (ret == -EINVAL)
+		return err_set(err, EINVAL, "a NUL byte in the message");
+	if (ret == -EMSGSIZE)
+		return err_set(err, EMSGSIZE,
+			"with its headers the message is larger than the trace (trace_size)");
+	return ret;
+}
+
+static int run_clear(struct ctl_call *call, struct err *err)
+{
+	trace_clear(call->server->trace);
+	server_clear_events(call->server);
+	return 0;
+}
+
+const struct ctl_word file_kptrace_ctl_words[] = {
+	{ "clear", "", 0, 0, run_clear, "empty the trace" },
+	{ NULL },
+};
+
+/* A control file that has nothing to show reads as empty. */
+int file_kptrace_ctl_render(struct server *server, const struct dirtab_row *row, GString *out,
+	struct err *err)
+{
+	return 0;
+}
+
+int file_kprintx_render(struct server *server, const struct dirtab_row *row, GString *out,
+	struct err *err)
+{
+	g_string_append(out, catalog_printx(server->catalog) ? "on" : "off");
+	return 0;
+}
+
+static int run_on(struct ctl_call *call, struct err *err)
+{
+	catalog_set_printx(call->server->catalog, true);
+	return 0;
+}
+
+static int run_off(struct ctl_call *call, struct err *err)
+{
+	catalog_set_printx(call->server->catalog, false);
+	return 0;
+}
+
+static int run_toggle(struct ctl_call *call, struct err *err)
+{
+	catalog_toggle_printx(call->server->catalog);
+	return 0;
+}
+
+const struct ctl_word file_kprintx_words[] = {
+	{ "on", "", 0, 0, run_on, "let kprof_printx() write" },
+	{ "off", "", 0, 0, run_off, "keep kprof_printx() silent" },
+	{ "toggle", "", 0, 0, run_toggle, "the other one of the two" },
+	{ NULL },
+};

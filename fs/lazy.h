@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Texts that are too long to be held: their size is known, and their bytes are made as they are read.
+ *
+ * Pieces are made in order and held in a window. What a reader asks for a little late or early (the
+ * kernel reads ahead, with several requests at once) is still or already there; who goes far back
+ * makes the text begin anew. Thread-safe; a read blocks for as long as making takes, so not in a worker.
+ */
+#ifndef KPROFS_FS_LAZY_H
+#define KPROFS_FS_LAZY_H
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct lazy;
+
+/* What the window may hold, and how much of it stays behind the reader. */
+#define LAZY_WINDOW_BYTES ((size_t)4 << 20)
+#define LAZY_BEHIND_BYTES ((size_t)1 << 20)
+
+/* Who makes the pieces; the same ones after each restart. One call at a time. */
+struct lazy_maker {
+	bool (*next)(void *maker, GString *out); /* appends a piece; false: that was all */
+	void (*restart)(void *maker);
+	void (*destroy)(void *maker);
+};
+
+/* Takes the maker. `size`: of all pieces. */
+struct lazy *lazy_create(const struct lazy_maker *ops, void *maker, uint64_t size);
+void lazy_destroy(struct lazy *lazy);
+
+uint64_t lazy_size(const struct lazy *lazy);
+
+/* All of it into `out`, for a text that is short; the lazy one is not to be used after that. */
+void lazy_read_all(struct lazy *lazy, GString *out);
+
+/*
+ * Appends the bytes at `offset`, `size` of them or as many as there are, to `out`. -EINTR:
+ * `cancelled` said so.
+ */
+int lazy_read(struct lazy *lazy, uint64_t offset, size_t size, GString *out,
+	bool (*cancelled)(void *arg), void *arg);
+
+#endif

@@ -1,0 +1,44 @@
+# fs: the server. All but main.c is a library, so that the tests can link it.
+sbin_PROGRAMS += kprofs
+noinst_LIBRARIES += libfs.a
+libfs_a_CPPFLAGS = $(AM_CPPFLAGS)
+libfs_a_CFLAGS = $(AM_CFLAGS) $(FUSE_CFLAGS)
+libfs_a_SOURCES = \
+	%D%/control.c \
+	%D%/control.h \
+	%D%/ctl.c \
+	%D%/ctl.h \
+	%D%/dirtab.c \
+	%D%/dirtab.h \
+	%D%/file.h \
+	%D%/file_cpu.c \
+	%D%/file_cputrace.c \
+	%D%/file_events.c \
+	%D%/file_prof.c \
+	%D%/file_stat.c \
+	%D%/file_trace.c \
+	%D%/file_view.c \
+	%D%/kperr.c \
+	%D%/kperr.h \
+	%D%/lazy.c \
+	%D%/lazy.h \
+	%D%/node.c \
+	%D%/node.h \
+	%D%/openfile.c \
+	%D%/openfile.h \
+	%D%/pipes.c \
+	%D%/pipes.h \
+	%D%/ops.c \
+	%D%/ops.h \
+	%D%/options.c \
+	%D%/options.h \
+	%D%/server.c \
+	%D%/server.h \
+	%D%/streams.c \
+	%D%/streams.h \
+	%D%/views.c \
+	%D%/views.h
+
+kprofs_SOURCES = %D%/main.c
+kprofs_LDADD = libfs.a libprof.a libtrace.a libring.a libacct.a libview.a libsym.a libsys.a libbase.a \
+	$(FUSE_LIBS) $(GLIB_LIBS) $(PFM_LIBS) -lpthread $(Z_LIBS)

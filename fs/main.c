@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kprofs: profile and trace a machine through the files of a mounted directory.
+ *
+ * The map of the program:
+ *
+ *	main			this file: from the command line to a daemon
+ *	  options_parse		options.c: the command line and the mount options
+ *	  server_create		server.c: makes all parts, wires them, names threads and locks
+ *	  server_mount
+ *	  server_wait
+ *	  server_destroy
+ *
+ *	A request of the kernel goes
+ *	  ops.c			FUSE: the only file that knows libfuse; one reply for each request
+ *	  node.c		what an inode number stands for: one node a lookup
+ *	  openfile.c		what one open(2) reads and writes
+ *	  dirtab.c		table 1: a row is a file of the namespace
+ *	  ctl.c			table 2: the words of a control file; lines into calls
+ *	  file_*.c		the functions of the rows, a file for each part of the server
+ *	to the modules: src/prof (kpctl, kpdata), src/trace (kptrace, kprintx, events), src/acct (mpstat).
+ *
+ *	What must wait goes
+ *	  streams.c		reads of kpdata at its end; thread kp-stream
+ *	  control.c		commands for the profiler, and `hold`; thread kp-control
+ *
+ *	What is refused goes
+ *	  kperr.c		the last refusals, for people
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <glib.h>
+#include <paths.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "config.h"
+#include "fs/ctl.h"
+#include "fs/dirtab.h"
+#include "fs/options.h"
+#include "fs/server.h"
+
+/* What the daemon tells the process that was started, through a pipe: one byte. */
+#define DAEMON_READY 0
+
+/* ---- what is printed without a mount ----------------------------------------------------------- */
+
+/* One line for each word, tabs between: file, word, least and most arguments, usage. */
+static void print_words(const struct dirtab_row *dir, const char *prefix)
+{
+	const struct dirtab_row *row;
+	const struct ctl_word *word;
+
+	for (row = dir->rows; row && row->name; row++) {
+		g_autofree char *path = g_strconcat(prefix, row->name, NULL);
+		g_autofree char *inside = g_strconcat(path, "/", NULL);
+
+		for (word = row->words; word && word->word; word++)
+			printf("%s\t%s\t%u\t%u\t%s\n", path, word->word, word->min_args,
+				word->max_args, word->args);
+		print_words(row, inside);
+	}
+}
+
+static int print_instead(const struct options *options)
+{
+	g_autoptr(GString) help = g_string_new(NULL);
+
+	if (options->help) {
+		options_print_help(help);
+		fputs(help->str, stdout);
+	} else if (options->version) {
+		puts("kprofs " PACKAGE_VERSION);
+	} else {
+		print_words(dirtab_root(), "");
+	}
+	return fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+/* ---- the mount point --------------------------------------------------------------------------- */
+
+/* What is wrong with the path, with the number `code`. */
+static int explain_mountpoint(const char *given, int code, struct err *err)
+{
+	if (code == ENOTCONN)
+		return err_set(err, code, "%s: a server that is gone left its mount here; `umount %s` first",
+			given, given);
+	if (code == ENOTDIR)
+		return err_set(err, code, "%s is not a directory", given);
+	return err_set(err, code, "%s: %s", given, g_strerror(code));
+}
+
+/* An absolute path, since a daemon changes its directory. */
+static int find_mountpoint(const char *given, char **mountpoint, struct err *err)
+{
+	char *path = realpath(given, NULL);
+	int fd;
+
+	if (!path)
+		return explain_mountpoint(given, errno, err);
+	/* opened, since the kernel may tell what it knows of a dead mount for a second longer */
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 && errno != EACCES) {
+		int code = errno;
+
+		free(path);
+		return explain_mountpoint(given, code, err);
+	}
+	if (fd >= 0)
+		close(fd);
+	*mountpoint = path;
+	return 0;
+}
+
+/* ---- becoming a daemon ------------------------------------------------------------------------- */
+
+/* In the process that was started: ends as the daemon says, or as it died. */
+static void wait_for_daemon(pid_t daemon, int pipe_fd)
+{
+	unsigned char status;
+	ssize_t n;
+	int how;
+
+	do
+		n = read(pipe_fd, &status, 1);
+	while (n < 0 && errno == EINTR);
+	if (n == 1 && status == DAEMON_READY)
+		_exit(EXIT_SUCCESS);
+	while (waitpid(daemon, &how, 0) < 0 && errno == EINTR)
+		;
+	_exit(EXIT_FAILURE);
+}
+
+/* Forks before there are threads. *ready_fd: what the daemon reports through; -1 in the foreground. */
+static int begin_daemon(const struct options *options, int *ready_fd, struct err *err)
+{
+	int ends[2];
+	pid_t child;
+
+	*ready_fd = -1;
+	if (options->foreground)
+		return 0;
+	if (pipe2(ends, O_CLOEXEC))
+		return err_set(err, errno, "pipe: %s", g_strerror(errno));
+	child = fork();
+	if (child < 0)
+		return err_set(err, errno, "fork: %s", g_strerror(errno));
+	if (child) {
+		close(ends[1]);
+		wait_for_daemon(child, ends[0]);
+	}
+	close(ends[0]);
+	setsid();
+	*ready_fd = ends[1];
+	return 0;
+}
+
+/* The mount works: lets go of the terminal and of the process that was started. */
+static void finish_daemon(struct server *server, int ready_fd)
+{
+	const unsigned char status = DAEMON_READY;
+	int null_fd;
+
+	if (ready_fd < 0)
+		return;
+	log_init(&server->log, true);
+	if (chdir("/"))
+		log_error(&server->log, "chdir: %s", g_strerror(errno));
+	null_fd = open(_PATH_DEVNULL, O_RDWR | O_CLOEXEC);
+	if (null_fd >= 0) {
+		dup2(null_fd, STDIN_FILENO);
+		dup2(null_fd, STDOUT_FILENO);
+		dup2(null_fd, STDERR_FILENO);
+		if (null_fd > STDERR_FILENO)
+			close(null_fd);
+	}
+	if (write(ready_fd, &status, 1) != 1)
+		log_error(&server->log, "whoever started kprofs is gone");
+	close(ready_fd);
+}
+
+/* ---- the run ----------------------------------------------------------------------------------- */
+
+static void block_signals(void)
+{
+	sigset_t signals;
+
+	server_signals(&signals);
+	pthread_sigmask(SIG_BLOCK, &signals, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+static int serve(const struct options *options, int ready_fd, const char *mountpoint,
+	struct err *err)
+{
+	struct server server;
+	int ret = server_create(&server, options, err);
+
+	if (!ret)
+		ret = server_mount(&server, options, mountpoint, err);
+	if (!ret) {
+		finish_daemon(&server, ready_fd);
+		server_wait(&server);
+	}
+	server_destroy(&server);
+	return ret;
+}
+
+int main(int argc, char **argv)
+{
+	struct options options;
+	struct err err = { "" };
+	char *mountpoint = NULL;
+	int ready_fd, ret;
+
+	ret = options_parse(&options, argc, argv, &err);
+	if (!ret && (options.help || options.version || options.dump_words)) {
+		ret = print_instead(&options);
+		options_clear(&options);
+		return ret;
+	}
+	if (!ret)
+		ret = find_mountpoint(options.mountpoint, &mountpoint, &err);
+	if (!ret)
+		ret = begin_daemon(&options, &ready_fd, &err);
+	if (!ret) {
+		block_signals();
+		ret = serve(&options, ready_fd, mountpoint, &err);
+	}
+	if (ret)
+		fprintf(stderr, "kprofs: %s\n", err.text[0] ? err.text : g_strerror(-ret));
+	free(mountpoint);
+	options_clear(&options);
+	return ret ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT */
+/* Nodes and the texts that readers have open: see node.h. */
+#include "fs/node.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include "base/units.h"
+#include "fs/lazy.h"
+
+#define BLOCK_BYTES 512 /* the unit of st_blocks */
+#define IO_BYTES 4096	/* st_blksize */
+
+struct node {
+	const struct dirtab_row *row; /* invariant */
+	uint64_t ino;		      /* invariant */
+	uint64_t lookups;	      /* (lock) */
+	unsigned int readers;	      /* (lock) open files with a text */
+	bool stored;		      /* (lock) a text was in the page cache */
+	struct text *text;	      /* (lock) what the page cache holds; NULL: no reader */
+	GList link;		      /* (lock) in nodes->all */
+};
+
+struct nodes {
+	struct server *server;	   /* invariant */
+	struct dirtab_owner owner; /* invariant */
+	struct timespec born;	   /* invariant: the times of directories */
+	struct node root;	   /* members as above */
+	pthread_mutex_t lock;	   /* a leaf; never held while a row's callback runs */
+	GQueue all;		   /* (lock) of struct node, without the root */
+};
+
+struct text *text_create(GString *content)
+{
+	struct text *text = g_atomic_rc_box_new0(struct text);
+
+	text->fd = -1;
+	text->size = content->len;
+	text->bytes = g_string_free(content, FALSE);
+	clock_gettime(CLOCK_REALTIME, &text->time);
+	return text;
+}
+
+struct text *text_create_file(int fd, size_t size)
+{
+	struct text *text = g_atomic_rc_box_new0(struct text);
+
+	text->fd = fd;
+	text->size = size;
+	clock_gettime(CLOCK_REALTIME, &text->time);
+	return text;
+}
+
+struct text *text_create_lazy(struct lazy *lazy)
+{
+	struct text *text = text_create_file(-1, lazy_size(lazy));
+
+	text->lazy = lazy;
+	return text;
+}
+
+struct text *text_ref(struct text *text)
+{
+	return g_atomic_rc_box_acquire(text);
+}
+
+static void clear_text(void *data)
+{
+	struct text *text = data;
+
+	g_free(text->bytes);
+	lazy_destroy(text->lazy);
+	if (text->fd >= 0)
+		close(text->fd);
+}
+
+void text_unref(struct text *text)
+{
+	if (text)
+		g_atomic_rc_box_release_full(text, clear_text);
+}
+
+struct nodes *nodes_create(struct server *server, const struct dirtab_owner *owner)
+{
+	struct nodes *nodes = g_new0(struct nodes, 1);
+
+	nodes->server = server;
+	nodes->owner = *owner;
+	nodes->root.row = dirtab_root();
+	nodes->root.ino = DIRTAB_ROOT_INO;
+	clock_gettime(CLOCK_REALTIME, &nodes->born);
+	pthread_mutex_init(&nodes->lock, NULL);
+	g_queue_init(&nodes->all);
+	return nodes;
+}
+
+static void free_node(gpointer data)
+{
+	struct node *node = data;
+
+	text_unref(node->text);
+	dirtab_put(node->row);
+	g_free(node);
+}
+
+void nodes_destroy(struct nodes *nodes)
+{
+	GList *link;
+
+	if (!nodes)
+		return;
+	while ((link = g_queue_pop_head_link(&nodes->all)))
+		free_node(link->data);
+	pthread_mutex_destroy(&nodes->lock);
+	g_free(nodes);
+}
+
+struct node *nodes_root(struct nodes *nodes)
+{
+	return &nodes->root;
+}
+
+const struct dirtab_row *node_row(const struct node *node)
+{
+	return node->row;
+}
+
+/* The node that a directory has already; with the lock held. */
+static struct node *find_directory(struct nodes *nodes, const struct dirtab_row *row, uint64_t ino)
+{
+	GList *link;
+
+	for (link = nodes->all.head; link; link = link->next) {
+		struct node *node = link->data;
+
+		if (node->row == row && node->ino == ino)
+			return node;
+	}
+	return NULL;
+}
+
+/* Takes the row. */
+static struct node *add_node(struct nodes *nodes, struct node *dir, const struct dirtab_row *row)
+{
+	uint64_t ino = dirtab_ino(dir->ino, row->name);
+	struct node *node = NULL;
+	bool found;
+
+	pthread_mutex_lock(&nodes->lock);
+	if (row->type == DIRTAB_DIR)
+		node = find_directory(nodes, row, ino);
+	found = node != NULL;
+	if (!found) {
+		node = g_new0(struct node, 1);
+		node->row = row;
+		node->ino = ino;
+		node->link.data = node;
+		g_queue_push_tail_link(&nodes->all, &node->link);
+	}
+	node->lookups++;
+	pthread_mutex_unlock(&nodes->lock);
+	if (found)
+		dirtab_put(row);
+	return node;
+}
+
+struct node *node_lookup(struct nodes *nodes, struct node *dir, const char *name)
+{
+	const struct dirtab_row *row = dirtab_lookup(nodes->server, dir->row, name);
+
+	return row ? add_node(nodes, dir, row) : NULL;
+}
+
+struct node *node_create(struct nodes *nodes, struct node *dir, const char *name)
+{
+	const struct dirtab_row *row = NULL;
+
+	if (dir->row->create)
+		row = dir->row->create(nodes->server, dir->row, name);
+	return row ? add_node(nodes, dir, row) : NULL;
+}
+
+void node_forget(struct nodes *nodes, struct node *node, uint64_t count)
+{
+	bool gone;
+
+	if (node == &nodes->root)
+		return;
+	pthread_mutex_lock(&nodes->lock);
+	node->lookups -= MIN(count, node->lookups);
+	gone = !node->lookups;
+	if (gone)
+		g_queue_unlink(&nodes->all, &node->link);
+	pthread_mutex_unlock(&nodes->lock);
+	if (gone)
+		free_node(node);
+}
+
+/* The size of a file that nobody reads at this moment. */
+static uint64_t measure(struct server *server, const struct dirtab_row *row, bool exact)
+{
+	g_autoptr(GString) out = NULL;
+
+	if (row->size)
+		return row->size(server, row);
+	if (!exact || !row->render)
+		return 0;
+	out = g_string_new(NULL);
+	return row->render(server, row, out, NULL) ? 0 : out->len;
+}
+
+static void fill_stat(struct nodes *nodes, const struct dirtab_row *row, uint64_t ino,
+	struct stat *st)
+{
+	*st = (struct stat){ 0 };
+	st->st_ino = ino;
+	st->st_mode = dirtab_mode(row, &nodes->owner);
+	st->st_uid = nodes->owner.uid;
+	st->st_gid = nodes->owner.gid;
+	st->st_nlink = row->type == DIRTAB_DIR ? 2 : 1;
+	st->st_blksize = IO_BYTES;
+}
+
+bool node_stat(struct nodes *nodes, struct node *node, bool exact, struct stat *st)
+{
+	struct timespec time;
+	bool stays = false;
+	struct text *text;
+
+	pthread_mutex_lock(&nodes->lock);
+	text = node->text ? text_ref(node->text) : NULL;
+	pthread_mutex_unlock(&nodes->lock);
+
+	fill_stat(nodes, node->row, node->ino, st);
+	if (text) {
+		st->st_size = (off_t)text->size;
+		time = text->time;
+		stays = true;
+	} else if (node->row->type == DIRTAB_DIR) {
+		time = nodes->born;
+		stays = node->row->rows != NULL;
+	} else {
+		st->st_size = (off_t)measure(nodes->server, node->row, exact);
+		clock_gettime(CLOCK_REALTIME, &time);
+	}
+	text_unref(text);
+	/* 0 blocks would make the file a hole for cp */
+	st->st_blocks = (st->st_size + BLOCK_BYTES - 1) / BLOCK_BYTES;
+	st->st_atim = st->st_mtim = st->st_ctim = time;
+	return stays;
+}
+
+void node_stat_entry(struct nodes *nodes, struct node *dir, const struct dirtab_row *row,
+	struct stat *st)
+{
+	fill_stat(nodes, row, dirtab_ino(dir->ino, row->name), st);
+}
+
+enum node_text node_open_text(struct nodes *nodes, struct node *node, struct text *text)
+{
+	enum node_text ret;
+
+	pthread_mutex_lock(&nodes->lock);
+	if (node->readers++) {
+		ret = NODE_TEXT_OTHER;
+	} else {
+		ret = node->stored ? NODE_TEXT_AGAIN : NODE_TEXT_FIRST;
+		node->text = text_ref(text);
+		node->stored = true;
+	}
+	pthread_mutex_unlock(&nodes->lock);
+	return ret;
+}
+
+void node_close_text(struct nodes *nodes, struct node *node)
+{
+	struct text *text = NULL;
+
+	pthread_mutex_lock(&nodes->lock);
+	if (!--node->readers)
+		text = g_steal_pointer(&node->text);
+	pthread_mutex_unlock(&nodes->lock);
+	text_unref(text);
+}
+
+uint64_t nodes_count(struct nodes *nodes)
+{
+	uint64_t count;
+
+	pthread_mutex_lock(&nodes->lock);
+	count = nodes->all.length;
+	pthread_mutex_unlock(&nodes->lock);
+	return count;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Nodes: what the kernel's inode numbers of the mount stand for.
+ *
+ * Each lookup of a file makes a node of its own, so that each open file has a size and a page cache
+ * of its own; the kernel drops it (forget) when the last file that came from the lookup is closed.
+ * Two open files share a node only where a program opens one again through /proc/self/fd: then the
+ * first reader's text is what stat and the page cache know, until no reader is left.
+ * A directory has one node, since a working directory must stay the same.
+ *
+ * Thread-safe. A node is valid from its lookup to the forget that balances it; the kernel sees to it.
+ */
+#ifndef KPROFS_FS_NODE_H
+#define KPROFS_FS_NODE_H
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "fs/dirtab.h"
+
+struct lazy;
+struct node;
+struct nodes;
+
+/*
+ * A text at one moment: in memory, or a large one in a file without name, which is not mapped, or a
+ * lazy one, which is made as it is read.
+ * Counted: text_ref, text_unref.
+ */
+struct text {
+	char *bytes; /* NULL: in fd */
+	int fd;	     /* -1: in bytes */
+	struct lazy *lazy; /* NULL: in one of the above */
+	size_t size;
+	struct timespec time; /* CLOCK_REALTIME */
+};
+
+struct nodes *nodes_create(struct server *server, const struct dirtab_owner *owner);
+/* Frees the nodes that the kernel did not forget, as at unmount. */
+void nodes_destroy(struct nodes *nodes);
+
+/* The top of the tree, which is never looked up nor forgotten. */
+struct node *nodes_root(struct nodes *nodes);
+
+/* A node for `name` in a directory, counted as looked up once; NULL: there is no such name. */
+struct node *node_lookup(struct nodes *nodes, struct node *dir, const char *name);
+/* The same for a name that is not there and can be made; NULL: it can't. */
+struct node *node_create(struct nodes *nodes, struct node *dir, const char *name);
+void node_forget(struct nodes *nodes, struct node *node, uint64_t count);
+
+const struct dirtab_row *node_row(const struct node *node);
+
+/*
+ * What stat tells: of the text that a reader has open, else of this moment. `exact`: worth rendering
+ * a text for its size; a lookup is not, since the kernel asks again before it tells anybody.
+ * Returns true where that won't change soon: a text is open, or a directory whose rows are a table.
+ */
+bool node_stat(struct nodes *nodes, struct node *node, bool exact, struct stat *st);
+
+/* The entry of a row in this directory, as readdir needs it: type and inode number. */
+void node_stat_entry(struct nodes *nodes, struct node *dir, const struct dirtab_row *row,
+	struct stat *st);
+
+enum node_text {
+	NODE_TEXT_FIRST, /* the page cache of the node is empty: the text is its content now */
+	NODE_TEXT_AGAIN, /* the same, but an earlier text may still be in the page cache */
+	NODE_TEXT_OTHER, /* another reader's text is there */
+};
+
+/* A reader opened the node with this text; each needs a node_close_text with the same text. */
+enum node_text node_open_text(struct nodes *nodes, struct node *node, struct text *text);
+void node_close_text(struct nodes *nodes, struct node *node);
+
+/* Nodes that the kernel holds. */
+uint64_t nodes_count(struct nodes *nodes);
+
+/* Takes the bytes of `content` and frees it; the moment is now. */
+struct text *text_create(GString *content);
+/* Takes the descriptor. */
+struct text *text_create_file(int fd, size_t size);
+/* Takes the lazy one. */
+struct text *text_create_lazy(struct lazy *lazy);
+struct text *text_ref(struct text *text);
+void text_unref(struct text *text);
+
+#endif

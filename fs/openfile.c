@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: MIT */
+/* Open files: see openfile.h. */
+#include "fs/openfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/units.h"
+#include "fs/ctl.h"
+#include "fs/lazy.h"
+#include "fs/ops.h"
+#include "fs/server.h"
+#include "sys/clock.h"
+#include "sys/proc.h"
+
+struct openfiles {
+	pthread_mutex_t lock; /* a leaf */
+	pthread_cond_t closed; /* a stream was */
+	GQueue all;	      /* (lock) of struct openfile */
+	unsigned int streams; /* (lock) of these */
+	uint64_t text_bytes;  /* (lock) */
+};
+
+struct openfiles *openfiles_create(void)
+{
+	struct openfiles *files = g_new0(struct openfiles, 1);
+
+	pthread_condattr_t clock;
+
+	pthread_mutex_init(&files->lock, NULL);
+	pthread_condattr_init(&clock);
+	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+	pthread_cond_init(&files->closed, &clock);
+	pthread_condattr_destroy(&clock);
+	g_queue_init(&files->all);
+	return files;
+}
+
+static void free_file(struct openfile *file)
+{
+	if (file->cursor)
+		file->row->stream->close(file->cursor);
+	text_unref(file->text);
+	pthread_mutex_destroy(&file->lock);
+	g_free(file);
+}
+
+void openfiles_destroy(struct openfiles *files)
+{
+	GList *link;
+
+	if (!files)
+		return;
+	while ((link = g_queue_pop_head_link(&files->all)))
+		free_file(link->data);
+	pthread_cond_destroy(&files->closed);
+	pthread_mutex_destroy(&files->lock);
+	g_free(files);
+}
+
+uint64_t openfiles_count(struct openfiles *files)
+{
+	uint64_t count;
+
+	pthread_mutex_lock(&files->lock);
+	count = files->all.length;
+	pthread_mutex_unlock(&files->lock);
+	return count;
+}
+
+void openfiles_wait_streams(struct openfiles *files, unsigned int timeout_ms)
+{
+	const uint64_t until_ns = clock_monotonic_ns() + timeout_ms * NSEC_PER_MSEC;
+	const struct timespec until = {
+		.tv_sec = (time_t)(until_ns / NSEC_PER_SEC), .tv_nsec = (long)(until_ns % NSEC_PER_SEC)
+	};
+
+	pthread_mutex_lock(&files->lock);
+	while (files->streams &&
+		!pthread_cond_timedwait(&files->closed, &files->lock, &until))
+		;
+	pthread_mutex_unlock(&files->lock);
+}
+
+static bool wants_read(int flags)
+{
+	return (flags & O_ACCMODE) != O_WRONLY;
+}
+
+static bool wants_write(int flags)
+{
+	return (flags & O_ACCMODE) != O_RDONLY;
+}
+
+int openfile_create(struct server *server, struct node *node, int flags, struct openfile **file)
+{
+	const struct dirtab_row *row = node_row(node);
+	struct openfiles *files = server->files;
+	struct openfile *f;
+
+	if (wants_read(flags) && !dirtab_can_read(row))
+		return -EACCES;
+	if (wants_write(flags) && !dirtab_can_write(row))
+		return -EACCES;
+	f = g_new0(struct openfile, 1);
+	f->server = server;
+	f->row = row;
+	f->node = node;
+	f->flags = flags;
+	f->lazily = row->begin && wants_read(flags) &&
+		(!row->is_long || row->is_long(server, row));
+	f->link.data = f;
+	atomic_write_relaxed(&f->references, 1); /* nobody else has it yet */
+	pthread_mutex_init(&f->lock, NULL);
+	pthread_mutex_lock(&files->lock);
+	g_queue_push_tail_link(&files->all, &f->link);
+	files->streams += row->type == DIRTAB_STREAM;
+	pthread_mutex_unlock(&files->lock);
+	*file = f;
+	return 0;
+}
+
+struct openfile *openfile_get(struct openfile *file)
+{
+	/* relaxed: whoever calls has a reference already */
+	atomic_add_relaxed(&file->references, 1);
+	return file;
+}
+
+void openfile_put(struct openfile *file)
+{
+	struct openfiles *files = file->server->files;
+
+	/* what all others did with the file comes before the last one's free */
+	if (atomic_add_acq_rel(&file->references, (unsigned int)-1) != 1)
+		return;
+	pthread_mutex_lock(&files->lock);
+	g_queue_unlink(&files->all, &file->link);
+	if (file->row->type == DIRTAB_STREAM) {
+		files->streams--;
+		pthread_cond_broadcast(&files->closed);
+	}
+	files->text_bytes -= file->admitted;
+	pthread_mutex_unlock(&files->lock);
+	free_file(file);
+}
+
+bool openfile_reads(const struct openfile *file)
+{
+	return wants_read(file->flags);
+}
+
+bool openfile_writes(const struct openfile *file)
+{
+	return wants_write(file->flags);
+}
+
+/* The usage that goes with a refusal: of the word, of all words, or of what the row takes. */
+static char *describe_usage(const struct dirtab_row *row, const struct ctl_word *word)
+{
+	GString *out = g_string_new(NULL);
+
+	if (row->words)
+		ctl_usage(row->words, word, out);
+	else
+		g_string_append(out, row->usage ? row->usage : "read only");
+	return g_string_free(out, FALSE);
+}
+
+static void report(struct openfile *file, const struct origin *origin, unsigned int line,
+	const char *written, size_t size, const char *reason, const struct ctl_word *word)
+{
+	g_autofree char *usage = describe_usage(file->row, word);
+	struct kperr_entry entry = {
+		.pid = origin->pid,
+		.uid = origin->uid,
+		.file = file->row->name,
+		.line = line,
+		.written = written,
+		.written_size = size,
+		.reason = reason,
+		.usage = usage,
+	};
+
+	server_report(file->server, &entry);
+}
+
+int openfile_refuse(struct openfile *file, const struct origin *origin, int code,
+	const char *reason)
+{
+	report(file, origin, 0, "", 0, reason, NULL);
+	return -code;
+}
+
+/* The sentence of an error, or the number's own where nobody wrote one. */
+static const char *reason_of(const struct err *err, int ret)
+{
+	return err->text[0] ? err->text : g_strerror(-ret);
+}
+
+/* Counts a text that is about to be held, unless all of them became too much. */
+static int admit_text(struct openfile *file, size_t size, struct err *err)
+{
+	struct openfiles *files = file->server->files;
+	bool fits;
+
+	pthread_mutex_lock(&files->lock);
+	fits = size <= OPENFILES_TEXT_MAX - files->text_bytes;
+	if (fits)
+		files->text_bytes += size;
+	pthread_mutex_unlock(&files->lock);
+	if (fits)
+		file->admitted = size;
+	return fits ? 0 : err_set(err, ENOMEM, "open files hold too much text");
+}
+
+static int fill_text(struct openfile *file, struct err *err)
+{
+	GString *content = g_string_new(NULL);
+	int ret;
+
+	ret = file->row->render(file->server, file->row, content, err);
+	if (!ret)
+		ret = admit_text(file, content->len, err);
+	if (ret)
+		g_string_free(content, TRUE);
+	else
+		file->text = text_create(content);
+	return ret;
+}
+
+/* A large text: it goes to memory that is nobody's, so that the server does not swell. */
+static int make_text(struct openfile *file, struct err *err)
+{
+	int fd = memfd_create(file->row->name, MFD_CLOEXEC);
+	struct stat st;
+	int ret;
+
+	if (fd < 0)
+		return -errno;
+	ret = file->row->make(file->server, file->row, fd, file->maker, err);
+	if (!ret)
+		ret = fstat(fd, &st) ? -errno : admit_text(file, (size_t)st.st_size, err);
+	if (ret)
+		close(fd);
+	else
+		file->text = text_create_file(fd, (size_t)st.st_size);
+	return ret;
+}
+
+/* What is short is held; what is long is made as it is read. */
+static int begin_text(struct openfile *file, struct err *err)
+{
+	struct lazy *lazy;
+	GString *content;
+	bool whole;
+	int ret = file->row->begin(file->server, file->row, file->maker, &lazy, err);
+
+	if (ret)
+		return ret;
+	whole = lazy_size(lazy) <= OPENFILES_WHOLE_MAX;
+	ret = admit_text(file, whole ? lazy_size(lazy) : LAZY_WINDOW_BYTES, err);
+	if (ret || whole) {
+		content = g_string_new(NULL);
+		if (!ret) {
+			lazy_read_all(lazy, content);
+			file->text = text_create(content);
+		} else {
+			g_string_free(content, TRUE);
+		}
+		lazy_destroy(lazy);
+	} else {
+		file->text = text_create_lazy(lazy);
+	}
+	return ret;
+}
+
+bool openfile_is_lazy(const struct openfile *file)
+{
+	return file->lazily;
+}
+
+int openfile_fill(struct openfile *file, const struct origin *origin)
+{
+	struct err err = { "" };
+	int ret;
+
+	if (!openfile_reads(file))
+		return 0;
+	if (file->row->type == DIRTAB_STREAM)
+		ret = file->row->stream->open(file->server, file->row, &file->cursor);
+	else if (file->row->make)
+		ret = make_text(file, &err);
+	else if (file->lazily)
+		ret = begin_text(file, &err);
+	else
+		ret = fill_text(file, &err);
+	if (ret && ret != -EINTR)
+		openfile_refuse(file, origin, -ret, reason_of(&err, ret));
+	return ret;
+}
+
+void openfile_leave_node(struct openfile *file)
+{
+	if (file->counted)
+		node_close_text(file->server->nodes, file->node);
+	file->counted = false;
+}
+
+static int run_lines(struct openfile *file, struct fuse_req *req, const struct origin *origin,
+	const char *data, size_t size)
+{
+	struct ctl_call call = { .server = file->server, .file = file };
+	const struct ctl_word *word;
+	const char *line;
+	unsigned int n = 0;
+	size_t len;
+	int ret;
+
+	while (ctl_next_line(&data, &size, &line, &len)) {
+		struct err err = { "" };
+
+		if (req && ops_interrupted(req) && proc_is_interrupted(NULL, origin->pid))
+			return -EINTR;
+		n++;
+		ret = ctl_run(file->row->words, &call, line, len, &word, &err);
+		if (ret || err.text[0])
+			report(file, origin, n, line, len, reason_of(&err, ret), word);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+int openfile_write(struct openfile *file, struct fuse_req *req, const struct origin *origin,
+	const char *data, size_t size)
+{
+	struct err err = { "" };
+	int ret;
+
+	if (size >= CTL_WRITE_MAX)
+		ret = err_set(&err, EMSGSIZE, "%zu bytes in one write; less than %d are taken",
+			size, CTL_WRITE_MAX);
+	else if (file->row->words)
+		return run_lines(file, req, origin, data, size);
+	else
+		ret = file->row->write(file->server, file->row, origin, data, size, &err);
+	if (!ret)
+		return 0;
+	if (size && data[size - 1] == '\n')
+		size--; /* as of a line */
+	report(file, origin, 1, data, size, reason_of(&err, ret), NULL);
+	return ret;
+}

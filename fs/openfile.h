@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Open files: what one open(2) of a program reads and writes, whatever carries the requests.
+ *
+ * The content is made at open: a text is rendered, a stream gets a cursor. Thread-safe as the
+ * members say. An open file is counted: the kernel's open has one reference, a thread that looks at
+ * the file outside of a request of the kernel takes another.
+ */
+#ifndef KPROFS_FS_OPENFILE_H
+#define KPROFS_FS_OPENFILE_H
+
+#include <glib.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/atomic.h"
+#include "base/err.h"
+#include "fs/node.h"
+
+struct fuse_pollhandle;
+struct fuse_req;
+struct openfiles;
+struct server;
+
+/*
+ * Bytes of text that all open files hold together: far above what readers need, far below what
+ * a program that opens the largest text over and over could pile up.
+ */
+#define OPENFILES_TEXT_MAX (256 * 1024 * 1024)
+
+/* A lazy text up to this size is made at its open, and is one like any other. */
+#define OPENFILES_WHOLE_MAX (1024 * 1024)
+
+/* Who sent a request, in the words of the kernel. */
+struct origin {
+	pid_t pid;
+	uid_t uid;
+};
+
+/*
+ * i: invariant once the open is answered; l: under lock; s: under the lock of streams.c;
+ * o: under the lock of openfiles; a: atomic
+ */
+struct openfile {
+	struct server *server;		 /* i */
+	const struct dirtab_row *row;	 /* i */
+	struct node *node;		 /* i; valid until the kernel's close */
+	int flags;			 /* i: of open(2) */
+	void *maker;			 /* while the open is answered: for views_cancelled() */
+	struct text *text;		 /* i: what a reader of a text sees */
+	bool lazily;			 /* i: the row's `begin` makes the text */
+	uint64_t admitted;		 /* i: bytes of text counted for it */
+	bool counted;			 /* i: the node knows this reader */
+	pthread_mutex_t lock;		 /* serialises the reads of a stream; outermost */
+	void *cursor;			 /* l: of a stream */
+	struct fuse_pollhandle *poll;	 /* s: whom to tell that the stream is readable */
+	bool poll_listed;		 /* s */
+	_Atomic unsigned int references; /* a */
+	GList link;			 /* o */
+};
+
+struct openfiles *openfiles_create(void);
+/* Closes what the kernel did not, as at unmount. No thread may use an open file any more. */
+void openfiles_destroy(struct openfiles *files);
+uint64_t openfiles_count(struct openfiles *files);
+/* Waits until no stream is open any more, at most so long. */
+void openfiles_wait_streams(struct openfiles *files, unsigned int timeout_ms);
+
+/* -EACCES: the row has no callback for this way of opening. The file is empty so far. */
+int openfile_create(struct server *server, struct node *node, int flags, struct openfile **file);
+struct openfile *openfile_get(struct openfile *file);
+void openfile_put(struct openfile *file);
+
+bool openfile_reads(const struct openfile *file);
+bool openfile_writes(const struct openfile *file);
+
+/* What a reader will see takes long to make, and perhaps to read: not in a worker. */
+bool openfile_is_lazy(const struct openfile *file);
+
+/* Makes what a reader will see. A refusal is in kperr when it returns. */
+int openfile_fill(struct openfile *file, const struct origin *origin);
+
+/*
+ * Ends the file's ties to its node: to be called once, before the kernel may forget the node.
+ */
+void openfile_leave_node(struct openfile *file);
+
+/*
+ * Carries out what was written: commands line by line, or the whole for a file without words. Stops
+ * at the first refusal, which is in kperr when it returns. -EINTR before a line is begun when `req`
+ * (NULL: none) has been interrupted; -EMSGSIZE: CTL_WRITE_MAX bytes or more.
+ */
+int openfile_write(struct openfile *file, struct fuse_req *req, const struct origin *origin,
+	const char *data, size_t size);
+
+/* One line of kperr and the log that is about opening the file; returns -code. */
+int openfile_refuse(struct openfile *file, const struct origin *origin, int code,
+	const char *reason);
+
+#endif

@@ -1,0 +1,659 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * FUSE requests into calls of the rows of the dirtab, and -errno into exactly one reply each.
+ *
+ * The only file that knows libfuse. The functions that end in _op run in any worker, several at
+ * once. None of them blocks: what must wait goes to streams.c or control.c together with its request.
+ *
+ * How a text is opened: it is rendered, and before the open is answered its bytes are put into the
+ * page cache of its node (notify_store), which also tells its size. So read, sendfile, splice and
+ * mmap find it whole, and no READ request follows. A stream is opened without position, and a
+ * file for writing without page cache.
+ */
+#define FUSE_USE_VERSION 35
+#include "fs/ops.h"
+
+#include <errno.h>
+#include <fuse_lowlevel.h>
+#include <linux/fuse.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fs/control.h"
+#include "fs/ctl.h"
+#include "fs/dirtab.h"
+#include "fs/lazy.h"
+#include "fs/node.h"
+#include "fs/openfile.h"
+#include "fs/options.h"
+#include "fs/server.h"
+#include "fs/streams.h"
+#include "fs/views.h"
+
+/*
+ * Larger texts are not put into the page cache at open: only their last byte, for the size, and the
+ * kernel asks for what is really read.
+ */
+#define STORE_MAX (1024 * 1024)
+
+/* How long the kernel may rely on attributes that stay: it asks before each read otherwise. */
+#define STAYS_S 1.0
+
+#define DEVICE "/dev/fuse"
+
+struct ops {
+	struct server *server;	      /* invariant */
+	struct fuse_session *session; /* invariant; has locks of its own */
+	bool mounted;		      /* main thread's */
+};
+
+static struct server *server_of(fuse_req_t req)
+{
+	struct ops *ops = fuse_req_userdata(req);
+
+	return ops->server;
+}
+
+static struct node *node_of(fuse_req_t req, fuse_ino_t ino)
+{
+	return ino == FUSE_ROOT_ID ? nodes_root(server_of(req)->nodes) :
+				     (struct node *)(uintptr_t)ino;
+}
+
+static fuse_ino_t ino_of(const struct node *node)
+{
+	return (fuse_ino_t)(uintptr_t)node;
+}
+
+static struct openfile *file_of(const struct fuse_file_info *fi)
+{
+	return (struct openfile *)(uintptr_t)fi->fh;
+}
+
+static struct origin origin_of(fuse_req_t req)
+{
+	const struct fuse_ctx *ctx = fuse_req_ctx(req);
+
+	return (struct origin){ .pid = ctx->pid, .uid = ctx->uid };
+}
+
+/* ---- answers ---------------------------------------------------------------------------------- */
+
+void ops_reply_error(struct fuse_req *req, int code)
+{
+	fuse_reply_err(req, code);
+}
+
+void ops_reply_written(struct fuse_req *req, size_t size)
+{
+	fuse_reply_write(req, size);
+}
+
+int ops_reply_pieces(struct fuse_req *req, const struct iovec *iov, int count)
+{
+	return count ? fuse_reply_iov(req, iov, count) : fuse_reply_buf(req, NULL, 0);
+}
+
+void ops_on_interrupt(struct fuse_req *req, void (*interrupt)(struct fuse_req *req, void *arg),
+	void *arg)
+{
+	fuse_req_interrupt_func(req, interrupt, arg);
+}
+
+bool ops_interrupted(struct fuse_req *req)
+{
+	return fuse_req_interrupted(req);
+}
+
+void ops_poll_notify(struct fuse_pollhandle *handle)
+{
+	fuse_lowlevel_notify_poll(handle);
+	fuse_pollhandle_destroy(handle);
+}
+
+void ops_poll_destroy(struct fuse_pollhandle *handle)
+{
+	fuse_pollhandle_destroy(handle);
+}
+
+/* ---- names and attributes --------------------------------------------------------------------- */
+
+static void lookup_op(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	struct nodes *nodes = server_of(req)->nodes;
+	struct node *node = node_lookup(nodes, node_of(req, parent), name);
+	/* timeouts 0: the next open by this name gets a node of its own */
+	struct fuse_entry_param entry = { 0 };
+
+	if (!node) {
+		fuse_reply_err(req, ENOENT);
+		return;
+	}
+	entry.ino = ino_of(node);
+	node_stat(nodes, node, false, &entry.attr);
+	if (fuse_reply_entry(req, &entry))
+		node_forget(nodes, node, 1);
+}
+
+static void forget_op(fuse_req_t req, fuse_ino_t ino, uint64_t count)
+{
+	node_forget(server_of(req)->nodes, node_of(req, ino), count);
+	fuse_reply_none(req);
+}
+
+static void forget_multi_op(fuse_req_t req, size_t count, struct fuse_forget_data *forgets)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		node_forget(server_of(req)->nodes, node_of(req, forgets[i].ino),
+			forgets[i].nlookup);
+	fuse_reply_none(req);
+}
+
+static void reply_stat(fuse_req_t req, fuse_ino_t ino)
+{
+	struct stat st;
+	bool stays = node_stat(server_of(req)->nodes, node_of(req, ino), true, &st);
+
+	fuse_reply_attr(req, &st, stays ? STAYS_S : 0);
+}
+
+static void getattr_op(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	reply_stat(req, ino);
+}
+
+static void setattr_op(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
+	struct fuse_file_info *fi)
+{
+	const struct dirtab_row *row = node_row(node_of(req, ino));
+
+	/* truncation to nothing is what `>` means; there is nothing to truncate */
+	if (to_set & ~FUSE_SET_ATTR_SIZE || attr->st_size)
+		fuse_reply_err(req, EPERM);
+	else if (!dirtab_can_write(row))
+		fuse_reply_err(req, EACCES);
+	else
+		reply_stat(req, ino);
+}
+
+/* ---- what the tree never allows --------------------------------------------------------------- */
+
+static void mknod_op(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev)
+{
+	fuse_reply_err(req, EPERM);
+}
+
+static void mkdir_op(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
+{
+	fuse_reply_err(req, EPERM);
+}
+
+static void remove_op(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	fuse_reply_err(req, EPERM);
+}
+
+static void symlink_op(fuse_req_t req, const char *target, fuse_ino_t parent, const char *name)
+{
+	fuse_reply_err(req, EPERM);
+}
+
+static void rename_op(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t new_parent,
+	const char *new_name, unsigned int flags)
+{
+	fuse_reply_err(req, EPERM);
+}
+
+static void link_op(fuse_req_t req, fuse_ino_t ino, fuse_ino_t new_parent, const char *new_name)
+{
+	fuse_reply_err(req, EPERM);
+}
+
+/* ---- directories ------------------------------------------------------------------------------ */
+
+static void opendir_op(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	GByteArray *listing = g_byte_array_new();
+
+	fi->fh = (uint64_t)(uintptr_t)listing;
+	if (fuse_reply_open(req, fi))
+		g_byte_array_unref(listing);
+}
+
+static void add_entry(fuse_req_t req, GByteArray *listing, const char *name, const struct stat *st)
+{
+	size_t size = fuse_add_direntry(req, NULL, 0, name, NULL, 0);
+	guint start = listing->len;
+
+	g_byte_array_set_size(listing, start + (guint)size);
+	fuse_add_direntry(req, (char *)listing->data + start, size, name, st, listing->len);
+}
+
+/* Entries as the kernel wants them; the offset of one is where the next begins. */
+static void list_directory(fuse_req_t req, struct node *dir, GByteArray *listing)
+{
+	struct nodes *nodes = server_of(req)->nodes;
+	g_autoptr(GPtrArray) rows = g_ptr_array_new();
+	struct stat st;
+	guint i;
+
+	g_byte_array_set_size(listing, 0);
+	node_stat(nodes, dir, false, &st);
+	add_entry(req, listing, ".", &st);
+	add_entry(req, listing, "..", &st);
+	dirtab_list(server_of(req), node_row(dir), rows);
+	for (i = 0; i < rows->len; i++) {
+		const struct dirtab_row *row = g_ptr_array_index(rows, i);
+
+		node_stat_entry(nodes, dir, row, &st);
+		add_entry(req, listing, row->name, &st);
+		dirtab_put(row);
+	}
+}
+
+static void readdir_op(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
+	struct fuse_file_info *fi)
+{
+	GByteArray *listing = g_byte_array_ref((GByteArray *)(uintptr_t)fi->fh);
+
+	/* the kernel reads an open directory in one thread at a time */
+	if (!off)
+		list_directory(req, node_of(req, ino), listing);
+	if (off < 0 || (uint64_t)off >= listing->len)
+		fuse_reply_buf(req, NULL, 0);
+	else
+		fuse_reply_buf(req, (char *)listing->data + off, MIN(size, listing->len - (size_t)off));
+	g_byte_array_unref(listing); /* it may have been closed meanwhile */
+}
+
+static void releasedir_op(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	g_byte_array_unref((GByteArray *)(uintptr_t)fi->fh);
+	fuse_reply_err(req, 0);
+}
+
+/* ---- open and close --------------------------------------------------------------------------- */
+
+/* The file is gone without having been open: whoever owns its end. */
+static void drop_file(struct openfile *file)
+{
+	openfile_leave_node(file);
+	if (file->row->flags & DIRTAB_CONTROL)
+		control_release(file->server->control, file);
+	else
+		openfile_put(file);
+}
+
+/* `size` bytes of a text at `offset`, as libfuse takes them. */
+static struct fuse_bufvec text_buffer(const struct text *text, size_t offset, size_t size)
+{
+	struct fuse_bufvec content = FUSE_BUFVEC_INIT(size);
+
+	if (text->lazy) {
+		content.buf[0].mem = (void *)"\n"; /* only for its place: see store_text */
+	} else if (text->bytes) {
+		content.buf[0].mem = text->bytes + offset;
+	} else {
+		content.buf[0].flags = FUSE_BUF_IS_FD | FUSE_BUF_FD_SEEK;
+		content.buf[0].fd = text->fd;
+		content.buf[0].pos = (off_t)offset;
+	}
+	return content;
+}
+
+/* Into the page cache of the node, which tells its size; all of it, or its last byte. */
+static int store_text(struct ops *ops, struct node *node, const struct text *text, bool whole)
+{
+	size_t from = whole || !text->size ? 0 : text->size - 1;
+	struct fuse_bufvec content = text_buffer(text, from, text->size - from);
+
+	if (!text->size)
+		return 0;
+	return fuse_lowlevel_notify_store(ops->session, ino_of(node), (off_t)from, &content, 0);
+}
+
+static void open_text(struct ops *ops, struct openfile *file, struct fuse_file_info *fi)
+{
+	enum node_text state = node_open_text(ops->server->nodes, file->node, file->text);
+	bool whole = file->text->size <= STORE_MAX;
+
+	file->counted = true;
+	if (state == NODE_TEXT_OTHER) {
+		fi->direct_io = 1; /* its own text by read(2); the page cache is the other one's */
+		return;
+	}
+	if (state == NODE_TEXT_AGAIN) /* the earlier text's attributes are not this one's */
+		fuse_lowlevel_notify_inval_inode(ops->session, ino_of(file->node), -1, 0);
+	if (openfile_writes(file))
+		fi->direct_io = 1;
+	/* without keep_cache the kernel drops what it has, also what was just stored */
+	if (!store_text(ops, file->node, file->text, whole && state == NODE_TEXT_FIRST))
+		fi->keep_cache = whole && state == NODE_TEXT_FIRST;
+}
+
+/* libfuse 3.14 has no name for FOPEN_STREAM, so the reply is made by hand. */
+static int reply_open_stream(struct fuse_req *req, struct openfile *file)
+{
+	const struct fuse_open_out out = {
+		.fh = (uint64_t)(uintptr_t)file,
+		.open_flags = FOPEN_STREAM | FOPEN_DIRECT_IO | FOPEN_NONSEEKABLE,
+	};
+
+	return fuse_reply_buf(req, (const char *)&out, sizeof(out));
+}
+
+void ops_finish_open(struct fuse_req *req, struct openfile *file, const struct origin *origin)
+{
+	struct fuse_file_info fi = { .fh = (uint64_t)(uintptr_t)file };
+	int ret = openfile_fill(file, origin);
+
+	if (ret) {
+		drop_file(file);
+		fuse_reply_err(req, -ret);
+		return;
+	}
+	if (file->row->type == DIRTAB_STREAM) {
+		ret = reply_open_stream(req, file);
+	} else {
+		if (file->text)
+			open_text(fuse_req_userdata(req), file, &fi);
+		else
+			fi.direct_io = 1;
+		ret = fuse_reply_open(req, &fi);
+	}
+	if (ret)
+		drop_file(file);
+}
+
+static void open_op(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct server *server = server_of(req);
+	struct origin origin = origin_of(req);
+	struct openfile *file;
+	int ret;
+
+	ret = openfile_create(server, node_of(req, ino), fi->flags, &file);
+	if (ret)
+		fuse_reply_err(req, -ret);
+	else if (file->row->flags & DIRTAB_CONTROL)
+		control_open(server->control, req, file, &origin);
+	else if (file->row->make)
+		views_open(server->views, req, file, &origin);
+	else if (openfile_is_lazy(file))
+		views_open(server->trace_readers, req, file, &origin);
+	else
+		ops_finish_open(req, file, &origin);
+}
+
+/* A switch of an event that is not there yet: its file is made by who opens it to set it. */
+static void create_op(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
+	struct fuse_file_info *fi)
+{
+	struct server *server = server_of(req);
+	struct node *node = node_create(server->nodes, node_of(req, parent), name);
+	struct fuse_entry_param entry = { 0 };
+	struct openfile *file;
+	int ret;
+
+	if (!node) {
+		fuse_reply_err(req, EPERM);
+		return;
+	}
+	/* what is not there has nothing to be read */
+	ret = openfile_create(server, node, (fi->flags & ~O_ACCMODE) | O_WRONLY, &file);
+	if (ret) {
+		node_forget(server->nodes, node, 1);
+		fuse_reply_err(req, -ret);
+		return;
+	}
+	entry.ino = ino_of(node);
+	node_stat(server->nodes, node, false, &entry.attr);
+	fi->fh = (uint64_t)(uintptr_t)file;
+	fi->direct_io = 1;
+	if (fuse_reply_create(req, &entry, fi)) {
+		drop_file(file);
+		node_forget(server->nodes, node, 1);
+	}
+}
+
+static void release_op(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct openfile *file = file_of(fi);
+
+	if (file->row->type == DIRTAB_STREAM)
+		streams_forget(file->server->streams, file);
+	drop_file(file); /* before the answer: then the node can go */
+	fuse_reply_err(req, 0);
+}
+
+/* ---- read, write, poll ------------------------------------------------------------------------ */
+
+/* Once it is answered the program may close the file: the text is kept until libfuse has let go. */
+static void reply_text(fuse_req_t req, struct text *text, size_t offset, size_t size)
+{
+	struct fuse_bufvec content = text_buffer(text, offset, size);
+
+	text_ref(text);
+	fuse_reply_data(req, &content, 0);
+	text_unref(text);
+}
+
+void ops_finish_read(struct fuse_req *req, struct openfile *file, uint64_t offset, size_t size,
+	void *job)
+{
+	g_autoptr(GString) bytes = g_string_sized_new(size);
+	int ret = views_cancelled(job) ? -EINTR : lazy_read(file->text->lazy, offset, size, bytes,
+							  views_cancelled, job);
+
+	if (ret)
+		fuse_reply_err(req, -ret);
+	else
+		fuse_reply_buf(req, bytes->str, bytes->len);
+}
+
+static void read_op(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
+	struct fuse_file_info *fi)
+{
+	struct openfile *file = file_of(fi);
+	struct text *text = file->text;
+
+	if (file->row->type == DIRTAB_STREAM) {
+		/* no owner: for the page cache (sendfile, mmap), which has no place for a stream */
+		if (!fi->lock_owner)
+			fuse_reply_err(req, EINVAL);
+		else
+			streams_read(file->server->streams, req, file, size,
+				fi->flags & O_NONBLOCK);
+		return;
+	}
+	if (!text)
+		fuse_reply_err(req, EBADF); /* the kernel does not read what was opened for writing */
+	else if (off < 0 || (uint64_t)off >= text->size)
+		fuse_reply_buf(req, NULL, 0);
+	else if (text->lazy)
+		views_read(file->server->trace_readers, req, file, (uint64_t)off, size);
+	else
+		reply_text(req, text, (size_t)off, MIN(size, text->size - (size_t)off));
+}
+
+static void write_op(fuse_req_t req, fuse_ino_t ino, const char *data, size_t size, off_t off,
+	struct fuse_file_info *fi)
+{
+	struct openfile *file = file_of(fi);
+	struct origin origin = origin_of(req);
+	int ret;
+
+	if (file->row->flags & DIRTAB_CONTROL && size < CTL_WRITE_MAX) {
+		control_write(file->server->control, req, file, &origin, data, size);
+		return;
+	}
+	ret = openfile_write(file, NULL, &origin, data, size);
+	if (ret)
+		fuse_reply_err(req, -ret);
+	else
+		fuse_reply_write(req, size);
+}
+
+static void poll_op(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi,
+	struct fuse_pollhandle *handle)
+{
+	struct openfile *file = file_of(fi);
+	unsigned int events = 0;
+
+	if (openfile_writes(file))
+		events |= POLLOUT | POLLWRNORM;
+	if (file->row->type == DIRTAB_STREAM && openfile_reads(file)) {
+		if (streams_poll(file->server->streams, file, handle))
+			events |= POLLIN | POLLRDNORM;
+	} else {
+		if (openfile_reads(file))
+			events |= POLLIN | POLLRDNORM;
+		if (handle)
+			fuse_pollhandle_destroy(handle);
+	}
+	fuse_reply_poll(req, events);
+}
+
+/* ---- the session ------------------------------------------------------------------------------ */
+
+static void init_op(void *arg, struct fuse_conn_info *conn)
+{
+	struct ops *ops = arg;
+
+	/* a text does not change under its readers: no look at mtime before each read */
+	conn->want &= ~(unsigned int)FUSE_CAP_AUTO_INVAL_DATA;
+	/* a stream's reads are answered one after the other */
+	conn->want &= ~(unsigned int)(FUSE_CAP_ASYNC_DIO | FUSE_CAP_WRITEBACK_CACHE);
+	/* `>` is a flag of open, not a truncation before it */
+	conn->want |= conn->capable & FUSE_CAP_ATOMIC_O_TRUNC;
+	server_ready(ops->server);
+}
+
+/* No flush, fsync, xattr, ...: the kernel asks once, hears ENOSYS and does without. */
+static const struct fuse_lowlevel_ops operations = {
+	.init = init_op,
+	.lookup = lookup_op,
+	.forget = forget_op,
+	.forget_multi = forget_multi_op,
+	.getattr = getattr_op,
+	.setattr = setattr_op,
+	.mknod = mknod_op,
+	.mkdir = mkdir_op,
+	.unlink = remove_op,
+	.rmdir = remove_op,
+	.symlink = symlink_op,
+	.rename = rename_op,
+	.link = link_op,
+	.create = create_op,
+	.opendir = opendir_op,
+	.readdir = readdir_op,
+	.releasedir = releasedir_op,
+	.open = open_op,
+	.release = release_op,
+	.read = read_op,
+	.write = write_op,
+	.poll = poll_op,
+};
+
+static int collect_arguments(const struct options *options, struct fuse_args *args)
+{
+	g_autofree char *source = g_strdup_printf("fsname=%s",
+		options->source ? options->source : "kprofs");
+	char *list = NULL;
+	guint i;
+	int ret;
+
+	ret = fuse_opt_add_opt(&list, "default_permissions,subtype=kprofs");
+	if (!ret)
+		ret = fuse_opt_add_opt_escaped(&list, source);
+	for (i = 0; i < options->mount->len && !ret; i++)
+		ret = fuse_opt_add_opt_escaped(&list, g_ptr_array_index(options->mount, i));
+	if (!ret)
+		ret = fuse_opt_add_arg(args, "kprofs") || fuse_opt_add_arg(args, "-o") ||
+			fuse_opt_add_arg(args, list);
+	free(list);
+	return ret ? -ENOMEM : 0;
+}
+
+int ops_create(struct server *server, const struct options *options, struct ops **ops,
+	struct err *err)
+{
+	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
+	struct ops *o = g_new0(struct ops, 1);
+	int ret = collect_arguments(options, &args);
+
+	o->server = server;
+	if (!ret) {
+		o->session = fuse_session_new(&args, &operations, sizeof(operations), o);
+		if (!o->session)
+			ret = err_set(err, EINVAL, "libfuse does not take the mount options");
+	}
+	fuse_opt_free_args(&args);
+	if (ret) {
+		g_free(o);
+		return ret;
+	}
+	*ops = o;
+	return 0;
+}
+
+/* libfuse prints what it knows and gives no errno: what can be known beforehand is said here. */
+static int check_device(struct err *err)
+{
+	if (!access(DEVICE, R_OK | W_OK))
+		return 0;
+	if (errno == ENOENT)
+		return err_set(err, ENODEV, "there is no " DEVICE ": try `modprobe fuse`");
+	return err_set(err, errno, DEVICE ": %s", g_strerror(errno));
+}
+
+int ops_mount(struct ops *ops, const char *mountpoint, struct err *err)
+{
+	int ret = check_device(err);
+
+	if (ret)
+		return ret;
+	if (fuse_session_mount(ops->session, mountpoint))
+		return err_set(err, EPERM, "cannot mount at %s", mountpoint);
+	ops->mounted = true;
+	return 0;
+}
+
+static void free_buffer(void *arg)
+{
+	struct fuse_buf *buffer = arg;
+
+	free(buffer->mem);
+}
+
+void ops_serve(struct ops *ops)
+{
+	struct fuse_buf buffer = { .mem = NULL };
+	int ret, old;
+
+	pthread_cleanup_push(free_buffer, &buffer);
+	while (!fuse_session_exited(ops->session)) {
+		pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &old);
+		ret = fuse_session_receive_buf(ops->session, &buffer);
+		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
+		if (ret == -EINTR)
+			continue;
+		if (ret <= 0)
+			break;
+		fuse_session_process_buf(ops->session, &buffer);
+	}
+	pthread_cleanup_pop(1);
+}
+
+void ops_destroy(struct ops *ops)
+{
+	if (!ops)
+		return;
+	if (ops->mounted)
+		fuse_session_unmount(ops->session);
+	fuse_session_destroy(ops->session);
+	g_free(ops);
+}

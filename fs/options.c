@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT */
+/* The command line: see options.h. */
+#include "fs/options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <grp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/units.h"
+#include "trace/snapshot.h"
+#include "trace/trace.h"
+
+/*
+ * One mount option: either a function of ours takes its value, or it is passed on to libfuse, or
+ * it means something to others (mount(8), init systems) and is dropped.
+ */
+struct mount_option {
+	const char *name; /* with `=` where it has a value */
+	int (*take)(struct options *options, const char *value, struct err *err);
+	bool pass_on;
+	const char *help;
+};
+
+static int take_number(const char *value, uint64_t max, uint64_t *number, struct err *err)
+{
+	if (units_parse_u64(value, number) || *number > max)
+		return err_set(err, EINVAL, "'%s' is not a number that it takes", value);
+	return 0;
+}
+
+static int take_uid(struct options *options, const char *value, struct err *err)
+{
+	uint64_t number;
+	int ret = take_number(value, UINT32_MAX - 1, &number, err);
+
+	if (!ret)
+		options->owner.uid = (uid_t)number;
+	return ret;
+}
+
+static int take_gid(struct options *options, const char *value, struct err *err)
+{
+	uint64_t number;
+	int ret = take_number(value, UINT32_MAX - 1, &number, err);
+
+	if (!ret)
+		options->owner.gid = (gid_t)number;
+	return ret;
+}
+
+static int take_mode(struct options *options, const char *value, struct err *err)
+{
+	size_t digits = strspn(value, "01234567");
+
+	if (!digits || value[digits] || digits > 4 || strtoul(value, NULL, 8) > 0777)
+		return err_set(err, EINVAL, "'%s' is not an octal mode up to 777", value);
+	options->owner.mode = (mode_t)strtoul(value, NULL, 8);
+	options->owner.mode_given = true;
+	return 0;
+}
+
+static int take_trace_size(struct options *options, const char *value, struct err *err)
+{
+	uint64_t kb;
+	int ret = take_number(value, UINT32_MAX, &kb, err);
+
+	if (ret)
+		return ret;
+	if (kb * KIB < TRACE_RING_BYTES_MIN || kb * KIB > TRACE_RING_BYTES_MAX)
+		return err_set(err, EINVAL, "from %llu to %llu KB", TRACE_RING_BYTES_MIN / KIB,
+			TRACE_RING_BYTES_MAX / KIB);
+	options->trace_bytes = kb * KIB;
+	return 0;
+}
+
+static int take_trace_max(struct options *options, const char *value, struct err *err)
+{
+	uint64_t kb;
+	int ret = take_number(value, UINT32_MAX, &kb, err);
+
+	if (ret)
+		return ret;
+	if (kb * KIB < SNAPSHOT_BYTES_MIN || kb * KIB > SNAPSHOT_BYTES_MAX)
+		return err_set(err, EINVAL, "from %llu to %llu KB",
+			(unsigned long long)(SNAPSHOT_BYTES_MIN / KIB),
+			(unsigned long long)(SNAPSHOT_BYTES_MAX / KIB));
+	options->trace_max = kb * KIB;
+	return 0;
+}
+
+static int take_socket(struct options *options, const char *value, struct err *err)
+{
+	if (value[0] != '/' && strcmp(value, "none") != 0)
+		return err_set(err, EINVAL, "an absolute path, or none");
+	g_free(options->socket);
+	options->socket = g_strdup(value[0] == '/' ? value : "");
+	return 0;
+}
+
+static int take_group(struct options *options, const char *name, struct err *err)
+{
+	const struct group *group;
+	uint64_t number;
+
+	options->attach = ENDPOINT_GROUP;
+	if (!units_parse_u64(name, &number) && number < UINT32_MAX) {
+		options->attach_group = (gid_t)number;
+		return 0;
+	}
+	group = getgrnam(name);
+	if (!group)
+		return err_set(err, EINVAL, "there is no group '%s'", name);
+	options->attach_group = group->gr_gid;
+	return 0;
+}
+
+static int take_attach(struct options *options, const char *value, struct err *err)
+{
+	if (!strncmp(value, "group:", strlen("group:")))
+		return take_group(options, value + strlen("group:"), err);
+	if (!strcmp(value, "all"))
+		options->attach = ENDPOINT_ALL;
+	else if (!strcmp(value, "owner"))
+		options->attach = ENDPOINT_OWNER;
+	else
+		return err_set(err, EINVAL, "all, owner or group:NAME");
+	return 0;
+}
+
+static int take_akaros(struct options *options, const char *value, struct err *err)
+{
+	options->akaros = true;
+	return 0;
+}
+
+static const struct mount_option mount_options[] = {
+	{ "uid=", take_uid, false, "owner of the tree (default: who mounts)" },
+	{ "gid=", take_gid, false, "group of the tree" },
+	{ "mode=", take_mode, false, "permissions of all files, octal, masked by what each can do" },
+	{ "trace_size=", take_trace_size, false, "KB that kptrace keeps (default 128)" },
+	{ "trace_max=", take_trace_max, false,
+		"KB of programs' events that readers of kptrace copy (default 65536)" },
+	{ "socket=", take_socket, false, "where programs attach, or none" },
+	{ "attach=", take_attach, false, "whose programs may attach: all, owner or group:NAME" },
+	{ "akaros", take_akaros, false, "every open file of kpctl holds the run, as on Akaros" },
+	{ "allow_other", NULL, true, "other users may use the tree, as its modes say" },
+	{ "allow_root", NULL, true, "root may use the tree of another user" },
+	{ "auto_unmount", NULL, true, NULL },
+	{ "context=", NULL, true, NULL },
+	{ "fscontext=", NULL, true, NULL },
+	{ "defcontext=", NULL, true, NULL },
+	{ "rootcontext=", NULL, true, NULL },
+	{ "rw", NULL, true, NULL },
+	{ "ro", NULL, true, NULL },
+	{ "dev", NULL, true, NULL },
+	{ "nodev", NULL, true, NULL },
+	{ "suid", NULL, true, NULL },
+	{ "nosuid", NULL, true, NULL },
+	{ "exec", NULL, true, NULL },
+	{ "noexec", NULL, true, NULL },
+	{ "sync", NULL, true, NULL },
+	{ "async", NULL, true, NULL },
+	{ "dirsync", NULL, true, NULL },
+	{ "atime", NULL, true, NULL },
+	{ "noatime", NULL, true, NULL },
+	{ "default_permissions", NULL, false, NULL }, /* always so */
+	{ "auto", NULL, false, NULL },
+	{ "noauto", NULL, false, NULL },
+	{ "nofail", NULL, false, NULL },
+	{ "defaults", NULL, false, NULL },
+	{ "user", NULL, false, NULL },
+	{ "user=", NULL, false, NULL },
+	{ "nouser", NULL, false, NULL },
+	{ "users", NULL, false, NULL },
+	{ "owner", NULL, false, NULL },
+	{ "group", NULL, false, NULL },
+	{ "_netdev", NULL, false, NULL },
+	{ "relatime", NULL, false, NULL },
+	{ "norelatime", NULL, false, NULL },
+	{ "strictatime", NULL, false, NULL },
+	{ "nostrictatime", NULL, false, NULL },
+	{ "lazytime", NULL, false, NULL },
+	{ "nolazytime", NULL, false, NULL },
+	{ "diratime", NULL, false, NULL },
+	{ "nodiratime", NULL, false, NULL },
+	{ NULL },
+};
+
+static bool is_comment(const char *text)
+{
+	return !strncmp(text, "x-", 2) || !strncmp(text, "X-", 2) || !strncmp(text, "comment=", 8);
+}
+
+static int take_mount_option(struct options *options, const char *text, struct err *err)
+{
+	const struct mount_option *option;
+	size_t len;
+	int ret = 0;
+
+	if (!text[0] || is_comment(text))
+		return 0;
+	for (option = mount_options; option->name; option++) {
+		len = strlen(option->name);
+		if (option->name[len - 1] == '=' ? !strncmp(text, option->name, len) :
+						   !strcmp(text, option->name))
+			break;
+	}
+	if (!option->name)
+		return err_set(err, EINVAL, "unknown mount option '%s'", text);
+	if (option->take)
+		ret = option->take(options, text + len, err);
+	if (ret)
+		err_prefix(err, "mount option '%s'", text);
+	if (option->pass_on)
+		g_ptr_array_add(options->mount, g_strdup(text));
+	return ret;
+}
+
+static int take_mount_options(struct options *options, const char *list, struct err *err)
+{
+	g_auto(GStrv) split = g_strsplit(list, ",", -1);
+	int ret = 0;
+	char **text;
+
+	for (text = split; *text && !ret; text++)
+		ret = take_mount_option(options, *text, err);
+	return ret;
+}
+
+static int take_operands(struct options *options, int count, char **operands, struct err *err)
+{
+	if (options->help || options->version || options->dump_words)
+		return 0;
+	if (!count)
+		return err_set(err, EINVAL, "no mount point given (-h shows how)");
+	if (count > 2)
+		return err_set(err, EINVAL, "too many arguments (-h shows how)");
+	if (count == 2)
+		options->source = g_strdup(operands[0]);
+	options->mountpoint = g_strdup(operands[count - 1]);
+	return 0;
+}
+
+int options_parse(struct options *options, int argc, char **argv, struct err *err)
+{
+	static const struct option long_options[] = {
+		{ "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'V' },
+		{ "foreground", no_argument, NULL, 'f' },
+		{ "dump-words", no_argument, NULL, 'w' },
+		{ NULL },
+	};
+	int c, ret = 0;
+
+	*options = (struct options){ 0 };
+	options->owner.uid = getuid();
+	options->owner.gid = getgid();
+	options->trace_bytes = TRACE_RING_BYTES_DEFAULT;
+	options->trace_max = SNAPSHOT_BYTES_DEFAULT;
+	options->mount = g_ptr_array_new_with_free_func(g_free);
+	optind = 0; /* glibc: start anew, argv may be another one than last time */
+	opterr = 0;
+	while (!ret && (c = getopt_long(argc, argv, ":hVfo:", long_options, NULL)) != -1) {
+		if (c == 'h')
+			options->help = true;
+		else if (c == 'V')
+			options->version = true;
+		else if (c == 'f')
+			options->foreground = true;
+		else if (c == 'w')
+			options->dump_words = true;
+		else if (c == 'o')
+			ret = take_mount_options(options, optarg, err);
+		else if (c == ':')
+			ret = err_set(err, EINVAL, "-%c needs a value", optopt);
+		else
+			ret = err_set(err, EINVAL, "unknown option '%s' (-h shows all)",
+				argv[optind - 1]);
+	}
+	return ret ? ret : take_operands(options, argc - optind, argv + optind, err);
+}
+
+void options_clear(struct options *options)
+{
+	g_free(options->source);
+	g_free(options->mountpoint);
+	g_free(options->socket);
+	if (options->mount)
+		g_ptr_array_free(options->mount, TRUE);
+	*options = (struct options){ 0 };
+}
+
+void options_print_help(GString *out)
+{
+	const struct mount_option *option;
+
+	g_string_append(out,
+		"usage: kprofs [-f] [-o OPTIONS] MOUNTPOINT\n"
+		"       kprofs [-f] [-o OPTIONS] SOURCE MOUNTPOINT\n"
+		"Profiles and traces this machine through the files of a mounted directory.\n"
+		"\n"
+		"  -f, --foreground  don't become a daemon\n"
+		"  -h, --help        this text\n"
+		"  -V, --version     the version\n"
+		"  -o OPTIONS        separated by commas:\n");
+	for (option = mount_options; option->name; option++)
+		if (option->help)
+			g_string_append_printf(out, "    %-15s %s\n", option->name, option->help);
+	g_string_append(out,
+		"\n"
+		"`umount MOUNTPOINT` or SIGTERM ends it. kprofs(8) tells more, kprof(5) about the files.\n");
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the command line of kprofs says. Called as `kprofs MOUNTPOINT` or, by mount(8) through
+ * mount.fuse3, as `kprofs SOURCE MOUNTPOINT -o OPTIONS`.
+ */
+#ifndef KPROFS_FS_OPTIONS_H
+#define KPROFS_FS_OPTIONS_H
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "fs/dirtab.h"
+#include "trace/endpoint.h"
+
+struct options {
+	bool foreground;
+	bool help, version;
+	bool dump_words; /* prints the tables for the tests */
+	char *source;	 /* the first column of /proc/mounts; NULL: the program's name */
+	char *mountpoint;
+	struct dirtab_owner owner;
+	bool akaros;
+	size_t trace_bytes;
+	uint64_t trace_max;
+	char *socket; /* where programs attach; NULL: the usual place, "": nowhere */
+	enum endpoint_who attach;
+	gid_t attach_group;
+	GPtrArray *mount; /* of char *: options that libfuse and the kernel understand */
+};
+
+/* Starts with the defaults. -EINVAL with a sentence; options_clear() in any case. */
+int options_parse(struct options *options, int argc, char **argv, struct err *err);
+void options_clear(struct options *options);
+
+/* What -h prints. */
+void options_print_help(GString *out);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kptrace_pipe and cpu/N/trace_pipe: each open follows the trace by itself.
+ *
+ * What has come is gathered by the thread "kp-pipe", which wakes while somebody has a pipe open and
+ * waits for it, and at no other time. Thread-safe as struct stream_ops says.
+ */
+#ifndef KPROFS_FS_PIPES_H
+#define KPROFS_FS_PIPES_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+struct form_cpu;
+struct pipes;
+struct readings;
+struct streams;
+
+/* How often the thread looks while somebody waits; half of what a line may be late. */
+#define PIPES_TICK_MS 50
+
+/* Readers that wait are woken through `streams`. */
+struct pipes *pipes_create(struct readings *readings, struct streams *streams);
+/* Ends the thread. */
+void pipes_close(struct pipes *pipes);
+/* After pipes_close(), when no pipe is open. Harmless for NULL. */
+void pipes_destroy(struct pipes *pipes);
+
+/* A pipe that begins now. */
+int pipe_open(struct pipes *pipes, const struct form_cpu *cpu, void **cursor);
+/* The functions of struct stream_ops. */
+void pipe_close(void *cursor);
+ssize_t pipe_begin(void *cursor, size_t want, struct iovec *iov, int *count, bool *eof);
+void pipe_end(void *cursor, bool taken);
+bool pipe_readable(void *cursor);
+
+#endif

@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The server: what one mount is made of, and its threads.
+ *
+ * Threads:
+ *	main		waits for signals, the end of the mount, and changes of the mount table.
+ *	kp-fuse (4)	take requests from the kernel and answer them from memory; what must wait
+ *			they hand to one of the next two.
+ *	kp-stream	owns the reads of kpdata that wait for data, and the polls of it.
+ *	kp-control	gives commands to the profiler, and owns `hold` and the opens waiting for it.
+ *	kp-listen	talks with programs that attach: takes their pools and events, tells them
+ *			their switches.
+ *	kp-view (0-3)	make views, each for one open; there only while there is one to make.
+ *	kp-pipe		(once a pipe of the trace was opened) gathers what comes, while readers wait.
+ *	kp-trace (0-4)	make what is read of the trace, while there are programs in it.
+ * The profiler has a sampler thread while it runs. No thread has a timeout while nothing waits.
+ *
+ * Locks, the outer first; each is declared with its own sentence:
+ *	an open file's	> the profiler's	a stream is read under both
+ *	libfuse's request lock > control's, streams'	an interrupt takes them in this order
+ * All others are leaves.
+ *
+ * Ending: streams answer their readers, control answers its writers and stops the run, the workers
+ * end, the tree is unmounted; then nobody is left who could use what is freed.
+ */
+#include "fs/server.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include "acct/accounting.h"
+#include "base/units.h"
+#include "fs/control.h"
+#include "fs/file.h"
+#include "fs/node.h"
+#include "fs/openfile.h"
+#include "fs/ops.h"
+#include "fs/options.h"
+#include "fs/pipes.h"
+#include "fs/streams.h"
+#include "fs/views.h"
+#include "prof/profiler.h"
+#include "sys/clock.h"
+#include "sys/mounts.h"
+#include "trace/catalog.h"
+#include "trace/endpoint.h"
+#include "trace/listener.h"
+#include "trace/producers.h"
+#include "trace/reading.h"
+#include "trace/trace.h"
+
+/* ---- hooks: from a thread of a module into another module ------------------------------------- */
+
+static void on_data_ready(void *arg)
+{
+	struct server *server = arg;
+
+	streams_wake(server->streams);
+}
+
+static void on_cpus_changed(void *arg)
+{
+	struct server *server = arg;
+
+	control_cpus_changed(server->control);
+}
+
+static void on_switched(void *arg)
+{
+	struct server *server = arg;
+
+	if (server->listener)
+		listener_kick(server->listener);
+}
+
+static void on_program_refused(void *arg, pid_t pid, uid_t uid, const char *program,
+	const char *reason)
+{
+	struct kperr_entry entry = {
+		.pid = pid,
+		.uid = uid,
+		.file = "events",
+		.written = program,
+		.written_size = strlen(program),
+		.reason = reason,
+		.usage = "see libkprof(3)",
+	};
+
+	server_report(arg, &entry);
+}
+
+static void ring_event(struct server *server)
+{
+	uint64_t one = 1;
+	ssize_t ret;
+
+	do
+		ret = write(server->event, &one, sizeof(one));
+	while (ret < 0 && errno == EINTR);
+}
+
+void server_ready(struct server *server)
+{
+	/* release, pairs with the acquire in wait_until_ready: what INIT settled */
+	atomic_write_release(&server->ready, true);
+	ring_event(server);
+}
+
+void server_worker_ended(struct server *server)
+{
+	/* relaxed: a flag that the bell goes with */
+	atomic_write_relaxed(&server->ended, true);
+	ring_event(server);
+}
+
+/* ---- reports ---------------------------------------------------------------------------------- */
+
+/* A writer in a loop must not fill the machine's log. */
+static bool may_log(struct server *server, uint64_t time_ns)
+{
+	bool may;
+
+	pthread_mutex_lock(&server->log_lock);
+	if (server->log_second != time_ns / NSEC_PER_SEC) {
+		server->log_second = time_ns / NSEC_PER_SEC;
+		server->log_count = 0;
+	}
+	may = server->log_count < SERVER_LOG_PER_SECOND;
+	server->log_count += may;
+	pthread_mutex_unlock(&server->log_lock);
+	return may;
+}
+
+void server_report(struct server *server, struct kperr_entry *entry)
+{
+	g_autofree char *line = NULL;
+
+	entry->time_ns = clock_monotonic_ns();
+	line = kperr_add(server->kperr, entry);
+	if (may_log(server, entry->time_ns))
+		log_notice(&server->log, "%s", line);
+}
+
+/* ---- set-up ----------------------------------------------------------------------------------- */
+
+static int create_profiler(struct server *server, struct err *err)
+{
+	const struct profiler_hooks hooks = { on_data_ready, on_cpus_changed, server };
+	int ret = profiler_create(&hooks, NULL, &server->profiler);
+
+	return ret ? err_set(err, -ret, "the profiler: %s", g_strerror(-ret)) : 0;
+}
+
+/* How many files we may open: as many as we are allowed to ask for. */
+static uint64_t raise_descriptors(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return 1024;
+	if (limit.rlim_cur < limit.rlim_max) {
+		const struct rlimit most = { limit.rlim_max, limit.rlim_max };
+
+		if (!setrlimit(RLIMIT_NOFILE, &most))
+			limit = most;
+	}
+	return limit.rlim_cur;
+}
+
+static int create_trace(struct server *server, const struct options *options, struct err *err)
+{
+	struct sysinfo machine = { .mem_unit = 0 };
+	struct producers_limits limits;
+	int ret = trace_create(options->trace_bytes, &server->trace);
+
+	if (ret)
+		return err_set(err, -ret, "the trace: %s", g_strerror(-ret));
+	sysinfo(&machine);
+	producers_limits_init(&limits, raise_descriptors(), machine.totalram * machine.mem_unit);
+	server->catalog = catalog_create(&(struct catalog_hooks){ on_switched, server });
+	server->producers = producers_create(server->catalog, &limits);
+	server->cpus = file_cpus_create();
+	server->readings = readings_create(server->trace, server->producers, options->trace_max);
+	server->limits = limits;
+	return 0;
+}
+
+/* Without a source of times this server is still worth having: mpstat says what is wrong. */
+static int create_accounting(struct server *server, struct err *err)
+{
+	struct err note = { "" };
+	int ret = accounting_create(NULL, NULL, &note, &server->accounting);
+
+	if (ret)
+		return err_set(err, -ret, "mpstat: %s", note.text);
+	if (note.text[0])
+		log_notice(&server->log, "mpstat: %s", note.text);
+	return 0;
+}
+
+static int create_threads(struct server *server, const struct options *options, struct err *err)
+{
+	int ret = streams_create(&server->streams);
+
+	if (!ret)
+		ret = control_create(server->profiler, options->akaros, &server->control);
+	server->views = views_create("kp-view", VIEWS_THREADS);
+	if (!ret)
+		server->pipes = pipes_create(server->readings, server->streams);
+	server->trace_readers = views_create("kp-trace", VIEWS_TRACE_THREADS);
+	server->symbolizer = file_view_create_symbolizer();
+	return ret ? err_set(err, -ret, "threads: %s", g_strerror(-ret)) : 0;
+}
+
+static int create_signals(struct server *server, struct err *err)
+{
+	sigset_t signals;
+
+	server_signals(&signals);
+	server->signals = signalfd(-1, &signals, SFD_CLOEXEC);
+	server->event = eventfd(0, EFD_CLOEXEC);
+	if (server->signals < 0 || server->event < 0)
+		return err_set(err, errno, "descriptors: %s", g_strerror(errno));
+	return 0;
+}
+
+int server_create(struct server *server, const struct options *options, struct err *err)
+{
+	int ret;
+
+	*server = (struct server){ .event = -1, .signals = -1, .mounts = -1 };
+	pthread_mutex_init(&server->log_lock, NULL);
+	log_init(&server->log, false);
+	server->kperr = kperr_create();
+	server->files = openfiles_create();
+	server->nodes = nodes_create(server, &options->owner);
+	ret = create_signals(server, err);
+	if (!ret)
+		ret = create_profiler(server, err);
+	if (!ret)
+		ret = create_trace(server, options, err);
+	if (!ret)
+		ret = create_accounting(server, err);
+	if (!ret)
+		ret = create_threads(server, options, err);
+	if (!ret)
+		ret = ops_create(server, options, &server->ops, err);
+	return ret;
+}
+
+static void *run_worker(void *arg)
+{
+	struct server *server = arg;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+	pthread_setname_np(pthread_self(), "kp-fuse");
+	ops_serve(server->ops);
+	server_worker_ended(server);
+	return NULL;
+}
+
+static int start_workers(struct server *server, struct err *err)
+{
+	int ret;
+
+	while (server->n_workers < SERVER_WORKERS) {
+		ret = pthread_create(&server->workers[server->n_workers], NULL, run_worker, server);
+		if (ret)
+			return err_set(err, ret, "threads: %s", g_strerror(ret));
+		server->n_workers++;
+	}
+	return 0;
+}
+
+/* The kernel's first request settles the terms; before that nobody can use the mount. */
+static int wait_until_ready(struct server *server, struct err *err)
+{
+	uint64_t rings;
+
+	while (!atomic_read_acquire(&server->ready)) {
+		if (atomic_read_relaxed(&server->ended))
+			return err_set(err, EPROTO, "the kernel and libfuse do not agree");
+		if (read(server->event, &rings, sizeof(rings)) < 0 && errno != EINTR)
+			return err_set(err, errno, "waiting for the kernel: %s", g_strerror(errno));
+	}
+	return 0;
+}
+
+/* Where there is no mount table to watch, only a lazy unmount goes unnoticed. */
+static void watch_mount_table(struct server *server, const char *mountpoint)
+{
+	struct stat st;
+
+	if (stat(mountpoint, &st) || mounts_open(MOUNTS_PATH, &server->mounts))
+		return;
+	server->device = st.st_dev;
+}
+
+/* Without programs this server is still worth having: it says what is wrong. */
+static void welcome_programs(struct server *server, const struct options *options)
+{
+	const struct endpoint_options place = {
+		.path = options->socket,
+		.who = options->attach,
+		.owner = options->owner.uid,
+		.group = options->attach_group,
+	};
+	struct listener_options terms;
+	struct err err = { "" };
+	int ret;
+
+	if (options->socket && !options->socket[0])
+		return;
+	listener_options_init(&terms, server->limits.programs, server->limits.user_programs);
+	terms.report = on_program_refused;
+	terms.arg = server;
+	ret = endpoint_open(&place, &server->endpoint, &err);
+	if (!ret)
+		ret = listener_create(server->producers, endpoint_fd(server->endpoint), &terms,
+			&server->listener);
+	if (ret) {
+		struct kperr_entry entry = {
+			.pid = getpid(),
+			.uid = getuid(),
+			.file = "events",
+			.written = "",
+			.reason = err.text[0] ? err.text : g_strerror(-ret),
+			.usage = "no programs can attach; the mount option socket=PATH",
+		};
+
+		server_report(server, &entry);
+	}
+}
+
+void server_clear_events(struct server *server)
+{
+	producers_clear(server->producers);
+	on_switched(server); /* programs that discard may go on */
+}
+
+int server_mount(struct server *server, const struct options *options, const char *mountpoint,
+	struct err *err)
+{
+	int ret = ops_mount(server->ops, mountpoint, err);
+
+	if (!ret) {
+		welcome_programs(server, options);
+		ret = start_workers(server, err);
+	}
+	if (!ret)
+		ret = wait_until_ready(server, err);
+	if (!ret)
+		watch_mount_table(server, mountpoint);
+	return ret;
+}
+
+/* ---- running ---------------------------------------------------------------------------------- */
+
+void server_signals(sigset_t *signals)
+{
+	sigemptyset(signals);
+	sigaddset(signals, SIGTERM);
+	sigaddset(signals, SIGINT);
+	sigaddset(signals, SIGHUP);
+}
+
+/*
+ * Somebody mounted or unmounted something. `umount -l` of our mount does not reach us while files
+ * are open, and their readers would wait for ever.
+ */
+static void check_mount(struct server *server)
+{
+	bool present;
+
+	if (mounts_has_device(server->mounts, server->device, &present) || present)
+		return;
+	streams_close(server->streams);
+	control_stop_run(server->control);
+	close(server->mounts);
+	server->mounts = -1; /* poll skips it: there is nothing left to see */
+}
+
+void server_wait(struct server *server)
+{
+	while (!atomic_read_relaxed(&server->ended)) {
+		struct pollfd fds[] = {
+			{ .fd = server->signals, .events = POLLIN },
+			{ .fd = server->event, .events = POLLIN },
+			{ .fd = server->mounts, .events = POLLPRI },
+		};
+		uint64_t rings;
+
+		if (poll(fds, G_N_ELEMENTS(fds), -1) < 0)
+			continue;
+		if (fds[0].revents)
+			return;
+		if (fds[1].revents && read(server->event, &rings, sizeof(rings)) < 0)
+			return;
+		if (fds[2].revents)
+			check_mount(server);
+	}
+}
+
+/* ---- teardown --------------------------------------------------------------------------------- */
+
+static void end_workers(struct server *server)
+{
+	unsigned int i;
+
+	for (i = 0; i < server->n_workers; i++)
+		pthread_cancel(server->workers[i]);
+	for (i = 0; i < server->n_workers; i++)
+		pthread_join(server->workers[i], NULL);
+	server->n_workers = 0;
+}
+
+static void close_fd(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+void server_destroy(struct server *server)
+{
+	/* first, so that the next server finds the place free */
+	listener_stop(server->listener);
+	endpoint_close(server->endpoint);
+	if (server->streams)
+		streams_close(server->streams);
+	if (server->control)
+		control_close(server->control);
+	if (server->views)
+		views_close(server->views);
+	if (server->trace_readers)
+		views_close(server->trace_readers);
+	if (server->pipes)
+		pipes_close(server->pipes);
+	/* a reader that has its end of file closes; one that never asks must not keep us */
+	if (server->n_workers)
+		openfiles_wait_streams(server->files, SERVER_LAST_READS_MS);
+	end_workers(server);
+	ops_destroy(server->ops);
+	control_destroy(server->control);
+	streams_destroy(server->streams);
+	views_destroy(server->views);
+	views_destroy(server->trace_readers);
+	file_view_destroy_symbolizer(server->symbolizer);
+	openfiles_destroy(server->files);
+	nodes_destroy(server->nodes);
+	if (server->profiler)
+		profiler_destroy(server->profiler);
+	pipes_destroy(server->pipes);
+	readings_destroy(server->readings);
+	file_cpus_destroy(server->cpus);
+	listener_destroy(server->listener);
+	producers_destroy(server->producers);
+	catalog_destroy(server->catalog);
+	if (server->trace)
+		trace_destroy(server->trace);
+	if (server->accounting)
+		accounting_destroy(server->accounting);
+	kperr_destroy(server->kperr);
+	close_fd(server->event);
+	close_fd(server->signals);
+	close_fd(server->mounts);
+	pthread_mutex_destroy(&server->log_lock);
+}

@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Parked reads: see streams.h.
+ *
+ * A parked read is in exactly one place: `parked`, `trying` (while the thread goes through them) or
+ * `current` (the thread is at it, without the lock). Who takes it out of the lists answers it:
+ * the thread, or the worker in which an interrupt arrives. The one at hand is only marked.
+ *
+ * The thread's bell is an eventfd, so that the profiler's threads can ring it without a lock.
+ *
+ * No wake-up is lost (W): a read is counted in `waiting` before the thread looks for data for it, and
+ * streams_wake() looks at `waiting` after the data are there. Both do so by an addition, acquire and
+ * release: of two additions one comes first, and what was done before it is seen after the other.
+ */
+#include "fs/streams.h"
+
+#include <errno.h>
+#include <glib.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/atomic.h"
+#include "fs/dirtab.h"
+#include "fs/openfile.h"
+#include "fs/ops.h"
+
+/* Pieces of one reply: 1 MiB, the largest read, of a capture's blocks, with room to spare. */
+#define STREAM_PIECES 256
+
+struct parked_read {
+	struct fuse_req *req;
+	struct openfile *file; /* a reference */
+	size_t size;
+	bool interrupted; /* (lock) */
+};
+
+struct streams {
+	pthread_t thread;
+	int event;		      /* invariant: an eventfd, the thread's bell */
+	_Atomic unsigned int waiting; /* atomic (W): parked reads and armed polls */
+	pthread_mutex_t lock;	      /* never held together with an open file's */
+	GQueue parked;		      /* (lock) */
+	GQueue trying;		      /* (lock) filled and emptied by the thread */
+	struct parked_read *current;  /* (lock) */
+	GQueue polled;		      /* (lock) of struct openfile, with a reference each */
+	bool closing;		      /* (lock) */
+	bool ending;		      /* (lock) the thread should end */
+};
+
+static void ring_bell(struct streams *streams)
+{
+	uint64_t one = 1;
+	ssize_t ret;
+
+	do
+		ret = write(streams->event, &one, sizeof(one));
+	while (ret < 0 && errno == EINTR);
+}
+
+void streams_wake(struct streams *streams)
+{
+	if (atomic_add_acq_rel(&streams->waiting, 0)) /* W */
+		ring_bell(streams);
+}
+
+static void count_waiting(struct streams *streams, int change)
+{
+	atomic_add_acq_rel(&streams->waiting, (unsigned int)change); /* W */
+}
+
+static bool is_closing(struct streams *streams)
+{
+	bool closing;
+
+	pthread_mutex_lock(&streams->lock);
+	closing = streams->closing;
+	pthread_mutex_unlock(&streams->lock);
+	return closing;
+}
+
+/* Answers the read if there is something to say. */
+static bool try_read(struct fuse_req *req, struct openfile *file, size_t size, bool closing)
+{
+	const struct stream_ops *stream = file->row->stream;
+	struct iovec iov[STREAM_PIECES];
+	int count = STREAM_PIECES;
+	bool eof = false, answered = true;
+	ssize_t n;
+
+	pthread_mutex_lock(&file->lock);
+	n = stream->begin(file->cursor, size, iov, &count, &eof);
+	if (n > 0)
+		stream->end(file->cursor, ops_reply_pieces(req, iov, count) == 0);
+	else if (n < 0)
+		ops_reply_error(req, (int)-n);
+	else if (eof || closing)
+		ops_reply_pieces(req, NULL, 0);
+	else
+		answered = false;
+	pthread_mutex_unlock(&file->lock);
+	return answered;
+}
+
+static bool is_readable(struct openfile *file)
+{
+	bool readable;
+
+	pthread_mutex_lock(&file->lock);
+	readable = file->row->stream->readable(file->cursor);
+	pthread_mutex_unlock(&file->lock);
+	return readable;
+}
+
+static void free_parked(struct parked_read *parked)
+{
+	openfile_put(parked->file);
+	g_free(parked);
+}
+
+static struct parked_read *take_parked(GQueue *queue, struct fuse_req *req)
+{
+	GList *link;
+
+	for (link = queue->head; link; link = link->next) {
+		struct parked_read *parked = link->data;
+
+		if (parked->req == req) {
+			g_queue_delete_link(queue, link);
+			return parked;
+		}
+	}
+	return NULL;
+}
+
+/*
+ * In a worker. A request that is not here yet will find itself interrupted when it is parked. A
+ * `current` that has been answered can match a new request at the same address: the mark is
+ * harmless, and the new one is found in the lists first.
+ */
+static void interrupt_read(struct fuse_req *req, void *arg)
+{
+	struct streams *streams = arg;
+	struct parked_read *parked;
+
+	pthread_mutex_lock(&streams->lock);
+	parked = take_parked(&streams->parked, req);
+	if (!parked)
+		parked = take_parked(&streams->trying, req);
+	if (!parked && streams->current && streams->current->req == req)
+		streams->current->interrupted = true;
+	pthread_mutex_unlock(&streams->lock);
+	if (!parked)
+		return;
+	ops_reply_error(req, EINTR);
+	count_waiting(streams, -1);
+	free_parked(parked);
+}
+
+/* Returns an errno to answer with at once, or 0: it is parked. -1: answer with end of file. */
+static int park_read(struct streams *streams, struct fuse_req *req, struct openfile *file,
+	size_t size)
+{
+	struct parked_read *parked;
+	int ret = 0;
+
+	ops_on_interrupt(req, interrupt_read, streams);
+	parked = g_new0(struct parked_read, 1);
+	parked->req = req;
+	parked->file = openfile_get(file);
+	parked->size = size;
+	count_waiting(streams, 1);
+	pthread_mutex_lock(&streams->lock);
+	if (streams->closing)
+		ret = -1;
+	else if (ops_interrupted(req))
+		ret = EINTR;
+	else
+		g_queue_push_tail(&streams->parked, parked);
+	pthread_mutex_unlock(&streams->lock);
+	if (ret) {
+		count_waiting(streams, -1);
+		free_parked(parked);
+	}
+	return ret;
+}
+
+static void read_or_park(struct streams *streams, struct fuse_req *req, struct openfile *file,
+	size_t size, bool nonblock)
+{
+	int ret;
+
+	if (try_read(req, file, size, nonblock && is_closing(streams)))
+		return;
+	if (nonblock) {
+		ops_reply_error(req, EAGAIN);
+		return;
+	}
+	ret = park_read(streams, req, file, size);
+	if (ret > 0)
+		ops_reply_error(req, ret);
+	else if (ret < 0)
+		ops_reply_pieces(req, NULL, 0);
+	else
+		ring_bell(streams); /* data may have come before it was counted */
+}
+
+void streams_read(struct streams *streams, struct fuse_req *req, struct openfile *file, size_t size,
+	bool nonblock)
+{
+	/* once a read is answered its program may close the file, before we have let go of it */
+	openfile_get(file);
+	read_or_park(streams, req, file, size, nonblock);
+	openfile_put(file);
+}
+
+/* Takes the handle out of the file, with the list's reference; with the lock held. */
+static struct fuse_pollhandle *disarm(struct streams *streams, struct openfile *file)
+{
+	struct fuse_pollhandle *handle = file->poll;
+
+	file->poll = NULL;
+	if (file->poll_listed) {
+		file->poll_listed = false;
+		g_queue_remove(&streams->polled, file);
+		count_waiting(streams, -1);
+	}
+	return handle;
+}
+
+static void arm(struct streams *streams, struct openfile *file, struct fuse_pollhandle *handle)
+{
+	struct fuse_pollhandle *old;
+	bool listed;
+
+	openfile_get(file);
+	pthread_mutex_lock(&streams->lock);
+	old = file->poll;
+	file->poll = handle;
+	listed = file->poll_listed;
+	if (!listed) {
+		file->poll_listed = true;
+		g_queue_push_tail(&streams->polled, file);
+		count_waiting(streams, 1);
+	}
+	pthread_mutex_unlock(&streams->lock);
+	if (listed)
+		openfile_put(file);
+	if (old)
+		ops_poll_destroy(old);
+}
+
+bool streams_poll(struct streams *streams, struct openfile *file, struct fuse_pollhandle *handle)
+{
+	if (is_closing(streams) || is_readable(file)) {
+		if (handle)
+			ops_poll_destroy(handle);
+		return true;
+	}
+	if (!handle)
+		return false;
+	arm(streams, file, handle);
+	if (is_closing(streams) || is_readable(file)) {
+		streams_forget(streams, file);
+		return true;
+	}
+	return false;
+}
+
+void streams_forget(struct streams *streams, struct openfile *file)
+{
+	struct fuse_pollhandle *handle;
+	bool listed;
+
+	pthread_mutex_lock(&streams->lock);
+	listed = file->poll_listed;
+	handle = disarm(streams, file);
+	pthread_mutex_unlock(&streams->lock);
+	if (handle)
+		ops_poll_destroy(handle);
+	if (listed)
+		openfile_put(file);
+}
+
+/* Tries the parked reads in the order in which they came. */
+static void serve_reads(struct streams *streams)
+{
+	struct parked_read *parked;
+
+	pthread_mutex_lock(&streams->lock);
+	while ((parked = g_queue_pop_head(&streams->parked)))
+		g_queue_push_tail(&streams->trying, parked);
+	while ((parked = g_queue_pop_head(&streams->trying))) {
+		bool closing = streams->closing, answered;
+
+		streams->current = parked;
+		pthread_mutex_unlock(&streams->lock);
+		answered = try_read(parked->req, parked->file, parked->size, closing);
+		pthread_mutex_lock(&streams->lock);
+		streams->current = NULL;
+		if (!answered && !parked->interrupted) {
+			g_queue_push_tail(&streams->parked, parked);
+			continue;
+		}
+		pthread_mutex_unlock(&streams->lock);
+		if (!answered)
+			ops_reply_error(parked->req, EINTR);
+		count_waiting(streams, -1);
+		free_parked(parked);
+		pthread_mutex_lock(&streams->lock);
+	}
+	pthread_mutex_unlock(&streams->lock);
+}
+
+static void notify_if_readable(struct streams *streams, struct openfile *file, bool closing)
+{
+	struct fuse_pollhandle *handle;
+	bool listed;
+
+	if (!closing && !is_readable(file))
+		return;
+	pthread_mutex_lock(&streams->lock);
+	listed = file->poll_listed;
+	handle = disarm(streams, file);
+	pthread_mutex_unlock(&streams->lock);
+	if (handle)
+		ops_poll_notify(handle);
+	if (listed)
+		openfile_put(file);
+}
+
+static void serve_polls(struct streams *streams)
+{
+	GPtrArray *files = g_ptr_array_new();
+	bool closing;
+	GList *link;
+	guint i;
+
+	pthread_mutex_lock(&streams->lock);
+	closing = streams->closing;
+	for (link = streams->polled.head; link; link = link->next)
+		g_ptr_array_add(files, openfile_get(link->data));
+	pthread_mutex_unlock(&streams->lock);
+	for (i = 0; i < files->len; i++) {
+		notify_if_readable(streams, g_ptr_array_index(files, i), closing);
+		openfile_put(g_ptr_array_index(files, i));
+	}
+	g_ptr_array_free(files, TRUE);
+}
+
+static void *run_streams(void *arg)
+{
+	struct streams *streams = arg;
+	bool ending = false;
+	uint64_t rings;
+
+	pthread_setname_np(pthread_self(), "kp-stream");
+	while (!ending) {
+		if (read(streams->event, &rings, sizeof(rings)) < 0 && errno != EINTR)
+			break;
+		serve_reads(streams);
+		serve_polls(streams);
+		pthread_mutex_lock(&streams->lock);
+		ending = streams->ending;
+		pthread_mutex_unlock(&streams->lock);
+	}
+	return NULL;
+}
+
+int streams_create(struct streams **streams)
+{
+	struct streams *s = g_new0(struct streams, 1);
+	int ret;
+
+	pthread_mutex_init(&s->lock, NULL);
+	g_queue_init(&s->parked);
+	g_queue_init(&s->trying);
+	g_queue_init(&s->polled);
+	s->event = eventfd(0, EFD_CLOEXEC);
+	ret = s->event < 0 ? -errno : -pthread_create(&s->thread, NULL, run_streams, s);
+	if (ret) {
+		if (s->event >= 0)
+			close(s->event);
+		pthread_mutex_destroy(&s->lock);
+		g_free(s);
+		return ret;
+	}
+	*streams = s;
+	return 0;
+}
+
+void streams_close(struct streams *streams)
+{
+	pthread_mutex_lock(&streams->lock);
+	streams->closing = true;
+	pthread_mutex_unlock(&streams->lock);
+	ring_bell(streams);
+}
+
+void streams_destroy(struct streams *streams)
+{
+	if (!streams)
+		return;
+	pthread_mutex_lock(&streams->lock);
+	streams->closing = true;
+	streams->ending = true;
+	pthread_mutex_unlock(&streams->lock);
+	ring_bell(streams);
+	pthread_join(streams->thread, NULL);
+	close(streams->event);
+	pthread_mutex_destroy(&streams->lock);
+	g_free(streams);
+}
+
+uint64_t streams_waiting(struct streams *streams)
+{
+	uint64_t waiting;
+
+	pthread_mutex_lock(&streams->lock);
+	waiting = streams->parked.length + streams->trying.length + (streams->current ? 1 : 0);
+	pthread_mutex_unlock(&streams->lock);
+	return waiting;
+}

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Opens and reads that take long: see views.h.
+ *
+ * A job is queued, or current in one thread. Who takes it out of the queue answers its request: a
+ * thread, or the worker in which an interrupt arrives. A current one is only marked; its maker looks
+ * at the mark now and then, and its thread answers EINTR.
+ */
+#include "fs/views.h"
+
+#include <errno.h>
+#include <glib.h>
+#include <pthread.h>
+
+#include "base/atomic.h"
+#include "fs/dirtab.h"
+#include "fs/openfile.h"
+#include "fs/ops.h"
+
+struct view_job {
+	struct fuse_req *req;
+	struct openfile *file; /* a reference */
+	struct origin origin;
+	bool reads; /* else it opens */
+	uint64_t offset;
+	size_t size;
+	_Atomic bool cancelled; /* relaxed: a wish, nothing goes with it */
+};
+
+struct views {
+	const char *name;     /* invariant */
+	unsigned int max;     /* invariant */
+	pthread_mutex_t lock; /* inside libfuse's lock of a request, else a leaf */
+	pthread_cond_t ended; /* a thread has ended */
+	GQueue waiting;	      /* (lock) of struct view_job */
+	GQueue current;	      /* (lock) of struct view_job */
+	unsigned int threads; /* (lock) */
+	bool closing;	      /* (lock) */
+};
+
+bool views_cancelled(void *arg)
+{
+	struct view_job *job = arg;
+
+	return atomic_read_relaxed(&job->cancelled);
+}
+
+static GList *find_job(GQueue *queue, const struct fuse_req *req)
+{
+	GList *link;
+
+	for (link = queue->head; link; link = link->next)
+		if (((struct view_job *)link->data)->req == req)
+			return link;
+	return NULL;
+}
+
+/* Answers it: with the text, which is made now, or where nobody wants it with EINTR. */
+static void finish(struct view_job *job)
+{
+	if (job->reads) {
+		ops_finish_read(job->req, job->file, job->offset, job->size, job);
+		openfile_put(job->file);
+		return;
+	}
+	job->file->maker = job;
+	ops_finish_open(job->req, job->file, &job->origin);
+}
+
+static void give_up(struct view_job *job)
+{
+	atomic_write_relaxed(&job->cancelled, true);
+	finish(job);
+	g_free(job);
+}
+
+static void interrupt_job(struct fuse_req *req, void *arg)
+{
+	struct views *views = arg;
+	struct view_job *job = NULL;
+	GList *link;
+
+	pthread_mutex_lock(&views->lock);
+	link = find_job(&views->waiting, req);
+	if (link) {
+		job = link->data;
+		g_queue_delete_link(&views->waiting, link);
+	} else {
+		link = find_job(&views->current, req);
+		if (link)
+			atomic_write_relaxed(&((struct view_job *)link->data)->cancelled, true);
+	}
+	pthread_mutex_unlock(&views->lock);
+	if (job)
+		give_up(job);
+}
+
+static struct view_job *next_job(struct views *views)
+{
+	struct view_job *job;
+
+	pthread_mutex_lock(&views->lock);
+	job = views->closing ? NULL : g_queue_pop_head(&views->waiting);
+	if (job) {
+		g_queue_push_tail(&views->current, job);
+	} else {
+		views->threads--;
+		pthread_cond_broadcast(&views->ended);
+	}
+	pthread_mutex_unlock(&views->lock);
+	return job;
+}
+
+static void *run_views(void *arg)
+{
+	struct views *views = arg;
+	struct view_job *job;
+
+	pthread_setname_np(pthread_self(), views->name);
+	while ((job = next_job(views))) {
+		finish(job);
+		pthread_mutex_lock(&views->lock);
+		g_queue_remove(&views->current, job);
+		pthread_mutex_unlock(&views->lock);
+		g_free(job);
+	}
+	return NULL;
+}
+
+/* With the lock held. Without a thread at all the caller answers with the error. */
+static int need_thread(struct views *views)
+{
+	pthread_attr_t detached;
+	pthread_t thread;
+	int ret;
+
+	if (views->threads >= views->max)
+		return 0;
+	pthread_attr_init(&detached);
+	pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+	ret = pthread_create(&thread, &detached, run_views, views);
+	pthread_attr_destroy(&detached);
+	if (!ret)
+		views->threads++;
+	return views->threads ? 0 : -ret;
+}
+
+static void add_job(struct views *views, struct view_job *job)
+{
+	bool queued = false;
+
+	ops_on_interrupt(job->req, interrupt_job, views);
+	pthread_mutex_lock(&views->lock);
+	if (!views->closing && !ops_interrupted(job->req)) {
+		g_queue_push_tail(&views->waiting, job);
+		queued = need_thread(views) == 0;
+		if (!queued)
+			g_queue_pop_tail(&views->waiting);
+	}
+	pthread_mutex_unlock(&views->lock);
+	if (!queued)
+		give_up(job);
+}
+
+void views_open(struct views *views, struct fuse_req *req, struct openfile *file,
+	const struct origin *origin)
+{
+	struct view_job *job = g_new0(struct view_job, 1);
+
+	job->req = req;
+	job->file = file;
+	job->origin = *origin;
+	add_job(views, job);
+}
+
+void views_read(struct views *views, struct fuse_req *req, struct openfile *file, uint64_t offset,
+	size_t size)
+{
+	struct view_job *job = g_new0(struct view_job, 1);
+
+	job->req = req;
+	job->file = openfile_get(file);
+	job->reads = true;
+	job->offset = offset;
+	job->size = size;
+	add_job(views, job);
+}
+
+struct views *views_create(const char *name, unsigned int max_threads)
+{
+	struct views *views = g_new0(struct views, 1);
+
+	views->name = name;
+	views->max = max_threads;
+	pthread_mutex_init(&views->lock, NULL);
+	pthread_cond_init(&views->ended, NULL);
+	g_queue_init(&views->waiting);
+	g_queue_init(&views->current);
+	return views;
+}
+
+void views_close(struct views *views)
+{
+	struct view_job *job;
+	GList *link;
+
+	pthread_mutex_lock(&views->lock);
+	views->closing = true;
+	for (link = views->current.head; link; link = link->next)
+		atomic_write_relaxed(&((struct view_job *)link->data)->cancelled, true);
+	while ((job = g_queue_pop_head(&views->waiting))) {
+		pthread_mutex_unlock(&views->lock);
+		give_up(job);
+		pthread_mutex_lock(&views->lock);
+	}
+	while (views->threads)
+		pthread_cond_wait(&views->ended, &views->lock);
+	pthread_mutex_unlock(&views->lock);
+}
+
+void views_destroy(struct views *views)
+{
+	if (!views)
+		return;
+	pthread_cond_destroy(&views->ended);
+	pthread_mutex_destroy(&views->lock);
+	g_free(views);
+}

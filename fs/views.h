@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Opens and reads that take long: texts that are made in threads of their own, so that no other
+ * request waits.
+ *
+ * A thread exists while there is something to make, at most so many of them; further requests wait
+ * for one. Who waits can be interrupted at any time. Thread-safe; nothing here blocks.
+ */
+#ifndef KPROFS_FS_VIEWS_H
+#define KPROFS_FS_VIEWS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct fuse_req;
+struct openfile;
+struct origin;
+struct views;
+
+/* Made at once: each may take as much memory as its capture is varied. */
+#define VIEWS_THREADS 3
+/* Readings of the trace at once: their copies have a bound of their own. */
+#define VIEWS_TRACE_THREADS 4
+
+/* `name`: of the threads, invariant. */
+struct views *views_create(const char *name, unsigned int max_threads);
+
+/* Queues the open; it is answered when the text is there. Takes the caller's reference. */
+void views_open(struct views *views, struct fuse_req *req, struct openfile *file,
+	const struct origin *origin);
+
+/* Queues a read of a lazy text; it is answered when the bytes are there. */
+void views_read(struct views *views, struct fuse_req *req, struct openfile *file, uint64_t offset,
+	size_t size);
+
+/* Gives all of them up and answers their openers; returns when no thread is left. */
+void views_close(struct views *views);
+/* After views_close(). Harmless for NULL. */
+void views_destroy(struct views *views);
+
+/* For who makes the text of the calling thread's open: whether nobody wants it any more. */
+bool views_cancelled(void *job);
+
+#endif

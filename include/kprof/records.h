@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The records of kpdata, the one definition of their bytes.
+ *
+ * A capture is a stream of records without header or padding:
+ *
+ *	varint type | varint payload size | payload
+ *
+ * A varint holds 7 bits a byte, least significant group first, bit 7 set on all bytes but the last
+ * (LEB128), at most 10 bytes. Payloads are packed, in the byte order of the machine that wrote them
+ * (little-endian on all machines that kprofs runs on so far; type 71 says which). Types 1 to 4 are
+ * those of Akaros (kern/include/ros/profiler_records.h), byte for byte. Types from 64 up are ours;
+ * a decoder that does not know a type skips it by its size. Payloads may grow at their end.
+ *
+ * Times are u64 nanoseconds of CLOCK_MONOTONIC. The stream is not sorted by time: samples come in
+ * runs of one CPU; within one CPU they are in order.
+ *
+ * The structs below are the fixed heads of the payloads; what follows a head is said beside it.
+ * Fields in a stream are not aligned: copy them out with memcpy.
+ */
+#ifndef KPROF_RECORDS_H
+#define KPROF_RECORDS_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum kprof_record_type {
+	KPROF_REC_KERN_TRACE = 1,  /* sample taken in the kernel, or with frames of both sides */
+	KPROF_REC_USER_TRACE = 2,  /* sample taken in user space, user frames only */
+	KPROF_REC_MMAP = 3,	   /* an executable mapping */
+	KPROF_REC_NEW_PROCESS = 4, /* a process and its program */
+	KPROF_REC_EVENT = 64,
+	KPROF_REC_TASK = 65,
+	KPROF_REC_LOST = 66,
+	KPROF_REC_COMM = 67,
+	KPROF_REC_FORK = 68,
+	KPROF_REC_EXIT = 69,
+	KPROF_REC_BUILD_ID = 70,
+	KPROF_REC_CLOCK = 71,
+	KPROF_REC_THROTTLE = 72,
+	KPROF_REC_PERIOD = 73,
+};
+
+/* A payload longer than this is damage, never data (Akaros's decoder has the same limit). */
+#define KPROF_REC_PAYLOAD_MAX (32u << 20)
+
+/* In a trace: the frames after this word are user frames (Linux's PERF_CONTEXT_USER). */
+#define KPROF_CONTEXT_USER 0xfffffffffffffe00ull
+
+/* In pid fields. */
+#define KPROF_PID_KERNEL 0xffffffffu /* a sample: the idle task; a mapping or build-id: the kernel */
+#define KPROF_PID_GONE 0xfffffffeu   /* a task already gone, or not visible from here */
+
+#define KPROF_PATH_KERNEL "[kernel.kallsyms]"
+
+/* 1, 2: then num_traces u64, innermost first */
+struct kprof_rec_trace {
+	uint64_t info; /* number of the event, see EVENT */
+	uint64_t time_ns;
+	uint32_t pid; /* process */
+	uint16_t cpu;
+	uint16_t num_traces;
+} __attribute__((packed));
+
+/* 3: then the path, NUL-terminated */
+struct kprof_rec_mmap {
+	uint64_t time_ns;
+	uint64_t addr;
+	uint64_t size;	 /* bytes */
+	uint64_t offset; /* bytes into the file */
+	uint32_t pid;
+} __attribute__((packed));
+
+/*
+ * 4: then the path of the program, NUL-terminated. A process has this from its start and again when
+ * it executes another program: mappings of the process that are older than this record and were
+ * not announced at its time or later belong to the former program.
+ */
+struct kprof_rec_new_process {
+	uint64_t time_ns;
+	uint32_t pid;
+} __attribute__((packed));
+
+enum kprof_event_flags {
+	KPROF_EVENT_FREQ = 1 << 0,	/* rate is a frequency in Hz, else a period */
+	KPROF_EVENT_FALLBACK = 1 << 1,	/* stands in for an event that this machine lacks */
+	KPROF_EVENT_SCOPE_USER = 1 << 2, /* the whole machine, user space only */
+	KPROF_EVENT_SCOPE_OWN = 1 << 3,	/* processes of the mounting user, user space only */
+};
+
+/* 64: then the event's text as given to kpctl, NUL-terminated */
+struct kprof_rec_event {
+	uint32_t number;
+	uint32_t perf_type;
+	uint64_t config;
+	uint64_t rate; /* period in events, or frequency in Hz: see flags */
+	uint32_t flags;
+} __attribute__((packed));
+
+/*
+ * 65: later samples of this CPU with this process were taken in this thread. Without such a record
+ * the thread is the process. LOST does not end it: the writer says it again after a LOST.
+ */
+struct kprof_rec_task {
+	uint32_t cpu;
+	uint32_t pid;
+	uint32_t tid;
+} __attribute__((packed));
+
+enum kprof_lost_reason {
+	KPROF_LOST_RING = 1,	 /* the perf ring of the CPU was full (counted by PERF_FORMAT_LOST) */
+	KPROF_LOST_QUEUE = 2,	 /* kpdata was full in mode discard */
+	KPROF_LOST_OVERWRITE = 3, /* mode overwrite made room before they were read */
+	KPROF_LOST_INVALID = 4,	 /* the kernel's record could not be understood */
+	KPROF_LOST_RING_RECORDS = 5, /* as 1, from PERF_RECORD_LOST of a kernel before 6.0: counts all
+					records of the ring, also those that are no samples */
+};
+
+/* 66 */
+struct kprof_rec_lost {
+	uint32_t cpu;
+	uint32_t event;
+	uint32_t reason;
+	uint64_t count; /* samples */
+} __attribute__((packed));
+
+/* 67: then the name, NUL-terminated */
+struct kprof_rec_comm {
+	uint64_t time_ns;
+	uint32_t pid;
+	uint32_t tid;
+} __attribute__((packed));
+
+/* 68, 69 */
+struct kprof_rec_fork {
+	uint64_t time_ns;
+	uint32_t pid;
+	uint32_t tid;
+	uint32_t parent_pid;
+	uint32_t parent_tid;
+} __attribute__((packed));
+
+/* 70: then `length` bytes; belongs to the mapping of this process at this address */
+struct kprof_rec_build_id {
+	uint64_t time_ns;
+	uint32_t pid;
+	uint64_t addr;
+	uint8_t length;
+} __attribute__((packed));
+
+#define KPROF_BUILD_ID_MAX 20 /* bytes; what the kernel reports */
+
+#define KPROF_BYTE_ORDER_LITTLE 1
+#define KPROF_BYTE_ORDER_BIG 2
+
+/*
+ * 71: then the clock's name, NUL-terminated ("CLOCK_MONOTONIC"), then u32: the process that writes
+ * the capture, whose own samples reports leave out (0, or missing: not known)
+ */
+struct kprof_rec_clock {
+	uint64_t time_ns;
+	uint64_t wall_ns; /* since 1970, of the same moment */
+	uint32_t byte_order;
+} __attribute__((packed));
+
+/* 72 */
+struct kprof_rec_throttle {
+	uint64_t time_ns;
+	uint32_t cpu;
+	uint32_t event;
+	uint32_t throttled; /* 1: the kernel stopped taking samples, 0: it resumed */
+} __attribute__((packed));
+
+/* 73: each later sample of this event on this CPU stands for so many events */
+struct kprof_rec_period {
+	uint32_t cpu;
+	uint32_t event;
+	uint64_t period;
+} __attribute__((packed));
+
+#ifdef __cplusplus
+}
+#define KPROF_REC_ASSERT static_assert
+#else
+#define KPROF_REC_ASSERT _Static_assert
+#endif
+
+KPROF_REC_ASSERT(sizeof(struct kprof_rec_trace) == 24, "layout of Akaros");
+KPROF_REC_ASSERT(sizeof(struct kprof_rec_mmap) == 36, "layout of Akaros");
+KPROF_REC_ASSERT(sizeof(struct kprof_rec_new_process) == 12, "layout of Akaros");
+KPROF_REC_ASSERT(sizeof(struct kprof_rec_event) == 28, "packed");
+KPROF_REC_ASSERT(sizeof(struct kprof_rec_task) == 12, "packed");
+KPROF_REC_ASSERT(sizeof(struct kprof_rec_lost) == 20, "packed");
+KPROF_REC_ASSERT(sizeof(struct kprof_rec_comm) == 16, "packed");
+KPROF_REC_ASSERT(sizeof(struct kprof_rec_fork) == 24, "packed");
+KPROF_REC_ASSERT(sizeof(struct kprof_rec_build_id) == 21, "packed");
+KPROF_REC_ASSERT(sizeof(struct kprof_rec_clock) == 20, "packed");
+KPROF_REC_ASSERT(sizeof(struct kprof_rec_throttle) == 20, "packed");
+KPROF_REC_ASSERT(sizeof(struct kprof_rec_period) == 16, "packed");
+
+#endif

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The shared memory of a traced program, the one definition of its bytes.
+ *
+ * A program that attaches to a server makes one memfd, its pool, seals it (F_SEAL_SHRINK,
+ * F_SEAL_GROW, F_SEAL_SEAL) and hands the descriptor over the socket (attach_abi.h). Only the
+ * program writes it; the server copies out of it by pread and believes nothing it finds.
+ *
+ *	0            struct kprof_pool         what this is, and the pool's own counters
+ *	slot_offset  struct kprof_slot [n]     one for each thread that writes, its owner for its life
+ *	head_offset  struct kprof_chunk [m]    one for each chunk: whose it is and how far it is valid
+ *	data_offset  chunk_bytes [m]           the chunks: records, one behind the other
+ *
+ * Why chunks. A ring a thread would need its size fixed before one knows how many threads come, and
+ * 64 threads would share 1 MiB whether they write or sleep. A ring a CPU needs either a locked
+ * instruction an event or restartable sequences, and a writer that is stopped between reserve and
+ * commit holds up all others of its CPU. So a thread takes a chunk from the pool, is its only writer
+ * and fills it from front to back, then takes the next: an untouched one, or the one that has been
+ * full for longest (flight recorder), or none (discard). Threads meet once a chunk, some hundred
+ * events apart. What the pool holds is what was written last, whoever wrote it. No record wraps, and
+ * a chunk is overwritten as a whole or not at all, which one number (the ticket) tells a reader.
+ *
+ * Who owns what. A slot belongs to a thread from its first event to its end; nobody else stores into
+ * it while the thread lives. A chunk with state HELD belongs to the thread of its slot; in every
+ * other state its head and data stand still. A chunk that a thread leaves half empty at its end
+ * (PARTIAL) goes on to the next thread that starts, so that many short threads share chunks; every
+ * stretch of one thread begins with a RUN record that says whose it is.
+ *
+ * An event. The writer reads slot.pos, takes the time, and moves pos with one compare-and-exchange
+ * that only has to be atomic against this thread's own signal handlers (on x86 the instruction
+ * without the lock prefix). A handler that came between has moved pos: again, with a new time. So
+ * the stretch is reserved in the order of its times. Then the values are stored, and last the
+ * record's head word: that store is the commit. slot.done counts commits.
+ *
+ * The ordering contract. Left the program's thread, right any reader, in this or another process.
+ * tests/race/commit.pml is the same for a model checker, in which each letter is needed.
+ *
+ *	WRITER                                          READER
+ *	gives its full chunk back:
+ *	  head.word = FULL or PARTIAL, end,             slots, slots again; heads until twice the
+ *	    count; release                        (F)     same: one moment's                    (b)
+ *	  slot.pos = no chunk; release                  data = copy, up to head.end or, where the
+ *	takes the next:                                   slot's pos names the chunk, up to pos
+ *	  head.word = HELD, end 0, count 0              records with their head word: committed (d)
+ *	  head.ticket = T; both release                 not all there: data = copy again, and take
+ *	  release fence                           (A)     the values of the committed from this
+ *	  the RUN record                                acquire fence
+ *	  slot.pos = T, offset; release           (B)   head.ticket = copy                      (a)
+ *	an event:                                       another ticket: the data are somebody
+ *	  slot.pos += size; against signals only  (C)     else's; forget them
+ *	  time and values
+ *	  the record's head word; release         (D)
+ *	  slot.done += 1; release                 (E)
+ *
+ * A with a: who saw a byte of the new stretch sees the new ticket. B with b: who saw the position
+ * sees the head and the RUN record before it. D with d: who saw the head word in one copy has the
+ * values in the next. E with b: done of the first copy equal to what the second copy has reserved
+ * tells that all of it is committed, so one copy of the data is enough. F with b: who saw the state
+ * sees end and count. C needs no order: only this thread and its handlers compete for pos, and
+ * readers take what is below it only when D tells. Between threads of the program a chunk goes from
+ * one to the next through a word of private memory (release when it is given back, acquire when it
+ * is taken; write.c).
+ *
+ * When a step fails or never comes. Killed after C and before D: the record's head word is not
+ * there; the reader steps over it to the next record (by the tag) and counts it torn. Killed after
+ * D: the event is whole. Killed while changing chunks: the old one is FULL already; the new one is
+ * HELD by a slot whose pos does not name it, and counts up to the end in its head. A handler that
+ * leaves by longjmp out of an event leaves it torn, and its chunk is not taken again while the thread
+ * lives. No chunk to take: the event is counted in dropped of its slot; no slot either: in
+ * pool.starved. Strings are cut so that a record fits in KPROF_RECORD_MAX.
+ *
+ * The books. A slot's numbers only grow, through all the threads that had it; `first` of the slot is
+ * where its present thread began. So an event is named by its slot and its number there, for good.
+ * reserved = base + (count in pos - base, modulo 2^14): the same before and after base and pos are
+ * brought forward at a change of chunk. For every slot, and so for every thread:
+ *
+ *	begun = reserved + dropped = in the chunks (read or torn) + overwritten + dropped
+ *
+ * and overwritten needs no counter: it is what was reserved and is in no chunk any more.
+ *
+ * Numbers are in the byte order of the machine. Fields are only ever appended (in the reserved
+ * space); a change of meaning takes a new version. C and C++; libc only.
+ */
+#ifndef KPROF_RING_ABI_H
+#define KPROF_RING_ABI_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#define KPROF_ABI_ASSERT(c) static_assert(c, #c)
+#else
+#define KPROF_ABI_ASSERT(c) _Static_assert(c, #c)
+#endif
+
+#define KPROF_POOL_MAGIC 0x6c6f6f70666f7270ull /* "profpool" in memory of a little-endian machine */
+#define KPROF_POOL_VERSION 1
+
+/* Bounds that readers hold a pool to. */
+#define KPROF_POOL_BYTES_MIN (64u << 10)
+#define KPROF_POOL_BYTES_MAX (64u << 20)
+#define KPROF_CHUNK_BYTES_MIN (8u << 10)
+#define KPROF_CHUNK_BYTES_MAX (64u << 10)
+#define KPROF_CHUNKS_MAX 1024u
+#define KPROF_SLOTS_MAX 1024u
+#define KPROF_POOL_PAGE 4096u /* the page size of the layout, on every machine */
+
+/* How stamps are made. */
+enum kprof_pool_clock {
+	KPROF_CLOCK_COUNTER = 1,   /* the CPU's time counter (rdtsc) */
+	KPROF_CLOCK_MONOTONIC = 2, /* CLOCK_MONOTONIC of the first time namespace, in ns */
+};
+
+enum kprof_pool_mode {
+	KPROF_MODE_OVERWRITE = 0, /* flight recorder: the newest is kept */
+	KPROF_MODE_DISCARD = 1,	  /* the oldest is kept, until the trace is cleared */
+};
+
+/* Offset 0. The first line never changes once the pool is handed over. */
+struct kprof_pool {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t pool_bytes; /* of the whole file */
+	uint32_t slot_offset, slot_count;
+	uint32_t head_offset, chunk_count;
+	uint32_t data_offset, chunk_bytes;
+	uint32_t clock; /* enum kprof_pool_clock */
+	uint32_t mode;	/* enum kprof_pool_mode */
+	/* one moment on both clocks, when the pool was made; counter 0: not known */
+	uint64_t anchor_counter, anchor_ns;
+
+	/* The second line: threads add to it when they change chunk, never for an event. */
+	uint64_t tickets; /* chunks taken so far */
+	uint64_t starved; /* events of threads that found no slot */
+	uint64_t reserved[6];
+};
+
+/*
+ * slot.pos, from the low bits up: offset in units of 8 bytes, ticket (its low bits; 0: the slot has
+ * no chunk), events reserved (its low bits). The last may overflow: nothing is above it.
+ */
+#define KPROF_POS_OFFSET_BITS 14
+#define KPROF_POS_TICKET_BITS 36
+#define KPROF_POS_COUNT_BITS 14
+#define KPROF_POS_COUNT_SHIFT (KPROF_POS_OFFSET_BITS + KPROF_POS_TICKET_BITS)
+#define KPROF_TICKET_MASK ((1ull << KPROF_POS_TICKET_BITS) - 1)
+#define KPROF_COUNT_MASK ((1ull << KPROF_POS_COUNT_BITS) - 1)
+#define KPROF_POS_OFFSET(pos) ((uint32_t)((pos) & ((1u << KPROF_POS_OFFSET_BITS) - 1)))
+#define KPROF_POS_TICKET(pos) ((pos) >> KPROF_POS_OFFSET_BITS & KPROF_TICKET_MASK)
+#define KPROF_POS_COUNT(pos) ((pos) >> KPROF_POS_COUNT_SHIFT)
+#define KPROF_POS_ONE (1ull << KPROF_POS_COUNT_SHIFT)
+#define KPROF_POS(offset, ticket, count) \
+	((uint64_t)(offset) | ((ticket) & KPROF_TICKET_MASK) << KPROF_POS_OFFSET_BITS | \
+		(uint64_t)(count) << KPROF_POS_COUNT_SHIFT)
+/* events reserved in a slot so far */
+#define KPROF_RESERVED(base, pos) ((base) + ((KPROF_POS_COUNT(pos) - (base)) & KPROF_COUNT_MASK))
+
+enum kprof_slot_state {
+	KPROF_SLOT_FREE = 0,  /* never used */
+	KPROF_SLOT_LIVE = 1,  /* its thread may write */
+	KPROF_SLOT_ENDED = 2, /* its thread has ended; the numbers stand until the slot is used again */
+};
+
+/* Two lines each: processors fetch lines in pairs. The first is written by every event. */
+struct kprof_slot {
+	uint64_t pos;	       /* see above */
+	uint64_t done;	       /* as many of the reserved as are committed or given up for torn */
+	uint64_t base;	       /* events reserved before the present stretch, or up to pos */
+	uint64_t dropped;      /* no chunk was to be had */
+	uint64_t serial;       /* of the thread in this pool: 1, 2, ...; never used twice */
+	uint32_t tid;	       /* as the program sees it */
+	uint32_t state;	       /* enum kprof_slot_state */
+	uint32_t chunk;	       /* which one pos is about */
+	uint32_t reserved32;
+	uint64_t reserved64;
+	uint64_t first, first_dropped; /* what base and dropped were when this thread began */
+	uint64_t reserved[6];
+};
+
+enum kprof_chunk_state {
+	KPROF_CHUNK_FREE = 0, /* never used: ticket 0 */
+	KPROF_CHUNK_HELD = 1,
+	KPROF_CHUNK_FULL = 2,	 /* given back, to be taken again when its turn comes */
+	KPROF_CHUNK_PARTIAL = 3, /* given back with room for the next thread */
+};
+
+/*
+ * The head of a chunk. `word` changes as a whole: state:8; slot:16 of the thread that holds it, or
+ * did last; end:16, how far it was filled when it was given back last, in units of 8; count:24, the
+ * events reserved in it by stretches that have ended.
+ */
+struct kprof_chunk {
+	uint64_t ticket; /* unique for each time the chunk is taken from the front */
+	uint64_t begun;	 /* counter or clock when it was taken: no stamp in it is older */
+	uint64_t word;
+	uint64_t reserved[5];
+};
+#define KPROF_CHUNK_WORD(state, slot, end, count) \
+	((uint64_t)(state) | (uint64_t)(slot) << 8 | (uint64_t)(end) << 24 | (uint64_t)(count) << 40)
+#define KPROF_CHUNK_STATE(word) ((uint32_t)((word) & 0xff))
+#define KPROF_CHUNK_SLOT(word) ((uint32_t)((word) >> 8 & 0xffff))
+#define KPROF_CHUNK_END(word) ((uint32_t)((word) >> 24 & 0xffff))
+#define KPROF_CHUNK_COUNT(word) ((uint32_t)((word) >> 40))
+
+/*
+ * A record: at a multiple of 8 bytes from the chunk's start; `head` is stored last. What follows is
+ * the arguments, in order: integers, pointers and doubles 8 bytes each (integers sign- or
+ * zero-extended as C converts them), strings as a u16 length, the bytes without a NUL, and zeroes up
+ * to a multiple of 8. The format of the event says which is which.
+ */
+struct kprof_record {
+	uint64_t stamp;
+	uint64_t head; /* units:12 flags:4 id:16 cpu:16 tag:16, from the low bits up */
+};
+
+#define KPROF_HEAD_UNITS(head) ((uint32_t)((head) & 0xfff)) /* size of the record, in 8 bytes */
+#define KPROF_HEAD_FLAGS(head) ((uint32_t)((head) >> 12 & 0xf))
+#define KPROF_HEAD_ID(head) ((uint32_t)((head) >> 16 & 0xffff))
+#define KPROF_HEAD_CPU(head) ((uint32_t)((head) >> 32 & 0xffff))
+#define KPROF_HEAD_TAG(head) ((uint32_t)((head) >> 48))
+#define KPROF_HEAD(units, flags, id, cpu, tag) \
+	((uint64_t)(units) | (uint64_t)(flags) << 12 | (uint64_t)(id) << 16 | \
+		(uint64_t)(cpu) << 32 | (uint64_t)(tag) << 48)
+/* Tells a record from what the chunk held before, and where one begins. offset in units of 8. */
+#define KPROF_TAG(ticket, offset) ((uint16_t)((ticket) + (offset)))
+
+#define KPROF_RECORD_PROVISIONAL 1u /* written before the server said whether the event is on */
+#define KPROF_RECORD_STACK 2u	    /* behind the arguments: u64 n, then n addresses, innermost first */
+#define KPROF_RECORD_CUT 4u	    /* a string did not fit whole */
+
+#define KPROF_CPU_UNKNOWN 0xffffu
+
+#define KPROF_RECORD_MAX 4096u /* bytes, with its head */
+#define KPROF_STRING_NULL 0xffffu /* length of a string argument that was a null pointer */
+
+/* Ids: 0 is text with its format in the record (u16 length, bytes, padding, then the arguments). */
+#define KPROF_ID_TEXT 0u
+#define KPROF_ID_TEXTX 1u /* the same, for the switch of kprof_printx */
+#define KPROF_ID_FIRST 2u
+#define KPROF_ID_LIMIT 16384u /* ids of events are below this */
+#define KPROF_ID_RUN 0xffffu
+
+/* Begins each stretch of one thread. Not an event: it is in no count. */
+struct kprof_run {
+	struct kprof_record record;
+	uint64_t serial;  /* slot.serial */
+	uint64_t base;	  /* slot.base: the number of the first event behind this record */
+	uint64_t first;	  /* slot.first */
+	uint64_t dropped; /* slot.dropped */
+	uint32_t tid;
+	uint32_t slot;
+};
+
+KPROF_ABI_ASSERT(sizeof(struct kprof_pool) == 128);
+KPROF_ABI_ASSERT(offsetof(struct kprof_pool, anchor_counter) == 48);
+KPROF_ABI_ASSERT(offsetof(struct kprof_pool, tickets) == 64);
+KPROF_ABI_ASSERT(sizeof(struct kprof_slot) == 128);
+KPROF_ABI_ASSERT(offsetof(struct kprof_slot, tid) == 40);
+KPROF_ABI_ASSERT(offsetof(struct kprof_slot, first) == 64);
+KPROF_ABI_ASSERT(sizeof(struct kprof_chunk) == 64);
+KPROF_ABI_ASSERT(offsetof(struct kprof_chunk, word) == 16);
+KPROF_ABI_ASSERT(sizeof(struct kprof_record) == 16);
+KPROF_ABI_ASSERT(sizeof(struct kprof_run) == 56);
+KPROF_ABI_ASSERT(KPROF_CHUNK_BYTES_MAX / 8 < 1u << KPROF_POS_OFFSET_BITS);
+KPROF_ABI_ASSERT(KPROF_RECORD_MAX / 8 < 1u << 12);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

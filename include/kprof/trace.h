@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The bytes of cpu/N/trace and cpu/N/trace_pipe: one CPU's events, and the messages written on it.
+ *
+ *	struct kprof_trace_header
+ *	struct kprof_trace_block, what it says, zeroes up to a multiple of 8; and again
+ *
+ * A copy stands alone: a program and the meaning of each of its ids are said before the first event
+ * that needs them. Times are CLOCK_MONOTONIC in ns and don't fall within a file but for events that
+ * reached the trace late (cpu/N/trace_pipe). Numbers are in the byte order of the machine that wrote
+ * it, which the header tells. A reader skips blocks of types that it does not know. Structs are only
+ * ever appended to (a block's `bytes` says how much there is); a change of meaning takes a new version.
+ * C and C++.
+ */
+#ifndef KPROF_TRACE_H
+#define KPROF_TRACE_H
+
+#include <kprof/ring_abi.h>
+
+#define KPROF_TRACE_MAGIC 0x656361727466706bull /* "kpftrace" in memory of a little-endian machine */
+#define KPROF_TRACE_VERSION 1
+#define KPROF_TRACE_BYTE_ORDER 0x01020304u
+#define KPROF_TRACE_BLOCK_MAX (1u << 24) /* bytes; readers hold files to it */
+
+struct kprof_trace_header {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t byte_order;   /* KPROF_TRACE_BYTE_ORDER */
+	uint32_t header_bytes; /* the first block is here */
+	uint32_t cpu;
+	uint64_t frequency; /* of the time counter, a second; 0: programs ask the kernel's clock */
+	/* one moment on three clocks: the counter, CLOCK_MONOTONIC, CLOCK_REALTIME in ns */
+	uint64_t anchor_counter, anchor_monotonic_ns, anchor_realtime_ns;
+	uint64_t reserved;
+};
+
+enum kprof_trace_type {
+	KPROF_TRACE_PROGRAM = 1,
+	KPROF_TRACE_MEANING = 2,
+	KPROF_TRACE_EVENT = 3,
+	KPROF_TRACE_MESSAGE = 4,
+	KPROF_TRACE_MISSING = 5,
+};
+
+struct kprof_trace_block {
+	uint32_t type;
+	uint32_t bytes; /* with this head, a multiple of 8 */
+};
+
+/* Then the program's name, printable, `name_bytes` of it. */
+struct kprof_trace_program {
+	struct kprof_trace_block block;
+	uint32_t program; /* a number of this server's */
+	uint32_t pid;	  /* as the kernel of the server knows it */
+	uint32_t uid;
+	uint32_t name_bytes;
+};
+
+/* Then "provider:event" ("" for texts) and the format, without NUL. Again: replaces the former. */
+struct kprof_trace_meaning {
+	struct kprof_trace_block block;
+	uint32_t program;
+	uint32_t id;
+	uint32_t label_bytes;
+	uint32_t format_bytes;
+};
+
+/* Then the arguments as in the record (ring_abi.h). Ids 0 and 1 carry their format in front. */
+struct kprof_trace_event {
+	struct kprof_trace_block block;
+	uint64_t time_ns;
+	uint32_t program;
+	uint32_t tid;
+	uint32_t id;
+	uint16_t cpu; /* KPROF_CPU_UNKNOWN: in the file of the first CPU */
+	uint16_t flags; /* KPROF_RECORD_* */
+};
+
+/* Then whole lines, each behind its header, as kptrace shows them. */
+struct kprof_trace_message {
+	struct kprof_trace_block block;
+	uint64_t time_ns;
+	uint32_t text_bytes;
+	uint32_t reserved;
+};
+
+/* Of all CPUs together, in the file of the first one. */
+enum kprof_trace_reason {
+	KPROF_TRACE_LOST = 0,	  /* overwritten before they could be read, or never given a place */
+	KPROF_TRACE_LEFT_OUT = 1, /* for which trace_max had no room */
+};
+
+struct kprof_trace_missing {
+	struct kprof_trace_block block;
+	uint64_t time_ns; /* of what stands behind the gap */
+	uint64_t count;
+	uint32_t cpu; /* of the same */
+	uint32_t reason; /* enum kprof_trace_reason */
+};
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+KPROF_ABI_ASSERT(sizeof(struct kprof_trace_header) == 64);
+KPROF_ABI_ASSERT(sizeof(struct kprof_trace_block) == 8);
+KPROF_ABI_ASSERT(sizeof(struct kprof_trace_program) == 24);
+KPROF_ABI_ASSERT(sizeof(struct kprof_trace_meaning) == 24);
+KPROF_ABI_ASSERT(sizeof(struct kprof_trace_event) == 32);
+KPROF_ABI_ASSERT(sizeof(struct kprof_trace_message) == 24);
+KPROF_ABI_ASSERT(sizeof(struct kprof_trace_missing) == 32);
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The accounting behind mpstat: see accounting.h.
+ *
+ * A source (source.h) gives the kernel's counters; this file turns them into time since the
+ * baseline. For each counter it keeps the highest value seen and adds what goes beyond it; nothing
+ * is ever subtracted, which is what makes the times monotonic. Pausing means to keep looking, and
+ * to add nothing.
+ */
+#include "acct/accounting.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "acct/source.h"
+#include "base/units.h"
+
+/* Akaros's states in Akaros's order, and one that has no column. */
+enum state {
+	STATE_IRQ,
+	STATE_KERN,
+	STATE_USER,
+	STATE_IDLE,
+	STATE_COLUMNS,
+	STATE_STEAL = STATE_COLUMNS,
+	STATES
+};
+
+static const char *const state_names[STATE_COLUMNS] = {"irq", "kern", "user", "idle"};
+
+static const enum state state_of[SOURCE_TIMES] = {
+	[SOURCE_USER] = STATE_USER,
+	[SOURCE_NICE] = STATE_USER,
+	[SOURCE_SYSTEM] = STATE_KERN,
+	[SOURCE_IDLE] = STATE_IDLE,
+	[SOURCE_IOWAIT] = STATE_IDLE,
+	[SOURCE_IRQ] = STATE_IRQ,
+	[SOURCE_SOFTIRQ] = STATE_IRQ,
+	[SOURCE_STEAL] = STATE_STEAL,
+};
+
+struct row {
+	bool present;                   /* at the newest look; else it is not shown */
+	bool online;                    /* at the newest look */
+	bool based;                     /* `highest` was seen within the accounted time */
+	uint64_t highest[SOURCE_TIMES]; /* ns, as the source counts */
+	uint64_t ns[STATES];            /* since the baseline */
+};
+
+/*
+ * i: invariant after create; m: under the mutex. No lock is taken while it is held.
+ */
+struct accounting {
+	const struct source_ops *ops; /* i */
+	void *source;                 /* i; what it points to: m */
+	pthread_mutex_t mutex;
+	GArray *sample; /* m: of struct source_cpu, room for the newest look */
+	GArray *rows;   /* m: of struct row, by CPU number */
+	size_t text_bytes, raw_bytes; /* m: of the newest text of its kind; 0: none was made */
+	uint64_t falls; /* m */
+	bool on;        /* m */
+	bool ipi;       /* m */
+};
+
+static uint64_t add_saturated(uint64_t a, uint64_t b)
+{
+	return b > UINT64_MAX - a ? UINT64_MAX : a + b;
+}
+
+/* Takes one CPU's counters into its row; what passed is accounted time if `count`. */
+static void advance_row(struct accounting *acct, struct row *row, const uint64_t *ns, bool count)
+{
+	uint64_t *sum;
+	int t;
+
+	for (t = 0; t < SOURCE_TIMES; t++) {
+		if (ns[t] < row->highest[t]) {
+			acct->falls++;
+			continue;
+		}
+		sum = &row->ns[state_of[t]];
+		if (count && row->based)
+			*sum = add_saturated(*sum, ns[t] - row->highest[t]);
+		row->highest[t] = ns[t];
+	}
+	row->based = true;
+}
+
+/* One look at the source; what passed since the last one counts if `count`. */
+static int take_sample(struct accounting *acct, bool count)
+{
+	const struct source_cpu *cpu;
+	struct row *row;
+	guint i;
+	int ret;
+
+	ret = acct->ops->sample(acct->source, acct->sample);
+	if (ret)
+		return ret;
+	if (acct->rows->len < acct->sample->len)
+		g_array_set_size(acct->rows, acct->sample->len);
+	for (i = 0; i < acct->rows->len; i++) {
+		row = &g_array_index(acct->rows, struct row, i);
+		if (i >= acct->sample->len) {
+			row->present = false;
+			row->online = false;
+			continue;
+		}
+		cpu = &g_array_index(acct->sample, struct source_cpu, i);
+		row->present = cpu->present;
+		row->online = cpu->online;
+		if (cpu->online)
+			advance_row(acct, row, cpu->ns, count);
+	}
+	return 0;
+}
+
+/* The accounted time begins at the look just taken: nothing older may be added later. */
+static void forget_offline(struct accounting *acct)
+{
+	struct row *row;
+	guint i;
+
+	for (i = 0; i < acct->rows->len; i++) {
+		row = &g_array_index(acct->rows, struct row, i);
+		if (!row->online)
+			row->based = false;
+	}
+}
+
+int accounting_create_from(const struct source_ops *ops, const struct source_paths *paths,
+	struct err *err, struct accounting **acct)
+{
+	struct accounting *a = g_new0(struct accounting, 1);
+	int ret;
+
+	a->sample = g_array_new(FALSE, TRUE, sizeof(struct source_cpu));
+	a->rows = g_array_new(FALSE, TRUE, sizeof(struct row));
+	a->on = true;
+	a->ipi = true; /* as Akaros */
+	pthread_mutex_init(&a->mutex, NULL);
+	a->ops = ops;
+	ret = a->ops->create(paths, err, &a->source);
+	if (!ret) {
+		ret = take_sample(a, false);
+		if (ret) {
+			err_set(err, -ret, "no CPU times: %s: %s", a->ops->name, g_strerror(-ret));
+			a->ops->destroy(a->source);
+		}
+	}
+	if (ret) {
+		a->ops = &source_none;
+		ret = a->ops->create(paths, err, &a->source);
+	}
+	*acct = a;
+	return ret;
+}
+
+int accounting_create(const char *proc_stat, const char *present, struct err *err,
+	struct accounting **acct)
+{
+	const struct source_paths paths = {.proc_stat = proc_stat, .present = present};
+
+	return accounting_create_from(&source_procstat, &paths, err, acct);
+}
+
+void accounting_destroy(struct accounting *acct)
+{
+	if (!acct)
+		return;
+	acct->ops->destroy(acct->source);
+	pthread_mutex_destroy(&acct->mutex);
+	g_array_free(acct->rows, TRUE);
+	g_array_free(acct->sample, TRUE);
+	g_free(acct);
+}
+
+/*
+ * floor(100 * part / total), at most 100. 100 * part does not fit 64 bits after six years of ns, so
+ * the product is built from doublings and additions (100 is 1100100 in binary), each reduced by
+ * `total` at once: quotient * total + rest = factor * part holds after every step.
+ */
+static unsigned int take_percent(uint64_t part, uint64_t total)
+{
+	unsigned int quotient = 0;
+	uint64_t rest = 0;
+	int bit;
+
+	if (total == 0)
+		total = 1;
+	if (part >= total)
+		return 100;
+	for (bit = 6; bit >= 0; bit--) {
+		quotient *= 2;
+		if (rest >= total - rest) {
+			rest -= total - rest;
+			quotient++;
+		} else {
+			rest += rest;
+		}
+		if (!(100 >> bit & 1))
+			continue;
+		if (rest >= total - part) {
+			rest -= total - part;
+			quotient++;
+		} else {
+			rest += part;
+		}
+	}
+	return quotient;
+}
+
+/* Numbers too large for their column widen the line, as printf has it on Akaros too. */
+static void print_row(unsigned int cpu, const struct row *row, GString *out)
+{
+	char text[64];
+	uint64_t total = 0;
+	int s, n;
+
+	for (s = 0; s < STATE_COLUMNS; s++)
+		total = add_saturated(total, row->ns[s]);
+	n = snprintf(text, sizeof(text), "%5u: ", cpu);
+	g_string_append_len(out, text, n);
+	for (s = 0; s < STATE_COLUMNS; s++) {
+		n = snprintf(text, sizeof(text), "%10" PRIu64 ".%06" PRIu64 " (%3u%%)%s",
+			(uint64_t)(row->ns[s] / NSEC_PER_SEC),
+			(uint64_t)(row->ns[s] % NSEC_PER_SEC / NSEC_PER_USEC),
+			take_percent(row->ns[s], total), s + 1 < STATE_COLUMNS ? ", " : " \n");
+		g_string_append_len(out, text, n);
+	}
+}
+
+static void print_row_raw(unsigned int cpu, const struct row *row, GString *out)
+{
+	char text[64];
+	int s, n;
+
+	n = snprintf(text, sizeof(text), "%5u: ", cpu);
+	g_string_append_len(out, text, n);
+	for (s = 0; s < STATE_COLUMNS; s++) {
+		n = snprintf(text, sizeof(text), "%16" PRIx64 "%s", row->ns[s],
+			s + 1 < STATE_COLUMNS ? " " : "\n");
+		g_string_append_len(out, text, n);
+	}
+}
+
+static void print_rows(struct accounting *acct,
+	void (*print)(unsigned int cpu, const struct row *row, GString *out), GString *out)
+{
+	const struct row *row;
+	guint i;
+
+	for (i = 0; i < acct->rows->len; i++) {
+		row = &g_array_index(acct->rows, struct row, i);
+		if (row->present)
+			print(i, row, out);
+	}
+}
+
+static unsigned int count_rows(const struct accounting *acct)
+{
+	unsigned int count = 0;
+	guint i;
+
+	for (i = 0; i < acct->rows->len; i++)
+		count += g_array_index(acct->rows, struct row, i).present;
+	return count;
+}
+
+/* The text of the times as they are known; with the mutex held. */
+static void print_text(struct accounting *acct, GString *out)
+{
+	int s;
+
+	g_string_append(out, "  CPU: ");
+	for (s = 0; s < STATE_COLUMNS; s++)
+		g_string_append_printf(out, "%23s%s", state_names[s],
+			s + 1 < STATE_COLUMNS ? "   " : "  \n");
+	print_rows(acct, print_row, out);
+}
+
+static void print_text_raw(struct accounting *acct, GString *out)
+{
+	int s;
+
+	g_string_append_printf(out, "v%03d %5u %16llu", 1, count_rows(acct), NSEC_PER_SEC);
+	for (s = 0; s < STATE_COLUMNS; s++)
+		g_string_append_printf(out, " %6s", state_names[s]);
+	g_string_append_c(out, '\n');
+	print_rows(acct, print_row_raw, out);
+}
+
+static int print_now(struct accounting *acct, GString *out,
+	void (*print)(struct accounting *acct, GString *out), size_t *bytes)
+{
+	const gsize before = out->len;
+	int ret;
+
+	pthread_mutex_lock(&acct->mutex);
+	ret = take_sample(acct, acct->on);
+	if (!ret) {
+		print(acct, out);
+		*bytes = out->len - before;
+	}
+	pthread_mutex_unlock(&acct->mutex);
+	return ret;
+}
+
+int accounting_print(struct accounting *acct, GString *out)
+{
+	return print_now(acct, out, print_text, &acct->text_bytes);
+}
+
+int accounting_print_raw(struct accounting *acct, GString *out)
+{
+	return print_now(acct, out, print_text_raw, &acct->raw_bytes);
+}
+
+/* Columns have a width, so the last length is the next one's until there is another CPU. */
+static size_t count_bytes(struct accounting *acct,
+	void (*print)(struct accounting *acct, GString *out), size_t *newest)
+{
+	g_autoptr(GString) out = NULL;
+	size_t bytes;
+
+	pthread_mutex_lock(&acct->mutex);
+	if (!*newest) {
+		out = g_string_new(NULL);
+		print(acct, out);
+		*newest = out->len;
+	}
+	bytes = *newest;
+	pthread_mutex_unlock(&acct->mutex);
+	return bytes;
+}
+
+size_t accounting_bytes(struct accounting *acct)
+{
+	return count_bytes(acct, print_text, &acct->text_bytes);
+}
+
+size_t accounting_bytes_raw(struct accounting *acct)
+{
+	return count_bytes(acct, print_text_raw, &acct->raw_bytes);
+}
+
+int accounting_reset(struct accounting *acct)
+{
+	guint i;
+	int ret;
+
+	pthread_mutex_lock(&acct->mutex);
+	ret = take_sample(acct, false);
+	if (!ret) {
+		for (i = 0; i < acct->rows->len; i++)
+			memset(g_array_index(acct->rows, struct row, i).ns, 0,
+				sizeof(((struct row *)NULL)->ns));
+		forget_offline(acct);
+	}
+	pthread_mutex_unlock(&acct->mutex);
+	return ret;
+}
+
+int accounting_set_on(struct accounting *acct, bool on)
+{
+	int ret;
+
+	pthread_mutex_lock(&acct->mutex);
+	ret = take_sample(acct, acct->on); /* what passed until now belongs to the old state */
+	if (!ret) {
+		if (on && !acct->on)
+			forget_offline(acct);
+		acct->on = on;
+	}
+	pthread_mutex_unlock(&acct->mutex);
+	return ret;
+}
+
+void accounting_set_ipi(struct accounting *acct, bool on)
+{
+	pthread_mutex_lock(&acct->mutex);
+	acct->ipi = on;
+	pthread_mutex_unlock(&acct->mutex);
+}
+
+int accounting_print_stats(struct accounting *acct, struct stats *stats)
+{
+	const struct row *row;
+	guint i;
+	int ret;
+
+	pthread_mutex_lock(&acct->mutex);
+	ret = take_sample(acct, acct->on);
+	stats_text(stats, acct->on ? "on" : "off", "mpstat.accounting");
+	stats_text(stats, acct->ipi ? "on" : "off", "mpstat.ipi");
+	stats_text(stats, acct->ops->name, "mpstat.source");
+	stats_u64(stats, acct->falls, "mpstat.falls");
+	for (i = 0; !ret && i < acct->rows->len; i++) {
+		row = &g_array_index(acct->rows, struct row, i);
+		if (row->present)
+			stats_u64(stats, row->ns[STATE_STEAL], "cpu.%u.steal_ns", i);
+	}
+	pthread_mutex_unlock(&acct->mutex);
+	return ret;
+}

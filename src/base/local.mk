@@ -1,0 +1,9 @@
+# base: what every other room uses; depends on nothing of ours
+noinst_LIBRARIES += libbase.a
+libbase_a_SOURCES = \
+	%D%/atomic.h \
+	%D%/err.c %D%/err.h \
+	%D%/log.c %D%/log.h \
+	%D%/nearest.c %D%/nearest.h \
+	%D%/stats.c %D%/stats.h \
+	%D%/units.c %D%/units.h

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The few names nearest to one that does not exist, for error messages: "no event 'cylces'; nearest:
+ * cycles, ref-cycles". Nearness is edit distance without regard to case; a name that contains the
+ * wanted one, or begins like it, counts as near. No allocation; one thread at a time.
+ */
+#ifndef KPROFS_BASE_NEAREST_H
+#define KPROFS_BASE_NEAREST_H
+
+#include <stddef.h>
+
+#define NEAREST_NAMES 5	     /* what a person still reads */
+#define NEAREST_NAME_MAX 128 /* longer names are not offered: "SYSTEM:NAME" of tracepoints fits */
+
+/* holds every nearest_text() */
+#define NEAREST_TEXT_MAX (NEAREST_NAMES * (NEAREST_NAME_MAX + 2) + 16)
+
+struct nearest {
+	char wanted[NEAREST_NAME_MAX];
+	unsigned int limit; /* greatest distance that still counts as near */
+	unsigned int count;
+	unsigned int distances[NEAREST_NAMES]; /* ascending */
+	char names[NEAREST_NAMES][NEAREST_NAME_MAX];
+};
+
+/* wanted: cut at NEAREST_NAME_MAX - 1 */
+void nearest_init(struct nearest *nearest, const char *wanted);
+/* Keeps the name where it is among the nearest so far; of equal ones the first. Copies it. */
+void nearest_offer(struct nearest *nearest, const char *name);
+/* "; nearest: A, B, C" or "" where nothing is near; cut to size. Returns buf. */
+const char *nearest_text(const struct nearest *nearest, char *buf, size_t size);
+
+#endif

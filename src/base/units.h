@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Numbers as people write them, and the constants between units.
+ */
+#ifndef KPROFS_BASE_UNITS_H
+#define KPROFS_BASE_UNITS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define NSEC_PER_SEC 1000000000ULL
+#define NSEC_PER_MSEC 1000000ULL
+#define NSEC_PER_USEC 1000ULL
+#define KIB 1024ULL
+#define MIB (1024ULL * 1024ULL)
+#define GIB (1024ULL * MIB)
+
+/*
+ * An unsigned number in C syntax (10, 0x1f, 017): no sign, no blanks, no trailing junk.
+ * -EINVAL where text is not such a number, -ERANGE where it does not fit.
+ */
+int units_parse_u64(const char *text, uint64_t *value);
+
+/*
+ * A CPU list as Linux writes it ("0-3,8"), into a bitmap of `bits` bits (bits/8 rounded up bytes,
+ * set to zero first). -EINVAL: not a list, a range that runs backwards; -ERANGE: a number >= bits.
+ */
+int units_parse_cpulist(const char *text, unsigned char *bitmap, unsigned int bits);
+
+/* `value` rounded up to a power of two; 0 where that does not fit 64 bits. */
+uint64_t units_round_up_pow2(uint64_t value);
+
+#endif

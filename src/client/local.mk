@@ -1,0 +1,28 @@
+# client: libkprof, what programs link against
+client_sources = \
+	%D%/attach.c \
+	%D%/client.c \
+	%D%/client.h \
+	%D%/event.c \
+	%D%/fd.c \
+	%D%/pool.c \
+	%D%/registry.c \
+	%D%/stack.c \
+	%D%/watch.c
+
+lib_LTLIBRARIES += libkprof.la
+libkprof_la_SOURCES = $(client_sources) $(ring_common) $(ring_write)
+libkprof_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
+# nodelete: the helper thread may be inside when whoever loaded us by dlopen has had enough
+libkprof_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -Wl,-z,nodelete \
+	-Wl,--version-script=$(srcdir)/%D%/libkprof.map
+EXTRA_libkprof_la_DEPENDENCIES = %D%/libkprof.map
+EXTRA_DIST += %D%/libkprof.map
+
+pkgconfigdir = $(libdir)/pkgconfig
+pkgconfig_DATA = dist/kprof.pc
+
+# for tests: the same with the points at which a writer can be stopped
+check_LIBRARIES += libkprof_testing.a
+libkprof_testing_a_SOURCES = $(client_sources) $(ring_common) $(ring_write) $(ring_read)
+libkprof_testing_a_CPPFLAGS = $(AM_CPPFLAGS) -DRING_TEST_POINTS

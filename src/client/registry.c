@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of a program's events. See client.h. */
+#include "client/client.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* room for names and formats is got from the kernel in pieces of this size */
+#define TEXT_BYTES (64u << 10)
+
+/* Memory that malloc knows nothing of: the host's malloc may be what is traced. */
+static void *get_pages(size_t bytes)
+{
+	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return at == MAP_FAILED ? NULL : at;
+}
+
+struct entry *registry_entry(struct registry *registry, uint32_t id)
+{
+	uint32_t index = id - KPROF_ID_FIRST;
+
+	if (id < KPROF_ID_FIRST || index >= registry->count)
+		return NULL;
+	return &registry->blocks[index / REGISTRY_BLOCK][index % REGISTRY_BLOCK];
+}
+
+static const char *copy_text(struct registry *registry, const char *text, size_t bytes)
+{
+	char *copy;
+
+	if (registry->text_left < bytes + 1) {
+		registry->text = get_pages(TEXT_BYTES);
+		registry->text_left = registry->text ? TEXT_BYTES : 0;
+	}
+	if (registry->text_left < bytes + 1)
+		return NULL;
+	copy = registry->text;
+	memcpy(copy, text, bytes);
+	copy[bytes] = '\0';
+	registry->text += bytes + 1;
+	registry->text_left -= bytes + 1;
+	return copy;
+}
+
+static uint32_t hash_text(uint32_t hash, const char *text, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++)
+		hash = (hash ^ (unsigned char)text[i]) * 16777619u; /* FNV-1a */
+	return hash * 16777619u;
+}
+
+/* The word as it was written: bare, or as a string literal, with its quotes. */
+struct word {
+	const char *text;
+	size_t bytes;
+};
+
+static struct word unquote(const char *text)
+{
+	struct word word = {text, strlen(text)};
+
+	if (word.bytes >= 2 && text[0] == '"' && text[word.bytes - 1] == '"') {
+		word.text++;
+		word.bytes -= 2;
+	}
+	return word;
+}
+
+static bool is_name(struct word word)
+{
+	if (word.bytes < 1 || word.bytes > KPROF_NAME_MAX)
+		return false;
+	for (size_t i = 0; i < word.bytes; i++) {
+		char c = word.text[i];
+
+		if (!(c >= 'A' && c <= 'Z') && !(c >= 'a' && c <= 'z') &&
+			!(c >= '0' && c <= '9') && c != '_' && c != '.' && c != '-')
+			return false;
+	}
+	return true;
+}
+
+/* Fills the plan from the format and holds it against what the compiler saw. */
+static uint8_t make_plan(struct entry *entry, const struct kprof_event *site)
+{
+	int args = args_plan(entry->format, entry->format_bytes, entry->plan);
+
+	if (args < 0)
+		return KPROF_REFUSED_FORMAT;
+	/* more arguments than the format asks for is what printf allows, too */
+	if (args > site->args)
+		return KPROF_REFUSED_TYPES;
+	entry->args = (uint8_t)args;
+	entry->plain = site->kind != KPROF_SITE_BACKTRACE_;
+	for (int i = 0; i < args; i++) {
+		uint8_t wants = entry->plan[i].kind, has = site->types[i];
+
+		/* %p of a char * stores the address */
+		if (wants != has && !(wants == ARGS_POINTER && has == ARGS_STRING))
+			return KPROF_REFUSED_TYPES;
+		if (wants == ARGS_STRING)
+			entry->plain = false;
+		else
+			entry->words++;
+	}
+	return KPROF_REFUSED_NO;
+}
+
+static bool is_same(const struct entry *entry, const struct kprof_event *site, struct word provider,
+	struct word name, uint32_t hash)
+{
+	return entry->hash == hash && entry->kind == site->kind &&
+		strlen(entry->provider) == provider.bytes && strlen(entry->name) == name.bytes &&
+		memcmp(entry->provider, provider.text, provider.bytes) == 0 &&
+		memcmp(entry->name, name.text, name.bytes) == 0 &&
+		strcmp(entry->format, site->format) == 0;
+}
+
+static struct entry *new_entry(struct registry *registry)
+{
+	uint32_t block = registry->count / REGISTRY_BLOCK;
+
+	if (registry->count >= KPROF_ID_LIMIT - KPROF_ID_FIRST)
+		return NULL;
+	if (!registry->blocks[block])
+		registry->blocks[block] = get_pages(REGISTRY_BLOCK * sizeof(struct entry));
+	if (!registry->blocks[block])
+		return NULL;
+	return &registry->blocks[block][registry->count % REGISTRY_BLOCK];
+}
+
+static struct entry *make_entry(struct registry *registry, const struct kprof_event *site,
+	struct word provider, struct word name, uint32_t hash)
+{
+	struct entry *entry = new_entry(registry);
+	size_t bytes = strlen(site->format);
+	bool named = site->kind != KPROF_SITE_EVENT_ || (is_name(provider) && is_name(name));
+
+	if (!entry)
+		return NULL;
+	memset(entry, 0, sizeof(*entry));
+	entry->refusal = named ? KPROF_REFUSED_NO : KPROF_REFUSED_NAME;
+	if (bytes > KPROF_FORMAT_MAX) {
+		entry->refusal = KPROF_REFUSED_FORMAT;
+		bytes = KPROF_FORMAT_MAX;
+	}
+	if (!named) { /* what can be said of it */
+		provider.bytes = provider.bytes > KPROF_NAME_MAX ? KPROF_NAME_MAX : provider.bytes;
+		name.bytes = name.bytes > KPROF_NAME_MAX ? KPROF_NAME_MAX : name.bytes;
+	}
+	entry->provider = copy_text(registry, provider.text, provider.bytes);
+	entry->name = copy_text(registry, name.text, name.bytes);
+	entry->format = copy_text(registry, site->format, bytes);
+	if (!entry->provider || !entry->name || !entry->format)
+		return NULL;
+	entry->format_bytes = (uint16_t)bytes;
+	entry->kind = site->kind;
+	entry->hash = hash;
+	entry->id = (uint16_t)(KPROF_ID_FIRST + registry->count++);
+	if (!entry->refusal)
+		entry->refusal = make_plan(entry, site);
+	entry->same_hash = registry->hash[hash % REGISTRY_HASH];
+	registry->hash[hash % REGISTRY_HASH] = entry;
+	return entry;
+}
+
+void registry_mark(struct registry *registry, bool *flag, bool untold)
+{
+	if (untold && !*flag)
+		registry->untold++;
+	if (!untold && *flag)
+		registry->untold--;
+	*flag = untold;
+}
+
+void registry_set(struct entry *entry, uint8_t on)
+{
+	entry->on = on;
+	for (struct kprof_event *site = entry->sites; site; site = site->next)
+		__atomic_store_n(&site->on, on, __ATOMIC_RELAXED);
+}
+
+void registry_add(struct registry *registry, struct kprof_event *site, uint8_t on)
+{
+	struct word provider, name;
+	struct entry *entry;
+	uint32_t hash;
+
+	if (!site->format || site->version != KPROF_SITE_VERSION_ || site->entry)
+		return; /* no literal; another header's; the same place, found twice */
+	provider = unquote(site->provider);
+	name = unquote(site->name);
+	hash = hash_text(2166136261u, provider.text, provider.bytes);
+	hash = hash_text(hash, name.text, name.bytes);
+	hash = hash_text(hash, site->format, strlen(site->format));
+	for (entry = registry->hash[hash % REGISTRY_HASH]; entry; entry = entry->same_hash)
+		if (is_same(entry, site, provider, name, hash))
+			break;
+	if (!entry) {
+		entry = make_entry(registry, site, provider, name, hash);
+		if (!entry)
+			return;
+	}
+	if (!entry->sites) {
+		entry->on = on;
+		registry_mark(registry, &entry->new_untold, true);
+		registry_mark(registry, &entry->gone_untold, false);
+	}
+	site->entry = entry;
+	site->id = entry->id;
+	site->plain = entry->plain;
+	site->args = entry->args;
+	site->next = entry->sites;
+	entry->sites = site;
+	if (!entry->refusal)
+		__atomic_store_n(&site->on, entry->on, __ATOMIC_RELEASE);
+}
+
+void registry_remove(struct registry *registry, struct kprof_event *site)
+{
+	struct entry *entry = site->entry;
+	struct kprof_event **link;
+
+	if (!entry)
+		return;
+	__atomic_store_n(&site->on, CLIENT_OFF, __ATOMIC_RELAXED);
+	site->entry = NULL;
+	for (link = &entry->sites; *link; link = &(*link)->next)
+		if (*link == site) {
+			*link = site->next;
+			break;
+		}
+	if (!entry->sites) {
+		entry->on = CLIENT_OFF;
+		registry_mark(registry, &entry->gone_untold, true);
+	}
+}

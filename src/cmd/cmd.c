@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/* What all subcommands of kprof share: see cmd.h. */
+#include "cmd/cmd.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* No command has more options than this, --help and the end counted. */
+#define OPTIONS_MAX 32
+
+static void print_help(const struct command *command)
+{
+	const struct cmd_option *o;
+	char left[64];
+
+	printf("usage: kprof %s [OPTIONS]%s%s\n\n%s.\n\n", command->name,
+		*command->arguments ? " " : "", command->arguments, command->summary);
+	for (o = command->options; o->letter; o++) {
+		snprintf(left, sizeof(left), "-%c, --%s%s%s", o->letter, o->name,
+			o->argument ? " " : "", o->argument ? o->argument : "");
+		printf("  %-22s %s\n", left, o->help);
+	}
+	printf("  %-22s %s\n", "-h, --help", "print this");
+}
+
+int cmd_next_option(const struct command *command, int argc, char **argv, int *status)
+{
+	struct option longs[OPTIONS_MAX] = { { "help", no_argument, NULL, 'h' } };
+	char shorts[2 * OPTIONS_MAX + 2] = "+:h";
+	const struct cmd_option *o;
+	size_t i = 1, n = 3;
+	int letter;
+
+	for (o = command->options; o->letter && i < OPTIONS_MAX - 1; o++) {
+		longs[i++] = (struct option){ o->name,
+			o->argument ? required_argument : no_argument, NULL, o->letter };
+		shorts[n++] = o->letter;
+		if (o->argument)
+			shorts[n++] = ':';
+	}
+	letter = getopt_long(argc, argv, command->runs ? shorts : shorts + 1, longs, NULL);
+	switch (letter) {
+	case -1:
+		return 0;
+	case 'h':
+		print_help(command);
+		*status = cmd_finish_output(CMD_OK);
+		return -1;
+	case ':':
+		*status = cmd_usage_error(command, "%s needs an argument", argv[optind - 1]);
+		return -1;
+	case '?':
+		if (optopt)
+			*status = cmd_usage_error(command, "no option -%c", optopt);
+		else
+			*status = cmd_usage_error(command, "no option %s", argv[optind - 1]);
+		return -1;
+	default:
+		return letter;
+	}
+}
+
+void cmd_error(const char *format, ...)
+{
+	va_list ap;
+
+	fputs("kprof: ", stderr);
+	va_start(ap, format);
+	vfprintf(stderr, format, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+}
+
+int cmd_usage_error(const struct command *command, const char *format, ...)
+{
+	va_list ap;
+
+	fprintf(stderr, "kprof %s: ", command->name);
+	va_start(ap, format);
+	vfprintf(stderr, format, ap);
+	va_end(ap);
+	fprintf(stderr, "; see kprof %s --help\n", command->name);
+	return CMD_USAGE;
+}
+
+bool cmd_has_colours(void)
+{
+	const char *no = getenv("NO_COLOR"), *terminal = getenv("TERM");
+
+	return isatty(STDOUT_FILENO) && !(no && *no) && terminal && strcmp(terminal, "dumb");
+}
+
+int cmd_finish_output(int status)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return status;
+	cmd_error("the output can't be written: %s", strerror(errno));
+	return CMD_FAILED;
+}

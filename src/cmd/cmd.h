@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The subcommands of kprof: one row of main.c's table and one file each.
+ *
+ * The help is generated from the rows, so it can't lie. Options are parsed by cmd_next_option() from
+ * the same rows.
+ */
+#ifndef KPROFS_CMD_CMD_H
+#define KPROFS_CMD_CMD_H
+
+#include <stdbool.h>
+
+/* exit statuses */
+enum {
+	CMD_OK = 0,
+	CMD_FAILED = 1, /* something could not be read or written; what could is shown */
+	CMD_USAGE = 2,
+	CMD_NOT_RUN = 125, /* of those that run a command: it is not the command's status, but ours */
+};
+
+struct cmd_option {
+	char letter;	      /* 0 ends a command's options */
+	const char *name;     /* the long one, without dashes */
+	const char *argument; /* NULL: takes none */
+	const char *help;
+};
+
+struct command {
+	const char *name;
+	const char *arguments; /* behind the options */
+	const char *summary;   /* one line without a full stop */
+	const struct cmd_option *options; /* but for --help, which all have */
+	int (*run)(const struct command *command, int argc, char **argv);
+	bool runs; /* the arguments are a command with options of its own: ours end before it */
+};
+
+extern const struct command cmd_annotate;
+extern const struct command cmd_convert;
+extern const struct command cmd_doctor;
+extern const struct command cmd_dump;
+extern const struct command cmd_list;
+extern const struct command cmd_record;
+extern const struct command cmd_report;
+extern const struct command cmd_stat;
+extern const struct command cmd_top;
+extern const struct command cmd_trace;
+
+/* What the commands that read a capture have in common, for their tables. */
+#define CMD_OPTION_MOUNT                                                                         \
+	{                                                                                        \
+		'm', "mount", "DIR", "read the kpdata that is mounted at DIR"                    \
+	}
+
+/*
+ * The next option's letter, 0 when there are none left: then optind is the index of the first
+ * argument. Its value is in optarg. Below zero: *status is what to exit with, all is said.
+ */
+int cmd_next_option(const struct command *command, int argc, char **argv, int *status);
+
+/* One line on stderr behind the program's name. */
+void cmd_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* A usage error: the line, and where to find help. Returns CMD_USAGE. */
+int cmd_usage_error(const struct command *command, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Whether standard output is a terminal that shows colours, and its user wants them (NO_COLOR). */
+bool cmd_has_colours(void);
+
+/* Ends the output: CMD_FAILED, with the reason said, where not all of it could be written. */
+int cmd_finish_output(int status);
+
+#endif

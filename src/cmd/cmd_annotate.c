@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kprof annotate: the code of one function, by objdump, with the share of its samples beside each
+ * instruction. Where the code can't be had, the addresses with samples.
+ */
+#include "cmd/cmd.h"
+
+#include <fnmatch.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/code.h"
+#include "cmd/loaded.h"
+#include "view/head.h"
+#include "view/json.h"
+#include "view/text.h"
+
+/* Beyond the last address with samples, of a function that does not tell its size. */
+#define SIZE_UNKNOWN 16
+
+static const struct cmd_option options[] = {
+	CMD_OPTION_MOUNT,
+	{ 'e', "event", "EVENT", "the samples of this event; without it of the one with most" },
+	{ 'n', "no-source", NULL, "machine code only" },
+	{ 's', "self", NULL, "count the samples taken in the server itself, too" },
+	{ 'j', "json", NULL, "as JSON" },
+	{ 0 },
+};
+
+struct hit {
+	uint64_t offset;
+	struct profile_count count;
+};
+
+struct annotate {
+	const char *pattern;
+	const char *event;
+	struct input_choice choice;
+	bool no_source, own, json;
+
+	struct loaded loaded;
+	/* what was chosen */
+	uint32_t shown, function; /* event, of names */
+	uint64_t start, end;	  /* of the function, as offsets */
+	uint32_t file;		  /* of processes */
+	uint64_t whole;		  /* weight of the event's samples: 100 % */
+	struct profile_count all; /* of the function */
+	GArray *hits; /* struct hit: addresses with samples */
+	GArray *lines;		      /* struct code_line, sorted as the code is */
+};
+
+/* ---- which function --------------------------------------------------------------------------- */
+
+static bool matches(const struct annotate *a, const char *name)
+{
+	return strcmp(name, a->pattern) == 0 || fnmatch(a->pattern, name, 0) == 0;
+}
+
+static bool is_counted(const struct annotate *a, const struct profile_cell *cell)
+{
+	return !(cell->flags & PROFILE_IDLE) && (a->own || !(cell->flags & PROFILE_OWN)) &&
+	       cell->node != STACKS_ROOT;
+}
+
+static uint32_t place_of(const struct annotate *a, const struct profile_cell *cell)
+{
+	return stacks_node(&a->loaded.profile->stacks, cell->node)->place;
+}
+
+/* Two functions of one name in one file begin at different places. */
+struct candidate {
+	uint32_t event, function;
+	uint64_t start;
+	uint64_t weight;
+};
+
+static guint hash_candidate(gconstpointer data)
+{
+	const struct candidate *c = data;
+
+	return c->event * 31 + c->function * 17 + (guint)c->start;
+}
+
+static gboolean equal_candidates(gconstpointer x, gconstpointer y)
+{
+	const struct candidate *a = x, *b = y;
+
+	return a->event == b->event && a->function == b->function && a->start == b->start;
+}
+
+static void count_candidate(GHashTable *all, const struct candidate *key, uint64_t weight)
+{
+	struct candidate *found = g_hash_table_lookup(all, key);
+
+	if (!found) {
+		found = g_memdup2(key, sizeof(*key));
+		found->weight = 0;
+		g_hash_table_add(all, found);
+	}
+	if (__builtin_add_overflow(found->weight, weight, &found->weight))
+		found->weight = UINT64_MAX;
+}
+
+/* Share of its event, so that a cell of many events does not hide one of few. */
+static bool choose(struct annotate *a)
+{
+	const struct profile *profile = a->loaded.profile;
+	GHashTable *all = g_hash_table_new_full(hash_candidate, equal_candidates, g_free, NULL);
+	g_autofree uint64_t *wholes = g_new0(uint64_t, profile->events->len + 1);
+	const struct candidate *c;
+	GHashTableIter iter;
+	double best = -1;
+	uint32_t i;
+
+	for (i = 0; i < profile->cells->len; i++) {
+		const struct profile_cell *cell = profile_cell(profile, i);
+		struct candidate key = { .event = cell->event };
+		uint32_t place;
+
+		if (!is_counted(a, cell))
+			continue;
+		wholes[cell->event] += cell->count.weight;
+		place = place_of(a, cell);
+		key.function = a->loaded.names->of_place[place];
+		key.start = a->loaded.names->places[place].start;
+		if (matches(a, names_function(a->loaded.names, key.function)->name) &&
+			(!a->event || strcmp(a->event, profile_event(profile, cell->event)->text) == 0))
+			count_candidate(all, &key, cell->count.weight);
+	}
+	g_hash_table_iter_init(&iter, all);
+	while (g_hash_table_iter_next(&iter, (gpointer *)&c, NULL)) {
+		const double share = head_share(c->weight, wholes[c->event]);
+
+		if (share < best || (share == best && c->start >= a->start))
+			continue;
+		best = share;
+		a->shown = c->event;
+		a->function = c->function;
+		a->start = c->start;
+		a->whole = wholes[c->event];
+	}
+	g_hash_table_destroy(all);
+	return best >= 0;
+}
+
+/* ---- its samples ------------------------------------------------------------------------------ */
+
+static bool is_of_function(const struct annotate *a, uint32_t place)
+{
+	return a->loaded.names->of_place[place] == a->function &&
+	       a->loaded.names->places[place].start == a->start;
+}
+
+static gint compare_hits(gconstpointer a, gconstpointer b)
+{
+	const struct hit *x = a, *y = b;
+
+	return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+/* To where the code goes, by the function's size; where nobody knows it, a little beyond the samples. */
+static void set_range(struct annotate *a, uint64_t size)
+{
+	const struct hit *first = &g_array_index(a->hits, struct hit, 0);
+	const struct hit *last = &g_array_index(a->hits, struct hit, a->hits->len - 1);
+
+	if (!size || first->offset < a->start || last->offset - a->start >= size) {
+		a->start = size && a->start <= first->offset ? a->start : first->offset;
+		a->end = last->offset + SIZE_UNKNOWN;
+	} else {
+		a->end = a->start + size;
+	}
+}
+
+static void count_places(struct annotate *a)
+{
+	const struct profile *profile = a->loaded.profile;
+	g_autofree struct profile_count *counts =
+		g_new0(struct profile_count, profile->places->len + 1);
+	uint64_t size = 0;
+	uint32_t i;
+
+	for (i = 0; i < profile->cells->len; i++) {
+		const struct profile_cell *cell = profile_cell(profile, i);
+		uint32_t place;
+
+		if (!is_counted(a, cell) || cell->event != a->shown)
+			continue;
+		place = place_of(a, cell);
+		if (!is_of_function(a, place))
+			continue;
+		profile_add(&counts[place], cell->count.samples, cell->count.weight);
+		profile_add(&a->all, cell->count.samples, cell->count.weight);
+	}
+	a->hits = g_array_new(FALSE, FALSE, sizeof(struct hit));
+	for (i = 0; i < profile->places->len; i++) {
+		const struct hit hit = { profile_place(profile, i)->offset, counts[i] };
+
+		if (!counts[i].samples)
+			continue;
+		g_array_append_val(a->hits, hit);
+		a->file = profile_place(profile, i)->file;
+		size = a->loaded.names->places[i].size;
+	}
+	g_array_sort(a->hits, compare_hits);
+	set_range(a, size);
+}
+
+/* ---- its code --------------------------------------------------------------------------------- */
+
+/* Without code: the addresses that have samples. */
+static void list_addresses(struct annotate *a)
+{
+	guint i;
+
+	g_array_set_size(a->lines, 0);
+	for (i = 0; i < a->hits->len; i++) {
+		const uint64_t offset = g_array_index(a->hits, struct hit, i).offset;
+		const struct code_line line = { true, offset, offset, g_strdup("") };
+
+		g_array_append_val(a->lines, line);
+	}
+}
+
+static void find_code(struct annotate *a)
+{
+	const struct processes_file *file = NULL;
+	struct err err = { "" };
+	int ret = 1;
+
+	a->lines = code_lines();
+	if (a->file != PROCESSES_NONE)
+		file = processes_file(a->loaded.profile->processes, a->file);
+	if (file && file->kernel == PROCESSES_NONE && file->process == PROCESSES_NONE &&
+		*file->path == '/') {
+		const struct code_file code = { file->path, file->build_id, file->build_id_length };
+
+		ret = code_read(&code, a->start, a->end, !a->no_source, a->lines, &err);
+	}
+	if (ret) {
+		cmd_error("the code can't be shown: %s",
+			*err.text ? err.text : "it is not in a file (the kernel, or made at run time)");
+		list_addresses(a);
+	}
+}
+
+/* The samples from this line of code up to the next. */
+static struct profile_count count_line(const struct annotate *a, guint i)
+{
+	const uint64_t from = g_array_index(a->lines, struct code_line, i).offset;
+	struct profile_count count = { 0, 0 };
+	uint64_t to = UINT64_MAX;
+	guint next, hit;
+
+	for (next = i + 1; next < a->lines->len; next++) {
+		const struct code_line *line = &g_array_index(a->lines, struct code_line, next);
+
+		if (line->is_code) {
+			to = line->offset;
+			break;
+		}
+	}
+	for (hit = 0; hit < a->hits->len; hit++) {
+		const struct hit *h = &g_array_index(a->hits, struct hit, hit);
+
+		if (h->offset >= from && h->offset < to)
+			profile_add(&count, h->count.samples, h->count.weight);
+	}
+	return count;
+}
+
+/* ---- output ----------------------------------------------------------------------------------- */
+
+/* Tabs as blanks, the rest as text_append(). */
+static void append_code(GString *out, const char *text)
+{
+	g_autoptr(GString) blanks = g_string_new(NULL);
+
+	for (; *text; text++) {
+		if (*text == '\t')
+			do
+				g_string_append_c(blanks, ' ');
+			while (blanks->len % 8);
+		else
+			g_string_append_c(blanks, *text);
+	}
+	text_append(out, blanks->str);
+}
+
+static void print_text(const struct annotate *a)
+{
+	const struct names_function *function = names_function(a->loaded.names, a->function);
+	g_autoptr(GString) out = g_string_new("# ");
+	const bool colours = cmd_has_colours();
+	const char *colour;
+	guint i;
+
+	text_append(out, function->name);
+	g_string_append(out, "  ");
+	text_append(out, function->file);
+	g_string_append_printf(out, "\n# %" PRIu64 " samples of ", a->all.samples);
+	text_append_cut(out, profile_event(a->loaded.profile, a->shown)->text);
+	g_string_append_printf(out, ", %.2f%% of all\n  share  samples  address  code\n",
+		head_share(a->all.weight, a->whole));
+	for (i = 0; i < a->lines->len; i++) {
+		const struct code_line *line = &g_array_index(a->lines, struct code_line, i);
+		struct profile_count count = { 0, 0 };
+
+		if (line->is_code)
+			count = count_line(a, i);
+		colour = colours && count.samples ? text_colour(head_share(count.weight, a->all.weight)) : "";
+		g_string_append(out, colour);
+		if (count.samples)
+			g_string_append_printf(out, "%6.2f%%  %7" PRIu64 "  ",
+				head_share(count.weight, a->all.weight), count.samples);
+		else
+			g_string_append_printf(out, "%18s", "");
+		if (line->is_code)
+			g_string_append_printf(out, "%7" PRIx64 "  ", line->address);
+		else
+			g_string_append_printf(out, "%9s", "");
+		append_code(out, line->text);
+		while (out->str[out->len - 1] == ' ')
+			g_string_truncate(out, out->len - 1);
+		g_string_append_printf(out, "%s\n", *colour ? TEXT_COLOUR_END : "");
+	}
+	fwrite(out->str, 1, out->len, stdout);
+}
+
+static void append_figures(GString *out, const struct profile_count *count, uint64_t whole)
+{
+	char text[G_ASCII_DTOSTR_BUF_SIZE];
+
+	json_append_name(out, "samples");
+	g_string_append_printf(out, "%" PRIu64, count->samples);
+	json_append_name(out, "share");
+	g_string_append(out,
+		g_ascii_formatd(text, sizeof(text), "%.4f", head_share(count->weight, whole)));
+}
+
+static void print_json(const struct annotate *a)
+{
+	const struct names_function *function = names_function(a->loaded.names, a->function);
+	g_autoptr(GString) out = g_string_new("{");
+	char address[24];
+	guint i;
+
+	json_append_member(out, "function", function->name);
+	json_append_member(out, "file", function->file);
+	json_append_member(out, "event", profile_event(a->loaded.profile, a->shown)->text);
+	append_figures(out, &a->all, a->whole);
+	json_append_name(out, "lines");
+	g_string_append_c(out, '[');
+	for (i = 0; i < a->lines->len; i++) {
+		const struct code_line *line = &g_array_index(a->lines, struct code_line, i);
+
+		g_string_append(out, i ? ",\n{" : "\n{");
+		if (line->is_code) {
+			const struct profile_count count = count_line(a, i);
+
+			g_snprintf(address, sizeof(address), "0x%" PRIx64, line->address);
+			json_append_member(out, "address", address);
+			append_figures(out, &count, a->all.weight);
+		}
+		json_append_member(out, "text", line->text);
+		g_string_append_c(out, '}');
+	}
+	g_string_append(out, "]}\n");
+	fwrite(out->str, 1, out->len, stdout);
+}
+
+/* ---- the command ------------------------------------------------------------------------------ */
+
+static int annotate(struct annotate *a)
+{
+	int status = loaded_open(&a->loaded, &a->choice, false);
+
+	if (status != CMD_OK)
+		return status;
+	if (choose(a)) {
+		count_places(a);
+		find_code(a);
+		if (a->json)
+			print_json(a);
+		else
+			print_text(a);
+		g_array_free(a->hits, TRUE);
+		g_array_free(a->lines, TRUE);
+	} else {
+		cmd_error("%s: no samples in a function %s%s%s", a->loaded.input.name, a->pattern,
+			a->event ? " of the event " : "", a->event ? a->event : "");
+		status = CMD_FAILED;
+	}
+	status |= loaded_report_damage(&a->loaded);
+	loaded_close(&a->loaded);
+	return cmd_finish_output(status);
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct annotate a = { .file = PROCESSES_NONE };
+	int letter, status;
+
+	while ((letter = cmd_next_option(command, argc, argv, &status)) > 0) {
+		if (letter == 'm')
+			a.choice.mount = optarg;
+		else if (letter == 'e')
+			a.event = optarg;
+		a.no_source |= letter == 'n';
+		a.own |= letter == 's';
+		a.json |= letter == 'j';
+	}
+	if (letter < 0)
+		return status;
+	if (optind == argc)
+		return cmd_usage_error(command, "which function?");
+	a.pattern = argv[optind++];
+	if (optind < argc)
+		a.choice.file = argv[optind++];
+	if (optind < argc || (a.choice.file && a.choice.mount))
+		return cmd_usage_error(command, "one FUNCTION, and one FILE or one DIR, not more");
+	return annotate(&a);
+}
+
+const struct command cmd_annotate = {
+	.name = "annotate",
+	.arguments = "FUNCTION [FILE]",
+	.summary = "Show the code of a function with the shares of its instructions",
+	.options = options,
+	.run = run,
+};

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kprof convert: a capture in another form, by the code that makes the files of views/. The forms are
+ * the rows of view/view.c.
+ */
+#include "cmd/cmd.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "cmd/input.h"
+#include "view/names.h"
+#include "view/profile.h"
+#include "view/view.h"
+
+static const struct cmd_option options[] = {
+	{ 't', "to", "FORMAT", "the form: a name of views/; none: they are listed" },
+	{ 'o', "output", "FILE", "write to FILE instead of standard output" },
+	CMD_OPTION_MOUNT,
+	{ 0 },
+};
+
+struct convert {
+	const struct view_format *format;
+	const char *output; /* NULL: standard output */
+	struct input_choice choice;
+};
+
+static int list_formats(void)
+{
+	const struct view_format *format;
+
+	for (format = view_formats; format->name; format++)
+		printf("%-14s %s\n", format->name, format->help);
+	return cmd_finish_output(CMD_OK);
+}
+
+static int write_all(int fd, const void *bytes, size_t size)
+{
+	const char *data = bytes;
+
+	while (size) {
+		ssize_t n = write(fd, data, size);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		data += n;
+		size -= (size_t)n;
+	}
+	return 0;
+}
+
+/* What stands behind an offset. */
+static int copy_rest(int from, off_t at, int to)
+{
+	char buffer[65536];
+	ssize_t n;
+	int ret = 0;
+
+	while (!ret && (n = pread(from, buffer, sizeof(buffer), at)) != 0) {
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		ret = write_all(to, buffer, (size_t)n);
+		at += n;
+	}
+	return ret;
+}
+
+/*
+ * A descriptor in which the capture begins at offset 0: the input's own, or a copy of what was read
+ * ahead, or of a file's rest. To be closed.
+ */
+static int open_capture(const struct input *input)
+{
+	int fd, ret;
+
+	if (!input->data && input->decoder.begin == 0) {
+		fd = dup(input->fd);
+		return fd < 0 ? -errno : fd;
+	}
+	fd = memfd_create("capture", MFD_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	ret = input->data ? write_all(fd, input->decoder.window, input->decoder.filled)
+			  : copy_rest(input->fd, input->decoder.begin, fd);
+	if (ret) {
+		close(fd);
+		return ret;
+	}
+	return fd;
+}
+
+static int write_view(const struct convert *c, const struct input *input,
+	const struct profile *profile, int capture_fd)
+{
+	struct symbols *symbols = names_open_symbols(NULL);
+	struct names *names = view_name(c->format, profile, symbols);
+	struct view_input view = {
+		.profile = profile,
+		.names = names,
+		.capture_fd = capture_fd,
+	};
+	struct err err = { "" };
+	int ret = c->format->write(&view, stdout, &err);
+
+	if (ret)
+		cmd_error("%s: %s: %s", input->name, c->format->name,
+			*err.text ? err.text : strerror(-ret));
+	names_destroy(names);
+	symbols_destroy(symbols);
+	return ret ? CMD_FAILED : CMD_OK;
+}
+
+/* What could not be read, after what could. */
+static int say_damage(const struct input *input, const struct profile *profile)
+{
+	guint i;
+
+	for (i = 0; i < profile->damage->len; i++)
+		cmd_error("%s: %s", input->name, (const char *)profile->damage->pdata[i]);
+	return profile->damaged ? CMD_FAILED : CMD_OK;
+}
+
+static int convert(const struct convert *c, struct input *input)
+{
+	int capture_fd = open_capture(input), status;
+	struct profile *profile;
+	struct err err;
+
+	if (capture_fd < 0) {
+		cmd_error("%s: %s", input->name, strerror(-capture_fd));
+		return CMD_FAILED;
+	}
+	if (view_load(c->format, &input->decoder, 0, &profile, &err) < 0) {
+		cmd_error("%s: %s", input->name, err.text);
+		close(capture_fd);
+		return CMD_FAILED;
+	}
+	status = write_view(c, input, profile, capture_fd);
+	status |= say_damage(input, profile);
+	profile_destroy(profile);
+	close(capture_fd);
+	return cmd_finish_output(status);
+}
+
+static int open_and_convert(const struct convert *c)
+{
+	struct input input;
+	struct err err;
+	int status;
+
+	if (input_open(&input, &c->choice, true, &err) < 0) {
+		cmd_error("%s", err.text);
+		return CMD_FAILED;
+	}
+	if (c->output && !freopen(c->output, "w", stdout)) {
+		cmd_error("%s: %s", c->output, strerror(errno));
+		input_close(&input);
+		return CMD_FAILED;
+	}
+	status = convert(c, &input);
+	input_close(&input);
+	return status;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct convert c = { .format = NULL };
+	const char *format = NULL;
+	int letter, status;
+
+	while ((letter = cmd_next_option(command, argc, argv, &status)) > 0) {
+		if (letter == 't')
+			format = optarg;
+		else if (letter == 'o')
+			c.output = optarg;
+		else if (letter == 'm')
+			c.choice.mount = optarg;
+	}
+	if (letter < 0)
+		return status;
+	if (optind < argc)
+		c.choice.file = argv[optind++];
+	if (optind < argc || (c.choice.file && c.choice.mount))
+		return cmd_usage_error(command, "one FILE or one DIR, not more");
+	if (!format)
+		return list_formats();
+	c.format = view_find(format);
+	if (!c.format)
+		return cmd_usage_error(command, "no format %s", format);
+	return open_and_convert(&c);
+}
+
+const struct command cmd_convert = {
+	.name = "convert",
+	.arguments = "[FILE]",
+	.summary = "Write a capture in another form: perf.data, pprof and others",
+	.options = options,
+	.run = run,
+};

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kprof record: samples while a command runs, and keeps what the command and its descendants took, as
+ * a capture for the other subcommands.
+ *
+ * The machine is sampled, by the server that is mounted or by one of our own (session.h). kpdata is
+ * taken down as it comes (follow.h); when the command has ended, the records that belong to it are
+ * copied to the output (view/subset.h): only then is all known about who forked whom.
+ */
+#include "cmd/cmd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <glib.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/follow.h"
+#include "cmd/launch.h"
+#include "cmd/session.h"
+#include "view/subset.h"
+
+#define DEFAULT_OUTPUT "kprof.data"
+
+static const struct cmd_option options[] = {
+	{ 'e', "event", "EVENT", "what to sample, as kpctl's `event`; with commas several" },
+	{ 'o', "output", "FILE", "write to FILE instead of " DEFAULT_OUTPUT },
+	{ 'a', "all", NULL, "keep the samples of the whole machine" },
+	{ 'm', "mount", "DIR", "sample by the server that is mounted at DIR" },
+	{ 'p', "private", NULL, "sample by a server of its own, even if one is mounted" },
+	{ 'q', "quiet", NULL, "don't say what was sampled" },
+	{ 0 },
+};
+
+struct record {
+	const char *event; /* NULL: what is set */
+	const char *output;
+	struct session_choice choice;
+	bool all, quiet;
+	char **argv;
+
+	struct launch launch;
+	struct session session;
+	struct follow follow;
+	uint64_t begin; /* in what was taken down: behind an earlier run */
+	FILE *out;
+};
+
+/* ---- before the command runs ------------------------------------------------------------------- */
+
+/* All that kpdata holds of a profiler that is stopped, or was until just now. */
+static int take_held(struct record *r, struct err *err)
+{
+	uint64_t before;
+	int ret;
+
+	do {
+		before = r->follow.size;
+		ret = follow_read(&r->follow, err);
+	} while (!ret && !r->follow.ended && r->follow.size > before);
+	return ret;
+}
+
+/* What is held of an earlier run is read past, so that what comes behind it is ours. */
+static int pass_earlier(struct record *r, struct err *err)
+{
+	int ret = take_held(r, err);
+
+	r->begin = r->follow.size;
+	return ret;
+}
+
+static int prepare(struct record *r, struct err *err)
+{
+	g_autofree char *folder = g_path_get_dirname(r->output);
+	int ret = session_open(&r->session, &r->choice, &r->launch.before, err);
+
+	if (!ret)
+		ret = follow_open(&r->follow, r->session.dir, folder, err);
+	if (!ret)
+		ret = pass_earlier(r, err);
+	if (!ret)
+		ret = session_start(&r->session, r->event, err);
+	return ret;
+}
+
+/* ---- while the command runs ------------------------------------------------------------------- */
+
+/* Until the command has ended; or kpdata can't be read any more: the command goes on without us. */
+static int watch(struct record *r, struct err *err)
+{
+	struct pollfd fds[] = {
+		{ .fd = r->launch.signal_fd, .events = POLLIN },
+		{ .fd = r->follow.fd, .events = POLLIN },
+	};
+	int ret = 0;
+
+	while (!ret && !r->launch.ended) {
+		if (poll(fds, 2, -1) < 0 && errno != EINTR)
+			return err_set(err, errno, "poll: %s", strerror(errno));
+		launch_signals(&r->launch);
+		if (fds[1].revents)
+			ret = follow_read(&r->follow, err);
+		if (!ret && r->follow.ended && !r->launch.ended)
+			ret = err_set(err, ECANCELED, "somebody else stopped the profiler at %s",
+				r->session.dir);
+	}
+	return ret;
+}
+
+/* The rest of what was sampled. */
+static int stop(struct record *r, struct err *err)
+{
+	int ret = session_stop(&r->session, err);
+
+	return ret ? ret : take_held(r, err);
+}
+
+/* ---- the output ------------------------------------------------------------------------------- */
+
+static int open_output(struct record *r, struct err *err)
+{
+	/* addresses of the kernel, and what runs here: for the owner only */
+	int fd = open(r->output, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600);
+
+	if (fd < 0)
+		return err_set(err, errno, "%s: %s", r->output, strerror(errno));
+	r->out = fdopen(fd, "w");
+	return r->out ? 0 : err_set(err, errno, "%s: %s", r->output, strerror(errno));
+}
+
+static void learn(struct decoder *decoder, struct subset *subset)
+{
+	struct decode_record record;
+	int ret;
+
+	while ((ret = decode_next(decoder, &record, NULL)) > 0 || ret == -EBADMSG)
+		if (ret > 0)
+			subset_learn(subset, &record);
+}
+
+/* How the events were sampled, where that is not the whole machine. */
+static const char *scope_of(const struct decode_record *record)
+{
+	if (record->type != KPROF_REC_EVENT)
+		return NULL;
+	if (record->event.flags & KPROF_EVENT_SCOPE_OWN)
+		return "own processes, user space only";
+	return record->event.flags & KPROF_EVENT_SCOPE_USER ? "user space only" : NULL;
+}
+
+static int copy(struct record *r, struct subset *subset, struct decoder *decoder,
+	const char **scope, struct err *err)
+{
+	struct decode_record record;
+	const char *limited;
+	int ret;
+
+	while ((ret = decode_next(decoder, &record, err)) > 0) {
+		const size_t size = (size_t)(decoder->offset - record.offset);
+
+		if (!subset_wants(subset, &record))
+			continue;
+		limited = scope_of(&record);
+		if (limited)
+			*scope = limited;
+		fwrite(record.payload + record.size - size, 1, size, r->out);
+	}
+	if (ret)
+		return ret;
+	if (fflush(r->out) || ferror(r->out))
+		return err_set(err, errno, "%s: %s", r->output, strerror(errno));
+	return 0;
+}
+
+static void append_losses(GString *line, const struct subset_counts *counts)
+{
+	static const char *const reasons[PROFILE_LOST_REASONS] = {
+		[0] = "for other reasons",
+		[KPROF_LOST_RING] = "a ring was full",
+		[KPROF_LOST_QUEUE] = "kpdata was full",
+		[KPROF_LOST_OVERWRITE] = "overwritten",
+		[KPROF_LOST_INVALID] = "not understood",
+		[KPROF_LOST_RING_RECORDS] = "records: a ring was full",
+	};
+	const char *before = "; lost on the machine: ";
+	size_t i;
+
+	for (i = 0; i < PROFILE_LOST_REASONS; i++) {
+		if (!counts->lost[i])
+			continue;
+		g_string_append_printf(line, "%s%" PRIu64 " (%s)", before, counts->lost[i], reasons[i]);
+		before = ", ";
+	}
+	if (*before == ';')
+		g_string_append(line, "; none was lost");
+}
+
+static void say(const struct record *r, const struct subset_counts *counts, const char *scope)
+{
+	g_autoptr(GString) line = g_string_new(NULL);
+
+	g_string_append_printf(line, "%s: %" PRIu64 " samples", r->output, counts->samples);
+	if (!r->all)
+		g_string_append_printf(line, " of %" PRIu64 " processes, %" PRIu64 " of others left out",
+			counts->processes, counts->others);
+	if (counts->gone)
+		g_string_append_printf(line, ", %" PRIu64 " of tasks that were gone", counts->gone);
+	append_losses(line, counts);
+	if (scope)
+		g_string_append_printf(line, "; %s", scope);
+	fprintf(stderr, "kprof record: %s\n", line->str);
+}
+
+static int write_output(struct record *r, uint32_t root, struct err *err)
+{
+	struct subset *subset = subset_create(r->all ? KPROF_PID_KERNEL : root, r->begin);
+	const char *scope = NULL;
+	struct decoder decoder;
+	int ret = 0;
+
+	/* of a regular file: what an earlier run left in it */
+	if (ftruncate(fileno(r->out), 0) && errno != EINVAL)
+		ret = err_set(err, errno, "%s: %s", r->output, strerror(errno));
+	decode_init_pread(&decoder, r->follow.file, 0);
+	if (!ret) {
+		learn(&decoder, subset);
+		ret = decode_rewind(&decoder);
+	}
+	if (!ret)
+		ret = copy(r, subset, &decoder, &scope, err);
+	decode_fini(&decoder);
+	if (!ret && !r->quiet)
+		say(r, subset_counts(subset), scope);
+	subset_destroy(subset);
+	return ret;
+}
+
+/* ---- all of it -------------------------------------------------------------------------------- */
+
+static void clean_up(struct record *r)
+{
+	follow_close(&r->follow);
+	session_close(&r->session);
+	if (r->out)
+		fclose(r->out);
+}
+
+/* The command runs to its end also where the sampling fails meanwhile. */
+static int run_command(struct record *r, uint32_t root, struct err *err)
+{
+	int ret = watch(r, err), stopped;
+	struct err later = { "" };
+
+	stopped = stop(r, &later);
+	if (!ret && stopped) {
+		ret = stopped;
+		*err = later;
+	}
+	if (r->follow.size > r->begin) {
+		stopped = write_output(r, root, &later);
+		if (!ret && stopped) {
+			ret = stopped;
+			*err = later;
+		}
+	}
+	return ret;
+}
+
+static int record(struct record *r)
+{
+	struct err err = { "" };
+	int ret, status = CMD_NOT_RUN;
+	bool runs = false;
+	uint32_t root;
+
+	ret = launch_begin(&r->launch, r->argv, &err);
+	root = (uint32_t)r->launch.pid;
+	if (!ret)
+		ret = open_output(r, &err);
+	if (!ret)
+		ret = prepare(r, &err);
+	if (!ret) {
+		ret = launch_go(&r->launch, &err);
+		runs = !ret;
+		if (runs) {
+			ret = run_command(r, root, &err);
+		} else {
+			status = launch_status(ret);
+			err_prefix(&err, "%s", r->argv[0]);
+		}
+	}
+	if (ret)
+		cmd_error("%s", *err.text ? err.text : strerror(-ret));
+	clean_up(r);
+	launch_end(&r->launch);
+	/* a command that failed says more than that its samples could not be kept */
+	return runs && (!ret || r->launch.status) ? r->launch.status : status;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct record r = { .output = DEFAULT_OUTPUT };
+	int letter, status;
+
+	while ((letter = cmd_next_option(command, argc, argv, &status)) > 0) {
+		if (letter == 'e')
+			r.event = optarg;
+		else if (letter == 'o')
+			r.output = optarg;
+		else if (letter == 'm')
+			r.choice.mount = optarg;
+		r.all |= letter == 'a';
+		r.choice.own |= letter == 'p';
+		r.quiet |= letter == 'q';
+	}
+	if (letter < 0)
+		return status;
+	if (r.choice.own && r.choice.mount)
+		return cmd_usage_error(command, "--mount or --private, not both");
+	if (optind == argc)
+		return cmd_usage_error(command, "no command to run");
+	r.argv = argv + optind;
+	return record(&r);
+}
+
+const struct command cmd_record = {
+	.name = "record",
+	.arguments = "COMMAND [ARGUMENT...]",
+	.summary = "Sample while a command runs, and keep what it and its descendants did",
+	.options = options,
+	.run = run,
+	.runs = true,
+};

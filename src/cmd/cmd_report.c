@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kprof report: where a capture's samples were taken, hottest first. Without options about what a row
+ * is, the text is that of view/flat.h; else the samples are broken down by what was asked for
+ * (view/breakdown.h), as text (report_text.c) or JSON (report_json.c).
+ */
+#include "cmd/cmd.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/loaded.h"
+#include "cmd/report.h"
+#include "view/flat.h"
+
+static const struct cmd_option options[] = {
+	CMD_OPTION_MOUNT,
+	{ 's', "self", NULL, "count the samples taken in the server itself, too" },
+	{ 't', "total", NULL, "add what each function and all that it calls took, and sort by it" },
+	{ 'c', "callers", NULL, "list the callers of each function below it" },
+	{ 'b', "by", "FIELDS", "what makes a row: process, pid, thread, cpu, address, line, function, file" },
+	{ 'i', "include", "FIELD=GLOB", "only samples of these (without FIELD=: functions); repeatable" },
+	{ 'x', "exclude", "FIELD=GLOB", "not samples of these; repeatable" },
+	{ 'S', "sort", "FIELD", "sort by a field; without it the hottest first" },
+	{ 'r', "reverse", NULL, "the other way round" },
+	{ 'T', "threshold", "PERCENT", "leave out rows with less; how many is said" },
+	{ 'e', "events", NULL, "the events side by side" },
+	{ 'd', "diff", "FILE", "compare FILE, the earlier capture, with the other one" },
+	{ 'n', "no-head", NULL, "without the lines about the capture" },
+	{ 'j', "json", NULL, "as JSON" },
+	{ 0 },
+};
+
+struct arguments {
+	struct input_choice choice;
+	const char *before; /* the capture to compare with */
+	struct flat_options flat;
+	struct report report;
+	struct breakdown_order order;
+	GArray *filters; /* struct breakdown_filter */
+	bool rows;	 /* something was said that the flat profile does not know */
+	bool json;
+};
+
+/* ---- reports ---------------------------------------------------------------------------------- */
+
+bool report_shows(const struct report *report, const struct breakdown_row *row)
+{
+	uint32_t i;
+
+	for (i = 0; i < report->rows->columns; i++) {
+		const struct breakdown_count *c = breakdown_count(report->rows, row, i);
+		uint64_t weight = report->options.total ? c->total.weight : c->self.weight;
+
+		if (breakdown_share(report->rows, row, i, weight) >= report->threshold)
+			return true;
+	}
+	return false;
+}
+
+static void report_rows(struct arguments *a, const struct loaded *captures, size_t count)
+{
+	struct breakdown_input inputs[2];
+	struct breakdown *rows;
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		inputs[i] = (struct breakdown_input){ captures[i].profile, captures[i].names };
+	a->report.captures = captures;
+	a->report.count = count;
+	rows = breakdown_create(inputs, count, &a->report.options);
+	a->order.total = a->report.options.total;
+	a->order.difference = count > 1;
+	breakdown_sort(rows, &a->order);
+	a->report.rows = rows;
+	if (a->json)
+		report_json(&a->report, stdout);
+	else
+		report_text(&a->report, stdout);
+	breakdown_destroy(rows);
+}
+
+/* They take long to find. */
+static bool needs_lines(const struct breakdown_options *rows)
+{
+	size_t i;
+
+	if (rows->fields & 1u << BREAKDOWN_LINE)
+		return true;
+	for (i = 0; i < rows->filter_count; i++)
+		if (rows->filters[i].field == BREAKDOWN_LINE)
+			return true;
+	return false;
+}
+
+static int report_captures(struct arguments *a)
+{
+	const struct input_choice before = { .file = a->before };
+	const bool lines = needs_lines(&a->report.options);
+	struct loaded captures[2];
+	size_t count = 0, i;
+	int status = CMD_OK;
+
+	if (a->before)
+		status = loaded_open(&captures[count], &before, lines);
+	if (status == CMD_OK && a->before)
+		count++;
+	if (status == CMD_OK)
+		status = loaded_open(&captures[count], &a->choice, lines);
+	if (status == CMD_OK) {
+		count++;
+		if (a->rows)
+			report_rows(a, captures, count);
+		else
+			flat_write(captures[0].profile, captures[0].names, &a->flat, stdout);
+	}
+	for (i = 0; i < count; i++) {
+		status |= loaded_report_damage(&captures[i]);
+		loaded_close(&captures[i]);
+	}
+	return cmd_finish_output(status);
+}
+
+/* ---- arguments -------------------------------------------------------------------------------- */
+
+static int set_fields(const struct command *command, struct arguments *a, const char *list)
+{
+	g_auto(GStrv) names = g_strsplit(list, ",", -1);
+	int i;
+
+	a->report.options.fields = 0;
+	for (i = 0; names[i]; i++) {
+		enum breakdown_field field = breakdown_find_field(names[i]);
+
+		if (field == BREAKDOWN_FIELDS)
+			return cmd_usage_error(command, "no field %s", names[i]);
+		a->report.options.fields |= 1u << field;
+	}
+	return CMD_OK;
+}
+
+/* FIELD=GLOB, or a GLOB for functions; what stands before a `=` of a name is no field. */
+static void add_filter(struct arguments *a, const char *text, bool exclude)
+{
+	struct breakdown_filter filter = {
+		.field = BREAKDOWN_FUNCTION,
+		.exclude = exclude,
+		.glob = text,
+	};
+	const char *equals = strchr(text, '=');
+
+	if (equals) {
+		g_autofree char *name = g_strndup(text, (gsize)(equals - text));
+		enum breakdown_field field = breakdown_find_field(name);
+
+		if (field < BREAKDOWN_FIELDS) {
+			filter.field = field;
+			filter.glob = equals + 1;
+		}
+	}
+	g_array_append_val(a->filters, filter);
+}
+
+static int set_threshold(const struct command *command, struct arguments *a, const char *text)
+{
+	char *end;
+
+	a->report.threshold = g_ascii_strtod(text, &end);
+	if (end == text || *end || !(a->report.threshold >= 0 && a->report.threshold <= 100))
+		return cmd_usage_error(command, "a threshold is a number from 0 to 100, not %s", text);
+	return CMD_OK;
+}
+
+static int set_order(const struct command *command, struct arguments *a, const char *name)
+{
+	a->order.field = breakdown_find_field(name);
+	if (a->order.field == BREAKDOWN_FIELDS)
+		return cmd_usage_error(command, "no field %s", name);
+	return CMD_OK;
+}
+
+static int take_option(const struct command *command, struct arguments *a, int letter)
+{
+	a->rows |= !strchr("mstc", letter);
+	switch (letter) {
+	case 'm':
+		a->choice.mount = optarg;
+		break;
+	case 's':
+		a->flat.own = a->report.options.own = true;
+		break;
+	case 't':
+		a->flat.total = a->report.options.total = true;
+		break;
+	case 'c':
+		a->flat.callers = true;
+		break;
+	case 'b':
+		return set_fields(command, a, optarg);
+	case 'i':
+	case 'x':
+		add_filter(a, optarg, letter == 'x');
+		break;
+	case 'S':
+		return set_order(command, a, optarg);
+	case 'r':
+		a->order.reverse = true;
+		break;
+	case 'T':
+		return set_threshold(command, a, optarg);
+	case 'e':
+		a->report.options.side_by_side = true;
+		break;
+	case 'd':
+		a->before = optarg;
+		break;
+	case 'n':
+		a->report.head = false;
+		break;
+	case 'j':
+		a->json = true;
+		break;
+	}
+	return CMD_OK;
+}
+
+/* What does not go together; completes the fields. */
+static int check_arguments(const struct command *command, struct arguments *a)
+{
+	struct breakdown_options *o = &a->report.options;
+
+	if (a->choice.file && a->choice.mount)
+		return cmd_usage_error(command, "one FILE or one DIR, not more");
+	if (a->flat.callers && a->rows)
+		return cmd_usage_error(command, "--callers goes with --self and --total only");
+	if (o->side_by_side && a->before)
+		return cmd_usage_error(command, "--events or --diff, not both");
+	if (o->side_by_side)
+		o->fields &= ~(1u << BREAKDOWN_EVENT);
+	else
+		o->fields |= 1u << BREAKDOWN_EVENT;
+	if (o->side_by_side && !o->fields)
+		return cmd_usage_error(command, "--events needs another field");
+	if (a->order.field < BREAKDOWN_FIELDS && !(o->fields & 1u << a->order.field))
+		return cmd_usage_error(command, "--sort by what --by names");
+	o->filters = (const struct breakdown_filter *)(void *)a->filters->data;
+	o->filter_count = a->filters->len;
+	return CMD_OK;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct arguments a = {
+		.report.head = true,
+		.report.options.fields = 1u << BREAKDOWN_PROCESS | 1u << BREAKDOWN_FUNCTION |
+			1u << BREAKDOWN_FILE,
+		.order.field = BREAKDOWN_FIELDS,
+	};
+	int letter, status = CMD_OK;
+
+	a.flat.colours = a.report.colours = cmd_has_colours();
+	a.filters = g_array_new(FALSE, FALSE, sizeof(struct breakdown_filter));
+	while (status == CMD_OK && (letter = cmd_next_option(command, argc, argv, &status)) > 0)
+		status = take_option(command, &a, letter);
+	if (status == CMD_OK && letter == 0) {
+		if (optind < argc)
+			a.choice.file = argv[optind++];
+		if (optind < argc)
+			status = cmd_usage_error(command, "one FILE or one DIR, not more");
+		else
+			status = check_arguments(command, &a);
+		if (status == CMD_OK)
+			status = report_captures(&a);
+	}
+	g_array_free(a.filters, TRUE);
+	return status;
+}
+
+const struct command cmd_report = {
+	.name = "report",
+	.arguments = "[FILE]",
+	.summary = "Show where samples were taken, hottest first",
+	.options = options,
+	.run = run,
+};

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kprof top: the hottest functions as they are now, refreshed. On a terminal with keys; where standard
+ * output is none, one report after one interval.
+ *
+ * Of a profiler that runs it only reads; one that does not is started, and stopped at the end.
+ */
+#include "cmd/cmd.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "base/units.h"
+#include "cmd/live.h"
+#include "cmd/session.h"
+#include "sys/clock.h"
+#include "sys/terminal.h"
+#include "view/breakdown.h"
+#include "view/text.h"
+
+#define DEFAULT_DELAY 2.0
+#define DELAY_MAX 3600.0
+#define HEAD_LINES 3
+#define PLAIN_ROWS 40 /* of a report that is not for a terminal */
+
+static const struct cmd_option options[] = {
+	{ 'd', "delay", "SECONDS", "refresh so often (2)" },
+	{ 'e', "event", "EVENT", "what to sample, where the profiler is not running yet" },
+	{ 'm', "mount", "DIR", "by the server that is mounted at DIR" },
+	{ 'p', "private", NULL, "by a server of its own, even if one is mounted" },
+	{ 's', "self", NULL, "count the samples taken in the server itself, too" },
+	{ 0 },
+};
+
+struct top {
+	double delay_s;
+	const char *event;
+	struct session_choice choice;
+	bool own;
+
+	struct session session;
+	struct live *live;
+	struct symbols *symbols;
+	int signal_fd;
+	sigset_t before;
+	bool terminal, paused, quit;
+	struct termios termios; /* as it was */
+	bool raw;
+	char **events;	/* those of the run; the capture may have others, of earlier ones */
+	uint32_t shown; /* which of them, counted on by the key */
+};
+
+/* ---- a screen --------------------------------------------------------------------------------- */
+
+struct screen {
+	FILE *out;
+	unsigned int rows, columns; /* columns 0: no limit */
+	bool terminal;
+	GString *line;
+};
+
+/* At most as wide as the terminal, by characters. */
+static void put_line(struct screen *screen)
+{
+	if (screen->columns && g_utf8_strlen(screen->line->str, -1) > (glong)screen->columns)
+		g_string_truncate(screen->line,
+			(gsize)(g_utf8_offset_to_pointer(screen->line->str, (glong)screen->columns) -
+				screen->line->str));
+	fprintf(screen->out, "%s%s\n", screen->line->str, screen->terminal ? "\033[K" : "");
+	g_string_truncate(screen->line, 0);
+}
+
+static uint64_t lost_of(const struct profile_event *event)
+{
+	uint64_t lost = 0;
+	int i;
+
+	for (i = 0; i < PROFILE_LOST_REASONS; i++)
+		if (__builtin_add_overflow(lost, event->lost[i], &lost))
+			lost = UINT64_MAX;
+	return lost;
+}
+
+/* The event that is shown, in this capture: its index, UINT32_MAX where it is not in it. */
+static uint32_t find_shown(const struct top *t, const struct profile *profile)
+{
+	const char *text = t->events[t->shown % g_strv_length(t->events)];
+	uint32_t i;
+
+	for (i = 0; i < profile->events->len; i++)
+		if (strcmp(profile_event(profile, i)->text, text) == 0)
+			return i;
+	return UINT32_MAX;
+}
+
+static void put_head(const struct top *t, struct screen *screen, const struct profile *profile,
+	uint32_t shown)
+{
+	const guint count = g_strv_length(t->events);
+	const struct profile_event *event;
+
+	text_append_cut(screen->line, t->events[t->shown % count]);
+	if (shown == UINT32_MAX) {
+		g_string_append(screen->line, ": no samples yet");
+	} else {
+		event = profile_event(profile, shown);
+		if (event->flags & KPROF_EVENT_FALLBACK)
+			g_string_append(screen->line, " (in place of what the machine lacks)");
+		g_string_append_printf(screen->line, ": %" PRIu64 " samples in %.1f s, %" PRIu64
+			" idle, %" PRIu64 " lost", event->all.samples,
+			(double)profile->duration_ns / (double)NSEC_PER_SEC, event->idle.samples,
+			lost_of(event));
+	}
+	put_line(screen);
+	if (!screen->terminal)
+		return;
+	g_string_append_printf(screen->line, "%sq quit   p %s   e event %u of %u",
+		live_runs(t->live) ? "" : "the profiler is stopped   ", t->paused ? "go on" : "pause",
+		t->shown % count + 1, count);
+	put_line(screen);
+}
+
+static void put_row(struct screen *screen, const struct breakdown *b,
+	const struct breakdown_row *row)
+{
+	const struct breakdown_count *c = breakdown_count(b, row, 0);
+
+	g_string_append_printf(screen->line, "%6.2f%%  %7" PRIu64 "  ",
+		breakdown_share(b, row, 0, c->self.weight), c->self.samples);
+	g_string_append_printf(screen->line, "%-16s  ", row->values[BREAKDOWN_PROCESS]);
+	text_append_cut(screen->line, row->values[BREAKDOWN_FUNCTION]);
+	g_string_append(screen->line, "  ");
+	text_append_cut(screen->line, row->values[BREAKDOWN_FILE]);
+	put_line(screen);
+}
+
+static void put_rows(const struct top *t, struct screen *screen, const struct profile *profile,
+	const struct names *names, uint32_t shown)
+{
+	const struct breakdown_options how = {
+		.fields = 1u << BREAKDOWN_EVENT | 1u << BREAKDOWN_PROCESS | 1u << BREAKDOWN_FUNCTION |
+			1u << BREAKDOWN_FILE,
+		.own = t->own,
+	};
+	const struct breakdown_order order = { .field = BREAKDOWN_FIELDS };
+	const struct breakdown_input input = { profile, names };
+	struct breakdown *b = breakdown_create(&input, 1, &how);
+	unsigned int put = 0;
+	guint i;
+
+	breakdown_sort(b, &order);
+	g_string_append(screen->line, "  share  samples  process           function  file");
+	put_line(screen);
+	for (i = 0; i < b->rows->len && put + HEAD_LINES + 1 < screen->rows; i++) {
+		const struct breakdown_row *row = breakdown_row(b, i);
+
+		if (row->event == shown && breakdown_count(b, row, 0)->self.samples) {
+			put_row(screen, b, row);
+			put++;
+		}
+	}
+	breakdown_destroy(b);
+}
+
+/* One write for a screen, so that nothing flickers. */
+static void show(const struct top *t, const struct profile *profile, const struct names *names)
+{
+	const uint32_t shown = find_shown(t, profile);
+	struct screen screen = { .rows = PLAIN_ROWS, .terminal = t->terminal };
+	char *text = NULL;
+	size_t size = 0;
+
+	if (t->terminal)
+		terminal_size(STDOUT_FILENO, &screen.rows, &screen.columns);
+	screen.out = open_memstream(&text, &size);
+	if (!screen.out)
+		return;
+	screen.line = g_string_new(NULL);
+	if (t->terminal)
+		fputs("\033[H", screen.out);
+	put_head(t, &screen, profile, shown);
+	put_rows(t, &screen, profile, names, shown);
+	if (t->terminal)
+		fputs("\033[J", screen.out);
+	fclose(screen.out);
+	fwrite(text, 1, size, stdout);
+	fflush(stdout);
+	free(text);
+	g_string_free(screen.line, TRUE);
+}
+
+/* ---- the terminal and its keys ---------------------------------------------------------------- */
+
+static void begin_terminal(struct top *t)
+{
+	struct termios raw;
+
+	t->terminal = isatty(STDOUT_FILENO);
+	if (!t->terminal || !isatty(STDIN_FILENO) || tcgetattr(STDIN_FILENO, &t->termios))
+		return;
+	raw = t->termios;
+	raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+	raw.c_cc[VMIN] = 0;
+	raw.c_cc[VTIME] = 0;
+	t->raw = tcsetattr(STDIN_FILENO, TCSANOW, &raw) == 0;
+	fputs("\033[H\033[J", stdout);
+}
+
+static void end_terminal(struct top *t)
+{
+	if (t->raw)
+		tcsetattr(STDIN_FILENO, TCSANOW, &t->termios);
+	t->raw = false;
+}
+
+/* Whether what is shown changes. */
+static bool take_keys(struct top *t)
+{
+	bool changed = false;
+	char key;
+	ssize_t n;
+
+	while ((n = read(STDIN_FILENO, &key, 1)) == 1) {
+		t->quit |= key == 'q';
+		t->paused ^= key == 'p';
+		t->shown += key == 'e';
+		changed |= key == 'p' || key == 'e';
+	}
+	return changed;
+}
+
+/* ---- the loop --------------------------------------------------------------------------------- */
+
+/* Until the time comes (paused: until a key does), or it is to end. Whether a key changed anything. */
+static bool wait_for_key(struct top *t, uint64_t end_ns)
+{
+	struct pollfd fds[] = {
+		{ .fd = t->signal_fd, .events = POLLIN },
+		{ .fd = t->raw ? STDIN_FILENO : -1, .events = POLLIN },
+	};
+	const uint64_t now = clock_monotonic_ns();
+	const int left_ms = now < end_ns ? (int)((end_ns - now) / NSEC_PER_MSEC) + 1 : 0;
+
+	poll(fds, 2, t->paused ? -1 : left_ms);
+	/* a terminal that is gone is readable for ever */
+	t->quit |= fds[0].revents || (fds[1].revents & (POLLHUP | POLLERR | POLLNVAL));
+	return fds[1].revents && take_keys(t);
+}
+
+struct look {
+	struct profile *profile; /* NULL: there was none yet */
+	struct names *names;
+};
+
+static void forget(struct look *look)
+{
+	names_destroy(look->names);
+	profile_destroy(look->profile);
+	look->names = NULL;
+	look->profile = NULL;
+}
+
+static int refresh(struct top *t, struct look *look, struct err *err)
+{
+	int ret;
+
+	forget(look);
+	ret = live_take(t->live, &look->profile, err);
+	if (ret)
+		return ret;
+	look->names = names_create(look->profile, t->symbols, NULL);
+	show(t, look->profile, look->names);
+	return 0;
+}
+
+static int look_on(struct top *t, struct err *err)
+{
+	struct look look = { NULL, NULL };
+	int ret = 0;
+
+	do {
+		const uint64_t end_ns =
+			clock_monotonic_ns() + (uint64_t)(t->delay_s * (double)NSEC_PER_SEC);
+
+		while (!t->quit && (t->paused || clock_monotonic_ns() < end_ns))
+			if (wait_for_key(t, end_ns) && look.profile && !t->quit)
+				show(t, look.profile, look.names);
+		if (!t->quit)
+			ret = refresh(t, &look, err);
+	} while (!ret && !t->quit && t->terminal);
+	forget(&look);
+	return ret;
+}
+
+/* ---- all of it -------------------------------------------------------------------------------- */
+
+static char **split_events(const char *specs)
+{
+	return g_strsplit(specs && *specs ? specs : "default", ",", -1);
+}
+
+static int begin(struct top *t, struct err *err)
+{
+	sigset_t set;
+	int ret;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, &t->before);
+	t->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (t->signal_fd < 0)
+		return err_set(err, errno, "signalfd: %s", strerror(errno));
+	ret = session_open(&t->session, &t->choice, &t->before, err);
+	if (!ret && (!t->session.control.running || t->event))
+		ret = session_start(&t->session, t->event, err);
+	if (!ret)
+		t->events = split_events(t->event ? t->event : t->session.control.event);
+	if (!ret)
+		ret = live_open(t->session.dir, &t->live, err);
+	if (!ret)
+		t->symbols = names_open_symbols(NULL);
+	return ret;
+}
+
+static int top(struct top *t)
+{
+	struct err err = { "" };
+	int ret = begin(t, &err);
+
+	if (!ret) {
+		begin_terminal(t);
+		ret = look_on(t, &err);
+		end_terminal(t);
+	}
+	g_strfreev(t->events);
+	symbols_destroy(t->symbols);
+	live_close(t->live);
+	session_close(&t->session);
+	if (t->signal_fd >= 0)
+		close(t->signal_fd);
+	if (ret)
+		cmd_error("%s", *err.text ? err.text : strerror(-ret));
+	return cmd_finish_output(ret ? CMD_FAILED : CMD_OK);
+}
+
+static int set_delay(const struct command *command, struct top *t, const char *text)
+{
+	char *end;
+
+	t->delay_s = g_ascii_strtod(text, &end);
+	if (end == text || *end || !(t->delay_s >= 0.1 && t->delay_s <= DELAY_MAX))
+		return cmd_usage_error(command, "a delay is from 0.1 to %g seconds, not %s", DELAY_MAX,
+			text);
+	return CMD_OK;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct top t = { .delay_s = DEFAULT_DELAY, .signal_fd = -1 };
+	int letter, status = CMD_OK;
+
+	while (status == CMD_OK && (letter = cmd_next_option(command, argc, argv, &status)) > 0) {
+		if (letter == 'd')
+			status = set_delay(command, &t, optarg);
+		else if (letter == 'e')
+			t.event = optarg;
+		else if (letter == 'm')
+			t.choice.mount = optarg;
+		t.choice.own |= letter == 'p';
+		t.own |= letter == 's';
+	}
+	if (status != CMD_OK || letter < 0)
+		return status;
+	if (optind < argc)
+		return cmd_usage_error(command, "no arguments");
+	if (t.choice.own && t.choice.mount)
+		return cmd_usage_error(command, "--mount or --private, not both");
+	return top(&t);
+}
+
+const struct command cmd_top = {
+	.name = "top",
+	.arguments = "",
+	.summary = "Show the hottest functions as they are now",
+	.options = options,
+	.run = run,
+};

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/* The profiler of a mount: see control.h. */
+#include "cmd/control.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/units.h"
+
+/* All of a small file below dir. */
+static int read_text(const char *dir, const char *name, char **text, struct err *err)
+{
+	g_autofree char *path = g_build_filename(dir, name, NULL);
+	g_autoptr(GString) all = g_string_new(NULL);
+	char buffer[4096];
+	ssize_t n;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return err_set(err, errno, "%s: %s", path, strerror(errno));
+	while ((n = read(fd, buffer, sizeof(buffer))) != 0) {
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			break;
+		g_string_append_len(all, buffer, n);
+	}
+	n = n < 0 ? err_set(err, errno, "%s: %s", path, strerror(errno)) : 0;
+	close(fd);
+	if (!n)
+		*text = g_string_free(g_steal_pointer(&all), FALSE);
+	return (int)n;
+}
+
+int control_read(const char *dir, struct control *control, struct err *err)
+{
+	g_autofree char *text = NULL;
+	g_auto(GStrv) lines = NULL;
+	int ret = read_text(dir, "kpctl", &text, err), i;
+
+	memset(control, 0, sizeof(*control));
+	if (ret)
+		return ret;
+	lines = g_strsplit(text, "\n", -1);
+	for (i = 0; lines[i]; i++) {
+		if (g_str_has_prefix(lines[i], "event ")) {
+			g_free(control->event);
+			control->event = g_strdup(lines[i] + strlen("event "));
+		}
+		if (strcmp(lines[i], "start") == 0)
+			control->running = true;
+	}
+	return 0;
+}
+
+void control_clear(struct control *control)
+{
+	g_clear_pointer(&control->event, g_free);
+}
+
+/* The last line of kperr, from the reason on; to be freed, NULL where there is none of ours. */
+static char *find_reason(const char *dir)
+{
+	g_autofree char *text = NULL, *own = g_strdup_printf(" pid %d ", (int)getpid());
+	g_auto(GStrv) lines = NULL;
+	char *reason = NULL;
+	int i;
+
+	if (read_text(dir, "kperr", &text, NULL))
+		return NULL;
+	lines = g_strsplit(text, "\n", -1);
+	for (i = 0; lines[i]; i++) {
+		const char *at = strstr(lines[i], own) ? strstr(lines[i], "': ") : NULL;
+
+		if (!at)
+			continue;
+		g_free(reason);
+		reason = g_strdup(at + strlen("': "));
+	}
+	return reason;
+}
+
+int control_write(const char *dir, const char *lines, struct err *err)
+{
+	g_autofree char *path = g_build_filename(dir, "kpctl", NULL), *reason = NULL;
+	int fd = open(path, O_WRONLY | O_CLOEXEC), code;
+	ssize_t n;
+
+	if (fd < 0) {
+		code = errno;
+		return err_set(err, code, "%s: %s", path,
+			code == EBUSY ? "somebody else's open file holds the profiler" : strerror(code));
+	}
+	do
+		n = write(fd, lines, strlen(lines));
+	while (n < 0 && errno == EINTR);
+	code = errno;
+	close(fd);
+	if (n >= 0)
+		return 0;
+	reason = find_reason(dir);
+	return err_set(err, code, "%s: %s", path, reason ? reason : strerror(code));
+}
+
+uint64_t control_stat(const char *dir, const char *name)
+{
+	g_autofree char *text = NULL;
+	g_auto(GStrv) lines = NULL;
+	const size_t length = strlen(name);
+	uint64_t value;
+	int i;
+
+	if (read_text(dir, "kpstat", &text, NULL))
+		return 0;
+	lines = g_strsplit(text, "\n", -1);
+	for (i = 0; lines[i]; i++)
+		if (strncmp(lines[i], name, length) == 0 && lines[i][length] == ' ' &&
+			units_parse_u64(lines[i] + length + 1, &value) == 0)
+			return value;
+	return 0;
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/* What the facts of a machine mean for its user: see doctor.h. */
+#include "cmd/doctor.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/units.h"
+
+const char *const doctor_verdicts[] = {
+	[DOCTOR_FINE] = "fine",
+	[DOCTOR_LIMITED] = "limited",
+	[DOCTOR_MISSING] = "missing",
+	[DOCTOR_NOTE] = "note",
+};
+
+#define DEFAULT_HZ 999	     /* what kprofs samples at without a rate */
+#define DEFAULT_RING_KB 512  /* prof_cpubufsz */
+#define DEFAULT_FRAMES 127
+
+/* remedy NULL: none. Both texts are taken over. */
+static void find(GArray *findings, const char *name, enum doctor_verdict verdict, char *text,
+	char *remedy)
+{
+	const struct doctor_finding finding = { name, verdict, text, remedy };
+
+	g_array_append_val(findings, finding);
+}
+
+/* ---- sampling --------------------------------------------------------------------------------- */
+
+/* What would let this process see the whole machine. */
+static char *remedy_for_perf(const struct doctor_facts *f)
+{
+	if (f->paranoid == DOCTOR_NO_SYSCTL)
+		return g_strdup("a kernel with CONFIG_PERF_EVENTS");
+	if (f->paranoid <= 0 || limits_can(&f->limits, LIMITS_CAP_PERFMON) ||
+		limits_can(&f->limits, LIMITS_CAP_SYS_ADMIN))
+		return g_strdup(f->limits.seccomp
+				? "a seccomp filter is on this process: in a container, let it allow"
+				  " perf_event_open (docker: --security-opt seccomp=unconfined)"
+				: "a security module forbids it");
+	return g_strdup("run kprofs as root or with CAP_PERFMON; or: sysctl kernel.perf_event_paranoid=0");
+}
+
+static void judge_perf(GArray *findings, const struct doctor_facts *f)
+{
+	char paranoid[32] = "not there";
+
+	if (f->paranoid != DOCTOR_NO_SYSCTL)
+		g_snprintf(paranoid, sizeof(paranoid), "%" PRId64, f->paranoid);
+	if (f->perf)
+		find(findings, "perf_events", DOCTOR_MISSING,
+			g_strdup_printf("nothing can be sampled: %s; kernel.perf_event_paranoid is %s",
+				strerror(-f->perf), paranoid),
+			remedy_for_perf(f));
+	else if (!f->whole_machine)
+		find(findings, "perf_events", DOCTOR_FINE,
+			g_strdup_printf("the whole machine, kernel and programs, can be sampled;"
+					" kernel.perf_event_paranoid is %s", paranoid),
+			NULL);
+	else
+		find(findings, "perf_events", DOCTOR_LIMITED,
+			g_strdup_printf("only one's own processes%s can be sampled;"
+					" kernel.perf_event_paranoid is %s",
+				f->features.has_kernel ? "" : ", without the kernel", paranoid),
+			remedy_for_perf(f));
+}
+
+static void judge_pmu(GArray *findings, const struct doctor_facts *f)
+{
+	if (f->perf)
+		return;
+	if (!f->features.has_cycles)
+		find(findings, "pmu", DOCTOR_LIMITED,
+			g_strdup("no counters of the processor: a clock stands in for cycles, and"
+				 " code that holds interrupts off is seen when it lets go of them"),
+			g_strdup("in a virtual machine, have its host give it a PMU"
+				 " (QEMU: -cpu host,pmu=on)"));
+	else if (f->nmi_watchdog > 0)
+		find(findings, "pmu", DOCTOR_FINE,
+			g_strdup("cycles can be sampled; the kernel's watchdog holds one of the counters"),
+			g_strdup("to have it for more events side by side: sysctl kernel.nmi_watchdog=0"));
+	else
+		find(findings, "pmu", DOCTOR_FINE, g_strdup("cycles can be sampled"), NULL);
+}
+
+static void judge_kernel_version(GArray *findings, const struct doctor_facts *f)
+{
+	if (f->perf || (f->features.has_lost && f->features.has_build_id))
+		return;
+	find(findings, "kernel", DOCTOR_LIMITED,
+		g_strdup_printf("this kernel does not tell%s%s%s",
+			f->features.has_lost ? "" : " exactly what a full ring lost",
+			f->features.has_lost || f->features.has_build_id ? "" : ", nor",
+			f->features.has_build_id ? "" : " the build-ids of what is mapped"),
+		g_strdup("Linux 6.0 or later"));
+}
+
+static void judge_rate(GArray *findings, const struct doctor_facts *f)
+{
+	if (f->max_rate == DOCTOR_NO_SYSCTL || f->max_rate >= DEFAULT_HZ)
+		return;
+	find(findings, "max_rate", DOCTOR_LIMITED,
+		g_strdup_printf("no more than %" PRId64 " samples a second: the kernel has lowered"
+				" kernel.perf_event_max_sample_rate, as it does when they take long",
+			f->max_rate),
+		g_strdup("sysctl kernel.perf_event_max_sample_rate=100000"));
+}
+
+static void judge_stack(GArray *findings, const struct doctor_facts *f)
+{
+	if (f->max_stack != DOCTOR_NO_SYSCTL && f->max_stack < DEFAULT_FRAMES)
+		find(findings, "max_stack", DOCTOR_LIMITED,
+			g_strdup_printf("stacks are cut at %" PRId64 " frames", f->max_stack),
+			g_strdup_printf("sysctl kernel.perf_event_max_stack=%d", DEFAULT_FRAMES));
+	find(findings, "frame_pointers", DOCTOR_NOTE,
+		g_strdup("stacks of programs follow frame pointers, which most distributions' builds"
+			 " lack: these show fewer callers"),
+		g_strdup("compile what is to be profiled with -fno-omit-frame-pointer"));
+}
+
+/* Rings of all CPUs, each with a page of its own in front, as they are locked. */
+static void judge_mlock(GArray *findings, const struct doctor_facts *f)
+{
+	const uint64_t need_kb = (uint64_t)f->cpus * (DEFAULT_RING_KB + 4);
+	uint64_t have_kb = f->mlock_kb > 0 ? (uint64_t)f->mlock_kb * f->cpus : 0;
+
+	if (f->mlock_kb == DOCTOR_NO_SYSCTL || f->mlock_kb < 0 || f->paranoid < 0 ||
+		limits_can(&f->limits, LIMITS_CAP_IPC_LOCK))
+		return;
+	if (f->limits.memlock_bytes == UINT64_MAX)
+		return;
+	have_kb += f->limits.memlock_bytes / KIB;
+	if (have_kb >= need_kb)
+		return;
+	find(findings, "mlock", DOCTOR_LIMITED,
+		g_strdup_printf("%" PRIu64 " KB of memory may be locked for rings, and %" PRIu64
+				" CPUs need %" PRIu64 " KB", have_kb, (uint64_t)f->cpus, need_kb),
+		g_strdup_printf("sysctl kernel.perf_event_mlock_kb=%d; or smaller rings:"
+				" echo prof_cpubufsz 64 > kpctl", DEFAULT_RING_KB + 4));
+}
+
+/* ---- names, tracepoints, the mount ------------------------------------------------------------ */
+
+static void judge_names(GArray *findings, const struct doctor_facts *f)
+{
+	if (f->sees_kernel)
+		find(findings, "kernel_symbols", DOCTOR_FINE,
+			g_strdup("the kernel's functions can be named"), NULL);
+	else
+		find(findings, "kernel_symbols", DOCTOR_LIMITED,
+			g_strdup_printf("the kernel's functions have no names: /proc/kallsyms hides its"
+					" addresses (kernel.kptr_restrict is %" PRId64 ")",
+				f->kptr_restrict == DOCTOR_NO_SYSCTL ? 0 : f->kptr_restrict),
+			g_strdup(f->kptr_restrict >= 2
+					? "sysctl kernel.kptr_restrict=1, and root or CAP_SYSLOG"
+					: "root, or CAP_SYSLOG; or: sysctl kernel.kptr_restrict=0"
+					  " and kernel.perf_event_paranoid=1"));
+	if (!f->has_symbols)
+		find(findings, "symbols", DOCTOR_LIMITED,
+			g_strdup("the functions of programs have no names: kprof-symbols does not"
+				 " answer"),
+			g_strdup("install it (make install), beside kprof or where it was built for"));
+}
+
+static void judge_tracefs(GArray *findings, const struct doctor_facts *f)
+{
+	if (!f->tracefs)
+		find(findings, "tracefs", DOCTOR_FINE,
+			g_strdup("the kernel's tracepoints can be named"), NULL);
+	else
+		find(findings, "tracefs", DOCTOR_LIMITED,
+			g_strdup_printf("no tracepoints for events: tracefs: %s", strerror(-f->tracefs)),
+			g_strdup("root; or: mount -t tracefs none /sys/kernel/tracing -o mode=755"));
+}
+
+static void judge_fuse(GArray *findings, const struct doctor_facts *f)
+{
+	if (f->fuse == -EACCES || f->fuse == -EPERM)
+		find(findings, "fuse", DOCTOR_MISSING,
+			g_strdup_printf("nothing can be mounted: /dev/fuse: %s", strerror(-f->fuse)),
+			g_strdup("chmod 666 /dev/fuse; in a container: --device /dev/fuse"
+				 " --cap-add SYS_ADMIN"));
+	else if (f->fuse)
+		find(findings, "fuse", DOCTOR_MISSING,
+			g_strdup_printf("nothing can be mounted: /dev/fuse: %s", strerror(-f->fuse)),
+			g_strdup("modprobe fuse; in a container: --device /dev/fuse"
+				 " --cap-add SYS_ADMIN"));
+	else if (!f->is_root && !f->has_fusermount)
+		find(findings, "fuse", DOCTOR_MISSING,
+			g_strdup("only root can mount: there is no fusermount3"),
+			g_strdup("install it (Debian: fuse3)"));
+	else
+		find(findings, "fuse", DOCTOR_FINE, g_strdup("kprofs can be mounted"), NULL);
+}
+
+static void judge_rest(GArray *findings, const struct doctor_facts *f)
+{
+	if (*f->mounts)
+		find(findings, "mounts", DOCTOR_NOTE,
+			g_strdup_printf("kprofs is mounted at %s", f->mounts), NULL);
+	else
+		find(findings, "mounts", DOCTOR_NOTE, g_strdup("kprofs is not mounted"),
+			g_strdup("kprofs DIR mounts it; kprof record works without"));
+	if (!f->has_server)
+		find(findings, "server", DOCTOR_MISSING,
+			g_strdup("kprofs is neither beside kprof nor in PATH"),
+			g_strdup("make install, or put its folder (often sbin) into PATH"));
+	if (!f->has_objdump)
+		find(findings, "objdump", DOCTOR_LIMITED,
+			g_strdup("there is no objdump to show code with"),
+			g_strdup("install it (Debian: binutils)"));
+}
+
+static void free_finding(void *data)
+{
+	struct doctor_finding *finding = data;
+
+	g_free(finding->text);
+	g_free(finding->remedy);
+}
+
+GArray *doctor_judge(const struct doctor_facts *facts)
+{
+	GArray *findings = g_array_new(FALSE, FALSE, sizeof(struct doctor_finding));
+
+	g_array_set_clear_func(findings, free_finding);
+	judge_perf(findings, facts);
+	judge_pmu(findings, facts);
+	judge_kernel_version(findings, facts);
+	judge_rate(findings, facts);
+	judge_mlock(findings, facts);
+	judge_stack(findings, facts);
+	judge_names(findings, facts);
+	judge_tracefs(findings, facts);
+	judge_fuse(findings, facts);
+	judge_rest(findings, facts);
+	return findings;
+}

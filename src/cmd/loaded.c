@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* A capture as the reports need it: see loaded.h. */
+#include "cmd/loaded.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "cmd/progress.h"
+
+int loaded_open(struct loaded *loaded, const struct input_choice *choice, bool lines)
+{
+	const struct symbols_how how = { .flags = lines ? SYMBOLS_LINES : 0, .cancel_fd = -1 };
+	struct progress *progress;
+	struct err err;
+
+	memset(loaded, 0, sizeof(*loaded));
+	if (input_open(&loaded->input, choice, true, &err) < 0) {
+		cmd_error("%s", err.text);
+		return CMD_FAILED;
+	}
+	if (profile_load(&loaded->input.decoder, &loaded->profile, &err) < 0) {
+		cmd_error("%s: %s", loaded->input.name, err.text);
+		input_close(&loaded->input);
+		return CMD_FAILED;
+	}
+	progress = progress_begin(processes_file_count(loaded->profile->processes));
+	loaded->symbols = progress_open_symbols(progress);
+	loaded->names = names_create(loaded->profile, loaded->symbols, &how);
+	progress_end(progress);
+	return CMD_OK;
+}
+
+void loaded_close(struct loaded *loaded)
+{
+	names_destroy(loaded->names);
+	symbols_destroy(loaded->symbols); /* with its progress */
+	profile_destroy(loaded->profile);
+	input_close(&loaded->input);
+}
+
+int loaded_report_damage(const struct loaded *loaded)
+{
+	const struct profile *profile = loaded->profile;
+	const char *name = loaded->input.name;
+	guint i;
+
+	fflush(stdout);
+	for (i = 0; i < profile->damage->len; i++)
+		cmd_error("%s: %s", name, (const char *)profile->damage->pdata[i]);
+	if (profile->damaged > profile->damage->len)
+		cmd_error("%s: and so on, %" PRIu64 " times in all", name, profile->damaged);
+	if (!profile->damaged && !profile->records && profile->unknown) {
+		cmd_error("%s: no record of a known type: is this kpdata?", name);
+		return CMD_FAILED;
+	}
+	return profile->damaged ? CMD_FAILED : CMD_OK;
+}

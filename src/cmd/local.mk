@@ -1,0 +1,31 @@
+# cmd: the program kprof
+bin_PROGRAMS += kprof
+kprof_SOURCES = \
+	%D%/cmd.c %D%/cmd.h \
+	%D%/cmd_annotate.c \
+	%D%/cmd_convert.c \
+	%D%/cmd_doctor.c \
+	%D%/cmd_dump.c \
+	%D%/cmd_list.c \
+	%D%/cmd_record.c \
+	%D%/cmd_report.c \
+	%D%/cmd_stat.c \
+	%D%/cmd_top.c \
+	%D%/cmd_trace.c \
+	%D%/code.c %D%/code.h \
+	%D%/completions.c %D%/completions.h \
+	%D%/control.c %D%/control.h \
+	%D%/doctor.c %D%/doctor.h %D%/doctor_look.c \
+	%D%/eventlist.c %D%/eventlist.h \
+	%D%/follow.c %D%/follow.h \
+	%D%/input.c %D%/input.h \
+	%D%/instance.c %D%/instance.h \
+	%D%/launch.c %D%/launch.h \
+	%D%/live.c %D%/live.h \
+	%D%/loaded.c %D%/loaded.h \
+	%D%/main.c \
+	%D%/progress.c %D%/progress.h \
+	%D%/session.c %D%/session.h \
+	%D%/report.h %D%/report_json.c %D%/report_text.c
+kprof_LDADD = libview.a libtrace.a libring.a libsym.a libprof.a libsys.a libbase.a $(GLIB_LIBS) \
+	$(PFM_LIBS) $(Z_LIBS)

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/* How far a command is: see progress.h. It stands between whoever asks for names and who knows them. */
+#include "cmd/progress.h"
+
+#include <glib.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/units.h"
+#include "sym/remote.h"
+#include "sys/clock.h"
+#include "sys/terminal.h"
+#include "view/text.h"
+
+/* What is done sooner is not told of. */
+#define PATIENCE_NS (500 * NSEC_PER_MSEC)
+
+struct progress {
+	void *source; /* of remote_source */
+	uint32_t files, asked;
+	uint64_t begin_ns;
+	bool on;    /* standard error is a terminal, and it is not over */
+	bool shown; /* a line is there */
+};
+
+struct progress *progress_begin(uint32_t files)
+{
+	struct progress *progress = g_new0(struct progress, 1);
+
+	progress->files = files;
+	progress->begin_ns = clock_monotonic_ns();
+	progress->on = isatty(STDERR_FILENO);
+	return progress;
+}
+
+static void show(struct progress *progress, const char *path)
+{
+	g_autoptr(GString) line = g_string_new(NULL);
+	unsigned int rows, columns;
+
+	progress->asked++;
+	if (!progress->on || clock_monotonic_ns() - progress->begin_ns < PATIENCE_NS ||
+		terminal_size(STDERR_FILENO, &rows, &columns))
+		return;
+	g_string_append_printf(line, "kprof: names: file %" PRIu32 " of %" PRIu32 ": ", progress->asked,
+		MAX(progress->asked, progress->files));
+	text_append(line, path);
+	if (g_utf8_strlen(line->str, -1) >= (glong)columns)
+		g_string_truncate(line,
+			(gsize)(g_utf8_offset_to_pointer(line->str, (glong)columns - 1) - line->str));
+	fprintf(stderr, "\r%s\033[K", line->str);
+	fflush(stderr);
+	progress->shown = true;
+}
+
+static int resolve(void *self, const struct symbols_file *file, const uint64_t *offsets,
+	size_t count, const struct symbols_how *how, struct symbols_arena *arena,
+	struct symbols_place *places)
+{
+	struct progress *progress = self;
+
+	show(progress, file->path);
+	return remote_source.resolve(progress->source, file, offsets, count, how, arena, places);
+}
+
+static void stats(void *self, struct stats *rows)
+{
+	remote_source.stats(((struct progress *)self)->source, rows);
+}
+
+static void destroy(void *self)
+{
+	struct progress *progress = self;
+
+	remote_source.destroy(progress->source);
+	g_free(progress);
+}
+
+static const struct symbols_source source = {
+	.resolve = resolve,
+	.stats = stats,
+	.destroy = destroy,
+};
+
+struct symbols *progress_open_symbols(struct progress *progress)
+{
+	static const struct helpers_options plain;
+
+	progress->source = remote_create(&plain);
+	return symbols_create(&source, progress, SYMBOLS_CACHE_BYTES);
+}
+
+void progress_end(struct progress *progress)
+{
+	if (progress->shown)
+		fputs("\r\033[K", stderr);
+	progress->shown = progress->on = false;
+}

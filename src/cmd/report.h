@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* How `kprof report` shows a breakdown of samples: as text in columns, or as JSON. */
+#ifndef KPROFS_CMD_REPORT_H
+#define KPROFS_CMD_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "cmd/loaded.h"
+#include "view/breakdown.h"
+
+struct report {
+	const struct loaded *captures; /* one, or the two that are compared */
+	size_t count;
+	struct breakdown_options options;
+	double threshold; /* percent: rows below it in every column are left out, and counted */
+	bool colours;	  /* for a terminal */
+	bool head;	  /* the lines that say what the captures hold */
+	const struct breakdown *rows; /* sorted */
+};
+
+void report_text(const struct report *report, FILE *out);
+void report_json(const struct report *report, FILE *out);
+
+/* Whether a row is above the threshold. */
+bool report_shows(const struct report *report, const struct breakdown_row *row);
+
+#endif

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reading kpdata: a place in the capture, and in front of its records what this reader must know to
+ * understand them.
+ *
+ * Each call fixes an end of the capture first and then asks what has changed about events and tasks
+ * since the last call: so whatever the records before that end refer to has been told before them.
+ * What is told is made for this reader alone, in memory of its own.
+ */
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/units.h"
+#include "prof/profiler_state.h"
+#include "sys/clock.h"
+
+/* Open files on kpdata: a bound on what they pin (128 KiB each), far beyond any use. */
+#define CURSORS_MAX 1024
+
+/* Memory for what is told that a reader keeps: the first time it is large, later rarely. */
+#define TOLD_KEPT_BYTES (64u << 10)
+
+struct cursor {
+	struct profiler *profiler;
+	struct capture_pos pos;
+	struct capture_mark mark; /* records before it may be read: what they need is told */
+	struct record_buf told;	  /* records for this reader, up to told_at gone */
+	size_t told_at;
+	size_t told_partial; /* bytes of a record of which the reader has the first part */
+	bool begun;
+	uint64_t header_stamp, tasks_stamp; /* of what was told */
+	/* between begin and end */
+	size_t take_told;
+	size_t take_partial;
+	bool take_pieces;
+};
+
+int profiler_open_cursor(struct profiler *p, struct cursor **out)
+{
+	struct cursor *c;
+
+	pthread_mutex_lock(&p->lock);
+	if (p->cursors >= CURSORS_MAX) {
+		pthread_mutex_unlock(&p->lock);
+		return -EMFILE;
+	}
+	p->cursors++;
+	pthread_mutex_unlock(&p->lock);
+	c = g_new0(struct cursor, 1);
+	c->profiler = p;
+	record_buf_init(&c->told);
+	capture_attach(p->capture, &c->pos);
+	*out = c;
+	return 0;
+}
+
+int profiler_open_peek(struct profiler *p, struct cursor **out)
+{
+	int ret = profiler_open_cursor(p, out);
+
+	if (!ret)
+		(*out)->pos.peeks = true; /* before its first read */
+	return ret;
+}
+
+void profiler_close_cursor(struct cursor *c)
+{
+	struct profiler *p;
+
+	if (!c)
+		return;
+	p = c->profiler;
+	capture_detach(p->capture, &c->pos);
+	record_buf_fini(&c->told);
+	g_free(c);
+	pthread_mutex_lock(&p->lock);
+	p->cursors--;
+	pthread_mutex_unlock(&p->lock);
+}
+
+/* ---- what a reader must know -------------------------------------------------------------------- */
+
+void profiler_encode_header(struct profiler *p, struct record_buf *buf)
+{
+	guint i;
+
+	pthread_mutex_lock(&p->lock);
+	for (i = 0; i < p->known->len; i++) {
+		const struct known_event *known = &g_array_index(p->known, struct known_event, i);
+		const struct kprof_rec_event head = {
+			.number = i + 1,
+			.perf_type = known->event.attr.type,
+			.config = known->event.attr.config,
+			.rate = event_rate(&known->event),
+			.flags = known->flags,
+		};
+
+		record_event(buf, &head, known->event.text);
+	}
+	record_append(buf, p->kernel.data, p->kernel.used);
+	pthread_mutex_unlock(&p->lock);
+}
+
+static void tell_clock(struct record_buf *buf)
+{
+	struct timespec wall;
+
+	clock_gettime(CLOCK_REALTIME, &wall);
+	record_clock(buf, clock_monotonic_ns(),
+		(uint64_t)wall.tv_sec * NSEC_PER_SEC + (uint64_t)wall.tv_nsec, (uint32_t)getpid());
+}
+
+static void tell_missed(struct cursor *c)
+{
+	struct tally missed;
+	size_t i;
+
+	tally_init(&missed);
+	capture_take_missed(c->profiler->capture, &c->pos, &missed);
+	for (i = 0; i < missed.count; i++)
+		record_lost(&c->told, missed.rows[i].cpu, missed.rows[i].event,
+			(enum kprof_lost_reason)missed.rows[i].reason, missed.rows[i].count);
+	tally_fini(&missed);
+}
+
+static bool has_news(const struct cursor *c)
+{
+	return c->header_stamp != atomic_read_acquire(&c->profiler->header_stamp) ||
+	       c->tasks_stamp != tasks_stamp(c->profiler->tasks);
+}
+
+/* Everything that was told is gone: fixes the next end, and makes what stands before it. */
+static void tell_news(struct cursor *c)
+{
+	struct profiler *p = c->profiler;
+	const uint64_t header = atomic_read_acquire(&p->header_stamp);
+
+	if (c->told.size > TOLD_KEPT_BYTES) {
+		record_buf_fini(&c->told);
+		record_buf_init(&c->told);
+	}
+	c->told.used = 0;
+	c->told_at = 0;
+	capture_mark(p->capture, &c->mark);
+	if (!c->begun)
+		tell_clock(&c->told);
+	if (!c->begun || header != c->header_stamp)
+		profiler_encode_header(p, &c->told);
+	c->header_stamp = header;
+	if (!c->begun || c->tasks_stamp != tasks_stamp(p->tasks))
+		c->tasks_stamp = tasks_encode(p->tasks, c->tasks_stamp, &c->told);
+	tell_missed(c);
+	c->begun = true;
+}
+
+/* ---- reading ------------------------------------------------------------------------------------ */
+
+/* Of the records told, whole ones that fit in want; of one that is larger a part. */
+static size_t take_told(struct cursor *c, size_t want)
+{
+	const size_t left = c->told.used - c->told_at;
+	size_t n, first;
+
+	if (c->told_partial) {
+		n = c->told_partial < want ? c->told_partial : want;
+		c->take_partial = c->told_partial - n;
+		return n;
+	}
+	c->take_partial = 0;
+	if (!left)
+		return 0; /* there may be no buffer yet */
+	n = record_fit(c->told.data + c->told_at, left, want, &first);
+	if (!n) {
+		n = want;
+		c->take_partial = first - want;
+	}
+	return n;
+}
+
+/* What there is: of what is told, then of the capture. */
+static size_t take_pieces(struct cursor *c, size_t want, struct iovec *iov, int room, int *count)
+{
+	const size_t told = take_told(c, want);
+	size_t pieces = 0;
+
+	c->take_told = told;
+	*count = 0;
+	if (told)
+		iov[(*count)++] = (struct iovec){
+			.iov_base = c->told.data + c->told_at, .iov_len = told
+		};
+	/* a record of the capture comes in parts only where it stands first */
+	if (c->told_at + told == c->told.used && !c->take_partial && *count < room) {
+		int more = room - *count;
+
+		pieces = capture_pieces(c->profiler->capture, &c->pos, &c->mark, want - told,
+			!told, iov + *count, &more);
+		*count += more;
+	}
+	c->take_pieces = pieces > 0;
+	return told + pieces;
+}
+
+ssize_t cursor_begin(struct cursor *c, size_t want, struct iovec *iov, int *count, bool *eof)
+{
+	/* before the end is fixed: when nothing more comes, that end has it all */
+	const bool running = atomic_read_acquire(&c->profiler->running);
+	const int room = *count;
+	size_t bytes;
+	int tries;
+
+	*eof = false;
+	/* a second time where records were overwritten between news and pieces: LOST comes first */
+	for (tries = 0; tries < 2; tries++) {
+		if (c->told_at == c->told.used && !c->pos.partial_left &&
+			(running || c->begun || capture_pending(c->profiler->capture, &c->pos)))
+			tell_news(c);
+		bytes = take_pieces(c, want, iov, room, count);
+		if (bytes || !capture_pending(c->profiler->capture, &c->pos))
+			break;
+	}
+	if (!bytes)
+		*eof = !running;
+	return (ssize_t)bytes;
+}
+
+void cursor_end(struct cursor *c, bool taken)
+{
+	if (c->take_pieces)
+		capture_advance(c->profiler->capture, &c->pos, taken);
+	if (taken) {
+		c->told_at += c->take_told;
+		c->told_partial = c->take_partial;
+	}
+	c->take_pieces = false;
+	c->take_told = 0;
+}
+
+bool cursor_readable(struct cursor *c)
+{
+	return !atomic_read_acquire(&c->profiler->running) || has_news(c) || !c->begun ||
+	       c->told_at < c->told.used || capture_pending(c->profiler->capture, &c->pos);
+}

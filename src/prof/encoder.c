@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/* Runs of records from the samples of one CPU: see encoder.h. */
+#include "prof/encoder.h"
+
+#include <errno.h>
+#include <glib.h>
+#include <string.h>
+
+#include "prof/capture.h"
+
+/*
+ * Processes with several threads that are remembered for each CPU. Beyond it all are forgotten and
+ * every process counts as one of them, which costs 14 bytes a process and run, no truth.
+ */
+#define THREADED_MAX 4096
+
+/* TASK and PERIOD before a sample, with their envelopes. */
+#define SIDE_BYTES 64
+
+struct encoder {
+	const struct rings_config *config;
+	unsigned int cpu;
+	bool foreign;
+	bool unsure; /* a reader may know threads of a process that is not in `threaded` */
+	GHashTable *threaded; /* pid to struct last_thread: processes seen with another thread */
+	uint64_t run;	      /* number of this run */
+	struct {
+		uint64_t period;
+		uint64_t run; /* in which it was said */
+	} periods[EVENTS_MAX];
+	uint32_t last_pid, last_tid; /* of the sample before, */
+	uint64_t last_run;	     /* if it was of this run */
+	struct encoder_counts counts;
+	struct record_buf buf;
+	uint8_t memory[CAPTURE_RUN_MAX];
+};
+
+struct last_thread {
+	uint32_t tid;
+	uint64_t run; /* in which TASK said so */
+};
+
+/* A PERF_RECORD_SAMPLE taken apart, as sample_attr() of rings.c asks for it. */
+struct sample {
+	uint64_t ip;
+	uint32_t pid, tid;
+	uint64_t time_ns;
+	uint64_t period;
+	const uint64_t *chain; /* with the kernel's context markers */
+	uint64_t chain_count;
+};
+
+struct encoder *encoder_create(const struct rings_config *config, unsigned int cpu, bool foreign,
+	bool follows)
+{
+	struct encoder *e = g_new0(struct encoder, 1);
+
+	e->config = config;
+	e->cpu = cpu;
+	e->foreign = foreign;
+	e->unsure = follows;
+	e->threaded = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+	e->run = 1;
+	record_buf_fixed(&e->buf, e->memory, sizeof(e->memory));
+	return e;
+}
+
+void encoder_destroy(struct encoder *e)
+{
+	if (!e)
+		return;
+	g_hash_table_destroy(e->threaded);
+	g_free(e);
+}
+
+const uint8_t *encoder_run(const struct encoder *e, size_t *len)
+{
+	*len = e->buf.used;
+	return e->buf.data;
+}
+
+void encoder_next_run(struct encoder *e)
+{
+	e->buf.used = 0;
+	e->run++;
+}
+
+const struct encoder_counts *encoder_get_counts(const struct encoder *e)
+{
+	return &e->counts;
+}
+
+void encoder_clear_counts(struct encoder *e)
+{
+	e->counts = (struct encoder_counts){ 0 };
+}
+
+/* ---- taking a record apart ---------------------------------------------------------------------- */
+
+/*
+ * The kernel's layout: u64 id, ip; u32 pid, tid; u64 time; [u64 period]; [u64 n, u64 ips[n]].
+ * Records are aligned to 8 bytes in the ring and in the scratch buffer.
+ */
+static int take_apart(const struct perf_event_attr *attr, bool has_chain,
+	const struct perf_event_header *header, struct sample *s)
+{
+	const uint64_t *p = (const uint64_t *)(const void *)(header + 1);
+	const size_t words = header->size / sizeof(uint64_t) - 1; /* after the header */
+	const size_t fixed = 4 + (attr->freq ? 1 : 0) + (has_chain ? 1 : 0);
+
+	if (header->size < sizeof(*header) || words < fixed)
+		return -EBADMSG;
+	s->ip = p[1];
+	memcpy(&s->pid, &p[2], sizeof(s->pid));
+	memcpy(&s->tid, (const uint8_t *)&p[2] + sizeof(s->pid), sizeof(s->tid));
+	s->time_ns = p[3];
+	s->period = attr->freq ? p[4] : attr->sample_period;
+	s->chain_count = has_chain ? p[fixed - 1] : 0;
+	s->chain = p + fixed;
+	return s->chain_count > words - fixed ? -EBADMSG : 0;
+}
+
+/* The kernel's marks for where frames come from are the top 4095 numbers. */
+static bool is_context(uint64_t word)
+{
+	return word >= (uint64_t)PERF_CONTEXT_MAX;
+}
+
+struct frames {
+	const uint64_t *kernel, *user;
+	size_t kernel_count, user_count;
+};
+
+/* Splits a chain at its markers. Frames of one side always stand together. */
+static void split_chain(const struct sample *s, struct frames *f)
+{
+	const uint64_t **side = NULL;
+	size_t *count = NULL;
+	uint64_t i;
+
+	*f = (struct frames){ 0 };
+	for (i = 0; i < s->chain_count; i++) {
+		uint64_t word = s->chain[i];
+
+		if (is_context(word)) {
+			const bool kernel = word == (uint64_t)PERF_CONTEXT_KERNEL ||
+					    word == (uint64_t)PERF_CONTEXT_HV;
+
+			side = kernel ? &f->kernel : &f->user;
+			count = kernel ? &f->kernel_count : &f->user_count;
+			if (*count)
+				return; /* a second stretch of the same side: a guest's; leave it */
+			*side = &s->chain[i + 1];
+		} else if (count) {
+			(*count)++;
+		}
+	}
+}
+
+/* ---- what stands before a sample ---------------------------------------------------------------- */
+
+static int say_task(struct encoder *e, uint32_t pid, uint32_t tid)
+{
+	struct last_thread *last;
+	int ret;
+
+	if (e->last_run == e->run && e->last_pid == pid && e->last_tid == tid)
+		return 0;
+	last = g_hash_table_lookup(e->threaded, GUINT_TO_POINTER(pid));
+	if (!last && tid == pid && !e->unsure)
+		return 0;
+	if (last && last->tid == tid && last->run == e->run)
+		return 0;
+	ret = record_task(&e->buf, e->cpu, pid, tid);
+	if (ret)
+		return ret;
+	if (!last) {
+		if (g_hash_table_size(e->threaded) >= THREADED_MAX) {
+			g_hash_table_remove_all(e->threaded);
+			e->unsure = true;
+		}
+		last = g_new0(struct last_thread, 1);
+		g_hash_table_insert(e->threaded, GUINT_TO_POINTER(pid), last);
+	}
+	last->tid = tid;
+	last->run = e->run;
+	return 0;
+}
+
+static int say_period(struct encoder *e, unsigned int index, uint64_t period)
+{
+	int ret;
+
+	if (e->periods[index].run == e->run && e->periods[index].period == period)
+		return 0;
+	ret = record_period(&e->buf, e->cpu, e->config->numbers[index], period);
+	if (ret)
+		return ret;
+	e->periods[index].run = e->run;
+	e->periods[index].period = period;
+	return 0;
+}
+
+/* What the kernel calls the task to what kpdata calls it. */
+static void name_task(const struct encoder *e, uint32_t *pid, uint32_t *tid)
+{
+	if (*pid == 0)
+		*pid = e->foreign ? KPROF_PID_GONE : KPROF_PID_KERNEL;
+	else if (*pid == UINT32_MAX)
+		*pid = KPROF_PID_GONE;
+	else if (*tid == 0 || *tid == UINT32_MAX)
+		*tid = KPROF_PID_GONE; /* a thread ends before its process does */
+	if (*pid >= KPROF_PID_GONE)
+		*tid = *pid;
+}
+
+/* ---- samples ------------------------------------------------------------------------------------ */
+
+int encoder_sample(struct encoder *e, unsigned int index, const struct perf_event_header *header)
+{
+	const struct perf_event_attr *attr = &e->config->events.events[index].attr;
+	const bool has_chain = e->config->stack_kernel || e->config->stack_user;
+	struct kprof_rec_trace head;
+	struct sample s;
+	struct frames f;
+	bool kernel;
+	int ret;
+
+	ret = take_apart(attr, has_chain, header, &s);
+	if (ret)
+		return ret;
+	if (e->buf.size - e->buf.used < SIDE_BYTES + record_trace_bytes(s.chain_count + 2))
+		return -ENOSPC;
+	name_task(e, &s.pid, &s.tid);
+	say_task(e, s.pid, s.tid); /* room was checked above, for all three */
+	say_period(e, index, s.period);
+	e->last_pid = s.pid;
+	e->last_tid = s.tid;
+	e->last_run = e->run;
+
+	split_chain(&s, &f);
+	if (has_chain) {
+		e->counts.stacks++;
+		if (f.kernel_count + f.user_count >= e->config->depth)
+			e->counts.stacks_cut++;
+	}
+	kernel = (header->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
+	if (kernel ? !f.kernel_count : !f.kernel_count && !f.user_count) {
+		/* of that side no stack was asked for, or it has none: the place where the CPU was */
+		*(kernel ? &f.kernel : &f.user) = &s.ip;
+		*(kernel ? &f.kernel_count : &f.user_count) = 1;
+	}
+	kernel = f.kernel_count > 0;
+	head = (struct kprof_rec_trace){
+		.info = e->config->numbers[index],
+		.time_ns = s.time_ns,
+		.pid = s.pid,
+		.cpu = (uint16_t)e->cpu,
+	};
+	return record_trace(&e->buf, kernel ? KPROF_REC_KERN_TRACE : KPROF_REC_USER_TRACE, &head,
+		f.kernel, f.kernel_count, f.user, f.user_count);
+}
+
+int encoder_throttle(struct encoder *e, unsigned int index, uint64_t time_ns, bool throttled)
+{
+	return record_throttle(&e->buf, time_ns, e->cpu, e->config->numbers[index], throttled);
+}

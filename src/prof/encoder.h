@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From the kernel's sample records of one CPU to runs of kpdata records.
+ *
+ * A run can be read without the runs before it: in each run, TASK stands before the first sample
+ * whose thread a reader could take wrongly, PERIOD before the first sample of each event. So a reader
+ * may begin at any run, and runs may be dropped or overwritten.
+ *
+ * Owned by whoever drains the CPU; allocates only when a process with several threads is met for the
+ * first time.
+ */
+#ifndef KPROFS_PROF_ENCODER_H
+#define KPROFS_PROF_ENCODER_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "prof/record.h"
+#include "prof/rings.h"
+
+/*
+ * A run is handed on when it has so many bytes: some 35 samples with stacks, so that the lock of the
+ * capture is taken once for those, and little is said twice.
+ */
+#define ENCODER_RUN_BYTES 8192
+
+struct encoder;
+
+struct encoder_counts {
+	uint64_t stacks;
+	uint64_t stacks_cut;
+};
+
+/*
+ * config must outlive the encoder. foreign: pid 0 may be a task of another pid namespace. follows:
+ * readers may have seen runs of an earlier encoder for this CPU, and so know threads that this one
+ * has not met.
+ */
+struct encoder *encoder_create(const struct rings_config *config, unsigned int cpu, bool foreign,
+	bool follows);
+void encoder_destroy(struct encoder *encoder);
+
+/*
+ * Appends one PERF_RECORD_SAMPLE of event `index`. -EBADMSG: its insides contradict its size, nothing
+ * is appended. -ENOSPC: hand the run on first, then try again.
+ */
+int encoder_sample(struct encoder *encoder, unsigned int index,
+	const struct perf_event_header *header);
+/* Appends THROTTLE. -ENOSPC as above. */
+int encoder_throttle(struct encoder *encoder, unsigned int index, uint64_t time_ns, bool throttled);
+
+/* The run so far. */
+const uint8_t *encoder_run(const struct encoder *encoder, size_t *len);
+/* Begins the next run. */
+void encoder_next_run(struct encoder *encoder);
+
+const struct encoder_counts *encoder_get_counts(const struct encoder *encoder);
+void encoder_clear_counts(struct encoder *encoder);
+
+#endif

@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: MIT */
+/* The forms of one SPEC: see event_forms.h, and events.h for their order. */
+#include "prof/event_forms.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/nearest.h"
+#include "base/units.h"
+#include "sys/pfm.h"
+#include "sys/tracefs.h"
+
+#define PERF_PREFIX "perf::"
+#define RAW_DIGITS_MAX 16 /* of a u64 */
+#define PRECISE_MAX 3
+#define NAME_MAX_BYTES NEAREST_NAME_MAX
+
+/* ---- modifiers of the forms that libpfm4 does not parse ---------------------------------------- */
+
+enum form_bit {
+	FORM_TRACEPOINT = 1 << 0,
+	FORM_SOFTWARE = 1 << 1,
+	FORM_HARDWARE = 1 << 2, /* raw events as well */
+	FORM_PMU = FORM_SOFTWARE | FORM_HARDWARE,
+	FORM_ALL = FORM_TRACEPOINT | FORM_PMU,
+};
+
+enum modifier_id { MOD_USER, MOD_KERNEL, MOD_HV, MOD_GUEST, MOD_HOST, MOD_PRECISE, MOD_PERIOD,
+	MOD_FREQ, MOD_REFUSED };
+
+static const struct modifier {
+	const char *name;
+	enum modifier_id id;
+	unsigned int forms; /* where it may stand */
+	bool has_value;
+} modifiers[] = {
+	{ "u", MOD_USER, FORM_ALL, false },
+	{ "k", MOD_KERNEL, FORM_ALL, false },
+	{ "h", MOD_HV, FORM_HARDWARE, false },
+	{ "mg", MOD_GUEST, FORM_PMU, false },
+	{ "mh", MOD_HOST, FORM_PMU, false },
+	{ "precise", MOD_PRECISE, FORM_HARDWARE, true },
+	{ "period", MOD_PERIOD, FORM_ALL, true },
+	{ "freq", MOD_FREQ, FORM_ALL, true },
+	{ "cpu", MOD_REFUSED, FORM_ALL, true },
+	{ "pinned", MOD_REFUSED, FORM_ALL, true },
+	{ "excl", MOD_REFUSED, FORM_ALL, true },
+};
+
+/* One modifier in a text: "NAME" or "NAME=VALUE". */
+struct word {
+	char name[NAME_MAX_BYTES];
+	char value[NAME_MAX_BYTES];
+	bool has_value;
+};
+
+/* Takes the word up to the next of `separators`. Returns what follows it, its separator first. */
+static const char *next_word(const char *text, const char *separators, struct word *word)
+{
+	size_t length = strcspn(text, separators);
+	const char *equals = memchr(text, '=', length);
+	size_t name_length = equals ? (size_t)(equals - text) : length;
+	size_t value_length = equals ? length - name_length - 1 : 0;
+
+	word->has_value = equals;
+	if (name_length >= sizeof(word->name))
+		name_length = sizeof(word->name) - 1; /* no modifier is as long */
+	if (value_length >= sizeof(word->value))
+		value_length = sizeof(word->value) - 1; /* no number is as long */
+	memcpy(word->name, text, name_length);
+	word->name[name_length] = '\0';
+	if (equals)
+		memcpy(word->value, equals + 1, value_length);
+	word->value[value_length] = '\0';
+	return text + length;
+}
+
+static const struct modifier *find_modifier(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(modifiers) / sizeof(modifiers[0]); i++)
+		if (!strcasecmp(modifiers[i].name, name))
+			return &modifiers[i];
+	return NULL;
+}
+
+static int refuse_modifier(const char *text, const char *name, struct err *err)
+{
+	if (!strcasecmp(name, "cpu"))
+		return err_set(err, EINVAL, "'%s': the modifier cpu is not for events: use `cpus`",
+			text);
+	return err_set(err, EINVAL, "'%s': the modifier %s is refused: it would keep others from"
+				    " their counters",
+		text, name);
+}
+
+/* What a chain of modifiers says. */
+struct selection {
+	bool user, kernel, hv, guest, host;
+	uint64_t precise;
+	uint64_t rate;
+	bool rate_given, is_freq;
+};
+
+static int take_modifier(const char *text, const struct word *word, unsigned int form,
+	struct selection *selection, struct err *err)
+{
+	const struct modifier *modifier = find_modifier(word->name);
+	uint64_t value = 0;
+
+	if (!modifier || !(modifier->forms & form))
+		return err_set(err, EINVAL, "'%s': no modifier '%s' here; there are: u, k, period=N,"
+					    " freq=HZ%s",
+			text, word->name,
+			form == FORM_HARDWARE	? ", h, mg, mh, precise=N"
+			: form == FORM_SOFTWARE ? ", mg, mh"
+						: "");
+	if (modifier->id == MOD_REFUSED)
+		return refuse_modifier(text, word->name, err);
+	if (word->has_value != modifier->has_value ||
+		(modifier->has_value && units_parse_u64(word->value, &value)))
+		return err_set(err, EINVAL, "'%s': %s %s", text, modifier->name,
+			modifier->has_value ? "needs a number" : "takes no value");
+	switch (modifier->id) {
+	case MOD_USER:
+		selection->user = true;
+		break;
+	case MOD_KERNEL:
+		selection->kernel = true;
+		break;
+	case MOD_HV:
+		selection->hv = true;
+		break;
+	case MOD_GUEST:
+		selection->guest = true;
+		break;
+	case MOD_HOST:
+		selection->host = true;
+		break;
+	case MOD_PRECISE:
+		if (value > PRECISE_MAX)
+			return err_set(err, EINVAL, "'%s': precise is 0 to %d", text, PRECISE_MAX);
+		selection->precise = value;
+		break;
+	default: /* MOD_PERIOD, MOD_FREQ */
+		if (selection->rate_given)
+			return err_set(err, EINVAL, "'%s': more than one rate", text);
+		selection->rate_given = true;
+		selection->is_freq = modifier->id == MOD_FREQ;
+		selection->rate = value;
+	}
+	return 0;
+}
+
+/* ":WORD:WORD..." behind an event, for a form of our own, into attr. */
+static int parse_modifiers(const char *text, const char *at, unsigned int form,
+	struct perf_event_attr *attr, bool *rate_given, struct err *err)
+{
+	struct selection selection = { 0 };
+	struct word word;
+	int ret;
+
+	while (*at) {
+		at = next_word(at + 1, ":", &word);
+		ret = take_modifier(text, &word, form, &selection, err);
+		if (ret)
+			return ret;
+	}
+	if (selection.user || selection.kernel || selection.hv) {
+		attr->exclude_user = !selection.user;
+		attr->exclude_kernel = !selection.kernel;
+	}
+	if (form & FORM_PMU) {
+		/* as libpfm4 has it: hypervisor and guests only where asked for */
+		attr->exclude_hv = !selection.hv;
+		attr->exclude_guest = !selection.guest;
+		attr->exclude_host = selection.guest && !selection.host;
+	}
+	attr->precise_ip = selection.precise;
+	attr->freq = selection.is_freq;
+	attr->sample_period = selection.rate;
+	*rate_given = selection.rate_given;
+	return 0;
+}
+
+/* ---- perf's generic events by our own table ---------------------------------------------------- */
+
+static const struct generic {
+	const char *name;
+	uint32_t type;
+	uint64_t config;
+} generics[] = {
+	{ "cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES },
+	{ "cpu-cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES },
+	{ "instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS },
+	{ "cache-references", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_REFERENCES },
+	{ "cache-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES },
+	{ "branches", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS },
+	{ "branch-instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS },
+	{ "branch-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES },
+	{ "bus-cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BUS_CYCLES },
+	{ "stalled-cycles-frontend", PERF_TYPE_HARDWARE, PERF_COUNT_HW_STALLED_CYCLES_FRONTEND },
+	{ "stalled-cycles-backend", PERF_TYPE_HARDWARE, PERF_COUNT_HW_STALLED_CYCLES_BACKEND },
+	{ "ref-cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_REF_CPU_CYCLES },
+	{ "cpu-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK },
+	{ "task-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK },
+	{ "page-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS },
+	{ "faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS },
+	{ "minor-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MIN },
+	{ "major-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MAJ },
+	{ "context-switches", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES },
+	{ "cs", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES },
+	{ "cpu-migrations", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS },
+	{ "migrations", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS },
+	{ "alignment-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_ALIGNMENT_FAULTS },
+	{ "emulation-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_EMULATION_FAULTS },
+	{ "cgroup-switches", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CGROUP_SWITCHES },
+};
+
+#define GENERICS (sizeof(generics) / sizeof(generics[0]))
+
+const char *events_generic(size_t i, bool *hardware)
+{
+	if (i >= GENERICS)
+		return NULL;
+	*hardware = generics[i].type == PERF_TYPE_HARDWARE;
+	return generics[i].name;
+}
+
+static void set_generic(struct perf_event_attr *attr, uint32_t type, uint64_t config)
+{
+	attr->type = type;
+	attr->config = config;
+	attr->exclude_hv = 1;
+	attr->exclude_guest = 1;
+}
+
+void event_form_default(struct perf_event_attr *attr)
+{
+	set_generic(attr, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
+}
+
+void event_form_fallback(struct perf_event_attr *attr)
+{
+	set_generic(attr, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
+}
+
+/* -ESRCH: not in the table */
+static int parse_generic(const char *text, struct perf_event_attr *attr, bool *rate_given,
+	struct err *err)
+{
+	const char *name = text;
+	size_t i, length;
+
+	if (!strncmp(name, PERF_PREFIX, sizeof(PERF_PREFIX) - 1))
+		name += sizeof(PERF_PREFIX) - 1;
+	length = strcspn(name, ":");
+	for (i = 0; i < GENERICS; i++) {
+		const struct generic *generic = &generics[i];
+
+		if (strlen(generic->name) != length || strncasecmp(generic->name, name, length))
+			continue;
+		set_generic(attr, generic->type, generic->config);
+		return parse_modifiers(text, name + length,
+			generic->type == PERF_TYPE_HARDWARE ? FORM_HARDWARE : FORM_SOFTWARE, attr,
+			rate_given, err);
+	}
+	return -ESRCH;
+}
+
+/* ---- raw events -------------------------------------------------------------------------------- */
+
+/* -ESRCH: not of this form */
+static int parse_raw(const char *text, struct perf_event_attr *attr, bool *rate_given,
+	struct err *err)
+{
+	size_t digits = text[0] == 'r' ? strspn(text + 1, "0123456789abcdefABCDEF") : 0;
+
+	if (!digits || (text[1 + digits] && text[1 + digits] != ':'))
+		return -ESRCH;
+	if (digits > RAW_DIGITS_MAX)
+		return err_set(err, EINVAL, "'%s': a raw event has at most %d hex digits", text,
+			RAW_DIGITS_MAX);
+	attr->type = PERF_TYPE_RAW;
+	attr->config = strtoull(text + 1, NULL, 16);
+	return parse_modifiers(text, text + 1 + digits, FORM_HARDWARE, attr, rate_given, err);
+}
+
+/* ---- tracepoints ------------------------------------------------------------------------------- */
+
+/* "SYSTEM:NAME" taken apart; false where the text has not that form, as PMU::EVENT has not. */
+static bool split_tracepoint(const char *text, char *system, char *name, const char **rest)
+{
+	size_t system_length = strcspn(text, ":"), name_length;
+
+	if (!text[system_length])
+		return false;
+	*rest = text + system_length + 1;
+	name_length = strcspn(*rest, ":");
+	if (!system_length || !name_length || system_length >= NAME_MAX_BYTES ||
+		name_length >= NAME_MAX_BYTES)
+		return false;
+	memcpy(system, text, system_length);
+	system[system_length] = '\0';
+	memcpy(name, *rest, name_length);
+	name[name_length] = '\0';
+	*rest += name_length;
+	return true;
+}
+
+/* The descriptor of tracefs, or why there is none. */
+static int open_tracefs(struct event_forms *forms)
+{
+	int ret;
+
+	if (!forms->tracefs) {
+		ret = tracefs_open(forms->tracefs_path, &forms->tracefs);
+		if (ret)
+			forms->tracefs = ret;
+	}
+	return forms->tracefs;
+}
+
+/* -ESRCH: not of this form, or no such tracepoint */
+static int parse_tracepoint(struct event_forms *forms, const char *text,
+	struct perf_event_attr *attr, bool *rate_given, struct err *err)
+{
+	char system[NAME_MAX_BYTES], name[NAME_MAX_BYTES];
+	const char *rest;
+	uint64_t id;
+	int fd;
+
+	if (!split_tracepoint(text, system, name, &rest))
+		return -ESRCH;
+	fd = open_tracefs(forms);
+	if (fd < 0 || tracefs_event_id(fd, system, name, &id))
+		return -ESRCH;
+	attr->type = PERF_TYPE_TRACEPOINT;
+	attr->config = id;
+	return parse_modifiers(text, rest, FORM_TRACEPOINT, attr, rate_given, err);
+}
+
+/* ---- libpfm4's strings ------------------------------------------------------------------------- */
+
+/*
+ * libpfm4 takes what we refuse: cpu, pinned and excl, and rates that are negative or too large for a
+ * u64, which it makes into some other number without a word.
+ */
+static int check_words(const char *text, bool *rate_given, struct err *err)
+{
+	const char *at = strstr(text, "::");
+	struct word word;
+	uint64_t value;
+
+	*rate_given = false;
+	at = next_word(at ? at + 2 : text, ":.", &word);
+	while (*at) {
+		const struct modifier *modifier;
+
+		at = next_word(at + 1, ":.", &word);
+		modifier = find_modifier(word.name);
+		if (!modifier)
+			continue;
+		if (modifier->id == MOD_REFUSED)
+			return refuse_modifier(text, word.name, err);
+		if (modifier->id != MOD_PERIOD && modifier->id != MOD_FREQ)
+			continue;
+		if (*rate_given)
+			return err_set(err, EINVAL, "'%s': more than one rate", text);
+		if (!word.has_value || units_parse_u64(word.value, &value))
+			return err_set(err, EINVAL, "'%s': %s needs a number", text,
+				modifier->name);
+		if (!value)
+			return err_set(err, EINVAL, "'%s': %s can't be 0", text, modifier->name);
+		*rate_given = true;
+	}
+	return 0;
+}
+
+static int parse_pfm(const char *text, struct perf_event_attr *attr, bool *rate_given,
+	struct err *err)
+{
+	struct pfm_encoding encoding;
+	int ret;
+
+	ret = check_words(text, rate_given, err);
+	if (!ret)
+		ret = pfm_encode(text, &encoding, err);
+	if (ret)
+		return ret;
+	if (encoding.pinned || encoding.exclusive || encoding.cpu != -1)
+		return refuse_modifier(text, encoding.pinned ? "pinned" : encoding.exclusive ? "excl"
+										  : "cpu",
+			err);
+	attr->type = encoding.type;
+	attr->config = encoding.config;
+	attr->config1 = encoding.config1;
+	attr->config2 = encoding.config2;
+	attr->exclude_user = encoding.exclude_user;
+	attr->exclude_kernel = encoding.exclude_kernel;
+	attr->exclude_hv = encoding.exclude_hv;
+	attr->exclude_host = encoding.exclude_host;
+	attr->exclude_guest = encoding.exclude_guest;
+	attr->precise_ip = encoding.precise_ip;
+	attr->freq = encoding.is_freq;
+	attr->sample_period = encoding.rate;
+	return 0;
+}
+
+/* ---- one SPEC ---------------------------------------------------------------------------------- */
+
+void event_forms_init(struct event_forms *forms, const char *tracefs_path)
+{
+	forms->tracefs_path = tracefs_path;
+	forms->tracefs = 0;
+}
+
+void event_forms_fini(struct event_forms *forms)
+{
+	if (forms->tracefs > 0)
+		close(forms->tracefs);
+	forms->tracefs = 0;
+}
+
+/* Nobody knows the event: says so with the nearest names of all who were asked. */
+static int refuse_unknown(struct event_forms *forms, const char *text, struct err *err)
+{
+	char system[NAME_MAX_BYTES], name[NAME_MAX_BYTES], near[NEAREST_TEXT_MAX];
+	struct nearest nearest;
+	const char *rest;
+	size_t i;
+	int fd;
+
+	if (split_tracepoint(text, system, name, &rest)) {
+		char wanted[2 * NAME_MAX_BYTES];
+
+		fd = open_tracefs(forms);
+		snprintf(wanted, sizeof(wanted), "%s:%s", system, name);
+		nearest_init(&nearest, wanted);
+		if (fd >= 0)
+			tracefs_nearest(fd, system, &nearest);
+		if (nearest.count)
+			return err_set(err, ENOENT, "no event '%s'%s", text,
+				nearest_text(&nearest, near, sizeof(near)));
+		if (fd < 0)
+			return err_set(err, ENOENT,
+				"no event '%s'; kernel tracepoints can't be looked up: %s", text,
+				strerror(-fd));
+	}
+	nearest_init(&nearest, pfm_event_name(text, name, sizeof(name)));
+	for (i = 0; i < GENERICS; i++)
+		nearest_offer(&nearest, generics[i].name);
+	pfm_nearest(text, &nearest);
+	return err_set(err, ENOENT, "no event '%s'%s", text,
+		nearest_text(&nearest, near, sizeof(near)));
+}
+
+int event_form_parse(struct event_forms *forms, const char *text, struct perf_event_attr *attr,
+	bool *rate_given, struct err *err)
+{
+	struct err said = { "" };
+	int ret, own;
+
+	ret = parse_raw(text, attr, rate_given, err);
+	if (ret == -ESRCH)
+		ret = parse_tracepoint(forms, text, attr, rate_given, err);
+	if (ret != -ESRCH)
+		return ret;
+	ret = parse_pfm(text, attr, rate_given, &said);
+	if (ret == -ESRCH || ret == -ENOENT || ret == -EOPNOTSUPP) {
+		own = parse_generic(text, attr, rate_given, err);
+		if (own != -ESRCH)
+			return own;
+	}
+	if (ret == -ESRCH)
+		return refuse_unknown(forms, text, err);
+	return ret ? err_set(err, -ret, "%s", said.text) : 0;
+}

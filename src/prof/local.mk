@@ -1,0 +1,33 @@
+# prof: everything behind kpctl and kpdata; one file a line, sorted
+noinst_LIBRARIES += libprof.a
+libprof_a_SOURCES = \
+	%D%/capture.c \
+	%D%/capture.h \
+	%D%/cursor.c \
+	%D%/encoder.c \
+	%D%/encoder.h \
+	%D%/event_forms.c \
+	%D%/event_forms.h \
+	%D%/events.c \
+	%D%/events.h \
+	%D%/profiler.c \
+	%D%/profiler.h \
+	%D%/profiler_run.c \
+	%D%/profiler_state.h \
+	%D%/profiler_stats.c \
+	%D%/record.c \
+	%D%/record.h \
+	%D%/rings.c \
+	%D%/rings.h \
+	%D%/sampler.c \
+	%D%/sampler.h \
+	%D%/tally.c \
+	%D%/tally.h \
+	%D%/taskevents.c \
+	%D%/taskevents.h \
+	%D%/tasks.c \
+	%D%/tasks.h \
+	%D%/tasks_encode.c \
+	%D%/tasks_over.c \
+	%D%/tasks_state.h \
+	%D%/tasks_walk.c

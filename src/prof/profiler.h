@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The profiler behind kpctl and kpdata: what a person does with it.
+ *
+ * A profiler owns its settings, its perf events while it runs, one sampler thread while it runs, and
+ * a capture. Several can exist. Commands (profiler_start to profiler_set_mode) may block for as long
+ * as the machine needs (/proc is walked) and must come from one thread at a time, the control thread
+ * of the server. Everything else is thread-safe and answers from memory.
+ *
+ * Errors are those of namespace.md, section kpctl; *err gets the sentence. A command that succeeds
+ * with something worth saying (a narrower scope) returns 0 and leaves the sentence in *err as well.
+ */
+#ifndef KPROFS_PROF_PROFILER_H
+#define KPROFS_PROF_PROFILER_H
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include "base/err.h"
+#include "base/stats.h"
+
+struct profiler;
+struct cursor;
+
+/* Where the kernel's files are, so that a test can hand in fixtures. NULL members: the real ones. */
+struct profiler_paths {
+	const char *proc;	   /* "/proc" */
+	const char *sys;	   /* "/sys" */
+};
+
+struct profiler_hooks {
+	/*
+	 * New bytes can be read, or a run ended (end of file): parked reads should try again. From the
+	 * sampler thread or from the thread of a command; must not call back into the profiler.
+	 */
+	void (*data_ready)(void *arg);
+	/*
+	 * CPUs came or went, call profiler_cpus_changed() from the control thread soon. From the
+	 * sampler thread; must not call back into the profiler.
+	 */
+	void (*cpus_changed)(void *arg);
+	void *arg;
+};
+
+enum profiler_mode {
+	PROFILER_DISCARD,   /* full: new samples are dropped and counted */
+	PROFILER_OVERWRITE, /* full: the oldest go (flight recorder) */
+};
+
+/* hooks and paths are copied; the strings stay the caller's and must outlive the profiler. */
+int profiler_create(const struct profiler_hooks *hooks, const struct profiler_paths *paths,
+	struct profiler **profiler);
+/* Stops a run; every cursor must have been closed. */
+void profiler_destroy(struct profiler *profiler);
+
+/* ---- commands: control thread only ------------------------------------------------------------ */
+
+int profiler_start(struct profiler *profiler, struct err *err);
+int profiler_stop(struct profiler *profiler, struct err *err);
+int profiler_flush(struct profiler *profiler, struct err *err);
+int profiler_clear(struct profiler *profiler, struct err *err);
+int profiler_set_events(struct profiler *profiler, const char *specs, struct err *err);
+int profiler_set_cpus(struct profiler *profiler, const char *list, struct err *err);
+/* depth: text of the DEPTH argument or NULL */
+int profiler_set_stack(struct profiler *profiler, const char *mode, const char *depth,
+	struct err *err);
+int profiler_set_qlimit_kb(struct profiler *profiler, uint64_t kb, struct err *err);
+int profiler_set_cpubufsz_kb(struct profiler *profiler, uint64_t kb, struct err *err);
+int profiler_set_mode(struct profiler *profiler, enum profiler_mode mode, struct err *err);
+/* Joins CPUs that came, drains and leaves those that went; harmless when nothing changed. */
+void profiler_cpus_changed(struct profiler *profiler);
+/* A start that is under way gives up with -EINTR; nothing else is affected. Any thread. */
+void profiler_interrupt(struct profiler *profiler);
+
+/* ---- questions: any thread -------------------------------------------------------------------- */
+
+bool profiler_running(struct profiler *profiler);
+/* The text of kpctl: the words that would restore the state, one a line. */
+void profiler_print_settings(struct profiler *profiler, GString *out);
+/* The rows of kpstat that are the profiler's. */
+void profiler_print_stats(struct profiler *profiler, struct stats *stats);
+/* Bytes of records held now. */
+uint64_t profiler_held_bytes(struct profiler *profiler);
+
+/*
+ * Adds one sample of a single kernel address, taken now on this CPU in process pid, with event number
+ * 0: what a number written to kpdata does. Any thread. -ENOSPC: kpdata is full, it is counted as lost.
+ */
+int profiler_add_address(struct profiler *profiler, uint64_t address, uint32_t pid);
+
+/* ---- reading kpdata: any thread, one call at a time for each cursor ---------------------------- */
+
+/* A cursor at the oldest record, with a preamble of its own in front. -ENOMEM, -EMFILE (too many). */
+int profiler_open_cursor(struct profiler *profiler, struct cursor **cursor);
+/*
+ * The same, but what it reads does not count as read: nothing that a reader has yet to see goes because
+ * of it. For the server's own looks at the capture, which must be short: while it is open, what it
+ * has not passed stays.
+ */
+int profiler_open_peek(struct profiler *profiler, struct cursor **cursor);
+void profiler_close_cursor(struct cursor *cursor);
+
+/*
+ * What a read of `want` bytes at the cursor would return, as pieces of pinned memory: whole records,
+ * as many as fit; of a record larger than `want` a part. *count is the size of iov on entry and the
+ * number of pieces on return. Returns the bytes, 0 where there are none now: then *eof tells whether
+ * that is the end of file (not running) or a reader should wait. A call that returned bytes must be
+ * followed by cursor_end(): taken=true moves the cursor past them, false leaves it.
+ */
+ssize_t cursor_begin(struct cursor *cursor, size_t want, struct iovec *iov, int *count, bool *eof);
+void cursor_end(struct cursor *cursor, bool taken);
+
+/* true when a read would not wait: data or end of file */
+bool cursor_readable(struct cursor *cursor);
+
+#endif

@@ -1,0 +1,525 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Starting and stopping a run, and the CPUs that come and go while it goes on. Control thread only;
+ * what others look at is changed under profiler.lock.
+ */
+#include <errno.h>
+#include <malloc.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/units.h"
+#include "prof/profiler_state.h"
+#include "sys/clock.h"
+#include "sys/proc.h"
+
+/* ---- events and their numbers ------------------------------------------------------------------- */
+
+static bool same_event(const struct event *a, const struct event *b)
+{
+	return !strcmp(a->text, b->text) && a->attr.type == b->attr.type &&
+	       a->attr.config == b->attr.config && a->attr.config1 == b->attr.config1 &&
+	       a->attr.config2 == b->attr.config2 && a->flags == b->flags &&
+	       event_rate(a) == event_rate(b);
+}
+
+/* The number of the event, a new one where it has none. 0: no more can be told apart. */
+static uint32_t number_event(struct profiler *p, const struct event *event)
+{
+	struct known_event known = { .event = *event, .flags = event->flags };
+	guint i;
+
+	for (i = 0; i < p->known->len; i++)
+		if (same_event(&g_array_index(p->known, struct known_event, i).event, event))
+			return i + 1;
+	if (p->known->len >= KNOWN_EVENTS_MAX)
+		return 0;
+	g_array_append_val(p->known, known);
+	atomic_add_relaxed(&p->header_stamp, 1);
+	return p->known->len;
+}
+
+int profiler_resolve(struct profiler *p, struct err *err)
+{
+	struct rings_config *config = &p->resolved;
+	struct perf_features features;
+	unsigned int i;
+	int ret = 0;
+
+	/* where not even a counter of our own can be had, start will find out and say why */
+	if (perf_probe(&features))
+		features = (struct perf_features){ .has_cycles = true };
+	pthread_mutex_lock(&p->lock);
+	/* nothing was sampled yet, so no number means anything yet */
+	if (!capture_has_books(p->capture))
+		g_array_set_size(p->known, 0);
+	config->events = p->settings.events;
+	config->features = features;
+	for (i = 0; i < config->events.count; i++) {
+		if (!features.has_cycles)
+			event_fallback(&config->events.events[i]);
+		config->numbers[i] = number_event(p, &config->events.events[i]);
+		if (!config->numbers[i])
+			ret = err_set(err, ENOSPC,
+				"one capture tells %d events apart, `clear` begins anew",
+				KNOWN_EVENTS_MAX);
+	}
+	pthread_mutex_unlock(&p->lock);
+	return ret;
+}
+
+void profiler_renumber(struct profiler *p)
+{
+	unsigned int i;
+
+	pthread_mutex_lock(&p->lock);
+	g_array_set_size(p->known, 0);
+	atomic_add_relaxed(&p->header_stamp, 1);
+	for (i = 0; i < p->resolved.events.count; i++)
+		p->resolved.numbers[i] = number_event(p, &p->resolved.events.events[i]);
+	pthread_mutex_unlock(&p->lock);
+}
+
+/* The EVENT records say what scope this run has. */
+static void mark_scope(struct profiler *p, const struct rings_config *config)
+{
+	static const uint32_t flags[SCOPE_COUNT] = {
+		[SCOPE_USER] = KPROF_EVENT_SCOPE_USER,
+		[SCOPE_OWN] = KPROF_EVENT_SCOPE_OWN,
+	};
+	unsigned int i;
+
+	for (i = 0; i < config->events.count; i++) {
+		struct known_event *known =
+			&g_array_index(p->known, struct known_event, config->numbers[i] - 1);
+
+		known->scope = config->scope;
+		known->flags = known->event.flags | flags[config->scope];
+		if (!profiler_fixed_period(&known->event, config->scope))
+			known->due_unknown = true;
+	}
+	atomic_add_relaxed(&p->header_stamp, 1);
+}
+
+/* ---- the machine as it is now ------------------------------------------------------------------- */
+
+void profiler_online_cpus(const struct profiler *p, unsigned char *bitmap)
+{
+	g_autofree char *path = g_strconcat(p->paths.sys ? p->paths.sys : "/sys",
+		"/devices/system/cpu/online", NULL);
+
+	if (cpu_read_list(path, bitmap)) {
+		/* without sysfs: those that libc knows of */
+		long count = sysconf(_SC_NPROCESSORS_ONLN), i;
+
+		memset(bitmap, 0, CPU_BITMAP_BYTES);
+		for (i = 0; i < count; i++)
+			cpu_set_in_bitmap(bitmap, (unsigned int)i);
+	}
+}
+
+static bool is_wanted(const struct profiler *p, unsigned int cpu)
+{
+	return p->settings.all_cpus || cpu_in_bitmap(p->settings.cpus, cpu);
+}
+
+static int add_module(void *arg, const struct proc_module *module)
+{
+	g_autofree char *path = g_strdup_printf("[%s]", module->name);
+	const struct kprof_rec_mmap head = {
+		.addr = module->start, .size = module->size, .pid = KPROF_PID_KERNEL
+	};
+
+	record_mmap(arg, &head, path);
+	if (module->build_id_length)
+		record_build_id(arg, 0, KPROF_PID_KERNEL, module->start, module->build_id,
+			module->build_id_length);
+	return 0;
+}
+
+/* The kernel and its modules: there since ever, as far as samples can tell, so their time is 0. */
+static void describe_kernel(struct profiler *p)
+{
+	const struct proc_kernel *kernel = &p->kernel_text;
+	struct kprof_rec_mmap head = { .pid = KPROF_PID_KERNEL };
+	struct record_buf buf, old;
+
+	record_buf_init(&buf);
+	/* found once: it takes tens of ms and holds until the machine restarts */
+	if (p->kernel_known || !proc_kernel(p->paths.proc, p->paths.sys, &p->kernel_text)) {
+		p->kernel_known = true;
+		/* hidden addresses: the upper half, in which every kernel lies */
+		head.addr = kernel->size ? kernel->start : 1ull << 63;
+		head.size = kernel->size ? kernel->size : 1ull << 63;
+		record_mmap(&buf, &head, KPROF_PATH_KERNEL);
+		if (kernel->build_id_length)
+			record_build_id(&buf, 0, KPROF_PID_KERNEL, head.addr, kernel->build_id,
+				kernel->build_id_length);
+	}
+	proc_modules(p->paths.proc, p->paths.sys, add_module, &buf);
+	pthread_mutex_lock(&p->lock);
+	old = p->kernel;
+	p->kernel = buf;
+	atomic_add_relaxed(&p->header_stamp, 1);
+	pthread_mutex_unlock(&p->lock);
+	record_buf_fini(&old);
+}
+
+/* ---- the walk of /proc -------------------------------------------------------------------------- */
+
+static int walk_process(void *arg, const struct proc_process *process)
+{
+	struct profiler *p = arg;
+
+	/* a word for a start that came too late must not end a later walk */
+	if (!p->run && atomic_read_relaxed(&p->interrupted))
+		return -EINTR;
+	tasks_add_process(p->tasks, clock_monotonic_ns(), (uint32_t)process->pid,
+		process->start_ticks ? clock_boot_ticks_to_monotonic_ns(process->start_ticks) : 0,
+		process->exe);
+	return 0;
+}
+
+static int walk_thread(void *arg, const struct proc_thread *thread)
+{
+	struct profiler *p = arg;
+
+	tasks_add_thread(p->tasks, clock_monotonic_ns(), (uint32_t)thread->pid,
+		(uint32_t)thread->tid, thread->comm);
+	return 0;
+}
+
+static int walk_mapping(void *arg, const struct proc_mapping *mapping)
+{
+	struct profiler *p = arg;
+	const struct tasks_mapping m = {
+		.addr = mapping->start,
+		.size = mapping->size,
+		.offset = mapping->offset,
+		.path = mapping->path,
+		.build_id = mapping->build_id,
+		.build_id_length = mapping->build_id_length,
+	};
+
+	tasks_add_mapping(p->tasks, clock_monotonic_ns(), (uint32_t)mapping->pid, &m);
+	return 0;
+}
+
+/* -EINTR when a start is interrupted; all else that goes wrong leaves names out, no samples. */
+static int walk_proc(struct profiler *p, struct run *run, struct err *err)
+{
+	const struct proc_visitor visitor = {
+		.process = walk_process, .thread = walk_thread, .mapping = walk_mapping, .arg = p
+	};
+	int ret = proc_walk(p->paths.proc, &visitor, NULL);
+	uint32_t pid;
+
+	/* what began behind the walk is known then, while those that it began from still are */
+	sampler_drain(run->sampler, false);
+	while (ret != -EINTR && tasks_take_orphan(p->tasks, &pid))
+		ret = proc_visit(p->paths.proc, (pid_t)pid, &visitor);
+	return ret == -EINTR ? err_set(err, EINTR, "interrupted") : 0;
+}
+
+/* ---- CPUs of a run ------------------------------------------------------------------------------ */
+
+/* Drains the CPU, keeps what its descriptors counted, and closes them. */
+static void leave_cpu(struct profiler *p, struct run *run, unsigned int cpu)
+{
+	struct rings_count count;
+	struct rings *rings;
+	unsigned int i;
+
+	pthread_mutex_lock(&p->lock);
+	rings = sampler_remove(run->sampler, cpu);
+	cpu_clear_in_bitmap(run->cpus, cpu);
+	for (i = 0; rings && i < run->config.events.count; i++) {
+		rings_read(rings, i, &count);
+		tally_add(&p->counts, cpu, run->config.numbers[i], COUNT_KERNEL, count.value);
+		/* each run by itself: what is left of a period goes with its descriptors */
+		tally_add(&p->counts, cpu, run->config.numbers[i], COUNT_DUE,
+			profiler_due(&run->config.events.events[i], run->config.scope, &count));
+	}
+	pthread_mutex_unlock(&p->lock);
+	rings_close(&run->config, rings);
+}
+
+static void add_cpu(struct profiler *p, struct run *run, struct rings *rings)
+{
+	pthread_mutex_lock(&p->lock);
+	sampler_add(run->sampler, rings);
+	cpu_set_in_bitmap(run->cpus, rings->cpu);
+	pthread_mutex_unlock(&p->lock);
+}
+
+void profiler_cpus_changed(struct profiler *p)
+{
+	unsigned char online[CPU_BITMAP_BYTES];
+	struct run *run = p->run;
+	bool walk = false, locked;
+	struct rings *rings;
+	unsigned int cpu;
+
+	if (!run)
+		return;
+	profiler_online_cpus(p, online);
+	for (cpu = 0; cpu < CPU_NUMBERS; cpu++) {
+		const bool went = sampler_take_offline(run->sampler, cpu);
+
+		if (cpu_in_bitmap(run->cpus, cpu) && (went || !cpu_in_bitmap(online, cpu)))
+			leave_cpu(p, run, cpu);
+		if (!cpu_in_bitmap(run->cpus, cpu) && cpu_in_bitmap(online, cpu) &&
+			is_wanted(p, cpu) &&
+			!rings_open(&run->config, cpu, &rings, &locked, NULL)) {
+			add_cpu(p, run, rings);
+			rings_enable(&run->config, rings);
+			walk = true;
+		}
+	}
+	if (sampler_take_tasks_lost(run->sampler))
+		walk = true;
+	if (walk)
+		walk_proc(p, run, NULL);
+	p->hooks.data_ready(p->hooks.arg);
+}
+
+/* ---- start -------------------------------------------------------------------------------------- */
+
+static void free_run(struct run *run)
+{
+	sampler_destroy(run->sampler);
+	g_free(run);
+}
+
+static int explain_locked(const struct rings_config *config, struct err *err)
+{
+	const uint64_t fits = rings_fitting_kb(config);
+
+	if (fits)
+		return err_set(err, EPERM,
+			"rings of %zu KiB a CPU are beyond kernel.perf_event_mlock_kb and RLIMIT_MEMLOCK; "
+			"prof_cpubufsz %" PRIu64 " would fit", config->ring_bytes / 1024, fits);
+	return err_set(err, EPERM,
+		"no ring fits kernel.perf_event_mlock_kb and RLIMIT_MEMLOCK: raise one of them");
+}
+
+/*
+ * Opens the events on every CPU that is wanted and online; none enabled. -EPERM with *locked: not
+ * permission but memory for rings is missing.
+ */
+static int open_cpus(struct profiler *p, struct run *run, bool *locked, struct err *err)
+{
+	unsigned char online[CPU_BITMAP_BYTES];
+	unsigned int cpu, opened = 0;
+	struct rings *rings;
+	int ret;
+
+	*locked = false;
+
+	profiler_online_cpus(p, online);
+	for (cpu = 0; cpu < CPU_NUMBERS; cpu++) {
+		if (!cpu_in_bitmap(online, cpu) || !is_wanted(p, cpu))
+			continue;
+		ret = rings_open(&run->config, cpu, &rings, locked, err);
+		if (ret == -ENODEV)
+			continue; /* went offline meanwhile */
+		if (*locked)
+			return explain_locked(&run->config, err);
+		if (ret)
+			return ret;
+		add_cpu(p, run, rings);
+		opened++;
+	}
+	return opened ? 0 : err_set(err, ENODEV, "none of the CPUs is online");
+}
+
+static struct run *create_run(struct profiler *p, enum scope scope)
+{
+	struct run *run = g_new0(struct run, 1);
+
+	run->config = p->resolved;
+	run->config.scope = scope;
+	run->config.stack_kernel = p->settings.stack_kernel;
+	run->config.stack_user = p->settings.stack_user;
+	run->config.depth = p->settings.depth;
+	run->config.ring_bytes = p->settings.cpubufsz_kb * KIB;
+	run->config.proc = p->paths.proc;
+	run->sampler = sampler_create(&run->config, p->capture, p->tasks, &p->hooks);
+	return run;
+}
+
+static void copy_err(struct err *err, const struct err *from)
+{
+	if (err)
+		*err = *from;
+}
+
+/* The widest scope that the kernel allows. *err keeps why the wider ones failed. */
+static int try_scopes(struct profiler *p, struct run **out, struct err *err)
+{
+	struct err first = { "" }, why;
+	enum scope scope;
+	int ret = -EACCES;
+
+	for (scope = SCOPE_MACHINE; scope < SCOPE_COUNT; scope++) {
+		struct run *run = create_run(p, scope);
+		bool locked;
+
+		why.text[0] = 0;
+		ret = open_cpus(p, run, &locked, &why);
+		if (!ret) {
+			if (scope != SCOPE_MACHINE)
+				err_set(err, 0, "scope %s: %s", scope_name(scope), first.text);
+			*out = run;
+			return 0;
+		}
+		free_run(run);
+		if (locked || (ret != -EACCES && ret != -EPERM)) {
+			copy_err(err, &why);
+			return ret;
+		}
+		if (!first.text[0])
+			first = why;
+	}
+	copy_err(err, &first);
+	return -EACCES;
+}
+
+static void enable_run(struct profiler *p, struct run *run)
+{
+	unsigned int cpu;
+
+	for (cpu = 0; cpu < CPU_NUMBERS; cpu++)
+		if (cpu_in_bitmap(run->cpus, cpu))
+			rings_enable(&run->config, sampler_rings(run->sampler, cpu));
+	pthread_mutex_lock(&p->lock);
+	mark_scope(p, &run->config);
+	p->run = run;
+	p->since_ns = clock_monotonic_ns();
+	atomic_write_release(&p->running, true);
+	pthread_mutex_unlock(&p->lock);
+	p->hooks.data_ready(p->hooks.arg);
+}
+
+int profiler_start(struct profiler *p, struct err *err)
+{
+	const struct events_paths paths = { .proc = p->paths.proc };
+	struct run *run;
+	int ret;
+
+	if (p->run)
+		return 0;
+	atomic_write_relaxed(&p->interrupted, false);
+	ret = profiler_resolve(p, err);
+	if (!ret)
+		ret = events_fit(&p->resolved.events, &paths, err);
+	if (!ret)
+		ret = try_scopes(p, &run, err);
+	if (ret)
+		return ret;
+	describe_kernel(p);
+	tasks_begin_walk(p->tasks);
+	ret = sampler_start(run->sampler, err);
+	if (!ret)
+		ret = walk_proc(p, run, err);
+	if (ret) {
+		free_run(run);
+		return ret;
+	}
+	tasks_end_walk(p->tasks, clock_monotonic_ns());
+	enable_run(p, run);
+	return 0;
+}
+
+void profiler_interrupt(struct profiler *p)
+{
+	atomic_write_relaxed(&p->interrupted, true);
+}
+
+/* ---- stop, flush, clear ------------------------------------------------------------------------- */
+
+static void keep_stats(struct profiler *p, struct run *run)
+{
+	struct sampler_stats stats;
+	unsigned int cpu;
+
+	sampler_get_stats(run->sampler, &stats);
+	p->past.wakeups += stats.wakeups;
+	p->past.empty += stats.empty;
+	p->past.stacks += stats.stacks;
+	p->past.stacks_cut += stats.stacks_cut;
+	p->past.tasks_lost += stats.tasks_lost;
+	p->past.damaged += stats.damaged;
+	for (cpu = 0; cpu < CPU_NUMBERS; cpu++) {
+		struct sampler_cpu_stats now, *past;
+
+		sampler_get_cpu_stats(run->sampler, cpu, &now);
+		if (!now.throttled)
+			continue;
+		past = g_hash_table_lookup(p->past_cpus, GUINT_TO_POINTER(cpu));
+		if (!past) {
+			past = g_new0(struct sampler_cpu_stats, 1);
+			g_hash_table_insert(p->past_cpus, GUINT_TO_POINTER(cpu), past);
+		}
+		past->throttled += now.throttled;
+		past->throttled_ns += now.throttled_ns;
+	}
+}
+
+int profiler_stop(struct profiler *p, struct err *err)
+{
+	struct run *run = p->run;
+	unsigned int cpu;
+
+	(void)err;
+	if (!run)
+		return 0;
+	for (cpu = 0; cpu < CPU_NUMBERS; cpu++)
+		if (cpu_in_bitmap(run->cpus, cpu))
+			rings_disable(&run->config, sampler_rings(run->sampler, cpu));
+	sampler_stop(run->sampler);
+	sampler_drain(run->sampler, true);
+	for (cpu = 0; cpu < CPU_NUMBERS; cpu++)
+		if (cpu_in_bitmap(run->cpus, cpu))
+			leave_cpu(p, run, cpu);
+	pthread_mutex_lock(&p->lock);
+	keep_stats(p, run);
+	p->run = NULL;
+	p->since_ns = clock_monotonic_ns();
+	atomic_write_release(&p->running, false);
+	pthread_mutex_unlock(&p->lock);
+	free_run(run);
+	p->hooks.data_ready(p->hooks.arg);
+	return 0;
+}
+
+int profiler_flush(struct profiler *p, struct err *err)
+{
+	(void)err;
+	if (p->run)
+		sampler_drain(p->run->sampler, false);
+	return 0;
+}
+
+int profiler_clear(struct profiler *p, struct err *err)
+{
+	(void)err;
+	/* all at once for kpstat: what is held, what is counted, and where counting begins */
+	pthread_mutex_lock(&p->lock);
+	if (p->run) {
+		sampler_clear(p->run->sampler);
+	} else {
+		capture_clear(p->capture);
+		/* nobody is watched and nothing held: what is known of tasks is of no use */
+		tasks_clear(p->tasks);
+	}
+	tally_clear(&p->counts);
+	p->past = (struct sampler_stats){ 0 };
+	g_hash_table_remove_all(p->past_cpus);
+	pthread_mutex_unlock(&p->lock);
+	if (!p->run)
+		profiler_renumber(p);
+	malloc_trim(0);
+	p->hooks.data_ready(p->hooks.arg);
+	return 0;
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The profiler's rows of kpstat. Every number is taken at the moment of the question; the balance of
+ * each event and CPU is computed from what the kernel counts and what the capture has booked.
+ */
+#include <string.h>
+
+#include "base/units.h"
+#include "prof/profiler_state.h"
+
+struct balance {
+	uint64_t received, lost;
+};
+
+static const uint32_t lost_reasons[] = {
+	KPROF_LOST_RING, KPROF_LOST_QUEUE, KPROF_LOST_OVERWRITE, KPROF_LOST_INVALID,
+	KPROF_LOST_RING_RECORDS,
+};
+
+static struct balance get_balance(const struct tally *books, uint32_t cpu, uint32_t event)
+{
+	struct balance b = { .received = tally_get(books, cpu, event, CAPTURE_BOOK_RECEIVED) };
+	size_t i;
+
+	for (i = 0; i < G_N_ELEMENTS(lost_reasons); i++)
+		b.lost += tally_get(books, cpu, event, lost_reasons[i]);
+	return b;
+}
+
+uint64_t profiler_fixed_period(const struct event *event, enum scope scope)
+{
+	if (!(event->flags & KPROF_EVENT_FREQ))
+		/* each task counts to the period for itself, and what is left goes with it */
+		return scope == SCOPE_OWN && event_rate(event) != 1 ? 0 : event_rate(event);
+	/* the software clocks count ns and know no other way to keep a frequency */
+	if (scope != SCOPE_OWN && event->attr.type == PERF_TYPE_SOFTWARE &&
+		(event->attr.config == PERF_COUNT_SW_CPU_CLOCK ||
+			event->attr.config == PERF_COUNT_SW_TASK_CLOCK))
+		return NSEC_PER_SEC / event_rate(event);
+	return 0;
+}
+
+uint64_t profiler_due(const struct event *event, enum scope scope, const struct rings_count *count)
+{
+	const uint64_t period = profiler_fixed_period(event, scope);
+
+	/* the kernel counts to the period from where it was enabled, whenever the books began */
+	return period ? (count->base + count->value) / period - count->base / period : 0;
+}
+
+/* What the kernel counted since the books began, and the samples due: closed descriptors, open ones. */
+static void kernel_count(const struct profiler *p, unsigned int cpu, uint32_t number,
+	uint64_t *count, uint64_t *due)
+{
+	struct rings_count now;
+	unsigned int i;
+
+	*count = tally_get(&p->counts, cpu, number, COUNT_KERNEL);
+	*due = tally_get(&p->counts, cpu, number, COUNT_DUE);
+	if (!p->run || !cpu_in_bitmap(p->run->cpus, cpu))
+		return;
+	for (i = 0; i < p->run->config.events.count; i++) {
+		if (p->run->config.numbers[i] != number)
+			continue;
+		rings_read(sampler_rings(p->run->sampler, cpu), i, &now);
+		*count += now.value;
+		*due += profiler_due(&p->run->config.events.events[i], p->run->config.scope, &now);
+	}
+}
+
+static void print_balance(const struct profiler *p, const struct tally *books, uint32_t number,
+	unsigned int cpu, struct stats *stats)
+{
+	const struct known_event *known =
+		&g_array_index(p->known, struct known_event, number - 1);
+	const struct balance b = get_balance(books, cpu, number);
+	uint64_t count, due;
+
+	kernel_count(p, cpu, number, &count, &due);
+	stats_u64(stats, count, "event.%u.cpu.%u.count", number, cpu);
+	stats_u64(stats, b.received - b.lost, "event.%u.cpu.%u.delivered", number, cpu);
+	stats_u64(stats, b.lost, "event.%u.cpu.%u.lost", number, cpu);
+	if (!known->due_unknown)
+		stats_i64(stats, (int64_t)(due - b.received),
+			"event.%u.cpu.%u.undelivered", number, cpu);
+	else
+		stats_text(stats, "unknown", "event.%u.cpu.%u.undelivered", number, cpu);
+}
+
+static bool cpu_was_sampled(const struct profiler *p, const struct tally *books,
+	unsigned int cpu, uint32_t number)
+{
+	return (p->run && cpu_in_bitmap(p->run->cpus, cpu)) ||
+	       tally_get(&p->counts, cpu, number, COUNT_KERNEL) ||
+	       tally_get(books, cpu, number, CAPTURE_BOOK_RECEIVED);
+}
+
+static void print_event(const struct profiler *p, const struct tally *books, uint32_t number,
+	struct stats *stats)
+{
+	const struct known_event *known =
+		&g_array_index(p->known, struct known_event, number - 1);
+	const struct event *event = &known->event;
+	unsigned int cpu;
+
+	stats_text(stats, event->text, "event.%u.text", number);
+	stats_u64(stats, event->attr.type, "event.%u.type", number);
+	stats_u64(stats, event->attr.config, "event.%u.config", number);
+	stats_u64(stats, event_rate(event),
+		event->flags & KPROF_EVENT_FREQ ? "event.%u.freq" : "event.%u.period", number);
+	stats_text(stats, event->flags & KPROF_EVENT_FALLBACK ? "cpu-clock" : "no",
+		"event.%u.fallback", number);
+	stats_text(stats, scope_name(known->scope), "event.%u.scope", number);
+	for (cpu = 0; cpu < CPU_NUMBERS; cpu++)
+		if (cpu_was_sampled(p, books, cpu, number))
+			print_balance(p, books, number, cpu, stats);
+}
+
+static void print_cpu(struct profiler *p, const struct tally *books, unsigned int cpu,
+	struct stats *stats)
+{
+	struct sampler_cpu_stats now = { 0 };
+	const struct sampler_cpu_stats *past;
+	struct balance sum = { 0 };
+	uint32_t number;
+
+	for (number = 1; number <= p->known->len; number++) {
+		const struct balance b = get_balance(books, cpu, number);
+
+		sum.received += b.received;
+		sum.lost += b.lost;
+	}
+	if (p->run)
+		sampler_get_cpu_stats(p->run->sampler, cpu, &now);
+	past = g_hash_table_lookup(p->past_cpus, GUINT_TO_POINTER(cpu));
+	if (past) {
+		now.throttled += past->throttled;
+		now.throttled_ns += past->throttled_ns;
+	}
+	stats_u64(stats, sum.received - sum.lost, "cpu.%u.samples", cpu);
+	stats_u64(stats, sum.lost, "cpu.%u.lost", cpu);
+	stats_u64(stats, now.throttled, "cpu.%u.throttled", cpu);
+	stats_u64(stats, now.throttled_ns, "cpu.%u.throttled_ns", cpu);
+}
+
+static void print_sums(const struct profiler *p, const struct tally *books, struct stats *stats)
+{
+	stats_u64(stats, tally_sum(books, CAPTURE_BOOK_RECEIVED), "samples.received");
+	stats_u64(stats,
+		tally_sum(books, KPROF_LOST_RING) + tally_sum(books, KPROF_LOST_RING_RECORDS),
+		"samples.lost_ring");
+	stats_u64(stats, tally_sum(books, KPROF_LOST_QUEUE) + tally_sum(books, KPROF_LOST_OVERWRITE),
+		"samples.lost_queue");
+	stats_u64(stats, tally_sum(books, KPROF_LOST_INVALID), "samples.invalid");
+	(void)p;
+}
+
+static void print_capture(const struct profiler *p, struct stats *stats)
+{
+	struct capture_stats c;
+
+	capture_get_stats(p->capture, &c);
+	stats_u64(stats, c.held_bytes, "bytes.held");
+	stats_u64(stats, c.written_bytes, "bytes.written");
+	stats_u64(stats, c.dropped_bytes, "bytes.dropped");
+	stats_u64(stats, c.filled, "buffers.filled");
+	stats_u64(stats, c.dropped, "buffers.dropped");
+	stats_u64(stats, c.readers, "readers");
+	stats_u64(stats, tasks_bytes(p->tasks), "bytes.tasks");
+}
+
+static void print_sampler(const struct profiler *p, struct stats *stats)
+{
+	struct sampler_stats s = { 0 };
+
+	if (p->run)
+		sampler_get_stats(p->run->sampler, &s);
+	stats_u64(stats, s.wakeups + p->past.wakeups, "wakeups");
+	stats_u64(stats, s.empty + p->past.empty, "buffers.empty");
+	stats_u64(stats, s.stacks + p->past.stacks, "backtraces.taken");
+	stats_u64(stats, s.stacks_cut + p->past.stacks_cut, "backtraces.aborted");
+	stats_u64(stats, s.tasks_lost + p->past.tasks_lost, "tasks.lost");
+	stats_u64(stats, s.damaged + p->past.damaged, "rings.damaged");
+}
+
+void profiler_print_stats(struct profiler *p, struct stats *stats)
+{
+	unsigned char online[CPU_BITMAP_BYTES];
+	struct tally books;
+	unsigned int cpu;
+	uint32_t number;
+
+	profiler_online_cpus(p, online);
+	tally_init(&books);
+	pthread_mutex_lock(&p->lock);
+	capture_get_books(p->capture, &books);
+	stats_text(stats, profiler_running(p) ? "running" : "stopped", "profiler.state");
+	stats_u64(stats, p->since_ns, "profiler.since_ns");
+	stats_text(stats, p->run ? scope_name(p->run->config.scope) : "none", "profiler.scope");
+	for (number = 1; number <= p->known->len; number++)
+		print_event(p, &books, number, stats);
+	for (cpu = 0; cpu < CPU_NUMBERS; cpu++)
+		if (cpu_in_bitmap(online, cpu))
+			print_cpu(p, &books, cpu, stats);
+	print_sums(p, &books, stats);
+	print_capture(p, stats);
+	print_sampler(p, stats);
+	pthread_mutex_unlock(&p->lock);
+	tally_fini(&books);
+}

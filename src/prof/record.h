@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Encoding of kpdata's records (include/kprof/records.h) into memory.
+ *
+ * Two kinds of buffer: fixed memory of the caller, which never grows (the sampler's, where nothing
+ * may be allocated), and growing memory (what a reader's own announcements are made in). Not
+ * thread-safe: one owner a buffer.
+ */
+#ifndef KPROFS_PROF_RECORD_H
+#define KPROFS_PROF_RECORD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kprof/records.h"
+
+struct tally;
+
+struct record_buf {
+	uint8_t *data;
+	size_t used;
+	size_t size;
+	bool grows; /* data is the buffer's own, from malloc */
+};
+
+/* Memory of the caller. */
+void record_buf_fixed(struct record_buf *buf, uint8_t *memory, size_t size);
+/* Memory of its own, empty at first. */
+void record_buf_init(struct record_buf *buf);
+void record_buf_fini(struct record_buf *buf);
+
+/* The most that a trace record of n words takes, envelope included. */
+size_t record_trace_bytes(size_t words);
+
+/*
+ * Each appends one record. -ENOSPC: it does not fit a fixed buffer, which is unchanged; -ENOMEM from
+ * a growing one.
+ */
+int record_trace(struct record_buf *buf, enum kprof_record_type type,
+	const struct kprof_rec_trace *head, const uint64_t *kernel, size_t kernel_count,
+	const uint64_t *user, size_t user_count);
+/* Records that were encoded elsewhere. */
+int record_append(struct record_buf *buf, const uint8_t *records, size_t len);
+int record_mmap(struct record_buf *buf, const struct kprof_rec_mmap *head, const char *path);
+int record_new_process(struct record_buf *buf, uint64_t time_ns, uint32_t pid, const char *path);
+int record_event(struct record_buf *buf, const struct kprof_rec_event *head, const char *text);
+int record_task(struct record_buf *buf, uint32_t cpu, uint32_t pid, uint32_t tid);
+int record_lost(struct record_buf *buf, uint32_t cpu, uint32_t event,
+	enum kprof_lost_reason reason, uint64_t count);
+int record_comm(struct record_buf *buf, uint64_t time_ns, uint32_t pid, uint32_t tid,
+	const char *name);
+int record_fork(struct record_buf *buf, enum kprof_record_type type,
+	const struct kprof_rec_fork *fork);
+int record_build_id(struct record_buf *buf, uint64_t time_ns, uint32_t pid, uint64_t addr,
+	const uint8_t *id, uint8_t length);
+/* writer: the process that writes the capture, 0 where it should not say */
+int record_clock(struct record_buf *buf, uint64_t time_ns, uint64_t wall_ns, uint32_t writer);
+int record_throttle(struct record_buf *buf, uint64_t time_ns, uint32_t cpu, uint32_t event,
+	bool throttled);
+int record_period(struct record_buf *buf, uint32_t cpu, uint32_t event, uint64_t period);
+
+/* ---- walking what was encoded here (trusted bytes: our own) ------------------------------------ */
+
+/* Bytes of the record at data, of which at least one whole record is there. */
+size_t record_length(const uint8_t *data);
+
+/* Bytes of the whole records at data that fit into want; the first record's are in *first. */
+size_t record_fit(const uint8_t *data, size_t len, size_t want, size_t *first);
+
+/* Adds what the samples in data count for, under `reason`, and what its LOST records say. */
+void record_tally(const uint8_t *data, size_t len, enum kprof_lost_reason reason,
+	struct tally *tally);
+
+#endif

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/* Records about tasks, in order of time: see taskevents.h. */
+#include "prof/taskevents.h"
+
+#include <glib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "kprof/records.h"
+
+/* Every record ends in sample_id: u32 pid, tid; u64 time. */
+#define TRAILER_BYTES 16
+
+struct taskevent {
+	uint64_t time_ns;
+	uint64_t order; /* of arrival, for records of one time */
+	struct perf_event_header *record; /* a copy */
+};
+
+struct taskevents {
+	GArray *waiting; /* of struct taskevent */
+	uint64_t next_order;
+};
+
+/* The kernel's layouts (include/uapi/linux/perf_event.h, enum perf_event_type). */
+struct task_record {
+	struct perf_event_header header;
+	uint32_t pid, parent_pid;
+	uint32_t tid, parent_tid;
+	uint64_t time_ns;
+};
+
+struct comm_record {
+	struct perf_event_header header;
+	uint32_t pid, tid;
+	char name[]; /* NUL-terminated, padded */
+};
+
+struct mmap2_record {
+	struct perf_event_header header;
+	uint32_t pid, tid;
+	uint64_t addr, size, offset;
+	uint8_t build_id_length; /* else, without PERF_RECORD_MISC_MMAP_BUILD_ID, device and inode */
+	uint8_t reserved[3];
+	uint8_t build_id[20];
+	uint32_t protection, flags;
+	char path[]; /* NUL-terminated, padded */
+};
+
+struct taskevents *taskevents_create(void)
+{
+	struct taskevents *events = g_new0(struct taskevents, 1);
+
+	events->waiting = g_array_new(FALSE, FALSE, sizeof(struct taskevent));
+	return events;
+}
+
+static void drop_first(struct taskevents *events, guint count)
+{
+	guint i;
+
+	for (i = 0; i < count; i++)
+		g_free(g_array_index(events->waiting, struct taskevent, i).record);
+	g_array_remove_range(events->waiting, 0, count);
+}
+
+void taskevents_destroy(struct taskevents *events)
+{
+	drop_first(events, events->waiting->len);
+	g_array_free(events->waiting, TRUE);
+	g_free(events);
+}
+
+/* The text that fills the record from `text` to the trailer holds a NUL. */
+static bool is_terminated(const struct perf_event_header *header, const char *text)
+{
+	const char *end = (const char *)header + header->size - TRAILER_BYTES;
+
+	return text < end && memchr(text, 0, (size_t)(end - text));
+}
+
+static bool is_sound(const struct perf_event_header *header)
+{
+	const size_t inside = header->size - TRAILER_BYTES;
+
+	if (header->size < sizeof(*header) + TRAILER_BYTES)
+		return false;
+	switch (header->type) {
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT:
+		return inside >= sizeof(struct task_record);
+	case PERF_RECORD_COMM:
+		return inside > sizeof(struct comm_record) &&
+		       is_terminated(header, ((const struct comm_record *)header)->name);
+	case PERF_RECORD_MMAP2:
+		return inside > sizeof(struct mmap2_record) &&
+		       is_terminated(header, ((const struct mmap2_record *)header)->path);
+	}
+	return false;
+}
+
+void taskevents_add(struct taskevents *events, const struct perf_event_header *header)
+{
+	struct taskevent event;
+
+	if (!is_sound(header))
+		return;
+	memcpy(&event.time_ns, (const char *)header + header->size - sizeof(event.time_ns),
+		sizeof(event.time_ns));
+	event.order = events->next_order++;
+	event.record = g_memdup2(header, header->size);
+	g_array_append_val(events->waiting, event);
+}
+
+static gint compare_events(gconstpointer a, gconstpointer b)
+{
+	const struct taskevent *x = a, *y = b;
+
+	if (x->time_ns != y->time_ns)
+		return x->time_ns < y->time_ns ? -1 : 1;
+	return x->order < y->order ? -1 : x->order > y->order;
+}
+
+/* The idle tasks, and what is not visible in this pid namespace. */
+static bool is_nobody(uint32_t pid)
+{
+	return pid == 0 || pid == UINT32_MAX;
+}
+
+static void apply_mapping(struct tasks *tasks, uint64_t time_ns, const struct mmap2_record *record)
+{
+	const bool has_id = record->header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID;
+	const struct tasks_mapping mapping = {
+		.addr = record->addr,
+		.size = record->size,
+		.offset = record->offset,
+		.path = record->path,
+		.build_id = record->build_id,
+		.build_id_length = has_id && record->build_id_length <= sizeof(record->build_id)
+					   ? record->build_id_length
+					   : 0,
+	};
+
+	if (is_nobody(record->pid) || !(record->protection & PROT_EXEC))
+		return;
+	tasks_add_mapping(tasks, time_ns, record->pid, &mapping);
+}
+
+static void apply_event(struct tasks *tasks, const struct taskevent *event)
+{
+	const struct task_record *task = (const struct task_record *)event->record;
+	const struct comm_record *comm = (const struct comm_record *)event->record;
+
+	switch (event->record->type) {
+	case PERF_RECORD_FORK:
+		if (!is_nobody(task->pid))
+			tasks_fork(tasks, event->time_ns, task->pid, task->tid, task->parent_pid,
+				task->parent_tid);
+		break;
+	case PERF_RECORD_EXIT:
+		if (!is_nobody(task->pid))
+			tasks_exit(tasks, event->time_ns, task->pid, task->tid, task->parent_pid,
+				task->parent_tid);
+		break;
+	case PERF_RECORD_COMM:
+		if (!is_nobody(comm->pid))
+			tasks_comm(tasks, event->time_ns, comm->pid, comm->tid, comm->name,
+				comm->header.misc & PERF_RECORD_MISC_COMM_EXEC);
+		break;
+	case PERF_RECORD_MMAP2:
+		apply_mapping(tasks, event->time_ns, (const struct mmap2_record *)event->record);
+		break;
+	}
+}
+
+void taskevents_apply(struct taskevents *events, struct tasks *tasks, uint64_t until_ns)
+{
+	guint done = 0;
+
+	g_array_sort(events->waiting, compare_events);
+	while (done < events->waiting->len) {
+		const struct taskevent *event =
+			&g_array_index(events->waiting, struct taskevent, done);
+
+		if (event->time_ns > until_ns)
+			break;
+		apply_event(tasks, event);
+		done++;
+	}
+	drop_first(events, done);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The kernel's records about tasks (fork, exit, comm, mmap), from the rings of all CPUs, put in order
+ * of time and applied to the state in tasks.h. Owned by whoever drains the rings.
+ */
+#ifndef KPROFS_PROF_TASKEVENTS_H
+#define KPROFS_PROF_TASKEVENTS_H
+
+#include <linux/perf_event.h>
+#include <stdint.h>
+
+#include "prof/tasks.h"
+
+struct taskevents;
+
+struct taskevents *taskevents_create(void);
+void taskevents_destroy(struct taskevents *events);
+
+/*
+ * Copies one record of a task ring, as task_attr() of rings.c asks for them. Records of other types,
+ * and those whose insides contradict their size, are passed over.
+ */
+void taskevents_add(struct taskevents *events, const struct perf_event_header *header);
+
+/*
+ * Applies what happened up to until_ns, in order of time; later ones wait for the next call, since an
+ * earlier one of another CPU may not have been added yet.
+ */
+void taskevents_apply(struct taskevents *events, struct tasks *tasks, uint64_t until_ns);
+
+#endif

@@ -1,0 +1,544 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Processes over time: see tasks.h for the calls, tasks_state.h for what they change. Here is what
+ * perf tells, and mappings; what a walk of /proc tells is in tasks_walk.c, what is over in tasks_over.c,
+ * what readers are told in tasks_encode.c.
+ */
+#include "prof/tasks_state.h"
+
+#include <string.h>
+
+/*
+ * Mappings of one program that are kept: ten times what large programs have. One that maps and unmaps
+ * code for days announces any number, since perf does not tell of munmap, and each announcement looks
+ * at all that are there. Beyond it one goes: see make_room().
+ */
+#define MAPPINGS_MAX 4096
+
+/* ---- parts -------------------------------------------------------------------------------------- */
+
+void tasks_put_mapping(struct mapping *m)
+{
+	if (--m->refs)
+		return;
+	g_ref_string_release(m->path);
+	g_free(m);
+}
+
+static struct mapping_set *create_set(const struct mapping_set *copy)
+{
+	struct mapping_set *set = g_new0(struct mapping_set, 1);
+	guint i;
+
+	set->refs = 1;
+	set->mappings = g_ptr_array_new_with_free_func((GDestroyNotify)tasks_put_mapping);
+	for (i = 0; copy && i < copy->mappings->len; i++) {
+		struct mapping *m = g_ptr_array_index(copy->mappings, i);
+
+		m->refs++;
+		g_ptr_array_add(set->mappings, m);
+	}
+	return set;
+}
+
+static void put_set(struct mapping_set *set)
+{
+	if (--set->refs)
+		return;
+	g_ptr_array_free(set->mappings, TRUE);
+	g_free(set);
+}
+
+GPtrArray *tasks_own_mappings(struct program *program)
+{
+	if (program->set->refs > 1) {
+		struct mapping_set *own = create_set(program->set);
+
+		put_set(program->set);
+		program->set = own;
+	}
+	return program->set->mappings;
+}
+
+static void free_program(struct program *program)
+{
+	if (program->path)
+		g_ref_string_release(program->path);
+	put_set(program->set);
+	g_free(program);
+}
+
+void tasks_free_thread(struct thread *thread)
+{
+	if (thread->name)
+		g_ref_string_release(thread->name);
+	g_free(thread);
+}
+
+static void free_process(struct process *p)
+{
+	GList *link;
+
+	while ((link = p->threads.head)) {
+		g_queue_unlink(&p->threads, link);
+		tasks_free_thread(link->data);
+	}
+	g_ptr_array_free(p->programs, TRUE);
+	g_free(p);
+}
+
+struct process *tasks_find_process(struct tasks *t, uint32_t pid)
+{
+	return g_hash_table_lookup(t->living, GUINT_TO_POINTER(pid));
+}
+
+/* ---- stamps ------------------------------------------------------------------------------------- */
+
+static uint64_t next_stamp(struct tasks *t)
+{
+	uint64_t stamp = atomic_read_relaxed(&t->stamp) + 1;
+
+	atomic_write_relaxed(&t->stamp, stamp);
+	return stamp;
+}
+
+uint64_t tasks_touch(struct tasks *t, struct process *p)
+{
+	p->stamp = next_stamp(t);
+	g_queue_unlink(&t->by_change, &p->by_change);
+	g_queue_push_tail_link(&t->by_change, &p->by_change);
+	return p->stamp;
+}
+
+void tasks_touch_thread(struct tasks *t, struct thread *thread)
+{
+	struct process *p = thread->process;
+
+	thread->stamp = tasks_touch(t, p);
+	g_queue_unlink(&p->threads, &thread->by_change);
+	g_queue_push_tail_link(&p->threads, &thread->by_change);
+}
+
+/* ---- create, destroy ---------------------------------------------------------------------------- */
+
+struct tasks *tasks_create(void)
+{
+	struct tasks *t = g_new0(struct tasks, 1);
+
+	pthread_mutex_init(&t->lock, NULL);
+	t->living = g_hash_table_new(NULL, NULL);
+	t->tids = g_hash_table_new(NULL, NULL);
+	t->by_id = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL,
+		(GDestroyNotify)free_process);
+	g_queue_init(&t->by_change);
+	g_queue_init(&t->ending);
+	g_queue_init(&t->ended);
+	return t;
+}
+
+static void free_all(struct tasks *t)
+{
+	tasks_free_endings(&t->ending);
+	tasks_free_endings(&t->ended);
+	g_hash_table_remove_all(t->living);
+	g_hash_table_remove_all(t->tids);
+	g_queue_init(&t->by_change); /* its links are the processes' own */
+	g_hash_table_remove_all(t->by_id);
+}
+
+void tasks_clear(struct tasks *t)
+{
+	pthread_mutex_lock(&t->lock);
+	free_all(t);
+	atomic_write_relaxed(&t->bytes, 0);
+	pthread_mutex_unlock(&t->lock);
+}
+
+void tasks_destroy(struct tasks *t)
+{
+	if (!t)
+		return;
+	free_all(t);
+	g_hash_table_destroy(t->living);
+	g_hash_table_destroy(t->tids);
+	g_hash_table_destroy(t->by_id);
+	pthread_mutex_destroy(&t->lock);
+	g_free(t);
+}
+
+/* ---- processes and threads ---------------------------------------------------------------------- */
+
+static struct process *add_process(struct tasks *t, uint32_t pid)
+{
+	struct process *p = tasks_find_process(t, pid);
+
+	if (p) /* its end was missed */
+		tasks_end_process(t, p);
+	p = g_new0(struct process, 1);
+	p->id = ++t->next_id;
+	p->pid = pid;
+	p->met = t->walk;
+	p->born_runs = t->runs;
+	p->programs = g_ptr_array_new_with_free_func((GDestroyNotify)free_program);
+	g_queue_init(&p->threads);
+	p->by_change.data = p;
+	g_hash_table_insert(t->living, GUINT_TO_POINTER(pid), p);
+	g_hash_table_insert(t->by_id, &p->id, p);
+	g_queue_push_tail_link(&t->by_change, &p->by_change);
+	return p;
+}
+
+/* takes `set` */
+static struct program *add_program(struct tasks *t, struct process *p, uint64_t time_ns,
+	const char *path, struct mapping_set *set)
+{
+	struct program *program = g_new0(struct program, 1);
+
+	program->time_ns = time_ns;
+	program->path = path ? g_ref_string_new_intern(path) : NULL;
+	program->set = set;
+	program->born_runs = t->runs;
+	g_ptr_array_add(p->programs, program);
+	program->stamp = program->born_stamp = tasks_touch(t, p);
+	return program;
+}
+
+/* The living thread of p; NULL where none is known. */
+static struct thread *find_thread(struct tasks *t, const struct process *p, uint32_t tid)
+{
+	struct thread *thread = g_hash_table_lookup(t->tids, GUINT_TO_POINTER(tid));
+
+	return thread && thread->process == p ? thread : NULL;
+}
+
+/* The caller touches it. */
+static struct thread *add_thread(struct tasks *t, uint64_t time_ns, struct process *p, uint32_t tid)
+{
+	struct thread *thread = g_hash_table_lookup(t->tids, GUINT_TO_POINTER(tid));
+
+	if (thread) { /* of another process: its end was missed */
+		struct process *other = thread->process;
+
+		tasks_end_thread(t, thread, time_ns);
+		if (!other->living)
+			tasks_end_process(t, other);
+	}
+	thread = g_new0(struct thread, 1);
+	thread->process = p;
+	thread->tid = tid;
+	thread->met = t->walk;
+	thread->born_runs = t->runs;
+	thread->by_change.data = thread;
+	g_queue_push_tail_link(&p->threads, &thread->by_change);
+	g_hash_table_insert(t->tids, GUINT_TO_POINTER(tid), thread);
+	p->living++;
+	return thread;
+}
+
+struct thread *tasks_need_thread(struct tasks *t, uint64_t time_ns, struct process *p,
+	uint32_t tid)
+{
+	struct thread *thread = find_thread(t, p, tid);
+
+	return thread ? thread : add_thread(t, time_ns, p, tid);
+}
+
+void tasks_set_name(struct thread *thread, uint64_t time_ns, const char *name)
+{
+	if (thread->name)
+		g_ref_string_release(thread->name);
+	thread->name = g_ref_string_new_intern(name);
+	thread->comm_ns = time_ns;
+}
+
+struct process *tasks_need_process(struct tasks *t, uint64_t time_ns, uint32_t pid)
+{
+	struct process *p = tasks_find_process(t, pid);
+
+	if (!p) {
+		p = add_process(t, pid);
+		add_program(t, p, time_ns, NULL, create_set(NULL));
+	}
+	return p;
+}
+
+void tasks_begin_program(struct tasks *t, struct process *p, uint64_t time_ns, const char *path)
+{
+	struct program *before = tasks_current_program(p);
+
+	add_program(t, p, time_ns, path, create_set(NULL));
+	tasks_end_program(t, p, before);
+}
+
+/* A walk of /proc later than time_ns has met p: it is the one that began then, not one before it. */
+static bool was_walked_since(const struct process *p, uint64_t time_ns)
+{
+	const struct program *first = g_ptr_array_index(p->programs, 0);
+
+	return !p->fork_ns && first->time_ns >= time_ns;
+}
+
+/*
+ * Whether what is known of the parent is what it was at time_ns: not where the walk has yet to meet it,
+ * or met it later only.
+ */
+static bool knows_parent(const struct tasks *t, const struct process *parent, uint64_t time_ns)
+{
+	return parent && parent->met == t->walk && parent->met_ns <= time_ns;
+}
+
+static struct process *fork_process(struct tasks *t, uint64_t time_ns, uint32_t pid,
+	struct process *parent)
+{
+	struct program *from = NULL;
+	struct process *p = tasks_find_process(t, pid);
+	struct program *program;
+
+	if (knows_parent(t, parent, time_ns))
+		from = tasks_current_program(parent);
+	if (!p || !was_walked_since(p, time_ns)) {
+		p = add_process(t, pid);
+		if (from)
+			from->set->refs++;
+		program = add_program(t, p, time_ns, from ? from->path : NULL,
+			from ? from->set : create_set(NULL));
+		program->inherited = from != NULL;
+	}
+	p->fork_ns = time_ns;
+	p->parent_id = parent ? parent->id : 0;
+	p->orphan = !from && !tasks_current_program(p)->path;
+	if (p->orphan)
+		p->met_ns = UINT64_MAX;
+	return p;
+}
+
+void tasks_fork(struct tasks *t, uint64_t time_ns, uint32_t pid, uint32_t tid,
+	uint32_t parent_pid, uint32_t parent_tid)
+{
+	struct process *p, *parent;
+	struct thread *thread;
+
+	pthread_mutex_lock(&t->lock);
+	parent = tasks_find_process(t, parent_pid);
+	p = pid == parent_pid ? tasks_need_process(t, time_ns, pid)
+			      : fork_process(t, time_ns, pid, parent);
+	thread = tasks_need_thread(t, time_ns, p, tid); /* the walk of /proc may have met it first */
+	thread->met = t->walk;
+	thread->fork_ns = time_ns;
+	thread->parent_pid = parent_pid;
+	thread->parent_tid = parent_tid;
+	if (parent && !thread->name) {
+		struct thread *like = find_thread(t, parent, parent_tid);
+
+		if (like && like->name && like->met == t->walk)
+			tasks_set_name(thread, time_ns, like->name); /* a new task has its parent's name */
+	}
+	tasks_touch_thread(t, thread);
+	pthread_mutex_unlock(&t->lock);
+}
+
+void tasks_exit(struct tasks *t, uint64_t time_ns, uint32_t pid, uint32_t tid,
+	uint32_t parent_pid, uint32_t parent_tid)
+{
+	struct process *p;
+	struct thread *thread;
+
+	pthread_mutex_lock(&t->lock);
+	p = tasks_find_process(t, pid);
+	thread = p ? find_thread(t, p, tid) : NULL;
+	if (thread) {
+		if (!thread->fork_ns) {
+			thread->parent_pid = parent_pid;
+			thread->parent_tid = parent_tid;
+		}
+		tasks_end_thread(t, thread, time_ns);
+		if (!p->living)
+			tasks_end_process(t, p);
+	}
+	pthread_mutex_unlock(&t->lock);
+}
+
+/* An exec leaves one thread, whatever became of the events of the others. */
+static void end_other_threads(struct tasks *t, struct process *p, const struct thread *stays,
+	uint64_t time_ns)
+{
+	GList *link = p->threads.head;
+	guint left;
+
+	/* each that ends goes to the end of the list */
+	for (left = p->threads.length; left; left--) {
+		struct thread *thread = link->data;
+
+		link = link->next;
+		if (thread != stays && !thread->over)
+			tasks_end_thread(t, thread, time_ns);
+	}
+}
+
+void tasks_comm(struct tasks *t, uint64_t time_ns, uint32_t pid, uint32_t tid, const char *name,
+	bool exec)
+{
+	struct process *p;
+	struct thread *thread;
+
+	pthread_mutex_lock(&t->lock);
+	p = tasks_need_process(t, time_ns, pid);
+	thread = tasks_need_thread(t, time_ns, p, tid);
+	tasks_set_name(thread, time_ns, name);
+	thread->met = t->walk;
+	if (exec) {
+		if (p->living > 1)
+			end_other_threads(t, p, thread, time_ns);
+		tasks_begin_program(t, p, time_ns, NULL);
+		p->met_ns = 0;
+	}
+	tasks_touch_thread(t, thread);
+	pthread_mutex_unlock(&t->lock);
+}
+
+/* ---- mappings ----------------------------------------------------------------------------------- */
+
+static bool same_mapping(const struct mapping *m, const struct tasks_mapping *from)
+{
+	return m->addr == from->addr && m->size == from->size && m->offset == from->offset &&
+	       !strcmp(m->path, from->path) && m->build_id_length == from->build_id_length &&
+	       (!m->build_id_length ||
+		       !memcmp(m->build_id, from->build_id, m->build_id_length));
+}
+
+static bool is_covered(const struct mapping *m, const struct tasks_mapping *by)
+{
+	return m->addr >= by->addr && m->size <= by->size && m->addr - by->addr <= by->size - m->size;
+}
+
+static bool overlaps(const struct mapping *m, const struct tasks_mapping *with)
+{
+	return m->addr >= with->addr ? m->addr - with->addr < with->size
+				     : with->addr - m->addr < m->size;
+}
+
+/*
+ * The very same mapping where it is there already, with nothing newer on any part of it; else NULL.
+ * Where a walk of /proc found it after it was made, it is told again: it is as old as perf says.
+ */
+static struct mapping *find_same(const struct program *program, uint64_t time_ns,
+	const struct tasks_mapping *from)
+{
+	const GPtrArray *all = program->set->mappings;
+	struct mapping *same = NULL;
+	guint i;
+
+	for (i = 0; i < all->len; i++) {
+		struct mapping *m = g_ptr_array_index(all, i);
+
+		if (!m->over && overlaps(m, from))
+			same = same_mapping(m, from) && m->time_ns <= time_ns ? m : NULL;
+	}
+	return same;
+}
+
+/* Mappings that lie wholly under a new one are over. */
+static void end_covered(struct tasks *t, struct process *p, struct program *program,
+	const struct tasks_mapping *from)
+{
+	GPtrArray *all = tasks_own_mappings(program);
+	guint i;
+
+	for (i = 0; i < all->len; i++) {
+		const struct mapping *m = g_ptr_array_index(all, i);
+
+		if (!m->over && is_covered(m, from))
+			tasks_end_mapping(t, p, program, i);
+	}
+}
+
+static struct mapping *create_mapping(uint64_t time_ns, const struct tasks_mapping *from)
+{
+	struct mapping *m = g_new0(struct mapping, 1);
+
+	m->refs = 1;
+	m->time_ns = time_ns;
+	m->addr = from->addr;
+	m->size = from->size;
+	m->offset = from->offset;
+	m->path = g_ref_string_new_intern(from->path);
+	if (from->build_id_length && from->build_id_length <= KPROF_BUILD_ID_MAX) {
+		m->build_id_length = from->build_id_length;
+		memcpy(m->build_id, from->build_id, from->build_id_length);
+	}
+	return m;
+}
+
+static bool is_file(const struct mapping *m)
+{
+	return m->path[0] == '/' && m->path[1] != '/';
+}
+
+/* One mapping goes: what is over first, then generated code, then the oldest. */
+static void make_room(GPtrArray *all)
+{
+	guint i, worst = 0;
+
+	for (i = 0; i < all->len; i++) {
+		const struct mapping *m = g_ptr_array_index(all, i);
+
+		if (m->over) {
+			worst = i;
+			break;
+		}
+		if (!is_file(m) && is_file(g_ptr_array_index(all, worst)))
+			worst = i;
+	}
+	g_ptr_array_remove_index(all, worst);
+}
+
+static void add_mapping(struct tasks *t, struct process *p, struct program *program,
+	struct mapping *m)
+{
+	GPtrArray *all = tasks_own_mappings(program);
+
+	if (all->len >= MAPPINGS_MAX)
+		make_room(all);
+	g_ptr_array_add(all, m);
+	m->met = t->walk;
+	m->born_runs = t->runs;
+	m->stamp = tasks_touch(t, p);
+}
+
+/*
+ * From before a walk of /proc met the program, which told what there was then: samples of the time
+ * between may need it, what came later does not change.
+ */
+static void add_past_mapping(struct tasks *t, uint64_t time_ns, struct process *p,
+	struct program *program, const struct tasks_mapping *from)
+{
+	add_mapping(t, p, program, create_mapping(time_ns, from));
+	tasks_end_mapping(t, p, program, program->set->mappings->len - 1);
+}
+
+void tasks_add_mapping(struct tasks *t, uint64_t time_ns, uint32_t pid,
+	const struct tasks_mapping *from)
+{
+	struct process *p;
+	struct program *program;
+	struct mapping *m;
+
+	pthread_mutex_lock(&t->lock);
+	p = tasks_need_process(t, time_ns, pid);
+	program = tasks_current_program(p);
+	if (time_ns < program->time_ns) {
+		add_past_mapping(t, time_ns, p, program, from);
+	} else if ((m = find_same(program, time_ns, from))) {
+		m->met = t->walk;
+	} else {
+		end_covered(t, p, program, from);
+		m = create_mapping(time_ns, from);
+		add_mapping(t, p, program, m);
+		/* the kernel maps the program itself before anything else */
+		if (!program->path && is_file(m)) {
+			program->path = g_ref_string_new_intern(from->path);
+			program->stamp = m->stamp;
+		}
+	}
+	pthread_mutex_unlock(&t->lock);
+}

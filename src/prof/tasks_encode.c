@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/* Tasks: the records that tell a reader what changed since it last asked. */
+#include "prof/record.h"
+#include "prof/tasks_state.h"
+
+static void encode_mapping(const struct mapping *m, uint64_t time_ns, uint32_t pid,
+	struct record_buf *buf)
+{
+	const struct kprof_rec_mmap head = {
+		.time_ns = time_ns, .addr = m->addr, .size = m->size, .offset = m->offset, .pid = pid
+	};
+
+	record_mmap(buf, &head, m->path);
+	if (m->build_id_length)
+		record_build_id(buf, time_ns, pid, m->addr, m->build_id, m->build_id_length);
+}
+
+/* The parent of p still tells of the set that p had from it. */
+static bool parent_tells(struct tasks *t, const struct process *p, const struct program *program)
+{
+	const struct process *parent = g_hash_table_lookup(t->by_id, &p->parent_id);
+	guint i;
+
+	if (p->fork_untold)
+		return false; /* then no FORK says from whom it came */
+	for (i = 0; parent && i < parent->programs->len; i++) {
+		const struct program *of = g_ptr_array_index(parent->programs, i);
+
+		if (of->set == program->set)
+			return true;
+	}
+	return false;
+}
+
+static void encode_program(struct tasks *t, const struct process *p, const struct program *program,
+	uint64_t since, struct record_buf *buf)
+{
+	guint i;
+
+	if (program->stamp > since && program->path)
+		record_new_process(buf, program->time_ns, p->pid, program->path);
+	if (program->inherited && parent_tells(t, p, program))
+		return;
+	for (i = 0; i < program->set->mappings->len; i++) {
+		const struct mapping *m = g_ptr_array_index(program->set->mappings, i);
+
+		/*
+		 * What came by fork is the process's since then. Stamps tell what did, times don't:
+		 * the parent's mapping may come from a walk of /proc that was later than the fork.
+		 */
+		if (m->stamp <= program->born_stamp) {
+			if (program->born_stamp > since)
+				encode_mapping(m, program->time_ns, p->pid, buf);
+		} else if (m->stamp > since) {
+			encode_mapping(m, m->time_ns, p->pid, buf);
+		}
+	}
+}
+
+static void encode_thread(const struct process *p, const struct thread *thread,
+	struct record_buf *buf)
+{
+	const struct kprof_rec_fork head = {
+		.time_ns = thread->fork_ns,
+		.pid = p->pid,
+		.tid = thread->tid,
+		.parent_pid = thread->parent_pid,
+		.parent_tid = thread->parent_tid,
+	};
+
+	if (thread->fork_ns)
+		record_fork(buf, KPROF_REC_FORK, &head);
+	if (thread->name)
+		record_comm(buf, thread->comm_ns, p->pid, thread->tid, thread->name);
+}
+
+static void encode_exit(const struct process *p, const struct thread *thread, struct record_buf *buf)
+{
+	const struct kprof_rec_fork head = {
+		.time_ns = thread->exit_ns,
+		.pid = p->pid,
+		.tid = thread->tid,
+		.parent_pid = thread->parent_pid,
+		.parent_tid = thread->parent_tid,
+	};
+
+	if (thread->over)
+		record_fork(buf, KPROF_REC_EXIT, &head);
+}
+
+/* The oldest of the threads that changed after `since`; NULL: none did. */
+static GList *find_changed(const struct process *p, uint64_t since)
+{
+	GList *link = p->threads.tail, *found = NULL;
+
+	for (; link && ((struct thread *)link->data)->stamp > since; link = link->prev)
+		found = link;
+	return found;
+}
+
+static void encode_process(struct tasks *t, const struct process *p, uint64_t since,
+	struct record_buf *buf)
+{
+	GList *changed = find_changed(p, since), *link;
+	guint i;
+
+	for (link = changed; link; link = link->next)
+		encode_thread(p, link->data, buf);
+	for (i = 0; i < p->programs->len; i++)
+		encode_program(t, p, g_ptr_array_index(p->programs, i), since, buf);
+	for (link = changed; link; link = link->next)
+		encode_exit(p, link->data, buf);
+}
+
+uint64_t tasks_stamp(struct tasks *t)
+{
+	return atomic_read_relaxed(&t->stamp);
+}
+
+uint64_t tasks_encode(struct tasks *t, uint64_t since, struct record_buf *buf)
+{
+	uint64_t stamp;
+	GList *link;
+
+	pthread_mutex_lock(&t->lock);
+	stamp = atomic_read_relaxed(&t->stamp);
+	link = t->by_change.tail;
+	while (link && link->prev && ((struct process *)link->data)->stamp > since)
+		link = link->prev;
+	for (; link; link = link->next) {
+		const struct process *p = link->data;
+
+		if (p->stamp > since)
+			encode_process(t, p, since, buf);
+	}
+	pthread_mutex_unlock(&t->lock);
+	return stamp;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Formats: which conversions there are, and which arguments they take.
+ *
+ * One parser for both sides. The program's side turns a format into a plan of how to store the
+ * arguments; the reader's side walks it conversion by conversion and prints what was stored. What is
+ * not on the list is refused by both: %n, wide characters, %m, positional arguments ("%1$d"), the
+ * flags ' and I. libc only, no state, no allocation, signal-safe.
+ *
+ *	conversions	d i o u x X c s p f F e E g G a A %
+ *	lengths		hh h l ll q j z t, L (stored as a double)
+ *	flags		- + space # 0
+ *	width, precision up to KPROF_WIDTH_MAX, or * (an int argument)
+ */
+#ifndef KPROFS_RING_ARGS_H
+#define KPROFS_RING_ARGS_H
+
+#include <kprof/attach_abi.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What an argument is, for the compiler's side (kprof.h has the same numbers) and the plan. */
+enum args_kind {
+	ARGS_INT = 1,
+	ARGS_DOUBLE = 2,
+	ARGS_STRING = 3,
+	ARGS_POINTER = 4,
+};
+
+/* For a conversion without a width or precision, and for one with *. */
+#define ARGS_NONE (-1)
+#define ARGS_STAR (-2)
+
+struct args_conversion {
+	const char *literal; /* text before the conversion; %% is a conversion with letter '%' */
+	uint32_t literal_bytes;
+	char letter; /* d o u x X c s p f F e E g G a A %; i is given as d; 0 at the end */
+	uint8_t bytes; /* of an integer: 1, 2, 4, 8 */
+	bool minus, plus, space, hash, zero;
+	int32_t width, precision;
+};
+
+/* A walk through a format of `bytes` bytes (no NUL needed). */
+struct args_format {
+	const char *at, *end;
+};
+
+/*
+ * The next conversion with the text before it. 1, 0 at the end (the literal is what is left), or
+ * -EINVAL for one that is not on the list: then nothing more may be read from the walk.
+ */
+int args_next(struct args_format *format, struct args_conversion *conversion);
+
+/* How one argument is stored. */
+struct args_plan {
+	uint8_t kind; /* enum args_kind */
+	uint8_t bytes; /* of an integer as the format names it, sign by letter */
+	uint8_t is_signed;
+	uint8_t limited; /* a string with a precision: `limit`, or the argument before it */
+	uint16_t limit;	 /* ARGS_LIMIT_STAR: the int before */
+};
+#define ARGS_LIMIT_STAR 0xffff
+
+/*
+ * The arguments of a whole format. Returns their number, -EINVAL for a bad conversion, -E2BIG for
+ * more than KPROF_ARGS_MAX.
+ */
+int args_plan(const char *format, uint32_t bytes, struct args_plan plan[KPROF_ARGS_MAX]);
+
+#endif

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The writer's side of a pool: threads take slots and chunks, reserve and commit records.
+ *
+ * Runs inside programs that we know nothing about: no allocation, no lock, no output, errno is the
+ * caller's to save. ring_reserve and ring_commit may run in a signal handler that interrupted
+ * anything, also themselves; the functions that change chunk block signals for their duration. What
+ * they read from shared memory is this process's own, but nothing here leaves the pool even if it
+ * were damaged: positions are checked against the private geometry.
+ *
+ * The ordering contract is in ring_abi.h; its letters are cited here and in write.c.
+ */
+#ifndef KPROFS_RING_WRITE_H
+#define KPROFS_RING_WRITE_H
+
+#include <kprof/ring_abi.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ring/shared.h"
+#include "ring/testpoint.h"
+
+/*
+ * One thread's private part. Lies in memory that a forked child finds zeroed (MADV_WIPEONFORK), so
+ * that a child made behind our back has a slot of NULL here and never writes its parent's pool.
+ *	[t] stored by the owning thread with signals blocked, read by it and its handlers
+ */
+struct ring_writer {
+	struct kprof_slot *slot; /* [t] shared; NULL: not a writer (any more) */
+	char *chunk;		 /* [t] shared: the chunk that slot->pos is about */
+	_Atomic uint32_t units;	 /* [t] of a chunk, in 8 bytes; 0: not a writer, or told to leave */
+	uint32_t index;		 /* [t] of the slot */
+	uint32_t clock;		 /* [t] enum kprof_pool_clock */
+	uint32_t holds;		 /* [t] it has a chunk */
+	int64_t clock_offset_ns; /* [t] from our CLOCK_MONOTONIC to the first time namespace's */
+	uint64_t stretch;	 /* [t] the number of the stretch's first event */
+	uint64_t reserved[2];
+} __attribute__((aligned(64)));
+
+/*
+ * A pool as its program knows it.
+ *	[i] invariant after ring_pool_init	[a] atomic
+ */
+struct ring_pool {
+	struct kprof_pool *shared;	/* [i] the header and counters, in shared memory */
+	struct kprof_slot *slots;	/* [i] shared */
+	struct kprof_chunk *heads;	/* [i] shared */
+	char *data;			/* [i] shared */
+	struct kprof_pool layout;	/* [i] a private copy of the header */
+	struct ring_writer *writers;	/* [i] one a slot; wiped in a forked child */
+	_Atomic uint64_t *chunk_since;	/* [a] one a chunk; see write.c */
+	_Atomic uint64_t *slot_since;	/* [a] one a slot */
+	_Atomic uint64_t *chunk_serial; /* [a] one a chunk: the thread that had it last */
+	_Atomic uint64_t since;		/* [a] the last number given in either */
+	_Atomic uint64_t given;		/* [a] how often a chunk or slot was given back */
+	_Atomic uint64_t serial;	/* [a] of the last thread */
+	_Atomic uint64_t clear_ticket;	/* [a] discard: chunks up to it may be taken again */
+	int64_t clock_offset_ns;	/* [i] see struct ring_writer */
+	int pid;			/* [i] the process that made it */
+};
+
+/* The time of a record, by the pool's clock. */
+uint64_t ring_clock_ns(int64_t offset_ns);
+static inline uint64_t ring_stamp(const struct ring_writer *writer)
+{
+#if defined(__x86_64__)
+	if (__builtin_expect(writer->clock == KPROF_CLOCK_COUNTER, 1))
+		return __builtin_ia32_rdtsc();
+#endif
+	return ring_clock_ns(writer->clock_offset_ns);
+}
+
+/* Bytes of private memory that a pool of this layout needs for ring_pool_init. */
+size_t ring_pool_private_bytes(const struct kprof_pool *layout);
+
+/*
+ * Lays a pool out in `shared` (layout->pool_bytes, zeroed) with `private_memory` beside it (zeroed, page
+ * aligned, wiped on fork). Both stay the caller's and must outlive all writers. Not thread-safe.
+ */
+void ring_pool_init(struct ring_pool *pool, const struct kprof_pool *layout, void *shared,
+	void *private_memory, int64_t clock_offset_ns);
+
+/*
+ * Makes the calling thread a writer. NULL when no slot is free (count the event with
+ * ring_pool_starved). The result is the thread's until ring_writer_end; it may have no chunk yet.
+ */
+struct ring_writer *ring_writer_begin(struct ring_pool *pool);
+
+/* The thread ends: gives chunk and slot back. The writer must not be used again. */
+void ring_writer_end(struct ring_pool *pool, struct ring_writer *writer);
+
+/* Ends the writers whose threads no longer exist. Returns how many. For when no slot is free. */
+unsigned ring_pool_reap(struct ring_pool *pool);
+
+/* An event that found no slot. */
+void ring_pool_starved(struct ring_pool *pool);
+
+/*
+ * Another pool has taken this one's place: each writer's next ring_reserve fails, and its thread is
+ * to end it and begin in the other. May run beside anything.
+ */
+void ring_pool_leave(struct ring_pool *pool);
+
+/* Gives the writer a chunk with room for `units` more. false: the event is dropped and counted. */
+bool ring_writer_switch(struct ring_pool *pool, struct ring_writer *writer, uint32_t units);
+
+/* A reserved stretch: from ring_reserve to ring_commit. */
+struct ring_room {
+	uint64_t *words; /* the record; [0] stamp, [1] head, [2..] the caller's */
+	uint64_t stamp;
+	uint32_t units;
+	uint16_t tag;
+};
+
+/*
+ * Reserves `units` (2 at least, head included, KPROF_RECORD_MAX / 8 at most). false: the writer's
+ * chunk has no room; call ring_writer_switch and try again, or the writer is not one (slot NULL).
+ */
+static inline bool ring_reserve(struct ring_writer *writer, uint32_t units, struct ring_room *room)
+{
+	for (;;) {
+		struct kprof_slot *slot = writer->slot;
+		uint64_t pos;
+		uint32_t offset;
+		char *chunk;
+
+		if (__builtin_expect(!slot, 0))
+			return false;
+		pos = atomic_read_relaxed(SHARED_64(&slot->pos)); /* ours alone */
+		offset = KPROF_POS_OFFSET(pos);
+		/* relaxed: who is told to leave may as well do it an event later */
+		if (__builtin_expect(offset + units > atomic_read_relaxed(&writer->units), 0))
+			return false;
+		atomic_fence_signal(); /* the chunk that belongs to this pos, or C fails */
+		chunk = writer->chunk;
+		RING_TEST_POINT(POINT_POS_SEEN);
+		room->stamp = ring_stamp(writer);
+		/* C: a handler that came since moved pos */
+		if (__builtin_expect(!local_cas(&slot->pos, pos, pos + units + KPROF_POS_ONE), 0))
+			continue;
+		RING_TEST_POINT(POINT_RESERVED);
+		room->words = (uint64_t *)(void *)(chunk + (size_t)offset * 8);
+		room->units = units;
+		room->tag = KPROF_TAG(KPROF_POS_TICKET(pos), offset);
+		return true;
+	}
+}
+
+/* Publishes the record. The caller has stored words[2..]. */
+static inline void ring_commit(struct ring_writer *writer, const struct ring_room *room,
+	uint32_t flags, uint32_t id, uint32_t cpu)
+{
+	atomic_write_relaxed(SHARED_64(&room->words[0]), room->stamp); /* ordered by D */
+	RING_TEST_POINT(POINT_VALUES_STORED);
+	/* D: the commit */
+	atomic_write_release(SHARED_64(&room->words[1]),
+		KPROF_HEAD(room->units, flags, id, cpu, room->tag));
+	RING_TEST_POINT(POINT_COMMITTED);
+	/* E; the slot stays this thread's until it ends, whatever handlers did in between */
+	if (__builtin_expect(writer->slot != NULL, 1))
+		local_inc_release(&writer->slot->done);
+	RING_TEST_POINT(POINT_DONE);
+}
+
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The messages between the asking process and its helpers (see symbols.h), and how they travel.
+ *
+ * Each is one datagram of a SOCK_SEQPACKET pair: a struct proto_message, of which only the first
+ * proto_size() bytes are sent, at most one descriptor with it. Both ends are the same release, so
+ * there is no version. Whoever receives takes a message only if its length is the one that its
+ * type and count give; the asking process takes no descriptor from a parser.
+ *
+ *	asker -> opener    OPEN_*                           <- OPENED (error, or a descriptor)
+ *	asker -> fetcher   FETCH (build-id)                 <- OPENED
+ *	asker -> parser    FORK with one end of a new pair: a child that serves it; no answer
+ *	asker -> child     ELF, DEBUG, ALT, VDSO, KERNEL, JIT (with the file)    <- INFO
+ *	                   OFFSETS (any number), RESOLVE    <- ANSWERS (any number), DONE
+ *
+ * Thread-safe, one thread at a time on a descriptor.
+ */
+#ifndef KPROFS_SYM_PROTO_H
+#define KPROFS_SYM_PROTO_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PROTO_BUILD_ID_MAX 64 /* bytes; SHA-512 would fit */
+#define PROTO_BYTES_MAX (112 * 1024) /* of answers in one message: SYMBOLS_FRAMES_MAX long ones */
+#define PROTO_OFFSETS_MAX 8192	     /* in one message */
+
+enum proto_type {
+	PROTO_OPEN_MAPPED = 1, /* pid, start, end; path: what it must be called, "": anything */
+	PROTO_OPEN_PATH,       /* pid (0: the root of the opener), path */
+	PROTO_OPEN_DEBUG,      /* pid (0: as above), build_id */
+	PROTO_OPEN_KERNEL, /* the symbols of the running one */
+	PROTO_OPEN_JIT, /* pid */
+	PROTO_OPENED,	/* error; of KERNEL its build_id, address of its text */
+	PROTO_FETCH,	/* build_id */
+	PROTO_FORK,
+	PROTO_ELF,    /* build_id, flags */
+	PROTO_DEBUG,  /* build_id */
+	PROTO_ALT,    /* build_id */
+	PROTO_VDSO,
+	PROTO_KERNEL, /* address of its text, path, start, end */
+	PROTO_JIT,
+	PROTO_INFO, /* error, flags, build_id, path: the name of its debug file, if it says so */
+	PROTO_OFFSETS,
+	PROTO_RESOLVE, /* flags */
+	PROTO_ANSWERS,
+	PROTO_DONE,
+	PROTO_TRY_OPEN, /* tests only: the child tries to open a path, answers OPENED (error) */
+};
+
+/* flags of INFO */
+#define PROTO_HAS_SYMBOLS (1u << 0) /* the full table, not only the dynamic one */
+#define PROTO_HAS_LINES (1u << 1)
+#define PROTO_WANTS_ALT (1u << 2) /* build_id: that of the file which the debug file shares */
+
+struct proto_head {
+	uint32_t type;
+	int32_t error; /* 0 or -errno */
+	uint32_t flags;
+	uint32_t count; /* offsets, or bytes of answers or path, in the tail */
+};
+
+struct proto_message {
+	struct proto_head head;
+	uint32_t pid;
+	uint32_t build_id_length;
+	uint64_t start;
+	uint64_t end;
+	uint64_t address;
+	uint8_t build_id[PROTO_BUILD_ID_MAX];
+	union {
+		char path[PATH_MAX]; /* `count` bytes with its NUL */
+		uint64_t offsets[PROTO_OFFSETS_MAX];
+		uint8_t bytes[PROTO_BYTES_MAX];
+	} tail;
+};
+
+/* Zeroes the message but for its tail. */
+void proto_init(struct proto_message *message, enum proto_type type);
+/* -ENAMETOOLONG: it does not fit. */
+int proto_set_path(struct proto_message *message, const char *path);
+void proto_set_build_id(struct proto_message *message, const uint8_t *bytes, size_t length);
+
+struct proto_wait {
+	int cancel_fd;	      /* readable: give up; -1: nobody will */
+	uint64_t deadline_ns; /* CLOCK_MONOTONIC; 0: none */
+};
+
+/*
+ * Sends the message with a descriptor (-1: none), which stays the caller's. wait NULL: blocks as
+ * long as it takes. -EPIPE: nobody is there; -ECANCELED, -ETIMEDOUT.
+ */
+int proto_send(int fd, const struct proto_message *message, int passed,
+	const struct proto_wait *wait);
+
+/*
+ * Receives one. passed NULL: descriptors are not taken; else *passed is the descriptor that came
+ * with it, the caller's, or -1. -EPIPE: the other end is closed; -EBADMSG: no such message.
+ */
+int proto_receive(int fd, struct proto_message *message, int *passed,
+	const struct proto_wait *wait);
+
+/* Waits until fd is readable (or there is nothing more to come): 0, -ECANCELED, -ETIMEDOUT. */
+int proto_wait_readable(int fd, const struct proto_wait *wait);
+
+uint64_t proto_now_ns(void);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The kernel's clocks, and the unit in which it reports times. Thread-safe; nothing blocks.
+ */
+#ifndef KPROFS_SYS_CLOCK_H
+#define KPROFS_SYS_CLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* CLOCK_MONOTONIC in ns, the clock of kpdata and kptrace. */
+uint64_t clock_monotonic_ns(void);
+
+/* CLOCK_REALTIME in ns. */
+uint64_t clock_realtime_ns(void);
+
+#define CLOCK_SOURCE_PATH "/sys/devices/system/clocksource/clocksource0/current_clocksource"
+
+/*
+ * Whether the kernel makes its own clocks from the CPU's time counter, which says that it is the same
+ * on all CPUs and never stands still. `path`: CLOCK_SOURCE_PATH, or a fixture of a test.
+ */
+bool clock_has_counter(const char *path);
+/* The time counter; 0 on machines for which we know none. */
+uint64_t clock_counter(void);
+
+/* USER_HZ: how many ticks /proc counts a second (100 on nearly every machine). At least 1. */
+uint64_t clock_ticks_per_second(void);
+
+/*
+ * Ticks as ns, rounded down where a tick is no whole number of ns; UINT64_MAX (584 years) where
+ * they don't fit. More ticks never give fewer ns.
+ */
+uint64_t clock_ticks_to_ns(uint64_t ticks, uint64_t ticks_per_second);
+
+/*
+ * The moment so many ticks after boot, time that the machine slept included, on CLOCK_MONOTONIC, in ns;
+ * at least 1. What is earlier than the last sleep is told too early by as long as that was.
+ */
+uint64_t clock_boot_ticks_to_monotonic_ns(uint64_t ticks);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which CPUs there are, from the lists of /sys/devices/system/cpu. Thread-safe; reads block only as
+ * sysfs does.
+ */
+#ifndef KPROFS_SYS_CPU_H
+#define KPROFS_SYS_CPU_H
+
+#include <stdbool.h>
+
+#define CPU_PRESENT_PATH "/sys/devices/system/cpu/present"
+#define CPU_ONLINE_PATH "/sys/devices/system/cpu/online"
+
+/* CPU numbers are below this: twice what Linux can be built for today (8192, on x86). */
+#define CPU_NUMBERS 16384
+#define CPU_BITMAP_BYTES (CPU_NUMBERS / 8)
+
+/*
+ * The CPUs that a list file names, into `bitmap` (CPU_BITMAP_BYTES). An empty list ("\n": no CPU
+ * is offline) is all zero. -errno of open and read; -EINVAL: not a list; -ERANGE: a number that is
+ * no CPU's; -EFBIG: longer than a list can be. The bitmap's content is undefined on failure.
+ */
+int cpu_read_list(const char *path, unsigned char *bitmap);
+
+/*
+ * The same for whoever looks often: a descriptor of the list (-errno), and what it says now. A look
+ * costs a tenth of opening the file anew. Closed with close(2).
+ */
+int cpu_open_list(const char *path);
+int cpu_reread_list(int fd, unsigned char *bitmap);
+
+static inline bool cpu_in_bitmap(const unsigned char *bitmap, unsigned int cpu)
+{
+	return bitmap[cpu / 8] >> (cpu % 8) & 1;
+}
+
+static inline void cpu_set_in_bitmap(unsigned char *bitmap, unsigned int cpu)
+{
+	bitmap[cpu / 8] |= (unsigned char)(1 << (cpu % 8));
+}
+
+static inline void cpu_clear_in_bitmap(unsigned char *bitmap, unsigned int cpu)
+{
+	bitmap[cpu / 8] &= (unsigned char)~(1 << (cpu % 8));
+}
+
+/* The CPU that the calling thread runs on now; 0 where the kernel doesn't say. */
+unsigned int cpu_current(void);
+
+#endif

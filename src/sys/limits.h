@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* What this process may do, as the kernel tells: capabilities, locked memory, seccomp. */
+#ifndef KPROFS_SYS_LIMITS_H
+#define KPROFS_SYS_LIMITS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* numbers of the kernel's, see capabilities(7) */
+#define LIMITS_CAP_IPC_LOCK 14
+#define LIMITS_CAP_SYS_PTRACE 19
+#define LIMITS_CAP_SYS_ADMIN 21
+#define LIMITS_CAP_SYSLOG 34
+#define LIMITS_CAP_PERFMON 38
+
+struct limits {
+	uint64_t capabilities; /* effective: bits, 1 << number */
+	bool seccomp;	       /* a filter is on this process */
+	uint64_t memlock_bytes; /* RLIMIT_MEMLOCK; UINT64_MAX: none */
+};
+
+/* proc NULL: "/proc". What can't be read is 0 or false. */
+void limits_read(const char *proc, struct limits *limits);
+
+static inline bool limits_can(const struct limits *limits, unsigned int capability)
+{
+	return limits->capabilities >> capability & 1;
+}
+
+#endif

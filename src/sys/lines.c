@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* Lines of a pseudo file: see lines.h. */
+#include "sys/lines.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+void lines_init(struct lines *lines, int fd, char *buf, size_t size)
+{
+	*lines = (struct lines){ .fd = fd, .buf = buf, .size = size };
+}
+
+/* Moves what is there to the front and reads more behind it. Returns what read(2) did. */
+static ssize_t fill(struct lines *lines)
+{
+	ssize_t n;
+
+	memmove(lines->buf, lines->buf + lines->start, lines->end - lines->start);
+	lines->end -= lines->start;
+	lines->start = 0;
+	do /* one byte is kept for the NUL of a last line */
+		n = read(lines->fd, lines->buf + lines->end, lines->size - 1 - lines->end);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		lines->error = -errno;
+	else
+		lines->end += n;
+	return n;
+}
+
+char *lines_next(struct lines *lines)
+{
+	size_t seen = 0; /* bytes of this line known to hold no newline */
+
+	for (;;) {
+		char *line = lines->buf + lines->start;
+		size_t held = lines->end - lines->start;
+		char *newline = memchr(line + seen, '\n', held - seen);
+		ssize_t n;
+
+		if (newline) {
+			*newline = '\0';
+			lines->start = newline + 1 - lines->buf;
+			seen = 0;
+			if (!lines->skipping)
+				return line;
+			lines->skipping = false;
+			continue;
+		}
+		lines->skipping |= held == lines->size - 1;
+		if (lines->skipping) {
+			lines->start = lines->end = 0;
+			held = 0;
+		}
+		seen = held;
+		n = fill(lines);
+		if (n > 0)
+			continue;
+		if (n < 0 || !held)
+			return NULL;
+		lines->buf[lines->end] = '\0';
+		lines->start = lines->end;
+		return lines->buf;
+	}
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The mount table: where something is mounted, and when that changes. Thread-safe.
+ */
+#ifndef KPROFS_SYS_MOUNTS_H
+#define KPROFS_SYS_MOUNTS_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#define MOUNTS_KPROFS_TYPE "fuse.kprofs"
+#define MOUNTS_PATH "/proc/self/mountinfo"
+
+/*
+ * Calls mount() with the directory of each mount of a file system type, in the order in which they
+ * were mounted, until it returns other than 0, and returns that. path NULL: /proc/self/mounts. The
+ * string is valid during the call. -errno of opening path.
+ */
+int mounts_find(const char *path, const char *type, int (*mount)(void *arg, const char *dir),
+	void *arg);
+
+/*
+ * Opens a mount table, CLOEXEC: the caller closes *fd. poll(2) for POLLPRI tells of each change of
+ * the real one. -errno of open(2).
+ */
+int mounts_open(const char *path, int *fd);
+
+/* Whether a file system with this st_dev is mounted anywhere. Reads all of the table; -errno. */
+int mounts_has_device(int fd, dev_t device, bool *present);
+
+/*
+ * Takes a mount off the tree, also one whose server is gone; what is open stays so. -EPERM: who may not
+ * mount may not do this either; -EINVAL: nothing is mounted there.
+ */
+int mounts_detach(const char *dir);
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * perf_event_open(2) and the ring that comes with it.
+ *
+ * What the kernel does that one would not guess (seen with Linux 6.18):
+ *
+ * - A ring that stays full to the end never writes a PERF_RECORD_LOST; only the count of
+ *   PERF_FORMAT_LOST (Linux 6.0) tells. PERF_RECORD_LOST counts records of every kind, the other
+ *   samples only. So: read the count at each drain.
+ * - The descriptor of a CPU that went offline gives no poll event and stays readable; when the CPU
+ *   is back it stays dead, also after an enable. Close it and open another.
+ * - The count is not always what was delivered plus what was lost (context-switches of idle tasks).
+ * - Software events of one kind (page-faults and page-faults:u), also of other programs, that sample
+ *   the same moment share one set of data: every sample but the first carries the id, the callchain
+ *   and the like of the first, so an id can be one that nobody here has ever seen. Counts, lost
+ *   counts and rings are right: only a ring of its own tells for sure whose sample it is. Clocks,
+ *   tracepoints and hardware events are not concerned.
+ * - Root is granted rings of any size, pinned; others have kernel.perf_event_mlock_kb for all rings
+ *   of a user together, plus RLIMIT_MEMLOCK.
+ * - A tracepoint opened with exclude_kernel matches only where user registers are current: nearly
+ *   never, uprobes apart.
+ *
+ * Every function returns 0 or -errno and blocks for nothing but the kernel's own work. Descriptors
+ * are the caller's to close(2). A ring belongs to one thread at a time; everything else is
+ * thread-safe.
+ */
+#ifndef KPROFS_SYS_PERF_H
+#define KPROFS_SYS_PERF_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+/* ---- descriptors ------------------------------------------------------------------------------ */
+
+/*
+ * Opens one event; pid -1 and a CPU for all tasks there, a pid and CPU -1 for a task wherever it
+ * runs. attr->size is ignored: the call sets it. CLOEXEC. The errors worth telling apart:
+ * -EACCES, -EPERM (not allowed: perf_event_paranoid, capabilities, seccomp), -ENOENT, -EOPNOTSUPP
+ * (no such hardware), -ENODEV (CPU offline), -ESRCH (no such task), -EMFILE, -ENFILE (descriptors),
+ * -EINVAL (a bit that this kernel does not know, or values that contradict each other), -ENOSPC,
+ * -EBUSY (counters are taken), -ENOMEM, -ENOSYS.
+ */
+int perf_open(const struct perf_event_attr *attr, pid_t pid, int cpu, int *fd);
+
+int perf_enable(int fd);
+int perf_disable(int fd);
+/*
+ * fd writes its records into the ring of ring_fd from now on. Both must be of one CPU (or one task)
+ * and one clock; fd must have no ring of its own. ring_fd -1 ends it.
+ */
+int perf_set_output(int fd, int ring_fd);
+/* The number that PERF_SAMPLE_IDENTIFIER carries: it tells the events of one ring apart. */
+int perf_id(int fd, uint64_t *id);
+
+struct perf_count {
+	uint64_t value; /* events counted since the last reset */
+	uint64_t lost;	/* samples that found the ring full, since the open */
+	bool has_lost;
+};
+
+/*
+ * The event must have been opened with read_format 0 or PERF_FORMAT_LOST and nothing else; which of
+ * the two is told by what comes back. -EIO: neither, or the event is in an error state.
+ */
+int perf_read_count(int fd, struct perf_count *count);
+
+/* ---- what this kernel and machine can do ------------------------------------------------------- */
+
+struct perf_features {
+	bool has_lost;	   /* PERF_FORMAT_LOST (6.0) */
+	bool has_build_id; /* attr.build_id: MMAP2 records carry build-ids (5.12) */
+	bool has_cycles;   /* a PMU that counts cycles and can interrupt: `cycles` can be sampled */
+	bool has_kernel;   /* this process may sample kernel addresses */
+};
+
+/*
+ * Found by trying with events of this thread that are never enabled; asks the kernel each time.
+ * -errno when not even a counter of this thread's own user space can be had; then *features is
+ * untouched.
+ */
+int perf_probe(struct perf_features *features);
+
+/*
+ * Writes into *err what would make perf_open() succeed where it gave `ret` (-errno), for a person:
+ * the sysctl, the capability, the limit. proc as below. Returns ret.
+ */
+int perf_explain(int ret, const char *proc, struct err *err);
+
+/* ---- sysctls ----------------------------------------------------------------------------------- */
+
+/* kernel.NAME below `proc` (NULL: "/proc"). -ENOENT, -EACCES, -EINVAL (not a number). */
+int perf_sysctl(const char *proc, const char *name, int64_t *value);
+
+#define PERF_SYSCTL_PARANOID "perf_event_paranoid"	     /* -1 to 3 */
+#define PERF_SYSCTL_MAX_RATE "perf_event_max_sample_rate" /* Hz */
+#define PERF_SYSCTL_MAX_STACK "perf_event_max_stack"	     /* frames, both sides together */
+#define PERF_SYSCTL_MLOCK_KB "perf_event_mlock_kb"	     /* KiB for all rings of a user */
+
+/* ---- the ring ---------------------------------------------------------------------------------- */
+
+/* A record's size is a u16, so this holds every record. */
+#define PERF_RECORD_MAX 65536
+
+struct perf_ring {
+	struct perf_event_mmap_page *page; /* NULL: not mapped */
+	const unsigned char *data;
+	uint64_t size;	  /* bytes of data, a power of two */
+	uint64_t mask;	  /* size - 1 */
+	uint64_t head;	  /* what the kernel had written at perf_ring_begin */
+	uint64_t tail;	  /* what we have taken */
+	uint64_t damaged; /* how many times the rest of a drain had to be thrown away */
+};
+
+/*
+ * Maps the ring of fd: bytes must be a power of two and at least a page, and comes on top of one
+ * page of header. -EINVAL, -EPERM (locked memory beyond the limit), -ENOMEM, -ENODEV.
+ */
+int perf_ring_map(int fd, size_t bytes, struct perf_ring *ring);
+/* Harmless for a zeroed ring and for one that is unmapped already. */
+void perf_ring_unmap(struct perf_ring *ring);
+
+/*
+ *	kernel (producer)			sampler (consumer)
+ *
+ *	(A) reads data_tail			(C) reads data_head, acquire
+ *	    writes records into free space	    reads the records before it
+ *	(B) writes data_head, after them	(D) writes data_tail, release
+ *
+ * (B) pairs with (C): a record is seen whole. (D) pairs with (A): space is overwritten only after
+ * it was read (the kernel's own half is a control dependency and a barrier).
+ */
+
+/* Starts a drain: looks how far the kernel has got. Returns the bytes to take. */
+uint64_t perf_ring_begin(struct perf_ring *ring);
+/*
+ * The next record, contiguous: in the ring itself, or copied to `scratch` (PERF_RECORD_MAX bytes,
+ * aligned to 8) where it wraps. Valid until perf_ring_end. NULL when all of this drain is taken.
+ * A header with an impossible size makes the rest of the drain unreadable: `damaged` goes up, the
+ * rest is skipped, NULL.
+ */
+const struct perf_event_header *perf_ring_next(struct perf_ring *ring, void *scratch);
+/*
+ * Gives the space of the records taken so far back to the kernel. May be called several times in a
+ * drain, so that a long one does not keep the ring full.
+ */
+void perf_ring_end(struct perf_ring *ring);
+/* Bytes that wait in the ring now, without starting a drain. */
+uint64_t perf_ring_fill(const struct perf_ring *ring);
+
+#endif

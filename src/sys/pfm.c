@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * libpfm4: see pfm.h. Everything below the two functions `pfm_enter` and `pfm_leave` runs with the lock held
+ * and the library initialised.
+ */
+#include "sys/pfm.h"
+#include "sys/pfm_lock.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <perfmon/pfmlib_perf_event.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#define PMU_SEPARATOR "::"
+#define ATTR_SEPARATORS ":." /* libpfm4 takes both */
+
+/*
+ * libpfm4 has one state for the whole process and no locks, so its lock is the process's as well:
+ * the one mutable global here. Nests inside nothing and holds nothing.
+ */
+static pthread_mutex_t library = PTHREAD_MUTEX_INITIALIZER;
+
+int pfm_enter(void)
+{
+	int ret;
+
+	pthread_mutex_lock(&library);
+	ret = pfm_initialize(); /* at once when it has been done */
+	if (ret != PFM_SUCCESS)
+		pthread_mutex_unlock(&library);
+	return ret;
+}
+
+void pfm_leave(void)
+{
+	pthread_mutex_unlock(&library);
+}
+
+/* A text taken apart: PMU::EVENT:ATTRIBUTE:... */
+struct parts {
+	char pmu[NEAREST_NAME_MAX]; /* "" when not given */
+	char event[NEAREST_NAME_MAX];
+	const char *attrs; /* in the text, "" or from a separator on */
+};
+
+static void copy_part(char *to, const char *from, size_t length)
+{
+	if (length >= NEAREST_NAME_MAX)
+		length = NEAREST_NAME_MAX - 1;
+	memcpy(to, from, length);
+	to[length] = '\0';
+}
+
+static void take_apart(const char *text, struct parts *parts)
+{
+	const char *separator = strstr(text, PMU_SEPARATOR);
+	size_t length;
+
+	parts->pmu[0] = '\0';
+	if (separator) {
+		copy_part(parts->pmu, text, separator - text);
+		text = separator + strlen(PMU_SEPARATOR);
+	}
+	length = strcspn(text, ATTR_SEPARATORS);
+	copy_part(parts->event, text, length);
+	parts->attrs = text + length;
+}
+
+/* Offers the events of one PMU; perf's generic ones in small letters, as people write them. */
+static void offer_events(const pfm_pmu_info_t *pmu, struct nearest *nearest)
+{
+	char name[NEAREST_NAME_MAX];
+	int event;
+	size_t i;
+
+	for (event = pmu->first_event; event != -1; event = pfm_get_event_next(event)) {
+		pfm_event_info_t info = { .size = sizeof(info) };
+
+		if (pfm_get_event_info(event, PFM_OS_PERF_EVENT_EXT, &info) != PFM_SUCCESS)
+			continue;
+		copy_part(name, info.name, strlen(info.name));
+		if (pmu->type == PFM_PMU_TYPE_OS_GENERIC && strncmp(name, "PERF_", 5))
+			for (i = 0; name[i]; i++)
+				name[i] = tolower((unsigned char)name[i]);
+		nearest_offer(nearest, name);
+	}
+}
+
+/* Appends ", NAME" to a list in buf. */
+static void append_name(char *buf, size_t size, const char *name)
+{
+	size_t length = strlen(buf);
+
+	snprintf(buf + length, size - length, "%s%s", length ? ", " : "", name);
+}
+
+/* Whether PMU number i exists in this machine (or was forced), and what it is. */
+static bool get_pmu(int i, pfm_pmu_info_t *pmu)
+{
+	memset(pmu, 0, sizeof(*pmu));
+	pmu->size = sizeof(*pmu);
+	return pfm_get_pmu_info(i, pmu) == PFM_SUCCESS && pmu->is_present;
+}
+
+static int refuse_event(const struct parts *parts, struct err *err)
+{
+	char present[200] = "";
+	pfm_pmu_info_t pmu;
+	int i;
+
+	if (!parts->pmu[0])
+		return -ESRCH;
+	pfm_for_all_pmus(i)
+	{
+		if (!get_pmu(i, &pmu))
+			continue;
+		if (!strcasecmp(parts->pmu, pmu.name))
+			return -ESRCH;
+		append_name(present, sizeof(present), pmu.name);
+	}
+	return err_set(err, ENOENT, "no PMU '%s' here; there are: %s", parts->pmu, present);
+}
+
+void pfm_nearest(const char *text, struct nearest *nearest)
+{
+	struct parts parts;
+	pfm_pmu_info_t pmu;
+	int i;
+
+	if (pfm_enter() != PFM_SUCCESS)
+		return;
+	take_apart(text, &parts);
+	pfm_for_all_pmus(i)
+	{
+		if (get_pmu(i, &pmu) && (!parts.pmu[0] || !strcasecmp(parts.pmu, pmu.name)))
+			offer_events(&pmu, nearest);
+	}
+	pfm_leave();
+}
+
+const char *pfm_event_name(const char *text, char *buf, size_t size)
+{
+	struct parts parts;
+
+	take_apart(text, &parts);
+	snprintf(buf, size, "%s", parts.event);
+	return buf;
+}
+
+/* Whether the event has an attribute of this name (length bytes); offers its unit masks if not. */
+static bool find_attr(const pfm_event_info_t *event, const char *name, size_t length,
+	struct nearest *nearest, bool *has_umasks)
+{
+	int i;
+
+	for (i = 0; i < event->nattrs; i++) {
+		pfm_event_attr_info_t attr = { .size = sizeof(attr) };
+
+		if (pfm_get_event_attr_info(event->idx, i, PFM_OS_PERF_EVENT_EXT, &attr) !=
+			PFM_SUCCESS)
+			continue;
+		if (strlen(attr.name) == length && !strncasecmp(attr.name, name, length))
+			return true;
+		if (attr.type == PFM_ATTR_UMASK) {
+			*has_umasks = true;
+			nearest_offer(nearest, attr.name);
+		}
+	}
+	return false;
+}
+
+/* Finds the first unit mask or modifier that the event does not have, and says so. */
+static int refuse_attr(const char *text, const struct parts *parts, struct err *err)
+{
+	char near[NEAREST_TEXT_MAX], name[NEAREST_NAME_MAX];
+	char event_name[2 * NEAREST_NAME_MAX + sizeof(PMU_SEPARATOR)];
+	pfm_event_info_t event = { .size = sizeof(event) };
+	const char *at = parts->attrs;
+	struct nearest nearest;
+	int index;
+
+	snprintf(event_name, sizeof(event_name), "%s%s%s", parts->pmu,
+		parts->pmu[0] ? PMU_SEPARATOR : "", parts->event);
+	index = pfm_find_event(event_name);
+	if (index < 0 ||
+		pfm_get_event_info(index, PFM_OS_PERF_EVENT_EXT, &event) != PFM_SUCCESS)
+		return err_set(err, EINVAL, "'%s': invalid unit mask or modifier", text);
+	while (*at) {
+		size_t length = strcspn(++at, ATTR_SEPARATORS);
+		size_t name_length = strcspn(at, ATTR_SEPARATORS "=");
+		bool has_umasks = false;
+
+		copy_part(name, at, name_length);
+		nearest_init(&nearest, name);
+		if (!find_attr(&event, at, name_length, &nearest, &has_umasks))
+			return err_set(err, has_umasks && name_length == length ? ENOENT : EINVAL,
+				"event %s has no %s'%s'%s", event_name,
+				has_umasks ? "unit mask or modifier " : "modifier ", name,
+				nearest_text(&nearest, near, sizeof(near)));
+		at += length;
+	}
+	return err_set(err, EINVAL, "'%s': invalid unit mask or modifier", text);
+}
+
+/* What libpfm4 refused, as a sentence of ours. */
+static int refuse(int ret, const char *text, struct err *err)
+{
+	struct parts parts;
+
+	take_apart(text, &parts);
+	switch (ret) {
+	case PFM_ERR_NOTFOUND:
+		return refuse_event(&parts, err);
+	case PFM_ERR_ATTR:
+		return refuse_attr(text, &parts, err);
+	case PFM_ERR_NOMEM:
+		return err_set(err, ENOMEM, "'%s': out of memory", text);
+	case PFM_ERR_NOTSUPP:
+		return err_set(err, EOPNOTSUPP, "'%s': not supported here", text);
+	default:
+		return err_set(err, EINVAL, "'%s': %s", text, pfm_strerror(ret));
+	}
+}
+
+static void take_over(const pfm_perf_encode_arg_t *arg, struct pfm_encoding *encoding)
+{
+	const struct perf_event_attr *attr = arg->attr;
+
+	memset(encoding, 0, sizeof(*encoding));
+	encoding->type = attr->type;
+	encoding->config = attr->config;
+	encoding->config1 = attr->config1;
+	encoding->config2 = attr->config2;
+	encoding->rate = attr->sample_period; /* one word with sample_freq */
+	encoding->is_freq = attr->freq;
+	encoding->exclude_user = attr->exclude_user;
+	encoding->exclude_kernel = attr->exclude_kernel;
+	encoding->exclude_hv = attr->exclude_hv;
+	encoding->exclude_host = attr->exclude_host;
+	encoding->exclude_guest = attr->exclude_guest;
+	encoding->precise_ip = attr->precise_ip;
+	encoding->pinned = attr->pinned;
+	encoding->exclusive = attr->exclusive;
+	encoding->cpu = arg->cpu;
+}
+
+int pfm_encode(const char *text, struct pfm_encoding *encoding, struct err *err)
+{
+	struct perf_event_attr attr;
+	pfm_perf_encode_arg_t arg = { .attr = &attr, .size = sizeof(arg), .cpu = -1 };
+	int ret;
+
+	memset(&attr, 0, sizeof(attr));
+	ret = pfm_enter();
+	if (ret != PFM_SUCCESS)
+		return err_set(err, EOPNOTSUPP, "libpfm4: %s", pfm_strerror(ret));
+	ret = pfm_get_os_event_encoding(text, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT_EXT, &arg);
+	if (ret == PFM_SUCCESS) {
+		take_over(&arg, encoding);
+		ret = 0;
+	} else {
+		ret = refuse(ret, text, err);
+	}
+	pfm_leave();
+	return ret;
+}

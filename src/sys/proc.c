@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+/* The processes that exist: see proc.h. Mappings are read in proc_maps.c, the kernel in proc_kernel.c. */
+#include "sys/proc.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "sys/proc_maps.h"
+
+/* What d_path may put behind a path of PATH_MAX. */
+#define DELETED " (deleted)"
+
+struct walk {
+	const struct proc_visitor *visitor;
+	struct proc_result result;
+	int stop; /* what a callback returned when that was not 0 */
+	char comm[PROC_COMM_MAX];
+	char exe[PATH_MAX + sizeof(DELETED)];
+	struct proc_maps maps;
+};
+
+/* Whether an error says that the process, not the machine, is the reason. */
+static bool is_gone(int ret)
+{
+	return ret == -ENOENT || ret == -ESRCH || ret == -ENOTDIR;
+}
+
+static int open_at(int dir, const char *name, int flags)
+{
+	int fd = openat(dir, name, flags | O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* The number that a name consists of, 0 for any other name. */
+static pid_t parse_pid(const char *name)
+{
+	pid_t pid = 0;
+	size_t i;
+
+	for (i = 0; name[i]; i++) {
+		if (name[i] < '0' || name[i] > '9' || i >= 9)
+			return 0;
+		pid = pid * 10 + (name[i] - '0');
+	}
+	return pid;
+}
+
+static int read_comm(struct walk *walk, int dir, const char *path)
+{
+	int fd = open_at(dir, path, 0);
+	ssize_t n;
+
+	if (fd < 0)
+		return fd;
+	n = read(fd, walk->comm, sizeof(walk->comm) - 1);
+	if (n < 0) {
+		int ret = -errno;
+
+		close(fd);
+		return ret;
+	}
+	close(fd);
+	if (n && walk->comm[n - 1] == '\n')
+		n--;
+	walk->comm[n] = '\0';
+	return 0;
+}
+
+/* Field 22 of `stat`; the name, which comes second, is in parentheses and may hold anything. */
+static uint64_t read_start(int dir)
+{
+	int fd = open_at(dir, "stat", 0), field;
+	char text[1024], *at;
+	ssize_t n;
+
+	if (fd < 0)
+		return 0;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (n < 0)
+		return 0;
+	text[n] = '\0';
+	at = strrchr(text, ')');
+	for (field = 2; at && field < 22; field++)
+		at = strchr(at + 1, ' ');
+	return at ? strtoull(at + 1, NULL, 10) : 0;
+}
+
+static int visit_process(struct walk *walk, int dir, pid_t pid)
+{
+	struct proc_process process = { .pid = pid, .comm = walk->comm, .exe = walk->exe };
+	struct stat info;
+	ssize_t n;
+	int ret;
+
+	if (fstat(dir, &info))
+		return -errno;
+	process.uid = info.st_uid;
+	ret = read_comm(walk, dir, "comm");
+	if (ret)
+		return ret;
+	process.start_ticks = read_start(dir);
+	n = readlinkat(dir, "exe", walk->exe, sizeof(walk->exe) - 1);
+	walk->exe[n < 0 ? 0 : n] = '\0'; /* kernel threads have none, other users' may not be read */
+	return walk->stop = walk->visitor->process(walk->visitor->arg, &process);
+}
+
+static int visit_thread(struct walk *walk, int task_dir, pid_t pid, const char *name)
+{
+	struct proc_thread thread = { .pid = pid, .tid = parse_pid(name), .comm = walk->comm };
+	char path[sizeof("4294967295/comm")];
+	int ret;
+
+	if (!thread.tid)
+		return 0;
+	snprintf(path, sizeof(path), "%u/comm", (unsigned int)thread.tid);
+	ret = read_comm(walk, task_dir, path);
+	if (ret)
+		return is_gone(ret) ? 0 : ret;
+	return walk->stop = walk->visitor->thread(walk->visitor->arg, &thread);
+}
+
+static int visit_threads(struct walk *walk, int process_dir, pid_t pid)
+{
+	struct dirent *entry;
+	int fd, ret = 0;
+	DIR *dir;
+
+	fd = open_at(process_dir, "task", O_DIRECTORY);
+	if (fd < 0)
+		return fd;
+	dir = fdopendir(fd);
+	if (!dir) {
+		close(fd);
+		return -ENOMEM;
+	}
+	while (!ret && (entry = readdir(dir)))
+		ret = visit_thread(walk, fd, pid, entry->d_name);
+	closedir(dir);
+	return ret;
+}
+
+static int visit_mappings(struct walk *walk, int dir, pid_t pid)
+{
+	int fd = open_at(dir, "maps", 0);
+	int ret;
+
+	if (fd == -EACCES || fd == -EPERM) {
+		walk->result.unreadable++;
+		return 0;
+	}
+	if (fd < 0)
+		return fd;
+	ret = proc_maps_read(&walk->maps, fd, pid, walk->visitor->mapping, walk->visitor->arg);
+	close(fd);
+	return walk->stop = ret;
+}
+
+/* -ESRCH and the like: the process ended; others: a callback's value, or the machine is short. */
+static int visit(struct walk *walk, int proc_dir, const char *name, pid_t pid)
+{
+	const struct proc_visitor *visitor = walk->visitor;
+	int dir, ret = 0;
+
+	dir = open_at(proc_dir, name, O_DIRECTORY);
+	if (dir < 0)
+		return dir;
+	if (visitor->process)
+		ret = visit_process(walk, dir, pid);
+	if (!ret)
+		walk->result.processes++;
+	if (!ret && visitor->thread)
+		ret = visit_threads(walk, dir, pid);
+	if (!ret && visitor->mapping)
+		ret = visit_mappings(walk, dir, pid);
+	close(dir);
+	return ret;
+}
+
+static struct walk *walk_create(const char *proc, const struct proc_visitor *visitor)
+{
+	/* zeroed for valgrind, which does not know what PROCMAP_QUERY writes */
+	struct walk *walk = calloc(1, sizeof(*walk));
+
+	if (!walk)
+		return NULL;
+	walk->visitor = visitor;
+	if (visitor->mapping)
+		proc_maps_init(&walk->maps, proc);
+	return walk;
+}
+
+int proc_walk(const char *proc, const struct proc_visitor *visitor, struct proc_result *result)
+{
+	struct dirent *entry;
+	struct walk *walk;
+	int ret = 0;
+	DIR *dir;
+
+	proc = proc ? proc : "/proc";
+	dir = opendir(proc);
+	if (!dir)
+		return -errno;
+	walk = walk_create(proc, visitor);
+	if (!walk) {
+		closedir(dir);
+		return -ENOMEM;
+	}
+	while (!ret && (entry = readdir(dir))) {
+		pid_t pid = parse_pid(entry->d_name);
+
+		if (!pid)
+			continue;
+		ret = visit(walk, dirfd(dir), entry->d_name, pid);
+		if (!walk->stop && is_gone(ret))
+			ret = 0;
+	}
+	if (!ret && result)
+		*result = walk->result;
+	free(walk);
+	closedir(dir);
+	return ret;
+}
+
+int proc_visit(const char *proc, pid_t pid, const struct proc_visitor *visitor)
+{
+	struct walk *walk;
+	char name[16];
+	int dir, ret;
+
+	proc = proc ? proc : "/proc";
+	dir = open_at(AT_FDCWD, proc, O_DIRECTORY);
+	if (dir < 0)
+		return dir;
+	walk = walk_create(proc, visitor);
+	if (!walk) {
+		close(dir);
+		return -ENOMEM;
+	}
+	snprintf(name, sizeof(name), "%u", (unsigned int)pid);
+	ret = visit(walk, dir, name, pid);
+	if (!walk->stop && is_gone(ret))
+		ret = -ESRCH;
+	free(walk);
+	close(dir);
+	return ret;
+}
+
+/* Bit of a signal in the masks of /proc/PID/status. */
+static uint64_t signal_bit(int number)
+{
+	return 1ull << (number - 1);
+}
+
+bool proc_is_interrupted(const char *proc, pid_t tid)
+{
+	const uint64_t harmless = signal_bit(SIGCHLD) | signal_bit(SIGCONT) | signal_bit(SIGURG) |
+				  signal_bit(SIGWINCH) | signal_bit(SIGSTOP) | signal_bit(SIGTSTP) |
+				  signal_bit(SIGTTIN) | signal_bit(SIGTTOU);
+	unsigned long long mask, pending = 0, blocked = 0;
+	char path[4096], line[256];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%d/status", proc ? proc : "/proc", (int)tid);
+	file = fopen(path, "re");
+	if (!file)
+		return true;
+	while (fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "SigPnd: %llx", &mask) == 1 ||
+			sscanf(line, "ShdPnd: %llx", &mask) == 1)
+			pending |= mask;
+		else if (sscanf(line, "SigBlk: %llx", &mask) == 1)
+			blocked = mask;
+	}
+	fclose(file);
+	pending &= ~blocked;
+	return !pending || pending & ~harmless;
+}
+
+/* The inode number that the kernel gives the first pid namespace (PROC_PID_INIT_INO). */
+#define FIRST_PID_NAMESPACE "pid:[4026531836]"
+
+bool proc_in_first_pid_namespace(const char *proc)
+{
+	char path[4096], target[64];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "%s/self/ns/pid", proc ? proc : "/proc");
+	n = readlink(path, target, sizeof(target) - 1);
+	if (n < 0)
+		return true;
+	target[n] = 0;
+	return !strcmp(target, FIRST_PID_NAMESPACE);
+}

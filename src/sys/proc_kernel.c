@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/* The kernel's own text and modules: see proc.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sys/lines.h"
+#include "sys/proc.h"
+
+/* Notes are some hundred bytes; lines of kallsyms and modules less than 1 KiB. */
+#define BUFFER_BYTES 65536
+
+#define NOTE_ALIGN 4
+#define NOTE_BUILD_ID 3 /* NT_GNU_BUILD_ID, of the owner "GNU" */
+
+struct note_header {
+	uint32_t name_size;
+	uint32_t desc_size;
+	uint32_t type;
+};
+
+/* Rounded up to the notes' alignment, in 64 bits, so that it can't wrap. */
+static uint64_t pad(uint32_t size)
+{
+	return ((uint64_t)size + NOTE_ALIGN - 1) / NOTE_ALIGN * NOTE_ALIGN;
+}
+
+/* Finds the build-id among ELF notes. Returns its length, 0 where there is none. */
+static uint8_t find_build_id(const unsigned char *notes, size_t size, unsigned char *build_id)
+{
+	struct note_header header;
+	size_t at = 0;
+
+	while (size - at >= sizeof(header)) {
+		const unsigned char *name, *desc;
+
+		memcpy(&header, notes + at, sizeof(header));
+		at += sizeof(header);
+		if (pad(header.name_size) > size - at)
+			return 0;
+		name = notes + at;
+		at += pad(header.name_size);
+		if (header.desc_size > size - at)
+			return 0;
+		desc = notes + at;
+		if (header.type == NOTE_BUILD_ID && header.name_size == 4 &&
+			!memcmp(name, "GNU", 4) && header.desc_size > 0 &&
+			header.desc_size <= PROC_BUILD_ID_MAX) {
+			memcpy(build_id, desc, header.desc_size);
+			return header.desc_size;
+		}
+		if (pad(header.desc_size) > size - at)
+			return 0;
+		at += pad(header.desc_size);
+	}
+	return 0;
+}
+
+static uint8_t read_build_id(const char *path, unsigned char *build_id, unsigned char *buf)
+{
+	size_t size = 0;
+	ssize_t n;
+	int fd;
+
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	while (size < BUFFER_BYTES && (n = read(fd, buf + size, BUFFER_BYTES - size)) > 0)
+		size += n;
+	close(fd);
+	return find_build_id(buf, size, build_id);
+}
+
+/* "ADDRESS TYPE NAME", for modules "[MODULE]" behind it. Hidden addresses are 0. */
+static void read_text_range(const char *path, struct proc_kernel *kernel, char *buf)
+{
+	unsigned long long address, start = 0, end = 0;
+	struct lines lines;
+	char *line, *name;
+	int fd;
+
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	lines_init(&lines, fd, buf, BUFFER_BYTES);
+	while (!(start && end) && (line = lines_next(&lines))) {
+		address = strtoull(line, &name, 16);
+		if (name[0] != ' ' || !name[1] || name[2] != ' ')
+			continue;
+		name += 3;
+		if (!strcmp(name, "_stext")) {
+			if (!address)
+				break; /* the rest is hidden as well */
+			start = address;
+		}
+		if (!strcmp(name, "_etext"))
+			end = address;
+	}
+	close(fd);
+	if (start && end > start) {
+		kernel->start = start;
+		kernel->size = end - start;
+	}
+}
+
+int proc_kernel(const char *proc, const char *sys, struct proc_kernel *kernel)
+{
+	char path[PATH_MAX];
+	char *buf = malloc(BUFFER_BYTES);
+
+	if (!buf)
+		return -ENOMEM;
+	memset(kernel, 0, sizeof(*kernel));
+	if (snprintf(path, sizeof(path), "%s/kernel/notes", sys ? sys : "/sys") < PATH_MAX)
+		kernel->build_id_length =
+			read_build_id(path, kernel->build_id, (unsigned char *)buf);
+	if (snprintf(path, sizeof(path), "%s/kallsyms", proc ? proc : "/proc") < PATH_MAX)
+		read_text_range(path, kernel, buf);
+	free(buf);
+	return 0;
+}
+
+/* Longer than any module's name, which the kernel bounds at 56 bytes. */
+#define MODULE_NAME_MAX 64
+
+/* "NAME SIZE REFERENCES USERS STATE 0xADDRESS [TAINTS]"; false where the address is hidden. */
+static bool parse_module(const char *line, char *name, struct proc_module *module)
+{
+	unsigned long long size, address;
+
+	/* the width is MODULE_NAME_MAX - 1 */
+	if (sscanf(line, "%63s %llu %*s %*s %*s %llx", name, &size, &address) != 3 || !address ||
+		!size || strchr(name, '/'))
+		return false;
+	module->name = name;
+	module->start = address;
+	module->size = size;
+	return true;
+}
+
+int proc_modules(const char *proc, const char *sys,
+	int (*module)(void *arg, const struct proc_module *module), void *arg)
+{
+	unsigned char build_id[PROC_BUILD_ID_MAX];
+	char path[PATH_MAX], name[MODULE_NAME_MAX];
+	struct lines lines;
+	char *buf, *line;
+	int fd, ret = 0;
+
+	if (snprintf(path, sizeof(path), "%s/modules", proc ? proc : "/proc") >= PATH_MAX)
+		return -ENAMETOOLONG;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -errno;
+	buf = malloc(2 * BUFFER_BYTES); /* lines in the first half, notes in the second */
+	if (!buf) {
+		close(fd);
+		return -ENOMEM;
+	}
+	lines_init(&lines, fd, buf, BUFFER_BYTES);
+	while (!ret && (line = lines_next(&lines))) {
+		struct proc_module found = { .build_id = build_id };
+
+		if (!parse_module(line, name, &found))
+			continue;
+		if (snprintf(path, sizeof(path), "%s/module/%s/notes/.note.gnu.build-id",
+			    sys ? sys : "/sys", name) < PATH_MAX)
+			found.build_id_length = read_build_id(path, build_id,
+				(unsigned char *)buf + BUFFER_BYTES);
+		ret = module(arg, &found);
+	}
+	free(buf);
+	close(fd);
+	return ret;
+}

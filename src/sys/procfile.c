@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+/* Opens files that other processes chose: see procfile.h. */
+#include "sys/procfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* A rename on the way makes openat2 say EAGAIN; somebody who renames all the time is not followed. */
+#define OPEN_TRIES 16
+
+/* /proc/PID/status has about 1,500 bytes; the lines that count stand at its begin. */
+#define STATUS_BYTES 4096
+
+/* A descriptor that only names the file. */
+static int find_below(int root, const char *path, uint64_t resolve)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | resolve,
+	};
+	int tries, fd = -1;
+
+	for (tries = 0; fd < 0 && tries < OPEN_TRIES; tries++) {
+		fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+		if (fd < 0 && errno != EAGAIN)
+			return -errno;
+	}
+	return fd < 0 ? -EAGAIN : fd;
+}
+
+static int find_at(int folder, const char *name, int flags)
+{
+	int fd = openat(folder, name, O_PATH | O_CLOEXEC | flags);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* Opens what `found` names, and closes `found`. */
+static int open_found(int found, const uid_t *owners, size_t owner_count)
+{
+	char name[64];
+	struct stat st;
+	bool right = !owner_count;
+	size_t i;
+	int fd;
+
+	if (found < 0)
+		return found;
+	if (fstat(found, &st) != 0) {
+		fd = -errno;
+		close(found);
+		return fd;
+	}
+	for (i = 0; i < owner_count; i++)
+		right = right || st.st_uid == owners[i];
+	if (!S_ISREG(st.st_mode) || !right) {
+		close(found);
+		return -EACCES;
+	}
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", found);
+	fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		fd = -errno;
+	close(found);
+	return fd;
+}
+
+static int find_process(const char *proc, uint32_t pid)
+{
+	char name[PATH_MAX];
+
+	snprintf(name, sizeof(name), "%s/%" PRIu32, proc, pid);
+	return find_at(AT_FDCWD, name, O_DIRECTORY);
+}
+
+/* Does the link lead to a file called so? */
+static bool is_called(int folder, const char *link, const char *path)
+{
+	static const char deleted[] = " (deleted)";
+	char target[PATH_MAX + sizeof(deleted)];
+	ssize_t length = readlinkat(folder, link, target, sizeof(target));
+	size_t end = sizeof(deleted) - 1, left = length > 0 ? (size_t)length : 0;
+
+	if (left == strlen(path) && memcmp(target, path, left) == 0)
+		return true;
+	if (left <= end || memcmp(target + left - end, deleted, end) != 0)
+		return false;
+	left -= end;
+	return left == strlen(path) && memcmp(target, path, left) == 0;
+}
+
+int procfile_open_mapped(const char *proc, uint32_t pid, uint64_t start, uint64_t end,
+	const char *path)
+{
+	int process = find_process(proc, pid), fd;
+	char link[64];
+
+	if (process < 0)
+		return process;
+	snprintf(link, sizeof(link), "map_files/%" PRIx64 "-%" PRIx64, start, end);
+	if (*path && !is_called(process, link, path))
+		fd = -EACCES;
+	else
+		fd = open_found(find_at(process, link, 0), NULL, 0);
+	close(process);
+	return fd;
+}
+
+/* The root of the process, or our own for process -1. */
+static int find_root(int process)
+{
+	return process < 0 ? find_at(AT_FDCWD, "/", O_DIRECTORY)
+			   : find_at(process, "root", O_DIRECTORY);
+}
+
+int procfile_open_path(const char *proc, uint32_t pid, const char *path)
+{
+	int process = pid ? find_process(proc, pid) : -1, root, fd;
+
+	if (path[0] != '/')
+		fd = -EINVAL;
+	else if (pid && process < 0)
+		fd = process;
+	else
+		fd = find_root(process);
+	root = fd;
+	if (root >= 0) {
+		fd = open_found(find_below(root, path, 0), NULL, 0);
+		close(root);
+	}
+	if (process >= 0)
+		close(process);
+	return fd;
+}
+
+int procfile_open_kernel(const char *proc)
+{
+	char path[PATH_MAX];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/kallsyms", proc);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* ---- the maps that JITs write ------------------------------------------------------------------- */
+
+struct identity {
+	uid_t owners[3];
+	uint32_t pid; /* in its own pid namespace */
+};
+
+/* The n-th number of the line `NAME:\tNUMBER\tNUMBER...`, or the last one that there is. */
+static bool find_number(const char *status, const char *name, int n, uint32_t *number)
+{
+	const char *line = strstr(status, name);
+	char *end;
+	int i;
+
+	if (!line)
+		return false;
+	line += strlen(name);
+	for (i = 0; i < n; i++) {
+		unsigned long value;
+
+		line += strspn(line, " \t");
+		value = strtoul(line, &end, 10);
+		if (end == line)
+			break;
+		*number = (uint32_t)value;
+		line = end;
+	}
+	return i > 0;
+}
+
+static int read_identity(int process, struct identity *identity)
+{
+	int fd = openat(process, "status", O_RDONLY | O_CLOEXEC);
+	char status[STATUS_BYTES];
+	ssize_t length;
+
+	if (fd < 0)
+		return -errno;
+	length = read(fd, status, sizeof(status) - 1);
+	close(fd);
+	if (length < 0)
+		return -errno;
+	status[length] = '\0';
+	identity->owners[0] = 0;
+	/* real and effective; a name with a newline in it is written \n, so no line is another's */
+	if (!find_number(status, "\nUid:", 1, &identity->owners[1]) ||
+		!find_number(status, "\nUid:", 2, &identity->owners[2]) ||
+		!find_number(status, "\nNSpid:", INT_MAX, &identity->pid))
+		return -ESRCH;
+	return 0;
+}
+
+int procfile_open_jit(const char *proc, uint32_t pid)
+{
+	struct identity identity = { .owners = { 0, geteuid(), geteuid() }, .pid = pid };
+	int process = find_process(proc, pid), root, fd = 0;
+	char path[64];
+
+	if (process < 0 && process != -ENOENT)
+		return process;
+	if (process >= 0)
+		fd = read_identity(process, &identity);
+	if (!fd)
+		fd = find_root(process);
+	root = fd;
+	if (root >= 0) {
+		snprintf(path, sizeof(path), "/tmp/perf-%" PRIu32 ".map", identity.pid);
+		fd = open_found(find_below(root, path, RESOLVE_NO_SYMLINKS), identity.owners, 3);
+		close(root);
+	}
+	if (process >= 0)
+		close(process);
+	return fd;
+}

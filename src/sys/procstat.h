@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The per-CPU lines of /proc/stat.
+ *
+ * The kernel makes the whole file for every read, so one read of just the lines that matter is the
+ * cheapest there is: the descriptor stays open, one pread() of as many bytes as the CPU lines took
+ * so far, and nothing behind them is copied or looked at (the interrupt line is the longest). The
+ * buffer grows when CPUs are added; it never shrinks.
+ *
+ * One thread at a time for each struct procstat.
+ */
+#ifndef KPROFS_SYS_PROCSTAT_H
+#define KPROFS_SYS_PROCSTAT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define PROCSTAT_PATH "/proc/stat"
+
+/*
+ * The columns in the file's order. What follows (guest and guest_nice) is part of user and nice
+ * already and not read.
+ */
+enum procstat_field {
+	PROCSTAT_USER,
+	PROCSTAT_NICE,
+	PROCSTAT_SYSTEM,
+	PROCSTAT_IDLE,
+	PROCSTAT_IOWAIT,
+	PROCSTAT_IRQ,
+	PROCSTAT_SOFTIRQ,
+	PROCSTAT_STEAL,
+	PROCSTAT_FIELDS
+};
+
+struct procstat_cpu {
+	unsigned int cpu;                /* its number, below CPU_NUMBERS */
+	uint64_t ticks[PROCSTAT_FIELDS]; /* USER_HZ; columns that an old kernel lacks are 0 */
+};
+
+struct procstat;
+
+/* `path` NULL: the real file. -errno of open. Reads nothing yet. */
+int procstat_open(const char *path, struct procstat **procstat);
+void procstat_close(struct procstat *procstat);
+
+/*
+ * What the file says now: one entry for each online CPU, in ascending order. The array belongs to
+ * `procstat` and is good until the next call for it. -errno of pread; -EBADMSG: the file is not
+ * what the kernel writes (a line cut short, a number that isn't one or is beyond 64 bits, CPUs out
+ * of order, none at all); -EFBIG: more CPU lines than CPUs can exist.
+ */
+int procstat_read(struct procstat *procstat, const struct procstat_cpu **cpus, size_t *count);
+
+#endif

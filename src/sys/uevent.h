@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * CPUs that come and go: the kernel's uevents over netlink.
+ *
+ * They do not arrive everywhere (a container whose network namespace belongs to another user
+ * namespace hears none), so /sys/devices/system/cpu/online stays the truth; an event says only when
+ * to look. All functions return 0 or -errno, never block, and may be used by one thread at a time.
+ */
+#ifndef KPROFS_SYS_UEVENT_H
+#define KPROFS_SYS_UEVENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct uevent_cpu {
+	unsigned int cpu;
+	bool online;
+};
+
+/* A non-blocking, CLOEXEC socket for poll(2); the caller closes it. -EPERM, -EACCES, -EMFILE, ... */
+int uevent_open(int *fd);
+
+/*
+ * The next CPU event; uevents about other things are skipped. -EAGAIN: none now; -ENOBUFS: the
+ * kernel dropped some, look at `online`; other -errno: the socket is of no more use.
+ */
+int uevent_read(int fd, struct uevent_cpu *event);
+
+/*
+ * One uevent as the kernel writes it ("offline@/devices/system/cpu/cpu1", then NUL-separated
+ * KEY=VALUE). -ENOENT: about something else; -EINVAL: not a uevent.
+ */
+int uevent_parse(const char *message, size_t length, struct uevent_cpu *event);
+
+#endif

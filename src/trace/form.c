@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/* Text and records: see form.h. */
+#include "trace/form.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace/line.h"
+
+struct form {
+	struct form_cpu cpu;
+	struct line *line;
+	GString *scratch;
+	GHashTable *said; /* of int64: program << 16 | id, or KPROF_ID_RUN for the program itself */
+};
+
+struct form *form_create(const struct form_cpu *cpu)
+{
+	struct form *form = g_new0(struct form, 1);
+
+	form->cpu = *cpu;
+	form->line = line_create();
+	form->scratch = g_string_new(NULL);
+	form->said = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	return form;
+}
+
+void form_destroy(struct form *form)
+{
+	if (!form)
+		return;
+	line_destroy(form->line);
+	g_string_free(form->scratch, TRUE);
+	g_hash_table_unref(form->said);
+	g_free(form);
+}
+
+const char *form_reason(uint32_t reason)
+{
+	return reason == KPROF_TRACE_LEFT_OUT ? "left out (trace_max)" : "lost";
+}
+
+/* ---- records ---------------------------------------------------------------------------------- */
+
+static void pad(GString *out, size_t begin)
+{
+	while ((out->len - begin) % 8)
+		g_string_append_c(out, '\0');
+}
+
+/* A block of a struct and two pieces behind it; `bytes` is filled in. */
+static void append_block(GString *out, void *block, size_t bytes, const char *first,
+	size_t first_bytes, const char *second, size_t second_bytes)
+{
+	struct kprof_trace_block *head = block;
+	size_t begin = out->len;
+
+	head->bytes = (uint32_t)((bytes + first_bytes + second_bytes + 7) / 8 * 8);
+	g_string_append_len(out, block, (gssize)bytes);
+	g_string_append_len(out, first, (gssize)first_bytes);
+	g_string_append_len(out, second, (gssize)second_bytes);
+	pad(out, begin);
+}
+
+/* Whether it has not been said yet; it has then. */
+static bool say(struct form *form, uint32_t program, uint32_t id)
+{
+	gint64 key = (gint64)((uint64_t)program << 16 | id);
+
+	if (g_hash_table_contains(form->said, &key))
+		return false;
+	g_hash_table_add(form->said, g_memdup2(&key, sizeof(key)));
+	return true;
+}
+
+static void append_program(const struct producer *producer, GString *out)
+{
+	struct kprof_trace_program block = {
+		.block.type = KPROF_TRACE_PROGRAM,
+		.program = (uint32_t)producer->serial,
+		.pid = (uint32_t)producer->pid,
+		.uid = (uint32_t)producer->uid,
+		.name_bytes = (uint32_t)strlen(producer->program),
+	};
+
+	append_block(out, &block, sizeof(block), producer->program, block.name_bytes, "", 0);
+}
+
+static void append_meaning(const struct merge_item *item, GString *out)
+{
+	struct kprof_trace_meaning block = {
+		.block.type = KPROF_TRACE_MEANING,
+		.program = (uint32_t)item->producer->serial,
+		.id = item->id,
+		.label_bytes = (uint32_t)strlen(item->meaning->label),
+		.format_bytes = (uint32_t)strlen(item->meaning->format),
+	};
+
+	append_block(out, &block, sizeof(block), item->meaning->label, block.label_bytes,
+		item->meaning->format, block.format_bytes);
+}
+
+static void append_record(struct form *form, const struct merge_item *item, GString *out)
+{
+	const uint32_t program = (uint32_t)item->producer->serial;
+	struct kprof_trace_event block = {
+		.block.type = KPROF_TRACE_EVENT,
+		.time_ns = item->time_ns,
+		.program = program,
+		.tid = item->event.tid,
+		.id = item->id,
+		.cpu = (uint16_t)item->event.cpu,
+		.flags = (uint16_t)item->event.flags,
+	};
+
+	if (say(form, program, KPROF_ID_RUN))
+		append_program(item->producer, out);
+	if (item->id >= KPROF_ID_FIRST && say(form, program, item->id))
+		append_meaning(item, out);
+	append_block(out, &block, sizeof(block), item->args, item->args_bytes, "", 0);
+}
+
+/* Messages are held as lines: the CPU stands in their header, which we wrote. */
+static uint32_t message_cpu(const struct merge_item *item)
+{
+	const char *end = memchr(item->message, ']', item->message_bytes);
+
+	return end && g_str_has_prefix(end, "]:cpu") ? (uint32_t)strtoul(end + 5, NULL, 10) : 0;
+}
+
+static bool is_ours(const struct form *form, const struct merge_item *item)
+{
+	uint32_t cpu = item->message ? message_cpu(item) : item->event.cpu;
+
+	if (cpu >= form->cpu.count)
+		cpu = form->cpu.first;
+	return cpu == form->cpu.cpu;
+}
+
+static void append_message(const struct merge_item *item, GString *out)
+{
+	struct kprof_trace_message block = {
+		.block.type = KPROF_TRACE_MESSAGE,
+		.time_ns = item->time_ns,
+		.text_bytes = (uint32_t)item->message_bytes,
+	};
+
+	append_block(out, &block, sizeof(block), item->message, item->message_bytes, "", 0);
+}
+
+/* ---- both ------------------------------------------------------------------------------------- */
+
+void form_begin(struct form *form, const struct stamps_map *map, GString *out)
+{
+	struct kprof_trace_header header = {
+		.magic = KPROF_TRACE_MAGIC,
+		.version = KPROF_TRACE_VERSION,
+		.byte_order = KPROF_TRACE_BYTE_ORDER,
+		.header_bytes = sizeof(header),
+		.cpu = form->cpu.cpu,
+		.frequency = stamps_map_frequency(map),
+	};
+	struct stamps_anchor anchor;
+
+	if (form->cpu.cpu == FORM_TEXT)
+		return;
+	g_hash_table_remove_all(form->said);
+	stamps_map_anchor(map, &anchor);
+	header.anchor_counter = anchor.counter;
+	header.anchor_monotonic_ns = anchor.monotonic_ns;
+	header.anchor_realtime_ns = anchor.realtime_ns;
+	g_string_append_len(out, (const char *)&header, sizeof(header));
+}
+
+void form_append(struct form *form, const struct merge_item *item, GString *out)
+{
+	if (form->cpu.cpu == FORM_TEXT) {
+		if (item->message)
+			g_string_append_len(out, item->message, (gssize)item->message_bytes);
+		else
+			line_append(form->line, &item->event, out);
+	} else if (is_ours(form, item)) {
+		if (item->message)
+			append_message(item, out);
+		else
+			append_record(form, item, out);
+	}
+}
+
+uint64_t form_measure(struct form *form, const struct merge_item *item)
+{
+	if (form->cpu.cpu == FORM_TEXT)
+		return item->message ? item->message_bytes : line_measure(form->line, &item->event);
+	g_string_truncate(form->scratch, 0);
+	form_append(form, item, form->scratch);
+	return form->scratch->len;
+}
+
+void form_append_missing(struct form *form, const struct merge_item *next, uint64_t now_ns,
+	uint64_t count, enum kprof_trace_reason reason, GString *out)
+{
+	struct kprof_trace_missing block = {
+		.block.type = KPROF_TRACE_MISSING,
+		.time_ns = next ? next->time_ns : now_ns,
+		.count = count,
+		.cpu = next ? (next->message ? message_cpu(next) : next->event.cpu) : 0,
+		.reason = reason,
+	};
+
+	if (!count)
+		return;
+	if (form->cpu.cpu == FORM_TEXT)
+		line_append_note(block.time_ns, block.cpu, count, form_reason(reason), out);
+	else if (form->cpu.cpu == form->cpu.first)
+		append_block(out, &block, sizeof(block), "", 0, "", 0);
+}

@@ -1,0 +1,552 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Events as lines: see line.h.
+ *
+ * The text is made in a buffer of fixed size first, byte for byte as printf would, and then put out
+ * line by line. What is common (a number without width, a text without control bytes) has a short
+ * way: a reader wants a million lines a second.
+ */
+#include "trace/line.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "ring/args.h"
+#include "trace/number.h"
+
+#define DIGITS_MAX 20
+
+struct line {
+	size_t used, header_bytes;
+	bool cut;
+	GString *scratch;
+	char header[LINE_HEADER_MAX];
+	char text[LINE_TEXT_MAX];
+};
+
+/* The arguments as far as they have been taken. */
+struct arguments {
+	const char *at;
+	size_t left;
+};
+
+struct line *line_create(void)
+{
+	struct line *line = g_new0(struct line, 1);
+
+	line->scratch = g_string_new(NULL);
+	return line;
+}
+
+void line_destroy(struct line *line)
+{
+	if (!line)
+		return;
+	g_string_free(line->scratch, TRUE);
+	g_free(line);
+}
+
+/* ---- the text --------------------------------------------------------------------------------- */
+
+static void put(struct line *line, const char *bytes, size_t count)
+{
+	if (count > LINE_TEXT_MAX - line->used) {
+		count = LINE_TEXT_MAX - line->used;
+		line->cut = true;
+	}
+	memcpy(line->text + line->used, bytes, count);
+	line->used += count;
+}
+
+static void put_string(struct line *line, const char *text)
+{
+	put(line, text, strlen(text));
+}
+
+static void put_blanks(struct line *line, size_t count)
+{
+	if (count > LINE_TEXT_MAX - line->used) {
+		count = LINE_TEXT_MAX - line->used;
+		line->cut = true;
+	}
+	memset(line->text + line->used, ' ', count);
+	line->used += count;
+}
+
+static size_t make_digits(char digits[DIGITS_MAX], uint64_t value, uint32_t base)
+{
+	size_t count = 0;
+
+	do {
+		digits[DIGITS_MAX - ++count] = "0123456789abcdef"[value % base];
+		value /= base;
+	} while (value);
+	return count;
+}
+
+static void put_number(struct line *line, uint64_t value, uint32_t base, bool negative)
+{
+	char digits[DIGITS_MAX];
+	size_t count = base == 10 ? make_digits(digits, value, 10) : make_digits(digits, value, 16);
+
+	if (negative)
+		put(line, "-", 1);
+	put(line, digits + DIGITS_MAX - count, count);
+}
+
+static bool take_word(struct arguments *args, uint64_t *word)
+{
+	if (args->left < sizeof(*word)) {
+		args->left = 0;
+		return false;
+	}
+	memcpy(word, args->at, sizeof(*word));
+	args->at += sizeof(*word);
+	args->left -= sizeof(*word);
+	return true;
+}
+
+/* *text is NULL for a null pointer. A string that says more than there is ends the arguments. */
+static bool take_string(struct arguments *args, const char **text, size_t *count)
+{
+	uint16_t bytes;
+	size_t whole;
+
+	if (args->left < sizeof(bytes)) {
+		args->left = 0;
+		return false;
+	}
+	memcpy(&bytes, args->at, sizeof(bytes));
+	*text = bytes == KPROF_STRING_NULL ? NULL : args->at + sizeof(bytes);
+	*count = bytes == KPROF_STRING_NULL ? 0 : bytes;
+	whole = (sizeof(bytes) + *count + 7) / 8 * 8;
+	if (whole > args->left) {
+		args->left = 0;
+		return false;
+	}
+	args->at += whole;
+	args->left -= whole;
+	return true;
+}
+
+static void put_padded(struct line *line, const struct args_conversion *c, const char *text,
+	size_t count)
+{
+	size_t width = c->width > 0 ? (size_t)c->width : 0, blanks = width > count ? width - count : 0;
+
+	if (blanks && !c->minus)
+		put_blanks(line, blanks);
+	put(line, text, count);
+	if (blanks && c->minus)
+		put_blanks(line, blanks);
+}
+
+static void put_formatted(struct line *line, const struct args_conversion *c, uint64_t word)
+{
+	char text[NUMBER_TEXT_MAX];
+
+	/* many digits take long to make, for a place where there is room for none; %.0d may have none */
+	if (line->used == LINE_TEXT_MAX && c->precision)
+		line->cut = true;
+	else
+		put(line, text, number_format(text, c, word));
+}
+
+/* The value that the program's type has: what is above its bytes is not its. */
+static uint64_t narrow(uint64_t word, uint32_t bytes, bool is_signed)
+{
+	switch (bytes) {
+	case 1:
+		return is_signed ? (uint64_t)(int64_t)(int8_t)word : (uint8_t)word;
+	case 2:
+		return is_signed ? (uint64_t)(int64_t)(int16_t)word : (uint16_t)word;
+	case 4:
+		return is_signed ? (uint64_t)(int64_t)(int32_t)word : (uint32_t)word;
+	default:
+		return word;
+	}
+}
+
+static bool is_plain(const struct args_conversion *c)
+{
+	return c->width == ARGS_NONE && c->precision == ARGS_NONE && !c->plus && !c->space &&
+		!c->hash;
+}
+
+static void put_integer(struct line *line, const struct args_conversion *c, uint64_t word)
+{
+	word = narrow(word, c->bytes, c->letter == 'd');
+	if (!is_plain(c) || c->letter == 'o' || c->letter == 'X')
+		put_formatted(line, c, word);
+	else if (c->letter == 'd' && (int64_t)word < 0)
+		put_number(line, -word, 10, true);
+	else
+		put_number(line, word, c->letter == 'x' ? 16 : 10, false);
+}
+
+static void put_pointer(struct line *line, const struct args_conversion *c, uint64_t word)
+{
+	char text[2 + DIGITS_MAX] = "0x", digits[DIGITS_MAX];
+	size_t count;
+
+	if (!word) {
+		put_padded(line, c, "(nil)", strlen("(nil)"));
+		return;
+	}
+	count = make_digits(digits, word, 16);
+	memcpy(text + 2, digits + DIGITS_MAX - count, count);
+	put_padded(line, c, text, 2 + count);
+}
+
+static void put_argument(struct line *line, const struct args_conversion *c, struct arguments *args)
+{
+	const char *text;
+	uint64_t word;
+	size_t count;
+	char byte;
+
+	if (c->letter == 's') {
+		if (!take_string(args, &text, &count)) {
+			put_string(line, "(missing)");
+			return;
+		}
+		if (!text)
+			put_padded(line, c, "(null)", strlen("(null)"));
+		else
+			put_padded(line, c, text,
+				c->precision >= 0 ? MIN(count, (size_t)c->precision) : count);
+		return;
+	}
+	if (!take_word(args, &word)) {
+		put_string(line, "(missing)");
+		return;
+	}
+	byte = (char)word;
+	if (c->letter == 'c')
+		put_padded(line, c, &byte, 1);
+	else if (c->letter == 'p')
+		put_pointer(line, c, word);
+	else if (strchr("douxX", c->letter))
+		put_integer(line, c, word);
+	else
+		put_formatted(line, c, word);
+}
+
+/* A width or precision that stands among the arguments, within what formats may have. */
+static int32_t take_star(struct arguments *args)
+{
+	uint64_t word;
+
+	if (!take_word(args, &word))
+		return ARGS_NONE;
+	return CLAMP((int32_t)word, -(int32_t)KPROF_WIDTH_MAX, (int32_t)KPROF_WIDTH_MAX);
+}
+
+static void take_stars(struct args_conversion *c, struct arguments *args)
+{
+	if (c->width == ARGS_STAR) {
+		c->width = take_star(args);
+		if (c->width < 0) {
+			c->minus = true;
+			c->width = -c->width;
+		}
+	}
+	if (c->precision == ARGS_STAR) {
+		c->precision = take_star(args);
+		if (c->precision < 0)
+			c->precision = ARGS_NONE;
+	}
+}
+
+static void put_stack(struct line *line, struct arguments *args)
+{
+	uint64_t count, address;
+
+	if (!take_word(args, &count))
+		return;
+	while (count-- && take_word(args, &address)) {
+		put_string(line, "\n  0x");
+		put_number(line, address, 16, false);
+	}
+}
+
+static void make_text(struct line *line, const struct line_event *event)
+{
+	struct args_format format = { event->format, event->format + event->format_bytes };
+	struct arguments args = { event->args, event->args_bytes };
+	struct args_conversion conversion;
+	int more;
+
+	line->used = 0;
+	line->cut = event->flags & KPROF_RECORD_CUT;
+	while ((more = args_next(&format, &conversion)) > 0) {
+		put(line, conversion.literal, conversion.literal_bytes);
+		if (conversion.letter == '%') {
+			put(line, "%", 1);
+			continue;
+		}
+		take_stars(&conversion, &args);
+		put_argument(line, &conversion, &args);
+	}
+	put(line, conversion.literal, conversion.literal_bytes);
+	if (more < 0)
+		put_string(line, "(bad format)");
+	if (line->used && line->text[line->used - 1] == '\n')
+		line->used--; /* each line ends in one */
+	if (event->flags & KPROF_RECORD_STACK)
+		put_stack(line, &args);
+}
+
+/* ---- the header ------------------------------------------------------------------------------- */
+
+static char *add_number(char *at, uint64_t value)
+{
+	char digits[DIGITS_MAX];
+	size_t count = make_digits(digits, value, 10);
+
+	memcpy(at, digits + DIGITS_MAX - count, count);
+	return at + count;
+}
+
+static char *add_string(char *at, const char *text, size_t max)
+{
+	size_t count = strnlen(text, max);
+
+	memcpy(at, text, count);
+	return at + count;
+}
+
+static char *add_time(char *at, uint64_t time_ns, uint32_t cpu)
+{
+	uint32_t rest = (uint32_t)(time_ns % NSEC_PER_SEC);
+	int i;
+
+	*at++ = '[';
+	at = add_number(at, time_ns / NSEC_PER_SEC);
+	*at++ = '.';
+	for (i = 8; i >= 0; i--, rest /= 10)
+		at[i] = (char)('0' + rest % 10);
+	at = add_string(at + 9, "]:cpu", 5);
+	if (cpu == KPROF_CPU_UNKNOWN)
+		*at++ = '?';
+	else
+		at = add_number(at, cpu);
+	return at;
+}
+
+static void make_header(struct line *line, const struct line_event *event)
+{
+	char *at = add_time(line->header, event->time_ns, event->cpu);
+
+	at = add_string(at, ": ", 2);
+	at = add_string(at, event->program, 200);
+	*at++ = '[';
+	at = add_number(at, event->pid);
+	if (event->tid != event->pid) {
+		*at++ = '/';
+		at = add_number(at, event->tid);
+	}
+	*at++ = ']';
+	if (event->label[0]) {
+		*at++ = ' ';
+		at = add_string(at, event->label, 201);
+	}
+	at = add_string(at, ": ", 2);
+	line->header_bytes = (size_t)(at - line->header);
+}
+
+/* ---- out -------------------------------------------------------------------------------------- */
+
+static bool needs_escape(unsigned char byte)
+{
+	return (byte < 32 && byte != '\t') || byte == 127;
+}
+
+#define EACH_BYTE(b) (0x0101010101010101ull * (b))
+
+/* Eight bytes at once: one is below 32, or 127 (or a tab, which the slow way sorts out). */
+static bool is_clean(const char *text, size_t bytes)
+{
+	uint64_t word, low, del;
+
+	for (; bytes >= sizeof(word); text += sizeof(word), bytes -= sizeof(word)) {
+		memcpy(&word, text, sizeof(word));
+		low = (word - EACH_BYTE(32)) & ~word & EACH_BYTE(128);
+		word ^= EACH_BYTE(127);
+		del = (word - EACH_BYTE(1)) & ~word & EACH_BYTE(128);
+		if (low | del)
+			return false;
+	}
+	for (; bytes; text++, bytes--)
+		if (needs_escape((unsigned char)*text))
+			return false;
+	return true;
+}
+
+static char *add_escaped(char *at, unsigned char byte)
+{
+	if (!needs_escape(byte)) {
+		*at = (char)byte;
+		return at + 1;
+	}
+	*at++ = '\\';
+	*at++ = 'x';
+	*at++ = "0123456789abcdef"[byte >> 4];
+	*at++ = "0123456789abcdef"[byte & 15];
+	return at;
+}
+
+/* Room for `bytes` more at the end of what is there, which stays as long as it is. */
+static char *make_room(GString *out, size_t bytes)
+{
+	size_t len = out->len;
+
+	g_string_set_size(out, len + bytes);
+	return out->str + len;
+}
+
+static void end_at(GString *out, const char *at)
+{
+	g_string_truncate(out, (gsize)(at - out->str));
+}
+
+static void append_slowly(struct line *line, GString *out)
+{
+	static const char mark[] = " [cut]";
+	uint32_t lines = 1;
+	char *at = make_room(out, LINE_EVENT_MAX + sizeof(mark));
+	size_t i;
+
+	memcpy(at, line->header, line->header_bytes);
+	at += line->header_bytes;
+	for (i = 0; i < line->used; i++) {
+		unsigned char byte = (unsigned char)line->text[i];
+
+		if (byte != '\n' || ++lines > LINE_LINES_MAX) {
+			at = add_escaped(at, byte);
+			continue;
+		}
+		*at++ = '\n';
+		memcpy(at, line->header, line->header_bytes);
+		at += line->header_bytes;
+	}
+	if (line->cut)
+		at = add_string(at, mark, sizeof(mark) - 1);
+	*at++ = '\n';
+	end_at(out, at);
+}
+
+void line_append(struct line *line, const struct line_event *event, GString *out)
+{
+	char *at;
+
+	make_header(line, event);
+	make_text(line, event);
+	if (line->cut || !is_clean(line->text, line->used)) {
+		append_slowly(line, out);
+		return;
+	}
+	at = make_room(out, line->header_bytes + line->used + 1);
+	memcpy(at, line->header, line->header_bytes);
+	memcpy(at + line->header_bytes, line->text, line->used);
+	at[line->header_bytes + line->used] = '\n';
+}
+
+void line_append_note(uint64_t time_ns, uint32_t cpu, uint64_t count, const char *what,
+	GString *out)
+{
+	char text[LINE_HEADER_MAX], *at = add_time(text, time_ns, cpu);
+
+	g_string_append_len(out, text, at - text);
+	g_string_append_printf(out, ": %" PRIu64 " events %s\n", count, what);
+}
+
+/* ---- lengths ---------------------------------------------------------------------------------- */
+
+static size_t count_digits(uint64_t value, uint32_t base)
+{
+	size_t count = 1;
+
+	while (value >= base) {
+		value /= base;
+		count++;
+	}
+	return count;
+}
+
+/* The length of an argument that is printed the short way. false: it is not. */
+static bool measure_argument(const struct args_conversion *c, struct arguments *args, size_t *bytes)
+{
+	const char *text;
+	uint64_t word;
+	size_t count;
+
+	if (!is_plain(c))
+		return false;
+	if (c->letter == 's') {
+		if (!take_string(args, &text, &count) || !text || !is_clean(text, count))
+			return false;
+		*bytes += count;
+		return true;
+	}
+	if (!strchr("dux", c->letter) || !take_word(args, &word))
+		return false;
+	word = narrow(word, c->bytes, c->letter == 'd');
+	if (c->letter == 'd' && (int64_t)word < 0) {
+		word = -word;
+		++*bytes;
+	}
+	*bytes += count_digits(word, c->letter == 'x' ? 16 : 10);
+	return true;
+}
+
+static bool measure_text(const struct line_event *event, size_t *bytes)
+{
+	struct args_format format = { event->format, event->format + event->format_bytes };
+	struct arguments args = { event->args, event->args_bytes };
+	struct args_conversion c;
+	int more;
+
+	if (event->flags & (KPROF_RECORD_CUT | KPROF_RECORD_STACK))
+		return false;
+	do {
+		more = args_next(&format, &c);
+		if (more < 0 || !is_clean(c.literal, c.literal_bytes))
+			return false;
+		*bytes += c.literal_bytes;
+		if (more && c.letter == '%')
+			++*bytes;
+		else if (more && !measure_argument(&c, &args, bytes))
+			return false;
+	} while (more);
+	return *bytes <= LINE_TEXT_MAX;
+}
+
+uint64_t line_measure(struct line *line, const struct line_event *event)
+{
+	size_t bytes = 0;
+
+	make_header(line, event);
+	if (measure_text(event, &bytes))
+		return line->header_bytes + bytes + 1;
+	g_string_truncate(line->scratch, 0);
+	line_append(line, event, line->scratch);
+	return line->scratch->len;
+}
+
+bool line_split_text(struct line_event *event)
+{
+	struct arguments args = { event->args, event->args_bytes };
+	struct args_plan plan[KPROF_ARGS_MAX];
+	const char *format = "";
+	size_t count = 0;
+	bool good = take_string(&args, &format, &count) && format && count <= KPROF_FORMAT_MAX &&
+		args_plan(format, (uint32_t)count, plan) >= 0;
+
+	event->format = good ? format : "";
+	event->format_bytes = good ? (uint32_t)count : 0;
+	event->args = good ? args.at : "";
+	event->args_bytes = good ? (uint32_t)args.left : 0;
+	return good;
+}

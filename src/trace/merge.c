@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A snapshot in the order of time: see merge.h.
+ *
+ * Each chunk is sorted by itself (ring/read.h sees to that, whatever its program wrote), so a heap of
+ * all chunks' next events gives the order. Chunks of one thread follow each other: mostly the top of
+ * the heap stays the top, which two comparisons tell.
+ */
+#include "trace/merge.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* A chunk that is gone through; the next event is in record. */
+struct stream {
+	const struct snapshot_chunk *chunk;
+	struct ring_walk walk;
+	struct ring_record record;
+	const struct producer_event *meaning;
+	uint64_t found; /* events, shown or not */
+};
+
+/* What the heap is sorted by; order makes ties stable. 0 is the messages. */
+struct entry {
+	uint64_t time_ns;
+	uint32_t order;
+};
+
+struct merge {
+	const struct snapshot *snapshot;
+	struct stream *streams; /* order - 1 */
+	struct entry *heap;
+	uint32_t count;	     /* in the heap */
+	bool taken;	     /* the top was handed out */
+	uint32_t message;    /* the next one */
+	struct merge_sums sums;
+};
+
+enum merge_sight merge_look(const struct producer *producer, const struct ring_record *record,
+	const struct producer_event **meaning)
+{
+	*meaning = producer_event(producer, record->id);
+	if (!*meaning)
+		return MERGE_UNKNOWN;
+	if (record->flags & KPROF_RECORD_PROVISIONAL && !(*meaning)->show_provisional)
+		return MERGE_HIDDEN;
+	return MERGE_SHOWN;
+}
+
+/* What nobody had said once stays unknown to this snapshot: each time it shows the same. */
+static enum merge_sight look_again(struct merge *merge, const struct producer *producer,
+	const struct ring_record *record, const struct producer_event **meaning)
+{
+	GHashTable *unknown = merge->snapshot->unknown;
+	gint64 key = (gint64)(producer->serial << 16 | record->id);
+	enum merge_sight sight;
+
+	if (g_hash_table_size(unknown) && g_hash_table_contains(unknown, &key))
+		return MERGE_UNKNOWN;
+	sight = merge_look(producer, record, meaning);
+	if (sight == MERGE_UNKNOWN)
+		g_hash_table_add(unknown, g_memdup2(&key, sizeof(key)));
+	return sight;
+}
+
+/* Moves a stream on to its next event that is shown. */
+static bool advance(struct merge *merge, struct stream *stream, uint64_t *time_ns)
+{
+	const struct snapshot_chunk *chunk = stream->chunk;
+	enum ring_item item;
+
+	while ((item = ring_walk_next(&stream->walk, &stream->record)) != RING_END) {
+		enum merge_sight sight;
+
+		if (item != RING_EVENT)
+			continue;
+		stream->found++;
+		*time_ns = snapshot_ns(merge->snapshot, chunk->producer, stream->record.stamp);
+		sight = look_again(merge, chunk->producer, &stream->record, &stream->meaning);
+		if (sight == MERGE_SHOWN && *time_ns >= merge->snapshot->cleared_ns)
+			return true;
+		merge->sums.hidden += sight != MERGE_UNKNOWN;
+		merge->sums.unknown += sight == MERGE_UNKNOWN;
+	}
+	if (chunk->extent.count > stream->found)
+		merge->sums.missing += chunk->extent.count - stream->found;
+	return false;
+}
+
+static bool advance_messages(struct merge *merge, uint64_t *time_ns)
+{
+	if (merge->message >= merge->snapshot->messages->len)
+		return false;
+	*time_ns = g_array_index(merge->snapshot->messages, struct snapshot_message, merge->message)
+			   .time_ns;
+	return true;
+}
+
+static bool is_before(const struct entry *a, const struct entry *b)
+{
+	return a->time_ns < b->time_ns || (a->time_ns == b->time_ns && a->order < b->order);
+}
+
+static void sift_down(struct merge *merge, uint32_t at)
+{
+	struct entry entry = merge->heap[at];
+	uint32_t child;
+
+	while ((child = 2 * at + 1) < merge->count) {
+		if (child + 1 < merge->count &&
+			is_before(&merge->heap[child + 1], &merge->heap[child]))
+			child++;
+		if (!is_before(&merge->heap[child], &entry))
+			break;
+		merge->heap[at] = merge->heap[child];
+		at = child;
+	}
+	merge->heap[at] = entry;
+}
+
+static void start_stream(struct merge *merge, uint32_t i)
+{
+	struct snapshot_chunk *chunk =
+		&g_array_index(merge->snapshot->chunks, struct snapshot_chunk, i);
+	struct stream *stream = &merge->streams[i];
+	struct entry entry = { .order = i + 1 };
+
+	stream->chunk = chunk;
+	stream->found = 0;
+	ring_walk_begin(&stream->walk, &chunk->extent, chunk->data, chunk->from);
+	if (chunk->from) {
+		stream->walk.run = chunk->run;
+		stream->walk.number = chunk->number;
+		stream->walk.stamp = MAX(stream->walk.stamp, chunk->stamp);
+	}
+	if (advance(merge, stream, &entry.time_ns))
+		merge->heap[merge->count++] = entry;
+}
+
+static void show_message(const struct merge *merge, struct merge_item *item)
+{
+	const struct snapshot *snapshot = merge->snapshot;
+	const struct snapshot_message *messages =
+		(const struct snapshot_message *)(const void *)snapshot->messages->data;
+	size_t begin = merge->message ? messages[merge->message - 1].end : 0;
+
+	item->message = snapshot->text->str + begin;
+	item->message_bytes = messages[merge->message].end - begin;
+}
+
+static void show_event(const struct stream *stream, struct merge_item *item)
+{
+	const struct producer *producer = stream->chunk->producer;
+	const struct producer_event *meaning = stream->meaning;
+	const struct ring_record *record = &stream->record;
+	struct line_event *event = &item->event;
+
+	item->message = NULL;
+	item->message_bytes = 0;
+	item->producer = producer;
+	item->thread = stream->walk.run.serial;
+	item->slot = stream->walk.run.slot;
+	item->number = record->number;
+	event->time_ns = item->time_ns;
+	event->cpu = record->cpu;
+	event->pid = (uint32_t)producer->pid;
+	event->tid = item->thread ? stream->walk.run.tid : event->pid;
+	event->flags = record->flags;
+	event->program = producer->program;
+	event->args = item->args = record->args;
+	event->args_bytes = item->args_bytes = record->args_bytes;
+	item->meaning = meaning;
+	item->id = record->id;
+	event->label = meaning->label;
+	event->format = meaning->format;
+	event->format_bytes = (uint32_t)strlen(meaning->format);
+	if (record->id < KPROF_ID_FIRST)
+		line_split_text(event);
+}
+
+int merge_each(struct merge *merge, bool (*see)(void *arg, const struct merge_item *item),
+	void *arg, struct merge_sums *sums)
+{
+	struct merge_item item;
+	bool more = true;
+	uint32_t i;
+
+	merge->sums = (struct merge_sums){ 0 };
+	for (merge->message = 0; more && advance_messages(merge, &item.time_ns); merge->message++) {
+		show_message(merge, &item);
+		more = see(arg, &item);
+	}
+	merge->count = 0;
+	for (i = 0; more && i < merge->snapshot->chunks->len; i++) {
+		start_stream(merge, i);
+		if (!merge->count)
+			continue;
+		merge->count = 0;
+		item.time_ns = merge->heap[0].time_ns;
+		do {
+			show_event(&merge->streams[i], &item);
+			more = see(arg, &item);
+			merge->sums.shown++;
+		} while (more && advance(merge, &merge->streams[i], &item.time_ns));
+	}
+	*sums = merge->sums;
+	if (!more)
+		return -EINTR;
+	merge_restart(merge);
+	return 0;
+}
+
+void merge_restart(struct merge *merge)
+{
+	struct entry messages = { .order = 0 };
+	uint32_t i;
+
+	merge->count = 0;
+	merge->taken = false;
+	merge->message = 0;
+	merge->sums = (struct merge_sums){ 0 };
+	if (advance_messages(merge, &messages.time_ns))
+		merge->heap[merge->count++] = messages;
+	for (i = 0; i < merge->snapshot->chunks->len; i++)
+		start_stream(merge, i);
+	for (i = merge->count / 2; i-- > 0;)
+		sift_down(merge, i);
+}
+
+struct merge *merge_create(const struct snapshot *snapshot)
+{
+	struct merge *merge = g_new0(struct merge, 1);
+
+	merge->snapshot = snapshot;
+	merge->streams = g_new0(struct stream, snapshot->chunks->len);
+	merge->heap = g_new(struct entry, snapshot->chunks->len + 1);
+	merge_restart(merge);
+	return merge;
+}
+
+void merge_destroy(struct merge *merge)
+{
+	if (!merge)
+		return;
+	g_free(merge->heap);
+	g_free(merge->streams);
+	g_free(merge);
+}
+
+/* The top was handed out: what comes after it in its stream takes its place. */
+static void pass_top(struct merge *merge)
+{
+	struct entry *top = &merge->heap[0];
+	bool more;
+
+	if (top->order) {
+		more = advance(merge, &merge->streams[top->order - 1], &top->time_ns);
+	} else {
+		merge->message++;
+		more = advance_messages(merge, &top->time_ns);
+	}
+	if (!more)
+		*top = merge->heap[--merge->count];
+	if (merge->count)
+		sift_down(merge, 0);
+}
+
+bool merge_next(struct merge *merge, struct merge_item *item)
+{
+	if (merge->taken)
+		pass_top(merge);
+	merge->taken = merge->count > 0;
+	if (!merge->taken)
+		return false;
+	item->time_ns = merge->heap[0].time_ns;
+	merge->sums.shown += merge->heap[0].order != 0;
+	if (merge->heap[0].order)
+		show_event(&merge->streams[merge->heap[0].order - 1], item);
+	else
+		show_message(merge, item);
+	return true;
+}
+
+void merge_get_sums(const struct merge *merge, struct merge_sums *sums)
+{
+	*sums = merge->sums;
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/* The books of all programs: the part of producers.c that reads pools to count. */
+#include <unistd.h>
+
+#include "trace/producers_state.h"
+
+/* More than any program does in its life; sums of sums of these don't wrap. */
+#define TICKETS_MAX (1ull << 40)
+#define DROPPED_MAX (1ull << 48)
+/* How often a pool is read before it is called a liar: numbers move while they are copied. */
+#define BOOK_TRIES 16
+
+/* Reserved and never committed; only of threads that write no more. */
+static uint64_t count_torn(const struct ring_reader *reader, const struct ring_index *index)
+{
+	uint64_t torn = 0;
+
+	for (uint32_t i = 0; i < reader->layout.slot_count; i++) {
+		const struct kprof_slot *slot = &index->slots[i];
+		uint64_t reserved = KPROF_RESERVED(slot->base, slot->pos);
+
+		if (slot->state != KPROF_SLOT_FREE && reserved > slot->done)
+			torn += reserved - slot->done;
+	}
+	return torn;
+}
+
+/*
+ * Events reserved in a slot. A copy made while its thread changes chunk may pair the new base with
+ * the old position; the new base alone is a number that was right.
+ */
+static uint64_t count_reserved(const struct ring_index *index, uint32_t i)
+{
+	const struct kprof_slot *slot = &index->slots[i];
+
+	if (slot->base != index->slots_before[i].base)
+		return slot->base;
+	return KPROF_RESERVED(slot->base, slot->pos);
+}
+
+uint64_t producers_read_tickets(const struct ring_reader *reader)
+{
+	uint64_t tickets;
+
+	if (pread(reader->fd, &tickets, sizeof(tickets), offsetof(struct kprof_pool, tickets)) !=
+		(ssize_t)sizeof(tickets))
+		return 0;
+	return tickets;
+}
+
+/*
+ * What no program can have counted that only counts; NULL: nothing. Each number by itself first, so
+ * that the sums don't wrap. Tickets are read last: there are those of all events that were seen.
+ */
+static const char *find_lie(const struct ring_reader *reader, const struct ring_index *index,
+	const struct books *before, const struct books *now)
+{
+	uint64_t tickets = producers_read_tickets(reader), reserved_max;
+
+	if (tickets > TICKETS_MAX)
+		return "its memory counts more parts than can be";
+	reserved_max = tickets * (reader->layout.chunk_bytes / sizeof(struct kprof_record));
+	for (uint32_t i = 0; i < reader->layout.slot_count; i++) {
+		const struct kprof_slot *slot = &index->slots[i];
+		uint64_t reserved = count_reserved(index, i);
+
+		if (slot->state == KPROF_SLOT_FREE)
+			continue;
+		if (reserved > reserved_max)
+			return "its memory counts more events than can be";
+		if (slot->done > reserved)
+			return "its memory counts more finished events than begun";
+		if (slot->dropped > DROPPED_MAX)
+			return "its memory counts more dropped events than can be";
+	}
+	if (now->written > reserved_max)
+		return "its memory counts more events than can be";
+	if (now->dropped > 2 * DROPPED_MAX)
+		return "its memory counts more dropped events than can be";
+	if (now->written < before->written || now->dropped < before->dropped)
+		return "its memory counts fewer events than before";
+	return NULL;
+}
+
+/* false: it can't be read. */
+static bool read_books(const struct ring_reader *reader, struct ring_index *index,
+	struct books *books)
+{
+	struct ring_totals totals;
+
+	if (ring_index_copy(reader, index) || ring_totals(reader, index, &totals))
+		return false;
+	*books = (struct books){ .dropped = totals.dropped, .torn = count_torn(reader, index) };
+	for (uint32_t i = 0; i < reader->layout.slot_count; i++)
+		if (index->slots[i].state != KPROF_SLOT_FREE)
+			books->written += count_reserved(index, i);
+	books->held = MIN(totals.held, books->written);
+	books->overwritten = books->written - books->held;
+	return true;
+}
+
+void producers_account(const struct entry *entry, const struct books *books)
+{
+	struct producers *producers = entry->public.producers;
+
+	producers->gone.written += books->written;
+	producers->gone.dropped += books->dropped;
+	producers->gone.torn += books->torn;
+	producers->gone.overwritten += books->overwritten;
+	if (entry->forgotten == FORGOTTEN_CLEARED)
+		producers->cleared += books->held;
+	else
+		producers->gone.overwritten += books->held;
+}
+
+/* What has come since; some of it may be negative, and wraps. */
+static struct books difference(const struct books *now, const struct books *before)
+{
+	return (struct books){
+		.written = now->written - before->written,
+		.overwritten = now->overwritten - before->overwritten,
+		.dropped = now->dropped - before->dropped,
+		.torn = now->torn - before->torn,
+		.held = now->held - before->held,
+	};
+}
+
+/* Two may look at once: what the later one saw stands. The lock is held. */
+static void keep_books(struct entry *entry, const struct books *books)
+{
+	struct books more = difference(books, &entry->books);
+
+	if (books->written < entry->books.written || books->dropped < entry->books.dropped)
+		return;
+	if (entry->forgotten)
+		producers_account(entry, &more);
+	entry->books = *books;
+}
+
+/* The lock is held. What it counted while that could be believed stands; nothing is added to it. */
+static void convict(struct entry *entry, const char *lie)
+{
+	struct producers *producers = entry->public.producers;
+
+	/* relaxed: it is for good, and the text is constant */
+	if (atomic_read_relaxed(&entry->lie))
+		return;
+	atomic_write_relaxed(&entry->lie, lie);
+	producers->liars++;
+	if (producers->on_liar)
+		producers->on_liar(producers->on_liar_arg);
+}
+
+/* false: it can't be read, and has counted what it had when it was read last. */
+static bool look(const struct entry *entry, const struct books *before, struct books *now,
+	const char **lie)
+{
+	const struct ring_reader *reader = &entry->public.reader;
+	struct ring_index *index = g_new(struct ring_index, 1);
+	bool done;
+	int i = 0;
+
+	do {
+		done = read_books(reader, index, now);
+		*lie = done ? find_lie(reader, index, before, now) : NULL;
+	} while (*lie && ++i < BOOK_TRIES);
+	g_free(index);
+	return done;
+}
+
+void producers_look(struct entry *entry)
+{
+	struct producers *producers = entry->public.producers;
+	struct books before, now;
+	const char *lie;
+
+	if (atomic_read_relaxed(&entry->lie)) /* relaxed: see convict */
+		return;
+	pthread_mutex_lock(&producers->lock);
+	before = entry->books; /* taken before the pool is read: what is there then is no less */
+	pthread_mutex_unlock(&producers->lock);
+	if (!look(entry, &before, &now, &lie))
+		return;
+	pthread_mutex_lock(&producers->lock);
+	if (lie)
+		convict(entry, lie);
+	else
+		keep_books(entry, &now);
+	pthread_mutex_unlock(&producers->lock);
+}
+
+const char *producer_take_lie(struct producer *producer)
+{
+	struct entry *entry = entry_of(producer);
+	const char *lie = atomic_read_relaxed(&entry->lie); /* relaxed: see convict */
+
+	if (!lie || entry->lie_taken)
+		return NULL;
+	entry->lie_taken = true;
+	return lie;
+}
+
+void producers_on_liar(struct producers *producers, void (*on_liar)(void *arg), void *arg)
+{
+	pthread_mutex_lock(&producers->lock);
+	producers->on_liar = on_liar;
+	producers->on_liar_arg = arg;
+	pthread_mutex_unlock(&producers->lock);
+}
+
+static void add_books(struct producers_totals *totals, const struct books *books)
+{
+	totals->written += books->written;
+	totals->overwritten += books->overwritten;
+	totals->dropped += books->dropped;
+	totals->torn += books->torn;
+}
+
+/*
+ * Pools are read without the lock, those of the dead too: who closed its descriptor may write still.
+ * The sum is made in one go, so no program is missing in it or there twice.
+ */
+void producers_total(struct producers *producers, struct producers_totals *totals)
+{
+	GPtrArray *all = producers_all(producers);
+
+	for (guint i = 0; i < all->len; i++)
+		producers_look(g_ptr_array_index(all, i));
+	g_ptr_array_free(all, TRUE);
+	pthread_mutex_lock(&producers->lock);
+	*totals = (struct producers_totals){
+		.cleared = producers->cleared,
+		.attached = producers->attached,
+		.kept = producers->kept,
+		.pool_bytes = producers->bytes,
+		.kept_bytes = producers->kept_bytes,
+		.ever = producers->last_serial,
+		.refused = producers->refused,
+		.liars = producers->liars,
+	};
+	add_books(totals, &producers->gone);
+	for (GList *link = producers->all.head; link; link = link->next) {
+		struct entry *entry = link->data;
+		struct books books = entry->books;
+
+		totals->slow_clocks += entry->public.reader.layout.clock != KPROF_CLOCK_COUNTER;
+		if (!entry->kept)
+			books.torn = 0; /* what is in the air now may still be finished */
+		add_books(totals, &books);
+	}
+	pthread_mutex_unlock(&producers->lock);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A reading of the trace: what kptrace, or a cpu/N/trace, is at the moment of its open, made piece by
+ * piece as it is read.
+ *
+ * The size is known from the beginning: the lengths of all pieces are added up without making them,
+ * which costs a small part of making them. So a reader gets a file like any other, however it reads.
+ */
+#ifndef KPROFS_TRACE_READING_H
+#define KPROFS_TRACE_READING_H
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/stats.h"
+
+struct form_cpu;
+struct producers;
+struct reading;
+struct readings;
+struct snapshot_budget;
+struct stamps;
+struct trace;
+
+/* What all readings of a server share. Thread-safe. `trace` and `producers` stay the caller's. */
+struct readings *readings_create(struct trace *trace, struct producers *producers,
+	uint64_t max_bytes);
+void readings_destroy(struct readings *readings);
+struct stamps *readings_stamps(struct readings *readings);
+struct snapshot_budget *readings_budget(struct readings *readings);
+struct trace *readings_trace(struct readings *readings);
+struct producers *readings_producers(struct readings *readings);
+
+/* Whether there is more to the trace than messages. */
+bool readings_have_programs(struct readings *readings);
+
+/*
+ * What stat tells of kptrace while nobody has it open: the messages' bytes; with programs the size of
+ * the newest reading, and before there was one more than programs' memory usually makes.
+ */
+uint64_t readings_size(struct readings *readings);
+
+/* trace.clock: "counter" or "monotonic"; trace.left_out, trace.overtaken, trace.unknown. */
+void readings_print_stats(struct readings *readings, struct stats *stats);
+
+/*
+ * Takes the snapshot, for lines of all CPUs or records of one. -EINTR: `cancelled` said so. Blocks for
+ * as long as copying takes.
+ */
+int reading_create(struct readings *readings, const struct form_cpu *cpu,
+	bool (*cancelled)(void *arg), void *arg, struct reading **reading);
+void reading_destroy(struct reading *reading);
+
+uint64_t reading_size(const struct reading *reading);
+
+/* Appends the next piece, some tens of KiB at most. false: that was all. One thread at a time. */
+bool reading_next(struct reading *reading, GString *out);
+/* The next piece is the first again; all pieces are the same as before. */
+void reading_restart(struct reading *reading);
+
+#endif

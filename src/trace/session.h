@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What one program and the server say to each other (attach_abi.h), without the socket: packets in,
+ * packets out. Everything that comes in is a stranger's, and parsed from a copy.
+ *
+ * One thread, the listener's.
+ */
+#ifndef KPROFS_TRACE_SESSION_H
+#define KPROFS_TRACE_SESSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <kprof/attach_abi.h>
+
+#include "base/err.h"
+
+struct producer;
+struct producers;
+struct session;
+
+/* An event of the program that is refused: the program goes on. */
+typedef void (*session_refused)(void *arg, const struct session *session, const char *reason);
+
+struct session {
+	struct producers *producers;
+	pid_t pid; /* the kernel's word */
+	uid_t uid; /* the kernel's word */
+	session_refused refused;
+	void *arg;
+	char program[KPROF_PROGRAM_MAX + 1]; /* as it says; "?": it has not said */
+	struct producer *producer; /* a reference; NULL: no HELLO yet */
+	uint8_t *told;		   /* of each id below ids: what the program believes, see session.c */
+	uint32_t ids;
+	uint32_t scan;		   /* ids from here on are to be looked at; ids: none */
+	bool welcome;		   /* is to be said */
+	uint64_t clear_ticket;	   /* said last */
+};
+
+void session_init(struct session *session, struct producers *producers, pid_t pid, uid_t uid,
+	session_refused refused, void *arg);
+/* The connection has ended. */
+void session_fini(struct session *session);
+
+/*
+ * Takes a packet, and the one descriptor that came with it (-1: none, or not just one) if it wants
+ * it: then *fd is -1 afterwards. An errno with a sentence: the program is to be detached.
+ */
+int session_take(struct session *session, const char *data, size_t bytes, int *fd, struct err *err);
+
+/* A switch may have changed: what the program should know is compared with what it was told. */
+void session_look(struct session *session);
+
+/*
+ * The next packet to be sent, into `packet` of KPROF_PACKET_MAX bytes aligned to 8; returns its size,
+ * 0: the program knows all. If it was sent, session_told() with it; if not, the same or a newer one
+ * comes again.
+ */
+size_t session_next(struct session *session, char *packet);
+void session_told(struct session *session, const char *packet);
+
+#endif

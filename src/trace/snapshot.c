@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: MIT */
+/* Copies of what the trace holds: see snapshot.h. */
+#include "trace/snapshot.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+/* How often a pool is begun anew, of which much was overwritten while it was copied. */
+#define POOL_TRIES 3
+
+struct snapshot_budget {
+	pthread_mutex_t lock; /* a leaf */
+	uint64_t max;	      /* invariant */
+	uint64_t used;	      /* (lock) */
+};
+
+struct snapshot_budget *snapshot_budget_create(uint64_t max_bytes)
+{
+	struct snapshot_budget *budget = g_new0(struct snapshot_budget, 1);
+
+	pthread_mutex_init(&budget->lock, NULL);
+	budget->max = max_bytes;
+	return budget;
+}
+
+void snapshot_budget_destroy(struct snapshot_budget *budget)
+{
+	if (!budget)
+		return;
+	pthread_mutex_destroy(&budget->lock);
+	g_free(budget);
+}
+
+uint64_t snapshot_budget_used(struct snapshot_budget *budget)
+{
+	uint64_t used;
+
+	pthread_mutex_lock(&budget->lock);
+	used = budget->used;
+	pthread_mutex_unlock(&budget->lock);
+	return used;
+}
+
+/* As much of `bytes` as there is. */
+static uint64_t take_budget(struct snapshot_budget *budget, uint64_t bytes)
+{
+	uint64_t taken;
+
+	pthread_mutex_lock(&budget->lock);
+	taken = MIN(bytes, budget->max - budget->used);
+	budget->used += taken;
+	pthread_mutex_unlock(&budget->lock);
+	return taken;
+}
+
+static void return_budget(struct snapshot_budget *budget, uint64_t bytes)
+{
+	pthread_mutex_lock(&budget->lock);
+	budget->used -= bytes;
+	pthread_mutex_unlock(&budget->lock);
+}
+
+/* ---- the snapshot ----------------------------------------------------------------------------- */
+
+static void clear_chunk(void *data)
+{
+	struct snapshot_chunk *chunk = data;
+
+	g_free(chunk->data);
+}
+
+struct snapshot *snapshot_create(struct snapshot_budget *budget, GPtrArray *producers,
+	uint64_t cleared_ns)
+{
+	struct snapshot *snapshot = g_new0(struct snapshot, 1);
+
+	snapshot->budget = budget;
+	snapshot->producers = producers;
+	snapshot->cleared_ns = cleared_ns;
+	snapshot->chunks = g_array_new(FALSE, FALSE, sizeof(struct snapshot_chunk));
+	g_array_set_clear_func(snapshot->chunks, clear_chunk);
+	snapshot->text = g_string_new(NULL);
+	snapshot->unknown = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	snapshot->messages = g_array_new(FALSE, FALSE, sizeof(struct snapshot_message));
+	return snapshot;
+}
+
+void snapshot_destroy(struct snapshot *snapshot)
+{
+	if (!snapshot)
+		return;
+	return_budget(snapshot->budget, snapshot->bytes);
+	g_array_free(snapshot->chunks, TRUE);
+	g_array_free(snapshot->messages, TRUE);
+	g_string_free(snapshot->text, TRUE);
+	g_hash_table_unref(snapshot->unknown);
+	stamps_map_free(snapshot->map);
+	g_ptr_array_unref(snapshot->producers);
+	g_free(snapshot);
+}
+
+int snapshot_reserve(struct snapshot *snapshot, uint64_t bytes)
+{
+	uint64_t taken = take_budget(snapshot->budget, bytes);
+
+	if (taken < bytes) {
+		return_budget(snapshot->budget, taken);
+		return -ENOMEM;
+	}
+	snapshot->bytes += bytes;
+	return 0;
+}
+
+void snapshot_add(struct snapshot *snapshot, const struct snapshot_chunk *chunk)
+{
+	g_array_append_val(snapshot->chunks, *chunk);
+}
+
+/* ---- one pool --------------------------------------------------------------------------------- */
+
+/* What is needed while one is taken, and does not outlive that. */
+struct taking {
+	struct snapshot *snapshot;
+	struct stamps *stamps;
+	bool (*cancelled)(void *arg);
+	void *arg;
+	struct ring_index *index;
+	char *scratch;	  /* 2 * KPROF_CHUNK_BYTES_MAX */
+	GArray *extents;  /* of struct ring_extent, of the pool at hand */
+	uint64_t granted; /* bytes of the budget that are not used yet */
+	uint64_t oldest_ns; /* chunks begun before are left out */
+};
+
+static int compare_tickets(gconstpointer a, gconstpointer b)
+{
+	const struct ring_extent *x = a, *y = b;
+
+	return (x->head.ticket > y->head.ticket) - (x->head.ticket < y->head.ticket);
+}
+
+/* What the pool says that it holds, oldest first. */
+static int find_extents(struct taking *taking, const struct producer *producer)
+{
+	const struct ring_reader *reader = &producer->reader;
+	struct ring_extent extent;
+	uint32_t i;
+	int ret = ring_index_copy(reader, taking->index);
+
+	g_array_set_size(taking->extents, 0);
+	for (i = 0; i < reader->layout.chunk_count && !ret; i++)
+		if (ring_extent_find(reader, taking->index, i, &extent))
+			g_array_append_val(taking->extents, extent);
+	g_array_sort(taking->extents, compare_tickets);
+	return ret;
+}
+
+static uint64_t begun_ns(const struct producer *producer, const struct ring_extent *extent,
+	const struct stamps_map *map)
+{
+	return producer->reader.layout.clock == KPROF_CLOCK_COUNTER ?
+		stamps_map_ns(map, extent->head.begun) : extent->head.begun;
+}
+
+/* -ESTALE: overtaken. */
+static int copy_chunk(struct taking *taking, const struct producer *producer,
+	const struct ring_extent *extent)
+{
+	struct snapshot_chunk chunk = { .producer = producer, .extent = *extent };
+	int ret = ring_extent_copy(&producer->reader, extent, 0, taking->scratch);
+
+	if (ret)
+		return ret;
+	chunk.data = g_try_malloc(extent->end);
+	if (!chunk.data)
+		return -ENOMEM;
+	memcpy(chunk.data, taking->scratch, extent->end);
+	snapshot_add(taking->snapshot, &chunk);
+	taking->granted -= extent->end;
+	return 0;
+}
+
+struct pool_sums {
+	uint64_t left_out, overtaken;
+	uint32_t stale;
+};
+
+static struct pool_sums copy_extents(struct taking *taking, const struct producer *producer,
+	const struct stamps_map *map)
+{
+	struct pool_sums sums = { 0 };
+	guint i;
+
+	for (i = 0; i < taking->extents->len; i++) {
+		const struct ring_extent *extent =
+			&g_array_index(taking->extents, struct ring_extent, i);
+		int ret = -ENOMEM;
+
+		if (extent->end <= taking->granted &&
+			(!map || begun_ns(producer, extent, map) >= taking->oldest_ns))
+			ret = copy_chunk(taking, producer, extent);
+		if (ret == -ESTALE) {
+			sums.overtaken += extent->count;
+			sums.stale++;
+		} else if (ret) {
+			sums.left_out += extent->count;
+		}
+	}
+	return sums;
+}
+
+/* Forgets the chunks from the given one on. */
+static void drop_chunks(struct taking *taking, guint first)
+{
+	GArray *chunks = taking->snapshot->chunks;
+	guint i;
+
+	for (i = first; i < chunks->len; i++)
+		taking->granted += g_array_index(chunks, struct snapshot_chunk, i).extent.end;
+	g_array_set_size(chunks, first);
+}
+
+static void copy_pool(struct taking *taking, const struct producer *producer,
+	const struct stamps_map *map)
+{
+	guint first = taking->snapshot->chunks->len;
+	struct pool_sums sums = { 0 };
+	int i;
+
+	for (i = 0; i < POOL_TRIES; i++) {
+		drop_chunks(taking, first);
+		if (find_extents(taking, producer))
+			return;
+		sums = copy_extents(taking, producer, map);
+		if (sums.stale <= taking->extents->len / 4)
+			break;
+	}
+	taking->snapshot->left_out += sums.left_out;
+	taking->snapshot->overtaken += sums.overtaken;
+}
+
+/* ---- all -------------------------------------------------------------------------------------- */
+
+static bool is_cancelled(const struct taking *taking)
+{
+	return taking->cancelled && taking->cancelled(taking->arg);
+}
+
+static uint64_t largest(const GPtrArray *producers)
+{
+	uint64_t bytes = 0;
+	guint i;
+
+	for (i = 0; i < producers->len; i++) {
+		const struct producer *producer = g_ptr_array_index(producers, i);
+
+		bytes += (uint64_t)producer->reader.layout.chunk_count *
+			producer->reader.layout.chunk_bytes;
+	}
+	return bytes;
+}
+
+struct aged {
+	uint64_t begun_ns;
+	uint32_t bytes;
+};
+
+static int compare_ages(gconstpointer a, gconstpointer b)
+{
+	const struct aged *x = a, *y = b;
+
+	return (x->begun_ns < y->begun_ns) - (x->begun_ns > y->begun_ns);
+}
+
+/* Not all fits: from which moment on it does. */
+static void find_oldest(struct taking *taking, const struct stamps_map *map)
+{
+	GPtrArray *producers = taking->snapshot->producers;
+	GArray *all = g_array_new(FALSE, FALSE, sizeof(struct aged));
+	uint64_t bytes = 0;
+	guint i, k;
+
+	for (i = 0; i < producers->len; i++) {
+		const struct producer *producer = g_ptr_array_index(producers, i);
+
+		if (find_extents(taking, producer))
+			continue;
+		for (k = 0; k < taking->extents->len; k++) {
+			struct ring_extent *extent =
+				&g_array_index(taking->extents, struct ring_extent, k);
+			struct aged aged = { begun_ns(producer, extent, map), extent->end };
+
+			g_array_append_val(all, aged);
+		}
+	}
+	g_array_sort(all, compare_ages);
+	for (i = 0; i < all->len; i++) {
+		const struct aged *aged = &g_array_index(all, struct aged, i);
+
+		bytes += aged->bytes;
+		if (bytes > taking->granted)
+			break;
+		taking->oldest_ns = aged->begun_ns;
+	}
+	if (bytes <= taking->granted)
+		taking->oldest_ns = 0;
+	else if (!i)
+		taking->oldest_ns = UINT64_MAX;
+	g_array_free(all, TRUE);
+}
+
+static void copy_messages(struct snapshot *snapshot, struct trace *trace)
+{
+	struct trace_cursor cursor;
+	struct snapshot_message message;
+
+	trace_cursor_init(trace, &cursor);
+	while (trace_next(trace, &cursor, &message.time_ns, snapshot->text)) {
+		message.end = snapshot->text->len;
+		g_array_append_val(snapshot->messages, message);
+	}
+}
+
+static int copy_pools(struct taking *taking)
+{
+	struct snapshot *snapshot = taking->snapshot;
+	uint64_t need = largest(snapshot->producers);
+	struct stamps_map *map = NULL;
+	int ret = 0;
+	guint i;
+
+	taking->granted = take_budget(snapshot->budget, need);
+	snapshot->bytes = taking->granted;
+	if (taking->granted < need) {
+		map = stamps_map(taking->stamps);
+		find_oldest(taking, map);
+	}
+	for (i = 0; i < snapshot->producers->len && !ret; i++) {
+		copy_pool(taking, g_ptr_array_index(snapshot->producers, i), map);
+		if (is_cancelled(taking))
+			ret = -EINTR;
+	}
+	return_budget(snapshot->budget, taking->granted);
+	snapshot->bytes -= taking->granted;
+	stamps_map_free(map);
+	return ret;
+}
+
+int snapshot_take(struct snapshot *snapshot, struct stamps *stamps, struct trace *trace,
+	bool (*cancelled)(void *arg), void *arg)
+{
+	struct taking taking = {
+		.snapshot = snapshot,
+		.stamps = stamps,
+		.cancelled = cancelled,
+		.arg = arg,
+		.index = g_new(struct ring_index, 1),
+		.scratch = g_malloc(2 * KPROF_CHUNK_BYTES_MAX),
+		.extents = g_array_new(FALSE, FALSE, sizeof(struct ring_extent)),
+	};
+	int ret;
+
+	if (trace)
+		copy_messages(snapshot, trace);
+	ret = copy_pools(&taking);
+	/* after the records: see stamps.h */
+	stamps_refresh(stamps, false);
+	snapshot->map = stamps_map(stamps);
+	g_array_free(taking.extents, TRUE);
+	g_free(taking.scratch);
+	g_free(taking.index);
+	return ret;
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A ring of whole messages: see textring.h.
+ *
+ * Two rings in step: the bytes, and one entry for each message. An entry holds where its text ends,
+ * counted from the first byte ever appended; it begins where the one before it ended. Positions in
+ * memory are these counts modulo the size, so nothing is ever moved.
+ */
+#include "trace/textring.h"
+
+#include <errno.h>
+#include <glib.h>
+#include <string.h>
+
+/* entries at the beginning; doubled as needed, at most to one for each byte held */
+#define ENTRIES_FIRST 64
+
+struct entry {
+	uint64_t time_ns;
+	uint64_t end; /* of the text, counted from the first byte ever */
+};
+
+struct textring {
+	char *text;
+	size_t size;
+	uint64_t begin, end; /* of the text held, counted from the first byte ever */
+
+	struct entry *entries; /* message N is at N & (capacity - 1) */
+	uint64_t capacity;     /* a power of two */
+	uint64_t first, next;  /* numbers of the oldest message and of the next one */
+};
+
+int textring_create(size_t bytes, struct textring **ring)
+{
+	struct textring *r;
+	char *text;
+
+	if (!bytes)
+		return -EINVAL;
+	text = g_try_malloc(bytes);
+	if (!text)
+		return -ENOMEM;
+	r = g_new0(struct textring, 1);
+	r->text = text;
+	r->size = bytes;
+	r->capacity = ENTRIES_FIRST;
+	r->entries = g_new(struct entry, r->capacity);
+	*ring = r;
+	return 0;
+}
+
+void textring_destroy(struct textring *ring)
+{
+	if (!ring)
+		return;
+	g_free(ring->entries);
+	g_free(ring->text);
+	g_free(ring);
+}
+
+static struct entry *find_entry(const struct textring *ring, uint64_t number)
+{
+	return &ring->entries[number & (ring->capacity - 1)];
+}
+
+static void grow_entries(struct textring *ring)
+{
+	struct entry *old = ring->entries;
+	uint64_t old_capacity = ring->capacity;
+	uint64_t number;
+
+	ring->capacity *= 2;
+	ring->entries = g_new(struct entry, ring->capacity);
+	for (number = ring->first; number < ring->next; number++)
+		*find_entry(ring, number) = old[number & (old_capacity - 1)];
+	g_free(old);
+}
+
+/* The text between two counts, as one part or two. */
+static void locate_text(const struct textring *ring, uint64_t begin, uint64_t end,
+	struct textring_message *message)
+{
+	size_t length = (size_t)(end - begin);
+	size_t at = (size_t)(begin % ring->size);
+	size_t before_wrap = MIN(length, ring->size - at);
+
+	message->text[0] = ring->text + at;
+	message->length[0] = before_wrap;
+	message->text[1] = ring->text;
+	message->length[1] = length - before_wrap;
+}
+
+int textring_append(struct textring *ring, uint64_t time_ns, const char *text, size_t length,
+	uint64_t *evicted)
+{
+	uint64_t first = ring->first;
+	size_t at, before_wrap;
+
+	if (!length)
+		return -EINVAL;
+	if (length > ring->size)
+		return -EMSGSIZE;
+	while (ring->end - ring->begin > ring->size - length)
+		ring->begin = find_entry(ring, ring->first++)->end;
+	if (ring->next - ring->first == ring->capacity)
+		grow_entries(ring);
+
+	at = (size_t)(ring->end % ring->size);
+	before_wrap = MIN(length, ring->size - at);
+	memcpy(ring->text + at, text, before_wrap);
+	memcpy(ring->text, text + before_wrap, length - before_wrap);
+	ring->end += length;
+	*find_entry(ring, ring->next++) = (struct entry){.time_ns = time_ns, .end = ring->end};
+	*evicted = ring->first - first;
+	return 0;
+}
+
+void textring_clear(struct textring *ring)
+{
+	ring->first = ring->next;
+	ring->begin = ring->end;
+}
+
+size_t textring_bytes(const struct textring *ring)
+{
+	return (size_t)(ring->end - ring->begin);
+}
+
+uint64_t textring_first(const struct textring *ring)
+{
+	return ring->first;
+}
+
+uint64_t textring_end(const struct textring *ring)
+{
+	return ring->next;
+}
+
+int textring_get(const struct textring *ring, uint64_t number, struct textring_message *message)
+{
+	uint64_t begin;
+
+	if (number < ring->first || number >= ring->next)
+		return -ENOENT;
+	begin = number == ring->first ? ring->begin : find_entry(ring, number - 1)->end;
+	locate_text(ring, begin, find_entry(ring, number)->end, message);
+	message->time_ns = find_entry(ring, number)->time_ns;
+	return 0;
+}
+
+void textring_all(const struct textring *ring, struct textring_message *all)
+{
+	locate_text(ring, ring->begin, ring->end, all);
+}

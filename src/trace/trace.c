@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/* The trace behind kptrace: see trace.h. */
+#include "trace/trace.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "sys/clock.h"
+#include "sys/cpu.h"
+#include "trace/producers.h"
+#include "trace/textring.h"
+
+/* "[", 20 digits, ".", 9 digits, "]:cpu", 10 digits, ": ", NUL: 49 at most */
+#define HEADER_BYTES 64
+
+struct header {
+	char text[HEADER_BYTES];
+	size_t length;
+};
+
+/* i: invariant after create; m: under the mutex. No lock is taken while it is held. */
+struct trace {
+	pthread_mutex_t mutex;
+	size_t ring_bytes;                          /* i */
+	struct textring *ring;                      /* i; what it points to: m */
+	uint64_t newest_ns;                         /* m: the time of the newest message ever */
+	uint64_t written, overwritten, dropped_big; /* m: messages */
+};
+
+int trace_create(size_t ring_bytes, struct trace **trace)
+{
+	struct textring *ring;
+	int ret;
+
+	if (ring_bytes < TRACE_RING_BYTES_MIN || ring_bytes > TRACE_RING_BYTES_MAX)
+		return -EINVAL;
+	ret = textring_create(ring_bytes, &ring);
+	if (ret)
+		return ret;
+	*trace = g_new0(struct trace, 1);
+	pthread_mutex_init(&(*trace)->mutex, NULL);
+	(*trace)->ring = ring;
+	(*trace)->ring_bytes = ring_bytes;
+	return 0;
+}
+
+void trace_destroy(struct trace *trace)
+{
+	if (!trace)
+		return;
+	textring_destroy(trace->ring);
+	pthread_mutex_destroy(&trace->mutex);
+	g_free(trace);
+}
+
+static bool needs_escape(unsigned char byte)
+{
+	return (byte < 32 && byte != '\n' && byte != '\t') || byte == 127;
+}
+
+/* How long the message becomes with its headers, escapes and last newline. */
+static size_t measure_lines(const struct header *header, const char *text, size_t length)
+{
+	size_t bytes = 0, lines = 0, i;
+
+	for (i = 0; i < length; i++) {
+		bytes += needs_escape((unsigned char)text[i]) ? strlen("\\xNN") : 1;
+		lines += text[i] == '\n';
+	}
+	if (text[length - 1] != '\n') {
+		bytes++;
+		lines++;
+	}
+	return bytes + lines * header->length;
+}
+
+static void append_lines(GString *out, const struct header *header, const char *text, size_t length)
+{
+	bool at_start = true;
+	size_t i;
+
+	for (i = 0; i < length; i++) {
+		if (at_start)
+			g_string_append_len(out, header->text, (gssize)header->length);
+		if (needs_escape((unsigned char)text[i]))
+			g_string_append_printf(out, "\\x%02x", (unsigned char)text[i]);
+		else
+			g_string_append_c(out, text[i]);
+		at_start = text[i] == '\n';
+	}
+	if (!at_start)
+		g_string_append_c(out, '\n');
+}
+
+static void make_header(struct header *header, uint64_t time_ns, unsigned int cpu)
+{
+	header->length = (size_t)snprintf(header->text, sizeof(header->text),
+		"[%" PRIu64 ".%09" PRIu64 "]:cpu%u: ", (uint64_t)(time_ns / NSEC_PER_SEC),
+		(uint64_t)(time_ns % NSEC_PER_SEC), cpu);
+}
+
+/* under the mutex; the text has been checked */
+static int append_message(struct trace *trace, uint64_t time_ns, unsigned int cpu, const char *text,
+	size_t length)
+{
+	g_autoptr(GString) lines = NULL;
+	struct header header;
+	uint64_t evicted;
+	size_t bytes;
+	int ret;
+
+	time_ns = MAX(time_ns, trace->newest_ns);
+	make_header(&header, time_ns, cpu);
+	bytes = measure_lines(&header, text, length);
+	/* before anything is formatted: headers can make 64 KiB of newlines thirty times as long */
+	if (bytes > trace->ring_bytes) {
+		trace->dropped_big++;
+		return -EMSGSIZE;
+	}
+	lines = g_string_sized_new(bytes + 1);
+	append_lines(lines, &header, text, length);
+	ret = textring_append(trace->ring, time_ns, lines->str, lines->len, &evicted);
+	if (ret)
+		return ret;
+	trace->newest_ns = time_ns;
+	trace->written++;
+	trace->overwritten += evicted;
+	return 0;
+}
+
+static int check_text(const char *text, size_t length)
+{
+	if (length > TRACE_MESSAGE_BYTES_MAX)
+		return -EMSGSIZE;
+	return memchr(text, '\0', length) ? -EINVAL : 0;
+}
+
+int trace_append(struct trace *trace, const char *text, size_t length)
+{
+	int ret;
+
+	if (!length)
+		return 0;
+	ret = check_text(text, length);
+	if (ret)
+		return ret;
+	pthread_mutex_lock(&trace->mutex);
+	/* the clock is read under the lock: whoever has it first is the older message */
+	ret = append_message(trace, clock_monotonic_ns(), cpu_current(), text, length);
+	pthread_mutex_unlock(&trace->mutex);
+	return ret;
+}
+
+int trace_append_at(struct trace *trace, uint64_t time_ns, unsigned int cpu, const char *text,
+	size_t length)
+{
+	int ret;
+
+	if (!length)
+		return 0;
+	ret = check_text(text, length);
+	if (ret)
+		return ret;
+	pthread_mutex_lock(&trace->mutex);
+	ret = append_message(trace, time_ns, cpu, text, length);
+	pthread_mutex_unlock(&trace->mutex);
+	return ret;
+}
+
+static void append_parts(GString *out, const struct textring_message *message)
+{
+	g_string_append_len(out, message->text[0], (gssize)message->length[0]);
+	g_string_append_len(out, message->text[1], (gssize)message->length[1]);
+}
+
+void trace_print(struct trace *trace, GString *out)
+{
+	struct textring_message all;
+
+	pthread_mutex_lock(&trace->mutex);
+	textring_all(trace->ring, &all);
+	append_parts(out, &all);
+	pthread_mutex_unlock(&trace->mutex);
+}
+
+size_t trace_bytes(struct trace *trace)
+{
+	size_t bytes;
+
+	pthread_mutex_lock(&trace->mutex);
+	bytes = textring_bytes(trace->ring);
+	pthread_mutex_unlock(&trace->mutex);
+	return bytes;
+}
+
+void trace_clear(struct trace *trace)
+{
+	pthread_mutex_lock(&trace->mutex);
+	textring_clear(trace->ring);
+	pthread_mutex_unlock(&trace->mutex);
+}
+
+void trace_cursor_init(struct trace *trace, struct trace_cursor *cursor)
+{
+	pthread_mutex_lock(&trace->mutex);
+	cursor->next = textring_first(trace->ring);
+	cursor->end = textring_end(trace->ring);
+	cursor->missed = 0;
+	pthread_mutex_unlock(&trace->mutex);
+}
+
+void trace_cursor_init_follow(struct trace *trace, struct trace_cursor *cursor)
+{
+	pthread_mutex_lock(&trace->mutex);
+	cursor->next = textring_end(trace->ring);
+	cursor->end = UINT64_MAX;
+	cursor->missed = 0;
+	pthread_mutex_unlock(&trace->mutex);
+}
+
+bool trace_next(struct trace *trace, struct trace_cursor *cursor, uint64_t *time_ns, GString *out)
+{
+	struct textring_message message;
+	uint64_t resume;
+	bool found;
+
+	pthread_mutex_lock(&trace->mutex);
+	resume = MIN(MAX(cursor->next, textring_first(trace->ring)), cursor->end);
+	cursor->missed += resume - cursor->next;
+	cursor->next = resume;
+	found = resume < cursor->end && textring_get(trace->ring, resume, &message) == 0;
+	if (found) {
+		append_parts(out, &message);
+		*time_ns = message.time_ns;
+		cursor->next++;
+	}
+	pthread_mutex_unlock(&trace->mutex);
+	return found;
+}
+
+void trace_print_stats(struct trace *trace, const struct producers_totals *programs,
+	struct stats *stats)
+{
+	pthread_mutex_lock(&trace->mutex);
+	stats_u64(stats, trace->written + programs->written, "trace.written");
+	stats_u64(stats, trace->overwritten + programs->overwritten, "trace.overwritten");
+	stats_u64(stats, programs->dropped, "trace.dropped_full");
+	stats_u64(stats, trace->dropped_big, "trace.dropped_big");
+	stats_u64(stats, programs->torn, "trace.torn");
+	stats_u64(stats, programs->attached, "trace.producers");
+	stats_u64(stats, textring_bytes(trace->ring), "trace.bytes");
+	pthread_mutex_unlock(&trace->mutex);
+}

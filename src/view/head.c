@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/* The first lines of a view in text: see head.h. */
+#include "view/head.h"
+
+#include <inttypes.h>
+
+#include "base/units.h"
+#include "view/text.h"
+
+static const char *const lost_words[PROFILE_LOST_REASONS] = {
+	[0] = "for other reasons",
+	[KPROF_LOST_RING] = "in a full ring",
+	[KPROF_LOST_QUEUE] = "in a full queue",
+	[KPROF_LOST_OVERWRITE] = "overwritten",
+	[KPROF_LOST_INVALID] = "not understood",
+	[KPROF_LOST_RING_RECORDS] = "or other records in a full ring",
+};
+
+static void append_lost(GString *line, const struct profile_event *event)
+{
+	uint64_t lost = 0;
+	const char *sep = ": ";
+	int i;
+
+	for (i = 0; i < PROFILE_LOST_REASONS; i++) {
+		if (__builtin_add_overflow(lost, event->lost[i], &lost))
+			lost = UINT64_MAX;
+	}
+	g_string_append_printf(line, ", %" PRIu64 " lost", lost);
+	if (!lost)
+		return;
+	g_string_append_printf(line, " (%.2f%%",
+		100.0 * (double)lost / ((double)lost + (double)event->all.samples));
+	for (i = 0; i < PROFILE_LOST_REASONS; i++) {
+		if (!event->lost[i])
+			continue;
+		g_string_append_printf(line, "%s%" PRIu64 " %s", sep, event->lost[i],
+			lost_words[i]);
+		sep = ", ";
+	}
+	g_string_append_c(line, ')');
+}
+
+void head_append_event(GString *line, const struct profile_event *event, bool own)
+{
+	text_append_cut(line, event->text);
+	if (event->flags & KPROF_EVENT_FALLBACK)
+		g_string_append(line, " (in place of an event that the machine lacks)");
+	if (event->flags & KPROF_EVENT_SCOPE_OWN)
+		g_string_append(line, " (user space of the user's own processes only)");
+	else if (event->flags & KPROF_EVENT_SCOPE_USER)
+		g_string_append(line, " (user space only)");
+	g_string_append_printf(line, ": %" PRIu64 " samples, %" PRIu64 " of them idle",
+		event->all.samples, event->idle.samples);
+	if (event->own.samples)
+		g_string_append_printf(line, ", %" PRIu64 " in kprofs itself (%s)",
+			event->own.samples, own ? "counted" : "left out");
+	append_lost(line, event);
+	if (event->throttles)
+		g_string_append_printf(line, ", throttled %" PRIu64 " times for %.3f s",
+			event->throttles, (double)event->throttled_ns / NSEC_PER_SEC);
+}
+
+void head_append_summary(GString *line, const struct profile *profile)
+{
+	g_string_append_printf(line,
+		"%" PRIu64 " samples of %u event%s in %.3f s on %" PRIu32 " CPU%s",
+		profile->samples, profile->events->len, profile->events->len == 1 ? "" : "s",
+		(double)profile->duration_ns / NSEC_PER_SEC, profile->cpus,
+		profile->cpus == 1 ? "" : "s");
+}
+
+void head_write(const struct profile *profile, const struct head *head, FILE *out)
+{
+	g_autoptr(GString) text = g_string_new("# ");
+	uint32_t i;
+
+	head_append_summary(text, profile);
+	g_string_append_c(text, '\n');
+	for (i = 0; i < profile->events->len; i++) {
+		g_string_append(text, "# ");
+		head_append_event(text, profile_event(profile, i), head->own);
+		g_string_append_c(text, '\n');
+	}
+	if (profile->unknown)
+		g_string_append_printf(text, "# %" PRIu64 " records of unknown types skipped\n",
+			profile->unknown);
+	if (head->unresolved)
+		g_string_append_printf(text,
+			"# %" PRIu64 " samples (%.2f%%) at addresses without a symbol\n",
+			head->unresolved, head_share(head->unresolved, head->counted));
+	fwrite(text->str, 1, text->len, out);
+}

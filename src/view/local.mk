@@ -1,0 +1,47 @@
+# view: a capture in, a format out; knows nothing of FUSE
+noinst_LIBRARIES += libview.a
+libview_a_SOURCES = \
+	%D%/breakdown.c %D%/breakdown.h \
+	%D%/calltree.c %D%/calltree.h \
+	%D%/decode.c %D%/decode.h \
+	%D%/dump.c %D%/dump.h \
+	%D%/firefox.c %D%/firefox.h \
+	%D%/firefox_tables.c %D%/firefox_tables.h \
+	%D%/flame.c %D%/flame.h \
+	%D%/flame_page.c %D%/flame_page.h \
+	%D%/flat.c %D%/flat.h \
+	%D%/flat_count.c %D%/flat_count.h \
+	%D%/folded.c %D%/folded.h \
+	%D%/gzip.c %D%/gzip.h \
+	%D%/head.c %D%/head.h \
+	%D%/json.c %D%/json.h \
+	%D%/mapindex.c %D%/mapindex.h \
+	%D%/metrics.c %D%/metrics.h \
+	%D%/names.c %D%/names.h \
+	%D%/pairs.c %D%/pairs.h \
+	%D%/perfdata.c %D%/perfdata.h %D%/perfdata_format.h \
+	%D%/perfdata_features.c %D%/perfdata_features.h \
+	%D%/perfdata_out.h \
+	%D%/perfdata_stream.c %D%/perfdata_stream.h \
+	%D%/perfdata_survey.c %D%/perfdata_survey.h \
+	%D%/pprof.c %D%/pprof.h \
+	%D%/protobuf.h \
+	%D%/processes.c %D%/processes.h %D%/processes_find.c %D%/processes_internal.h \
+	%D%/profile.c %D%/profile.h \
+	%D%/stacks.c %D%/stacks.h \
+	%D%/subset.c %D%/subset.h \
+	%D%/table.h \
+	%D%/text.c %D%/text.h \
+	%D%/timeline.c %D%/timeline.h \
+	%D%/tracejson.c %D%/tracejson.h \
+	%D%/tree.c %D%/tree.h \
+	%D%/view.c %D%/view.h
+
+# the script of the flame graph, as a string of C
+AM_CPPFLAGS += -I$(top_builddir)/src
+EXTRA_DIST += %D%/flame_script.js
+CLEANFILES += %D%/flame_script.h
+%D%/flame_page.$(OBJEXT): %D%/flame_script.h
+%D%/flame_script.h: %D%/flame_script.js
+	$(AM_V_GEN)$(MKDIR_P) %D% && sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/.*/"&\\n"/' \
+		$(srcdir)/%D%/flame_script.js >$@.new && mv $@.new $@

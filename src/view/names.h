@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The functions of a profile: each place of it gets one, asked for once for each file.
+ *
+ * A place whose name can't be found is a function of its own, called FILE+0xOFFSET, or by its
+ * address where it is in no file or in the kernel. Thread-safe once made.
+ */
+#ifndef KPROFS_VIEW_NAMES_H
+#define KPROFS_VIEW_NAMES_H
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sym/helpers.h"
+#include "sym/symbols.h"
+#include "view/profile.h"
+
+#define NAMES_NO_FRAME UINT32_MAX
+
+struct names_function {
+	const char *name;
+	const char *file; /* path, "-" where there is none */
+	bool resolved;
+};
+
+struct names {
+	GArray *functions; /* struct names_function; equal (name, file) is one */
+	uint32_t *of_place; /* index into functions: the one around all that was inlined */
+	/* by place: where its inlined functions begin in `inlined` */
+	uint32_t *inlined_at;
+	GArray *inlined; /* uint32_t: indexes into functions, innermost first */
+	struct symbols_place *places; /* what is known of each: source lines and inlined functions too */
+	struct symbols_arena *arena; /* holds them */
+	GStringChunk *strings;
+};
+
+/* What names may take: with more of them the other places go without. */
+#define NAMES_BYTES_MAX (96u << 20)
+
+/*
+ * Asks `symbols` (NULL: nobody) about every place. how NULL: functions only, and nobody will interrupt
+ * it. how->deadline_ns is for source lines and inlined functions: what would come later is named by
+ * its function only. how->arena_max is set here. Blocks while files are read.
+ */
+struct names *names_create(const struct profile *profile, struct symbols *symbols,
+	const struct symbols_how *how);
+void names_destroy(struct names *names);
+
+/* The function of a node of the profile's stacks, NAMES_NO_FRAME for the root. */
+static inline uint32_t names_of_node(const struct names *names, const struct profile *profile,
+	uint32_t node)
+{
+	if (node == STACKS_ROOT)
+		return NAMES_NO_FRAME;
+	return names->of_place[stacks_node(&profile->stacks, node)->place];
+}
+
+/* How many functions were inlined at a place. */
+static inline uint32_t names_inlined_count(const struct names *names, uint32_t place)
+{
+	return names->places[place].count ? names->places[place].count - 1 : 0;
+}
+
+/* The i-th of them, innermost first. */
+static inline uint32_t names_inlined(const struct names *names, uint32_t place, uint32_t i)
+{
+	return g_array_index(names->inlined, uint32_t, names->inlined_at[place] + i);
+}
+
+static inline const struct names_function *names_function(const struct names *names, uint32_t i)
+{
+	return &g_array_index(names->functions, struct names_function, i);
+}
+
+/*
+ * The symbols of this machine: of the files that were mapped, of the running kernel, of JITs. options
+ * NULL: the plain ones. To be destroyed by the caller; thread-safe.
+ */
+struct symbols *names_open_symbols(const struct helpers_options *options);
+
+#endif

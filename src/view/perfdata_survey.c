@@ -1,0 +1,603 @@
+/* SPDX-License-Identifier: MIT */
+/* The first pass over a capture: see perfdata_survey.h. */
+#include "view/perfdata_survey.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "view/perfdata_format.h"
+
+#define NONE UINT32_MAX
+
+/* cancelled() is asked each so many records, which take about 0.1 ms. */
+#define CANCEL_RECORDS 1024
+
+/*
+ * Of a process with more separate mappings than this (a large browser has some hundreds) the later
+ * ones count from their time on. It keeps the work for each bounded.
+ */
+#define EARLY_RANGES_MAX 4096
+
+struct survey_mapping {
+	uint64_t process; /* section and pid */
+	uint64_t time_ns;
+	uint64_t start, end;
+	uint32_t number;
+};
+
+static uint64_t process_key(uint32_t section, uint32_t pid)
+{
+	return (uint64_t)section << 32 | pid;
+}
+
+/* ---- the place in the stream ------------------------------------------------------------------ */
+
+void perfdata_place_init(struct perfdata_place *place)
+{
+	memset(place, 0, sizeof(*place));
+	pairs_init(&place->numbers);
+}
+
+void perfdata_place_fini(struct perfdata_place *place)
+{
+	pairs_fini(&place->numbers);
+}
+
+bool perfdata_place_enter(struct perfdata_place *place, const struct decode_record *record,
+	uint32_t *ended)
+{
+	bool begins = record->type == KPROF_REC_CLOCK && place->section_records;
+
+	*ended = UINT32_MAX;
+	if (begins || place->chunk_records == PERFDATA_CHUNK_RECORDS) {
+		*ended = place->chunk++;
+		place->chunk_records = 0;
+	}
+	if (begins) {
+		place->section++;
+		place->section_records = 0;
+		pairs_clear(&place->numbers);
+	}
+	place->section_records++;
+	place->chunk_records++;
+	return begins;
+}
+
+/* ---- events ----------------------------------------------------------------------------------- */
+
+static bool equal_source(const void *items, uint32_t i, const void *key)
+{
+	return strcmp(((const struct perfdata_source *)items + i)->text, key) == 0;
+}
+
+/* One more than the limit is kept, for perfdata_survey_make() to see; what follows shares it. */
+static uint32_t intern_source(struct perfdata_survey *survey, const char *text)
+{
+	uint32_t hash = g_str_hash(text);
+	uint32_t i = table_find(&survey->source_table, hash, equal_source, survey->sources->data,
+		text);
+	struct perfdata_source source = { .text = NULL };
+
+	if (i != TABLE_NONE)
+		return i;
+	i = survey->sources->len;
+	if (i > PERFDATA_EVENTS_MAX)
+		return PERFDATA_EVENTS_MAX;
+	source.text = g_string_chunk_insert(survey->strings, text);
+	/* an event that is used without having been described */
+	source.perf_type = PERFDATA_TYPE_SOFTWARE;
+	source.config = PERFDATA_SOFTWARE_DUMMY;
+	g_array_append_val(survey->sources, source);
+	table_add(&survey->source_table, hash, i);
+	return i;
+}
+
+uint32_t perfdata_survey_source(struct perfdata_survey *survey, struct perfdata_place *place,
+	uint64_t number)
+{
+	const uint64_t *known = pairs_find(&place->numbers, 0, number);
+	char text[32];
+	uint32_t source;
+
+	if (known)
+		return (uint32_t)*known;
+	g_snprintf(text, sizeof(text), "event %" PRIu64, number);
+	source = intern_source(survey, text);
+	pairs_set(&place->numbers, 0, number, source);
+	return source;
+}
+
+uint32_t perfdata_survey_event(struct perfdata_survey *survey, struct perfdata_place *place,
+	const struct decode_record *r)
+{
+	uint32_t i = intern_source(survey, r->text);
+	struct perfdata_source *source = &g_array_index(survey->sources, struct perfdata_source, i);
+
+	source->perf_type = r->event.perf_type;
+	source->config = r->event.config;
+	source->rate = r->event.rate;
+	source->flags = r->event.flags;
+	pairs_set(&place->numbers, 0, r->event.number, i);
+	return i;
+}
+
+/* ---- sizes ------------------------------------------------------------------------------------ */
+
+size_t perfdata_text_bytes(const char *text, size_t max)
+{
+	return (strnlen(text, max) + 1 + 7) & ~(size_t)7;
+}
+
+size_t perfdata_name_bytes(const char *name)
+{
+	return sizeof(struct perfdata_comm) + perfdata_text_bytes(name, PERFDATA_NAME_MAX) +
+		sizeof(struct perfdata_sample_id);
+}
+
+uint32_t perfdata_words(const struct decode_record *r)
+{
+	uint32_t words = r->trace.num_traces;
+
+	/* a mark comes first, unless there is one already */
+	if (words && decode_frame(r, 0) != KPROF_CONTEXT_USER)
+		words++;
+	return MIN(words, PERFDATA_WORDS_MAX);
+}
+
+const char *perfdata_kernel_path(const char *path)
+{
+	/* it begins at this symbol, which tells perf how far a kernel was moved from its file */
+	return strcmp(path, KPROF_PATH_KERNEL) ? path : KPROF_PATH_KERNEL "_stext";
+}
+
+static size_t mapping_bytes(const struct decode_record *r)
+{
+	if (r->mmap.pid == KPROF_PID_KERNEL)
+		return sizeof(struct perfdata_mmap) + sizeof(struct perfdata_sample_id) +
+			perfdata_text_bytes(perfdata_kernel_path(r->text), PERFDATA_PATH_MAX);
+	return sizeof(struct perfdata_mmap2) + sizeof(struct perfdata_sample_id) +
+		perfdata_text_bytes(r->text, PERFDATA_PATH_MAX);
+}
+
+/* ---- times ------------------------------------------------------------------------------------ */
+
+static struct perfdata_section_times *section_at(const struct perfdata_survey *survey, uint32_t i)
+{
+	return &g_array_index(survey->sections, struct perfdata_section_times, i);
+}
+
+uint64_t perfdata_survey_time(const struct perfdata_survey *survey, uint32_t section,
+	uint64_t time_ns)
+{
+	const struct perfdata_section_times *times = section_at(survey, section);
+	uint64_t time;
+
+	if (section == 0)
+		return time_ns;
+	if (time_ns < times->first_ns)
+		return times->base_ns;
+	if (__builtin_add_overflow(time_ns - times->first_ns, times->base_ns + 1, &time))
+		return UINT64_MAX - 1;
+	return time;
+}
+
+uint64_t perfdata_survey_early(const struct perfdata_survey *survey, uint32_t section)
+{
+	const struct perfdata_section_times *times = section_at(survey, section);
+
+	if (section || times->first_ns == UINT64_MAX)
+		return times->base_ns;
+	return times->first_ns ? times->first_ns - 1 : 0;
+}
+
+static void begin_section(struct perfdata_survey *survey)
+{
+	struct perfdata_section_times times = { .first_ns = UINT64_MAX };
+
+	g_array_append_val(survey->sections, times);
+}
+
+static void begin_chunk(struct perfdata_survey *survey, uint32_t section)
+{
+	struct perfdata_chunk chunk = { .section = section, .oldest_ns = UINT64_MAX };
+
+	g_array_append_val(survey->chunks, chunk);
+}
+
+/* A time in the capture, of the last chunk and section. */
+static void note_time(struct perfdata_survey *survey, uint64_t time_ns)
+{
+	struct perfdata_chunk *chunk =
+		&g_array_index(survey->chunks, struct perfdata_chunk, survey->chunks->len - 1);
+	struct perfdata_section_times *times = section_at(survey, survey->sections->len - 1);
+
+	/* what has time 0 is taken at once, it waits for no round */
+	if (time_ns)
+		chunk->oldest_ns = MIN(chunk->oldest_ns, time_ns);
+	chunk->newest_ns = MAX(chunk->newest_ns, time_ns);
+	times->newest_ns = MAX(times->newest_ns, time_ns);
+}
+
+/* Something that may be put before everything else of its section. */
+static void note_early(struct perfdata_survey *survey, uint64_t time_ns)
+{
+	note_time(survey, time_ns);
+	note_time(survey, 1);
+}
+
+/* Each section begins when the one before has ended. */
+static void place_sections(struct perfdata_survey *survey)
+{
+	uint64_t end = 0;
+	uint32_t i;
+
+	for (i = 0; i < survey->sections->len; i++) {
+		struct perfdata_section_times *times = section_at(survey, i);
+
+		times->base_ns = MIN(end, UINT64_MAX - 3) + 1;
+		if (i == 0)
+			times->base_ns = 0;
+		end = MAX(end, perfdata_survey_time(survey, i, times->newest_ns));
+	}
+}
+
+/*
+ * From the back: how old is what follows; from the front: a round may end where that is not older
+ * than what was there at the last round's end.
+ */
+static void place_rounds(struct perfdata_survey *survey)
+{
+	struct perfdata_chunk *chunks = (struct perfdata_chunk *)survey->chunks->data;
+	uint32_t count = survey->chunks->len, i;
+	g_autofree uint64_t *following = g_new(uint64_t, count + 1);
+	uint64_t newest = 0, promised = 0;
+
+	for (i = 0; i < survey->threads->len; i++)
+		newest = MAX(newest,
+			g_array_index(survey->threads, struct perfdata_thread, i).time_ns);
+	following[count] = UINT64_MAX;
+	for (i = count; i-- > 0;) {
+		uint64_t oldest = perfdata_survey_time(survey, chunks[i].section,
+			chunks[i].oldest_ns);
+
+		following[i] = MIN(following[i + 1], oldest);
+	}
+	for (i = 0; i < count; i++) {
+		newest = MAX(newest, perfdata_survey_time(survey, chunks[i].section,
+			chunks[i].newest_ns));
+		if (following[i + 1] < promised)
+			continue;
+		chunks[i].round = true;
+		promised = newest;
+		survey->bytes += sizeof(struct perfdata_event);
+	}
+}
+
+/* ---- what was there before -------------------------------------------------------------------- */
+
+static int compare_mappings(const void *a, const void *b)
+{
+	const struct survey_mapping *x = a, *y = b;
+
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	if (x->time_ns != y->time_ns)
+		return x->time_ns < y->time_ns ? -1 : 1;
+	return (x->number > y->number) - (x->number < y->number);
+}
+
+struct range {
+	uint64_t start, end;
+};
+
+/* Adds [start, end) to sorted ranges that don't touch; true where nothing of it was covered. */
+static bool cover(GArray *ranges, uint64_t start, uint64_t end)
+{
+	struct range range = { start, end };
+	uint32_t low = 0, high = ranges->len, last;
+	bool fresh;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (g_array_index(ranges, struct range, middle).end <= start)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (last = low; last < ranges->len; last++) {
+		const struct range *r = &g_array_index(ranges, struct range, last);
+
+		if (r->start >= end)
+			break;
+		range.start = MIN(range.start, r->start);
+		range.end = MAX(range.end, r->end);
+	}
+	fresh = last == low;
+	if (!fresh)
+		g_array_remove_range(ranges, low, last - low);
+	g_array_insert_val(ranges, low, range);
+	return fresh;
+}
+
+static bool is_forked(const struct perfdata_survey *survey, uint64_t process)
+{
+	return pairs_find(&survey->forked, process, (uint32_t)process) != NULL;
+}
+
+static void find_early(struct perfdata_survey *survey)
+{
+	GArray *ranges = g_array_new(FALSE, FALSE, sizeof(struct range));
+	uint64_t process = UINT64_MAX;
+	uint32_t i;
+
+	g_byte_array_set_size(survey->early, survey->mappings->len / 8 + 1);
+	memset(survey->early->data, 0, survey->early->len);
+	g_array_sort(survey->mappings, compare_mappings);
+	for (i = 0; i < survey->mappings->len; i++) {
+		const struct survey_mapping *m =
+			&g_array_index(survey->mappings, struct survey_mapping, i);
+
+		if (m->process != process)
+			g_array_set_size(ranges, 0);
+		process = m->process;
+		if (is_forked(survey, process) || ranges->len >= EARLY_RANGES_MAX)
+			continue;
+		if (cover(ranges, m->start, m->end))
+			survey->early->data[m->number / 8] |= (uint8_t)(1 << m->number % 8);
+	}
+	g_array_free(ranges, TRUE);
+	g_array_set_size(survey->mappings, 0);
+}
+
+bool perfdata_survey_early_mapping(const struct perfdata_survey *survey, uint32_t mapping)
+{
+	return mapping / 8 < survey->early->len &&
+		survey->early->data[mapping / 8] >> mapping % 8 & 1;
+}
+
+static uint64_t find_birth(const struct perfdata_survey *survey, uint32_t section,
+	uint32_t pid)
+{
+	const uint64_t *forked = pairs_find(&survey->forked, process_key(section, pid), pid);
+
+	/* not before: a fork makes a new process, of which the threads are no part that came first */
+	if (forked && *forked < UINT64_MAX)
+		return perfdata_survey_time(survey, section, *forked + 1);
+	return perfdata_survey_early(survey, section);
+}
+
+uint64_t perfdata_survey_name(const struct perfdata_survey *survey, uint32_t section,
+	const struct kprof_rec_comm *comm)
+{
+	uint64_t process = process_key(section, comm->pid);
+	const uint64_t *first = pairs_find(&survey->called, process, comm->tid);
+
+	if (first && *first == comm->time_ns && !pairs_find(&survey->forked, process, comm->tid))
+		return find_birth(survey, section, comm->pid);
+	return perfdata_survey_time(survey, section, comm->time_ns);
+}
+
+/* Of several captures the first one is asked when the process was forked. */
+static void find_threads(struct perfdata_survey *survey, const struct profile *profile)
+{
+	struct pairs done;
+	uint32_t i;
+
+	pairs_init(&done);
+	for (i = 0; i < profile->cells->len; i++) {
+		const struct profile_cell *cell = profile_cell(profile, i);
+		uint32_t pid = processes_pid(profile->processes, cell->life);
+		struct perfdata_thread thread = {
+			.pid = perfdata_pid(pid),
+			.tid = perfdata_tid(pid, cell->tid),
+			.name = cell->name,
+			.time_ns = find_birth(survey, 0, pid),
+		};
+
+		/* perf has a name of its own for the idle task */
+		if (pid == KPROF_PID_KERNEL || pairs_find(&survey->named, pid, thread.tid) ||
+			pairs_find(&done, pid, thread.tid))
+			continue;
+		pairs_set(&done, pid, thread.tid, 1);
+		survey->bytes += perfdata_name_bytes(thread.name);
+		g_array_append_val(survey->threads, thread);
+	}
+	pairs_fini(&done);
+}
+
+/* ---- the records ------------------------------------------------------------------------------ */
+
+static void take_clock(struct perfdata_survey *survey, const struct decode_record *r)
+{
+	/* of one capture only: the others were moved in time */
+	survey->clocked = survey->sections->len == 1 && strcmp(r->text, "CLOCK_MONOTONIC") == 0;
+	survey->clock_ns = r->clock.time_ns;
+	survey->wall_ns = r->clock.wall_ns;
+}
+
+static void take_mapping(struct perfdata_survey *survey, uint32_t section,
+	const struct decode_record *r)
+{
+	struct survey_mapping mapping = {
+		.process = process_key(section, r->mmap.pid),
+		.time_ns = r->mmap.time_ns,
+		.start = r->mmap.addr,
+		.number = survey->mappings->len,
+	};
+
+	survey->bytes += mapping_bytes(r);
+	if (r->mmap.pid == KPROF_PID_KERNEL) {
+		note_time(survey, r->mmap.time_ns);
+		return;
+	}
+	if (__builtin_add_overflow(r->mmap.addr, r->mmap.size, &mapping.end))
+		mapping.end = UINT64_MAX;
+	g_array_append_val(survey->mappings, mapping);
+	if (is_forked(survey, mapping.process))
+		note_time(survey, r->mmap.time_ns);
+	else
+		note_early(survey, r->mmap.time_ns);
+}
+
+static void take_name(struct perfdata_survey *survey, uint32_t section,
+	const struct decode_record *r)
+{
+	uint64_t process = process_key(section, r->comm.pid);
+	const uint64_t *first = pairs_find(&survey->called, process, r->comm.tid);
+
+	survey->bytes += perfdata_name_bytes(r->text);
+	pairs_set(&survey->named, r->comm.pid, r->comm.tid, 1);
+	if (!first || *first > r->comm.time_ns)
+		pairs_set(&survey->called, process, r->comm.tid, r->comm.time_ns);
+	if (pairs_find(&survey->forked, process, r->comm.tid))
+		note_time(survey, r->comm.time_ns);
+	else
+		note_early(survey, r->comm.time_ns);
+}
+
+static void take_fork(struct perfdata_survey *survey, uint32_t section,
+	const struct decode_record *r)
+{
+	uint64_t process = process_key(section, r->fork.pid);
+	const uint64_t *first = pairs_find(&survey->forked, process, r->fork.tid);
+
+	survey->bytes += sizeof(struct perfdata_fork);
+	note_time(survey, r->fork.time_ns);
+	if (r->type == KPROF_REC_EXIT)
+		return;
+	pairs_set(&survey->named, r->fork.pid, r->fork.tid, 1);
+	if (!first || *first > r->fork.time_ns)
+		pairs_set(&survey->forked, process, r->fork.tid, r->fork.time_ns);
+}
+
+static void take_sample(struct perfdata_survey *survey, struct perfdata_place *place,
+	const struct decode_record *r)
+{
+	struct perfdata_section_times *times = section_at(survey, place->section);
+
+	perfdata_survey_source(survey, place, r->trace.info);
+	times->first_ns = MIN(times->first_ns, r->trace.time_ns);
+	times->last_ns = MAX(times->last_ns, r->trace.time_ns);
+	note_time(survey, r->trace.time_ns);
+	survey->samples++;
+	survey->words += perfdata_words(r);
+	survey->stacks |= r->trace.num_traces > 1;
+}
+
+static void take_record(struct perfdata_survey *survey, struct perfdata_place *place,
+	const struct decode_record *r)
+{
+	switch (r->type) {
+	case KPROF_REC_KERN_TRACE:
+	case KPROF_REC_USER_TRACE:
+		take_sample(survey, place, r);
+		break;
+	case KPROF_REC_CLOCK:
+		take_clock(survey, r);
+		break;
+	case KPROF_REC_EVENT:
+		perfdata_survey_event(survey, place, r);
+		break;
+	case KPROF_REC_MMAP:
+		take_mapping(survey, place->section, r);
+		break;
+	case KPROF_REC_COMM:
+		take_name(survey, place->section, r);
+		break;
+	case KPROF_REC_FORK:
+	case KPROF_REC_EXIT:
+		take_fork(survey, place->section, r);
+		break;
+	case KPROF_REC_LOST:
+		perfdata_survey_source(survey, place, r->lost.event);
+		survey->bytes += r->lost.reason == KPROF_LOST_RING_RECORDS
+			? sizeof(struct perfdata_lost) : sizeof(struct perfdata_lost_samples);
+		break;
+	case KPROF_REC_THROTTLE:
+		perfdata_survey_source(survey, place, r->throttle.event);
+		survey->bytes += sizeof(struct perfdata_throttle);
+		note_time(survey, r->throttle.time_ns);
+		break;
+	default:
+		break;
+	}
+}
+
+static int read_records(struct perfdata_survey *survey, const struct view_input *input,
+	struct decoder *decoder, struct err *err)
+{
+	struct perfdata_place place;
+	struct decode_record record;
+	uint64_t count = 0;
+	uint32_t ended;
+	int ret;
+
+	perfdata_place_init(&place);
+	begin_section(survey);
+	begin_chunk(survey, 0);
+	while ((ret = decode_next(decoder, &record, err)) > 0 || ret == -EBADMSG) {
+		if (++count % CANCEL_RECORDS == 0 && view_cancelled(input)) {
+			ret = err_set(err, EINTR, "nobody waits for the view any more");
+			break;
+		}
+		if (ret < 0)
+			continue;
+		if (perfdata_place_enter(&place, &record, &ended))
+			begin_section(survey);
+		if (ended != UINT32_MAX)
+			begin_chunk(survey, place.section);
+		take_record(survey, &place, &record);
+	}
+	survey->end = decoder->offset;
+	perfdata_place_fini(&place);
+	/* what is readable is in the view; that the rest is not, others say */
+	return ret == -EPROTO || ret == -ENODATA ? 0 : ret;
+}
+
+int perfdata_survey_make(struct perfdata_survey *survey, const struct view_input *input,
+	struct err *err)
+{
+	struct decoder decoder;
+	int ret;
+
+	memset(survey, 0, sizeof(*survey));
+	survey->sources = g_array_new(FALSE, FALSE, sizeof(struct perfdata_source));
+	survey->sections = g_array_new(FALSE, FALSE, sizeof(struct perfdata_section_times));
+	survey->chunks = g_array_new(FALSE, FALSE, sizeof(struct perfdata_chunk));
+	survey->threads = g_array_new(FALSE, FALSE, sizeof(struct perfdata_thread));
+	survey->mappings = g_array_new(FALSE, FALSE, sizeof(struct survey_mapping));
+	survey->early = g_byte_array_new();
+	survey->strings = g_string_chunk_new(4096);
+	pairs_init(&survey->named);
+	pairs_init(&survey->forked);
+	pairs_init(&survey->called);
+	decode_init_pread(&decoder, input->capture_fd, 0);
+	ret = read_records(survey, input, &decoder, err);
+	decode_fini(&decoder);
+	if (ret)
+		return ret;
+	if (survey->sources->len > PERFDATA_EVENTS_MAX)
+		return err_set(err, EFBIG, "more than %u events", PERFDATA_EVENTS_MAX);
+	find_early(survey);
+	place_sections(survey);
+	find_threads(survey, input->profile);
+	place_rounds(survey);
+	return 0;
+}
+
+void perfdata_survey_fini(struct perfdata_survey *survey)
+{
+	g_array_free(survey->sources, TRUE);
+	g_array_free(survey->sections, TRUE);
+	g_array_free(survey->chunks, TRUE);
+	g_array_free(survey->threads, TRUE);
+	g_array_free(survey->mappings, TRUE);
+	g_byte_array_free(survey->early, TRUE);
+	g_string_chunk_free(survey->strings);
+	table_fini(&survey->source_table);
+	pairs_fini(&survey->named);
+	pairs_fini(&survey->forked);
+	pairs_fini(&survey->called);
+}

@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: MIT */
+/* The processes of a capture over time, what is known about them: see processes.h. */
+#include "view/processes_internal.h"
+
+#include <string.h>
+
+struct processes *processes_create(void)
+{
+	struct processes *p = g_new0(struct processes, 1);
+
+	p->strings = g_string_chunk_new(16384);
+	p->processes = g_array_new(FALSE, FALSE, sizeof(struct process));
+	p->births = g_array_new(FALSE, FALSE, sizeof(struct birth));
+	p->names = g_array_new(FALSE, FALSE, sizeof(struct name));
+	p->lives = g_array_new(FALSE, FALSE, sizeof(struct life));
+	p->mappings = g_array_new(FALSE, FALSE, sizeof(struct mapindex_mapping));
+	p->labels = g_array_new(FALSE, FALSE, sizeof(struct label));
+	p->places = g_array_new(FALSE, FALSE, sizeof(struct place));
+	p->files = g_array_new(FALSE, FALSE, sizeof(struct processes_file));
+	p->kernels = g_array_new(FALSE, FALSE, sizeof(struct processes_kernel));
+	return p;
+}
+
+void processes_destroy(struct processes *p)
+{
+	guint i;
+
+	if (!p)
+		return;
+	for (i = 0; i < p->lives->len; i++)
+		mapindex_destroy(AT(p->lives, life, i)->index);
+	g_array_free(p->processes, TRUE);
+	g_array_free(p->births, TRUE);
+	g_array_free(p->names, TRUE);
+	g_array_free(p->lives, TRUE);
+	g_array_free(p->mappings, TRUE);
+	g_array_free(p->labels, TRUE);
+	g_array_free(p->places, TRUE);
+	g_array_free(p->files, TRUE);
+	g_array_free(p->kernels, TRUE);
+	table_fini(&p->process_table);
+	table_fini(&p->place_table);
+	table_fini(&p->file_table);
+	g_string_chunk_free(p->strings);
+	g_free(p);
+}
+
+/* ---- what is known ---------------------------------------------------------------------------- */
+
+static bool equal_process(const void *items, uint32_t i, const void *key)
+{
+	const struct process *a = (const struct process *)items + i, *b = key;
+
+	return a->section == b->section && a->pid == b->pid;
+}
+
+uint32_t processes_intern(struct processes *p, uint32_t section, uint32_t pid)
+{
+	struct process key = { .section = section, .pid = pid };
+	uint32_t hash = table_hash(pid, section);
+	uint32_t i = table_find(&p->process_table, hash, equal_process, p->processes->data, &key);
+
+	if (i == TABLE_NONE) {
+		i = p->processes->len;
+		g_array_append_val(p->processes, key);
+		table_add(&p->process_table, hash, i);
+	}
+	return i;
+}
+
+const char *processes_intern_string(struct processes *p, const char *text)
+{
+	return g_string_chunk_insert_const(p->strings, text);
+}
+
+static bool equal_place(const void *items, uint32_t i, const void *key)
+{
+	const struct place *a = (const struct place *)items + i, *b = key;
+
+	return a->process == b->process && a->address == b->address;
+}
+
+static struct place *intern_place(struct processes *p, uint32_t process, uint64_t address)
+{
+	struct place key = { .process = process, .address = address, .mapping = NONE };
+	uint32_t hash = table_hash(address, process);
+	uint32_t i = table_find(&p->place_table, hash, equal_place, p->places->data, &key);
+
+	if (i == TABLE_NONE) {
+		i = p->places->len;
+		g_array_append_val(p->places, key);
+		table_add(&p->place_table, hash, i);
+	}
+	return AT(p->places, place, i);
+}
+
+void processes_add_mapping(struct processes *p, uint32_t section,
+	const struct kprof_rec_mmap *mmap, const char *path)
+{
+	struct mapindex_mapping mapping = {
+		.time_ns = mmap->time_ns,
+		.start = mmap->addr,
+		.end = mmap->addr + mmap->size,
+		.offset = mmap->offset,
+		.owner = processes_intern(p, section, mmap->pid),
+		.file = p->labels->len,
+	};
+	struct place *place = intern_place(p, mapping.owner, mmap->addr);
+	struct label label = { .build_id_length = 0 };
+
+	if (mapping.end < mapping.start)
+		mapping.end = UINT64_MAX;
+	if (place->mapping == NONE)
+		label = place->label; /* the build-id that came first, if any */
+	label.path = processes_intern_string(p, path);
+	place->mapping = p->mappings->len;
+	g_array_append_val(p->mappings, mapping);
+	g_array_append_val(p->labels, label);
+}
+
+void processes_add_build_id(struct processes *p, uint32_t section,
+	const struct kprof_rec_build_id *build_id, const uint8_t *bytes)
+{
+	uint32_t process = processes_intern(p, section, build_id->pid);
+	struct place *place = intern_place(p, process, build_id->addr);
+	struct label *label = place->mapping == NONE ? &place->label
+						     : AT(p->labels, label, place->mapping);
+
+	memcpy(label->build_id, bytes, build_id->length);
+	memset(label->build_id + build_id->length, 0, KPROF_BUILD_ID_MAX - build_id->length);
+	label->build_id_length = build_id->length;
+}
+
+void processes_add_program(struct processes *p, uint32_t section,
+	const struct kprof_rec_new_process *new_process, const char *path)
+{
+	struct birth birth = {
+		.time_ns = new_process->time_ns,
+		.process = processes_intern(p, section, new_process->pid),
+		.parent = NONE,
+		.program = processes_intern_string(p, path),
+	};
+
+	g_array_append_val(p->births, birth);
+}
+
+void processes_add_name(struct processes *p, uint32_t section,
+	const struct kprof_rec_comm *comm, const char *text)
+{
+	struct name name = { .time_ns = comm->time_ns };
+
+	if (comm->tid != comm->pid)
+		return; /* a thread's own name is not the process's */
+	name.process = processes_intern(p, section, comm->pid);
+	name.text = processes_intern_string(p, text);
+	g_array_append_val(p->names, name);
+}
+
+void processes_add_fork(struct processes *p, uint32_t section, const struct kprof_rec_fork *fork)
+{
+	struct birth birth = { .time_ns = fork->time_ns };
+
+	if (fork->pid == fork->parent_pid)
+		return; /* a thread */
+	birth.process = processes_intern(p, section, fork->pid);
+	birth.parent = processes_intern(p, section, fork->parent_pid);
+	g_array_append_val(p->births, birth);
+}
+
+/* ---- sorting it ------------------------------------------------------------------------------- */
+
+static int compare_keys(uint32_t process_a, uint64_t time_a, uint32_t process_b, uint64_t time_b)
+{
+	if (process_a != process_b)
+		return process_a < process_b ? -1 : 1;
+	return (time_a > time_b) - (time_a < time_b);
+}
+
+static int compare_births(const void *a, const void *b)
+{
+	const struct birth *x = a, *y = b;
+
+	return compare_keys(x->process, x->time_ns, y->process, y->time_ns);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	const struct name *x = a, *y = b;
+
+	return compare_keys(x->process, x->time_ns, y->process, y->time_ns);
+}
+
+static int compare_mappings(const void *a, const void *b)
+{
+	const struct mapindex_mapping *x = a, *y = b;
+
+	return compare_keys(x->owner, x->time_ns, y->owner, y->time_ns);
+}
+
+static bool equal_file(const void *items, uint32_t i, const void *key)
+{
+	const struct processes_file *a = (const struct processes_file *)items + i, *b = key;
+
+	return a->path == b->path && a->kernel == b->kernel && a->process == b->process &&
+		a->build_id_length == b->build_id_length &&
+		memcmp(a->build_id, b->build_id, a->build_id_length) == 0;
+}
+
+static uint32_t intern_file(struct processes *p, const struct label *label, uint32_t kernel,
+	uint32_t process)
+{
+	struct processes_file key = {
+		.path = label->path,
+		.build_id_length = label->build_id_length,
+		.kernel = kernel,
+		.process = process,
+		.ran_on = NONE,
+	};
+	uint64_t word;
+	uint32_t hash, i;
+
+	memcpy(key.build_id, label->build_id, sizeof(key.build_id));
+	memcpy(&word, key.build_id, sizeof(word));
+	hash = table_hash((uintptr_t)key.path ^ word, kernel ^ process);
+	i = table_find(&p->file_table, hash, equal_file, p->files->data, &key);
+	if (i == TABLE_NONE) {
+		i = p->files->len;
+		g_array_append_val(p->files, key);
+		table_add(&p->file_table, hash, i);
+	}
+	return i;
+}
+
+/* The kernel that a section names first; a section like the one before shares its kernel. */
+static uint32_t intern_kernel(struct processes *p, const struct mapindex_mapping *mapping)
+{
+	const struct label *label = AT(p->labels, label, mapping->file);
+	struct processes_kernel kernel = { .start = mapping->start };
+	const struct processes_kernel *last;
+
+	memcpy(kernel.build_id, label->build_id, sizeof(kernel.build_id));
+	kernel.build_id_length = label->build_id_length;
+	if (p->kernels->len) {
+		last = AT(p->kernels, processes_kernel, p->kernels->len - 1);
+		if (last->start == kernel.start &&
+			last->build_id_length == kernel.build_id_length &&
+			memcmp(last->build_id, kernel.build_id, sizeof(kernel.build_id)) == 0)
+			return p->kernels->len - 1;
+	}
+	g_array_append_val(p->kernels, kernel);
+	return p->kernels->len - 1;
+}
+
+/* Which kernel each section ran on: by process index of its 0xffffffff; NONE for all others. */
+static GArray *find_kernels(struct processes *p)
+{
+	GArray *kernels = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	uint32_t none = NONE;
+	guint i;
+
+	for (i = 0; i < p->processes->len; i++)
+		g_array_append_val(kernels, none);
+	for (i = 0; i < p->mappings->len; i++) {
+		const struct mapindex_mapping *m = AT(p->mappings, mapindex_mapping, i);
+		uint32_t *kernel = &g_array_index(kernels, uint32_t, m->owner);
+
+		if (AT(p->processes, process, m->owner)->pid != KPROF_PID_KERNEL || *kernel != NONE)
+			continue;
+		if (strcmp(AT(p->labels, label, m->file)->path, KPROF_PATH_KERNEL) == 0)
+			*kernel = intern_kernel(p, m);
+	}
+	return kernels;
+}
+
+/* Modules of a section without a kernel mapping still are the kernel's: of one nobody knows. */
+static uint32_t kernel_of(struct processes *p, const struct mapindex_mapping *mapping,
+	const GArray *kernels)
+{
+	static const struct processes_kernel unknown;
+	uint32_t *kernel = &g_array_index(kernels, uint32_t, mapping->owner);
+
+	if (AT(p->processes, process, mapping->owner)->pid != KPROF_PID_KERNEL)
+		return NONE;
+	if (*kernel == NONE) {
+		*kernel = p->kernels->len;
+		g_array_append_val(p->kernels, unknown);
+	}
+	return *kernel;
+}
+
+/*
+ * What the kernel calls executable memory that is no file: there the code of JITs is. A program may
+ * also be executed from a memfd: then it has a build-id.
+ */
+static bool is_memory(const struct label *label)
+{
+	static const char *const names[] = {
+		"//anon", "[anon", "[heap]", "[stack]", "/memfd:", "/dev/zero", "/SYSV",
+		"/anon_hugepage",
+	};
+	size_t i;
+
+	for (i = 0; i < G_N_ELEMENTS(names); i++) {
+		if (g_str_has_prefix(label->path, names[i]))
+			return !label->build_id_length;
+	}
+	return false;
+}
+
+/* The kernel that each section ran on, by its number; NONE where it is not known. */
+static GArray *list_sections(struct processes *p, const GArray *kernels)
+{
+	GArray *sections = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	uint32_t none = NONE;
+	guint i;
+
+	for (i = 0; i < p->processes->len; i++) {
+		const struct process *process = AT(p->processes, process, i);
+
+		while (sections->len <= process->section)
+			g_array_append_val(sections, none);
+		if (process->pid == KPROF_PID_KERNEL)
+			g_array_index(sections, uint32_t, process->section) =
+				g_array_index(kernels, uint32_t, i);
+	}
+	return sections;
+}
+
+/* A process of the last section is the likeliest to be there still. */
+static void add_place_of_file(struct processes_file *file, const struct mapindex_mapping *m,
+	uint32_t pid, uint32_t kernel)
+{
+	struct processes_mapping mapping = { pid, m->start, m->end };
+
+	if (file->ran_on != kernel) {
+		file->ran_on = kernel;
+		file->mapping_count = file->mapping_next = 0;
+	}
+	file->mappings[file->mapping_next] = mapping;
+	file->mapping_next = (file->mapping_next + 1) % PROCESSES_FILE_MAPPINGS;
+	file->mapping_count = MIN(file->mapping_count + 1, PROCESSES_FILE_MAPPINGS);
+}
+
+static void assign_files(struct processes *p)
+{
+	GArray *kernels = find_kernels(p), *sections = list_sections(p, kernels);
+	guint i;
+
+	for (i = 0; i < p->mappings->len; i++) {
+		struct mapindex_mapping *m = AT(p->mappings, mapindex_mapping, i);
+		const struct process *owner = AT(p->processes, process, m->owner);
+		const struct label *label = AT(p->labels, label, m->file);
+		bool memory = owner->pid != KPROF_PID_KERNEL && is_memory(label);
+
+		if (memory)
+			m->offset = m->start;
+		m->file = intern_file(p, label, kernel_of(p, m, kernels), memory ? m->owner : NONE);
+		add_place_of_file(AT(p->files, processes_file, m->file), m, owner->pid,
+			g_array_index(sections, uint32_t, owner->section));
+	}
+	g_array_free(kernels, TRUE);
+	g_array_free(sections, TRUE);
+	g_array_set_size(p->labels, 0);
+	g_array_set_size(p->places, 0);
+	table_fini(&p->place_table);
+}
+
+void processes_make_lives(struct processes *p, uint32_t process, guint first, guint end)
+{
+	struct process *owner = AT(p->processes, process, process);
+	struct life life = { .process = process, .parent = NONE, .end = UINT64_MAX };
+	guint i;
+
+	owner->lives.first = p->lives->len;
+	if (first == end || AT(p->births, birth, first)->parent != NONE)
+		g_array_append_val(p->lives, life); /* what was there before anything is known */
+	for (i = first; i < end; i++) {
+		const struct birth *birth = AT(p->births, birth, i);
+
+		if (i == first || birth->time_ns != AT(p->births, birth, i - 1)->time_ns) {
+			life.start = p->lives->len == owner->lives.first ? 0 : birth->time_ns;
+			life.parent = NONE;
+			life.program = NULL;
+			g_array_append_val(p->lives, life);
+		}
+		if (birth->parent != NONE) /* a process for now, its life when all are made */
+			AT(p->lives, life, p->lives->len - 1)->parent = birth->parent;
+		if (birth->program)
+			AT(p->lives, life, p->lives->len - 1)->program = birth->program;
+	}
+	owner->lives.count = p->lives->len - owner->lives.first;
+	for (i = owner->lives.first; i + 1 < p->lives->len; i++)
+		AT(p->lives, life, i)->end = AT(p->lives, life, i + 1)->start;
+}
+
+/* The arrays are sorted by process and time, and so are the lives: one walk deals them out. */
+static void deal_out(struct processes *p)
+{
+	guint name = 0, mapping = 0, birth = 0, process, i;
+
+	for (process = 0; process < p->processes->len; process++) {
+		struct process *owner = AT(p->processes, process, process);
+		guint first = birth;
+
+		while (birth < p->births->len && AT(p->births, birth, birth)->process == process)
+			birth++;
+		processes_make_lives(p, process, first, birth);
+		owner->names.first = name;
+		while (name < p->names->len && AT(p->names, name, name)->process == process)
+			name++;
+		owner->names.count = name - owner->names.first;
+	}
+	for (i = 0; i < p->lives->len; i++) {
+		struct life *life = AT(p->lives, life, i);
+
+		if (life->parent != NONE)
+			life->parent = processes_life_at(p, life->parent, life->start);
+		life->mappings.first = mapping;
+		while (mapping < p->mappings->len) {
+			const struct mapindex_mapping *m =
+				AT(p->mappings, mapindex_mapping, mapping);
+
+			if (m->owner != life->process ||
+				(m->time_ns >= life->end && life->end != UINT64_MAX))
+				break;
+			mapping++;
+		}
+		life->mappings.count = mapping - life->mappings.first;
+	}
+}
+
+void processes_finish(struct processes *p)
+{
+	assign_files(p);
+	/* g_array_sort is stable: of one time, the order of the stream remains */
+	g_array_sort(p->births, compare_births);
+	g_array_sort(p->names, compare_names);
+	g_array_sort(p->mappings, compare_mappings);
+	deal_out(p);
+}
+
+
+/* The entries of an index of mappings (mapindex.h): log2 of their number, twice, for each. */
+#define INDEX_DEPTH_MAX 32
+
+size_t processes_bytes(const struct processes *p)
+{
+	const size_t slot = 2 * sizeof(struct table_slot);
+	const size_t mapping = sizeof(struct mapindex_mapping) + sizeof(struct label) +
+		sizeof(struct place) + slot + 2 * INDEX_DEPTH_MAX * sizeof(uint32_t) +
+		2 * (sizeof(uint64_t) + sizeof(size_t));
+
+	return p->mappings->len * mapping + p->names->len * sizeof(struct name) +
+		p->births->len * (sizeof(struct birth) + sizeof(struct life)) +
+		p->processes->len * (sizeof(struct process) + sizeof(struct life) + slot) +
+		p->places->len * (sizeof(struct place) + slot);
+}

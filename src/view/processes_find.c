@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/* The processes of a capture over time, the questions about them: see processes.h. */
+#include "view/processes_internal.h"
+
+#include <inttypes.h>
+
+uint32_t processes_life_at(struct processes *p, uint32_t process, uint64_t time)
+{
+	const struct span *lives = &AT(p->processes, process, process)->lives;
+	uint32_t low = lives->first, high = lives->first + lives->count;
+
+	while (high - low > 1) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (AT(p->lives, life, middle)->start <= time)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+uint32_t processes_find_life(struct processes *p, uint32_t section, uint32_t pid, uint64_t time)
+{
+	uint32_t process = processes_intern(p, section, pid);
+	struct process *owner = AT(p->processes, process, process);
+
+	if (!owner->lives.count)
+		processes_make_lives(p, process, 0, 0);
+	return processes_life_at(p, process, time);
+}
+
+static const struct mapindex *index_of(struct processes *p, struct life *life)
+{
+	if (!life->index)
+		life->index = mapindex_create(life->mappings.count
+			? AT(p->mappings, mapindex_mapping, life->mappings.first) : NULL,
+			life->mappings.count);
+	return life->index;
+}
+
+static const struct mapindex_mapping *find_mapping(struct processes *p, uint32_t first,
+	uint64_t address, uint64_t time, struct processes_hit *hit)
+{
+	const struct mapindex_mapping *m;
+	struct life *life;
+	uint64_t from, to;
+	uint32_t i, depth;
+
+	hit->from = 0;
+	hit->to = UINT64_MAX;
+	for (i = first, depth = 0; i != NONE && depth < ANCESTORS_MAX; i = life->parent, depth++) {
+		life = AT(p->lives, life, i);
+		m = mapindex_find(index_of(p, life), address, time, &from, &to);
+		if (i == first) {
+			/* ancestors are asked about the fork's time, whatever the sample's */
+			hit->from = MAX(from, life->start);
+			hit->to = MIN(to, life->end);
+		}
+		if (m)
+			return m;
+		time = life->start;
+	}
+	for (i = first, depth = 0; i != NONE && depth < ANCESTORS_MAX; i = life->parent, depth++) {
+		life = AT(p->lives, life, i);
+		m = mapindex_find_earliest(index_of(p, life), address);
+		if (m)
+			return m;
+	}
+	return NULL;
+}
+
+void processes_find_user(struct processes *p, uint32_t life, uint64_t address, uint64_t time,
+	struct processes_hit *hit)
+{
+	const struct mapindex_mapping *m = find_mapping(p, life, address, time, hit);
+
+	hit->file = m ? m->file : NONE;
+	hit->offset = m ? m->offset + (address - m->start) : address;
+}
+
+void processes_find_kernel(struct processes *p, uint32_t section, uint64_t address, uint64_t time,
+	struct processes_hit *hit)
+{
+	uint32_t life = processes_find_life(p, section, KPROF_PID_KERNEL, time);
+	const struct mapindex_mapping *m = find_mapping(p, life, address, time, hit);
+
+	hit->file = m ? m->file : NONE;
+	hit->offset = address;
+}
+
+/* The last name of the process that was announced by `time`, in this life. */
+static const char *find_own_name(struct processes *p, const struct life *life, uint64_t time,
+	uint64_t *from, uint64_t *to)
+{
+	const struct span *names = &AT(p->processes, process, life->process)->names;
+	uint32_t low = names->first, high = names->first + names->count;
+	const struct name *name;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (AT(p->names, name, middle)->time_ns <= time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	*from = life->start;
+	*to = life->end;
+	if (low < names->first + names->count)
+		*to = MIN(*to, AT(p->names, name, low)->time_ns);
+	if (low == names->first)
+		return NULL;
+	name = AT(p->names, name, low - 1);
+	if (name->time_ns < life->start)
+		return NULL;
+	*from = name->time_ns;
+	return name->text;
+}
+
+/* The first name to come in this life, else its program's; NULL where neither was announced. */
+static const char *find_late_name(struct processes *p, const struct life *life)
+{
+	const struct span *names = &AT(p->processes, process, life->process)->names;
+	g_autofree char *base = NULL;
+	uint32_t i;
+
+	for (i = names->first; i < names->first + names->count; i++) {
+		const struct name *name = AT(p->names, name, i);
+
+		if (name->time_ns >= life->start && name->time_ns < life->end)
+			return name->text;
+	}
+	if (!life->program || !*life->program)
+		return NULL;
+	base = g_path_get_basename(life->program);
+	return processes_intern_string(p, base);
+}
+
+static const char *make_name(struct processes *p, const struct life *life)
+{
+	uint32_t pid = AT(p->processes, process, life->process)->pid;
+	g_autofree char *text = NULL;
+
+	if (pid == KPROF_PID_KERNEL)
+		return processes_intern_string(p, "[idle]");
+	if (pid == KPROF_PID_GONE)
+		return processes_intern_string(p, "[gone]");
+	text = g_strdup_printf("pid %" PRIu32, pid);
+	return processes_intern_string(p, text);
+}
+
+const char *processes_find_name(struct processes *p, uint32_t first, uint64_t time)
+{
+	struct life *life = AT(p->lives, life, first);
+	uint64_t asked = time, from, to;
+	const char *text = NULL;
+	uint32_t i, depth;
+
+	if (life->name && time >= life->name_from && time < life->name_to)
+		return life->name;
+	for (i = first, depth = 0; i != NONE && depth < ANCESTORS_MAX && !text; depth++) {
+		const struct life *ancestor = AT(p->lives, life, i);
+
+		text = find_own_name(p, ancestor, asked, &from, &to);
+		if (i == first) {
+			life->name_from = from;
+			life->name_to = to;
+		}
+		asked = ancestor->start;
+		i = ancestor->parent;
+	}
+	for (i = first, depth = 0; i != NONE && depth < ANCESTORS_MAX && !text; depth++) {
+		text = find_late_name(p, AT(p->lives, life, i));
+		i = AT(p->lives, life, i)->parent;
+	}
+	life->name = text ? text : make_name(p, life);
+	return life->name;
+}
+
+uint32_t processes_pid(const struct processes *p, uint32_t life)
+{
+	return AT(p->processes, process, AT(p->lives, life, life)->process)->pid;
+}
+
+uint32_t processes_file_count(const struct processes *p)
+{
+	return p->files->len;
+}
+
+const struct processes_file *processes_file(const struct processes *p, uint32_t file)
+{
+	return AT(p->files, processes_file, file);
+}
+
+const struct processes_kernel *processes_kernel(const struct processes *p, uint32_t kernel)
+{
+	return AT(p->kernels, processes_kernel, kernel);
+}

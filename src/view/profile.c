@@ -1,0 +1,590 @@
+/* SPDX-License-Identifier: MIT */
+/* A capture as a model in memory: see profile.h. */
+#include "view/profile.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "view/pairs.h"
+#include "view/table.h"
+
+/* The program's name, by which the server is known where the capture does not tell its pid. */
+#define SERVER_NAME "kprofs"
+
+#define CPUS_MAX 65536 /* what the cpu of a sample can say */
+
+/* Answers about addresses that are kept; a power of two, small enough for a CPU's second cache. */
+#define CACHE_ENTRIES 16384
+
+#define NOT_THROTTLED UINT64_MAX
+
+/* The size is looked at each so many records. */
+#define SIZE_RECORDS 4096
+
+/* Of a slot of a table (table.h) for each entry, at most. */
+#define SLOT_BYTES (8 * 8 / 3)
+
+/*
+ * What names.c will take for a place: two words about it, and where it has no symbol a function of its
+ * own with the name of its file.
+ */
+#define PLACE_NAMES_BYTES 128
+
+struct cached {
+	uint64_t address;
+	uint64_t from, to; /* times for which the answer holds; from == to: free */
+	uint32_t space;	   /* the life, or the section for the kernel's addresses */
+	bool kernel;
+	uint32_t place;
+};
+
+struct loader {
+	struct profile *profile;
+	size_t bytes_max; /* SIZE_MAX: any */
+	bool no_stacks;
+	uint32_t section;
+	uint64_t section_records;
+	GArray *writers;	 /* uint32_t: the server's pid in each section, 0: not known */
+	/* what holds until the section ends: */
+	struct pairs numbers;	/* 0, number -> event */
+	struct pairs tasks;	/* cpu, process -> thread */
+	struct pairs periods;	/* cpu, number -> period */
+	struct pairs throttled; /* cpu, number -> since when */
+	struct table event_table, place_table, cell_table;
+	uint64_t first_ns, last_ns; /* of this section's samples */
+	bool sampled;		    /* this section has samples */
+	uint8_t cpus[CPUS_MAX / 8];
+	uint32_t places[UINT16_MAX]; /* of the sample at hand */
+	struct cached cache[CACHE_ENTRIES];
+};
+
+/* ---- sections --------------------------------------------------------------------------------- */
+
+static struct profile_event *event_at(struct loader *l, uint32_t event)
+{
+	return &g_array_index(l->profile->events, struct profile_event, event);
+}
+
+static void end_throttle(struct loader *l, uint64_t number, uint64_t since, uint64_t until)
+{
+	const uint64_t *event = pairs_find(&l->numbers, 0, number);
+
+	if (event && until > since)
+		event_at(l, (uint32_t)*event)->throttled_ns += until - since;
+}
+
+static void end_section(struct loader *l)
+{
+	uint32_t i;
+
+	/* what was still throttled at the end was so until the last sample, at least */
+	for (i = 0; l->sampled && i < pairs_count(&l->throttled); i++) {
+		const struct pair *pair = pairs_at(&l->throttled, i);
+
+		if (pair->value != NOT_THROTTLED)
+			end_throttle(l, pair->b, pair->value, l->last_ns);
+	}
+	if (l->sampled)
+		l->profile->duration_ns += l->last_ns - l->first_ns;
+	l->sampled = false;
+	l->section_records = 0;
+	pairs_clear(&l->numbers);
+	pairs_clear(&l->tasks);
+	pairs_clear(&l->periods);
+	pairs_clear(&l->throttled);
+}
+
+/* Each CLOCK begins a section, but for the one at the very beginning. */
+static void enter_record(struct loader *l, const struct decode_record *record)
+{
+	if (record->type == KPROF_REC_CLOCK && l->section_records) {
+		end_section(l);
+		l->section++;
+	}
+	l->section_records++;
+}
+
+/* ---- bounds ----------------------------------------------------------------------------------- */
+
+static size_t count_bytes(const struct profile *p)
+{
+	return p->places->len * (sizeof(struct profile_place) + SLOT_BYTES + PLACE_NAMES_BYTES) +
+		p->cells->len * (sizeof(struct profile_cell) + SLOT_BYTES) +
+		p->stacks.nodes->len * (sizeof(struct stacks_node) + SLOT_BYTES) +
+		p->events->len * sizeof(struct profile_event) +
+		(p->moments ? p->moments->len * sizeof(struct profile_moment) : 0) +
+		processes_bytes(p->processes);
+}
+
+/* Asked for each record. */
+static bool is_too_large(const struct loader *l, const struct decoder *decoder)
+{
+	return decoder->records % SIZE_RECORDS == 0 && count_bytes(l->profile) > l->bytes_max;
+}
+
+static int refuse_size(const struct loader *l, struct err *err)
+{
+	return err_set(err, EFBIG,
+		"the capture is too varied: its stacks and processes would take more than %zu MiB",
+		(size_t)(l->bytes_max / MIB));
+}
+
+/* ---- first pass: processes -------------------------------------------------------------------- */
+
+static void take_clock(struct loader *l, const struct decode_record *r)
+{
+	if (l->writers->len <= l->section)
+		g_array_set_size(l->writers, l->section + 1); /* cleared */
+	g_array_index(l->writers, uint32_t, l->section) = r->writer_pid;
+}
+
+static void take_process_record(struct loader *l, const struct decode_record *r)
+{
+	struct processes *p = l->profile->processes;
+
+	switch (r->type) {
+	case KPROF_REC_CLOCK:
+		take_clock(l, r);
+		break;
+	case KPROF_REC_MMAP:
+		processes_add_mapping(p, l->section, &r->mmap, r->text);
+		break;
+	case KPROF_REC_BUILD_ID:
+		processes_add_build_id(p, l->section, &r->build_id, r->bytes);
+		break;
+	case KPROF_REC_NEW_PROCESS:
+		processes_add_program(p, l->section, &r->new_process, r->text);
+		break;
+	case KPROF_REC_COMM:
+		processes_add_name(p, l->section, &r->comm, r->text);
+		break;
+	case KPROF_REC_FORK:
+		processes_add_fork(p, l->section, &r->fork);
+		break;
+	default:
+		break;
+	}
+}
+
+static void note_damage(struct profile *profile, const struct err *err)
+{
+	profile->damaged++;
+	if (profile->damage->len < PROFILE_DAMAGE_MAX)
+		g_ptr_array_add(profile->damage, g_strdup(err->text));
+}
+
+static int read_processes(struct loader *l, struct decoder *decoder, struct err *why)
+{
+	struct decode_record record;
+	struct err err;
+	int ret;
+
+	while ((ret = decode_next(decoder, &record, &err)) > 0 || ret == -EBADMSG) {
+		if (is_too_large(l, decoder))
+			return refuse_size(l, why);
+		if (ret < 0) {
+			note_damage(l->profile, &err);
+			continue;
+		}
+		enter_record(l, &record);
+		take_process_record(l, &record);
+	}
+	if (ret < 0)
+		note_damage(l->profile, &err);
+	l->profile->records = decoder->records;
+	l->profile->unknown = decoder->unknown;
+	if (count_bytes(l->profile) > l->bytes_max)
+		return refuse_size(l, why);
+	processes_finish(l->profile->processes);
+	return 0;
+}
+
+/* ---- second pass: events ---------------------------------------------------------------------- */
+
+static bool equal_event(const void *items, uint32_t i, const void *key)
+{
+	return strcmp(((const struct profile_event *)items + i)->text, key) == 0;
+}
+
+static uint32_t intern_event(struct loader *l, const char *text)
+{
+	GArray *events = l->profile->events;
+	uint32_t hash = g_str_hash(text);
+	uint32_t i = table_find(&l->event_table, hash, equal_event, events->data, text);
+	struct profile_event event = { .text = NULL };
+
+	if (i == TABLE_NONE) {
+		i = events->len;
+		event.text = g_string_chunk_insert_const(l->profile->strings, text);
+		g_array_append_val(events, event);
+		table_add(&l->event_table, hash, i);
+	}
+	return i;
+}
+
+static uint32_t find_event(struct loader *l, uint64_t number)
+{
+	const uint64_t *known = pairs_find(&l->numbers, 0, number);
+	char text[32];
+	uint32_t event;
+
+	if (known)
+		return (uint32_t)*known;
+	g_snprintf(text, sizeof(text), "event %" PRIu64, number);
+	event = intern_event(l, text);
+	pairs_set(&l->numbers, 0, number, event);
+	return event;
+}
+
+static void take_event(struct loader *l, const struct decode_record *r)
+{
+	uint32_t event = intern_event(l, r->text);
+
+	event_at(l, event)->perf_type = r->event.perf_type;
+	event_at(l, event)->config = r->event.config;
+	event_at(l, event)->rate = r->event.rate;
+	event_at(l, event)->flags = r->event.flags;
+	pairs_set(&l->numbers, 0, r->event.number, event);
+}
+
+static void take_lost(struct loader *l, const struct decode_record *r)
+{
+	uint32_t reason = r->lost.reason < PROFILE_LOST_REASONS ? r->lost.reason : 0;
+	uint64_t *lost = &event_at(l, find_event(l, r->lost.event))->lost[reason];
+
+	if (__builtin_add_overflow(*lost, r->lost.count, lost))
+		*lost = UINT64_MAX;
+}
+
+static void take_throttle(struct loader *l, const struct decode_record *r)
+{
+	uint64_t cpu = r->throttle.cpu, number = r->throttle.event, now = r->throttle.time_ns;
+	const uint64_t *since = pairs_find(&l->throttled, cpu, number);
+	uint32_t event = find_event(l, number);
+
+	if (since && *since != NOT_THROTTLED)
+		end_throttle(l, number, *since, now);
+	if (r->throttle.throttled)
+		event_at(l, event)->throttles++;
+	pairs_set(&l->throttled, cpu, number, r->throttle.throttled ? now : NOT_THROTTLED);
+}
+
+/* What a sample stands for: as last said, else what the event was asked for. */
+static uint64_t find_period(const struct loader *l, const struct kprof_rec_trace *trace,
+	const struct profile_event *event)
+{
+	const uint64_t *period = pairs_find(&l->periods, trace->cpu, trace->info);
+
+	if (period)
+		return *period;
+	return event->flags & KPROF_EVENT_FREQ || !event->rate ? 1 : event->rate;
+}
+
+/* ---- second pass: samples --------------------------------------------------------------------- */
+
+static bool equal_place(const void *items, uint32_t i, const void *key)
+{
+	const struct profile_place *a = (const struct profile_place *)items + i, *b = key;
+
+	return a->offset == b->offset && a->file == b->file && a->kernel == b->kernel;
+}
+
+static uint32_t intern_place(struct loader *l, uint32_t file, uint64_t offset, bool kernel)
+{
+	struct profile_place key = { .file = file, .kernel = kernel, .offset = offset };
+	uint32_t hash = table_hash(offset, (uint64_t)file << 1 | kernel);
+	GArray *places = l->profile->places;
+	uint32_t i = table_find(&l->place_table, hash, equal_place, places->data, &key);
+
+	if (i == TABLE_NONE) {
+		i = places->len;
+		g_array_append_val(places, key);
+		table_add(&l->place_table, hash, i);
+	}
+	return i;
+}
+
+/* The place of an address: space is the life, or the section for the kernel's. */
+static uint32_t find_place(struct loader *l, uint32_t space, bool kernel, uint64_t address,
+	uint64_t time)
+{
+	uint32_t at = table_hash(address, (uint64_t)space << 1 | kernel) % CACHE_ENTRIES;
+	struct cached *c = &l->cache[at];
+	struct processes_hit hit;
+
+	if (c->address == address && c->space == space && c->kernel == kernel && time >= c->from &&
+		time < c->to)
+		return c->place;
+	if (kernel)
+		processes_find_kernel(l->profile->processes, space, address, time, &hit);
+	else
+		processes_find_user(l->profile->processes, space, address, time, &hit);
+	*c = (struct cached){
+		.address = address,
+		.from = hit.from,
+		.to = hit.to,
+		.space = space,
+		.kernel = kernel,
+		.place = intern_place(l, hit.file, hit.offset, kernel),
+	};
+	return c->place;
+}
+
+/*
+ * The stack of a sample as a node. The first address of each side is where the CPU was; the others
+ * are return addresses, which may lie behind the end of the calling function: one less is in the call.
+ */
+static uint32_t take_stack(struct loader *l, const struct decode_record *r, uint32_t life)
+{
+	bool user = r->type == KPROF_REC_USER_TRACE, innermost = true;
+	uint32_t node = STACKS_ROOT, n = 0;
+	uint16_t i;
+
+	for (i = 0; i < r->trace.num_traces; i++) {
+		uint64_t address = decode_frame(r, i);
+
+		if (address == KPROF_CONTEXT_USER) {
+			user = true;
+			innermost = true;
+			continue;
+		}
+		if (!innermost && address)
+			address--;
+		innermost = false;
+		l->places[n++] = find_place(l, user ? life : l->section, !user, address,
+			r->trace.time_ns);
+	}
+	while (n)
+		node = stacks_push(&l->profile->stacks, node, l->places[--n]);
+	return node;
+}
+
+static bool equal_cell(const void *items, uint32_t i, const void *key)
+{
+	const struct profile_cell *a = (const struct profile_cell *)items + i, *b = key;
+
+	return a->node == b->node && a->life == b->life && a->tid == b->tid && a->cpu == b->cpu &&
+		a->event == b->event && a->name == b->name;
+}
+
+/* The cell's index. */
+static uint32_t count_cell(struct loader *l, const struct profile_cell *key)
+{
+	GArray *cells = l->profile->cells;
+	uint32_t hash = table_hash((uint64_t)key->node << 32 | key->life,
+		(uint64_t)key->tid << 32 | (uint64_t)key->event << 16 | key->cpu);
+	uint32_t i = table_find(&l->cell_table, hash, equal_cell, cells->data, key);
+	struct profile_cell *cell;
+
+	if (i == TABLE_NONE) {
+		table_add(&l->cell_table, hash, cells->len);
+		g_array_append_vals(cells, key, 1);
+		return cells->len - 1;
+	}
+	cell = &g_array_index(cells, struct profile_cell, i);
+	profile_add(&cell->count, key->count.samples, key->count.weight);
+	return i;
+}
+
+/* The server names itself in its CLOCK record; a capture without that is judged by the name. */
+static bool is_own(const struct loader *l, uint32_t pid, const char *name)
+{
+	uint32_t writer = l->section < l->writers->len
+		? g_array_index(l->writers, uint32_t, l->section) : 0;
+
+	return writer ? pid == writer : strcmp(name, SERVER_NAME) == 0;
+}
+
+static void note_moment(struct loader *l, uint64_t time, uint64_t weight, uint32_t cell)
+{
+	const struct profile_moment moment = { time, weight, cell };
+
+	if (l->profile->moments)
+		g_array_append_val(l->profile->moments, moment);
+
+	if (!l->sampled || time < l->first_ns)
+		l->first_ns = time;
+	if (!l->sampled || time > l->last_ns)
+		l->last_ns = time;
+	l->sampled = true;
+}
+
+static void take_sample(struct loader *l, const struct decode_record *r)
+{
+	const struct kprof_rec_trace *trace = &r->trace;
+	struct profile_cell cell = { .event = find_event(l, trace->info), .cpu = trace->cpu };
+	struct profile_event *event = event_at(l, cell.event);
+	const uint64_t *tid = pairs_find(&l->tasks, trace->cpu, trace->pid);
+	uint64_t weight = find_period(l, trace, event);
+
+	cell.life = processes_find_life(l->profile->processes, l->section, trace->pid,
+		trace->time_ns);
+	cell.name = processes_find_name(l->profile->processes, cell.life, trace->time_ns);
+	cell.tid = tid ? (uint32_t)*tid : trace->pid;
+	cell.node = l->no_stacks ? STACKS_ROOT : take_stack(l, r, cell.life);
+	profile_add(&cell.count, 1, weight);
+	profile_add(&event->all, 1, weight);
+	if (trace->pid == KPROF_PID_KERNEL) {
+		cell.flags = PROFILE_IDLE;
+		profile_add(&event->idle, 1, weight);
+	} else if (is_own(l, trace->pid, cell.name)) {
+		cell.flags = PROFILE_OWN;
+		profile_add(&event->own, 1, weight);
+	}
+	note_moment(l, trace->time_ns, weight, count_cell(l, &cell));
+	l->cpus[trace->cpu / 8] |= (uint8_t)(1 << trace->cpu % 8);
+	l->profile->samples++;
+}
+
+static void take_sample_record(struct loader *l, const struct decode_record *r)
+{
+	switch (r->type) {
+	case KPROF_REC_KERN_TRACE:
+	case KPROF_REC_USER_TRACE:
+		take_sample(l, r);
+		break;
+	case KPROF_REC_EVENT:
+		take_event(l, r);
+		break;
+	case KPROF_REC_TASK:
+		pairs_set(&l->tasks, r->task.cpu, r->task.pid, r->task.tid);
+		break;
+	case KPROF_REC_PERIOD:
+		pairs_set(&l->periods, r->period.cpu, r->period.event, r->period.period);
+		break;
+	case KPROF_REC_LOST:
+		take_lost(l, r);
+		break;
+	case KPROF_REC_THROTTLE:
+		take_throttle(l, r);
+		break;
+	default:
+		break;
+	}
+}
+
+/* As far as the first pass came, however much a file has grown since. */
+static int read_samples(struct loader *l, struct decoder *decoder, uint64_t end, struct err *err)
+{
+	struct decode_record record;
+	uint32_t i;
+	int ret;
+
+	l->section = 0;
+	l->section_records = 0;
+	while (decoder->offset < end) {
+		ret = decode_next(decoder, &record, NULL);
+		if (ret == -EBADMSG)
+			continue;
+		if (ret <= 0)
+			break;
+		if (is_too_large(l, decoder))
+			return refuse_size(l, err);
+		enter_record(l, &record);
+		take_sample_record(l, &record);
+	}
+	end_section(l);
+	for (i = 0; i < CPUS_MAX; i++)
+		l->profile->cpus += (l->cpus[i / 8] >> i % 8) & 1;
+	return count_bytes(l->profile) > l->bytes_max ? refuse_size(l, err) : 0;
+}
+
+/* ---- all of it -------------------------------------------------------------------------------- */
+
+static struct loader *create_loader(struct profile *profile, const struct profile_options *options)
+{
+	struct loader *l = g_new0(struct loader, 1);
+
+	l->profile = profile;
+	l->no_stacks = options->no_stacks;
+	l->bytes_max = options->bytes_max ? options->bytes_max : SIZE_MAX;
+	l->writers = g_array_new(FALSE, TRUE, sizeof(uint32_t));
+	pairs_init(&l->numbers);
+	pairs_init(&l->tasks);
+	pairs_init(&l->periods);
+	pairs_init(&l->throttled);
+	return l;
+}
+
+static void destroy_loader(struct loader *l)
+{
+	g_array_free(l->writers, TRUE);
+	pairs_fini(&l->numbers);
+	pairs_fini(&l->tasks);
+	pairs_fini(&l->periods);
+	pairs_fini(&l->throttled);
+	table_fini(&l->event_table);
+	table_fini(&l->place_table);
+	table_fini(&l->cell_table);
+	g_free(l);
+}
+
+static struct profile *create_profile(const struct profile_options *options)
+{
+	struct profile *profile = g_new0(struct profile, 1);
+
+	profile->events = g_array_new(FALSE, FALSE, sizeof(struct profile_event));
+	profile->places = g_array_new(FALSE, FALSE, sizeof(struct profile_place));
+	profile->cells = g_array_new(FALSE, FALSE, sizeof(struct profile_cell));
+	if (options->moments)
+		profile->moments = g_array_new(FALSE, FALSE, sizeof(struct profile_moment));
+	profile->damage = g_ptr_array_new_with_free_func(g_free);
+	profile->strings = g_string_chunk_new(1024);
+	profile->processes = processes_create();
+	stacks_init(&profile->stacks);
+	return profile;
+}
+
+void profile_destroy(struct profile *profile)
+{
+	if (!profile)
+		return;
+	g_array_free(profile->events, TRUE);
+	g_array_free(profile->places, TRUE);
+	g_array_free(profile->cells, TRUE);
+	if (profile->moments)
+		g_array_free(profile->moments, TRUE);
+	g_ptr_array_free(profile->damage, TRUE);
+	g_string_chunk_free(profile->strings);
+	processes_destroy(profile->processes);
+	stacks_fini(&profile->stacks);
+	g_free(profile);
+}
+
+static int read_twice(struct loader *l, struct decoder *decoder, struct err *err)
+{
+	int ret = read_processes(l, decoder, err);
+	uint64_t end = decoder->offset;
+
+	if (ret)
+		return ret;
+	ret = decode_rewind(decoder);
+	if (ret)
+		return err_set(err, -ret, "the capture can't be read twice: %s", strerror(-ret));
+	return read_samples(l, decoder, end, err);
+}
+
+int profile_load_with(struct decoder *decoder, const struct profile_options *options,
+	struct profile **result, struct err *err)
+{
+	struct profile *profile = create_profile(options);
+	struct loader *loader = create_loader(profile, options);
+	int ret = read_twice(loader, decoder, err);
+
+	destroy_loader(loader);
+	table_fini(&profile->stacks.table); /* nothing is pushed any more */
+	if (ret)
+		profile_destroy(profile);
+	else
+		*result = profile;
+	return ret;
+}
+
+int profile_load(struct decoder *decoder, struct profile **profile, struct err *err)
+{
+	static const struct profile_options plain;
+
+	return profile_load_with(decoder, &plain, profile, err);
+}

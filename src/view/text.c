@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* Strings of other people: see text.h. */
+#include "view/text.h"
+
+#include <string.h>
+
+static void append_hex(GString *out, const char *bytes, size_t size)
+{
+	for (; size; size--)
+		g_string_append_printf(out, "\\x%02x", (unsigned char)*bytes++);
+}
+
+static void append_escaped(GString *out, const char *text, char also)
+{
+	while (*text) {
+		const char *next = text + 1;
+		gunichar c = (unsigned char)*text;
+
+		if (c >= 0x80) {
+			c = g_utf8_get_char_validated(text, -1);
+			if (c != (gunichar)-1 && c != (gunichar)-2)
+				next = g_utf8_next_char(text);
+			else
+				c = 0;
+		}
+		if (c && g_unichar_isprint(c) && c != '\\' && c != (unsigned char)also)
+			g_string_append_len(out, text, next - text);
+		else
+			append_hex(out, text, (size_t)(next - text));
+		text = next;
+	}
+}
+
+void text_append(GString *out, const char *text)
+{
+	append_escaped(out, text, '\\');
+}
+
+void text_append_cut(GString *out, const char *text)
+{
+	g_autofree char *start = NULL;
+
+	if (strlen(text) <= TEXT_CUT_BYTES) {
+		text_append(out, text);
+		return;
+	}
+	start = g_strndup(text, TEXT_CUT_BYTES);
+	text_append(out, start);
+	g_string_append(out, "...");
+}
+
+void text_append_quoted(GString *out, const char *text)
+{
+	g_string_append_c(out, '"');
+	append_escaped(out, text, '"');
+	g_string_append_c(out, '"');
+}
+
+const char *text_colour(double share)
+{
+	if (share >= 5)
+		return "\033[31m"; /* red */
+	return share >= 0.5 ? "\033[32m" /* green */ : "";
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Strings of other people on a terminal or in a line of text. Thread-safe.
+ */
+#ifndef KPROFS_VIEW_TEXT_H
+#define KPROFS_VIEW_TEXT_H
+
+#include <glib.h>
+
+/*
+ * Appends `text` so that it stays in its line and can't steer a terminal: control characters,
+ * invisible ones, and bytes that are not UTF-8 become \xNN, a backslash too.
+ */
+void text_append(GString *out, const char *text);
+
+/* The same, of a name that can be of any length (templates): what is long is cut, with `...`. */
+#define TEXT_CUT_BYTES 256
+void text_append_cut(GString *out, const char *text);
+
+/*
+ * What sets the colour for a line with this share (percent) on a terminal, "" where it needs none; and
+ * what ends it.
+ */
+const char *text_colour(double share);
+#define TEXT_COLOUR_END "\033[0m"
+
+/* As text_append(), between double quotes, with the quotes inside as \x22. */
+void text_append_quoted(GString *out, const char *text);
+
+#endif

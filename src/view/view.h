@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Views: a capture in a form that people already use. One format a file, all in one table, which
+ * views/ of the mounted tree and `kprof convert` walk.
+ *
+ * A view knows nothing of where the capture comes from or where its bytes go. It is written front to
+ * back to a stdio stream, by one thread; several views of one input may be written at once.
+ */
+#ifndef KPROFS_VIEW_VIEW_H
+#define KPROFS_VIEW_VIEW_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/err.h"
+#include "base/units.h"
+#include "view/names.h"
+#include "view/profile.h"
+
+struct view_input {
+	const struct profile *profile;
+	const struct names *names; /* NULL: the form needs none */
+	/* the records themselves: seekable, for pread(2) and decode_init_fd() on a dup; not moved */
+	int capture_fd;
+	/* asked at least every 10 ms of work; true: nobody wants the view any more. NULL: never */
+	bool (*cancelled)(void *arg);
+	void *arg;
+};
+
+/* What a form shows: view_load() and view_name() make it so. */
+enum view_needs {
+	VIEW_STACKS = 1 << 0,  /* where samples were taken; else all have the stack of no frame */
+	VIEW_NAMES = 1 << 1,   /* what is there */
+	VIEW_LINES = 1 << 2,   /* source lines and inlined functions too */
+	VIEW_MOMENTS = 1 << 3, /* when each sample was taken */
+};
+
+#define VIEW_FUNCTIONS (VIEW_STACKS | VIEW_NAMES)
+
+/* So long a view reads debug information; the files that are left then are named without it. */
+#define VIEW_LINES_NS (3 * NSEC_PER_SEC)
+
+struct view_format {
+	const char *name; /* of the file in views/, and of `kprof convert -t` */
+	const char *help; /* one line */
+	/*
+	 * Writes the view. 0, also where the stream failed (the caller looks at ferror); -EINTR:
+	 * cancelled; -ENODATA: nothing in the capture that this form could show; -EFBIG: larger
+	 * than the form allows. *err gets the sentence.
+	 */
+	int (*write)(const struct view_input *input, FILE *out, struct err *err);
+	unsigned int needs; /* enum view_needs */
+};
+
+/* Ends with a row without name. */
+extern const struct view_format view_formats[];
+
+/* The row of a name, NULL where there is none. */
+const struct view_format *view_find(const char *name);
+
+/*
+ * profile_load_with() of what the form needs. bytes_max: what the profile and names for it may take,
+ * roughly, 0: whatever they need; -EFBIG where that is not enough.
+ */
+int view_load(const struct view_format *format, struct decoder *decoder, size_t bytes_max,
+	struct profile **profile, struct err *err);
+
+/* names_create() of what the form needs; NULL: nothing. */
+struct names *view_name(const struct view_format *format, const struct profile *profile,
+	struct symbols *symbols);
+
+static inline bool view_cancelled(const struct view_input *input)
+{
+	return input->cancelled && input->cancelled(input->arg);
+}
+
+#endif

@@ -1,0 +1,62 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# cmd_completions: what bash completes behind kprof is what its help tells of; the scripts of the other
+# shells are at least well formed, where these are installed.
+# shellcheck source=tests/fs/cmd_lib.sh
+. "${srcdir:-.}/tests/fs/cmd_lib.sh"
+
+scripts=$PWD/completions
+
+# offered WORD...: behind these words, the last one being typed; sorted, in one line
+offered() {
+	COMP_WORDS=("$@")
+	COMP_CWORD=$(($# - 1))
+	_kprof
+	printf '%s\n' "${COMPREPLY[@]}" | sort | paste -sd ' '
+}
+
+bash -n "$scripts/kprof" || fail "not well formed"
+# shellcheck disable=SC1091 # made by the build
+. "$scripts/kprof"
+complete -p kprof >/dev/null || fail "nothing is completed behind kprof"
+
+commands=$("$KPROF" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p')
+[ -n "$commands" ] || fail "no commands"
+same "the commands" "$(printf '%s\n' --help --version "$commands" | sort | paste -sd ' ')" \
+	"$(offered kprof '')"
+same "a command" record "$(offered kprof rec)"
+
+# every option, long and short
+for command in $commands; do
+	"$KPROF" "$command" --help >"$tmp/help"
+	same "$command: the options" \
+		"$(sed -n 's/^  \(-.\), \(--[a-z-]*\).*/\1\n\2/p' "$tmp/help" | sort | paste -sd ' ')" \
+		"$(offered kprof "$command" -)"
+done
+
+# values
+same "a format" "flame.svg flat" "$(offered kprof convert -t fl)"
+same "a field" "process" "$(offered kprof report --by pr)"
+same "an event" "page-faults" "$(offered kprof record -e page)"
+mkdir "$tmp/folder"
+touch "$tmp/file"
+same "a folder" "$tmp/folder" "$(offered kprof dump --mount "$tmp/f")"
+same "a file is left to the shell" "" "$(offered kprof record -o "$tmp/f")"
+
+# behind the command that is run nothing is ours
+same "a command to run" bash "$(offered kprof record -e cycles bash | tr ' ' '\n' | grep -x bash | uniq)"
+same "the same behind --" bash "$(offered kprof stat -- bash | tr ' ' '\n' | grep -x bash | uniq)"
+same "its options are its own" "" "$(offered kprof record -q -o x bash --)"
+same "so are their values" "" "$(offered kprof record bash -e page)"
+same "an option's value is no command" "--event" "$(offered kprof record -o bash --ev)"
+
+for shell in zsh fish; do
+	script=$scripts/_kprof
+	[ $shell = zsh ] || script=$scripts/kprof.fish
+	[ -s "$script" ] || fail "nothing for $shell"
+	if command -v $shell >/dev/null; then
+		$shell -n "$script" || fail "$shell: not well formed"
+	fi
+done
+same "no other shell" 2 "$("$KPROF" --completions csh 2>/dev/null; echo $?)"
+[ "$failures" = 0 ]

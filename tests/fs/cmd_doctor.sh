@@ -1,0 +1,47 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# cmd_doctor: what it says of this machine is so, as far as others can tell: FUSE, names of the kernel,
+# the mount. What it makes of other machines is in tests/unit/test_doctor.c.
+# shellcheck source=tests/fs/lib.sh
+. "${srcdir:-.}/tests/fs/lib.sh"
+
+KPROF=$PWD/kprof
+
+doctor() {
+	"$KPROF" doctor "$@" >"$WORK/out" 2>&1
+	status=$?
+}
+
+verdict() {
+	awk -v name="$1" '$2 == name { print $1 }' "$WORK/out"
+}
+
+serve
+doctor
+same "the status tells" "$(grep -c ^missing "$WORK/out" | sed 's/[1-9][0-9]*/1/')" $status
+same "FUSE works: this is mounted" fine "$(verdict fuse)"
+grep -q "^note  *mounts .*$MNT" "$WORK/out" || fail "the mount is not found"
+same "the server is beside it" "" "$(verdict server)"
+kernel=limited
+grep -m 1 -q '^0*[1-9a-f][0-9a-f]* T _stext$' /proc/kallsyms && kernel=fine
+same "the names of the kernel" $kernel "$(verdict kernel_symbols)"
+[ ! -d /sys/kernel/tracing/events/sched ] || same "tracepoints" fine "$(verdict tracefs)"
+
+# whether the profiler may sample the machine
+perf=missing
+if put kpctl start 2>/dev/null; then
+	[ "$(stat_of profiler.scope)" = machine ] && perf=fine || perf=limited
+	put kpctl stop
+fi
+same "what may be sampled" $perf "$(verdict perf_events)"
+
+doctor --json
+python3 - "$WORK/out" <<'END' || fail "not the JSON that the page tells of"
+import json, sys
+findings = json.load(open(sys.argv[1]))["findings"]
+assert {f["verdict"] for f in findings} <= {"fine", "limited", "missing", "note"}
+assert all(f["name"] and f["text"] for f in findings)
+assert [f for f in findings if f["name"] == "fuse"][0]["verdict"] == "fine"
+END
+doctor nonsense
+same "an argument is refused" 2 $status

@@ -1,0 +1,58 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# cmd_list: the events that kprof list shows, of each kind. What a Skylake processor has is known, on any machine.
+# shellcheck source=tests/fs/cmd_lib.sh
+. "${srcdir:-.}/tests/fs/cmd_lib.sh"
+
+# list STATUS ARGUMENTS...
+list() {
+	kprof_ends "$1" list "${@:2}"
+}
+
+# json EXPRESSION: of the object `o`
+json() {
+	python3 -c "import json, sys; o = json.load(open('$tmp/out'))['events']; print($1)"
+}
+
+# the software events have the names of perf_event_open(2)'s numbers
+list 0 '^(page|minor|major)-faults$'
+same "the software events" "page-faults minor-faults major-faults" \
+	"$(awk '/software/ { print $NF }' "$tmp/out" | paste -sd ' ')"
+same "nothing else" 3 "$(grep -vc '^#' "$tmp/out")"
+
+# Skylake: INST_RETIRED has ANY_P by default, and a machine has it or not, but never by the force
+export LIBPFM_FORCE_PMU=skl
+list 0 'skl::inst_retired:any_p$'
+grep -q '^[ *] pmu         skl::INST_RETIRED  *Number of instructions retired' "$tmp/out" || fail "no INST_RETIRED"
+grep -q '^  *:ANY_P (default)  ' "$tmp/out" || fail "no default mask"
+grep -q '^  *:PREC_DIST  ' "$tmp/out" || fail "a mask is missing"
+grep -q '^  *modifiers: .*\bu k\b.* precise=N' "$tmp/out" || fail "no modifiers"
+grep -qw -e pinned -e excl "$tmp/out" && fail "kpctl does not take these"
+same "the only event with that mask" 1 "$(grep -c '^[ *] pmu' "$tmp/out")"
+
+list 0 -j '^skl::inst_retired'
+same "as JSON: the event" "skl::INST_RETIRED pmu skl" "$(json "o[0]['name'], o[0]['kind'], o[0]['pmu']" |
+	tr -d "(),'")"
+same "as JSON: the default mask" "['ANY_P']" "$(json "[u['name'] for u in o[0]['umasks'] if u['default']]")"
+same "as JSON: a modifier" True "$(json "'precise=N' in o[0]['modifiers']")"
+
+# tracepoints, where this user sees the folder
+events=/sys/kernel/tracing/events
+unset LIBPFM_FORCE_PMU
+list 0 -j '^sched:|^cpu-clock$'
+if [ -d $events/sched ]; then
+	same "the tracepoints of one system, sorted" \
+		"$(cd $events/sched && find . -mindepth 1 -type d | sed 's|\./|sched:|' | sort)" \
+		"$(json "'\n'.join(e['name'] for e in o if e['kind'] == 'tracepoint')")"
+fi
+
+# of other machines only when asked for
+list 1 '^arm_ac7::|^netburst::.*zzz'
+grep -q 'no event matches' "$tmp/err" || fail "it does not say that nothing matches"
+list 0 --all '^(wsm|skl)::inst_retired'
+same "of other machines" "skl::INST_RETIRED wsm::INST_RETIRED" \
+	"$(awk '$1 == "*" { $1 = "" } $1 == "pmu" { print $2 }' "$tmp/out" | sort -u | paste -sd ' ')"
+
+list 2 '('
+list 2 a b
+[ "$failures" = 0 ]

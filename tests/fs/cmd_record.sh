@@ -1,0 +1,223 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# cmd_record: what kprof record keeps of a command and of what it starts, on a mount and with a server
+# of its own; its exit status; how signals end it; and that it leaves everything as it was.
+# shellcheck source=tests/fs/lib.sh
+. "${srcdir:-.}/tests/fs/lib.sh"
+
+BUILD=$PWD
+KPROF=$PWD/kprof
+export TMPDIR=$WORK/tmp
+mkdir "$TMPDIR"
+cd "$WORK" || exit 1
+
+# whatever has failed: nothing stays mounted, no command goes on
+end_test() {
+	local status=$? dir
+	for dir in "$TMPDIR"/kprof.*; do
+		if grep -q " $dir " /proc/mounts; then
+			umount -l "$dir"
+		fi
+	done
+	(exit "$status")
+	clean_up
+}
+trap end_test EXIT
+
+# ended JOB: waits for it, but not for ever; its status is in $status
+ended() {
+	status=none
+	wait_for has_ended "$1" || return
+	wait "$1" 2>/dev/null
+	status=$?
+}
+
+# begins [OPTION...]: kprof record in the background, of a program that works until it is told to end
+# and says that it runs; $job
+begins() {
+	rm -f "$WORK/told"
+	# bash ignores SIGINT for jobs in the background, and env gives it back
+	env --default-signal=INT "$KPROF" record "$@" -- "$WORK/work" "$WORK/told" 2>"$WORK/said" &
+	job=$!
+	wait_for grep -qs running "$WORK/told" || exit 1
+}
+
+# record STATUS ARGUMENTS...
+record() {
+	local expected=$1 status
+	shift
+	"$KPROF" record "$@" 2>"$WORK/said"
+	status=$?
+	[ "$status" = "$expected" ] ||
+		fail "kprof record $*: status $status, not $expected: $(cat "$WORK/said")"
+}
+
+said() {
+	grep -qE -- "$1" "$WORK/said" || fail "'$1' was to be said: $(cat "$WORK/said")"
+}
+
+# samples FILE: by the dump, which shares no code with what cuts the capture
+samples() {
+	"$KPROF" dump "$1" | grep -c '_trace '
+}
+
+# the processes of the report; until its exec the command is called as who forks it
+processes() {
+	awk '$2 + 0 > 0 && $4 != "kprof" { print $4 }' "$WORK/report"
+}
+
+# nothing of a server of its own is left
+nothing_left() {
+	[ -z "$(ls -A "$TMPDIR")" ] && ! grep -q " $TMPDIR/" /proc/mounts
+}
+
+cat >"$WORK/work" <<'END'
+#!/bin/bash
+trap 'echo told >>"$1"; exit 7' TERM INT
+echo running >>"$1"
+while :; do :; done
+END
+chmod +x "$WORK/work"
+
+# whether one may sample here at all
+serve
+if ! put kpctl start 2>/dev/null; then
+	echo "no sampling here: $(tail -n 1 "$MNT/kperr")"
+	exit 77
+fi
+put kpctl stop
+put kpctl clear
+
+# ---- a server of its own ------------------------------------------------------------------------
+
+# a grandchild's work is kept, with the names of all three
+record 5 -p -e cpu-clock:freq=1999 -o own -- \
+	bash -c 'bash -c "i=0; while ((i < 200000)); do ((i += 1)); done; exit 5" grandchild; exit $?'
+said '^kprof record: own: [1-9][0-9]* samples of [23] processes, [0-9]* of others left out'
+check "nothing is left" nothing_left
+"$KPROF" report --by process -n own >"$WORK/report" || fail "report own"
+same "only the command" bash "$(processes)"
+same "as many as it says" "$(sed -n 's/.*own: \([0-9]*\) samples.*/\1/p' "$WORK/said")" "$(samples own)"
+
+# with -a the others too, and more than with the command alone
+record 0 -p -a -e cpu-clock:freq=1999 -o all -- bash -c 'i=0; while ((i < 100000)); do ((i += 1)); done'
+check "the idle task or others are in it" test "$("$KPROF" dump all | grep '_trace ' |
+	sed 's/.* pid=\([^ ]*\).*/\1/' | sort -u | wc -l)" -gt 1
+
+# ---- exit status --------------------------------------------------------------------------------
+
+record 127 -p -o none -- "$WORK/no such program"
+said 'no such program: No such file or directory'
+record 126 -p -o none -- "$WORK"
+said 'Permission denied'
+record 2 -p -o none
+record 2 -p -m "$MNT" -o none -- true
+record 125 -p -o "$WORK/no such folder/file" -- true
+said 'No such file or directory'
+record 125 -p -e nonsense -o none -- touch "$WORK/ran"
+said "nonsense"
+check "a refused event runs nothing" test ! -e "$WORK/ran"
+record 137 -p -o none -- bash -c 'kill -KILL $$'
+record 3 -p -q -o none -- bash -c 'exit 3'
+same "quiet" "" "$(cat "$WORK/said")"
+check "options behind the command are the command's" record 0 -p -o none /bin/true -o none -o x
+check "nothing is left" nothing_left
+
+# ---- signals ------------------------------------------------------------------------------------
+
+for signal in INT TERM; do
+	begins -p -o "signal.$signal"
+	kill -$signal $job
+	ended $job
+	same "$signal reaches the command, whose status it is" 7 $status
+	check "$signal: the command was told" grep -q told "$WORK/told"
+	said "signal.$signal: [0-9]+ samples"
+	check "$signal: nothing is left" nothing_left
+done
+
+if [ -r /proc/$$/task/$$/children ]; then
+	# whatever ends kprof: the server goes, and the command never begins or goes on without it
+	begins -p -o killed
+	read -r worker _ <"/proc/$job/task/$job/children"
+	kill -KILL $job
+	ended $job
+	unmounted() { ! grep -q " $TMPDIR/" /proc/mounts; }
+	wait_for unmounted
+	kill "$worker"
+	wait_for has_ended "$worker"
+	rmdir "$TMPDIR"/kprof.* # all that a kill leaves
+fi
+
+# ---- the mount ----------------------------------------------------------------------------------
+
+# an earlier run of somebody else stays theirs, and is not in ours
+put kpctl "event page-faults:period=1"
+put kpctl start
+/bin/true
+put kpctl stop
+before=$("$KPROF" dump -m "$MNT" | grep -c '_trace ')
+check "the earlier run has samples" test "$before" -gt 0
+state=$(cat "$MNT/kpctl")
+
+record 0 -m "$MNT" -e cpu-clock:freq=1999 -o shared -- \
+	bash -c 'i=0; while ((i < 100000)); do ((i += 1)); done'
+same "the state is as it was" "$state" "$(cat "$MNT/kpctl")"
+same "no event but ours" cpu-clock:freq=1999 \
+	"$("$KPROF" dump shared | sed -n 's/.* event .* text="\(.*\)".*/\1/p' | sort -u)"
+"$KPROF" report --by process -n shared >"$WORK/report"
+same "only the command" bash "$(processes)"
+check "the earlier run is still there" test "$("$KPROF" dump -m "$MNT" |
+	grep '_trace ' | grep -c ' event=1 ')" -ge "$before"
+
+# without -e it is the events that are set
+record 0 -m "$MNT" -o set -- /bin/true
+same "the event that is set" page-faults:period=1 \
+	"$("$KPROF" dump set | sed -n 's/.* event .* text="\(.*\)".*/\1/p' | sort -u)"
+
+# a run of somebody else is left alone
+put kpctl start
+rm -f "$WORK/ran"
+record 125 -m "$MNT" -o busy -- touch "$WORK/ran"
+said 'already running'
+said "echo stop >$MNT/kpctl"
+check "nothing was run" test ! -e "$WORK/ran"
+same "it goes on" running "$(stat_of profiler.state)"
+record 0 -p -o busy -- /bin/true
+same "beside one of its own, too" running "$(stat_of profiler.state)"
+put kpctl stop
+
+# stopped by somebody else meanwhile: said, and the command goes on
+begins -m "$MNT" -o stopped
+put kpctl stop
+wait_for grep -q 'somebody else stopped' "$WORK/said"
+check "the command goes on" kill -0 "$job"
+kill -TERM $job
+ended $job
+same "its status" 7 $status
+
+if [ -r /proc/$$/task/$$/children ]; then
+	# a server that dies: said, and its mount does not stay
+	begins -p -o died
+	server=$(tr ' ' '\n' <"/proc/$job/task/$job/children" | while read -r pid; do
+		[ "$(cat "/proc/$pid/comm")" != kprofs ] || echo "$pid"
+	done)
+	kill -KILL "$server"
+	wait_for grep -q 'kpdata: ' "$WORK/said"
+	kill -TERM $job
+	ended $job
+	same "its status" 7 $status
+	check "nothing is left" nothing_left
+fi
+
+# what kpdata can't hold is taken down meanwhile; what that came too late for is said
+put kpctl "prof_qlimit 1024"
+put kpctl clear
+record 0 -m "$MNT" -e page-faults:period=1 -o long -- "$BUILD/tests/fixtures/faults" 60000
+lost=$("$KPROF" dump long | sed -n 's/.* lost .* count=\([0-9]*\).*/\1/p' | paste -sd + | sed 's/^$/0/')
+check "all of them" test $(($(samples long) + lost)) -ge 60000
+if [ $((lost)) = 0 ]; then
+	said 'none was lost'
+else
+	said 'lost on the machine: [1-9]'
+fi
+check "more than kpdata holds" test "$(stat -c %s long)" -gt 1048576

@@ -1,0 +1,82 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# cmd_top: one report where there is no terminal; keys, refreshes and their end on one; what it starts it
+# stops, and what runs goes on.
+# shellcheck source=tests/fs/lib.sh
+. "${srcdir:-.}/tests/fs/lib.sh"
+
+KPROF=$PWD/kprof
+SHARES=$PWD/tests/fixtures/shares
+TERMINAL="python3 ${srcdir:-.}/tests/fs/cmd_terminal.py"
+export TMPDIR=$WORK/tmp TERM=dumb
+mkdir "$TMPDIR"
+
+top() {
+	"$KPROF" top "$@" >"$WORK/out" 2>"$WORK/err" || fail "kprof top $*: $(cat "$WORK/err")"
+}
+
+# the program is among the hottest
+has_program() {
+	grep -Eq '^ *[0-9.]+% +[0-9]+  shares +(hot|cold)  .*/shares' "$WORK/out"
+}
+
+shows_program() {
+	top -d 0.5 -m "$MNT" && has_program
+}
+
+serve
+put kpctl "event cpu-clock:freq=1999"
+if ! put kpctl start 2>/dev/null; then
+	echo "no sampling here: $(tail -n 1 "$MNT/kperr")"
+	exit 77
+fi
+"$SHARES" >"$WORK/units" &
+program=$!
+
+# ---- no terminal --------------------------------------------------------------------------------
+
+wait_for shows_program
+check "the head" grep -Eq '^cpu-clock:freq=1999: [1-9][0-9]* samples in [0-9.]+ s, [0-9]+ idle, [0-9]+ lost$' "$WORK/out"
+same "a profiler that runs goes on" running "$(stat_of profiler.state)"
+# without a terminal no byte is for one
+check "no control characters" [ "$(tr -d '[:print:]\n' <"$WORK/out" | wc -c)" = 0 ]
+fails_with 'already running' "$KPROF" top -m "$MNT" -e page-faults
+put kpctl stop
+put kpctl clear
+state=$(cat "$MNT/kpctl")
+# the samples are those since it began, all of them of the events that were asked for
+top -d 0.5 -m "$MNT" -e page-faults:period=1,cpu-clock:freq=999
+check "of two events the first is shown" grep -q '^page-faults:period=1: ' "$WORK/out"
+same "what it starts it stops, and the events are as they were" "$state" "$(cat "$MNT/kpctl")"
+
+# ---- a terminal ---------------------------------------------------------------------------------
+
+# two refreshes; the other event; paused; and the end
+$TERMINAL "$KPROF" top -d 0.3 -m "$MNT" -e page-faults:period=1,cpu-clock:freq=1999 -- \
+	'page-faults:period=1: .*event 1 of 2' '' \
+	'page-faults:period=1: .*event 1 of 2' e \
+	'cpu-clock:freq=1999: .*event 2 of 2' p \
+	'p go on' p \
+	'p pause' q >"$WORK/screen" || fail "on a terminal: $?: $(tail -c 1000 "$WORK/screen")"
+same "stopped at the end" "$state" "$(cat "$MNT/kpctl")"
+# each line was cut at the width
+check "no line is wider than the terminal" [ "$(sed 's/\x1b\[[0-9]*[A-Z]//g; s/\r$//' "$WORK/screen" |
+	awk '{ if (length($0) > 80) n++ } END { print n + 0 }')" = 0 ]
+
+# a signal ends it, too, with everything as it was
+$TERMINAL sh -c "echo \$\$ >$WORK/pid; exec $KPROF top -d 0.3 -m $MNT" -- \
+	'samples in' q >"$WORK/screen" || fail "q: $?"
+"$KPROF" top -d 600 -p >"$WORK/out" 2>&1 &
+job=$!
+mounted() { grep -q " $TMPDIR/" /proc/mounts; }
+wait_for mounted
+kill -TERM $job
+wait_for has_ended $job
+wait $job
+same "the status of a signal" 0 $?
+same "nothing is left" "" "$(ls -A "$TMPDIR")"
+
+kill "$program"
+wait "$program"
+fails_with 'a delay is from' "$KPROF" top -d 0
+fails_with 'no arguments' "$KPROF" top x

@@ -1,0 +1,73 @@
+# the server on a mount of its own; kprofs_canned is kprofs with a profiler of canned bytes
+FS_TESTS = \
+	%D%/control.sh \
+	%D%/ctlwords.sh \
+	%D%/idle.sh \
+	%D%/modes.sh \
+	%D%/mount.sh \
+	%D%/readers.sh \
+	%D%/stream.sh
+TESTS += $(FS_TESTS)
+EXTRA_DIST += %D%/lib.sh %D%/ctlwords.py %D%/stream.py $(FS_TESTS)
+
+check_PROGRAMS += tests/fs/kprofs_canned
+tests_fs_kprofs_canned_SOURCES = fs/main.c %D%/canned_profiler.c tests/fixtures/gen.c \
+	tests/fixtures/gen.h
+tests_fs_kprofs_canned_CPPFLAGS = $(AM_CPPFLAGS)
+tests_fs_kprofs_canned_LDADD = libfs.a libtrace.a libring.a libacct.a libview.a libsym.a libsys.a libbase.a \
+	$(Z_LIBS) \
+	$(FUSE_LIBS) $(GLIB_LIBS) -lpthread
+
+# what kpdata, kpstat and mpstat say is true: programs of tests/fixtures, seen through the mount
+TRUTH_TESTS = \
+	%D%/prof_split.sh \
+	%D%/prof_exact.sh \
+	%D%/prof_queue.sh \
+	%D%/prof_copies.sh \
+	%D%/prof_hotplug.sh \
+	%D%/prof_scopes.sh \
+	%D%/prof_latency.sh \
+	%D%/prof_many.sh \
+	%D%/mpstat_times.sh
+TESTS += $(TRUTH_TESTS)
+EXTRA_DIST += %D%/prof_lib.sh $(TRUTH_TESTS)
+CLEANFILES += %D%/machine.lock
+
+# the capture in other forms
+TESTS += %D%/views.sh
+EXTRA_DIST += %D%/views.sh
+
+# the trace of programs: tell writes events that can be checked
+check_PROGRAMS += tests/fs/tell
+tests_fs_tell_SOURCES = %D%/tell.c
+tests_fs_tell_LDADD = libkprof.la -lpthread
+tests_fs_tell_LDFLAGS = -static
+TESTS += %D%/trace_read.sh %D%/trace_pipe.sh
+EXTRA_DIST += %D%/trace_lib.sh %D%/trace_pipe.py %D%/trace_read.sh %D%/trace_pipe.sh
+# programs that attach
+TESTS += %D%/trace_events.sh
+EXTRA_DIST += %D%/trace_events.sh
+# the commands that run others
+CMD_TESTS = %D%/cmd_annotate.sh %D%/cmd_completions.sh %D%/cmd_doctor.sh %D%/cmd_list.sh %D%/cmd_record.sh %D%/cmd_stat.sh %D%/cmd_top.sh
+EXTRA_DIST += %D%/cmd_lib.sh %D%/cmd_terminal.py
+TESTS += $(CMD_TESTS)
+EXTRA_DIST += $(CMD_TESTS)
+# the same, by the tools that read them
+TESTS += %D%/view_live.sh
+TESTS += %D%/view_firefox.sh %D%/view_tracejson.sh
+EXTRA_DIST += %D%/view_live.sh %D%/view_firefox.sh %D%/view_tracejson.sh %D%/firefox.py %D%/tracejson.py %D%/openmetrics.py
+
+# a view's memory is bounded
+TESTS += %D%/view_bounds.sh
+EXTRA_DIST += %D%/view_bounds.sh
+
+# a program with every kind of call, in all views and in perf's report
+TESTS += %D%/view_agree.sh
+EXTRA_DIST += %D%/view_agree.sh tests/fixtures/calls.cc tests/fixtures/calls_library.c
+# what many starts and stops cost
+TESTS += %D%/prof_cycles.sh
+EXTRA_DIST += %D%/prof_cycles.sh
+
+# lines that take long to make
+TESTS += %D%/trace_wide.sh
+EXTRA_DIST += %D%/trace_wide.sh

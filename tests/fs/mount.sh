@@ -1,0 +1,214 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# mount: every way to begin and to end a mount, and that nothing stays behind.
+# shellcheck source=tests/fs/lib.sh
+. "${srcdir:-.}/tests/fs/lib.sh"
+
+CYCLES=${KPROFS_CYCLES:-1000}
+
+# servers of our mount point, zombies not counted
+servers() {
+	local pid
+	for pid in $(pgrep -x "$(basename "$KPROFS")"); do
+		tr '\0' '\n' <"/proc/$pid/cmdline" | grep -qxF -- "$MNT" && echo "$pid"
+	done 2>/dev/null
+}
+
+no_server() {
+	[ -z "$(servers)" ]
+}
+
+works() {
+	same "kprintx of $1" off "$(timeout 5 cat "$MNT/kprintx")"
+}
+
+ends() {
+	wait_for no_server
+	check "no mount is left after $1" not_mounted
+	check "the mount point can be used after $1" ls "$MNT"
+}
+
+# ---- what is wrong is said, with a status --------------------------------------------------------
+
+fails_with "no mount point" "$KPROFS"
+fails_with "No such file or directory" "$KPROFS" "$WORK/none"
+touch "$WORK/file"
+fails_with "is not a directory" "$KPROFS" "$WORK/file"
+fails_with "unknown option" "$KPROFS" -x "$MNT"
+fails_with "unknown mount option 'bogus'" "$KPROFS" -o rw,bogus "$MNT"
+fails_with "'uid=me'" "$KPROFS" -o uid=me "$MNT"
+fails_with "'mode=0888'" "$KPROFS" -o mode=0888 "$MNT"
+fails_with "'mode=07777'" "$KPROFS" -o mode=07777 "$MNT"
+fails_with "'trace_size=0'" "$KPROFS" -o trace_size=0 "$MNT"
+fails_with "'trace_size=99999999999999999999'" "$KPROFS" -o trace_size=99999999999999999999 "$MNT"
+fails_with "too many" "$KPROFS" a b c
+fails_with "needs a value" "$KPROFS" -o
+check "nothing was mounted" not_mounted
+check "nothing runs" no_server
+check "help" eval '"$KPROFS" --help | grep -q "^usage: kprofs"'
+check "version" eval '"$KPROFS" -V | grep -q "^kprofs [0-9]"'
+
+# ---- as a daemon ---------------------------------------------------------------------------------
+
+check "daemon" "$KPROFS" -o "socket=$SOCKET" "$MNT" </dev/null
+check "mounted when it returns" is_mounted
+works "a daemon"
+same "the type" fuse.kprofs "$(findmnt -no FSTYPE "$MNT")"
+same "the source" kprofs "$(findmnt -no SOURCE "$MNT")"
+pid=$(servers)
+same "one process" 1 "$(echo "$pid" | wc -w)"
+same "its folder" / "$(readlink "/proc/$pid/cwd")"
+same "its input and output" "/dev/null /dev/null /dev/null" \
+	"$(readlink "/proc/$pid/fd/0" "/proc/$pid/fd/1" "/proc/$pid/fd/2" | tr '\n' ' ' | sed 's/ $//')"
+same "a session of its own" "$pid" "$(ps -o sid= -p "$pid" | tr -d ' ')"
+check umount umount "$MNT"
+ends umount
+
+for signal in TERM INT HUP; do
+	check "daemon" "$KPROFS" -o "socket=$SOCKET" "$MNT"
+	kill "-$signal" "$(servers)"
+	ends "SIG$signal"
+done
+
+# a relative mount point
+check "a relative path" eval 'cd "$WORK" && "$KPROFS" -o "socket=$SOCKET" mnt'
+works "a relative path"
+umount "$MNT"
+ends "umount of a relative path"
+
+# open files at the end: their users get errors, and nobody hangs
+check "daemon" "$KPROFS" -o "socket=$SOCKET" "$MNT"
+exec 3<"$MNT/mpstat" 4>"$MNT/kprintx" 5<"$MNT/kpdata"
+fails_with "busy" umount "$MNT"
+kill -TERM "$(servers)"
+ends "SIGTERM with open files"
+fails_with "not connected" timeout 5 bash -c 'echo on >&4'
+exec 3<&- 4>&- 5<&-
+
+# ---- as mount(8) does it -------------------------------------------------------------------------
+
+# mount.fuse3 has a PATH of its own: in this private view of the file system kprofs is in it
+propagation() {
+	if unshare --mount --propagation private true 2>/dev/null; then
+		echo private
+	else
+		echo unchanged # the root is no mount of its own, as in a chroot
+	fi
+}
+
+in_path() {
+	unshare --mount --propagation "$(propagation)" bash -uc '
+		mount -t tmpfs none /usr/local/sbin && ln -s "$1" /usr/local/sbin/kprofs || exit 1
+		shift
+		"$@"' - "$(realpath "$KPROFS")" "$@"
+}
+
+by_type() {
+	mount -t fuse.kprofs none "$MNT" || return
+	works "mount -t"
+	same "the type" fuse.kprofs "$(findmnt -no FSTYPE "$MNT")"
+	same "the source" none "$(findmnt -no SOURCE "$MNT")"
+	umount "$MNT"
+	ends "mount -t"
+}
+
+by_fstab() {
+	echo "a,b $MNT fuse.kprofs \
+rw,nosuid,nodev,nofail,noauto,x-systemd.automount,_netdev,allow_other,mode=0640,gid=4,trace_size=256 0 0" \
+		>"$WORK/fstab"
+	mount -T "$WORK/fstab" "$MNT" || return
+	works "fstab"
+	same "its options" "-rw-r----- 0:4" "$(stat -c '%A %u:%g' "$MNT/kptrace")"
+	same "its source" a,b "$(findmnt -no SOURCE "$MNT")"
+	check "allow_other is passed on" grep -q " $MNT fuse.kprofs .*allow_other" /proc/mounts
+	umount "$MNT"
+	ends fstab
+}
+
+if [ "$(id -u)" = 0 ] && command -v mount.fuse3 >/dev/null && [ -d /usr/local/sbin ]; then
+	export -f by_type by_fstab works ends same check fail wait_for no_server servers not_mounted is_mounted
+	export MNT WORK KPROFS
+	check "mount -t" in_path bash -c 'failures=0; by_type && exit "$failures"'
+	check "a line of fstab" in_path bash -c 'failures=0; by_fstab && exit "$failures"'
+else
+	echo "not tried: mount(8) (root and mount.fuse3 only)"
+fi
+
+# ---- for a user ----------------------------------------------------------------------------------
+
+as_nobody() {
+	setpriv --reuid 65534 --regid 65534 --clear-groups "$@"
+}
+
+if [ "$(id -u)" = 0 ]; then
+	chmod 711 "$WORK"
+	mkdir "$WORK/theirs"
+	chown 65534:65534 "$WORK/theirs"
+	if ! as_nobody test -w /dev/fuse; then
+		fails_with "/dev/fuse: Permission denied" as_nobody "$KPROFS" -o socket=none "$WORK/theirs"
+	elif as_nobody test -x "$KPROFS"; then
+		check "a user's mount" as_nobody "$KPROFS" -o socket=none "$WORK/theirs"
+		same "its owner" 65534 "$(as_nobody stat -c %u "$WORK/theirs/kpctl")"
+		same "kprintx for a user" off "$(as_nobody cat "$WORK/theirs/kprintx")"
+		fails_with "Permission denied" ls "$WORK/theirs" # not for root either
+		check "a user's unmount" as_nobody fusermount3 -u "$WORK/theirs"
+		check "a user's mount is gone" not_mounted "$WORK/theirs"
+		fails_with "cannot mount" as_nobody "$KPROFS" -o "socket=$SOCKET" "$MNT"
+	fi
+fi
+
+# ---- killed --------------------------------------------------------------------------------------
+
+for remove in "fusermount3 -u" "umount -l"; do
+	check "daemon" "$KPROFS" -o "socket=$SOCKET" "$MNT"
+	put kpctl 'event cpu-clock'
+	put kpctl start
+	exec 3<"$MNT/kpdata"
+	kill -9 "$(servers)"
+	wait_for no_server
+	fails_with "not connected" ls "$MNT"
+	fails_with "left its mount here" "$KPROFS" -o "socket=$SOCKET" "$MNT"
+	exec 3<&-
+	check "$remove of what a killed server left" $remove "$MNT"
+	check "it is gone" not_mounted
+	check "restart" "$KPROFS" -o "socket=$SOCKET" "$MNT"
+	works "a restart"
+	umount "$MNT"
+	ends "a restart"
+done
+
+# ---- two mounts are independent ------------------------------------------------------------------
+
+mkdir "$WORK/second"
+serve
+"$KPROFS" -o "socket=$WORK/trace2" "$WORK/second" || fail "a second mount"
+put kprintx on
+same "the other kprintx" off "$(cat "$WORK/second/kprintx")"
+put kptrace hello
+same "the other kptrace" "" "$(cat "$WORK/second/kptrace")"
+umount "$WORK/second"
+wait_for not_mounted "$WORK/second"
+same "the first one lives on" on "$(cat "$MNT/kprintx")"
+serve_end
+
+# ---- many times ----------------------------------------------------------------------------------
+
+# others may mount what they like
+our_mounts() {
+	grep -c " $WORK/" /proc/mounts
+}
+
+mounts_before=$(our_mounts)
+processes_before=$(servers | wc -l)
+begun=$SECONDS
+i=0
+while [ "$i" -lt "$CYCLES" ]; do
+	"$KPROFS" -o "socket=$SOCKET" "$MNT" || break
+	umount "$MNT" || break
+	i=$((i + 1))
+done
+same "cycles of mount and unmount" "$CYCLES" "$i"
+echo "$CYCLES cycles of mount and unmount in $((SECONDS - begun)) s"
+wait_for no_server
+same "mounts" "$mounts_before" "$(our_mounts)"
+same "processes" "$processes_before" "$(servers | wc -l)"

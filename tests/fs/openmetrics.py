@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: MIT
+"""openmetrics.py FILE: checks a text against the grammar of OpenMetrics 1.0 as far as gauges go, and
+prints its samples, sorted, as `NAME LABEL=VALUE,... NUMBER`."""
+import re
+import sys
+
+NAME = r"[a-zA-Z_:][a-zA-Z0-9_:]*"
+TEXT = r'(?:[^"\\\n]|\\["\\n])*'
+LABEL = rf'([a-zA-Z_][a-zA-Z0-9_]*)="({TEXT})"'
+SAMPLE = re.compile(rf'({NAME})(?:\{{({LABEL}(?:,{LABEL})*)\}})? (-?[0-9]+(?:\.[0-9]+)?)')
+META = re.compile(rf"# (TYPE|HELP|UNIT) ({NAME}) (.+)")
+# what other types add to their names
+TAKEN = ("_total", "_created", "_count", "_sum", "_bucket", "_gcount", "_gsum", "_info")
+
+
+def stop(number, why):
+    sys.exit(f"line {number + 1}: {why}")
+
+
+def main():
+    with open(sys.argv[1], encoding="utf-8") as file:
+        text = file.read()
+    if not text.endswith("# EOF\n"):
+        sys.exit("no # EOF at the end")
+    families, current, seen = {}, None, []
+    for number, line in enumerate(text.split("\n")[:-2]):
+        meta, sample = META.fullmatch(line), SAMPLE.fullmatch(line)
+        if meta:
+            kind, name, value = meta.groups()
+            if name != current:
+                if name in families:
+                    stop(number, f"{name} stands in two places")
+                current = name
+                families[name] = {"samples": 0}
+            if kind in families[name] or families[name]["samples"]:
+                stop(number, f"{kind} of {name} is late, or there twice")
+            if kind == "TYPE" and value != "gauge":
+                stop(number, f"a {value}")
+            families[name][kind] = value
+        elif sample:
+            name, labels = sample.group(1), sample.group(2) or ""
+            if name != current or "TYPE" not in families[name] or "HELP" not in families[name]:
+                stop(number, f"{name} is not the metric just described")
+            pairs = re.findall(LABEL, labels)
+            if len({label for label, _ in pairs}) != len(pairs):
+                stop(number, "a label twice")
+            families[name]["samples"] += 1
+            seen.append((name, ",".join(f"{label}={value}" for label, value in pairs),
+                         sample.group(sample.lastindex)))
+        else:
+            stop(number, f"neither a sample nor a description: {line}")
+    if len({sample[:2] for sample in seen}) != len(seen):
+        sys.exit("a sample twice")
+    for name, family in families.items():
+        if not family["samples"]:
+            sys.exit(f"{name} has no samples")
+        if name.endswith(TAKEN) and not name.endswith("_info"):
+            sys.exit(f"{name} ends like a metric of another type")
+    for sample in sorted(seen):
+        print(*(part for part in sample if part))
+
+
+main()

@@ -1,0 +1,253 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# kprof report and kprof dump on saved captures: a good one, cut ones, others; every way to name the
+# input; what is said and with which exit status.
+set -u
+
+kprof=$PWD/kprof
+mkcapture=$PWD/tests/fixtures/mkcapture
+victim=$PWD/tests/fixtures/victim
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+failed=0
+
+# check WHAT COMMAND...: the command must succeed
+check() {
+	local what=$1
+	shift
+	if ! "$@"; then
+		echo "FAILED: $what: $*"
+		failed=1
+	fi
+}
+
+# run STATUS ARGUMENTS...: kprof must end with STATUS; its outputs are in $tmp/out and $tmp/err
+run() {
+	local expected=$1 status
+	shift
+	"$kprof" "$@" > "$tmp/out" 2> "$tmp/err"
+	status=$?
+	if [ $status -ne "$expected" ]; then
+		echo "FAILED: kprof $*: exit $status, not $expected"
+		cat "$tmp/err"
+		failed=1
+	fi
+}
+
+has() { grep -qE -- "$2" "$tmp/$1"; }
+empty() { [ ! -s "$tmp/$1" ]; }
+
+# offset FILE FUNCTION: where it is in the file, by another tool
+offset() {
+	objdump -d -F "$1" | sed -n "s/.*<$2> (File Offset: \(0x[0-9a-f]*\)).*/\1/p" | head -1
+}
+
+build_id() { readelf -n "$1" 2>/dev/null | sed -n 's/.*Build ID: //p'; }
+
+one=$(offset "$victim" victim_one)
+two=$(offset "$victim" victim_two)
+id=$(build_id "$victim")
+if [ -z "$one" ] || [ -z "$two" ] || [ -z "$id" ]; then
+	echo "objdump and readelf are needed to find the functions of a program"
+	exit 77
+fi
+cp "$victim" "$tmp/victim"
+"$mkcapture" "$tmp/victim" "$id" "$one" "$two" > "$tmp/kpdata" || exit 1
+
+# ---- source lines, by another tool ----------------------------------------------------------------
+line=$(addr2line -e "$victim" "0x$(nm "$victim" | sed -n 's/^\([0-9a-f]*\) . victim_one$/\1/p')" | sed 's/ (.*//')
+if [[ $line == /*:[1-9]* ]]; then
+	run 0 report --by line,function --no-head "$tmp/kpdata"
+	line=${line##*/} # its folder may be told as the compiler was told it
+	check "the line of victim_one" has out "^ 70\.00% +700  cpu-clock:freq=1000  .*$line +victim_one$"
+	run 0 report --no-head --include "line=*$line" "$tmp/kpdata"
+	check "only that line" [ "$(grep -c '%' "$tmp/out")" = 1 ]
+fi
+
+# ---- a good capture -------------------------------------------------------------------------------
+run 0 report "$tmp/kpdata"
+check "the first function" has out "^ 70\.00% +700  cpu-clock:freq=1000  prog +victim_one +$tmp/victim$"
+check "the second function" has out "^ 30\.00% +300  cpu-clock:freq=1000  prog +victim_two +$tmp/victim$"
+check "idle is below" has out "^   idle +100  cpu-clock:freq=1000 "
+check "the head" has out "^# 1100 samples of 1 event in 0\.999 s on 2 CPUs$"
+check "nothing is missing" empty err
+cp "$tmp/out" "$tmp/good"
+
+# ---- the same by every way ------------------------------------------------------------------------
+run 0 report - < "$tmp/kpdata"
+check "standard input" cmp "$tmp/good" "$tmp/out"
+cat "$tmp/kpdata" | "$kprof" report - > "$tmp/out" 2> "$tmp/err"
+check "a pipe" cmp "$tmp/good" "$tmp/out"
+run 0 report -m "$tmp"
+check "a mount" cmp "$tmp/good" "$tmp/out"
+run 0 report --mount="$tmp"
+check "a mount, long" cmp "$tmp/good" "$tmp/out"
+mkfifo "$tmp/fifo"
+cat "$tmp/kpdata" > "$tmp/fifo" &
+run 0 report "$tmp/fifo"
+wait
+check "a fifo" cmp "$tmp/good" "$tmp/out"
+
+run 0 dump "$tmp/kpdata"
+check "a line for each record" [ "$(wc -l < "$tmp/out")" -eq 1107 ]
+check "the first line" has out '^0 clock time=1 wall=2 byte_order=little name="CLOCK_MONOTONIC"$'
+check "the build-id" has out "^[0-9]+ build_id time=10 pid=10 addr=0x550000000000 id=$id$"
+check "a sample" has out "^[0-9]+ kern_trace time=99000000 event=1 pid=idle cpu=1 frames=1 trace=0xffffffff81000000$"
+cp "$tmp/out" "$tmp/good.dump"
+cat "$tmp/kpdata" | "$kprof" dump - > "$tmp/out" 2> "$tmp/err"
+check "dump of a pipe" cmp "$tmp/good.dump" "$tmp/out"
+
+# ---- other rows -----------------------------------------------------------------------------------
+run 0 report --by file "$tmp/kpdata"
+check "all of the file" has out "^100\.00% +1000  cpu-clock:freq=1000  $tmp/victim$"
+check "the head" has out "^# 1100 samples of 1 event in 0\.999 s on 2 CPUs$"
+check "idle is named" has out "^# idle: 100 samples of cpu-clock:freq=1000$"
+run 0 report --by function --exclude '*_one' --no-head "$tmp/kpdata"
+check "a filter" [ "$(cat "$tmp/out")" = "  share  samples  event                function
+ 30.00%      300  cpu-clock:freq=1000  victim_two
+# left out: 700 samples that were not asked for" ]
+run 0 report --include function=victim_two --include process=prog --by pid -n "$tmp/kpdata"
+check "filters of other fields" has out "^ 30\.00% +300  cpu-clock:freq=1000  10$"
+run 0 report --threshold 50 --by function -n "$tmp/kpdata"
+check "above the threshold" has out " victim_one$"
+check "below the threshold" has out "^# left out: 1 rows below 50%, 300 samples$"
+run 0 report --sort function --reverse --by function -n "$tmp/kpdata"
+check "sorted by name" [ "$(awk 'NR > 1 { print $4 }' "$tmp/out" | tr '\n' ' ')" = "victim_two victim_one " ]
+run 0 report --events --by function -n "$tmp/kpdata"
+check "events as columns" has out "^ 70\.00% +700  victim_one$"
+"$mkcapture" "$tmp/victim" "$id" "$two" "$one" > "$tmp/after" || exit 1
+run 0 report --diff "$tmp/kpdata" --by function -n "$tmp/after"
+check "less" has out "^ 70\.00% +700 +30\.00% +300 +-40\.00%  .* victim_one$"
+check "more" has out "^ 30\.00% +300 +70\.00% +700 +\+40\.00%  .* victim_two$"
+: > "$tmp/none"
+run 0 report --diff "$tmp/none" --by function -n "$tmp/kpdata"
+check "new" has out "^ +- +- +70\.00% +700 +\+\+\+  .* victim_one$"
+run 0 report --json --by function "$tmp/kpdata"
+if command -v python3 > /dev/null; then
+	check "JSON" [ "$(python3 -c '
+import json, sys
+report = json.load(sys.stdin)
+for row in report["rows"]:
+    print(row["function"], row["counts"][0]["samples"], row["counts"][0]["share"])
+print(report["captures"][0]["samples"], report["captures"][0]["events"][0]["idle_samples"])
+' < "$tmp/out" | tr '\n' ' ')" = "victim_one 700 70.0 victim_two 300 30.0 1100 100 " ]
+fi
+for wrong in "--by nothing" "--sort nothing" "--sort pid" "--threshold x" "--threshold 101" \
+	"--callers --by file" "--events --diff $tmp/after" "--threshold nan"; do
+	# shellcheck disable=SC2086 # words
+	run 2 report $wrong "$tmp/kpdata"
+	check "$wrong shows nothing" empty out
+done
+
+# ---- symbols --------------------------------------------------------------------------------------
+objcopy --only-keep-debug "$tmp/victim" "$tmp/apart.dbg"
+strip "$tmp/victim"
+run 0 report "$tmp/kpdata"
+check "stripped" has out "^ 70\.00% +700  [^ ]+ +prog +victim\+$one "
+check "without symbols" has out "^# 1000 samples \(100\.00%\) at addresses without a symbol$"
+(cd "$tmp" && objcopy --add-gnu-debuglink=apart.dbg victim)
+run 0 report "$tmp/kpdata"
+check "a separate debug file" cmp "$tmp/good" "$tmp/out"
+cp "$kprof" "$tmp/victim"
+run 0 report "$tmp/kpdata"
+check "another file" has out "^ 70\.00% +700  [^ ]+ +prog +victim\+$one "
+rm "$tmp/victim"
+run 0 report "$tmp/kpdata"
+check "no file" has out "^ 70\.00% +700  [^ ]+ +prog +victim\+$one "
+
+# ---- bad captures ---------------------------------------------------------------------------------
+size=$(stat -c %s "$tmp/kpdata")
+head -c $((size - 1)) "$tmp/kpdata" > "$tmp/cut"
+run 1 report "$tmp/cut"
+check "the readable part" has out "^ 70\.00% +700 "
+check "where it is cut" has err "^kprof: $tmp/cut: offset $((size - 34)): cut: 33 bytes of a record are left$"
+run 1 dump "$tmp/cut"
+check "all lines but one" [ "$(wc -l < "$tmp/out")" -eq 1106 ]
+check "where the dump is cut" has err "^kprof: $tmp/cut: offset $((size - 34)): cut: 33 bytes"
+
+# a record of type TASK with too little in it, in the middle
+{ printf '\101\001\001'; cat "$tmp/kpdata"; } > "$tmp/bad"
+run 1 report "$tmp/bad"
+check "the rest" has out "^ 70\.00% +700 "
+check "the bad record" has err "^kprof: $tmp/bad: offset 0: type 65 with too few bytes for its fields$"
+run 1 dump "$tmp/bad"
+check "the rest, dumped" [ "$(wc -l < "$tmp/out")" -eq 1107 ]
+
+head -c 4096 /dev/zero > "$tmp/zeros"
+run 1 report "$tmp/zeros"
+check "zeros" has err "^kprof: $tmp/zeros: offset 0: no record begins here$"
+printf '\005\001x\006\000' > "$tmp/other"
+run 1 report "$tmp/other"
+check "another format" has err "no record of a known type"
+: > "$tmp/empty"
+run 0 report "$tmp/empty"
+check "an empty capture" has out "^# 0 samples"
+run 0 dump "$tmp/empty"
+check "an empty dump" empty out
+run 1 report "$tmp"
+check "a directory" has err "Is a directory"
+run 1 report "$tmp/nowhere"
+check "no such file" has err "^kprof: $tmp/nowhere: No such file or directory$"
+run 1 report -m "$tmp/nowhere"
+check "no such mount" has err "^kprof: $tmp/nowhere/kpdata: No such file or directory$"
+"$kprof" report "$tmp/kpdata" > /dev/full 2> "$tmp/err"
+check "a full disk" [ $? -eq 1 ]
+check "a full disk, said" has err "can't be written: No space left on device"
+
+# ---- usage ----------------------------------------------------------------------------------------
+run 2
+run 2 nonsense
+check "which command" has err "no command nonsense"
+for command in report dump; do
+	run 0 $command --help
+	check "help" has out "^usage: kprof $command \[OPTIONS\] \[FILE\]$"
+	run 2 $command --nonsense
+	check "an unknown option" has err "^kprof $command: no option --nonsense; see kprof $command --help$"
+	check "which shows nothing" empty out
+	run 2 $command -Z
+	check "an unknown letter" has err "no option -Z"
+	run 2 $command -m
+	check "a missing argument" has err "needs an argument"
+	run 2 $command "$tmp/kpdata" "$tmp/kpdata"
+	run 2 $command -m "$tmp" "$tmp/kpdata"
+done
+# every command is in kprof(1), every option in the page of its command or there
+run 0 --help
+sed -n 's/^  \([a-z]*\)  .*/\1/p' "$tmp/out" > "$tmp/commands"
+check "commands" [ -s "$tmp/commands" ]
+while read -r command; do
+	page=${srcdir:-.}/man/kprof.1
+	grep -q "^\.Ss kprof $command\$" "$page" || {
+		echo "FAILED: $command is not in kprof(1)"
+		failed=1
+	}
+	[ ! -e "${srcdir:-.}/man/kprof-$command.1" ] || page=${srcdir:-.}/man/kprof-$command.1
+	"$kprof" "$command" --help | sed -n 's/^ *-[a-zA-Z], --\([a-z-]*\).*/\1/p' > "$tmp/options"
+	check "options of $command" [ -s "$tmp/options" ]
+	while read -r option; do
+		grep -Eq "^\.It Fl [a-zA-Z] , Fl Fl $option( |\$)" "$page" || {
+			echo "FAILED: --$option of $command is not in $page"
+			failed=1
+		}
+	done < "$tmp/options"
+done < "$tmp/commands"
+run 0 --help
+check "the commands" has out "^  report "
+check "the commands" has out "^  dump "
+run 0 --version
+check "the version" has out "^kprofs [0-9]"
+
+# ---- colours are for terminals ---------------------------------------------------------------------
+terminal="python3 ${srcdir:-.}/tests/fs/cmd_terminal.py"
+run 0 report "$tmp/kpdata"
+check "none in a file" [ -z "$(tr -d '[:print:]\n' < "$tmp/out")" ]
+for arguments in "" "--by process"; do
+	# shellcheck disable=SC2086 # words
+	TERM=xterm NO_COLOR='' $terminal "$kprof" report $arguments "$tmp/kpdata" -- > "$tmp/out"
+	check "red where it is hot" has out $'^\x1b\\[31m ?[0-9.]+%.*\x1b\\[0m'
+	# shellcheck disable=SC2086 # words
+	TERM=xterm NO_COLOR=1 $terminal "$kprof" report $arguments "$tmp/kpdata" -- > "$tmp/out"
+	check "none where they are not wanted" [ "$(grep -c $'\x1b' "$tmp/out")" = 0 ]
+done
+
+exit $failed

@@ -1,0 +1,43 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# view_bounds: captures of which views can't be made within bounds: each open ends with an error that
+# says so, and the server goes on.
+# shellcheck source=tests/fs/lib.sh
+. "${srcdir:-.}/tests/fs/lib.sh"
+KPROFS=$PWD/tests/fs/kprofs_canned
+
+# The model of a view may take 64 MiB and four times the capture. A frame that is like no other takes 8
+# bytes in the capture, and in the model a place and a node with their slots in hash tables and a name:
+# 20 times that at least. So 1,000 such samples (1 MiB) fit, and 10,000 (10 MiB) don't.
+serve
+put kpctl "stack wild 1000"
+for view in flat folded tree flame.svg pprof firefox.json trace.json perf.data; do
+	cat "$MNT/views/$view" >"$WORK/view" || fail "$view: $(tail -n 1 "$MNT/kperr")"
+	check "$view has something" [ -s "$WORK/view" ]
+done
+same "the samples in folded" 1000 "$(awk '{ sum += $NF } END { print sum }' "$MNT/views/folded")"
+
+put kpctl "stack wild 9000"
+for view in flat folded firefox.json; do
+	fails_with "File too large" cat "$MNT/views/$view"
+	check "$view: the reason" grep -q " $view .*too varied: .* more than 10[2-4] MiB" \
+		<(tail -n 1 "$MNT/kperr")
+done
+check "perf.data needs no stacks" [ "$(wc -c <"$MNT/views/perf.data")" -gt 10000000 ]
+check "the server goes on" grep -q "^event quick" "$MNT/kpctl"
+
+# what is small again can be made again
+put kpctl clear
+fails_with "No data available" cat "$MNT/views/flat"
+put kpctl "stack wild 10"
+check "a view of what is small" grep -q '^# 10 samples' "$MNT/views/flat"
+
+# 70,000 samples, each of which is told with 4,000 bytes: 280 MB of text, where 256 MiB are the most
+put kpctl clear
+put kpctl "stack long 70000"
+fails_with "File too large" cat "$MNT/views/trace.json"
+check "trace.json: the reason" grep -q " trace.json .*the view would have more than 256 MiB" \
+	<(tail -n 1 "$MNT/kperr")
+check "a view of the same" grep -q '^# 70000 samples' "$MNT/views/flat"
+check "the server goes on" grep -q "^event quick" "$MNT/kpctl"
+serve_end

@@ -1,0 +1,34 @@
+# fuzz targets, each with the driver that needs no libFuzzer; with it:
+#   clang -fsanitize=fuzzer,address ... fuzz_X.c (without driver.c)
+FUZZ_DRIVER = tests/fuzz/driver.c tests/fuzz/fuzz.h
+
+check_PROGRAMS += tests/fuzz/fuzz_decode
+TESTS += tests/fuzz/fuzz_decode
+tests_fuzz_fuzz_decode_SOURCES = tests/fuzz/fuzz_decode.c $(FUZZ_DRIVER) \
+	tests/fixtures/gen.c tests/fixtures/gen.h
+tests_fuzz_fuzz_decode_LDADD = libview.a libsym.a libsys.a libbase.a $(GLIB_LIBS) $(Z_LIBS)
+
+check_PROGRAMS += tests/fuzz/fuzz_ctl
+TESTS += tests/fuzz/fuzz_ctl
+tests_fuzz_fuzz_ctl_SOURCES = tests/fuzz/fuzz_ctl.c $(FUZZ_DRIVER)
+tests_fuzz_fuzz_ctl_LDADD = libfs.a libprof.a libtrace.a libring.a libacct.a libview.a libsym.a libsys.a \
+	libbase.a $(Z_LIBS) $(FUSE_LIBS) $(GLIB_LIBS) $(PFM_LIBS) -lpthread
+
+check_PROGRAMS += tests/fuzz/fuzz_ring
+TESTS += tests/fuzz/fuzz_ring
+tests_fuzz_fuzz_ring_SOURCES = tests/fuzz/fuzz_ring.c tests/fuzz/poolchanges.h tests/race/fixture.h $(FUZZ_DRIVER)
+tests_fuzz_fuzz_ring_CPPFLAGS = $(AM_CPPFLAGS) -DRING_TEST_POINTS
+tests_fuzz_fuzz_ring_LDADD = libring_testing.a $(GLIB_LIBS)
+
+check_PROGRAMS += tests/fuzz/fuzz_trace tests/fuzz/fuzz_tracefile
+TESTS += tests/fuzz/fuzz_trace tests/fuzz/fuzz_tracefile
+FUZZ_TRACE_LDADD = libtrace.a libring_testing.a libsys.a libbase.a $(GLIB_LIBS) -lpthread
+tests_fuzz_fuzz_trace_SOURCES = tests/fuzz/fuzz_trace.c tests/fuzz/poolchanges.h tests/unit/tracing.h $(FUZZ_DRIVER)
+tests_fuzz_fuzz_trace_CPPFLAGS = $(AM_CPPFLAGS) -DRING_TEST_POINTS
+tests_fuzz_fuzz_trace_LDADD = $(FUZZ_TRACE_LDADD)
+tests_fuzz_fuzz_tracefile_SOURCES = tests/fuzz/fuzz_tracefile.c $(FUZZ_DRIVER)
+tests_fuzz_fuzz_tracefile_LDADD = $(FUZZ_TRACE_LDADD)
+check_PROGRAMS += tests/fuzz/fuzz_attach
+TESTS += tests/fuzz/fuzz_attach
+tests_fuzz_fuzz_attach_SOURCES = tests/fuzz/fuzz_attach.c tests/race/fixture.h $(FUZZ_DRIVER)
+tests_fuzz_fuzz_attach_LDADD = libtrace.a libring_testing.a libsys.a libbase.a $(GLIB_LIBS) -lpthread

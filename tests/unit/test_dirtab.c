@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+/* fs/dirtab and fs/node: the table against the contract, modes, inode numbers, lookups and texts. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "fs/ctl.h"
+#include "fs/dirtab.h"
+#include "fs/node.h"
+
+/* What the contract says of the files at the top, in the order of the listing. */
+struct contract_row {
+	int line;
+	const char *name;
+	mode_t mode;
+	enum dirtab_type type;
+};
+
+static const struct contract_row contract[] = {
+	{ __LINE__, "kpctl", 0600, DIRTAB_TEXT },
+	{ __LINE__, "kpdata", 0600, DIRTAB_STREAM },
+	{ __LINE__, "kptrace", 0600, DIRTAB_TEXT },
+	{ __LINE__, "kptrace_ctl", 0600, DIRTAB_TEXT },
+	{ __LINE__, "kptrace_pipe", 0400, DIRTAB_STREAM },
+	{ __LINE__, "kprintx", 0600, DIRTAB_TEXT },
+	{ __LINE__, "mpstat", 0600, DIRTAB_TEXT },
+	{ __LINE__, "mpstat-raw", 0600, DIRTAB_TEXT },
+	{ __LINE__, "kpstat", 0400, DIRTAB_TEXT },
+	{ __LINE__, "kperr", 0400, DIRTAB_TEXT },
+};
+
+static const struct dirtab_owner plain_owner = { .uid = 7, .gid = 8 };
+
+static void test_contract(void **state)
+{
+	GPtrArray *rows = g_ptr_array_new();
+	size_t i;
+
+	dirtab_list(NULL, dirtab_root(), rows);
+	assert_true(rows->len >= G_N_ELEMENTS(contract));
+	for (i = 0; i < G_N_ELEMENTS(contract); i++) {
+		const struct contract_row *c = &contract[i];
+		const struct dirtab_row *row = g_ptr_array_index(rows, i);
+
+		if (strcmp(row->name, c->name) || row->type != c->type ||
+			dirtab_mode(row, &plain_owner) != (S_IFREG | c->mode) ||
+			dirtab_lookup(NULL, dirtab_root(), c->name) != row)
+			fail_msg("row of line %d: %s, mode %o", c->line, row->name,
+				dirtab_mode(row, &plain_owner));
+	}
+	for (; i < rows->len; i++) /* behind them only directories */
+		assert_int_equal(((struct dirtab_row *)g_ptr_array_index(rows, i))->type,
+			DIRTAB_DIR);
+	g_ptr_array_free(rows, TRUE);
+	assert_int_equal(dirtab_mode(dirtab_root(), &plain_owner), S_IFDIR | 0550);
+	assert_null(dirtab_lookup(NULL, dirtab_root(), "kp"));
+	assert_null(dirtab_lookup(NULL, dirtab_root(), "kpctl "));
+	assert_null(dirtab_lookup(NULL, dirtab_root(), ""));
+}
+
+/* Each row has what its kind needs, and each word what the usage and the man page show. */
+static void check_row(const struct dirtab_row *row)
+{
+	const struct ctl_word *word;
+
+	/* a text has one way to be made, or none if it is only written */
+	if (!row->render + !row->make != (row->type == DIRTAB_TEXT && row->mode & 0444 ? 1 : 2) ||
+		!row->stream != (row->type != DIRTAB_STREAM) || (row->words && row->write) ||
+		!row->write != !row->usage || !row->list != !row->lookup ||
+		(row->rows || row->list) != (row->type == DIRTAB_DIR))
+		fail_msg("row of %s", row->name);
+	for (word = row->words; word && word->word; word++)
+		if (!word->handler || !word->help || !word->help[0] ||
+			word->min_args > word->max_args || word->max_args > CTL_ARGS_MAX ||
+			!word->max_args != !word->args[0])
+			fail_msg("word %s of %s", word->word, row->name);
+}
+
+static void check_rows(const struct dirtab_row *dir)
+{
+	const struct dirtab_row *row;
+
+	check_row(dir);
+	for (row = dir->rows; row && row->name; row++) {
+		if (row->type == DIRTAB_DIR)
+			check_rows(row);
+		else
+			check_row(row);
+	}
+}
+
+static void test_rows_complete(void **state)
+{
+	check_rows(dirtab_root());
+}
+
+static int render_x(struct server *server, const struct dirtab_row *row, GString *out,
+	struct err *err)
+{
+	g_string_append(out, "12345");
+	return 0;
+}
+
+static int write_x(struct server *server, const struct dirtab_row *row,
+	const struct origin *origin, const char *data, size_t size, struct err *err)
+{
+	return 0;
+}
+
+static const struct dirtab_row reads = { .name = "r", .mode = 0400, .render = render_x };
+static const struct dirtab_row writes = { .name = "w", .mode = 0200, .write = write_x };
+static const struct dirtab_row both = { .name = "b", .mode = 0600, .render = render_x,
+	.write = write_x };
+static const struct dirtab_row folder = { .name = "d", .mode = 0550, .type = DIRTAB_DIR };
+static const struct dirtab_row *create_x(struct server *server, const struct dirtab_row *dir,
+	const char *name)
+{
+	return &both;
+}
+
+/* where files can be made */
+static const struct dirtab_row open_folder = { .name = "o", .mode = 0700, .type = DIRTAB_DIR,
+	.create = create_x };
+
+struct mode_row {
+	int line;
+	int option; /* -1: not given */
+	mode_t reads, writes, both, folder, open_folder;
+};
+
+static const struct mode_row mode_rows[] = {
+	{ __LINE__, -1, 0400, 0200, 0600, 0550, 0700 },
+	{ __LINE__, 0640, 0440, 0200, 0640, 0550, 0750 },
+	{ __LINE__, 0666, 0444, 0222, 0666, 0555, 0777 },
+	{ __LINE__, 0777, 0444, 0222, 0666, 0555, 0777 },
+	{ __LINE__, 0222, 0000, 0222, 0222, 0000, 0222 },
+	{ __LINE__, 0111, 0000, 0000, 0000, 0000, 0000 },
+	{ __LINE__, 0404, 0404, 0000, 0404, 0505, 0505 },
+	{ __LINE__, 0000, 0000, 0000, 0000, 0000, 0000 },
+};
+
+static void test_modes(void **state)
+{
+	size_t i;
+
+	for (i = 0; i < G_N_ELEMENTS(mode_rows); i++) {
+		const struct mode_row *row = &mode_rows[i];
+		const struct dirtab_owner owner = { .mode_given = row->option >= 0,
+			.mode = row->option < 0 ? 0 : (mode_t)row->option };
+
+		if (dirtab_mode(&reads, &owner) != (S_IFREG | row->reads) ||
+			dirtab_mode(&writes, &owner) != (S_IFREG | row->writes) ||
+			dirtab_mode(&both, &owner) != (S_IFREG | row->both) ||
+			dirtab_mode(&folder, &owner) != (S_IFDIR | row->folder) ||
+			dirtab_mode(&open_folder, &owner) != (S_IFDIR | row->open_folder))
+			fail_msg("row of line %d: %o %o %o %o %o", row->line,
+				dirtab_mode(&reads, &owner), dirtab_mode(&writes, &owner),
+				dirtab_mode(&both, &owner), dirtab_mode(&folder, &owner),
+				dirtab_mode(&open_folder, &owner));
+	}
+}
+
+static void test_numbers(void **state)
+{
+	GHashTable *seen = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	char name[32];
+	int i;
+
+	for (i = 0; i < 20000; i++) {
+		uint64_t *ino = g_new(uint64_t, 1);
+
+		snprintf(name, sizeof(name), "provider:event%d", i);
+		*ino = dirtab_ino(DIRTAB_ROOT_INO, name);
+		assert_true(*ino > DIRTAB_ROOT_INO);
+		assert_true(*ino <= INT64_MAX);
+		assert_true(g_hash_table_add(seen, ino));
+	}
+	g_hash_table_destroy(seen);
+	assert_int_equal(dirtab_ino(1, "trace"), dirtab_ino(1, "trace"));
+	assert_int_not_equal(dirtab_ino(2, "trace"), dirtab_ino(3, "trace"));
+}
+
+/* A directory with rows of a table and rows that are made for who asks, as events/. */
+static unsigned int puts_made;
+
+static void put_made(const struct dirtab_row *row)
+{
+	puts_made++;
+	g_free((gpointer)row);
+}
+
+static const struct dirtab_row *make_made(void)
+{
+	struct dirtab_row *row = g_new0(struct dirtab_row, 1);
+
+	*row = both;
+	row->put = put_made;
+	return row;
+}
+
+static const struct dirtab_row *lookup_made(struct server *server, const struct dirtab_row *dir,
+	const char *name)
+{
+	return strcmp(name, "b") ? NULL : make_made();
+}
+
+static void list_made(struct server *server, const struct dirtab_row *dir, GPtrArray *rows)
+{
+	g_ptr_array_add(rows, (gpointer)make_made());
+}
+
+static const struct dirtab_row table_rows[] = {
+	{ .name = "r", .mode = 0400, .render = render_x },
+	{ NULL },
+};
+
+static const struct dirtab_row made_folder = { .name = "made", .type = DIRTAB_DIR, .mode = 0550,
+	.rows = table_rows, .lookup = lookup_made, .list = list_made };
+
+static void test_made_rows(void **state)
+{
+	GPtrArray *rows = g_ptr_array_new();
+
+	const struct dirtab_row *row = dirtab_lookup(NULL, &made_folder, "b");
+
+	puts_made = 0;
+	assert_string_equal(row->name, "b");
+	dirtab_put(row);
+	assert_int_equal(puts_made, 1);
+	assert_null(dirtab_lookup(NULL, &made_folder, "made"));
+	assert_ptr_equal(dirtab_lookup(NULL, &made_folder, "r"), &table_rows[0]);
+	dirtab_list(NULL, &made_folder, rows);
+	assert_int_equal(rows->len, 2);
+	assert_ptr_equal(g_ptr_array_index(rows, 0), &table_rows[0]);
+	assert_string_equal(((struct dirtab_row *)g_ptr_array_index(rows, 1))->name, "b");
+	dirtab_put(g_ptr_array_index(rows, 0)); /* nothing to be freed */
+	dirtab_put(g_ptr_array_index(rows, 1));
+	assert_int_equal(puts_made, 2);
+	g_ptr_array_free(rows, TRUE);
+}
+
+static void test_nodes(void **state)
+{
+	struct nodes *nodes = nodes_create(NULL, &plain_owner);
+	struct node *root = nodes_root(nodes);
+	struct node *a = node_lookup(nodes, root, "kptrace_ctl");
+	struct node *b = node_lookup(nodes, root, "kptrace_ctl");
+	struct stat st_a, st_b;
+
+	assert_null(node_lookup(nodes, root, "none"));
+	assert_non_null(a);
+	assert_ptr_not_equal(a, b); /* each lookup a node of its own */
+	assert_int_equal(nodes_count(nodes), 2);
+	node_stat(nodes, a, false, &st_a);
+	node_stat(nodes, b, false, &st_b);
+	assert_int_equal(st_a.st_ino, st_b.st_ino); /* with one inode number */
+	assert_int_equal(st_a.st_uid, 7);
+	assert_int_equal(st_a.st_gid, 8);
+	assert_int_equal(st_a.st_nlink, 1);
+	node_forget(nodes, a, 1);
+	node_forget(nodes, root, 1); /* never goes */
+	assert_int_equal(nodes_count(nodes), 1);
+	nodes_destroy(nodes); /* with b in it */
+}
+
+static void test_texts(void **state)
+{
+	struct nodes *nodes = nodes_create(NULL, &plain_owner);
+	struct node *node = node_lookup(nodes, nodes_root(nodes), "kptrace_ctl");
+	struct text *first = text_create(g_string_new_len("abc", 3));
+	struct text *second = text_create(g_string_new_len("defgh", 5));
+	struct stat st;
+
+	assert_false(node_stat(nodes, node, true, &st));
+	assert_int_equal(st.st_size, 0);
+	assert_int_equal(node_open_text(nodes, node, first), NODE_TEXT_FIRST);
+	assert_true(node_stat(nodes, node, true, &st));
+	assert_int_equal(st.st_size, 3);
+	assert_int_equal(st.st_blocks, 1);
+	assert_int_equal(st.st_mtim.tv_nsec, first->time.tv_nsec);
+	assert_int_equal(st.st_ctim.tv_sec, first->time.tv_sec);
+	/* a second reader of the same node leaves stat alone */
+	assert_int_equal(node_open_text(nodes, node, second), NODE_TEXT_OTHER);
+	node_stat(nodes, node, true, &st);
+	assert_int_equal(st.st_size, 3);
+	node_close_text(nodes, node);
+	node_stat(nodes, node, true, &st);
+	assert_int_equal(st.st_size, 3);
+	node_close_text(nodes, node);
+	assert_false(node_stat(nodes, node, true, &st));
+	assert_int_equal(st.st_size, 0);
+	assert_int_equal(node_open_text(nodes, node, second), NODE_TEXT_AGAIN);
+	node_stat(nodes, node, true, &st);
+	assert_int_equal(st.st_size, 5);
+	node_forget(nodes, node, 1);
+	text_unref(first);
+	text_unref(second);
+	nodes_destroy(nodes);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_contract),
+		cmocka_unit_test(test_rows_complete),
+		cmocka_unit_test(test_modes),
+		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_made_rows),
+		cmocka_unit_test(test_nodes),
+		cmocka_unit_test(test_texts),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

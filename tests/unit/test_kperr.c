@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/* fs/kperr: the form of a line, what is made printable, how many are kept. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "fs/kperr.h"
+
+static const struct kperr_entry plain = {
+	.time_ns = 12000345678,
+	.pid = 1234,
+	.uid = 1000,
+	.file = "kpctl",
+	.line = 2,
+	.written = "bogus",
+	.written_size = 5,
+	.reason = "unknown word",
+	.usage = "start | stop",
+};
+
+static void expect_line(const struct kperr_entry *entry, const char *expected)
+{
+	struct kperr *kperr = kperr_create();
+	GString *out = g_string_new(NULL);
+	char *line = kperr_add(kperr, entry);
+
+	assert_string_equal(line, expected);
+	kperr_print(kperr, out);
+	assert_int_equal(out->len, strlen(expected) + 1);
+	assert_memory_equal(out->str, expected, strlen(expected));
+	assert_int_equal(out->str[out->len - 1], '\n');
+	g_free(line);
+	g_string_free(out, TRUE);
+	kperr_destroy(kperr);
+}
+
+static void test_form(void **state)
+{
+	expect_line(&plain, "12.000345678 pid 1234 uid 1000 kpctl line 2: 'bogus': unknown word; "
+			    "usage: start | stop");
+}
+
+static void test_printable(void **state)
+{
+	struct kperr_entry entry = plain;
+
+	entry.written = "a\0b\n\t\033[2J\x7f\xff'\\~ ";
+	entry.written_size = 15;
+	entry.reason = "no event '\033[2J\n' here";
+	expect_line(&entry, "12.000345678 pid 1234 uid 1000 kpctl line 2: "
+			    "'a\\x00b\\x0a\\x09\\x1b[2J\\x7f\\xff\\x27\\x5c~ ': "
+			    "no event '\\x1b[2J\\x0a' here; usage: start | stop");
+}
+
+/* 200 bytes are shown, 201 are cut; the cut counts bytes of what was written, not of what is shown. */
+static void test_cut(void **state)
+{
+	struct kperr_entry entry = plain;
+	char written[300], expected[1200], shown[900] = "";
+	int i;
+
+	memset(written, '\001', sizeof(written));
+	for (i = 0; i < 200; i++)
+		strcat(shown, "\\x01");
+	entry.written = written;
+	entry.written_size = sizeof(written);
+	snprintf(expected, sizeof(expected),
+		"12.000345678 pid 1234 uid 1000 kpctl line 2: '%s': unknown word; usage: start | stop",
+		shown);
+	expect_line(&entry, expected);
+	entry.written_size = 200;
+	expect_line(&entry, expected);
+}
+
+static void test_kept(void **state)
+{
+	struct kperr *kperr = kperr_create();
+	struct kperr_entry entry = plain;
+	GString *out = g_string_new(NULL);
+	char expected[64];
+	char **lines;
+	unsigned int i;
+
+	kperr_print(kperr, out);
+	assert_int_equal(out->len, 0);
+	for (i = 1; i <= 40; i++) {
+		entry.line = i;
+		g_free(kperr_add(kperr, &entry));
+	}
+	assert_int_equal(kperr_count(kperr), 40);
+	kperr_print(kperr, out);
+	lines = g_strsplit(out->str, "\n", -1);
+	assert_int_equal(g_strv_length(lines), 17); /* the last one is empty */
+	for (i = 0; i < 16; i++) {
+		snprintf(expected, sizeof(expected), "kpctl line %u: ", 25 + i);
+		assert_non_null(strstr(lines[i], expected));
+	}
+	g_strfreev(lines);
+	g_string_free(out, TRUE);
+	kperr_destroy(kperr);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_form),
+		cmocka_unit_test(test_printable),
+		cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_kept),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: MIT */
+/* Events as lines: expectations are what printf prints for the values, or kprof(5) says. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <kprof/attach_abi.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace/line.h"
+
+#define HEAD "[12.000345678]:cpu3: prog[1234] net:packet: "
+
+/* Arguments as a program stores them. */
+struct stored {
+	char bytes[KPROF_RECORD_MAX];
+	uint32_t count;
+};
+
+static void add_word(struct stored *args, uint64_t word)
+{
+	memcpy(args->bytes + args->count, &word, sizeof(word));
+	args->count += sizeof(word);
+}
+
+static void add_double(struct stored *args, double value)
+{
+	memcpy(args->bytes + args->count, &value, sizeof(value));
+	args->count += sizeof(value);
+}
+
+static void add_bytes(struct stored *args, const char *text, uint16_t said, size_t bytes)
+{
+	memset(args->bytes + args->count, 0, (2 + bytes + 7) / 8 * 8);
+	memcpy(args->bytes + args->count, &said, 2);
+	memcpy(args->bytes + args->count + 2, text, bytes);
+	args->count += (uint32_t)((2 + bytes + 7) / 8 * 8);
+}
+
+static void add_string(struct stored *args, const char *text)
+{
+	add_bytes(args, text, (uint16_t)strlen(text), strlen(text));
+}
+
+static struct line_event make_event(const char *format, const struct stored *args)
+{
+	return (struct line_event){
+		.time_ns = 12000345678,
+		.cpu = 3,
+		.pid = 1234,
+		.tid = 1234,
+		.program = "prog",
+		.label = "net:packet",
+		.format = format,
+		.format_bytes = (uint32_t)strlen(format),
+		.args = args->bytes,
+		.args_bytes = args->count,
+	};
+}
+
+/* The lines; also holds them against their length and bound. */
+static char *show(const struct line_event *event)
+{
+	struct line *line = line_create();
+	GString *out = g_string_new("before\n");
+
+	line_append(line, event, out);
+	assert_memory_equal(out->str, "before\n", 7);
+	g_string_erase(out, 0, 7);
+	assert_int_equal(strlen(out->str), out->len);
+	assert_int_equal(out->len, line_measure(line, event));
+	line_destroy(line);
+	assert_true(out->len <= LINE_EVENT_MAX);
+	return g_string_free(out, FALSE);
+}
+
+static void expect(int line, const struct line_event *event, const char *text)
+{
+	char *shown = show(event);
+
+	if (strcmp(shown, text))
+		fail_msg("line %d: '%s', not '%s'", line, shown, text);
+	g_free(shown);
+}
+
+/* Every conversion, against the C library's. */
+#define SAME(format, type, value) \
+	do { \
+		struct stored args = { .count = 0 }; \
+		type v = (type)(value); \
+		char text[LINE_TEXT_MAX]; \
+		struct line_event event; \
+		if (_Generic(v, double: 1, default: 0)) \
+			add_double(&args, (double)v); \
+		else \
+			add_word(&args, (uint64_t)v); \
+		snprintf(text, sizeof(text), HEAD "<" format ">\n", v); \
+		event = make_event("<" format ">", &args); \
+		expect(__LINE__, &event, text); \
+	} while (0)
+
+static void test_numbers(void **state)
+{
+	static const int64_t values[] = { 0, 1, -1, 9, 10, 127, 128, -128, 255, 256, 32768, -32769,
+		INT32_MAX, INT32_MIN, UINT32_MAX, INT64_MAX, INT64_MIN, 1234567890123456789 };
+	size_t i;
+
+	for (i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+		SAME("%d", int, values[i]);
+		SAME("%i", int, values[i]);
+		SAME("%u", unsigned int, values[i]);
+		SAME("%x", unsigned int, values[i]);
+		SAME("%X", unsigned int, values[i]);
+		SAME("%o", unsigned int, values[i]);
+		SAME("%#x", unsigned int, values[i]);
+		SAME("%ld", long, values[i]);
+		SAME("%lu", unsigned long, values[i]);
+		SAME("%llx", unsigned long long, values[i]);
+		SAME("%hd", short, values[i]);
+		SAME("%hu", unsigned short, values[i]);
+		SAME("%hhd", signed char, values[i]);
+		SAME("%hhu", unsigned char, values[i]);
+		SAME("%jd", intmax_t, values[i]);
+		SAME("%zu", size_t, values[i]);
+		SAME("%td", ptrdiff_t, values[i]);
+		SAME("%+d", int, values[i]);
+		SAME("% d", int, values[i]);
+		SAME("%12d", int, values[i]);
+		SAME("%-12d|", int, values[i]);
+		SAME("%012d", int, values[i]);
+		SAME("%.5d", int, values[i]);
+		SAME("%.0d", int, values[i]);
+		SAME("%#20.10lx", unsigned long, values[i]);
+		SAME("%4096d", int, values[i]);
+		SAME("%.4096d", int, values[i]);
+	}
+	/* what the type does not hold is not shown: the words of a program that lies */
+	SAME("%hhu", unsigned char, 0x1ff);
+	SAME("%d", int, 0x1122334455667788);
+}
+
+static void test_doubles(void **state)
+{
+	static const double values[] = { 0, -0.0, 1, -1.5, 3.14159265358979, 1e300, 1e-300, 5e-324,
+		-1.7976931348623157e308, 1.0 / 3 };
+	size_t i;
+
+	for (i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+		SAME("%f", double, values[i]);
+		SAME("%F", double, values[i]);
+		SAME("%e", double, values[i]);
+		SAME("%E", double, values[i]);
+		SAME("%g", double, values[i]);
+		SAME("%G", double, values[i]);
+		SAME("%a", double, values[i]);
+		SAME("%A", double, values[i]);
+		SAME("%.3f", double, values[i]);
+		SAME("%+12.4e", double, values[i]);
+		SAME("%-30g|", double, values[i]);
+		SAME("%#.0f", double, values[i]);
+		/* more digits than any double has: zeroes, and never before what is not zero */
+		SAME("%.1073f", double, values[i]);
+		SAME("%.1074f", double, values[i]);
+		SAME("%.1075f", double, values[i]);
+		SAME("%.4096f", double, values[i]);
+		SAME("%.4096e", double, values[i]);
+		SAME("%.4096E", double, values[i]);
+		SAME("%.4096g", double, values[i]);
+		SAME("%#.4096g", double, values[i]);
+		SAME("%#.4096G", double, values[i]);
+		SAME("%.4096a", double, values[i]);
+		SAME("%.4096A", double, values[i]);
+		SAME("%4000.3900f", double, values[i]);
+		SAME("%4000.3900e", double, values[i]);
+		SAME("%-4000.3900f|", double, values[i]);
+		SAME("%-4000.3900a|", double, values[i]);
+		SAME("%+04000.3900e", double, values[i]);
+		SAME("% 04000.3900a", double, values[i]);
+		SAME("%2000.1900g", double, values[i]);
+	}
+	SAME("%2000.1900f", double, strtod("nan", NULL));
+	SAME("%-2000.1900e|", double, strtod("-inf", NULL));
+	SAME("%#02000.1900g", double, strtod("inf", NULL));
+	SAME("%f", double, strtod("nan", NULL));
+	SAME("%f", double, strtod("-inf", NULL));
+}
+
+static void test_pointers_and_bytes(void **state)
+{
+	static const struct {
+		int line;
+		const char *format;
+		uint64_t value;
+	} rows[] = {
+		{ __LINE__, "<%p>", 0 },
+		{ __LINE__, "<%p>", 0x7fff12345678 },
+		{ __LINE__, "<%20p>", 0x7fff12345678 },
+		{ __LINE__, "<%-20p|>", 0 },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct stored args = { .count = 0 };
+		struct line_event event;
+		char text[200], want[256];
+
+		add_word(&args, rows[i].value);
+		snprintf(text, sizeof(text), rows[i].format, (void *)(uintptr_t)rows[i].value);
+		snprintf(want, sizeof(want), HEAD "%s\n", text);
+		event = make_event(rows[i].format, &args);
+		expect(rows[i].line, &event, want);
+	}
+	SAME("%c", char, 'x');
+	SAME("%5c", char, 'x');
+	SAME("%-5c|", char, 'x');
+}
+
+static void test_strings(void **state)
+{
+	static const struct {
+		int line;
+		const char *format, *text, *shown;
+	} rows[] = {
+		{ __LINE__, "%s", "hello", "hello" },
+		{ __LINE__, "%s", "", "" },
+		{ __LINE__, "%10s|", "hello", "     hello|" },
+		{ __LINE__, "%-10s|", "hello", "hello     |" },
+		{ __LINE__, "%.3s|", "hello", "hel|" },
+		{ __LINE__, "%6.3s|", "hello", "   hel|" },
+		{ __LINE__, "%.0s|", "hello", "|" },
+		{ __LINE__, "100%% %s", "x", "100% x" },
+		{ __LINE__, "%s", "tab\there", "tab\there" },
+		{ __LINE__, "%s", "\x1b[31mred\x7f\r", "\\x1b[31mred\\x7f\\x0d" },
+		{ __LINE__, "%s", "\x1f\x20\x7e\x80\xff", "\\x1f ~\x80\xff" },
+		{ __LINE__, "%s", "seven..\x01", "seven..\\x01" },
+		{ __LINE__, "%s", "last new line\n", "last new line" },
+		{ __LINE__, "%s", "one\ntwo\n\nfour", "one\n" HEAD "two\n" HEAD "\n" HEAD "four" },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct stored args = { .count = 0 };
+		char *text = g_strconcat(HEAD, rows[i].shown, "\n", NULL);
+		struct line_event event;
+
+		add_string(&args, rows[i].text);
+		event = make_event(rows[i].format, &args);
+		expect(rows[i].line, &event, text);
+		g_free(text);
+	}
+}
+
+/* Every byte at every place of a word: the quick look must not miss one. */
+static void test_each_byte(void **state)
+{
+	int byte, at;
+
+	for (byte = 1; byte < 256; byte++)
+		for (at = 0; at < 20; at++) {
+			char text[21] = "abcdefghijklmnopqrst", want[512];
+			struct stored args = { .count = 0 };
+			struct line_event event;
+
+			text[at] = (char)byte;
+			add_string(&args, text);
+			event = make_event("%s", &args);
+			if (byte == '\n' && at == 19)
+				snprintf(want, sizeof(want), HEAD "%.19s\n", text);
+			else if (byte == '\n')
+				snprintf(want, sizeof(want), HEAD "%.*s\n" HEAD "%s\n", at, text,
+					text + at + 1);
+			else if ((byte < 32 && byte != '\t') || byte == 127)
+				snprintf(want, sizeof(want), HEAD "%.*s\\x%02x%s\n", at, text, byte,
+					text + at + 1);
+			else
+				snprintf(want, sizeof(want), HEAD "%s\n", text);
+			expect(__LINE__, &event, want);
+		}
+}
+
+static void test_headers(void **state)
+{
+	struct stored args = { .count = 0 };
+	struct line_event event = make_event("x", &args);
+
+	event.time_ns = 0;
+	event.cpu = 0;
+	expect(__LINE__, &event, "[0.000000000]:cpu0: prog[1234] net:packet: x\n");
+	event.time_ns = UINT64_MAX;
+	event.cpu = 65534;
+	event.tid = 1240;
+	expect(__LINE__, &event,
+		"[18446744073.709551615]:cpu65534: prog[1234/1240] net:packet: x\n");
+	event.cpu = KPROF_CPU_UNKNOWN;
+	event.label = "";
+	event.time_ns = 1000000001;
+	expect(__LINE__, &event, "[1.000000001]:cpu?: prog[1234/1240]: x\n");
+	event.format_bytes = 0;
+	expect(__LINE__, &event, "[1.000000001]:cpu?: prog[1234/1240]: \n");
+}
+
+static void test_stars(void **state)
+{
+	struct stored args = { .count = 0 };
+	struct line_event event;
+
+	add_word(&args, 6);
+	add_word(&args, (uint64_t)-6);
+	add_word(&args, 42);
+	event = make_event("%*.*d|", &args);
+	expect(__LINE__, &event, HEAD "    42|\n"); /* a precision below zero is none */
+	args.count = 0;
+	add_word(&args, (uint64_t)-6);
+	add_word(&args, 3);
+	add_word(&args, 42);
+	event = make_event("%*.*d|", &args);
+	expect(__LINE__, &event, HEAD "042   |\n");
+	/* one that lies is held to the largest there is */
+	args.count = 0;
+	add_word(&args, INT32_MAX);
+	add_string(&args, "x");
+	event = make_event("%*s", &args);
+	{
+		char *shown = show(&event);
+
+		assert_int_equal(strlen(shown), strlen(HEAD) + KPROF_WIDTH_MAX + 1);
+		g_free(shown);
+	}
+}
+
+static void test_hostile(void **state)
+{
+	struct stored args = { .count = 0 };
+	struct line_event event;
+
+	event = make_event("%d %s %f %p %c|", &args);
+	expect(__LINE__, &event, HEAD "(missing) (missing) (missing) (missing) (missing)|\n");
+	add_word(&args, 7);
+	event.args_bytes = 7; /* less than a word */
+	event.format = "%d|";
+	event.format_bytes = 3;
+	expect(__LINE__, &event, HEAD "(missing)|\n");
+	/* a string that is said to be longer than the record */
+	args.count = 0;
+	add_bytes(&args, "short", 15, 5);
+	add_word(&args, 1);
+	event = make_event("%s %d", &args);
+	expect(__LINE__, &event, HEAD "(missing) (missing)\n");
+	/* no string, and one that carries NULs */
+	args.count = 0;
+	add_bytes(&args, "", KPROF_STRING_NULL, 0);
+	add_bytes(&args, "a\0b", 3, 3);
+	event = make_event("%s %8s|", &args);
+	expect(__LINE__, &event, HEAD "(null)      a\\x00b|\n");
+	/* formats that nobody should have let in */
+	event = make_event("x %n y", &args);
+	expect(__LINE__, &event, HEAD "x (bad format)\n");
+	event = make_event("%", &args);
+	expect(__LINE__, &event, HEAD "(bad format)\n");
+}
+
+/* As long as an event can get: bounded, and said to be cut. */
+static void test_long(void **state)
+{
+	static const char wide[] = "%4096d%4096d%4096d%4096d%4096d%4096d";
+	struct stored args = { .count = 0 };
+	struct line_event event;
+	char *shown, text[4001];
+	size_t lines = 0, i;
+
+	for (i = 0; i < 6; i++)
+		add_word(&args, i);
+	event = make_event(wide, &args);
+	shown = show(&event);
+	assert_int_equal(strlen(shown), strlen(HEAD) + LINE_TEXT_MAX + strlen(" [cut]\n"));
+	assert_string_equal(shown + strlen(shown) - 7, " [cut]\n");
+	g_free(shown);
+	/* full to the last byte: nothing more is cut off where nothing is to be printed */
+	args.count = 0;
+	for (i = 0; i < 4; i++)
+		add_word(&args, i);
+	add_word(&args, 0);
+	event = make_event("%4096d%4096d%4096d%4096d%.0d", &args);
+	shown = show(&event);
+	assert_int_equal(strlen(shown), strlen(HEAD) + LINE_TEXT_MAX + 1);
+	g_free(shown);
+	event = make_event("%4096d%4096d%4096d%4096d%.4096f", &args);
+	shown = show(&event);
+	assert_string_equal(shown + strlen(HEAD) + LINE_TEXT_MAX, " [cut]\n");
+	g_free(shown);
+	memset(text, '\n', 4000);
+	text[4000] = '\0';
+	args.count = 0;
+	add_string(&args, text);
+	event = make_event("%s.", &args);
+	shown = show(&event);
+	for (i = 0; shown[i]; i++)
+		lines += shown[i] == '\n';
+	assert_int_equal(lines, LINE_LINES_MAX);
+	g_free(shown);
+}
+
+static void test_flags(void **state)
+{
+	struct stored args = { .count = 0 };
+	struct line_event event;
+
+	add_word(&args, 5);
+	add_word(&args, 2);
+	add_word(&args, 0x7f0000001000);
+	add_word(&args, 0xffffffffffffffff);
+	event = make_event("%d", &args);
+	event.flags = KPROF_RECORD_STACK;
+	expect(__LINE__, &event,
+		HEAD "5\n" HEAD "  0x7f0000001000\n" HEAD "  0xffffffffffffffff\n");
+	event.args_bytes = 24; /* two are promised, one is there */
+	expect(__LINE__, &event, HEAD "5\n" HEAD "  0x7f0000001000\n");
+	event.args_bytes = 8;
+	expect(__LINE__, &event, HEAD "5\n");
+	event.flags = KPROF_RECORD_CUT;
+	expect(__LINE__, &event, HEAD "5 [cut]\n");
+}
+
+static void test_split(void **state)
+{
+	struct stored args = { .count = 0 };
+	struct line_event event;
+
+	add_string(&args, "n %d");
+	add_word(&args, 9);
+	event = make_event("", &args);
+	event.label = "";
+	assert_true(line_split_text(&event));
+	expect(__LINE__, &event, "[12.000345678]:cpu3: prog[1234]: n 9\n");
+	args.count = 0;
+	add_string(&args, "%n");
+	event = make_event("", &args);
+	assert_false(line_split_text(&event));
+	assert_int_equal(event.format_bytes + event.args_bytes, 0);
+	args.count = 0;
+	add_bytes(&args, "", KPROF_STRING_NULL, 0);
+	event = make_event("", &args);
+	assert_false(line_split_text(&event));
+	event.args_bytes = 1;
+	assert_false(line_split_text(&event));
+}
+
+static void test_note(void **state)
+{
+	GString *out = g_string_new(NULL);
+
+	line_append_note(1000000005, 2, 17, "lost", out);
+	assert_string_equal(out->str, "[1.000000005]:cpu2: 17 events lost\n");
+	g_string_free(out, TRUE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_numbers), cmocka_unit_test(test_doubles),
+		cmocka_unit_test(test_pointers_and_bytes), cmocka_unit_test(test_strings),
+		cmocka_unit_test(test_each_byte), cmocka_unit_test(test_headers),
+		cmocka_unit_test(test_stars), cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_long), cmocka_unit_test(test_flags),
+		cmocka_unit_test(test_split), cmocka_unit_test(test_note),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

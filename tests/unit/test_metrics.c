@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/* view/metrics: rows of kpstat and mpstat-raw, made up here, and the text that the format wants. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "view/metrics.h"
+
+static void check(const char *kpstat, const char *mpstat, const char *expected)
+{
+	GString *out = g_string_new("");
+
+	metrics_append(out, kpstat, mpstat);
+	assert_string_equal(out->str, expected);
+	g_string_free(out, TRUE);
+}
+
+static void test_numbers(void **state)
+{
+	check("bytes.held 18446744073709551615\n", "",
+		"# TYPE kprofs_bytes_held gauge\n"
+		"# HELP kprofs_bytes_held bytes.held, see kprof(5)\n"
+		"kprofs_bytes_held 18446744073709551615\n"
+		"# EOF\n");
+	check("", "", "# EOF\n");
+}
+
+/* Samples of one name stand together, wherever their rows stood. */
+static void test_labels(void **state)
+{
+	check("event.1.cpu.0.delivered 5\nevent.1.cpu.0.lost 0\nevent.1.cpu.0.undelivered -3\n"
+	      "event.1.cpu.12.delivered 6\nevent.1.cpu.12.undelivered unknown\nversion2 7\n", "",
+		"# TYPE kprofs_event_cpu_delivered gauge\n"
+		"# HELP kprofs_event_cpu_delivered event.N.cpu.N.delivered, see kprof(5)\n"
+		"kprofs_event_cpu_delivered{event=\"1\",cpu=\"0\"} 5\n"
+		"kprofs_event_cpu_delivered{event=\"1\",cpu=\"12\"} 6\n"
+		"# TYPE kprofs_event_cpu_lost gauge\n"
+		"# HELP kprofs_event_cpu_lost event.N.cpu.N.lost, see kprof(5)\n"
+		"kprofs_event_cpu_lost{event=\"1\",cpu=\"0\"} 0\n"
+		"# TYPE kprofs_event_cpu_undelivered gauge\n"
+		"# HELP kprofs_event_cpu_undelivered event.N.cpu.N.undelivered, see kprof(5)\n"
+		"kprofs_event_cpu_undelivered{event=\"1\",cpu=\"0\"} -3\n"
+		"# TYPE kprofs_version2 gauge\n"
+		"# HELP kprofs_version2 version2, see kprof(5)\n"
+		"kprofs_version2 7\n"
+		"# EOF\n");
+}
+
+static void test_units_and_endings(void **state)
+{
+	check("cpu.0.steal_ns 1500000001\nself.cpu_ns_per_sample 900\nevent.2.cpu.1.count 4\n", "",
+		"# TYPE kprofs_cpu_steal_seconds gauge\n"
+		"# HELP kprofs_cpu_steal_seconds cpu.N.steal_ns, see kprof(5)\n"
+		"kprofs_cpu_steal_seconds{cpu=\"0\"} 1.500000001\n"
+		"# TYPE kprofs_event_cpu_count_value gauge\n"
+		"# HELP kprofs_event_cpu_count_value event.N.cpu.N.count, see kprof(5)\n"
+		"kprofs_event_cpu_count_value{event=\"2\",cpu=\"1\"} 4\n"
+		"# TYPE kprofs_self_cpu_seconds_per_sample gauge\n"
+		"# HELP kprofs_self_cpu_seconds_per_sample self.cpu_ns_per_sample, see kprof(5)\n"
+		"kprofs_self_cpu_seconds_per_sample 0.000000900\n"
+		"# EOF\n");
+}
+
+static void test_texts(void **state)
+{
+	check("event.1.text a \"b\" \\\xff 5\nversion 0.1.0\n", "",
+		"# TYPE kprofs_event_text_info gauge\n"
+		"# HELP kprofs_event_text_info event.N.text, see kprof(5)\n"
+		"kprofs_event_text_info{event=\"1\",text=\"a \\\"b\\\" \\\\x5c\\\\xff 5\"} 1\n"
+		"# TYPE kprofs_version_info gauge\n"
+		"# HELP kprofs_version_info version, see kprof(5)\n"
+		"kprofs_version_info{version=\"0.1.0\"} 1\n"
+		"# EOF\n");
+}
+
+/* The layout is that of kprof(5): a header, then a line for each CPU, in hexadecimal. */
+static void test_mpstat(void **state)
+{
+	check("", "v001     2       1000000000    irq   kern   user   idle\n"
+		  "    0:         3b9aca00        77359401                0      2540be400\n"
+		  "   12:                1               2                3              4\n",
+		"# TYPE kprofs_mpstat_seconds gauge\n"
+		"# HELP kprofs_mpstat_seconds mpstat, see kprof(5)\n"
+		"kprofs_mpstat_seconds{cpu=\"0\",state=\"irq\"} 1.000000000\n"
+		"kprofs_mpstat_seconds{cpu=\"0\",state=\"kern\"} 2.000000001\n"
+		"kprofs_mpstat_seconds{cpu=\"0\",state=\"user\"} 0.000000000\n"
+		"kprofs_mpstat_seconds{cpu=\"0\",state=\"idle\"} 10.000000000\n"
+		"kprofs_mpstat_seconds{cpu=\"12\",state=\"irq\"} 0.000000001\n"
+		"kprofs_mpstat_seconds{cpu=\"12\",state=\"kern\"} 0.000000002\n"
+		"kprofs_mpstat_seconds{cpu=\"12\",state=\"user\"} 0.000000003\n"
+		"kprofs_mpstat_seconds{cpu=\"12\",state=\"idle\"} 0.000000004\n"
+		"# EOF\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_labels),
+		cmocka_unit_test(test_units_and_endings),
+		cmocka_unit_test(test_texts),
+		cmocka_unit_test(test_mpstat),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

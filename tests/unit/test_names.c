@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* view/names: what is asked about places, and what is asked instead where there is no time for it. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tests/fixtures/gen.h"
+#include "view/names.h"
+
+/* A source that notes what it is asked, and may be late with lines. */
+struct asked {
+	unsigned int with_lines, without;
+	bool late;
+};
+
+static int resolve(void *self, const struct symbols_file *file, const uint64_t *offsets,
+	size_t count, const struct symbols_how *how, struct symbols_arena *arena,
+	struct symbols_place *places)
+{
+	struct asked *asked = self;
+	struct symbols_frame frames[] = { { "inlined", "a.h", 1 }, { "function", "a.c", 2 } };
+	struct symbols_place place = { frames, 2, 0, 0 };
+	size_t i;
+
+	if (!(how->flags & SYMBOLS_LINES)) {
+		asked->without++;
+		place = (struct symbols_place){ &frames[1], 1, 0, 0 };
+	} else {
+		asked->with_lines++;
+		if (asked->late)
+			return -ETIMEDOUT;
+	}
+	for (i = 0; i < count; i++)
+		symbols_arena_place(arena, &place, &places[i]);
+	return (int)how->flags;
+}
+
+static const struct symbols_source source = { .resolve = resolve };
+
+/* One place in each of two files; how many frames each is given. */
+static void check(struct asked *asked, const struct symbols_how *how, uint32_t frames)
+{
+	struct symbols *symbols = symbols_create(&source, asked, 0);
+	uint64_t ips[] = { 0x1010, 0x9010 };
+	struct profile *profile;
+	struct decoder decoder;
+	struct names *names;
+	struct gen gen;
+	uint32_t i;
+
+	gen_init(&gen, false);
+	gen_new_process(&gen, 5, 10, "/bin/a");
+	gen_mmap(&gen, 5, 10, 0x1000, 0x1000, 0, "/bin/a");
+	gen_mmap(&gen, 5, 10, 0x9000, 0x1000, 0, "/bin/b");
+	gen_trace(&gen, 2, 1, 100, 10, 0, 2, ips);
+	decode_init_memory(&decoder, gen.bytes->data, gen.bytes->len);
+	assert_int_equal(profile_load(&decoder, &profile, NULL), 0);
+	decode_fini(&decoder);
+	names = names_create(profile, symbols, how);
+	assert_int_equal(profile->places->len, 2);
+	for (i = 0; i < 2; i++) {
+		assert_int_equal(names->places[i].count, frames);
+		assert_string_equal(names_function(names, names->of_place[i])->name, "function");
+	}
+	names_destroy(names);
+	profile_destroy(profile);
+	symbols_destroy(symbols);
+	gen_fini(&gen);
+}
+
+static void test_lines(void **state)
+{
+	struct symbols_how how = { .flags = SYMBOLS_LINES, .cancel_fd = -1 };
+	struct asked asked = { 0 };
+
+	check(&asked, &how, 2);
+	assert_int_equal(asked.with_lines, 2);
+	assert_int_equal(asked.without, 0);
+	check(&asked, NULL, 1);
+	assert_int_equal(asked.with_lines, 2);
+	assert_int_equal(asked.without, 2);
+}
+
+/* The first file takes all the time: both have their functions all the same. */
+static void test_late(void **state)
+{
+	struct symbols_how how = { .flags = SYMBOLS_LINES, .cancel_fd = -1 };
+	struct asked asked = { .late = true };
+
+	how.deadline_ns = UINT64_MAX;
+	check(&asked, &how, 1);
+	assert_int_equal(asked.with_lines, 2);
+	assert_int_equal(asked.without, 2);
+	asked = (struct asked){ .late = true };
+	how.deadline_ns = 1; /* long ago */
+	check(&asked, &how, 1);
+	assert_int_equal(asked.with_lines, 0);
+	assert_int_equal(asked.without, 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_lines),
+		cmocka_unit_test(test_late),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/* fs/options: the command line as people and mount(8) write it. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "fs/options.h"
+
+struct row {
+	int line;
+	const char *words; /* of the command line, blanks between */
+	const char *wrong; /* part of the sentence; NULL: it is right */
+	const char *source, *mountpoint;
+	const char *mount; /* what libfuse gets, commas between */
+	bool foreground, akaros;
+	int mode; /* -1: not given */
+	size_t trace_bytes;
+};
+
+#define KB ((size_t)1024)
+
+static const struct row rows[] = {
+	{ __LINE__, "kprofs /mnt", NULL, NULL, "/mnt", "", false, false, -1, 128 * KB },
+	{ __LINE__, "kprofs -f /mnt", NULL, NULL, "/mnt", "", true, false, -1, 128 * KB },
+	{ __LINE__, "kprofs /mnt --foreground", NULL, NULL, "/mnt", "", true, false, -1, 128 * KB },
+	{ __LINE__, "kprofs none /mnt -o rw,dev,suid", NULL, "none", "/mnt", "rw,dev,suid", false, false,
+		-1, 128 * KB },
+	{ __LINE__, "kprofs -o akaros -o mode=0640,trace_size=1 /mnt", NULL, NULL, "/mnt", "", false,
+		true, 0640, KB },
+	{ __LINE__, "kprofs -omode=7,trace_size=65536,allow_other none /mnt", NULL, "none", "/mnt",
+		"allow_other", false, false, 7, 65536 * KB },
+	{ __LINE__, "kprofs /mnt -o nofail,x-systemd.automount,_netdev,noauto,X-a=b,user=joe,,ro", NULL,
+		NULL, "/mnt", "ro", false, false, -1, 128 * KB },
+	{ __LINE__, "kprofs /mnt -o context=system_u:object_r:t", NULL, NULL, "/mnt",
+		"context=system_u:object_r:t", false, false, -1, 128 * KB },
+	{ __LINE__, "kprofs", "no mount point" },
+	{ __LINE__, "kprofs a b c", "too many" },
+	{ __LINE__, "kprofs /mnt -o", "-o needs a value" },
+	{ __LINE__, "kprofs /mnt -z", "unknown option '-z'" },
+	{ __LINE__, "kprofs /mnt --bogus", "unknown option '--bogus'" },
+	{ __LINE__, "kprofs /mnt -o akaros=1", "unknown mount option 'akaros=1'" },
+	{ __LINE__, "kprofs /mnt -o uid", "unknown mount option 'uid'" },
+	{ __LINE__, "kprofs /mnt -o uid=", "mount option 'uid='" },
+	{ __LINE__, "kprofs /mnt -o uid=-1", "mount option 'uid=-1'" },
+	{ __LINE__, "kprofs /mnt -o uid=4294967295", "mount option 'uid=4294967295'" },
+	{ __LINE__, "kprofs /mnt -o gid=4294967296", "mount option 'gid=4294967296'" },
+	{ __LINE__, "kprofs /mnt -o mode=", "mount option 'mode='" },
+	{ __LINE__, "kprofs /mnt -o mode=1000", "mount option 'mode=1000'" },
+	{ __LINE__, "kprofs /mnt -o mode=08", "mount option 'mode=08'" },
+	{ __LINE__, "kprofs /mnt -o mode=-1", "mount option 'mode=-1'" },
+	{ __LINE__, "kprofs /mnt -o mode=00000644", "mount option 'mode=00000644'" },
+	{ __LINE__, "kprofs /mnt -o trace_size=0", "mount option 'trace_size=0': from 1 to 65536 KB" },
+	{ __LINE__, "kprofs /mnt -o trace_size=65537", "from 1 to 65536 KB" },
+	{ __LINE__, "kprofs /mnt -o trace_size=18014398509481985", "mount option 'trace_size=1801" },
+	{ __LINE__, "kprofs /mnt -o trace_size=1M", "mount option 'trace_size=1M'" },
+};
+
+static bool as_expected(const struct row *row, const struct options *options)
+{
+	g_autofree char *mount = NULL;
+
+	g_ptr_array_add(options->mount, NULL);
+	mount = g_strjoinv(",", (char **)options->mount->pdata);
+	g_ptr_array_set_size(options->mount, (int)options->mount->len - 1);
+	return !g_strcmp0(options->source, row->source) &&
+		!g_strcmp0(options->mountpoint, row->mountpoint) && !strcmp(mount, row->mount) &&
+		options->foreground == row->foreground && options->akaros == row->akaros &&
+		options->owner.mode_given == (row->mode >= 0) &&
+		options->owner.mode == (row->mode < 0 ? 0 : (mode_t)row->mode) &&
+		options->owner.uid == getuid() && options->owner.gid == getgid() &&
+		options->trace_bytes == row->trace_bytes;
+}
+
+static void test_rows(void **state)
+{
+	size_t i;
+
+	for (i = 0; i < G_N_ELEMENTS(rows); i++) {
+		const struct row *row = &rows[i];
+		g_auto(GStrv) argv = g_strsplit(row->words, " ", -1);
+		struct options options;
+		struct err err = { "" };
+		int ret = options_parse(&options, (int)g_strv_length(argv), argv, &err);
+
+		if (row->wrong ? ret != -EINVAL || !strstr(err.text, row->wrong) :
+				 ret || !as_expected(row, &options))
+			fail_msg("row of line %d: ret %d, '%s'", row->line, ret, err.text);
+		options_clear(&options);
+	}
+}
+
+static void test_owner(void **state)
+{
+	g_auto(GStrv) argv = g_strsplit("kprofs -o uid=12,gid=0x10 /mnt", " ", -1);
+	struct options options;
+	struct err err = { "" };
+
+	assert_int_equal(options_parse(&options, 4, argv, &err), 0);
+	assert_int_equal(options.owner.uid, 12);
+	assert_int_equal(options.owner.gid, 16);
+	options_clear(&options);
+}
+
+struct attach_row {
+	int line;
+	const char *words, *socket;
+	enum endpoint_who who;
+	gid_t group;
+	const char *wrong; /* NULL: it is right */
+};
+
+static const struct attach_row attach_rows[] = {
+	{ __LINE__, "", NULL, ENDPOINT_ALL, 0, NULL },
+	{ __LINE__, "socket=/a/b,attach=owner", "/a/b", ENDPOINT_OWNER, 0, NULL },
+	{ __LINE__, "attach=owner,attach=all,socket=/a,socket=none", "", ENDPOINT_ALL, 0, NULL },
+	{ __LINE__, "attach=group:0", NULL, ENDPOINT_GROUP, 0, NULL },
+	{ __LINE__, "attach=group:65000", NULL, ENDPOINT_GROUP, 65000, NULL },
+	{ __LINE__, "attach=group:root", NULL, ENDPOINT_GROUP, 0, NULL },
+	{ __LINE__, "socket=a/b", NULL, 0, 0, "an absolute path, or none" },
+	{ __LINE__, "socket=", NULL, 0, 0, "an absolute path, or none" },
+	{ __LINE__, "attach=", NULL, 0, 0, "all, owner or group:NAME" },
+	{ __LINE__, "attach=group", NULL, 0, 0, "all, owner or group:NAME" },
+	{ __LINE__, "attach=group:", NULL, 0, 0, "there is no group ''" },
+	{ __LINE__, "attach=group:no such one", NULL, 0, 0, "there is no group 'no such one'" },
+	{ __LINE__, "attach=group:4294967295", NULL, 0, 0, "there is no group" },
+};
+
+static void test_attach(void **state)
+{
+	for (size_t i = 0; i < G_N_ELEMENTS(attach_rows); i++) {
+		const struct attach_row *row = &attach_rows[i];
+		g_autofree char *line = g_strjoin("\n", "kprofs", "-o", row->words, "/mnt", NULL);
+		g_auto(GStrv) argv = g_strsplit(line, "\n", -1);
+		struct options options;
+		struct err err = { "" };
+		int ret = options_parse(&options, 4, argv, &err);
+
+		if (row->wrong ? ret != -EINVAL || !strstr(err.text, row->wrong) :
+				 ret || g_strcmp0(options.socket, row->socket) ||
+					options.attach != row->who ||
+					options.attach_group != row->group)
+			fail_msg("row of line %d: ret %d, '%s'", row->line, ret, err.text);
+		options_clear(&options);
+	}
+}
+
+static void test_instead(void **state)
+{
+	g_auto(GStrv) argv = g_strsplit("kprofs -hV", " ", -1);
+	struct options options;
+	struct err err = { "" };
+
+	assert_int_equal(options_parse(&options, 2, argv, &err), 0);
+	assert_true(options.help && options.version);
+	options_clear(&options);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_owner),
+		cmocka_unit_test(test_attach),
+		cmocka_unit_test(test_instead),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: MIT */
+/* Snapshots of programs' pools and their merge, against what the test wrote. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <pthread.h>
+
+#include "sys/clock.h"
+#include "tests/unit/tracing.h"
+#include "trace/merge.h"
+#include "trace/snapshot.h"
+
+#define POOL (1u << 16)
+#define EVENTS_A_CHUNK 339u /* (8192 - 56) / 24 */
+
+static struct snapshot_budget *budget;
+static struct stamps *stamps;
+
+static int set_up(void **state)
+{
+	budget = snapshot_budget_create(SNAPSHOT_BYTES_DEFAULT);
+	stamps = stamps_create();
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	int leak = snapshot_budget_used(budget) != 0;
+
+	snapshot_budget_destroy(budget);
+	stamps_destroy(stamps);
+	return leak;
+}
+
+static struct snapshot *take(struct program **programs, size_t count, struct trace *trace,
+	uint64_t cleared_ns)
+{
+	struct snapshot *snapshot = snapshot_create(budget, tracing_list(programs, count),
+		cleared_ns);
+
+	assert_int_equal(snapshot_take(snapshot, stamps, trace, NULL, NULL), 0);
+	return snapshot;
+}
+
+static uint64_t first_word(const struct merge_item *item)
+{
+	uint64_t word = 0;
+
+	assert_true(item->event.args_bytes >= sizeof(word));
+	memcpy(&word, item->event.args, sizeof(word));
+	return word;
+}
+
+/* Far enough in the future for every chunk to be older. */
+static uint64_t later_ns(void)
+{
+	return clock_monotonic_ns() + 1000000000000;
+}
+
+/* Three programs and messages, by times given by hand; equal ones in the order that is promised. */
+static void test_order(void **state)
+{
+	static const struct {
+		int program; /* 0: a message */
+		uint64_t after_ns;
+	} written[] = { { 1, 10 }, { 2, 5 }, { 3, 20 }, { 1, 20 }, { 2, 20 }, { 0, 20 }, { 3, 21 },
+		{ 1, 30 }, { 0, 30 }, { 2, 31 } };
+	/* indices into the above, in the order of the merge */
+	static const size_t order[] = { 1, 0, 5, 3, 4, 2, 6, 8, 7, 9 };
+	struct program *programs[3];
+	struct ring_writer *writers[3];
+	struct snapshot *snapshot;
+	struct merge_item item;
+	struct merge_sums sums;
+	struct merge *merge;
+	struct trace *trace;
+	uint64_t base = later_ns();
+	size_t i;
+	int round;
+
+	assert_int_equal(trace_create(TRACE_RING_BYTES_DEFAULT, &trace), 0);
+	for (i = 0; i < 3; i++) {
+		programs[i] = tracing_create(i + 1, POOL, KPROF_MODE_OVERWRITE);
+		writers[i] = ring_writer_begin(&programs[i]->pool.pool);
+	}
+	for (i = 0; i < G_N_ELEMENTS(written); i++) {
+		int p = written[i].program;
+		uint64_t n = i;
+		char text[] = "0";
+
+		text[0] = (char)('0' + i);
+		if (p)
+			assert_true(tracing_write_at(programs[p - 1], writers[p - 1], TRACING_INT,
+				7, 0, base + written[i].after_ns, &n, 1));
+		else
+			assert_int_equal(trace_append_at(trace, base + written[i].after_ns, 0, text,
+				1), 0);
+	}
+	snapshot = take(programs, 3, trace, 0);
+	merge = merge_create(snapshot);
+	for (round = 0; round < 2; round++, merge_restart(merge)) {
+		for (i = 0; i < G_N_ELEMENTS(order); i++) {
+			size_t n = order[i];
+
+			assert_true(merge_next(merge, &item));
+			assert_int_equal(item.time_ns, base + written[n].after_ns);
+			if (!written[n].program) {
+				assert_non_null(item.message);
+				assert_int_equal(item.message[item.message_bytes - 2], '0' + n);
+				continue;
+			}
+			assert_null(item.message);
+			assert_int_equal(first_word(&item), n);
+			assert_int_equal(item.event.pid, 1000 + written[n].program);
+			assert_int_equal(item.event.cpu, 7);
+			assert_string_equal(item.event.label, "net:packet");
+		}
+		assert_false(merge_next(merge, &item));
+		assert_false(merge_next(merge, &item));
+		merge_get_sums(merge, &sums);
+		assert_int_equal(sums.shown, 8);
+		assert_int_equal(sums.hidden + sums.unknown + sums.missing, 0);
+	}
+	merge_destroy(merge);
+	snapshot_destroy(snapshot);
+	for (i = 0; i < 3; i++)
+		tracing_destroy(programs[i]);
+	trace_destroy(trace);
+}
+
+/* Cleared, provisional and unknown events are not shown, each for its reason; texts are. */
+static void test_sight(void **state)
+{
+	struct program *program = tracing_create(1, POOL, KPROF_MODE_OVERWRITE);
+	struct ring_writer *writer = ring_writer_begin(&program->pool.pool);
+	uint64_t base = later_ns(), n = 1, text[3] = { 0 };
+	struct snapshot *snapshot;
+	struct merge_sums sums;
+	struct merge_item item;
+	struct merge *merge;
+	const uint32_t early = KPROF_RECORD_PROVISIONAL;
+
+	tracing_write_at(program, writer, TRACING_INT, 0, 0, base, &n, 1); /* cleared */
+	tracing_write_at(program, writer, TRACING_INT, 0, 0, base + 100, &n, 1);
+	tracing_write_at(program, writer, TRACING_EARLY, 0, early, base + 101, &n, 1); /* was off */
+	tracing_write_at(program, writer, TRACING_EARLY, 0, 0, base + 102, &n, 1);
+	tracing_write_at(program, writer, TRACING_INT, 0, early, base + 103, &n, 1); /* was on */
+	tracing_write_at(program, writer, TRACING_UNKNOWN, 0, 0, base + 104, &n, 1);
+	memcpy(text, "\x04\0n %d", 6);
+	text[1] = 42;
+	tracing_write_at(program, writer, KPROF_ID_TEXT, 0, 0, base + 105, text, 2);
+	snapshot = take(&program, 1, NULL, base + 100);
+	merge = merge_create(snapshot);
+	assert_true(merge_next(merge, &item) && item.time_ns == base + 100);
+	assert_true(merge_next(merge, &item) && item.time_ns == base + 102);
+	assert_true(merge_next(merge, &item) && item.time_ns == base + 103);
+	assert_true(merge_next(merge, &item) && item.time_ns == base + 105);
+	assert_int_equal(item.event.format_bytes, 4);
+	assert_memory_equal(item.event.format, "n %d", 4);
+	assert_int_equal(first_word(&item), 42);
+	assert_string_equal(item.event.label, "");
+	assert_int_equal(item.id, KPROF_ID_TEXT);
+	assert_false(merge_next(merge, &item));
+	merge_get_sums(merge, &sums);
+	assert_int_equal(sums.shown, 4);
+	assert_int_equal(sums.hidden, 2);
+	assert_int_equal(sums.unknown, 1);
+	merge_destroy(merge);
+	snapshot_destroy(snapshot);
+	tracing_destroy(program);
+}
+
+/* Reserved and not committed: missing, and its neighbours are there. */
+static void test_torn(void **state)
+{
+	struct program *program = tracing_create(1, POOL, KPROF_MODE_OVERWRITE);
+	struct ring_writer *writer = ring_writer_begin(&program->pool.pool);
+	struct snapshot *snapshot;
+	struct merge_sums sums;
+	struct merge_item item;
+	struct merge *merge;
+	struct ring_room room;
+
+	assert_true(tracing_write(program, writer, 1));
+	assert_true(ring_reserve(writer, 4, &room));
+	assert_true(tracing_write(program, writer, 2));
+	snapshot = take(&program, 1, NULL, 0);
+	merge = merge_create(snapshot);
+	assert_true(merge_next(merge, &item) && first_word(&item) == 1);
+	assert_int_equal(item.number, 0);
+	assert_int_equal(item.thread, 1);
+	assert_int_equal(item.event.tid, gettid());
+	assert_true(merge_next(merge, &item) && first_word(&item) == 2);
+	assert_false(merge_next(merge, &item));
+	merge_get_sums(merge, &sums);
+	assert_int_equal(sums.shown, 2);
+	assert_int_equal(sums.missing, 1);
+	merge_destroy(merge);
+	snapshot_destroy(snapshot);
+	tracing_destroy(program);
+}
+
+/*
+ * Two programs with three full chunks each, and room for three in all: the newest three, of whichever
+ * program, and the number of the others.
+ */
+static void test_bound(void **state)
+{
+	struct program *programs[2] = { tracing_create(1, POOL, KPROF_MODE_OVERWRITE),
+		tracing_create(2, POOL, KPROF_MODE_OVERWRITE) };
+	struct snapshot_budget *all = budget;
+	struct ring_writer *writers[2];
+	struct snapshot *first, *second;
+	struct merge_item item;
+	struct merge *merge;
+	uint64_t n = 0, shown = 0;
+	int p, i;
+
+	for (p = 0; p < 2; p++)
+		writers[p] = ring_writer_begin(&programs[p]->pool.pool);
+	for (i = 0; i < 3; i++)
+		for (p = 0; p < 2; p++)
+			for (uint32_t k = 0; k < EVENTS_A_CHUNK; k++)
+				assert_true(tracing_write(programs[p], writers[p], n++));
+	budget = snapshot_budget_create(3 * 8192);
+	first = take(programs, 2, NULL, 0);
+	assert_int_equal(first->left_out, 3 * EVENTS_A_CHUNK);
+	merge = merge_create(first);
+	while (merge_next(merge, &item)) {
+		assert_int_equal(first_word(&item), 3 * EVENTS_A_CHUNK + shown);
+		shown++;
+	}
+	assert_int_equal(shown, 3 * EVENTS_A_CHUNK);
+	merge_destroy(merge);
+	/* while the first one has it all, another one gets nothing, and says so */
+	second = take(programs, 2, NULL, 0);
+	assert_int_equal(second->left_out, 6 * EVENTS_A_CHUNK);
+	assert_int_equal(second->chunks->len, 0);
+	snapshot_destroy(second);
+	snapshot_destroy(first);
+	assert_int_equal(snapshot_budget_used(budget), 0);
+	snapshot_budget_destroy(budget);
+	budget = all;
+	for (p = 0; p < 2; p++)
+		tracing_destroy(programs[p]);
+}
+
+static bool always(void *arg)
+{
+	return true;
+}
+
+static void test_cancelled(void **state)
+{
+	struct program *program = tracing_create(1, POOL, KPROF_MODE_OVERWRITE);
+	struct snapshot *snapshot = snapshot_create(budget, tracing_list(&program, 1), 0);
+
+	assert_int_equal(snapshot_take(snapshot, stamps, NULL, always, NULL), -EINTR);
+	snapshot_destroy(snapshot);
+	tracing_destroy(program);
+}
+
+/* A pool that can no longer be read as it was announced: its program is passed over. */
+static void test_unreadable(void **state)
+{
+	struct program *programs[2] = { tracing_create(1, POOL, KPROF_MODE_OVERWRITE),
+		tracing_create(2, POOL, KPROF_MODE_OVERWRITE) };
+	struct ring_writer *writer = ring_writer_begin(&programs[1]->pool.pool);
+	struct snapshot *snapshot;
+	struct merge_item item;
+	struct merge *merge;
+
+	assert_true(tracing_write(programs[1], writer, 5));
+	programs[0]->producer.reader.fd = -1;
+	snapshot = take(programs, 2, NULL, 0);
+	merge = merge_create(snapshot);
+	assert_true(merge_next(merge, &item) && first_word(&item) == 5);
+	assert_false(merge_next(merge, &item));
+	merge_destroy(merge);
+	snapshot_destroy(snapshot);
+	tracing_destroy(programs[0]);
+	tracing_destroy(programs[1]);
+}
+
+/* ---- stress ----------------------------------------------------------------------------------- */
+
+#define THREADS 4
+#define PROGRAMS 2
+#define ROUNDS 300000u
+
+struct work {
+	struct program *program;
+	uint64_t begun, dropped;
+};
+
+/* Each event carries the number that its thread gave it, and the thread. */
+static void *write_numbers(void *arg)
+{
+	struct work *work = arg;
+	struct ring_writer *writer = ring_writer_begin(&work->program->pool.pool);
+	uint64_t words[2];
+
+	words[1] = writer->slot->serial;
+	for (words[0] = 0; words[0] < ROUNDS; words[0]++) {
+		work->begun++;
+		work->dropped += !tracing_write_at(work->program, writer, TRACING_INT, 0, 0, 0,
+			words, 2);
+	}
+	ring_writer_end(&work->program->pool.pool, writer);
+	return NULL;
+}
+
+/* Times don't fall; a thread's numbers rise, and are those under which the pool counts them. */
+static uint64_t check_reading(struct snapshot *snapshot)
+{
+	struct merge *merge = merge_create(snapshot);
+	uint64_t next[PROGRAMS + 1][THREADS + 2] = { { 0 } }, last_ns = 0, thread, number, p;
+	struct merge_item item;
+	struct merge_sums sums;
+
+	while (merge_next(merge, &item)) {
+		assert_true(item.time_ns >= last_ns);
+		last_ns = item.time_ns;
+		number = first_word(&item);
+		memcpy(&thread, item.event.args + 8, sizeof(thread));
+		assert_int_equal(thread, item.thread);
+		assert_in_range(thread, 1, THREADS);
+		assert_int_equal(number, item.number);
+		p = item.producer->serial;
+		assert_true(number >= next[p][thread]);
+		next[p][thread] = number + 1;
+	}
+	merge_get_sums(merge, &sums);
+	assert_int_equal(sums.hidden + sums.unknown, 0);
+	merge_destroy(merge);
+	return sums.shown + sums.missing;
+}
+
+static void test_stress(void **state)
+{
+	struct program *programs[PROGRAMS];
+	struct ring_index *index = g_new(struct ring_index, 1);
+	struct work works[PROGRAMS * THREADS];
+	pthread_t threads[PROGRAMS * THREADS];
+	struct snapshot *snapshot;
+	uint64_t begun = 0, dropped = 0, gone = 0, read;
+	size_t i;
+
+	for (i = 0; i < PROGRAMS; i++)
+		programs[i] = tracing_create(i + 1, POOL,
+			i ? KPROF_MODE_OVERWRITE : KPROF_MODE_DISCARD);
+	for (i = 0; i < G_N_ELEMENTS(works); i++) {
+		works[i] = (struct work){ .program = programs[i % PROGRAMS] };
+		assert_int_equal(pthread_create(&threads[i], NULL, write_numbers, &works[i]), 0);
+	}
+	for (i = 0; i < 200; i++) {
+		snapshot = take(programs, PROGRAMS, NULL, 0);
+		check_reading(snapshot);
+		snapshot_destroy(snapshot);
+	}
+	for (i = 0; i < G_N_ELEMENTS(works); i++) {
+		pthread_join(threads[i], NULL);
+		begun += works[i].begun;
+		dropped += works[i].dropped;
+	}
+	snapshot = take(programs, PROGRAMS, NULL, 0);
+	assert_int_equal(snapshot->overtaken + snapshot->left_out, 0);
+	read = check_reading(snapshot);
+	snapshot_destroy(snapshot);
+	for (i = 0; i < PROGRAMS; i++) {
+		struct ring_totals totals;
+
+		assert_int_equal(ring_index_copy(&programs[i]->producer.reader, index), 0);
+		assert_int_equal(ring_totals(&programs[i]->producer.reader, index, &totals), 0);
+		gone += totals.overwritten;
+		dropped -= totals.dropped;
+		begun -= totals.dropped;
+		tracing_destroy(programs[i]);
+	}
+	assert_int_equal(dropped, 0);
+	assert_int_equal(read + gone, begun);
+	g_free(index);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_order, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_sight, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_torn, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_bound, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_cancelled, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_unreadable, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_stress, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/* view/subset: which records of captures made by hand belong to a process and what it started. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/fixtures/gen.h"
+#include "view/dump.h"
+#include "view/subset.h"
+
+#define ROOT 100
+
+/* The wanted records as kprof dump shows them, without their offsets, times and what follows. */
+static char *wanted(const struct gen *gen, uint32_t root, uint64_t begin,
+	struct subset_counts *counts)
+{
+	struct subset *subset = subset_create(root, begin);
+	GString *all = g_string_new(NULL), *line = g_string_new(NULL);
+	struct decode_record record;
+	struct decoder decoder;
+
+	decode_init_memory(&decoder, gen->bytes->data, gen->bytes->len);
+	while (decode_next(&decoder, &record, NULL) > 0)
+		subset_learn(subset, &record);
+	assert_int_equal(decode_rewind(&decoder), 0);
+	while (decode_next(&decoder, &record, NULL) > 0) {
+		if (!subset_wants(subset, &record))
+			continue;
+		g_string_truncate(line, 0);
+		dump_record(&record, line);
+		g_string_append(all, strchr(line->str, ' ') + 1);
+	}
+	*counts = *subset_counts(subset);
+	decode_fini(&decoder);
+	g_string_free(line, TRUE);
+	subset_destroy(subset);
+	return g_string_free(all, FALSE);
+}
+
+static void sample(struct gen *gen, uint64_t time, uint32_t pid)
+{
+	const uint64_t frame = 0x1000;
+
+	gen_trace(gen, 2, 1, time, pid, 0, 1, &frame);
+}
+
+static bool has(const char *text, const char *part)
+{
+	return strstr(text, part) != NULL;
+}
+
+/* Children, their children, told in any order; not threads, not strangers. */
+static void test_descendants(void **state)
+{
+	struct subset_counts counts;
+	struct gen gen;
+	char *text;
+
+	gen_init(&gen, false);
+	gen_clock(&gen, 1, 2);
+	gen_event(&gen, 1, 1000, 0, "e");
+	gen_fork(&gen, 30, 102, 102, 101, 101); /* before its parent's */
+	gen_fork(&gen, 20, 101, 101, ROOT, ROOT);
+	gen_fork(&gen, 25, 101, 111, 101, 101); /* a thread */
+	gen_fork(&gen, 26, 201, 201, 200, 200); /* somebody else's */
+	sample(&gen, 50, ROOT);
+	sample(&gen, 51, 101);
+	sample(&gen, 52, 102);
+	sample(&gen, 53, 201);
+	sample(&gen, 54, 200);
+	sample(&gen, 55, GEN_IDLE);
+	sample(&gen, 56, 0xfffffffe);
+	text = wanted(&gen, ROOT, 0, &counts);
+	assert_int_equal(counts.samples, 3);
+	assert_int_equal(counts.others, 3);
+	assert_int_equal(counts.gone, 1);
+	assert_int_equal(counts.processes, 3);
+	assert_true(has(text, "user_trace time=50 event=1 pid=100 "));
+	assert_true(has(text, "user_trace time=51 event=1 pid=101 "));
+	assert_true(has(text, "user_trace time=52 event=1 pid=102 "));
+	assert_true(has(text, "fork time=25 pid=101 tid=111 "));
+	assert_false(has(text, "pid=200"));
+	assert_false(has(text, "pid=201"));
+	assert_false(has(text, "idle"));
+	g_free(text);
+	gen_fini(&gen);
+}
+
+/* A pid is who was forked last: ours only while it is. */
+static void test_reuse(void **state)
+{
+	struct subset_counts counts;
+	struct gen gen;
+	char *text;
+
+	gen_init(&gen, false);
+	gen_clock(&gen, 1, 2);
+	gen_event(&gen, 1, 1000, 0, "e");
+	gen_fork(&gen, 10, 101, 101, 200, 200);
+	gen_fork(&gen, 20, 101, 101, ROOT, ROOT);
+	gen_fork(&gen, 30, 101, 101, 200, 200);
+	gen_fork(&gen, 35, 102, 102, 101, 101); /* of the stranger */
+	sample(&gen, 5, 101);
+	sample(&gen, 15, 101);
+	sample(&gen, 20, 101);
+	sample(&gen, 29, 101);
+	sample(&gen, 30, 101);
+	sample(&gen, 40, 102);
+	text = wanted(&gen, ROOT, 0, &counts);
+	assert_int_equal(counts.samples, 2);
+	assert_int_equal(counts.others, 4);
+	assert_int_equal(counts.processes, 2);
+	assert_true(has(text, "user_trace time=20 "));
+	assert_true(has(text, "user_trace time=29 "));
+	g_free(text);
+	gen_fini(&gen);
+}
+
+/* What the samples need stays, what tells of others goes; losses are nobody's and stay. */
+static void test_state(void **state)
+{
+	struct subset_counts counts;
+	struct gen gen;
+	char *text;
+
+	gen_init(&gen, false);
+	gen_clock(&gen, 1, 2);
+	gen_event(&gen, 1, 1000, 0, "e");
+	gen_mmap(&gen, 3, 0xffffffff, 0xffffffff81000000, 0x1000, 0, "[kernel.kallsyms]");
+	gen_mmap(&gen, 3, ROOT, 0x1000, 0x1000, 0, "/bin/ours");
+	gen_mmap(&gen, 3, 200, 0x1000, 0x1000, 0, "/bin/theirs");
+	gen_build_id(&gen, 3, ROOT, 0x1000, "12345678901234567890", 20);
+	gen_build_id(&gen, 3, 200, 0x1000, "12345678901234567890", 20);
+	gen_new_process(&gen, 3, ROOT, "/bin/ours");
+	gen_new_process(&gen, 3, 200, "/bin/theirs");
+	gen_comm(&gen, 3, ROOT, ROOT, "ours");
+	gen_comm(&gen, 3, 200, 200, "theirs");
+	gen_exit(&gen, 9, ROOT, ROOT, 1, 1);
+	gen_exit(&gen, 9, 200, 200, 1, 1);
+	gen_task(&gen, 0, 200, 201);
+	gen_period(&gen, 0, 1, 500);
+	gen_throttle(&gen, 4, 0, 1, 1);
+	sample(&gen, 5, ROOT);
+	gen_lost(&gen, 0, 1, 1, 5);
+	gen_lost(&gen, 1, 1, 2, 7);
+	gen_lost(&gen, 1, 1, 99, 1);
+	text = wanted(&gen, ROOT, 0, &counts);
+	assert_false(has(text, "theirs"));
+	assert_false(has(text, "build_id time=3 pid=200"));
+	assert_false(has(text, "exit time=9 pid=200"));
+	assert_true(has(text, "build_id time=3 pid=100"));
+	assert_true(has(text, "new_process time=3 pid=100"));
+	assert_true(has(text, "comm time=3 pid=100"));
+	assert_true(has(text, "exit time=9 pid=100"));
+	assert_true(has(text, "kernel.kallsyms"));
+	assert_true(has(text, "task cpu=0 pid=200 tid=201"));
+	assert_true(has(text, "period cpu=0 event=1 period=500"));
+	assert_true(has(text, "throttle "));
+	assert_int_equal(counts.lost[1], 5);
+	assert_int_equal(counts.lost[2], 7);
+	assert_int_equal(counts.lost[0], 1);
+	g_free(text);
+	/* of the whole machine everything */
+	text = wanted(&gen, 0xffffffff, 0, &counts);
+	assert_true(has(text, "exit time=9 pid=200"));
+	assert_int_equal(counts.samples, 1);
+	g_free(text);
+	gen_fini(&gen);
+}
+
+/* Of an earlier run in front: what it says of processes and of the events used later, no samples. */
+static void test_earlier(void **state)
+{
+	struct subset_counts counts;
+	struct gen gen;
+	uint64_t begin;
+	char *text;
+
+	gen_init(&gen, false);
+	gen_clock(&gen, 1, 2);
+	gen_event(&gen, 1, 1000, 0, "used");
+	gen_event(&gen, 2, 1000, 0, "unused");
+	gen_comm(&gen, 3, ROOT, ROOT, "ours");
+	gen_task(&gen, 0, ROOT, 101);
+	sample(&gen, 5, ROOT);
+	gen_lost(&gen, 0, 2, 1, 5);
+	begin = gen.bytes->len;
+	gen_event(&gen, 1, 1000, 0, "used"); /* told again */
+	gen_event(&gen, 2, 1000, 0, "unused");
+	gen_event(&gen, 3, 1000, 0, "new");
+	sample(&gen, 9, ROOT);
+	text = wanted(&gen, ROOT, begin, &counts);
+	assert_int_equal(counts.samples, 1);
+	assert_int_equal(counts.lost[1], 0);
+	assert_false(has(text, "user_trace time=5"));
+	assert_false(has(text, "task"));
+	assert_false(has(text, "lost"));
+	assert_false(has(text, "unused"));
+	assert_true(has(text, "\"used\""));
+	assert_true(has(text, "\"new\""));
+	assert_true(has(text, "comm time=3 pid=100"));
+	g_free(text);
+	gen_fini(&gen);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_descendants),
+		cmocka_unit_test(test_reuse),
+		cmocka_unit_test(test_state),
+		cmocka_unit_test(test_earlier),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

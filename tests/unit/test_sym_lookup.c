@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT */
+/* sym/lookup and sym/textsyms: which symbol covers which address, by hand. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <glib.h>
+
+#include "sym/lookup.h"
+#include "sym/textsyms.h"
+
+static const struct lookup_symbol symbols[] = {
+	{ 0x5010, 0x10, 0, "inner", 0, false },
+	{ 0x3000, 0x100, 0, "weaker", 1, false },
+	{ 0x6000, 0, UINT64_MAX, "last", 0, false },
+	{ 0x1000, 0x10, 0, "sized", 0, false },
+	{ 0x4000, 0x10, 0, "__open", 0, false },
+	{ 0x4000, 0x10, 0, "open", 0, false },
+	{ 0x4000, 0x10, 0, "zopen", 0, false },
+	{ 0x2000, 0, 0x2800, "label", 0, false },
+	{ 0x3000, 0, 0x3100, "alias", 0, false },
+	{ 0x5000, 0x100, 0, "outer", 0, false },
+	{ 0x7000, 0x10, 0, "other", 0, true },
+	{ 0x8000, 0, UINT64_MAX, "barrier", 0, true },
+};
+
+struct row {
+	int line;
+	uint64_t address;
+	const char *name; /* NULL: none */
+};
+
+static const struct row rows[] = {
+	{ __LINE__, 0, NULL },
+	{ __LINE__, 0xfff, NULL },
+	{ __LINE__, 0x1000, "sized" },
+	{ __LINE__, 0x100f, "sized" },
+	{ __LINE__, 0x1010, NULL }, /* a gap */
+	{ __LINE__, 0x2000, "label" },
+	{ __LINE__, 0x27ff, "label" }, /* no size: up to its limit */
+	{ __LINE__, 0x2800, NULL },
+	{ __LINE__, 0x3000, "alias" }, /* of equals the one of lower rank */
+	{ __LINE__, 0x30ff, "alias" }, /* with the size of its twin */
+	{ __LINE__, 0x3100, NULL },
+	{ __LINE__, 0x4000, "open" },
+	{ __LINE__, 0x500f, "outer" },
+	{ __LINE__, 0x5010, "inner" },
+	{ __LINE__, 0x5020, "outer" }, /* behind a function inside of it */
+	{ __LINE__, 0x50ff, "outer" },
+	{ __LINE__, 0x5100, NULL },
+	{ __LINE__, 0x6000, "last" },
+	{ __LINE__, 0x6fff, "last" },
+	{ __LINE__, 0x7000, NULL },	/* a foreign one */
+	{ __LINE__, 0x8000, NULL },	/* and one without a size */
+	{ __LINE__, UINT64_MAX, NULL }, /* not "last" again */
+};
+
+/* The answers depend neither on the order of the symbols nor on which other addresses are asked. */
+static void check_rows(const size_t *which, size_t count, bool backwards)
+{
+	g_autofree uint64_t *addresses = g_new(uint64_t, count);
+	struct lookup *lookup;
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		addresses[i] = rows[which[i]].address;
+	lookup = lookup_create(addresses, count);
+	for (i = 0; i < G_N_ELEMENTS(symbols); i++)
+		lookup_offer(lookup, &symbols[backwards ? G_N_ELEMENTS(symbols) - 1 - i : i]);
+	lookup_finish(lookup);
+	for (i = 0; i < count; i++) {
+		const struct lookup_symbol *found = lookup_answer(lookup, i);
+		const struct row *row = &rows[which[i]];
+
+		if (g_strcmp0(found ? found->name : NULL, row->name) != 0)
+			fail_msg("row of line %d: %s", row->line, found ? found->name : "-");
+	}
+	lookup_destroy(lookup);
+}
+
+static void test_rows(void **state)
+{
+	size_t which[G_N_ELEMENTS(rows)], i;
+
+	(void)state;
+	for (i = 0; i < G_N_ELEMENTS(rows); i++) {
+		check_rows(&i, 1, false);
+		which[i] = i;
+	}
+	check_rows(which, G_N_ELEMENTS(rows), false);
+	check_rows(which, G_N_ELEMENTS(rows), true);
+}
+
+/* The start of an alias without a size has the size of its twin. */
+static void test_size(void **state)
+{
+	uint64_t address = 0x3050;
+	struct lookup *lookup = lookup_create(&address, 1);
+
+	(void)state;
+	lookup_offer(lookup, &symbols[1]);
+	lookup_offer(lookup, &symbols[8]);
+	lookup_finish(lookup);
+	assert_int_equal(lookup_answer(lookup, 0)->start, 0x3000);
+	assert_int_equal(lookup_answer(lookup, 0)->size, 0x100);
+	lookup_destroy(lookup);
+}
+
+/* A table that covers everything many times over costs time, but not squared. */
+static void test_hostile(void **state)
+{
+	const size_t count = 100000;
+	g_autofree uint64_t *addresses = g_new(uint64_t, count);
+	struct lookup_symbol symbol = { 0, UINT64_MAX, 0, "all", 0, false };
+	struct lookup *lookup;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < count; i++)
+		addresses[i] = i * 16;
+	lookup = lookup_create(addresses, count);
+	/* 10^10 visits if nobody counted them: minutes */
+	for (i = 0; i < count; i++)
+		lookup_offer(lookup, &symbol);
+	lookup_finish(lookup);
+	assert_string_equal(lookup_answer(lookup, count - 1)->name, "all");
+	lookup_destroy(lookup);
+}
+
+/* ---- text ------------------------------------------------------------------------------------- */
+
+static const char kallsyms[] = "0000000000000000 A fixed_percpu_data\n"
+			       "ffffffff81000000 T _text\n"
+			       "ffffffff81000000 t local\n"
+			       "ffffffff81000100 T _stext\n"
+			       "ffffffff81000200 T do_one\n"
+			       "ffffffff81000300 D some_data\n"
+			       "ffffffff81000400 W weak_one\n"
+			       "ffffffff81000500 T _etext\n"
+			       "ffffffffc0000000 t ext4_read\t[ext4]\n"
+			       "ffffffffc0001000 t xfs_read\t[xfs]\n"
+			       "garbage\n"
+			       "\n"
+			       "ffffffffc0002000\n"
+			       "fffffffffffffffffff T too_long\n"
+			       "ffffffffc0003000 T no_newline\t[xfs]";
+
+#define KERNEL "[kernel.kallsyms]"
+#define TEXT 0xffffffff81000000
+
+struct kernel_row {
+	int line;
+	const char *path;
+	uint64_t text, start, end; /* the question's */
+	uint64_t address;
+	bool same;
+	const char *name;
+};
+
+static const struct kernel_row kernel_rows[] = {
+	{ __LINE__, KERNEL, TEXT, 0, 0, TEXT, true, "_text" },
+	{ __LINE__, KERNEL, TEXT, 0, 0, TEXT + 0x250, true, "do_one" },
+	{ __LINE__, KERNEL, TEXT, 0, 0, TEXT + 0x350, true, "do_one" }, /* no data */
+	{ __LINE__, KERNEL, TEXT, 0, 0, TEXT + 0x450, true, "weak_one" },
+	{ __LINE__, KERNEL, TEXT + 0x100, 0, 0, TEXT + 0x250, true, "do_one" },
+	{ __LINE__, KERNEL, TEXT, 0, 0, TEXT - 1, true, NULL },
+	{ __LINE__, KERNEL, TEXT, 0, 0, 0xffffffffc0000010, true, NULL }, /* a module's */
+	{ __LINE__, "[ext4]", TEXT, 0, 0, 0xffffffffc0000010, true, "ext4_read" },
+	{ __LINE__, "[xfs]", TEXT, 0, 0, 0xffffffffc0003010, true, "no_newline" },
+	{ __LINE__, "[xfs]", TEXT, 0, 0, 0xffffffffc0000010, true, NULL },
+	{ __LINE__, "[ext]", TEXT, 0, 0, 0xffffffffc0000010, true, NULL },
+	{ __LINE__, "[ext4]", TEXT, 0, 0, TEXT + 0x250, true, NULL },
+	/* where the module was is not where it is */
+	{ __LINE__, "[ext4]", TEXT, 0xffffffffc0000000, 0xffffffffc0000800, 0xffffffffc0000010,
+		true, "ext4_read" },
+	{ __LINE__, "[ext4]", TEXT, 0xffffffffb0000000, 0xffffffffb0000800, 0xffffffffc0000010,
+		true, NULL },
+	/* another boot; one that is not known */
+	{ __LINE__, KERNEL, TEXT + 0x200, 0, 0, TEXT + 0x250, false, NULL },
+	{ __LINE__, KERNEL, 0, 0, 0, TEXT + 0x250, false, NULL },
+};
+
+static void check_kernel(const struct kernel_row *row, const char *text, bool same,
+	const char *name)
+{
+	struct textsyms_kernel kernel = { row->path, row->text, row->start, row->end };
+	struct lookup *lookup = lookup_create(&row->address, 1);
+	g_autofree char *copy = g_strdup(text);
+	const struct lookup_symbol *found;
+
+	if (textsyms_offer_kernel(copy, &kernel, lookup) != same)
+		fail_msg("row of line %d: the wrong kernel", row->line);
+	lookup_finish(lookup);
+	found = same ? lookup_answer(lookup, 0) : NULL;
+	if (g_strcmp0(found ? found->name : NULL, name) != 0)
+		fail_msg("row of line %d: %s", row->line, found ? found->name : "-");
+	lookup_destroy(lookup);
+}
+
+static void test_kernel(void **state)
+{
+	/* to those who may not see addresses they are 0 */
+	static const char hidden[] = "0000000000000000 T _text\n0000000000000000 T do_one\n";
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < G_N_ELEMENTS(kernel_rows); i++)
+		check_kernel(&kernel_rows[i], kallsyms, kernel_rows[i].same, kernel_rows[i].name);
+	check_kernel(&kernel_rows[1], hidden, false, NULL);
+}
+
+static const char jit[] = "7f0000001000 100 first\n"
+			  "0x7f0000002000 0x10 LazyCompile:~run /a b.js:1:1\n"
+			  "7f0000001080 10 moved here\n"
+			  "7f0000003000 0 empty\n"
+			  "nonsense\n"
+			  "7f0000004000 10\n"
+			  "7f0000005000 10 \n"
+			  "7f0000006000 10 last";
+
+static const struct row jit_rows[] = {
+	{ __LINE__, 0x7f0000001000, "first" },
+	{ __LINE__, 0x7f000000107f, "first" },
+	{ __LINE__, 0x7f0000001080, "moved here" },
+	{ __LINE__, 0x7f0000001090, "first" },
+	{ __LINE__, 0x7f0000001100, NULL },
+	{ __LINE__, 0x7f0000002008, "LazyCompile:~run /a b.js:1:1" },
+	{ __LINE__, 0x7f0000003000, NULL },
+	{ __LINE__, 0x7f0000004000, NULL },
+	{ __LINE__, 0x7f0000005000, NULL },
+	{ __LINE__, 0x7f000000600f, "last" },
+};
+
+static void check_jit(const char *text, const struct row *row, const char *name)
+{
+	struct lookup *lookup = lookup_create(&row->address, 1);
+	g_autofree char *copy = g_strdup(text);
+	const struct lookup_symbol *found;
+
+	textsyms_offer_jit(copy, lookup);
+	lookup_finish(lookup);
+	found = lookup_answer(lookup, 0);
+	if (g_strcmp0(found ? found->name : NULL, name) != 0)
+		fail_msg("row of line %d: %s", row->line, found ? found->name : "-");
+	lookup_destroy(lookup);
+}
+
+static void test_jit(void **state)
+{
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < G_N_ELEMENTS(jit_rows); i++)
+		check_jit(jit, &jit_rows[i], jit_rows[i].name);
+	/* a new function around an old one: the later line counts, wherever it begins */
+	check_jit("7f0000001080 10 old\n7f0000001000 100 new\n", &jit_rows[2], "new");
+}
+
+static void test_read(void **state)
+{
+	int fd = memfd_create("text", 0);
+	size_t size = 300 * 1024, got = 0;
+	g_autofree char *text = g_malloc(size), *read_back = NULL;
+
+	(void)state;
+	assert_null(textsyms_read(fd, &got));
+	memset(text, 'x', size);
+	assert_int_equal(write(fd, text, size), size);
+	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+	read_back = textsyms_read(fd, &got);
+	assert_int_equal(got, size);
+	assert_memory_equal(read_back, text, size);
+	assert_int_equal(read_back[size], 0);
+	close(fd);
+	assert_null(textsyms_read(-1, &got));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_size),
+		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_kernel),
+		cmocka_unit_test(test_jit),
+		cmocka_unit_test(test_read),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

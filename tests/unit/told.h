@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a reader was told of tasks, taken apart, and how it finds the file at an address: written from
+ * the description of the records, for tests. Include after cmocka.h.
+ */
+#ifndef KPROFS_TESTS_TOLD_H
+#define KPROFS_TESTS_TOLD_H
+
+#include <glib.h>
+
+#include "decode.h"
+#include "prof/record.h"
+#include "prof/tasks.h"
+
+struct told_row {
+	uint64_t type, time_ns;
+	uint32_t pid, tid, parent_pid, parent_tid;
+	uint64_t addr, size;
+	char text[48];
+};
+
+struct told {
+	GArray *rows; /* of struct told_row */
+	uint64_t stamp;
+};
+
+static inline void told_init(struct told *told)
+{
+	told->rows = g_array_new(FALSE, TRUE, sizeof(struct told_row));
+	told->stamp = 0;
+}
+
+static inline void told_fini(struct told *told)
+{
+	g_array_free(told->rows, TRUE);
+}
+
+static inline void told_add(struct told *told, const struct decoded *r)
+{
+	struct told_row row = { .type = r->type, .time_ns = decode_u64(r, 0) };
+
+	switch (r->type) {
+	case KPROF_REC_MMAP:
+		row.addr = decode_u64(r, 8);
+		row.size = decode_u64(r, 16);
+		row.pid = decode_u32(r, 32);
+		g_strlcpy(row.text, decode_text(r, 36), sizeof(row.text));
+		break;
+	case KPROF_REC_NEW_PROCESS:
+		row.pid = decode_u32(r, 8);
+		g_strlcpy(row.text, decode_text(r, 12), sizeof(row.text));
+		break;
+	case KPROF_REC_COMM:
+		row.pid = decode_u32(r, 8);
+		row.tid = decode_u32(r, 12);
+		g_strlcpy(row.text, decode_text(r, 16), sizeof(row.text));
+		break;
+	case KPROF_REC_FORK:
+	case KPROF_REC_EXIT:
+		assert_int_equal(r->size, 24);
+		row.pid = decode_u32(r, 8);
+		row.tid = decode_u32(r, 12);
+		row.parent_pid = decode_u32(r, 16);
+		row.parent_tid = decode_u32(r, 20);
+		break;
+	case KPROF_REC_BUILD_ID:
+		row.pid = decode_u32(r, 8);
+		row.addr = decode_u64(r, 12);
+		row.size = r->payload[20];
+		assert_int_equal(r->size, 21 + row.size);
+		g_strlcpy(row.text, "id", sizeof(row.text));
+		break;
+	default:
+		fail_msg("tasks told a record of type %d", (int)r->type);
+	}
+	g_array_append_val(told->rows, row);
+}
+
+/* Asks for what is new. */
+static inline void told_ask(struct told *told, struct tasks *tasks)
+{
+	struct record_buf buf;
+	struct decoded r;
+	size_t at = 0;
+
+	record_buf_init(&buf);
+	told->stamp = tasks_encode(tasks, told->stamp, &buf);
+	while (decode_next(buf.data, buf.used, &at, &r))
+		told_add(told, &r);
+	record_buf_fini(&buf);
+}
+
+static inline const struct told_row *told_row(const struct told *told, guint i)
+{
+	return &g_array_index(told->rows, struct told_row, i);
+}
+
+/* The rows as lines of text, for comparing. */
+static inline GString *told_text(const struct told *told)
+{
+	GString *out = g_string_new(NULL);
+	guint i;
+
+	for (i = 0; i < told->rows->len; i++) {
+		const struct told_row *r = told_row(told, i);
+
+		switch (r->type) {
+		case KPROF_REC_MMAP:
+			g_string_append_printf(out, "mmap %d %u %x+%x %s\n", (int)r->time_ns, r->pid,
+				(int)r->addr, (int)r->size, r->text);
+			break;
+		case KPROF_REC_NEW_PROCESS:
+			g_string_append_printf(out, "new %d %u %s\n", (int)r->time_ns, r->pid, r->text);
+			break;
+		case KPROF_REC_COMM:
+			g_string_append_printf(out, "comm %d %u/%u %s\n", (int)r->time_ns, r->pid,
+				r->tid, r->text);
+			break;
+		case KPROF_REC_BUILD_ID:
+			g_string_append_printf(out, "id %d %u %x %d\n", (int)r->time_ns, r->pid,
+				(int)r->addr, (int)r->size);
+			break;
+		default:
+			g_string_append_printf(out, "%s %d %u/%u of %u/%u\n",
+				r->type == KPROF_REC_FORK ? "fork" : "exit", (int)r->time_ns, r->pid,
+				r->tid, r->parent_pid, r->parent_tid);
+		}
+	}
+	return out;
+}
+
+/* What ran under a pid for a time: begun by NEW_PROCESS or by the fork of a process. */
+struct told_life {
+	uint64_t start, end;	     /* from start to before end */
+	const struct told_row *fork; /* NULL: another program, with nothing from a parent */
+};
+
+/* The life at time_ns; what is known from before the first one belongs to that. */
+static inline bool told_life(const struct told *told, uint32_t pid, uint64_t time_ns,
+	struct told_life *life)
+{
+	uint64_t first = UINT64_MAX;
+	guint i;
+
+	*life = (struct told_life){ .end = UINT64_MAX };
+	for (i = 0; i < told->rows->len; i++) {
+		const struct told_row *r = told_row(told, i);
+
+		if (r->pid != pid || !(r->type == KPROF_REC_NEW_PROCESS ||
+					     (r->type == KPROF_REC_FORK && r->pid != r->parent_pid)))
+			continue;
+		first = MIN(first, r->time_ns);
+		if (r->time_ns <= time_ns)
+			life->start = MAX(life->start, r->time_ns);
+	}
+	if (first == UINT64_MAX)
+		return false;
+	life->start = MAX(life->start, first);
+	for (i = 0; i < told->rows->len; i++) {
+		const struct told_row *r = told_row(told, i);
+
+		if (r->pid != pid || !(r->type == KPROF_REC_NEW_PROCESS ||
+					     (r->type == KPROF_REC_FORK && r->pid != r->parent_pid)))
+			continue;
+		if (r->time_ns > life->start)
+			life->end = MIN(life->end, r->time_ns);
+		else if (r->time_ns == life->start && r->type == KPROF_REC_FORK)
+			life->fork = r;
+	}
+	if (life->start == first)
+		life->start = 0;
+	return true;
+}
+
+/* Of the life's mappings at addr the latest up to time_ns, or (earliest) the first of all. */
+static inline const struct told_row *told_mapping(const struct told *told, uint32_t pid,
+	const struct told_life *life, uint64_t time_ns, uint64_t addr, bool earliest)
+{
+	const struct told_row *found = NULL;
+	guint i;
+
+	for (i = 0; i < told->rows->len; i++) {
+		const struct told_row *r = told_row(told, i);
+
+		if (r->type != KPROF_REC_MMAP || r->pid != pid || r->time_ns < life->start ||
+			r->time_ns >= life->end || addr < r->addr || addr - r->addr >= r->size)
+			continue;
+		if (earliest ? !found || r->time_ns < found->time_ns
+			     : r->time_ns <= time_ns && (!found || r->time_ns >= found->time_ns))
+			found = r;
+	}
+	return found;
+}
+
+/*
+ * The file at addr: the latest mapping by then, else what the parent had when it forked, and so on;
+ * else what was announced after the fact. NULL: not known.
+ */
+static inline const char *told_find(const struct told *told, uint32_t pid, uint64_t time_ns,
+	uint64_t addr)
+{
+	int earliest, depth;
+
+	for (earliest = 0; earliest < 2; earliest++) {
+		uint64_t at = time_ns;
+		uint32_t of = pid;
+
+		for (depth = 0; depth < 100; depth++) {
+			const struct told_row *found;
+			struct told_life life;
+
+			if (!told_life(told, of, at, &life))
+				break;
+			found = told_mapping(told, of, &life, at, addr, earliest);
+			if (found)
+				return found->text;
+			if (!life.fork)
+				break;
+			at = life.fork->time_ns;
+			of = life.fork->parent_pid;
+		}
+	}
+	return NULL;
+}
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A capture made by hand through a view, for tests of the views: everything that it wrote, and what
+ * it returned.
+ */
+#ifndef KPROFS_TESTS_VIEW_FIXTURE_H
+#define KPROFS_TESTS_VIEW_FIXTURE_H
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/fixtures/gen.h"
+#include "view/view.h"
+
+typedef int view_write(const struct view_input *input, FILE *out, struct err *err);
+
+/*
+ * /bin/a has a function in each of its first pages of 256 bytes; the kernel two of them. In the last 16
+ * bytes of a function of /bin/a "inner" is inlined, and in that "innermost".
+ */
+static int view_resolve(void *self, const struct symbols_file *file, const uint64_t *offsets,
+	size_t count, const struct symbols_how *how, struct symbols_arena *arena,
+	struct symbols_place *places)
+{
+	static const char *const functions[] = { "main", "call_a", "call_b", "work", "a;b 1\n<&>" };
+	static const char *const kernel[] = { "entry", "read" };
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		const uint64_t page = offsets[i] / 256;
+		const uint64_t kernel_page = (offsets[i] - 0xffffffff81000000ull) / 256;
+		struct symbols_frame frames[] = { { "innermost", NULL, 0 }, { "inner", NULL, 0 },
+			{ NULL, NULL, 0 } };
+		struct symbols_frame *frame = &frames[2];
+		struct symbols_place place = { frame, 1, 0, 0 };
+
+		if (strcmp(file->path, "/bin/a") == 0 && page < G_N_ELEMENTS(functions))
+			frame->function = functions[page];
+		if (file->kind == SYMBOLS_KERNEL && kernel_page < G_N_ELEMENTS(kernel))
+			frame->function = kernel[kernel_page];
+		if (file->kind == SYMBOLS_ELF && offsets[i] % 256 >= 240)
+			place = (struct symbols_place){ frames, 3, 0, 0 };
+		if (frame->function)
+			symbols_arena_place(arena, &place, &places[i]);
+	}
+	return 0;
+}
+
+static void view_destroy(void *self)
+{
+}
+
+static const struct symbols_source view_source = {
+	.resolve = view_resolve,
+	.destroy = view_destroy,
+};
+
+/* What a view writes; to be freed. `cancelled` may be NULL. */
+static inline char *view_text(const struct gen *gen, view_write *write,
+	bool (*cancelled)(void *arg), int expected)
+{
+	struct symbols *symbols = symbols_create(&view_source, NULL, 0);
+	struct view_input input = { .capture_fd = -1, .cancelled = cancelled };
+	struct err err = { "" };
+	struct profile *profile;
+	struct decoder decoder;
+	struct names *names;
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	decode_init_memory(&decoder, gen->bytes->data, gen->bytes->len);
+	assert_int_equal(profile_load(&decoder, &profile, NULL), 0);
+	decode_fini(&decoder);
+	names = names_create(profile, symbols, NULL);
+	input.profile = profile;
+	input.names = names;
+	assert_int_equal(write(&input, out, &err), expected);
+	if (expected && expected != -EINTR)
+		assert_string_not_equal(err.text, "");
+	fclose(out);
+	names_destroy(names);
+	symbols_destroy(symbols);
+	profile_destroy(profile);
+	return text;
+}
+
+static inline void view_check(const struct gen *gen, view_write *write, const char *expected)
+{
+	char *text = view_text(gen, write, NULL, 0);
+
+	assert_string_equal(text, expected);
+	free(text);
+}
+
+/* Samples of up to three user frames, innermost first; 0: no such frame. */
+static inline void view_sample(struct gen *gen, uint64_t event, uint32_t pid, int times, uint64_t a,
+	uint64_t b, uint64_t c)
+{
+	uint64_t frames[] = { a, b, c };
+
+	for (; times; times--)
+		gen_trace(gen, 2, event, 100, pid, 0, c ? 3 : b ? 2 : a ? 1 : 0, frames);
+}
+
+static inline bool view_is_cancelled(void *arg)
+{
+	return true;
+}
+
+#endif
