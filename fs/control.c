@@ -349,16 +349,41 @@ static bool serve_news(struct control *control)
 	return true;
 }
 
+/*
+ * Who clears often starts next. If nobody does, the memory goes back; with the lock held, which is
+ * given up in between. Returns when that is due, or 0: nothing is.
+ */
+static uint64_t serve_spare(struct control *control, uint64_t last_job_ns)
+{
+	const uint64_t due_ns = last_job_ns + CONTROL_SPARE_KEPT_MS * NSEC_PER_MSEC;
+
+	if (!profiler_has_spare(control->profiler))
+		return 0;
+	if (clock_monotonic_ns() < due_ns)
+		return due_ns;
+	pthread_mutex_unlock(&control->lock);
+	profiler_trim(control->profiler);
+	pthread_mutex_lock(&control->lock);
+	return 0;
+}
+
+static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
+{
+	if (!a_ns || !b_ns)
+		return a_ns + b_ns;
+	return a_ns < b_ns ? a_ns : b_ns;
+}
+
 static void *run_control(void *arg)
 {
 	struct control *control = arg;
 	struct job *job;
-	uint64_t due_ns;
+	uint64_t due_ns, last_job_ns = 0;
 
 	pthread_setname_np(pthread_self(), "kp-control");
 	pthread_mutex_lock(&control->lock);
 	while (!control->closing) {
-		due_ns = serve_opens(control);
+		due_ns = earlier(serve_opens(control), serve_spare(control, last_job_ns));
 		if (serve_news(control))
 			continue;
 		job = g_queue_pop_head(&control->jobs);
@@ -372,6 +397,7 @@ static void *run_control(void *arg)
 		pthread_mutex_unlock(&control->lock);
 		carry_out(control, job);
 		free_job(job);
+		last_job_ns = clock_monotonic_ns();
 		pthread_mutex_lock(&control->lock);
 	}
 	pthread_mutex_unlock(&control->lock);

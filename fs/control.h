@@ -24,6 +24,8 @@ struct profiler;
 
 /* What an open that meets a holder waits for the close that may be on its way. */
 #define CONTROL_OPEN_WAIT_MS 1000
+/* After the last command memory that the next start would use is kept for so long. */
+#define CONTROL_SPARE_KEPT_MS 2000
 
 /* akaros: every open file holds the run, for reading too. The profiler must outlive the thread. */
 int control_create(struct profiler *profiler, bool akaros, struct control **control);

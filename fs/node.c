@@ -10,6 +10,8 @@
 
 #define BLOCK_BYTES 512 /* the unit of st_blocks */
 #define IO_BYTES 4096	/* st_blksize */
+/* The same for streams: cat asks for as much at once, and a capture comes 100 ms at a time. */
+#define STREAM_IO_BYTES (512u << 10)
 
 struct node {
 	const struct dirtab_row *row; /* invariant */
@@ -218,7 +220,7 @@ static void fill_stat(struct nodes *nodes, const struct dirtab_row *row, uint64_
 	st->st_uid = nodes->owner.uid;
 	st->st_gid = nodes->owner.gid;
 	st->st_nlink = row->type == DIRTAB_DIR ? 2 : 1;
-	st->st_blksize = IO_BYTES;
+	st->st_blksize = row->stream ? STREAM_IO_BYTES : IO_BYTES;
 }
 
 bool node_stat(struct nodes *nodes, struct node *node, bool exact, struct stat *st)

@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <glib.h>
+#include <limits.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -24,8 +25,8 @@
  * that the smallest queue (1 MiB) forgets an eighth at a time.
  */
 #define BLOCK_BYTES (128u << 10)
-/* Blocks kept for the next need instead of going back to the kernel at once. */
-#define FREE_BLOCKS_MAX 4
+/* Blocks kept for the next need instead of going back to the kernel at once; all that a clear frees. */
+#define SPARE_BLOCKS_MAX 4
 /* Room for one LOST record. */
 #define LOST_BYTES 25
 
@@ -44,8 +45,9 @@ struct capture {
 	pthread_mutex_t lock; /* a leaf: nothing else is locked under it */
 	/* all below under lock */
 	struct capture_block *head, *tail; /* oldest, newest */
-	struct capture_block *free_blocks;
-	int free_count;
+	struct capture_block *spare; /* free blocks */
+	int spare_count;
+	int spare_max;
 	struct capture_pos *positions;
 	uint64_t next_seq;
 	uint64_t cleared_seq; /* blocks before it are in no book any more */
@@ -65,6 +67,7 @@ int capture_create(uint64_t limit_bytes, struct capture **out)
 	pthread_mutex_init(&c->lock, NULL);
 	c->limit = limit_bytes;
 	c->next_seq = 1;
+	c->spare_max = SPARE_BLOCKS_MAX;
 	*out = c;
 	return 0;
 }
@@ -73,15 +76,16 @@ int capture_create(uint64_t limit_bytes, struct capture **out)
 
 static struct capture_block *get_block(struct capture *c)
 {
-	struct capture_block *b = c->free_blocks;
+	struct capture_block *b = c->spare;
 	void *data;
 
 	if (b) {
-		c->free_blocks = b->next;
-		c->free_count--;
+		c->spare = b->next;
+		c->spare_count--;
 	} else {
-		data = mmap(NULL, BLOCK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-			-1, 0);
+		/* all its pages at once: a fault for each costs as much as the records in it */
+		data = mmap(NULL, BLOCK_BYTES, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 		if (data == MAP_FAILED)
 			return NULL;
 		b = g_new0(struct capture_block, 1);
@@ -129,13 +133,13 @@ static void recycle_block(struct capture *c, struct capture_block *b)
 		return;
 	if (b->overwritten)
 		lose_rest(c, b);
-	if (c->free_count >= FREE_BLOCKS_MAX) {
+	if (c->spare_count >= c->spare_max) {
 		free_block(b);
 		return;
 	}
-	b->next = c->free_blocks;
-	c->free_blocks = b;
-	c->free_count++;
+	b->next = c->spare;
+	c->spare = b;
+	c->spare_count++;
 }
 
 static void unpin_block(struct capture *c, struct capture_block *b)
@@ -152,15 +156,15 @@ static void leave_block(struct capture *c, struct capture_pos *pos)
 	pos->cleared = false;
 }
 
-static void drop_free_blocks(struct capture *c)
+static void drop_spare(struct capture *c)
 {
 	struct capture_block *b;
 
-	while ((b = c->free_blocks)) {
-		c->free_blocks = b->next;
+	while ((b = c->spare)) {
+		c->spare = b->next;
 		free_block(b);
 	}
-	c->free_count = 0;
+	c->spare_count = 0;
 }
 
 static void unlink_head(struct capture *c)
@@ -182,7 +186,7 @@ void capture_destroy(struct capture *c)
 		return;
 	while (c->head)
 		unlink_head(c);
-	drop_free_blocks(c);
+	drop_spare(c);
 	tally_fini(&c->pending);
 	tally_fini(&c->overwritten);
 	tally_fini(&c->books);
@@ -388,9 +392,10 @@ void capture_clear(struct capture *c)
 	struct capture_pos *pos;
 
 	pthread_mutex_lock(&c->lock);
+	c->spare_max = INT_MAX;
 	while (c->head)
 		unlink_head(c);
-	drop_free_blocks(c);
+	c->spare_max = SPARE_BLOCKS_MAX;
 	c->cleared_seq = c->next_seq;
 	for (pos = c->positions; pos; pos = pos->next) {
 		/* pieces that are being replied stay pinned; the place moves on all the same */
@@ -405,6 +410,23 @@ void capture_clear(struct capture *c)
 	tally_clear(&c->books);
 	c->stats = (struct capture_stats){ 0 };
 	pthread_mutex_unlock(&c->lock);
+}
+
+void capture_trim(struct capture *c)
+{
+	pthread_mutex_lock(&c->lock);
+	drop_spare(c);
+	pthread_mutex_unlock(&c->lock);
+}
+
+bool capture_has_spare(struct capture *c)
+{
+	bool has;
+
+	pthread_mutex_lock(&c->lock);
+	has = c->spare != NULL;
+	pthread_mutex_unlock(&c->lock);
+	return has;
 }
 
 void capture_set_limit(struct capture *c, uint64_t bytes)

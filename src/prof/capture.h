@@ -85,8 +85,15 @@ void capture_lost(struct capture *capture, uint32_t cpu, uint32_t event, uint32_
 	uint64_t count);
 /* Writes outstanding LOST records: where there is room, or (force) whatever the limit says. */
 void capture_settle(struct capture *capture, bool force);
-/* Forgets all records and begins new books. Positions stand at the new beginning. */
+/*
+ * Forgets all records and begins new books. Positions stand at the new beginning. The memory is kept
+ * for the next records, whose pages would cost as much as the records, until capture_trim().
+ */
 void capture_clear(struct capture *capture);
+/* Gives free memory back to the kernel. */
+void capture_trim(struct capture *capture);
+/* Whether there is any to give back. */
+bool capture_has_spare(struct capture *capture);
 
 /* Number of the oldest block held, of the next one where none is. Blocks are numbered upwards. */
 uint64_t capture_oldest_seq(struct capture *capture);

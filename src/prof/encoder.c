@@ -134,26 +134,24 @@ struct frames {
 /* Splits a chain at its markers. Frames of one side always stand together. */
 static void split_chain(const struct sample *s, struct frames *f)
 {
-	const uint64_t **side = NULL;
-	size_t *count = NULL;
-	uint64_t i;
+	const uint64_t *word = s->chain, *const end = s->chain + s->chain_count;
 
 	*f = (struct frames){ 0 };
-	for (i = 0; i < s->chain_count; i++) {
-		uint64_t word = s->chain[i];
+	while (word < end && !is_context(*word))
+		word++; /* of no side */
+	while (word < end) {
+		const bool kernel = *word == (uint64_t)PERF_CONTEXT_KERNEL ||
+				    *word == (uint64_t)PERF_CONTEXT_HV;
+		const uint64_t **side = kernel ? &f->kernel : &f->user;
+		size_t *count = kernel ? &f->kernel_count : &f->user_count;
+		const uint64_t *first = ++word;
 
-		if (is_context(word)) {
-			const bool kernel = word == (uint64_t)PERF_CONTEXT_KERNEL ||
-					    word == (uint64_t)PERF_CONTEXT_HV;
-
-			side = kernel ? &f->kernel : &f->user;
-			count = kernel ? &f->kernel_count : &f->user_count;
-			if (*count)
-				return; /* a second stretch of the same side: a guest's; leave it */
-			*side = &s->chain[i + 1];
-		} else if (count) {
-			(*count)++;
-		}
+		if (*count)
+			return; /* a second stretch of the same side: a guest's; leave it */
+		while (word < end && !is_context(*word))
+			word++;
+		*side = first;
+		*count = (size_t)(word - first);
 	}
 }
 

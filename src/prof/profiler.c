@@ -6,6 +6,7 @@
 #include "prof/profiler.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/sysinfo.h>
@@ -115,6 +116,17 @@ void profiler_destroy(struct profiler *p)
 bool profiler_running(struct profiler *p)
 {
 	return atomic_read_acquire(&p->running);
+}
+
+bool profiler_has_spare(struct profiler *p)
+{
+	return !profiler_running(p) && capture_has_spare(p->capture);
+}
+
+void profiler_trim(struct profiler *p)
+{
+	capture_trim(p->capture);
+	malloc_trim(0);
 }
 
 uint64_t profiler_held_bytes(struct profiler *p)

@@ -70,6 +70,8 @@ int profiler_set_stack(struct profiler *profiler, const char *mode, const char *
 int profiler_set_qlimit_kb(struct profiler *profiler, uint64_t kb, struct err *err);
 int profiler_set_cpubufsz_kb(struct profiler *profiler, uint64_t kb, struct err *err);
 int profiler_set_mode(struct profiler *profiler, enum profiler_mode mode, struct err *err);
+/* Gives memory back that a start would use again. */
+void profiler_trim(struct profiler *profiler);
 /* Joins CPUs that came, drains and leaves those that went; harmless when nothing changed. */
 void profiler_cpus_changed(struct profiler *profiler);
 /* A start that is under way gives up with -EINTR; nothing else is affected. Any thread. */
@@ -78,6 +80,8 @@ void profiler_interrupt(struct profiler *profiler);
 /* ---- questions: any thread -------------------------------------------------------------------- */
 
 bool profiler_running(struct profiler *profiler);
+/* Not running, with memory that profiler_trim() would give back: what a clear leaves for the next start. */
+bool profiler_has_spare(struct profiler *profiler);
 /* The text of kpctl: the words that would restore the state, one a line. */
 void profiler_print_settings(struct profiler *profiler, GString *out);
 /* The rows of kpstat that are the profiler's. */

@@ -375,19 +375,54 @@ static void take_uevents(struct sampler *s)
 		s->hooks.cpus_changed(s->hooks.arg);
 }
 
+static bool is_half_full(const struct perf_ring *ring)
+{
+	return perf_ring_fill(ring) >= ring->size / 2;
+}
+
+/*
+ * Linux tells of each half ring that was written, drained meanwhile or not. At a rate that fills half
+ * a ring in about SAMPLER_WAKE_MS every drain would so be followed by one of little use for each ring.
+ */
+static bool has_half_full(struct sampler *s)
+{
+	const struct sampler_cpu *c;
+	GHashTableIter iter;
+	bool found = false;
+	unsigned int i;
+
+	pthread_mutex_lock(&s->drain);
+	s->stats.wakeups++;
+	g_hash_table_iter_init(&iter, s->cpus);
+	while (!found && g_hash_table_iter_next(&iter, NULL, (gpointer *)&c)) {
+		found = is_half_full(&c->rings->tasks);
+		for (i = 0; i < c->rings->count; i++)
+			found |= is_half_full(&c->rings->samples[i].ring);
+	}
+	pthread_mutex_unlock(&s->drain);
+	return found;
+}
+
 /* Sleeps until a ring is half full or it is time. False: the thread shall end. */
-static bool wait_for_work(struct sampler *s, int timeout_ms)
+static bool wait_for_work(struct sampler *s, uint64_t until_ns)
 {
 	struct epoll_event events[16];
+	uint64_t now_ns;
 	int i, n;
 
-	n = epoll_wait(s->epoll_fd, events, (int)G_N_ELEMENTS(events), timeout_ms);
-	for (i = 0; i < n; i++) {
-		if (events[i].data.fd == s->quit_fd)
-			return false;
-		if (events[i].data.fd == s->uevent_fd)
-			take_uevents(s);
-	}
+	do {
+		now_ns = clock_monotonic_ns();
+		if (now_ns >= until_ns)
+			return true;
+		n = epoll_wait(s->epoll_fd, events, (int)G_N_ELEMENTS(events),
+			(int)((until_ns - now_ns + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC));
+		for (i = 0; i < n; i++) {
+			if (events[i].data.fd == s->quit_fd)
+				return false;
+			if (events[i].data.fd == s->uevent_fd)
+				take_uevents(s);
+		}
+	} while (!has_half_full(s));
 	return true;
 }
 
@@ -398,7 +433,6 @@ static bool needs_control(struct sampler *s, bool *told, uint64_t *looked_ns)
 	bool needs;
 
 	pthread_mutex_lock(&s->drain);
-	s->stats.wakeups++;
 	needs = s->tasks_lost && !*told;
 	*told = s->tasks_lost;
 	pthread_mutex_unlock(&s->drain);
@@ -412,13 +446,13 @@ static bool needs_control(struct sampler *s, bool *told, uint64_t *looked_ns)
 static void *run_thread(void *arg)
 {
 	struct sampler *s = arg;
-	int timeout_ms = SAMPLER_FIRST_WAKE_MS;
 	uint64_t looked_ns = clock_monotonic_ns();
+	uint64_t until_ns = looked_ns + SAMPLER_FIRST_WAKE_MS * NSEC_PER_MSEC;
 	bool told = false;
 
 	pthread_setname_np(pthread_self(), "kp-sampler");
-	while (wait_for_work(s, timeout_ms)) {
-		timeout_ms = SAMPLER_WAKE_MS;
+	while (wait_for_work(s, until_ns)) {
+		until_ns = clock_monotonic_ns() + SAMPLER_WAKE_MS * NSEC_PER_MSEC;
 		sampler_drain(s, false);
 		if (needs_control(s, &told, &looked_ns))
 			s->hooks.cpus_changed(s->hooks.arg);
