@@ -98,3 +98,21 @@ copy_to "$WORK/later"
 tally "$WORK/later" >"$WORK/tally"
 same "what a later reader is told" "$(stat_of samples.lost_queue)" \
 	"$(awk '{ n += $4 } END { print n + 0 }' "$WORK/tally")"
+
+# what a clear frees goes back to the machine when no start has wanted it for a while
+resident_kb() {
+	sed -n 's/^VmRSS:[^0-9]*\([0-9]*\) kB$/\1/p' "/proc/$SERVER/status"
+}
+
+given_back() {
+	[ "$(resident_kb)" -lt $((before - held / 2)) ]
+}
+
+ctl clear 'mode discard' 'prof_qlimit 65536' 'stack both' start
+load
+ctl stop
+held=$(($(stat_of bytes.held) / 1024))
+before=$(resident_kb)
+at_least "KiB held" 2000 "$held"
+ctl clear
+WAIT=30 wait_for given_back

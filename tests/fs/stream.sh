@@ -22,6 +22,7 @@ serve
 put kpctl 'prof_qlimit 10000'
 records 1 10000 >"$WORK/want"
 same "size of what is held" 160000 "$(stat -c %s "$MNT/kpdata")"
+same "bytes that cat asks for at once" 524288 "$(stat -c %o "$MNT/kpdata")"
 copies='cat cp dd'
 command -v busybox >/dev/null && copies="$copies busybox_cat busybox_cp"
 for copy in $copies python; do

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -646,6 +647,49 @@ static void test_clear(void **state)
 	capture_destroy(c);
 }
 
+/* Pages that this process has in memory. */
+static size_t resident_pages(void)
+{
+	unsigned long size, resident;
+	FILE *f = fopen("/proc/self/statm", "r");
+
+	assert_non_null(f);
+	assert_int_equal(fscanf(f, "%lu %lu", &size, &resident), 2);
+	fclose(f);
+	return resident;
+}
+
+/* What is cleared serves what comes next; only trimming gives it back. 40 blocks are 1,280 pages of 4 KiB. */
+static void test_clear_keeps_memory(void **state)
+{
+	struct capture *c = create(8 * MIB);
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE), blocks = 5 * MIB / page, some = MIB / page;
+	size_t before, full;
+	int i;
+
+	(void)state;
+	before = resident_pages();
+	for (i = 0; i < 40; i++)
+		append(c, BIG);
+	full = resident_pages();
+	assert_true(full >= before + blocks);
+	assert_false(capture_has_spare(c));
+	capture_clear(c);
+	assert_true(capture_has_spare(c));
+	assert_true(resident_pages() >= before + blocks);
+	for (i = 0; i < 40; i++)
+		append(c, BIG);
+	assert_false(capture_has_spare(c));
+	assert_true(resident_pages() <= full + some);
+	capture_clear(c);
+	capture_trim(c);
+	assert_false(capture_has_spare(c));
+	assert_true(resident_pages() <= before + some);
+	append(c, BIG);
+	assert_int_equal(capture_held_bytes(c), BIG_BYTES);
+	capture_destroy(c);
+}
+
 /* A reader that has the first bytes of a record gets its last ones, then what is new. */
 static void test_clear_in_a_record(void **state)
 {
@@ -839,6 +883,7 @@ int main(void)
 		cmocka_unit_test(test_overwrite_reader_leaves),
 		cmocka_unit_test(test_overwritten_lost),
 		cmocka_unit_test(test_clear),
+		cmocka_unit_test(test_clear_keeps_memory),
 		cmocka_unit_test(test_clear_in_a_record),
 		cmocka_unit_test(test_clear_in_flight),
 		cmocka_unit_test(test_clear_after_overwrite),
