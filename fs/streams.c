@@ -8,7 +8,7 @@
  *
  * The thread's bell is an eventfd, so that the profiler's threads can ring it without a lock.
  *
- * No wake-up is lost (W): a read is counted in `waiting` before the thread looks for data for it, and
+ * No wake-up is lost (W): a read is counted in `waiting` before anybody looks for data for it, and
  * streams_wake() looks at `waiting` after the data are there. Both do so by an addition, acquire and
  * release: of two additions one comes first, and what was done before it is seen after the other.
  */
@@ -202,8 +202,8 @@ static void read_or_park(struct streams *streams, struct fuse_req *req, struct o
 		ops_reply_error(req, ret);
 	else if (ret < 0)
 		ops_reply_pieces(req, NULL, 0);
-	else
-		ring_bell(streams); /* data may have come before it was counted */
+	else if (is_readable(file))
+		ring_bell(streams); /* data came before it was counted */
 }
 
 void streams_read(struct streams *streams, struct fuse_req *req, struct openfile *file, size_t size,
