@@ -66,6 +66,13 @@ static void on_data_ready(void *arg)
 	streams_wake(server->streams);
 }
 
+static void on_data_drained(void *arg)
+{
+	struct server *server = arg;
+
+	streams_serve(server->streams);
+}
+
 static void on_cpus_changed(void *arg)
 {
 	struct server *server = arg;
@@ -153,7 +160,12 @@ void server_report(struct server *server, struct kperr_entry *entry)
 
 static int create_profiler(struct server *server, struct err *err)
 {
-	const struct profiler_hooks hooks = { on_data_ready, on_cpus_changed, server };
+	const struct profiler_hooks hooks = {
+		.data_ready = on_data_ready,
+		.data_drained = on_data_drained,
+		.cpus_changed = on_cpus_changed,
+		.arg = server,
+	};
 	int ret = profiler_create(&hooks, NULL, &server->profiler);
 
 	return ret ? err_set(err, -ret, "the profiler: %s", g_strerror(-ret)) : 0;

@@ -2,9 +2,10 @@
 /*
  * Parked reads: see streams.h.
  *
- * A parked read is in exactly one place: `parked`, `trying` (while the thread goes through them) or
- * `current` (the thread is at it, without the lock). Who takes it out of the lists answers it:
- * the thread, or the worker in which an interrupt arrives. The one at hand is only marked.
+ * A parked read is in exactly one place: `parked`, `trying` (while a server goes through them) or
+ * `current` (the server is at it, without the lock). The server is one at a time, who holds `serving`:
+ * our thread or a caller of streams_serve(). Who takes a read out of the lists answers it: the server,
+ * or the worker in which an interrupt arrives. The one at hand is only marked.
  *
  * The thread's bell is an eventfd, so that the profiler's threads can ring it without a lock.
  *
@@ -40,9 +41,10 @@ struct streams {
 	pthread_t thread;
 	int event;		      /* invariant: an eventfd, the thread's bell */
 	_Atomic unsigned int waiting; /* atomic (W): parked reads and armed polls */
+	pthread_mutex_t serving;      /* before all other locks */
 	pthread_mutex_t lock;	      /* never held together with an open file's */
 	GQueue parked;		      /* (lock) */
-	GQueue trying;		      /* (lock) filled and emptied by the thread */
+	GQueue trying;		      /* (lock) filled and emptied by the server */
 	struct parked_read *current;  /* (lock) */
 	GQueue polled;		      /* (lock) of struct openfile, with a reference each */
 	bool closing;		      /* (lock) */
@@ -349,6 +351,26 @@ static void serve_polls(struct streams *streams)
 	g_ptr_array_free(files, TRUE);
 }
 
+static void serve(struct streams *streams)
+{
+	serve_reads(streams);
+	serve_polls(streams);
+}
+
+void streams_serve(struct streams *streams)
+{
+	const unsigned int waiting = atomic_add_acq_rel(&streams->waiting, 0); /* W */
+
+	if (!waiting)
+		return;
+	if (waiting > 1 || pthread_mutex_trylock(&streams->serving)) {
+		ring_bell(streams);
+		return;
+	}
+	serve(streams);
+	pthread_mutex_unlock(&streams->serving);
+}
+
 static void *run_streams(void *arg)
 {
 	struct streams *streams = arg;
@@ -359,8 +381,9 @@ static void *run_streams(void *arg)
 	while (!ending) {
 		if (read(streams->event, &rings, sizeof(rings)) < 0 && errno != EINTR)
 			break;
-		serve_reads(streams);
-		serve_polls(streams);
+		pthread_mutex_lock(&streams->serving);
+		serve(streams);
+		pthread_mutex_unlock(&streams->serving);
 		pthread_mutex_lock(&streams->lock);
 		ending = streams->ending;
 		pthread_mutex_unlock(&streams->lock);
@@ -373,6 +396,7 @@ int streams_create(struct streams **streams)
 	struct streams *s = g_new0(struct streams, 1);
 	int ret;
 
+	pthread_mutex_init(&s->serving, NULL);
 	pthread_mutex_init(&s->lock, NULL);
 	g_queue_init(&s->parked);
 	g_queue_init(&s->trying);
@@ -383,6 +407,7 @@ int streams_create(struct streams **streams)
 		if (s->event >= 0)
 			close(s->event);
 		pthread_mutex_destroy(&s->lock);
+		pthread_mutex_destroy(&s->serving);
 		g_free(s);
 		return ret;
 	}
@@ -410,6 +435,7 @@ void streams_destroy(struct streams *streams)
 	pthread_join(streams->thread, NULL);
 	close(streams->event);
 	pthread_mutex_destroy(&streams->lock);
+	pthread_mutex_destroy(&streams->serving);
 	g_free(streams);
 }
 

@@ -3,7 +3,7 @@
  * Reads of streams, and the thread that answers those that had to wait.
  *
  * Thread-safe. A read that finds nothing is parked and the worker goes on; the thread "kp-stream"
- * owns the parked reads and the armed polls, and sleeps without timeout until streams_wake().
+ * answers them and notifies polls. It sleeps without timeout until streams_wake().
  */
 #ifndef KPROFS_FS_STREAMS_H
 #define KPROFS_FS_STREAMS_H
@@ -33,6 +33,12 @@ void streams_forget(struct streams *streams, struct openfile *file);
 
 /* Something became readable, or ended. Cheap while nobody waits; any thread, no lock is taken. */
 void streams_wake(struct streams *streams);
+
+/*
+ * The same, and where a single reader waits, the calling thread answers it. For a thread that holds no
+ * lock and has just made the data; not from a request, whose file may be the one to be read.
+ */
+void streams_serve(struct streams *streams);
 
 /*
  * From now on nobody waits: parked reads are answered, at the end of what is held with end of file.

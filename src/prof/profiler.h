@@ -38,6 +38,11 @@ struct profiler_hooks {
 	 */
 	void (*data_ready)(void *arg);
 	/*
+	 * The same after a drain by the sampler thread, which may read from cursors here: the records are in
+	 * this CPU's cache, and no other thread has to wake. What takes long delays the next drain.
+	 */
+	void (*data_drained)(void *arg);
+	/*
 	 * CPUs came or went, call profiler_cpus_changed() from the control thread soon. From the
 	 * sampler thread; must not call back into the profiler.
 	 */

@@ -319,14 +319,19 @@ static bool drain_all(struct sampler *s, bool last)
 	return any || last || tasks_stamp(s->tasks) != stamp;
 }
 
-void sampler_drain(struct sampler *s, bool last)
+static bool drain_rings(struct sampler *s, bool last)
 {
 	bool news;
 
 	pthread_mutex_lock(&s->drain);
 	news = drain_all(s, last);
 	pthread_mutex_unlock(&s->drain);
-	if (news)
+	return news;
+}
+
+void sampler_drain(struct sampler *s, bool last)
+{
+	if (drain_rings(s, last))
 		s->hooks.data_ready(s->hooks.arg);
 }
 
@@ -375,16 +380,18 @@ static void take_uevents(struct sampler *s)
 		s->hooks.cpus_changed(s->hooks.arg);
 }
 
-static bool is_half_full(const struct perf_ring *ring)
-{
-	return perf_ring_fill(ring) >= ring->size / 2;
-}
-
 /*
  * Linux tells of each half ring that was written, drained meanwhile or not. At a rate that fills half
  * a ring in about SAMPLER_WAKE_MS every drain would so be followed by one of little use for each ring.
+ * A ring with less than a quarter is left: when Linux tells again it will be three quarters full at
+ * most. One that fills fast has more: its drain before came soon after Linux had told.
  */
-static bool has_half_full(struct sampler *s)
+static bool is_worth_it(const struct perf_ring *ring)
+{
+	return perf_ring_fill(ring) >= ring->size / 4;
+}
+
+static bool has_work(struct sampler *s)
 {
 	const struct sampler_cpu *c;
 	GHashTableIter iter;
@@ -395,15 +402,15 @@ static bool has_half_full(struct sampler *s)
 	s->stats.wakeups++;
 	g_hash_table_iter_init(&iter, s->cpus);
 	while (!found && g_hash_table_iter_next(&iter, NULL, (gpointer *)&c)) {
-		found = is_half_full(&c->rings->tasks);
+		found = is_worth_it(&c->rings->tasks);
 		for (i = 0; i < c->rings->count; i++)
-			found |= is_half_full(&c->rings->samples[i].ring);
+			found |= is_worth_it(&c->rings->samples[i].ring);
 	}
 	pthread_mutex_unlock(&s->drain);
 	return found;
 }
 
-/* Sleeps until a ring is half full or it is time. False: the thread shall end. */
+/* Sleeps until a ring fills or it is time. False: the thread shall end. */
 static bool wait_for_work(struct sampler *s, uint64_t until_ns)
 {
 	struct epoll_event events[16];
@@ -422,7 +429,7 @@ static bool wait_for_work(struct sampler *s, uint64_t until_ns)
 			if (events[i].data.fd == s->uevent_fd)
 				take_uevents(s);
 		}
-	} while (!has_half_full(s));
+	} while (!has_work(s));
 	return true;
 }
 
@@ -453,7 +460,8 @@ static void *run_thread(void *arg)
 	pthread_setname_np(pthread_self(), "kp-sampler");
 	while (wait_for_work(s, until_ns)) {
 		until_ns = clock_monotonic_ns() + SAMPLER_WAKE_MS * NSEC_PER_MSEC;
-		sampler_drain(s, false);
+		if (drain_rings(s, false))
+			s->hooks.data_drained(s->hooks.arg);
 		if (needs_control(s, &told, &looked_ns))
 			s->hooks.cpus_changed(s->hooks.arg);
 	}

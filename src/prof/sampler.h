@@ -3,7 +3,7 @@
  * The sampler: one thread that takes samples out of the rings of all CPUs, encodes them and puts
  * them into the capture. It exists while a run goes on.
  *
- * It wakes when a ring is half full or after SAMPLER_WAKE_MS, whichever is first. One thread is
+ * It wakes when half a ring has been written or after SAMPLER_WAKE_MS, whichever is first. One thread is
  * enough: it takes over a million samples a second, and keeping to one makes the order of events and
  * the place of losses simple. Per sample it formats nothing, allocates nothing, locks nothing and
  * makes no system call; a run of about 8 KiB goes into the capture under the capture's lock.

@@ -41,7 +41,7 @@ static void ignore(void *arg)
 static struct server *the_server(void)
 {
 	static struct server server;
-	const struct profiler_hooks hooks = { ignore, ignore, NULL };
+	const struct profiler_hooks hooks = { ignore, ignore, ignore, NULL };
 	struct producers_limits limits;
 
 	if (!server.profiler) {

@@ -114,7 +114,10 @@ static struct host *create_host(const char *events)
 {
 	struct host *h = g_new0(struct host, 1);
 	const struct profiler_hooks hooks = {
-		.data_ready = data_ready, .cpus_changed = cpus_changed, .arg = h
+		.data_ready = data_ready,
+		.data_drained = data_ready,
+		.cpus_changed = cpus_changed,
+		.arg = h,
 	};
 	struct err err = { "" };
 
