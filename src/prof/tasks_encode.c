@@ -15,6 +15,23 @@ static void encode_mapping(const struct mapping *m, uint64_t time_ns, uint32_t p
 		record_build_id(buf, time_ns, pid, m->addr, m->build_id, m->build_id_length);
 }
 
+/*
+ * A mapping that a walk of /proc found in the parent after the fork: who looks for what the parent had at
+ * the fork does not find it there.
+ */
+static bool has_later(const struct program *program)
+{
+	guint i;
+
+	for (i = 0; i < program->set->mappings->len; i++) {
+		const struct mapping *m = g_ptr_array_index(program->set->mappings, i);
+
+		if (m->time_ns > program->time_ns)
+			return true;
+	}
+	return false;
+}
+
 /* The parent of p still tells of the set that p had from it. */
 static bool parent_tells(struct tasks *t, const struct process *p, const struct program *program)
 {
@@ -27,7 +44,7 @@ static bool parent_tells(struct tasks *t, const struct process *p, const struct 
 		const struct program *of = g_ptr_array_index(parent->programs, i);
 
 		if (of->set == program->set)
-			return true;
+			return !has_later(program);
 	}
 	return false;
 }
