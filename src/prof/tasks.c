@@ -257,6 +257,7 @@ struct process *tasks_need_process(struct tasks *t, uint64_t time_ns, uint32_t p
 
 	if (!p) {
 		p = add_process(t, pid);
+		p->met_ns = UINT64_MAX; /* it was there before: what it is and has nobody has told */
 		add_program(t, p, time_ns, NULL, create_set(NULL));
 	}
 	return p;
@@ -287,26 +288,84 @@ static bool knows_parent(const struct tasks *t, const struct process *parent, ui
 	return parent && parent->met == t->walk && parent->met_ns <= time_ns;
 }
 
+/*
+ * The program that the parent had at time_ns. A walk of /proc may have met the next one before perf tells
+ * of a fork in between.
+ */
+static struct program *program_at(const struct process *parent, uint64_t time_ns)
+{
+	guint i;
+
+	for (i = parent->programs->len; i-- > 0;) {
+		struct program *program = g_ptr_array_index(parent->programs, i);
+
+		if (program->time_ns <= time_ns)
+			return program;
+	}
+	return tasks_current_program(parent);
+}
+
+static bool overlaps(const struct mapping *m, uint64_t addr, uint64_t size)
+{
+	return m->addr >= addr ? m->addr - addr < size : addr - m->addr < m->size;
+}
+
+/* m was found after time_ns, in a place where something else was known to be by then. */
+static bool replaced_later(const GPtrArray *all, const struct mapping *m, uint64_t time_ns)
+{
+	guint i;
+
+	for (i = 0; m->time_ns > time_ns && i < all->len; i++) {
+		const struct mapping *before = g_ptr_array_index(all, i);
+
+		if (before->time_ns <= time_ns && overlaps(before, m->addr, m->size))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The set that a child forked at time_ns gets. A walk of /proc may have found the parent's mappings after
+ * the fork: those that replaced others are not the child's.
+ */
+static struct mapping_set *inherit_set(const struct program *from, uint64_t time_ns)
+{
+	struct mapping_set *set = from->set, *copy = NULL;
+	guint i;
+
+	for (i = set->mappings->len; i-- > 0;) {
+		if (!replaced_later(set->mappings, g_ptr_array_index(set->mappings, i), time_ns))
+			continue;
+		if (!copy)
+			copy = create_set(set);
+		g_ptr_array_remove_index(copy->mappings, i);
+	}
+	if (copy)
+		return copy;
+	set->refs++;
+	return set;
+}
+
 static struct process *fork_process(struct tasks *t, uint64_t time_ns, uint32_t pid,
 	struct process *parent)
 {
+	const bool known = knows_parent(t, parent, time_ns);
 	struct program *from = NULL;
 	struct process *p = tasks_find_process(t, pid);
+	const bool was_walked = p && was_walked_since(p, time_ns);
 	struct program *program;
 
-	if (knows_parent(t, parent, time_ns))
-		from = tasks_current_program(parent);
-	if (!p || !was_walked_since(p, time_ns)) {
+	if (known || (parent && parent->met == t->walk && parent->met_ns == UINT64_MAX))
+		from = program_at(parent, time_ns); /* or the part of it that is known */
+	if (!was_walked) {
 		p = add_process(t, pid);
-		if (from)
-			from->set->refs++;
 		program = add_program(t, p, time_ns, from ? from->path : NULL,
-			from ? from->set : create_set(NULL));
+			from ? inherit_set(from, time_ns) : create_set(NULL));
 		program->inherited = from != NULL;
 	}
 	p->fork_ns = time_ns;
 	p->parent_id = parent ? parent->id : 0;
-	p->orphan = !from && !tasks_current_program(p)->path;
+	p->orphan = !known && !was_walked;
 	if (p->orphan)
 		p->met_ns = UINT64_MAX;
 	return p;
@@ -411,12 +470,6 @@ static bool is_covered(const struct mapping *m, const struct tasks_mapping *by)
 	return m->addr >= by->addr && m->size <= by->size && m->addr - by->addr <= by->size - m->size;
 }
 
-static bool overlaps(const struct mapping *m, const struct tasks_mapping *with)
-{
-	return m->addr >= with->addr ? m->addr - with->addr < with->size
-				     : with->addr - m->addr < m->size;
-}
-
 /*
  * The very same mapping where it is there already, with nothing newer on any part of it; else NULL.
  * Where a walk of /proc found it after it was made, it is told again: it is as old as perf says.
@@ -431,7 +484,7 @@ static struct mapping *find_same(const struct program *program, uint64_t time_ns
 	for (i = 0; i < all->len; i++) {
 		struct mapping *m = g_ptr_array_index(all, i);
 
-		if (!m->over && overlaps(m, from))
+		if (!m->over && overlaps(m, from->addr, from->size))
 			same = same_mapping(m, from) && m->time_ns <= time_ns ? m : NULL;
 	}
 	return same;
