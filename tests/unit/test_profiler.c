@@ -124,8 +124,10 @@ static struct host *create_host(const char *events)
 	pthread_mutex_init(&h->lock, NULL);
 	pthread_cond_init(&h->changed, NULL);
 	assert_int_equal(profiler_create(&hooks, NULL, &h->p), 0);
+	/* rings that hold all that a test makes, however late a busy machine lets the sampler run */
 	if (profiler_set_events(h->p, events, &err) ||
-		profiler_set_stack(h->p, "none", NULL, &err))
+		profiler_set_stack(h->p, "none", NULL, &err) ||
+		profiler_set_cpubufsz_kb(h->p, 8192, &err))
 		fail_msg("%s", err.text);
 	return h;
 }
