@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The queue of blocks behind kpdata: see capture.h for who may call what.
+ * The queue of blocks behind kpdata: see capture.h for who may call what. Here are the writer and how
+ * blocks come and go; what readers do is in capture_read.c.
  *
  * Blocks are linked oldest to newest; only the newest grows. A block leaves the list when its space
  * is needed; its memory goes when the last reader has unpinned it. Bytes below `used` never change,
@@ -9,12 +10,11 @@
  * Everything that a block loses by leaving unread is found by walking its records, which keeps the
  * books exact without an index: 128 KiB take some microseconds.
  */
-#include "prof/capture.h"
+#include "prof/capture_state.h"
 
 #include <errno.h>
 #include <glib.h>
 #include <limits.h>
-#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -29,36 +29,6 @@
 #define SPARE_BLOCKS_MAX 4
 /* Room for one LOST record. */
 #define LOST_BYTES 25
-
-struct capture_block {
-	struct capture_block *next;
-	uint64_t seq;
-	size_t used;
-	size_t read_upto; /* the furthest that any reader has read */
-	int pins;	  /* by positions */
-	bool held;	  /* in the list */
-	bool overwritten; /* left the list because space was needed, read or not */
-	uint8_t *data;
-};
-
-struct capture {
-	pthread_mutex_t lock; /* a leaf: nothing else is locked under it */
-	/* all below under lock */
-	struct capture_block *head, *tail; /* oldest, newest */
-	struct capture_block *spare; /* free blocks */
-	int spare_count;
-	int spare_max;
-	struct capture_pos *positions;
-	uint64_t next_seq;
-	uint64_t cleared_seq; /* blocks before it are in no book any more */
-	uint64_t limit;
-	bool overwrite;
-	uint64_t runs;
-	struct tally pending;	  /* LOST records to be written */
-	struct tally overwritten; /* left unread, by anybody */
-	struct tally books;
-	struct capture_stats stats;
-};
 
 int capture_create(uint64_t limit_bytes, struct capture **out)
 {
@@ -142,18 +112,10 @@ static void recycle_block(struct capture *c, struct capture_block *b)
 	c->spare_count++;
 }
 
-static void unpin_block(struct capture *c, struct capture_block *b)
+void capture_unpin(struct capture *c, struct capture_block *b)
 {
 	b->pins--;
 	recycle_block(c, b);
-}
-
-static void leave_block(struct capture *c, struct capture_pos *pos)
-{
-	if (pos->block)
-		unpin_block(c, pos->block);
-	pos->block = NULL;
-	pos->cleared = false;
 }
 
 static void drop_spare(struct capture *c)
@@ -196,16 +158,11 @@ void capture_destroy(struct capture *c)
 
 /* ---- making room -------------------------------------------------------------------------------- */
 
-static bool is_before(const struct capture_pos *pos, const struct capture_block *b)
-{
-	return pos->block ? pos->block->seq < b->seq : pos->next_seq <= b->seq;
-}
-
 static bool has_passed(const struct capture_pos *pos, const struct capture_block *b)
 {
 	if (pos->block == b)
 		return pos->offset == b->used;
-	return !is_before(pos, b);
+	return !capture_is_before(pos, b);
 }
 
 /* The oldest block has been read by somebody and is of no more use to any reader. */
@@ -233,26 +190,6 @@ static bool is_in_flight(const struct capture_pos *pos, const struct capture_blo
 	return false;
 }
 
-/*
- * A reader that stands in an overwritten block is told that the rest of it is lost: the tasks that only
- * this block refers to are forgotten with it. Of a record that it has begun it gets the rest.
- */
-static void cut_rest(struct capture *c, struct capture_pos *pos)
-{
-	struct capture_block *b = pos->block;
-	size_t from;
-
-	if (!b || !b->overwritten || b->seq < c->cleared_seq || pos->cleared)
-		return;
-	from = pos->offset + pos->partial_left;
-	if (from < b->used)
-		record_tally(b->data + from, b->used - from, KPROF_LOST_OVERWRITE, &pos->missed);
-	pos->next_seq = b->seq + 1;
-	pos->cleared = true;
-	if (!pos->partial_left)
-		leave_block(c, pos);
-}
-
 /* Mode overwrite: the oldest block goes, and everybody who misses it is told. */
 static void overwrite_head(struct capture *c)
 {
@@ -267,14 +204,14 @@ static void overwrite_head(struct capture *c)
 	for (pos = c->positions; pos; pos = pos->next) {
 		if (is_in_flight(pos, b))
 			continue;
-		if (is_before(pos, b))
+		if (capture_is_before(pos, b))
 			tally_merge(&pos->missed, &lost);
 		else if (pos->block == b && !pos->pin_count)
-			cut_rest(c, pos);
+			capture_cut_rest(c, pos);
 	}
 	tally_fini(&lost);
 	unlink_head(c);
-	unpin_block(c, b);
+	capture_unpin(c, b);
 }
 
 static bool make_room(struct capture *c, size_t bytes, uint64_t beside)
@@ -402,7 +339,7 @@ void capture_clear(struct capture *c)
 		pos->next_seq = c->next_seq;
 		pos->cleared = true;
 		if (!pos->partial_left)
-			leave_block(c, pos);
+			capture_leave_block(c, pos);
 		tally_clear(&pos->missed);
 	}
 	tally_clear(&c->pending);
@@ -472,206 +409,6 @@ uint64_t capture_runs(struct capture *c)
 	runs = c->runs;
 	pthread_mutex_unlock(&c->lock);
 	return runs;
-}
-
-/* ---- readers ------------------------------------------------------------------------------------ */
-
-void capture_attach(struct capture *c, struct capture_pos *pos)
-{
-	*pos = (struct capture_pos){ 0 };
-	tally_init(&pos->missed);
-	pthread_mutex_lock(&c->lock);
-	pos->next_seq = c->head ? c->head->seq : c->next_seq;
-	tally_merge(&pos->missed, &c->overwritten);
-	pos->next = c->positions;
-	if (pos->next)
-		pos->next->prev = pos;
-	c->positions = pos;
-	pthread_mutex_unlock(&c->lock);
-}
-
-void capture_detach(struct capture *c, struct capture_pos *pos)
-{
-	pthread_mutex_lock(&c->lock);
-	if (pos->block)
-		unpin_block(c, pos->block);
-	if (pos->prev)
-		pos->prev->next = pos->next;
-	else
-		c->positions = pos->next;
-	if (pos->next)
-		pos->next->prev = pos->prev;
-	tally_fini(&pos->missed);
-	pthread_mutex_unlock(&c->lock);
-}
-
-void capture_mark(struct capture *c, struct capture_mark *mark)
-{
-	pthread_mutex_lock(&c->lock);
-	mark->seq = c->tail ? c->tail->seq : c->next_seq;
-	mark->used = c->tail ? c->tail->used : 0;
-	pthread_mutex_unlock(&c->lock);
-}
-
-/* The block in which pos goes on and the offset there; NULL at the end. */
-static struct capture_block *find_block(struct capture *c, const struct capture_pos *pos,
-	size_t *offset)
-{
-	struct capture_block *b = pos->block;
-
-	*offset = pos->offset;
-	if (b && pos->offset < b->used)
-		return b;
-	*offset = 0;
-	if (b && b->held)
-		return b->next;
-	/* Blocks leave from the old end only: what is held is newer than one that is not. */
-	b = c->head;
-	while (b && !is_before(pos, b))
-		b = b->next;
-	return b;
-}
-
-bool capture_pending(struct capture *c, struct capture_pos *pos)
-{
-	size_t offset;
-	bool pending;
-
-	pthread_mutex_lock(&c->lock);
-	pending = !tally_empty(&pos->missed) || find_block(c, pos, &offset);
-	pthread_mutex_unlock(&c->lock);
-	return pending;
-}
-
-/* What pos has still to read of a block that left the list is older than all that it missed. */
-static bool has_older_rest(const struct capture_pos *pos)
-{
-	return pos->block && !pos->block->held && pos->offset < pos->block->used;
-}
-
-void capture_take_missed(struct capture *c, struct capture_pos *pos, struct tally *missed)
-{
-	pthread_mutex_lock(&c->lock);
-	if (!has_older_rest(pos)) {
-		tally_merge(missed, &pos->missed);
-		tally_clear(&pos->missed);
-	}
-	pthread_mutex_unlock(&c->lock);
-}
-
-/* Where the records of b end that stand before mark. */
-static size_t end_in_block(const struct capture_block *b, const struct capture_mark *mark)
-{
-	if (b->seq > mark->seq)
-		return 0;
-	return b->seq < mark->seq || b->used < mark->used ? b->used : mark->used;
-}
-
-/*
- * How many bytes at data, which stands at `offset` of its block, a reader gets: the rest of a record
- * that it has begun, else whole records, else (split) a part of one. Notes in pos where that ends.
- */
-static size_t take_records(struct capture_pos *pos, const uint8_t *data, size_t offset, size_t len,
-	size_t want, bool split)
-{
-	size_t n, length;
-
-	if (split && pos->partial_left) {
-		n = pos->partial_left < want ? pos->partial_left : want;
-		pos->pin_partial = pos->partial_left - n;
-		pos->pin_boundary = pos->pin_partial ? 0 : offset + n;
-		return n;
-	}
-	n = record_fit(data, len, want, &length);
-	pos->pin_boundary = offset + n;
-	pos->pin_partial = 0;
-	if (!n && split) {
-		n = want;
-		pos->pin_partial = length - want;
-	}
-	return n;
-}
-
-size_t capture_pieces(struct capture *c, struct capture_pos *pos, const struct capture_mark *mark,
-	size_t want, bool split, struct iovec *iov, int *count)
-{
-	const int room = *count < CAPTURE_PIECES_MAX ? *count : CAPTURE_PIECES_MAX;
-	struct capture_block *b;
-	size_t offset, total = 0;
-
-	*count = 0;
-	pthread_mutex_lock(&c->lock);
-	b = find_block(c, pos, &offset);
-	if (b != pos->block && !tally_empty(&pos->missed))
-		b = NULL; /* that comes first */
-	while (b && *count < room && total < want) {
-		size_t end = end_in_block(b, mark);
-		size_t n;
-
-		if (end <= offset)
-			break;
-		n = take_records(pos, b->data + offset, offset, end - offset, want - total,
-			split && !total);
-		if (!n)
-			break;
-		iov[*count] = (struct iovec){ .iov_base = b->data + offset, .iov_len = n };
-		b->pins++;
-		pos->pins[(*count)++] = b;
-		pos->pin_offset = offset + n;
-		total += n;
-		if (offset + n < end || pos->cleared)
-			break;
-		b = b->next;
-		offset = 0;
-	}
-	pos->pin_count = *count;
-	pthread_mutex_unlock(&c->lock);
-	return total;
-}
-
-/* Pieces that the reader did not get, whose blocks went meanwhile. */
-static void miss_pieces(const struct capture *c, struct capture_pos *pos)
-{
-	int i;
-
-	for (i = 0; i < pos->pin_count; i++) {
-		const struct capture_block *b = pos->pins[i];
-
-		if (b->overwritten && b->seq >= c->cleared_seq && is_before(pos, b))
-			record_tally(b->data, b->used, KPROF_LOST_OVERWRITE, &pos->missed);
-	}
-}
-
-void capture_advance(struct capture *c, struct capture_pos *pos, bool taken)
-{
-	struct capture_block *last;
-	int i;
-
-	pthread_mutex_lock(&c->lock);
-	last = pos->pins[pos->pin_count - 1];
-	if (taken) {
-		for (i = 0; i < pos->pin_count - 1 && !pos->peeks; i++)
-			pos->pins[i]->read_upto = pos->pins[i]->used;
-		if (last->read_upto < pos->pin_boundary && !pos->peeks)
-			last->read_upto = pos->pin_boundary;
-		last->pins++;
-		if (pos->block)
-			unpin_block(c, pos->block);
-		pos->block = last;
-		pos->offset = pos->pin_offset;
-		pos->partial_left = pos->pin_partial;
-		/* cleared in between: the place is behind these blocks, after what is begun */
-		pos->cleared = pos->next_seq > last->seq;
-		if (pos->cleared && !pos->partial_left)
-			leave_block(c, pos);
-	} else {
-		miss_pieces(c, pos);
-	}
-	cut_rest(c, pos); /* overwritten in between */
-	for (i = 0; i < pos->pin_count; i++)
-		unpin_block(c, pos->pins[i]);
-	pos->pin_count = 0;
-	pthread_mutex_unlock(&c->lock);
 }
 
 /* ---- questions ---------------------------------------------------------------------------------- */

@@ -3,6 +3,8 @@ noinst_LIBRARIES += libprof.a
 libprof_a_SOURCES = \
 	%D%/capture.c \
 	%D%/capture.h \
+	%D%/capture_read.c \
+	%D%/capture_state.h \
 	%D%/cursor.c \
 	%D%/encoder.c \
 	%D%/encoder.h \
