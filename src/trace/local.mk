@@ -2,6 +2,7 @@
 # trace: everything behind kptrace, kptrace_ctl and kprintx
 noinst_LIBRARIES += libtrace.a
 libtrace_a_SOURCES = \
+	%D%/arguments.h \
 	%D%/catalog.c \
 	%D%/catalog.h \
 	%D%/discard.c \
