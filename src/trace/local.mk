@@ -5,6 +5,12 @@ libtrace_a_SOURCES = \
 	%D%/arguments.h \
 	%D%/catalog.c \
 	%D%/catalog.h \
+	%D%/ctf.c \
+	%D%/ctf.h \
+	%D%/ctf_class.c \
+	%D%/ctf_class.h \
+	%D%/ctf_packet.c \
+	%D%/ctf_packet.h \
 	%D%/discard.c \
 	%D%/discard.h \
 	%D%/endpoint.c \
