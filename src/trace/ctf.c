@@ -8,7 +8,6 @@
 #include "trace/ctf.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/units.h"
@@ -177,27 +176,16 @@ static int add_event(struct writer *w, const struct merge_item *item)
 
 /* ---- messages --------------------------------------------------------------------------------- */
 
-/* Lines as trace.c made them: "[T]:cpuN: TEXT\n" each. */
 static int add_message(struct writer *w, const struct merge_item *item)
 {
-	static const char mark[] = "]:cpu";
-	const char *at = item->message, *end = at + item->message_bytes;
+	struct merge_line line;
+	size_t at = 0;
 	int ret = 0;
 
-	while (at < end && !ret) {
-		const char *line_end = memchr(at, '\n', (size_t)(end - at));
-		const char *text = memmem(at, (size_t)(end - at), mark, strlen(mark));
-		char *rest;
-		unsigned long cpu;
-
-		if (!line_end || !text || text > line_end)
-			break;
-		cpu = strtoul(text + strlen(mark), &rest, 10);
-		text = rest + strlen(": ");
+	while (!ret && merge_next_line(item, &at, &line)) {
 		g_string_truncate(w->rest, 0);
-		ctf_append_string(w->rest, text, text < line_end ? (size_t)(line_end - text) : 0);
-		ret = add(w, (uint32_t)cpu, item->time_ns, ctf_classes_message(w->classes));
-		at = line_end + 1;
+		ctf_append_string(w->rest, line.text, line.bytes);
+		ret = add(w, line.cpu, item->time_ns, ctf_classes_message(w->classes));
 	}
 	return ret;
 }

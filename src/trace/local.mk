@@ -23,6 +23,8 @@ libtrace_a_SOURCES = \
 	%D%/line.h \
 	%D%/listener.c \
 	%D%/listener.h \
+	%D%/marks.c \
+	%D%/marks.h \
 	%D%/merge.c \
 	%D%/merge.h \
 	%D%/number.c \
