@@ -33,8 +33,10 @@
 #define SET_SECONDS 1
 /* How often who waits for another opener's set looks whether its own is still wanted. */
 #define LOOK_NS (50 * NSEC_PER_MSEC)
-/* All files of a set: as large as any view may be. */
+/* All streams of a set: as large as any view may be. */
 #define SET_BYTES_MAX ((uint64_t)OPENFILES_TEXT_MAX)
+/* Some ten thousand different events: readers hold all of it, and so does who makes it. */
+#define METADATA_MAX (16 * MIB)
 
 /* Rows know their file by the struct around them. */
 struct ctf_row {
@@ -105,6 +107,7 @@ static int make_set(struct server *server, void *job, int **fds, struct err *err
 	const struct file_ctf *ctf = server->ctf;
 	struct ctf_output output = {
 		.cpus = ctf->cpus, .count = ctf->count - 1, .bytes_max = SET_BYTES_MAX,
+		.metadata_max = METADATA_MAX,
 	};
 	struct snapshot *snapshot;
 	int ret = readings_take(server->readings, views_cancelled, job, &snapshot);

@@ -21,6 +21,8 @@
 
 /* The shapes of ctf_class.h that an event can have: all sums of its bits. */
 #define SHAPES 8
+/* Meanings whose classes are at hand; others are found by their words. */
+#define KNOWN_MAX 32768u
 
 struct writer {
 	const struct ctf_output *output;
@@ -42,6 +44,9 @@ static const struct ctf_class *find_class(struct writer *w, const struct merge_i
 	const char *name = item->event.label[0] ? item->event.label : CTF_NAME_PRINTF;
 
 	if (!classes) {
+		/* a program can have millions of ids for one event */
+		if (g_hash_table_size(w->known) >= KNOWN_MAX)
+			g_hash_table_remove_all(w->known);
 		classes = g_new0(const struct ctf_class *, SHAPES);
 		g_hash_table_insert(w->known, (gpointer)item->meaning, classes);
 	}
@@ -192,20 +197,21 @@ static int add_message(struct writer *w, const struct merge_item *item)
 
 /* ---- all -------------------------------------------------------------------------------------- */
 
-static bool is_too_large(const struct writer *w)
+/* -EFBIG: the files are larger than they may be. */
+static int look_at_size(const struct writer *w, struct err *err)
 {
 	uint64_t bytes = 0;
 	uint32_t i;
 
 	for (i = 0; i < w->output->count; i++)
 		bytes += w->streams[i].bytes;
-	return bytes > w->output->bytes_max;
-}
-
-static int too_large(const struct writer *w, struct err *err)
-{
-	return err_set(err, EFBIG, "the trace as CTF would have more than %u MiB",
-		(unsigned int)(w->output->bytes_max / MIB));
+	if (bytes > w->output->bytes_max)
+		return err_set(err, EFBIG, "the trace as CTF would have more than %u MiB",
+			(unsigned int)(w->output->bytes_max / MIB));
+	if (ctf_classes_bytes(w->classes) > w->output->metadata_max)
+		return err_set(err, EFBIG, "more different events than %u MiB of metadata can tell",
+			(unsigned int)(w->output->metadata_max / MIB));
+	return 0;
 }
 
 /* `cancelled` is asked, and the size looked at, each so many events, which take some microseconds. */
@@ -222,8 +228,8 @@ static int write_items(struct writer *w, struct merge *merge, struct merge_item 
 		if (!ret && n++ % LOOK_EVENTS == 0) {
 			if (cancelled && cancelled(arg))
 				ret = -EINTR;
-			else if (is_too_large(w))
-				ret = too_large(w, err);
+			else
+				ret = look_at_size(w, err);
 		}
 	}
 	return ret;
@@ -259,19 +265,17 @@ static int write_streams(struct writer *w, const struct snapshot *snapshot, uint
 		ret = write_items(w, merge, &item, more, cancelled, arg, err);
 	for (i = 0; i < w->output->count && !ret; i++)
 		ret = ctf_packets_end(&w->streams[i]);
-	if (!ret && is_too_large(w))
-		ret = too_large(w, err);
+	if (!ret)
+		ret = look_at_size(w, err);
 	merge_destroy(merge);
 	return ret;
 }
 
-static int write_metadata(const struct writer *w, const struct ctf_head *head, struct err *err)
+static int write_metadata(const struct writer *w, const struct ctf_head *head)
 {
 	g_autoptr(GString) text = g_string_new(NULL);
 
 	ctf_classes_print(w->classes, head, text);
-	if (text->len > w->output->bytes_max)
-		return too_large(w, err);
 	return ctf_write_all(w->output->metadata, text->str, text->len);
 }
 
@@ -296,7 +300,7 @@ int ctf_write(const struct snapshot *snapshot, const struct ctf_output *output,
 	w.fields = g_string_new(NULL);
 	ret = write_streams(&w, snapshot, now.monotonic_ns, cancelled, arg, err);
 	if (!ret)
-		ret = write_metadata(&w, &head, err);
+		ret = write_metadata(&w, &head);
 	for (i = 0; i < output->count; i++)
 		ctf_packets_fini(&w.streams[i]);
 	g_free(w.streams);

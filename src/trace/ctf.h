@@ -9,7 +9,7 @@
  * left out is told as discarded in the first stream.
  *
  * Names, formats and arguments are a stranger's: what comes out is well-formed whatever they are.
- * Memory: a packet for each CPU, and the metadata; the files are bounded by the caller. Any thread.
+ * Memory: a packet for each CPU, the metadata, and some MiB to find classes by. Any thread.
  */
 #ifndef KPROFS_TRACE_CTF_H
 #define KPROFS_TRACE_CTF_H
@@ -27,12 +27,13 @@ struct ctf_output {
 	const int *streams;	  /* the same, one a CPU */
 	const uint32_t *cpus;	  /* their numbers, rising */
 	uint32_t count;		  /* of both, at least one; events of other CPUs go to the first */
-	uint64_t bytes_max;	  /* of all files together */
+	uint64_t bytes_max;	  /* of all stream files together */
+	uint64_t metadata_max;	  /* bytes, which are in memory first */
 	unsigned char uuid[CTF_UUID_BYTES]; /* of this trace and no other */
 };
 
 /*
- * -ENODATA: the trace is empty, nor was anything lost; -EFBIG: more than bytes_max; -EINTR: `cancelled`
+ * -ENODATA: the trace is empty, nor was anything lost; -EFBIG: more than it may be; -EINTR: `cancelled`
  * (NULL: never) said so; or the errno of write(2). *err gets the sentence.
  */
 int ctf_write(const struct snapshot *snapshot, const struct ctf_output *output,

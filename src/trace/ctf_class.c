@@ -221,6 +221,11 @@ void ctf_classes_destroy(struct ctf_classes *classes)
 	g_free(classes);
 }
 
+size_t ctf_classes_bytes(const struct ctf_classes *classes)
+{
+	return classes->text->len;
+}
+
 /* ---- metadata --------------------------------------------------------------------------------- */
 
 static void append_integers(GString *out)

@@ -56,6 +56,9 @@ uint32_t ctf_classes_message(struct ctf_classes *classes);
 const struct ctf_class *ctf_classes_find(struct ctf_classes *classes, const char *name,
 	const char *format, unsigned int shape);
 
+/* What they take in the metadata so far. */
+size_t ctf_classes_bytes(const struct ctf_classes *classes);
+
 /* Appends the whole metadata. */
 void ctf_classes_print(const struct ctf_classes *classes, const struct ctf_head *head, GString *out);
 

@@ -137,7 +137,8 @@ static void check_ctf(const struct snapshot *snapshot, uint64_t events)
 	static const uint32_t cpu = 0;
 	int stream = memfd_create("stream", MFD_CLOEXEC);
 	struct ctf_output output = { .metadata = memfd_create("metadata", MFD_CLOEXEC),
-		.streams = &stream, .cpus = &cpu, .count = 1, .bytes_max = UINT64_MAX };
+		.streams = &stream, .cpus = &cpu, .count = 1, .bytes_max = UINT64_MAX,
+		.metadata_max = UINT64_MAX };
 	int ret = ctf_write(snapshot, &output, NULL, NULL, NULL);
 
 	FUZZ_CHECK(ret == (events || snapshot->overtaken || snapshot->left_out ? 0 : -ENODATA));

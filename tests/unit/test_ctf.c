@@ -35,6 +35,7 @@ struct fixed {
 	struct trace *trace;
 	struct snapshot_budget *budget;
 	struct stamps *stamps;
+	uint64_t metadata_max;
 	uint64_t base_ns;	 /* no chunk was begun later */
 	int fds[1 + STREAMS];	 /* metadata first */
 	GString *files[1 + STREAMS]; /* their bytes, when written */
@@ -57,6 +58,7 @@ static int set_up(void **state)
 	f->writer = ring_writer_begin(&f->program->pool.pool);
 	f->budget = snapshot_budget_create(SNAPSHOT_BYTES_DEFAULT);
 	f->stamps = stamps_create_from(&clocks);
+	f->metadata_max = UINT64_MAX;
 	f->base_ns = clock_monotonic_ns() + 1000000000000;
 	if (trace_create(TRACE_RING_BYTES_DEFAULT, &f->trace))
 		return 1;
@@ -92,7 +94,8 @@ static int write_limited(struct fixed *f, uint64_t lost, uint64_t bytes_max,
 	static const uint32_t cpus[STREAMS] = { 0, 2 };
 	struct snapshot *snapshot = snapshot_create(f->budget, tracing_list(&f->program, 1), 0);
 	struct ctf_output output = { .metadata = f->fds[0], .streams = f->fds + 1, .cpus = cpus,
-		.count = STREAMS, .bytes_max = bytes_max };
+		.count = STREAMS, .bytes_max = bytes_max,
+		.metadata_max = f->metadata_max };
 	int i, ret;
 
 	memcpy(output.uuid, uuid, sizeof(uuid));
@@ -482,6 +485,11 @@ static void test_refusals(void **state)
 	assert_int_equal(write_limited(f, 0, UINT64_MAX, always, &err), -EINTR);
 	assert_int_equal(write_limited(f, 0, 100, NULL, &err), -EFBIG);
 	assert_string_equal(err.text, "the trace as CTF would have more than 0 MiB");
+	f->metadata_max = 200; /* the class of messages has 80, that of TRACING_INT 175 */
+	assert_int_equal(write_limited(f, 0, UINT64_MAX, NULL, &err), -EFBIG);
+	assert_string_equal(err.text, "more different events than 0 MiB of metadata can tell");
+	f->metadata_max = 300;
+	assert_int_equal(write_limited(f, 0, UINT64_MAX, NULL, &err), 0);
 }
 
 int main(void)
