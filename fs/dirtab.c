@@ -15,6 +15,8 @@ static const struct dirtab_row view_rows[] = {
 	{ .name = "firefox.json", .type = DIRTAB_TEXT, .mode = 0400, .make = file_view_make },
 	{ .name = "trace.json", .type = DIRTAB_TEXT, .mode = 0400, .make = file_view_make },
 	{ .name = "perf.data", .type = DIRTAB_TEXT, .mode = 0400, .make = file_view_make },
+	{ .name = "ctf", .type = DIRTAB_DIR, .mode = 0500, .lookup = file_ctf_lookup,
+		.list = file_ctf_list },
 	{ .name = "metrics", .type = DIRTAB_TEXT, .mode = 0400, .render = file_metrics_render },
 	{ NULL },
 };
@@ -105,7 +107,7 @@ void dirtab_put(const struct dirtab_row *row)
 bool dirtab_can_read(const struct dirtab_row *row)
 {
 	return row->type == DIRTAB_DIR || row->render || row->make || row->begin ||
-		row->stream;
+		row->share || row->stream;
 }
 
 bool dirtab_can_write(const struct dirtab_row *row)

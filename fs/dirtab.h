@@ -30,6 +30,7 @@ struct dirtab_row;
 struct lazy;
 struct origin;
 struct server;
+struct text;
 
 enum dirtab_type {
 	DIRTAB_TEXT,   /* a snapshot, rendered when opened */
@@ -76,6 +77,12 @@ struct dirtab_row {
 	int (*begin)(struct server *server, const struct dirtab_row *row, void *job,
 		struct lazy **lazy, struct err *err);
 	bool (*is_long)(struct server *server, const struct dirtab_row *row);
+	/*
+	 * a text that several files are parts of, and several openers share: a reference of it, made
+	 * by a thread of its own, which gives up as above; it is in no count of open files' texts
+	 */
+	int (*share)(struct server *server, const struct dirtab_row *row, void *job,
+		struct text **text, struct err *err);
 	/* bytes that stat tells while nobody has the text open; NULL: as many as render makes */
 	uint64_t (*size)(struct server *server, const struct dirtab_row *row);
 	const struct stream_ops *stream;

@@ -12,6 +12,7 @@
 #include "fs/dirtab.h"
 
 struct file_cpus;
+struct file_ctf;
 struct form_cpu;
 
 /* file_prof.c: kpctl, kpdata */
@@ -49,6 +50,9 @@ const struct dirtab_row *file_cpu_lookup(struct server *server, const struct dir
 void file_cpu_list(struct server *server, const struct dirtab_row *dir, GPtrArray *rows);
 struct file_cpus *file_cpus_create(void);
 void file_cpus_destroy(struct file_cpus *cpus);
+/* The CPUs that have a folder, by number. */
+unsigned int file_cpus_count(const struct file_cpus *cpus);
+unsigned int file_cpus_number(const struct file_cpus *cpus, unsigned int i);
 
 /* file_events.c: events/ */
 const struct dirtab_row *file_events_lookup(struct server *server, const struct dirtab_row *dir,
@@ -82,6 +86,17 @@ struct symbolizer *file_view_create_symbolizer(void);
 void file_view_destroy_symbolizer(struct symbolizer *symbolizer);
 int file_view_make(struct server *server, const struct dirtab_row *row, int fd, void *job,
 	struct err *err);
+
+/* file_ctf.c: views/ctf/. 0 or -errno; the CPUs are only needed for the call */
+int file_ctf_create(const struct file_cpus *cpus, struct file_ctf **ctf);
+/* No text of it exists any more. */
+void file_ctf_destroy(struct file_ctf *ctf);
+/* A descriptor that becomes readable when files may be old, and what is then to be called. */
+int file_ctf_timer(const struct file_ctf *ctf);
+void file_ctf_expire(struct file_ctf *ctf);
+const struct dirtab_row *file_ctf_lookup(struct server *server, const struct dirtab_row *dir,
+	const char *name);
+void file_ctf_list(struct server *server, const struct dirtab_row *dir, GPtrArray *rows);
 
 /* file_stat.c: kpstat, kperr, views/metrics */
 int file_kpstat_render(struct server *server, const struct dirtab_row *row, GString *out,

@@ -234,6 +234,16 @@ struct file_cpus *file_cpus_create(void)
 	return cpus;
 }
 
+unsigned int file_cpus_count(const struct file_cpus *cpus)
+{
+	return cpus->count;
+}
+
+unsigned int file_cpus_number(const struct file_cpus *cpus, unsigned int i)
+{
+	return cpus->folders[i].files[0].cpu.cpu;
+}
+
 void file_cpus_destroy(struct file_cpus *cpus)
 {
 	if (!cpus)

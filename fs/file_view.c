@@ -22,6 +22,7 @@
 #include "fs/server.h"
 #include "fs/views.h"
 #include "prof/profiler.h"
+#include "trace/marks.h"
 #include "view/view.h"
 
 /* Pieces of one copy of the capture; 1 MiB at a time. */
@@ -35,6 +36,9 @@
  */
 #define MODEL_BYTES (64 * MIB)
 #define MODEL_FACTOR 4
+
+/* Events that a time line shows: what a browser still takes, in some 40 MiB. */
+#define MARKS_MAX 200000
 
 /* A view on its way into its file. One thread. */
 struct sink {
@@ -98,15 +102,18 @@ static int write_all(int fd, struct iovec *iov, int count)
 	return 0;
 }
 
-/* All records held now, with what a reader must know, into fd. -ENODATA: there are none. */
-static int copy_capture(struct profiler *profiler, int fd, void *job)
+/*
+ * All records held now, with what a reader must know, into fd. -ENODATA: there are none, unless that is
+ * `enough`, too: then there is perhaps nothing in fd.
+ */
+static int copy_capture(struct profiler *profiler, bool enough, int fd, void *job)
 {
 	struct iovec iov[COPY_PIECES];
 	struct cursor *cursor;
 	bool any = false, eof;
 	int ret, count;
 
-	if (!profiler_held_bytes(profiler))
+	if (!enough && !profiler_held_bytes(profiler))
 		return -ENODATA;
 	ret = profiler_open_peek(profiler, &cursor);
 	while (!ret) {
@@ -123,7 +130,7 @@ static int copy_capture(struct profiler *profiler, int fd, void *job)
 			ret = -EINTR;
 	}
 	profiler_close_cursor(cursor);
-	return ret ? ret : any ? 0 : -ENODATA;
+	return ret ? ret : any || enough ? 0 : -ENODATA;
 }
 
 static size_t model_bytes(int capture_fd)
@@ -196,11 +203,47 @@ static int write_view(const struct view_format *format, struct view_input *input
 	return ret;
 }
 
+/* ---- the trace beside the samples ------------------------------------------------------------- */
+
+static bool next_mark(void *arg, struct view_mark *mark)
+{
+	struct mark next;
+
+	if (!marks_next(arg, &next))
+		return false;
+	*mark = (struct view_mark){ next.time_ns,
+		next.cpu == KPROF_CPU_UNKNOWN ? VIEW_CPU_UNKNOWN : next.cpu, next.pid, next.tid,
+		next.program, next.name, next.text };
+	return true;
+}
+
+/* *marks is NULL where there are none, or the form shows none; else its arg is to be destroyed. */
+static int open_marks(struct server *server, const struct view_format *format, void *job,
+	struct view_marks *place, struct view_marks **marks)
+{
+	struct marks_missing missing;
+	struct marks *m;
+	int ret;
+
+	*marks = NULL;
+	if (!(format->needs & VIEW_MARKS))
+		return 0;
+	ret = marks_create(server->readings, MARKS_MAX, views_cancelled, job, &m);
+	if (ret)
+		return ret == -ENODATA ? 0 : ret;
+	marks_get_missing(m, &missing);
+	*place = (struct view_marks){ next_mark, m, missing.left_out, missing.lost };
+	*marks = place;
+	return 0;
+}
+
+/* ---- all --------------------------------------------------------------------------------------- */
+
 static int make_view(struct server *server, const struct view_format *format, int capture_fd,
-	int fd, void *job, struct err *err)
+	const struct view_marks *marks, int fd, void *job, struct err *err)
 {
 	struct sink sink = { .fd = fd, .left = OPENFILES_TEXT_MAX, .job = job };
-	struct view_input input = { .capture_fd = capture_fd };
+	struct view_input input = { .capture_fd = capture_fd, .marks = marks };
 	struct profile *profile;
 	struct names *names;
 	int ret;
@@ -222,6 +265,7 @@ int file_view_make(struct server *server, const struct dirtab_row *row, int fd, 
 	struct err *err)
 {
 	const struct view_format *format = view_find(row->name);
+	struct view_marks place, *marks;
 	int capture_fd, ret;
 
 	if (views_cancelled(job))
@@ -229,11 +273,15 @@ int file_view_make(struct server *server, const struct dirtab_row *row, int fd, 
 	capture_fd = memfd_create("capture", MFD_CLOEXEC);
 	if (capture_fd < 0)
 		return -errno;
-	ret = copy_capture(server->profiler, capture_fd, job);
+	ret = open_marks(server, format, job, &place, &marks);
+	if (!ret)
+		ret = copy_capture(server->profiler, marks != NULL, capture_fd, job);
 	if (ret == -ENODATA)
 		err_set(err, ENODATA, "nothing is captured");
 	if (!ret)
-		ret = make_view(server, format, capture_fd, fd, job, err);
+		ret = make_view(server, format, capture_fd, marks, fd, job, err);
+	if (marks)
+		marks_destroy(marks->arg);
 	close(capture_fd);
 	return ret;
 }

@@ -13,6 +13,7 @@ libfs_a_SOURCES = \
 	%D%/file.h \
 	%D%/file_cpu.c \
 	%D%/file_cputrace.c \
+	%D%/file_ctf.c \
 	%D%/file_events.c \
 	%D%/file_prof.c \
 	%D%/file_stat.c \

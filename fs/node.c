@@ -61,6 +61,12 @@ struct text *text_create_lazy(struct lazy *lazy)
 	return text;
 }
 
+void text_on_free(struct text *text, void (*on_free)(void *arg), void *arg)
+{
+	text->on_free = on_free;
+	text->arg = arg;
+}
+
 struct text *text_ref(struct text *text)
 {
 	return g_atomic_rc_box_acquire(text);
@@ -74,6 +80,8 @@ static void clear_text(void *data)
 	lazy_destroy(text->lazy);
 	if (text->fd >= 0)
 		close(text->fd);
+	if (text->on_free)
+		text->on_free(text->arg);
 }
 
 void text_unref(struct text *text)

@@ -36,6 +36,8 @@ struct text {
 	struct lazy *lazy; /* NULL: in one of the above */
 	size_t size;
 	struct timespec time; /* CLOCK_REALTIME */
+	void (*on_free)(void *arg); /* or NULL: who wants to know of its end */
+	void *arg;
 };
 
 struct nodes *nodes_create(struct server *server, const struct dirtab_owner *owner);
@@ -83,6 +85,8 @@ struct text *text_create(GString *content);
 struct text *text_create_file(int fd, size_t size);
 /* Takes the lazy one. */
 struct text *text_create_lazy(struct lazy *lazy);
+/* Before anybody else has it: to be called when the text is gone, from any thread, without locks. */
+void text_on_free(struct text *text, void (*on_free)(void *arg), void *arg);
 struct text *text_ref(struct text *text);
 void text_unref(struct text *text);
 

@@ -294,6 +294,8 @@ int openfile_fill(struct openfile *file, const struct origin *origin)
 		ret = file->row->stream->open(file->server, file->row, &file->cursor);
 	else if (file->row->make)
 		ret = make_text(file, &err);
+	else if (file->row->share)
+		ret = file->row->share(file->server, file->row, file->maker, &file->text, &err);
 	else if (file->lazily)
 		ret = begin_text(file, &err);
 	else

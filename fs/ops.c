@@ -380,7 +380,7 @@ static void open_op(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		fuse_reply_err(req, -ret);
 	else if (file->row->flags & DIRTAB_CONTROL)
 		control_open(server->control, req, file, &origin);
-	else if (file->row->make)
+	else if (file->row->make || file->row->share)
 		views_open(server->views, req, file, &origin);
 	else if (openfile_is_lazy(file))
 		views_open(server->trace_readers, req, file, &origin);

@@ -3,7 +3,8 @@
  * The server: what one mount is made of, and its threads.
  *
  * Threads:
- *	main		waits for signals, the end of the mount, and changes of the mount table.
+ *	main		waits for signals, the end of the mount, and changes of the mount table; lets the
+ *			files of views/ctf/ go when nobody has read them for a second.
  *	kp-fuse (4)	take requests from the kernel and answer them from memory; what must wait
  *			they hand to one of the next two.
  *	kp-stream	owns the reads of kpdata that wait for data, and the polls of it.
@@ -202,7 +203,8 @@ static int create_trace(struct server *server, const struct options *options, st
 	server->cpus = file_cpus_create();
 	server->readings = readings_create(server->trace, server->producers, options->trace_max);
 	server->limits = limits;
-	return 0;
+	ret = file_ctf_create(server->cpus, &server->ctf);
+	return ret ? err_set(err, -ret, "views/ctf: %s", g_strerror(-ret)) : 0;
 }
 
 /* Without a source of times this server is still worth having: mpstat says what is wrong. */
@@ -407,6 +409,7 @@ void server_wait(struct server *server)
 			{ .fd = server->signals, .events = POLLIN },
 			{ .fd = server->event, .events = POLLIN },
 			{ .fd = server->mounts, .events = POLLPRI },
+			{ .fd = file_ctf_timer(server->ctf), .events = POLLIN },
 		};
 		uint64_t rings;
 
@@ -418,6 +421,8 @@ void server_wait(struct server *server)
 			return;
 		if (fds[2].revents)
 			check_mount(server);
+		if (fds[3].revents)
+			file_ctf_expire(server->ctf);
 	}
 }
 
@@ -471,6 +476,7 @@ void server_destroy(struct server *server)
 		profiler_destroy(server->profiler);
 	pipes_destroy(server->pipes);
 	readings_destroy(server->readings);
+	file_ctf_destroy(server->ctf);
 	file_cpus_destroy(server->cpus);
 	listener_destroy(server->listener);
 	producers_destroy(server->producers);

@@ -21,6 +21,7 @@ struct accounting;
 struct catalog;
 struct control;
 struct file_cpus;
+struct file_ctf;
 struct endpoint;
 struct listener;
 struct nodes;
@@ -58,6 +59,7 @@ struct server {
 	struct producers *producers;	   /* i */
 	struct readings *readings;	   /* i */
 	struct file_cpus *cpus;		   /* i */
+	struct file_ctf *ctf;		   /* i */
 	struct pipes *pipes;		   /* i */
 	struct producers_limits limits;	   /* i */
 	struct endpoint *endpoint;	   /* i; NULL: no programs */

@@ -13,6 +13,7 @@
 
 #include "base/units.h"
 #include "ring/args.h"
+#include "trace/arguments.h"
 #include "trace/number.h"
 
 #define DIGITS_MAX 20
@@ -23,12 +24,6 @@ struct line {
 	GString *scratch;
 	char header[LINE_HEADER_MAX];
 	char text[LINE_TEXT_MAX];
-};
-
-/* The arguments as far as they have been taken. */
-struct arguments {
-	const char *at;
-	size_t left;
 };
 
 struct line *line_create(void)
@@ -93,41 +88,6 @@ static void put_number(struct line *line, uint64_t value, uint32_t base, bool ne
 	if (negative)
 		put(line, "-", 1);
 	put(line, digits + DIGITS_MAX - count, count);
-}
-
-static bool take_word(struct arguments *args, uint64_t *word)
-{
-	if (args->left < sizeof(*word)) {
-		args->left = 0;
-		return false;
-	}
-	memcpy(word, args->at, sizeof(*word));
-	args->at += sizeof(*word);
-	args->left -= sizeof(*word);
-	return true;
-}
-
-/* *text is NULL for a null pointer. A string that says more than there is ends the arguments. */
-static bool take_string(struct arguments *args, const char **text, size_t *count)
-{
-	uint16_t bytes;
-	size_t whole;
-
-	if (args->left < sizeof(bytes)) {
-		args->left = 0;
-		return false;
-	}
-	memcpy(&bytes, args->at, sizeof(bytes));
-	*text = bytes == KPROF_STRING_NULL ? NULL : args->at + sizeof(bytes);
-	*count = bytes == KPROF_STRING_NULL ? 0 : bytes;
-	whole = (sizeof(bytes) + *count + 7) / 8 * 8;
-	if (whole > args->left) {
-		args->left = 0;
-		return false;
-	}
-	args->at += whole;
-	args->left -= whole;
-	return true;
 }
 
 static void put_padded(struct line *line, const struct args_conversion *c, const char *text,
@@ -207,7 +167,7 @@ static void put_argument(struct line *line, const struct args_conversion *c, str
 	char byte;
 
 	if (c->letter == 's') {
-		if (!take_string(args, &text, &count)) {
+		if (!arguments_take_string(args, &text, &count)) {
 			put_string(line, "(missing)");
 			return;
 		}
@@ -218,7 +178,7 @@ static void put_argument(struct line *line, const struct args_conversion *c, str
 				c->precision >= 0 ? MIN(count, (size_t)c->precision) : count);
 		return;
 	}
-	if (!take_word(args, &word)) {
+	if (!arguments_take_word(args, &word)) {
 		put_string(line, "(missing)");
 		return;
 	}
@@ -238,7 +198,7 @@ static int32_t take_star(struct arguments *args)
 {
 	uint64_t word;
 
-	if (!take_word(args, &word))
+	if (!arguments_take_word(args, &word))
 		return ARGS_NONE;
 	return CLAMP((int32_t)word, -(int32_t)KPROF_WIDTH_MAX, (int32_t)KPROF_WIDTH_MAX);
 }
@@ -263,9 +223,9 @@ static void put_stack(struct line *line, struct arguments *args)
 {
 	uint64_t count, address;
 
-	if (!take_word(args, &count))
+	if (!arguments_take_word(args, &count))
 		return;
-	while (count-- && take_word(args, &address)) {
+	while (count-- && arguments_take_word(args, &address)) {
 		put_string(line, "\n  0x");
 		put_number(line, address, 16, false);
 	}
@@ -453,6 +413,14 @@ void line_append(struct line *line, const struct line_event *event, GString *out
 	at[line->header_bytes + line->used] = '\n';
 }
 
+const char *line_text(struct line *line, const struct line_event *event, size_t *bytes, bool *cut)
+{
+	make_text(line, event);
+	*bytes = line->used;
+	*cut = line->cut;
+	return line->text;
+}
+
 void line_append_note(uint64_t time_ns, uint32_t cpu, uint64_t count, const char *what,
 	GString *out)
 {
@@ -485,12 +453,12 @@ static bool measure_argument(const struct args_conversion *c, struct arguments *
 	if (!is_plain(c))
 		return false;
 	if (c->letter == 's') {
-		if (!take_string(args, &text, &count) || !text || !is_clean(text, count))
+		if (!arguments_take_string(args, &text, &count) || !text || !is_clean(text, count))
 			return false;
 		*bytes += count;
 		return true;
 	}
-	if (!strchr("dux", c->letter) || !take_word(args, &word))
+	if (!strchr("dux", c->letter) || !arguments_take_word(args, &word))
 		return false;
 	word = narrow(word, c->bytes, c->letter == 'd');
 	if (c->letter == 'd' && (int64_t)word < 0) {
@@ -541,7 +509,7 @@ bool line_split_text(struct line_event *event)
 	struct args_plan plan[KPROF_ARGS_MAX];
 	const char *format = "";
 	size_t count = 0;
-	bool good = take_string(&args, &format, &count) && format && count <= KPROF_FORMAT_MAX &&
+	bool good = arguments_take_string(&args, &format, &count) && format && count <= KPROF_FORMAT_MAX &&
 		args_plan(format, (uint32_t)count, plan) >= 0;
 
 	event->format = good ? format : "";

@@ -55,6 +55,12 @@ void line_append(struct line *line, const struct line_event *event, GString *out
 uint64_t line_measure(struct line *line, const struct line_event *event);
 
 /*
+ * The text alone, as printf would make it: without header and escapes, NUL bytes may be in it. *cut:
+ * there would be more. Good until the next call for this line.
+ */
+const char *line_text(struct line *line, const struct line_event *event, size_t *bytes, bool *cut);
+
+/*
  * Splits a text that carries its format (KPROF_ID_TEXT) into format and arguments. false: it is
  * none; format and arguments are empty then.
  */

@@ -2,8 +2,15 @@
 # trace: everything behind kptrace, kptrace_ctl and kprintx
 noinst_LIBRARIES += libtrace.a
 libtrace_a_SOURCES = \
+	%D%/arguments.h \
 	%D%/catalog.c \
 	%D%/catalog.h \
+	%D%/ctf.c \
+	%D%/ctf.h \
+	%D%/ctf_class.c \
+	%D%/ctf_class.h \
+	%D%/ctf_packet.c \
+	%D%/ctf_packet.h \
 	%D%/discard.c \
 	%D%/discard.h \
 	%D%/endpoint.c \
@@ -16,6 +23,8 @@ libtrace_a_SOURCES = \
 	%D%/line.h \
 	%D%/listener.c \
 	%D%/listener.h \
+	%D%/marks.c \
+	%D%/marks.h \
 	%D%/merge.c \
 	%D%/merge.h \
 	%D%/number.c \

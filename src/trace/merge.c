@@ -9,6 +9,7 @@
 #include "trace/merge.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A chunk that is gone through; the next event is in record. */
@@ -278,6 +279,24 @@ bool merge_next(struct merge *merge, struct merge_item *item)
 		show_event(&merge->streams[merge->heap[0].order - 1], item);
 	else
 		show_message(merge, item);
+	return true;
+}
+
+/* Lines as trace.c makes them: "[T]:cpuN: TEXT\n" each. */
+bool merge_next_line(const struct merge_item *item, size_t *at, struct merge_line *line)
+{
+	static const char mark[] = "]:cpu";
+	const char *begin = item->message + *at;
+	const char *end = memchr(begin, '\n', item->message_bytes - *at);
+	const char *header = end ? memmem(begin, (size_t)(end - begin), mark, strlen(mark)) : NULL;
+	char *rest;
+
+	if (!header)
+		return false;
+	line->cpu = (uint32_t)strtoul(header + strlen(mark), &rest, 10);
+	line->text = rest + strlen(": ");
+	line->bytes = (size_t)(end - line->text);
+	*at += (size_t)(end + 1 - begin);
 	return true;
 }
 

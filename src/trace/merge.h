@@ -54,6 +54,15 @@ int merge_each(struct merge *merge, bool (*see)(void *arg, const struct merge_it
 	void *arg, struct merge_sums *sums);
 void merge_get_sums(const struct merge *merge, struct merge_sums *sums);
 
+/* A line of a message without its header and newline. */
+struct merge_line {
+	uint32_t cpu;
+	const char *text;
+	size_t bytes;
+};
+/* The one that begins at *at of the message, which goes on behind it. false: there is none. */
+bool merge_next_line(const struct merge_item *item, size_t *at, struct merge_line *line);
+
 /* Whether an event may be seen, whenever it was written, and what it means. */
 enum merge_sight { MERGE_SHOWN, MERGE_HIDDEN, MERGE_UNKNOWN };
 enum merge_sight merge_look(const struct producer *producer, const struct ring_record *record,

@@ -109,6 +109,23 @@ void readings_print_stats(struct readings *readings, struct stats *stats)
 	stats_u64(stats, atomic_read_relaxed(&readings->unknown), "trace.unknown");
 }
 
+int readings_take(struct readings *readings, bool (*cancelled)(void *arg), void *arg,
+	struct snapshot **snapshot)
+{
+	struct snapshot *s = snapshot_create(readings->budget, producers_all(readings->producers),
+		producers_cleared_ns(readings->producers));
+	int ret = snapshot_take(s, readings->stamps, readings->trace, cancelled, arg);
+
+	if (ret) {
+		snapshot_destroy(s);
+		return ret;
+	}
+	atomic_add_relaxed(&readings->left_out, s->left_out);
+	atomic_add_relaxed(&readings->overtaken, s->overtaken);
+	*snapshot = s;
+	return 0;
+}
+
 /* ---- one reading ------------------------------------------------------------------------------ */
 
 /* What stands before the first item: of the form, and what is missing at the beginning. */
@@ -160,15 +177,12 @@ static int measure(struct reading *reading, bool (*cancelled)(void *arg), void *
 int reading_create(struct readings *readings, const struct form_cpu *cpu,
 	bool (*cancelled)(void *arg), void *arg, struct reading **reading)
 {
-	struct snapshot *snapshot = snapshot_create(readings->budget,
-		producers_all(readings->producers), producers_cleared_ns(readings->producers));
+	struct snapshot *snapshot;
 	struct reading *r;
-	int ret = snapshot_take(snapshot, readings->stamps, readings->trace, cancelled, arg);
+	int ret = readings_take(readings, cancelled, arg, &snapshot);
 
-	if (ret) {
-		snapshot_destroy(snapshot);
+	if (ret)
 		return ret;
-	}
 	r = g_new0(struct reading, 1);
 	r->readings = readings;
 	r->snapshot = snapshot;
@@ -181,8 +195,6 @@ int reading_create(struct readings *readings, const struct form_cpu *cpu,
 	}
 	if (cpu->cpu == FORM_TEXT)
 		atomic_write_relaxed(&readings->newest, r->size);
-	atomic_add_relaxed(&readings->left_out, snapshot->left_out);
-	atomic_add_relaxed(&readings->overtaken, snapshot->overtaken);
 	*reading = r;
 	return 0;
 }

@@ -19,6 +19,7 @@ struct form_cpu;
 struct producers;
 struct reading;
 struct readings;
+struct snapshot;
 struct snapshot_budget;
 struct stamps;
 struct trace;
@@ -43,6 +44,13 @@ uint64_t readings_size(struct readings *readings);
 
 /* trace.clock: "counter" or "monotonic"; trace.left_out, trace.overtaken, trace.unknown. */
 void readings_print_stats(struct readings *readings, struct stats *stats);
+
+/*
+ * What the trace holds now, for who shows it in another form; snapshot_destroy() it. Counts what it
+ * leaves out. -EINTR: `cancelled` said so. Blocks for as long as copying takes.
+ */
+int readings_take(struct readings *readings, bool (*cancelled)(void *arg), void *arg,
+	struct snapshot **snapshot);
 
 /*
  * Takes the snapshot, for lines of all CPUs or records of one. -EINTR: `cancelled` said so. Blocks for

@@ -217,7 +217,7 @@ static int build(struct builder *b)
 		return ret;
 	make_tracks(b);
 	if (!b->timeline->tracks->len)
-		return -ENODATA;
+		return b->input->marks ? 0 : -ENODATA;
 	fill_tracks(b);
 	return sort_tracks(b);
 }

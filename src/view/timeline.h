@@ -39,7 +39,8 @@ struct timeline {
 };
 
 /*
- * The input's profile must have its moments, and outlive the timeline. -ENODATA: no samples; -EINTR:
+ * The input's profile must have its moments, and outlive the timeline. -ENODATA: no samples, nor
+ * marks beside them; -EINTR:
  * the view was cancelled.
  */
 int timeline_create(const struct view_input *input, struct timeline **timeline, struct err *err);

@@ -17,10 +17,14 @@
 /* Names that a pid had, at most; a process that is called differently all the time has the first ones. */
 #define NAMES_MAX 8
 
+/* Of what is no sample. */
+#define MARKS_CATEGORY "kptrace"
+
 struct writer {
 	const struct view_input *input;
 	struct timeline *timeline;
 	bool any;     /* traceEvents has a member */
+	GHashTable *named; /* of pids: processes that have a name there */
 	uint8_t *seen; /* by node: a stack of ours goes through it */
 	GString *text; /* scratch */
 	FILE *out;
@@ -55,6 +59,17 @@ static const char *place_file(const struct writer *w, uint32_t place)
 
 /* ---- head ------------------------------------------------------------------------------------- */
 
+static void append_missing(GString *text, const struct view_marks *marks)
+{
+	g_autofree char *missing = NULL;
+
+	if (!marks)
+		return;
+	missing = g_strdup_printf("%" PRIu64 " older events left out, %" PRIu64 " lost",
+		marks->left_out, marks->lost);
+	json_append_member(text, "trace", missing);
+}
+
 static void put_head(struct writer *w)
 {
 	const struct profile *profile = w->input->profile;
@@ -71,25 +86,24 @@ static void put_head(struct writer *w)
 		head_append_event(line, profile_event(profile, i), false);
 		json_append_member(w->text, name, line->str);
 	}
+	append_missing(w->text, w->input->marks);
 	g_string_append(w->text, "},\n\"traceEvents\":[");
 	put_text(w);
 }
 
 /* ---- events ----------------------------------------------------------------------------------- */
 
-static void begin_event(struct writer *w, const struct timeline_track *track, const char *phase)
+static void begin_event(struct writer *w, uint32_t pid, uint32_t tid, const char *phase)
 {
 	g_string_append(w->text, w->any ? ",\n{" : "\n{");
 	w->any = true;
 	json_append_member(w->text, "ph", phase);
-	g_string_append_printf(w->text, ",\"pid\":%" PRIu32 ",\"tid\":%" PRIu32, track->pid,
-		track->tid);
+	g_string_append_printf(w->text, ",\"pid\":%" PRIu32 ",\"tid\":%" PRIu32, pid, tid);
 }
 
-static void put_name(struct writer *w, const struct timeline_track *track, const char *what,
-	const char *name)
+static void put_name(struct writer *w, uint32_t pid, uint32_t tid, const char *what, const char *name)
 {
-	begin_event(w, track, "M");
+	begin_event(w, pid, tid, "M");
 	json_append_member(w->text, "name", what);
 	g_string_append(w->text, ",\"args\":{");
 	json_append_member(w->text, "name", name);
@@ -123,7 +137,8 @@ static void put_process(struct writer *w, uint32_t first)
 		g_string_append_printf(all, "%s%s", count ? ", " : "", other->process);
 		names[count++] = other->process;
 	}
-	put_name(w, track, "process_name", all->str);
+	put_name(w, track->pid, track->tid, "process_name", all->str);
+	g_hash_table_add(w->named, GUINT_TO_POINTER(track->pid));
 }
 
 static void put_names(struct writer *w)
@@ -136,7 +151,7 @@ static void put_names(struct writer *w)
 		if (i == 0 || track[-1].pid != track->pid)
 			put_process(w, i);
 		if (i == 0 || track[-1].life != track->life || track[-1].tid != track->tid)
-			put_name(w, track, "thread_name", track->thread);
+			put_name(w, track->pid, track->tid, "thread_name", track->thread);
 	}
 }
 
@@ -148,6 +163,12 @@ static void mark_stack(struct writer *w, uint32_t node)
 	}
 }
 
+static void append_time(GString *text, uint64_t time_ns)
+{
+	g_string_append_printf(text, ",\"ts\":%" PRIu64 ".%03" PRIu64,
+		(uint64_t)(time_ns / NSEC_PER_USEC), (uint64_t)(time_ns % NSEC_PER_USEC));
+}
+
 static void put_sample(struct writer *w, const struct timeline_track *track,
 	const struct profile_moment *moment)
 {
@@ -156,14 +177,12 @@ static void put_sample(struct writer *w, const struct timeline_track *track,
 	uint32_t place = cell->node == STACKS_ROOT ? 0
 		: stacks_node(&profile->stacks, cell->node)->place;
 
-	begin_event(w, track, "i");
+	begin_event(w, track->pid, track->tid, "i");
 	json_append_member(w->text, "s", "t");
 	json_append_member(w->text, "cat", profile_event(profile, cell->event)->text);
 	json_append_member(w->text, "name",
 		cell->node == STACKS_ROOT ? "[no stack]" : frame_name(w, place, 0));
-	g_string_append_printf(w->text, ",\"ts\":%" PRIu64 ".%03" PRIu64,
-		(uint64_t)(moment->time_ns / NSEC_PER_USEC),
-		(uint64_t)(moment->time_ns % NSEC_PER_USEC));
+	append_time(w->text, moment->time_ns);
 	if (cell->node != STACKS_ROOT) {
 		g_string_append_printf(w->text, ",\"sf\":\"%" PRIu32 "\"", cell->node);
 		mark_stack(w, cell->node);
@@ -188,6 +207,49 @@ static int put_samples(struct writer *w)
 				return -EINTR;
 			put_sample(w, track, timeline_moment(w->timeline, track, n));
 		}
+	}
+	return 0;
+}
+
+/* ---- marks ------------------------------------------------------------------------------------ */
+
+/* A process that has no samples is called as it calls itself. */
+static void name_process(struct writer *w, uint32_t pid, uint32_t tid, const char *name)
+{
+	if (g_hash_table_add(w->named, GUINT_TO_POINTER(pid)))
+		put_name(w, pid, tid, "process_name", name);
+}
+
+/* Of a program: an instant of its thread. Of no program: one of all, called by its text. */
+static void put_mark(struct writer *w, const struct view_mark *mark)
+{
+	uint32_t pid = mark->program ? mark->pid : 0, tid = mark->program ? mark->tid : 0;
+
+	name_process(w, pid, tid, mark->program ? mark->program : MARKS_CATEGORY);
+	begin_event(w, pid, tid, "i");
+	json_append_member(w->text, "s", mark->program ? "t" : "g");
+	json_append_member(w->text, "cat", MARKS_CATEGORY);
+	json_append_member(w->text, "name", mark->name[0] ? mark->name : mark->text);
+	append_time(w->text, mark->time_ns);
+	g_string_append(w->text, ",\"args\":{");
+	if (mark->cpu != VIEW_CPU_UNKNOWN)
+		g_string_append_printf(w->text, "\"cpu\":%" PRIu32, mark->cpu);
+	if (mark->name[0])
+		json_append_member(w->text, "text", mark->text);
+	g_string_append(w->text, "}}");
+	put_text(w);
+}
+
+static int put_marks(struct writer *w)
+{
+	const struct view_marks *marks = w->input->marks;
+	struct view_mark mark;
+	uint32_t n;
+
+	for (n = 0; marks && marks->next(marks->arg, &mark); n++) {
+		if (n % CANCEL_SAMPLES == 0 && view_cancelled(w->input))
+			return -EINTR;
+		put_mark(w, &mark);
 	}
 	return 0;
 }
@@ -248,13 +310,17 @@ int tracejson_write(const struct view_input *input, FILE *out, struct err *err)
 	if (ret)
 		return ret;
 	w.text = g_string_new(NULL);
+	w.named = g_hash_table_new(g_direct_hash, g_direct_equal);
 	w.seen = g_malloc0(input->profile->stacks.nodes->len);
 	put_head(&w);
 	put_names(&w);
 	ret = put_samples(&w);
 	if (!ret)
+		ret = put_marks(&w);
+	if (!ret)
 		ret = put_stacks(&w);
 	g_free(w.seen);
+	g_hash_table_unref(w.named);
 	g_string_free(w.text, TRUE);
 	timeline_destroy(w.timeline);
 	return ret ? err_set(err, -ret, "nobody waits for the view any more") : 0;

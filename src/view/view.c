@@ -38,7 +38,7 @@ const struct view_format view_formats[] = {
 	{ "firefox.json", "what the Firefox Profiler reads: its processed profile format",
 		firefox_write, VIEW_FUNCTIONS | VIEW_LINES | VIEW_MOMENTS },
 	{ "trace.json", "what Perfetto reads: samples on a time line, in the Trace Event Format",
-		tracejson_write, VIEW_FUNCTIONS | VIEW_LINES | VIEW_MOMENTS },
+		tracejson_write, VIEW_FUNCTIONS | VIEW_LINES | VIEW_MOMENTS | VIEW_MARKS },
 	{ NULL },
 };
 

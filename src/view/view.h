@@ -10,6 +10,7 @@
 #define KPROFS_VIEW_VIEW_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "base/err.h"
@@ -17,11 +18,32 @@
 #include "view/names.h"
 #include "view/profile.h"
 
+/* Something else than a sample that a time line shows: what a program, or somebody, wrote. UTF-8. */
+struct view_mark {
+	uint64_t time_ns;    /* CLOCK_MONOTONIC */
+	uint32_t cpu;	     /* VIEW_CPU_UNKNOWN: not known */
+	uint32_t pid, tid;
+	const char *program; /* NULL: of no process; then pid and tid say nothing */
+	const char *name;    /* "": it has none */
+	const char *text;
+};
+#define VIEW_CPU_UNKNOWN 0xffffu
+
+/* Where marks come from. */
+struct view_marks {
+	/* the next one in the order of time, good until the next call. false: that was all */
+	bool (*next)(void *arg, struct view_mark *mark);
+	void *arg;
+	uint64_t left_out; /* older than those that come */
+	uint64_t lost;
+};
+
 struct view_input {
 	const struct profile *profile;
 	const struct names *names; /* NULL: the form needs none */
 	/* the records themselves: seekable, for pread(2) and decode_init_fd() on a dup; not moved */
 	int capture_fd;
+	const struct view_marks *marks; /* for a form with VIEW_MARKS, to be used up; NULL: there are none */
 	/* asked at least every 10 ms of work; true: nobody wants the view any more. NULL: never */
 	bool (*cancelled)(void *arg);
 	void *arg;
@@ -33,6 +55,7 @@ enum view_needs {
 	VIEW_NAMES = 1 << 1,   /* what is there */
 	VIEW_LINES = 1 << 2,   /* source lines and inlined functions too */
 	VIEW_MOMENTS = 1 << 3, /* when each sample was taken */
+	VIEW_MARKS = 1 << 4,   /* what else happened, if who asks knows of it */
 };
 
 #define VIEW_FUNCTIONS (VIEW_STACKS | VIEW_NAMES)

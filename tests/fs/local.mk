@@ -71,3 +71,11 @@ EXTRA_DIST += %D%/prof_cycles.sh
 # lines that take long to make
 TESTS += %D%/trace_wide.sh
 EXTRA_DIST += %D%/trace_wide.sh
+
+# the trace as CTF, by babeltrace2, and on a time line: ctf_tell writes events of every kind
+check_PROGRAMS += tests/fs/ctf_tell
+tests_fs_ctf_tell_SOURCES = %D%/ctf_tell.c
+tests_fs_ctf_tell_LDADD = libkprof.la -lpthread
+tests_fs_ctf_tell_LDFLAGS = -static
+TESTS += %D%/view_ctf.sh %D%/view_marks.sh
+EXTRA_DIST += %D%/view_ctf.sh %D%/view_marks.sh %D%/ctf.py

@@ -4,6 +4,7 @@ instants and stack frames, which are all that is in it), and prints what is in i
 
     other NAME VALUE
     process PID NAME, thread PID TID NAME
+    mark LINE          an event of the trace, as kptrace shows it
     sample PID TID CATEGORY CPU WEIGHT FILE OUTERMOST;...;INNERMOST COUNT FIRST-TS
 """
 import decimal
@@ -32,14 +33,31 @@ def stack_of(frames, key):
     return names
 
 
+def mark(event, processes):
+    """The line of kptrace. A text of a program is called by itself, and so is what has no process."""
+    ns = int(event["ts"] * 1000)
+    args = event["args"]
+    line = "[%d.%09d]:cpu%s: " % (ns // 10**9, ns % 10**9, args.get("cpu", "?"))
+    if event["s"] == "g":
+        need(event["pid"] == 0 and event["tid"] == 0, "pid and tid of what has no process")
+        return line + event["name"]
+    need(event["pid"] in processes, "a process without a name")
+    thread = "" if event["pid"] == event["tid"] else "/%d" % event["tid"]
+    line += "%s[%d%s]" % (processes[event["pid"]], event["pid"], thread)
+    if "text" in args:
+        return "%s %s: %s" % (line, event["name"], args["text"])
+    return "%s: %s" % (line, event["name"])
+
+
 def main():
+    sys.stdout.reconfigure(encoding="utf-8")
     with open(sys.argv[1], encoding="utf-8") as file:
         trace = json.load(file, parse_float=decimal.Decimal)
     need(set(trace) == {"displayTimeUnit", "otherData", "traceEvents", "stackFrames"}, "its members")
     need(trace["displayTimeUnit"] == "ns", "displayTimeUnit")
     frames = trace["stackFrames"]
     check_frames(frames)
-    samples, used = {}, set()
+    samples, used, processes = {}, set(), {}
     for name, value in trace["otherData"].items():
         print("other", name, value)
     for event in trace["traceEvents"]:
@@ -47,11 +65,17 @@ def main():
         if event["ph"] == "M":
             need(event["name"] in ("process_name", "thread_name"), "a metadata event")
             ids = [event["pid"]] + ([event["tid"]] if event["name"] == "thread_name" else [])
+            if event["name"] == "process_name":
+                processes[event["pid"]] = event["args"]["name"]
             print(event["name"].split("_")[0], *ids, event["args"]["name"])
             continue
-        need(event["ph"] == "i" and event["s"] == "t", "an event of another phase")
+        need(event["ph"] == "i", "an event of another phase")
+        need(event["s"] == "t" or event["cat"] == "kptrace" and event["s"] == "g", "a scope")
         need(type(event["name"]) is str and type(event["cat"]) is str, "name or category")
         need(type(event["ts"]) is decimal.Decimal, "ts")
+        if event["cat"] == "kptrace":
+            print("mark", mark(event, processes))
+            continue
         names = stack_of(frames, event["sf"]) if "sf" in event else []
         need(not names or names[0] == event["name"], "a name other than its stack's")
         key = event.get("sf")

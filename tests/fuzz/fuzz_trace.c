@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fuzz target: a pool of a program that lies, read as kptrace and as cpu/N/trace.
+ * Fuzz target: a pool of a program that lies, read as kptrace, as cpu/N/trace and as views/ctf.
  *
  * The input is a list of changes to a pool that a real writer filled: when (before reading, or at
  * one of the reader's own steps), where, and which bytes. Invariants: the lengths that are told
  * beforehand are those of what is made, times don't fall, lines have their headers and no control
- * bytes, and the records are read back as they were written.
+ * bytes, the records are read back as they were written, and a stream of CTF is whole packets, whose
+ * times don't fall either.
  */
 #include "tests/fuzz/fuzz.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -16,6 +18,7 @@
 
 #include "tests/fuzz/poolchanges.h"
 #include "tests/unit/tracing.h"
+#include "trace/ctf.h"
 #include "trace/form.h"
 #include "trace/merge.h"
 #include "trace/snapshot.h"
@@ -100,6 +103,53 @@ static void check_records(const GString *records, const GString *text)
 	close(fd);
 }
 
+/* A stream is whole packets, one behind the other in time; with the events that there are, or none. */
+static void check_stream(int fd)
+{
+	uint64_t head[8], last_ns = 0; /* 24 bytes of constants, then begin, end, two sizes, ... */
+	off_t at = 0, end = lseek(fd, 0, SEEK_END);
+
+	while (at < end) {
+		FUZZ_CHECK(pread(fd, head, sizeof(head), at) == sizeof(head));
+		FUZZ_CHECK((uint32_t)head[0] == CTF_MAGIC);
+		FUZZ_CHECK(head[3] >= last_ns && head[4] >= head[3] && head[4] <= INT64_MAX);
+		FUZZ_CHECK(head[5] == head[6] && head[5] >= CTF_PACKET_HEAD_BYTES * 8 && head[5] % 8 == 0);
+		FUZZ_CHECK(head[5] / 8 <= (uint64_t)(end - at));
+		last_ns = head[4];
+		at += (off_t)(head[5] / 8);
+	}
+}
+
+/* The metadata holds no byte that a text can't have, and ends as it should. */
+static void check_metadata(int fd)
+{
+	off_t bytes = lseek(fd, 0, SEEK_END), i;
+	g_autofree char *text = g_malloc0((gsize)bytes + 1);
+
+	FUZZ_CHECK(pread(fd, text, (size_t)bytes, 0) == bytes);
+	FUZZ_CHECK(g_str_has_suffix(text, "\t};\n};\n"));
+	for (i = 0; i < bytes; i++)
+		FUZZ_CHECK((text[i] >= 32 && text[i] < 127) || text[i] == '\n' || text[i] == '\t');
+}
+
+static void check_ctf(const struct snapshot *snapshot, uint64_t events)
+{
+	static const uint32_t cpu = 0;
+	int stream = memfd_create("stream", MFD_CLOEXEC);
+	struct ctf_output output = { .metadata = memfd_create("metadata", MFD_CLOEXEC),
+		.streams = &stream, .cpus = &cpu, .count = 1, .bytes_max = UINT64_MAX,
+		.metadata_max = UINT64_MAX };
+	int ret = ctf_write(snapshot, &output, NULL, NULL, NULL);
+
+	FUZZ_CHECK(ret == (events || snapshot->overtaken || snapshot->left_out ? 0 : -ENODATA));
+	if (!ret) {
+		check_stream(stream);
+		check_metadata(output.metadata);
+	}
+	close(stream);
+	close(output.metadata);
+}
+
 /* Stands still: the same input gives the same run. */
 static bool read_clocks(void *arg, struct stamps_anchor *anchor)
 {
@@ -125,6 +175,7 @@ static void read_pool(struct program *program)
 	records = make(merge, snapshot, 0, &again);
 	FUZZ_CHECK(events == again);
 	check_records(records, text);
+	check_ctf(snapshot, events);
 	g_string_free(text, TRUE);
 	g_string_free(records, TRUE);
 	merge_destroy(merge);

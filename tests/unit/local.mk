@@ -298,6 +298,18 @@ tests_unit_test_snapshot_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_test_snapshot_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_snapshot_LDADD = $(TRACE_TEST_LDADD)
 
+check_PROGRAMS += tests/unit/test_ctf
+TESTS += tests/unit/test_ctf
+tests_unit_test_ctf_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_test_ctf_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_ctf_LDADD = $(TRACE_TEST_LDADD)
+
+check_PROGRAMS += tests/unit/test_marks
+TESTS += tests/unit/test_marks
+tests_unit_test_marks_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_test_marks_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_marks_LDADD = $(TRACE_TEST_LDADD)
+
 check_PROGRAMS += tests/unit/test_lazy
 TESTS += tests/unit/test_lazy
 tests_unit_test_lazy_CPPFLAGS = $(UNIT_CPPFLAGS)

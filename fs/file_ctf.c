@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * views/ctf/: the trace as CTF, one file of metadata and one stream for each CPU.
+ *
+ * A reader opens them one after the other, and they must be of one moment: so all are made when one of
+ * them is opened, and stay until none of them has been open for a second. They are files without name
+ * (memfd), which open files share; the main thread lets them go when the timer says so. In the
+ * openers' threads (views.c); a second opener waits for the first one's set.
+ */
+#include "fs/file.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/units.h"
+#include "fs/node.h"
+#include "fs/openfile.h"
+#include "fs/server.h"
+#include "fs/views.h"
+#include "sys/clock.h"
+#include "trace/ctf.h"
+#include "trace/reading.h"
+#include "trace/snapshot.h"
+
+/* So long a set outlives its last open file: readers open file after file. */
+#define SET_SECONDS 1
+/* How often who waits for another opener's set looks whether its own is still wanted. */
+#define LOOK_NS (50 * NSEC_PER_MSEC)
+/* All streams of a set: as large as any view may be. */
+#define SET_BYTES_MAX ((uint64_t)OPENFILES_TEXT_MAX)
+/* Some ten thousand different events: readers hold all of it, and so does who makes it. */
+#define METADATA_MAX (16 * MIB)
+
+/* Rows know their file by the struct around them. */
+struct ctf_row {
+	struct dirtab_row row;
+	char name[24];
+	uint32_t file;
+};
+
+/* i: invariant; l: under lock */
+struct file_ctf {
+	pthread_mutex_t lock; /* a leaf */
+	pthread_cond_t made;  /* `making` is over */
+	bool making;	      /* l: an opener is at it */
+	int *fds;	      /* l, i once made: the set; NULL: there is none */
+	struct timespec time; /* l: when it was made, CLOCK_REALTIME */
+	unsigned int readers; /* l: open files of the set */
+	int timer;	      /* i: a timerfd, set when the last one is closed */
+	uint32_t count;	      /* i: of files: the metadata, and the streams */
+	uint32_t *cpus;	      /* i: of the streams */
+	struct ctf_row *rows; /* i: of all files */
+};
+
+static uint32_t file_of(const struct dirtab_row *row)
+{
+	return ((const struct ctf_row *)(const void *)row)->file;
+}
+
+/* ---- a set ------------------------------------------------------------------------------------ */
+
+static void free_fds(const struct file_ctf *ctf, int *fds)
+{
+	uint32_t i;
+
+	for (i = 0; fds && i < ctf->count; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	g_free(fds);
+}
+
+static int open_fds(const struct file_ctf *ctf, int **fds)
+{
+	uint32_t i;
+	int ret = 0;
+
+	*fds = g_new(int, ctf->count);
+	memset(*fds, -1, ctf->count * sizeof(**fds));
+	for (i = 0; i < ctf->count && !ret; i++) {
+		(*fds)[i] = memfd_create(ctf->rows[i].name, MFD_CLOEXEC);
+		if ((*fds)[i] < 0)
+			ret = -errno;
+	}
+	return ret;
+}
+
+/* Version 4, variant 1: by chance. */
+static void make_uuid(unsigned char uuid[CTF_UUID_BYTES])
+{
+	int i;
+
+	for (i = 0; i < CTF_UUID_BYTES; i++)
+		uuid[i] = (unsigned char)g_random_int_range(0, 256);
+	uuid[6] = (uuid[6] & 0x0f) | 0x40;
+	uuid[8] = (uuid[8] & 0x3f) | 0x80;
+}
+
+static int make_set(struct server *server, void *job, int **fds, struct err *err)
+{
+	const struct file_ctf *ctf = server->ctf;
+	struct ctf_output output = {
+		.cpus = ctf->cpus, .count = ctf->count - 1, .bytes_max = SET_BYTES_MAX,
+		.metadata_max = METADATA_MAX,
+	};
+	struct snapshot *snapshot;
+	int ret = readings_take(server->readings, views_cancelled, job, &snapshot);
+
+	if (ret)
+		return ret;
+	ret = open_fds(ctf, fds);
+	if (!ret) {
+		output.metadata = (*fds)[0];
+		output.streams = *fds + 1;
+		make_uuid(output.uuid);
+		ret = ctf_write(snapshot, &output, views_cancelled, job, err);
+	}
+	snapshot_destroy(snapshot);
+	if (ret)
+		free_fds(ctf, *fds);
+	return ret;
+}
+
+/* ---- the set that there is -------------------------------------------------------------------- */
+
+static void set_timer(const struct file_ctf *ctf, time_t seconds)
+{
+	const struct itimerspec after = { .it_value.tv_sec = seconds };
+
+	timerfd_settime(ctf->timer, 0, &after, NULL);
+}
+
+/*
+ * With the lock held: the set that is to be freed without it, since that takes a while; NULL: none is.
+ * Setting the timer forgets that it had rung.
+ */
+static int *take_old_set(struct file_ctf *ctf)
+{
+	uint64_t rings;
+
+	if (read(ctf->timer, &rings, sizeof(rings)) < 0 || ctf->readers)
+		return NULL;
+	return g_steal_pointer(&ctf->fds);
+}
+
+/* With the lock held, which is let go meanwhile. */
+static int wait_for_maker(struct file_ctf *ctf, void *job)
+{
+	const uint64_t until_ns = clock_monotonic_ns() + LOOK_NS;
+	const struct timespec until = {
+		.tv_sec = (time_t)(until_ns / NSEC_PER_SEC), .tv_nsec = (long)(until_ns % NSEC_PER_SEC)
+	};
+
+	pthread_cond_timedwait(&ctf->made, &ctf->lock, &until);
+	return views_cancelled(job) ? -EINTR : 0;
+}
+
+/* With the lock held, which is let go meanwhile. */
+static int become_maker(struct server *server, void *job, struct err *err)
+{
+	struct file_ctf *ctf = server->ctf;
+	struct timespec now;
+	int *fds, ret;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	ctf->making = true;
+	pthread_mutex_unlock(&ctf->lock);
+	ret = make_set(server, job, &fds, err);
+	pthread_mutex_lock(&ctf->lock);
+	if (!ret) {
+		ctf->fds = fds;
+		ctf->time = now;
+	}
+	ctf->making = false;
+	pthread_cond_broadcast(&ctf->made);
+	return ret;
+}
+
+static void leave_set(void *arg)
+{
+	struct file_ctf *ctf = arg;
+
+	pthread_mutex_lock(&ctf->lock);
+	if (!--ctf->readers)
+		set_timer(ctf, SET_SECONDS);
+	pthread_mutex_unlock(&ctf->lock);
+}
+
+/* With the lock held. */
+static int enter_set(struct file_ctf *ctf, uint32_t file, struct text **text)
+{
+	int fd = dup(ctf->fds[file]);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st)) {
+		int ret = -errno;
+
+		if (fd >= 0)
+			close(fd);
+		return ret;
+	}
+	*text = text_create_file(fd, (size_t)st.st_size);
+	(*text)->time = ctf->time;
+	text_on_free(*text, leave_set, ctf);
+	ctf->readers++;
+	set_timer(ctf, 0);
+	return 0;
+}
+
+static int share_file(struct server *server, const struct dirtab_row *row, void *job,
+	struct text **text, struct err *err)
+{
+	struct file_ctf *ctf = server->ctf;
+	int *old, ret = 0;
+
+	pthread_mutex_lock(&ctf->lock);
+	old = take_old_set(ctf);
+	while (!ctf->fds && !ret)
+		ret = ctf->making ? wait_for_maker(ctf, job) : become_maker(server, job, err);
+	if (!ret)
+		ret = enter_set(ctf, file_of(row), text);
+	if (ctf->fds && !ctf->readers)
+		set_timer(ctf, SET_SECONDS);
+	pthread_mutex_unlock(&ctf->lock);
+	free_fds(ctf, old);
+	return ret;
+}
+
+/* As in the set that there is; 0: there is none. */
+static uint64_t file_size(struct server *server, const struct dirtab_row *row)
+{
+	struct file_ctf *ctf = server->ctf;
+	struct stat st = { .st_size = 0 };
+
+	pthread_mutex_lock(&ctf->lock);
+	if (ctf->fds && fstat(ctf->fds[file_of(row)], &st))
+		st.st_size = 0;
+	pthread_mutex_unlock(&ctf->lock);
+	return (uint64_t)st.st_size;
+}
+
+int file_ctf_timer(const struct file_ctf *ctf)
+{
+	return ctf->timer;
+}
+
+void file_ctf_expire(struct file_ctf *ctf)
+{
+	int *old;
+
+	pthread_mutex_lock(&ctf->lock);
+	old = take_old_set(ctf);
+	pthread_mutex_unlock(&ctf->lock);
+	free_fds(ctf, old);
+}
+
+/* ---- the folder ------------------------------------------------------------------------------- */
+
+const struct dirtab_row *file_ctf_lookup(struct server *server, const struct dirtab_row *dir,
+	const char *name)
+{
+	const struct file_ctf *ctf = server->ctf;
+	uint32_t i;
+
+	for (i = 0; i < ctf->count; i++)
+		if (!strcmp(ctf->rows[i].name, name))
+			return &ctf->rows[i].row;
+	return NULL;
+}
+
+void file_ctf_list(struct server *server, const struct dirtab_row *dir, GPtrArray *rows)
+{
+	uint32_t i;
+
+	for (i = 0; i < server->ctf->count; i++)
+		g_ptr_array_add(rows, &server->ctf->rows[i].row);
+}
+
+static void fill_row(struct file_ctf *ctf, uint32_t file)
+{
+	struct ctf_row *row = &ctf->rows[file];
+
+	if (file)
+		snprintf(row->name, sizeof(row->name), "stream_%u", (unsigned int)ctf->cpus[file - 1]);
+	else
+		snprintf(row->name, sizeof(row->name), "metadata");
+	row->file = file;
+	row->row = (struct dirtab_row){ .name = row->name, .type = DIRTAB_TEXT, .mode = 0400,
+		.share = share_file, .size = file_size };
+}
+
+int file_ctf_create(const struct file_cpus *cpus, struct file_ctf **ctf)
+{
+	int timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+	pthread_condattr_t clock;
+	struct file_ctf *c;
+	uint32_t i;
+
+	if (timer < 0)
+		return -errno;
+	c = g_new0(struct file_ctf, 1);
+	c->timer = timer;
+	c->count = file_cpus_count(cpus) + 1;
+	c->cpus = g_new(uint32_t, c->count);
+	c->rows = g_new0(struct ctf_row, c->count);
+	for (i = 0; i < c->count - 1; i++)
+		c->cpus[i] = file_cpus_number(cpus, i);
+	for (i = 0; i < c->count; i++)
+		fill_row(c, i);
+	pthread_mutex_init(&c->lock, NULL);
+	pthread_condattr_init(&clock);
+	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+	pthread_cond_init(&c->made, &clock);
+	pthread_condattr_destroy(&clock);
+	*ctf = c;
+	return 0;
+}
+
+void file_ctf_destroy(struct file_ctf *ctf)
+{
+	if (!ctf)
+		return;
+	free_fds(ctf, ctf->fds);
+	close(ctf->timer);
+	pthread_cond_destroy(&ctf->made);
+	pthread_mutex_destroy(&ctf->lock);
+	g_free(ctf->rows);
+	g_free(ctf->cpus);
+	g_free(ctf);
+}

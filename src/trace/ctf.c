@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The trace as CTF: see ctf.h.
+ *
+ * The snapshot is gone through once, in the order of time; each event goes into its CPU's packet. The
+ * metadata comes last, when all classes are known.
+ */
+#include "trace/ctf.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "ring/args.h"
+#include "trace/arguments.h"
+#include "trace/ctf_class.h"
+#include "trace/line.h"
+#include "trace/merge.h"
+#include "trace/snapshot.h"
+#include "trace/stamps.h"
+
+/* The shapes of ctf_class.h that an event can have: all sums of its bits. */
+#define SHAPES 8
+/* Meanings whose classes are at hand; others are found by their words. */
+#define KNOWN_MAX 32768u
+
+struct writer {
+	const struct ctf_output *output;
+	struct ctf_packets *streams;
+	struct ctf_classes *classes;
+	GHashTable *known; /* of struct producer_event: SHAPES pointers to struct ctf_class */
+	struct line *line;
+	GString *rest;	   /* of the event at hand: what is behind its header */
+	GString *fields;   /* of the same, its fields only */
+	uint64_t time_max; /* the last moment that a reader can bring onto the wall clock */
+};
+
+/* ---- events ----------------------------------------------------------------------------------- */
+
+static const struct ctf_class *find_class(struct writer *w, const struct merge_item *item,
+	unsigned int shape)
+{
+	const struct ctf_class **classes = g_hash_table_lookup(w->known, item->meaning);
+	const char *name = item->event.label[0] ? item->event.label : CTF_NAME_PRINTF;
+
+	if (!classes) {
+		/* a program can have millions of ids for one event */
+		if (g_hash_table_size(w->known) >= KNOWN_MAX)
+			g_hash_table_remove_all(w->known);
+		classes = g_new0(const struct ctf_class *, SHAPES);
+		g_hash_table_insert(w->known, (gpointer)item->meaning, classes);
+	}
+	if (!classes[shape])
+		classes[shape] = ctf_classes_find(w->classes, name, item->meaning->format, shape);
+	return classes[shape];
+}
+
+static void append_integer(GString *out, uint64_t word, uint32_t bytes)
+{
+	switch (bytes) {
+	case 1:
+		ctf_append_u8(out, (uint8_t)word);
+		break;
+	case 2:
+		ctf_append_u16(out, (uint16_t)word);
+		break;
+	case 4:
+		ctf_append_u32(out, (uint32_t)word);
+		break;
+	default:
+		ctf_append_u64(out, word);
+	}
+}
+
+/* false: it is not there. */
+static bool append_argument(GString *out, const struct args_plan *plan, struct arguments *args)
+{
+	const char *text;
+	uint64_t word;
+	size_t count;
+
+	if (plan->kind == ARGS_STRING) {
+		if (!arguments_take_string(args, &text, &count))
+			return false;
+		if (text)
+			ctf_append_string(out, text, count);
+		else
+			ctf_append_string(out, "(null)", strlen("(null)"));
+		return true;
+	}
+	if (!arguments_take_word(args, &word))
+		return false;
+	append_integer(out, word, plan->kind == ARGS_INT ? plan->bytes : 8);
+	return true;
+}
+
+/* As many addresses as there are: the count is a stranger's. */
+static void append_stack(GString *out, struct arguments *args)
+{
+	uint64_t count = 0, address;
+
+	arguments_take_word(args, &count);
+	count = MIN(count, args->left / sizeof(address));
+	ctf_append_u16(out, (uint16_t)count);
+	while (count-- && arguments_take_word(args, &address))
+		ctf_append_u64(out, address);
+}
+
+/* The arguments as fields. false: they are not all there. */
+static bool append_arguments(struct writer *w, const struct ctf_class *class,
+	const struct merge_item *item, unsigned int shape)
+{
+	struct arguments args = { item->event.args, item->event.args_bytes };
+	int i;
+
+	for (i = 0; i < class->count; i++)
+		if (!append_argument(w->fields, &class->plan[i], &args))
+			return false;
+	if (shape & CTF_STACK)
+		append_stack(w->fields, &args);
+	if (shape & CTF_CUT)
+		ctf_append_u8(w->fields, 1);
+	return true;
+}
+
+/* What it says, as in kptrace: with its stack. */
+static const struct ctf_class *append_text(struct writer *w, const struct merge_item *item)
+{
+	size_t bytes;
+	bool cut;
+	const char *text = line_text(w->line, &item->event, &bytes, &cut);
+
+	g_string_truncate(w->fields, 0);
+	ctf_append_string(w->fields, text, bytes);
+	if (cut)
+		ctf_append_u8(w->fields, 1);
+	return find_class(w, item, CTF_TEXT | (cut ? CTF_CUT : 0));
+}
+
+static const struct ctf_class *append_fields(struct writer *w, const struct merge_item *item)
+{
+	unsigned int shape = (item->event.flags & KPROF_RECORD_STACK ? CTF_STACK : 0) |
+		(item->event.flags & KPROF_RECORD_CUT ? CTF_CUT : 0);
+	const struct ctf_class *class;
+
+	g_string_truncate(w->fields, 0);
+	if (!item->event.label[0])
+		return append_text(w, item);
+	class = find_class(w, item, shape);
+	return append_arguments(w, class, item, shape) ? class : append_text(w, item);
+}
+
+static struct ctf_packets *find_stream(struct writer *w, uint32_t cpu)
+{
+	uint32_t i;
+
+	if (cpu < w->output->count && w->output->cpus[cpu] == cpu)
+		return &w->streams[cpu];
+	for (i = 0; i < w->output->count; i++)
+		if (w->output->cpus[i] == cpu)
+			return &w->streams[i];
+	return &w->streams[0];
+}
+
+static int add(struct writer *w, uint32_t cpu, uint64_t time_ns, uint32_t id)
+{
+	return ctf_packets_add(find_stream(w, cpu), cpu, MIN(time_ns, w->time_max), id, w->rest);
+}
+
+static int add_event(struct writer *w, const struct merge_item *item)
+{
+	const struct ctf_class *class = append_fields(w, item);
+
+	g_string_truncate(w->rest, 0);
+	ctf_append_u32(w->rest, item->event.pid);
+	ctf_append_u32(w->rest, item->event.tid);
+	ctf_append_string(w->rest, item->event.program, strlen(item->event.program));
+	ctf_append(w->rest, w->fields->str, w->fields->len);
+	return add(w, item->event.cpu, item->time_ns, class->id);
+}
+
+/* ---- messages --------------------------------------------------------------------------------- */
+
+static int add_message(struct writer *w, const struct merge_item *item)
+{
+	struct merge_line line;
+	size_t at = 0;
+	int ret = 0;
+
+	while (!ret && merge_next_line(item, &at, &line)) {
+		g_string_truncate(w->rest, 0);
+		ctf_append_string(w->rest, line.text, line.bytes);
+		ret = add(w, line.cpu, item->time_ns, ctf_classes_message(w->classes));
+	}
+	return ret;
+}
+
+/* ---- all -------------------------------------------------------------------------------------- */
+
+/* -EFBIG: the files are larger than they may be. */
+static int look_at_size(const struct writer *w, struct err *err)
+{
+	uint64_t bytes = 0;
+	uint32_t i;
+
+	for (i = 0; i < w->output->count; i++)
+		bytes += w->streams[i].bytes;
+	if (bytes > w->output->bytes_max)
+		return err_set(err, EFBIG, "the trace as CTF would have more than %u MiB",
+			(unsigned int)(w->output->bytes_max / MIB));
+	if (ctf_classes_bytes(w->classes) > w->output->metadata_max)
+		return err_set(err, EFBIG, "more different events than %u MiB of metadata can tell",
+			(unsigned int)(w->output->metadata_max / MIB));
+	return 0;
+}
+
+/* `cancelled` is asked, and the size looked at, each so many events, which take some microseconds. */
+#define LOOK_EVENTS 16
+
+static int write_items(struct writer *w, struct merge *merge, struct merge_item *item, bool more,
+	bool (*cancelled)(void *arg), void *arg, struct err *err)
+{
+	unsigned int n = 0;
+	int ret = 0;
+
+	for (; more && !ret; more = merge_next(merge, item)) {
+		ret = item->message ? add_message(w, item) : add_event(w, item);
+		if (!ret && n++ % LOOK_EVENTS == 0) {
+			if (cancelled && cancelled(arg))
+				ret = -EINTR;
+			else
+				ret = look_at_size(w, err);
+		}
+	}
+	return ret;
+}
+
+static void begin_streams(struct writer *w, uint64_t begin_ns)
+{
+	const struct ctf_output *output = w->output;
+	uint32_t i;
+
+	w->streams = g_new0(struct ctf_packets, output->count);
+	for (i = 0; i < output->count; i++)
+		ctf_packets_init(&w->streams[i], output->streams[i], output->uuid, output->cpus[i],
+			MIN(begin_ns, w->time_max));
+}
+
+static int write_streams(struct writer *w, const struct snapshot *snapshot, uint64_t now_ns,
+	bool (*cancelled)(void *arg), void *arg, struct err *err)
+{
+	struct merge *merge = merge_create(snapshot);
+	struct merge_item item;
+	bool more = merge_next(merge, &item);
+	uint32_t i;
+	int ret = 0;
+
+	begin_streams(w, more ? item.time_ns : now_ns);
+	if (!more && !snapshot->left_out && !snapshot->overtaken)
+		ret = err_set(err, ENODATA, "the trace is empty");
+	for (i = 0; i < w->output->count && !ret; i++)
+		ret = ctf_packets_begin(&w->streams[i]);
+	ctf_packets_discard(&w->streams[0], snapshot->left_out + snapshot->overtaken);
+	if (!ret)
+		ret = write_items(w, merge, &item, more, cancelled, arg, err);
+	for (i = 0; i < w->output->count && !ret; i++)
+		ret = ctf_packets_end(&w->streams[i]);
+	if (!ret)
+		ret = look_at_size(w, err);
+	merge_destroy(merge);
+	return ret;
+}
+
+static int write_metadata(const struct writer *w, const struct ctf_head *head)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+
+	ctf_classes_print(w->classes, head, text);
+	return ctf_write_all(w->output->metadata, text->str, text->len);
+}
+
+int ctf_write(const struct snapshot *snapshot, const struct ctf_output *output,
+	bool (*cancelled)(void *arg), void *arg, struct err *err)
+{
+	struct writer w = { .output = output };
+	struct ctf_head head = { .lost = snapshot->overtaken, .left_out = snapshot->left_out };
+	struct stamps_anchor now;
+	uint32_t i;
+	int ret;
+
+	stamps_map_anchor(snapshot->map, &now);
+	if (now.realtime_ns > now.monotonic_ns)
+		head.offset_ns = now.realtime_ns - now.monotonic_ns;
+	memcpy(head.uuid, output->uuid, sizeof(head.uuid));
+	w.time_max = INT64_MAX - MIN(head.offset_ns, INT64_MAX);
+	w.classes = ctf_classes_create();
+	w.known = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
+	w.line = line_create();
+	w.rest = g_string_new(NULL);
+	w.fields = g_string_new(NULL);
+	ret = write_streams(&w, snapshot, now.monotonic_ns, cancelled, arg, err);
+	if (!ret)
+		ret = write_metadata(&w, &head);
+	for (i = 0; i < output->count; i++)
+		ctf_packets_fini(&w.streams[i]);
+	g_free(w.streams);
+	g_string_free(w.rest, TRUE);
+	g_string_free(w.fields, TRUE);
+	line_destroy(w.line);
+	g_hash_table_unref(w.known);
+	ctf_classes_destroy(w.classes);
+	return ret;
+}

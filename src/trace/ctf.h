@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A snapshot of the trace as CTF 1.8: one file of metadata, and one stream file for each CPU.
+ *
+ * An event of a program is an event with its name, in the stream of its CPU, with pid, tid and comm as
+ * context and a field for each argument. kprof_printf's are CTF_NAME_PRINTF with the field text; so is
+ * an event whose arguments are not all there, under its own name. Each line that was written through
+ * kptrace is a CTF_NAME_MESSAGE. Within a stream the order is kptrace's. What kptrace says was lost or
+ * left out is told as discarded in the first stream.
+ *
+ * Names, formats and arguments are a stranger's: what comes out is well-formed whatever they are.
+ * Memory: a packet for each CPU, the metadata, and some MiB to find classes by. Any thread.
+ */
+#ifndef KPROFS_TRACE_CTF_H
+#define KPROFS_TRACE_CTF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "trace/ctf_packet.h"
+
+struct snapshot;
+
+struct ctf_output {
+	int metadata;		  /* a descriptor, empty */
+	const int *streams;	  /* the same, one a CPU */
+	const uint32_t *cpus;	  /* their numbers, rising */
+	uint32_t count;		  /* of both, at least one; events of other CPUs go to the first */
+	uint64_t bytes_max;	  /* of all stream files together */
+	uint64_t metadata_max;	  /* bytes, which are in memory first */
+	unsigned char uuid[CTF_UUID_BYTES]; /* of this trace and no other */
+};
+
+/*
+ * -ENODATA: the trace is empty, nor was anything lost; -EFBIG: more than it may be; -EINTR: `cancelled`
+ * (NULL: never) said so; or the errno of write(2). *err gets the sentence.
+ */
+int ctf_write(const struct snapshot *snapshot, const struct ctf_output *output,
+	bool (*cancelled)(void *arg), void *arg, struct err *err);
+
+#endif

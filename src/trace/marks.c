@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/* The newest of the trace, with texts: see marks.h. */
+#include "trace/marks.h"
+
+#include <errno.h>
+#include <glib.h>
+#include <string.h>
+
+#include "trace/ctf_packet.h"
+#include "trace/line.h"
+#include "trace/merge.h"
+#include "trace/reading.h"
+#include "trace/snapshot.h"
+
+struct marks {
+	struct snapshot *snapshot;
+	struct merge *merge;
+	struct line *line;
+	struct marks_missing missing;
+	struct merge_item item;
+	size_t at;     /* in a message: its next line */
+	bool in_lines; /* the item is a message of which a line may be left */
+	GString *program, *text;
+};
+
+struct counting {
+	uint64_t count;
+	bool (*cancelled)(void *arg);
+	void *arg;
+};
+
+static uint64_t count_lines(const struct merge_item *item)
+{
+	struct merge_line line;
+	size_t at = 0;
+	uint64_t count = 0;
+
+	while (merge_next_line(item, &at, &line))
+		count++;
+	return count;
+}
+
+static bool count(void *arg, const struct merge_item *item)
+{
+	struct counting *counting = arg;
+
+	counting->count += item->message ? count_lines(item) : 1;
+	return !counting->cancelled || !counting->cancelled(counting->arg);
+}
+
+/* The next line of a message, or else (*is_line) event. */
+static bool advance(struct marks *marks, struct merge_line *line, bool *is_line)
+{
+	for (;;) {
+		*is_line = marks->in_lines && merge_next_line(&marks->item, &marks->at, line);
+		if (*is_line)
+			return true;
+		if (!merge_next(marks->merge, &marks->item))
+			return false;
+		marks->in_lines = marks->item.message != NULL;
+		marks->at = 0;
+		if (!marks->in_lines)
+			return true;
+	}
+}
+
+static int skip_old(struct marks *marks, uint64_t max, bool (*cancelled)(void *arg), void *arg)
+{
+	struct counting counting = { 0, cancelled, arg };
+	struct merge_sums sums;
+	struct merge_line line;
+	bool is_line;
+	uint64_t i;
+	int ret = merge_each(marks->merge, count, &counting, &sums);
+
+	if (ret)
+		return ret;
+	if (!counting.count)
+		return -ENODATA;
+	for (i = max; i < counting.count && advance(marks, &line, &is_line); i++)
+		if (cancelled && cancelled(arg))
+			return -EINTR;
+	marks->missing.left_out += counting.count - MIN(max, counting.count);
+	return 0;
+}
+
+int marks_create(struct readings *readings, uint64_t max, bool (*cancelled)(void *arg), void *arg,
+	struct marks **marks)
+{
+	struct snapshot *snapshot;
+	struct marks *m;
+	int ret = readings_take(readings, cancelled, arg, &snapshot);
+
+	if (ret)
+		return ret;
+	m = g_new0(struct marks, 1);
+	m->snapshot = snapshot;
+	m->missing.left_out = snapshot->left_out;
+	m->missing.lost = snapshot->overtaken;
+	m->merge = merge_create(snapshot);
+	m->line = line_create();
+	m->program = g_string_new(NULL);
+	m->text = g_string_new(NULL);
+	ret = skip_old(m, max, cancelled, arg);
+	if (ret)
+		marks_destroy(m);
+	else
+		*marks = m;
+	return ret;
+}
+
+void marks_destroy(struct marks *marks)
+{
+	if (!marks)
+		return;
+	merge_destroy(marks->merge);
+	line_destroy(marks->line);
+	g_string_free(marks->program, TRUE);
+	g_string_free(marks->text, TRUE);
+	snapshot_destroy(marks->snapshot);
+	g_free(marks);
+}
+
+static void set_text(GString *out, const char *text, size_t bytes, bool cut)
+{
+	size_t shown = MIN(bytes, MARKS_TEXT_MAX);
+
+	g_string_truncate(out, 0);
+	/* not within a character, of which no byte but the first is unlike 10xxxxxx */
+	while (shown < bytes && shown && ((unsigned char)text[shown] & 0xc0) == 0x80)
+		shown--;
+	ctf_append_string(out, text, shown);
+	g_string_truncate(out, out->len - 1); /* its NUL; GLib has one of its own */
+	if (cut || shown < bytes)
+		g_string_append(out, " [cut]");
+}
+
+static void show_line(struct marks *marks, const struct merge_line *line, struct mark *mark)
+{
+	*mark = (struct mark){ .time_ns = marks->item.time_ns, .cpu = line->cpu, .name = "" };
+	set_text(marks->text, line->text, line->bytes, false);
+	mark->text = marks->text->str;
+}
+
+static void show_event(struct marks *marks, struct mark *mark)
+{
+	const struct line_event *event = &marks->item.event;
+	size_t bytes;
+	bool cut;
+	const char *text = line_text(marks->line, event, &bytes, &cut);
+
+	set_text(marks->program, event->program, strlen(event->program), false);
+	set_text(marks->text, text, bytes, cut);
+	*mark = (struct mark){
+		.time_ns = event->time_ns,
+		.cpu = event->cpu,
+		.pid = event->pid,
+		.tid = event->tid,
+		.program = marks->program->str,
+		.name = event->label,
+		.text = marks->text->str,
+	};
+}
+
+bool marks_next(struct marks *marks, struct mark *mark)
+{
+	struct merge_line line;
+	bool is_line;
+
+	if (!advance(marks, &line, &is_line))
+		return false;
+	if (is_line)
+		show_line(marks, &line, mark);
+	else
+		show_event(marks, mark);
+	return true;
+}
+
+void marks_get_missing(const struct marks *marks, struct marks_missing *missing)
+{
+	*missing = marks->missing;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A program whose events have arguments of every kind: each of THREADS threads writes EVENTS of each,
+ * and kprof_printf's. Then it says "written", and lives until its standard input ends.
+ *
+ * usage: ctf_tell THREADS EVENTS
+ */
+#include <kprof/kprof.h>
+
+#include <limits.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define THREADS_MAX 64
+
+static long events;
+
+/*
+ * What would end a string elsewhere, and what needs escapes. None is empty: babeltrace2 2.0.4 shows for
+ * such a one what an earlier event had there.
+ */
+static const char *const texts[] = { "plain", " ", "\"quoted\" \\ \t end", "\xc3\xa9t\xc3\xa9",
+	"\x01 \x7f", "}, { pid = 1 }", NULL };
+#define TEXTS (long)(sizeof(texts) / sizeof(texts[0]))
+
+static void *write_events(void *arg)
+{
+	long thread = (long)(intptr_t)arg, i;
+
+	for (i = 0; i < events; i++) {
+		KPROF_EVENT(ctf, numbers, "hh %hhd hu=%hu d: %d lx %lx llo %llo zu %zu jd %jd",
+			(signed char)(i - 3), (unsigned short)(65535 - i), INT_MIN + (int)i,
+			(unsigned long)i << 60, (unsigned long long)i, (size_t)SIZE_MAX - (size_t)i,
+			(intmax_t)-i);
+		KPROF_EVENT(ctf, strings, "%s struct %s", texts[i % TEXTS], texts[(i + 1) % TEXTS]);
+		KPROF_EVENT(ctf, others, "f %g c %c p %p width %*d 100%%", (double)i / 4, 'a' + (int)(i % 26),
+			(void *)(uintptr_t)i, 7, (int)-i);
+		KPROF_EVENT(ctf, nothing, "no argument");
+		kprof_printf("thread %ld \"says\" %ld", thread, i);
+	}
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	long threads = argc == 3 ? atol(argv[1]) : 0, i;
+	pthread_t ids[THREADS_MAX];
+	char byte;
+
+	if (threads < 1 || threads > THREADS_MAX) {
+		fprintf(stderr, "usage: ctf_tell THREADS EVENTS\n");
+		return 2;
+	}
+	events = atol(argv[2]);
+	for (i = 1; i < threads; i++)
+		if (pthread_create(&ids[i], NULL, write_events, (void *)(intptr_t)i))
+			return 1;
+	write_events(NULL);
+	for (i = 1; i < threads; i++)
+		pthread_join(ids[i], NULL);
+	puts("written");
+	fflush(stdout);
+	while (read(STDIN_FILENO, &byte, 1) > 0)
+		;
+	return 0;
+}
