@@ -48,7 +48,7 @@ static int open_kernel(struct opener *opener, struct proto_message *reply)
 	int ret;
 
 	if (!opener->kernel_known) {
-		ret = proc_kernel(NULL, NULL, &opener->kernel);
+		ret = proc_kernel_identity(NULL, NULL, &opener->kernel);
 		if (ret)
 			return ret;
 		opener->kernel_known = true;
