@@ -12,6 +12,7 @@
  *	kp-listen	talks with programs that attach: takes their pools and events, tells them
  *			their switches.
  *	kp-view (0-3)	make views, each for one open; there only while there is one to make.
+ *	kp-names (0-1)	helps one of them while it asks for names; ends before the view is written.
  *	kp-pipe		(once a pipe of the trace was opened) gathers what comes, while readers wait.
  *	kp-trace (0-4)	make what is read of the trace, while there are programs in it.
  * The profiler has a sampler thread while it runs. No thread has a timeout while nothing waits.

@@ -19,6 +19,7 @@
 
 struct progress {
 	void *source; /* of remote_source */
+	GMutex lock;  /* files are asked about side by side; of what follows */
 	uint32_t files, asked;
 	uint64_t begin_ns;
 	bool on;    /* standard error is a terminal, and it is not over */
@@ -29,6 +30,7 @@ struct progress *progress_begin(uint32_t files)
 {
 	struct progress *progress = g_new0(struct progress, 1);
 
+	g_mutex_init(&progress->lock);
 	progress->files = files;
 	progress->begin_ns = clock_monotonic_ns();
 	progress->on = isatty(STDERR_FILENO);
@@ -61,7 +63,9 @@ static int resolve(void *self, const struct symbols_file *file, const uint64_t *
 {
 	struct progress *progress = self;
 
+	g_mutex_lock(&progress->lock);
 	show(progress, file->path);
+	g_mutex_unlock(&progress->lock);
 	return remote_source.resolve(progress->source, file, offsets, count, how, arena, places);
 }
 
@@ -75,11 +79,13 @@ static void destroy(void *self)
 	struct progress *progress = self;
 
 	remote_source.destroy(progress->source);
+	g_mutex_clear(&progress->lock);
 	g_free(progress);
 }
 
 static const struct symbols_source source = {
 	.resolve = resolve,
+	.lanes = REMOTE_LANES,
 	.stats = stats,
 	.destroy = destroy,
 };

@@ -641,6 +641,7 @@ static void add_stats(void *self, struct stats *stats)
 
 const struct symbols_source remote_source = {
 	.resolve = resolve,
+	.lanes = REMOTE_LANES,
 	.stats = add_stats,
 	.destroy = destroy,
 };

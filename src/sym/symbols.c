@@ -192,6 +192,11 @@ int symbols_resolve(struct symbols *symbols, const struct symbols_file *file,
 	return ret == -ECANCELED || ret == -ETIMEDOUT ? ret : 0;
 }
 
+unsigned int symbols_lanes(const struct symbols *symbols)
+{
+	return MAX(symbols->source->lanes, 1);
+}
+
 void symbols_stats(struct symbols *symbols, struct stats *stats)
 {
 	g_mutex_lock(&symbols->lock);

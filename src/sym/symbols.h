@@ -139,6 +139,8 @@ struct symbols_source {
 	int (*resolve)(void *self, const struct symbols_file *file, const uint64_t *offsets,
 		size_t count, const struct symbols_how *how, struct symbols_arena *arena,
 		struct symbols_place *places);
+	/* So many questions may be asked side by side; 0: one. */
+	unsigned int lanes;
 	/* Adds rows to kpstat. May be NULL. */
 	void (*stats)(void *self, struct stats *stats);
 	void (*destroy)(void *self);
@@ -161,6 +163,9 @@ void symbols_destroy(struct symbols *symbols);
 int symbols_resolve(struct symbols *symbols, const struct symbols_file *file,
 	const uint64_t *offsets, size_t count, const struct symbols_how *how,
 	struct symbols_arena *arena, struct symbols_place *places);
+
+/* So many threads can ask at once and gain by it; at least 1. More of them wait for each other. */
+unsigned int symbols_lanes(const struct symbols *symbols);
 
 /* symbols.* rows of kpstat. */
 void symbols_stats(struct symbols *symbols, struct stats *stats);

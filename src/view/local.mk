@@ -1,6 +1,7 @@
 # view: a capture in, a format out; knows nothing of FUSE
 noinst_LIBRARIES += libview.a
 libview_a_SOURCES = \
+	%D%/asking.c %D%/asking.h \
 	%D%/breakdown.c %D%/breakdown.h \
 	%D%/calltree.c %D%/calltree.h \
 	%D%/decode.c %D%/decode.h \
