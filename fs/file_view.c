@@ -140,8 +140,8 @@ static size_t model_bytes(int capture_fd)
 	return MODEL_BYTES + (fstat(capture_fd, &st) ? 0 : MODEL_FACTOR * (size_t)st.st_size);
 }
 
-static int load_profile(const struct view_format *format, int capture_fd, struct profile **profile,
-	struct err *err)
+static int load_profile(const struct view_format *format, int capture_fd, size_t bytes_max,
+	struct profile **profile, struct err *err)
 {
 	struct decoder decoder;
 	int ret;
@@ -149,7 +149,7 @@ static int load_profile(const struct view_format *format, int capture_fd, struct
 	if (lseek(capture_fd, 0, SEEK_SET) < 0)
 		return -errno;
 	decode_init_fd(&decoder, capture_fd);
-	ret = view_load(format, &decoder, model_bytes(capture_fd), profile, err);
+	ret = view_load(format, &decoder, bytes_max, profile, err);
 	decode_fini(&decoder);
 	return ret;
 }
@@ -244,14 +244,17 @@ static int make_view(struct server *server, const struct view_format *format, in
 {
 	struct sink sink = { .fd = fd, .left = OPENFILES_TEXT_MAX, .job = job };
 	struct view_input input = { .capture_fd = capture_fd, .marks = marks };
-	struct profile *profile;
-	struct names *names;
+	struct profile *profile = NULL;
+	struct names *names = NULL;
 	int ret;
 
-	ret = load_profile(format, capture_fd, &profile, err);
-	if (ret)
-		return ret;
-	names = find_names(server->symbolizer, format, profile);
+	input.bytes_max = model_bytes(capture_fd);
+	if (!(format->needs & VIEW_RECORDS)) {
+		ret = load_profile(format, capture_fd, input.bytes_max, &profile, err);
+		if (ret)
+			return ret;
+		names = find_names(server->symbolizer, format, profile);
+	}
 	input.profile = profile;
 	input.names = names;
 	ret = views_cancelled(job) ? -EINTR : write_view(format, &input, &sink, err);

@@ -43,7 +43,7 @@ struct cached {
 struct loader {
 	struct profile *profile;
 	size_t bytes_max; /* SIZE_MAX: any */
-	bool no_stacks;
+	bool no_samples, no_stacks;
 	uint32_t section;
 	uint64_t section_records;
 	GArray *writers;	 /* uint32_t: the server's pid in each section, 0: not known */
@@ -140,34 +140,6 @@ static void take_clock(struct loader *l, const struct decode_record *r)
 	g_array_index(l->writers, uint32_t, l->section) = r->writer_pid;
 }
 
-static void take_process_record(struct loader *l, const struct decode_record *r)
-{
-	struct processes *p = l->profile->processes;
-
-	switch (r->type) {
-	case KPROF_REC_CLOCK:
-		take_clock(l, r);
-		break;
-	case KPROF_REC_MMAP:
-		processes_add_mapping(p, l->section, &r->mmap, r->text);
-		break;
-	case KPROF_REC_BUILD_ID:
-		processes_add_build_id(p, l->section, &r->build_id, r->bytes);
-		break;
-	case KPROF_REC_NEW_PROCESS:
-		processes_add_program(p, l->section, &r->new_process, r->text);
-		break;
-	case KPROF_REC_COMM:
-		processes_add_name(p, l->section, &r->comm, r->text);
-		break;
-	case KPROF_REC_FORK:
-		processes_add_fork(p, l->section, &r->fork);
-		break;
-	default:
-		break;
-	}
-}
-
 static void note_damage(struct profile *profile, const struct err *err)
 {
 	profile->damaged++;
@@ -189,7 +161,9 @@ static int read_processes(struct loader *l, struct decoder *decoder, struct err 
 			continue;
 		}
 		enter_record(l, &record);
-		take_process_record(l, &record);
+		if (record.type == KPROF_REC_CLOCK)
+			take_clock(l, &record);
+		processes_add_record(l->profile->processes, l->section, &record);
 	}
 	if (ret < 0)
 		note_damage(l->profile, &err);
@@ -498,6 +472,7 @@ static struct loader *create_loader(struct profile *profile, const struct profil
 	struct loader *l = g_new0(struct loader, 1);
 
 	l->profile = profile;
+	l->no_samples = options->no_samples;
 	l->no_stacks = options->no_stacks;
 	l->bytes_max = options->bytes_max ? options->bytes_max : SIZE_MAX;
 	l->writers = g_array_new(FALSE, TRUE, sizeof(uint32_t));
@@ -553,12 +528,12 @@ void profile_destroy(struct profile *profile)
 	g_free(profile);
 }
 
-static int read_twice(struct loader *l, struct decoder *decoder, struct err *err)
+static int read_capture(struct loader *l, struct decoder *decoder, struct err *err)
 {
 	int ret = read_processes(l, decoder, err);
 	uint64_t end = decoder->offset;
 
-	if (ret)
+	if (ret || l->no_samples)
 		return ret;
 	ret = decode_rewind(decoder);
 	if (ret)
@@ -571,7 +546,7 @@ int profile_load_with(struct decoder *decoder, const struct profile_options *opt
 {
 	struct profile *profile = create_profile(options);
 	struct loader *loader = create_loader(profile, options);
-	int ret = read_twice(loader, decoder, err);
+	int ret = read_capture(loader, decoder, err);
 
 	destroy_loader(loader);
 	table_fini(&profile->stacks.table); /* nothing is pushed any more */

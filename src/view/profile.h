@@ -104,6 +104,7 @@ struct profile {
 int profile_load(struct decoder *decoder, struct profile **profile, struct err *err);
 
 struct profile_options {
+	bool no_samples; /* only the processes and the damage: reads the capture once */
 	bool no_stacks; /* all samples are counted at STACKS_ROOT, and there are no places */
 	bool moments; /* keep each sample's time */
 	/*

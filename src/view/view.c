@@ -32,7 +32,8 @@ const struct view_format view_formats[] = {
 		VIEW_FUNCTIONS | VIEW_LINES },
 	{ "flame.svg", "a flame graph to open in a browser", flame_write,
 		VIEW_FUNCTIONS | VIEW_LINES },
-	{ "perf.data", "what perf report and perf script read", perfdata_write, 0 },
+	{ "perf.data", "what perf report and perf script read", perfdata_write,
+		VIEW_RECORDS },
 	{ "pprof", "what go tool pprof reads: profile.proto, gzip", pprof_write,
 		VIEW_FUNCTIONS | VIEW_LINES },
 	{ "firefox.json", "what the Firefox Profiler reads: its processed profile format",
@@ -56,6 +57,7 @@ int view_load(const struct view_format *format, struct decoder *decoder, size_t 
 	struct profile **profile, struct err *err)
 {
 	const struct profile_options options = {
+		.no_samples = format->needs & VIEW_RECORDS,
 		.no_stacks = !(format->needs & VIEW_STACKS),
 		.moments = format->needs & VIEW_MOMENTS,
 		.bytes_max = bytes_max,

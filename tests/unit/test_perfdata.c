@@ -216,7 +216,7 @@ static void check_events(const struct gen *gen, const char *expected)
 }
 
 /* What the view returns for a capture. */
-static int write_status(const struct gen *gen, bool (*cancelled)(void *arg))
+static int write_bounded(const struct gen *gen, bool (*cancelled)(void *arg), size_t bytes_max)
 {
 	struct viewing viewing;
 	struct err err;
@@ -226,11 +226,17 @@ static int write_status(const struct gen *gen, bool (*cancelled)(void *arg))
 
 	viewing_init(&viewing, gen->bytes->data, gen->bytes->len);
 	viewing.input.cancelled = cancelled;
+	viewing.input.bytes_max = bytes_max;
 	ret = viewing_write(&viewing, "perf.data", &data, &size, &err);
 	assert_int_equal(ret == 0, err.text[0] == '\0');
 	viewing_fini(&viewing);
 	free(data);
 	return ret;
+}
+
+static int write_status(const struct gen *gen, bool (*cancelled)(void *arg))
+{
+	return write_bounded(gen, cancelled, 0);
 }
 
 /* ---- tests ------------------------------------------------------------------------------------ */
@@ -633,6 +639,23 @@ static void test_refusals(void **state)
 	gen_fini(&gen);
 }
 
+/* 10,000 processes with a mapping each take more than 100 bytes and less than 10,000 each. */
+static void test_bytes(void **state)
+{
+	uint64_t ip = 0x1010;
+	struct gen gen;
+	uint32_t i;
+
+	gen_init(&gen, false);
+	gen_clock(&gen, 1, 2);
+	gen_trace(&gen, 2, 1, 100, 10, 0, 1, &ip);
+	for (i = 0; i < 10000; i++)
+		gen_mmap(&gen, 5, i, 0x1000, 0x1000, 0, "/bin/a");
+	assert_int_equal(write_bounded(&gen, NULL, 100 * 10000), -EFBIG);
+	assert_int_equal(write_bounded(&gen, NULL, 10000 * 10000), 0);
+	gen_fini(&gen);
+}
+
 /* What is readable is written; what follows damage is not there. */
 static void test_damage(void **state)
 {
@@ -668,6 +691,7 @@ int main(void)
 		cmocka_unit_test(test_rounds),
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_bytes),
 		cmocka_unit_test(test_damage),
 	};
 
