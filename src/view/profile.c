@@ -43,7 +43,7 @@ struct cached {
 struct loader {
 	struct profile *profile;
 	size_t bytes_max; /* SIZE_MAX: any */
-	bool no_samples, no_stacks;
+	bool no_samples, no_stacks, leaves;
 	uint32_t section;
 	uint64_t section_records;
 	GArray *writers;	 /* uint32_t: the server's pid in each section, 0: not known */
@@ -329,6 +329,8 @@ static uint32_t take_stack(struct loader *l, const struct decode_record *r, uint
 		innermost = false;
 		l->places[n++] = find_place(l, user ? life : l->section, !user, address,
 			r->trace.time_ns);
+		if (l->leaves)
+			break;
 	}
 	while (n)
 		node = stacks_push(&l->profile->stacks, node, l->places[--n]);
@@ -474,6 +476,7 @@ static struct loader *create_loader(struct profile *profile, const struct profil
 	l->profile = profile;
 	l->no_samples = options->no_samples;
 	l->no_stacks = options->no_stacks;
+	l->leaves = options->leaves;
 	l->bytes_max = options->bytes_max ? options->bytes_max : SIZE_MAX;
 	l->writers = g_array_new(FALSE, TRUE, sizeof(uint32_t));
 	pairs_init(&l->numbers);

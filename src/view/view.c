@@ -25,7 +25,7 @@ static int write_flat(const struct view_input *input, FILE *out, struct err *err
 
 const struct view_format view_formats[] = {
 	{ "flat", "share, samples, event, process, function, file; hottest first", write_flat,
-		VIEW_FUNCTIONS },
+		VIEW_LEAVES | VIEW_NAMES },
 	{ "tree", "who called whom: functions below their callers, and callers below theirs",
 		tree_write, VIEW_FUNCTIONS | VIEW_LINES },
 	{ "folded", "one stack a line with its count, for flame-graph tools", folded_write,
@@ -58,7 +58,8 @@ int view_load(const struct view_format *format, struct decoder *decoder, size_t 
 {
 	const struct profile_options options = {
 		.no_samples = format->needs & VIEW_RECORDS,
-		.no_stacks = !(format->needs & VIEW_STACKS),
+		.no_stacks = !(format->needs & (VIEW_STACKS | VIEW_LEAVES)),
+		.leaves = format->needs & VIEW_LEAVES,
 		.moments = format->needs & VIEW_MOMENTS,
 		.bytes_max = bytes_max,
 	};

@@ -58,7 +58,8 @@ enum view_needs {
 	VIEW_LINES = 1 << 2,   /* source lines and inlined functions too */
 	VIEW_MOMENTS = 1 << 3, /* when each sample was taken */
 	VIEW_MARKS = 1 << 4,   /* what else happened, if who asks knows of it */
-	VIEW_RECORDS = 1 << 5, /* nothing of the profile: it reads the records itself */
+	VIEW_LEAVES = 1 << 5,  /* of the stacks only where the CPU was */
+	VIEW_RECORDS = 1 << 6, /* nothing of the profile: it reads the records itself */
 };
 
 #define VIEW_FUNCTIONS (VIEW_STACKS | VIEW_NAMES)
