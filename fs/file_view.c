@@ -71,15 +71,30 @@ void file_view_destroy_symbolizer(struct symbolizer *symbolizer)
 	g_free(symbolizer);
 }
 
+/* With the lock held. */
+static struct symbols *need_symbols(struct symbolizer *symbolizer)
+{
+	if (!symbolizer->symbols)
+		symbolizer->symbols = names_open_symbols(NULL);
+	return symbolizer->symbols;
+}
+
+/* Who finds names may start while the records are read; while another view asks, it runs already. */
+static void prepare_names(struct symbolizer *symbolizer, const struct view_format *format)
+{
+	if (!(format->needs & VIEW_NAMES) || pthread_mutex_trylock(&symbolizer->lock))
+		return;
+	symbols_prepare(need_symbols(symbolizer));
+	pthread_mutex_unlock(&symbolizer->lock);
+}
+
 static struct names *find_names(struct symbolizer *symbolizer, const struct view_format *format,
 	const struct profile *profile)
 {
 	struct names *names;
 
 	pthread_mutex_lock(&symbolizer->lock);
-	if (!symbolizer->symbols)
-		symbolizer->symbols = names_open_symbols(NULL);
-	names = view_name(format, profile, symbolizer->symbols);
+	names = view_name(format, profile, need_symbols(symbolizer));
 	pthread_mutex_unlock(&symbolizer->lock);
 	return names;
 }
@@ -250,6 +265,7 @@ static int make_view(struct server *server, const struct view_format *format, in
 
 	input.bytes_max = model_bytes(capture_fd);
 	if (!(format->needs & VIEW_RECORDS)) {
+		prepare_names(server->symbolizer, format);
 		ret = load_profile(format, capture_fd, input.bytes_max, &profile, err);
 		if (ret)
 			return ret;

@@ -69,6 +69,11 @@ static int resolve(void *self, const struct symbols_file *file, const uint64_t *
 	return remote_source.resolve(progress->source, file, offsets, count, how, arena, places);
 }
 
+static void prepare(void *self)
+{
+	remote_source.prepare(((struct progress *)self)->source);
+}
+
 static void stats(void *self, struct stats *rows)
 {
 	remote_source.stats(((struct progress *)self)->source, rows);
@@ -85,6 +90,7 @@ static void destroy(void *self)
 
 static const struct symbols_source source = {
 	.resolve = resolve,
+	.prepare = prepare,
 	.lanes = REMOTE_LANES,
 	.stats = stats,
 	.destroy = destroy,

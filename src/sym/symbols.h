@@ -139,6 +139,8 @@ struct symbols_source {
 	int (*resolve)(void *self, const struct symbols_file *file, const uint64_t *offsets,
 		size_t count, const struct symbols_how *how, struct symbols_arena *arena,
 		struct symbols_place *places);
+	/* Questions are about to come; returns at once. May be NULL. */
+	void (*prepare)(void *self);
 	/* So many questions may be asked side by side; 0: one. */
 	unsigned int lanes;
 	/* Adds rows to kpstat. May be NULL. */
@@ -155,6 +157,9 @@ struct symbols;
 struct symbols *symbols_create(const struct symbols_source *source, void *self,
 	size_t cache_bytes);
 void symbols_destroy(struct symbols *symbols);
+
+/* Questions are about to come: what takes time to start may start now. Returns at once. */
+void symbols_prepare(struct symbols *symbols);
 
 /*
  * Sets each of `places`; without SYMBOLS_LINES each has at most one frame. 0: everything that can be
