@@ -17,8 +17,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* One read(2): the size from which reading kpdata gains nothing more. */
-#define BUFFER_BYTES (1u << 20)
+/* One read(2): from this size on reading gains nothing, and more would not stay in a CPU's cache. */
+#define BUFFER_BYTES (256u << 10)
 
 #define VARINT_MAX_BYTES 10
 #define ENVELOPE_MAX_BYTES (2 * VARINT_MAX_BYTES)
