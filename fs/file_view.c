@@ -51,13 +51,18 @@ struct sink {
 struct symbolizer {
 	pthread_mutex_t lock; /* held while names are asked for: one view at a time */
 	struct symbols *symbols; /* (lock) made when first needed */
+	struct helpers_options options; /* invariant; its strings are ours */
 };
 
-struct symbolizer *file_view_create_symbolizer(void)
+struct symbolizer *file_view_create_symbolizer(const char *debuginfod_urls)
 {
 	struct symbolizer *symbolizer = g_new0(struct symbolizer, 1);
 
 	pthread_mutex_init(&symbolizer->lock, NULL);
+	symbolizer->options.debuginfod_urls = g_strdup(debuginfod_urls);
+	symbolizer->options.home = g_strdup(g_get_home_dir());
+	symbolizer->options.uid = getuid();
+	symbolizer->options.gid = getgid();
 	return symbolizer;
 }
 
@@ -67,6 +72,8 @@ void file_view_destroy_symbolizer(struct symbolizer *symbolizer)
 		return;
 	if (symbolizer->symbols)
 		symbols_destroy(symbolizer->symbols);
+	g_free((char *)symbolizer->options.debuginfod_urls);
+	g_free((char *)symbolizer->options.home);
 	pthread_mutex_destroy(&symbolizer->lock);
 	g_free(symbolizer);
 }
@@ -75,7 +82,7 @@ void file_view_destroy_symbolizer(struct symbolizer *symbolizer)
 static struct symbols *need_symbols(struct symbolizer *symbolizer)
 {
 	if (!symbolizer->symbols)
-		symbolizer->symbols = names_open_symbols(NULL);
+		symbolizer->symbols = names_open_symbols(&symbolizer->options);
 	return symbolizer->symbols;
 }
 

@@ -231,7 +231,7 @@ static int create_threads(struct server *server, const struct options *options, 
 	if (!ret)
 		server->pipes = pipes_create(server->readings, server->streams);
 	server->trace_readers = views_create("kp-trace", VIEWS_TRACE_THREADS);
-	server->symbolizer = file_view_create_symbolizer();
+	server->symbolizer = file_view_create_symbolizer(options->debuginfod);
 	return ret ? err_set(err, -ret, "threads: %s", g_strerror(-ret)) : 0;
 }
 

@@ -43,6 +43,7 @@ struct remote {
 	struct helpers_counts counts[REMOTE_LANES]; /* as of the end of each one's last question */
 	bool taken[REMOTE_LANES]; /* a lane that is taken is its taker's */
 	GHashTable *shunned;	  /* path -> until when (ns, uint64_t) */
+	uint64_t no_fetch_until;  /* debuginfod did not answer in time: not asked before then */
 	struct running running;	  /* length 0: not asked yet */
 	uint64_t damaged;	  /* files that ended their parser, or said nonsense */
 	uint64_t late;		  /* openers and parsers that took too long */
@@ -493,6 +494,31 @@ static int open_placed(struct talk *talk, uint32_t pid, const uint8_t *build_id,
 }
 
 /*
+ * Asks debuginfod. A server that does not answer would cost each file of a view the same time again:
+ * after one such wait nobody is asked for a while.
+ */
+static int fetch(struct talk *talk, const uint8_t *build_id, uint32_t length)
+{
+	struct remote *remote = talk->remote;
+	bool allowed;
+	int fd;
+
+	g_mutex_lock(&remote->lock);
+	allowed = proto_now_ns() >= remote->no_fetch_until;
+	g_mutex_unlock(&remote->lock);
+	if (!allowed)
+		return -ENOENT;
+	fd = helpers_fetch(talk->helpers, build_id, length, &talk->wait);
+	if (fd == -ETIMEDOUT && !is_over(talk, fd)) {
+		g_mutex_lock(&remote->lock);
+		remote->no_fetch_until = proto_now_ns() + SHUN_NS;
+		remote->late++;
+		g_mutex_unlock(&remote->lock);
+	}
+	return fd;
+}
+
+/*
  * The debug file with this build-id, of the host or the process, else from debuginfod; name: what the
  * file calls it, "" for nothing.
  */
@@ -505,7 +531,7 @@ static int open_debug(struct talk *talk, const uint8_t *build_id, uint32_t lengt
 	for (i = 0; fd < 0 && !is_over(talk, fd) && i < n; i++)
 		fd = open_placed(talk, pids[i], build_id, length, name);
 	if (fd < 0 && !is_over(talk, fd))
-		fd = helpers_fetch(talk->helpers, build_id, length, &talk->wait);
+		fd = fetch(talk, build_id, length);
 	return fd;
 }
 
