@@ -2,6 +2,7 @@
 /* Strings of other people: see text.h. */
 #include "view/text.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 static void append_hex(GString *out, const char *bytes, size_t size)
@@ -71,6 +72,11 @@ void text_append_quoted(GString *out, const char *text)
 	g_string_append_c(out, '"');
 	append_escaped(out, text, '"');
 	g_string_append_c(out, '"');
+}
+
+void text_append_count(GString *out, uint64_t count, const char *one, const char *many)
+{
+	g_string_append_printf(out, "%" PRIu64 " %s", count, count == 1 ? one : many);
 }
 
 const char *text_colour(double share)
