@@ -9,17 +9,16 @@
 
 #include <errno.h>
 #include <malloc.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/units.h"
 #include "fs/openfile.h"
 #include "fs/server.h"
+#include "fs/viewmodel.h"
 #include "fs/views.h"
 #include "prof/profiler.h"
 #include "trace/marks.h"
@@ -28,14 +27,6 @@
 /* Pieces of one copy of the capture; 1 MiB at a time. */
 #define COPY_PIECES 64
 #define COPY_BYTES (1u << 20)
-
-/*
- * What the model of one view may take: some for what each capture has, and for each byte of the
- * capture a few. A stack that no other shares anything with takes twenty times its bytes; in captures
- * of real programs most of each stack is shared.
- */
-#define MODEL_BYTES (64 * MIB)
-#define MODEL_FACTOR 4
 
 /* Events that a time line shows: what a browser still takes, in some 40 MiB. */
 #define MARKS_MAX 200000
@@ -47,64 +38,6 @@ struct sink {
 	bool over;     /* more came */
 	void *job;
 };
-
-struct symbolizer {
-	pthread_mutex_t lock; /* held while names are asked for: one view at a time */
-	struct symbols *symbols; /* (lock) made when first needed */
-	struct helpers_options options; /* invariant; its strings are ours */
-};
-
-struct symbolizer *file_view_create_symbolizer(const char *debuginfod_urls)
-{
-	struct symbolizer *symbolizer = g_new0(struct symbolizer, 1);
-
-	pthread_mutex_init(&symbolizer->lock, NULL);
-	symbolizer->options.debuginfod_urls = g_strdup(debuginfod_urls);
-	symbolizer->options.home = g_strdup(g_get_home_dir());
-	symbolizer->options.uid = getuid();
-	symbolizer->options.gid = getgid();
-	return symbolizer;
-}
-
-void file_view_destroy_symbolizer(struct symbolizer *symbolizer)
-{
-	if (!symbolizer)
-		return;
-	if (symbolizer->symbols)
-		symbols_destroy(symbolizer->symbols);
-	g_free((char *)symbolizer->options.debuginfod_urls);
-	g_free((char *)symbolizer->options.home);
-	pthread_mutex_destroy(&symbolizer->lock);
-	g_free(symbolizer);
-}
-
-/* With the lock held. */
-static struct symbols *need_symbols(struct symbolizer *symbolizer)
-{
-	if (!symbolizer->symbols)
-		symbolizer->symbols = names_open_symbols(&symbolizer->options);
-	return symbolizer->symbols;
-}
-
-/* Who finds names may start while the records are read; while another view asks, it runs already. */
-static void prepare_names(struct symbolizer *symbolizer, const struct view_format *format)
-{
-	if (!(format->needs & VIEW_NAMES) || pthread_mutex_trylock(&symbolizer->lock))
-		return;
-	symbols_prepare(need_symbols(symbolizer));
-	pthread_mutex_unlock(&symbolizer->lock);
-}
-
-static struct names *find_names(struct symbolizer *symbolizer, const struct view_format *format,
-	const struct profile *profile)
-{
-	struct names *names;
-
-	pthread_mutex_lock(&symbolizer->lock);
-	names = view_name(format, profile, need_symbols(symbolizer));
-	pthread_mutex_unlock(&symbolizer->lock);
-	return names;
-}
 
 static int write_all(int fd, struct iovec *iov, int count)
 {
@@ -153,27 +86,6 @@ static int copy_capture(struct profiler *profiler, bool enough, int fd, void *jo
 	}
 	profiler_close_cursor(cursor);
 	return ret ? ret : any || enough ? 0 : -ENODATA;
-}
-
-static size_t model_bytes(int capture_fd)
-{
-	struct stat st;
-
-	return MODEL_BYTES + (fstat(capture_fd, &st) ? 0 : MODEL_FACTOR * (size_t)st.st_size);
-}
-
-static int load_profile(const struct view_format *format, int capture_fd, size_t bytes_max,
-	struct profile **profile, struct err *err)
-{
-	struct decoder decoder;
-	int ret;
-
-	if (lseek(capture_fd, 0, SEEK_SET) < 0)
-		return -errno;
-	decode_init_fd(&decoder, capture_fd);
-	ret = view_load(format, &decoder, bytes_max, profile, err);
-	decode_fini(&decoder);
-	return ret;
 }
 
 static ssize_t write_sink(void *cookie, const char *data, size_t size)
@@ -261,29 +173,34 @@ static int open_marks(struct server *server, const struct view_format *format, v
 
 /* ---- all --------------------------------------------------------------------------------------- */
 
-static int make_view(struct server *server, const struct view_format *format, int capture_fd,
-	const struct view_marks *marks, int fd, void *job, struct err *err)
+static int write_model(struct server *server, const struct view_format *format, int capture_fd,
+	const struct view_marks *marks, struct sink *sink, struct err *err)
 {
-	struct sink sink = { .fd = fd, .left = OPENFILES_TEXT_MAX, .job = job };
-	struct view_input input = { .capture_fd = capture_fd, .marks = marks };
-	struct profile *profile = NULL;
-	struct names *names = NULL;
-	int ret;
+	const struct viewmodel_wish wish = { views_cancelled, sink->job };
+	struct view_input input = { .capture_fd = -1, .marks = marks };
+	struct viewmodel *model;
+	int ret = viewmodel_get(server->viewmodels, format, capture_fd, &wish, &model, err);
 
-	input.bytes_max = model_bytes(capture_fd);
-	if (!(format->needs & VIEW_RECORDS)) {
-		prepare_names(server->symbolizer, format);
-		ret = load_profile(format, capture_fd, input.bytes_max, &profile, err);
-		if (ret)
-			return ret;
-		names = find_names(server->symbolizer, format, profile);
-	}
-	input.profile = profile;
-	input.names = names;
-	ret = views_cancelled(job) ? -EINTR : write_view(format, &input, &sink, err);
-	names_destroy(names);
-	profile_destroy(profile);
-	malloc_trim(0); /* a view takes much memory for a short time */
+	if (ret)
+		return ret;
+	input.capture_fd = model->capture_fd;
+	input.profile = model->profile;
+	input.names = model->names;
+	ret = views_cancelled(sink->job) ? -EINTR : write_view(format, &input, sink, err);
+	viewmodel_put(server->viewmodels, model);
+	return ret;
+}
+
+static int write_records(const struct view_format *format, int capture_fd, struct sink *sink,
+	struct err *err)
+{
+	struct view_input input = {
+		.capture_fd = capture_fd,
+		.bytes_max = viewmodel_bytes(capture_fd),
+	};
+	int ret = write_view(format, &input, sink, err);
+
+	close(capture_fd);
 	return ret;
 }
 
@@ -291,6 +208,7 @@ int file_view_make(struct server *server, const struct dirtab_row *row, int fd, 
 	struct err *err)
 {
 	const struct view_format *format = view_find(row->name);
+	struct sink sink = { .fd = fd, .left = OPENFILES_TEXT_MAX, .job = job };
 	struct view_marks place, *marks;
 	int capture_fd, ret;
 
@@ -304,10 +222,14 @@ int file_view_make(struct server *server, const struct dirtab_row *row, int fd, 
 		ret = copy_capture(server->profiler, marks != NULL, capture_fd, job);
 	if (ret == -ENODATA)
 		err_set(err, ENODATA, "nothing is captured");
-	if (!ret)
-		ret = make_view(server, format, capture_fd, marks, fd, job, err);
+	if (ret)
+		close(capture_fd);
+	else if (format->needs & VIEW_RECORDS)
+		ret = write_records(format, capture_fd, &sink, err);
+	else
+		ret = write_model(server, format, capture_fd, marks, &sink, err);
 	if (marks)
 		marks_destroy(marks->arg);
-	close(capture_fd);
+	malloc_trim(0); /* a view takes much memory for a short time */
 	return ret;
 }

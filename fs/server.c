@@ -48,6 +48,7 @@
 #include "fs/options.h"
 #include "fs/pipes.h"
 #include "fs/streams.h"
+#include "fs/viewmodel.h"
 #include "fs/views.h"
 #include "prof/profiler.h"
 #include "sys/clock.h"
@@ -231,7 +232,7 @@ static int create_threads(struct server *server, const struct options *options, 
 	if (!ret)
 		server->pipes = pipes_create(server->readings, server->streams);
 	server->trace_readers = views_create("kp-trace", VIEWS_TRACE_THREADS);
-	server->symbolizer = file_view_create_symbolizer(options->debuginfod);
+	server->viewmodels = viewmodels_create(options->debuginfod);
 	return ret ? err_set(err, -ret, "threads: %s", g_strerror(-ret)) : 0;
 }
 
@@ -470,7 +471,7 @@ void server_destroy(struct server *server)
 	streams_destroy(server->streams);
 	views_destroy(server->views);
 	views_destroy(server->trace_readers);
-	file_view_destroy_symbolizer(server->symbolizer);
+	viewmodels_destroy(server->viewmodels);
 	openfiles_destroy(server->files);
 	nodes_destroy(server->nodes);
 	if (server->profiler)

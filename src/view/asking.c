@@ -20,7 +20,7 @@ struct asking {
 	uint32_t *files;		/* i: those with places, in the order of asking */
 	uint32_t count;			/* i: of files */
 	size_t arena_max;		/* i */
-	GMutex lock;
+	pthread_mutex_t lock;
 	uint32_t next;			/* (lock) of files */
 };
 
@@ -168,11 +168,11 @@ static bool next_file(struct asking *a, uint32_t *file)
 {
 	bool more;
 
-	g_mutex_lock(&a->lock);
+	pthread_mutex_lock(&a->lock);
 	more = a->next < a->count;
 	if (more)
 		*file = a->files[a->next++];
-	g_mutex_unlock(&a->lock);
+	pthread_mutex_unlock(&a->lock);
 	return more;
 }
 
@@ -214,7 +214,7 @@ void asking_ask(const struct profile *profile, struct symbols *symbols,
 	pthread_t threads[ASKING_THREADS];
 	uint32_t count, started, i;
 
-	g_mutex_init(&a.lock);
+	pthread_mutex_init(&a.lock, NULL);
 	order_by_file(&a);
 	list_files(&a);
 	count = MIN(MIN(symbols_lanes(symbols), ASKING_THREADS), a.count);
@@ -231,7 +231,7 @@ void asking_ask(const struct profile *profile, struct symbols *symbols,
 		ask_files(&askers[0]);
 	for (i = 0; i < started; i++)
 		pthread_join(threads[i], NULL);
-	g_mutex_clear(&a.lock);
+	pthread_mutex_destroy(&a.lock);
 	g_free(a.order);
 	g_free(a.ends);
 	g_free(a.files);
