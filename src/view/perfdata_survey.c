@@ -65,6 +65,7 @@ bool perfdata_place_enter(struct perfdata_place *place, const struct decode_reco
 		place->section++;
 		place->section_records = 0;
 		pairs_clear(&place->numbers);
+		place->last_known = false;
 	}
 	place->section_records++;
 	place->chunk_records++;
@@ -103,16 +104,22 @@ static uint32_t intern_source(struct perfdata_survey *survey, const char *text)
 uint32_t perfdata_survey_source(struct perfdata_survey *survey, struct perfdata_place *place,
 	uint64_t number)
 {
-	const uint64_t *known = pairs_find(&place->numbers, 0, number);
+	const uint64_t *known;
 	char text[32];
-	uint32_t source;
 
-	if (known)
-		return (uint32_t)*known;
+	if (place->last_known && place->last_number == number)
+		return place->last_source;
+	known = pairs_find(&place->numbers, 0, number);
+	place->last_number = number;
+	place->last_known = true;
+	if (known) {
+		place->last_source = (uint32_t)*known;
+		return place->last_source;
+	}
 	g_snprintf(text, sizeof(text), "event %" PRIu64, number);
-	source = intern_source(survey, text);
-	pairs_set(&place->numbers, 0, number, source);
-	return source;
+	place->last_source = intern_source(survey, text);
+	pairs_set(&place->numbers, 0, number, place->last_source);
+	return place->last_source;
 }
 
 uint32_t perfdata_survey_event(struct perfdata_survey *survey, struct perfdata_place *place,
@@ -126,6 +133,7 @@ uint32_t perfdata_survey_event(struct perfdata_survey *survey, struct perfdata_p
 	source->rate = r->event.rate;
 	source->flags = r->event.flags;
 	pairs_set(&place->numbers, 0, r->event.number, i);
+	place->last_known = false;
 	return i;
 }
 

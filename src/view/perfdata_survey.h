@@ -99,6 +99,10 @@ struct perfdata_place {
 	uint64_t chunk_records; /* of the current chunk */
 	uint32_t chunk;
 	struct pairs numbers; /* 0, number: index into sources */
+	/* the one that was asked for last: nearly all records are of one event */
+	uint64_t last_number;
+	uint32_t last_source;
+	bool last_known;
 };
 
 void perfdata_place_init(struct perfdata_place *place);

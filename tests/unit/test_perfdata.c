@@ -499,6 +499,40 @@ static void test_threads(void **state)
 }
 
 /* A capture behind another: later in time, whatever its own times are, and with events of its own. */
+/* What is said of a CPU or an event holds from there on, until a section ends; CPU 64 is another one. */
+static void test_changes(void **state)
+{
+	uint64_t ip = 0x1010;
+	struct gen gen;
+
+	gen_init(&gen, false);
+	gen_clock(&gen, 1, 2);
+	gen_new_process(&gen, 5, 10, "/bin/prog");
+	gen_event(&gen, 1, 5, 0, "e");
+	gen_trace(&gen, 2, 1, 100, 10, 0, 1, &ip);
+	gen_period(&gen, 0, 1, 7);
+	gen_trace(&gen, 2, 1, 101, 10, 0, 1, &ip);
+	gen_trace(&gen, 2, 1, 102, 10, 64, 1, &ip);
+	gen_event(&gen, 1, 6, 0, "f");
+	gen_trace(&gen, 2, 1, 103, 10, 64, 1, &ip);
+	gen_trace(&gen, 2, 2, 104, 10, 64, 1, &ip);
+	gen_trace(&gen, 2, 1, 105, 10, 0, 1, &ip);
+	gen_clock(&gen, 1, 2);
+	gen_trace(&gen, 2, 1, 50, 10, 0, 1, &ip);
+	check_events(&gen,
+		"comm misc=2 10/10 prog [10/10 t=99 cpu=0 id=0]\n"
+		"u sample id=1 ip=0x1010 10/10 t=100 cpu=0 period=5\n"
+		"u sample id=1 ip=0x1010 10/10 t=101 cpu=0 period=7\n"
+		"u sample id=1 ip=0x1010 10/10 t=102 cpu=64 period=5\n"
+		"u sample id=2 ip=0x1010 10/10 t=103 cpu=64 period=6\n"
+		"u sample id=3 ip=0x1010 10/10 t=104 cpu=64 period=1\n"
+		"u sample id=2 ip=0x1010 10/10 t=105 cpu=0 period=7\n"
+		"round\n"
+		"u sample id=4 ip=0x1010 10/10 t=107 cpu=0 period=1\n"
+		"round\n");
+	gen_fini(&gen);
+}
+
 static void test_sections(void **state)
 {
 	uint64_t ip = 0x1010;
@@ -687,6 +721,7 @@ int main(void)
 		cmocka_unit_test(test_no_stacks),
 		cmocka_unit_test(test_late),
 		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_changes),
 		cmocka_unit_test(test_sections),
 		cmocka_unit_test(test_rounds),
 		cmocka_unit_test(test_limits),
