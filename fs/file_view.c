@@ -31,6 +31,9 @@
 /* Events that a time line shows: what a browser still takes, in some 40 MiB. */
 #define MARKS_MAX 200000
 
+/* One write(2) of a form that writes line by line; what reads the records has a buffer of its own. */
+#define SINK_BUFFER_BYTES (64u << 10)
+
 /* A view on its way into its file. One thread. */
 struct sink {
 	int fd;
@@ -121,10 +124,12 @@ static int write_view(const struct view_format *format, struct view_input *input
 {
 	const cookie_io_functions_t functions = { .write = write_sink };
 	FILE *out = fopencookie(sink, "w", functions);
+	g_autofree char *buffer = g_malloc(SINK_BUFFER_BYTES);
 	int ret;
 
 	if (!out)
 		return -errno;
+	setvbuf(out, buffer, format->needs & VIEW_RECORDS ? _IONBF : _IOFBF, SINK_BUFFER_BYTES);
 	input->cancelled = sink_is_over;
 	input->arg = sink;
 	ret = format->write(input, out, err);
