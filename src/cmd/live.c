@@ -71,6 +71,7 @@ static void take_record(struct live *live, const struct decode_record *record, s
 	switch (record->type) {
 	case KPROF_REC_KERN_TRACE:
 	case KPROF_REC_USER_TRACE:
+	case KPROF_REC_USER_STACK:
 	case KPROF_REC_LOST:
 	case KPROF_REC_THROTTLE:
 		if (!discard)
