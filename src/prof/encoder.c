@@ -317,7 +317,7 @@ int encoder_sample(struct encoder *e, unsigned int index, const struct perf_even
 		if (f.kernel_count + f.user_count >= e->config->depth)
 			e->counts.stacks_cut++;
 	}
-	if (s.regs) {
+	if (s.regs && f.kernel_count < e->config->depth) {
 		/* where the program was stands in the sample too, for readers that can't unwind */
 		say_user_stack(e, &s);
 		f.user = &s.regs[e->user_regs->order[e->user_regs->count - 1]];

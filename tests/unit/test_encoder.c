@@ -359,6 +359,32 @@ static void test_copied_stacks(void **state)
 		check_copied(&copied_rows[i]);
 }
 
+/* The kernel's frames are as many as there may be: nothing of the program, which would be one more. */
+static void test_depth_of_copies(void **state)
+{
+	static struct kernel_record k;
+	struct rings_config config;
+	const uint8_t *run;
+	struct encoder *e;
+	struct decoded r;
+	size_t len, at = 0;
+
+	(void)state;
+	if (!perf_user_regs())
+		skip();
+	e = create_copying(&config);
+	config.depth = 2;
+	make_copied(&k, &copied_rows[1]);
+	assert_int_equal(encoder_sample(e, 0, &k.header), 0);
+	run = encoder_run(e, &len);
+	assert_true(decode_next(run, len, &at, &r));
+	assert_true(decode_next(run, len, &at, &r));
+	assert_int_equal(r.type, 1);
+	assert_int_equal(decode_u16(&r, 22), 2);
+	assert_false(decode_next(run, len, &at, &r));
+	encoder_destroy(e);
+}
+
 /* DWARF's numbers by the psABI: 3 is rbx and 7 is rsp, which perf gives as its second and eighth. */
 static void test_register_order(void **state)
 {
@@ -893,6 +919,7 @@ int main(void)
 		cmocka_unit_test(test_stack_none),
 		cmocka_unit_test(test_counts),
 		cmocka_unit_test(test_copied_stacks),
+		cmocka_unit_test(test_depth_of_copies),
 		cmocka_unit_test(test_register_order),
 		cmocka_unit_test(test_damaged_copies),
 		cmocka_unit_test(test_largest_copy),
