@@ -12,9 +12,11 @@
 BURN_MS=150
 PROGRAM= # its pid
 
-chain_called='_start;.*;main;chain_one;chain_two;chain_three;burn_called'
-chain_thread=';chain_thread;burn_thread'
-chain_handler='_start;.*;main;interrupted;.*;handler;burn_handler'
+declare -A CHAINS=(
+	[burn_called]='_start;.*;main;chain_one;chain_two;chain_three;burn_called'
+	[burn_thread]=';chain_thread;burn_thread'
+	[burn_handler]='_start;.*;main;interrupted;.*;handler;burn_handler'
+)
 
 serve
 need_machine
@@ -57,11 +59,10 @@ share() {
 
 # whole WHAT FOLDED: nearly all are; between the last instructions of a function a table may be wrong
 whole() {
-	local of
-	for of in burn_called:chain_called burn_thread:chain_thread burn_handler:chain_handler; do
-		local chain=${of#*:} percent
-		percent=$(share "$2" "${of%:*}" "${!chain}")
-		check "$1: $percent % of ${of%:*} have their chain" [ "$percent" -ge 95 ]
+	local function percent
+	for function in "${!CHAINS[@]}"; do
+		percent=$(share "$2" "$function" "${CHAINS[$function]}")
+		check "$1: $percent % of $function have their chain" [ "$percent" -ge 95 ]
 	done
 }
 
@@ -80,7 +81,7 @@ books() {
 sample both
 cat "$MNT/views/folded" >"$WORK/folded" || fail "views/folded"
 check "with frame pointers nothing leads to main" \
-	[ "$(share "$WORK/folded" burn_called "$chain_called")" -le 5 ]
+	[ "$(share "$WORK/folded" burn_called "${CHAINS[burn_called]}")" -le 5 ]
 check "the program was sampled" [ "$(share "$WORK/folded" burn_called burn_called)" = 100 ]
 end_program
 
