@@ -126,3 +126,15 @@ wait_for grep -q '^event.1.cpu.*delivered [1-9]' "$MNT/kpstat"
 ctl stop
 books "a small ring"
 serve_end
+
+# where the kernel can't be sampled, the program still can
+printf '#!/bin/sh\nexec "%s" "%s" "$@"\n' "$FIXTURES/user_only" "$(realpath "$KPROFS")" >"$WORK/kprofs"
+chmod +x "$WORK/kprofs"
+KPROFS=$WORK/kprofs
+serve
+sample dwarf
+check "kperr says the scope" grep -q 'scope machine-user' "$MNT/kperr"
+cat "$MNT/views/folded" >"$WORK/folded" || fail "views/folded: $(tail -n 1 "$MNT/kperr")"
+whole "user space only" "$WORK/folded"
+end_program
+serve_end
