@@ -24,7 +24,13 @@
 #define FRAMES_MAX 1024
 
 /* So long parsers are asked; stacks that need more are as long as is known by then. */
-#define ASK_NS (10 * NSEC_PER_SEC)
+#define ASK_NS (30 * NSEC_PER_SEC)
+
+/*
+ * What comes out may be so much larger than what came in. Copied stacks are some ten times as long as
+ * their frames; only where somebody's tables make long stacks of next to nothing are these cut.
+ */
+#define GROWTH_MAX MIB
 
 /* So many records are a few ms of work. */
 #define CANCEL_RECORDS 256
@@ -40,6 +46,7 @@ struct unwinding {
 	GByteArray *stack; /* what came last: a USER_STACK, its payload */
 	struct kprof_rec_user_stack head; /* of it */
 	bool waits; /* for its sample */
+	int64_t room; /* bytes by which what comes out may still grow */
 	struct unwinding_counts *counts;
 	uint64_t frames[FRAMES_MAX];
 };
@@ -154,6 +161,7 @@ static void write_sample(struct unwinding *u, const struct decode_record *r, siz
 
 	n += put_varint(envelope + n, sizeof(head) + own + more);
 	head.num_traces = (uint16_t)(head.num_traces + count);
+	u->room -= (int64_t)more;
 	(void)!fwrite(envelope, 1, n, u->out);
 	(void)!fwrite(&head, 1, sizeof(head), u->out);
 	(void)!fwrite(r->bytes, 1, own, u->out);
@@ -163,6 +171,7 @@ static void write_sample(struct unwinding *u, const struct decode_record *r, siz
 static void keep_stack(struct unwinding *u, const struct decode_record *r)
 {
 	u->head = r->user_stack;
+	u->room += r->size;
 	g_byte_array_set_size(u->stack, 0);
 	g_byte_array_append(u->stack, r->bytes,
 		(guint)(r->user_stack.num_regs * sizeof(uint64_t) + r->user_stack.size));
@@ -179,14 +188,18 @@ static bool is_awaited(const struct unwinding *u, const struct decode_record *r)
 
 static void take_record(struct unwinding *u, const struct decode_record *r, size_t size)
 {
+	size_t count;
+
 	if (r->type == KPROF_REC_USER_STACK) {
 		keep_stack(u, r);
 		return;
 	}
-	if (is_awaited(u, r))
-		write_sample(u, r, unwind_sample(u, r));
-	else
+	if (is_awaited(u, r)) {
+		count = unwind_sample(u, r);
+		write_sample(u, r, MIN(count, (size_t)u->room / sizeof(uint64_t)));
+	} else {
 		(void)!fwrite(r->payload + r->size - size, 1, size, u->out);
+	}
 	u->waits = false;
 }
 
@@ -272,6 +285,7 @@ int unwinding_make(struct decoder *decoder, struct symbols *symbols,
 	u = g_new0(struct unwinding, 1);
 	u->out = out;
 	u->counts = counts ? counts : &own;
+	u->room = GROWTH_MAX;
 	*u->counts = own;
 	u->processes = processes_create();
 	u->rows = rows_create(symbols, &how);

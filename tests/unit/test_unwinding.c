@@ -36,7 +36,7 @@
 
 /* ---- parsers ------------------------------------------------------------------------------------ */
 
-enum behaviour { ANSWERS, SAYS_NONSENSE, ENDS };
+enum behaviour { ANSWERS, SAYS_NONSENSE, ENDS, RUNS_ON };
 
 static enum behaviour behaviour;
 static int connects;
@@ -52,7 +52,7 @@ static void answer(struct proto_message *message)
 	unsigned int i;
 
 	proto_init(message, PROTO_ROW);
-	if (offset < 0x1000) {
+	if (offset < 0x1000 && behaviour != RUNS_ON) {
 		message->head.error = -ENOENT;
 		return;
 	}
@@ -64,6 +64,10 @@ static void answer(struct proto_message *message)
 		row.regs[RA].rule = ROW_UNDEFINED;
 	if (behaviour == SAYS_NONSENSE)
 		row.return_reg = 200;
+	if (behaviour == RUNS_ON) { /* each place is its own caller, a byte higher */
+		row.cfa.number = 1;
+		row.regs[RA].rule = ROW_SAME;
+	}
 	message->head.count = (uint32_t)row_bytes(&row);
 	memcpy(message->tail.bytes, &row, message->head.count);
 }
@@ -279,6 +283,30 @@ static void test_strays(void **state)
 	gen_fini(&expected);
 }
 
+/* A file whose tables have no end: stacks as long as may be, and not much more than came in. */
+static void test_growth(void **state)
+{
+	static const uint64_t pc = PC;
+	struct unwinding_counts counts;
+	struct gen gen;
+	g_autofree uint8_t *bytes = NULL;
+	uint64_t time;
+	size_t size;
+
+	(void)state;
+	behaviour = RUNS_ON;
+	begin_capture(&gen);
+	for (time = 0; time < 2000; time++) {
+		put_stack(&gen, time, 127, 0);
+		gen_trace(&gen, 2, 1, time, PID, CPU, 1, &pc);
+	}
+	bytes = unwind(&gen, &with_parsers, &size, &counts);
+	assert_int_equal(counts.stacks, 2000);
+	assert_true(size > gen.bytes->len); /* 2000 * 126 * 8 bytes would come */
+	assert_true(size < gen.bytes->len + (1 << 20));
+	gen_fini(&gen);
+}
+
 /* Cut anywhere, the rest is what it would be, and ends in what is cut. */
 static void test_cut(void **state)
 {
@@ -387,6 +415,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cases),
 		cmocka_unit_test(test_strays),
+		cmocka_unit_test(test_growth),
 		cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_damaged),
 		cmocka_unit_test(test_not_needed),
