@@ -26,9 +26,9 @@ if ! put kpctl 'stack dwarf' 2>/dev/null; then
 	exit 77
 fi
 
-# sample MODE: one run of the program; it still runs then, so that its file is there
+# sample MODE [WORD...]: with these words to kpctl too, one run of the program; it still runs then, so that its file is there
 sample() {
-	ctl clear "stack $1" 'prof_cpubufsz 4096' 'event cpu-clock:freq=999' start
+	ctl clear "stack $1" 'prof_cpubufsz 4096' 'event cpu-clock:freq=999' "${@:2}" start
 	mkfifo "$WORK/input"
 	"$FIXTURES/deep" $BURN_MS <"$WORK/input" >"$WORK/said" &
 	PROGRAM=$!
@@ -125,6 +125,14 @@ ctl clear 'stack dwarf' 'prof_cpubufsz 16' start
 wait_for grep -q '^event.1.cpu.*delivered [1-9]' "$MNT/kpstat"
 ctl stop
 books "a small ring"
+
+# kpdata that is full: a sample goes with its stack or stays with it
+for words in 'mode discard' 'mode overwrite'; do
+	sample dwarf 'event cpu-clock:freq=4999' 'prof_qlimit 1024' "$words"
+	books "$words"
+	check "$words: something is lost" grep -q ' lost ' "$WORK/dump"
+	end_program
+done
 serve_end
 
 # where the kernel can't be sampled, the program still can
