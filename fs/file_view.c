@@ -23,6 +23,7 @@
 #include "fs/views.h"
 #include "prof/profiler.h"
 #include "trace/marks.h"
+#include "view/unwinding.h"
 #include "view/view.h"
 
 /* Pieces of one copy of the capture; 1 MiB at a time. */
@@ -71,17 +72,47 @@ void file_view_destroy_symbolizer(struct symbolizer *symbolizer)
 	g_free(symbolizer);
 }
 
+/* With the lock held. */
+static struct symbols *open_symbols(struct symbolizer *symbolizer)
+{
+	if (!symbolizer->symbols)
+		symbolizer->symbols = names_open_symbols(NULL);
+	return symbolizer->symbols;
+}
+
 static struct names *find_names(struct symbolizer *symbolizer, const struct view_format *format,
 	const struct profile *profile)
 {
 	struct names *names;
 
 	pthread_mutex_lock(&symbolizer->lock);
-	if (!symbolizer->symbols)
-		symbolizer->symbols = names_open_symbols(NULL);
-	names = view_name(format, profile, symbolizer->symbols);
+	names = view_name(format, profile, open_symbols(symbolizer));
 	pthread_mutex_unlock(&symbolizer->lock);
 	return names;
+}
+
+/* Copied stacks (`stack dwarf`) made whole: then *capture_fd is another file. */
+static int unwind_capture(struct symbolizer *symbolizer, int *capture_fd, void *job, struct err *err)
+{
+	struct symbols *symbols;
+	struct decoder decoder;
+	int fd, ret;
+	bool needed;
+
+	decode_init_pread(&decoder, *capture_fd, 0);
+	ret = unwinding_is_needed(&decoder, &needed);
+	if (!ret && needed) {
+		pthread_mutex_lock(&symbolizer->lock);
+		symbols = open_symbols(symbolizer);
+		pthread_mutex_unlock(&symbolizer->lock);
+		ret = unwinding_make(&decoder, symbols, views_cancelled, job, &fd, NULL, err);
+		if (!ret) {
+			close(*capture_fd);
+			*capture_fd = fd;
+		}
+	}
+	decode_fini(&decoder);
+	return ret;
 }
 
 static int write_all(int fd, struct iovec *iov, int count)
@@ -278,6 +309,8 @@ int file_view_make(struct server *server, const struct dirtab_row *row, int fd, 
 		ret = copy_capture(server->profiler, marks != NULL, capture_fd, job);
 	if (ret == -ENODATA)
 		err_set(err, ENODATA, "nothing is captured");
+	if (!ret)
+		ret = unwind_capture(server->symbolizer, &capture_fd, job, err);
 	if (!ret)
 		ret = make_view(server, format, capture_fd, marks, fd, job, err);
 	if (marks)

@@ -65,6 +65,11 @@ static int resolve(void *self, const struct symbols_file *file, const uint64_t *
 	return remote_source.resolve(progress->source, file, offsets, count, how, arena, places);
 }
 
+static int connect_parser(void *self, const struct symbols_file *file, const struct symbols_how *how)
+{
+	return remote_source.connect(((struct progress *)self)->source, file, how);
+}
+
 static void stats(void *self, struct stats *rows)
 {
 	remote_source.stats(((struct progress *)self)->source, rows);
@@ -80,6 +85,7 @@ static void destroy(void *self)
 
 static const struct symbols_source source = {
 	.resolve = resolve,
+	.connect = connect_parser,
 	.stats = stats,
 	.destroy = destroy,
 };

@@ -192,6 +192,14 @@ int symbols_resolve(struct symbols *symbols, const struct symbols_file *file,
 	return ret == -ECANCELED || ret == -ETIMEDOUT ? ret : 0;
 }
 
+int symbols_connect(struct symbols *symbols, const struct symbols_file *file,
+	const struct symbols_how *how)
+{
+	if (!symbols->source->connect)
+		return -ENOENT;
+	return symbols->source->connect(symbols->self, file, how);
+}
+
 void symbols_stats(struct symbols *symbols, struct stats *stats)
 {
 	g_mutex_lock(&symbols->lock);

@@ -31,6 +31,8 @@
  *	          ->  opener, fetcher: debug file by build-id  ->  parser child
  *	          ->  parser child: addresses  ->  answers
  *
+ * How functions are unwound is asked of such children too, which stay for it: rows.h.
+ *
  * A step that fails (no file, another build-id, opener or parser died or took too long) leaves the
  * addresses without an answer; the dead are started again for the next file. Nothing here fails
  * a whole view.
@@ -139,6 +141,11 @@ struct symbols_source {
 	int (*resolve)(void *self, const struct symbols_file *file, const uint64_t *offsets,
 		size_t count, const struct symbols_how *how, struct symbols_arena *arena,
 		struct symbols_place *places);
+	/*
+	 * A connection to a parser that has the file open, for rows_ask(); the caller's to close. Errors
+	 * as above. NULL: never.
+	 */
+	int (*connect)(void *self, const struct symbols_file *file, const struct symbols_how *how);
 	/* Adds rows to kpstat. May be NULL. */
 	void (*stats)(void *self, struct stats *stats);
 	void (*destroy)(void *self);
@@ -161,6 +168,10 @@ void symbols_destroy(struct symbols *symbols);
 int symbols_resolve(struct symbols *symbols, const struct symbols_file *file,
 	const uint64_t *offsets, size_t count, const struct symbols_how *how,
 	struct symbols_arena *arena, struct symbols_place *places);
+
+/* The source's connect(); -ENOENT where it has none. */
+int symbols_connect(struct symbols *symbols, const struct symbols_file *file,
+	const struct symbols_how *how);
 
 /* symbols.* rows of kpstat. */
 void symbols_stats(struct symbols *symbols, struct stats *stats);

@@ -95,10 +95,10 @@ static uint32_t *order_by_file(const struct profile *profile, uint32_t **ends)
 	return order;
 }
 
-static void describe_kernel(const struct profile *profile, uint32_t i,
+static void describe_kernel(const struct processes *processes, uint32_t i,
 	struct symbols_kernel *kernel)
 {
-	const struct processes_kernel *k = processes_kernel(profile->processes, i);
+	const struct processes_kernel *k = processes_kernel(processes, i);
 
 	kernel->build_id = k->build_id;
 	kernel->build_id_length = k->build_id_length;
@@ -112,6 +112,33 @@ static enum symbols_kind kind_of(const struct processes_file *file)
 	if (file->process != PROCESSES_NONE)
 		return SYMBOLS_JIT;
 	return strcmp(file->path, "[vdso]") == 0 ? SYMBOLS_VDSO : SYMBOLS_ELF;
+}
+
+void names_describe(const struct processes *processes, const struct processes_file *file,
+	struct names_question *question)
+{
+	uint32_t running = file->kernel != PROCESSES_NONE ? file->kernel : file->ran_on, i;
+
+	question->file = (struct symbols_file){
+		.kind = kind_of(file),
+		.path = file->path,
+		.build_id = file->build_id,
+		.build_id_length = file->build_id_length,
+		.mappings = question->mappings,
+		.mapping_count = file->mapping_count,
+	};
+	for (i = 0; i < file->mapping_count; i++) { /* the last one first */
+		const struct processes_mapping *from = &file->mappings[(file->mapping_next +
+			PROCESSES_FILE_MAPPINGS - 1 - i) % PROCESSES_FILE_MAPPINGS];
+
+		question->mappings[i].pid = from->pid;
+		question->mappings[i].start = from->start;
+		question->mappings[i].end = from->end;
+	}
+	if (running != PROCESSES_NONE) {
+		describe_kernel(processes, running, &question->kernel);
+		question->file.kernel = &question->kernel;
+	}
 }
 
 /* With lines where there is time for them, else without. */
@@ -138,31 +165,10 @@ static void ask_in_time(struct builder *b, const struct symbols_file *question,
 static void ask_symbols(struct builder *b, const struct processes_file *file,
 	const uint64_t *offsets, size_t count, struct symbols_place *found)
 {
-	struct symbols_mapping mappings[PROCESSES_FILE_MAPPINGS];
-	uint32_t running = file->kernel != PROCESSES_NONE ? file->kernel : file->ran_on, i;
-	struct symbols_kernel kernel;
-	struct symbols_file question = {
-		.kind = kind_of(file),
-		.path = file->path,
-		.build_id = file->build_id,
-		.build_id_length = file->build_id_length,
-		.mappings = mappings,
-		.mapping_count = file->mapping_count,
-	};
+	struct names_question question;
 
-	for (i = 0; i < file->mapping_count; i++) { /* the last one first */
-		const struct processes_mapping *from = &file->mappings[(file->mapping_next +
-			PROCESSES_FILE_MAPPINGS - 1 - i) % PROCESSES_FILE_MAPPINGS];
-
-		mappings[i].pid = from->pid;
-		mappings[i].start = from->start;
-		mappings[i].end = from->end;
-	}
-	if (running != PROCESSES_NONE) {
-		describe_kernel(b->profile, running, &kernel);
-		question.kernel = &kernel;
-	}
-	ask_in_time(b, &question, offsets, count, found);
+	names_describe(b->profile->processes, file, &question);
+	ask_in_time(b, &question.file, offsets, count, found);
 }
 
 static void intern_inlined(struct builder *b, uint32_t place, const char *path)

@@ -140,28 +140,23 @@ static void take_clock(struct loader *l, const struct decode_record *r)
 	g_array_index(l->writers, uint32_t, l->section) = r->writer_pid;
 }
 
-static void take_process_record(struct loader *l, const struct decode_record *r)
+void profile_learn(struct processes *p, uint32_t section, const struct decode_record *r)
 {
-	struct processes *p = l->profile->processes;
-
 	switch (r->type) {
-	case KPROF_REC_CLOCK:
-		take_clock(l, r);
-		break;
 	case KPROF_REC_MMAP:
-		processes_add_mapping(p, l->section, &r->mmap, r->text);
+		processes_add_mapping(p, section, &r->mmap, r->text);
 		break;
 	case KPROF_REC_BUILD_ID:
-		processes_add_build_id(p, l->section, &r->build_id, r->bytes);
+		processes_add_build_id(p, section, &r->build_id, r->bytes);
 		break;
 	case KPROF_REC_NEW_PROCESS:
-		processes_add_program(p, l->section, &r->new_process, r->text);
+		processes_add_program(p, section, &r->new_process, r->text);
 		break;
 	case KPROF_REC_COMM:
-		processes_add_name(p, l->section, &r->comm, r->text);
+		processes_add_name(p, section, &r->comm, r->text);
 		break;
 	case KPROF_REC_FORK:
-		processes_add_fork(p, l->section, &r->fork);
+		processes_add_fork(p, section, &r->fork);
 		break;
 	default:
 		break;
@@ -189,7 +184,9 @@ static int read_processes(struct loader *l, struct decoder *decoder, struct err 
 			continue;
 		}
 		enter_record(l, &record);
-		take_process_record(l, &record);
+		if (record.type == KPROF_REC_CLOCK)
+			take_clock(l, &record);
+		profile_learn(l->profile->processes, l->section, &record);
 	}
 	if (ret < 0)
 		note_damage(l->profile, &err);
