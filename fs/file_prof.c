@@ -98,7 +98,7 @@ const struct ctl_word file_kpctl_words[] = {
 	{ "clear", "", 0, 0, run_clear, "forget the samples" },
 	{ "event", "SPEC[,SPEC...]|default", 1, 1, run_event, "choose the events to sample" },
 	{ "cpus", "LIST|all", 1, 1, run_cpus, "choose the CPUs to sample on" },
-	{ "stack", "user|kernel|both|none [DEPTH]", 1, 2, run_stack, "choose the stacks to take" },
+	{ "stack", "user|kernel|both|dwarf|none [DEPTH]", 1, 2, run_stack, "choose the stacks to take" },
 	{ "prof_qlimit", "KB", 1, 1, run_qlimit, "limit what kpdata may hold" },
 	{ "prof_cpubufsz", "KB", 1, 1, run_cpubufsz, "size the buffer of one CPU" },
 	{ "mode", "discard|overwrite", 1, 1, run_mode, "choose what goes when kpdata is full" },

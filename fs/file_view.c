@@ -22,6 +22,7 @@
 #include "fs/views.h"
 #include "prof/profiler.h"
 #include "trace/marks.h"
+#include "view/unwinding.h"
 #include "view/view.h"
 
 /* Pieces of one copy of the capture; 1 MiB at a time. */
@@ -41,6 +42,27 @@ struct sink {
 	bool over;     /* more came */
 	void *job;
 };
+
+/* Copied stacks (`stack dwarf`) made whole: then *capture_fd is another file. */
+static int unwind_capture(struct viewmodels *models, int *capture_fd, void *job, struct err *err)
+{
+	struct decoder decoder;
+	int fd, ret;
+	bool needed;
+
+	decode_init_pread(&decoder, *capture_fd, 0);
+	ret = unwinding_is_needed(&decoder, &needed);
+	if (!ret && needed) {
+		ret = unwinding_make(&decoder, viewmodels_symbols(models), views_cancelled, job, &fd,
+			NULL, err);
+		if (!ret) {
+			close(*capture_fd);
+			*capture_fd = fd;
+		}
+	}
+	decode_fini(&decoder);
+	return ret;
+}
 
 static int write_all(int fd, struct iovec *iov, int count)
 {
@@ -227,6 +249,8 @@ int file_view_make(struct server *server, const struct dirtab_row *row, int fd, 
 		ret = copy_capture(server->profiler, marks != NULL, capture_fd, job);
 	if (ret == -ENODATA)
 		err_set(err, ENODATA, "nothing is captured");
+	if (!ret)
+		ret = unwind_capture(server->viewmodels, &capture_fd, job, err);
 	if (ret)
 		close(capture_fd);
 	else if (format->needs & VIEW_RECORDS)

@@ -28,6 +28,7 @@
 #include "fs/server.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -36,6 +37,7 @@
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/sysinfo.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "acct/accounting.h"
@@ -313,11 +315,13 @@ static int wait_until_ready(struct server *server, struct err *err)
 /* Where there is no mount table to watch, only a lazy unmount goes unnoticed. */
 static void watch_mount_table(struct server *server, const char *mountpoint)
 {
-	struct stat st;
+	struct statx st;
 
-	if (stat(mountpoint, &st) || mounts_open(MOUNTS_PATH, &server->mounts))
+	/* without a request, which would be one to ourselves */
+	if (statx(AT_FDCWD, mountpoint, AT_STATX_DONT_SYNC, 0, &st) ||
+		mounts_open(MOUNTS_PATH, &server->mounts))
 		return;
-	server->device = st.st_dev;
+	server->device = makedev(st.stx_dev_major, st.stx_dev_minor);
 }
 
 /* Without programs this server is still worth having: it says what is wrong. */

@@ -84,6 +84,16 @@ static struct symbols *need_symbols(struct viewmodels *models)
 	return models->symbols;
 }
 
+struct symbols *viewmodels_symbols(struct viewmodels *models)
+{
+	struct symbols *symbols;
+
+	pthread_mutex_lock(&models->asking);
+	symbols = need_symbols(models);
+	pthread_mutex_unlock(&models->asking);
+	return symbols;
+}
+
 /* Who finds names may start while the records are read; while another view asks, it runs already. */
 static void prepare_names(struct viewmodels *models, const struct view_format *format)
 {

@@ -32,6 +32,9 @@ struct viewmodels;
 struct viewmodels *viewmodels_create(const char *debuginfod_urls);
 void viewmodels_destroy(struct viewmodels *models);
 
+/* Who knows names; thread-safe. */
+struct symbols *viewmodels_symbols(struct viewmodels *models);
+
 /* What the model of a view of this capture may take, bytes. */
 size_t viewmodel_bytes(int capture_fd);
 

@@ -42,6 +42,7 @@ enum kprof_record_type {
 	KPROF_REC_CLOCK = 71,
 	KPROF_REC_THROTTLE = 72,
 	KPROF_REC_PERIOD = 73,
+	KPROF_REC_USER_STACK = 74,
 };
 
 /* A payload longer than this is damage, never data (Akaros's decoder has the same limit). */
@@ -181,6 +182,22 @@ struct kprof_rec_period {
 	uint64_t period;
 } __attribute__((packed));
 
+/*
+ * 74: what the user part of the next record's stack is to be found from (`stack dwarf`): that record is
+ * the sample of this time, process and CPU, and has only the innermost user frame. Then num_regs u64,
+ * the user registers by their DWARF numbers, the place where the program was as the last one; then
+ * `size` bytes of the stack, from the stack pointer up.
+ */
+struct kprof_rec_user_stack {
+	uint64_t time_ns;
+	uint32_t pid;
+	uint16_t cpu;
+	uint16_t machine; /* as in ELF files: 62 x86_64 (17 registers), 183 AArch64 (33) */
+	uint16_t depth;	  /* frames, kernel's and user's together, that the sample may have */
+	uint16_t num_regs;
+	uint32_t size;
+} __attribute__((packed));
+
 #ifdef __cplusplus
 }
 #define KPROF_REC_ASSERT static_assert
@@ -200,5 +217,6 @@ KPROF_REC_ASSERT(sizeof(struct kprof_rec_build_id) == 21, "packed");
 KPROF_REC_ASSERT(sizeof(struct kprof_rec_clock) == 20, "packed");
 KPROF_REC_ASSERT(sizeof(struct kprof_rec_throttle) == 20, "packed");
 KPROF_REC_ASSERT(sizeof(struct kprof_rec_period) == 16, "packed");
+KPROF_REC_ASSERT(sizeof(struct kprof_rec_user_stack) == 24, "packed");
 
 #endif

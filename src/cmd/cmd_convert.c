@@ -130,11 +130,16 @@ static int say_damage(const struct input *input, const struct profile *profile)
 
 static int convert(const struct convert *c, struct input *input)
 {
-	int capture_fd = open_capture(input), status;
+	int capture_fd, status;
 	struct symbols *symbols;
 	struct profile *profile;
 	struct err err;
 
+	if (input_unwind(input, &err) < 0) {
+		cmd_error("%s: %s", input->name, err.text);
+		return CMD_FAILED;
+	}
+	capture_fd = open_capture(input);
 	if (capture_fd < 0) {
 		cmd_error("%s: %s", input->name, strerror(-capture_fd));
 		return CMD_FAILED;

@@ -276,7 +276,7 @@ static int refresh(struct top *t, struct look *look, struct err *err)
 	int ret;
 
 	forget(look);
-	ret = live_take(t->live, &look->profile, err);
+	ret = live_take(t->live, t->symbols, &look->profile, err);
 	if (ret)
 		return ret;
 	look->names = names_create(look->profile, t->symbols, NULL);

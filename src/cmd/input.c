@@ -11,6 +11,8 @@
 
 #include "base/units.h"
 #include "sys/mounts.h"
+#include "view/names.h"
+#include "view/unwinding.h"
 
 #define READ_BYTES MIB /* as much as kpdata gives at once */
 
@@ -143,6 +145,30 @@ int input_open(struct input *input, const struct input_choice *choice, bool twic
 fail:
 	input_close(input);
 	return ret;
+}
+
+int input_unwind(struct input *input, struct err *err)
+{
+	struct symbols *symbols;
+	bool needed;
+	int fd, ret = unwinding_is_needed(&input->decoder, &needed);
+
+	if (ret)
+		return err_set(err, -ret, "%s: %s", input->name, strerror(-ret));
+	if (!needed)
+		return 0;
+	symbols = names_open_symbols(NULL);
+	ret = unwinding_make(&input->decoder, symbols, NULL, NULL, &fd, NULL, err);
+	symbols_destroy(symbols);
+	if (ret)
+		return ret;
+	decode_fini(&input->decoder);
+	g_clear_pointer(&input->data, g_free);
+	if (input->fd > STDIN_FILENO)
+		close(input->fd);
+	input->fd = fd;
+	decode_init_fd(&input->decoder, fd);
+	return 0;
 }
 
 void input_close(struct input *input)

@@ -43,6 +43,11 @@ int input_open(struct input *input, const struct input_choice *choice, bool twic
  * Errors as above.
  */
 int input_path(const char *mount, const char *name, char **path, struct err *err);
+/*
+ * Makes copied stacks whole (view/unwinding.h), where there are any: the decoder then begins with a copy
+ * that has them. Opened with `twice`, nothing read yet. -errno, as unwinding_make().
+ */
+int input_unwind(struct input *input, struct err *err);
 void input_close(struct input *input);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "base/units.h"
 #include "view/decode.h"
+#include "view/unwinding.h"
 
 #define READ_BYTES MIB
 /* What is known of processes only grows; from here on it is asked for anew, without the dead. */
@@ -71,6 +72,7 @@ static void take_record(struct live *live, const struct decode_record *record, s
 	switch (record->type) {
 	case KPROF_REC_KERN_TRACE:
 	case KPROF_REC_USER_TRACE:
+	case KPROF_REC_USER_STACK:
 	case KPROF_REC_LOST:
 	case KPROF_REC_THROTTLE:
 		if (!discard)
@@ -184,19 +186,41 @@ static void begin_samples(struct live *live)
 			((GByteArray *)bytes)->len);
 }
 
-int live_take(struct live *live, struct profile **profile, struct err *err)
+/* What was sampled, with whole stacks. */
+static int load(const GByteArray *all, struct symbols *symbols, struct profile **profile,
+	struct err *err)
+{
+	struct decoder decoder, unwound;
+	bool needed;
+	int ret, fd;
+
+	decode_init_memory(&decoder, all->data, all->len);
+	ret = unwinding_is_needed(&decoder, &needed);
+	if (!ret && !needed) {
+		ret = profile_load(&decoder, profile, err);
+	} else if (!ret) {
+		ret = unwinding_make(&decoder, symbols, NULL, NULL, &fd, NULL, err);
+		if (!ret) {
+			decode_init_fd(&unwound, fd);
+			ret = profile_load(&unwound, profile, err);
+			decode_fini(&unwound);
+			close(fd);
+		}
+	}
+	decode_fini(&decoder);
+	return ret;
+}
+
+int live_take(struct live *live, struct symbols *symbols, struct profile **profile, struct err *err)
 {
 	g_autoptr(GByteArray) all = g_byte_array_new();
-	struct decoder decoder;
 	int ret = read_all(live, false, err);
 
 	if (ret)
 		return ret;
 	g_byte_array_append(all, live->state->data, live->state->len);
 	g_byte_array_append(all, live->samples->data, live->samples->len);
-	decode_init_memory(&decoder, all->data, all->len);
-	ret = profile_load(&decoder, profile, err);
-	decode_fini(&decoder);
+	ret = load(all, symbols, profile, err);
 	begin_samples(live);
 	if (!ret && live->state->len > STATE_BYTES_MAX) {
 		ret = open_kpdata(live, err);

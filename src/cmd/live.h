@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
+#include "sym/symbols.h"
 #include "view/profile.h"
 
 struct live;
@@ -19,7 +20,7 @@ int live_open(const char *dir, struct live **live, struct err *err);
 void live_close(struct live *live);
 
 /* The samples since the last call, or the open; the profile is the caller's. -errno of read(2). */
-int live_take(struct live *live, struct profile **profile, struct err *err);
+int live_take(struct live *live, struct symbols *symbols, struct profile **profile, struct err *err);
 
 /* Whether the profiler ran when it was last read. */
 bool live_runs(const struct live *live);

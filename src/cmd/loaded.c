@@ -20,6 +20,11 @@ int loaded_open(struct loaded *loaded, const struct input_choice *choice, bool l
 		cmd_error("%s", err.text);
 		return CMD_FAILED;
 	}
+	if (input_unwind(&loaded->input, &err) < 0) {
+		cmd_error("%s: %s", loaded->input.name, err.text);
+		input_close(&loaded->input);
+		return CMD_FAILED;
+	}
 	if (profile_load(&loaded->input.decoder, &loaded->profile, &err) < 0) {
 		cmd_error("%s: %s", loaded->input.name, err.text);
 		input_close(&loaded->input);

@@ -74,6 +74,11 @@ static void prepare(void *self)
 	remote_source.prepare(((struct progress *)self)->source);
 }
 
+static int connect_parser(void *self, const struct symbols_file *file, const struct symbols_how *how)
+{
+	return remote_source.connect(((struct progress *)self)->source, file, how);
+}
+
 static void stats(void *self, struct stats *rows)
 {
 	remote_source.stats(((struct progress *)self)->source, rows);
@@ -92,6 +97,7 @@ static const struct symbols_source source = {
 	.resolve = resolve,
 	.prepare = prepare,
 	.lanes = REMOTE_LANES,
+	.connect = connect_parser,
 	.stats = stats,
 	.destroy = destroy,
 };

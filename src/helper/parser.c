@@ -130,6 +130,21 @@ static int take_offsets(struct child *child)
 	return 0;
 }
 
+static int answer_row(struct child *child)
+{
+	struct proto_message *message = child->message;
+	struct row row;
+	int ret = parse_row(child->parse, message->address, &row);
+
+	proto_init(message, PROTO_ROW);
+	message->head.error = ret;
+	if (!ret) {
+		message->head.count = (uint32_t)row_bytes(&row);
+		memcpy(message->tail.bytes, &row, message->head.count);
+	}
+	return proto_send(child->fd, message, -1, NULL);
+}
+
 /* For the test that there is nothing it could open. */
 static int try_open(struct child *child)
 {
@@ -149,6 +164,8 @@ static int serve_request(struct child *child, int file)
 		return take_offsets(child);
 	case PROTO_RESOLVE:
 		return answer_question(child);
+	case PROTO_ROW:
+		return answer_row(child);
 	case PROTO_TRY_OPEN:
 		return try_open(child);
 	default:

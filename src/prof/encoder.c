@@ -32,6 +32,7 @@ struct encoder {
 	uint64_t last_run;	     /* if it was of this run */
 	struct encoder_counts counts;
 	struct record_buf buf;
+	const struct perf_user_regs *user_regs; /* NULL: stacks are not copied */
 	uint8_t memory[CAPTURE_RUN_MAX];
 };
 
@@ -48,6 +49,9 @@ struct sample {
 	uint64_t period;
 	const uint64_t *chain; /* with the kernel's context markers */
 	uint64_t chain_count;
+	const uint64_t *regs; /* NULL: none came */
+	const uint8_t *stack;
+	uint32_t stack_bytes;
 };
 
 struct encoder *encoder_create(const struct rings_config *config, unsigned int cpu, bool foreign,
@@ -59,6 +63,7 @@ struct encoder *encoder_create(const struct rings_config *config, unsigned int c
 	e->cpu = cpu;
 	e->foreign = foreign;
 	e->unsure = follows;
+	e->user_regs = config->stack_copied ? perf_user_regs() : NULL;
 	e->threaded = g_hash_table_new_full(NULL, NULL, NULL, g_free);
 	e->run = 1;
 	record_buf_fixed(&e->buf, e->memory, sizeof(e->memory));
@@ -98,11 +103,48 @@ void encoder_clear_counts(struct encoder *e)
 /* ---- taking a record apart ---------------------------------------------------------------------- */
 
 /*
- * The kernel's layout: u64 id, ip; u32 pid, tid; u64 time; [u64 period]; [u64 n, u64 ips[n]].
- * Records are aligned to 8 bytes in the ring and in the scratch buffer.
+ * What stands behind the chain where stacks are copied: u64 abi, [u64 regs[]]; u64 size, [bytes[size],
+ * u64 filled]. The brackets are not there where abi or size is 0: a task without user space. Of 32-bit
+ * programs nothing is kept.
+ */
+static int take_user_stack(const struct perf_user_regs *user_regs, const uint64_t *p, size_t words,
+	struct sample *s)
+{
+	const uint64_t *const end = p + words;
+	uint64_t abi, size, filled;
+
+	if (p == end)
+		return -EBADMSG;
+	abi = *p++;
+	if (abi == PERF_SAMPLE_REGS_ABI_64)
+		s->regs = p;
+	if (abi != PERF_SAMPLE_REGS_ABI_NONE) {
+		if ((size_t)(end - p) < user_regs->count)
+			return -EBADMSG;
+		p += user_regs->count;
+	}
+	if (p == end)
+		return -EBADMSG;
+	size = *p++;
+	if (!size)
+		return 0;
+	if (size % sizeof(*p) || size / sizeof(*p) >= (size_t)(end - p))
+		return -EBADMSG;
+	filled = p[size / sizeof(*p)];
+	if (filled > size)
+		return -EBADMSG;
+	s->stack = (const uint8_t *)p;
+	s->stack_bytes = (uint32_t)filled;
+	return 0;
+}
+
+/*
+ * The kernel's layout: u64 id, ip; u32 pid, tid; u64 time; [u64 period]; [u64 n, u64 ips[n]]; then
+ * what take_user_stack() takes. Records are aligned to 8 bytes in the ring and in the scratch buffer.
  */
 static int take_apart(const struct perf_event_attr *attr, bool has_chain,
-	const struct perf_event_header *header, struct sample *s)
+	const struct perf_user_regs *user_regs, const struct perf_event_header *header,
+	struct sample *s)
 {
 	const uint64_t *p = (const uint64_t *)(const void *)(header + 1);
 	const size_t words = header->size / sizeof(uint64_t) - 1; /* after the header */
@@ -117,7 +159,15 @@ static int take_apart(const struct perf_event_attr *attr, bool has_chain,
 	s->period = attr->freq ? p[4] : attr->sample_period;
 	s->chain_count = has_chain ? p[fixed - 1] : 0;
 	s->chain = p + fixed;
-	return s->chain_count > words - fixed ? -EBADMSG : 0;
+	s->regs = NULL;
+	s->stack = NULL;
+	s->stack_bytes = 0;
+	if (s->chain_count > words - fixed)
+		return -EBADMSG;
+	if (!user_regs)
+		return 0;
+	return take_user_stack(user_regs, s->chain + s->chain_count,
+		words - fixed - s->chain_count, s);
 }
 
 /* The kernel's marks for where frames come from are the top 4095 numbers. */
@@ -199,6 +249,27 @@ static int say_period(struct encoder *e, unsigned int index, uint64_t period)
 	return 0;
 }
 
+/* The registers and the stack, by DWARF's numbers. */
+static int say_user_stack(struct encoder *e, const struct sample *s)
+{
+	const struct perf_user_regs *user_regs = e->user_regs;
+	const struct kprof_rec_user_stack head = {
+		.time_ns = s->time_ns,
+		.pid = s->pid,
+		.cpu = (uint16_t)e->cpu,
+		.machine = user_regs->machine,
+		.depth = (uint16_t)e->config->depth,
+		.num_regs = user_regs->count,
+		.size = s->stack_bytes,
+	};
+	uint64_t regs[PERF_USER_REGS_MAX];
+	unsigned int i;
+
+	for (i = 0; i < user_regs->count; i++)
+		regs[i] = s->regs[user_regs->order[i]];
+	return record_user_stack(&e->buf, &head, regs, s->stack);
+}
+
 /* What the kernel calls the task to what kpdata calls it. */
 static void name_task(const struct encoder *e, uint32_t *pid, uint32_t *tid)
 {
@@ -221,16 +292,20 @@ int encoder_sample(struct encoder *e, unsigned int index, const struct perf_even
 	struct kprof_rec_trace head;
 	struct sample s;
 	struct frames f;
+	size_t need;
 	bool kernel;
 	int ret;
 
-	ret = take_apart(attr, has_chain, header, &s);
+	ret = take_apart(attr, has_chain, e->user_regs, header, &s);
 	if (ret)
 		return ret;
-	if (e->buf.size - e->buf.used < SIDE_BYTES + record_trace_bytes(s.chain_count + 2))
+	need = SIDE_BYTES + record_trace_bytes(s.chain_count + 3);
+	if (s.regs)
+		need += record_user_stack_bytes(e->user_regs->count, s.stack_bytes);
+	if (e->buf.size - e->buf.used < need)
 		return -ENOSPC;
 	name_task(e, &s.pid, &s.tid);
-	say_task(e, s.pid, s.tid); /* room was checked above, for all three */
+	say_task(e, s.pid, s.tid); /* room was checked above, for all of them */
 	say_period(e, index, s.period);
 	e->last_pid = s.pid;
 	e->last_tid = s.tid;
@@ -241,6 +316,12 @@ int encoder_sample(struct encoder *e, unsigned int index, const struct perf_even
 		e->counts.stacks++;
 		if (f.kernel_count + f.user_count >= e->config->depth)
 			e->counts.stacks_cut++;
+	}
+	if (s.regs && f.kernel_count < e->config->depth) {
+		/* where the program was stands in the sample too, for readers that can't unwind */
+		say_user_stack(e, &s);
+		f.user = &s.regs[e->user_regs->order[e->user_regs->count - 1]];
+		f.user_count = 1;
 	}
 	kernel = (header->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
 	if (kernel ? !f.kernel_count : !f.kernel_count && !f.user_count) {

@@ -229,7 +229,7 @@ int profiler_set_cpus(struct profiler *p, const char *list, struct err *err)
 
 struct stack_mode {
 	const char *name;
-	bool kernel, user;
+	bool kernel, user, dwarf;
 };
 
 static const struct stack_mode stack_modes[] = {
@@ -237,6 +237,7 @@ static const struct stack_mode stack_modes[] = {
 	{ "kernel", true, false },
 	{ "both", true, true },
 	{ "none", false, false },
+	{ "dwarf", true, false, true },
 };
 
 static const struct stack_mode *find_stack_mode(const char *name)
@@ -259,6 +260,9 @@ int profiler_set_stack(struct profiler *p, const char *name, const char *depth, 
 		return ret;
 	if (!mode)
 		return err_set(err, EINVAL, "no such mode: %.64s", name);
+	if (mode->dwarf && !perf_user_regs())
+		return err_set(err, EOPNOTSUPP,
+			"registers of programs can't be had on this machine, only on x86_64 and arm64");
 	if (depth && units_parse_u64(depth, &frames))
 		return err_set(err, EINVAL, "not a number: %.64s", depth);
 	ret = check_range("DEPTH (kernel.perf_event_max_stack)", frames, 1, max_stack(p), err);
@@ -267,6 +271,7 @@ int profiler_set_stack(struct profiler *p, const char *name, const char *depth, 
 	pthread_mutex_lock(&p->lock);
 	p->settings.stack_kernel = mode->kernel;
 	p->settings.stack_user = mode->user;
+	p->settings.stack_dwarf = mode->dwarf;
 	p->settings.depth = (unsigned int)frames;
 	pthread_mutex_unlock(&p->lock);
 	return 0;
@@ -352,7 +357,8 @@ void profiler_print_settings(struct profiler *p, GString *out)
 	print_cpus(s, out);
 	g_string_append_c(out, '\n');
 	for (i = 0; i < G_N_ELEMENTS(stack_modes); i++)
-		if (stack_modes[i].kernel == s->stack_kernel && stack_modes[i].user == s->stack_user)
+		if (stack_modes[i].kernel == s->stack_kernel &&
+			stack_modes[i].user == s->stack_user && stack_modes[i].dwarf == s->stack_dwarf)
 			g_string_append_printf(out, "stack %s %u\n", stack_modes[i].name, s->depth);
 	g_string_append_printf(out,
 		"prof_qlimit %" PRIu64 "\nprof_cpubufsz %" PRIu64 "\nmode %s\n%s\n", s->qlimit_kb,

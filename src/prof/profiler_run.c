@@ -13,6 +13,14 @@
 #include "sys/clock.h"
 #include "sys/proc.h"
 
+/*
+ * `stack dwarf`: how much of a user stack goes with each sample: the same as perf's default. It bounds
+ * what a sample costs; what of a stack lies above it is not found.
+ */
+#define STACK_COPIED_MAX (8u * KIB)
+/* A ring holds so many of them at least, whatever its size. */
+#define STACKS_IN_RING_MIN 4
+
 /* ---- events and their numbers ------------------------------------------------------------------- */
 
 static bool same_event(const struct event *a, const struct event *b)
@@ -343,6 +351,9 @@ static struct run *create_run(struct profiler *p, enum scope scope)
 	run->config.stack_user = p->settings.stack_user;
 	run->config.depth = p->settings.depth;
 	run->config.ring_bytes = p->settings.cpubufsz_kb * KIB;
+	if (p->settings.stack_dwarf)
+		run->config.stack_copied = (uint32_t)MIN(STACK_COPIED_MAX,
+			run->config.ring_bytes / STACKS_IN_RING_MIN);
 	run->config.proc = p->paths.proc;
 	run->sampler = sampler_create(&run->config, p->capture, p->tasks, &p->hooks);
 	return run;

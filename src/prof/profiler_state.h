@@ -50,7 +50,7 @@ struct profiler_settings {
 	struct event_list events;
 	bool all_cpus;
 	unsigned char cpus[CPU_BITMAP_BYTES];
-	bool stack_kernel, stack_user;
+	bool stack_kernel, stack_user, stack_dwarf;
 	unsigned int depth;
 	uint64_t qlimit_kb;
 	uint64_t cpubufsz_kb;

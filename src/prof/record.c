@@ -240,6 +240,30 @@ int record_period(struct record_buf *buf, uint32_t cpu, uint32_t event, uint64_t
 	return add_record(buf, KPROF_REC_PERIOD, &head, sizeof(head), NULL, 0);
 }
 
+size_t record_user_stack_bytes(size_t regs, size_t stack_bytes)
+{
+	return ENVELOPE_MAX + sizeof(struct kprof_rec_user_stack) + regs * sizeof(uint64_t) +
+	       stack_bytes;
+}
+
+int record_user_stack(struct record_buf *buf, const struct kprof_rec_user_stack *head,
+	const uint64_t *regs, const uint8_t *stack)
+{
+	const size_t regs_bytes = head->num_regs * sizeof(*regs);
+	uint8_t *p;
+	int ret;
+
+	ret = begin_record(buf, KPROF_REC_USER_STACK, sizeof(*head) + regs_bytes + head->size, &p);
+	if (ret)
+		return ret;
+	memcpy(p, head, sizeof(*head));
+	p += sizeof(*head);
+	memcpy(p, regs, regs_bytes);
+	if (head->size)
+		memcpy(p + regs_bytes, stack, head->size);
+	return 0;
+}
+
 size_t record_length(const uint8_t *data)
 {
 	uint64_t type, size;

@@ -32,6 +32,8 @@ void record_buf_fini(struct record_buf *buf);
 
 /* The most that a trace record of n words takes, envelope included. */
 size_t record_trace_bytes(size_t words);
+/* The same of a USER_STACK record. */
+size_t record_user_stack_bytes(size_t regs, size_t stack_bytes);
 
 /*
  * Each appends one record. -ENOSPC: it does not fit a fixed buffer, which is unchanged; -ENOMEM from
@@ -58,6 +60,8 @@ int record_build_id(struct record_buf *buf, uint64_t time_ns, uint32_t pid, uint
 int record_clock(struct record_buf *buf, uint64_t time_ns, uint64_t wall_ns, uint32_t writer);
 int record_throttle(struct record_buf *buf, uint64_t time_ns, uint32_t cpu, uint32_t event,
 	bool throttled);
+int record_user_stack(struct record_buf *buf, const struct kprof_rec_user_stack *head,
+	const uint64_t *regs, const uint8_t *stack);
 int record_period(struct record_buf *buf, uint32_t cpu, uint32_t event, uint64_t period);
 
 /* ---- walking what was encoded here (trusted bytes: our own) ------------------------------------ */

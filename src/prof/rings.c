@@ -98,6 +98,11 @@ static void sample_attr(const struct rings_config *config, unsigned int index,
 		attr->exclude_callchain_kernel = !config->stack_kernel;
 		attr->exclude_callchain_user = !config->stack_user;
 	}
+	if (config->stack_copied) {
+		attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+		attr->sample_regs_user = perf_user_regs()->mask;
+		attr->sample_stack_user = config->stack_copied;
+	}
 	if (config->scope != SCOPE_MACHINE) {
 		attr->exclude_kernel = 1;
 		attr->exclude_hv = 1;
@@ -276,6 +281,9 @@ static int open_samples(const struct rings_config *config, struct rings *r, bool
 	for (i = 0; i < config->events.count; i++) {
 		sample_attr(config, i, &attr);
 		ret = open_event(config, &attr, r->cpu, r->fds[i]);
+		if (ret == -ENOSYS && config->stack_copied)
+			return err_set(err, EOPNOTSUPP,
+				"this kernel can't copy registers and stacks of programs (stack dwarf)");
 		if (ret) {
 			perf_explain(ret, config->proc, err);
 			err_prefix(err, "event %s on CPU %u", config->events.events[i].text, r->cpu);

@@ -39,6 +39,7 @@ struct rings_config {
 	uint32_t numbers[EVENTS_MAX]; /* what `info` of a sample says */
 	enum scope scope;
 	bool stack_kernel, stack_user;
+	uint32_t stack_copied; /* bytes of each user stack to copy, for a later unwinding; 0: none */
 	unsigned int depth;
 	size_t ring_bytes; /* of samples, a power of two */
 	struct perf_features features;

@@ -6,9 +6,14 @@ libsym_a_SOURCES = \
 	%D%/helpers.c %D%/helpers.h \
 	%D%/proto.c %D%/proto.h \
 	%D%/remote.c %D%/remote.h \
-	%D%/symbols.c %D%/symbols.h
+	%D%/row.h \
+	%D%/rows.c %D%/rows.h \
+	%D%/symbols.c %D%/symbols.h \
+	%D%/unwind.c %D%/unwind.h
+libsym_a_CFLAGS = $(AM_CFLAGS) $(DW_CFLAGS)
 libsym_a_CPPFLAGS = $(AM_CPPFLAGS) -DKPROFS_LIBEXECDIR='"$(libexecdir)/kprofs"'
 libsymparse_a_SOURCES = \
+	%D%/cfi.c %D%/cfi.h \
 	%D%/demangle.c %D%/demangle.h %D%/demangle_rust.c \
 	%D%/dwarflines.c %D%/dwarflines.h \
 	%D%/elfsyms.c %D%/elfsyms.h \

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sym/cfi.h"
 #include "sym/demangle.h"
 #include "sym/dwarflines.h"
 #include "sym/elfsyms.h"
@@ -24,6 +25,8 @@ struct object {
 	size_t size;
 	int fd; /* ours; -1: none. DWARF is read from it. */
 	struct dwarflines *lines;
+	struct cfi *cfi; /* NULL: not asked for yet, or there is none */
+	bool cfi_tried;
 };
 
 enum loaded { NOTHING, ELF, KERNEL, JIT };
@@ -48,6 +51,7 @@ struct parse *parse_create(void)
 static void unload_object(struct object *object)
 {
 	dwarflines_close(object->lines);
+	cfi_close(object->cfi);
 	if (object->mapped)
 		munmap(object->mapped, object->size);
 	if (object->fd >= 0)
@@ -439,4 +443,28 @@ int parse_resolve(struct parse *parse, const uint64_t *offsets, size_t count, un
 	if (!same)
 		return -ESTALE;
 	return lines && (flags & SYMBOLS_LINES) ? SYMBOLS_LINES : 0;
+}
+
+/* ---- unwinding -------------------------------------------------------------------------------- */
+
+int parse_row(struct parse *parse, uint64_t offset, struct row *row)
+{
+	struct object *object = &parse->main;
+	uint64_t address, delta;
+	int ret;
+
+	if (parse->loaded != ELF)
+		return -EINVAL;
+	if (!object->cfi_tried)
+		object->cfi = cfi_open(object->image.data, object->image.size);
+	object->cfi_tried = true;
+	if (!object->cfi || !image_offset_to_address(&object->image, offset, &address))
+		return -ENOENT;
+	ret = cfi_find(object->cfi, address, row);
+	if (ret)
+		return ret;
+	delta = offset - address; /* a function lies in one segment */
+	row->start += delta;
+	row->end += delta;
+	return 0;
 }

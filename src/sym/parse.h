@@ -13,6 +13,7 @@
 #include <stdbool.h>
 
 #include "sym/proto.h"
+#include "sym/row.h"
 #include "sym/symbols.h"
 #include "sym/textsyms.h"
 
@@ -57,5 +58,11 @@ int parse_jit(struct parse *parse, int fd);
  */
 int parse_resolve(struct parse *parse, const uint64_t *offsets, size_t count, unsigned int flags,
 	void (*found)(void *arg, size_t i, const struct symbols_place *place), void *arg);
+
+/*
+ * How the function at an offset of the loaded ELF file is unwound. -ENOENT: the file does not say;
+ * -E2BIG: in a way that a row can't hold; -EINVAL: no ELF file is loaded.
+ */
+int parse_row(struct parse *parse, uint64_t offset, struct row *row);
 
 #endif

@@ -12,6 +12,7 @@
  *	asker -> parser    FORK with one end of a new pair: a child that serves it; no answer
  *	asker -> child     ELF, DEBUG, ALT, VDSO, KERNEL, JIT (with the file)    <- INFO
  *	                   OFFSETS (any number), RESOLVE    <- ANSWERS (any number), DONE
+ *	                   ROW (address: an offset)         <- ROW (error, or a struct row)
  *
  * Thread-safe, one thread at a time on a descriptor.
  */
@@ -48,6 +49,7 @@ enum proto_type {
 	PROTO_RESOLVE, /* flags */
 	PROTO_ANSWERS,
 	PROTO_DONE,
+	PROTO_ROW, /* how a function is unwound: address; the answer has it in bytes, as in row.h */
 	PROTO_TRY_OPEN, /* tests only: the child tries to open a path, answers OPENED (error) */
 };
 

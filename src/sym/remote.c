@@ -53,6 +53,8 @@ struct remote {
 struct talk {
 	struct remote *remote;
 	struct helpers *helpers;
+	int lane; /* that they are of */
+	bool bare; /* without a debug file */
 	const struct symbols_file *file;
 	const struct symbols_how *how;
 	struct proto_wait wait;	       /* of the whole question */
@@ -586,7 +588,7 @@ static int load_elf(struct talk *talk)
 		return -ENOENT;
 	fork_ahead(talk);
 	ret = find_file(talk);
-	return ret ? ret : complete_file(talk);
+	return ret || talk->bare ? ret : complete_file(talk);
 }
 
 /* ---- the other kinds -------------------------------------------------------------------------- */
@@ -653,31 +655,65 @@ static int load(struct talk *talk)
 	return -ENOENT;
 }
 
-static int resolve(void *self, const struct symbols_file *file, const uint64_t *offsets,
-	size_t count, const struct symbols_how *how, struct symbols_arena *arena,
-	struct symbols_place *places)
+static int begin_talk(struct talk *talk, struct remote *remote, const struct symbols_file *file,
+	const struct symbols_how *how)
 {
-	struct talk talk = {
-		.remote = self,
+	int ret;
+
+	*talk = (struct talk){
+		.remote = remote,
 		.file = file,
 		.how = how,
 		.wait = { .cancel_fd = how->cancel_fd, .deadline_ns = how->deadline_ns },
 		.parser = -1,
 	};
-	int lane, ret = take_lane(self, &talk.wait, &lane);
+	ret = take_lane(remote, &talk->wait, &talk->lane);
+	if (ret)
+		return ret;
+	talk->helpers = remote->lanes[talk->lane];
+	talk->message = g_new(struct proto_message, 1);
+	return 0;
+}
+
+static int end_talk(struct talk *talk, int ret)
+{
+	hang_up(talk);
+	g_free(talk->message);
+	give_lane(talk->remote, talk->lane);
+	/* what took its own time too long is not to be had */
+	return ret == -ETIMEDOUT && !is_over(talk, ret) ? -ENOENT : ret;
+}
+
+static int resolve(void *self, const struct symbols_file *file, const uint64_t *offsets,
+	size_t count, const struct symbols_how *how, struct symbols_arena *arena,
+	struct symbols_place *places)
+{
+	struct talk talk;
+	int ret = begin_talk(&talk, self, file, how);
 
 	if (ret)
 		return ret;
-	talk.helpers = talk.remote->lanes[lane];
-	talk.message = g_new(struct proto_message, 1);
 	ret = load(&talk);
 	if (!ret)
 		ret = ask_parser(&talk, offsets, count, arena, places);
-	hang_up(&talk);
-	g_free(talk.message);
-	give_lane(talk.remote, lane);
-	/* what took its own time too long is not to be had */
-	return ret == -ETIMEDOUT && !is_over(&talk, ret) ? -ENOENT : ret;
+	return end_talk(&talk, ret);
+}
+
+/* The parser's child stays, and is the caller's alone: the lane is free again. */
+static int connect_parser(void *self, const struct symbols_file *file, const struct symbols_how *how)
+{
+	struct talk talk;
+	int ret = begin_talk(&talk, self, file, how);
+
+	if (ret)
+		return ret;
+	talk.bare = true;
+	ret = file->kind == SYMBOLS_ELF || file->kind == SYMBOLS_VDSO ? load(&talk) : -ENOENT;
+	if (!ret) {
+		ret = talk.parser;
+		talk.parser = -1;
+	}
+	return end_talk(&talk, ret);
 }
 
 static void add_stats(void *self, struct stats *stats)
@@ -700,6 +736,7 @@ static void add_stats(void *self, struct stats *stats)
 
 const struct symbols_source remote_source = {
 	.resolve = resolve,
+	.connect = connect_parser,
 	.prepare = prepare,
 	.lanes = REMOTE_LANES,
 	.stats = add_stats,

@@ -203,6 +203,14 @@ unsigned int symbols_lanes(const struct symbols *symbols)
 	return MAX(symbols->source->lanes, 1);
 }
 
+int symbols_connect(struct symbols *symbols, const struct symbols_file *file,
+	const struct symbols_how *how)
+{
+	if (!symbols->source->connect)
+		return -ENOENT;
+	return symbols->source->connect(symbols->self, file, how);
+}
+
 void symbols_stats(struct symbols *symbols, struct stats *stats)
 {
 	g_mutex_lock(&symbols->lock);

@@ -31,6 +31,8 @@
  *	          ->  opener, fetcher: debug file by build-id  ->  parser child
  *	          ->  parser child: addresses  ->  answers
  *
+ * How functions are unwound is asked of such children too, which stay for it: rows.h.
+ *
  * A step that fails (no file, another build-id, opener or parser died or took too long) leaves the
  * addresses without an answer; the dead are started again for the next file. Nothing here fails
  * a whole view.
@@ -139,6 +141,11 @@ struct symbols_source {
 	int (*resolve)(void *self, const struct symbols_file *file, const uint64_t *offsets,
 		size_t count, const struct symbols_how *how, struct symbols_arena *arena,
 		struct symbols_place *places);
+	/*
+	 * A connection to a parser that has the file open, for rows_ask(); the caller's to close. Errors
+	 * as above. NULL: never.
+	 */
+	int (*connect)(void *self, const struct symbols_file *file, const struct symbols_how *how);
 	/* Questions are about to come; returns at once. May be NULL. */
 	void (*prepare)(void *self);
 	/* So many questions may be asked side by side; 0: one. */
@@ -171,6 +178,10 @@ int symbols_resolve(struct symbols *symbols, const struct symbols_file *file,
 
 /* So many threads can ask at once and gain by it; at least 1. More of them wait for each other. */
 unsigned int symbols_lanes(const struct symbols *symbols);
+
+/* The source's connect(); -ENOENT where it has none. */
+int symbols_connect(struct symbols *symbols, const struct symbols_file *file,
+	const struct symbols_how *how);
 
 /* symbols.* rows of kpstat. */
 void symbols_stats(struct symbols *symbols, struct stats *stats);

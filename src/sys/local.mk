@@ -21,6 +21,7 @@ libsys_a_SOURCES = \
 	%D%/perf.h \
 	%D%/perf_count.c \
 	%D%/perf_count.h \
+	%D%/perf_regs.c \
 	%D%/perf_ring.c \
 	%D%/pfm.c \
 	%D%/pfm.h \

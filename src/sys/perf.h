@@ -91,6 +91,21 @@ int perf_probe(struct perf_features *features);
  */
 int perf_explain(int ret, const char *proc, struct err *err);
 
+/* ---- registers of programs -------------------------------------------------------------------- */
+
+#define PERF_USER_REGS_MAX 33
+
+struct perf_user_regs {
+	uint64_t mask;	  /* for attr.sample_regs_user: what unwinding needs */
+	uint16_t machine; /* EM_ of ELF */
+	uint8_t count;
+	/* by DWARF's number, the place where the program was last: the index in what perf gives */
+	uint8_t order[PERF_USER_REGS_MAX];
+};
+
+/* Those of this machine's 64-bit programs; NULL where we don't know them. */
+const struct perf_user_regs *perf_user_regs(void);
+
 /* ---- sysctls ----------------------------------------------------------------------------------- */
 
 /* kernel.NAME below `proc` (NULL: "/proc"). -ENOENT, -EACCES, -EINVAL (not a number). */

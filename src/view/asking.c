@@ -6,9 +6,9 @@
 #include <glib.h>
 #include <pthread.h>
 #include <signal.h>
-#include <string.h>
 
 #include "sym/proto.h"
+#include "view/names.h"
 
 struct asking {
 	const struct profile *profile;	/* i */
@@ -76,25 +76,6 @@ static void list_files(struct asking *a)
 
 /* ---- one file --------------------------------------------------------------------------------- */
 
-static void describe_kernel(const struct profile *profile, uint32_t i,
-	struct symbols_kernel *kernel)
-{
-	const struct processes_kernel *k = processes_kernel(profile->processes, i);
-
-	kernel->build_id = k->build_id;
-	kernel->build_id_length = k->build_id_length;
-	kernel->start = k->start;
-}
-
-static enum symbols_kind kind_of(const struct processes_file *file)
-{
-	if (file->kernel != PROCESSES_NONE)
-		return SYMBOLS_KERNEL;
-	if (file->process != PROCESSES_NONE)
-		return SYMBOLS_JIT;
-	return strcmp(file->path, "[vdso]") == 0 ? SYMBOLS_VDSO : SYMBOLS_ELF;
-}
-
 /* With lines where there is time for them, else without. */
 static void ask_in_time(struct asker *asker, const struct symbols_file *question,
 	const uint64_t *offsets, size_t count, struct symbols_place *found)
@@ -120,31 +101,10 @@ static void ask_in_time(struct asker *asker, const struct symbols_file *question
 static void ask_symbols(struct asker *asker, const struct processes_file *file,
 	const uint64_t *offsets, size_t count, struct symbols_place *found)
 {
-	struct symbols_mapping mappings[PROCESSES_FILE_MAPPINGS];
-	uint32_t running = file->kernel != PROCESSES_NONE ? file->kernel : file->ran_on, i;
-	struct symbols_kernel kernel;
-	struct symbols_file question = {
-		.kind = kind_of(file),
-		.path = file->path,
-		.build_id = file->build_id,
-		.build_id_length = file->build_id_length,
-		.mappings = mappings,
-		.mapping_count = file->mapping_count,
-	};
+	struct names_question question;
 
-	for (i = 0; i < file->mapping_count; i++) { /* the last one first */
-		const struct processes_mapping *from = &file->mappings[(file->mapping_next +
-			PROCESSES_FILE_MAPPINGS - 1 - i) % PROCESSES_FILE_MAPPINGS];
-
-		mappings[i].pid = from->pid;
-		mappings[i].start = from->start;
-		mappings[i].end = from->end;
-	}
-	if (running != PROCESSES_NONE) {
-		describe_kernel(asker->asking->profile, running, &kernel);
-		question.kernel = &kernel;
-	}
-	ask_in_time(asker, &question, offsets, count, found);
+	names_describe(asker->asking->profile->processes, file, &question);
+	ask_in_time(asker, &question.file, offsets, count, found);
 }
 
 static void ask_about(struct asker *asker, uint32_t file)

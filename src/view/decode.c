@@ -31,7 +31,7 @@
 #define OTHER_BYTE_ORDER KPROF_BYTE_ORDER_LITTLE
 #endif
 
-enum tail { TAIL_NONE, TAIL_TEXT, TAIL_FRAMES, TAIL_BYTES };
+enum tail { TAIL_NONE, TAIL_TEXT, TAIL_FRAMES, TAIL_BYTES, TAIL_STACK };
 
 struct layout {
 	uint8_t head_bytes; /* 0: no such type */
@@ -55,6 +55,7 @@ static const struct layout layouts[] = {
 	[KPROF_REC_CLOCK] = { sizeof(struct kprof_rec_clock), TAIL_TEXT, "884" },
 	[KPROF_REC_THROTTLE] = { sizeof(struct kprof_rec_throttle), TAIL_NONE, "8444" },
 	[KPROF_REC_PERIOD] = { sizeof(struct kprof_rec_period), TAIL_NONE, "448" },
+	[KPROF_REC_USER_STACK] = { sizeof(struct kprof_rec_user_stack), TAIL_STACK, "8422224" },
 };
 
 static const struct layout *find_layout(uint64_t type)
@@ -342,6 +343,12 @@ static const char *check_tail(struct decode_record *record, enum tail tail, cons
 			return "a build-id longer than there is room for";
 		record->bytes = bytes;
 		break;
+	case TAIL_STACK:
+		if (record->user_stack.size > size ||
+			record->user_stack.num_regs > (size - record->user_stack.size) / 8)
+			return "a longer stack than its size has room for";
+		record->bytes = bytes;
+		break;
 	case TAIL_NONE:
 		break;
 	}
@@ -416,4 +423,14 @@ int decode_next(struct decoder *decoder, struct decode_record *record, struct er
 uint64_t decode_frame(const struct decode_record *record, uint16_t i)
 {
 	return load_u64(record->bytes + 8 * (size_t)i, record->swap);
+}
+
+uint64_t decode_register(const struct decode_record *record, uint16_t i)
+{
+	return load_u64(record->bytes + 8 * (size_t)i, record->swap);
+}
+
+const uint8_t *decode_stack(const struct decode_record *record)
+{
+	return record->bytes + 8 * (size_t)record->user_stack.num_regs;
 }

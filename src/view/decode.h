@@ -64,9 +64,11 @@ struct decode_record {
 		struct kprof_rec_clock clock;
 		struct kprof_rec_throttle throttle;
 		struct kprof_rec_period period;
+		struct kprof_rec_user_stack user_stack;
 	};
 	const char *text;     /* 3, 4, 64, 67, 71: the string behind the head, with its NUL */
-	const uint8_t *bytes; /* 1, 2: the frames, for decode_frame(); 70: the build-id */
+	/* 1, 2: the frames, for decode_frame(); 70: the build-id; 74: for the functions below */
+	const uint8_t *bytes;
 	uint32_t writer_pid;  /* 71: the process that wrote the capture; 0 where it does not say */
 	bool swap;
 };
@@ -104,6 +106,10 @@ int decode_next(struct decoder *decoder, struct decode_record *record, struct er
 
 /* Back to where the decoder began, counters at 0. -ESPIPE where the source can't. */
 int decode_rewind(struct decoder *decoder);
+
+/* Register i < user_stack.num_regs of a copied stack, and its bytes. */
+uint64_t decode_register(const struct decode_record *record, uint16_t i);
+const uint8_t *decode_stack(const struct decode_record *record);
 
 /* Frame i < trace.num_traces of a trace. */
 uint64_t decode_frame(const struct decode_record *record, uint16_t i);

@@ -204,6 +204,17 @@ static void put_period(const struct decode_record *r, GString *out)
 	append_u64(out, "period", r->period.period);
 }
 
+static void put_user_stack(const struct decode_record *r, GString *out)
+{
+	append_u64(out, "time", r->user_stack.time_ns);
+	append_pid(out, r->user_stack.pid, "idle");
+	append_u64(out, "cpu", r->user_stack.cpu);
+	append_u64(out, "machine", r->user_stack.machine);
+	append_u64(out, "depth", r->user_stack.depth);
+	append_u64(out, "regs", r->user_stack.num_regs);
+	append_u64(out, "bytes", r->user_stack.size);
+}
+
 static const struct {
 	enum kprof_record_type type;
 	const char *name;
@@ -223,6 +234,7 @@ static const struct {
 	{ KPROF_REC_CLOCK, "clock", put_clock },
 	{ KPROF_REC_THROTTLE, "throttle", put_throttle },
 	{ KPROF_REC_PERIOD, "period", put_period },
+	{ KPROF_REC_USER_STACK, "user_stack", put_user_stack },
 };
 
 void dump_record(const struct decode_record *record, GString *out)

@@ -37,6 +37,7 @@ libview_a_SOURCES = \
 	%D%/timeline.c %D%/timeline.h \
 	%D%/tracejson.c %D%/tracejson.h \
 	%D%/tree.c %D%/tree.h \
+	%D%/unwinding.c %D%/unwinding.h \
 	%D%/view.c %D%/view.h
 
 # the script of the flame graph, as a string of C

@@ -3,6 +3,7 @@
 #include "view/names.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "sym/remote.h"
 #include "view/table.h"
@@ -65,6 +66,54 @@ static uint32_t intern_unresolved(struct builder *b, const struct profile_place 
 		name = g_strdup_printf("%s+0x%" PRIx64, base, place->offset);
 	}
 	return intern_function(b, name, file, false);
+}
+
+/* ---- questions -------------------------------------------------------------------------------- */
+
+static void describe_kernel(const struct processes *processes, uint32_t i,
+	struct symbols_kernel *kernel)
+{
+	const struct processes_kernel *k = processes_kernel(processes, i);
+
+	kernel->build_id = k->build_id;
+	kernel->build_id_length = k->build_id_length;
+	kernel->start = k->start;
+}
+
+static enum symbols_kind kind_of(const struct processes_file *file)
+{
+	if (file->kernel != PROCESSES_NONE)
+		return SYMBOLS_KERNEL;
+	if (file->process != PROCESSES_NONE)
+		return SYMBOLS_JIT;
+	return strcmp(file->path, "[vdso]") == 0 ? SYMBOLS_VDSO : SYMBOLS_ELF;
+}
+
+void names_describe(const struct processes *processes, const struct processes_file *file,
+	struct names_question *question)
+{
+	uint32_t running = file->kernel != PROCESSES_NONE ? file->kernel : file->ran_on, i;
+
+	question->file = (struct symbols_file){
+		.kind = kind_of(file),
+		.path = file->path,
+		.build_id = file->build_id,
+		.build_id_length = file->build_id_length,
+		.mappings = question->mappings,
+		.mapping_count = file->mapping_count,
+	};
+	for (i = 0; i < file->mapping_count; i++) { /* the last one first */
+		const struct processes_mapping *from = &file->mappings[(file->mapping_next +
+			PROCESSES_FILE_MAPPINGS - 1 - i) % PROCESSES_FILE_MAPPINGS];
+
+		question->mappings[i].pid = from->pid;
+		question->mappings[i].start = from->start;
+		question->mappings[i].end = from->end;
+	}
+	if (running != PROCESSES_NONE) {
+		describe_kernel(processes, running, &question->kernel);
+		question->file.kernel = &question->kernel;
+	}
 }
 
 /* ---- all of them ------------------------------------------------------------------------------- */

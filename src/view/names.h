@@ -71,6 +71,16 @@ static inline const struct names_function *names_function(const struct names *na
 	return &g_array_index(names->functions, struct names_function, i);
 }
 
+/* A file of a capture as symbols.h asks about it; it points into itself and into `processes`. */
+struct names_question {
+	struct symbols_file file;
+	struct symbols_kernel kernel;
+	struct symbols_mapping mappings[PROCESSES_FILE_MAPPINGS];
+};
+
+void names_describe(const struct processes *processes, const struct processes_file *file,
+	struct names_question *question);
+
 /*
  * The symbols of this machine: of the files that were mapped, of the running kernel, of JITs. options
  * NULL: the plain ones. To be destroyed by the caller; thread-safe.

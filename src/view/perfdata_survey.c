@@ -604,7 +604,7 @@ static int read_records(struct perfdata_survey *survey, const struct view_input 
 		if (ended != UINT32_MAX)
 			begin_chunk(survey, place.section);
 		take_record(survey, &place, &record);
-		processes_add_record(survey->processes, place.section, &record);
+		profile_learn(survey->processes, place.section, &record);
 	}
 	survey->end = decoder->offset;
 	perfdata_place_fini(&place);

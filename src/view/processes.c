@@ -167,29 +167,6 @@ void processes_add_fork(struct processes *p, uint32_t section, const struct kpro
 	g_array_append_val(p->births, birth);
 }
 
-void processes_add_record(struct processes *p, uint32_t section, const struct decode_record *r)
-{
-	switch (r->type) {
-	case KPROF_REC_MMAP:
-		processes_add_mapping(p, section, &r->mmap, r->text);
-		break;
-	case KPROF_REC_BUILD_ID:
-		processes_add_build_id(p, section, &r->build_id, r->bytes);
-		break;
-	case KPROF_REC_NEW_PROCESS:
-		processes_add_program(p, section, &r->new_process, r->text);
-		break;
-	case KPROF_REC_COMM:
-		processes_add_name(p, section, &r->comm, r->text);
-		break;
-	case KPROF_REC_FORK:
-		processes_add_fork(p, section, &r->fork);
-		break;
-	default:
-		break;
-	}
-}
-
 /* ---- sorting it ------------------------------------------------------------------------------- */
 
 static int compare_keys(uint32_t process_a, uint64_t time_a, uint32_t process_b, uint64_t time_b)

@@ -27,7 +27,6 @@
 #include <stdint.h>
 
 #include "kprof/records.h"
-#include "view/decode.h"
 
 #define PROCESSES_NONE UINT32_MAX
 
@@ -82,10 +81,6 @@ void processes_add_name(struct processes *processes, uint32_t section,
 	const struct kprof_rec_comm *comm, const char *name);
 void processes_add_fork(struct processes *processes, uint32_t section,
 	const struct kprof_rec_fork *fork);
-
-/* Whichever of these a record is; others say nothing about processes. */
-void processes_add_record(struct processes *processes, uint32_t section,
-	const struct decode_record *record);
 
 void processes_finish(struct processes *processes);
 

@@ -140,6 +140,29 @@ static void take_clock(struct loader *l, const struct decode_record *r)
 	g_array_index(l->writers, uint32_t, l->section) = r->writer_pid;
 }
 
+void profile_learn(struct processes *p, uint32_t section, const struct decode_record *r)
+{
+	switch (r->type) {
+	case KPROF_REC_MMAP:
+		processes_add_mapping(p, section, &r->mmap, r->text);
+		break;
+	case KPROF_REC_BUILD_ID:
+		processes_add_build_id(p, section, &r->build_id, r->bytes);
+		break;
+	case KPROF_REC_NEW_PROCESS:
+		processes_add_program(p, section, &r->new_process, r->text);
+		break;
+	case KPROF_REC_COMM:
+		processes_add_name(p, section, &r->comm, r->text);
+		break;
+	case KPROF_REC_FORK:
+		processes_add_fork(p, section, &r->fork);
+		break;
+	default:
+		break;
+	}
+}
+
 static void note_damage(struct profile *profile, const struct err *err)
 {
 	profile->damaged++;
@@ -163,7 +186,7 @@ static int read_processes(struct loader *l, struct decoder *decoder, struct err 
 		enter_record(l, &record);
 		if (record.type == KPROF_REC_CLOCK)
 			take_clock(l, &record);
-		processes_add_record(l->profile->processes, l->section, &record);
+		profile_learn(l->profile->processes, l->section, &record);
 	}
 	if (ret < 0)
 		note_damage(l->profile, &err);

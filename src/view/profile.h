@@ -115,6 +115,10 @@ struct profile_options {
 	size_t bytes_max;
 };
 
+/* Adds what a record tells of processes, if anything: what a load begins with. */
+void profile_learn(struct processes *processes, uint32_t section,
+	const struct decode_record *record);
+
 /* The same, with more in it or less. */
 int profile_load_with(struct decoder *decoder, const struct profile_options *options,
 	struct profile **profile, struct err *err);

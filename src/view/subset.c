@@ -179,6 +179,12 @@ static bool wants_sample(struct subset *subset, const struct kprof_rec_trace *sa
 	return true;
 }
 
+static bool wants_user_stack(const struct subset *subset, const struct kprof_rec_user_stack *stack)
+{
+	return subset->root == KPROF_PID_KERNEL ||
+	       (stack->pid != KPROF_PID_GONE && belongs(subset, stack->pid, stack->time_ns));
+}
+
 static bool wants_loss(struct subset *subset, const struct kprof_rec_lost *lost)
 {
 	uint64_t *sum = &subset->counts.lost[lost->reason < PROFILE_LOST_REASONS ? lost->reason : 0];
@@ -205,6 +211,8 @@ bool subset_wants(struct subset *subset, const struct decode_record *record)
 	case KPROF_REC_KERN_TRACE:
 	case KPROF_REC_USER_TRACE:
 		return !before && wants_sample(subset, &record->trace);
+	case KPROF_REC_USER_STACK: /* goes with its sample */
+		return !before && wants_user_stack(subset, &record->user_stack);
 	case KPROF_REC_LOST:
 		return !before && wants_loss(subset, &record->lost);
 	case KPROF_REC_TASK: /* of others too: they end what an earlier one said of the CPU */

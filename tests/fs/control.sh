@@ -46,7 +46,7 @@ same "three lines are three commands" 288 "$(held)"
 fails_with "Invalid argument" put kpctl $'prof_qlimit 1\nbogus\nprof_qlimit 1'
 same "before the refused line, not after it" 304 "$(held)"
 same "the refusal" "kpctl line 2: 'bogus': unknown word; usage: start | stop | flush | clear | event \
-SPEC[,SPEC...]|default | cpus LIST|all | stack user|kernel|both|none [DEPTH] | prof_qlimit KB | \
+SPEC[,SPEC...]|default | cpus LIST|all | stack user|kernel|both|dwarf|none [DEPTH] | prof_qlimit KB | \
 prof_cpubufsz KB | mode discard|overwrite | hold" "$(last_refusal)"
 fails_with "No such file" put kpctl 'event nonsense'
 same "an errno of the profiler's, and the word's usage" \

@@ -28,6 +28,7 @@ TRUTH_TESTS = \
 	%D%/prof_scopes.sh \
 	%D%/prof_latency.sh \
 	%D%/prof_many.sh \
+	%D%/stack_dwarf.sh \
 	%D%/mpstat_times.sh
 TESTS += $(TRUTH_TESTS)
 EXTRA_DIST += %D%/prof_lib.sh $(TRUTH_TESTS)

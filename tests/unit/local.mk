@@ -354,3 +354,23 @@ TESTS += tests/unit/test_pipes
 tests_unit_test_pipes_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_test_pipes_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_pipes_LDADD = libfs.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) -lpthread
+
+check_PROGRAMS += tests/unit/test_unwind
+TESTS += tests/unit/test_unwind
+tests_unit_test_unwind_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_test_unwind_CFLAGS = $(UNIT_CFLAGS) $(DW_CFLAGS)
+tests_unit_test_unwind_LDADD = libsym.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
+
+check_PROGRAMS += tests/unit/test_sym_cfi
+TESTS += tests/unit/test_sym_cfi
+tests_unit_test_sym_cfi_SOURCES = tests/unit/test_sym_cfi.c $(SYM_FIXTURE)
+tests_unit_test_sym_cfi_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_test_sym_cfi_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_sym_cfi_LDADD = $(SYM_PARSE_LIBS)
+
+check_PROGRAMS += tests/unit/test_unwinding
+TESTS += tests/unit/test_unwinding
+tests_unit_test_unwinding_SOURCES = tests/unit/test_unwinding.c tests/fixtures/gen.c tests/fixtures/gen.h
+tests_unit_test_unwinding_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_test_unwinding_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_unwinding_LDADD = libview.a libsym.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(Z_LIBS)

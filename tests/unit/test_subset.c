@@ -91,6 +91,43 @@ static void test_descendants(void **state)
 	gen_fini(&gen);
 }
 
+static void put_stack(struct gen *gen, uint64_t time, uint32_t pid)
+{
+	gen_begin(gen);
+	gen_u64(gen, time);
+	gen_u32(gen, pid);
+	gen_u16(gen, 0); /* CPU */
+	gen_u16(gen, 62);
+	gen_u16(gen, 127);
+	gen_u16(gen, 0); /* registers */
+	gen_u32(gen, 0); /* bytes */
+	gen_end(gen, 74);
+}
+
+/* A copied stack goes where its sample goes: it is the other program's memory. */
+static void test_copied_stacks(void **state)
+{
+	struct subset_counts counts;
+	struct gen gen;
+	char *text;
+
+	gen_init(&gen, false);
+	gen_clock(&gen, 1, 2);
+	gen_event(&gen, 1, 1000, 0, "e");
+	put_stack(&gen, 50, ROOT);
+	sample(&gen, 50, ROOT);
+	put_stack(&gen, 51, 200);
+	sample(&gen, 51, 200);
+	put_stack(&gen, 52, 0xfffffffe);
+	sample(&gen, 52, 0xfffffffe);
+	text = wanted(&gen, ROOT, 0, &counts);
+	assert_true(has(text, "user_stack time=50 "));
+	assert_false(has(text, "user_stack time=51 "));
+	assert_false(has(text, "user_stack time=52 "));
+	g_free(text);
+	gen_fini(&gen);
+}
+
 /* A pid is who was forked last: ours only while it is. */
 static void test_reuse(void **state)
 {
@@ -212,6 +249,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_descendants),
+		cmocka_unit_test(test_copied_stacks),
 		cmocka_unit_test(test_reuse),
 		cmocka_unit_test(test_state),
 		cmocka_unit_test(test_earlier),

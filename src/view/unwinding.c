@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT */
+/* Copied stacks made whole: see unwinding.h. */
+#include "view/unwinding.h"
+
+#include <errno.h>
+#include <glib.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/units.h"
+#include "sym/proto.h"
+#include "sym/rows.h"
+#include "sym/unwind.h"
+#include "view/names.h"
+#include "view/processes.h"
+#include "view/profile.h"
+
+/*
+ * Frames of one sample. What a sampler may ask for is bounded by kernel.perf_event_max_stack, 127 by
+ * default; this is for captures that say something else.
+ */
+#define FRAMES_MAX 1024
+
+/* So long parsers are asked; stacks that need more are as long as is known by then. */
+#define ASK_NS (30 * NSEC_PER_SEC)
+
+/*
+ * What comes out may be so much larger than what came in. Copied stacks are some ten times as long as
+ * their frames; only where somebody's tables make long stacks of next to nothing are these cut.
+ */
+#define GROWTH_MAX MIB
+
+/* So many records are a few ms of work. */
+#define CANCEL_RECORDS 256
+
+#define VARINT_MAX 10
+
+struct unwinding {
+	struct processes *processes;
+	struct rows *rows;
+	uint32_t section;
+	uint64_t section_records;
+	FILE *out;
+	GByteArray *stack; /* what came last: a USER_STACK, its payload */
+	struct kprof_rec_user_stack head; /* of it */
+	bool waits; /* for its sample */
+	int64_t room; /* bytes by which what comes out may still grow */
+	struct unwinding_counts *counts;
+	uint64_t frames[FRAMES_MAX];
+};
+
+int unwinding_is_needed(struct decoder *decoder, bool *needed)
+{
+	struct decode_record record;
+	int ret;
+
+	*needed = false;
+	while (!*needed && ((ret = decode_next(decoder, &record, NULL)) > 0 || ret == -EBADMSG))
+		*needed = ret > 0 && record.type == KPROF_REC_USER_STACK;
+	return decode_rewind(decoder);
+}
+
+static void enter_record(struct unwinding *u, const struct decode_record *record)
+{
+	if (record->type == KPROF_REC_CLOCK && u->section_records) {
+		u->section++;
+		u->section_records = 0;
+	}
+	u->section_records++;
+}
+
+/* ---- one stack -------------------------------------------------------------------------------- */
+
+/* The row of an address; false: nothing is mapped there. */
+static bool find_row(struct unwinding *u, uint32_t life, uint64_t address, uint64_t time,
+	const struct row **row)
+{
+	struct names_question question;
+	struct processes_hit hit;
+
+	processes_find_user(u->processes, life, address, time, &hit);
+	if (hit.file == PROCESSES_NONE)
+		return false;
+	if (!rows_has_file(u->rows, hit.file)) {
+		names_describe(u->processes, processes_file(u->processes, hit.file), &question);
+		rows_add_file(u->rows, hit.file, &question.file);
+	}
+	*row = rows_find(u->rows, hit.file, hit.offset);
+	return true;
+}
+
+/*
+ * The callers of where the program was, at most `max`, into u->frames. An address that was called from is
+ * the one behind the call; the row is that of the call.
+ */
+static size_t find_callers(struct unwinding *u, struct unwind *place, uint32_t life, uint64_t time,
+	size_t max)
+{
+	enum unwind_result result;
+	const struct row *row;
+	bool called = false;
+	size_t n = 0;
+
+	for (;;) {
+		if (!find_row(u, life, unwind_pc(place) - called, time, &row))
+			return n ? n - 1 : 0; /* no place in a program: the last step was wrong */
+		called = !row || !row->signal;
+		result = row ? unwind_step(place, row) : unwind_step_by_frame_pointer(place);
+		if (result == UNWIND_END)
+			u->counts->complete++;
+		if (result != UNWIND_CALLER || n == max)
+			return n;
+		u->frames[n++] = unwind_pc(place);
+	}
+}
+
+static size_t unwind_sample(struct unwinding *u, const struct decode_record *sample)
+{
+	const struct kprof_rec_user_stack *head = &u->head;
+	/* a word between the frames of the two sides is none */
+	const size_t marks = sample->type == KPROF_REC_KERN_TRACE && sample->trace.num_traces > 0;
+	const size_t have = sample->trace.num_traces - marks;
+	const size_t regs_bytes = head->num_regs * sizeof(uint64_t);
+	const size_t most = MIN(head->depth, FRAMES_MAX);
+	uint64_t regs[ROW_REGS_MAX];
+	struct unwind place;
+	uint32_t life;
+
+	u->counts->stacks++;
+	if (head->num_regs > ROW_REGS_MAX || have >= most)
+		return 0;
+	memcpy(regs, u->stack->data, regs_bytes);
+	if (!unwind_begin(&place, head->machine, regs, head->num_regs,
+			u->stack->data + regs_bytes, head->size))
+		return 0;
+	life = processes_find_life(u->processes, u->section, head->pid, head->time_ns);
+	return find_callers(u, &place, life, head->time_ns, most - have);
+}
+
+/* ---- records ---------------------------------------------------------------------------------- */
+
+static size_t put_varint(uint8_t *bytes, uint64_t value)
+{
+	size_t n = 0;
+
+	for (; value >= 0x80; value >>= 7)
+		bytes[n++] = (uint8_t)(value | 0x80);
+	bytes[n++] = (uint8_t)value;
+	return n;
+}
+
+/* The sample with `count` more frames; its own are there in our byte order, as no other is unwound. */
+static void write_sample(struct unwinding *u, const struct decode_record *r, size_t count)
+{
+	const size_t own = r->trace.num_traces * sizeof(uint64_t), more = count * sizeof(uint64_t);
+	struct kprof_rec_trace head = r->trace;
+	uint8_t envelope[2 * VARINT_MAX];
+	size_t n = put_varint(envelope, r->type);
+
+	n += put_varint(envelope + n, sizeof(head) + own + more);
+	head.num_traces = (uint16_t)(head.num_traces + count);
+	u->room -= (int64_t)more;
+	(void)!fwrite(envelope, 1, n, u->out);
+	(void)!fwrite(&head, 1, sizeof(head), u->out);
+	(void)!fwrite(r->bytes, 1, own, u->out);
+	(void)!fwrite(u->frames, 1, more, u->out);
+}
+
+static void keep_stack(struct unwinding *u, const struct decode_record *r)
+{
+	u->head = r->user_stack;
+	u->room += r->size;
+	g_byte_array_set_size(u->stack, 0);
+	g_byte_array_append(u->stack, r->bytes,
+		(guint)(r->user_stack.num_regs * sizeof(uint64_t) + r->user_stack.size));
+	u->waits = !r->swap; /* stacks of the other byte order are left alone */
+}
+
+static bool is_awaited(const struct unwinding *u, const struct decode_record *r)
+{
+	return u->waits &&
+	       (r->type == KPROF_REC_KERN_TRACE || r->type == KPROF_REC_USER_TRACE) &&
+	       r->trace.time_ns == u->head.time_ns && r->trace.pid == u->head.pid &&
+	       r->trace.cpu == u->head.cpu;
+}
+
+static void take_record(struct unwinding *u, const struct decode_record *r, size_t size)
+{
+	size_t count;
+
+	if (r->type == KPROF_REC_USER_STACK) {
+		keep_stack(u, r);
+		return;
+	}
+	if (is_awaited(u, r)) {
+		count = unwind_sample(u, r);
+		write_sample(u, r, MIN(count, (size_t)u->room / sizeof(uint64_t)));
+	} else {
+		(void)!fwrite(r->payload + r->size - size, 1, size, u->out);
+	}
+	u->waits = false;
+}
+
+/* ---- passes ----------------------------------------------------------------------------------- */
+
+static int learn(struct unwinding *u, struct decoder *decoder)
+{
+	struct decode_record record;
+	int ret;
+
+	while ((ret = decode_next(decoder, &record, NULL)) > 0 || ret == -EBADMSG) {
+		if (ret < 0)
+			continue;
+		enter_record(u, &record);
+		profile_learn(u->processes, u->section, &record);
+	}
+	processes_finish(u->processes);
+	u->section = 0;
+	u->section_records = 0;
+	return decode_rewind(decoder);
+}
+
+static int rewrite(struct unwinding *u, struct decoder *decoder, bool (*cancelled)(void *arg),
+	void *arg)
+{
+	uint64_t taken = 0, count = 0;
+	struct decode_record record;
+	int ret;
+
+	while ((ret = decode_next(decoder, &record, NULL)) > 0 || ret == -EBADMSG) {
+		if (++count % CANCEL_RECORDS == 0 && cancelled && cancelled(arg))
+			return -EINTR;
+		if (ret > 0) {
+			enter_record(u, &record);
+			take_record(u, &record, (size_t)(decoder->offset - taken));
+		} else {
+			(void)!fwrite(record.payload + record.size - (decoder->offset - taken), 1,
+				(size_t)(decoder->offset - taken), u->out);
+		}
+		taken = decoder->offset;
+	}
+	/* behind what is no record nothing can be found: a piece of it tells as much */
+	if (ret < 0)
+		(void)!fwrite(decoder->window + decoder->pos, 1, decoder->filled - decoder->pos,
+			u->out);
+	if (fflush(u->out) || ferror(u->out))
+		return -ENOSPC;
+	return 0;
+}
+
+/* A stream into a file without name; *fd stays when the stream is closed. */
+static FILE *open_stream(int *fd)
+{
+	FILE *out = NULL;
+	int other;
+
+	*fd = memfd_create("unwound", MFD_CLOEXEC);
+	if (*fd < 0)
+		return NULL;
+	other = dup(*fd);
+	if (other >= 0)
+		out = fdopen(other, "w");
+	if (!out) {
+		if (other >= 0)
+			close(other);
+		close(*fd);
+	}
+	return out;
+}
+
+int unwinding_make(struct decoder *decoder, struct symbols *symbols,
+	bool (*cancelled)(void *arg), void *arg, int *fd, struct unwinding_counts *counts,
+	struct err *err)
+{
+	const struct symbols_how how = { .cancel_fd = -1, .deadline_ns = proto_now_ns() + ASK_NS };
+	struct unwinding_counts own = { 0 };
+	struct unwinding *u;
+	int ret, made;
+	FILE *out = open_stream(&made);
+
+	if (!out)
+		return err_set(err, ENOMEM, "there is no memory for the unwound capture");
+	u = g_new0(struct unwinding, 1);
+	u->out = out;
+	u->counts = counts ? counts : &own;
+	u->room = GROWTH_MAX;
+	*u->counts = own;
+	u->processes = processes_create();
+	u->rows = rows_create(symbols, &how);
+	u->stack = g_byte_array_new();
+	ret = learn(u, decoder);
+	if (!ret)
+		ret = rewrite(u, decoder, cancelled, arg);
+	g_byte_array_free(u->stack, TRUE);
+	rows_destroy(u->rows);
+	processes_destroy(u->processes);
+	g_free(u);
+	fclose(out);
+	if (!ret && lseek(made, 0, SEEK_SET) < 0)
+		ret = -errno;
+	if (!ret) {
+		*fd = made;
+		return 0;
+	}
+	close(made);
+	return err_set(err, -ret, "the stacks can't be unwound: %s", strerror(-ret));
+}
