@@ -82,6 +82,16 @@ static bool is_name(struct word word)
 	return true;
 }
 
+/* The shape with argument i a string. */
+static uint8_t add_string(uint8_t shape, uint32_t i, const struct args_plan *plan)
+{
+	uint32_t args = (shape & CLIENT_SHAPE_ARGS) - 1u;
+
+	if (shape == CLIENT_SHAPE_ANY || args > CLIENT_SHAPE_STRINGS_MAX || plan->limited)
+		return CLIENT_SHAPE_ANY;
+	return (uint8_t)(shape | CLIENT_SHAPE_STRING(i));
+}
+
 /* Fills the plan from the format and holds it against what the compiler saw. */
 static uint8_t make_plan(struct entry *entry, const struct kprof_event *site)
 {
@@ -93,7 +103,7 @@ static uint8_t make_plan(struct entry *entry, const struct kprof_event *site)
 	if (args > site->args)
 		return KPROF_REFUSED_TYPES;
 	entry->args = (uint8_t)args;
-	entry->plain = site->kind != KPROF_SITE_BACKTRACE_;
+	entry->shape = site->kind == KPROF_SITE_BACKTRACE_ ? CLIENT_SHAPE_ANY : (uint8_t)(args + 1);
 	for (int i = 0; i < args; i++) {
 		uint8_t wants = entry->plan[i].kind, has = site->types[i];
 
@@ -101,9 +111,7 @@ static uint8_t make_plan(struct entry *entry, const struct kprof_event *site)
 		if (wants != has && !(wants == ARGS_POINTER && has == ARGS_STRING))
 			return KPROF_REFUSED_TYPES;
 		if (wants == ARGS_STRING)
-			entry->plain = false;
-		else
-			entry->words++;
+			entry->shape = add_string(entry->shape, (uint32_t)i, &entry->plan[i]);
 	}
 	return KPROF_REFUSED_NO;
 }
@@ -210,7 +218,7 @@ void registry_add(struct registry *registry, struct kprof_event *site, uint8_t o
 	}
 	site->entry = entry;
 	site->id = entry->id;
-	site->plain = entry->plain;
+	site->shape = entry->shape;
 	site->args = entry->args;
 	site->next = entry->sites;
 	entry->sites = site;
