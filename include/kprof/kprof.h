@@ -76,7 +76,7 @@ KPROF_API_ void kprof_vprintx(const char *format, va_list args)
 
 /* ---- below: how the macros do it; names that end in _ are not for use ------------------------ */
 
-/* One place of use. The fields up to `reserved` are the program's constants but for those marked. */
+/* One place of use. The fields are the program's constants but for those marked. */
 struct kprof_event {
 	uint8_t on;	  /* written by the library: 0 off, 1 on, 2 on until a server has spoken */
 	uint8_t kind;	  /* KPROF_SITE_* */
@@ -88,9 +88,11 @@ struct kprof_event {
 	const unsigned char *types; /* KPROF_TYPE_* of each argument, then 0 */
 	void *entry;		    /* the library's */
 	struct kprof_event *next;   /* the library's */
+	uint32_t head;		    /* written by the library: flags and id, as a record has them */
+	uint32_t reserved32;
 };
 
-#define KPROF_SITE_VERSION_ 1
+#define KPROF_SITE_VERSION_ 2
 #define KPROF_SITE_EVENT_ 1
 #define KPROF_SITE_PRINTF_ 2
 #define KPROF_SITE_PRINTX_ 3
@@ -231,7 +233,7 @@ template <class Site> struct __attribute__((visibility("hidden"))) event_of {
 };
 template <class Site>
 struct kprof_event event_of<Site>::it = {0, Site::kind(), Site::args(), 0, 0, KPROF_SITE_VERSION_,
-	Site::provider(), Site::name(), Site::format(), Site::types(), 0, 0};
+	Site::provider(), Site::name(), Site::format(), Site::types(), 0, 0, 0, 0};
 } // namespace kprof_detail
 
 #define KPROF_TYPE_(x) sizeof(::kprof_detail::type(x)),

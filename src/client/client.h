@@ -168,7 +168,7 @@ struct client {
 	struct kprof_event text, textx;
 };
 
-extern struct client client;
+extern struct client client __attribute__((visibility("hidden")));
 
 struct client_signals {
 	sigset_t saved;

@@ -62,9 +62,8 @@ static inline uint32_t quick_cpu(void)
 
 static inline uint32_t record_flags(const struct kprof_event *event)
 {
-	_Static_assert(CLIENT_ON >> 1 == 0 && CLIENT_PROVISIONAL >> 1 == KPROF_RECORD_PROVISIONAL,
-		"one is made of the other without a branch");
-	return (uint32_t)__atomic_load_n(&event->on, __ATOMIC_RELAXED) >> 1;
+	return __atomic_load_n(&event->on, __ATOMIC_RELAXED) == CLIENT_PROVISIONAL ?
+		KPROF_RECORD_PROVISIONAL : 0;
 }
 
 /* ---- threads --------------------------------------------------------------------------------- */
@@ -306,7 +305,7 @@ void kprof_write_(struct kprof_event *event, const uint64_t *values)
 	}
 	for (uint32_t i = 0; i < args; i++)
 		room.words[2 + i] = values[i];
-	ring_commit(writer, &room, record_flags(event), event->id, quick_cpu());
+	ring_commit_as(writer, &room, __atomic_load_n(&event->head, __ATOMIC_RELAXED), quick_cpu());
 }
 
 /* Two strings of so many bytes fit into a record. */
@@ -365,7 +364,7 @@ static inline __attribute__((always_inline)) bool write_few(struct kprof_event *
 	at = quick_store(room.words + 2, a, a_text, a_bytes);
 	if (args > 1)
 		quick_store(at, b, b_text, b_bytes);
-	ring_commit(writer, &room, record_flags(event), event->id, quick_cpu());
+	ring_commit_as(writer, &room, __atomic_load_n(&event->head, __ATOMIC_RELAXED), quick_cpu());
 	return true;
 }
 

@@ -183,11 +183,21 @@ void registry_mark(struct registry *registry, bool *flag, bool untold)
 	*flag = untold;
 }
 
+static void set_site(struct kprof_event *site, uint8_t on)
+{
+	uint32_t flags = on == CLIENT_PROVISIONAL ? KPROF_RECORD_PROVISIONAL : 0;
+
+	/* relaxed: who still sees the old one is a moment late */
+	__atomic_store_n(&site->head, (uint32_t)KPROF_HEAD(0, flags, site->id, 0, 0),
+		__ATOMIC_RELAXED);
+	__atomic_store_n(&site->on, on, __ATOMIC_RELEASE); /* the rest of the site before */
+}
+
 void registry_set(struct entry *entry, uint8_t on)
 {
 	entry->on = on;
 	for (struct kprof_event *site = entry->sites; site; site = site->next)
-		__atomic_store_n(&site->on, on, __ATOMIC_RELAXED);
+		set_site(site, on);
 }
 
 void registry_add(struct registry *registry, struct kprof_event *site, uint8_t on)
@@ -223,7 +233,7 @@ void registry_add(struct registry *registry, struct kprof_event *site, uint8_t o
 	site->next = entry->sites;
 	entry->sites = site;
 	if (!entry->refusal)
-		__atomic_store_n(&site->on, entry->on, __ATOMIC_RELEASE);
+		set_site(site, entry->on);
 }
 
 void registry_remove(struct registry *registry, struct kprof_event *site)

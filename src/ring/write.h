@@ -192,9 +192,9 @@ static inline bool ring_take(struct ring_writer *writer, struct kprof_slot *slot
 	return ring_move_pos(slot, chunk, units, room);
 }
 
-/* Publishes the record. The caller has stored words[2..]. */
-static inline void ring_commit(struct ring_writer *writer, const struct ring_room *room,
-	uint32_t flags, uint32_t id, uint32_t cpu)
+/* Publishes the record. The caller has stored words[2..]. what: KPROF_HEAD(0, flags, id, 0, 0). */
+static inline void ring_commit_as(struct ring_writer *writer, const struct ring_room *room,
+	uint64_t what, uint32_t cpu)
 {
 	uint16_t tag = KPROF_TAG(KPROF_POS_TICKET(room->pos), KPROF_POS_OFFSET(room->pos));
 
@@ -202,12 +202,18 @@ static inline void ring_commit(struct ring_writer *writer, const struct ring_roo
 	RING_TEST_POINT(POINT_VALUES_STORED);
 	/* D: the commit */
 	atomic_write_release(SHARED_64(&room->words[1]),
-		KPROF_HEAD(room->units, flags, id, cpu, tag));
+		KPROF_HEAD(room->units, 0, 0, cpu, tag) | what);
 	RING_TEST_POINT(POINT_COMMITTED);
 	/* E; the slot stays this thread's until it ends, whatever handlers did in between */
 	if (__builtin_expect(writer->slot != NULL, 1))
 		local_inc_release(&writer->slot->done);
 	RING_TEST_POINT(POINT_DONE);
+}
+
+static inline void ring_commit(struct ring_writer *writer, const struct ring_room *room,
+	uint32_t flags, uint32_t id, uint32_t cpu)
+{
+	ring_commit_as(writer, room, KPROF_HEAD(0, flags, id, 0, 0), cpu);
 }
 
 #endif
