@@ -2,8 +2,7 @@
 # trace-read: how many events a second kptrace merges and formats, as the server's CPU time says; and
 # babeltrace2 with LTTng's snapshot of the same kind of events, one int each.
 
-export KPROF_SOCKET=$work/socket
-start_server -o "socket=$KPROF_SOCKET"
+start_server
 echo 1 >"$mount/events/bench:int"
 # the program ends, what it wrote stays: 24 bytes an event
 KPROF_BUFFER_KB=32768 "$build/bench/event" threads 2 500000 >/dev/null ||

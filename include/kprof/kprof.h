@@ -29,6 +29,17 @@
 
 #define KPROF_API_ __attribute__((visibility("default")))
 
+/* Of what events call: bound when the program is loaded, and called without a stub. So the first event
+ * in a signal handler does not run the dynamic linker, either. */
+#if defined(__has_attribute)
+#if __has_attribute(noplt)
+#define KPROF_QUICK_API_ KPROF_API_ __attribute__((noplt))
+#endif
+#endif
+#ifndef KPROF_QUICK_API_
+#define KPROF_QUICK_API_ KPROF_API_
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -65,21 +76,23 @@ KPROF_API_ void kprof_vprintx(const char *format, va_list args)
 
 /* ---- below: how the macros do it; names that end in _ are not for use ------------------------ */
 
-/* One place of use. The fields up to `reserved` are the program's constants but for those marked. */
+/* One place of use. The fields are the program's constants but for those marked. */
 struct kprof_event {
 	uint8_t on;	  /* written by the library: 0 off, 1 on, 2 on until a server has spoken */
 	uint8_t kind;	  /* KPROF_SITE_* */
 	uint8_t args;	  /* how many */
-	uint8_t plain;	  /* written by the library: no strings, no stack */
+	uint8_t shape;	  /* written by the library: what the arguments are */
 	uint16_t id;	  /* written by the library */
 	uint16_t version; /* KPROF_SITE_VERSION_ */
 	const char *provider, *name, *format; /* format NULL: not a literal, nothing to register */
 	const unsigned char *types; /* KPROF_TYPE_* of each argument, then 0 */
 	void *entry;		    /* the library's */
 	struct kprof_event *next;   /* the library's */
+	uint32_t head;		    /* written by the library: flags and id, as a record has them */
+	uint32_t reserved32;
 };
 
-#define KPROF_SITE_VERSION_ 1
+#define KPROF_SITE_VERSION_ 2
 #define KPROF_SITE_EVENT_ 1
 #define KPROF_SITE_PRINTF_ 2
 #define KPROF_SITE_PRINTX_ 3
@@ -90,7 +103,10 @@ struct kprof_event {
 #define KPROF_TYPE_POINTER_ 4
 
 /* Writes the event. values: one word an argument, strings as their addresses. */
-KPROF_API_ void kprof_write_(struct kprof_event *event, const uint64_t *values);
+KPROF_QUICK_API_ void kprof_write_(struct kprof_event *event, const uint64_t *values);
+/* The same with one argument or two, which stay in registers. */
+KPROF_QUICK_API_ void kprof_write_1_(struct kprof_event *event, uint64_t a);
+KPROF_QUICK_API_ void kprof_write_2_(struct kprof_event *event, uint64_t a, uint64_t b);
 /* The same for KPROF_SITE_BACKTRACE_. */
 KPROF_API_ void kprof_write_stack_(struct kprof_event *event, const uint64_t *values);
 /* For a format that is not a literal. */
@@ -217,7 +233,7 @@ template <class Site> struct __attribute__((visibility("hidden"))) event_of {
 };
 template <class Site>
 struct kprof_event event_of<Site>::it = {0, Site::kind(), Site::args(), 0, 0, KPROF_SITE_VERSION_,
-	Site::provider(), Site::name(), Site::format(), Site::types(), 0, 0};
+	Site::provider(), Site::name(), Site::format(), Site::types(), 0, 0, 0, 0};
 } // namespace kprof_detail
 
 #define KPROF_TYPE_(x) sizeof(::kprof_detail::type(x)),
@@ -287,6 +303,11 @@ struct kprof_event event_of<Site>::it = {0, Site::kind(), Site::args(), 0, 0, KP
 		KPROF_REGISTER_ \
 		if (kind_ == KPROF_SITE_BACKTRACE_) \
 			kprof_write_stack_(kprof_event_, kprof_values_); \
+		else if (KPROF_COUNT_(__VA_ARGS__) == 1) \
+			kprof_write_1_(kprof_event_, kprof_values_[0]); \
+		else if (KPROF_COUNT_(__VA_ARGS__) == 2) \
+			kprof_write_2_(kprof_event_, kprof_values_[0], \
+				kprof_values_[KPROF_COUNT_(__VA_ARGS__) / 2]); /* [1], there or not */ \
 		else \
 			kprof_write_(kprof_event_, kprof_values_); \
 	}

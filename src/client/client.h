@@ -35,6 +35,16 @@
 #define CLIENT_PROVISIONAL 2
 
 /*
+ * What kprof_event.shape says of an event, so that writing it need not look further: how many
+ * arguments it has, plus 1, and which of them are strings without a precision; or that it can be
+ * anything. Of more than two arguments only: that none is a string.
+ */
+#define CLIENT_SHAPE_ANY 0u
+#define CLIENT_SHAPE_ARGS 0x1fu
+#define CLIENT_SHAPE_STRINGS_MAX 2u
+#define CLIENT_SHAPE_STRING(i) (0x20u << (i))
+
+/*
  * One event: a name with a format. It stays for the life of the process, also when the library it
  * came from is gone: rings hold its id.
  *	[i] invariant once it is in the table	[l] by client.lock
@@ -52,8 +62,7 @@ struct entry {
 	uint8_t on;		   /* [l] */
 	bool gone_untold, new_untold; /* [l] the server does not know yet */
 	uint8_t args;		   /* [i] */
-	uint8_t words;		   /* [i] of the arguments that are no strings */
-	bool plain;		   /* [i] none is a string */
+	uint8_t shape;		   /* [i] what kprof_event.shape says */
 	struct args_plan plan[KPROF_ARGS_MAX]; /* [i] */
 };
 
@@ -159,7 +168,7 @@ struct client {
 	struct kprof_event text, textx;
 };
 
-extern struct client client;
+extern struct client client __attribute__((visibility("hidden")));
 
 struct client_signals {
 	sigset_t saved;

@@ -5,6 +5,7 @@
  * as it was.
  */
 #include "client/client.h"
+#include "client/text.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -16,12 +17,17 @@
 #define STARVED_PATIENCE 1024u
 
 /*
- * The thread's writer and its pool. Initial-exec: no call and no allocation at the first use in a
- * library loaded late; the few bytes come from the reserve that the loader keeps for this.
+ * What the thread has. Initial-exec: no call and no allocation at the first use in a library loaded
+ * late; the few bytes come from the reserve that the loader keeps for this.
+ *	slot	the writer's, for the quick way; NULL: none, or the pool's clock or the CPU's number
+ *		takes a call
  */
-static __thread struct ring_writer *this_writer __attribute__((tls_model("initial-exec")));
-static __thread struct pool *this_pool __attribute__((tls_model("initial-exec")));
-static __thread uint32_t this_starved __attribute__((tls_model("initial-exec")));
+static __thread struct {
+	struct ring_writer *writer;
+	struct kprof_slot *slot;
+	struct pool *pool;
+	uint32_t starved;
+} this_thread __attribute__((tls_model("initial-exec")));
 
 /* The kernel keeps the number of the CPU in each thread's rseq area. */
 static inline uint32_t current_cpu(void)
@@ -38,6 +44,22 @@ static inline uint32_t current_cpu(void)
 	return cpu < KPROF_CPU_UNKNOWN ? cpu : KPROF_CPU_UNKNOWN;
 }
 
+/*
+ * The same without a call, where there is such an area; see set_writer. Half a word will do: there are
+ * fewer CPUs, and in an area that it is to forget the kernel leaves -1, here KPROF_CPU_UNKNOWN.
+ */
+static inline uint32_t quick_cpu(void)
+{
+#if defined(__x86_64__)
+	uint32_t cpu;
+
+	__asm__("movzwl %%fs:4(%1), %0" : "=r"(cpu) : "r"(client.rseq_offset));
+	return cpu;
+#else
+	return KPROF_CPU_UNKNOWN;
+#endif
+}
+
 static inline uint32_t record_flags(const struct kprof_event *event)
 {
 	return __atomic_load_n(&event->on, __ATOMIC_RELAXED) == CLIENT_PROVISIONAL ?
@@ -46,22 +68,33 @@ static inline uint32_t record_flags(const struct kprof_event *event)
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
+/* A handler may come at any place: no slot without its writer. */
+static void set_writer(struct ring_writer *writer)
+{
+	this_thread.slot = NULL;
+	atomic_fence_signal();
+	this_thread.writer = writer;
+	atomic_fence_signal();
+	if (writer && writer->clock == KPROF_CLOCK_COUNTER && client.rseq_offset != 0)
+		this_thread.slot = writer->slot;
+}
+
 void event_thread_ends(void *writer)
 {
-	if (this_writer == writer && this_pool) {
+	if (this_thread.writer == writer && this_thread.pool) {
 		int saved = errno;
 
-		if (*this_pool->alive)
-			ring_writer_end(&this_pool->ring, writer);
+		if (*this_thread.pool->alive)
+			ring_writer_end(&this_thread.pool->ring, writer);
 		errno = saved;
 	}
-	this_writer = NULL;
+	set_writer(NULL);
 }
 
 void event_forget_thread(void)
 {
-	this_writer = NULL;
-	this_pool = NULL;
+	set_writer(NULL);
+	this_thread.pool = NULL;
 }
 
 static struct ring_writer *begin_thread(struct pool *pool)
@@ -79,28 +112,28 @@ static struct ring_writer *begin_thread(struct pool *pool)
 static struct ring_writer *get_writer(void)
 {
 	struct pool *pool = atomic_read_acquire(&client.pool); /* its memory is laid out */
-	struct ring_writer *writer = this_writer;
+	struct ring_writer *writer = this_thread.writer;
 	uint64_t all = ~0ull, saved;
 
 	/* a child that was forked behind our back: its parent's pool is not its own */
 	if (!pool || !*pool->alive)
 		return NULL;
-	if (writer && this_pool == pool && writer->slot)
+	if (writer && this_thread.pool == pool && writer->slot)
 		return writer;
-	if (this_starved > 0 && this_pool == pool) {
-		this_starved--;
+	if (this_thread.starved > 0 && this_thread.pool == pool) {
+		this_thread.starved--;
 		ring_pool_starved(&pool->ring);
 		return NULL;
 	}
 	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, &saved, sizeof(all));
-	writer = this_writer; /* a handler may have been here */
-	if (!writer || this_pool != pool || !writer->slot) {
-		if (writer && this_pool != pool && *this_pool->alive)
-			ring_writer_end(&this_pool->ring, writer);
-		this_writer = writer = begin_thread(pool);
-		this_pool = pool;
+	writer = this_thread.writer; /* a handler may have been here */
+	if (!writer || this_thread.pool != pool || !writer->slot) {
+		if (writer && this_thread.pool != pool && *this_thread.pool->alive)
+			ring_writer_end(&this_thread.pool->ring, writer);
+		set_writer(writer = begin_thread(pool));
+		this_thread.pool = pool;
 		if (!writer) {
-			this_starved = STARVED_PATIENCE;
+			this_thread.starved = STARVED_PATIENCE;
 			ring_pool_starved(&pool->ring);
 		}
 	}
@@ -117,8 +150,8 @@ static __attribute__((noinline, cold)) struct ring_writer *reserve_slowly(uint32
 
 	/* anew each time: the pool may have been replaced meanwhile */
 	while ((writer = get_writer()) != NULL && !ring_reserve(writer, units, room))
-		if (this_pool == atomic_read_relaxed(&client.pool) &&
-			!ring_writer_switch(&this_pool->ring, writer, units)) {
+		if (this_thread.pool == atomic_read_relaxed(&client.pool) &&
+			!ring_writer_switch(&this_thread.pool->ring, writer, units)) {
 			writer = NULL;
 			break;
 		}
@@ -128,7 +161,7 @@ static __attribute__((noinline, cold)) struct ring_writer *reserve_slowly(uint32
 
 static inline struct ring_writer *reserve(uint32_t units, struct ring_room *room)
 {
-	struct ring_writer *writer = this_writer;
+	struct ring_writer *writer = this_thread.writer;
 
 	if (__builtin_expect(writer && ring_reserve(writer, units, room), 1))
 		return writer;
@@ -136,11 +169,6 @@ static inline struct ring_writer *reserve(uint32_t units, struct ring_room *room
 }
 
 /* ---- arguments that are not all words -------------------------------------------------------- */
-
-static inline uint32_t string_units(uint32_t bytes)
-{
-	return bytes == KPROF_STRING_NULL ? 1 : (2 + bytes + 7) / 8;
-}
 
 /* How many bytes of a string argument are to be read at most, before it must end. */
 static inline size_t string_limit(const struct args_plan *plan, const uint64_t *values, uint32_t i)
@@ -165,6 +193,7 @@ static inline uint32_t measure(const struct args_plan *plan, const uint64_t *val
 	for (uint32_t i = 0; i < args; i++) {
 		const char *text = (const char *)(uintptr_t)values[i];
 		size_t most = ((size_t)room + 1) * 8 - 2, limit;
+		uint32_t whole;
 
 		if (plan[i].kind != ARGS_STRING)
 			continue;
@@ -172,51 +201,19 @@ static inline uint32_t measure(const struct args_plan *plan, const uint64_t *val
 			bytes[i] = KPROF_STRING_NULL;
 			continue;
 		}
-		limit = string_limit(plan, values, i);
-		/* no byte behind the limit is looked at: there may be none */
-		bytes[i] = (uint16_t)strnlen(text, limit < most ? limit : most);
-		if (bytes[i] == most && limit > most && text[most])
-			*flags |= KPROF_RECORD_CUT;
-		units += string_units(bytes[i]) - 1;
-		room -= string_units(bytes[i]) - 1;
+		whole = plan[i].limited ? TEXT_LONG : text_short(text);
+		bytes[i] = (uint16_t)whole;
+		if (whole > most) {
+			limit = string_limit(plan, values, i);
+			/* no byte behind the limit is looked at: there may be none */
+			bytes[i] = (uint16_t)strnlen(text, limit < most ? limit : most);
+			if (bytes[i] == most && limit > most && text[most])
+				*flags |= KPROF_RECORD_CUT;
+		}
+		units += text_units(bytes[i]) - 1;
+		room -= text_units(bytes[i]) - 1;
 	}
 	return units;
-}
-
-/* Most strings are short, and a call costs more than two moves that overlap. */
-static inline void copy_short(char *to, const char *from, uint32_t bytes)
-{
-	if (bytes > 16) {
-		memcpy(to, from, bytes);
-	} else if (bytes >= 8) {
-		uint64_t head, tail;
-
-		memcpy(&head, from, 8);
-		memcpy(&tail, from + bytes - 8, 8);
-		memcpy(to, &head, 8);
-		memcpy(to + bytes - 8, &tail, 8);
-	} else if (bytes >= 4) {
-		uint32_t head, tail;
-
-		memcpy(&head, from, 4);
-		memcpy(&tail, from + bytes - 4, 4);
-		memcpy(to, &head, 4);
-		memcpy(to + bytes - 4, &tail, 4);
-	} else {
-		for (uint32_t i = 0; i < bytes; i++)
-			to[i] = from[i];
-	}
-}
-
-static inline uint64_t *store_text(uint64_t *at, const char *text, uint32_t bytes)
-{
-	uint32_t units = string_units(bytes);
-
-	at[units - 1] = 0;
-	memcpy(at, &(uint16_t){(uint16_t)bytes}, 2);
-	if (bytes != KPROF_STRING_NULL)
-		copy_short((char *)at + 2, text, bytes);
-	return at + units;
 }
 
 static inline uint64_t *store(const struct args_plan *plan, const uint64_t *values, uint32_t args,
@@ -224,33 +221,35 @@ static inline uint64_t *store(const struct args_plan *plan, const uint64_t *valu
 {
 	for (uint32_t i = 0; i < args; i++) {
 		if (plan[i].kind == ARGS_STRING)
-			at = store_text(at, (const char *)(uintptr_t)values[i], bytes[i]);
+			at = text_store(at, (const char *)(uintptr_t)values[i], bytes[i]);
 		else
 			*at++ = values[i];
 	}
 	return at;
 }
 
-/* Events with strings, or with the callers' addresses behind the arguments. */
+/* Any event, with the callers' addresses behind the arguments or without. */
 static __attribute__((noinline)) void write_packed(struct kprof_event *event,
 	const uint64_t *values, uint32_t flags, const uint64_t *stack, uint32_t stack_units)
 {
-	const struct args_plan *plan = ((const struct entry *)event->entry)->plan;
-	uint32_t args = event->args;
+	const struct entry *entry = __atomic_load_n(&event->entry, __ATOMIC_RELAXED);
 	uint16_t bytes[KPROF_ARGS_MAX];
-	uint32_t units = measure(plan, values, args, KPROF_RECORD_MAX / 8 - 2 - stack_units, bytes,
-		&flags);
 	struct ring_writer *writer;
 	struct ring_room room;
+	uint32_t units;
 	uint64_t *at;
 
+	if (!entry) /* unloaded this moment */
+		return;
+	units = measure(entry->plan, values, entry->args, KPROF_RECORD_MAX / 8 - 2 - stack_units,
+		bytes, &flags);
 	writer = reserve(2 + units + stack_units, &room);
 	if (__builtin_expect(!writer, 0))
 		return;
-	at = store(plan, values, args, bytes, room.words + 2);
+	at = store(entry->plan, values, entry->args, bytes, room.words + 2);
 	for (uint32_t i = 0; i < stack_units; i++)
 		at[i] = stack[i];
-	ring_commit(writer, &room, flags, event->id, current_cpu());
+	ring_commit(writer, &room, flags, entry->id, current_cpu());
 }
 
 __attribute__((noinline)) void kprof_write_stack_(struct kprof_event *event, const uint64_t *values)
@@ -260,28 +259,145 @@ __attribute__((noinline)) void kprof_write_stack_(struct kprof_event *event, con
 
 	stack[0] = stack_walk(stack + 1, __builtin_frame_address(0));
 	errno = saved;
-	if (event->entry) /* not unloaded this moment */
-		write_packed(event, values, record_flags(event) | KPROF_RECORD_STACK, stack,
-			1 + (uint32_t)stack[0]);
+	write_packed(event, values, record_flags(event) | KPROF_RECORD_STACK, stack,
+		1 + (uint32_t)stack[0]);
+}
+
+/* ---- the quick way --------------------------------------------------------------------------- */
+
+/*
+ * For threads that have a slot, and events whose arguments are words or, of one or two, strings.
+ * Where all are words nothing is called, unless it turns out that this is not the way, and then as
+ * the last thing: so no register is saved, and what is known stays where it is.
+ */
+
+static __attribute__((noinline)) void write_any(struct kprof_event *event, const uint64_t *values)
+{
+	write_packed(event, values, record_flags(event), NULL, 0);
+}
+
+static __attribute__((noinline)) void write_any_1(struct kprof_event *event, uint64_t a)
+{
+	write_any(event, &a);
+}
+
+static __attribute__((noinline)) void write_any_2(struct kprof_event *event, uint64_t a, uint64_t b)
+{
+	write_any(event, (uint64_t[]){a, b});
 }
 
 void kprof_write_(struct kprof_event *event, const uint64_t *values)
 {
-	uint32_t args = event->args;
+	uint32_t args = event->shape - 1u; /* without a string */
+	struct kprof_slot *slot = this_thread.slot;
 	struct ring_writer *writer;
 	struct ring_room room;
 
-	if (__builtin_expect(!event->plain, 0)) {
-		if (event->entry)
-			write_packed(event, values, record_flags(event), NULL, 0);
+	if (__builtin_expect(args > KPROF_ARGS_MAX || !slot, 0)) {
+		write_any(event, values);
 		return;
 	}
-	writer = reserve(2 + args, &room);
-	if (__builtin_expect(!writer, 0))
+	ring_look(slot, &room);
+	writer = this_thread.writer; /* after the slot: there is one */
+	if (__builtin_expect(!ring_take(writer, slot, 2 + args, &room), 0)) {
+		write_any(event, values);
 		return;
+	}
 	for (uint32_t i = 0; i < args; i++)
 		room.words[2 + i] = values[i];
-	ring_commit(writer, &room, record_flags(event), event->id, current_cpu());
+	ring_commit_as(writer, &room, __atomic_load_n(&event->head, __ATOMIC_RELAXED), quick_cpu());
+}
+
+/* Two strings of so many bytes fit into a record. */
+#define QUICK_TEXT_MAX 1024u
+#define QUICK_NOT UINT32_MAX
+
+_Static_assert(2 * (QUICK_TEXT_MAX + 2 + 7) + 16 <= KPROF_RECORD_MAX, "they do");
+
+/* The units of an argument and, of a string, its bytes. QUICK_NOT: not this way. */
+static inline uint32_t quick_units(uint64_t value, bool is_string, uint32_t *bytes)
+{
+	const char *text = (const char *)(uintptr_t)value;
+
+	if (!is_string)
+		return 1;
+	if (__builtin_expect(!text, 0))
+		return QUICK_NOT;
+	*bytes = text_short(text);
+	if (*bytes == TEXT_LONG) {
+		*bytes = (uint32_t)strnlen(text, QUICK_TEXT_MAX + 1);
+		if (*bytes > QUICK_TEXT_MAX)
+			return QUICK_NOT;
+	}
+	return text_units(*bytes);
+}
+
+static inline uint64_t *quick_store(uint64_t *at, uint64_t value, bool is_string, uint32_t bytes)
+{
+	if (is_string)
+		return text_store(at, (const char *)(uintptr_t)value, bytes);
+	*at = value;
+	return at + 1;
+}
+
+/* One argument or two, of which `shape` says whether they are strings. false: not this way. */
+static inline __attribute__((always_inline)) bool write_few(struct kprof_event *event, uint32_t args,
+	uint64_t a, uint64_t b, uint32_t shape)
+{
+	bool a_text = shape & CLIENT_SHAPE_STRING(0), b_text = shape & CLIENT_SHAPE_STRING(1);
+	uint32_t a_bytes = 0, b_bytes = 0, a_units, b_units = 0;
+	struct kprof_slot *slot = this_thread.slot;
+	struct ring_writer *writer;
+	struct ring_room room;
+	uint64_t *at;
+
+	if (__builtin_expect(!slot, 0))
+		return false;
+	ring_look(slot, &room);
+	writer = this_thread.writer; /* after the slot: there is one */
+	a_units = quick_units(a, a_text, &a_bytes);
+	if (args > 1)
+		b_units = quick_units(b, b_text, &b_bytes);
+	if (a_units == QUICK_NOT || b_units == QUICK_NOT ||
+		!ring_take(writer, slot, 2 + a_units + b_units, &room))
+		return false;
+	at = quick_store(room.words + 2, a, a_text, a_bytes);
+	if (args > 1)
+		quick_store(at, b, b_text, b_bytes);
+	ring_commit_as(writer, &room, __atomic_load_n(&event->head, __ATOMIC_RELAXED), quick_cpu());
+	return true;
+}
+
+/* Beside those without a string, whose registers they would take. */
+static __attribute__((noinline)) void write_string_1(struct kprof_event *event, uint64_t a)
+{
+	if (event->shape != ((1 + 1) | CLIENT_SHAPE_STRING(0)) ||
+		!write_few(event, 1, a, 0, CLIENT_SHAPE_STRING(0)))
+		write_any_1(event, a);
+}
+
+static __attribute__((noinline)) void write_string_2(struct kprof_event *event, uint64_t a, uint64_t b)
+{
+	uint32_t shape = event->shape;
+
+	if ((shape & CLIENT_SHAPE_ARGS) != 2 + 1 || !write_few(event, 2, a, b, shape))
+		write_any_2(event, a, b);
+}
+
+void kprof_write_1_(struct kprof_event *event, uint64_t a)
+{
+	if (event->shape != 1 + 1)
+		write_string_1(event, a);
+	else if (!write_few(event, 1, a, 0, 0))
+		write_any_1(event, a);
+}
+
+void kprof_write_2_(struct kprof_event *event, uint64_t a, uint64_t b)
+{
+	if (event->shape != 2 + 1)
+		write_string_2(event, a, b);
+	else if (!write_few(event, 2, a, b, 0))
+		write_any_2(event, a, b);
 }
 
 /* ---- formats that are not literals ----------------------------------------------------------- */
@@ -343,14 +459,14 @@ static void print_list(struct kprof_event *event, const char *format, va_list *l
 	} else {
 		get_values(format, (uint32_t)bytes, plan, values, list);
 	}
-	units = string_units((uint32_t)bytes);
+	units = text_units((uint32_t)bytes);
 	units += measure(plan, values, (uint32_t)args, KPROF_RECORD_MAX / 8 - 2 - units, lengths,
 		&flags);
 	writer = reserve(2 + units, &room);
 	if (!writer)
 		return;
 	store(plan, values, (uint32_t)args, lengths,
-		store_text(room.words + 2, format, (uint32_t)bytes));
+		text_store(room.words + 2, format, (uint32_t)bytes));
 	ring_commit(writer, &room, flags, event->id, current_cpu());
 }
 

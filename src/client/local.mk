@@ -8,6 +8,7 @@ client_sources = \
 	%D%/pool.c \
 	%D%/registry.c \
 	%D%/stack.c \
+	%D%/text.h \
 	%D%/watch.c
 
 lib_LTLIBRARIES += libkprof.la

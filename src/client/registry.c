@@ -82,6 +82,16 @@ static bool is_name(struct word word)
 	return true;
 }
 
+/* The shape with argument i a string. */
+static uint8_t add_string(uint8_t shape, uint32_t i, const struct args_plan *plan)
+{
+	uint32_t args = (shape & CLIENT_SHAPE_ARGS) - 1u;
+
+	if (shape == CLIENT_SHAPE_ANY || args > CLIENT_SHAPE_STRINGS_MAX || plan->limited)
+		return CLIENT_SHAPE_ANY;
+	return (uint8_t)(shape | CLIENT_SHAPE_STRING(i));
+}
+
 /* Fills the plan from the format and holds it against what the compiler saw. */
 static uint8_t make_plan(struct entry *entry, const struct kprof_event *site)
 {
@@ -93,7 +103,7 @@ static uint8_t make_plan(struct entry *entry, const struct kprof_event *site)
 	if (args > site->args)
 		return KPROF_REFUSED_TYPES;
 	entry->args = (uint8_t)args;
-	entry->plain = site->kind != KPROF_SITE_BACKTRACE_;
+	entry->shape = site->kind == KPROF_SITE_BACKTRACE_ ? CLIENT_SHAPE_ANY : (uint8_t)(args + 1);
 	for (int i = 0; i < args; i++) {
 		uint8_t wants = entry->plan[i].kind, has = site->types[i];
 
@@ -101,9 +111,7 @@ static uint8_t make_plan(struct entry *entry, const struct kprof_event *site)
 		if (wants != has && !(wants == ARGS_POINTER && has == ARGS_STRING))
 			return KPROF_REFUSED_TYPES;
 		if (wants == ARGS_STRING)
-			entry->plain = false;
-		else
-			entry->words++;
+			entry->shape = add_string(entry->shape, (uint32_t)i, &entry->plan[i]);
 	}
 	return KPROF_REFUSED_NO;
 }
@@ -175,11 +183,21 @@ void registry_mark(struct registry *registry, bool *flag, bool untold)
 	*flag = untold;
 }
 
+static void set_site(struct kprof_event *site, uint8_t on)
+{
+	uint32_t flags = on == CLIENT_PROVISIONAL ? KPROF_RECORD_PROVISIONAL : 0;
+
+	/* relaxed: who still sees the old one is a moment late */
+	__atomic_store_n(&site->head, (uint32_t)KPROF_HEAD(0, flags, site->id, 0, 0),
+		__ATOMIC_RELAXED);
+	__atomic_store_n(&site->on, on, __ATOMIC_RELEASE); /* the rest of the site before */
+}
+
 void registry_set(struct entry *entry, uint8_t on)
 {
 	entry->on = on;
 	for (struct kprof_event *site = entry->sites; site; site = site->next)
-		__atomic_store_n(&site->on, on, __ATOMIC_RELAXED);
+		set_site(site, on);
 }
 
 void registry_add(struct registry *registry, struct kprof_event *site, uint8_t on)
@@ -210,12 +228,12 @@ void registry_add(struct registry *registry, struct kprof_event *site, uint8_t o
 	}
 	site->entry = entry;
 	site->id = entry->id;
-	site->plain = entry->plain;
+	site->shape = entry->shape;
 	site->args = entry->args;
 	site->next = entry->sites;
 	entry->sites = site;
 	if (!entry->refusal)
-		__atomic_store_n(&site->on, entry->on, __ATOMIC_RELEASE);
+		set_site(site, entry->on);
 }
 
 void registry_remove(struct registry *registry, struct kprof_event *site)

@@ -61,14 +61,22 @@ struct ring_pool {
 	int pid;			/* [i] the process that made it */
 };
 
+/* The time by KPROF_CLOCK_COUNTER. */
+static inline uint64_t ring_counter(void)
+{
+#if defined(__x86_64__)
+	return __builtin_ia32_rdtsc();
+#else
+	return 0; /* no pool has this clock */
+#endif
+}
+
 /* The time of a record, by the pool's clock. */
 uint64_t ring_clock_ns(int64_t offset_ns);
 static inline uint64_t ring_stamp(const struct ring_writer *writer)
 {
-#if defined(__x86_64__)
 	if (__builtin_expect(writer->clock == KPROF_CLOCK_COUNTER, 1))
-		return __builtin_ia32_rdtsc();
-#endif
+		return ring_counter();
 	return ring_clock_ns(writer->clock_offset_ns);
 }
 
@@ -106,13 +114,27 @@ void ring_pool_leave(struct ring_pool *pool);
 /* Gives the writer a chunk with room for `units` more. false: the event is dropped and counted. */
 bool ring_writer_switch(struct ring_pool *pool, struct ring_writer *writer, uint32_t units);
 
-/* A reserved stretch: from ring_reserve to ring_commit. */
+/* A reserved stretch: from ring_reserve or ring_take to ring_commit. */
 struct ring_room {
-	uint64_t *words; /* the record; [0] stamp, [1] head, [2..] the caller's */
+	uint64_t pos; /* the slot's, before */
 	uint64_t stamp;
+	uint64_t *words; /* the record; [0] stamp, [1] head, [2..] the caller's */
 	uint32_t units;
-	uint16_t tag;
 };
+
+/* C of the ordering contract. false: a handler that came since pos was read has moved it. */
+static inline bool ring_move_pos(struct kprof_slot *slot, char *chunk, uint32_t units,
+	struct ring_room *room)
+{
+	RING_TEST_POINT(POINT_POS_SEEN);
+	if (__builtin_expect(!local_cas(&slot->pos, room->pos, room->pos + units + KPROF_POS_ONE),
+		    0))
+		return false;
+	RING_TEST_POINT(POINT_RESERVED);
+	room->words = (uint64_t *)(void *)(chunk + (size_t)KPROF_POS_OFFSET(room->pos) * 8);
+	room->units = units;
+	return true;
+}
 
 /*
  * Reserves `units` (2 at least, head included, KPROF_RECORD_MAX / 8 at most). false: the writer's
@@ -120,48 +142,78 @@ struct ring_room {
  */
 static inline bool ring_reserve(struct ring_writer *writer, uint32_t units, struct ring_room *room)
 {
-	for (;;) {
-		struct kprof_slot *slot = writer->slot;
-		uint64_t pos;
-		uint32_t offset;
-		char *chunk;
+	struct kprof_slot *slot;
+	char *chunk;
 
+	do {
+		slot = writer->slot;
 		if (__builtin_expect(!slot, 0))
 			return false;
-		pos = atomic_read_relaxed(SHARED_64(&slot->pos)); /* ours alone */
-		offset = KPROF_POS_OFFSET(pos);
+		room->pos = atomic_read_relaxed(SHARED_64(&slot->pos)); /* ours alone */
 		/* relaxed: who is told to leave may as well do it an event later */
-		if (__builtin_expect(offset + units > atomic_read_relaxed(&writer->units), 0))
+		if (__builtin_expect(KPROF_POS_OFFSET(room->pos) + units >
+					    atomic_read_relaxed(&writer->units),
+			    0))
 			return false;
-		atomic_fence_signal(); /* the chunk that belongs to this pos, or C fails */
+		atomic_fence_signal(); /* time and chunk belong to this pos, or C fails */
 		chunk = writer->chunk;
-		RING_TEST_POINT(POINT_POS_SEEN);
 		room->stamp = ring_stamp(writer);
-		/* C: a handler that came since moved pos */
-		if (__builtin_expect(!local_cas(&slot->pos, pos, pos + units + KPROF_POS_ONE), 0))
-			continue;
-		RING_TEST_POINT(POINT_RESERVED);
-		room->words = (uint64_t *)(void *)(chunk + (size_t)offset * 8);
-		room->units = units;
-		room->tag = KPROF_TAG(KPROF_POS_TICKET(pos), offset);
-		return true;
-	}
+	} while (!ring_move_pos(slot, chunk, units, room));
+	return true;
 }
 
-/* Publishes the record. The caller has stored words[2..]. */
-static inline void ring_commit(struct ring_writer *writer, const struct ring_room *room,
-	uint32_t flags, uint32_t id, uint32_t cpu)
+/*
+ * The same in two steps and without a call, for pools whose clock is the counter. `slot` has been
+ * writer->slot once. Between the two the caller finds out how large the record is. ring_take
+ * returns false also when the slot is the writer's no longer, or a handler came between: then, too,
+ * ring_reserve knows more.
+ *
+ * Why in two, and why the caller keeps the slot: a processor begins to read the counter when all
+ * earlier instructions have their results, and takes long. What can wait is done behind it, meanwhile.
+ */
+static inline void ring_look(const struct kprof_slot *slot, struct ring_room *room)
 {
+	room->pos = atomic_read_relaxed(SHARED_64(&slot->pos)); /* ours alone */
+	atomic_fence_signal(); /* time and chunk belong to this pos, or C fails */
+	room->stamp = ring_counter();
+}
+
+static inline bool ring_take(struct ring_writer *writer, struct kprof_slot *slot, uint32_t units,
+	struct ring_room *room)
+{
+	char *chunk = writer->chunk;
+
+	if (__builtin_expect(writer->slot != slot, 0))
+		return false;
+	/* relaxed: as above */
+	if (__builtin_expect(
+		    KPROF_POS_OFFSET(room->pos) + units > atomic_read_relaxed(&writer->units), 0))
+		return false;
+	return ring_move_pos(slot, chunk, units, room);
+}
+
+/* Publishes the record. The caller has stored words[2..]. what: KPROF_HEAD(0, flags, id, 0, 0). */
+static inline void ring_commit_as(struct ring_writer *writer, const struct ring_room *room,
+	uint64_t what, uint32_t cpu)
+{
+	uint16_t tag = KPROF_TAG(KPROF_POS_TICKET(room->pos), KPROF_POS_OFFSET(room->pos));
+
 	atomic_write_relaxed(SHARED_64(&room->words[0]), room->stamp); /* ordered by D */
 	RING_TEST_POINT(POINT_VALUES_STORED);
 	/* D: the commit */
 	atomic_write_release(SHARED_64(&room->words[1]),
-		KPROF_HEAD(room->units, flags, id, cpu, room->tag));
+		KPROF_HEAD(room->units, 0, 0, cpu, tag) | what);
 	RING_TEST_POINT(POINT_COMMITTED);
 	/* E; the slot stays this thread's until it ends, whatever handlers did in between */
 	if (__builtin_expect(writer->slot != NULL, 1))
 		local_inc_release(&writer->slot->done);
 	RING_TEST_POINT(POINT_DONE);
+}
+
+static inline void ring_commit(struct ring_writer *writer, const struct ring_room *room,
+	uint32_t flags, uint32_t id, uint32_t cpu)
+{
+	ring_commit_as(writer, room, KPROF_HEAD(0, flags, id, 0, 0), cpu);
 }
 
 #endif

@@ -99,6 +99,51 @@ static void test_text(void **state)
 	assert_memory_equal(tally.args + 24, "\377\377\0\0\0\0\0\0", 8);
 }
 
+/* of "string" */
+#define STRING "\6\0string"
+#define LONGER "\44\0" "0123456789abcdefghijklmnopqrstuvwxyz" "\0\0"
+#define MINUS "\377\377\377\377\377\377\377\377"
+#define TWO "\2\0\0\0\0\0\0\0"
+#define THREE "\3\0\0\0\0\0\0\0"
+#define ST "\2\0st\0\0\0\0"
+#define ROW(name, args) {__LINE__, name, args, sizeof(args) - 1}
+
+static const struct {
+	int line;
+	const char *name, *args;
+	size_t bytes;
+} shapes[] = {
+	ROW("no", ""), ROW("d", MINUS), ROW("s", STRING), ROW("longer", LONGER),
+	ROW("none", "\377\377\0\0\0\0\0\0"), ROW("cut", ST), ROW("dd", MINUS TWO),
+	ROW("ds", MINUS STRING), ROW("sd", STRING MINUS), ROW("ss", STRING "\0\0\0\0\0\0\0\0"),
+	ROW("star", TWO ST), ROW("sl", STRING LONGER), ROW("ddd", MINUS TWO THREE),
+	ROW("sds", STRING TWO STRING),
+};
+
+static void test_shapes(void **state)
+{
+	struct child child = start("shapes", "string");
+	struct peer_program *program;
+	struct tally huge;
+
+	hear_it(&child, 'r');
+	program = await_event(&child, "sds");
+	let(&child);
+	assert_int_equal(finish(&child), 0);
+	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
+		struct tally tally = tally_of(program, shapes[i].name);
+
+		if (tally.of_id != 1 + (strcmp(shapes[i].name, "no") == 0) ||
+			tally.args_bytes != shapes[i].bytes ||
+			memcmp(tally.args, shapes[i].args, shapes[i].bytes) != 0)
+			fail_msg("row of line %d: %llu events, of %u bytes", shapes[i].line,
+				(unsigned long long)tally.of_id, tally.args_bytes);
+	}
+	huge = tally_of(program, "huge");
+	assert_int_equal(huge.args_bytes, 8 + (2 + 2000 + 6)); /* a whole number of words */
+	assert_memory_equal(huge.args, MINUS "\320\7hhh", 13);
+}
+
 static void test_stack(void **state)
 {
 	struct child child = start("stack", NULL);
@@ -128,6 +173,7 @@ int main(int argc, char **argv)
 		TEST(test_dlopen),
 		TEST(test_refused),
 		TEST(test_text),
+		TEST(test_shapes),
 		TEST(test_stack),
 	};
 

@@ -60,7 +60,7 @@ struct tally {
 	uint64_t first, last; /* first words */
 	uint64_t gaps_in_words;
 	uint64_t by_event[PEER_EVENTS];
-	char args[512]; /* of the last of id */
+	char args[KPROF_RECORD_MAX]; /* of the last of id */
 	uint32_t args_bytes;
 	uint8_t flags;
 };

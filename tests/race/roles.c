@@ -116,21 +116,33 @@ static int role_fork(char *arg)
 	return WEXITSTATUS(status);
 }
 
-/* The library's socket: its inode, or 0. */
-static ino_t find_socket(void)
+/*
+ * The library's socket: its inode, or 0. By the links of /proc, since the thread sanitizer takes an
+ * fstat beside the library's close for a race.
+ */
+static unsigned long find_socket(void)
 {
-	struct stat st;
+	char path[64], link[64];
+	unsigned long inode;
 
-	for (int fd = 3; fd < 1024; fd++)
-		if (fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode))
-			return st.st_ino;
+	for (int fd = 3; fd < 1024; fd++) {
+		ssize_t bytes;
+
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		bytes = readlink(path, link, sizeof(link) - 1);
+		if (bytes <= 0)
+			continue;
+		link[bytes] = '\0';
+		if (sscanf(link, "socket:[%lu]", &inode) == 1)
+			return inode;
+	}
 	return 0;
 }
 
 /* Forks once the server has sent it away, and before it comes again: the child is not in between. */
 static int role_fork_dropped(char *arg)
 {
-	ino_t socket = find_socket();
+	unsigned long socket = find_socket();
 	int status;
 	pid_t child;
 
@@ -530,6 +542,34 @@ static int role_text(char *arg)
 	return 0;
 }
 
+/* arg: a string; events of every shape that kprof.h and the library tell apart */
+static int role_shapes(char *arg)
+{
+	const char *longer = "0123456789abcdefghijklmnopqrstuvwxyz", *none = arg ? NULL : "";
+	char huge[2001] = "";
+
+	memset(huge, 'h', sizeof(huge) - 1);
+	say('r');
+	await();
+	KPROF_EVENT(shapes, no, "no argument"); /* the thread's first: the others find it a writer */
+	KPROF_EVENT(shapes, no, "no argument");
+	KPROF_EVENT(shapes, d, "%d", -1);
+	KPROF_EVENT(shapes, s, "%s", arg);
+	KPROF_EVENT(shapes, longer, "%s", longer);
+	KPROF_EVENT(shapes, none, "%s", none);
+	KPROF_EVENT(shapes, cut, "%.2s", arg);
+	KPROF_EVENT(shapes, dd, "%d %d", -1, 2);
+	KPROF_EVENT(shapes, ds, "%d %s", -1, arg);
+	KPROF_EVENT(shapes, sd, "%s %d", arg, -1);
+	KPROF_EVENT(shapes, ss, "%s %s", arg, "");
+	KPROF_EVENT(shapes, star, "%.*s", 2, arg);
+	KPROF_EVENT(shapes, sl, "%s %s", arg, longer);
+	KPROF_EVENT(shapes, huge, "%d %s", -1, huge);
+	KPROF_EVENT(shapes, ddd, "%d %d %d", -1, 2, 3);
+	KPROF_EVENT(shapes, sds, "%s %d %s", arg, 2, arg);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -541,7 +581,8 @@ int main(int argc, char **argv)
 		{"close_all", role_close_all}, {"threads", role_threads}, {"forever", role_forever},
 		{"signals", role_signals}, {"dlopen", role_dlopen}, {"baton", role_baton},
 		{"unanswered", role_unanswered}, {"limit", role_limit}, {"stack", role_stack},
-		{"text", role_text}, {"fork_threads", role_fork_threads}, {"daemon", role_daemon},
+		{"text", role_text}, {"shapes", role_shapes},
+		{"fork_threads", role_fork_threads}, {"daemon", role_daemon},
 		{"exec", role_exec}, {"executed", role_executed}, {"setuid", role_setuid},
 		{"fork_dropped", role_fork_dropped}, {"fork_alone", role_fork_alone},
 	};

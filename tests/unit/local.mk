@@ -226,6 +226,12 @@ tests_unit_test_perfdata_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_test_perfdata_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_perfdata_LDADD = libview.a libsym.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(Z_LIBS)
 
+check_PROGRAMS += tests/unit/test_text
+TESTS += tests/unit/test_text
+tests_unit_test_text_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_test_text_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_text_LDADD = $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_ring
 TESTS += tests/unit/test_ring
 tests_unit_test_ring_SOURCES = tests/unit/test_ring.c tests/race/fixture.h
