@@ -81,9 +81,7 @@ uint64_t file_mpstat_size(struct server *server, const struct dirtab_row *row);
 uint64_t file_mpstat_raw_size(struct server *server, const struct dirtab_row *row);
 extern const struct ctl_word file_mpstat_words[];
 
-/* file_view.c: views/; the symbolizer is who knows names for all views of the server */
-struct symbolizer *file_view_create_symbolizer(void);
-void file_view_destroy_symbolizer(struct symbolizer *symbolizer);
+/* file_view.c: views/ */
 int file_view_make(struct server *server, const struct dirtab_row *row, int fd, void *job,
 	struct err *err);
 

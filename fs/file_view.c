@@ -9,17 +9,16 @@
 
 #include <errno.h>
 #include <malloc.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/units.h"
 #include "fs/openfile.h"
 #include "fs/server.h"
+#include "fs/viewmodel.h"
 #include "fs/views.h"
 #include "prof/profiler.h"
 #include "trace/marks.h"
@@ -30,16 +29,11 @@
 #define COPY_PIECES 64
 #define COPY_BYTES (1u << 20)
 
-/*
- * What the model of one view may take: some for what each capture has, and for each byte of the
- * capture a few. A stack that no other shares anything with takes twenty times its bytes; in captures
- * of real programs most of each stack is shared.
- */
-#define MODEL_BYTES (64 * MIB)
-#define MODEL_FACTOR 4
-
 /* Events that a time line shows: what a browser still takes, in some 40 MiB. */
 #define MARKS_MAX 200000
+
+/* One write(2) of a form that writes line by line; what reads the records has a buffer of its own. */
+#define SINK_BUFFER_BYTES (64u << 10)
 
 /* A view on its way into its file. One thread. */
 struct sink {
@@ -49,52 +43,9 @@ struct sink {
 	void *job;
 };
 
-struct symbolizer {
-	pthread_mutex_t lock; /* held while names are asked for: one view at a time */
-	struct symbols *symbols; /* (lock) made when first needed */
-};
-
-struct symbolizer *file_view_create_symbolizer(void)
-{
-	struct symbolizer *symbolizer = g_new0(struct symbolizer, 1);
-
-	pthread_mutex_init(&symbolizer->lock, NULL);
-	return symbolizer;
-}
-
-void file_view_destroy_symbolizer(struct symbolizer *symbolizer)
-{
-	if (!symbolizer)
-		return;
-	if (symbolizer->symbols)
-		symbols_destroy(symbolizer->symbols);
-	pthread_mutex_destroy(&symbolizer->lock);
-	g_free(symbolizer);
-}
-
-/* With the lock held. */
-static struct symbols *open_symbols(struct symbolizer *symbolizer)
-{
-	if (!symbolizer->symbols)
-		symbolizer->symbols = names_open_symbols(NULL);
-	return symbolizer->symbols;
-}
-
-static struct names *find_names(struct symbolizer *symbolizer, const struct view_format *format,
-	const struct profile *profile)
-{
-	struct names *names;
-
-	pthread_mutex_lock(&symbolizer->lock);
-	names = view_name(format, profile, open_symbols(symbolizer));
-	pthread_mutex_unlock(&symbolizer->lock);
-	return names;
-}
-
 /* Copied stacks (`stack dwarf`) made whole: then *capture_fd is another file. */
-static int unwind_capture(struct symbolizer *symbolizer, int *capture_fd, void *job, struct err *err)
+static int unwind_capture(struct viewmodels *models, int *capture_fd, void *job, struct err *err)
 {
-	struct symbols *symbols;
 	struct decoder decoder;
 	int fd, ret;
 	bool needed;
@@ -102,10 +53,8 @@ static int unwind_capture(struct symbolizer *symbolizer, int *capture_fd, void *
 	decode_init_pread(&decoder, *capture_fd, 0);
 	ret = unwinding_is_needed(&decoder, &needed);
 	if (!ret && needed) {
-		pthread_mutex_lock(&symbolizer->lock);
-		symbols = open_symbols(symbolizer);
-		pthread_mutex_unlock(&symbolizer->lock);
-		ret = unwinding_make(&decoder, symbols, views_cancelled, job, &fd, NULL, err);
+		ret = unwinding_make(&decoder, viewmodels_symbols(models), views_cancelled, job, &fd,
+			NULL, err);
 		if (!ret) {
 			close(*capture_fd);
 			*capture_fd = fd;
@@ -164,27 +113,6 @@ static int copy_capture(struct profiler *profiler, bool enough, int fd, void *jo
 	return ret ? ret : any || enough ? 0 : -ENODATA;
 }
 
-static size_t model_bytes(int capture_fd)
-{
-	struct stat st;
-
-	return MODEL_BYTES + (fstat(capture_fd, &st) ? 0 : MODEL_FACTOR * (size_t)st.st_size);
-}
-
-static int load_profile(const struct view_format *format, int capture_fd, struct profile **profile,
-	struct err *err)
-{
-	struct decoder decoder;
-	int ret;
-
-	if (lseek(capture_fd, 0, SEEK_SET) < 0)
-		return -errno;
-	decode_init_fd(&decoder, capture_fd);
-	ret = view_load(format, &decoder, model_bytes(capture_fd), profile, err);
-	decode_fini(&decoder);
-	return ret;
-}
-
 static ssize_t write_sink(void *cookie, const char *data, size_t size)
 {
 	struct sink *sink = cookie;
@@ -218,10 +146,12 @@ static int write_view(const struct view_format *format, struct view_input *input
 {
 	const cookie_io_functions_t functions = { .write = write_sink };
 	FILE *out = fopencookie(sink, "w", functions);
+	g_autofree char *buffer = g_malloc(SINK_BUFFER_BYTES);
 	int ret;
 
 	if (!out)
 		return -errno;
+	setvbuf(out, buffer, format->needs & VIEW_RECORDS ? _IONBF : _IOFBF, SINK_BUFFER_BYTES);
 	input->cancelled = sink_is_over;
 	input->arg = sink;
 	ret = format->write(input, out, err);
@@ -270,25 +200,34 @@ static int open_marks(struct server *server, const struct view_format *format, v
 
 /* ---- all --------------------------------------------------------------------------------------- */
 
-static int make_view(struct server *server, const struct view_format *format, int capture_fd,
-	const struct view_marks *marks, int fd, void *job, struct err *err)
+static int write_model(struct server *server, const struct view_format *format, int capture_fd,
+	const struct view_marks *marks, struct sink *sink, struct err *err)
 {
-	struct sink sink = { .fd = fd, .left = OPENFILES_TEXT_MAX, .job = job };
-	struct view_input input = { .capture_fd = capture_fd, .marks = marks };
-	struct profile *profile;
-	struct names *names;
-	int ret;
+	const struct viewmodel_wish wish = { views_cancelled, sink->job };
+	struct view_input input = { .capture_fd = -1, .marks = marks };
+	struct viewmodel *model;
+	int ret = viewmodel_get(server->viewmodels, format, capture_fd, &wish, &model, err);
 
-	ret = load_profile(format, capture_fd, &profile, err);
 	if (ret)
 		return ret;
-	names = find_names(server->symbolizer, format, profile);
-	input.profile = profile;
-	input.names = names;
-	ret = views_cancelled(job) ? -EINTR : write_view(format, &input, &sink, err);
-	names_destroy(names);
-	profile_destroy(profile);
-	malloc_trim(0); /* a view takes much memory for a short time */
+	input.capture_fd = model->capture_fd;
+	input.profile = model->profile;
+	input.names = model->names;
+	ret = views_cancelled(sink->job) ? -EINTR : write_view(format, &input, sink, err);
+	viewmodel_put(server->viewmodels, model);
+	return ret;
+}
+
+static int write_records(const struct view_format *format, int capture_fd, struct sink *sink,
+	struct err *err)
+{
+	struct view_input input = {
+		.capture_fd = capture_fd,
+		.bytes_max = viewmodel_bytes(capture_fd),
+	};
+	int ret = write_view(format, &input, sink, err);
+
+	close(capture_fd);
 	return ret;
 }
 
@@ -296,6 +235,7 @@ int file_view_make(struct server *server, const struct dirtab_row *row, int fd, 
 	struct err *err)
 {
 	const struct view_format *format = view_find(row->name);
+	struct sink sink = { .fd = fd, .left = OPENFILES_TEXT_MAX, .job = job };
 	struct view_marks place, *marks;
 	int capture_fd, ret;
 
@@ -310,11 +250,15 @@ int file_view_make(struct server *server, const struct dirtab_row *row, int fd, 
 	if (ret == -ENODATA)
 		err_set(err, ENODATA, "nothing is captured");
 	if (!ret)
-		ret = unwind_capture(server->symbolizer, &capture_fd, job, err);
-	if (!ret)
-		ret = make_view(server, format, capture_fd, marks, fd, job, err);
+		ret = unwind_capture(server->viewmodels, &capture_fd, job, err);
+	if (ret)
+		close(capture_fd);
+	else if (format->needs & VIEW_RECORDS)
+		ret = write_records(format, capture_fd, &sink, err);
+	else
+		ret = write_model(server, format, capture_fd, marks, &sink, err);
 	if (marks)
 		marks_destroy(marks->arg);
-	close(capture_fd);
+	malloc_trim(0); /* a view takes much memory for a short time */
 	return ret;
 }

@@ -37,6 +37,8 @@ libfs_a_SOURCES = \
 	%D%/server.h \
 	%D%/streams.c \
 	%D%/streams.h \
+	%D%/viewmodel.c \
+	%D%/viewmodel.h \
 	%D%/views.c \
 	%D%/views.h
 

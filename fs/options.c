@@ -137,6 +137,26 @@ static int take_akaros(struct options *options, const char *value, struct err *e
 	return 0;
 }
 
+static int take_debuginfod_url(struct options *options, const char *value, struct err *err)
+{
+	if (!value[strspn(value, " ")])
+		return err_set(err, EINVAL, "no server is named");
+	g_free(options->debuginfod);
+	options->debuginfod = g_strdup(value);
+	return 0;
+}
+
+/* As every program that asks debuginfod; mount(8) hands no variables on. */
+static int take_debuginfod(struct options *options, const char *value, struct err *err)
+{
+	const char *urls = getenv("DEBUGINFOD_URLS");
+
+	if (!urls || !urls[strspn(urls, " ")])
+		return err_set(err, EINVAL,
+			"the variable DEBUGINFOD_URLS names no server; debuginfod=URL would");
+	return take_debuginfod_url(options, urls, err);
+}
+
 static const struct mount_option mount_options[] = {
 	{ "uid=", take_uid, false, "owner of the tree (default: who mounts)" },
 	{ "gid=", take_gid, false, "group of the tree" },
@@ -146,6 +166,8 @@ static const struct mount_option mount_options[] = {
 		"KB of programs' events that readers of kptrace copy (default 65536)" },
 	{ "socket=", take_socket, false, "where programs attach, or none" },
 	{ "attach=", take_attach, false, "whose programs may attach: all, owner or group:NAME" },
+	{ "debuginfod=", take_debuginfod_url, false, "ask this server for debug files" },
+	{ "debuginfod", take_debuginfod, false, "ask those that DEBUGINFOD_URLS names" },
 	{ "akaros", take_akaros, false, "every open file of kpctl holds the run, as on Akaros" },
 	{ "allow_other", NULL, true, "other users may use the tree, as its modes say" },
 	{ "allow_root", NULL, true, "root may use the tree of another user" },
@@ -289,6 +311,7 @@ void options_clear(struct options *options)
 	g_free(options->source);
 	g_free(options->mountpoint);
 	g_free(options->socket);
+	g_free(options->debuginfod);
 	if (options->mount)
 		g_ptr_array_free(options->mount, TRUE);
 	*options = (struct options){ 0 };

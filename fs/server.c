@@ -12,6 +12,7 @@
  *	kp-listen	talks with programs that attach: takes their pools and events, tells them
  *			their switches.
  *	kp-view (0-3)	make views, each for one open; there only while there is one to make.
+ *	kp-names (0-1)	helps one of them while it asks for names; ends before the view is written.
  *	kp-pipe		(once a pipe of the trace was opened) gathers what comes, while readers wait.
  *	kp-trace (0-4)	make what is read of the trace, while there are programs in it.
  * The profiler has a sampler thread while it runs. No thread has a timeout while nothing waits.
@@ -49,6 +50,7 @@
 #include "fs/options.h"
 #include "fs/pipes.h"
 #include "fs/streams.h"
+#include "fs/viewmodel.h"
 #include "fs/views.h"
 #include "prof/profiler.h"
 #include "sys/clock.h"
@@ -232,7 +234,7 @@ static int create_threads(struct server *server, const struct options *options, 
 	if (!ret)
 		server->pipes = pipes_create(server->readings, server->streams);
 	server->trace_readers = views_create("kp-trace", VIEWS_TRACE_THREADS);
-	server->symbolizer = file_view_create_symbolizer();
+	server->viewmodels = viewmodels_create(options->debuginfod);
 	return ret ? err_set(err, -ret, "threads: %s", g_strerror(-ret)) : 0;
 }
 
@@ -473,7 +475,7 @@ void server_destroy(struct server *server)
 	streams_destroy(server->streams);
 	views_destroy(server->views);
 	views_destroy(server->trace_readers);
-	file_view_destroy_symbolizer(server->symbolizer);
+	viewmodels_destroy(server->viewmodels);
 	openfiles_destroy(server->files);
 	nodes_destroy(server->nodes);
 	if (server->profiler)

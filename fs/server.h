@@ -33,7 +33,7 @@ struct producers;
 struct profiler;
 struct streams;
 struct readings;
-struct symbolizer;
+struct viewmodels;
 struct trace;
 struct views;
 
@@ -69,7 +69,7 @@ struct server {
 	struct control *control;	   /* i */
 	struct views *views;		   /* i */
 	struct views *trace_readers;	   /* i */
-	struct symbolizer *symbolizer;	   /* i */
+	struct viewmodels *viewmodels;	   /* i */
 	struct nodes *nodes;		   /* i */
 	struct openfiles *files;	   /* i */
 	struct ops *ops;		   /* i */

@@ -301,7 +301,9 @@ static void print_text(const struct annotate *a)
 	text_append(out, function->name);
 	g_string_append(out, "  ");
 	text_append(out, function->file);
-	g_string_append_printf(out, "\n# %" PRIu64 " samples of ", a->all.samples);
+	g_string_append(out, "\n# ");
+	text_append_count(out, a->all.samples, "sample", "samples");
+	g_string_append(out, " of ");
 	text_append_cut(out, profile_event(a->loaded.profile, a->shown)->text);
 	g_string_append_printf(out, ", %.2f%% of all\n  share  samples  address  code\n",
 		head_share(a->all.weight, a->whole));

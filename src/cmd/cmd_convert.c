@@ -100,9 +100,8 @@ static int open_capture(const struct input *input)
 }
 
 static int write_view(const struct convert *c, const struct input *input,
-	const struct profile *profile, int capture_fd)
+	const struct profile *profile, struct symbols *symbols, int capture_fd)
 {
-	struct symbols *symbols = names_open_symbols(NULL);
 	struct names *names = view_name(c->format, profile, symbols);
 	struct view_input view = {
 		.profile = profile,
@@ -116,7 +115,6 @@ static int write_view(const struct convert *c, const struct input *input,
 		cmd_error("%s: %s: %s", input->name, c->format->name,
 			*err.text ? err.text : strerror(-ret));
 	names_destroy(names);
-	symbols_destroy(symbols);
 	return ret ? CMD_FAILED : CMD_OK;
 }
 
@@ -133,6 +131,7 @@ static int say_damage(const struct input *input, const struct profile *profile)
 static int convert(const struct convert *c, struct input *input)
 {
 	int capture_fd, status;
+	struct symbols *symbols;
 	struct profile *profile;
 	struct err err;
 
@@ -145,12 +144,17 @@ static int convert(const struct convert *c, struct input *input)
 		cmd_error("%s: %s", input->name, strerror(-capture_fd));
 		return CMD_FAILED;
 	}
+	symbols = names_open_symbols(NULL);
+	if (c->format->needs & VIEW_NAMES)
+		symbols_prepare(symbols);
 	if (view_load(c->format, &input->decoder, 0, &profile, &err) < 0) {
 		cmd_error("%s: %s", input->name, err.text);
+		symbols_destroy(symbols);
 		close(capture_fd);
 		return CMD_FAILED;
 	}
-	status = write_view(c, input, profile, capture_fd);
+	status = write_view(c, input, profile, symbols, capture_fd);
+	symbols_destroy(symbols);
 	status |= say_damage(input, profile);
 	profile_destroy(profile);
 	close(capture_fd);

@@ -23,6 +23,7 @@
 #include "cmd/launch.h"
 #include "cmd/session.h"
 #include "view/subset.h"
+#include "view/text.h"
 
 #define DEFAULT_OUTPUT "kprof.data"
 
@@ -204,10 +205,13 @@ static void say(const struct record *r, const struct subset_counts *counts, cons
 {
 	g_autoptr(GString) line = g_string_new(NULL);
 
-	g_string_append_printf(line, "%s: %" PRIu64 " samples", r->output, counts->samples);
-	if (!r->all)
-		g_string_append_printf(line, " of %" PRIu64 " processes, %" PRIu64 " of others left out",
-			counts->processes, counts->others);
+	g_string_append_printf(line, "%s: ", r->output);
+	text_append_count(line, counts->samples, "sample", "samples");
+	if (!r->all) {
+		g_string_append(line, " of ");
+		text_append_count(line, counts->processes, "process", "processes");
+		g_string_append_printf(line, ", %" PRIu64 " of others left out", counts->others);
+	}
 	if (counts->gone)
 		g_string_append_printf(line, ", %" PRIu64 " of tasks that were gone", counts->gone);
 	append_losses(line, counts);

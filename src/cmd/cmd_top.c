@@ -115,8 +115,10 @@ static void put_head(const struct top *t, struct screen *screen, const struct pr
 		event = profile_event(profile, shown);
 		if (event->flags & KPROF_EVENT_FALLBACK)
 			g_string_append(screen->line, " (in place of what the machine lacks)");
-		g_string_append_printf(screen->line, ": %" PRIu64 " samples in %.1f s, %" PRIu64
-			" idle, %" PRIu64 " lost", event->all.samples,
+		g_string_append(screen->line, ": ");
+		text_append_count(screen->line, event->all.samples, "sample", "samples");
+		g_string_append_printf(screen->line,
+			" in %.1f s, %" PRIu64 " idle, %" PRIu64 " lost",
 			(double)profile->duration_ns / (double)NSEC_PER_SEC, event->idle.samples,
 			lost_of(event));
 	}

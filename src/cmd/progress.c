@@ -19,6 +19,7 @@
 
 struct progress {
 	void *source; /* of remote_source */
+	GMutex lock;  /* files are asked about side by side; of what follows */
 	uint32_t files, asked;
 	uint64_t begin_ns;
 	bool on;    /* standard error is a terminal, and it is not over */
@@ -29,6 +30,7 @@ struct progress *progress_begin(uint32_t files)
 {
 	struct progress *progress = g_new0(struct progress, 1);
 
+	g_mutex_init(&progress->lock);
 	progress->files = files;
 	progress->begin_ns = clock_monotonic_ns();
 	progress->on = isatty(STDERR_FILENO);
@@ -61,8 +63,15 @@ static int resolve(void *self, const struct symbols_file *file, const uint64_t *
 {
 	struct progress *progress = self;
 
+	g_mutex_lock(&progress->lock);
 	show(progress, file->path);
+	g_mutex_unlock(&progress->lock);
 	return remote_source.resolve(progress->source, file, offsets, count, how, arena, places);
+}
+
+static void prepare(void *self)
+{
+	remote_source.prepare(((struct progress *)self)->source);
 }
 
 static int connect_parser(void *self, const struct symbols_file *file, const struct symbols_how *how)
@@ -80,11 +89,14 @@ static void destroy(void *self)
 	struct progress *progress = self;
 
 	remote_source.destroy(progress->source);
+	g_mutex_clear(&progress->lock);
 	g_free(progress);
 }
 
 static const struct symbols_source source = {
 	.resolve = resolve,
+	.prepare = prepare,
+	.lanes = REMOTE_LANES,
 	.connect = connect_parser,
 	.stats = stats,
 	.destroy = destroy,

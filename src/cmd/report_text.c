@@ -225,14 +225,16 @@ static void put_rows(struct printer *p)
 			samples += breakdown_count(p->rows, row, column)->self.samples;
 	}
 	if (rows) {
-		g_string_append_printf(p->line,
-			"# left out: %" PRIu64 " rows below %g%%, %" PRIu64 " samples", rows,
-			p->report->threshold, samples);
+		g_string_append(p->line, "# left out: ");
+		text_append_count(p->line, rows, "row", "rows");
+		g_string_append_printf(p->line, " below %g%%, ", p->report->threshold);
+		text_append_count(p->line, samples, "sample", "samples");
 		put_line(p);
 	}
 	if (p->rows->filtered) {
-		g_string_append_printf(p->line,
-			"# left out: %" PRIu64 " samples that were not asked for", p->rows->filtered);
+		g_string_append(p->line, "# left out: ");
+		text_append_count(p->line, p->rows->filtered, "sample that was not asked for",
+			"samples that were not asked for");
 		put_line(p);
 	}
 }
@@ -253,8 +255,8 @@ static void put_idle(struct printer *p)
 			g_string_append(p->line, "# idle: ");
 			if (p->report->count > 1)
 				g_string_append_printf(p->line, "%zu: ", i + 1);
-			g_string_append_printf(p->line, "%" PRIu64 " samples of ",
-				e->idle.samples);
+			text_append_count(p->line, e->idle.samples, "sample", "samples");
+			g_string_append(p->line, " of ");
 			text_append_cut(p->line, e->text);
 			put_line(p);
 		}

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +29,7 @@ struct opener {
 /* Where distributions put debug files: .build-id/XX/YYYY.debug below it */
 #define DEBUG_FOLDER "/usr/lib/debug"
 
-static int open_debug(const struct proto_message *request)
+static int open_by_build_id(const struct proto_message *request)
 {
 	char path[sizeof(DEBUG_FOLDER) + sizeof("/.build-id//.debug") + 2 * PROTO_BUILD_ID_MAX];
 	char hex[2 * PROTO_BUILD_ID_MAX + 1];
@@ -42,13 +43,41 @@ static int open_debug(const struct proto_message *request)
 	return procfile_open_path(PROC, request->pid, path);
 }
 
+/* Beside the file FOLDER/NAME, below it, and where distributions keep them. */
+static int open_linked(const struct proto_message *request)
+{
+	static const char *const patterns[] = {
+		"%.*s/%s", "%.*s/.debug/%s", DEBUG_FOLDER "%.*s/%s",
+	};
+	const char *path = request->tail.path, *name = strrchr(path, '/');
+	char tried[PATH_MAX];
+	int fd = -ENOENT;
+	size_t i;
+
+	for (i = 0; name && fd < 0 && i < sizeof(patterns) / sizeof(patterns[0]); i++) {
+		int n = snprintf(tried, sizeof(tried), patterns[i], (int)(name - path), path,
+			name + 1);
+
+		if (n > 0 && (size_t)n < sizeof(tried))
+			fd = procfile_open_path(PROC, request->pid, tried);
+	}
+	return fd;
+}
+
+static int open_debug(const struct proto_message *request)
+{
+	int fd = open_by_build_id(request);
+
+	return fd < 0 ? open_linked(request) : fd;
+}
+
 /* Which kernel it is goes with its symbols; that does not change. */
 static int open_kernel(struct opener *opener, struct proto_message *reply)
 {
 	int ret;
 
 	if (!opener->kernel_known) {
-		ret = proc_kernel(NULL, NULL, &opener->kernel);
+		ret = proc_kernel_identity(NULL, NULL, &opener->kernel);
 		if (ret)
 			return ret;
 		opener->kernel_known = true;

@@ -211,6 +211,13 @@ static int start_helper(struct helpers *helpers, struct helper *helper)
 	return 0;
 }
 
+void helpers_prepare(struct helpers *helpers)
+{
+	/* what can't be started now is tried again by whoever asks */
+	(void)start_helper(helpers, &helpers->opener);
+	(void)start_helper(helpers, &helpers->parser);
+}
+
 /* ---- questions -------------------------------------------------------------------------------- */
 
 /* One message to it; a helper that has died since the last one is started again, once. */

@@ -39,6 +39,9 @@ struct helpers *helpers_create(const struct helpers_options *options);
 /* Ends the processes. */
 void helpers_destroy(struct helpers *helpers);
 
+/* Starts the opener and the parser where they don't run, without waiting: they will be asked soon. */
+void helpers_prepare(struct helpers *helpers);
+
 /*
  * Asks the opener: the descriptor of a file, the caller's; else its -errno; -ETIMEDOUT also if it
  * took longer than HELPERS_OPEN_NS (the deadline of `wait` tells). The reply is in *message.

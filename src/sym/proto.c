@@ -50,6 +50,7 @@ static bool has_path(const struct proto_message *message)
 	switch ((enum proto_type)message->head.type) {
 	case PROTO_OPEN_MAPPED:
 	case PROTO_OPEN_PATH:
+	case PROTO_OPEN_DEBUG:
 	case PROTO_KERNEL:
 	case PROTO_TRY_OPEN:
 	case PROTO_INFO:

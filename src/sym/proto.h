@@ -31,7 +31,8 @@
 enum proto_type {
 	PROTO_OPEN_MAPPED = 1, /* pid, start, end; path: what it must be called, "": anything */
 	PROTO_OPEN_PATH,       /* pid (0: the root of the opener), path */
-	PROTO_OPEN_DEBUG,      /* pid (0: as above), build_id */
+	/* pid (0: as above), build_id; path: the folder of the file / what it calls its debug file, or "" */
+	PROTO_OPEN_DEBUG,
 	PROTO_OPEN_KERNEL, /* the symbols of the running one */
 	PROTO_OPEN_JIT, /* pid */
 	PROTO_OPENED,	/* error; of KERNEL its build_id, address of its text */

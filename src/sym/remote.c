@@ -43,6 +43,7 @@ struct remote {
 	struct helpers_counts counts[REMOTE_LANES]; /* as of the end of each one's last question */
 	bool taken[REMOTE_LANES]; /* a lane that is taken is its taker's */
 	GHashTable *shunned;	  /* path -> until when (ns, uint64_t) */
+	uint64_t no_fetch_until;  /* debuginfod did not answer in time: not asked before then */
 	struct running running;	  /* length 0: not asked yet */
 	uint64_t damaged;	  /* files that ended their parser, or said nonsense */
 	uint64_t late;		  /* openers and parsers that took too long */
@@ -59,6 +60,7 @@ struct talk {
 	struct proto_wait wait;	       /* of the whole question */
 	struct proto_message *message; /* in and out, one after the other */
 	int parser;		       /* connection to a child; -1: none */
+	bool heard;		       /* the child has answered */
 	unsigned int flags;	       /* of the last INFO */
 	uint8_t build_id[PROTO_BUILD_ID_MAX];
 	uint32_t build_id_length;
@@ -115,10 +117,23 @@ static void destroy(void *self)
 
 /* ---- lanes ------------------------------------------------------------------------------------ */
 
+/* A free one, when free_lanes has said that there is one. */
+static int claim_lane(struct remote *remote)
+{
+	int i;
+
+	g_mutex_lock(&remote->lock);
+	for (i = 0; i < REMOTE_LANES - 1 && remote->taken[i]; i++)
+		;
+	remote->taken[i] = true;
+	g_mutex_unlock(&remote->lock);
+	return i;
+}
+
 static int take_lane(struct remote *remote, const struct proto_wait *wait, int *lane)
 {
 	uint64_t one;
-	int ret, i;
+	int ret;
 
 	if (remote->free_lanes < 0)
 		return -EIO;
@@ -127,12 +142,7 @@ static int take_lane(struct remote *remote, const struct proto_wait *wait, int *
 		if (ret)
 			return ret;
 	}
-	g_mutex_lock(&remote->lock);
-	for (i = 0; i < REMOTE_LANES - 1 && remote->taken[i]; i++)
-		;
-	remote->taken[i] = true;
-	g_mutex_unlock(&remote->lock);
-	*lane = i;
+	*lane = claim_lane(remote);
 	return 0;
 }
 
@@ -146,6 +156,21 @@ static void give_lane(struct remote *remote, int lane)
 	g_mutex_unlock(&remote->lock);
 	while (write(remote->free_lanes, &one, sizeof(one)) < 0 && errno == EINTR)
 		;
+}
+
+/* Those that are taken are running already. */
+static void prepare(void *self)
+{
+	struct remote *remote = self;
+	int lanes[REMOTE_LANES], count = 0;
+	uint64_t one;
+
+	while (count < REMOTE_LANES && read(remote->free_lanes, &one, sizeof(one)) > 0) {
+		lanes[count] = claim_lane(remote);
+		helpers_prepare(remote->lanes[lanes[count++]]);
+	}
+	while (count)
+		give_lane(remote, lanes[--count]);
 }
 
 /* ---- files that are not tried ----------------------------------------------------------------- */
@@ -192,6 +217,7 @@ static void hang_up(struct talk *talk)
 	if (talk->parser >= 0)
 		close(talk->parser);
 	talk->parser = -1;
+	talk->heard = false;
 }
 
 /*
@@ -228,7 +254,7 @@ static int tell_parser(struct talk *talk, int fd)
 {
 	struct proto_wait until = helpers_until(&talk->wait, HELPERS_PARSE_NS);
 	struct proto_message *message = talk->message;
-	bool fresh = talk->parser < 0;
+	bool fresh = !talk->heard;
 	int ret = -EPIPE, tries;
 
 	for (tries = 0; ret == -EPIPE && tries < 2; tries++) {
@@ -243,6 +269,7 @@ static int tell_parser(struct talk *talk, int fd)
 		close(fd);
 	if (ret)
 		return talk->parser < 0 ? ret : give_up_parser(talk, ret);
+	talk->heard = true;
 	if (message->head.error)
 		return message->head.error < 0 ? message->head.error : -EIO;
 	talk->flags = message->head.flags;
@@ -448,19 +475,47 @@ static int find_file(struct talk *talk)
 	return ret;
 }
 
-/* Where distributions put debug files of that name. */
-static int open_linked(struct talk *talk, const char *name, uint32_t pid)
+/* Asks for a debug file wherever the opener knows places for it: there are many, and most are empty. */
+static int open_placed(struct talk *talk, uint32_t pid, const uint8_t *build_id, uint32_t length,
+	const char *name)
 {
-	static const char *const patterns[] = { "%s/%s", "%s/.debug/%s", "/usr/lib/debug%s/%s" };
 	g_autofree char *folder = g_path_get_dirname(talk->file->path);
-	struct symbols_mapping root = { .pid = pid };
-	int fd = -ENOENT;
-	size_t i;
+	g_autofree char *linked = *name ? g_strdup_printf("%s/%s", folder, name) : g_strdup("");
+	struct proto_message *message = talk->message;
+	int fd;
 
-	for (i = 0; fd < 0 && !is_over(talk, fd) && i < G_N_ELEMENTS(patterns); i++) {
-		g_autofree char *path = g_strdup_printf(patterns[i], folder, name);
+	proto_init(message, PROTO_OPEN_DEBUG);
+	message->pid = pid;
+	proto_set_build_id(message, build_id, length);
+	if (proto_set_path(message, linked) != 0)
+		(void)proto_set_path(message, "");
+	fd = helpers_open(talk->helpers, message, &talk->wait);
+	if (fd == -ETIMEDOUT && !is_over(talk, fd))
+		shun(talk->remote, talk->file->path, true);
+	return fd;
+}
 
-		fd = open_from(talk, PROTO_OPEN_PATH, &root, path);
+/*
+ * Asks debuginfod. A server that does not answer would cost each file of a view the same time again:
+ * after one such wait nobody is asked for a while.
+ */
+static int fetch(struct talk *talk, const uint8_t *build_id, uint32_t length)
+{
+	struct remote *remote = talk->remote;
+	bool allowed;
+	int fd;
+
+	g_mutex_lock(&remote->lock);
+	allowed = proto_now_ns() >= remote->no_fetch_until;
+	g_mutex_unlock(&remote->lock);
+	if (!allowed)
+		return -ENOENT;
+	fd = helpers_fetch(talk->helpers, build_id, length, &talk->wait);
+	if (fd == -ETIMEDOUT && !is_over(talk, fd)) {
+		g_mutex_lock(&remote->lock);
+		remote->no_fetch_until = proto_now_ns() + SHUN_NS;
+		remote->late++;
+		g_mutex_unlock(&remote->lock);
 	}
 	return fd;
 }
@@ -475,16 +530,10 @@ static int open_debug(struct talk *talk, const uint8_t *build_id, uint32_t lengt
 	size_t i, n = talk->pid ? 2 : 1;
 	int fd = -ENOENT;
 
-	for (i = 0; fd < 0 && !is_over(talk, fd) && i < n; i++) {
-		proto_init(talk->message, PROTO_OPEN_DEBUG);
-		talk->message->pid = pids[i];
-		proto_set_build_id(talk->message, build_id, length);
-		fd = helpers_open(talk->helpers, talk->message, &talk->wait);
-		if (fd < 0 && !is_over(talk, fd) && *name)
-			fd = open_linked(talk, name, pids[i]);
-	}
+	for (i = 0; fd < 0 && !is_over(talk, fd) && i < n; i++)
+		fd = open_placed(talk, pids[i], build_id, length, name);
 	if (fd < 0 && !is_over(talk, fd))
-		fd = helpers_fetch(talk->helpers, build_id, length, &talk->wait);
+		fd = fetch(talk, build_id, length);
 	return fd;
 }
 
@@ -520,6 +569,15 @@ static int complete_file(struct talk *talk)
 	return ret;
 }
 
+/* The child comes to be while the opener looks for the file; where that fails, tell_parser() tries. */
+static void fork_ahead(struct talk *talk)
+{
+	struct proto_wait until = helpers_until(&talk->wait, HELPERS_PARSE_NS);
+	int connection = helpers_fork_parser(talk->helpers, &until);
+
+	talk->parser = connection < 0 ? -1 : connection;
+}
+
 static int load_elf(struct talk *talk)
 {
 	const char *path = talk->file->path;
@@ -528,6 +586,7 @@ static int load_elf(struct talk *talk)
 	/* //anon, [heap] and the like are no files */
 	if (path[0] != '/' || path[1] == '/' || is_shunned(talk->remote, path))
 		return -ENOENT;
+	fork_ahead(talk);
 	ret = find_file(talk);
 	return ret || talk->bare ? ret : complete_file(talk);
 }
@@ -678,6 +737,8 @@ static void add_stats(void *self, struct stats *stats)
 const struct symbols_source remote_source = {
 	.resolve = resolve,
 	.connect = connect_parser,
+	.prepare = prepare,
+	.lanes = REMOTE_LANES,
 	.stats = add_stats,
 	.destroy = destroy,
 };

@@ -166,6 +166,12 @@ static void keep_answers(struct symbols *symbols, const struct symbols_file *fil
 	g_mutex_unlock(&symbols->lock);
 }
 
+void symbols_prepare(struct symbols *symbols)
+{
+	if (symbols->source->prepare)
+		symbols->source->prepare(symbols->self);
+}
+
 int symbols_resolve(struct symbols *symbols, const struct symbols_file *file,
 	const uint64_t *offsets, size_t count, const struct symbols_how *how,
 	struct symbols_arena *arena, struct symbols_place *places)
@@ -190,6 +196,11 @@ int symbols_resolve(struct symbols *symbols, const struct symbols_file *file,
 	for (i = 0; i < n; i++)
 		places[others[i]] = found[i];
 	return ret == -ECANCELED || ret == -ETIMEDOUT ? ret : 0;
+}
+
+unsigned int symbols_lanes(const struct symbols *symbols)
+{
+	return MAX(symbols->source->lanes, 1);
 }
 
 int symbols_connect(struct symbols *symbols, const struct symbols_file *file,

@@ -146,6 +146,10 @@ struct symbols_source {
 	 * as above. NULL: never.
 	 */
 	int (*connect)(void *self, const struct symbols_file *file, const struct symbols_how *how);
+	/* Questions are about to come; returns at once. May be NULL. */
+	void (*prepare)(void *self);
+	/* So many questions may be asked side by side; 0: one. */
+	unsigned int lanes;
 	/* Adds rows to kpstat. May be NULL. */
 	void (*stats)(void *self, struct stats *stats);
 	void (*destroy)(void *self);
@@ -161,6 +165,9 @@ struct symbols *symbols_create(const struct symbols_source *source, void *self,
 	size_t cache_bytes);
 void symbols_destroy(struct symbols *symbols);
 
+/* Questions are about to come: what takes time to start may start now. Returns at once. */
+void symbols_prepare(struct symbols *symbols);
+
 /*
  * Sets each of `places`; without SYMBOLS_LINES each has at most one frame. 0: everything that can be
  * known is in it; else -ECANCELED, -ETIMEDOUT: what was known by then is.
@@ -168,6 +175,9 @@ void symbols_destroy(struct symbols *symbols);
 int symbols_resolve(struct symbols *symbols, const struct symbols_file *file,
 	const uint64_t *offsets, size_t count, const struct symbols_how *how,
 	struct symbols_arena *arena, struct symbols_place *places);
+
+/* So many threads can ask at once and gain by it; at least 1. More of them wait for each other. */
+unsigned int symbols_lanes(const struct symbols *symbols);
 
 /* The source's connect(); -ENOENT where it has none. */
 int symbols_connect(struct symbols *symbols, const struct symbols_file *file,

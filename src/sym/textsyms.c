@@ -53,6 +53,16 @@ static char *take_line(char **text)
 	return line;
 }
 
+/* -1: none. A kernel's symbols are two million of them: not worth a call each. */
+static inline int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
 /* Reads hex digits and the blank behind them; false where there are none or too many. */
 static bool take_hex(char **at, uint64_t *value)
 {
@@ -61,7 +71,7 @@ static bool take_hex(char **at, uint64_t *value)
 
 	if ((*at)[0] == '0' && (*at)[1] == 'x')
 		*at += 2;
-	for (; (digit = g_ascii_xdigit_value(**at)) >= 0; (*at)++, digits++)
+	for (; (digit = hex_digit(**at)) >= 0; (*at)++, digits++)
 		sum = sum << 4 | (uint64_t)digit;
 	if (!digits || digits > 16 || *(*at)++ != ' ')
 		return false;

@@ -101,6 +101,12 @@ struct proc_kernel {
  */
 int proc_kernel(const char *proc, const char *sys, struct proc_kernel *kernel);
 
+/*
+ * What tells one kernel from another: as above, but reads only as far as _stext, which is among the
+ * first lines, and leaves the size 0.
+ */
+int proc_kernel_identity(const char *proc, const char *sys, struct proc_kernel *kernel);
+
 struct proc_module {
 	const char *name; /* without brackets */
 	uint64_t start;

@@ -76,7 +76,7 @@ static uint8_t read_build_id(const char *path, unsigned char *build_id, unsigned
 }
 
 /* "ADDRESS TYPE NAME", for modules "[MODULE]" behind it. Hidden addresses are 0. */
-static void read_text_range(const char *path, struct proc_kernel *kernel, char *buf)
+static void read_text_range(const char *path, bool to_end, struct proc_kernel *kernel, char *buf)
 {
 	unsigned long long address, start = 0, end = 0;
 	struct lines lines;
@@ -87,7 +87,7 @@ static void read_text_range(const char *path, struct proc_kernel *kernel, char *
 	if (fd < 0)
 		return;
 	lines_init(&lines, fd, buf, BUFFER_BYTES);
-	while (!(start && end) && (line = lines_next(&lines))) {
+	while (!(start && (end || !to_end)) && (line = lines_next(&lines))) {
 		address = strtoull(line, &name, 16);
 		if (name[0] != ' ' || !name[1] || name[2] != ' ')
 			continue;
@@ -101,13 +101,13 @@ static void read_text_range(const char *path, struct proc_kernel *kernel, char *
 			end = address;
 	}
 	close(fd);
-	if (start && end > start) {
+	if (start && (end > start || !to_end)) {
 		kernel->start = start;
-		kernel->size = end - start;
+		kernel->size = to_end ? end - start : 0;
 	}
 }
 
-int proc_kernel(const char *proc, const char *sys, struct proc_kernel *kernel)
+static int read_kernel(const char *proc, const char *sys, bool to_end, struct proc_kernel *kernel)
 {
 	char path[PATH_MAX];
 	char *buf = malloc(BUFFER_BYTES);
@@ -119,9 +119,19 @@ int proc_kernel(const char *proc, const char *sys, struct proc_kernel *kernel)
 		kernel->build_id_length =
 			read_build_id(path, kernel->build_id, (unsigned char *)buf);
 	if (snprintf(path, sizeof(path), "%s/kallsyms", proc ? proc : "/proc") < PATH_MAX)
-		read_text_range(path, kernel, buf);
+		read_text_range(path, to_end, kernel, buf);
 	free(buf);
 	return 0;
+}
+
+int proc_kernel(const char *proc, const char *sys, struct proc_kernel *kernel)
+{
+	return read_kernel(proc, sys, true, kernel);
+}
+
+int proc_kernel_identity(const char *proc, const char *sys, struct proc_kernel *kernel)
+{
+	return read_kernel(proc, sys, false, kernel);
 }
 
 /* Longer than any module's name, which the kernel bounds at 56 bytes. */

@@ -17,8 +17,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* One read(2): the size from which reading kpdata gains nothing more. */
-#define BUFFER_BYTES (1u << 20)
+/* One read(2): from this size on reading gains nothing, and more would not stay in a CPU's cache. */
+#define BUFFER_BYTES (256u << 10)
 
 #define VARINT_MAX_BYTES 10
 #define ENVELOPE_MAX_BYTES (2 * VARINT_MAX_BYTES)
@@ -34,39 +34,35 @@
 enum tail { TAIL_NONE, TAIL_TEXT, TAIL_FRAMES, TAIL_BYTES, TAIL_STACK };
 
 struct layout {
-	uint8_t type;
-	uint8_t head_bytes;
+	uint8_t head_bytes; /* 0: no such type */
 	enum tail tail;
 	const char *widths; /* bytes of each field of the head, a digit a field */
 };
 
+/* By type. */
 static const struct layout layouts[] = {
-	{ KPROF_REC_KERN_TRACE, sizeof(struct kprof_rec_trace), TAIL_FRAMES, "88422" },
-	{ KPROF_REC_USER_TRACE, sizeof(struct kprof_rec_trace), TAIL_FRAMES, "88422" },
-	{ KPROF_REC_MMAP, sizeof(struct kprof_rec_mmap), TAIL_TEXT, "88884" },
-	{ KPROF_REC_NEW_PROCESS, sizeof(struct kprof_rec_new_process), TAIL_TEXT, "84" },
-	{ KPROF_REC_EVENT, sizeof(struct kprof_rec_event), TAIL_TEXT, "44884" },
-	{ KPROF_REC_TASK, sizeof(struct kprof_rec_task), TAIL_NONE, "444" },
-	{ KPROF_REC_LOST, sizeof(struct kprof_rec_lost), TAIL_NONE, "4448" },
-	{ KPROF_REC_COMM, sizeof(struct kprof_rec_comm), TAIL_TEXT, "844" },
-	{ KPROF_REC_FORK, sizeof(struct kprof_rec_fork), TAIL_NONE, "84444" },
-	{ KPROF_REC_EXIT, sizeof(struct kprof_rec_fork), TAIL_NONE, "84444" },
-	{ KPROF_REC_BUILD_ID, sizeof(struct kprof_rec_build_id), TAIL_BYTES, "8481" },
-	{ KPROF_REC_CLOCK, sizeof(struct kprof_rec_clock), TAIL_TEXT, "884" },
-	{ KPROF_REC_THROTTLE, sizeof(struct kprof_rec_throttle), TAIL_NONE, "8444" },
-	{ KPROF_REC_PERIOD, sizeof(struct kprof_rec_period), TAIL_NONE, "448" },
-	{ KPROF_REC_USER_STACK, sizeof(struct kprof_rec_user_stack), TAIL_STACK, "8422224" },
+	[KPROF_REC_KERN_TRACE] = { sizeof(struct kprof_rec_trace), TAIL_FRAMES, "88422" },
+	[KPROF_REC_USER_TRACE] = { sizeof(struct kprof_rec_trace), TAIL_FRAMES, "88422" },
+	[KPROF_REC_MMAP] = { sizeof(struct kprof_rec_mmap), TAIL_TEXT, "88884" },
+	[KPROF_REC_NEW_PROCESS] = { sizeof(struct kprof_rec_new_process), TAIL_TEXT, "84" },
+	[KPROF_REC_EVENT] = { sizeof(struct kprof_rec_event), TAIL_TEXT, "44884" },
+	[KPROF_REC_TASK] = { sizeof(struct kprof_rec_task), TAIL_NONE, "444" },
+	[KPROF_REC_LOST] = { sizeof(struct kprof_rec_lost), TAIL_NONE, "4448" },
+	[KPROF_REC_COMM] = { sizeof(struct kprof_rec_comm), TAIL_TEXT, "844" },
+	[KPROF_REC_FORK] = { sizeof(struct kprof_rec_fork), TAIL_NONE, "84444" },
+	[KPROF_REC_EXIT] = { sizeof(struct kprof_rec_fork), TAIL_NONE, "84444" },
+	[KPROF_REC_BUILD_ID] = { sizeof(struct kprof_rec_build_id), TAIL_BYTES, "8481" },
+	[KPROF_REC_CLOCK] = { sizeof(struct kprof_rec_clock), TAIL_TEXT, "884" },
+	[KPROF_REC_THROTTLE] = { sizeof(struct kprof_rec_throttle), TAIL_NONE, "8444" },
+	[KPROF_REC_PERIOD] = { sizeof(struct kprof_rec_period), TAIL_NONE, "448" },
+	[KPROF_REC_USER_STACK] = { sizeof(struct kprof_rec_user_stack), TAIL_STACK, "8422224" },
 };
 
 static const struct layout *find_layout(uint64_t type)
 {
-	size_t i;
-
-	for (i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) {
-		if (layouts[i].type == type)
-			return &layouts[i];
-	}
-	return NULL;
+	if (type >= sizeof(layouts) / sizeof(layouts[0]) || !layouts[type].head_bytes)
+		return NULL;
+	return &layouts[type];
 }
 
 static uint64_t load_u64(const uint8_t *bytes, bool swap)
@@ -195,15 +191,11 @@ static ssize_t read_more(struct decoder *decoder)
 	return n;
 }
 
-/* Sees to it that `want` bytes are in the window, or all that the source still has. */
-static int fill_window(struct decoder *decoder, size_t want)
+static int read_window(struct decoder *decoder, size_t want)
 {
+	int ret = make_room(decoder, want);
 	ssize_t n;
-	int ret;
 
-	if (decoder->ended || decoder->filled - decoder->pos >= want)
-		return 0;
-	ret = make_room(decoder, want);
 	if (ret)
 		return ret;
 	while (decoder->filled < want) {
@@ -219,6 +211,14 @@ static int fill_window(struct decoder *decoder, size_t want)
 		decoder->filled += (size_t)n;
 	}
 	return 0;
+}
+
+/* Sees to it that `want` bytes are in the window, or all that the source still has. */
+static inline int fill_window(struct decoder *decoder, size_t want)
+{
+	if (decoder->ended || decoder->filled - decoder->pos >= want)
+		return 0;
+	return read_window(decoder, want);
 }
 
 /* ---- records ---------------------------------------------------------------------------------- */
@@ -277,6 +277,17 @@ static int read_envelope(struct decoder *decoder, struct decode_record *record, 
 	if (!left)
 		return 0;
 	at = decoder->window + decoder->pos;
+	/* nearly all: a type below 128, a size below 16384, which is below KPROF_REC_PAYLOAD_MAX */
+	if (left > 2 && at[0] < 0x80 && at[0] && at[2] < 0x80) {
+		record->type = at[0];
+		record->size = at[1];
+		*bytes = 2;
+		if (at[1] & 0x80) {
+			record->size = (at[1] & 0x7fu) | (uint32_t)at[2] << 7;
+			*bytes = 3;
+		}
+		return 1;
+	}
 	n = take_varint(at, left, &record->type);
 	if (n < 0 || (n > 0 && record->type == 0))
 		return give_up(decoder, EPROTO, err, "no record begins here");
@@ -360,7 +371,11 @@ static const char *take_payload(struct decoder *decoder, struct decode_record *r
 	if (record->type == KPROF_REC_CLOCK && set_byte_order(decoder, record->payload) < 0)
 		return "a byte order that does not exist";
 	record->swap = decoder->swap;
-	memcpy(record->head, record->payload, layout->head_bytes);
+	/* as many as the compiler knows, where there are so many: no call */
+	if (record->size >= sizeof(record->head))
+		memcpy(record->head, record->payload, sizeof(record->head));
+	else
+		memcpy(record->head, record->payload, layout->head_bytes);
 	if (record->swap)
 		swap_fields(record->head, layout->widths);
 	return check_tail(record, layout->tail, record->payload + layout->head_bytes,

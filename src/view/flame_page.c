@@ -159,16 +159,20 @@ static uint32_t append_foot(GString *svg, const struct profile *profile,
 
 	y += SPACE_ABOVE;
 	if (left_out->functions) {
-		g_string_printf(text,
-			"%" PRIu64 " times functions were narrower than %.2f pixels or deeper than %d "
-			"rows, and are drawn as blocks: %" PRIu64 " samples.",
-			left_out->functions, left_out->narrowest, FLAME_ROWS_MAX,
-			left_out->samples);
+		text_append_count(text, left_out->functions, "time a function was",
+			"times functions were");
+		g_string_append_printf(text, " narrower than %.2f pixels or deeper than %d rows, and %s: ",
+			left_out->narrowest, FLAME_ROWS_MAX,
+			left_out->functions == 1 ? "is drawn as a block" : "are drawn as blocks");
+		text_append_count(text, left_out->samples, "sample", "samples");
+		g_string_append_c(text, '.');
 		y = append_lines(svg, text->str, y);
 	}
 	if (profile->unknown) {
-		g_string_printf(text, "%" PRIu64 " records of unknown types were skipped.",
-			profile->unknown);
+		g_string_truncate(text, 0);
+		text_append_count(text, profile->unknown, "record of an unknown type was",
+			"records of unknown types were");
+		g_string_append(text, " skipped.");
 		y = append_lines(svg, text->str, y);
 	}
 	return y;

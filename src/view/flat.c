@@ -51,9 +51,12 @@ static void put_line(struct printer *p)
 
 static void widen(int *width, const char *text, int max)
 {
-	GString *line = g_string_new(NULL);
+	GString *line;
 	int length;
 
+	if (*width >= max)
+		return;
+	line = g_string_new(NULL);
 	text_append_cut(line, text);
 	length = (int)g_utf8_strlen(line->str, -1);
 	g_string_free(line, TRUE);

@@ -50,24 +50,28 @@ void head_append_event(GString *line, const struct profile_event *event, bool ow
 		g_string_append(line, " (user space of the user's own processes only)");
 	else if (event->flags & KPROF_EVENT_SCOPE_USER)
 		g_string_append(line, " (user space only)");
-	g_string_append_printf(line, ": %" PRIu64 " samples, %" PRIu64 " of them idle",
-		event->all.samples, event->idle.samples);
+	g_string_append(line, ": ");
+	text_append_count(line, event->all.samples, "sample", "samples");
+	g_string_append_printf(line, ", %" PRIu64 " of them idle", event->idle.samples);
 	if (event->own.samples)
 		g_string_append_printf(line, ", %" PRIu64 " in kprofs itself (%s)",
 			event->own.samples, own ? "counted" : "left out");
 	append_lost(line, event);
-	if (event->throttles)
-		g_string_append_printf(line, ", throttled %" PRIu64 " times for %.3f s",
-			event->throttles, (double)event->throttled_ns / NSEC_PER_SEC);
+	if (event->throttles) {
+		g_string_append(line, ", throttled ");
+		text_append_count(line, event->throttles, "time", "times");
+		g_string_append_printf(line, " for %.3f s",
+			(double)event->throttled_ns / NSEC_PER_SEC);
+	}
 }
 
 void head_append_summary(GString *line, const struct profile *profile)
 {
-	g_string_append_printf(line,
-		"%" PRIu64 " samples of %u event%s in %.3f s on %" PRIu32 " CPU%s",
-		profile->samples, profile->events->len, profile->events->len == 1 ? "" : "s",
-		(double)profile->duration_ns / NSEC_PER_SEC, profile->cpus,
-		profile->cpus == 1 ? "" : "s");
+	text_append_count(line, profile->samples, "sample", "samples");
+	g_string_append(line, " of ");
+	text_append_count(line, profile->events->len, "event", "events");
+	g_string_append_printf(line, " in %.3f s on ", (double)profile->duration_ns / NSEC_PER_SEC);
+	text_append_count(line, profile->cpus, "CPU", "CPUs");
 }
 
 void head_write(const struct profile *profile, const struct head *head, FILE *out)
@@ -82,12 +86,17 @@ void head_write(const struct profile *profile, const struct head *head, FILE *ou
 		head_append_event(text, profile_event(profile, i), head->own);
 		g_string_append_c(text, '\n');
 	}
-	if (profile->unknown)
-		g_string_append_printf(text, "# %" PRIu64 " records of unknown types skipped\n",
-			profile->unknown);
-	if (head->unresolved)
-		g_string_append_printf(text,
-			"# %" PRIu64 " samples (%.2f%%) at addresses without a symbol\n",
-			head->unresolved, head_share(head->unresolved, head->counted));
+	if (profile->unknown) {
+		g_string_append(text, "# ");
+		text_append_count(text, profile->unknown, "record of an unknown type",
+			"records of unknown types");
+		g_string_append(text, " skipped\n");
+	}
+	if (head->unresolved) {
+		g_string_append(text, "# ");
+		text_append_count(text, head->unresolved, "sample", "samples");
+		g_string_append_printf(text, " (%.2f%%) at addresses without a symbol\n",
+			head_share(head->unresolved, head->counted));
+	}
 	fwrite(text->str, 1, text->len, out);
 }

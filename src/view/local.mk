@@ -1,6 +1,7 @@
 # view: a capture in, a format out; knows nothing of FUSE
 noinst_LIBRARIES += libview.a
 libview_a_SOURCES = \
+	%D%/asking.c %D%/asking.h \
 	%D%/breakdown.c %D%/breakdown.h \
 	%D%/calltree.c %D%/calltree.h \
 	%D%/decode.c %D%/decode.h \
@@ -24,6 +25,7 @@ libview_a_SOURCES = \
 	%D%/perfdata_out.h \
 	%D%/perfdata_stream.c %D%/perfdata_stream.h \
 	%D%/perfdata_survey.c %D%/perfdata_survey.h \
+	%D%/perfdata_threads.c %D%/perfdata_threads.h \
 	%D%/pprof.c %D%/pprof.h \
 	%D%/protobuf.h \
 	%D%/processes.c %D%/processes.h %D%/processes_find.c %D%/processes_internal.h \

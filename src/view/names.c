@@ -2,12 +2,9 @@
 /* The functions of a profile: see names.h. */
 #include "view/names.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "sym/proto.h"
 #include "sym/remote.h"
 #include "view/table.h"
 
@@ -26,8 +23,7 @@ struct symbols *names_open_symbols(const struct helpers_options *options)
 struct builder {
 	struct names *names;
 	const struct profile *profile;
-	struct symbols *symbols; /* or NULL */
-	const struct symbols_how *how;
+	const char **paths; /* of files, NULL: not yet asked for */
 	struct table table;
 };
 
@@ -72,28 +68,7 @@ static uint32_t intern_unresolved(struct builder *b, const struct profile_place 
 	return intern_function(b, name, file, false);
 }
 
-/* ---- batches ---------------------------------------------------------------------------------- */
-
-/* The order in which places are asked about: file by file. */
-static uint32_t *order_by_file(const struct profile *profile, uint32_t **ends)
-{
-	uint32_t files = processes_file_count(profile->processes), i, sum = 0;
-	uint32_t *order = g_new(uint32_t, profile->places->len + 1);
-
-	/* the last group is of places without a file */
-	*ends = g_new0(uint32_t, files + 1);
-	for (i = 0; i < profile->places->len; i++)
-		(*ends)[MIN(profile_place(profile, i)->file, files)]++;
-	for (i = 0; i <= files; i++) {
-		uint32_t count = (*ends)[i];
-
-		(*ends)[i] = sum;
-		sum += count;
-	}
-	for (i = 0; i < profile->places->len; i++)
-		order[(*ends)[MIN(profile_place(profile, i)->file, files)]++] = i;
-	return order;
-}
+/* ---- questions -------------------------------------------------------------------------------- */
 
 static void describe_kernel(const struct processes *processes, uint32_t i,
 	struct symbols_kernel *kernel)
@@ -141,35 +116,7 @@ void names_describe(const struct processes *processes, const struct processes_fi
 	}
 }
 
-/* With lines where there is time for them, else without. */
-static void ask_in_time(struct builder *b, const struct symbols_file *question,
-	const uint64_t *offsets, size_t count, struct symbols_place *found)
-{
-	struct symbols_how how = *b->how;
-	int ret = -ETIMEDOUT;
-
-	how.arena_max = NAMES_BYTES_MAX;
-	if (symbols_arena_bytes(b->names->arena) >= how.arena_max)
-		return;
-	if (!how.deadline_ns || proto_now_ns() < how.deadline_ns)
-		ret = symbols_resolve(b->symbols, question, offsets, count, &how,
-			b->names->arena, found);
-	if (ret != -ETIMEDOUT)
-		return;
-	/* what can't be told in time is shown as what can't be told */
-	how.flags = 0;
-	how.deadline_ns = 0;
-	(void)symbols_resolve(b->symbols, question, offsets, count, &how, b->names->arena, found);
-}
-
-static void ask_symbols(struct builder *b, const struct processes_file *file,
-	const uint64_t *offsets, size_t count, struct symbols_place *found)
-{
-	struct names_question question;
-
-	names_describe(b->profile->processes, file, &question);
-	ask_in_time(b, &question.file, offsets, count, found);
-}
+/* ---- all of them ------------------------------------------------------------------------------- */
 
 static void intern_inlined(struct builder *b, uint32_t place, const char *path)
 {
@@ -183,29 +130,26 @@ static void intern_inlined(struct builder *b, uint32_t place, const char *path)
 	}
 }
 
-/* Names the places order[0] to order[count - 1], all of one file or (NULL) of none. */
-static void name_batch(struct builder *b, const struct processes_file *file, const uint32_t *order,
-	uint32_t count)
+static const char *path_of(struct builder *b, uint32_t file)
 {
-	g_autofree uint64_t *offsets = g_new(uint64_t, count);
-	g_autofree struct symbols_place *found = g_new0(struct symbols_place, count);
-	const char *path = file ? g_string_chunk_insert_const(b->names->strings, file->path) : "-";
-	uint32_t i;
+	if (file >= processes_file_count(b->profile->processes))
+		return "-";
+	if (!b->paths[file])
+		b->paths[file] = g_string_chunk_insert_const(b->names->strings,
+			processes_file(b->profile->processes, file)->path);
+	return b->paths[file];
+}
 
-	for (i = 0; i < count; i++)
-		offsets[i] = profile_place(b->profile, order[i])->offset;
-	if (file && b->symbols)
-		ask_symbols(b, file, offsets, count, found);
-	for (i = 0; i < count; i++) {
-		const struct profile_place *place = profile_place(b->profile, order[i]);
-		const struct symbols_frame *frames = found[i].frames;
+static void name_place(struct builder *b, uint32_t i)
+{
+	const struct profile_place *place = profile_place(b->profile, i);
+	const struct symbols_place *found = &b->names->places[i];
+	const char *path = path_of(b, place->file);
 
-		b->names->places[order[i]] = found[i];
-		b->names->of_place[order[i]] = found[i].count
-			? intern_function(b, frames[found[i].count - 1].function, path, true)
-			: intern_unresolved(b, place, path);
-		intern_inlined(b, order[i], path);
-	}
+	b->names->of_place[i] = found->count
+		? intern_function(b, found->frames[found->count - 1].function, path, true)
+		: intern_unresolved(b, place, path);
+	intern_inlined(b, i, path);
 }
 
 struct names *names_create(const struct profile *profile, struct symbols *symbols,
@@ -213,37 +157,35 @@ struct names *names_create(const struct profile *profile, struct symbols *symbol
 {
 	static const struct symbols_how plain = { .cancel_fd = -1 };
 	struct names *names = g_new0(struct names, 1);
-	struct builder b = { names, profile, symbols, how ? how : &plain, { NULL } };
-	uint32_t files = processes_file_count(profile->processes), first = 0, i;
-	g_autofree uint32_t *ends = NULL;
-	g_autofree uint32_t *order = order_by_file(profile, &ends);
+	struct builder b = { .names = names, .profile = profile };
+	uint32_t i;
 
 	names->functions = g_array_new(FALSE, FALSE, sizeof(struct names_function));
 	names->strings = g_string_chunk_new(1 << 16);
-	names->arena = symbols_arena_create();
 	names->of_place = g_new(uint32_t, profile->places->len + 1);
 	names->inlined_at = g_new(uint32_t, profile->places->len + 1);
 	names->inlined = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	names->places = g_new0(struct symbols_place, profile->places->len + 1);
-	for (i = 0; i <= files; i++) {
-		const struct processes_file *file =
-			i < files ? processes_file(profile->processes, i) : NULL;
-
-		if (ends[i] > first)
-			name_batch(&b, file, order + first, ends[i] - first);
-		first = ends[i];
-	}
+	if (symbols)
+		asking_ask(profile, symbols, how ? how : &plain, names->places, names->arenas);
+	b.paths = g_new0(const char *, processes_file_count(profile->processes) + 1);
+	for (i = 0; i < profile->places->len; i++)
+		name_place(&b, i);
+	g_free(b.paths);
 	table_fini(&b.table);
 	return names;
 }
 
 void names_destroy(struct names *names)
 {
+	unsigned int i;
+
 	if (!names)
 		return;
 	g_array_free(names->functions, TRUE);
 	g_string_chunk_free(names->strings);
-	symbols_arena_destroy(names->arena);
+	for (i = 0; i < ASKING_THREADS; i++)
+		symbols_arena_destroy(names->arenas[i]);
 	g_free(names->of_place);
 	g_free(names->inlined_at);
 	g_array_free(names->inlined, TRUE);

@@ -14,6 +14,7 @@
 
 #include "sym/helpers.h"
 #include "sym/symbols.h"
+#include "view/asking.h"
 #include "view/profile.h"
 
 #define NAMES_NO_FRAME UINT32_MAX
@@ -31,12 +32,9 @@ struct names {
 	uint32_t *inlined_at;
 	GArray *inlined; /* uint32_t: indexes into functions, innermost first */
 	struct symbols_place *places; /* what is known of each: source lines and inlined functions too */
-	struct symbols_arena *arena; /* holds them */
+	struct symbols_arena *arenas[ASKING_THREADS]; /* hold them; NULL: not needed */
 	GStringChunk *strings;
 };
-
-/* What names may take: with more of them the other places go without. */
-#define NAMES_BYTES_MAX (96u << 20)
 
 /*
  * Asks `symbols` (NULL: nobody) about every place. how NULL: functions only, and nobody will interrupt

@@ -105,7 +105,7 @@ static int write_file(const struct view_input *input, struct perfdata_survey *su
 	for (i = 0; i < survey->sources->len; i++)
 		attrs[i] = make_attr(survey,
 			&g_array_index(survey->sources, struct perfdata_source, i));
-	perfdata_features_make(&features, survey, input, attrs);
+	perfdata_features_make(&features, survey, attrs);
 	write_header(out, survey, &features, attrs, perfdata_stream_bytes(survey));
 	ret = perfdata_stream_write(survey, input, out, err);
 	if (!ret)

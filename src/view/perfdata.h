@@ -6,6 +6,8 @@
  *
  * What the format has no place for: stacks deeper than PERFDATA_WORDS_MAX are cut outside; tracepoints
  * keep their names, but not their type, with which perf would expect their fields.
+ *
+ * The records are read twice, without a model of them: see perfdata_survey.h.
  */
 #ifndef KPROFS_VIEW_PERFDATA_H
 #define KPROFS_VIEW_PERFDATA_H

@@ -170,10 +170,9 @@ static bool same_kernel(const struct processes_kernel *captured)
 }
 
 /* Whether the capture is of the machine that this runs on, since it was booted. */
-static bool is_here(const struct perfdata_survey *survey, const struct view_input *input,
-	const struct host *host)
+static bool is_here(const struct perfdata_survey *survey, const struct host *host)
 {
-	const struct processes *processes = input->profile->processes;
+	const struct processes *processes = survey->processes;
 	uint64_t booted = survey->wall_ns - survey->clock_ns;
 	uint32_t i;
 
@@ -189,7 +188,7 @@ static bool is_here(const struct perfdata_survey *survey, const struct view_inpu
 }
 
 void perfdata_features_make(struct perfdata_features *f, const struct perfdata_survey *survey,
-	const struct view_input *input, const struct perfdata_attr *attrs)
+	const struct perfdata_attr *attrs)
 {
 	struct host host;
 	bool here;
@@ -198,8 +197,8 @@ void perfdata_features_make(struct perfdata_features *f, const struct perfdata_s
 	f->sections = g_array_new(FALSE, FALSE, sizeof(struct perfdata_section));
 	f->bodies = g_byte_array_new();
 	host_read(&host);
-	here = is_here(survey, input, &host);
-	add_build_ids(f, input->profile->processes);
+	here = is_here(survey, &host);
+	add_build_ids(f, survey->processes);
 	if (here) {
 		add_text_section(f, PERFDATA_FEATURE_HOSTNAME, host.name);
 		add_text_section(f, PERFDATA_FEATURE_OSRELEASE, host.release);

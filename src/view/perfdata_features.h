@@ -19,8 +19,7 @@ struct perfdata_features {
 
 /* attrs: of the survey's events, in their order. */
 void perfdata_features_make(struct perfdata_features *features,
-	const struct perfdata_survey *survey, const struct view_input *input,
-	const struct perfdata_attr *attrs);
+	const struct perfdata_survey *survey, const struct perfdata_attr *attrs);
 void perfdata_features_fini(struct perfdata_features *features);
 
 #endif

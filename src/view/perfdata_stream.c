@@ -10,12 +10,23 @@
 /* cancelled() is asked each so many records, which take about 0.3 ms. */
 #define CANCEL_RECORDS 1024
 
+/* What holds of the samples of a CPU in one process; of CPUs that share an entry, of one of them. */
+#define LASTS 64
+struct last {
+	uint64_t number; /* of the event */
+	uint64_t period;
+	uint32_t pid, tid; /* tid as perf has it */
+	uint16_t cpu;
+	bool known;
+};
+
 struct writer {
 	struct perfdata_survey *survey;
 	struct perfdata_out *out;
 	struct perfdata_place place;
 	struct pairs tasks;   /* cpu, process -> thread */
 	struct pairs periods; /* cpu, number -> period */
+	struct last lasts[LASTS];
 	uint64_t now;	      /* of the last sample, in the file's time */
 	uint32_t mappings;    /* of processes, so far */
 	/* the last mapping's event: its build-id comes in the next record, if at all */
@@ -250,24 +261,50 @@ static uint64_t find_period(const struct writer *w, const struct kprof_rec_trace
 	return s->flags & KPROF_EVENT_FREQ || !s->rate ? 1 : s->rate;
 }
 
+/* Most samples are of the process and the event that their CPU was sampled in before. */
+static const struct last *find_last(struct writer *w, const struct kprof_rec_trace *trace,
+	uint32_t source)
+{
+	struct last *last = &w->lasts[trace->cpu % LASTS];
+	const uint64_t *tid;
+
+	if (last->known && last->pid == trace->pid && last->cpu == trace->cpu &&
+		last->number == trace->info)
+		return last;
+	tid = pairs_find(&w->tasks, trace->cpu, trace->pid);
+	*last = (struct last){
+		.number = trace->info,
+		.period = find_period(w, trace, source),
+		.pid = trace->pid,
+		.tid = tid ? perfdata_tid(trace->pid, (uint32_t)*tid) : perfdata_pid(trace->pid),
+		.cpu = trace->cpu,
+		.known = true,
+	};
+	return last;
+}
+
+static void forget_last(struct writer *w, uint32_t cpu)
+{
+	w->lasts[cpu % LASTS].known = false;
+}
+
 static void write_sample(struct writer *w, const struct decode_record *r)
 {
 	uint32_t words = w->survey->stacks ? perfdata_words(r) : 0;
 	size_t bytes = sizeof(struct perfdata_sample) +
 		(w->survey->stacks ? sizeof(uint64_t) * (1 + (size_t)words) : 0);
-	const uint64_t *tid = pairs_find(&w->tasks, r->trace.cpu, r->trace.pid);
 	uint32_t source = perfdata_survey_source(w->survey, &w->place, r->trace.info);
-	uint32_t pid = perfdata_pid(r->trace.pid);
+	const struct last *last = find_last(w, &r->trace, source);
 	uint64_t *at;
 	bool user;
 	struct perfdata_sample sample = {
 		.id = perfdata_stream_id(source),
 		.ip = find_ip(r, &user),
-		.pid = pid,
-		.tid = tid ? perfdata_tid(r->trace.pid, (uint32_t)*tid) : pid,
+		.pid = perfdata_pid(r->trace.pid),
+		.tid = last->tid,
 		.time = time_of(w, r->trace.time_ns),
 		.cpu = r->trace.cpu,
-		.period = find_period(w, &r->trace, source),
+		.period = last->period,
 	};
 
 	w->now = sample.time;
@@ -296,11 +333,14 @@ static void write_record(struct writer *w, const struct decode_record *r)
 		break;
 	case KPROF_REC_EVENT:
 		perfdata_survey_event(w->survey, &w->place, r);
+		memset(w->lasts, 0, sizeof(w->lasts)); /* it may have another rate */
 		break;
 	case KPROF_REC_TASK:
+		forget_last(w, r->task.cpu);
 		pairs_set(&w->tasks, r->task.cpu, r->task.pid, r->task.tid);
 		break;
 	case KPROF_REC_PERIOD:
+		forget_last(w, r->period.cpu);
 		pairs_set(&w->periods, r->period.cpu, r->period.event, r->period.period);
 		break;
 	case KPROF_REC_MMAP:
@@ -345,6 +385,7 @@ static void begin_section(struct writer *w)
 {
 	pairs_clear(&w->tasks);
 	pairs_clear(&w->periods);
+	memset(w->lasts, 0, sizeof(w->lasts));
 	w->now = perfdata_survey_early(w->survey, w->place.section);
 }
 

@@ -6,12 +6,19 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "view/perfdata_format.h"
 
 #define NONE UINT32_MAX
 
 /* cancelled() is asked each so many records, which take about 0.1 ms. */
 #define CANCEL_RECORDS 1024
+
+/* The size is looked at each so many records. */
+#define SIZE_RECORDS 4096
+
+/* Of a pair with its two slots of the table. */
+#define PAIR_BYTES (sizeof(struct pair) + 2 * sizeof(struct table_slot))
 
 /*
  * Of a process with more separate mappings than this (a large browser has some hundreds) the later
@@ -58,6 +65,7 @@ bool perfdata_place_enter(struct perfdata_place *place, const struct decode_reco
 		place->section++;
 		place->section_records = 0;
 		pairs_clear(&place->numbers);
+		place->last_known = false;
 	}
 	place->section_records++;
 	place->chunk_records++;
@@ -96,16 +104,22 @@ static uint32_t intern_source(struct perfdata_survey *survey, const char *text)
 uint32_t perfdata_survey_source(struct perfdata_survey *survey, struct perfdata_place *place,
 	uint64_t number)
 {
-	const uint64_t *known = pairs_find(&place->numbers, 0, number);
+	const uint64_t *known;
 	char text[32];
-	uint32_t source;
 
-	if (known)
-		return (uint32_t)*known;
+	if (place->last_known && place->last_number == number)
+		return place->last_source;
+	known = pairs_find(&place->numbers, 0, number);
+	place->last_number = number;
+	place->last_known = true;
+	if (known) {
+		place->last_source = (uint32_t)*known;
+		return place->last_source;
+	}
 	g_snprintf(text, sizeof(text), "event %" PRIu64, number);
-	source = intern_source(survey, text);
-	pairs_set(&place->numbers, 0, number, source);
-	return source;
+	place->last_source = intern_source(survey, text);
+	pairs_set(&place->numbers, 0, number, place->last_source);
+	return place->last_source;
 }
 
 uint32_t perfdata_survey_event(struct perfdata_survey *survey, struct perfdata_place *place,
@@ -119,6 +133,7 @@ uint32_t perfdata_survey_event(struct perfdata_survey *survey, struct perfdata_p
 	source->rate = r->event.rate;
 	source->flags = r->event.flags;
 	pairs_set(&place->numbers, 0, r->event.number, i);
+	place->last_known = false;
 	return i;
 }
 
@@ -195,6 +210,7 @@ static void begin_section(struct perfdata_survey *survey)
 {
 	struct perfdata_section_times times = { .first_ns = UINT64_MAX };
 
+	perfdata_threads_begin_section(&survey->sampled);
 	g_array_append_val(survey->sections, times);
 }
 
@@ -380,29 +396,39 @@ uint64_t perfdata_survey_name(const struct perfdata_survey *survey, uint32_t sec
 }
 
 /* Of several captures the first one is asked when the process was forked. */
-static void find_threads(struct perfdata_survey *survey, const struct profile *profile)
+static void name_thread(struct perfdata_survey *survey, const struct perfdata_threads_first *first)
 {
-	struct pairs done;
+	uint32_t life = processes_find_life(survey->processes, first->section, first->pid,
+		first->time_ns);
+	struct perfdata_thread thread = {
+		.pid = perfdata_pid(first->pid),
+		.tid = perfdata_tid(first->pid, first->tid),
+		.name = processes_find_name(survey->processes, life, first->time_ns),
+		.time_ns = find_birth(survey, 0, first->pid),
+	};
+
+	survey->bytes += perfdata_name_bytes(thread.name);
+	g_array_append_val(survey->threads, thread);
+}
+
+static void name_threads(struct perfdata_survey *survey)
+{
+	const struct perfdata_threads *sampled = &survey->sampled;
+	struct pairs done; /* two numbers of a capture may be one of perf's */
 	uint32_t i;
 
 	pairs_init(&done);
-	for (i = 0; i < profile->cells->len; i++) {
-		const struct profile_cell *cell = profile_cell(profile, i);
-		uint32_t pid = processes_pid(profile->processes, cell->life);
-		struct perfdata_thread thread = {
-			.pid = perfdata_pid(pid),
-			.tid = perfdata_tid(pid, cell->tid),
-			.name = cell->name,
-			.time_ns = find_birth(survey, 0, pid),
-		};
+	for (i = 0; i < sampled->firsts->len; i++) {
+		const struct perfdata_threads_first *first =
+			&g_array_index(sampled->firsts, struct perfdata_threads_first, i);
+		uint32_t tid = perfdata_tid(first->pid, first->tid);
 
 		/* perf has a name of its own for the idle task */
-		if (pid == KPROF_PID_KERNEL || pairs_find(&survey->named, pid, thread.tid) ||
-			pairs_find(&done, pid, thread.tid))
+		if (first->pid == KPROF_PID_KERNEL || pairs_find(&survey->named, first->pid, tid) ||
+			pairs_find(&done, first->pid, tid))
 			continue;
-		pairs_set(&done, pid, thread.tid, 1);
-		survey->bytes += perfdata_name_bytes(thread.name);
-		g_array_append_val(survey->threads, thread);
+		pairs_set(&done, first->pid, tid, 1);
+		name_thread(survey, first);
 	}
 	pairs_fini(&done);
 }
@@ -478,6 +504,7 @@ static void take_sample(struct perfdata_survey *survey, struct perfdata_place *p
 	struct perfdata_section_times *times = section_at(survey, place->section);
 
 	perfdata_survey_source(survey, place, r->trace.info);
+	perfdata_threads_take_sample(&survey->sampled, place->section, &r->trace);
 	times->first_ns = MIN(times->first_ns, r->trace.time_ns);
 	times->last_ns = MAX(times->last_ns, r->trace.time_ns);
 	note_time(survey, r->trace.time_ns);
@@ -499,6 +526,9 @@ static void take_record(struct perfdata_survey *survey, struct perfdata_place *p
 		break;
 	case KPROF_REC_EVENT:
 		perfdata_survey_event(survey, place, r);
+		break;
+	case KPROF_REC_TASK:
+		perfdata_threads_take_task(&survey->sampled, &r->task);
 		break;
 	case KPROF_REC_MMAP:
 		take_mapping(survey, place->section, r);
@@ -525,6 +555,27 @@ static void take_record(struct perfdata_survey *survey, struct perfdata_place *p
 	}
 }
 
+static bool is_too_large(const struct perfdata_survey *survey, const struct view_input *input)
+{
+	size_t bytes = processes_bytes(survey->processes) +
+		survey->mappings->len * sizeof(struct survey_mapping) +
+		survey->sections->len * sizeof(struct perfdata_section_times) +
+		survey->chunks->len * sizeof(struct perfdata_chunk) +
+		survey->sampled.firsts->len * (sizeof(struct perfdata_threads_first) +
+			sizeof(struct perfdata_thread) + PAIR_BYTES) +
+		PAIR_BYTES * ((size_t)pairs_count(&survey->named) + pairs_count(&survey->forked) +
+			pairs_count(&survey->called));
+
+	return input->bytes_max && bytes > input->bytes_max;
+}
+
+static int refuse_size(const struct view_input *input, struct err *err)
+{
+	return err_set(err, EFBIG,
+		"the capture is too varied: its processes would take more than %zu MiB",
+		(size_t)(input->bytes_max / MIB));
+}
+
 static int read_records(struct perfdata_survey *survey, const struct view_input *input,
 	struct decoder *decoder, struct err *err)
 {
@@ -546,12 +597,19 @@ static int read_records(struct perfdata_survey *survey, const struct view_input 
 			continue;
 		if (perfdata_place_enter(&place, &record, &ended))
 			begin_section(survey);
+		if (count % SIZE_RECORDS == 0 && is_too_large(survey, input)) {
+			ret = refuse_size(input, err);
+			break;
+		}
 		if (ended != UINT32_MAX)
 			begin_chunk(survey, place.section);
 		take_record(survey, &place, &record);
+		profile_learn(survey->processes, place.section, &record);
 	}
 	survey->end = decoder->offset;
 	perfdata_place_fini(&place);
+	if ((ret == 0 || ret == -EPROTO || ret == -ENODATA) && is_too_large(survey, input))
+		ret = refuse_size(input, err);
 	/* what is readable is in the view; that the rest is not, others say */
 	return ret == -EPROTO || ret == -ENODATA ? 0 : ret;
 }
@@ -570,6 +628,8 @@ int perfdata_survey_make(struct perfdata_survey *survey, const struct view_input
 	survey->mappings = g_array_new(FALSE, FALSE, sizeof(struct survey_mapping));
 	survey->early = g_byte_array_new();
 	survey->strings = g_string_chunk_new(4096);
+	survey->processes = processes_create();
+	perfdata_threads_init(&survey->sampled);
 	pairs_init(&survey->named);
 	pairs_init(&survey->forked);
 	pairs_init(&survey->called);
@@ -580,9 +640,10 @@ int perfdata_survey_make(struct perfdata_survey *survey, const struct view_input
 		return ret;
 	if (survey->sources->len > PERFDATA_EVENTS_MAX)
 		return err_set(err, EFBIG, "more than %u events", PERFDATA_EVENTS_MAX);
+	processes_finish(survey->processes);
 	find_early(survey);
 	place_sections(survey);
-	find_threads(survey, input->profile);
+	name_threads(survey);
 	place_rounds(survey);
 	return 0;
 }
@@ -596,6 +657,8 @@ void perfdata_survey_fini(struct perfdata_survey *survey)
 	g_array_free(survey->mappings, TRUE);
 	g_byte_array_free(survey->early, TRUE);
 	g_string_chunk_free(survey->strings);
+	processes_destroy(survey->processes);
+	perfdata_threads_fini(&survey->sampled);
 	table_fini(&survey->source_table);
 	pairs_fini(&survey->named);
 	pairs_fini(&survey->forked);

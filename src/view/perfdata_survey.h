@@ -23,6 +23,8 @@
 
 #include "view/decode.h"
 #include "view/pairs.h"
+#include "view/perfdata_threads.h"
+#include "view/processes.h"
 #include "view/view.h"
 
 /*
@@ -58,7 +60,7 @@ struct perfdata_chunk {
 /* A thread that no COMM and no FORK told of: it is called as its process is. */
 struct perfdata_thread {
 	uint32_t pid, tid; /* as perf has them */
-	const char *name;  /* the profile's */
+	const char *name;  /* the survey's */
 	uint64_t time_ns;  /* in the file's time */
 };
 
@@ -67,6 +69,7 @@ struct perfdata_survey {
 	GArray *sections; /* struct perfdata_section_times */
 	GArray *chunks;	  /* struct perfdata_chunk */
 	GArray *threads;  /* struct perfdata_thread: what comes before all records */
+	struct processes *processes; /* their names, and the files */
 	uint64_t end;	  /* where the pass stopped, for the others to stop there too */
 	uint64_t bytes;	  /* of all events but samples */
 	uint64_t samples;
@@ -78,6 +81,7 @@ struct perfdata_survey {
 	/* the survey's own */
 	GStringChunk *strings;
 	struct table source_table;
+	struct perfdata_threads sampled;
 	struct pairs named;  /* pid, tid: a COMM or FORK tells what it is called */
 	struct pairs forked; /* section and pid, tid: time of the first FORK */
 	struct pairs called; /* section and pid, tid: time of the first COMM */
@@ -95,6 +99,10 @@ struct perfdata_place {
 	uint64_t chunk_records; /* of the current chunk */
 	uint32_t chunk;
 	struct pairs numbers; /* 0, number: index into sources */
+	/* the one that was asked for last: nearly all records are of one event */
+	uint64_t last_number;
+	uint32_t last_source;
+	bool last_known;
 };
 
 void perfdata_place_init(struct perfdata_place *place);

@@ -43,7 +43,7 @@ struct cached {
 struct loader {
 	struct profile *profile;
 	size_t bytes_max; /* SIZE_MAX: any */
-	bool no_stacks;
+	bool no_samples, no_stacks, leaves;
 	uint32_t section;
 	uint64_t section_records;
 	GArray *writers;	 /* uint32_t: the server's pid in each section, 0: not known */
@@ -352,6 +352,8 @@ static uint32_t take_stack(struct loader *l, const struct decode_record *r, uint
 		innermost = false;
 		l->places[n++] = find_place(l, user ? life : l->section, !user, address,
 			r->trace.time_ns);
+		if (l->leaves)
+			break;
 	}
 	while (n)
 		node = stacks_push(&l->profile->stacks, node, l->places[--n]);
@@ -495,7 +497,9 @@ static struct loader *create_loader(struct profile *profile, const struct profil
 	struct loader *l = g_new0(struct loader, 1);
 
 	l->profile = profile;
+	l->no_samples = options->no_samples;
 	l->no_stacks = options->no_stacks;
+	l->leaves = options->leaves;
 	l->bytes_max = options->bytes_max ? options->bytes_max : SIZE_MAX;
 	l->writers = g_array_new(FALSE, TRUE, sizeof(uint32_t));
 	pairs_init(&l->numbers);
@@ -550,12 +554,12 @@ void profile_destroy(struct profile *profile)
 	g_free(profile);
 }
 
-static int read_twice(struct loader *l, struct decoder *decoder, struct err *err)
+static int read_capture(struct loader *l, struct decoder *decoder, struct err *err)
 {
 	int ret = read_processes(l, decoder, err);
 	uint64_t end = decoder->offset;
 
-	if (ret)
+	if (ret || l->no_samples)
 		return ret;
 	ret = decode_rewind(decoder);
 	if (ret)
@@ -568,7 +572,7 @@ int profile_load_with(struct decoder *decoder, const struct profile_options *opt
 {
 	struct profile *profile = create_profile(options);
 	struct loader *loader = create_loader(profile, options);
-	int ret = read_twice(loader, decoder, err);
+	int ret = read_capture(loader, decoder, err);
 
 	destroy_loader(loader);
 	table_fini(&profile->stacks.table); /* nothing is pushed any more */

@@ -104,7 +104,9 @@ struct profile {
 int profile_load(struct decoder *decoder, struct profile **profile, struct err *err);
 
 struct profile_options {
+	bool no_samples; /* only the processes and the damage: reads the capture once */
 	bool no_stacks; /* all samples are counted at STACKS_ROOT, and there are no places */
+	bool leaves; /* of each stack only the innermost frame is kept, as one that nobody called */
 	bool moments; /* keep each sample's time */
 	/*
 	 * What the profile, and names for it, may take beyond the strings of the capture, roughly:

@@ -2,6 +2,7 @@
 /* Strings of other people: see text.h. */
 #include "view/text.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 static void append_hex(GString *out, const char *bytes, size_t size)
@@ -10,12 +11,29 @@ static void append_hex(GString *out, const char *bytes, size_t size)
 		g_string_append_printf(out, "\\x%02x", (unsigned char)*bytes++);
 }
 
+/* How many bytes stand for themselves: of most strings all. */
+static size_t count_plain(const char *text, char also)
+{
+	size_t n = 0;
+
+	while (text[n] >= ' ' && text[n] < 0x7f && text[n] != '\\' && text[n] != also)
+		n++;
+	return n;
+}
+
 static void append_escaped(GString *out, const char *text, char also)
 {
-	while (*text) {
-		const char *next = text + 1;
-		gunichar c = (unsigned char)*text;
+	for (;;) {
+		size_t plain = count_plain(text, also);
+		const char *next;
+		gunichar c;
 
+		g_string_append_len(out, text, (gssize)plain);
+		text += plain;
+		if (!*text)
+			return;
+		next = text + 1;
+		c = (unsigned char)*text;
 		if (c >= 0x80) {
 			c = g_utf8_get_char_validated(text, -1);
 			if (c != (gunichar)-1 && c != (gunichar)-2)
@@ -54,6 +72,11 @@ void text_append_quoted(GString *out, const char *text)
 	g_string_append_c(out, '"');
 	append_escaped(out, text, '"');
 	g_string_append_c(out, '"');
+}
+
+void text_append_count(GString *out, uint64_t count, const char *one, const char *many)
+{
+	g_string_append_printf(out, "%" PRIu64 " %s", count, count == 1 ? one : many);
 }
 
 const char *text_colour(double share)

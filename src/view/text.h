@@ -6,6 +6,7 @@
 #define KPROFS_VIEW_TEXT_H
 
 #include <glib.h>
+#include <stdint.h>
 
 /*
  * Appends `text` so that it stays in its line and can't steer a terminal: control characters,
@@ -26,5 +27,8 @@ const char *text_colour(double share);
 
 /* As text_append(), between double quotes, with the quotes inside as \x22. */
 void text_append_quoted(GString *out, const char *text);
+
+/* "1 sample", "2 samples". */
+void text_append_count(GString *out, uint64_t count, const char *one, const char *many);
 
 #endif

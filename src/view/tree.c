@@ -155,8 +155,10 @@ static int put_event(struct printer *p, uint32_t event)
 		return 0;
 	g_string_append_c(p->line, '\n');
 	text_append_cut(p->line, calltree_name(p->tree, top));
-	g_string_append_printf(p->line, ", %" PRIu64 " samples%s:", top->total.samples,
-		p->inverted ? ", by where they were taken, callers below" : "");
+	g_string_append(p->line, ", ");
+	text_append_count(p->line, top->total.samples, "sample", "samples");
+	g_string_append(p->line,
+		p->inverted ? ", by where they were taken, callers below:" : ":");
 	put_line(p);
 	g_string_append(p->line, p->inverted ? "  share  samples    function"
 					     : "  total     self  samples    function");

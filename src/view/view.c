@@ -25,14 +25,15 @@ static int write_flat(const struct view_input *input, FILE *out, struct err *err
 
 const struct view_format view_formats[] = {
 	{ "flat", "share, samples, event, process, function, file; hottest first", write_flat,
-		VIEW_FUNCTIONS },
+		VIEW_LEAVES | VIEW_NAMES },
 	{ "tree", "who called whom: functions below their callers, and callers below theirs",
 		tree_write, VIEW_FUNCTIONS | VIEW_LINES },
 	{ "folded", "one stack a line with its count, for flame-graph tools", folded_write,
 		VIEW_FUNCTIONS | VIEW_LINES },
 	{ "flame.svg", "a flame graph to open in a browser", flame_write,
 		VIEW_FUNCTIONS | VIEW_LINES },
-	{ "perf.data", "what perf report and perf script read", perfdata_write, 0 },
+	{ "perf.data", "what perf report and perf script read", perfdata_write,
+		VIEW_RECORDS },
 	{ "pprof", "what go tool pprof reads: profile.proto, gzip", pprof_write,
 		VIEW_FUNCTIONS | VIEW_LINES },
 	{ "firefox.json", "what the Firefox Profiler reads: its processed profile format",
@@ -56,7 +57,9 @@ int view_load(const struct view_format *format, struct decoder *decoder, size_t 
 	struct profile **profile, struct err *err)
 {
 	const struct profile_options options = {
-		.no_stacks = !(format->needs & VIEW_STACKS),
+		.no_samples = format->needs & VIEW_RECORDS,
+		.no_stacks = !(format->needs & (VIEW_STACKS | VIEW_LEAVES)),
+		.leaves = format->needs & VIEW_LEAVES,
 		.moments = format->needs & VIEW_MOMENTS,
 		.bytes_max = bytes_max,
 	};

@@ -39,11 +39,13 @@ struct view_marks {
 };
 
 struct view_input {
-	const struct profile *profile;
+	const struct profile *profile; /* NULL: the form reads the records itself */
 	const struct names *names; /* NULL: the form needs none */
 	/* the records themselves: seekable, for pread(2) and decode_init_fd() on a dup; not moved */
 	int capture_fd;
 	const struct view_marks *marks; /* for a form with VIEW_MARKS, to be used up; NULL: there are none */
+	/* what a form that reads the records may keep of them, roughly; 0: whatever it needs */
+	size_t bytes_max;
 	/* asked at least every 10 ms of work; true: nobody wants the view any more. NULL: never */
 	bool (*cancelled)(void *arg);
 	void *arg;
@@ -56,6 +58,8 @@ enum view_needs {
 	VIEW_LINES = 1 << 2,   /* source lines and inlined functions too */
 	VIEW_MOMENTS = 1 << 3, /* when each sample was taken */
 	VIEW_MARKS = 1 << 4,   /* what else happened, if who asks knows of it */
+	VIEW_LEAVES = 1 << 5,  /* of the stacks only where the CPU was */
+	VIEW_RECORDS = 1 << 6, /* nothing of the profile: it reads the records itself */
 };
 
 #define VIEW_FUNCTIONS (VIEW_STACKS | VIEW_NAMES)

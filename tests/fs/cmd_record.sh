@@ -161,6 +161,7 @@ state=$(cat "$MNT/kpctl")
 
 record 0 -m "$MNT" -e cpu-clock:freq=1999 -o shared -- \
 	bash -c 'i=0; while ((i < 100000)); do ((i += 1)); done'
+said '^kprof record: shared: [1-9][0-9]* samples of 1 process, [0-9]* of others left out'
 same "the state is as it was" "$state" "$(cat "$MNT/kpctl")"
 same "no event but ours" cpu-clock:freq=1999 \
 	"$("$KPROF" dump shared | sed -n 's/.* event .* text="\(.*\)".*/\1/p' | sort -u)"

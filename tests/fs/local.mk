@@ -62,6 +62,10 @@ EXTRA_DIST += %D%/view_live.sh %D%/view_firefox.sh %D%/view_tracejson.sh %D%/fir
 TESTS += %D%/view_bounds.sh
 EXTRA_DIST += %D%/view_bounds.sh
 
+# names that only debuginfod knows
+TESTS += %D%/view_debuginfod.sh
+EXTRA_DIST += %D%/view_debuginfod.sh %D%/debuginfod.py
+
 # a program with every kind of call, in all views and in perf's report
 TESTS += %D%/view_agree.sh
 EXTRA_DIST += %D%/view_agree.sh tests/fixtures/calls.cc tests/fixtures/calls_library.c

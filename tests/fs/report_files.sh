@@ -110,7 +110,7 @@ run 0 report --include function=victim_two --include process=prog --by pid -n "$
 check "filters of other fields" has out "^ 30\.00% +300  cpu-clock:freq=1000  10$"
 run 0 report --threshold 50 --by function -n "$tmp/kpdata"
 check "above the threshold" has out " victim_one$"
-check "below the threshold" has out "^# left out: 1 rows below 50%, 300 samples$"
+check "below the threshold" has out "^# left out: 1 row below 50%, 300 samples$"
 run 0 report --sort function --reverse --by function -n "$tmp/kpdata"
 check "sorted by name" [ "$(awk 'NR > 1 { print $4 }' "$tmp/out" | tr '\n' ' ')" = "victim_two victim_one " ]
 run 0 report --events --by function -n "$tmp/kpdata"

@@ -18,11 +18,12 @@ done
 same "the samples in folded" 1000 "$(awk '{ sum += $NF } END { print sum }' "$MNT/views/folded")"
 
 put kpctl "stack wild 9000"
-for view in flat folded firefox.json; do
+for view in tree folded firefox.json; do
 	fails_with "File too large" cat "$MNT/views/$view"
 	check "$view: the reason" grep -q " $view .*too varied: .* more than 10[2-4] MiB" \
 		<(tail -n 1 "$MNT/kperr")
 done
+check "flat needs one frame of each" grep -q '^# 10000 samples' "$MNT/views/flat"
 check "perf.data needs no stacks" [ "$(wc -c <"$MNT/views/perf.data")" -gt 10000000 ]
 check "the server goes on" grep -q "^event quick" "$MNT/kpctl"
 

@@ -25,7 +25,7 @@ cat >"$tmp/expected" <<END
 start 1700000000019.0
 interval 1.0
 extra Samples 1250 samples of 2 events in 0.979 s on 2 CPUs
-extra Event 1 cycles:freq=1000: 1200 samples, 150 of them idle, 41 lost (3.30%: 41 in a full ring), throttled 1 times for 0.004 s
+extra Event 1 cycles:freq=1000: 1200 samples, 150 of them idle, 41 lost (3.30%: 41 in a full ring), throttled 1 time for 0.004 s
 extra Event 2 page-faults:period=7: 50 samples, 0 of them idle, 42 lost (45.65%: 42 in a full queue)
 thread prog (cycles:freq=1000) 10 10 True samples 600
   self victim_one 600 600000

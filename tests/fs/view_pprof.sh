@@ -58,7 +58,7 @@ same "the samples of thread 11" "victim_two 300" "$(pprof -top -tagfocus=thread=
 pprof -raw >"$tmp/raw"
 grep -q "/victim $id \[FN\]\[FL\]\[LN\]" "$tmp/raw" || { fail "the file"; grep -A5 Mappings "$tmp/raw"; }
 pprof -comments >"$tmp/comments"
-grep -q '^cycles:freq=1000: 1200 samples, 150 of them idle, 41 lost (3.30%: 41 in a full ring), throttled 1 times for 0.004 s$' \
+grep -q '^cycles:freq=1000: 1200 samples, 150 of them idle, 41 lost (3.30%: 41 in a full ring), throttled 1 time for 0.004 s$' \
 	"$tmp/comments" || { fail "the first event's comment"; cat "$tmp/comments"; }
 grep -q '^page-faults:period=7: 50 samples, 0 of them idle, 42 lost ' "$tmp/comments" ||
 	fail "the second event's comment"

@@ -10,7 +10,7 @@ convert trace.json "$tmp/trace.json"
 python3 "${srcdir:-.}/tests/fs/tracejson.py" "$tmp/trace.json" >"$tmp/found" || fail "trace.json"
 cat >"$tmp/expected" <<END
 other capture 1250 samples of 2 events in 0.979 s on 2 CPUs
-other event 1 cycles:freq=1000: 1200 samples, 150 of them idle, 41 lost (3.30%: 41 in a full ring), throttled 1 times for 0.004 s
+other event 1 cycles:freq=1000: 1200 samples, 150 of them idle, 41 lost (3.30%: 41 in a full ring), throttled 1 time for 0.004 s
 other event 2 page-faults:period=7: 50 samples, 0 of them idle, 42 lost (45.65%: 42 in a full queue)
 process 10 prog
 thread 10 10 prog

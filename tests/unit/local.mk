@@ -347,6 +347,14 @@ tests_unit_test_follow_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_test_follow_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_follow_LDADD = $(TRACE_TEST_LDADD)
 
+check_PROGRAMS += tests/unit/test_viewmodel
+TESTS += tests/unit/test_viewmodel
+tests_unit_test_viewmodel_SOURCES = tests/unit/test_viewmodel.c tests/fixtures/gen.c tests/fixtures/gen.h
+tests_unit_test_viewmodel_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_test_viewmodel_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_viewmodel_LDADD = libfs.a libview.a libsym.a libsys.a libbase.a $(CMOCKA_LIBS) \
+	$(GLIB_LIBS) $(Z_LIBS) -lpthread
+
 check_PROGRAMS += tests/unit/test_pipes
 TESTS += tests/unit/test_pipes
 tests_unit_test_pipes_CPPFLAGS = $(UNIT_CPPFLAGS)

@@ -125,7 +125,7 @@ static void test_names(void **state)
 	check_has(svg, "<title>]]&gt;&lt;script&gt;'\303\244\\xff\n1 sample, 100.00%\nprocess</title>");
 	check_has(svg, ">]]&gt;&lt;script&gt;'\303\244\\xff</text>");
 	check_has(svg, "<title>a;b 1\\x0a&lt;&amp;&gt;\n1 sample, 100.00%\n/bin/a</title>");
-	check_has(svg, ">&lt;/g&gt;&quot;&amp;\\x01: 1 samples, 0 of them idle, 0 lost<");
+	check_has(svg, ">&lt;/g&gt;&quot;&amp;\\x01: 1 sample, 0 of them idle, 0 lost<");
 	assert_int_equal(count_of(svg, "<script>"), 1);
 	/* nothing from outside: all that may be named are the languages that it is written in */
 	assert_int_equal(count_of(svg, "://"), 2 + 1);

@@ -254,8 +254,8 @@ static void test_nothing(void **state)
 	check_text(&gen, &options,
 		"# 0 samples of 1 event in 0.000 s on 0 CPUs\n"
 		"# default (in place of an event that the machine lacks): 0 samples, "
-		"0 of them idle, 0 lost, throttled 1 times for 0.000 s\n"
-		"# 1 records of unknown types skipped\n");
+		"0 of them idle, 0 lost, throttled 1 time for 0.000 s\n"
+		"# 1 record of an unknown type skipped\n");
 	gen_fini(&gen);
 }
 
@@ -278,7 +278,7 @@ static void test_events(void **state)
 	gen_trace(&gen, 2, 2, 100, 10, 0, 1, &other);
 	check_text(&gen, &options,
 		"# 5 samples of 2 events in 2.000 s on 1 CPU\n"
-		"# two: 1 samples, 0 of them idle, 0 lost\n"
+		"# two: 1 sample, 0 of them idle, 0 lost\n"
 		"# one: 4 samples, 0 of them idle, 0 lost\n"
 		"  share  samples  event  process  function  file\n"
 		"100.00%        1  two    p        main      /bin/a\n"

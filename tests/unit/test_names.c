@@ -42,9 +42,10 @@ static int resolve(void *self, const struct symbols_file *file, const uint64_t *
 static const struct symbols_source source = { .resolve = resolve };
 
 /* One place in each of two files; how many frames each is given. */
-static void check(struct asked *asked, const struct symbols_how *how, uint32_t frames)
+static void check_source(const struct symbols_source *answers, void *self,
+	const struct symbols_how *how, uint32_t frames)
 {
-	struct symbols *symbols = symbols_create(&source, asked, 0);
+	struct symbols *symbols = symbols_create(answers, self, 0);
 	uint64_t ips[] = { 0x1010, 0x9010 };
 	struct profile *profile;
 	struct decoder decoder;
@@ -70,6 +71,11 @@ static void check(struct asked *asked, const struct symbols_how *how, uint32_t f
 	profile_destroy(profile);
 	symbols_destroy(symbols);
 	gen_fini(&gen);
+}
+
+static void check(struct asked *asked, const struct symbols_how *how, uint32_t frames)
+{
+	check_source(&source, asked, how, frames);
 }
 
 static void test_lines(void **state)
@@ -102,11 +108,59 @@ static void test_late(void **state)
 	assert_int_equal(asked.without, 2);
 }
 
+/* ---- side by side ----------------------------------------------------------------------------- */
+
+/* How long a question waits for the other one, before it is taken that there is none. */
+#define PATIENCE_US (20 * G_USEC_PER_SEC)
+
+struct pair {
+	GMutex lock;
+	GCond came;
+	unsigned int asked, answered; /* (lock) */
+	unsigned int wanted;	      /* answers wait until so many were asked */
+};
+
+/* Answers once as many as are wanted have been asked, and counts those that came before that. */
+static int resolve_pair(void *self, const struct symbols_file *file, const uint64_t *offsets,
+	size_t count, const struct symbols_how *how, struct symbols_arena *arena,
+	struct symbols_place *places)
+{
+	gint64 until = g_get_monotonic_time() + PATIENCE_US;
+	struct pair *pair = self;
+	struct asked asked = { 0 };
+
+	g_mutex_lock(&pair->lock);
+	assert_true(pair->wanted > 1 || pair->asked == pair->answered);
+	pair->asked++;
+	g_cond_broadcast(&pair->came);
+	while (pair->asked < pair->wanted)
+		if (!g_cond_wait_until(&pair->came, &pair->lock, until))
+			fail_msg("nobody asked about the other file");
+	pair->answered++;
+	g_mutex_unlock(&pair->lock);
+	return resolve(&asked, file, offsets, count, how, arena, places);
+}
+
+/* Two files are asked about at once where the source can do that, else one after the other. */
+static void test_lanes(void **state)
+{
+	const struct symbols_source one = { .resolve = resolve_pair };
+	const struct symbols_source two = { .resolve = resolve_pair, .lanes = 2 };
+	struct pair pair = { .wanted = 1 };
+
+	check_source(&one, &pair, NULL, 1);
+	assert_int_equal(pair.answered, 2);
+	pair = (struct pair){ .wanted = 2 };
+	check_source(&two, &pair, NULL, 1);
+	assert_int_equal(pair.answered, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lines),
 		cmocka_unit_test(test_late),
+		cmocka_unit_test(test_lanes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

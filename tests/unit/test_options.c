@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -150,6 +151,42 @@ static void test_attach(void **state)
 	}
 }
 
+/* The servers are those that are named, else those of the variable, and none without the option. */
+static void test_debuginfod(void **state)
+{
+	static const struct {
+		int line;
+		const char *option, *variable;
+		const char *servers; /* NULL: refused, or none where there is no option */
+	} cases[] = {
+		{ __LINE__, "debuginfod", "http://a http://b", "http://a http://b" },
+		{ __LINE__, "debuginfod=http://c", "http://a", "http://c" },
+		{ __LINE__, "debuginfod=http://c", NULL, "http://c" },
+		{ __LINE__, "debuginfod,debuginfod=http://c", "http://a", "http://c" },
+		{ __LINE__, "debuginfod", NULL, NULL },
+		{ __LINE__, "debuginfod", " ", NULL },
+		{ __LINE__, "debuginfod=", "http://a", NULL },
+		{ __LINE__, "ro", "http://a", NULL },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+		g_autofree char *line = g_strjoin(";", "kprofs", "-o", cases[i].option, "/mnt", NULL);
+		g_auto(GStrv) argv = g_strsplit(line, ";", -1);
+		struct options options;
+		struct err err = { "" };
+		int ret, wanted = cases[i].servers || !strcmp(cases[i].option, "ro") ? 0 : -EINVAL;
+
+		if (cases[i].variable)
+			setenv("DEBUGINFOD_URLS", cases[i].variable, 1);
+		else
+			unsetenv("DEBUGINFOD_URLS");
+		ret = options_parse(&options, 4, argv, &err);
+		if (ret != wanted || (!ret && g_strcmp0(options.debuginfod, cases[i].servers)))
+			fail_msg("case of line %d: ret %d, '%s'", cases[i].line, ret, err.text);
+		options_clear(&options);
+	}
+}
+
 static void test_instead(void **state)
 {
 	g_auto(GStrv) argv = g_strsplit("kprofs -hV", " ", -1);
@@ -167,6 +204,7 @@ int main(void)
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_owner),
 		cmocka_unit_test(test_attach),
+		cmocka_unit_test(test_debuginfod),
 		cmocka_unit_test(test_instead),
 	};
 

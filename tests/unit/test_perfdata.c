@@ -216,7 +216,7 @@ static void check_events(const struct gen *gen, const char *expected)
 }
 
 /* What the view returns for a capture. */
-static int write_status(const struct gen *gen, bool (*cancelled)(void *arg))
+static int write_bounded(const struct gen *gen, bool (*cancelled)(void *arg), size_t bytes_max)
 {
 	struct viewing viewing;
 	struct err err;
@@ -226,11 +226,17 @@ static int write_status(const struct gen *gen, bool (*cancelled)(void *arg))
 
 	viewing_init(&viewing, gen->bytes->data, gen->bytes->len);
 	viewing.input.cancelled = cancelled;
+	viewing.input.bytes_max = bytes_max;
 	ret = viewing_write(&viewing, "perf.data", &data, &size, &err);
 	assert_int_equal(ret == 0, err.text[0] == '\0');
 	viewing_fini(&viewing);
 	free(data);
 	return ret;
+}
+
+static int write_status(const struct gen *gen, bool (*cancelled)(void *arg))
+{
+	return write_bounded(gen, cancelled, 0);
 }
 
 /* ---- tests ------------------------------------------------------------------------------------ */
@@ -493,6 +499,40 @@ static void test_threads(void **state)
 }
 
 /* A capture behind another: later in time, whatever its own times are, and with events of its own. */
+/* What is said of a CPU or an event holds from there on, until a section ends; CPU 64 is another one. */
+static void test_changes(void **state)
+{
+	uint64_t ip = 0x1010;
+	struct gen gen;
+
+	gen_init(&gen, false);
+	gen_clock(&gen, 1, 2);
+	gen_new_process(&gen, 5, 10, "/bin/prog");
+	gen_event(&gen, 1, 5, 0, "e");
+	gen_trace(&gen, 2, 1, 100, 10, 0, 1, &ip);
+	gen_period(&gen, 0, 1, 7);
+	gen_trace(&gen, 2, 1, 101, 10, 0, 1, &ip);
+	gen_trace(&gen, 2, 1, 102, 10, 64, 1, &ip);
+	gen_event(&gen, 1, 6, 0, "f");
+	gen_trace(&gen, 2, 1, 103, 10, 64, 1, &ip);
+	gen_trace(&gen, 2, 2, 104, 10, 64, 1, &ip);
+	gen_trace(&gen, 2, 1, 105, 10, 0, 1, &ip);
+	gen_clock(&gen, 1, 2);
+	gen_trace(&gen, 2, 1, 50, 10, 0, 1, &ip);
+	check_events(&gen,
+		"comm misc=2 10/10 prog [10/10 t=99 cpu=0 id=0]\n"
+		"u sample id=1 ip=0x1010 10/10 t=100 cpu=0 period=5\n"
+		"u sample id=1 ip=0x1010 10/10 t=101 cpu=0 period=7\n"
+		"u sample id=1 ip=0x1010 10/10 t=102 cpu=64 period=5\n"
+		"u sample id=2 ip=0x1010 10/10 t=103 cpu=64 period=6\n"
+		"u sample id=3 ip=0x1010 10/10 t=104 cpu=64 period=1\n"
+		"u sample id=2 ip=0x1010 10/10 t=105 cpu=0 period=7\n"
+		"round\n"
+		"u sample id=4 ip=0x1010 10/10 t=107 cpu=0 period=1\n"
+		"round\n");
+	gen_fini(&gen);
+}
+
 static void test_sections(void **state)
 {
 	uint64_t ip = 0x1010;
@@ -633,6 +673,23 @@ static void test_refusals(void **state)
 	gen_fini(&gen);
 }
 
+/* 10,000 processes with a mapping each take more than 100 bytes and less than 10,000 each. */
+static void test_bytes(void **state)
+{
+	uint64_t ip = 0x1010;
+	struct gen gen;
+	uint32_t i;
+
+	gen_init(&gen, false);
+	gen_clock(&gen, 1, 2);
+	gen_trace(&gen, 2, 1, 100, 10, 0, 1, &ip);
+	for (i = 0; i < 10000; i++)
+		gen_mmap(&gen, 5, i, 0x1000, 0x1000, 0, "/bin/a");
+	assert_int_equal(write_bounded(&gen, NULL, 100 * 10000), -EFBIG);
+	assert_int_equal(write_bounded(&gen, NULL, 10000 * 10000), 0);
+	gen_fini(&gen);
+}
+
 /* What is readable is written; what follows damage is not there. */
 static void test_damage(void **state)
 {
@@ -664,10 +721,12 @@ int main(void)
 		cmocka_unit_test(test_no_stacks),
 		cmocka_unit_test(test_late),
 		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_changes),
 		cmocka_unit_test(test_sections),
 		cmocka_unit_test(test_rounds),
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_bytes),
 		cmocka_unit_test(test_damage),
 	};
 

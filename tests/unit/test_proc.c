@@ -528,6 +528,15 @@ static void test_kernel(void **state)
 	assert_int_equal(kernel.build_id_length, 20);
 	assert_memory_equal(kernel.build_id, notes + sizeof(notes) - 20, 20);
 
+	/* which one it is, is known at _stext: what follows is not looked at */
+	put("kallsyms", "0000000000000000 A fixed_percpu_data\n"
+			"ffffffff81000000 T _stext\n"
+			"ffffffff91000000 T _stext\n");
+	assert_int_equal(proc_kernel_identity(root, root, &kernel), 0);
+	assert_int_equal(kernel.start, 0xffffffff81000000);
+	assert_int_equal(kernel.size, 0);
+	assert_int_equal(kernel.build_id_length, 20);
+
 	/* cut anywhere, there is none, and nothing outside is read */
 	for (cut = 0; cut < sizeof(notes); cut++) {
 		put_bytes("kernel/notes", notes, cut);
@@ -538,6 +547,8 @@ static void test_kernel(void **state)
 	put("kallsyms", "0000000000000000 T _stext\n0000000000000000 T _etext\n");
 	assert_int_equal(proc_kernel(root, root, &kernel), 0);
 	assert_int_equal(kernel.size, 0);
+	assert_int_equal(proc_kernel_identity(root, root, &kernel), 0);
+	assert_int_equal(kernel.start, 0);
 	assert_int_equal(proc_kernel("/nonexistent", "/nonexistent", &kernel), 0);
 	assert_int_equal(kernel.size, 0);
 	assert_int_equal(kernel.start, 0);

@@ -777,6 +777,38 @@ static void test_bounds(void **state)
 	gen_fini(&gen);
 }
 
+/* Of the stacks only where the CPU was; a mark in front of it is no place. */
+static void test_leaves(void **state)
+{
+	static const struct profile_options options = { .leaves = true };
+	uint64_t both[] = { 0xffffffff81000010, 0xffffffff81000020, GEN_USER, 0x1030 };
+	uint64_t marked[] = { GEN_USER, 0x1040, 0x1050 };
+	static const char *const stacks[] = {
+		"[kernel.kallsyms]+0xffffffff81000010", "/bin/a+0x40", "",
+	};
+	struct profile *profile;
+	struct decoder decoder;
+	struct gen gen;
+	uint16_t cpu;
+
+	gen_init(&gen, false);
+	gen_mmap(&gen, 5, 0xffffffff, 0xffffffff81000000, 0x1000, 0, "[kernel.kallsyms]");
+	gen_mmap(&gen, 5, 10, 0x1000, 0x1000, 0, "/bin/a");
+	gen_trace(&gen, 1, 1, 100, 10, 0, 4, both);
+	gen_trace(&gen, 1, 1, 100, 10, 1, 3, marked);
+	gen_trace(&gen, 2, 1, 100, 10, 2, 0, NULL);
+	decode_init_memory(&decoder, gen.bytes->data, gen.bytes->len);
+	assert_int_equal(profile_load_with(&decoder, &options, &profile, NULL), 0);
+	for (cpu = 0; cpu < 3; cpu++) {
+		g_autofree char *stack = print_stack(profile, cell_of_cpu(profile, cpu)->node);
+
+		assert_string_equal(stack, stacks[cpu]);
+	}
+	profile_destroy(profile);
+	decode_fini(&decoder);
+	gen_fini(&gen);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -798,6 +830,7 @@ int main(void)
 		cmocka_unit_test(test_damage),
 		cmocka_unit_test(test_empty),
 		cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_leaves),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -361,6 +361,29 @@ static void test_debug_file(void **state)
 		symfixture_find(&world->fixture, "program", "work").address);
 }
 
+/* Stripped files that name their debug file: it lies beside them, or in a folder .debug. */
+static void test_linked_debug_file(void **state)
+{
+	struct world *world = *state;
+	g_autofree char *beside = symfixture_path(&world->fixture, "beside");
+	g_autofree char *below = symfixture_path(&world->fixture, "below");
+	struct symbols_file file;
+
+	assert_true(symfixture_run(&world->fixture, NULL,
+		"mkdir -p .debug && objcopy --only-keep-debug program beside.dbg && "
+		"cp beside.dbg below.dbg && strip -o beside program && strip -o below program && "
+		"objcopy --add-gnu-debuglink=beside.dbg beside && "
+		"objcopy --add-gnu-debuglink=below.dbg below && mv below.dbg .debug"));
+	file = describe(world, beside, true, NULL);
+	expect(world, &file, world->offset, "work");
+	file = describe(world, below, true, NULL);
+	expect(world, &file, world->offset, "work");
+	assert_true(symfixture_run(&world->fixture, NULL, "rm -r .debug"));
+	world->offset += 1; /* not what is remembered */
+	expect(world, &file, world->offset, NULL);
+	world->offset -= 1;
+}
+
 /* Paths that are no file, or not to be opened: no names, no waiting, and nobody notices. */
 static void test_no_file(void **state)
 {
@@ -1075,6 +1098,7 @@ int main(int argc, char **argv)
 		TEST(test_replaced),
 		TEST(test_mount_namespace),
 		TEST(test_debug_file),
+		TEST(test_linked_debug_file),
 		TEST(test_no_file),
 		TEST(test_hanging),
 		TEST(test_jit),

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+/* Models of captures, and who shares them: see viewmodel.h. */
+#include "fs/viewmodel.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/units.h"
+
+/*
+ * What the model of one view may take: some for what each capture has, and for each byte of the
+ * capture a few. A stack that no other shares anything with takes twenty times its bytes; in captures
+ * of real programs most of each stack is shared.
+ */
+#define MODEL_BYTES (64 * MIB)
+#define MODEL_FACTOR 4
+
+/* Who waits for another view's model looks so often whether its own is still wanted. */
+#define WANTED_NS (10 * NSEC_PER_MSEC)
+
+/* Captures are compared in pieces of so many bytes. */
+#define COMPARE_BYTES (64u << 10)
+
+struct viewmodels {
+	pthread_mutex_t making; /* held while a model that can be shared is made; outside the others */
+	pthread_mutex_t asking; /* held while names are asked for: one view at a time */
+	struct symbols *symbols;	/* (asking) made when first needed */
+	struct helpers_options options; /* invariant; its strings are ours */
+	pthread_mutex_t lock;		/* of what follows, and of `users` of all models; a leaf */
+	struct viewmodel *shared;	/* the last one made of these, as long as it has users */
+};
+
+/* What all forms with lines need, so that they can share one model. */
+static const struct view_format shared_form = {
+	.name = "shared",
+	.needs = VIEW_FUNCTIONS | VIEW_LINES | VIEW_MOMENTS,
+};
+
+struct viewmodels *viewmodels_create(const char *debuginfod_urls)
+{
+	struct viewmodels *models = g_new0(struct viewmodels, 1);
+
+	pthread_mutex_init(&models->making, NULL);
+	pthread_mutex_init(&models->asking, NULL);
+	pthread_mutex_init(&models->lock, NULL);
+	models->options.debuginfod_urls = g_strdup(debuginfod_urls);
+	models->options.home = g_strdup(g_get_home_dir());
+	models->options.uid = getuid();
+	models->options.gid = getgid();
+	return models;
+}
+
+void viewmodels_destroy(struct viewmodels *models)
+{
+	if (!models)
+		return;
+	symbols_destroy(models->symbols);
+	g_free((char *)models->options.debuginfod_urls);
+	g_free((char *)models->options.home);
+	pthread_mutex_destroy(&models->making);
+	pthread_mutex_destroy(&models->asking);
+	pthread_mutex_destroy(&models->lock);
+	g_free(models);
+}
+
+size_t viewmodel_bytes(int capture_fd)
+{
+	struct stat st;
+
+	return MODEL_BYTES + (fstat(capture_fd, &st) ? 0 : MODEL_FACTOR * (size_t)st.st_size);
+}
+
+/* ---- names ------------------------------------------------------------------------------------ */
+
+/* With `asking` held. */
+static struct symbols *need_symbols(struct viewmodels *models)
+{
+	if (!models->symbols)
+		models->symbols = names_open_symbols(&models->options);
+	return models->symbols;
+}
+
+struct symbols *viewmodels_symbols(struct viewmodels *models)
+{
+	struct symbols *symbols;
+
+	pthread_mutex_lock(&models->asking);
+	symbols = need_symbols(models);
+	pthread_mutex_unlock(&models->asking);
+	return symbols;
+}
+
+/* Who finds names may start while the records are read; while another view asks, it runs already. */
+static void prepare_names(struct viewmodels *models, const struct view_format *format)
+{
+	if (!(format->needs & VIEW_NAMES) || pthread_mutex_trylock(&models->asking))
+		return;
+	symbols_prepare(need_symbols(models));
+	pthread_mutex_unlock(&models->asking);
+}
+
+static struct names *find_names(struct viewmodels *models, const struct view_format *format,
+	const struct profile *profile)
+{
+	struct names *names;
+
+	pthread_mutex_lock(&models->asking);
+	names = view_name(format, profile, need_symbols(models));
+	pthread_mutex_unlock(&models->asking);
+	return names;
+}
+
+/* ---- one model -------------------------------------------------------------------------------- */
+
+static void destroy_model(struct viewmodel *model)
+{
+	names_destroy(model->names);
+	profile_destroy(model->profile);
+	close(model->capture_fd);
+	g_free(model);
+}
+
+static int make_model(struct viewmodels *models, const struct view_format *format, int capture_fd,
+	const struct viewmodel_wish *wish, struct viewmodel **result, struct err *err)
+{
+	struct viewmodel *model = g_new0(struct viewmodel, 1);
+	struct decoder decoder;
+	int ret;
+
+	model->capture_fd = capture_fd;
+	model->users = 1;
+	prepare_names(models, format);
+	decode_init_pread(&decoder, capture_fd, 0);
+	ret = view_load(format, &decoder, viewmodel_bytes(capture_fd), &model->profile, err);
+	decode_fini(&decoder);
+	if (!ret && wish->cancelled(wish->arg))
+		ret = -EINTR;
+	if (ret) {
+		destroy_model(model);
+		return ret;
+	}
+	model->names = find_names(models, format, model->profile);
+	*result = model;
+	return 0;
+}
+
+/* ---- sharing ---------------------------------------------------------------------------------- */
+
+/* Where the records begin behind the CLOCK, which is another one in each copy. */
+static uint64_t skip_clock(int capture_fd)
+{
+	struct decode_record record;
+	struct decoder decoder;
+	uint64_t end = 0;
+
+	decode_init_pread(&decoder, capture_fd, 0);
+	if (decode_next(&decoder, &record, NULL) > 0 && record.type == KPROF_REC_CLOCK)
+		end = decoder.offset;
+	decode_fini(&decoder);
+	return end;
+}
+
+static bool same_records(int a, int b)
+{
+	g_autofree char *bytes = g_malloc(2 * COMPARE_BYTES);
+	uint64_t at = skip_clock(a);
+	struct stat of_a, of_b;
+	ssize_t n;
+
+	if (!at || at != skip_clock(b) || fstat(a, &of_a) || fstat(b, &of_b) ||
+		of_a.st_size != of_b.st_size)
+		return false;
+	while ((n = pread(a, bytes, COMPARE_BYTES, (off_t)at)) > 0) {
+		if (pread(b, bytes + COMPARE_BYTES, (size_t)n, (off_t)at) != n ||
+			memcmp(bytes, bytes + COMPARE_BYTES, (size_t)n) != 0)
+			return false;
+		at += (uint64_t)n;
+	}
+	return n == 0;
+}
+
+/* The model that others use now, with this user too; NULL: none. */
+static struct viewmodel *take_shared(struct viewmodels *models)
+{
+	struct viewmodel *model;
+
+	pthread_mutex_lock(&models->lock);
+	model = models->shared;
+	if (model)
+		model->users++;
+	pthread_mutex_unlock(&models->lock);
+	return model;
+}
+
+static void set_shared(struct viewmodels *models, struct viewmodel *model)
+{
+	pthread_mutex_lock(&models->lock);
+	models->shared = model;
+	pthread_mutex_unlock(&models->lock);
+}
+
+void viewmodel_put(struct viewmodels *models, struct viewmodel *model)
+{
+	bool last;
+
+	pthread_mutex_lock(&models->lock);
+	last = --model->users == 0;
+	if (last && models->shared == model)
+		models->shared = NULL;
+	pthread_mutex_unlock(&models->lock);
+	if (last)
+		destroy_model(model);
+}
+
+/* -EINTR: the view is not wanted any more. */
+static int lock_making(struct viewmodels *models, const struct viewmodel_wish *wish)
+{
+	struct timespec until;
+
+	for (;;) {
+		clock_gettime(CLOCK_MONOTONIC, &until);
+		until.tv_nsec += WANTED_NS;
+		if (until.tv_nsec >= (long)NSEC_PER_SEC) {
+			until.tv_sec++;
+			until.tv_nsec -= (long)NSEC_PER_SEC;
+		}
+		if (pthread_mutex_clocklock(&models->making, CLOCK_MONOTONIC, &until) == 0)
+			return 0;
+		if (wish->cancelled(wish->arg))
+			return -EINTR;
+	}
+}
+
+static int share_model(struct viewmodels *models, int capture_fd, const struct viewmodel_wish *wish,
+	struct viewmodel **result, struct err *err)
+{
+	struct viewmodel *model = take_shared(models);
+	int ret;
+
+	if (model && same_records(model->capture_fd, capture_fd)) {
+		close(capture_fd);
+		*result = model;
+		return 0;
+	}
+	if (model)
+		viewmodel_put(models, model);
+	ret = make_model(models, &shared_form, capture_fd, wish, result, err);
+	if (!ret)
+		set_shared(models, *result);
+	return ret;
+}
+
+int viewmodel_get(struct viewmodels *models, const struct view_format *format, int capture_fd,
+	const struct viewmodel_wish *wish, struct viewmodel **model, struct err *err)
+{
+	int ret;
+
+	if (!(format->needs & VIEW_LINES))
+		return make_model(models, format, capture_fd, wish, model, err);
+	ret = lock_making(models, wish);
+	if (ret) {
+		close(capture_fd);
+		return ret;
+	}
+	ret = share_model(models, capture_fd, wish, model, err);
+	pthread_mutex_unlock(&models->making);
+	return ret;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a view is written from: a copy of the capture, its profile, and the names of its places.
+ *
+ * Views that are open at the same time and are of the same records share one: the models of several
+ * views would be the most that the server ever has in memory. In the opener's thread (views.c).
+ */
+#ifndef KPROFS_FS_VIEWMODEL_H
+#define KPROFS_FS_VIEWMODEL_H
+
+#include "base/err.h"
+#include "view/view.h"
+
+/* Invariant once made; several threads may write views of it. */
+struct viewmodel {
+	int capture_fd;
+	struct profile *profile;
+	struct names *names; /* NULL: the form needs none */
+	unsigned int users;  /* viewmodel.c's */
+};
+
+/* Whether a view is still wanted: view_input has the same. */
+struct viewmodel_wish {
+	bool (*cancelled)(void *arg);
+	void *arg;
+};
+
+/* Makes models, and is who knows names for all views of a server. */
+struct viewmodels;
+
+/* Asks the debuginfod servers of these urls (NULL: none) for debug files, as the user who mounts. */
+struct viewmodels *viewmodels_create(const char *debuginfod_urls);
+void viewmodels_destroy(struct viewmodels *models);
+
+/* Who knows names; thread-safe. */
+struct symbols *viewmodels_symbols(struct viewmodels *models);
+
+/* What the model of a view of this capture may take, bytes. */
+size_t viewmodel_bytes(int capture_fd);
+
+/*
+ * The model of a capture for a form. The descriptor is taken over in any case. Blocks while records and
+ * files are read, and while another view's model is made. -EINTR: nobody wants it any more; -EFBIG, and
+ * what can't be read.
+ */
+int viewmodel_get(struct viewmodels *models, const struct view_format *format, int capture_fd,
+	const struct viewmodel_wish *wish, struct viewmodel **model, struct err *err);
+void viewmodel_put(struct viewmodels *models, struct viewmodel *model);
+
+#endif
