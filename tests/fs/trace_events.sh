@@ -57,6 +57,11 @@ events() {
 	find "$MNT/events" -name '*:*' -printf '%f\n' | sort | tr '\n' ' '
 }
 
+# events_of PROVIDER: the same, of one only
+events_of() {
+	events | tr ' ' '\n' | grep "^$1:" | tr '\n' ' '
+}
+
 serve
 same "nobody has events" "" "$(events)"
 same "the fixed files" "all enabled info overflow reset " \
@@ -87,7 +92,7 @@ wait_for stat_is trace.producers 1
 wait_for has_event roles:types
 same "its events" \
 	"roles:before_main roles:counted roles:handled roles:number roles:strings roles:twice roles:types " \
-	"$(events)"
+	"$(events_of roles)"
 same "the setting" 1 "$(cat "$MNT/events/roles:number")"
 same "of the others" 0 "$(cat "$MNT/events/roles:counted")"
 check "info" grep -Eq "^name 'roles:number' format '%lu %lu' id [0-9]+ enabled$" "$MNT/events/info"
