@@ -262,7 +262,7 @@ static int begin_text(struct openfile *file, struct err *err)
 	if (ret)
 		return ret;
 	whole = lazy_size(lazy) <= OPENFILES_WHOLE_MAX;
-	ret = admit_text(file, whole ? lazy_size(lazy) : LAZY_WINDOW_BYTES, err);
+	ret = admit_text(file, whole ? lazy_size(lazy) : LAZY_HELD_BYTES, err);
 	if (ret || whole) {
 		content = g_string_new(NULL);
 		if (!ret) {
