@@ -38,6 +38,8 @@ libtrace_a_SOURCES = \
 	%D%/producers_state.h \
 	%D%/session.c \
 	%D%/session.h \
+	%D%/shares.c \
+	%D%/shares.h \
 	%D%/snapshot.c \
 	%D%/snapshot.h \
 	%D%/stamps.c \
