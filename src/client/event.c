@@ -58,12 +58,6 @@ void event_thread_ends(void *writer)
 	this_writer = NULL;
 }
 
-void event_forget_thread(void)
-{
-	this_writer = NULL;
-	this_pool = NULL;
-}
-
 static struct ring_writer *begin_thread(struct pool *pool)
 {
 	struct ring_writer *writer = ring_writer_begin(&pool->ring);
