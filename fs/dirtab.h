@@ -48,7 +48,8 @@ enum dirtab_flags {
  * begin and end are cursor_begin() and cursor_end() of prof/profiler.h, which says what they promise.
  */
 struct stream_ops {
-	int (*open)(struct server *server, const struct dirtab_row *row, void **cursor);
+	/* job: for views_cancelled(), by which an open of a row that is_long gives up with -EINTR */
+	int (*open)(struct server *server, const struct dirtab_row *row, void *job, void **cursor);
 	void (*close)(void *cursor);
 	ssize_t (*begin)(void *cursor, size_t want, struct iovec *iov, int *count, bool *eof);
 	void (*end)(void *cursor, bool taken);
@@ -76,6 +77,7 @@ struct dirtab_row {
 	 */
 	int (*begin)(struct server *server, const struct dirtab_row *row, void *job,
 		struct lazy **lazy, struct err *err);
+	/* text and streams: whether an open now takes so long that it needs that thread */
 	bool (*is_long)(struct server *server, const struct dirtab_row *row);
 	/*
 	 * a text that several files are parts of, and several openers share: a reference of it, made

@@ -90,9 +90,10 @@ static uint64_t trace_size(struct server *server, const struct dirtab_row *row)
 
 /* ---- trace_pipe, kptrace_pipe ----------------------------------------------------------------- */
 
-static int open_cpu_pipe(struct server *server, const struct dirtab_row *row, void **cursor)
+static int open_cpu_pipe(struct server *server, const struct dirtab_row *row, void *job,
+	void **cursor)
 {
-	return pipe_open(server->pipes, cpu_of(row), cursor);
+	return pipe_open(server->pipes, cpu_of(row), job ? views_cancelled : NULL, job, cursor);
 }
 
 static const struct stream_ops cpu_pipe = {
@@ -103,11 +104,12 @@ static const struct stream_ops cpu_pipe = {
 	.readable = pipe_readable,
 };
 
-static int open_text_pipe(struct server *server, const struct dirtab_row *row, void **cursor)
+static int open_text_pipe(struct server *server, const struct dirtab_row *row, void *job,
+	void **cursor)
 {
 	const struct form_cpu all = { .cpu = FORM_TEXT };
 
-	return pipe_open(server->pipes, &all, cursor);
+	return pipe_open(server->pipes, &all, job ? views_cancelled : NULL, job, cursor);
 }
 
 const struct stream_ops file_kptrace_pipe_stream = {
@@ -194,7 +196,7 @@ static void fill_folder(struct cpu_folder *folder, const struct form_cpu *cpu)
 		{ .name = "trace", .type = DIRTAB_TEXT, .mode = 0400, .begin = begin_trace,
 			.size = trace_size },
 		{ .name = "trace_pipe", .type = DIRTAB_STREAM, .mode = 0400, .stream = &cpu_pipe,
-			.size = trace_size },
+			.is_long = file_kptrace_is_long, .size = trace_size },
 		{ .name = "stat", .type = DIRTAB_TEXT, .mode = 0400, .render = render_stat },
 	};
 	unsigned int i;

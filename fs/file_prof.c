@@ -108,7 +108,8 @@ const struct ctl_word file_kpctl_words[] = {
 
 /* ---- kpdata ----------------------------------------------------------------------------------- */
 
-static int open_data(struct server *server, const struct dirtab_row *row, void **cursor)
+static int open_data(struct server *server, const struct dirtab_row *row, void *job,
+	void **cursor)
 {
 	struct cursor *c;
 	int ret = profiler_open_cursor(server->profiler, &c);

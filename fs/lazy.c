@@ -5,6 +5,12 @@
 #include <errno.h>
 #include <pthread.h>
 
+/* A range that somebody asked for and gave up. */
+struct owed {
+	uint64_t begin, end; /* end 0: none */
+	GString *bytes;	     /* NULL: the maker has not come by */
+};
+
 struct lazy {
 	const struct lazy_maker *ops; /* invariant */
 	uint64_t size;		      /* invariant */
@@ -13,6 +19,8 @@ struct lazy {
 	GString *window;	      /* (lock) */
 	uint64_t begin;		      /* (lock) where the window stands */
 	bool ended;		      /* (lock) nothing comes behind it */
+	struct owed owed[LAZY_OWED_MAX]; /* (lock) */
+	unsigned int next_owed;	      /* (lock) which one makes place */
 };
 
 struct lazy *lazy_create(const struct lazy_maker *ops, void *maker, uint64_t size)
@@ -27,11 +35,23 @@ struct lazy *lazy_create(const struct lazy_maker *ops, void *maker, uint64_t siz
 	return lazy;
 }
 
+/* Nobody is owed it any more. */
+static void settle(struct owed *owed)
+{
+	if (owed->bytes)
+		g_string_free(owed->bytes, TRUE);
+	*owed = (struct owed){ 0 };
+}
+
 void lazy_destroy(struct lazy *lazy)
 {
+	size_t i;
+
 	if (!lazy)
 		return;
 	lazy->ops->destroy(lazy->maker);
+	for (i = 0; i < LAZY_OWED_MAX; i++)
+		settle(&lazy->owed[i]);
 	g_string_free(lazy->window, TRUE);
 	pthread_mutex_destroy(&lazy->lock);
 	g_free(lazy);
@@ -48,6 +68,16 @@ void lazy_read_all(struct lazy *lazy, GString *out)
 		;
 }
 
+static bool is_in_window(const struct lazy *lazy, uint64_t begin, uint64_t end)
+{
+	return begin >= lazy->begin && end <= lazy->begin + lazy->window->len;
+}
+
+static void copy_window(const struct lazy *lazy, uint64_t begin, uint64_t end, GString *out)
+{
+	g_string_append_len(out, lazy->window->str + (begin - lazy->begin), (gssize)(end - begin));
+}
+
 /* Forgets what is far behind `offset`, once there is much of it. */
 static void move_window(struct lazy *lazy, uint64_t offset)
 {
@@ -61,37 +91,115 @@ static void move_window(struct lazy *lazy, uint64_t offset)
 	lazy->begin = keep;
 }
 
+/* ---- reads that were given up ----------------------------------------------------------------- */
+
+static struct owed *find_owed(struct lazy *lazy, uint64_t begin, uint64_t end)
+{
+	size_t i;
+
+	for (i = 0; i < LAZY_OWED_MAX; i++)
+		if (lazy->owed[i].begin <= begin && end <= lazy->owed[i].end)
+			return &lazy->owed[i];
+	return NULL;
+}
+
+/* Its end is still to be made, or it would not have been given up. */
+static void owe(struct lazy *lazy, uint64_t begin, uint64_t end)
+{
+	struct owed *owed = &lazy->owed[lazy->next_owed];
+
+	if (find_owed(lazy, begin, end) || end - begin > LAZY_OWED_BYTES)
+		return;
+	lazy->next_owed = (lazy->next_owed + 1) % LAZY_OWED_MAX;
+	settle(owed);
+	owed->begin = begin;
+	owed->end = end;
+}
+
+/* How far back the window must still reach, for who is at `offset` and who is owed something. */
+static uint64_t find_first_needed(const struct lazy *lazy, uint64_t offset)
+{
+	size_t i;
+
+	for (i = 0; i < LAZY_OWED_MAX; i++) {
+		const struct owed *owed = &lazy->owed[i];
+
+		if (owed->end && !owed->bytes && owed->begin >= lazy->begin)
+			offset = MIN(offset, owed->begin);
+	}
+	return offset;
+}
+
+static void put_aside(struct lazy *lazy)
+{
+	size_t i;
+
+	for (i = 0; i < LAZY_OWED_MAX; i++) {
+		struct owed *owed = &lazy->owed[i];
+
+		if (!owed->end || owed->bytes || !is_in_window(lazy, owed->begin, owed->end))
+			continue;
+		owed->bytes = g_string_sized_new((gsize)(owed->end - owed->begin));
+		copy_window(lazy, owed->begin, owed->end, owed->bytes);
+	}
+}
+
+/* ---- reading ---------------------------------------------------------------------------------- */
+
 static void make_until(struct lazy *lazy, uint64_t offset, uint64_t end,
 	bool (*cancelled)(void *arg), void *arg)
 {
-	while (!lazy->ended && lazy->begin + lazy->window->len < end && !cancelled(arg)) {
-		move_window(lazy, offset);
+	while (!lazy->ended && lazy->begin + lazy->window->len < end) {
+		move_window(lazy, find_first_needed(lazy, offset));
 		lazy->ended = !lazy->ops->next(lazy->maker, lazy->window);
+		put_aside(lazy);
+		if (cancelled(arg))
+			return;
 	}
+}
+
+static void begin_anew(struct lazy *lazy)
+{
+	lazy->ops->restart(lazy->maker);
+	g_string_truncate(lazy->window, 0);
+	lazy->begin = 0;
+	lazy->ended = false;
+}
+
+static int read_range(struct lazy *lazy, uint64_t begin, uint64_t end, GString *out,
+	bool (*cancelled)(void *arg), void *arg)
+{
+	struct owed *owed = find_owed(lazy, begin, end);
+
+	if (owed && owed->bytes) {
+		g_string_append_len(out, owed->bytes->str + (begin - owed->begin),
+			(gssize)(end - begin));
+		if (end == owed->end)
+			settle(owed);
+		return 0;
+	}
+	if (begin < lazy->begin)
+		begin_anew(lazy);
+	make_until(lazy, begin, end, cancelled, arg);
+	if (is_in_window(lazy, begin, end)) {
+		copy_window(lazy, begin, end, out);
+		return 0;
+	}
+	if (lazy->ended)
+		return -EIO; /* shorter than it said: that must not be */
+	owe(lazy, begin, end);
+	return -EINTR;
 }
 
 int lazy_read(struct lazy *lazy, uint64_t offset, size_t size, GString *out,
 	bool (*cancelled)(void *arg), void *arg)
 {
-	uint64_t end;
-	int ret = 0;
+	int ret;
 
 	if (offset >= lazy->size)
 		return 0;
-	end = offset + MIN(size, lazy->size - offset);
 	pthread_mutex_lock(&lazy->lock);
-	if (offset < lazy->begin) {
-		lazy->ops->restart(lazy->maker);
-		g_string_truncate(lazy->window, 0);
-		lazy->begin = 0;
-		lazy->ended = false;
-	}
-	make_until(lazy, offset, end, cancelled, arg);
-	if (lazy->begin + lazy->window->len >= end)
-		g_string_append_len(out, lazy->window->str + (offset - lazy->begin),
-			(gssize)(end - offset));
-	else
-		ret = lazy->ended ? -EIO : -EINTR; /* shorter than it said: that must not be */
+	ret = read_range(lazy, offset, offset + MIN(size, lazy->size - offset), out, cancelled, arg);
 	pthread_mutex_unlock(&lazy->lock);
 	return ret;
 }

@@ -5,6 +5,11 @@
  * Pieces are made in order and held in a window. What a reader asks for a little late or early (the
  * kernel reads ahead, with several requests at once) is still or already there; who goes far back
  * makes the text begin anew. Thread-safe; a read blocks for as long as making takes, so not in a worker.
+ *
+ * A read that is given up comes again as a rule, and what was made for it must not have been in vain,
+ * or a reader who is interrupted often enough would never come to an end. So each makes a piece at
+ * least, and what it was about is remembered: when the maker comes by, on whose behalf ever, these
+ * bytes are put aside for it. A range begins the text anew once, not at each try.
  */
 #ifndef KPROFS_FS_LAZY_H
 #define KPROFS_FS_LAZY_H
@@ -20,6 +25,13 @@ struct lazy;
 /* What the window may hold, and how much of it stays behind the reader. */
 #define LAZY_WINDOW_BYTES ((size_t)4 << 20)
 #define LAZY_BEHIND_BYTES ((size_t)1 << 20)
+
+/* Reads given up that are remembered, as many as are made at once, and what of each is put aside. */
+#define LAZY_OWED_MAX 4
+#define LAZY_OWED_BYTES ((size_t)1 << 20) /* the largest read of the kernel */
+
+/* What a lazy text may hold in all. */
+#define LAZY_HELD_BYTES (LAZY_WINDOW_BYTES + LAZY_OWED_MAX * LAZY_OWED_BYTES)
 
 /* Who makes the pieces; the same ones after each restart. One call at a time. */
 struct lazy_maker {

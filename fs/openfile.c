@@ -110,8 +110,7 @@ int openfile_create(struct server *server, struct node *node, int flags, struct 
 	f->row = row;
 	f->node = node;
 	f->flags = flags;
-	f->lazily = row->begin && wants_read(flags) &&
-		(!row->is_long || row->is_long(server, row));
+	f->lazily = wants_read(flags) && (row->is_long ? row->is_long(server, row) : row->begin != NULL);
 	f->link.data = f;
 	atomic_write_relaxed(&f->references, 1); /* nobody else has it yet */
 	pthread_mutex_init(&f->lock, NULL);
@@ -262,7 +261,7 @@ static int begin_text(struct openfile *file, struct err *err)
 	if (ret)
 		return ret;
 	whole = lazy_size(lazy) <= OPENFILES_WHOLE_MAX;
-	ret = admit_text(file, whole ? lazy_size(lazy) : LAZY_WINDOW_BYTES, err);
+	ret = admit_text(file, whole ? lazy_size(lazy) : LAZY_HELD_BYTES, err);
 	if (ret || whole) {
 		content = g_string_new(NULL);
 		if (!ret) {
@@ -291,7 +290,8 @@ int openfile_fill(struct openfile *file, const struct origin *origin)
 	if (!openfile_reads(file))
 		return 0;
 	if (file->row->type == DIRTAB_STREAM)
-		ret = file->row->stream->open(file->server, file->row, &file->cursor);
+		ret = file->row->stream->open(file->server, file->row, file->maker,
+			&file->cursor);
 	else if (file->row->make)
 		ret = make_text(file, &err);
 	else if (file->row->share)

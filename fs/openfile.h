@@ -49,7 +49,7 @@ struct openfile {
 	int flags;			 /* i: of open(2) */
 	void *maker;			 /* while the open is answered: for views_cancelled() */
 	struct text *text;		 /* i: what a reader of a text sees */
-	bool lazily;			 /* i: the row's `begin` makes the text */
+	bool lazily;			 /* i: not to be opened in a worker */
 	uint64_t admitted;		 /* i: bytes of text counted for it */
 	bool counted;			 /* i: the node knows this reader */
 	pthread_mutex_t lock;		 /* serialises the reads of a stream; outermost */

@@ -445,8 +445,8 @@ void ops_finish_read(struct fuse_req *req, struct openfile *file, uint64_t offse
 	void *job)
 {
 	g_autoptr(GString) bytes = g_string_sized_new(size);
-	int ret = views_cancelled(job) ? -EINTR : lazy_read(file->text->lazy, offset, size, bytes,
-							  views_cancelled, job);
+	/* also if it was given up already: it comes again, and nearer to its end */
+	int ret = lazy_read(file->text->lazy, offset, size, bytes, views_cancelled, job);
 
 	if (ret)
 		fuse_reply_err(req, -ret);

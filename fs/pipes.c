@@ -270,18 +270,22 @@ static int need_thread(struct pipes *pipes)
 	return ret;
 }
 
-int pipe_open(struct pipes *pipes, const struct form_cpu *cpu, void **cursor)
+int pipe_open(struct pipes *pipes, const struct form_cpu *cpu, bool (*cancelled)(void *arg),
+	void *arg, void **cursor)
 {
+	struct follow *follow;
 	struct pipe *pipe;
 	int ret = need_thread(pipes);
 
+	if (!ret)
+		ret = follow_create(pipes->readings, cpu, cancelled, arg, &follow);
 	if (ret)
 		return ret;
 	pipe = g_new0(struct pipe, 1);
 	pipe->pipes = pipes;
 	atomic_write_relaxed(&pipe->references, 1); /* nobody else has it yet */
 	pthread_mutex_init(&pipe->lock, NULL);
-	pipe->follow = follow_create(pipes->readings, cpu);
+	pipe->follow = follow;
 	pipe->text = g_string_new(NULL);
 	pipe->link.data = pipe;
 	pthread_mutex_lock(&pipes->lock);

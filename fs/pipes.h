@@ -27,8 +27,12 @@ void pipes_close(struct pipes *pipes);
 /* After pipes_close(), when no pipe is open. Harmless for NULL. */
 void pipes_destroy(struct pipes *pipes);
 
-/* A pipe that begins now. */
-int pipe_open(struct pipes *pipes, const struct form_cpu *cpu, void **cursor);
+/*
+ * A pipe that begins now. Copies what programs hold, which a worker has no time for where there are
+ * programs. -EINTR: `cancelled` (NULL: never) said so.
+ */
+int pipe_open(struct pipes *pipes, const struct form_cpu *cpu, bool (*cancelled)(void *arg),
+	void *arg, void **cursor);
 /* The functions of struct stream_ops. */
 void pipe_close(void *cursor);
 ssize_t pipe_begin(void *cursor, size_t want, struct iovec *iov, int *count, bool *eof);

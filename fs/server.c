@@ -14,7 +14,8 @@
  *	kp-view (0-3)	make views, each for one open; there only while there is one to make.
  *	kp-names (0-1)	helps one of them while it asks for names; ends before the view is written.
  *	kp-pipe		(once a pipe of the trace was opened) gathers what comes, while readers wait.
- *	kp-trace (0-4)	make what is read of the trace, while there are programs in it.
+ *	kp-trace (0-4)	open the trace and its pipes and make what is read of it, while there are
+ *			programs in it.
  * The profiler has a sampler thread while it runs. No thread has a timeout while nothing waits.
  *
  * Locks, the outer first; each is declared with its own sentence:

@@ -19,6 +19,8 @@
 #define LOOK_MS 900	   /* between looks where nothing wakes us: once a second at least */
 #define RETRY_FIRST_MS 20  /* a socket that is there and does not answer: its server may just begin */
 #define RETRY_TIMES 8	   /* doubling up to LOOK_MS, then only what wakes us */
+#define CROWD_TRIES 200	   /* where others connect as fast as they can, a place is free for a moment */
+#define CROWD_MS 100	   /* until it is looked for again */
 #define HELPER_STACK (256u << 10) /* the host's thread-local variables are in it, too */
 
 /* ---- telling --------------------------------------------------------------------------------- */
@@ -386,6 +388,17 @@ static int try_locked(void)
 	return error;
 }
 
+/* Where the server's queue is full: as long as some thousand system calls of the others. */
+static int try_in_crowd(void)
+{
+	int error, tries = 0;
+
+	do {
+		error = try_locked();
+	} while (error == -EAGAIN && ++tries < CROWD_TRIES);
+	return error;
+}
+
 /* Returns when attached. */
 static void find_server(struct watch *watch)
 {
@@ -395,17 +408,18 @@ static void find_server(struct watch *watch)
 	for (;;) {
 		/* watch first, then look: nothing appears unseen in between */
 		bool watched = watch_start(watch, client.paths, client.path_count) == 0;
-		int error = try_locked();
+		int error = try_in_crowd();
 		int64_t timeout = watched ? -1 : LOOK_MS;
 
 		if (error == 0)
 			return;
-		if (error != -ENOENT && retries < RETRY_TIMES) {
+		if (error == -EAGAIN) { /* it is there, and takes some all the time */
+			timeout = CROWD_MS;
+		} else if (error != -ENOENT && retries < RETRY_TIMES) {
 			timeout = retry_ms;
 			retry_ms = retry_ms * 2 < LOOK_MS ? retry_ms * 2 : LOOK_MS;
 			retries++;
-		} else if (error == -EAGAIN || error == -EMFILE || error == -ENFILE ||
-			error == -ENOMEM) {
+		} else if (error == -EMFILE || error == -ENFILE || error == -ENOMEM) {
 			timeout = LOOK_MS; /* it is there; sooner or later it takes us */
 		}
 		wait_for(watch->inotify.fd, timeout);

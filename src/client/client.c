@@ -109,7 +109,7 @@ static void after_fork_in_child(void)
 	struct pool *parents = atomic_read_relaxed(&client.pool); /* no other thread is left */
 	struct client_signals signals = fork_signals;
 
-	event_forget_thread();
+	/* our thread's writer was wiped with the memory that it is in, and so is none any more */
 	atomic_write_relaxed(&client.pool, NULL);
 	pool_disown(parents);
 	own_fd_close(&client.socket);

@@ -193,8 +193,6 @@ void attach_drop(void);
 
 /* The calling thread's writer ends; the argument is the writer. */
 void event_thread_ends(void *writer);
-/* In a forked child: the thread has no writer yet. */
-void event_forget_thread(void);
 
 /* The return addresses of the callers, innermost first; 0 if they can't be followed. stack.c */
 #define STACK_MAX 32u

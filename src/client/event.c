@@ -91,12 +91,6 @@ void event_thread_ends(void *writer)
 	set_writer(NULL);
 }
 
-void event_forget_thread(void)
-{
-	set_writer(NULL);
-	this_thread.pool = NULL;
-}
-
 static struct ring_writer *begin_thread(struct pool *pool)
 {
 	struct ring_writer *writer = ring_writer_begin(&pool->ring);

@@ -5,7 +5,10 @@
 #include <fcntl.h>
 #include <glib.h>
 #include <pthread.h>
+#include <string.h>
 #include <unistd.h>
+
+#include "trace/receive.h"
 
 #ifndef F_GET_SEALS
 #define F_GET_SEALS 1034
@@ -13,8 +16,9 @@
 
 struct job {
 	struct discard *discard; /* a reference */
-	uid_t uid;
-	int fd; /* -1: this place is free */
+	struct discard_owner owner;
+	unsigned int count; /* 0: this place is free */
+	int fds[RECEIVE_DESCRIPTORS_MAX];
 };
 
 /* Outlives the listener while a close hangs. */
@@ -30,8 +34,6 @@ struct discard *discard_create(void)
 
 	pthread_mutex_init(&discard->lock, NULL);
 	discard->references = 1;
-	for (size_t i = 0; i < DISCARD_MAX; i++)
-		discard->jobs[i].fd = -1;
 	return discard;
 }
 
@@ -42,7 +44,7 @@ static void put(struct discard *discard, struct job *job)
 
 	pthread_mutex_lock(&discard->lock);
 	if (job)
-		job->fd = -1;
+		job->count = 0;
 	last = --discard->references == 0;
 	pthread_mutex_unlock(&discard->lock);
 	if (!last)
@@ -56,17 +58,28 @@ void discard_destroy(struct discard *discard)
 	put(discard, NULL);
 }
 
-bool discard_may(struct discard *discard, uid_t uid)
+bool discard_may(struct discard *discard, const struct discard_owner *owner)
 {
-	unsigned int ours = 0, all = 0;
+	unsigned int process = 0, user = 0, all = 0;
 
 	pthread_mutex_lock(&discard->lock);
 	for (size_t i = 0; i < DISCARD_MAX; i++) {
-		all += discard->jobs[i].fd >= 0;
-		ours += discard->jobs[i].fd >= 0 && discard->jobs[i].uid == uid;
+		const struct job *job = &discard->jobs[i];
+
+		if (!job->count)
+			continue;
+		all++;
+		user += job->owner.uid == owner->uid;
+		process += owner->pid && job->owner.pid == owner->pid;
 	}
 	pthread_mutex_unlock(&discard->lock);
-	return ours < DISCARD_USER_MAX && all < DISCARD_MAX;
+	return process < DISCARD_PROCESS_MAX && user < DISCARD_USER_MAX && all < DISCARD_MAX;
+}
+
+static void close_all(const int *fds, unsigned int count)
+{
+	for (unsigned int i = 0; i < count; i++)
+		close(fds[i]);
 }
 
 static void *run_close(void *arg)
@@ -74,44 +87,69 @@ static void *run_close(void *arg)
 	struct job *job = arg;
 
 	pthread_setname_np(pthread_self(), "kp-close");
-	close(job->fd);
+	close_all(job->fds, job->count);
 	put(job->discard, job);
 	return NULL;
 }
 
-static struct job *begin_job(struct discard *discard, uid_t uid, int fd)
+static struct job *begin_job(struct discard *discard, const struct discard_owner *owner)
 {
 	struct job *job = NULL;
 
 	pthread_mutex_lock(&discard->lock);
 	for (size_t i = 0; i < DISCARD_MAX && !job; i++)
-		if (discard->jobs[i].fd < 0)
+		if (!discard->jobs[i].count)
 			job = &discard->jobs[i];
 	if (job) {
-		*job = (struct job){ discard, uid, fd };
+		job->discard = discard;
+		job->owner = *owner;
+		job->count = 1;
 		discard->references++;
 	}
 	pthread_mutex_unlock(&discard->lock);
 	return job;
 }
 
-void discard_close(struct discard *discard, uid_t uid, int fd)
+/* Closes those that wait for nobody, as memfds do; returns how many are left, in `slow`. */
+static unsigned int close_quick(const int *fds, unsigned int count, int *slow)
 {
+	unsigned int left = 0;
+
+	for (unsigned int i = 0; i < count; i++) {
+		if (fcntl(fds[i], F_GET_SEALS) < 0)
+			slow[left++] = fds[i];
+		else
+			close(fds[i]);
+	}
+	return left;
+}
+
+void discard_close(struct discard *discard, const struct discard_owner *owner, const int *fds,
+	unsigned int count)
+{
+	int slow[RECEIVE_DESCRIPTORS_MAX];
 	struct job *job;
 	pthread_attr_t attr;
 	pthread_t thread;
 
-	/* a memfd's close waits for nobody */
-	job = fcntl(fd, F_GET_SEALS) < 0 ? begin_job(discard, uid, fd) : NULL;
+	count = close_quick(fds, count, slow);
+	if (!count)
+		return;
+	job = begin_job(discard, owner);
 	if (!job) {
-		close(fd);
+		close_all(slow, count);
 		return;
 	}
+	/* ours until the thread is there; that it is more than none is all that others look at */
+	memcpy(job->fds, slow, count * sizeof(slow[0]));
+	pthread_mutex_lock(&discard->lock);
+	job->count = count;
+	pthread_mutex_unlock(&discard->lock);
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	if (pthread_create(&thread, &attr, run_close, job)) {
+		close_all(slow, count);
 		put(discard, job);
-		close(fd);
 	}
 	pthread_attr_destroy(&attr);
 }

@@ -15,6 +15,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "trace/hangup.h"
+
 #define SYSTEM_DIR "/run"
 #define OWN_DIR "kprofs"
 #define NAME "trace"
@@ -244,7 +246,8 @@ void endpoint_close(struct endpoint *endpoint)
 	if (endpoint->ino && !fstatat(endpoint->dir, endpoint->name, &st, AT_SYMLINK_NOFOLLOW) &&
 		st.st_dev == endpoint->dev && st.st_ino == endpoint->ino)
 		unlinkat(endpoint->dir, endpoint->name, 0);
-	close_fd(endpoint->fd);
+	if (endpoint->fd >= 0) /* there may be some in it who were not accepted */
+		hangup_all(&endpoint->fd, 1);
 	if (endpoint->lock >= 0) {
 		g_autofree char *name = g_strconcat(endpoint->name, LOCK_SUFFIX, NULL);
 

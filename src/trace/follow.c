@@ -13,6 +13,7 @@
  */
 #include "trace/follow.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -450,21 +451,12 @@ uint64_t follow_lost(const struct follow *follow)
 	return follow->lost;
 }
 
-struct follow *follow_create(struct readings *readings, const struct form_cpu *cpu)
+/* What all programs hold now is before its beginning. */
+static int skip_programs(struct follow *follow, bool (*cancelled)(void *arg), void *arg)
 {
-	struct follow *follow = g_new0(struct follow, 1);
-	GPtrArray *programs = producers_all(readings_producers(readings));
+	g_autoptr(GPtrArray) programs = producers_all(readings_producers(follow->readings));
 	guint i;
 
-	follow->readings = readings;
-	follow->form = form_create(cpu);
-	follow->programs = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, free_followed);
-	follow->index = g_new(struct ring_index, 1);
-	follow->scratch = g_malloc(2 * KPROF_CHUNK_BYTES_MAX);
-	follow->carried_text = g_string_new(NULL);
-	follow->begun = cpu->cpu == FORM_TEXT;
-	trace_cursor_init_follow(readings_trace(readings), &follow->messages);
-	follow->begin_ns = clock_monotonic_ns();
 	for (i = 0; i < programs->len; i++) {
 		bool came;
 		struct followed *followed =
@@ -472,9 +464,33 @@ struct follow *follow_create(struct readings *readings, const struct form_cpu *c
 
 		if (came && followed)
 			skip_all(follow, followed);
+		if (cancelled && cancelled(arg))
+			return -EINTR;
 	}
-	g_ptr_array_unref(programs);
-	return follow;
+	return 0;
+}
+
+int follow_create(struct readings *readings, const struct form_cpu *cpu,
+	bool (*cancelled)(void *arg), void *arg, struct follow **follow)
+{
+	struct follow *f = g_new0(struct follow, 1);
+	int ret;
+
+	f->readings = readings;
+	f->form = form_create(cpu);
+	f->programs = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, free_followed);
+	f->index = g_new(struct ring_index, 1);
+	f->scratch = g_malloc(2 * KPROF_CHUNK_BYTES_MAX);
+	f->carried_text = g_string_new(NULL);
+	f->begun = cpu->cpu == FORM_TEXT;
+	trace_cursor_init_follow(readings_trace(readings), &f->messages);
+	f->begin_ns = clock_monotonic_ns();
+	ret = skip_programs(f, cancelled, arg);
+	if (ret)
+		follow_destroy(f);
+	else
+		*follow = f;
+	return ret;
 }
 
 void follow_destroy(struct follow *follow)

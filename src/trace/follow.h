@@ -22,8 +22,12 @@ struct follow;
 struct form_cpu;
 struct readings;
 
-/* From now on. */
-struct follow *follow_create(struct readings *readings, const struct form_cpu *cpu);
+/*
+ * From now on. Blocks for as long as copying all that is there takes. -EINTR: `cancelled` (NULL:
+ * never) said so.
+ */
+int follow_create(struct readings *readings, const struct form_cpu *cpu,
+	bool (*cancelled)(void *arg), void *arg, struct follow **follow);
 void follow_destroy(struct follow *follow);
 
 /* Looks for what has come since; to be called when follow_next has nothing more. True: something. */

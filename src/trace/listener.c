@@ -19,28 +19,19 @@
 #include "base/units.h"
 #include "sys/clock.h"
 #include "trace/discard.h"
+#include "trace/hangup.h"
 #include "trace/producers.h"
+#include "trace/receive.h"
+#include "trace/reports.h"
 #include "trace/session.h"
 
 /* What is done at one wake: for all, and for each program. */
 #define WAKE_EVENTS 64
 #define ACCEPTS_PER_WAKE 64
 #define PACKETS_PER_WAKE 16
-/* Descriptors of one packet that are taken, to be closed; more are dropped by the kernel. */
-#define DESCRIPTORS_MAX 4
 #define SEND_BYTES (32 * 1024)
-/* When another report may be passed on. */
-#define REPORT_NS NSEC_PER_SEC
-#define REPORTS_BITS 7
 /* When descriptors are short: how long before the next try to accept. */
 #define PAUSE_MS 1000
-
-/* About a user's programs. */
-struct reports {
-	unsigned int left; /* that may be passed on now */
-	uint64_t since_ns; /* when that was reckoned */
-	pid_t pid;	   /* whose was the last */
-};
 
 struct connection {
 	int fd;		 /* -1: dropped */
@@ -69,10 +60,11 @@ struct listener {
 	struct discard *discard;
 	GQueue all;			 /* of struct connection */
 	GQueue dropped;			 /* no more of all; the events at hand may still name them */
+	GArray *doomed;			 /* of int: sockets for hangup_all */
 	GQueue late;			 /* of these, who have not greeted; oldest first */
-	GHashTable *users;		 /* uid to number of connections */
+	GHashTable *users, *processes;	 /* uid, pid to number of connections */
 	bool paused;			 /* no accepts for want of descriptors */
-	struct reports reports[1u << REPORTS_BITS];
+	struct reports *reports;
 	char in[KPROF_PACKET_MAX] __attribute__((aligned(8)));
 	char out[KPROF_PACKET_MAX] __attribute__((aligned(8)));
 };
@@ -83,6 +75,7 @@ void listener_options_init(struct listener_options *options, unsigned int progra
 	*options = (struct listener_options){
 		.connections = programs,
 		.user_connections = user_programs,
+		.process_connections = 16,
 		.hello_ms = 5000,
 		.packets = 10000,
 		.packets_per_s = 1000,
@@ -92,37 +85,9 @@ void listener_options_init(struct listener_options *options, unsigned int progra
 
 /* ---- reports ---------------------------------------------------------------------------------- */
 
-/* Users share one only by chance: there are so few that all of them together are bounded, too. */
-static struct reports *reports_of(struct listener *listener, uid_t uid)
-{
-	uint32_t mixed = (uint32_t)uid * 2654435769u; /* neighbours are far from each other */
-
-	return &listener->reports[mixed >> (32 - REPORTS_BITS)];
-}
-
-/*
- * A program that is refused over and over must drown neither what is said about other users nor about
- * this one's other programs: who was reported last leaves half of what there is to them.
- */
-static bool may_report(struct listener *listener, const struct session *session)
-{
-	struct reports *reports = reports_of(listener, session->uid);
-	uint64_t now_ns = clock_monotonic_ns(), more = (now_ns - reports->since_ns) / REPORT_NS;
-
-	if (more) {
-		reports->left = (unsigned int)MIN(reports->left + more, listener->options.reports);
-		reports->since_ns = now_ns;
-	}
-	if (reports->left <= (session->pid == reports->pid ? listener->options.reports / 2 : 0))
-		return false;
-	reports->left--;
-	reports->pid = session->pid;
-	return true;
-}
-
 static void report(struct listener *listener, const struct session *session, const char *reason)
 {
-	if (listener->options.report && may_report(listener, session))
+	if (listener->options.report && reports_may(listener->reports, session->pid, session->uid))
 		listener->options.report(listener->options.arg, session->pid, session->uid,
 			session->program, reason);
 }
@@ -134,17 +99,23 @@ static void on_refused(void *arg, const struct session *session, const char *rea
 
 /* ---- connections ------------------------------------------------------------------------------ */
 
-static unsigned int count_user(struct listener *listener, uid_t uid, int change)
+static unsigned int count(GHashTable *numbers, unsigned int of, int change)
 {
-	gpointer key = GUINT_TO_POINTER(uid);
-	unsigned int count = GPOINTER_TO_UINT(g_hash_table_lookup(listener->users, key));
+	gpointer key = GUINT_TO_POINTER(of);
+	unsigned int number = GPOINTER_TO_UINT(g_hash_table_lookup(numbers, key));
 
-	count += (unsigned int)change;
-	if (count)
-		g_hash_table_insert(listener->users, key, GUINT_TO_POINTER(count));
+	number += (unsigned int)change;
+	if (number)
+		g_hash_table_insert(numbers, key, GUINT_TO_POINTER(number));
 	else
-		g_hash_table_remove(listener->users, key);
-	return count;
+		g_hash_table_remove(numbers, key);
+	return number;
+}
+
+static void count_connection(struct listener *listener, const struct session *session, int change)
+{
+	count(listener->users, session->uid, change);
+	count(listener->processes, (unsigned int)session->pid, change);
 }
 
 static int watch(struct listener *listener, int operation, int fd, uint32_t events, void *data)
@@ -162,13 +133,21 @@ static void set_paused(struct listener *listener, bool paused)
 	watch(listener, EPOLL_CTL_MOD, listener->fd, paused ? 0 : EPOLLIN, &listener->fd);
 }
 
+/* Ends a connection that is in no epoll. */
+static void hang_up(struct listener *listener, int fd)
+{
+	if (!hangup_try(fd))
+		g_array_append_val(listener->doomed, fd);
+}
+
 static void drop(struct listener *listener, struct connection *connection)
 {
-	close(connection->fd); /* which takes it out of the epoll */
+	epoll_ctl(listener->epoll, EPOLL_CTL_DEL, connection->fd, NULL);
+	hang_up(listener, connection->fd);
 	g_queue_unlink(&listener->all, &connection->link);
 	if (!connection->greeted)
 		g_queue_unlink(&listener->late, &connection->late_link);
-	count_user(listener, connection->session.uid, -1);
+	count_connection(listener, &connection->session, -1);
 	session_fini(&connection->session);
 	/* relaxed: this thread is the only one that changes it */
 	atomic_write_relaxed(&listener->connections, listener->all.length);
@@ -201,6 +180,7 @@ static void add_connection(struct listener *listener, int fd, const struct ucred
 	connection->link.data = connection->late_link.data = connection;
 	session_init(&connection->session, listener->producers, who->pid, who->uid, on_refused,
 		listener);
+	count_connection(listener, &connection->session, 1);
 	g_queue_push_tail_link(&listener->all, &connection->link);
 	g_queue_push_tail_link(&listener->late, &connection->late_link);
 	atomic_write_relaxed(&listener->connections, listener->all.length); /* as in drop */
@@ -208,13 +188,29 @@ static void add_connection(struct listener *listener, int fd, const struct ucred
 		drop(listener, connection);
 }
 
-/* A place for a newcomer: that of the oldest who has not greeted, of this user or (NULL) of anybody. */
-static bool make_place(struct listener *listener, const uid_t *uid)
+static bool is_of_process(const struct session *session, const struct ucred *who)
+{
+	return session->pid == who->pid;
+}
+
+static bool is_of_user(const struct session *session, const struct ucred *who)
+{
+	return session->uid == who->uid;
+}
+
+static bool is_anybodys(const struct session *session, const struct ucred *who)
+{
+	return true;
+}
+
+/* A place for a newcomer: that of the oldest who has not greeted, of those that are asked for. */
+static bool make_place(struct listener *listener, const struct ucred *who,
+	bool (*is_asked)(const struct session *session, const struct ucred *who))
 {
 	for (GList *link = listener->late.head; link; link = link->next) {
 		struct connection *connection = link->data;
 
-		if (uid && connection->session.uid != *uid)
+		if (!is_asked(&connection->session, who))
 			continue;
 		detach(listener, connection, "it has not greeted, and its place is wanted");
 		return true;
@@ -222,13 +218,19 @@ static bool make_place(struct listener *listener, const uid_t *uid)
 	return false;
 }
 
-/* What is in the way of another connection of this user; NULL: nothing. */
-static const char *find_place(struct listener *listener, uid_t uid)
+/* What is in the way of another connection of this process; NULL: nothing. */
+static const char *find_place(struct listener *listener, const struct ucred *who)
 {
-	if (count_user(listener, uid, 0) >= listener->options.user_connections &&
-		!make_place(listener, &uid))
+	const struct listener_options *options = &listener->options;
+
+	/* pid 0: one that can't be seen from here, as all others of its namespace */
+	if (who->pid && count(listener->processes, (unsigned int)who->pid, 0) >=
+			options->process_connections && !make_place(listener, who, is_of_process))
+		return "this process is attached too often";
+	if (count(listener->users, who->uid, 0) >= options->user_connections &&
+		!make_place(listener, who, is_of_user))
 		return "this user's places for programs are taken";
-	if (listener->all.length >= listener->options.connections && !make_place(listener, NULL))
+	if (listener->all.length >= options->connections && !make_place(listener, who, is_anybodys))
 		return "all places for programs are taken";
 	return NULL;
 }
@@ -242,12 +244,11 @@ static void admit(struct listener *listener, int fd)
 	struct ucred who;
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &bytes)) {
-		close(fd);
+		hang_up(listener, fd);
 		return;
 	}
-	reason = find_place(listener, who.uid);
+	reason = find_place(listener, &who);
 	if (!reason) {
-		count_user(listener, who.uid, 1);
 		add_connection(listener, fd, &who);
 		return;
 	}
@@ -255,7 +256,7 @@ static void admit(struct listener *listener, int fd)
 	session.uid = who.uid;
 	report(listener, &session, reason);
 	producers_count_refused(listener->producers);
-	close(fd);
+	hang_up(listener, fd);
 }
 
 static void accept_programs(struct listener *listener)
@@ -308,64 +309,26 @@ static void tell_all(struct listener *listener)
 
 /* ---- hearing ---------------------------------------------------------------------------------- */
 
-struct received {
-	size_t bytes;
-	int fds[DESCRIPTORS_MAX];
-	unsigned int fd_count;
-	int flags;
-};
-
-static void take_descriptors(struct msghdr *message, struct received *received)
+static struct discard_owner owner_of(const struct connection *connection)
 {
-	struct cmsghdr *head;
-
-	for (head = CMSG_FIRSTHDR(message); head; head = CMSG_NXTHDR(message, head)) {
-		size_t bytes = head->cmsg_len - CMSG_LEN(0);
-
-		if (head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS)
-			continue;
-		bytes = MIN(bytes, sizeof(received->fds));
-		memcpy(received->fds, CMSG_DATA(head), bytes);
-		received->fd_count = (unsigned int)(bytes / sizeof(int));
-	}
+	return (struct discard_owner){ connection->session.pid, connection->session.uid };
 }
 
-/* 1: a packet; 0: the end; -EAGAIN: nothing now. */
-static int receive(struct listener *listener, struct connection *connection,
-	struct received *received)
+/* With its greeting, and while there is who closes them if need be. */
+static bool wants_descriptors(struct listener *listener, const struct connection *connection)
 {
-	union {
-		struct cmsghdr head;
-		char room[CMSG_SPACE(DESCRIPTORS_MAX * sizeof(int))];
-	} control;
-	struct iovec to = { listener->in, sizeof(listener->in) };
-	struct msghdr message = { .msg_iov = &to, .msg_iovlen = 1 };
-	ssize_t got;
+	const struct discard_owner owner = owner_of(connection);
 
-	/* without room for them the kernel drops descriptors, and waits for nobody */
-	if (discard_may(listener->discard, connection->session.uid)) {
-		message.msg_control = &control;
-		message.msg_controllen = sizeof(control);
-	}
-	received->fd_count = 0;
-	got = recvmsg(connection->fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC | MSG_TRUNC);
-	if (got < 0) /* reset: it ended without reading what we said; what it said is still there */
-		return errno == ECONNRESET || errno == EINTR ? -EINTR :
-			errno == EAGAIN			     ? -EAGAIN :
-							       0;
-	received->bytes = (size_t)got;
-	received->flags = message.msg_flags;
-	if (message.msg_control)
-		take_descriptors(&message, received);
-	return got ? 1 : 0;
+	return !connection->session.producer && discard_may(listener->discard, &owner);
 }
 
 static void discard_descriptors(struct listener *listener, struct connection *connection,
 	struct received *received)
 {
-	while (received->fd_count)
-		discard_close(listener->discard, connection->session.uid,
-			received->fds[--received->fd_count]);
+	const struct discard_owner owner = owner_of(connection);
+
+	discard_close(listener->discard, &owner, received->fds, received->count);
+	received->count = 0;
 }
 
 static bool sends_too_much(const struct listener *listener, struct connection *connection)
@@ -382,17 +345,17 @@ static bool sends_too_much(const struct listener *listener, struct connection *c
 static int take_packet(struct listener *listener, struct connection *connection,
 	struct received *received, struct err *err)
 {
-	bool single = received->fd_count == 1 && !(received->flags & MSG_CTRUNC);
+	bool single = received->count == 1 && !received->cut;
 	int fd = single ? received->fds[0] : -1, ret;
 
 	if (sends_too_much(listener, connection))
 		ret = err_set(err, EPROTO, "it sends too many packets");
-	else if (received->flags & MSG_TRUNC || received->bytes > sizeof(listener->in))
+	else if (received->bytes > sizeof(listener->in))
 		ret = err_set(err, EPROTO, "a packet that is too large");
 	else
 		ret = session_take(&connection->session, listener->in, received->bytes, &fd, err);
 	if (single && fd < 0)
-		received->fd_count = 0; /* it was taken */
+		received->count = 0; /* it was taken */
 	discard_descriptors(listener, connection, received);
 	return ret;
 }
@@ -413,11 +376,19 @@ static void hear(struct listener *listener, struct connection *connection)
 	int ret;
 
 	for (int i = 0; i < PACKETS_PER_WAKE; i++) {
-		ret = receive(listener, connection, &received);
+		ret = receive_packet(connection->fd, wants_descriptors(listener, connection),
+			listener->in, sizeof(listener->in), &received);
 		if (ret == -EAGAIN)
 			break;
 		if (ret == -EINTR)
 			continue;
+		if (ret == -EPROTO) {
+			detach(listener, connection, wants_descriptors(listener, connection) ||
+					connection->session.producer ?
+				"it sends descriptors that nobody asked for" :
+				"what it has sent before is not closed yet");
+			return;
+		}
 		if (ret == 0 || is_over(connection)) {
 			discard_descriptors(listener, connection, &received);
 			drop(listener, connection);
@@ -517,6 +488,8 @@ static void free_dropped(struct listener *listener)
 
 	while ((link = g_queue_pop_head_link(&listener->dropped)))
 		g_free(link->data);
+	hangup_all((const int *)(const void *)listener->doomed->data, listener->doomed->len);
+	g_array_set_size(listener->doomed, 0);
 }
 
 static void *run(void *arg)
@@ -558,12 +531,13 @@ int listener_create(struct producers *producers, int fd, const struct listener_o
 	l->producers = producers;
 	l->options = *options;
 	l->fd = fd;
-	for (size_t i = 0; i < G_N_ELEMENTS(l->reports); i++)
-		l->reports[i] = (struct reports){ options->reports, clock_monotonic_ns(), -1 };
+	l->reports = reports_create(options->reports);
 	l->discard = discard_create();
 	l->users = g_hash_table_new(g_direct_hash, g_direct_equal);
+	l->processes = g_hash_table_new(g_direct_hash, g_direct_equal);
 	g_queue_init(&l->all);
 	g_queue_init(&l->dropped);
+	l->doomed = g_array_new(FALSE, FALSE, sizeof(int));
 	g_queue_init(&l->late);
 	l->epoll = epoll_create1(EPOLL_CLOEXEC);
 	l->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -612,7 +586,10 @@ void listener_destroy(struct listener *listener)
 	listener_stop(listener);
 	producers_on_liar(listener->producers, NULL, NULL);
 	discard_destroy(listener->discard);
+	reports_destroy(listener->reports);
+	g_array_unref(listener->doomed);
 	g_hash_table_destroy(listener->users);
+	g_hash_table_destroy(listener->processes);
 	if (listener->epoll >= 0)
 		close(listener->epoll);
 	if (listener->bell >= 0)

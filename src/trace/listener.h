@@ -21,6 +21,11 @@ struct producers;
 
 struct listener_options {
 	unsigned int connections, user_connections; /* at once, in all and of one user */
+	/*
+	 * Of one process. A program has one, and another one for each copy of libkprof.a in a library of
+	 * its own; while it executes itself anew, twice as many.
+	 */
+	unsigned int process_connections;
 	unsigned int hello_ms; /* who has not greeted by then is sent away */
 	/*
 	 * Packets that a program may send at once, and then in each second. Its library sends less

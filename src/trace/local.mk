@@ -21,6 +21,8 @@ libtrace_a_SOURCES = \
 	%D%/form.h \
 	%D%/line.c \
 	%D%/line.h \
+	%D%/hangup.c \
+	%D%/hangup.h \
 	%D%/listener.c \
 	%D%/listener.h \
 	%D%/marks.c \
@@ -36,8 +38,14 @@ libtrace_a_SOURCES = \
 	%D%/producers_books.c \
 	%D%/producers_events.c \
 	%D%/producers_state.h \
+	%D%/receive.c \
+	%D%/receive.h \
+	%D%/reports.c \
+	%D%/reports.h \
 	%D%/session.c \
 	%D%/session.h \
+	%D%/shares.c \
+	%D%/shares.h \
 	%D%/snapshot.c \
 	%D%/snapshot.h \
 	%D%/stamps.c \

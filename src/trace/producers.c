@@ -263,6 +263,8 @@ static void end(struct entry *entry, bool goes_on)
 		return;
 	entry->end_seen = true;
 	leave_catalog(producer);
+	if (!goes_on)
+		producers_find_whole(entry);
 	producers_look(entry);
 	bytes = measure(entry);
 	/* release: whoever sees it finds in the pool all that there will be */

@@ -168,6 +168,52 @@ static bool look(const struct entry *entry, const struct books *before, struct b
 	return done;
 }
 
+/* Events of the pool that are begun and can't be read: what a reading of it finds missing. */
+static uint64_t count_missing(const struct ring_reader *reader, const struct ring_index *index)
+{
+	g_autofree char *scratch = g_malloc(2 * KPROF_CHUNK_BYTES_MAX);
+	uint64_t missing = 0;
+
+	for (uint32_t i = 0; i < reader->layout.chunk_count; i++) {
+		struct ring_extent extent;
+		struct ring_record record;
+		struct ring_walk walk;
+		enum ring_item item;
+		uint32_t found = 0;
+
+		if (!ring_extent_find(reader, index, i, &extent) ||
+			ring_extent_copy(reader, &extent, 0, scratch))
+			continue;
+		ring_walk_begin(&walk, &extent, scratch, 0);
+		while ((item = ring_walk_next(&walk, &record)) != RING_END)
+			found += item == RING_EVENT;
+		missing += extent.count - MIN(found, extent.count);
+	}
+	return missing;
+}
+
+/*
+ * A thread that was killed behind the commit of an event and before it counted that as done has left
+ * it whole. And what was torn and has been overwritten since counts for that already. The pool is read
+ * for it as a whole, but only where a thread was killed in the middle of an event.
+ */
+void producers_find_whole(struct entry *entry)
+{
+	const struct ring_reader *reader = &entry->public.reader;
+	g_autofree struct ring_index *index = g_new(struct ring_index, 1);
+	uint64_t torn, missing;
+
+	if (ring_index_copy(reader, index))
+		return;
+	torn = count_torn(reader, index);
+	if (!torn)
+		return;
+	missing = count_missing(reader, index);
+	pthread_mutex_lock(&entry->public.producers->lock);
+	entry->whole = torn - MIN(missing, torn);
+	pthread_mutex_unlock(&entry->public.producers->lock);
+}
+
 void producers_look(struct entry *entry)
 {
 	struct producers *producers = entry->public.producers;
@@ -182,6 +228,7 @@ void producers_look(struct entry *entry)
 	if (!look(entry, &before, &now, &lie))
 		return;
 	pthread_mutex_lock(&producers->lock);
+	now.torn -= MIN(now.torn, entry->whole);
 	if (lie)
 		convict(entry, lie);
 	else

@@ -37,6 +37,7 @@ struct entry {
 	bool listed, kept;	/* o */
 	uint64_t kept_bytes;	/* o: what it counts for, once it is kept */
 	struct books books;	/* o: as they were seen last */
+	uint64_t whole;		/* o: events that count for torn in the pool and are not */
 	enum forgotten forgotten; /* o */
 	_Atomic uint64_t clear; /* a ticket, see producer_clear_ticket */
 	bool end_seen;		/* t */
@@ -79,6 +80,8 @@ void producers_free_events(struct producer *producer);
 
 /* producers_books.c: reads the pool, and keeps what it has counted. No lock is held. */
 void producers_look(struct entry *entry);
+/* Its program has ended: finds what is whole though its thread did not come to say so. */
+void producers_find_whole(struct entry *entry);
 /* The newest; 0 if it can't be read. */
 uint64_t producers_read_tickets(const struct ring_reader *reader);
 /*

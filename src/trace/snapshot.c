@@ -6,6 +6,9 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "sys/clock.h"
+#include "trace/shares.h"
+
 /* How often a pool is begun anew, of which much was overwritten while it was copied. */
 #define POOL_TRIES 3
 
@@ -129,7 +132,6 @@ struct taking {
 	char *scratch;	  /* 2 * KPROF_CHUNK_BYTES_MAX */
 	GArray *extents;  /* of struct ring_extent, of the pool at hand */
 	uint64_t granted; /* bytes of the budget that are not used yet */
-	uint64_t oldest_ns; /* chunks begun before are left out */
 };
 
 static int compare_tickets(gconstpointer a, gconstpointer b)
@@ -155,13 +157,6 @@ static int find_extents(struct taking *taking, const struct producer *producer)
 	return ret;
 }
 
-static uint64_t begun_ns(const struct producer *producer, const struct ring_extent *extent,
-	const struct stamps_map *map)
-{
-	return producer->reader.layout.clock == KPROF_CLOCK_COUNTER ?
-		stamps_map_ns(map, extent->head.begun) : extent->head.begun;
-}
-
 /* -ESTALE: overtaken. */
 static int copy_chunk(struct taking *taking, const struct producer *producer,
 	const struct ring_extent *extent)
@@ -185,20 +180,32 @@ struct pool_sums {
 	uint32_t stale;
 };
 
+/* The first of the extents at hand from which on they are no more than so many bytes. */
+static guint find_newest(const struct taking *taking, uint64_t bytes)
+{
+	guint i = taking->extents->len;
+
+	for (; i > 0; i--) {
+		uint32_t end = g_array_index(taking->extents, struct ring_extent, i - 1).end;
+
+		if (end > bytes)
+			break;
+		bytes -= end;
+	}
+	return i;
+}
+
 static struct pool_sums copy_extents(struct taking *taking, const struct producer *producer,
-	const struct stamps_map *map)
+	uint64_t share)
 {
 	struct pool_sums sums = { 0 };
-	guint i;
+	guint first = find_newest(taking, MIN(share, taking->granted)), i;
 
 	for (i = 0; i < taking->extents->len; i++) {
 		const struct ring_extent *extent =
 			&g_array_index(taking->extents, struct ring_extent, i);
-		int ret = -ENOMEM;
+		int ret = i < first ? -ENOMEM : copy_chunk(taking, producer, extent);
 
-		if (extent->end <= taking->granted &&
-			(!map || begun_ns(producer, extent, map) >= taking->oldest_ns))
-			ret = copy_chunk(taking, producer, extent);
 		if (ret == -ESTALE) {
 			sums.overtaken += extent->count;
 			sums.stale++;
@@ -220,8 +227,8 @@ static void drop_chunks(struct taking *taking, guint first)
 	g_array_set_size(chunks, first);
 }
 
-static void copy_pool(struct taking *taking, const struct producer *producer,
-	const struct stamps_map *map)
+/* share: bytes that it may have of what is granted. */
+static void copy_pool(struct taking *taking, const struct producer *producer, uint64_t share)
 {
 	guint first = taking->snapshot->chunks->len;
 	struct pool_sums sums = { 0 };
@@ -231,12 +238,107 @@ static void copy_pool(struct taking *taking, const struct producer *producer,
 		drop_chunks(taking, first);
 		if (find_extents(taking, producer))
 			return;
-		sums = copy_extents(taking, producer, map);
+		sums = copy_extents(taking, producer, share);
 		if (sums.stale <= taking->extents->len / 4)
 			break;
 	}
 	taking->snapshot->left_out += sums.left_out;
 	taking->snapshot->overtaken += sums.overtaken;
+}
+
+/* ---- when not all fits ------------------------------------------------------------------------ */
+
+/*
+ * Who gets which part says shares.h; what is left of it, less than a chunk of each, goes to the newest.
+ * What a program's memory says of its age is the program's word: it decides nothing more.
+ */
+struct aged {
+	guint program; /* its index in the snapshot's producers */
+	uint64_t begun_ns;
+	uint32_t bytes;
+};
+
+static int compare_ages(gconstpointer a, gconstpointer b)
+{
+	const struct aged *x = a, *y = b;
+
+	return (x->begun_ns < y->begun_ns) - (x->begun_ns > y->begun_ns);
+}
+
+/* When the chunk was begun, as its program says; not after now, whatever it says. */
+static uint64_t begun_ns(const struct producer *producer, const struct ring_extent *extent,
+	const struct stamps_map *map)
+{
+	uint64_t ns = producer->reader.layout.clock == KPROF_CLOCK_COUNTER ?
+		stamps_map_ns(map, extent->head.begun) : extent->head.begun;
+
+	return MIN(ns, clock_monotonic_ns());
+}
+
+/* Makes a share whole chunks. Those that are not in it are added to `rest`. */
+static void take_whole(struct taking *taking, guint program, struct share *share,
+	const struct stamps_map *map, GArray *rest)
+{
+	const struct producer *producer = g_ptr_array_index(taking->snapshot->producers, program);
+	guint first, i;
+
+	find_extents(taking, producer); /* none, where it fails */
+	first = find_newest(taking, share->gets);
+	share->gets = 0;
+	for (i = 0; i < taking->extents->len; i++) {
+		const struct ring_extent *extent =
+			&g_array_index(taking->extents, struct ring_extent, i);
+		const struct aged aged = { program, begun_ns(producer, extent, map), extent->end };
+
+		if (i < first)
+			g_array_append_val(rest, aged);
+		else
+			share->gets += extent->end;
+	}
+}
+
+static void share_rest(struct share *shares, GArray *rest, uint64_t bytes)
+{
+	guint i;
+
+	g_array_sort(rest, compare_ages);
+	for (i = 0; i < rest->len; i++) {
+		const struct aged *aged = &g_array_index(rest, struct aged, i);
+
+		if (aged->bytes > bytes)
+			return;
+		bytes -= aged->bytes;
+		shares[aged->program].gets += aged->bytes;
+	}
+}
+
+/* Of each program. */
+static struct share *share_out(struct taking *taking)
+{
+	GPtrArray *producers = taking->snapshot->producers;
+	struct share *shares = g_new0(struct share, producers->len);
+	g_autoptr(GArray) rest = g_array_new(FALSE, FALSE, sizeof(struct aged));
+	struct stamps_map *map = stamps_map(taking->stamps);
+	uint64_t left = taking->granted;
+	guint i, k;
+
+	for (i = 0; i < producers->len; i++) {
+		const struct producer *producer = g_ptr_array_index(producers, i);
+
+		shares[i].uid = producer->uid;
+		if (find_extents(taking, producer))
+			continue;
+		for (k = 0; k < taking->extents->len; k++)
+			shares[i].wants += g_array_index(taking->extents, struct ring_extent, k).end;
+	}
+	shares_divide(shares, producers->len, taking->granted);
+	for (i = 0; i < producers->len; i++) {
+		take_whole(taking, i, &shares[i], map, rest);
+		left -= shares[i].gets;
+	}
+	share_rest(shares, rest, left);
+	stamps_map_free(map);
+	return shares;
 }
 
 /* ---- all -------------------------------------------------------------------------------------- */
@@ -260,55 +362,6 @@ static uint64_t largest(const GPtrArray *producers)
 	return bytes;
 }
 
-struct aged {
-	uint64_t begun_ns;
-	uint32_t bytes;
-};
-
-static int compare_ages(gconstpointer a, gconstpointer b)
-{
-	const struct aged *x = a, *y = b;
-
-	return (x->begun_ns < y->begun_ns) - (x->begun_ns > y->begun_ns);
-}
-
-/* Not all fits: from which moment on it does. */
-static void find_oldest(struct taking *taking, const struct stamps_map *map)
-{
-	GPtrArray *producers = taking->snapshot->producers;
-	GArray *all = g_array_new(FALSE, FALSE, sizeof(struct aged));
-	uint64_t bytes = 0;
-	guint i, k;
-
-	for (i = 0; i < producers->len; i++) {
-		const struct producer *producer = g_ptr_array_index(producers, i);
-
-		if (find_extents(taking, producer))
-			continue;
-		for (k = 0; k < taking->extents->len; k++) {
-			struct ring_extent *extent =
-				&g_array_index(taking->extents, struct ring_extent, k);
-			struct aged aged = { begun_ns(producer, extent, map), extent->end };
-
-			g_array_append_val(all, aged);
-		}
-	}
-	g_array_sort(all, compare_ages);
-	for (i = 0; i < all->len; i++) {
-		const struct aged *aged = &g_array_index(all, struct aged, i);
-
-		bytes += aged->bytes;
-		if (bytes > taking->granted)
-			break;
-		taking->oldest_ns = aged->begun_ns;
-	}
-	if (bytes <= taking->granted)
-		taking->oldest_ns = 0;
-	else if (!i)
-		taking->oldest_ns = UINT64_MAX;
-	g_array_free(all, TRUE);
-}
-
 static void copy_messages(struct snapshot *snapshot, struct trace *trace)
 {
 	struct trace_cursor cursor;
@@ -325,24 +378,22 @@ static int copy_pools(struct taking *taking)
 {
 	struct snapshot *snapshot = taking->snapshot;
 	uint64_t need = largest(snapshot->producers);
-	struct stamps_map *map = NULL;
+	g_autofree struct share *shares = NULL;
 	int ret = 0;
 	guint i;
 
 	taking->granted = take_budget(snapshot->budget, need);
 	snapshot->bytes = taking->granted;
-	if (taking->granted < need) {
-		map = stamps_map(taking->stamps);
-		find_oldest(taking, map);
-	}
+	if (taking->granted < need)
+		shares = share_out(taking);
 	for (i = 0; i < snapshot->producers->len && !ret; i++) {
-		copy_pool(taking, g_ptr_array_index(snapshot->producers, i), map);
+		copy_pool(taking, g_ptr_array_index(snapshot->producers, i),
+			shares ? shares[i].gets : UINT64_MAX);
 		if (is_cancelled(taking))
 			ret = -EINTR;
 	}
 	return_budget(snapshot->budget, taking->granted);
 	snapshot->bytes -= taking->granted;
-	stamps_map_free(map);
 	return ret;
 }
 

@@ -6,7 +6,8 @@
  * For each program an end is fixed: what its pool says of itself when its turn comes. Chunks are
  * copied oldest first, since those are the next to be overwritten; one that is overtaken all the
  * same is lost to this reading and counted. Copies of all readings together are bounded; beyond that
- * the oldest events are left out, and how many is known.
+ * users and their programs get equal parts of what there is (shares.h), each of them its newest events;
+ * how many are left out is known.
  *
  * A snapshot belongs to one reader at a time. Taking one blocks for as long as copying takes; nobody
  * that writes waits for it.

@@ -84,6 +84,26 @@ $3 == "test:n:" {
 	last[$5] = $7
 }' "$WORK/third" || fail "the order of each thread"
 
+# what an open of a pipe looks through, 100 KB of each program at least, is no worker's work
+worker_bytes() { # read by the workers so far
+	local task sum=0 bytes
+	for task in /proc/"$SERVER"/task/*; do
+		[ "$(cat "$task/comm")" = kp-fuse ] || continue
+		bytes=$(sed -n 's/^rchar: //p' "$task/io")
+		sum=$((sum + bytes))
+	done
+	echo "$sum"
+}
+tell_start large 16384 2 300000
+if [ -r "/proc/$SERVER/task/$SERVER/io" ]; then
+	before=$(worker_bytes)
+	: <"$MNT/kptrace_pipe"
+	: <"$MNT/cpu/0/trace_pipe"
+	after=$(worker_bytes)
+	check "the workers copied nothing: $((after - before)) bytes" \
+		test $((after - before)) -lt 50000
+fi
+
 # SIGTERM: the end of all of them
 serve_end TERM
 ended_well "a reader at SIGTERM" "$first"

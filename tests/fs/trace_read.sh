@@ -32,18 +32,13 @@ size = os.fstat(fd).st_size
 open(sys.argv[2], "wb").write(mmap.mmap(fd, size, mmap.MAP_SHARED, mmap.PROT_READ)[:])
 ' "$1" "$2"
 }
-# in pieces from the end, and the reads interrupted by a signal now and then: ever more rarely, since a
-# read that goes back begins anew, and a slow machine has to come to its end
+# in pieces from the end, and the reads interrupted by a signal all the time: each that goes back begins
+# anew, and comes to its end however often it is given up
 read_backwards() {
 	python '
 import os, signal, sys
-delay = 0.003
-def again(*args):
-	global delay
-	delay *= 1.2
-	signal.setitimer(signal.ITIMER_REAL, delay)
-signal.signal(signal.SIGALRM, again)
-again()
+signal.signal(signal.SIGALRM, lambda *args: None)
+signal.setitimer(signal.ITIMER_REAL, 0.003, 0.003)
 fd = os.open(sys.argv[1], os.O_RDONLY)
 end = os.lseek(fd, 0, os.SEEK_END)
 pieces = []

@@ -19,6 +19,7 @@
 #define NOBODY 65534u
 
 static const char *static_roles = "tests/race/roles_static";
+static const char *testing_roles = "tests/race/roles_testing";
 
 /* Children forked while another thread writes: each has its own events, the parent's are untouched. */
 static void test_fork_among_threads(void **state)
@@ -50,6 +51,39 @@ static void test_fork_among_threads(void **state)
 		of_children += tally.of_id;
 	}
 	assert_int_equal(of_children, 7 * FORKS);
+}
+
+/*
+ * Forked by a signal handler in the middle of an event, which the child goes on with: what it writes is
+ * in no memory of its parent, who died there and left the event torn.
+ */
+static void test_fork_in_an_event(void **state)
+{
+	const char *ordinary = roles;
+	struct peer_program *parent = NULL, *child = NULL;
+	struct child process;
+	struct peer_sums sums;
+	struct tally tally = {.id = -1};
+
+	roles = testing_roles;
+	process = start("fork_mid_event", NULL);
+	roles = ordinary;
+	hear_it(&process, 'r');
+	await_event(&process, "counted");
+	let(&process);
+	assert_int_equal(finish(&process), 0);
+	assert_true(peer_wait_ended(peer, 2));
+	parent = program_of(process.pid);
+	assert_non_null(parent);
+	child = peer->programs[peer->programs[0] == parent];
+	tally.id = peer_find(parent, "counted");
+	sums = peer_read(&parent->reader, count, &tally);
+	assert_int_equal(tally.of_id, 1);
+	assert_int_equal(tally.first, 1);
+	assert_int_equal(sums.gaps, 1);
+	tally = tally_of(child, "counted");
+	assert_int_equal(tally.of_id, 7);
+	assert_int_equal(tally.total, 7);
 }
 
 /* Numbers from `from` on, in the memories of all programs: one may have attached twice. */
@@ -244,6 +278,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_fork_among_threads),
+		TEST(test_fork_in_an_event),
 		TEST(test_fork_of_one_sent_away),
 		TEST(test_fork_without_server),
 		TEST(test_daemon),

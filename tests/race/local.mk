@@ -22,6 +22,13 @@ check_PROGRAMS += %D%/roles_static
 %C%_roles_static_LDFLAGS = $(AM_LDFLAGS) -static
 %C%_roles_static_LDADD = libkprof.la -ldl -lpthread
 
+# the same with test points
+check_PROGRAMS += %D%/roles_testing
+%C%_roles_testing_SOURCES = %D%/roles.c
+%C%_roles_testing_CPPFLAGS = $(RACE_CPPFLAGS)
+%C%_roles_testing_CFLAGS = $(%C%_roles_CFLAGS)
+%C%_roles_testing_LDADD = libkprof_testing.a -ldl -lpthread
+
 # a library that comes and goes
 check_LTLIBRARIES = %D%/plugin.la
 %C%_plugin_la_SOURCES = %D%/plugin.cc

@@ -7,6 +7,8 @@
  */
 #include <kprof/kprof.h>
 
+#include "ring/testpoint.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -228,6 +230,38 @@ static int role_fork_threads(char *arg)
 	pthread_join(writer_thread, NULL);
 	return status != 0;
 }
+
+#ifdef RING_TEST_POINTS
+static bool may_fork;
+
+/* As a signal handler between reserve and commit: the child goes on with the event, its parent ends. */
+static void fork_here(enum ring_test_point point)
+{
+	int status = 0;
+	pid_t child;
+
+	if (point != POINT_RESERVED || !may_fork)
+		return;
+	may_fork = false;
+	child = fork();
+	if (child == 0)
+		return;
+	waitpid(child, &status, 0);
+	_exit(status != 0);
+}
+
+static int role_fork_mid_event(char *arg)
+{
+	say('r');
+	await();
+	KPROF_EVENT(roles, counted, "%lu %lu", 1ul, 0ul); /* so that the thread has its chunk */
+	may_fork = true;
+	ring_test_hook = fork_here;
+	for (unsigned long k = 0; k < 8; k++) /* the first is its parent's */
+		KPROF_EVENT(roles, counted, "%lu %lu", 2ul, k);
+	return 0;
+}
+#endif
 
 /* Becomes a daemon: another process, another session, no descriptor of before. */
 static int role_daemon(char *arg)
@@ -584,6 +618,9 @@ int main(int argc, char **argv)
 		{"text", role_text}, {"shapes", role_shapes},
 		{"fork_threads", role_fork_threads}, {"daemon", role_daemon},
 		{"exec", role_exec}, {"executed", role_executed}, {"setuid", role_setuid},
+#ifdef RING_TEST_POINTS
+		{"fork_mid_event", role_fork_mid_event},
+#endif
 		{"fork_dropped", role_fork_dropped}, {"fork_alone", role_fork_alone},
 	};
 

@@ -169,11 +169,19 @@ static void finish(struct follow *follow, struct shown *shown)
 		g_string_free(shown->text, TRUE);
 }
 
+static struct follow *begin_with(const struct form_cpu *cpu)
+{
+	struct follow *follow;
+
+	assert_int_equal(follow_create(world.readings, cpu, NULL, NULL, &follow), 0);
+	return follow;
+}
+
 static struct follow *begin(void)
 {
 	const struct form_cpu all = { .cpu = FORM_TEXT };
 
-	return follow_create(world.readings, &all);
+	return begin_with(&all);
 }
 
 /* ---- tests ------------------------------------------------------------------------------------ */
@@ -449,7 +457,7 @@ static void test_piece(void **state)
 	attach(told, 100);
 	define(told);
 	writer = ring_writer_begin(&told->pool.pool);
-	follow = follow_create(world.readings, &other);
+	follow = begin_with(&other);
 	for (uint64_t n = 0; n < 10000; n++) {
 		const uint64_t words[2] = { 0, n };
 		struct ring_room room;
@@ -509,6 +517,22 @@ static void test_reading_is_cancelled(void **state)
 	destroy(told);
 }
 
+/* Who opened it may have gone before all programs were looked through. */
+static void test_beginning_is_cancelled(void **state)
+{
+	struct told *told[2] = { create(100, KPROF_MODE_OVERWRITE), create(200, KPROF_MODE_OVERWRITE) };
+	const struct form_cpu all = { .cpu = FORM_TEXT };
+	struct follow *follow = NULL;
+	struct patience patience = { 0, 2 };
+
+	assert_int_equal(follow_create(world.readings, &all, is_out_of_patience, &patience, &follow),
+		-EINTR);
+	assert_null(follow);
+	assert_int_equal(patience.asked, 2);
+	destroy(told[0]);
+	destroy(told[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -522,6 +546,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_stress, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_piece, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_reading_is_cancelled, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_beginning_is_cancelled, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

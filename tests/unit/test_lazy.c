@@ -145,9 +145,68 @@ static void test_cancelled(void **state)
 
 	assert_int_equal(lazy_read(lazy, 10000000, 4096, out, after_some, &pieces), -EINTR);
 	assert_int_equal(out->len, 0);
-	assert_int_equal(numbers.pieces, 5);
+	assert_int_equal(numbers.pieces, 6); /* and the one at the sixth look */
 	check_read(lazy, 0, 1000);
 	check_read(lazy, 10000000, 4096);
+	g_string_free(out, TRUE);
+	lazy_destroy(lazy);
+}
+
+static bool always(void *arg)
+{
+	return true;
+}
+
+/* Given up whenever it is looked at, also before it began: it comes to its end all the same. */
+static void test_always_cancelled(void **state)
+{
+	bool destroyed;
+	struct numbers numbers = { .end = SIZE, .destroyed = &destroyed };
+	struct lazy *lazy = lazy_create(&maker, &numbers, SIZE);
+	GString *out = g_string_new(NULL);
+	unsigned int tries = 0, pieces;
+
+	check_read(lazy, SIZE - 10, 10);
+	pieces = numbers.pieces;
+	while (lazy_read(lazy, SIZE / 2, 4096, out, always, NULL))
+		assert_true(++tries < pieces);
+	assert_int_equal(out->len, 4096);
+	assert_int_equal(numbers.restarts, 1);
+	g_string_free(out, TRUE);
+	lazy_destroy(lazy);
+}
+
+/*
+ * Who goes back and is interrupted, while others read on from the end: its bytes are put aside when
+ * they come by, and it begins the text anew once.
+ */
+static void test_cancelled_among_others(void **state)
+{
+	bool destroyed;
+	struct numbers numbers = { .end = SIZE, .destroyed = &destroyed };
+	struct lazy *lazy = lazy_create(&maker, &numbers, SIZE);
+	const uint64_t offset = SIZE / 2;
+	GString *out = g_string_new(NULL);
+	int pieces = 3;
+
+	check_read(lazy, SIZE - 10, 10);
+	assert_int_equal(lazy_read(lazy, offset, 131072, out, after_some, &pieces), -EINTR);
+	check_read(lazy, SIZE - 10, 10);
+	/* part of it at first, as the kernel may ask, and then all */
+	assert_int_equal(lazy_read(lazy, offset + 4096, 4096, out, always, NULL), 0);
+	assert_int_equal(lazy_read(lazy, offset, 131072, out, always, NULL), 0);
+	assert_int_equal(numbers.restarts, 1);
+	assert_int_equal(out->len, 4096 + 131072);
+	for (size_t i = 0; i < 131072; i++)
+		assert_true(out->str[4096 + i] == byte_at(offset + i));
+	for (size_t i = 0; i < 4096; i++)
+		assert_true(out->str[i] == byte_at(offset + 4096 + i));
+	/* more of them than are remembered: the oldest ones begin anew */
+	for (uint64_t i = 0; i < 2 * LAZY_OWED_MAX; i++)
+		assert_int_equal(lazy_read(lazy, offset + i * 262144, 4096, out, always, NULL), -EINTR);
+	check_read(lazy, SIZE - 10, 10);
+	for (uint64_t i = 0; i < 2 * LAZY_OWED_MAX; i++)
+		check_read(lazy, offset + i * 262144, 4096);
 	g_string_free(out, TRUE);
 	lazy_destroy(lazy);
 }
@@ -196,6 +255,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sequential), cmocka_unit_test(test_swapped),
 		cmocka_unit_test(test_anywhere), cmocka_unit_test(test_cancelled),
+		cmocka_unit_test(test_always_cancelled), cmocka_unit_test(test_cancelled_among_others),
 		cmocka_unit_test(test_short), cmocka_unit_test(test_two_readers),
 	};
 

@@ -2,13 +2,16 @@
 /* src/trace/listener, session, endpoint: programs that attach, and strangers that do as they like. */
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -93,6 +96,7 @@ static void start(void (*change)(struct listener_options *options))
 	if (endpoint_open(&place, &server.endpoint, &err))
 		fail_msg("%s", err.text);
 	listener_options_init(&options, limits.programs, limits.user_programs);
+	options.process_connections = options.connections; /* the tests are one process */
 	options.report = on_report;
 	options.arg = &server;
 	if (change)
@@ -716,12 +720,19 @@ static void test_descriptors(void **state)
 	fixture_open(&f, POOL_BYTES, KPROF_MODE_OVERWRITE);
 	for (int i = 0; i < 8; i++)
 		fds[i] = f.fd;
-	/* with packets that ask for none they are closed */
-	assert_int_equal(send_with(fd, unknown, sizeof(unknown), fds, 1), 8);
+	/* another packet has none, be it before the greeting or behind it */
 	assert_int_equal(send_with(fd, unknown, sizeof(unknown), fds, 3), 8);
-	assert_int_equal(send_with(fd, unknown, sizeof(unknown), fds, 8), 8);
+	WAIT_FOR(is_ended(fd, &heard));
+	assert_true(was_reported("?: it sends descriptors that nobody asked for\n"));
+	close(fd);
+	begin_hearing(&heard);
+	forget_reports();
+	fd = dial();
 	greet(fd, "prog", f.fd);
 	WAIT_FOR(hears(fd, &heard, 0, 1));
+	assert_int_equal(send_with(fd, unknown, sizeof(unknown), fds, 8), 8);
+	WAIT_FOR(is_ended(fd, &heard));
+	assert_true(was_reported("prog: it sends descriptors that nobody asked for\n"));
 	close(fd);
 	/* a greeting comes with just one */
 	for (size_t count = 2; count <= 8; count += 3) {
@@ -927,6 +938,187 @@ static void test_crowd(void **state)
 			close(fds[i]);
 		fixture_close(&f[i]);
 	}
+}
+
+static void be_strict_with_processes(struct listener_options *options)
+{
+	options->process_connections = 3;
+	options->reports = 1000;
+}
+
+static int begin_strict_with_processes(void **state)
+{
+	start(be_strict_with_processes);
+	return 0;
+}
+
+/* A process of the same user that attaches once. Ends with 0 if it was welcome. */
+static pid_t fork_honest(void)
+{
+	pid_t child = fork();
+
+	if (child == 0) {
+		struct pollfd told = {.events = POLLIN};
+		struct fixture f;
+
+		fixture_open(&f, POOL_BYTES, KPROF_MODE_OVERWRITE);
+		told.fd = dial();
+		greet(told.fd, "honest", f.fd);
+		_exit(poll(&told, 1, WAIT_MS) == 1 && told.revents == POLLIN ? 0 : 1);
+	}
+	return child;
+}
+
+/* One process that attaches as often as it can takes no places from the user's others. */
+static void test_greedy_process(void **state)
+{
+	struct heard heard[4], late;
+	struct fixture f[4];
+	int fds[4], fd, status;
+
+	for (int i = 0; i < 4; i++) {
+		fixture_open(&f[i], POOL_BYTES, KPROF_MODE_OVERWRITE);
+		begin_hearing(&heard[i]);
+		fds[i] = dial();
+		if (i == 3)
+			break;
+		greet(fds[i], "greedy", f[i].fd);
+		WAIT_FOR(hears(fds[i], &heard[i], 0, 1));
+	}
+	WAIT_FOR(is_ended(fds[3], &heard[3]));
+	assert_true(was_reported("?: this process is attached too often\n"));
+	assert_int_equal(waitpid(fork_honest(), &status, 0) > 0 ? status : -1, 0);
+	/* of its own places those go first that it does nothing with */
+	close(fds[2]);
+	WAIT_FOR(stat_of("trace.connections") == 2);
+	begin_hearing(&late);
+	fd = dial();
+	close(fds[3]);
+	begin_hearing(&heard[3]);
+	fds[3] = dial();
+	greet(fds[3], "greedy", f[3].fd);
+	WAIT_FOR(hears(fds[3], &heard[3], 0, 1));
+	WAIT_FOR(is_ended(fd, &late));
+	assert_true(was_reported("?: it has not greeted, and its place is wanted\n"));
+	close(fd);
+	for (int i = 0; i < 4; i++) {
+		if (i != 2)
+			close(fds[i]);
+		fixture_close(&f[i]);
+	}
+}
+
+/* ---- descriptors whose close takes long ------------------------------------------------------- */
+
+/*
+ * A connection that is full of what nobody reads: who closes it waits, as it was told to, until the
+ * other end, *reader, is closed. -1: there is no network here.
+ */
+static int make_lingering(int *reader)
+{
+	const struct linger linger = {.l_onoff = 1, .l_linger = 3600};
+	struct sockaddr_in address = {.sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t bytes = sizeof(address);
+	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	char data[4096] = {0};
+
+	if (bind(listener, (struct sockaddr *)&address, bytes) || listen(listener, 1) ||
+		getsockname(listener, (struct sockaddr *)&address, &bytes) ||
+		connect(fd, (struct sockaddr *)&address, bytes)) {
+		close(listener);
+		close(fd);
+		return -1;
+	}
+	*reader = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	close(listener);
+	assert_true(*reader >= 0);
+	while (send(fd, data, sizeof(data), MSG_DONTWAIT) > 0)
+		;
+	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)), 0);
+	return fd;
+}
+
+/* No thread of it runs when this returns. */
+static void stop_process(pid_t pid)
+{
+	kill(pid, SIGSTOP);
+	for (bool stopped = false; !stopped; g_usleep(1000)) {
+		g_autofree char *dir = g_strdup_printf("/proc/%d/task", (int)pid);
+		g_autoptr(GDir) tasks = g_dir_open(dir, 0, NULL);
+		const char *task;
+
+		stopped = true;
+		while ((task = g_dir_read_name(tasks))) {
+			g_autofree char *path = g_strdup_printf("%s/%s/status", dir, task);
+			g_autofree char *status = NULL;
+
+			stopped = stopped && (!g_file_get_contents(path, &status, NULL, NULL) ||
+				strstr(status, "State:\tT"));
+		}
+	}
+}
+
+#define HANGING 8
+
+/*
+ * In a process of its own: sends descriptors that nobody can close, some where they are not wanted, or
+ * behind a packet for which it is sent away. Lives until it may end, since it has the other ends.
+ */
+static void send_hanging(pid_t server_pid, int may_end)
+{
+	const struct kprof_packet_hello hello = make_hello("hanging", POOL_BYTES);
+	int fds[HANGING], to[HANGING], reader;
+	char c;
+
+	for (int i = 0; i < HANGING; i++) {
+		fds[i] = make_lingering(&reader);
+		if (fds[i] < 0)
+			_exit(77);
+		to[i] = dial();
+	}
+	stop_process(server_pid); /* so that its descriptors are the last ones */
+	for (int i = 0; i < HANGING; i++) {
+		if (i == 0)
+			send_with(to[i], "", 0, &fds[i], 1);
+		if (i == 1)
+			send_with(to[i], "junk", 4, NULL, 0);
+		send_with(to[i], &hello, sizeof(hello), &fds[i], 1);
+		close(fds[i]);
+		close(to[i]);
+	}
+	kill(server_pid, SIGCONT);
+	_exit(read(may_end, &c, 1) == 0 ? 0 : 1);
+}
+
+/* A process whose descriptors nobody can close: the user's others are welcome all the same. */
+static void test_hanging_descriptors(void **state)
+{
+	int may_end[2], status = -1;
+	const char *preload = getenv("LD_PRELOAD");
+	pid_t child, server_pid = getpid();
+
+	if (preload && strstr(preload, "vgpreload"))
+		skip(); /* valgrind's threads are not stopped one by one, nor end as the kernel's do */
+	alarm(60); /* a listener that hangs is not stopped either */
+	assert_int_equal(pipe2(may_end, O_CLOEXEC), 0);
+	child = fork();
+	if (child == 0) {
+		close(may_end[1]);
+		send_hanging(server_pid, may_end[0]);
+	}
+	close(may_end[0]);
+	WAIT_FOR(stat_of("trace.detached") == HANGING || waitpid(child, &status, WNOHANG) == child);
+	if (stat_of("trace.detached") < HANGING) {
+		assert_int_equal(WEXITSTATUS(status), 77);
+		skip(); /* without a network */
+	}
+	assert_true(was_reported("?: it sends descriptors that nobody asked for\n"));
+	assert_int_equal(waitpid(fork_honest(), &status, 0) > 0 ? status : -1, 0);
+	close(may_end[1]);
+	assert_int_equal(waitpid(child, &status, 0) == child ? status : -1, 0);
+	alarm(0);
 }
 
 /* Who says nothing keeps nobody out. */
@@ -1173,6 +1365,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_flood, begin_strict, finish),
 		cmocka_unit_test_setup_teardown(test_liars, begin_with_reports, finish),
 		cmocka_unit_test_setup_teardown(test_crowd, begin_strict, finish),
+		cmocka_unit_test_setup_teardown(test_greedy_process, begin_strict_with_processes, finish),
+		cmocka_unit_test_setup_teardown(test_hanging_descriptors, begin_with_reports, finish),
 		cmocka_unit_test_setup_teardown(test_silent_crowd, begin_strict, finish),
 		cmocka_unit_test_setup_teardown(test_reports, begin_quiet, finish),
 		cmocka_unit_test_setup_teardown(test_flooded_reports, begin_quiet, finish),

@@ -8,6 +8,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include <errno.h>
 #include <glib.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -35,9 +36,13 @@ struct follow {
 	int unused;
 };
 
-struct follow *follow_create(struct readings *readings, const struct form_cpu *cpu)
+int follow_create(struct readings *readings, const struct form_cpu *cpu,
+	bool (*cancelled)(void *arg), void *arg, struct follow **follow)
 {
-	return g_new0(struct follow, 1);
+	if (cancelled && cancelled(arg))
+		return -EINTR;
+	*follow = g_new0(struct follow, 1);
+	return 0;
 }
 
 void follow_destroy(struct follow *follow)
@@ -125,7 +130,7 @@ static void test_reader_does_not_wait(void **state)
 	struct iovec iov[1];
 	void *pipe;
 
-	assert_int_equal(pipe_open(pipes, NULL, &pipe), 0);
+	assert_int_equal(pipe_open(pipes, NULL, NULL, NULL, &pipe), 0);
 	assert_int_equal(begin(pipe, iov), 0);
 	sem_wait(&world.began);
 	/* the thread is at it, and stays so */
@@ -149,7 +154,7 @@ static void test_reader_looks_at_one_piece(void **state)
 	struct iovec iov[1];
 	void *pipe;
 
-	assert_int_equal(pipe_open(pipes, NULL, &pipe), 0);
+	assert_int_equal(pipe_open(pipes, NULL, NULL, NULL, &pipe), 0);
 	pipes_close(pipes); /* what is made from now on is made by the reader */
 	atomic_write_relaxed(&world.left, EMPTY_PIECES + 1);
 	assert_false(pipe_readable(pipe));
@@ -160,11 +165,29 @@ static void test_reader_looks_at_one_piece(void **state)
 	pipes_destroy(pipes);
 }
 
+static bool always(void *arg)
+{
+	return true;
+}
+
+/* Given up while it was being opened: no pipe is left behind. */
+static void test_open_cancelled(void **state)
+{
+	struct pipes *pipes = pipes_create(NULL, NULL);
+	void *pipe = NULL;
+
+	assert_int_equal(pipe_open(pipes, NULL, always, NULL, &pipe), -EINTR);
+	assert_null(pipe);
+	pipes_close(pipes);
+	pipes_destroy(pipes);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_reader_does_not_wait, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_reader_looks_at_one_piece, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_open_cancelled, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -282,6 +282,37 @@ static void test_books(void **state)
 	destroy(&world);
 }
 
+/* Killed behind the commit and before it was counted as done: that event is whole, others may be torn. */
+static void test_killed_behind_commit(void **state)
+{
+	struct world world = create(&roomy);
+	struct producers_totals totals;
+	struct producer *producer;
+	struct ring_writer *writers[2];
+	struct ring_room room;
+	struct fixture f;
+
+	fixture_open(&f, POOL_BYTES, KPROF_MODE_OVERWRITE);
+	producer = attached(&world, 10, 1, f.fd);
+	for (int i = 0; i < 2; i++) {
+		writers[i] = ring_writer_begin(&f.pool);
+		write_events(&f, writers[i], 100);
+	}
+	assert_true(ring_reserve(writers[0], 3, &room)); /* torn */
+	for (int i = 0; i < 2; i++) {
+		write_events(&f, writers[i], 1);
+		writers[i]->slot->done--;
+	}
+	producer_end(producer);
+	totals = total(&world);
+	assert_int_equal(totals.written, 203);
+	assert_int_equal(totals.torn, 1);
+	assert_int_equal(totals.overwritten + totals.dropped, 0);
+	producer_put(producer);
+	destroy(&world);
+	fixture_close(&f);
+}
+
 /* The process comes again before its old connection's end was seen; another process may not. */
 static void test_same_pool(void **state)
 {
@@ -716,6 +747,7 @@ int main(void)
 		cmocka_unit_test(test_events),
 		cmocka_unit_test(test_ids),
 		cmocka_unit_test(test_books),
+		cmocka_unit_test(test_killed_behind_commit),
 		cmocka_unit_test(test_same_pool),
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_kept),

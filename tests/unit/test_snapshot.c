@@ -11,6 +11,7 @@
 #include "sys/clock.h"
 #include "tests/unit/tracing.h"
 #include "trace/merge.h"
+#include "trace/shares.h"
 #include "trace/snapshot.h"
 
 #define POOL (1u << 16)
@@ -248,6 +249,99 @@ static void test_bound(void **state)
 		tracing_destroy(programs[p]);
 }
 
+/* The last `shown` of a program's numbers, and none before them. */
+static void check_newest(struct merge *merge, const struct producer *producer, uint64_t end,
+	uint64_t shown)
+{
+	struct merge_item item;
+
+	merge_restart(merge);
+	while (merge_next(merge, &item)) {
+		if (item.producer != producer)
+			continue;
+		assert_int_equal(first_word(&item), end - shown);
+		shown--;
+	}
+	assert_int_equal(shown, 0);
+}
+
+/*
+ * A program whose memory says that it is the newest of all, or that is so because it wrote last, gets
+ * its part and not the others'; who wants less than a part has all that it wants.
+ */
+static void test_shares_of_liars(void **state)
+{
+	static const uint64_t begun[] = { UINT64_MAX, 0 }; /* 0: the truth */
+	struct snapshot_budget *all = budget;
+
+	for (size_t round = 0; round < G_N_ELEMENTS(begun); round++) {
+		struct program *programs[3];
+		struct ring_writer *writers[3];
+		struct snapshot *snapshot;
+		struct merge *merge;
+
+		for (int p = 0; p < 3; p++) {
+			programs[p] = tracing_create((uint64_t)p + 1, POOL, KPROF_MODE_OVERWRITE);
+			writers[p] = ring_writer_begin(&programs[p]->pool.pool);
+			/* one chunk, and twice six; the last one is the liar */
+			for (uint64_t n = 0; n < (p ? 6 : 1) * EVENTS_A_CHUNK; n++)
+				assert_true(tracing_write(programs[p], writers[p], n));
+		}
+		for (int i = 0; i < 6 && begun[round]; i++)
+			programs[2]->pool.pool.heads[i].begun = begun[round];
+		budget = snapshot_budget_create(7 * 8192);
+		snapshot = take(programs, 3, NULL, 0);
+		assert_int_equal(snapshot->left_out, 6 * EVENTS_A_CHUNK);
+		merge = merge_create(snapshot);
+		check_newest(merge, &programs[0]->producer, EVENTS_A_CHUNK, EVENTS_A_CHUNK);
+		for (int p = 1; p < 3; p++)
+			check_newest(merge, &programs[p]->producer, 6 * EVENTS_A_CHUNK,
+				3 * EVENTS_A_CHUNK);
+		merge_destroy(merge);
+		snapshot_destroy(snapshot);
+		snapshot_budget_destroy(budget);
+		for (int p = 0; p < 3; p++)
+			tracing_destroy(programs[p]);
+	}
+	budget = all;
+}
+
+/* Divided by hand. */
+static void test_shares(void **state)
+{
+	static const struct {
+		int line;
+		uint64_t room;
+		struct share shares[5]; /* gets: what is expected */
+	} rows[] = {
+		{ __LINE__, 100, { { 1, 10, 10 }, { 2, 20, 20 } } }, /* enough */
+		{ __LINE__, 0, { { 1, 10, 0 }, { 2, 20, 0 } } },
+		{ __LINE__, 100, { { 1, 1000, 50 }, { 2, 1000, 50 } } },
+		/* what 1 leaves is 2's and 3's */
+		{ __LINE__, 100, { { 1, 10, 10 }, { 2, 1000, 45 }, { 3, 46, 45 } } },
+		{ __LINE__, 100, { { 1, 10, 10 }, { 2, 1000, 50 }, { 3, 40, 40 } } },
+		/* many programs get a user no more than one does */
+		{ __LINE__, 120, { { 1, 99, 20 }, { 2, 99, 60 }, { 1, 99, 20 }, { 1, 99, 20 } } },
+		/* what a user's small program leaves is his large ones', then others' */
+		{ __LINE__, 120, { { 1, 4, 4 }, { 1, 99, 28 }, { 1, 99, 28 }, { 2, 99, 60 } } },
+		{ __LINE__, 120, { { 1, 4, 4 }, { 1, 26, 26 }, { 2, 98, 90 } } },
+		{ __LINE__, UINT64_MAX, { { 1, UINT64_MAX / 2, UINT64_MAX / 2 }, { 2, 7, 7 } } },
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+		struct share shares[5];
+
+		for (size_t k = 0; k < 5; k++)
+			shares[k] = (struct share){ rows[i].shares[k].uid, rows[i].shares[k].wants, 99 };
+		shares_divide(shares, 5, rows[i].room);
+		for (size_t k = 0; k < 5; k++)
+			if (shares[k].gets != rows[i].shares[k].gets)
+				fail_msg("row of line %d, share %zu: %lu", rows[i].line, k,
+					shares[k].gets);
+	}
+	shares_divide(NULL, 0, 100);
+}
+
 static bool always(void *arg)
 {
 	return true;
@@ -392,6 +486,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_sight, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_torn, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_bound, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_shares_of_liars, set_up, tear_down),
+		cmocka_unit_test(test_shares),
 		cmocka_unit_test_setup_teardown(test_cancelled, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_unreadable, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_stress, set_up, tear_down),

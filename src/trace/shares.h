@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Room that is less than what all want, divided so that nobody is kept out by others.
+ *
+ * Among users first, and what a user gets among his programs: who wants less than an equal part leaves
+ * the rest of it to the others, and nobody gets more than a part while another one wants it. By age, the
+ * other way to choose, one program that writes fast, or lies, would have all of it.
+ */
+#ifndef KPROFS_TRACE_SHARES_H
+#define KPROFS_TRACE_SHARES_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct share {
+	uid_t uid;
+	uint64_t wants;
+	uint64_t gets; /* out: at most what it wants; all together at most `room` */
+};
+
+void shares_divide(struct share *shares, size_t count, uint64_t room);
+
+#endif
