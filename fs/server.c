@@ -231,10 +231,10 @@ static int create_threads(struct server *server, const struct options *options, 
 
 	if (!ret)
 		ret = control_create(server->profiler, options->akaros, &server->control);
-	server->views = views_create("kp-view", VIEWS_THREADS);
+	server->views = views_create("kp-view", VIEWS_THREADS, false);
 	if (!ret)
 		server->pipes = pipes_create(server->readings, server->streams);
-	server->trace_readers = views_create("kp-trace", VIEWS_TRACE_THREADS);
+	server->trace_readers = views_create("kp-trace", VIEWS_TRACE_THREADS, true);
 	server->viewmodels = viewmodels_create(options->debuginfod);
 	return ret ? err_set(err, -ret, "threads: %s", g_strerror(-ret)) : 0;
 }

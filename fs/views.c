@@ -16,6 +16,7 @@
 #include "fs/dirtab.h"
 #include "fs/openfile.h"
 #include "fs/ops.h"
+#include "sys/proc.h"
 
 struct view_job {
 	struct fuse_req *req;
@@ -30,6 +31,7 @@ struct view_job {
 struct views {
 	const char *name;     /* invariant */
 	unsigned int max;     /* invariant */
+	bool brief;	      /* invariant */
 	pthread_mutex_t lock; /* inside libfuse's lock of a request, else a leaf */
 	pthread_cond_t ended; /* a thread has ended */
 	GQueue waiting;	      /* (lock) of struct view_job */
@@ -74,12 +76,44 @@ static void give_up(struct view_job *job)
 	g_free(job);
 }
 
+/*
+ * An open that takes a moment is not given up for a signal that its program handles: where a timer
+ * interrupts it every few ms it would begin anew for ever.
+ */
+static bool counts(const struct views *views, pid_t opener)
+{
+	return !views->brief || !opener || proc_is_ending(NULL, opener);
+}
+
+/* Who waits for the open; 0: it is a read. */
+static pid_t tid_of(const struct view_job *job)
+{
+	return job->reads ? 0 : job->origin.pid;
+}
+
+static bool is_serious(struct views *views, const struct fuse_req *req)
+{
+	pid_t tid = 0;
+	GList *link;
+
+	pthread_mutex_lock(&views->lock);
+	link = find_job(&views->waiting, req);
+	if (!link)
+		link = find_job(&views->current, req);
+	if (link)
+		tid = tid_of(link->data);
+	pthread_mutex_unlock(&views->lock);
+	return counts(views, tid);
+}
+
 static void interrupt_job(struct fuse_req *req, void *arg)
 {
 	struct views *views = arg;
 	struct view_job *job = NULL;
 	GList *link;
 
+	if (!is_serious(views, req))
+		return;
 	pthread_mutex_lock(&views->lock);
 	link = find_job(&views->waiting, req);
 	if (link) {
@@ -151,7 +185,7 @@ static void add_job(struct views *views, struct view_job *job)
 
 	ops_on_interrupt(job->req, interrupt_job, views);
 	pthread_mutex_lock(&views->lock);
-	if (!views->closing && !ops_interrupted(job->req)) {
+	if (!views->closing && !(ops_interrupted(job->req) && counts(views, tid_of(job)))) {
 		g_queue_push_tail(&views->waiting, job);
 		queued = need_thread(views) == 0;
 		if (!queued)
@@ -186,12 +220,13 @@ void views_read(struct views *views, struct fuse_req *req, struct openfile *file
 	add_job(views, job);
 }
 
-struct views *views_create(const char *name, unsigned int max_threads)
+struct views *views_create(const char *name, unsigned int max_threads, bool brief)
 {
 	struct views *views = g_new0(struct views, 1);
 
 	views->name = name;
 	views->max = max_threads;
+	views->brief = brief;
 	pthread_mutex_init(&views->lock, NULL);
 	pthread_cond_init(&views->ended, NULL);
 	g_queue_init(&views->waiting);

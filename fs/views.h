@@ -23,8 +23,11 @@ struct views;
 /* Readings of the trace at once: their copies have a bound of their own. */
 #define VIEWS_TRACE_THREADS 4
 
-/* `name`: of the threads, invariant. */
-struct views *views_create(const char *name, unsigned int max_threads);
+/*
+ * `name`: of the threads, invariant. brief: an open takes a moment at most, and is interrupted only by what
+ * ends its program.
+ */
+struct views *views_create(const char *name, unsigned int max_threads, bool brief);
 
 /* Queues the open; it is answered when the text is there. Takes the caller's reference. */
 void views_open(struct views *views, struct fuse_req *req, struct openfile *file,

@@ -261,29 +261,60 @@ static uint64_t signal_bit(int number)
 	return 1ull << (number - 1);
 }
 
-bool proc_is_interrupted(const char *proc, pid_t tid)
+/* The signals of a thread, as /proc tells. */
+struct signals {
+	unsigned long long pending; /* and not blocked */
+	unsigned long long handled; /* caught or ignored */
+};
+
+/* false: /proc can't tell */
+static bool read_signals(const char *proc, pid_t tid, struct signals *signals)
 {
-	const uint64_t harmless = signal_bit(SIGCHLD) | signal_bit(SIGCONT) | signal_bit(SIGURG) |
-				  signal_bit(SIGWINCH) | signal_bit(SIGSTOP) | signal_bit(SIGTSTP) |
-				  signal_bit(SIGTTIN) | signal_bit(SIGTTOU);
-	unsigned long long mask, pending = 0, blocked = 0;
+	unsigned long long mask, blocked = 0;
 	char path[4096], line[256];
 	FILE *file;
 
+	*signals = (struct signals){ 0 };
 	snprintf(path, sizeof(path), "%s/%d/status", proc ? proc : "/proc", (int)tid);
 	file = fopen(path, "re");
 	if (!file)
-		return true;
+		return false;
 	while (fgets(line, sizeof(line), file)) {
 		if (sscanf(line, "SigPnd: %llx", &mask) == 1 ||
 			sscanf(line, "ShdPnd: %llx", &mask) == 1)
-			pending |= mask;
+			signals->pending |= mask;
 		else if (sscanf(line, "SigBlk: %llx", &mask) == 1)
 			blocked = mask;
+		else if (sscanf(line, "SigIgn: %llx", &mask) == 1 ||
+			sscanf(line, "SigCgt: %llx", &mask) == 1)
+			signals->handled |= mask;
 	}
 	fclose(file);
-	pending &= ~blocked;
-	return !pending || pending & ~harmless;
+	signals->pending &= ~blocked;
+	return true;
+}
+
+/* Signals that only tell, or stop and continue. */
+static uint64_t harmless_signals(void)
+{
+	return signal_bit(SIGCHLD) | signal_bit(SIGCONT) | signal_bit(SIGURG) | signal_bit(SIGWINCH) |
+	       signal_bit(SIGSTOP) | signal_bit(SIGTSTP) | signal_bit(SIGTTIN) | signal_bit(SIGTTOU);
+}
+
+bool proc_is_interrupted(const char *proc, pid_t tid)
+{
+	struct signals signals;
+
+	return !read_signals(proc, tid, &signals) || !signals.pending ||
+	       signals.pending & ~harmless_signals();
+}
+
+bool proc_is_ending(const char *proc, pid_t tid)
+{
+	struct signals signals;
+
+	return !read_signals(proc, tid, &signals) ||
+	       signals.pending & ~signals.handled & ~harmless_signals();
 }
 
 /* The inode number that the kernel gives the first pid namespace (PROC_PID_INIT_INO). */

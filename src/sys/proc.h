@@ -79,6 +79,8 @@ int proc_visit(const char *proc, pid_t pid, const struct proc_visitor *visitor);
  * only tell, or stop and continue, don't count. true where /proc can't tell.
  */
 bool proc_is_interrupted(const char *proc, pid_t tid);
+/* Whether one waits that will end the program, which has no handler for it. true where /proc can't tell. */
+bool proc_is_ending(const char *proc, pid_t tid);
 
 /*
  * Whether this process is in the machine's first pid namespace, so that pid 0 can only mean an idle
