@@ -173,6 +173,7 @@ static int ask_damaged(const char *name, uint64_t from, uint64_t to)
 		for (; from < to; from += 7)
 			if (!parse_row(parse, from, &row) && !row_is_sound(&row, row_bytes(&row)))
 				_exit(1);
+		parse_destroy(parse);
 		_exit(0);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
