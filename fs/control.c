@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <glib.h>
 #include <pthread.h>
-#include <time.h>
 
 #include "base/units.h"
 #include "fs/openfile.h"
@@ -321,10 +320,7 @@ static void carry_out(struct control *control, struct job *job)
 /* Sleeps until something is to be done; with the lock held. due_ns: 0 for no timeout. */
 static void wait_for_work(struct control *control, uint64_t due_ns)
 {
-	struct timespec due = {
-		.tv_sec = (time_t)(due_ns / NSEC_PER_SEC),
-		.tv_nsec = (long)(due_ns % NSEC_PER_SEC),
-	};
+	const struct timespec due = clock_timespec(due_ns);
 
 	if (due_ns)
 		pthread_cond_timedwait(&control->wake, &control->lock, &due);

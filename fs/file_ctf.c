@@ -152,10 +152,7 @@ static int *take_old_set(struct file_ctf *ctf)
 /* With the lock held, which is let go meanwhile. */
 static int wait_for_maker(struct file_ctf *ctf, void *job)
 {
-	const uint64_t until_ns = clock_monotonic_ns() + LOOK_NS;
-	const struct timespec until = {
-		.tv_sec = (time_t)(until_ns / NSEC_PER_SEC), .tv_nsec = (long)(until_ns % NSEC_PER_SEC)
-	};
+	const struct timespec until = clock_timespec(clock_monotonic_ns() + LOOK_NS);
 
 	pthread_cond_timedwait(&ctf->made, &ctf->lock, &until);
 	return views_cancelled(job) ? -EINTR : 0;

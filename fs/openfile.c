@@ -73,10 +73,8 @@ uint64_t openfiles_count(struct openfiles *files)
 
 void openfiles_wait_streams(struct openfiles *files, unsigned int timeout_ms)
 {
-	const uint64_t until_ns = clock_monotonic_ns() + timeout_ms * NSEC_PER_MSEC;
-	const struct timespec until = {
-		.tv_sec = (time_t)(until_ns / NSEC_PER_SEC), .tv_nsec = (long)(until_ns % NSEC_PER_SEC)
-	};
+	const struct timespec until =
+		clock_timespec(clock_monotonic_ns() + timeout_ms * NSEC_PER_MSEC);
 
 	pthread_mutex_lock(&files->lock);
 	while (files->streams &&

@@ -224,9 +224,7 @@ static void gather_all(struct pipes *pipes)
 /* With the lock. Until the moment, or the end. */
 static void wait_until(struct pipes *pipes, uint64_t until_ns)
 {
-	const struct timespec until = {
-		.tv_sec = (time_t)(until_ns / NSEC_PER_SEC), .tv_nsec = (long)(until_ns % NSEC_PER_SEC)
-	};
+	const struct timespec until = clock_timespec(until_ns);
 
 	while (!pipes->closing && clock_monotonic_ns() < until_ns)
 		pthread_cond_timedwait(&pipes->changed, &pipes->lock, &until);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/units.h"
+#include "sys/clock.h"
 
 /*
  * What the model of one view may take: some for what each capture has, and for each byte of the
@@ -222,12 +223,7 @@ static int lock_making(struct viewmodels *models, const struct viewmodel_wish *w
 	struct timespec until;
 
 	for (;;) {
-		clock_gettime(CLOCK_MONOTONIC, &until);
-		until.tv_nsec += WANTED_NS;
-		if (until.tv_nsec >= (long)NSEC_PER_SEC) {
-			until.tv_sec++;
-			until.tv_nsec -= (long)NSEC_PER_SEC;
-		}
+		until = clock_timespec(clock_monotonic_ns() + WANTED_NS);
 		if (pthread_mutex_clocklock(&models->making, CLOCK_MONOTONIC, &until) == 0)
 			return 0;
 		if (wish->cancelled(wish->arg))

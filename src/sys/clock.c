@@ -25,6 +25,13 @@ uint64_t clock_realtime_ns(void)
 	return (uint64_t)now.tv_sec * NSEC_PER_SEC + (uint64_t)now.tv_nsec;
 }
 
+struct timespec clock_timespec(uint64_t ns)
+{
+	return (struct timespec){
+		.tv_sec = (time_t)(ns / NSEC_PER_SEC), .tv_nsec = (long)(ns % NSEC_PER_SEC)
+	};
+}
+
 bool clock_has_counter(const char *path)
 {
 #if defined(__x86_64__)

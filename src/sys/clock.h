@@ -7,12 +7,16 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 /* CLOCK_MONOTONIC in ns, the clock of kpdata and kptrace. */
 uint64_t clock_monotonic_ns(void);
 
 /* CLOCK_REALTIME in ns. */
 uint64_t clock_realtime_ns(void);
+
+/* ns of either clock, or a stretch of them, as the kernel and pthreads take them. */
+struct timespec clock_timespec(uint64_t ns);
 
 #define CLOCK_SOURCE_PATH "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 
