@@ -8,14 +8,12 @@
 #include <kprof/kprof.h>
 
 #include <limits.h>
-#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-#define THREADS_MAX 64
+#include "telling.h"
 
 static long events;
 
@@ -47,24 +45,15 @@ static void *write_events(void *arg)
 
 int main(int argc, char **argv)
 {
-	long threads = argc == 3 ? atol(argv[1]) : 0, i;
-	pthread_t ids[THREADS_MAX];
-	char byte;
+	long threads = argc == 3 ? atol(argv[1]) : 0;
 
 	if (threads < 1 || threads > THREADS_MAX) {
 		fprintf(stderr, "usage: ctf_tell THREADS EVENTS\n");
 		return 2;
 	}
 	events = atol(argv[2]);
-	for (i = 1; i < threads; i++)
-		if (pthread_create(&ids[i], NULL, write_events, (void *)(intptr_t)i))
-			return 1;
-	write_events(NULL);
-	for (i = 1; i < threads; i++)
-		pthread_join(ids[i], NULL);
-	puts("written");
-	fflush(stdout);
-	while (read(STDIN_FILENO, &byte, 1) > 0)
-		;
+	if (tell_from_threads(threads, write_events))
+		return 1;
+	say_written();
 	return 0;
 }

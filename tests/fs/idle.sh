@@ -63,7 +63,7 @@ for _ in 1 2 3; do
 	echo "not idle: $before: $after"
 done
 same "context switches in $IDLE_S s" "$before" "$after"
-rss=$(awk '/^VmRSS:/ { print $2 }' "/proc/$SERVER/status")
+rss=$(resident_kb)
 echo "resident: $rss KB; threads: $(find "/proc/$SERVER/task" -mindepth 1 -maxdepth 1 | wc -l)"
 if ldd "$KPROFS" | grep -q asan; then
 	echo "not tried: memory, under a sanitizer"

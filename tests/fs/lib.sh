@@ -86,6 +86,11 @@ stat_of() {
 	sed -n "s/^$1 //p" "$MNT/kpstat"
 }
 
+# what the server has in memory
+resident_kb() {
+	sed -n 's/^VmRSS:[^0-9]*\([0-9]*\) kB$/\1/p' "/proc/$SERVER/status"
+}
+
 # The mount shows before the server has opened all that it keeps open: the mount table is the last.
 # Somebody who may not look into the server, or can't watch the mount table, goes on all the same.
 has_opened_all() {

@@ -40,7 +40,7 @@ EXTRA_DIST += %D%/views.sh
 
 # the trace of programs: tell writes events that can be checked
 check_PROGRAMS += tests/fs/tell
-tests_fs_tell_SOURCES = %D%/tell.c
+tests_fs_tell_SOURCES = %D%/tell.c %D%/telling.h
 tests_fs_tell_LDADD = libkprof.la -lpthread
 tests_fs_tell_LDFLAGS = -static
 TESTS += %D%/trace_read.sh %D%/trace_pipe.sh
@@ -79,7 +79,7 @@ EXTRA_DIST += %D%/trace_wide.sh
 
 # the trace as CTF, by babeltrace2, and on a time line: ctf_tell writes events of every kind
 check_PROGRAMS += tests/fs/ctf_tell
-tests_fs_ctf_tell_SOURCES = %D%/ctf_tell.c
+tests_fs_ctf_tell_SOURCES = %D%/ctf_tell.c %D%/telling.h
 tests_fs_ctf_tell_LDADD = libkprof.la -lpthread
 tests_fs_ctf_tell_LDFLAGS = -static
 TESTS += %D%/view_ctf.sh %D%/view_marks.sh

@@ -26,10 +26,6 @@ rings() {
 	grep -c 'anon_inode:\[perf_event\]' "/proc/$SERVER/maps"
 }
 
-resident_kb() {
-	sed -n 's/^VmRSS:[^0-9]*\([0-9]*\) kB$/\1/p' "/proc/$SERVER/status"
-}
-
 # a cycle: with other events, sizes, stacks, readers in turn
 cycle() {
 	local specs=(default page-faults:period=100 cpu-clock:freq=999,context-switches)

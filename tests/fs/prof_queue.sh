@@ -100,10 +100,6 @@ same "what a later reader is told" "$(stat_of samples.lost_queue)" \
 	"$(awk '{ n += $4 } END { print n + 0 }' "$WORK/tally")"
 
 # what a clear frees goes back to the machine when no start has wanted it for a while
-resident_kb() {
-	sed -n 's/^VmRSS:[^0-9]*\([0-9]*\) kB$/\1/p' "/proc/$SERVER/status"
-}
-
 given_back() {
 	[ "$(resident_kb)" -lt $((before - held / 2)) ]
 }

@@ -8,12 +8,11 @@
  */
 #include <kprof/kprof.h>
 
-#include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-#define THREADS_MAX 64
+#include "telling.h"
 
 static long events;
 
@@ -40,26 +39,17 @@ static void write_wide(long count)
 
 int main(int argc, char **argv)
 {
-	long threads = argc == 3 || argc == 4 ? atol(argv[1]) : 0, i;
-	pthread_t ids[THREADS_MAX];
-	char byte;
+	long threads = argc == 3 || argc == 4 ? atol(argv[1]) : 0;
 
 	if (threads < 1 || threads > THREADS_MAX) {
 		fprintf(stderr, "usage: tell THREADS EVENTS [WIDE]\n");
 		return 2;
 	}
 	events = atol(argv[2]);
-	for (i = 1; i < threads; i++)
-		if (pthread_create(&ids[i], NULL, write_events, (void *)(intptr_t)i))
-			return 1;
-	write_events(NULL);
-	for (i = 1; i < threads; i++)
-		pthread_join(ids[i], NULL);
+	if (tell_from_threads(threads, write_events))
+		return 1;
 	kprof_printf("told %ld", threads * events);
 	write_wide(argc == 4 ? atol(argv[3]) : 0);
-	puts("written");
-	fflush(stdout);
-	while (read(STDIN_FILENO, &byte, 1) > 0)
-		;
+	say_written();
 	return 0;
 }
