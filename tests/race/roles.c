@@ -386,15 +386,23 @@ static int role_threads(char *arg)
 }
 
 /* Writes until it is killed. */
+/* While its event is off even the largest count takes some seconds only. */
+static void *count_forever(void *arg)
+{
+	for (;;)
+		count_up(arg);
+	return NULL;
+}
+
 static int role_forever(char *arg)
 {
 	pthread_t id;
 
 	say('r');
 	await();
-	pthread_create(&id, NULL, count_up, (void *)(1ul << 32 | 0xffffffff));
-	pthread_create(&id, NULL, count_up, (void *)(2ul << 32 | 0xffffffff));
-	count_up((void *)0xffffffff);
+	pthread_create(&id, NULL, count_forever, (void *)(1ul << 32 | 0xffffffff));
+	pthread_create(&id, NULL, count_forever, (void *)(2ul << 32 | 0xffffffff));
+	count_forever((void *)0xffffffff);
 	return 0;
 }
 
