@@ -14,19 +14,12 @@
 
 #include <errno.h>
 #include <glib.h>
-#include <limits.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "prof/record.h"
 
-/*
- * Large enough that a run of CAPTURE_RUN_MAX fits and a 1 MiB read needs few pieces, small enough
- * that the smallest queue (1 MiB) forgets an eighth at a time.
- */
-#define BLOCK_BYTES (128u << 10)
-/* Blocks kept for the next need instead of going back to the kernel at once; all that a clear frees. */
-#define SPARE_BLOCKS_MAX 4
+/* In less room than this no run is written in place: it would end after a few samples. */
+#define RESERVE_MIN (16u << 10)
 /* Room for one LOST record. */
 #define LOST_BYTES 25
 
@@ -37,7 +30,6 @@ int capture_create(uint64_t limit_bytes, struct capture **out)
 	pthread_mutex_init(&c->lock, NULL);
 	c->limit = limit_bytes;
 	c->next_seq = 1;
-	c->spare_max = SPARE_BLOCKS_MAX;
 	*out = c;
 	return 0;
 }
@@ -46,34 +38,16 @@ int capture_create(uint64_t limit_bytes, struct capture **out)
 
 static struct capture_block *get_block(struct capture *c)
 {
-	struct capture_block *b = c->spare;
-	void *data;
+	struct capture_block *b = capture_pool_get(&c->pool, c->limit);
 
-	if (b) {
-		c->spare = b->next;
-		c->spare_count--;
-	} else {
-		/* all its pages at once: a fault for each costs as much as the records in it */
-		data = mmap(NULL, BLOCK_BYTES, PROT_READ | PROT_WRITE,
-			MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-		if (data == MAP_FAILED)
-			return NULL;
-		b = g_new0(struct capture_block, 1);
-		b->data = data;
-	}
-	b->next = NULL;
+	if (!b)
+		return NULL;
 	b->seq = c->next_seq++;
 	b->used = 0;
 	b->read_upto = 0;
 	b->held = true;
 	b->overwritten = false;
 	return b;
-}
-
-static void free_block(struct capture_block *b)
-{
-	munmap(b->data, BLOCK_BYTES);
-	g_free(b);
 }
 
 /* An overwritten block that nobody holds any more: what nobody has read of it nobody ever will. */
@@ -103,30 +77,13 @@ static void recycle_block(struct capture *c, struct capture_block *b)
 		return;
 	if (b->overwritten)
 		lose_rest(c, b);
-	if (c->spare_count >= c->spare_max) {
-		free_block(b);
-		return;
-	}
-	b->next = c->spare;
-	c->spare = b;
-	c->spare_count++;
+	capture_pool_put(&c->pool, b, c->keep_spare);
 }
 
 void capture_unpin(struct capture *c, struct capture_block *b)
 {
 	b->pins--;
 	recycle_block(c, b);
-}
-
-static void drop_spare(struct capture *c)
-{
-	struct capture_block *b;
-
-	while ((b = c->spare)) {
-		c->spare = b->next;
-		free_block(b);
-	}
-	c->spare_count = 0;
 }
 
 static void unlink_head(struct capture *c)
@@ -148,7 +105,7 @@ void capture_destroy(struct capture *c)
 		return;
 	while (c->head)
 		unlink_head(c);
-	drop_spare(c);
+	capture_pool_trim(&c->pool);
 	tally_fini(&c->pending);
 	tally_fini(&c->overwritten);
 	tally_fini(&c->books);
@@ -229,12 +186,19 @@ static bool make_room(struct capture *c, size_t bytes, uint64_t beside)
 	return true;
 }
 
-/* Copies records to the end; the caller has made room as far as the limit goes. */
+/* The run being written in the newest block, whose place nobody else may have. */
+static const uint8_t *reserved_place(const struct capture *c)
+{
+	return c->reserved ? c->reserved->data + c->reserved->used : NULL;
+}
+
+/* Puts records at the end; the caller has made room as far as the limit goes. */
 static bool store(struct capture *c, const uint8_t *data, size_t len)
 {
+	const bool is_taken = c->reserved && data != reserved_place(c);
 	struct capture_block *b = c->tail;
 
-	if (!b || BLOCK_BYTES - b->used < len) {
+	if (!b || CAPTURE_BLOCK_BYTES - b->used < len || (b == c->reserved && is_taken)) {
 		b = get_block(c);
 		if (!b)
 			return false;
@@ -246,7 +210,8 @@ static bool store(struct capture *c, const uint8_t *data, size_t len)
 		}
 		c->tail = b;
 	}
-	memcpy(b->data + b->used, data, len);
+	if (data != b->data + b->used)
+		memcpy(b->data + b->used, data, len);
 	b->used += len;
 	c->stats.held_bytes += len;
 	c->stats.written_bytes += len;
@@ -280,12 +245,51 @@ static void settle_locked(struct capture *c, bool force)
 	}
 }
 
-bool capture_append(struct capture *c, const uint8_t *run, size_t len, uint64_t beside)
+uint8_t *capture_reserve(struct capture *c, size_t *size)
 {
-	bool stored = false;
+	struct capture_block *b;
+	uint8_t *place = NULL;
 
 	pthread_mutex_lock(&c->lock);
-	record_tally(run, len, CAPTURE_BOOK_RECEIVED, &c->books);
+	b = c->tail;
+	if (b && !c->reserved && CAPTURE_BLOCK_BYTES - b->used >= RESERVE_MIN) {
+		c->reserved = b;
+		b->pins++;
+		place = b->data + b->used;
+		*size = CAPTURE_BLOCK_BYTES - b->used;
+	}
+	pthread_mutex_unlock(&c->lock);
+	return place;
+}
+
+static void release_locked(struct capture *c)
+{
+	struct capture_block *b = c->reserved;
+
+	if (!b)
+		return;
+	c->reserved = NULL;
+	capture_unpin(c, b);
+}
+
+void capture_release(struct capture *c)
+{
+	pthread_mutex_lock(&c->lock);
+	release_locked(c);
+	pthread_mutex_unlock(&c->lock);
+}
+
+bool capture_append(struct capture *c, const uint8_t *run, size_t len, const struct tally *samples,
+	uint64_t beside)
+{
+	bool stored = false, in_place;
+
+	pthread_mutex_lock(&c->lock);
+	in_place = run == reserved_place(c);
+	if (samples)
+		tally_merge(&c->books, samples);
+	else
+		record_tally(run, len, CAPTURE_BOOK_RECEIVED, &c->books);
 	if (make_room(c, len + c->pending.count * LOST_BYTES, beside)) {
 		settle_locked(c, false);
 		stored = tally_empty(&c->pending) && store(c, run, len);
@@ -303,6 +307,8 @@ bool capture_append(struct capture *c, const uint8_t *run, size_t len, uint64_t 
 		c->stats.dropped_bytes += len;
 		c->stats.dropped++;
 	}
+	if (in_place)
+		release_locked(c);
 	pthread_mutex_unlock(&c->lock);
 	return stored;
 }
@@ -329,10 +335,10 @@ void capture_clear(struct capture *c)
 	struct capture_pos *pos;
 
 	pthread_mutex_lock(&c->lock);
-	c->spare_max = INT_MAX;
+	c->keep_spare = true;
 	while (c->head)
 		unlink_head(c);
-	c->spare_max = SPARE_BLOCKS_MAX;
+	c->keep_spare = false;
 	c->cleared_seq = c->next_seq;
 	for (pos = c->positions; pos; pos = pos->next) {
 		/* pieces that are being replied stay pinned; the place moves on all the same */
@@ -352,7 +358,7 @@ void capture_clear(struct capture *c)
 void capture_trim(struct capture *c)
 {
 	pthread_mutex_lock(&c->lock);
-	drop_spare(c);
+	capture_pool_trim(&c->pool);
 	pthread_mutex_unlock(&c->lock);
 }
 
@@ -361,7 +367,7 @@ bool capture_has_spare(struct capture *c)
 	bool has;
 
 	pthread_mutex_lock(&c->lock);
-	has = c->spare != NULL;
+	has = c->pool.spare > 0;
 	pthread_mutex_unlock(&c->lock);
 	return has;
 }

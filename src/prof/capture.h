@@ -2,8 +2,8 @@
 /*
  * The capture: encoded records in a queue of blocks, and the positions of those who read them.
  *
- * One writer (whoever holds the sampler's drain lock) appends runs: whole records of one CPU, each
- * run readable without the ones before it. Any number of readers hold positions. Reading takes
+ * The sampler (whoever holds its drain lock) appends runs: whole records of one CPU, each run readable
+ * without the ones before it; others append a record of their own now and then. Any number of readers hold positions. Reading takes
  * nothing away; blocks go when space is needed: first those that every position has passed and one
  * has read, then what the mode says.
  *
@@ -75,11 +75,21 @@ void capture_set_overwrite(struct capture *capture, bool overwrite);
 /* ---- the writer --------------------------------------------------------------------------------- */
 
 /*
- * Appends a run of at most CAPTURE_RUN_MAX bytes. `beside`: bytes that other state keeps for the
+ * Appends a run of at most CAPTURE_RUN_MAX bytes. `samples`: how many it holds, with the reason
+ * CAPTURE_BOOK_RECEIVED; NULL: they are counted in the run. `beside`: bytes that other state keeps for the
  * sake of records held; they count against the limit. False: no room, all its samples are counted
  * as lost, and a LOST record will stand at this place.
  */
-bool capture_append(struct capture *capture, const uint8_t *run, size_t len, uint64_t beside);
+bool capture_append(struct capture *capture, const uint8_t *run, size_t len,
+	const struct tally *samples, uint64_t beside);
+/*
+ * Where the next run may be written in place, with room for *size bytes; NULL: nowhere. Given to
+ * capture_append() it is not copied. What others append meanwhile stands before it. It is the
+ * caller's until it is appended or capture_release().
+ */
+uint8_t *capture_reserve(struct capture *capture, size_t *size);
+/* What was reserved, if anything, will not be appended. */
+void capture_release(struct capture *capture);
 /* Samples that never came to a run. Their LOST record is written here if there is room, else when. */
 void capture_lost(struct capture *capture, uint32_t cpu, uint32_t event, uint32_t reason,
 	uint64_t count);

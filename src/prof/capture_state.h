@@ -1,17 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What capture.c (the writer, and how blocks come and go) and capture_read.c (readers) share. Nobody else
- * includes it.
+ * What capture.c (the writer, and how blocks come and go), capture_read.c (readers) and capture_blocks.c
+ * (memory for the blocks) share. Nobody else includes it.
  */
 #ifndef KPROFS_PROF_CAPTURE_STATE_H
 #define KPROFS_PROF_CAPTURE_STATE_H
 
+#include <glib.h>
 #include <pthread.h>
 
 #include "prof/capture.h"
 
+/*
+ * Large enough that a run of CAPTURE_RUN_MAX fits and a 1 MiB read needs few pieces, small enough
+ * that the smallest queue (1 MiB) forgets an eighth at a time.
+ */
+#define CAPTURE_BLOCK_BYTES (128u << 10)
+
+struct capture_arena;
+
 struct capture_block {
-	struct capture_block *next;
+	struct capture_block *next; /* newer in the capture's list, any in a list of free ones */
 	uint64_t seq;
 	size_t used;
 	size_t read_upto; /* the furthest that any reader has read */
@@ -19,15 +28,22 @@ struct capture_block {
 	bool held;	  /* in the list */
 	bool overwritten; /* left the list because space was needed, read or not */
 	uint8_t *data;
+	struct capture_arena *arena;
+	bool backed; /* has memory; free: counts in the pool's spare */
+};
+
+struct capture_pool {
+	GQueue arenas;
+	unsigned int spare; /* free blocks that have memory */
 };
 
 struct capture {
 	pthread_mutex_t lock; /* a leaf: nothing else is locked under it */
 	/* all below under lock */
 	struct capture_block *head, *tail; /* oldest, newest */
-	struct capture_block *spare; /* free blocks */
-	int spare_count;
-	int spare_max;
+	struct capture_pool pool;
+	bool keep_spare; /* what goes now serves what comes next */
+	struct capture_block *reserved; /* a run is being written behind its `used`; pinned */
 	struct capture_pos *positions;
 	uint64_t next_seq;
 	uint64_t cleared_seq; /* blocks before it are in no book any more */
@@ -39,6 +55,15 @@ struct capture {
 	struct tally books;
 	struct capture_stats stats;
 };
+
+/* ---- capture_blocks.c: under lock --------------------------------------------------------------- */
+
+/* A block of which only the memory is set, of a large arena where the limit is large. NULL: no memory. */
+struct capture_block *capture_pool_get(struct capture_pool *pool, uint64_t limit);
+/* A block that nobody needs; unless kept, memory beyond a few blocks goes back to the kernel. */
+void capture_pool_put(struct capture_pool *pool, struct capture_block *b, bool keep);
+/* All memory of free blocks goes back to the kernel. */
+void capture_pool_trim(struct capture_pool *pool);
 
 /* ---- capture.c: under lock ---------------------------------------------------------------------- */
 

@@ -32,6 +32,7 @@ struct encoder {
 	uint64_t last_run;	     /* if it was of this run */
 	struct encoder_counts counts;
 	struct record_buf buf;
+	uint64_t samples[EVENTS_MAX]; /* in this run */
 	const struct perf_user_regs *user_regs; /* NULL: stacks are not copied */
 	uint8_t memory[CAPTURE_RUN_MAX];
 };
@@ -86,8 +87,19 @@ const uint8_t *encoder_run(const struct encoder *e, size_t *len)
 
 void encoder_next_run(struct encoder *e)
 {
-	e->buf.used = 0;
+	record_buf_fixed(&e->buf, e->memory, sizeof(e->memory));
+	memset(e->samples, 0, e->config->events.count * sizeof(e->samples[0]));
 	e->run++;
+}
+
+uint64_t encoder_run_samples(const struct encoder *e, unsigned int index)
+{
+	return e->samples[index];
+}
+
+void encoder_place_run(struct encoder *e, uint8_t *place, size_t size)
+{
+	record_buf_fixed(&e->buf, place, size);
 }
 
 const struct encoder_counts *encoder_get_counts(const struct encoder *e)
@@ -330,6 +342,7 @@ int encoder_sample(struct encoder *e, unsigned int index, const struct perf_even
 		*(kernel ? &f.kernel_count : &f.user_count) = 1;
 	}
 	kernel = f.kernel_count > 0;
+	e->samples[index]++;
 	head = (struct kprof_rec_trace){
 		.info = e->config->numbers[index],
 		.time_ns = s.time_ns,

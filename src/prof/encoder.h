@@ -52,8 +52,12 @@ int encoder_throttle(struct encoder *encoder, unsigned int index, uint64_t time_
 
 /* The run so far. */
 const uint8_t *encoder_run(const struct encoder *encoder, size_t *len);
-/* Begins the next run. */
+/* Samples of event `index` in it. */
+uint64_t encoder_run_samples(const struct encoder *encoder, unsigned int index);
+/* Begins the next run, in the encoder's own memory. */
 void encoder_next_run(struct encoder *encoder);
+/* The run, of which there is nothing yet, is written to `place` until the next one begins. */
+void encoder_place_run(struct encoder *encoder, uint8_t *place, size_t size);
 
 const struct encoder_counts *encoder_get_counts(const struct encoder *encoder);
 void encoder_clear_counts(struct encoder *encoder);

@@ -3,6 +3,7 @@ noinst_LIBRARIES += libprof.a
 libprof_a_SOURCES = \
 	%D%/capture.c \
 	%D%/capture.h \
+	%D%/capture_blocks.c \
 	%D%/capture_read.c \
 	%D%/capture_state.h \
 	%D%/cursor.c \

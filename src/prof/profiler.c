@@ -144,7 +144,7 @@ int profiler_add_address(struct profiler *p, uint64_t address, uint32_t pid)
 
 	record_buf_fixed(&buf, memory, sizeof(memory));
 	record_trace(&buf, KPROF_REC_KERN_TRACE, &head, &address, 1, NULL, 0);
-	if (!capture_append(p->capture, buf.data, buf.used, tasks_bytes(p->tasks)))
+	if (!capture_append(p->capture, buf.data, buf.used, NULL, tasks_bytes(p->tasks)))
 		return -ENOSPC;
 	p->hooks.data_ready(p->hooks.arg);
 	return 0;

@@ -452,7 +452,6 @@ void profiler_interrupt(struct profiler *p)
 static void keep_stats(struct profiler *p, struct run *run)
 {
 	struct sampler_stats stats;
-	unsigned int cpu;
 
 	sampler_get_stats(run->sampler, &stats);
 	p->past.wakeups += stats.wakeups;
@@ -461,20 +460,7 @@ static void keep_stats(struct profiler *p, struct run *run)
 	p->past.stacks_cut += stats.stacks_cut;
 	p->past.tasks_lost += stats.tasks_lost;
 	p->past.damaged += stats.damaged;
-	for (cpu = 0; cpu < CPU_NUMBERS; cpu++) {
-		struct sampler_cpu_stats now, *past;
-
-		sampler_get_cpu_stats(run->sampler, cpu, &now);
-		if (!now.throttled)
-			continue;
-		past = g_hash_table_lookup(p->past_cpus, GUINT_TO_POINTER(cpu));
-		if (!past) {
-			past = g_new0(struct sampler_cpu_stats, 1);
-			g_hash_table_insert(p->past_cpus, GUINT_TO_POINTER(cpu), past);
-		}
-		past->throttled += now.throttled;
-		past->throttled_ns += now.throttled_ns;
-	}
+	sampler_add_cpu_stats(run->sampler, p->past_cpus);
 }
 
 int profiler_stop(struct profiler *p, struct err *err)

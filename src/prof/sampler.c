@@ -52,6 +52,7 @@ struct sampler {
 	GHashTable *cpus;		      /* D: cpu to struct sampler_cpu */
 	struct taskevents *taskevents;	      /* D */
 	void *scratch;			      /* D: PERF_RECORD_MAX */
+	struct tally run_samples;	      /* D: scratch too */
 	int epoll_fd;			      /* I */
 	int quit_fd;			      /* I: eventfd, written to end the thread */
 	int uevent_fd;			      /* I: -1 where uevents don't arrive */
@@ -82,6 +83,22 @@ static struct sampler_cpu_stats *cpu_stats(struct sampler *s, unsigned int cpu)
 
 /* ---- draining ----------------------------------------------------------------------------------- */
 
+/* What the run at hand holds. Few of its events have any, nearly always one. */
+static const struct tally *count_run(struct sampler *s, const struct sampler_cpu *c)
+{
+	unsigned int i;
+	uint64_t n;
+
+	tally_clear(&s->run_samples);
+	for (i = 0; i < s->config->events.count; i++) {
+		n = encoder_run_samples(c->encoder, i);
+		if (n)
+			tally_add(&s->run_samples, c->rings->cpu, s->config->numbers[i],
+				CAPTURE_BOOK_RECEIVED, n);
+	}
+	return &s->run_samples;
+}
+
 static void publish_run(struct sampler *s, struct sampler_cpu *c)
 {
 	const uint8_t *run;
@@ -89,10 +106,23 @@ static void publish_run(struct sampler *s, struct sampler_cpu *c)
 
 	run = encoder_run(c->encoder, &len);
 	if (len) {
-		capture_append(s->capture, run, len, tasks_bytes(s->tasks));
+		capture_append(s->capture, run, len, count_run(s, c), tasks_bytes(s->tasks));
 		perf_ring_end(&c->samples->ring);
+	} else {
+		capture_release(s->capture);
 	}
 	encoder_next_run(c->encoder);
+}
+
+/* The next run is written where it will stay, if there is such a place. */
+static void place_run(struct sampler *s, struct sampler_cpu *c)
+{
+	uint8_t *place;
+	size_t size;
+
+	place = capture_reserve(s->capture, &size);
+	if (place)
+		encoder_place_run(c->encoder, place, size);
 }
 
 static void count_invalid(struct sampler *s, struct sampler_cpu *c, unsigned int index)
@@ -234,14 +264,18 @@ static bool drain_ring(struct sampler *s, struct sampler_cpu *c, bool last)
 	struct perf_ring *ring = &c->samples->ring;
 	const uint64_t damaged = ring->damaged, from = ring->tail;
 	bool any = false;
-	size_t len;
+	size_t len = 0;
 
 	while ((header = perf_ring_next(ring, s->scratch))) {
+		if (!len)
+			place_run(s, c);
 		any = true;
 		take_record(s, c, header);
 		encoder_run(c->encoder, &len);
-		if (len >= ENCODER_RUN_BYTES)
+		if (len >= ENCODER_RUN_BYTES) {
 			publish_run(s, c);
+			len = 0;
+		}
 	}
 	publish_run(s, c);
 	perf_ring_end(ring);
@@ -600,6 +634,27 @@ void sampler_get_stats(struct sampler *s, struct sampler_stats *stats)
 	pthread_mutex_unlock(&s->drain);
 }
 
+void sampler_add_cpu_stats(struct sampler *s, GHashTable *sums)
+{
+	const struct sampler_cpu_stats *stats;
+	struct sampler_cpu_stats *sum;
+	GHashTableIter iter;
+	gpointer cpu;
+
+	pthread_mutex_lock(&s->drain);
+	g_hash_table_iter_init(&iter, s->cpu_stats);
+	while (g_hash_table_iter_next(&iter, &cpu, (gpointer *)&stats)) {
+		sum = g_hash_table_lookup(sums, cpu);
+		if (!sum) {
+			sum = g_new0(struct sampler_cpu_stats, 1);
+			g_hash_table_insert(sums, cpu, sum);
+		}
+		sum->throttled += stats->throttled;
+		sum->throttled_ns += stats->throttled_ns;
+	}
+	pthread_mutex_unlock(&s->drain);
+}
+
 void sampler_get_cpu_stats(struct sampler *s, unsigned int cpu, struct sampler_cpu_stats *stats)
 {
 	const struct sampler_cpu_stats *found;
@@ -628,6 +683,7 @@ struct sampler *sampler_create(const struct rings_config *config, struct capture
 	s->offline = g_hash_table_new(NULL, NULL);
 	s->taskevents = taskevents_create();
 	s->scratch = g_malloc(PERF_RECORD_MAX);
+	tally_init(&s->run_samples);
 	s->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	s->quit_fd = eventfd(0, EFD_CLOEXEC);
 	if (uevent_open(&s->uevent_fd))
@@ -663,6 +719,7 @@ void sampler_destroy(struct sampler *s)
 	close(s->quit_fd);
 	close(s->epoll_fd);
 	g_free(s->scratch);
+	tally_fini(&s->run_samples);
 	taskevents_destroy(s->taskevents);
 	g_hash_table_destroy(s->cpu_stats);
 	g_hash_table_destroy(s->offline);

@@ -24,7 +24,7 @@
 #include "prof/tasks.h"
 
 /* Samples are in the capture 100 ms after they were taken, the drain itself included. */
-#define SAMPLER_WAKE_MS 90
+#define SAMPLER_WAKE_MS 95
 /* The first look after a start: whoever starts a run sees its first samples at once. */
 #define SAMPLER_FIRST_WAKE_MS 10
 
@@ -81,6 +81,8 @@ bool sampler_take_tasks_lost(struct sampler *sampler);
 /* ---- any thread --------------------------------------------------------------------------------- */
 
 void sampler_get_stats(struct sampler *sampler, struct sampler_stats *stats);
+/* Adds those of every CPU that has any to `sums`, of CPU number to struct sampler_cpu_stats, allocated. */
+void sampler_add_cpu_stats(struct sampler *sampler, GHashTable *sums);
 void sampler_get_cpu_stats(struct sampler *sampler, unsigned int cpu,
 	struct sampler_cpu_stats *stats);
 

@@ -52,7 +52,7 @@ static inline bool append_beside(struct capture *c, uint16_t cpu, uint32_t event
 	record_buf_init(&buf);
 	for (i = 0; i < samples; i++)
 		add_sample(&buf, cpu, event, 1);
-	stored = capture_append(c, buf.data, buf.used, beside);
+	stored = capture_append(c, buf.data, buf.used, NULL, beside);
 	record_buf_fini(&buf);
 	return stored;
 }

@@ -36,7 +36,7 @@ static void append_mixture(struct capture *c, size_t bytes)
 			add_sample(&buf, 0, 1, kind ? (size_t)kind : 600);
 		}
 		assert_true(buf.used <= CAPTURE_RUN_MAX);
-		assert_true(capture_append(c, buf.data, buf.used, 0));
+		assert_true(capture_append(c, buf.data, buf.used, NULL, 0));
 		if (rand_r(&seed) % 4 == 0)
 			capture_lost(c, 1, 2, KPROF_LOST_RING, (uint64_t)rand_r(&seed));
 		total += buf.used;
@@ -613,6 +613,176 @@ static void test_overwritten_lost(void **state)
 	capture_destroy(c);
 }
 
+/* ---- runs written in place ----------------------------------------------------------------------- */
+
+/* How much later the samples written in place are than others. */
+#define AHEAD 100000
+
+/*
+ * A run of `samples`, written where the capture says. Its place. Others may append theirs before it is
+ * appended; end_in_place() must follow.
+ */
+static uint8_t *write_in_place(struct capture *c, int samples, size_t *len)
+{
+	const uint64_t now = next_id;
+	struct record_buf buf;
+	uint8_t *place;
+	size_t size;
+	int i;
+
+	place = capture_reserve(c, &size);
+	assert_non_null(place);
+	record_buf_fixed(&buf, place, size);
+	next_id += AHEAD;
+	for (i = 0; i < samples; i++)
+		add_sample(&buf, 0, 1, 1);
+	next_id = now;
+	*len = buf.used;
+	return place;
+}
+
+static bool end_in_place(struct capture *c, const uint8_t *place, size_t len)
+{
+	next_id += 2 * AHEAD;
+	return capture_append(c, place, len, NULL, 0);
+}
+
+static const void *last_place(struct capture *c)
+{
+	struct iovec iov[CAPTURE_PIECES_MAX];
+	int count = CAPTURE_PIECES_MAX;
+	struct capture_mark mark;
+	struct capture_pos pos;
+	size_t last;
+
+	capture_attach(c, &pos);
+	capture_mark(c, &mark);
+	assert_true(capture_pieces(c, &pos, &mark, WANT_ALL, true, iov, &count) > 0);
+	last = (size_t)count - 1;
+	capture_advance(c, &pos, false);
+	capture_detach(c, &pos);
+	return (const uint8_t *)iov[last].iov_base + iov[last].iov_len;
+}
+
+static void test_in_place(void **state)
+{
+	struct capture *c = create(MIB);
+	const uint64_t first = next_id;
+	struct capture_pos pos;
+	struct sums sums;
+	uint8_t *place;
+	size_t len, size;
+
+	(void)state;
+	assert_null(capture_reserve(c, &size)); /* no block yet */
+	append(c, 3);
+	place = write_in_place(c, 5, &len);
+	assert_ptr_equal(place, last_place(c));
+	assert_int_equal(capture_held_bytes(c), 3 * 34);
+	assert_null(capture_reserve(c, &size)); /* one at a time */
+	assert_true(end_in_place(c, place, len));
+	assert_ptr_equal(place + len, last_place(c));
+	/* what is given up leaves no trace */
+	place = write_in_place(c, 7, &len);
+	capture_release(c);
+	capture_release(c);
+	assert_ptr_equal(place, last_place(c));
+	append(c, 2);
+	assert_ptr_equal(place + 2 * 34u, last_place(c));
+	capture_attach(c, &pos);
+	sums = read_sums(c, &pos);
+	assert_int_equal(sums.samples, 10);
+	assert_int_equal(sums.first, first);
+	assert_int_equal(book(c, CAPTURE_BOOK_RECEIVED), 10);
+	capture_detach(c, &pos);
+	/* nowhere near the end of a block */
+	append(c, BIG);
+	append(c, 1500);
+	assert_null(capture_reserve(c, &size));
+	capture_destroy(c);
+}
+
+/* What others append while a run is being written comes before it, and harms neither. */
+static void test_in_place_others(void **state)
+{
+	struct capture *c = create(MIB);
+	const uint64_t first = next_id + 1;
+	struct capture_pos pos;
+	struct sums sums;
+	uint8_t *place;
+	size_t len;
+
+	(void)state;
+	append(c, 1);
+	capture_attach(c, &pos);
+	read_sums(c, &pos);
+	place = write_in_place(c, 4, &len);
+	append(c, 1);
+	capture_lost(c, 3, 4, KPROF_LOST_RING, 10);
+	assert_true(end_in_place(c, place, len));
+	sums = read_sums(c, &pos);
+	assert_int_equal(sums.samples, 5);
+	assert_int_equal(sums.first, first);
+	assert_int_equal(sums.lost, 10);
+	assert_int_equal(book(c, CAPTURE_BOOK_RECEIVED), 6 + 10);
+	capture_detach(c, &pos);
+	capture_destroy(c);
+}
+
+/* The block in which a run is being written goes meanwhile: cleared, or overwritten. */
+static void test_in_place_of_a_block_gone(void **state)
+{
+	struct capture *c = create_ring(MIB);
+	struct capture_pos pos;
+	uint8_t *place;
+	size_t len;
+	int i;
+
+	(void)state;
+	append(c, 1);
+	place = write_in_place(c, 4, &len);
+	capture_clear(c);
+	append(c, 1);
+	assert_true(end_in_place(c, place, len));
+	capture_attach(c, &pos);
+	assert_int_equal(read_sums(c, &pos).samples, 5);
+	capture_detach(c, &pos);
+	place = write_in_place(c, 4, &len);
+	for (i = 0; i < 20; i++)
+		append(c, BIG);
+	assert_true(end_in_place(c, place, len));
+	capture_attach(c, &pos);
+	take_missed(c, &pos);
+	assert_int_equal(read_sums(c, &pos).samples % BIG, 4);
+	capture_detach(c, &pos);
+	capture_destroy(c);
+}
+
+static void test_in_place_full(void **state)
+{
+	struct capture *c = create(MIB);
+	struct capture_pos pos;
+	struct sums sums;
+	uint8_t *place;
+	size_t len;
+	int i;
+
+	(void)state;
+	for (i = 0; i < 15; i++)
+		assert_true(append(c, BIG));
+	place = write_in_place(c, 1500, &len);
+	assert_false(end_in_place(c, place, len));
+	assert_int_equal(book(c, KPROF_LOST_QUEUE), 1500);
+	place = write_in_place(c, 100, &len);
+	assert_true(end_in_place(c, place, len)); /* behind the LOST that was written there */
+	capture_attach(c, &pos);
+	sums = read_sums(c, &pos);
+	assert_int_equal(sums.samples, 15 * BIG + 100);
+	assert_int_equal(sums.lost, 1500);
+	capture_detach(c, &pos);
+	capture_destroy(c);
+}
+
 /* ---- clear, limits ------------------------------------------------------------------------------- */
 
 static void test_clear(void **state)
@@ -713,6 +883,47 @@ static void test_clear_keeps_memory(void **state)
 		assert_false(is_mapped(before[i]));
 	append(c, BIG);
 	assert_int_equal(capture_held_bytes(c), BIG_BYTES);
+	capture_destroy(c);
+}
+
+/*
+ * A large capture takes many blocks together. What it frees serves it again; trimming gives the rest of
+ * an arena back although a reader still pins one of its blocks, and that block stays whole.
+ */
+static void test_arenas(void **state)
+{
+	struct capture *c = create(64 * MIB);
+	const void *before[40];
+	struct capture_pos pos;
+	struct bytes got = { 0 };
+	int i, gone = 0;
+
+	(void)state;
+	for (i = 0; i < 40; i++)
+		append(c, BIG);
+	assert_int_equal(find_blocks(c, before, 40), 40);
+	for (i = 1; i < 16; i++)
+		assert_ptr_equal(before[i], (const uint8_t *)before[0] + (size_t)i * 131072);
+	capture_attach(c, &pos);
+	read_some(c, &pos, BIG_BYTES, true, true, NULL);
+	read_some(c, &pos, 20, true, true, NULL); /* a part of a record in the second block */
+	capture_clear(c);
+	assert_true(capture_has_spare(c));
+	capture_trim(c);
+	assert_false(capture_has_spare(c));
+	assert_int_equal(read_some(c, &pos, WANT_ALL, true, true, &got), 14);
+	assert_int_equal(got.used, 14);
+	for (i = 0; i < 40; i++)
+		gone += !is_mapped(before[i]);
+	assert_int_equal(gone, 24); /* the second arena and the third */
+	append(c, BIG);
+	append(c, BIG);
+	assert_int_equal(read_sums(c, &pos).samples, 2 * BIG);
+	capture_detach(c, &pos);
+	free_bytes(&got);
+	capture_clear(c);
+	capture_trim(c);
+	assert_false(is_mapped(before[0]));
 	capture_destroy(c);
 }
 
@@ -908,6 +1119,11 @@ int main(void)
 		cmocka_unit_test(test_missed_comes_first),
 		cmocka_unit_test(test_overwrite_reader_leaves),
 		cmocka_unit_test(test_overwritten_lost),
+		cmocka_unit_test(test_in_place),
+		cmocka_unit_test(test_in_place_others),
+		cmocka_unit_test(test_in_place_of_a_block_gone),
+		cmocka_unit_test(test_in_place_full),
+		cmocka_unit_test(test_arenas),
 		cmocka_unit_test(test_clear),
 		cmocka_unit_test(test_clear_keeps_memory),
 		cmocka_unit_test(test_clear_in_a_record),

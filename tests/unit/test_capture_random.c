@@ -121,6 +121,23 @@ static uint64_t written_bytes(struct model *m)
 	return stats.written_bytes;
 }
 
+/* Written in place, where that can be, or elsewhere: it must make no difference. */
+static bool append_somewhere(struct model *m, const struct record_buf *buf)
+{
+	uint8_t *place = NULL;
+	size_t size = 0;
+
+	if (chance(m, 2))
+		place = capture_reserve(m->c, &size);
+	if (place && size >= buf->used) {
+		memcpy(place, buf->data, buf->used);
+		return capture_append(m->c, place, buf->used, NULL, 0);
+	}
+	if (place)
+		capture_release(m->c);
+	return capture_append(m->c, buf->data, buf->used, NULL, 0);
+}
+
 static void model_append(struct model *m)
 {
 	const uint16_t cpu = (uint16_t)chance(m, 3);
@@ -138,7 +155,7 @@ static void model_append(struct model *m)
 		add_sample(&buf, cpu, 1 + chance(m, 3), chance(m, 50) ? chance(m, 30) : 600);
 		samples++;
 	} while (buf.used < bytes);
-	stored = capture_append(m->c, buf.data, buf.used, 0);
+	stored = append_somewhere(m, &buf);
 	m->received += samples;
 	MODEL_CHECK(m, written_bytes(m) - before == (stored ? outstanding + buf.used : 0));
 	if (stored) {

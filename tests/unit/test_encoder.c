@@ -796,6 +796,43 @@ static void test_wrong_sizes(void **state)
 	encoder_destroy(e);
 }
 
+/* A run says how many samples of each event it holds, and may be written elsewhere. */
+static void test_run_elsewhere(void **state)
+{
+	static struct kernel_record k;
+	struct rings_config config;
+	uint8_t place[400];
+	struct encoder *e;
+	int taken = 0, i;
+	size_t len;
+
+	(void)state;
+	make_config(&config, false);
+	e = encoder_create(&config, CPU, false, false);
+	encoder_place_run(e, place, sizeof(place));
+	begin_sample(&k, U, USER_IP, 42, 42, 1);
+	while (encoder_sample(e, 0, &k.header) == 0)
+		taken++;
+	assert_true(taken > 2);
+	assert_ptr_equal(encoder_run(e, &len), place);
+	assert_true(len <= sizeof(place));
+	assert_int_equal(encoder_run_samples(e, 0), taken);
+	assert_int_equal(encoder_run_samples(e, 1), 0);
+	encoder_next_run(e);
+	assert_int_equal(encoder_run_samples(e, 0), 0);
+	assert_ptr_not_equal(encoder_run(e, &len), place);
+	for (i = 0; i < 100; i++)
+		assert_int_equal(encoder_sample(e, 0, &k.header), 0);
+	put(&k, 1); /* a period */
+	assert_int_equal(encoder_sample(e, 1, &k.header), 0);
+	assert_int_equal(encoder_run_samples(e, 0), 100);
+	assert_int_equal(encoder_run_samples(e, 1), 1);
+	k.header.size = 8;
+	assert_int_equal(encoder_sample(e, 1, &k.header), -EBADMSG);
+	assert_int_equal(encoder_run_samples(e, 1), 1);
+	encoder_destroy(e);
+}
+
 /* A record of the kernel's largest fits an empty run; one that doesn't fit changes nothing. */
 static void test_full_run(void **state)
 {
@@ -928,6 +965,7 @@ int main(void)
 		cmocka_unit_test(test_many_threaded),
 		cmocka_unit_test(test_little_is_said_twice),
 		cmocka_unit_test(test_wrong_sizes),
+		cmocka_unit_test(test_run_elsewhere),
 		cmocka_unit_test(test_full_run),
 		cmocka_unit_test(test_full_to_the_byte),
 		cmocka_unit_test(test_throttle),
