@@ -3,9 +3,9 @@
  * The capture: encoded records in a queue of blocks, and the positions of those who read them.
  *
  * The sampler (whoever holds its drain lock) appends runs: whole records of one CPU, each run readable
- * without the ones before it; others append a record of their own now and then. Any number of readers hold positions. Reading takes
- * nothing away; blocks go when space is needed: first those that every position has passed and one
- * has read, then what the mode says.
+ * without the ones before it; others append a record of their own now and then. Any number of readers
+ * hold positions. Reading takes nothing away; blocks go when space is needed: first those that every
+ * position has passed and one has read, then what the mode says.
  *
  * One mutex inside, held for a copy of one run or for picking up pointers, never while a reply to a
  * reader is under way: readers pin blocks, and bytes once published never change.

@@ -24,6 +24,8 @@ libprof_a_SOURCES = \
 	%D%/rings.h \
 	%D%/sampler.c \
 	%D%/sampler.h \
+	%D%/sampler_drain.c \
+	%D%/sampler_state.h \
 	%D%/tally.c \
 	%D%/tally.h \
 	%D%/taskevents.c \

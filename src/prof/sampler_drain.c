@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The drain of all rings.
+ *
+ * It goes in this order, so that whoever follows kpdata meets a process before its samples:
+ *
+ *	1. note how far each sample ring is filled
+ *	2. take the time T
+ *	3. apply what happened to tasks up to T, of all CPUs in order of time: all that stands in the
+ *	   rings now and came before a sample of step 1
+ *	4. take the samples up to where step 1 saw them
+ *	5. ask the kernel what did not fit, where the ring was ever near full, so that its LOST stands
+ *	   here
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "prof/sampler_state.h"
+#include "sys/clock.h"
+
+static struct sampler_cpu_stats *cpu_stats(struct sampler *s, unsigned int cpu)
+{
+	struct sampler_cpu_stats *stats =
+		g_hash_table_lookup(s->cpu_stats, GUINT_TO_POINTER(cpu));
+
+	if (!stats) {
+		stats = g_new0(struct sampler_cpu_stats, 1);
+		g_hash_table_insert(s->cpu_stats, GUINT_TO_POINTER(cpu), stats);
+	}
+	return stats;
+}
+
+/* ---- runs --------------------------------------------------------------------------------------- */
+
+/* What the run at hand holds. Few of its events have any, nearly always one. */
+static const struct tally *count_run(struct sampler *s, const struct sampler_cpu *c)
+{
+	unsigned int i;
+	uint64_t n;
+
+	tally_clear(&s->run_samples);
+	for (i = 0; i < s->config->events.count; i++) {
+		n = encoder_run_samples(c->encoder, i);
+		if (n)
+			tally_add(&s->run_samples, c->rings->cpu, s->config->numbers[i],
+				CAPTURE_BOOK_RECEIVED, n);
+	}
+	return &s->run_samples;
+}
+
+static void publish_run(struct sampler *s, struct sampler_cpu *c)
+{
+	const uint8_t *run;
+	size_t len;
+
+	run = encoder_run(c->encoder, &len);
+	if (len) {
+		capture_append(s->capture, run, len, count_run(s, c), tasks_bytes(s->tasks));
+		perf_ring_end(&c->samples->ring);
+	} else {
+		capture_release(s->capture);
+	}
+	encoder_next_run(c->encoder);
+}
+
+/* The next run is written where it will stay, if there is such a place. */
+static void place_run(struct sampler *s, struct sampler_cpu *c)
+{
+	uint8_t *place;
+	size_t size;
+
+	place = capture_reserve(s->capture, &size);
+	if (place)
+		encoder_place_run(c->encoder, place, size);
+}
+
+/* ---- records ------------------------------------------------------------------------------------ */
+
+static void count_invalid(struct sampler *s, struct sampler_cpu *c, unsigned int index)
+{
+	capture_lost(s->capture, c->rings->cpu, s->config->numbers[index], KPROF_LOST_INVALID, 1);
+}
+
+static void take_sample(struct sampler *s, struct sampler_cpu *c,
+	const struct perf_event_header *header)
+{
+	uint64_t id;
+	int index, ret;
+
+	if (header->size < sizeof(*header) + sizeof(id)) {
+		count_invalid(s, c, 0);
+		return;
+	}
+	memcpy(&id, header + 1, sizeof(id));
+	index = rings_find(c->rings, c->samples, id);
+	if (index < 0) {
+		count_invalid(s, c, 0);
+		return;
+	}
+	ret = encoder_sample(c->encoder, (unsigned int)index, header);
+	if (ret == -ENOSPC) {
+		publish_run(s, c);
+		ret = encoder_sample(c->encoder, (unsigned int)index, header);
+	}
+	if (ret)
+		count_invalid(s, c, (unsigned int)index);
+}
+
+/* The kernel's layout of PERF_RECORD_THROTTLE and UNTHROTTLE. */
+struct throttle_record {
+	struct perf_event_header header;
+	uint64_t time_ns;
+	uint64_t id;
+	uint64_t stream_id;
+};
+
+static void take_throttle(struct sampler *s, struct sampler_cpu *c,
+	const struct perf_event_header *header)
+{
+	const bool throttled = header->type == PERF_RECORD_THROTTLE;
+	struct sampler_cpu_stats *stats = cpu_stats(s, c->rings->cpu);
+	struct throttle_record record;
+	uint64_t *since;
+	int index;
+
+	if (header->size < sizeof(record))
+		return;
+	memcpy(&record, header, sizeof(record));
+	index = rings_find(c->rings, c->samples, record.id);
+	if (index < 0)
+		return;
+	since = &c->throttled_since[index];
+	if (throttled) {
+		stats->throttled++;
+		*since = record.time_ns;
+	} else if (*since) {
+		stats->throttled_ns += record.time_ns - *since;
+		*since = 0;
+	}
+	if (encoder_throttle(c->encoder, (unsigned int)index, record.time_ns, throttled)) {
+		publish_run(s, c);
+		encoder_throttle(c->encoder, (unsigned int)index, record.time_ns, throttled);
+	}
+}
+
+/* The kernel's layout of PERF_RECORD_LOST; used only where PERF_FORMAT_LOST is not there. */
+struct lost_record {
+	struct perf_event_header header;
+	uint64_t id;
+	uint64_t lost;
+};
+
+static void take_lost(struct sampler *s, struct sampler_cpu *c,
+	const struct perf_event_header *header)
+{
+	struct lost_record record;
+	int index;
+
+	if (s->config->features.has_lost || header->size < sizeof(record))
+		return;
+	memcpy(&record, header, sizeof(record));
+	index = rings_find(c->rings, c->samples, record.id);
+	publish_run(s, c);
+	capture_lost(s->capture, c->rings->cpu, s->config->numbers[index < 0 ? 0 : index],
+		KPROF_LOST_RING_RECORDS, record.lost);
+}
+
+static void take_record(struct sampler *s, struct sampler_cpu *c,
+	const struct perf_event_header *header)
+{
+	switch (header->type) {
+	case PERF_RECORD_SAMPLE:
+		take_sample(s, c, header);
+		break;
+	case PERF_RECORD_THROTTLE:
+	case PERF_RECORD_UNTHROTTLE:
+		take_throttle(s, c, header);
+		break;
+	case PERF_RECORD_LOST:
+		take_lost(s, c, header);
+		break;
+	}
+}
+
+/* ---- rings -------------------------------------------------------------------------------------- */
+
+/*
+ * Whether a record may have found the ring full since it was drained up to `from`. The kernel's count
+ * of losses is read only then: each read interrupts the CPU that it is about.
+ */
+static bool may_have_lost(const struct perf_ring *ring, uint64_t from)
+{
+	const uint64_t written = ring->tail + perf_ring_fill(ring) - from;
+
+	return written + PERF_RECORD_MAX >= ring->size;
+}
+
+static void take_losses(struct sampler *s, struct sampler_cpu *c)
+{
+	struct rings_count count;
+	unsigned int i;
+
+	for (i = 0; i < s->config->events.count; i++) {
+		rings_read(c->rings, i, &count);
+		if (count.lost == c->rings->lost[i])
+			continue;
+		capture_lost(s->capture, c->rings->cpu, s->config->numbers[i], KPROF_LOST_RING,
+			count.lost - c->rings->lost[i]);
+		c->rings->lost[i] = count.lost;
+	}
+}
+
+/* Steps 4 and 5 for one ring. True where there was anything. */
+static bool drain_ring(struct sampler *s, struct sampler_cpu *c, bool last)
+{
+	const struct perf_event_header *header;
+	struct perf_ring *ring = &c->samples->ring;
+	const uint64_t damaged = ring->damaged, from = ring->tail;
+	bool any = false;
+	size_t len = 0;
+
+	while ((header = perf_ring_next(ring, s->scratch))) {
+		if (!len)
+			place_run(s, c);
+		any = true;
+		take_record(s, c, header);
+		encoder_run(c->encoder, &len);
+		if (len >= ENCODER_RUN_BYTES) {
+			publish_run(s, c);
+			len = 0;
+		}
+	}
+	publish_run(s, c);
+	perf_ring_end(ring);
+	s->stats.damaged += ring->damaged - damaged;
+	if (!any)
+		s->stats.empty++;
+	if (last || may_have_lost(ring, from))
+		take_losses(s, c);
+	return any;
+}
+
+static bool drain_samples(struct sampler *s, struct sampler_cpu *c, bool last)
+{
+	bool any = false;
+	unsigned int i;
+
+	for (i = 0; i < c->rings->count; i++) {
+		c->samples = &c->rings->samples[i];
+		any |= drain_ring(s, c, last);
+	}
+	return any;
+}
+
+static void begin_samples(struct sampler_cpu *c)
+{
+	unsigned int i;
+
+	for (i = 0; i < c->rings->count; i++)
+		perf_ring_begin(&c->rings->samples[i].ring);
+}
+
+static void drain_tasks(struct sampler *s, struct sampler_cpu *c)
+{
+	const struct perf_event_header *header;
+	const uint64_t from = c->rings->tasks.tail;
+	uint64_t lost;
+
+	perf_ring_begin(&c->rings->tasks);
+	while ((header = perf_ring_next(&c->rings->tasks, s->scratch)))
+		taskevents_add(s->taskevents, header);
+	perf_ring_end(&c->rings->tasks);
+	if (!may_have_lost(&c->rings->tasks, from))
+		return;
+	lost = rings_tasks_lost(c->rings);
+	if (lost != c->rings->lost_tasks) {
+		s->stats.tasks_lost += lost - c->rings->lost_tasks;
+		c->rings->lost_tasks = lost;
+		s->tasks_lost = true;
+	}
+}
+
+bool sampler_drain_all(struct sampler *s, bool last)
+{
+	const uint64_t stamp = tasks_stamp(s->tasks);
+	struct sampler_cpu *c;
+	GHashTableIter iter;
+	uint64_t until;
+	bool any = false;
+
+	g_hash_table_iter_init(&iter, s->cpus);
+	while (g_hash_table_iter_next(&iter, NULL, (gpointer *)&c))
+		begin_samples(c);
+	until = last ? UINT64_MAX : clock_monotonic_ns();
+	g_hash_table_iter_init(&iter, s->cpus);
+	while (g_hash_table_iter_next(&iter, NULL, (gpointer *)&c))
+		drain_tasks(s, c);
+	taskevents_apply(s->taskevents, s->tasks, until);
+	g_hash_table_iter_init(&iter, s->cpus);
+	while (g_hash_table_iter_next(&iter, NULL, (gpointer *)&c))
+		any |= drain_samples(s, c, last);
+	capture_settle(s->capture, last);
+	tasks_settle(s->tasks, capture_newest_seq(s->capture), capture_runs(s->capture),
+		capture_oldest_seq(s->capture));
+	return any || last || tasks_stamp(s->tasks) != stamp;
+}
