@@ -17,7 +17,8 @@ static const struct dirtab_row view_rows[] = {
 	{ .name = "perf.data", .type = DIRTAB_TEXT, .mode = 0400, .make = file_view_make },
 	{ .name = "ctf", .type = DIRTAB_DIR, .mode = 0500, .lookup = file_ctf_lookup,
 		.list = file_ctf_list },
-	{ .name = "metrics", .type = DIRTAB_TEXT, .mode = 0400, .render = file_metrics_render },
+	{ .name = "metrics", .type = DIRTAB_TEXT, .mode = 0400, .flags = DIRTAB_COSTLY,
+		.render = file_metrics_render },
 	{ NULL },
 };
 
@@ -55,7 +56,8 @@ static const struct dirtab_row root_rows[] = {
 	{ .name = "mpstat-raw", .type = DIRTAB_TEXT, .mode = 0600,
 		.render = file_mpstat_raw_render, .size = file_mpstat_raw_size,
 		.words = file_mpstat_words },
-	{ .name = "kpstat", .type = DIRTAB_TEXT, .mode = 0400, .render = file_kpstat_render },
+	{ .name = "kpstat", .type = DIRTAB_TEXT, .mode = 0400, .flags = DIRTAB_COSTLY,
+		.render = file_kpstat_render },
 	{ .name = "kperr", .type = DIRTAB_TEXT, .mode = 0400, .render = file_kperr_render },
 	{ .name = "cpu", .type = DIRTAB_DIR, .mode = 0500, .lookup = file_cpu_lookup,
 		.list = file_cpu_list },

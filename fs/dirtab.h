@@ -41,6 +41,11 @@ enum dirtab_type {
 enum dirtab_flags {
 	/* commands go to the control thread, and an open file of this row can hold the run */
 	DIRTAB_CONTROL = 1 << 0,
+	/*
+	 * a text that costs much to render: while nobody has it open, stat tells the size that it had
+	 * when it was opened last. The kernel asks for a size before each open, too.
+	 */
+	DIRTAB_COSTLY = 1 << 1,
 };
 
 /*

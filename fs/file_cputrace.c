@@ -197,7 +197,8 @@ static void fill_folder(struct cpu_folder *folder, const struct form_cpu *cpu)
 			.size = trace_size },
 		{ .name = "trace_pipe", .type = DIRTAB_STREAM, .mode = 0400, .stream = &cpu_pipe,
 			.is_long = file_kptrace_is_long, .size = trace_size },
-		{ .name = "stat", .type = DIRTAB_TEXT, .mode = 0400, .render = render_stat },
+		{ .name = "stat", .type = DIRTAB_TEXT, .mode = 0400, .flags = DIRTAB_COSTLY,
+			.render = render_stat },
 	};
 	unsigned int i;
 

@@ -30,6 +30,7 @@ struct nodes {
 	struct node root;	   /* members as above */
 	pthread_mutex_t lock;	   /* a leaf; never held while a row's callback runs */
 	GQueue all;		   /* (lock) of struct node, without the root */
+	GHashTable *sizes;	   /* (lock) inode number -> bytes of the newest text, of DIRTAB_COSTLY */
 };
 
 struct text *text_create(GString *content)
@@ -101,6 +102,7 @@ struct nodes *nodes_create(struct server *server, const struct dirtab_owner *own
 	clock_gettime(CLOCK_REALTIME, &nodes->born);
 	pthread_mutex_init(&nodes->lock, NULL);
 	g_queue_init(&nodes->all);
+	nodes->sizes = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
 	return nodes;
 }
 
@@ -121,6 +123,7 @@ void nodes_destroy(struct nodes *nodes)
 		return;
 	while ((link = g_queue_pop_head_link(&nodes->all)))
 		free_node(link->data);
+	g_hash_table_unref(nodes->sizes);
 	pthread_mutex_destroy(&nodes->lock);
 	g_free(nodes);
 }
@@ -206,17 +209,41 @@ void node_forget(struct nodes *nodes, struct node *node, uint64_t count)
 		free_node(node);
 }
 
-/* The size of a file that nobody reads at this moment. */
-static uint64_t measure(struct server *server, const struct dirtab_row *row, bool exact)
+/* With the lock held. */
+static void keep_size(struct nodes *nodes, const struct node *node, uint64_t size)
 {
+	if (node->row->flags & DIRTAB_COSTLY)
+		g_hash_table_replace(nodes->sizes, g_memdup2(&node->ino, sizeof(node->ino)),
+			g_memdup2(&size, sizeof(size)));
+}
+
+static bool find_size(struct nodes *nodes, const struct node *node, uint64_t *size)
+{
+	const uint64_t *found;
+
+	pthread_mutex_lock(&nodes->lock);
+	found = g_hash_table_lookup(nodes->sizes, &node->ino);
+	if (found)
+		*size = *found;
+	pthread_mutex_unlock(&nodes->lock);
+	return found != NULL;
+}
+
+/* The size of a file that nobody reads at this moment. */
+static uint64_t measure(struct nodes *nodes, const struct node *node, bool exact)
+{
+	const struct dirtab_row *row = node->row;
 	g_autoptr(GString) out = NULL;
+	uint64_t size;
 
 	if (row->size)
-		return row->size(server, row);
+		return row->size(nodes->server, row);
 	if (!exact || !row->render)
 		return 0;
+	if (find_size(nodes, node, &size))
+		return size;
 	out = g_string_new(NULL);
-	return row->render(server, row, out, NULL) ? 0 : out->len;
+	return row->render(nodes->server, row, out, NULL) ? 0 : out->len;
 }
 
 static void fill_stat(struct nodes *nodes, const struct dirtab_row *row, uint64_t ino,
@@ -250,7 +277,7 @@ bool node_stat(struct nodes *nodes, struct node *node, bool exact, struct stat *
 		time = nodes->born;
 		stays = node->row->rows != NULL;
 	} else {
-		st->st_size = (off_t)measure(nodes->server, node->row, exact);
+		st->st_size = (off_t)measure(nodes, node, exact);
 		clock_gettime(CLOCK_REALTIME, &time);
 	}
 	text_unref(text);
@@ -271,6 +298,7 @@ enum node_text node_open_text(struct nodes *nodes, struct node *node, struct tex
 	enum node_text ret;
 
 	pthread_mutex_lock(&nodes->lock);
+	keep_size(nodes, node, text->size);
 	if (node->readers++) {
 		ret = NODE_TEXT_OTHER;
 	} else {

@@ -56,7 +56,8 @@ void node_forget(struct nodes *nodes, struct node *node, uint64_t count);
 const struct dirtab_row *node_row(const struct node *node);
 
 /*
- * What stat tells: of the text that a reader has open, else of this moment. `exact`: worth rendering
+ * What stat tells: of the text that a reader has open, else of this moment, or of the newest text
+ * where the row is DIRTAB_COSTLY. `exact`: worth rendering
  * a text for its size; a lookup is not, since the kernel asks again before it tells anybody.
  * Returns true where that won't change soon: a text is open, or a directory whose rows are a table.
  */
