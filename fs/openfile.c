@@ -93,16 +93,56 @@ static bool wants_write(int flags)
 	return (flags & O_ACCMODE) != O_RDONLY;
 }
 
-int openfile_create(struct server *server, struct node *node, int flags, struct openfile **file)
+/* The usage that goes with a refusal: of the word, of all words, or of what the row takes. */
+static char *describe_usage(const struct dirtab_row *row, const struct ctl_word *word)
+{
+	GString *out = g_string_new(NULL);
+
+	if (row->words)
+		ctl_usage(row->words, word, out);
+	else
+		g_string_append(out, row->usage ? row->usage : "read only");
+	return g_string_free(out, FALSE);
+}
+
+static void report(struct server *server, const struct dirtab_row *row, const struct origin *origin,
+	unsigned int line, const char *written, size_t size, const char *reason,
+	const struct ctl_word *word)
+{
+	g_autofree char *usage = describe_usage(row, word);
+	struct kperr_entry entry = {
+		.pid = origin->pid,
+		.uid = origin->uid,
+		.file = row->name,
+		.line = line,
+		.written = written,
+		.written_size = size,
+		.reason = reason,
+		.usage = usage,
+	};
+
+	server_report(server, &entry);
+}
+
+/* Only root comes so far, or who has a mode that the mount made: others the kernel refuses by the mode. */
+static int refuse_mode(struct server *server, const struct dirtab_row *row,
+	const struct origin *origin, const char *reason)
+{
+	report(server, row, origin, 0, "", 0, reason, NULL);
+	return -EACCES;
+}
+
+int openfile_create(struct server *server, struct node *node, int flags,
+	const struct origin *origin, struct openfile **file)
 {
 	const struct dirtab_row *row = node_row(node);
 	struct openfiles *files = server->files;
 	struct openfile *f;
 
 	if (wants_read(flags) && !dirtab_can_read(row))
-		return -EACCES;
+		return refuse_mode(server, row, origin, "it can't be read");
 	if (wants_write(flags) && !dirtab_can_write(row))
-		return -EACCES;
+		return refuse_mode(server, row, origin, "it can't be written to");
 	f = g_new0(struct openfile, 1);
 	f->server = server;
 	f->row = row;
@@ -155,40 +195,10 @@ bool openfile_writes(const struct openfile *file)
 	return wants_write(file->flags);
 }
 
-/* The usage that goes with a refusal: of the word, of all words, or of what the row takes. */
-static char *describe_usage(const struct dirtab_row *row, const struct ctl_word *word)
-{
-	GString *out = g_string_new(NULL);
-
-	if (row->words)
-		ctl_usage(row->words, word, out);
-	else
-		g_string_append(out, row->usage ? row->usage : "read only");
-	return g_string_free(out, FALSE);
-}
-
-static void report(struct openfile *file, const struct origin *origin, unsigned int line,
-	const char *written, size_t size, const char *reason, const struct ctl_word *word)
-{
-	g_autofree char *usage = describe_usage(file->row, word);
-	struct kperr_entry entry = {
-		.pid = origin->pid,
-		.uid = origin->uid,
-		.file = file->row->name,
-		.line = line,
-		.written = written,
-		.written_size = size,
-		.reason = reason,
-		.usage = usage,
-	};
-
-	server_report(file->server, &entry);
-}
-
 int openfile_refuse(struct openfile *file, const struct origin *origin, int code,
 	const char *reason)
 {
-	report(file, origin, 0, "", 0, reason, NULL);
+	report(file->server, file->row, origin, 0, "", 0, reason, NULL);
 	return -code;
 }
 
@@ -328,7 +338,7 @@ static int run_lines(struct openfile *file, struct fuse_req *req, const struct o
 		n++;
 		ret = ctl_run(file->row->words, &call, line, len, &word, &err);
 		if (ret || err.text[0])
-			report(file, origin, n, line, len, reason_of(&err, ret), word);
+			report(file->server, file->row, origin, n, line, len, reason_of(&err, ret), word);
 		if (ret)
 			return ret;
 	}
@@ -352,6 +362,6 @@ int openfile_write(struct openfile *file, struct fuse_req *req, const struct ori
 		return 0;
 	if (size && data[size - 1] == '\n')
 		size--; /* as of a line */
-	report(file, origin, 1, data, size, reason_of(&err, ret), NULL);
+	report(file->server, file->row, origin, 1, data, size, reason_of(&err, ret), NULL);
 	return ret;
 }

@@ -67,8 +67,9 @@ uint64_t openfiles_count(struct openfiles *files);
 /* Waits until no stream is open any more, at most so long. */
 void openfiles_wait_streams(struct openfiles *files, unsigned int timeout_ms);
 
-/* -EACCES: the row has no callback for this way of opening. The file is empty so far. */
-int openfile_create(struct server *server, struct node *node, int flags, struct openfile **file);
+/* -EACCES, said in kperr: the row has no callback for this way of opening. The file is empty so far. */
+int openfile_create(struct server *server, struct node *node, int flags,
+	const struct origin *origin, struct openfile **file);
 struct openfile *openfile_get(struct openfile *file);
 void openfile_put(struct openfile *file);
 

@@ -375,7 +375,7 @@ static void open_op(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	struct openfile *file;
 	int ret;
 
-	ret = openfile_create(server, node_of(req, ino), fi->flags, &file);
+	ret = openfile_create(server, node_of(req, ino), fi->flags, &origin, &file);
 	if (ret)
 		fuse_reply_err(req, -ret);
 	else if (file->row->flags & DIRTAB_CONTROL)
@@ -394,6 +394,7 @@ static void create_op(fuse_req_t req, fuse_ino_t parent, const char *name, mode_
 {
 	struct server *server = server_of(req);
 	struct node *node = node_create(server->nodes, node_of(req, parent), name);
+	struct origin origin = origin_of(req);
 	struct fuse_entry_param entry = { 0 };
 	struct openfile *file;
 	int ret;
@@ -403,7 +404,7 @@ static void create_op(fuse_req_t req, fuse_ino_t parent, const char *name, mode_
 		return;
 	}
 	/* what is not there has nothing to be read */
-	ret = openfile_create(server, node, (fi->flags & ~O_ACCMODE) | O_WRONLY, &file);
+	ret = openfile_create(server, node, (fi->flags & ~O_ACCMODE) | O_WRONLY, &origin, &file);
 	if (ret) {
 		node_forget(server->nodes, node, 1);
 		fuse_reply_err(req, -ret);

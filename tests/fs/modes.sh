@@ -57,6 +57,8 @@ for name in $read_only; do
 		fails_with "PermissionError: [Errno 13]" raw "$name" "$flags"
 	done
 	fails_with "Permission denied" truncate -s 0 "$MNT/$name"
+	same "why" "$name line 0: '': it can't be written to; usage: read only" \
+		"$(tail -n 1 "$MNT/kperr" | cut -d ' ' -f 6-)"
 done
 
 # what a shell does to write works
