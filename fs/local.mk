@@ -31,6 +31,8 @@ libfs_a_SOURCES = \
 	%D%/pipes.h \
 	%D%/ops.c \
 	%D%/ops.h \
+	%D%/ops_fuse.h \
+	%D%/ops_tree.c \
 	%D%/options.c \
 	%D%/options.h \
 	%D%/server.c \

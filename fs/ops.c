@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * FUSE requests into calls of the rows of the dirtab, and -errno into exactly one reply each.
+ * FUSE requests into calls of the rows of the dirtab, and -errno into exactly one reply each: what is
+ * asked of open files, and the session with the kernel. ops_tree.c has what is asked by name.
  *
- * The only file that knows libfuse. The functions that end in _op run in any worker, several at
- * once. None of them blocks: what must wait goes to streams.c or control.c together with its request.
+ * The functions that end in _op run in any worker, several at once. None of them blocks: what must
+ * wait goes to streams.c or control.c together with its request.
  *
  * How a text is opened: it is rendered, and before the open is answered its bytes are put into the
  * page cache of its node (notify_store), which also tells its size. So read, sendfile, splice and
  * mmap find it whole, and no READ request follows. A stream is opened without position, and a
  * file for writing without page cache.
  */
-#define FUSE_USE_VERSION 35
-#include "fs/ops.h"
+#include "fs/ops_fuse.h"
 
 #include <errno.h>
-#include <fuse_lowlevel.h>
 #include <linux/fuse.h>
 #include <poll.h>
 #include <string.h>
@@ -37,46 +36,7 @@
  */
 #define STORE_MAX (1024 * 1024)
 
-/* How long the kernel may rely on attributes that stay: it asks before each read otherwise. */
-#define STAYS_S 1.0
-
 #define DEVICE "/dev/fuse"
-
-struct ops {
-	struct server *server;	      /* invariant */
-	struct fuse_session *session; /* invariant; has locks of its own */
-	bool mounted;		      /* main thread's */
-};
-
-static struct server *server_of(fuse_req_t req)
-{
-	struct ops *ops = fuse_req_userdata(req);
-
-	return ops->server;
-}
-
-static struct node *node_of(fuse_req_t req, fuse_ino_t ino)
-{
-	return ino == FUSE_ROOT_ID ? nodes_root(server_of(req)->nodes) :
-				     (struct node *)(uintptr_t)ino;
-}
-
-static fuse_ino_t ino_of(const struct node *node)
-{
-	return (fuse_ino_t)(uintptr_t)node;
-}
-
-static struct openfile *file_of(const struct fuse_file_info *fi)
-{
-	return (struct openfile *)(uintptr_t)fi->fh;
-}
-
-static struct origin origin_of(fuse_req_t req)
-{
-	const struct fuse_ctx *ctx = fuse_req_ctx(req);
-
-	return (struct origin){ .pid = ctx->pid, .uid = ctx->uid };
-}
 
 /* ---- answers ---------------------------------------------------------------------------------- */
 
@@ -115,164 +75,6 @@ void ops_poll_notify(struct fuse_pollhandle *handle)
 void ops_poll_destroy(struct fuse_pollhandle *handle)
 {
 	fuse_pollhandle_destroy(handle);
-}
-
-/* ---- names and attributes --------------------------------------------------------------------- */
-
-static void lookup_op(fuse_req_t req, fuse_ino_t parent, const char *name)
-{
-	struct nodes *nodes = server_of(req)->nodes;
-	struct node *node = node_lookup(nodes, node_of(req, parent), name);
-	/* timeouts 0: the next open by this name gets a node of its own */
-	struct fuse_entry_param entry = { 0 };
-
-	if (!node) {
-		fuse_reply_err(req, ENOENT);
-		return;
-	}
-	entry.ino = ino_of(node);
-	node_stat(nodes, node, false, &entry.attr);
-	if (fuse_reply_entry(req, &entry))
-		node_forget(nodes, node, 1);
-}
-
-static void forget_op(fuse_req_t req, fuse_ino_t ino, uint64_t count)
-{
-	node_forget(server_of(req)->nodes, node_of(req, ino), count);
-	fuse_reply_none(req);
-}
-
-static void forget_multi_op(fuse_req_t req, size_t count, struct fuse_forget_data *forgets)
-{
-	size_t i;
-
-	for (i = 0; i < count; i++)
-		node_forget(server_of(req)->nodes, node_of(req, forgets[i].ino),
-			forgets[i].nlookup);
-	fuse_reply_none(req);
-}
-
-static void reply_stat(fuse_req_t req, fuse_ino_t ino)
-{
-	struct stat st;
-	bool stays = node_stat(server_of(req)->nodes, node_of(req, ino), true, &st);
-
-	fuse_reply_attr(req, &st, stays ? STAYS_S : 0);
-}
-
-static void getattr_op(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
-{
-	reply_stat(req, ino);
-}
-
-static void setattr_op(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
-	struct fuse_file_info *fi)
-{
-	const struct dirtab_row *row = node_row(node_of(req, ino));
-
-	/* truncation to nothing is what `>` means; there is nothing to truncate */
-	if (to_set & ~FUSE_SET_ATTR_SIZE || attr->st_size)
-		fuse_reply_err(req, EPERM);
-	else if (!dirtab_can_write(row))
-		fuse_reply_err(req, EACCES);
-	else
-		reply_stat(req, ino);
-}
-
-/* ---- what the tree never allows --------------------------------------------------------------- */
-
-static void mknod_op(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev)
-{
-	fuse_reply_err(req, EPERM);
-}
-
-static void mkdir_op(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
-{
-	fuse_reply_err(req, EPERM);
-}
-
-static void remove_op(fuse_req_t req, fuse_ino_t parent, const char *name)
-{
-	fuse_reply_err(req, EPERM);
-}
-
-static void symlink_op(fuse_req_t req, const char *target, fuse_ino_t parent, const char *name)
-{
-	fuse_reply_err(req, EPERM);
-}
-
-static void rename_op(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t new_parent,
-	const char *new_name, unsigned int flags)
-{
-	fuse_reply_err(req, EPERM);
-}
-
-static void link_op(fuse_req_t req, fuse_ino_t ino, fuse_ino_t new_parent, const char *new_name)
-{
-	fuse_reply_err(req, EPERM);
-}
-
-/* ---- directories ------------------------------------------------------------------------------ */
-
-static void opendir_op(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
-{
-	GByteArray *listing = g_byte_array_new();
-
-	fi->fh = (uint64_t)(uintptr_t)listing;
-	if (fuse_reply_open(req, fi))
-		g_byte_array_unref(listing);
-}
-
-static void add_entry(fuse_req_t req, GByteArray *listing, const char *name, const struct stat *st)
-{
-	size_t size = fuse_add_direntry(req, NULL, 0, name, NULL, 0);
-	guint start = listing->len;
-
-	g_byte_array_set_size(listing, start + (guint)size);
-	fuse_add_direntry(req, (char *)listing->data + start, size, name, st, listing->len);
-}
-
-/* Entries as the kernel wants them; the offset of one is where the next begins. */
-static void list_directory(fuse_req_t req, struct node *dir, GByteArray *listing)
-{
-	struct nodes *nodes = server_of(req)->nodes;
-	g_autoptr(GPtrArray) rows = g_ptr_array_new();
-	struct stat st;
-	guint i;
-
-	g_byte_array_set_size(listing, 0);
-	node_stat(nodes, dir, false, &st);
-	add_entry(req, listing, ".", &st);
-	add_entry(req, listing, "..", &st);
-	dirtab_list(server_of(req), node_row(dir), rows);
-	for (i = 0; i < rows->len; i++) {
-		const struct dirtab_row *row = g_ptr_array_index(rows, i);
-
-		node_stat_entry(nodes, dir, row, &st);
-		add_entry(req, listing, row->name, &st);
-		dirtab_put(row);
-	}
-}
-
-static void readdir_op(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
-	struct fuse_file_info *fi)
-{
-	GByteArray *listing = g_byte_array_ref((GByteArray *)(uintptr_t)fi->fh);
-
-	/* the kernel reads an open directory in one thread at a time */
-	if (!off)
-		list_directory(req, node_of(req, ino), listing);
-	if (off < 0 || (uint64_t)off >= listing->len)
-		fuse_reply_buf(req, NULL, 0);
-	else
-		fuse_reply_buf(req, (char *)listing->data + off, MIN(size, listing->len - (size_t)off));
-	g_byte_array_unref(listing); /* it may have been closed meanwhile */
-}
-
-static void releasedir_op(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
-{
-	g_byte_array_unref((GByteArray *)(uintptr_t)fi->fh);
-	fuse_reply_err(req, 0);
 }
 
 /* ---- open and close --------------------------------------------------------------------------- */
@@ -533,25 +335,13 @@ static void init_op(void *arg, struct fuse_conn_info *conn)
 	server_ready(ops->server);
 }
 
-/* No flush, fsync, xattr, ...: the kernel asks once, hears ENOSYS and does without. */
+/*
+ * What is here; ops_tree_add() has the others. No flush, fsync, xattr, ...: the kernel asks once, hears
+ * ENOSYS and does without.
+ */
 static const struct fuse_lowlevel_ops operations = {
 	.init = init_op,
-	.lookup = lookup_op,
-	.forget = forget_op,
-	.forget_multi = forget_multi_op,
-	.getattr = getattr_op,
-	.setattr = setattr_op,
-	.mknod = mknod_op,
-	.mkdir = mkdir_op,
-	.unlink = remove_op,
-	.rmdir = remove_op,
-	.symlink = symlink_op,
-	.rename = rename_op,
-	.link = link_op,
 	.create = create_op,
-	.opendir = opendir_op,
-	.readdir = readdir_op,
-	.releasedir = releasedir_op,
 	.open = open_op,
 	.release = release_op,
 	.read = read_op,
@@ -583,12 +373,14 @@ int ops_create(struct server *server, const struct options *options, struct ops 
 	struct err *err)
 {
 	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
+	struct fuse_lowlevel_ops all = operations;
 	struct ops *o = g_new0(struct ops, 1);
 	int ret = collect_arguments(options, &args);
 
 	o->server = server;
+	ops_tree_add(&all);
 	if (!ret) {
-		o->session = fuse_session_new(&args, &operations, sizeof(operations), o);
+		o->session = fuse_session_new(&args, &all, sizeof(all), o);
 		if (!o->session)
 			ret = err_set(err, EINVAL, "libfuse does not take the mount options");
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The FUSE side of the server. Nothing outside ops.c knows libfuse: others see requests and poll
- * handles as opaque pointers and answer them with the functions here.
+ * The FUSE side of the server. Nothing outside ops.c and ops_tree.c knows libfuse: others see requests
+ * and poll handles as opaque pointers and answer them with the functions here.
  *
  * A request is answered exactly once, by any thread; it is gone then. Replies don't block.
  */

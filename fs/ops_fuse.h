@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What ops.c and ops_tree.c share: libfuse, which nobody else includes, and what a request belongs to.
+ */
+#ifndef KPROFS_FS_OPS_FUSE_H
+#define KPROFS_FS_OPS_FUSE_H
+
+#define FUSE_USE_VERSION 35
+#include <fuse_lowlevel.h>
+
+#include "fs/node.h"
+#include "fs/openfile.h"
+#include "fs/ops.h"
+#include "fs/server.h"
+
+struct ops {
+	struct server *server;	      /* invariant */
+	struct fuse_session *session; /* invariant; has locks of its own */
+	bool mounted;		      /* main thread's */
+};
+
+static inline struct server *server_of(fuse_req_t req)
+{
+	struct ops *ops = fuse_req_userdata(req);
+
+	return ops->server;
+}
+
+static inline struct node *node_of(fuse_req_t req, fuse_ino_t ino)
+{
+	return ino == FUSE_ROOT_ID ? nodes_root(server_of(req)->nodes) :
+				     (struct node *)(uintptr_t)ino;
+}
+
+static inline fuse_ino_t ino_of(const struct node *node)
+{
+	return (fuse_ino_t)(uintptr_t)node;
+}
+
+static inline struct openfile *file_of(const struct fuse_file_info *fi)
+{
+	return (struct openfile *)(uintptr_t)fi->fh;
+}
+
+static inline struct origin origin_of(fuse_req_t req)
+{
+	const struct fuse_ctx *ctx = fuse_req_ctx(req);
+
+	return (struct origin){ .pid = ctx->pid, .uid = ctx->uid };
+}
+
+/* Puts in what is asked by name: lookups, attributes, directories, and what the tree never allows. */
+void ops_tree_add(struct fuse_lowlevel_ops *operations);
+
+#endif

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * FUSE requests that no open file is needed for: names, attributes, directories, and what the tree
+ * never allows. In any worker, several at once; none of them blocks. See ops.c.
+ */
+#include "fs/ops_fuse.h"
+
+#include <errno.h>
+
+#include "fs/dirtab.h"
+
+/* How long the kernel may rely on attributes that stay: it asks before each read otherwise. */
+#define STAYS_S 1.0
+
+/* ---- names and attributes --------------------------------------------------------------------- */
+
+static void lookup_op(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	struct nodes *nodes = server_of(req)->nodes;
+	struct node *node = node_lookup(nodes, node_of(req, parent), name);
+	/* timeouts 0: the next open by this name gets a node of its own */
+	struct fuse_entry_param entry = { 0 };
+
+	if (!node) {
+		fuse_reply_err(req, ENOENT);
+		return;
+	}
+	entry.ino = ino_of(node);
+	node_stat(nodes, node, false, &entry.attr);
+	if (fuse_reply_entry(req, &entry))
+		node_forget(nodes, node, 1);
+}
+
+static void forget_op(fuse_req_t req, fuse_ino_t ino, uint64_t count)
+{
+	node_forget(server_of(req)->nodes, node_of(req, ino), count);
+	fuse_reply_none(req);
+}
+
+static void forget_multi_op(fuse_req_t req, size_t count, struct fuse_forget_data *forgets)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		node_forget(server_of(req)->nodes, node_of(req, forgets[i].ino),
+			forgets[i].nlookup);
+	fuse_reply_none(req);
+}
+
+static void reply_stat(fuse_req_t req, fuse_ino_t ino)
+{
+	struct stat st;
+	bool stays = node_stat(server_of(req)->nodes, node_of(req, ino), true, &st);
+
+	fuse_reply_attr(req, &st, stays ? STAYS_S : 0);
+}
+
+static void getattr_op(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	reply_stat(req, ino);
+}
+
+static void setattr_op(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
+	struct fuse_file_info *fi)
+{
+	const struct dirtab_row *row = node_row(node_of(req, ino));
+
+	/* truncation to nothing is what `>` means; there is nothing to truncate */
+	if (to_set & ~FUSE_SET_ATTR_SIZE || attr->st_size)
+		fuse_reply_err(req, EPERM);
+	else if (!dirtab_can_write(row))
+		fuse_reply_err(req, EACCES);
+	else
+		reply_stat(req, ino);
+}
+
+/* ---- what the tree never allows --------------------------------------------------------------- */
+
+static void mknod_op(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev)
+{
+	fuse_reply_err(req, EPERM);
+}
+
+static void mkdir_op(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
+{
+	fuse_reply_err(req, EPERM);
+}
+
+static void remove_op(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	fuse_reply_err(req, EPERM);
+}
+
+static void symlink_op(fuse_req_t req, const char *target, fuse_ino_t parent, const char *name)
+{
+	fuse_reply_err(req, EPERM);
+}
+
+static void rename_op(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t new_parent,
+	const char *new_name, unsigned int flags)
+{
+	fuse_reply_err(req, EPERM);
+}
+
+static void link_op(fuse_req_t req, fuse_ino_t ino, fuse_ino_t new_parent, const char *new_name)
+{
+	fuse_reply_err(req, EPERM);
+}
+
+/* ---- directories ------------------------------------------------------------------------------ */
+
+static void opendir_op(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	GByteArray *listing = g_byte_array_new();
+
+	fi->fh = (uint64_t)(uintptr_t)listing;
+	if (fuse_reply_open(req, fi))
+		g_byte_array_unref(listing);
+}
+
+static void add_entry(fuse_req_t req, GByteArray *listing, const char *name, const struct stat *st)
+{
+	size_t size = fuse_add_direntry(req, NULL, 0, name, NULL, 0);
+	guint start = listing->len;
+
+	g_byte_array_set_size(listing, start + (guint)size);
+	fuse_add_direntry(req, (char *)listing->data + start, size, name, st, listing->len);
+}
+
+/* Entries as the kernel wants them; the offset of one is where the next begins. */
+static void list_directory(fuse_req_t req, struct node *dir, GByteArray *listing)
+{
+	struct nodes *nodes = server_of(req)->nodes;
+	g_autoptr(GPtrArray) rows = g_ptr_array_new();
+	struct stat st;
+	guint i;
+
+	g_byte_array_set_size(listing, 0);
+	node_stat(nodes, dir, false, &st);
+	add_entry(req, listing, ".", &st);
+	add_entry(req, listing, "..", &st);
+	dirtab_list(server_of(req), node_row(dir), rows);
+	for (i = 0; i < rows->len; i++) {
+		const struct dirtab_row *row = g_ptr_array_index(rows, i);
+
+		node_stat_entry(nodes, dir, row, &st);
+		add_entry(req, listing, row->name, &st);
+		dirtab_put(row);
+	}
+}
+
+static void readdir_op(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
+	struct fuse_file_info *fi)
+{
+	GByteArray *listing = g_byte_array_ref((GByteArray *)(uintptr_t)fi->fh);
+
+	/* the kernel reads an open directory in one thread at a time */
+	if (!off)
+		list_directory(req, node_of(req, ino), listing);
+	if (off < 0 || (uint64_t)off >= listing->len)
+		fuse_reply_buf(req, NULL, 0);
+	else
+		fuse_reply_buf(req, (char *)listing->data + off, MIN(size, listing->len - (size_t)off));
+	g_byte_array_unref(listing); /* it may have been closed meanwhile */
+}
+
+static void releasedir_op(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	g_byte_array_unref((GByteArray *)(uintptr_t)fi->fh);
+	fuse_reply_err(req, 0);
+}
+
+void ops_tree_add(struct fuse_lowlevel_ops *operations)
+{
+	operations->lookup = lookup_op;
+	operations->forget = forget_op;
+	operations->forget_multi = forget_multi_op;
+	operations->getattr = getattr_op;
+	operations->setattr = setattr_op;
+	operations->mknod = mknod_op;
+	operations->mkdir = mkdir_op;
+	operations->unlink = remove_op;
+	operations->rmdir = remove_op;
+	operations->symlink = symlink_op;
+	operations->rename = rename_op;
+	operations->link = link_op;
+	operations->opendir = opendir_op;
+	operations->readdir = readdir_op;
+	operations->releasedir = releasedir_op;
+}
