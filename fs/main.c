@@ -98,8 +98,8 @@ static int print_instead(const struct options *options)
 static int explain_mountpoint(const char *given, int code, struct err *err)
 {
 	if (code == ENOTCONN)
-		return err_set(err, code, "%s: a server that is gone left its mount here; `umount %s` first",
-			given, given);
+		return err_set(err, code, "%s: a server that is gone left its mount here; first "
+			"`umount -l %s`, or `fusermount3 -u %s` without root", given, given, given);
 	if (code == ENOTDIR)
 		return err_set(err, code, "%s is not a directory", given);
 	return err_set(err, code, "%s: %s", given, g_strerror(code));

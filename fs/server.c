@@ -348,13 +348,15 @@ static void welcome_programs(struct server *server, const struct options *option
 		ret = listener_create(server->producers, endpoint_fd(server->endpoint), &terms,
 			&server->listener);
 	if (ret) {
+		g_autofree char *reason = g_strdup_printf("no programs can attach: %s",
+			err.text[0] ? err.text : g_strerror(-ret));
 		struct kperr_entry entry = {
 			.pid = getpid(),
 			.uid = getuid(),
 			.file = "events",
 			.written = "",
-			.reason = err.text[0] ? err.text : g_strerror(-ret),
-			.usage = "no programs can attach; the mount option socket=PATH",
+			.reason = reason,
+			.usage = "mount option socket=PATH, or socket=none",
 		};
 
 		server_report(server, &entry);
