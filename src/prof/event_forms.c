@@ -107,11 +107,23 @@ struct selection {
 	bool rate_given, is_freq;
 };
 
+/* The number behind the = of a modifier. */
+static int take_number(const char *text, const struct modifier *modifier, const struct word *word,
+	uint64_t *value, struct err *err)
+{
+	const int ret = word->has_value ? units_parse_u64(word->value, value) : -EINVAL;
+
+	return ret ? err_set(err, EINVAL, "'%s': %s %s", text, modifier->name,
+			     ret == -ERANGE ? "has too large a number" : "needs a number")
+		   : 0;
+}
+
 static int take_modifier(const char *text, const struct word *word, unsigned int form,
 	struct selection *selection, struct err *err)
 {
 	const struct modifier *modifier = find_modifier(word->name);
 	uint64_t value = 0;
+	int ret;
 
 	if (!modifier || !(modifier->forms & form))
 		return err_set(err, EINVAL, "'%s': no modifier '%s' here; there are: u, k, period=N,"
@@ -122,10 +134,11 @@ static int take_modifier(const char *text, const struct word *word, unsigned int
 						: "");
 	if (modifier->id == MOD_REFUSED)
 		return refuse_modifier(text, word->name, err);
-	if (word->has_value != modifier->has_value ||
-		(modifier->has_value && units_parse_u64(word->value, &value)))
-		return err_set(err, EINVAL, "'%s': %s %s", text, modifier->name,
-			modifier->has_value ? "needs a number" : "takes no value");
+	if (word->has_value && !modifier->has_value)
+		return err_set(err, EINVAL, "'%s': %s takes no value", text, modifier->name);
+	ret = modifier->has_value ? take_number(text, modifier, word, &value, err) : 0;
+	if (ret)
+		return ret;
 	switch (modifier->id) {
 	case MOD_USER:
 		selection->user = true;
@@ -356,6 +369,7 @@ static int check_words(const char *text, bool *rate_given, struct err *err)
 	const char *at = strstr(text, "::");
 	struct word word;
 	uint64_t value;
+	int ret;
 
 	*rate_given = false;
 	at = next_word(at ? at + 2 : text, ":.", &word);
@@ -372,9 +386,9 @@ static int check_words(const char *text, bool *rate_given, struct err *err)
 			continue;
 		if (*rate_given)
 			return err_set(err, EINVAL, "'%s': more than one rate", text);
-		if (!word.has_value || units_parse_u64(word.value, &value))
-			return err_set(err, EINVAL, "'%s': %s needs a number", text,
-				modifier->name);
+		ret = take_number(text, modifier, &word, &value, err);
+		if (ret)
+			return ret;
 		if (!value)
 			return err_set(err, EINVAL, "'%s': %s can't be 0", text, modifier->name);
 		*rate_given = true;

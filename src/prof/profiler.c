@@ -263,7 +263,10 @@ int profiler_set_stack(struct profiler *p, const char *name, const char *depth, 
 	if (mode->dwarf && !perf_user_regs())
 		return err_set(err, EOPNOTSUPP,
 			"registers of programs can't be had on this machine, only on x86_64 and arm64");
-	if (depth && units_parse_u64(depth, &frames))
+	ret = depth ? units_parse_u64(depth, &frames) : 0;
+	if (ret == -ERANGE)
+		frames = UINT64_MAX; /* the range says it better */
+	else if (ret)
 		return err_set(err, EINVAL, "not a number: %.64s", depth);
 	ret = check_range("DEPTH (kernel.perf_event_max_stack)", frames, 1, max_stack(p), err);
 	if (ret)
