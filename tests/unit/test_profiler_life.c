@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The profiler's own memory, threads and descriptors through its life: started, read, cleared, stopped,
+ * interrupted and ended, on this machine's real perf events. To be run under valgrind, too: it makes no
+ * process and samples by the clock, so that a tool that slows it down does not make it more to do, as
+ * with the page faults of test_profiler.c, which looks at what is sampled.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <glib.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/atomic.h"
+#include "base/stats.h"
+#include "decode.h"
+#include "prof/profiler.h"
+#include "sys/perf.h"
+
+#define EVENTS "cpu-clock:freq=99"
+#define WANT (1u << 20)
+
+static bool can_sample(void)
+{
+	struct perf_features features;
+
+	return !perf_probe(&features) && features.has_kernel;
+}
+
+static void ignore(void *arg)
+{
+	(void)arg;
+}
+
+static struct profiler *create(void)
+{
+	static const struct profiler_hooks hooks = {
+		.data_ready = ignore,
+		.data_drained = ignore,
+		.cpus_changed = ignore,
+	};
+	struct profiler *p;
+	struct err err = { "" };
+
+	assert_int_equal(profiler_create(&hooks, NULL, &p), 0);
+	if (profiler_set_events(p, EVENTS, &err))
+		fail_msg("%s", err.text);
+	return p;
+}
+
+static void start(struct profiler *p)
+{
+	struct err err = { "" };
+
+	if (profiler_start(p, &err))
+		fail_msg("start: %s", err.text);
+}
+
+/* Each byte that is there now is looked at, whole records of it taken apart. Returns how many. */
+static size_t read_on(struct cursor *c, bool *eof)
+{
+	size_t records = 0;
+	ssize_t n;
+
+	do {
+		struct iovec iov[16];
+		int count = 16, i;
+		size_t at = 0;
+		struct decoded r;
+		g_autoptr(GByteArray) bytes = g_byte_array_new();
+
+		n = cursor_begin(c, WANT, iov, &count, eof);
+		assert_true(n >= 0);
+		for (i = 0; n && i < count; i++)
+			g_byte_array_append(bytes, iov[i].iov_base, (guint)iov[i].iov_len);
+		while (decode_whole(bytes->data, bytes->len, at, &r)) {
+			at += r.bytes;
+			records++;
+		}
+		assert_int_equal(at, bytes->len);
+		if (n)
+			cursor_end(c, true);
+	} while (n);
+	return records;
+}
+
+/* ---- what is left ---------------------------------------------------------------------------------- */
+
+static unsigned int count_entries(const char *path)
+{
+	DIR *dir = opendir(path);
+	unsigned int entries = 0;
+
+	assert_non_null(dir);
+	while (readdir(dir))
+		entries++;
+	closedir(dir);
+	return entries;
+}
+
+struct leftovers {
+	unsigned int fds, threads;
+};
+
+static struct leftovers count_leftovers(void)
+{
+	return (struct leftovers){
+		.fds = count_entries("/proc/self/fd"),
+		.threads = count_entries("/proc/self/task"),
+	};
+}
+
+static void check_leftovers(const struct leftovers *before)
+{
+	const struct leftovers now = count_leftovers();
+
+	assert_int_equal(now.fds, before->fds);
+	assert_int_equal(now.threads, before->threads);
+}
+
+/* ---- the tests --------------------------------------------------------------------------------------- */
+
+/* What is said in each life before its start; the profiler keeps it through the others. */
+static const struct {
+	const char *stack, *depth;
+	enum profiler_mode mode;
+	uint64_t cpubufsz_kb;
+} lives[] = {
+	{ "both", NULL, PROFILER_DISCARD, 512 },
+	{ "none", NULL, PROFILER_OVERWRITE, 16 },
+	{ "user", "3", PROFILER_OVERWRITE, 64 },
+	{ "kernel", "1", PROFILER_DISCARD, 16 },
+};
+
+static void test_lives(void **state)
+{
+	struct leftovers before;
+	struct profiler *p;
+	size_t i;
+
+	(void)state;
+	if (!can_sample())
+		skip();
+	p = create();
+	start(p); /* libraries and allocators settle */
+	assert_int_equal(profiler_stop(p, NULL), 0);
+	before = count_leftovers();
+	for (i = 0; i < 2 * G_N_ELEMENTS(lives); i++) {
+		const size_t life = i % G_N_ELEMENTS(lives);
+		struct cursor *early, *late;
+		struct stats *stats;
+		bool eof;
+
+		assert_int_equal(profiler_set_stack(p, lives[life].stack, lives[life].depth, NULL), 0);
+		assert_int_equal(profiler_set_mode(p, lives[life].mode, NULL), 0);
+		assert_int_equal(profiler_set_cpubufsz_kb(p, lives[life].cpubufsz_kb, NULL), 0);
+		assert_int_equal(profiler_open_cursor(p, &early), 0);
+		start(p);
+		assert_int_equal(profiler_set_stack(p, "none", NULL, NULL), -EBUSY);
+		assert_int_equal(profiler_flush(p, NULL), 0);
+		read_on(early, &eof);
+		assert_false(eof);
+		assert_int_equal(profiler_add_address(p, 0x1000 + i, 1), 0);
+		if (i % 2)
+			assert_int_equal(profiler_clear(p, NULL), 0);
+		assert_int_equal(profiler_add_address(p, 0x2000 + i, 1), 0);
+		assert_int_equal(profiler_stop(p, NULL), 0);
+		assert_int_equal(profiler_open_cursor(p, &late), 0);
+		assert_true(read_on(late, &eof) > 0);
+		assert_true(eof);
+		read_on(early, &eof);
+		assert_true(eof);
+		stats = stats_create();
+		profiler_print_stats(p, stats);
+		stats_destroy(stats);
+		profiler_close_cursor(early);
+		profiler_close_cursor(late);
+	}
+	check_leftovers(&before);
+	profiler_destroy(p);
+}
+
+/* Two at once; and one that is ended without having been stopped. */
+static void test_two(void **state)
+{
+	struct leftovers before;
+	struct profiler *p, *q;
+	struct cursor *c;
+	bool eof;
+
+	(void)state;
+	if (!can_sample())
+		skip();
+	before = count_leftovers();
+	p = create();
+	q = create();
+	start(p);
+	start(q);
+	assert_int_equal(profiler_open_cursor(q, &c), 0);
+	profiler_destroy(p);
+	assert_int_equal(profiler_flush(q, NULL), 0);
+	assert_true(read_on(c, &eof) > 0);
+	profiler_close_cursor(c);
+	profiler_destroy(q);
+	check_leftovers(&before);
+}
+
+struct interrupter {
+	struct profiler *p;
+	_Atomic uint32_t ends;
+};
+
+static void *interrupt_often(void *arg)
+{
+	struct interrupter *it = arg;
+
+	while (!atomic_read_acquire(&it->ends)) {
+		profiler_interrupt(it->p);
+		sched_yield();
+	}
+	return NULL;
+}
+
+static void test_interrupted(void **state)
+{
+	struct interrupter it = { 0 };
+	struct leftovers before;
+	int i, interrupted = 0;
+	pthread_t thread;
+
+	(void)state;
+	if (!can_sample())
+		skip();
+	it.p = create();
+	start(it.p);
+	assert_int_equal(profiler_stop(it.p, NULL), 0);
+	before = count_leftovers();
+	assert_int_equal(pthread_create(&thread, NULL, interrupt_often, &it), 0);
+	for (i = 0; i < 10; i++) {
+		const int ret = profiler_start(it.p, NULL);
+
+		assert_true(ret == 0 || ret == -EINTR);
+		interrupted += ret == -EINTR;
+		assert_int_equal(profiler_stop(it.p, NULL), 0);
+	}
+	atomic_write_release(&it.ends, 1);
+	pthread_join(thread, NULL);
+	assert_true(interrupted > 0);
+	check_leftovers(&before);
+	start(it.p);
+	profiler_destroy(it.p);
+}
+
+/* Each is refused with a sentence, and changes nothing. */
+static void test_refused(void **state)
+{
+	static const struct {
+		int line;
+		const char *mode, *depth, *said;
+	} rows[] = {
+		{ __LINE__, "sideways", NULL, "no such mode" },
+		{ __LINE__, "both", "0", "must be 1 to" },
+		{ __LINE__, "both", "99999", "must be 1 to" },
+		{ __LINE__, "both", "99999999999999999999999", "must be 1 to" },
+		{ __LINE__, "both", "-1", "not a number" },
+		{ __LINE__, "both", "1x", "not a number" },
+		{ __LINE__, "both", "", "not a number" },
+	};
+	g_autoptr(GString) before = g_string_new(NULL);
+	struct profiler *p = create();
+	size_t i;
+
+	(void)state;
+	profiler_print_settings(p, before);
+	for (i = 0; i < G_N_ELEMENTS(rows); i++) {
+		g_autoptr(GString) after = g_string_new(NULL);
+		struct err err = { "" };
+
+		if (profiler_set_stack(p, rows[i].mode, rows[i].depth, &err) != -EINVAL ||
+			!strstr(err.text, rows[i].said))
+			fail_msg("line %d: said '%s'", rows[i].line, err.text);
+		profiler_print_settings(p, after);
+		assert_string_equal(before->str, after->str);
+	}
+	profiler_destroy(p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_lives),
+		cmocka_unit_test(test_two),
+		cmocka_unit_test(test_interrupted),
+		cmocka_unit_test(test_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
