@@ -101,6 +101,7 @@ static void mark_scope(struct profiler *p, const struct rings_config *config)
 		struct known_event *known =
 			&g_array_index(p->known, struct known_event, config->numbers[i] - 1);
 
+		known->was_run = true;
 		known->scope = config->scope;
 		known->flags = known->event.flags | flags[config->scope];
 		if (!profiler_fixed_period(&known->event, config->scope))

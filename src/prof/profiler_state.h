@@ -35,7 +35,8 @@
 struct known_event {
 	struct event event;
 	uint32_t flags; /* of its EVENT record: KPROF_EVENT_* */
-	enum scope scope;
+	bool was_run;
+	enum scope scope; /* of its last run */
 	bool due_unknown; /* of a run: nobody can tell how many samples should be there */
 };
 

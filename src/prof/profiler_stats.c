@@ -110,7 +110,7 @@ static void print_event(const struct profiler *p, const struct tally *books, uin
 		event->flags & KPROF_EVENT_FREQ ? "event.%u.freq" : "event.%u.period", number);
 	stats_text(stats, event->flags & KPROF_EVENT_FALLBACK ? "cpu-clock" : "no",
 		"event.%u.fallback", number);
-	stats_text(stats, scope_name(known->scope), "event.%u.scope", number);
+	stats_text(stats, known->was_run ? scope_name(known->scope) : "none", "event.%u.scope", number);
 	for (cpu = 0; cpu < CPU_NUMBERS; cpu++)
 		if (cpu_was_sampled(p, books, cpu, number))
 			print_balance(p, books, number, cpu, stats);

@@ -245,6 +245,7 @@ denied() {
 	refusal_says "$@"
 	same "$code: state" stopped "$(value_of profiler.state)"
 	same "$code: scope" none "$(value_of profiler.scope)"
+	same "$code: scope of the event" none "$(value_of event.1.scope)"
 	same "$code: descriptors" "$fds" "$(find "/proc/$SERVER/fd" -type l | wc -l)"
 	write_to kpctl stop || fail "$code: stop"
 	write_to kpctl clear || fail "$code: clear"
