@@ -214,6 +214,12 @@ static int walk_mapping(void *arg, const struct proc_mapping *mapping)
 	return 0;
 }
 
+/*
+ * What an orphan forks before it is visited is one, too, and is known at the next drain. More rounds than
+ * a few are a machine on which processes begin faster than they can be visited.
+ */
+#define ORPHAN_ROUNDS 8
+
 /* -EINTR when a start is interrupted; all else that goes wrong leaves names out, no samples. */
 static int walk_proc(struct profiler *p, struct run *run, struct err *err)
 {
@@ -221,12 +227,15 @@ static int walk_proc(struct profiler *p, struct run *run, struct err *err)
 		.process = walk_process, .thread = walk_thread, .mapping = walk_mapping, .arg = p
 	};
 	int ret = proc_walk(p->paths.proc, &visitor, NULL);
+	unsigned int round, orphans = 1;
 	uint32_t pid;
 
-	/* what began behind the walk is known then, while those that it began from still are */
-	sampler_drain(run->sampler, false);
-	while (ret != -EINTR && tasks_take_orphan(p->tasks, &pid))
-		ret = proc_visit(p->paths.proc, (pid_t)pid, &visitor);
+	for (round = 0; ret != -EINTR && orphans && round < ORPHAN_ROUNDS; round++) {
+		/* what began behind the walk is known then, while those that it began from still are */
+		sampler_drain(run->sampler, false);
+		for (orphans = 0; ret != -EINTR && tasks_take_orphan(p->tasks, &pid); orphans++)
+			ret = proc_visit(p->paths.proc, (pid_t)pid, &visitor);
+	}
 	return ret == -EINTR ? err_set(err, EINTR, "interrupted") : 0;
 }
 
@@ -285,8 +294,10 @@ void profiler_cpus_changed(struct profiler *p)
 			walk = true;
 		}
 	}
-	if (sampler_take_tasks_lost(run->sampler))
+	if (sampler_take_tasks_lost(run->sampler)) {
+		tasks_doubt(p->tasks);
 		walk = true;
+	}
 	if (walk)
 		walk_proc(p, run, NULL);
 	p->hooks.data_ready(p->hooks.arg);

@@ -45,6 +45,13 @@ void tasks_begin_walk(struct tasks *tasks);
 void tasks_end_walk(struct tasks *tasks, uint64_t time_ns);
 
 /*
+ * Before a walk that is made since perf lost records of tasks: what is known may have changed unseen. So
+ * a child whose fork is told now gets from its parent what may be so, and is to be visited, unless the
+ * walk had met the parent by then.
+ */
+void tasks_doubt(struct tasks *tasks);
+
+/*
  * From /proc: a process (path "" where it has no program, or none that may be seen), one of its threads,
  * one of its mappings. start_ns: when it began, to some ms, by which it is told from another one that
  * had its pid; 0: not known.

@@ -70,7 +70,7 @@ struct process {
 	uint64_t start_ns;  /* as /proc tells, to some ms; 0: it has not told */
 	uint64_t met;	    /* tasks.walk when it was last known to be there */
 	uint64_t met_ns;    /* since when all is known of it: from a walk, or 0 where perf told all;
-			       UINT64_MAX: an orphan, or of unknown origin, to be visited */
+			       UINT64_MAX: an orphan, of unknown origin or in doubt, to be visited */
 	uint64_t stamp;
 	uint64_t born_runs;  /* runs that were stored when it began: without a later one nothing held
 				refers to it */

@@ -112,6 +112,18 @@ void tasks_begin_walk(struct tasks *t)
 	pthread_mutex_unlock(&t->lock);
 }
 
+void tasks_doubt(struct tasks *t)
+{
+	GHashTableIter iter;
+	struct process *p;
+
+	pthread_mutex_lock(&t->lock);
+	g_hash_table_iter_init(&iter, t->living);
+	while (g_hash_table_iter_next(&iter, NULL, (gpointer *)&p))
+		p->met_ns = UINT64_MAX;
+	pthread_mutex_unlock(&t->lock);
+}
+
 static void end_threads(struct tasks *t, struct process *p, uint64_t time_ns)
 {
 	GList *link = p->threads.head;
