@@ -110,6 +110,7 @@ static int copy_capture(struct profiler *profiler, bool enough, int fd, void *jo
 			ret = -EINTR;
 	}
 	profiler_close_cursor(cursor);
+	decode_seal(fd);
 	return ret ? ret : any || enough ? 0 : -ENODATA;
 }
 
@@ -241,7 +242,7 @@ int file_view_make(struct server *server, const struct dirtab_row *row, int fd, 
 
 	if (views_cancelled(job))
 		return -EINTR;
-	capture_fd = memfd_create("capture", MFD_CLOEXEC);
+	capture_fd = memfd_create("capture", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (capture_fd < 0)
 		return -errno;
 	ret = open_marks(server, format, job, &place, &marks);

@@ -2,8 +2,9 @@
 /*
  * The reader of kpdata's bytes: see decode.h.
  *
- * A window of bytes slides over the source: the caller's memory as a whole, or a buffer that read(2)
- * fills. Heads are copied out of it by one table, which knows the width of each field.
+ * A window of bytes slides over the source: the caller's memory as a whole, a buffer that read(2)
+ * fills, or a mapped piece of a sealed file. Heads are copied out of it by one table, which knows the
+ * width of each field.
  */
 #include "view/decode.h"
 
@@ -15,10 +16,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* One read(2): from this size on reading gains nothing, and more would not stay in a CPU's cache. */
 #define BUFFER_BYTES (256u << 10)
+
+/* One mmap(2): its cost is lost among that of the bytes, and it is all that counts as our memory. */
+#define MAP_BYTES (1u << 20)
+
+/* With these a mapping's bytes neither go away (SIGBUS) nor change behind a check. */
+#define SEALS (F_SEAL_SHRINK | F_SEAL_WRITE)
 
 #define VARINT_MAX_BYTES 10
 #define ENVELOPE_MAX_BYTES (2 * VARINT_MAX_BYTES)
@@ -99,6 +108,13 @@ static void swap_fields(uint8_t *head, const char *widths)
 
 /* ---- the window ------------------------------------------------------------------------------- */
 
+static void unmap_window(struct decoder *decoder)
+{
+	if (decoder->map)
+		munmap(decoder->map, decoder->map_bytes);
+	decoder->map = NULL;
+}
+
 void decode_init_memory(struct decoder *decoder, const void *data, size_t size)
 {
 	memset(decoder, 0, sizeof(*decoder));
@@ -116,18 +132,30 @@ void decode_init_fd(struct decoder *decoder, int fd)
 	decoder->at = -1;
 }
 
+void decode_seal(int fd)
+{
+	(void)!fcntl(fd, F_ADD_SEALS, SEALS | F_SEAL_GROW);
+}
+
 void decode_init_pread(struct decoder *decoder, int fd, off_t begin)
 {
+	struct stat st;
+	int seals;
+
 	memset(decoder, 0, sizeof(*decoder));
 	decoder->fd = fd;
 	decoder->begin = begin;
 	decoder->at = begin;
+	seals = fcntl(fd, F_GET_SEALS);
+	if (seals >= 0 && (seals & SEALS) == SEALS && !fstat(fd, &st) && st.st_size > begin)
+		decoder->map_end = st.st_size;
 }
 
 void decode_fini(struct decoder *decoder)
 {
 	free(decoder->buffer);
 	decoder->buffer = NULL;
+	unmap_window(decoder);
 }
 
 int decode_rewind(struct decoder *decoder)
@@ -191,11 +219,41 @@ static ssize_t read_more(struct decoder *decoder)
 	return n;
 }
 
+/* The next piece of the file, from the page on in which what is left of the window begins. */
+static int map_window(struct decoder *decoder, size_t want)
+{
+	off_t from = decoder->at - (off_t)(decoder->filled - decoder->pos);
+	size_t before = (size_t)from % (size_t)sysconf(_SC_PAGESIZE);
+	off_t begin = from - (off_t)before;
+	size_t bytes = before + (want > MAP_BYTES ? want : MAP_BYTES);
+	void *map;
+
+	if (bytes >= (uint64_t)(decoder->map_end - begin)) {
+		bytes = (size_t)(decoder->map_end - begin);
+		decoder->ended = true;
+	}
+	unmap_window(decoder);
+	/* private: a shared one of a file sealed against writing is refused before Linux 6.7 */
+	map = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, decoder->fd, begin);
+	if (map == MAP_FAILED)
+		return -errno;
+	decoder->map = map;
+	decoder->map_bytes = bytes;
+	decoder->window = map;
+	decoder->pos = before;
+	decoder->filled = bytes;
+	decoder->at = begin + (off_t)bytes;
+	return 0;
+}
+
 static int read_window(struct decoder *decoder, size_t want)
 {
-	int ret = make_room(decoder, want);
+	int ret;
 	ssize_t n;
 
+	if (decoder->map_end)
+		return map_window(decoder, want);
+	ret = make_room(decoder, want);
 	if (ret)
 		return ret;
 	while (decoder->filled < want) {

@@ -31,8 +31,11 @@ struct decoder {
 	const uint8_t *window; /* the bytes from offset on are at window + pos */
 	size_t pos;
 	size_t filled; /* bytes in the window */
-	uint8_t *buffer; /* owned; NULL where the window is the caller's memory */
+	uint8_t *buffer; /* owned; NULL where the window is the caller's memory, or mapped */
 	size_t capacity;
+	void *map;	 /* the window, where it is mapped; NULL: no */
+	size_t map_bytes;
+	off_t map_end;	 /* of the file that is mapped in pieces; 0: it is read */
 	int fd;
 	off_t begin; /* where in the file the decoder began; -1: can't be rewound */
 	off_t at;    /* where the next read begins; -1: wherever the descriptor stands */
@@ -84,9 +87,16 @@ void decode_init_fd(struct decoder *decoder, int fd);
 
 /*
  * Decodes what pread(2) gives on fd from the offset `begin` on: the position of fd, which others may
- * share, is neither used nor moved.
+ * share, is neither used nor moved. A file that decode_seal() sealed is mapped in pieces instead, which
+ * saves copying it.
  */
 void decode_init_pread(struct decoder *decoder, int fd, off_t begin);
+
+/*
+ * Seals a memfd, made with MFD_ALLOW_SEALING, whose capture is complete: what of it is mapped then neither
+ * goes away nor changes. Where that fails it can be decoded as any other file.
+ */
+void decode_seal(int fd);
 
 void decode_fini(struct decoder *decoder);
 

@@ -256,7 +256,7 @@ static FILE *open_stream(int *fd)
 	FILE *out = NULL;
 	int other;
 
-	*fd = memfd_create("unwound", MFD_CLOEXEC);
+	*fd = memfd_create("unwound", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (*fd < 0)
 		return NULL;
 	other = dup(*fd);
@@ -298,6 +298,7 @@ int unwinding_make(struct decoder *decoder, struct symbols *symbols,
 	processes_destroy(u->processes);
 	g_free(u);
 	fclose(out);
+	decode_seal(made);
 	if (!ret && lseek(made, 0, SEEK_SET) < 0)
 		ret = -errno;
 	if (!ret) {

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -449,6 +450,75 @@ static void test_pipe(void **state)
 	gen_fini(&gen);
 }
 
+/* A memfd with some bytes before the stream. */
+static int open_memfd(const GByteArray *bytes, size_t before, size_t length)
+{
+	int fd = memfd_create("capture", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, (off_t)before), 0);
+	assert_int_equal(pwrite(fd, bytes->data, length, (off_t)before), length);
+	return fd;
+}
+
+/*
+ * A sealed file is mapped in pieces, which end anywhere in a record, and which a record may be larger
+ * than; one that could still be cut or written is read.
+ */
+static void test_sealed(void **state)
+{
+	g_autofree char *expected = NULL;
+	const size_t before = 5000; /* no page begins there */
+	static const size_t missing[] = { 1, 12, 13 }; /* of 14: of the payload, all of it, and its size */
+	struct decode_record record;
+	struct decoder decoder;
+	struct gen gen;
+	int fd, ret, sealed, i;
+
+	gen_init(&gen, false);
+	for (i = 0; i < 3; i++) {
+		make_stream(&gen);
+		gen_begin(&gen);
+		g_byte_array_set_size(gen.payload, (guint)i * (2u << 20) + 100);
+		memset(gen.payload->data, i, gen.payload->len);
+		gen_end(&gen, 99);
+	}
+	for (i = 0; i < 80000; i++) /* 1 MiB: pieces end among small ones, too */
+		gen_task(&gen, 1, (uint32_t)i, (uint32_t)i);
+	decode_init_memory(&decoder, gen.bytes->data, gen.bytes->len);
+	expected = dump_all(&decoder, &ret);
+	assert_int_equal(ret, 0);
+	for (sealed = 0; sealed < 2; sealed++) {
+		fd = open_memfd(gen.bytes, before, gen.bytes->len);
+		if (sealed)
+			decode_seal(fd);
+		decode_init_pread(&decoder, fd, (off_t)before);
+		for (i = 0; i < 2; i++) {
+			g_autofree char *text = dump_all(&decoder, &ret);
+
+			assert_int_equal(ret, 0);
+			assert_string_equal(text, expected);
+			assert_int_equal(decoder.offset, gen.bytes->len);
+			assert_int_equal(decoder.map != NULL, sealed);
+			assert_int_equal(decode_rewind(&decoder), 0);
+		}
+		decode_fini(&decoder);
+		close(fd);
+	}
+	for (i = 0; i < (int)G_N_ELEMENTS(missing); i++) {
+		fd = open_memfd(gen.bytes, before, gen.bytes->len - missing[i]);
+		decode_seal(fd);
+		decode_init_pread(&decoder, fd, (off_t)before);
+		while ((ret = decode_next(&decoder, &record, NULL)) > 0)
+			;
+		assert_int_equal(ret, -ENODATA);
+		assert_int_equal(decoder.offset, gen.bytes->len - 14);
+		decode_fini(&decoder);
+		close(fd);
+	}
+	gen_fini(&gen);
+}
+
 static void test_read_error(void **state)
 {
 	struct decode_record record;
@@ -473,6 +543,7 @@ int main(void)
 		cmocka_unit_test(test_byte_order),
 		cmocka_unit_test(test_file),
 		cmocka_unit_test(test_pipe),
+		cmocka_unit_test(test_sealed),
 		cmocka_unit_test(test_read_error),
 	};
 
