@@ -332,6 +332,8 @@ static void init_op(void *arg, struct fuse_conn_info *conn)
 	conn->want &= ~(unsigned int)(FUSE_CAP_ASYNC_DIO | FUSE_CAP_WRITEBACK_CACHE);
 	/* `>` is a flag of open, not a truncation before it */
 	conn->want |= conn->capable & FUSE_CAP_ATOMIC_O_TRUNC;
+	/* a text in a file goes from its pages to the reader's, without memory of ours between them */
+	conn->want |= conn->capable & FUSE_CAP_SPLICE_WRITE;
 	server_ready(ops->server);
 }
 
