@@ -413,8 +413,8 @@ static const char *check_tail(struct decode_record *record, enum tail tail, cons
 	return NULL;
 }
 
-/* Takes the payload apart; NULL, or why it can't be. */
-static const char *take_payload(struct decoder *decoder, struct decode_record *record)
+/* Takes the payload, where `room` bytes may be read, apart; NULL, or why it can't be. */
+static const char *take_payload(struct decoder *decoder, struct decode_record *record, size_t room)
 {
 	const struct layout *layout = find_layout(record->type);
 
@@ -429,8 +429,8 @@ static const char *take_payload(struct decoder *decoder, struct decode_record *r
 	if (record->type == KPROF_REC_CLOCK && set_byte_order(decoder, record->payload) < 0)
 		return "a byte order that does not exist";
 	record->swap = decoder->swap;
-	/* as many as the compiler knows, where there are so many: no call */
-	if (record->size >= sizeof(record->head))
+	/* as many as the compiler knows, where there are so many, be they the next record's: no loop */
+	if (room >= sizeof(record->head))
 		memcpy(record->head, record->payload, sizeof(record->head));
 	else
 		memcpy(record->head, record->payload, layout->head_bytes);
@@ -463,7 +463,7 @@ int decode_next(struct decoder *decoder, struct decode_record *record, struct er
 		return give_up(decoder, ENODATA, err,
 			"cut: %zu bytes of a record are left", left);
 	record->payload = decoder->window + decoder->pos + envelope;
-	why = take_payload(decoder, record);
+	why = take_payload(decoder, record, left - envelope);
 	decoder->pos += envelope + record->size;
 	decoder->offset += envelope + record->size;
 	if (why) {
@@ -476,11 +476,6 @@ int decode_next(struct decoder *decoder, struct decode_record *record, struct er
 	else
 		decoder->unknown++;
 	return 1;
-}
-
-uint64_t decode_frame(const struct decode_record *record, uint16_t i)
-{
-	return load_u64(record->bytes + 8 * (size_t)i, record->swap);
 }
 
 uint64_t decode_register(const struct decode_record *record, uint16_t i)

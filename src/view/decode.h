@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -121,7 +122,13 @@ int decode_rewind(struct decoder *decoder);
 uint64_t decode_register(const struct decode_record *record, uint16_t i);
 const uint8_t *decode_stack(const struct decode_record *record);
 
-/* Frame i < trace.num_traces of a trace. */
-uint64_t decode_frame(const struct decode_record *record, uint16_t i);
+/* Frame i < trace.num_traces of a trace. In place: most of a capture is frames. */
+static inline uint64_t decode_frame(const struct decode_record *record, uint16_t i)
+{
+	uint64_t frame;
+
+	memcpy(&frame, record->bytes + sizeof(frame) * i, sizeof(frame));
+	return record->swap ? __builtin_bswap64(frame) : frame;
+}
 
 #endif
