@@ -44,17 +44,19 @@ struct sink {
 };
 
 /* Copied stacks (`stack dwarf`) made whole: then *capture_fd is another file. */
-static int unwind_capture(struct viewmodels *models, int *capture_fd, void *job, struct err *err)
+static int unwind_capture(struct server *server, int *capture_fd, void *job, struct err *err)
 {
 	struct decoder decoder;
 	int fd, ret;
 	bool needed;
 
+	if (!profiler_copied_stacks(server->profiler))
+		return 0;
 	decode_init_pread(&decoder, *capture_fd, 0);
 	ret = unwinding_is_needed(&decoder, &needed);
 	if (!ret && needed) {
-		ret = unwinding_make(&decoder, viewmodels_symbols(models), views_cancelled, job, &fd,
-			NULL, err);
+		ret = unwinding_make(&decoder, viewmodels_symbols(server->viewmodels),
+			views_cancelled, job, &fd, NULL, err);
 		if (!ret) {
 			close(*capture_fd);
 			*capture_fd = fd;
@@ -251,7 +253,7 @@ int file_view_make(struct server *server, const struct dirtab_row *row, int fd, 
 	if (ret == -ENODATA)
 		err_set(err, ENODATA, "nothing is captured");
 	if (!ret)
-		ret = unwind_capture(server->viewmodels, &capture_fd, job, err);
+		ret = unwind_capture(server, &capture_fd, job, err);
 	if (ret)
 		close(capture_fd);
 	else if (format->needs & VIEW_RECORDS)

@@ -134,6 +134,11 @@ uint64_t profiler_held_bytes(struct profiler *p)
 	return capture_held_bytes(p->capture);
 }
 
+bool profiler_copied_stacks(struct profiler *p)
+{
+	return atomic_read_relaxed(&p->stacks_copied);
+}
+
 int profiler_add_address(struct profiler *p, uint64_t address, uint32_t pid)
 {
 	const struct kprof_rec_trace head = {

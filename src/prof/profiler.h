@@ -93,6 +93,11 @@ void profiler_print_settings(struct profiler *profiler, GString *out);
 void profiler_print_stats(struct profiler *profiler, struct stats *stats);
 /* Bytes of records held now. */
 uint64_t profiler_held_bytes(struct profiler *profiler);
+/*
+ * false: no record of those read so far is a copied stack (`stack dwarf`), and none needs to be looked
+ * for. Once true it stays so, whatever is forgotten. Any thread.
+ */
+bool profiler_copied_stacks(struct profiler *profiler);
 
 /*
  * Adds one sample of a single kernel address, taken now on this CPU in process pid, with event number

@@ -363,9 +363,12 @@ static struct run *create_run(struct profiler *p, enum scope scope)
 	run->config.stack_user = p->settings.stack_user;
 	run->config.depth = p->settings.depth;
 	run->config.ring_bytes = p->settings.cpubufsz_kb * KIB;
-	if (p->settings.stack_dwarf)
+	if (p->settings.stack_dwarf) {
 		run->config.stack_copied = (uint32_t)MIN(STACK_COPIED_MAX,
 			run->config.ring_bytes / STACKS_IN_RING_MIN);
+		/* relaxed: who finds a sample of the run, under the capture's lock, finds this too */
+		atomic_write_relaxed(&p->stacks_copied, true);
+	}
 	run->config.proc = p->paths.proc;
 	run->sampler = sampler_create(&run->config, p->capture, p->tasks, &p->hooks);
 	return run;

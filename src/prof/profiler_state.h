@@ -82,6 +82,7 @@ struct profiler {
 	_Atomic uint64_t header_stamp;	    /* A: changes with known and kernel */
 	_Atomic bool running;		    /* A: samples may still come */
 	_Atomic bool interrupted;	    /* A: a start should give up */
+	_Atomic bool stacks_copied;	    /* A: there was a run with copied stacks */
 };
 
 /* The reasons under which `counts` keeps the kernel's counters, and the samples due by them. */
