@@ -21,7 +21,9 @@ libview_a_SOURCES = \
 	%D%/names.c %D%/names.h \
 	%D%/pairs.c %D%/pairs.h \
 	%D%/perfdata.c %D%/perfdata.h %D%/perfdata_format.h \
+	%D%/perfdata_early.c %D%/perfdata_early.h \
 	%D%/perfdata_features.c %D%/perfdata_features.h \
+	%D%/perfdata_files.c %D%/perfdata_files.h \
 	%D%/perfdata_out.h \
 	%D%/perfdata_stream.c %D%/perfdata_stream.h \
 	%D%/perfdata_survey.c %D%/perfdata_survey.h \

@@ -81,14 +81,13 @@ static void add_text_section(struct perfdata_features *f, enum perfdata_feature 
 
 /* ---- sections --------------------------------------------------------------------------------- */
 
-static void add_build_id(struct perfdata_features *f, const struct processes_file *file)
+static void add_build_id(struct perfdata_features *f, const struct perfdata_file *file)
 {
-	size_t length = strnlen(file->path, PERFDATA_PATH_MAX);
-	bool kernel = file->kernel != PROCESSES_NONE;
+	size_t length = strlen(file->path);
 	struct perfdata_build_id entry = {
 		.head = {
 			.misc = (uint16_t)(PERFDATA_MISC_BUILD_ID_SIZE |
-				(kernel ? PERFDATA_MISC_KERNEL : PERFDATA_MISC_USER)),
+				(file->kernel ? PERFDATA_MISC_KERNEL : PERFDATA_MISC_USER)),
 			.size = (uint16_t)(sizeof(entry) + pad_name(length)),
 		},
 		.pid = -1,
@@ -100,17 +99,13 @@ static void add_build_id(struct perfdata_features *f, const struct processes_fil
 	add_padded(f, file->path, length, pad_name(length));
 }
 
-static void add_build_ids(struct perfdata_features *f, const struct processes *processes)
+static void add_build_ids(struct perfdata_features *f, const struct perfdata_files *files)
 {
 	uint32_t i;
 
 	begin(f, PERFDATA_FEATURE_BUILD_ID);
-	for (i = 0; i < processes_file_count(processes); i++) {
-		const struct processes_file *file = processes_file(processes, i);
-
-		if (file->build_id_length)
-			add_build_id(f, file);
-	}
+	for (i = 0; i < files->files->len; i++)
+		add_build_id(f, &g_array_index(files->files, struct perfdata_file, i));
 	end(f);
 }
 
@@ -159,32 +154,23 @@ static void add_clock(struct perfdata_features *f, const struct perfdata_survey 
 
 /* ---- the machine ------------------------------------------------------------------------------ */
 
-static bool same_kernel(const struct processes_kernel *captured)
+static bool is_running(const struct perfdata_file *kernel)
 {
 	struct proc_kernel ours;
 
 	/* only the build-id is asked for: reading the symbols takes longer than writing most views */
-	return captured->build_id_length && proc_kernel("/dev/null", NULL, &ours) == 0 &&
-		captured->build_id_length == ours.build_id_length &&
-		memcmp(captured->build_id, ours.build_id, ours.build_id_length) == 0;
+	return kernel && proc_kernel("/dev/null", NULL, &ours) == 0 &&
+		kernel->build_id_length == ours.build_id_length &&
+		memcmp(kernel->build_id, ours.build_id, ours.build_id_length) == 0;
 }
 
 /* Whether the capture is of the machine that this runs on, since it was booted. */
 static bool is_here(const struct perfdata_survey *survey, const struct host *host)
 {
-	const struct processes *processes = survey->processes;
 	uint64_t booted = survey->wall_ns - survey->clock_ns;
-	uint32_t i;
 
-	if (!survey->clocked || booted - host->boot_wall_ns + SAME_BOOT_NS > 2 * SAME_BOOT_NS)
-		return false;
-	for (i = 0; i < processes_file_count(processes); i++) {
-		uint32_t kernel = processes_file(processes, i)->kernel;
-
-		if (kernel != PROCESSES_NONE)
-			return same_kernel(processes_kernel(processes, kernel));
-	}
-	return false;
+	return survey->clocked && booted - host->boot_wall_ns + SAME_BOOT_NS <= 2 * SAME_BOOT_NS &&
+		is_running(perfdata_files_kernel(&survey->files));
 }
 
 void perfdata_features_make(struct perfdata_features *f, const struct perfdata_survey *survey,
@@ -198,7 +184,7 @@ void perfdata_features_make(struct perfdata_features *f, const struct perfdata_s
 	f->bodies = g_byte_array_new();
 	host_read(&host);
 	here = is_here(survey, &host);
-	add_build_ids(f, survey->processes);
+	add_build_ids(f, &survey->files);
 	if (here) {
 		add_text_section(f, PERFDATA_FEATURE_HOSTNAME, host.name);
 		add_text_section(f, PERFDATA_FEATURE_OSRELEASE, host.release);

@@ -251,6 +251,8 @@ enum perfdata_feature {
 	PERFDATA_FEATURE_CLOCK_DATA = 29,
 };
 
+#define PERFDATA_PATH_MAX 4095 /* PATH_MAX without the NUL: perf's own limit */
+
 /* Names in feature sections are padded to this. */
 #define PERFDATA_NAME_ALIGN 64
 

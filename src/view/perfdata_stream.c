@@ -117,7 +117,7 @@ static void write_kernel_mapping(struct writer *w, const struct decode_record *r
 static void write_mapping(struct writer *w, const struct decode_record *r)
 {
 	uint32_t section = w->place.section;
-	uint64_t time = perfdata_survey_early_mapping(w->survey, w->mappings++)
+	uint64_t time = perfdata_early_has(&w->survey->early, w->mappings++)
 		? perfdata_survey_early(w->survey, section) : time_of(w, r->mmap.time_ns);
 	uint32_t pid = perfdata_pid(r->mmap.pid);
 	struct perfdata_sample_id id = make_id(pid, pid, time, 0, 0);

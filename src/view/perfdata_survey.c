@@ -20,19 +20,6 @@
 /* Of a pair with its two slots of the table. */
 #define PAIR_BYTES (sizeof(struct pair) + 2 * sizeof(struct table_slot))
 
-/*
- * Of a process with more separate mappings than this (a large browser has some hundreds) the later
- * ones count from their time on. It keeps the work for each bounded.
- */
-#define EARLY_RANGES_MAX 4096
-
-struct survey_mapping {
-	uint64_t process; /* section and pid */
-	uint64_t time_ns;
-	uint64_t start, end;
-	uint32_t number;
-};
-
 static uint64_t process_key(uint32_t section, uint32_t pid)
 {
 	return (uint64_t)section << 32 | pid;
@@ -290,88 +277,7 @@ static void place_rounds(struct perfdata_survey *survey)
 	}
 }
 
-/* ---- what was there before -------------------------------------------------------------------- */
-
-static int compare_mappings(const void *a, const void *b)
-{
-	const struct survey_mapping *x = a, *y = b;
-
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	if (x->time_ns != y->time_ns)
-		return x->time_ns < y->time_ns ? -1 : 1;
-	return (x->number > y->number) - (x->number < y->number);
-}
-
-struct range {
-	uint64_t start, end;
-};
-
-/* Adds [start, end) to sorted ranges that don't touch; true where nothing of it was covered. */
-static bool cover(GArray *ranges, uint64_t start, uint64_t end)
-{
-	struct range range = { start, end };
-	uint32_t low = 0, high = ranges->len, last;
-	bool fresh;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (g_array_index(ranges, struct range, middle).end <= start)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (last = low; last < ranges->len; last++) {
-		const struct range *r = &g_array_index(ranges, struct range, last);
-
-		if (r->start >= end)
-			break;
-		range.start = MIN(range.start, r->start);
-		range.end = MAX(range.end, r->end);
-	}
-	fresh = last == low;
-	if (!fresh)
-		g_array_remove_range(ranges, low, last - low);
-	g_array_insert_val(ranges, low, range);
-	return fresh;
-}
-
-static bool is_forked(const struct perfdata_survey *survey, uint64_t process)
-{
-	return pairs_find(&survey->forked, process, (uint32_t)process) != NULL;
-}
-
-static void find_early(struct perfdata_survey *survey)
-{
-	GArray *ranges = g_array_new(FALSE, FALSE, sizeof(struct range));
-	uint64_t process = UINT64_MAX;
-	uint32_t i;
-
-	g_byte_array_set_size(survey->early, survey->mappings->len / 8 + 1);
-	memset(survey->early->data, 0, survey->early->len);
-	g_array_sort(survey->mappings, compare_mappings);
-	for (i = 0; i < survey->mappings->len; i++) {
-		const struct survey_mapping *m =
-			&g_array_index(survey->mappings, struct survey_mapping, i);
-
-		if (m->process != process)
-			g_array_set_size(ranges, 0);
-		process = m->process;
-		if (is_forked(survey, process) || ranges->len >= EARLY_RANGES_MAX)
-			continue;
-		if (cover(ranges, m->start, m->end))
-			survey->early->data[m->number / 8] |= (uint8_t)(1 << m->number % 8);
-	}
-	g_array_free(ranges, TRUE);
-	g_array_set_size(survey->mappings, 0);
-}
-
-bool perfdata_survey_early_mapping(const struct perfdata_survey *survey, uint32_t mapping)
-{
-	return mapping / 8 < survey->early->len &&
-		survey->early->data[mapping / 8] >> mapping % 8 & 1;
-}
+/* ---- names ------------------------------------------------------------------------------------ */
 
 static uint64_t find_birth(const struct perfdata_survey *survey, uint32_t section,
 	uint32_t pid)
@@ -446,25 +352,21 @@ static void take_clock(struct perfdata_survey *survey, const struct decode_recor
 static void take_mapping(struct perfdata_survey *survey, uint32_t section,
 	const struct decode_record *r)
 {
-	struct survey_mapping mapping = {
-		.process = process_key(section, r->mmap.pid),
-		.time_ns = r->mmap.time_ns,
-		.start = r->mmap.addr,
-		.number = survey->mappings->len,
-	};
+	uint64_t process = process_key(section, r->mmap.pid);
 
 	survey->bytes += mapping_bytes(r);
+	perfdata_files_take_mapping(&survey->files, &r->mmap, r->text);
 	if (r->mmap.pid == KPROF_PID_KERNEL) {
 		note_time(survey, r->mmap.time_ns);
 		return;
 	}
-	if (__builtin_add_overflow(r->mmap.addr, r->mmap.size, &mapping.end))
-		mapping.end = UINT64_MAX;
-	g_array_append_val(survey->mappings, mapping);
-	if (is_forked(survey, mapping.process))
+	if (pairs_find(&survey->forked, process, r->mmap.pid)) {
+		perfdata_early_pass(&survey->early);
 		note_time(survey, r->mmap.time_ns);
-	else
+	} else {
+		perfdata_early_add(&survey->early, process, &r->mmap);
 		note_early(survey, r->mmap.time_ns);
+	}
 }
 
 static void take_name(struct perfdata_survey *survey, uint32_t section,
@@ -533,6 +435,9 @@ static void take_record(struct perfdata_survey *survey, struct perfdata_place *p
 	case KPROF_REC_MMAP:
 		take_mapping(survey, place->section, r);
 		break;
+	case KPROF_REC_BUILD_ID:
+		perfdata_files_take_build_id(&survey->files, &r->build_id, r->bytes);
+		break;
 	case KPROF_REC_COMM:
 		take_name(survey, place->section, r);
 		break;
@@ -558,7 +463,7 @@ static void take_record(struct perfdata_survey *survey, struct perfdata_place *p
 static bool is_too_large(const struct perfdata_survey *survey, const struct view_input *input)
 {
 	size_t bytes = processes_bytes(survey->processes) +
-		survey->mappings->len * sizeof(struct survey_mapping) +
+		perfdata_early_bytes(&survey->early) + perfdata_files_bytes(&survey->files) +
 		survey->sections->len * sizeof(struct perfdata_section_times) +
 		survey->chunks->len * sizeof(struct perfdata_chunk) +
 		survey->sampled.firsts->len * (sizeof(struct perfdata_threads_first) +
@@ -604,7 +509,9 @@ static int read_records(struct perfdata_survey *survey, const struct view_input 
 		if (ended != UINT32_MAX)
 			begin_chunk(survey, place.section);
 		take_record(survey, &place, &record);
-		profile_learn(survey->processes, place.section, &record);
+		/* of processes only the names are asked for: mappings would be most of the work */
+		if (record.type != KPROF_REC_MMAP && record.type != KPROF_REC_BUILD_ID)
+			profile_learn(survey->processes, place.section, &record);
 	}
 	survey->end = decoder->offset;
 	perfdata_place_fini(&place);
@@ -625,8 +532,8 @@ int perfdata_survey_make(struct perfdata_survey *survey, const struct view_input
 	survey->sections = g_array_new(FALSE, FALSE, sizeof(struct perfdata_section_times));
 	survey->chunks = g_array_new(FALSE, FALSE, sizeof(struct perfdata_chunk));
 	survey->threads = g_array_new(FALSE, FALSE, sizeof(struct perfdata_thread));
-	survey->mappings = g_array_new(FALSE, FALSE, sizeof(struct survey_mapping));
-	survey->early = g_byte_array_new();
+	perfdata_early_init(&survey->early);
+	perfdata_files_init(&survey->files);
 	survey->strings = g_string_chunk_new(4096);
 	survey->processes = processes_create();
 	perfdata_threads_init(&survey->sampled);
@@ -641,7 +548,7 @@ int perfdata_survey_make(struct perfdata_survey *survey, const struct view_input
 	if (survey->sources->len > PERFDATA_EVENTS_MAX)
 		return err_set(err, EFBIG, "more than %u events", PERFDATA_EVENTS_MAX);
 	processes_finish(survey->processes);
-	find_early(survey);
+	perfdata_early_find(&survey->early, &survey->forked);
 	place_sections(survey);
 	name_threads(survey);
 	place_rounds(survey);
@@ -654,8 +561,8 @@ void perfdata_survey_fini(struct perfdata_survey *survey)
 	g_array_free(survey->sections, TRUE);
 	g_array_free(survey->chunks, TRUE);
 	g_array_free(survey->threads, TRUE);
-	g_array_free(survey->mappings, TRUE);
-	g_byte_array_free(survey->early, TRUE);
+	perfdata_early_fini(&survey->early);
+	perfdata_files_fini(&survey->files);
 	g_string_chunk_free(survey->strings);
 	processes_destroy(survey->processes);
 	perfdata_threads_fini(&survey->sampled);

@@ -11,8 +11,6 @@
  *
  * Captures put one behind another (sections: see processes.h) are moved in time so that each begins
  * when the former has ended.
- *
- * What a process was before it was first announced: see perfdata_survey_early_mapping().
  */
 #ifndef KPROFS_VIEW_PERFDATA_SURVEY_H
 #define KPROFS_VIEW_PERFDATA_SURVEY_H
@@ -23,6 +21,8 @@
 
 #include "view/decode.h"
 #include "view/pairs.h"
+#include "view/perfdata_early.h"
+#include "view/perfdata_files.h"
 #include "view/perfdata_threads.h"
 #include "view/processes.h"
 #include "view/view.h"
@@ -69,7 +69,8 @@ struct perfdata_survey {
 	GArray *sections; /* struct perfdata_section_times */
 	GArray *chunks;	  /* struct perfdata_chunk */
 	GArray *threads;  /* struct perfdata_thread: what comes before all records */
-	struct processes *processes; /* their names, and the files */
+	struct perfdata_early early;
+	struct perfdata_files files;
 	uint64_t end;	  /* where the pass stopped, for the others to stop there too */
 	uint64_t bytes;	  /* of all events but samples */
 	uint64_t samples;
@@ -85,8 +86,7 @@ struct perfdata_survey {
 	struct pairs named;  /* pid, tid: a COMM or FORK tells what it is called */
 	struct pairs forked; /* section and pid, tid: time of the first FORK */
 	struct pairs called; /* section and pid, tid: time of the first COMM */
-	GArray *mappings;    /* struct survey_mapping */
-	GByteArray *early;   /* a bit for each mapping of a process, in the order of the stream */
+	struct processes *processes; /* what they are called */
 };
 
 /*
@@ -135,13 +135,6 @@ uint64_t perfdata_survey_time(const struct perfdata_survey *survey, uint32_t sec
 uint64_t perfdata_survey_early(const struct perfdata_survey *survey, uint32_t section);
 
 /*
- * A process that was there before the capture began is announced when it is found, which may be after
- * its first samples. So its mappings count from the beginning on, but for those that cover what an
- * older one covered. `mapping` counts the MMAP records of processes.
- */
-bool perfdata_survey_early_mapping(const struct perfdata_survey *survey, uint32_t mapping);
-
-/*
  * When a name is known, in the file: the first one of a thread that no FORK told of as soon as its
  * process is.
  */
@@ -172,7 +165,6 @@ static inline uint32_t perfdata_tid(uint32_t pid, uint32_t tid)
 /* ---- sizes ------------------------------------------------------------------------------------ */
 
 /* Bytes of a string in an event: with its NUL, padded, cut where it is longer than `max`. */
-#define PERFDATA_PATH_MAX 4095 /* PATH_MAX without the NUL: perf's own limit */
 #define PERFDATA_NAME_MAX 255
 size_t perfdata_text_bytes(const char *text, size_t max);
 size_t perfdata_name_bytes(const char *name); /* of a whole event that tells a name */

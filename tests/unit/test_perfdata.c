@@ -673,7 +673,7 @@ static void test_refusals(void **state)
 	gen_fini(&gen);
 }
 
-/* 10,000 processes with a mapping each take more than 100 bytes and less than 10,000 each. */
+/* 10,000 processes with a mapping each take more than 30 bytes and less than 10,000 each. */
 static void test_bytes(void **state)
 {
 	uint64_t ip = 0x1010;
@@ -685,7 +685,7 @@ static void test_bytes(void **state)
 	gen_trace(&gen, 2, 1, 100, 10, 0, 1, &ip);
 	for (i = 0; i < 10000; i++)
 		gen_mmap(&gen, 5, i, 0x1000, 0x1000, 0, "/bin/a");
-	assert_int_equal(write_bounded(&gen, NULL, 100 * 10000), -EFBIG);
+	assert_int_equal(write_bounded(&gen, NULL, 30 * 10000), -EFBIG);
 	assert_int_equal(write_bounded(&gen, NULL, 10000 * 10000), 0);
 	gen_fini(&gen);
 }
