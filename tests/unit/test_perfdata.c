@@ -398,6 +398,43 @@ static void test_features(void **state)
 	gen_fini(&gen);
 }
 
+/* Each file with a build-id once; one whose build-id is another is another file. */
+static void test_files(void **state)
+{
+	static const char *const paths[] = { "/bin/a", "/bin/a", "/bin/b" };
+	static const char ids[] = { 1, 2, 1 };
+	uint64_t ip = 0x1010, at, size;
+	struct gen gen;
+	struct file f;
+	uint32_t i;
+
+	gen_init(&gen, false);
+	gen_build_id(&gen, 1, 0, 0, "\x01", 1); /* of no mapping */
+	for (i = 0; i < 2; i++) {
+		gen_mmap(&gen, 1, 10 + i, 0x1000, 0x1000, 0, "/bin/a");
+		gen_build_id(&gen, 1, 10 + i, 0x1000, "\x01", 1);
+		gen_mmap(&gen, 1, 10 + i, 0x2000, 0x1000, 0, "/bin/c");
+		gen_build_id(&gen, 1, 10 + i, 0x3000, "\x03", 1); /* of another mapping */
+		gen_build_id(&gen, 1, 12, 0x2000, "\x03", 1);	  /* of another process */
+		gen_build_id(&gen, 1, 10 + i, 0x2000, "", 0);
+		gen_mmap(&gen, 1, 10 + i, 0x4000, 0x1000, 0, "/bin/a");
+		gen_build_id(&gen, 1, 10 + i, 0x4000, "\x02", 1);
+		gen_mmap(&gen, 1, 10 + i, 0x5000, 0x1000, 0, "/bin/b");
+		gen_build_id(&gen, 1, 10 + i, 0x5000, "\x01", 1);
+	}
+	gen_trace(&gen, 2, 1, 100, 10, 0, 1, &ip);
+	write_file(&gen, &f);
+	at = feature(&f, 2, &size);
+	assert_int_equal(size, G_N_ELEMENTS(paths) * (36 + 64));
+	for (i = 0; i < G_N_ELEMENTS(paths); i++, at += 36 + 64) {
+		assert_int_equal(f.data[at + 12], ids[i]);
+		assert_int_equal(f.data[at + 32], 1);
+		assert_string_equal(text_at(&f, at + 36, at + 100), paths[i]);
+	}
+	free(f.data);
+	gen_fini(&gen);
+}
+
 /* Without stacks there are no callchains; a tracepoint and an unknown event have no type of their own. */
 static void test_no_stacks(void **state)
 {
@@ -718,6 +755,7 @@ int main(void)
 		cmocka_unit_test(test_byte_order),
 		cmocka_unit_test(test_attributes),
 		cmocka_unit_test(test_features),
+		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_no_stacks),
 		cmocka_unit_test(test_late),
 		cmocka_unit_test(test_threads),
