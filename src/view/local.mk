@@ -25,6 +25,7 @@ libview_a_SOURCES = \
 	%D%/perfdata_features.c %D%/perfdata_features.h \
 	%D%/perfdata_files.c %D%/perfdata_files.h \
 	%D%/perfdata_out.h \
+	%D%/perfdata_sources.c %D%/perfdata_sources.h \
 	%D%/perfdata_stream.c %D%/perfdata_stream.h \
 	%D%/perfdata_survey.c %D%/perfdata_survey.h \
 	%D%/perfdata_threads.c %D%/perfdata_threads.h \

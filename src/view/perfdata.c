@@ -46,7 +46,7 @@ static void write_header(struct perfdata_out *out, const struct perfdata_survey 
 	const struct perfdata_features *features, const struct perfdata_attr *attrs,
 	uint64_t data_bytes)
 {
-	uint32_t count = survey->sources->len, i;
+	uint32_t count = survey->sources.all->len, i;
 	uint64_t ids = sizeof(struct perfdata_header) + count * sizeof(struct perfdata_attr_entry);
 	struct perfdata_header header = {
 		.magic = PERFDATA_MAGIC,
@@ -93,7 +93,7 @@ static int write_file(const struct view_input *input, struct perfdata_survey *su
 	struct err *err)
 {
 	g_autofree struct perfdata_attr *attrs =
-		g_new(struct perfdata_attr, survey->sources->len);
+		g_new(struct perfdata_attr, survey->sources.all->len);
 	struct perfdata_out *out = g_new(struct perfdata_out, 1);
 	struct perfdata_features features;
 	uint32_t i;
@@ -102,9 +102,9 @@ static int write_file(const struct view_input *input, struct perfdata_survey *su
 	out->file = file;
 	out->used = 0;
 	out->written = 0;
-	for (i = 0; i < survey->sources->len; i++)
+	for (i = 0; i < survey->sources.all->len; i++)
 		attrs[i] = make_attr(survey,
-			&g_array_index(survey->sources, struct perfdata_source, i));
+			&g_array_index(survey->sources.all, struct perfdata_source, i));
 	perfdata_features_make(&features, survey, attrs);
 	write_header(out, survey, &features, attrs, perfdata_stream_bytes(survey));
 	ret = perfdata_stream_write(survey, input, out, err);

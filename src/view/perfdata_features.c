@@ -115,12 +115,12 @@ static void add_events(struct perfdata_features *f, const struct perfdata_survey
 	uint32_t i;
 
 	begin(f, PERFDATA_FEATURE_EVENT_DESC);
-	add_u32(f, survey->sources->len);
+	add_u32(f, survey->sources.all->len);
 	add_u32(f, sizeof(struct perfdata_attr));
-	for (i = 0; i < survey->sources->len; i++) {
+	for (i = 0; i < survey->sources.all->len; i++) {
 		add_bytes(f, &attrs[i], sizeof(attrs[i]));
 		add_u32(f, 1); /* so many ids, behind the name */
-		add_string(f, g_array_index(survey->sources, struct perfdata_source, i).text);
+		add_string(f, g_array_index(survey->sources.all, struct perfdata_source, i).text);
 		add_u64(f, perfdata_stream_id(i));
 	}
 	end(f);

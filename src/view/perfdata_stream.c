@@ -182,7 +182,7 @@ static void write_fork(struct writer *w, const struct decode_record *r)
 
 static uint64_t id_of(struct writer *w, uint64_t number)
 {
-	return perfdata_stream_id(perfdata_survey_source(w->survey, &w->place, number));
+	return perfdata_stream_id(perfdata_sources_find(&w->survey->sources, &w->place, number));
 }
 
 static void write_lost(struct writer *w, const struct decode_record *r)
@@ -253,7 +253,7 @@ static uint64_t find_period(const struct writer *w, const struct kprof_rec_trace
 	uint32_t source)
 {
 	const struct perfdata_source *s =
-		&g_array_index(w->survey->sources, struct perfdata_source, source);
+		&g_array_index(w->survey->sources.all, struct perfdata_source, source);
 	const uint64_t *period = pairs_find(&w->periods, trace->cpu, trace->info);
 
 	if (period)
@@ -293,7 +293,7 @@ static void write_sample(struct writer *w, const struct decode_record *r)
 	uint32_t words = w->survey->stacks ? perfdata_words(r) : 0;
 	size_t bytes = sizeof(struct perfdata_sample) +
 		(w->survey->stacks ? sizeof(uint64_t) * (1 + (size_t)words) : 0);
-	uint32_t source = perfdata_survey_source(w->survey, &w->place, r->trace.info);
+	uint32_t source = perfdata_sources_find(&w->survey->sources, &w->place, r->trace.info);
 	const struct last *last = find_last(w, &r->trace, source);
 	uint64_t *at;
 	bool user;
@@ -332,7 +332,7 @@ static void write_record(struct writer *w, const struct decode_record *r)
 		write_sample(w, r);
 		break;
 	case KPROF_REC_EVENT:
-		perfdata_survey_event(w->survey, &w->place, r);
+		perfdata_sources_describe(&w->survey->sources, &w->place, r);
 		memset(w->lasts, 0, sizeof(w->lasts)); /* it may have another rate */
 		break;
 	case KPROF_REC_TASK:

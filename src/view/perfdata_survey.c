@@ -3,13 +3,10 @@
 #include "view/perfdata_survey.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/units.h"
 #include "view/perfdata_format.h"
-
-#define NONE UINT32_MAX
 
 /* cancelled() is asked each so many records, which take about 0.1 ms. */
 #define CANCEL_RECORDS 1024
@@ -23,105 +20,6 @@
 static uint64_t process_key(uint32_t section, uint32_t pid)
 {
 	return (uint64_t)section << 32 | pid;
-}
-
-/* ---- the place in the stream ------------------------------------------------------------------ */
-
-void perfdata_place_init(struct perfdata_place *place)
-{
-	memset(place, 0, sizeof(*place));
-	pairs_init(&place->numbers);
-}
-
-void perfdata_place_fini(struct perfdata_place *place)
-{
-	pairs_fini(&place->numbers);
-}
-
-bool perfdata_place_enter(struct perfdata_place *place, const struct decode_record *record,
-	uint32_t *ended)
-{
-	bool begins = record->type == KPROF_REC_CLOCK && place->section_records;
-
-	*ended = UINT32_MAX;
-	if (begins || place->chunk_records == PERFDATA_CHUNK_RECORDS) {
-		*ended = place->chunk++;
-		place->chunk_records = 0;
-	}
-	if (begins) {
-		place->section++;
-		place->section_records = 0;
-		pairs_clear(&place->numbers);
-		place->last_known = false;
-	}
-	place->section_records++;
-	place->chunk_records++;
-	return begins;
-}
-
-/* ---- events ----------------------------------------------------------------------------------- */
-
-static bool equal_source(const void *items, uint32_t i, const void *key)
-{
-	return strcmp(((const struct perfdata_source *)items + i)->text, key) == 0;
-}
-
-/* One more than the limit is kept, for perfdata_survey_make() to see; what follows shares it. */
-static uint32_t intern_source(struct perfdata_survey *survey, const char *text)
-{
-	uint32_t hash = g_str_hash(text);
-	uint32_t i = table_find(&survey->source_table, hash, equal_source, survey->sources->data,
-		text);
-	struct perfdata_source source = { .text = NULL };
-
-	if (i != TABLE_NONE)
-		return i;
-	i = survey->sources->len;
-	if (i > PERFDATA_EVENTS_MAX)
-		return PERFDATA_EVENTS_MAX;
-	source.text = g_string_chunk_insert(survey->strings, text);
-	/* an event that is used without having been described */
-	source.perf_type = PERFDATA_TYPE_SOFTWARE;
-	source.config = PERFDATA_SOFTWARE_DUMMY;
-	g_array_append_val(survey->sources, source);
-	table_add(&survey->source_table, hash, i);
-	return i;
-}
-
-uint32_t perfdata_survey_source(struct perfdata_survey *survey, struct perfdata_place *place,
-	uint64_t number)
-{
-	const uint64_t *known;
-	char text[32];
-
-	if (place->last_known && place->last_number == number)
-		return place->last_source;
-	known = pairs_find(&place->numbers, 0, number);
-	place->last_number = number;
-	place->last_known = true;
-	if (known) {
-		place->last_source = (uint32_t)*known;
-		return place->last_source;
-	}
-	g_snprintf(text, sizeof(text), "event %" PRIu64, number);
-	place->last_source = intern_source(survey, text);
-	pairs_set(&place->numbers, 0, number, place->last_source);
-	return place->last_source;
-}
-
-uint32_t perfdata_survey_event(struct perfdata_survey *survey, struct perfdata_place *place,
-	const struct decode_record *r)
-{
-	uint32_t i = intern_source(survey, r->text);
-	struct perfdata_source *source = &g_array_index(survey->sources, struct perfdata_source, i);
-
-	source->perf_type = r->event.perf_type;
-	source->config = r->event.config;
-	source->rate = r->event.rate;
-	source->flags = r->event.flags;
-	pairs_set(&place->numbers, 0, r->event.number, i);
-	place->last_known = false;
-	return i;
 }
 
 /* ---- sizes ------------------------------------------------------------------------------------ */
@@ -405,7 +303,7 @@ static void take_sample(struct perfdata_survey *survey, struct perfdata_place *p
 {
 	struct perfdata_section_times *times = section_at(survey, place->section);
 
-	perfdata_survey_source(survey, place, r->trace.info);
+	perfdata_sources_find(&survey->sources, place, r->trace.info);
 	perfdata_threads_take_sample(&survey->sampled, place->section, &r->trace);
 	times->first_ns = MIN(times->first_ns, r->trace.time_ns);
 	times->last_ns = MAX(times->last_ns, r->trace.time_ns);
@@ -427,7 +325,7 @@ static void take_record(struct perfdata_survey *survey, struct perfdata_place *p
 		take_clock(survey, r);
 		break;
 	case KPROF_REC_EVENT:
-		perfdata_survey_event(survey, place, r);
+		perfdata_sources_describe(&survey->sources, place, r);
 		break;
 	case KPROF_REC_TASK:
 		perfdata_threads_take_task(&survey->sampled, &r->task);
@@ -446,12 +344,12 @@ static void take_record(struct perfdata_survey *survey, struct perfdata_place *p
 		take_fork(survey, place->section, r);
 		break;
 	case KPROF_REC_LOST:
-		perfdata_survey_source(survey, place, r->lost.event);
+		perfdata_sources_find(&survey->sources, place, r->lost.event);
 		survey->bytes += r->lost.reason == KPROF_LOST_RING_RECORDS
 			? sizeof(struct perfdata_lost) : sizeof(struct perfdata_lost_samples);
 		break;
 	case KPROF_REC_THROTTLE:
-		perfdata_survey_source(survey, place, r->throttle.event);
+		perfdata_sources_find(&survey->sources, place, r->throttle.event);
 		survey->bytes += sizeof(struct perfdata_throttle);
 		note_time(survey, r->throttle.time_ns);
 		break;
@@ -528,13 +426,12 @@ int perfdata_survey_make(struct perfdata_survey *survey, const struct view_input
 	int ret;
 
 	memset(survey, 0, sizeof(*survey));
-	survey->sources = g_array_new(FALSE, FALSE, sizeof(struct perfdata_source));
+	perfdata_sources_init(&survey->sources);
 	survey->sections = g_array_new(FALSE, FALSE, sizeof(struct perfdata_section_times));
 	survey->chunks = g_array_new(FALSE, FALSE, sizeof(struct perfdata_chunk));
 	survey->threads = g_array_new(FALSE, FALSE, sizeof(struct perfdata_thread));
 	perfdata_early_init(&survey->early);
 	perfdata_files_init(&survey->files);
-	survey->strings = g_string_chunk_new(4096);
 	survey->processes = processes_create();
 	perfdata_threads_init(&survey->sampled);
 	pairs_init(&survey->named);
@@ -545,7 +442,7 @@ int perfdata_survey_make(struct perfdata_survey *survey, const struct view_input
 	decode_fini(&decoder);
 	if (ret)
 		return ret;
-	if (survey->sources->len > PERFDATA_EVENTS_MAX)
+	if (survey->sources.all->len > PERFDATA_EVENTS_MAX)
 		return err_set(err, EFBIG, "more than %u events", PERFDATA_EVENTS_MAX);
 	processes_finish(survey->processes);
 	perfdata_early_find(&survey->early, &survey->forked);
@@ -557,16 +454,14 @@ int perfdata_survey_make(struct perfdata_survey *survey, const struct view_input
 
 void perfdata_survey_fini(struct perfdata_survey *survey)
 {
-	g_array_free(survey->sources, TRUE);
+	perfdata_sources_fini(&survey->sources);
 	g_array_free(survey->sections, TRUE);
 	g_array_free(survey->chunks, TRUE);
 	g_array_free(survey->threads, TRUE);
 	perfdata_early_fini(&survey->early);
 	perfdata_files_fini(&survey->files);
-	g_string_chunk_free(survey->strings);
 	processes_destroy(survey->processes);
 	perfdata_threads_fini(&survey->sampled);
-	table_fini(&survey->source_table);
 	pairs_fini(&survey->named);
 	pairs_fini(&survey->forked);
 	pairs_fini(&survey->called);

@@ -23,23 +23,10 @@
 #include "view/pairs.h"
 #include "view/perfdata_early.h"
 #include "view/perfdata_files.h"
+#include "view/perfdata_sources.h"
 #include "view/perfdata_threads.h"
 #include "view/processes.h"
 #include "view/view.h"
-
-/*
- * Each takes 256 bytes of header, and perf holds each against all others; no one samples so many side
- * by side, but a broken capture may name a new one in each record.
- */
-#define PERFDATA_EVENTS_MAX 1024
-
-struct perfdata_source {
-	const char *text; /* as given to kpctl; sections that say the same share it */
-	uint32_t perf_type;
-	uint64_t config;
-	uint64_t rate;
-	uint32_t flags; /* enum kprof_event_flags */
-};
 
 struct perfdata_section_times {
 	uint64_t first_ns;  /* of its samples, in the capture's time; UINT64_MAX: none */
@@ -47,9 +34,6 @@ struct perfdata_section_times {
 	uint64_t newest_ns; /* of all its records */
 	uint64_t base_ns;   /* in the file's time: before all its samples, after the section before */
 };
-
-/* So many records are one chunk, the last one of a section fewer. */
-#define PERFDATA_CHUNK_RECORDS 4096
 
 struct perfdata_chunk {
 	uint32_t section;
@@ -65,7 +49,7 @@ struct perfdata_thread {
 };
 
 struct perfdata_survey {
-	GArray *sources;  /* struct perfdata_source: the events */
+	struct perfdata_sources sources; /* the events */
 	GArray *sections; /* struct perfdata_section_times */
 	GArray *chunks;	  /* struct perfdata_chunk */
 	GArray *threads;  /* struct perfdata_thread: what comes before all records */
@@ -80,8 +64,6 @@ struct perfdata_survey {
 	uint64_t clock_ns, wall_ns;
 
 	/* the survey's own */
-	GStringChunk *strings;
-	struct table source_table;
 	struct perfdata_threads sampled;
 	struct pairs named;  /* pid, tid: a COMM or FORK tells what it is called */
 	struct pairs forked; /* section and pid, tid: time of the first FORK */
@@ -89,43 +71,10 @@ struct perfdata_survey {
 	struct processes *processes; /* what they are called */
 };
 
-/*
- * What holds until a section ends: the events by their numbers. Kept by each pass for itself, so that
- * all read the capture alike.
- */
-struct perfdata_place {
-	uint32_t section;
-	uint64_t section_records;
-	uint64_t chunk_records; /* of the current chunk */
-	uint32_t chunk;
-	struct pairs numbers; /* 0, number: index into sources */
-	/* the one that was asked for last: nearly all records are of one event */
-	uint64_t last_number;
-	uint32_t last_source;
-	bool last_known;
-};
-
-void perfdata_place_init(struct perfdata_place *place);
-void perfdata_place_fini(struct perfdata_place *place);
-
-/*
- * Takes a record into account, before it is used: true where it begins a section. *ended is set to
- * the chunk that this record is no longer part of, else to UINT32_MAX.
- */
-bool perfdata_place_enter(struct perfdata_place *place, const struct decode_record *record,
-	uint32_t *ended);
-
 /* Reads all of it. -EINTR, -EFBIG, and what can't be read. */
 int perfdata_survey_make(struct perfdata_survey *survey, const struct view_input *input,
 	struct err *err);
 void perfdata_survey_fini(struct perfdata_survey *survey);
-
-/* The index of the event with this number, at this place. Adds it where the survey is being made. */
-uint32_t perfdata_survey_source(struct perfdata_survey *survey, struct perfdata_place *place,
-	uint64_t number);
-/* The same of an EVENT record. */
-uint32_t perfdata_survey_event(struct perfdata_survey *survey, struct perfdata_place *place,
-	const struct decode_record *record);
 
 /* A time of the capture in the file. */
 uint64_t perfdata_survey_time(const struct perfdata_survey *survey, uint32_t section,
