@@ -9,6 +9,7 @@
 #include "sys/clock.h"
 #include "trace/catalog.h"
 #include "trace/producers_state.h"
+#include "trace/shares.h"
 
 /* What the dead leave: at most so much of the memory, and so many. */
 #define KEPT_SHARE 32
@@ -179,34 +180,33 @@ static struct user *get_user(struct producers *producers, uid_t uid)
 static int make_room(struct producers *producers, struct user *user, uint64_t bytes,
 	GPtrArray *gone, struct err *err)
 {
-	uint64_t ours = user->bytes, all = producers->bytes;
-	struct entry *dead;
+	const struct producers_limits *limits = &producers->limits;
+	uint64_t ours = user->bytes, others = producers->bytes - user->bytes;
 
-	while (bytes > producers->limits.user_bytes - MIN(ours, producers->limits.user_bytes) &&
-		(dead = find_dead(producers, user))) {
-		ours -= dead->public.reader.layout.pool_bytes;
-		all -= dead->public.reader.layout.pool_bytes;
+	while (bytes && ours + bytes > shares_quota(limits->bytes, limits->user_bytes, others)) {
+		bool alone = ours + bytes > limits->user_bytes;
+		struct entry *dead = find_dead(producers, alone ? user : NULL);
+
+		if (!dead && alone)
+			return err_set(err, EDQUOT, "the pools of this user's programs are too large");
+		if (!dead)
+			return err_set(err, ENOSPC, "the pools of all programs are too large");
+		*(dead->user == user ? &ours : &others) -= dead->public.reader.layout.pool_bytes;
 		forget(producers, dead, false, gone);
 	}
-	if (bytes > producers->limits.user_bytes - MIN(ours, producers->limits.user_bytes))
-		return err_set(err, EDQUOT, "the pools of this user's programs are too large");
-	while (bytes > producers->limits.bytes - MIN(all, producers->limits.bytes) &&
-		(dead = find_dead(producers, NULL))) {
-		all -= dead->public.reader.layout.pool_bytes;
-		forget(producers, dead, false, gone);
-	}
-	if (bytes > producers->limits.bytes - MIN(all, producers->limits.bytes))
-		return err_set(err, ENOSPC, "the pools of all programs are too large");
 	return 0;
 }
 
 static int admit(struct producers *producers, struct user *user, uint64_t bytes, GPtrArray *gone,
 	struct err *err)
 {
-	if (user->programs >= producers->limits.user_programs)
-		return err_set(err, EDQUOT, "this user has %u programs attached", user->programs);
-	if (producers->attached >= producers->limits.programs)
+	const struct producers_limits *limits = &producers->limits;
+
+	if (producers->attached >= limits->programs)
 		return err_set(err, ENOSPC, "%u programs are attached", producers->attached);
+	if (user->programs >= shares_quota(limits->programs, limits->user_programs,
+			producers->attached - user->programs))
+		return err_set(err, EDQUOT, "this user has %u programs attached", user->programs);
 	return make_room(producers, user, bytes, gone, err);
 }
 
