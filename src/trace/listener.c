@@ -334,6 +334,7 @@ static void hear(struct listener *listener, struct connection *connection)
 			return;
 		}
 		if (ret == 0 || is_over(connection)) {
+			connection->session.hung_up = ret == 0;
 			discard_descriptors(listener, connection, &received);
 			drop(listener, connection);
 			return;

@@ -132,6 +132,18 @@ static struct entry *find_dead(struct producers *producers, const struct user *u
 	return NULL;
 }
 
+/* The oldest in which nothing was found, since its program might have written more. NULL: none. */
+static struct entry *find_empty(struct producers *producers)
+{
+	for (GList *link = producers->all.head; link; link = link->next) {
+		struct entry *entry = link->data;
+
+		if (entry->kept && !entry->books.held)
+			return entry;
+	}
+	return NULL;
+}
+
 static const struct user *find_greediest(struct producers *producers)
 {
 	const struct user *most = NULL;
@@ -154,7 +166,9 @@ static void trim_kept(struct producers *producers, GPtrArray *gone)
 
 	while (producers->kept > producers->limits.kept_programs ||
 		producers->kept_bytes > producers->limits.kept_bytes) {
-		entry = find_dead(producers, find_greediest(producers));
+		entry = find_empty(producers);
+		if (!entry)
+			entry = find_dead(producers, find_greediest(producers));
 		if (!entry)
 			entry = find_dead(producers, NULL);
 		forget(producers, entry, false, gone);
@@ -251,8 +265,11 @@ static uint64_t measure(const struct entry *entry)
 	return MAX(used, reader->layout.pool_bytes / 4);
 }
 
-/* goes_on: its pool is about to be attached again, and its numbers with it. */
-static void end(struct entry *entry, bool goes_on)
+/*
+ * goes_on: its pool is about to be attached again, and its numbers with it. keep: also if there is nothing
+ * to be read in it.
+ */
+static void end(struct entry *entry, bool goes_on, bool keep)
 {
 	struct producer *producer = &entry->public;
 	struct producers *producers = producer->producers;
@@ -273,8 +290,8 @@ static void end(struct entry *entry, bool goes_on)
 	pthread_mutex_lock(&producers->lock);
 	producers->attached--;
 	entry->user->programs--;
-	if (!entry->books.held && !goes_on) {
-		forget(producers, entry, false, gone); /* nothing to be read in it */
+	if (!entry->books.held && !keep) {
+		forget(producers, entry, false, gone);
 	} else {
 		entry->kept = true;
 		entry->kept_bytes = bytes;
@@ -287,9 +304,9 @@ static void end(struct entry *entry, bool goes_on)
 	end_gone(gone);
 }
 
-void producer_end(struct producer *producer)
+void producer_end(struct producer *producer, bool lives_on)
 {
-	end(entry_of(producer), false);
+	end(entry_of(producer), false, lives_on);
 }
 
 /* ---- attaching --------------------------------------------------------------------------------- */
@@ -369,7 +386,7 @@ static int end_earlier(struct producers *producers, const struct entry *entry, s
 	if (earlier->public.pid != entry->public.pid)
 		return err_set(err, EBUSY, "its memory is that of process %d",
 			(int)earlier->public.pid);
-	end(earlier, true);
+	end(earlier, true, true);
 	return 0;
 }
 

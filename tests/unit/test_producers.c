@@ -87,7 +87,7 @@ static void write_events(struct fixture *f, struct ring_writer *writer, uint64_t
 
 static void end(struct producer *producer)
 {
-	producer_end(producer);
+	producer_end(producer, false);
 	producer_put(producer);
 }
 
@@ -329,8 +329,8 @@ static void test_books(void **state)
 	overwritten = totals.overwritten;
 	assert_true(ring_reserve(writer, 3, &room)); /* and killed in the middle of it */
 	assert_int_equal(total(&world).torn, 0);
-	producer_end(producer);
-	producer_end(producer);
+	producer_end(producer, false);
+	producer_end(producer, false);
 	assert_true(atomic_read_acquire(&producer->ended));
 	totals = total(&world);
 	assert_int_equal(totals.written, 10101);
@@ -383,7 +383,7 @@ static void test_killed_behind_commit(void **state)
 		write_events(&f, writers[i], 1);
 		writers[i]->slot->done--;
 	}
-	producer_end(producer);
+	producer_end(producer, false);
 	totals = total(&world);
 	assert_int_equal(totals.written, 203);
 	assert_int_equal(totals.torn, 1);
@@ -589,6 +589,38 @@ static void test_room_again(void **state)
 	assert_int_equal(total(&world).pool_bytes, 2 * POOL_BYTES);
 	end(again);
 	fixture_close(&f);
+	destroy(&world);
+}
+
+/*
+ * One that closed its descriptors before it wrote anything, and writes then, is read and counted. Its
+ * memory is the first to make way.
+ */
+static void test_lives_on(void **state)
+{
+	struct world world = create(&roomy);
+	struct producer *producer;
+	struct fixture f[2];
+
+	live_and_die(&world, 1, 100, 1);
+	for (int i = 0; i < 2; i++) {
+		fixture_open(&f[i], POOL_BYTES, KPROF_MODE_OVERWRITE);
+		producer = attached(&world, 10 + i, 200, f[i].fd);
+		producer_end(producer, true);
+		producer_put(producer);
+	}
+	check_pids(&world, __LINE__, "1 10 11");
+	write_events(&f[0], ring_writer_begin(&f[0].pool), 3);
+	assert_int_equal(total(&world).written, 4);
+	live_and_die(&world, 2, 300, 1);
+	check_pids(&world, __LINE__, "1 10 11 2");
+	write_events(&f[1], ring_writer_begin(&f[1].pool), 5); /* nobody has looked since */
+	live_and_die(&world, 3, 400, 1);
+	check_pids(&world, __LINE__, "1 10 2 3");
+	assert_int_equal(total(&world).written, 11);
+	assert_int_equal(total(&world).overwritten, 5);
+	for (int i = 0; i < 2; i++)
+		fixture_close(&f[i]);
 	destroy(&world);
 }
 
@@ -837,6 +869,7 @@ int main(void)
 		cmocka_unit_test(test_kept_bytes),
 		cmocka_unit_test(test_room),
 		cmocka_unit_test(test_room_again),
+		cmocka_unit_test(test_lives_on),
 		cmocka_unit_test(test_clear),
 		cmocka_unit_test(test_writes_on),
 		cmocka_unit_test(test_liars),
