@@ -425,6 +425,8 @@ struct ring_writer *ring_writer_begin(struct ring_pool *pool)
 	open_slot(pool, &pool->slots[index], pool->layout.chunk_bytes / 8);
 	writer->slot = &pool->slots[index];
 	atomic_write_relaxed(&writer->units, pool->layout.chunk_bytes / 8);
+	/* pairs with ring_pool_leave: it comes behind that and ends it, or the caller sees why */
+	atomic_fence_full();
 	unblock_signals(&signals);
 	return writer;
 }
@@ -484,6 +486,7 @@ unsigned ring_pool_reap(struct ring_pool *pool)
 
 void ring_pool_leave(struct ring_pool *pool)
 {
+	atomic_fence_full(); /* the other pool is there before: see ring_writer_begin */
 	for (uint32_t i = 0; i < pool->layout.slot_count; i++)
 		atomic_write_relaxed(&pool->writers[i].units, 0);
 }

@@ -107,7 +107,8 @@ void ring_pool_starved(struct ring_pool *pool);
 
 /*
  * Another pool has taken this one's place: each writer's next ring_reserve fails, and its thread is
- * to end it and begin in the other. May run beside anything.
+ * to end it and begin in the other. May run beside anything: a thread that is about to begin here finds
+ * the other pool when it looks for it after ring_writer_begin, or its writer is among those that fail.
  */
 void ring_pool_leave(struct ring_pool *pool);
 

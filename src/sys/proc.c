@@ -18,6 +18,12 @@
 /* What d_path may put behind a path of PATH_MAX. */
 #define DELETED " (deleted)"
 
+/* More than the line in /proc/PID/stat has. */
+#define STAT_BYTES 1024
+
+/* In its flags: the thread is on its way out (the kernel's PF_EXITING). */
+#define FLAG_EXITING 0x4ul
+
 struct walk {
 	const struct proc_visitor *visitor;
 	struct proc_result result;
@@ -75,24 +81,38 @@ static int read_comm(struct walk *walk, int dir, const char *path)
 	return 0;
 }
 
-/* Field 22 of `stat`; the name, which comes second, is in parentheses and may hold anything. */
+/*
+ * Field `number` of a text of `stat`, from the third on; the name, which comes second, is in parentheses
+ * and may hold anything. NULL: there is none.
+ */
+static const char *find_field(const char *text, int number)
+{
+	const char *at = strrchr(text, ')');
+
+	for (int field = 2; at && field < number; field++)
+		at = strchr(at + 1, ' ');
+	return at ? at + 1 : NULL;
+}
+
+/* All of `stat`, or "". */
+static void read_stat(int dir, const char *path, char *text, size_t bytes)
+{
+	int fd = open_at(dir, path, 0);
+	ssize_t n = fd < 0 ? 0 : read(fd, text, bytes - 1);
+
+	text[n < 0 ? 0 : n] = '\0';
+	if (fd >= 0)
+		close(fd);
+}
+
 static uint64_t read_start(int dir)
 {
-	int fd = open_at(dir, "stat", 0), field;
-	char text[1024], *at;
-	ssize_t n;
+	char text[STAT_BYTES];
+	const char *at;
 
-	if (fd < 0)
-		return 0;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (n < 0)
-		return 0;
-	text[n] = '\0';
-	at = strrchr(text, ')');
-	for (field = 2; at && field < 22; field++)
-		at = strchr(at + 1, ' ');
-	return at ? strtoull(at + 1, NULL, 10) : 0;
+	read_stat(dir, "stat", text, sizeof(text));
+	at = find_field(text, 22);
+	return at ? strtoull(at, NULL, 10) : 0;
 }
 
 static int visit_process(struct walk *walk, int dir, pid_t pid)
@@ -253,6 +273,18 @@ int proc_visit(const char *proc, pid_t pid, const struct proc_visitor *visitor)
 	free(walk);
 	close(dir);
 	return ret;
+}
+
+bool proc_lives(const char *proc, pid_t pid)
+{
+	const char *state, *flags;
+	char path[4096], text[STAT_BYTES];
+
+	snprintf(path, sizeof(path), "%s/%d/stat", proc ? proc : "/proc", (int)pid);
+	read_stat(AT_FDCWD, path, text, sizeof(text));
+	state = find_field(text, 3);
+	flags = find_field(text, 9);
+	return state && flags && !strchr("ZXx", *state) && !(strtoul(flags, NULL, 10) & FLAG_EXITING);
 }
 
 /* Bit of a signal in the masks of /proc/PID/status. */

@@ -73,6 +73,9 @@ int proc_walk(const char *proc, const struct proc_visitor *visitor, struct proc_
 /* One process; -ESRCH where it does not exist (any more). */
 int proc_visit(const char *proc, pid_t pid, const struct proc_visitor *visitor);
 
+/* Whether there is such a process, and its first thread is not about to end. false where /proc can't tell. */
+bool proc_lives(const char *proc, pid_t pid);
+
 /*
  * Whether a signal waits for this thread that is meant to end what it does. A shell hears SIGCHLD
  * whenever a job in the background ends, and would not want a command to fail for that: signals that

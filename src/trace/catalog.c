@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/atomic.h"
+#include "trace/shares.h"
 
 /* One name. m: under the mutex; a: written under it, read without; i: invariant */
 struct name {
@@ -177,19 +178,32 @@ static void pay(struct catalog *catalog, uid_t uid, size_t more, size_t less)
 		g_hash_table_remove(catalog->payers, GUINT_TO_POINTER(uid));
 }
 
+/* -EDQUOT: the user has all that one can have; -ENOSPC: all that others leave. */
+static int check_room(struct catalog *catalog, uid_t uid, size_t bytes)
+{
+	size_t paid = paid_by(catalog, uid);
+
+	if (paid + bytes > CATALOG_USER_BYTES_MAX)
+		return -EDQUOT;
+	if (paid + bytes > shares_quota(CATALOG_BYTES_MAX, CATALOG_USER_BYTES_MAX,
+			catalog->bytes - paid))
+		return -ENOSPC;
+	return 0;
+}
+
 static int make_event(struct catalog *catalog, uid_t uid, uint8_t kind, struct name *name,
 	const char *format, struct event **made)
 {
 	/* twice the struct: what the tables need for it */
 	size_t bytes = 2 * sizeof(struct event) + strlen(format) + 1;
 	struct event *event;
+	int ret;
 
 	if (name)
 		bytes += 2 * sizeof(struct name) + strlen(name->label) + 1;
-	if (bytes > CATALOG_BYTES_MAX - catalog->bytes)
-		return -ENOSPC;
-	if (bytes > CATALOG_USER_BYTES_MAX - paid_by(catalog, uid))
-		return -EDQUOT;
+	ret = check_room(catalog, uid, bytes);
+	if (ret)
+		return ret;
 	pay(catalog, uid, bytes, 0);
 	event = g_new0(struct event, 1);
 	event->payer = uid;

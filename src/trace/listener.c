@@ -20,6 +20,7 @@
 #include "sys/clock.h"
 #include "trace/discard.h"
 #include "trace/hangup.h"
+#include "trace/places.h"
 #include "trace/producers.h"
 #include "trace/receive.h"
 #include "trace/reports.h"
@@ -36,12 +37,10 @@
 struct connection {
 	int fd;		 /* -1: dropped */
 	bool wants_room; /* EPOLLOUT is waited for */
-	bool greeted;
-	uint64_t since_ns;
 	uint64_t packets;
 	struct session session;
+	struct place place;
 	GList link;	 /* in all, or in dropped */
-	GList late_link; /* in late, until it has greeted */
 };
 
 /* i: invariant; a: atomic; all others are the thread's */
@@ -61,8 +60,7 @@ struct listener {
 	GQueue all;			 /* of struct connection */
 	GQueue dropped;			 /* no more of all; the events at hand may still name them */
 	GArray *doomed;			 /* of int: sockets for hangup_all */
-	GQueue late;			 /* of these, who have not greeted; oldest first */
-	GHashTable *users, *processes;	 /* uid, pid to number of connections */
+	struct places *places;		 /* that these have */
 	bool paused;			 /* no accepts for want of descriptors */
 	struct reports *reports;
 	char in[KPROF_PACKET_MAX] __attribute__((aligned(8)));
@@ -99,23 +97,9 @@ static void on_refused(void *arg, const struct session *session, const char *rea
 
 /* ---- connections ------------------------------------------------------------------------------ */
 
-static unsigned int count(GHashTable *numbers, unsigned int of, int change)
+static struct connection *connection_at(struct place *place)
 {
-	gpointer key = GUINT_TO_POINTER(of);
-	unsigned int number = GPOINTER_TO_UINT(g_hash_table_lookup(numbers, key));
-
-	number += (unsigned int)change;
-	if (number)
-		g_hash_table_insert(numbers, key, GUINT_TO_POINTER(number));
-	else
-		g_hash_table_remove(numbers, key);
-	return number;
-}
-
-static void count_connection(struct listener *listener, const struct session *session, int change)
-{
-	count(listener->users, session->uid, change);
-	count(listener->processes, (unsigned int)session->pid, change);
+	return (struct connection *)(void *)((char *)place - offsetof(struct connection, place));
 }
 
 static int watch(struct listener *listener, int operation, int fd, uint32_t events, void *data)
@@ -145,9 +129,7 @@ static void drop(struct listener *listener, struct connection *connection)
 	epoll_ctl(listener->epoll, EPOLL_CTL_DEL, connection->fd, NULL);
 	hang_up(listener, connection->fd);
 	g_queue_unlink(&listener->all, &connection->link);
-	if (!connection->greeted)
-		g_queue_unlink(&listener->late, &connection->late_link);
-	count_connection(listener, &connection->session, -1);
+	places_leave(listener->places, &connection->place);
 	session_fini(&connection->session);
 	/* relaxed: this thread is the only one that changes it */
 	atomic_write_relaxed(&listener->connections, listener->all.length);
@@ -176,63 +158,25 @@ static void add_connection(struct listener *listener, int fd, const struct ucred
 	/* what the kernel holds for a program that does not read is small, whatever the default */
 	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
 	connection->fd = fd;
-	connection->since_ns = clock_monotonic_ns();
-	connection->link.data = connection->late_link.data = connection;
+	connection->link.data = connection;
 	session_init(&connection->session, listener->producers, who->pid, who->uid, on_refused,
 		listener);
-	count_connection(listener, &connection->session, 1);
+	places_take(listener->places, &connection->place, who);
 	g_queue_push_tail_link(&listener->all, &connection->link);
-	g_queue_push_tail_link(&listener->late, &connection->late_link);
 	atomic_write_relaxed(&listener->connections, listener->all.length); /* as in drop */
 	if (watch(listener, EPOLL_CTL_ADD, fd, EPOLLIN, connection))
 		drop(listener, connection);
 }
 
-static bool is_of_process(const struct session *session, const struct ucred *who)
-{
-	return session->pid == who->pid;
-}
-
-static bool is_of_user(const struct session *session, const struct ucred *who)
-{
-	return session->uid == who->uid;
-}
-
-static bool is_anybodys(const struct session *session, const struct ucred *who)
-{
-	return true;
-}
-
-/* A place for a newcomer: that of the oldest who has not greeted, of those that are asked for. */
-static bool make_place(struct listener *listener, const struct ucred *who,
-	bool (*is_asked)(const struct session *session, const struct ucred *who))
-{
-	for (GList *link = listener->late.head; link; link = link->next) {
-		struct connection *connection = link->data;
-
-		if (!is_asked(&connection->session, who))
-			continue;
-		detach(listener, connection, "it has not greeted, and its place is wanted");
-		return true;
-	}
-	return false;
-}
-
 /* What is in the way of another connection of this process; NULL: nothing. */
-static const char *find_place(struct listener *listener, const struct ucred *who)
+static const char *make_place(struct listener *listener, const struct ucred *who)
 {
-	const struct listener_options *options = &listener->options;
+	const char *reason;
+	struct place *late;
 
-	/* pid 0: one that can't be seen from here, as all others of its namespace */
-	if (who->pid && count(listener->processes, (unsigned int)who->pid, 0) >=
-			options->process_connections && !make_place(listener, who, is_of_process))
-		return "this process is attached too often";
-	if (count(listener->users, who->uid, 0) >= options->user_connections &&
-		!make_place(listener, who, is_of_user))
-		return "this user's places for programs are taken";
-	if (listener->all.length >= options->connections && !make_place(listener, who, is_anybodys))
-		return "all places for programs are taken";
-	return NULL;
+	while (!(reason = places_find(listener->places, who, &late)) && late)
+		detach(listener, connection_at(late), "it has not greeted, and its place is wanted");
+	return reason;
 }
 
 /* Sends away whom there is no room for: a connection that waits would hold up those behind it. */
@@ -247,7 +191,7 @@ static void admit(struct listener *listener, int fd)
 		hang_up(listener, fd);
 		return;
 	}
-	reason = find_place(listener, &who);
+	reason = make_place(listener, &who);
 	if (!reason) {
 		add_connection(listener, fd, &who);
 		return;
@@ -337,7 +281,7 @@ static bool sends_too_much(const struct listener *listener, struct connection *c
 
 	if (++connection->packets <= listener->options.packets)
 		return false;
-	seconds = (clock_monotonic_ns() - connection->since_ns) / NSEC_PER_SEC;
+	seconds = (clock_monotonic_ns() - connection->place.since_ns) / NSEC_PER_SEC;
 	return connection->packets - listener->options.packets >
 		seconds * listener->options.packets_per_s;
 }
@@ -390,6 +334,7 @@ static void hear(struct listener *listener, struct connection *connection)
 			return;
 		}
 		if (ret == 0 || is_over(connection)) {
+			connection->session.hung_up = ret == 0;
 			discard_descriptors(listener, connection, &received);
 			drop(listener, connection);
 			return;
@@ -398,10 +343,8 @@ static void hear(struct listener *listener, struct connection *connection)
 			detach(listener, connection, err.text);
 			return;
 		}
-		if (!connection->greeted && connection->session.producer) {
-			connection->greeted = true;
-			g_queue_unlink(&listener->late, &connection->late_link);
-		}
+		if (!connection->place.greeted && connection->session.producer)
+			places_greet(listener->places, &connection->place);
 	}
 	tell(listener, connection);
 }
@@ -449,18 +392,15 @@ static void on_liar(void *arg)
 /* Sends away who is late; how long to wait for the next one, -1: for ever. */
 static int check_late(struct listener *listener)
 {
-	uint64_t now_ns, late_ns = listener->options.hello_ms * NSEC_PER_MSEC;
-	GList *link;
+	const uint64_t patience_ns = listener->options.hello_ms * NSEC_PER_MSEC;
+	struct place *late;
 
-	if (g_queue_is_empty(&listener->late))
-		return listener->paused ? PAUSE_MS : -1;
-	now_ns = clock_monotonic_ns();
-	while ((link = g_queue_peek_head_link(&listener->late))) {
-		struct connection *connection = link->data;
+	while ((late = places_first_late(listener->places))) {
+		uint64_t now_ns = clock_monotonic_ns();
 
-		if (now_ns - connection->since_ns < late_ns)
-			return (int)((connection->since_ns + late_ns - now_ns) / NSEC_PER_MSEC) + 1;
-		detach(listener, connection, "it did not greet in time");
+		if (now_ns - late->since_ns < patience_ns)
+			return (int)((late->since_ns + patience_ns - now_ns) / NSEC_PER_MSEC) + 1;
+		detach(listener, connection_at(late), "it did not greet in time");
 	}
 	return listener->paused ? PAUSE_MS : -1;
 }
@@ -533,12 +473,14 @@ int listener_create(struct producers *producers, int fd, const struct listener_o
 	l->fd = fd;
 	l->reports = reports_create(options->reports);
 	l->discard = discard_create();
-	l->users = g_hash_table_new(g_direct_hash, g_direct_equal);
-	l->processes = g_hash_table_new(g_direct_hash, g_direct_equal);
+	l->places = places_create(&(struct places_limits){
+		.all = options->connections,
+		.user = options->user_connections,
+		.process = options->process_connections,
+	});
 	g_queue_init(&l->all);
 	g_queue_init(&l->dropped);
 	l->doomed = g_array_new(FALSE, FALSE, sizeof(int));
-	g_queue_init(&l->late);
 	l->epoll = epoll_create1(EPOLL_CLOEXEC);
 	l->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (l->epoll < 0 || l->bell < 0)
@@ -588,8 +530,7 @@ void listener_destroy(struct listener *listener)
 	discard_destroy(listener->discard);
 	reports_destroy(listener->reports);
 	g_array_unref(listener->doomed);
-	g_hash_table_destroy(listener->users);
-	g_hash_table_destroy(listener->processes);
+	places_destroy(listener->places);
 	if (listener->epoll >= 0)
 		close(listener->epoll);
 	if (listener->bell >= 0)

@@ -31,6 +31,8 @@ libtrace_a_SOURCES = \
 	%D%/merge.h \
 	%D%/number.c \
 	%D%/number.h \
+	%D%/places.c \
+	%D%/places.h \
 	%D%/producers.c \
 	%D%/producers.h \
 	%D%/reading.c \

@@ -9,6 +9,7 @@
 #include "sys/clock.h"
 #include "trace/catalog.h"
 #include "trace/producers_state.h"
+#include "trace/shares.h"
 
 /* What the dead leave: at most so much of the memory, and so many. */
 #define KEPT_SHARE 32
@@ -131,6 +132,18 @@ static struct entry *find_dead(struct producers *producers, const struct user *u
 	return NULL;
 }
 
+/* The oldest in which nothing was found, since its program might have written more. NULL: none. */
+static struct entry *find_empty(struct producers *producers)
+{
+	for (GList *link = producers->all.head; link; link = link->next) {
+		struct entry *entry = link->data;
+
+		if (entry->kept && !entry->books.held)
+			return entry;
+	}
+	return NULL;
+}
+
 static const struct user *find_greediest(struct producers *producers)
 {
 	const struct user *most = NULL;
@@ -153,7 +166,9 @@ static void trim_kept(struct producers *producers, GPtrArray *gone)
 
 	while (producers->kept > producers->limits.kept_programs ||
 		producers->kept_bytes > producers->limits.kept_bytes) {
-		entry = find_dead(producers, find_greediest(producers));
+		entry = find_empty(producers);
+		if (!entry)
+			entry = find_dead(producers, find_greediest(producers));
 		if (!entry)
 			entry = find_dead(producers, NULL);
 		forget(producers, entry, false, gone);
@@ -179,34 +194,33 @@ static struct user *get_user(struct producers *producers, uid_t uid)
 static int make_room(struct producers *producers, struct user *user, uint64_t bytes,
 	GPtrArray *gone, struct err *err)
 {
-	uint64_t ours = user->bytes, all = producers->bytes;
-	struct entry *dead;
+	const struct producers_limits *limits = &producers->limits;
+	uint64_t ours = user->bytes, others = producers->bytes - user->bytes;
 
-	while (bytes > producers->limits.user_bytes - MIN(ours, producers->limits.user_bytes) &&
-		(dead = find_dead(producers, user))) {
-		ours -= dead->public.reader.layout.pool_bytes;
-		all -= dead->public.reader.layout.pool_bytes;
+	while (bytes && ours + bytes > shares_quota(limits->bytes, limits->user_bytes, others)) {
+		bool alone = ours + bytes > limits->user_bytes;
+		struct entry *dead = find_dead(producers, alone ? user : NULL);
+
+		if (!dead && alone)
+			return err_set(err, EDQUOT, "the pools of this user's programs are too large");
+		if (!dead)
+			return err_set(err, ENOSPC, "the pools of all programs are too large");
+		*(dead->user == user ? &ours : &others) -= dead->public.reader.layout.pool_bytes;
 		forget(producers, dead, false, gone);
 	}
-	if (bytes > producers->limits.user_bytes - MIN(ours, producers->limits.user_bytes))
-		return err_set(err, EDQUOT, "the pools of this user's programs are too large");
-	while (bytes > producers->limits.bytes - MIN(all, producers->limits.bytes) &&
-		(dead = find_dead(producers, NULL))) {
-		all -= dead->public.reader.layout.pool_bytes;
-		forget(producers, dead, false, gone);
-	}
-	if (bytes > producers->limits.bytes - MIN(all, producers->limits.bytes))
-		return err_set(err, ENOSPC, "the pools of all programs are too large");
 	return 0;
 }
 
 static int admit(struct producers *producers, struct user *user, uint64_t bytes, GPtrArray *gone,
 	struct err *err)
 {
-	if (user->programs >= producers->limits.user_programs)
-		return err_set(err, EDQUOT, "this user has %u programs attached", user->programs);
-	if (producers->attached >= producers->limits.programs)
+	const struct producers_limits *limits = &producers->limits;
+
+	if (producers->attached >= limits->programs)
 		return err_set(err, ENOSPC, "%u programs are attached", producers->attached);
+	if (user->programs >= shares_quota(limits->programs, limits->user_programs,
+			producers->attached - user->programs))
+		return err_set(err, EDQUOT, "this user has %u programs attached", user->programs);
 	return make_room(producers, user, bytes, gone, err);
 }
 
@@ -251,8 +265,11 @@ static uint64_t measure(const struct entry *entry)
 	return MAX(used, reader->layout.pool_bytes / 4);
 }
 
-/* goes_on: its pool is about to be attached again, and its numbers with it. */
-static void end(struct entry *entry, bool goes_on)
+/*
+ * goes_on: its pool is about to be attached again, and its numbers with it. keep: also if there is nothing
+ * to be read in it.
+ */
+static void end(struct entry *entry, bool goes_on, bool keep)
 {
 	struct producer *producer = &entry->public;
 	struct producers *producers = producer->producers;
@@ -273,8 +290,8 @@ static void end(struct entry *entry, bool goes_on)
 	pthread_mutex_lock(&producers->lock);
 	producers->attached--;
 	entry->user->programs--;
-	if (!entry->books.held && !goes_on) {
-		forget(producers, entry, false, gone); /* nothing to be read in it */
+	if (!entry->books.held && !keep) {
+		forget(producers, entry, false, gone);
 	} else {
 		entry->kept = true;
 		entry->kept_bytes = bytes;
@@ -287,9 +304,9 @@ static void end(struct entry *entry, bool goes_on)
 	end_gone(gone);
 }
 
-void producer_end(struct producer *producer)
+void producer_end(struct producer *producer, bool lives_on)
 {
-	end(entry_of(producer), false);
+	end(entry_of(producer), false, lives_on);
 }
 
 /* ---- attaching --------------------------------------------------------------------------------- */
@@ -369,7 +386,7 @@ static int end_earlier(struct producers *producers, const struct entry *entry, s
 	if (earlier->public.pid != entry->public.pid)
 		return err_set(err, EBUSY, "its memory is that of process %d",
 			(int)earlier->public.pid);
-	end(earlier, true);
+	end(earlier, true, true);
 	return 0;
 }
 

@@ -149,8 +149,12 @@ void producer_undefine(struct producer *producer, uint16_t id);
 /* What the program is to test for this id. */
 bool producer_is_on(const struct producer *producer, uint16_t id);
 
-/* The program, or its connection, has ended. Twice is once. */
-void producer_end(struct producer *producer);
+/*
+ * The program, or its connection, has ended. Twice is once. lives_on: the program has not, and may write
+ * still to the memory that it has mapped, as one that closed all its descriptors: then this is kept also
+ * if there is nothing in it yet.
+ */
+void producer_end(struct producer *producer, bool lives_on);
 
 /* The newest ticket of the pool at the last clear since it attached, 0: there was none. */
 uint64_t producer_clear_ticket(struct producer *producer);

@@ -6,6 +6,7 @@
 #include "ring/args.h"
 #include "trace/catalog.h"
 #include "trace/producers_state.h"
+#include "trace/shares.h"
 
 static struct producer_event *find_event(const struct producer *producer, uint16_t id)
 {
@@ -40,23 +41,47 @@ void producers_free_events(struct producer *producer)
 	}
 }
 
-static int take_id(struct entry *entry, struct err *err)
+/* -EDQUOT: the user has all that one can have; -ENOSPC: all that others leave. */
+static int take_id(struct entry *entry)
 {
 	struct producers *producers = entry->public.producers;
+	const struct producers_limits *limits = &producers->limits;
+	struct user *user = entry->user;
 	int ret = 0;
 
 	pthread_mutex_lock(&producers->lock);
-	if (entry->user->ids >= producers->limits.user_ids)
-		ret = err_set(err, EDQUOT, "this user's programs have too many events");
-	else if (producers->ids >= producers->limits.ids)
-		ret = err_set(err, ENOSPC, "all programs together have too many events");
+	if (user->ids >= limits->user_ids)
+		ret = -EDQUOT;
+	else if (user->ids >=
+		shares_quota(limits->ids, limits->user_ids, producers->ids - user->ids))
+		ret = -ENOSPC;
 	if (!ret) {
 		entry->ids++;
-		entry->user->ids++;
+		user->ids++;
 		producers->ids++;
 	}
 	pthread_mutex_unlock(&producers->lock);
 	return ret;
+}
+
+/* Whether a dead program has made way for something that there was no room for. */
+static bool makes_way(struct entry *entry, int error)
+{
+	return (error == -EDQUOT && producers_forget_one(entry->public.producers, entry->user)) ||
+		(error == -ENOSPC && producers_forget_one(entry->public.producers, NULL));
+}
+
+static int add_id(struct entry *entry, struct err *err)
+{
+	int ret;
+
+	do
+		ret = take_id(entry);
+	while (makes_way(entry, ret));
+	if (ret)
+		return err_set(err, -ret, "%s have too many events",
+			ret == -EDQUOT ? "this user's programs" : "all programs together");
+	return 0;
 }
 
 static int add_to_catalog(struct entry *entry, uint8_t kind, const char *label, const char *format,
@@ -67,8 +92,7 @@ static int add_to_catalog(struct entry *entry, uint8_t kind, const char *label, 
 
 	do
 		ret = catalog_add(producers->catalog, entry->public.uid, kind, label, format, event);
-	while ((ret == -EDQUOT && producers_forget_one(producers, entry->user)) ||
-		(ret == -ENOSPC && producers_forget_one(producers, NULL)));
+	while (makes_way(entry, ret));
 	if (ret == -EEXIST)
 		return err_set(err, EEXIST, "%s is there with another format already", label);
 	if (ret == -EINVAL)
@@ -142,7 +166,7 @@ int producer_define(struct producer *producer, uint16_t id, uint8_t kind, const 
 	if (known) {
 		ret = define_again(producer, known, kind, label, format, err);
 	} else if (!ret) {
-		ret = take_id(entry_of(producer), err);
+		ret = add_id(entry_of(producer), err);
 		if (!ret)
 			ret = add_to_catalog(entry_of(producer), kind, label, format, &event, err);
 		if (!ret)

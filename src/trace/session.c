@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sys/proc.h"
 #include "trace/producers.h"
 
 /* session.told: 0 or 1 as sent, or one of these. */
@@ -34,7 +35,8 @@ void session_fini(struct session *session)
 	const char *lie;
 
 	if (session->producer) {
-		producer_end(session->producer);
+		producer_end(session->producer,
+			session->hung_up && session->pid && proc_lives(NULL, session->pid));
 		lie = producer_take_lie(session->producer);
 		if (lie)
 			session->refused(session->arg, session, lie);

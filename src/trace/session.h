@@ -36,6 +36,7 @@ struct session {
 	uint32_t ids;
 	uint32_t scan;		   /* ids from here on are to be looked at; ids: none */
 	bool welcome;		   /* is to be said */
+	bool hung_up;		   /* by the program, not by us; it may be there still */
 	uint64_t clear_ticket;	   /* said last */
 };
 

@@ -4,6 +4,9 @@
 
 #include <glib.h>
 
+/* Of what others leave this part stays free. */
+#define QUOTA_SPARED 4
+
 static int compare_users(gconstpointer a, gconstpointer b)
 {
 	const struct share *const *x = a, *const *y = b;
@@ -78,4 +81,11 @@ void shares_divide(struct share *shares, size_t count, uint64_t room)
 		end = end_of_user(all, count, i, &wants);
 		divide_user(all + i, end - i, MIN(wants, level));
 	}
+}
+
+uint64_t shares_quota(uint64_t all, uint64_t user_most, uint64_t others)
+{
+	uint64_t left = all - MIN(others, all);
+
+	return MIN(user_most, left - left / QUOTA_SPARED);
 }

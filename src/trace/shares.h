@@ -21,4 +21,11 @@ struct share {
 
 void shares_divide(struct share *shares, size_t count, uint64_t room);
 
+/*
+ * What a user may have of something that is held for long, of which there is `all` and others have
+ * `others`: three fourths of what these leave, and no more than `user_most`. So it takes many users who
+ * want all that they can get before a newcomer finds nothing.
+ */
+uint64_t shares_quota(uint64_t all, uint64_t user_most, uint64_t others);
+
 #endif

@@ -185,6 +185,31 @@ ended_well "a library 200 times" "$dlopen"
 wait_for stat_is trace.producers 0
 same "nobody was sent away" 0 "$(stat_of trace.detached)"
 
+# ---- a daemon: closes its descriptors before it has written anything ------------------------------
+
+# Its three processes were heard of, and the last one's end of the line; or it has come again since.
+is_adrift() {
+	local times=$(($(stat_of trace.attached) - before))
+	[ $times -ge 4 ] || { [ $times = 3 ] && stat_is trace.producers 0; }
+}
+
+put events/roles:number 1
+before=$(stat_of trace.attached)
+role 6 daemon
+wait_for said 6 r
+let_go 6
+wait_for said 6 rc
+wait_for is_adrift
+let_go 6
+wait_for said 6 rcd
+same "what it writes then" 5 "$(grep -c 'roles:number: 10[0-4] ' "$MNT/kptrace")"
+let_go 6
+wait_for said 6 rcde
+same "and then" 10 "$(grep -c 'roles:number: 10[0-9] ' "$MNT/kptrace")"
+let_go 6
+wait_for stat_is trace.producers 0
+put kptrace_ctl clear
+
 # ---- the example of the manual -------------------------------------------------------------------
 
 put events/trace:line 1

@@ -165,6 +165,8 @@ static void test_daemon(void **state)
 	await_event(&child, "number");
 	let(&child);
 	assert_int_equal(waitpid(child.pid, &status, 0), child.pid);
+	hear_it(&child, 'c');
+	let(&child);
 	hear_it(&child, 'd');
 	assert_true(peer_wait(peer, five_are_held, NULL));
 	assert_int_equal(held_from(100), 5);

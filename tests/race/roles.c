@@ -275,6 +275,8 @@ static int role_daemon(char *arg)
 	if (fork() != 0)
 		_exit(0);
 	syscall(SYS_close_range, 3, ~0u, 0);
+	say('c');
+	await();
 	numbers(100, 5);
 	say('d');
 	await();

@@ -340,6 +340,12 @@ tests_unit_test_producers_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_test_producers_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_producers_LDADD = $(TRACE_TEST_LDADD)
 
+check_PROGRAMS += tests/unit/test_places
+TESTS += tests/unit/test_places
+tests_unit_test_places_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_test_places_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_places_LDADD = $(TRACE_TEST_LDADD)
+
 check_PROGRAMS += tests/unit/test_listener
 TESTS += tests/unit/test_listener
 tests_unit_test_listener_SOURCES = tests/unit/test_listener.c tests/race/fixture.h

@@ -275,7 +275,9 @@ static int add_numbered(struct catalog *catalog, uid_t uid, unsigned int i, cons
 	return catalog_add(catalog, uid, KPROF_KIND_EVENT, label, format, event);
 }
 
-/* One user can't take all; what was refused leaves nothing behind. */
+#define GREEDY 10 /* users */
+
+/* Users who take all that they can get leave some for the next; what was refused leaves nothing behind. */
 static void test_bounds(void **state)
 {
 	static const struct catalog_event *events[2 * CATALOG_BYTES_MAX / 1000];
@@ -283,28 +285,30 @@ static void test_bounds(void **state)
 	struct catalog_counts counts;
 	char format[1001];
 	unsigned int n = 0, first;
-	uid_t uid = 100;
+	uid_t uid;
 	int ret;
 
 	memset(format, 'x', sizeof(format) - 1);
 	format[1000] = '\0';
-	while ((ret = add_numbered(catalog, uid, n, format, &events[n])) == 0)
+	while ((ret = add_numbered(catalog, 100, n, format, &events[n])) == 0)
 		n++;
 	assert_int_equal(ret, -EDQUOT);
 	catalog_count(catalog, &counts);
 	assert_in_range(counts.bytes, CATALOG_USER_BYTES_MAX - 2000, CATALOG_USER_BYTES_MAX);
 	assert_int_equal(counts.events, n);
-	first = n;
-	while ((ret = add_numbered(catalog, uid, n, format, &events[n])) != -ENOSPC)
-		if (ret == 0)
-			n++;
-		else
-			uid++;
-	catalog_count(catalog, &counts);
-	assert_in_range(counts.bytes, CATALOG_BYTES_MAX - 2000, CATALOG_BYTES_MAX);
 	drop(catalog, events[0]); /* room again, for this user too */
 	assert_int_equal(add_numbered(catalog, 100, 0, format, &events[0]), 0);
-	assert_true(n > first);
+	for (uid = 101; uid < 100 + GREEDY; uid++) {
+		first = n;
+		while ((ret = add_numbered(catalog, uid, n, format, &events[n])) == 0)
+			n++;
+		assert_int_equal(ret, -ENOSPC);
+		if (uid < 105)
+			assert_true(n > first);
+	}
+	catalog_count(catalog, &counts);
+	assert_in_range(counts.bytes, CATALOG_BYTES_MAX - CATALOG_BYTES_MAX / 256, CATALOG_BYTES_MAX);
+	assert_int_equal(counts.events, n);
 	while (n--)
 		drop(catalog, events[n]);
 	check_counts(catalog, __LINE__, 0, 0, 0);

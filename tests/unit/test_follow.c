@@ -96,7 +96,7 @@ static struct told *create(pid_t pid, uint32_t mode)
 
 static void destroy(struct told *told)
 {
-	producer_end(told->producer);
+	producer_end(told->producer, false);
 	producer_put(told->producer);
 	fixture_close(&told->pool);
 	g_free(told);
@@ -378,7 +378,7 @@ static void test_late(void **state)
 	assert_int_equal(shown.next[0], n);
 	tell(told, writer, 0, n++);
 	before = told->producer;
-	producer_end(before);
+	producer_end(before, false);
 	attach(told, 100);
 	define(told);
 	producer_put(before);

@@ -499,6 +499,38 @@ static void test_trusted_devices(void **state)
 
 /* ---- the kernel -------------------------------------------------------------------------------- */
 
+static void test_lives(void **state)
+{
+	static const struct {
+		int line;
+		const char *stat;
+		bool lives;
+	} rows[] = {
+		{__LINE__, "7 (prog) S 1 7 7 0 -1 4194560 1 0 0 0", true},
+		{__LINE__, "7 (a) Z 4 4) R 1 7 7 0 -1 4194560 1 0 0 0", true},
+		{__LINE__, "7 (prog) R 1 7 7 0 -1 4194564 1 0 0 0", false}, /* 4 of it: exiting */
+		{__LINE__, "7 (prog) Z 1 7 7 0 -1 4194560 1 0 0 0", false},
+		{__LINE__, "7 (prog) S 1 7", false},
+		{__LINE__, "", false},
+	};
+	pid_t child;
+
+	assert_false(proc_lives(root, 7));
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		put("7/stat", rows[i].stat);
+		if (proc_lives(root, 7) != rows[i].lives)
+			fail_msg("line %d", rows[i].line);
+	}
+	assert_true(proc_lives(NULL, getpid()));
+	child = fork();
+	if (!child)
+		kill(getpid(), SIGKILL);
+	assert_int_equal(waitid(P_PID, (id_t)child, &(siginfo_t){ 0 }, WEXITED | WNOWAIT), 0);
+	assert_false(proc_lives(NULL, child));
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	assert_false(proc_lives(NULL, child));
+}
+
 static void test_kernel(void **state)
 {
 	static const unsigned char notes[] = {
@@ -774,6 +806,7 @@ int main(void)
 		cmocka_unit_test(test_self),
 		cmocka_unit_test(test_query_and_text),
 		cmocka_unit_test_setup_teardown(test_trusted_devices, make_root, remove_root),
+		cmocka_unit_test_setup_teardown(test_lives, make_root, remove_root),
 		cmocka_unit_test_setup_teardown(test_kernel, make_root, remove_root),
 		cmocka_unit_test_setup_teardown(test_bad_notes, make_root, remove_root),
 		cmocka_unit_test_setup_teardown(test_modules, make_root, remove_root),

@@ -87,7 +87,7 @@ static void write_events(struct fixture *f, struct ring_writer *writer, uint64_t
 
 static void end(struct producer *producer)
 {
-	producer_end(producer);
+	producer_end(producer, false);
 	producer_put(producer);
 }
 
@@ -221,6 +221,86 @@ static void test_ids(void **state)
 	destroy(&world);
 }
 
+/* How many ids from `id` on the program gets. */
+static uint16_t define_all(struct producer *producer, uint16_t id, int error)
+{
+	struct err err = {""};
+	uint16_t next = id;
+	int ret;
+
+	while ((ret = producer_define(producer, next, KPROF_KIND_PRINTF, "", "", &err)) == 0)
+		next++;
+	assert_int_equal(ret, error);
+	return next - id;
+}
+
+/* What the dead have makes way for the events of the living: the user's own first, then anybody's. */
+static void test_ids_of_the_dead(void **state)
+{
+	struct world world = create(&roomy);
+	struct producer *producer;
+	struct fixture f[3];
+
+	for (int i = 0; i < 3; i++) {
+		fixture_open(&f[i], POOL_BYTES, KPROF_MODE_OVERWRITE);
+		producer = attached(&world, 10 + i, i == 2 ? 2 : 1, f[i].fd);
+		assert_int_equal(define_all(producer, 2, -EDQUOT), 10);
+		write_events(&f[i], ring_writer_begin(&f[i].pool), 1);
+		end(producer);
+		fixture_close(&f[i]);
+	}
+	destroy(&world);
+}
+
+/* Users who take all that they can get, of whatever there is, leave some for the next. */
+static void test_greedy_users(void **state)
+{
+	const struct producers_limits limits = {
+		.programs = 64, .user_programs = 48,
+		.bytes = 64 * POOL_BYTES, .user_bytes = 32 * POOL_BYTES,
+		.ids = 64, .user_ids = 32,
+		.kept_programs = 4, .kept_bytes = 100 * POOL_BYTES,
+	};
+	static const struct {
+		int line;
+		unsigned int programs, ids;
+	} rows[] = {
+		{__LINE__, 32, 32}, /* its pools are what is bounded first */
+		{__LINE__, 24, 24}, /* three fourths of 32, and of 8, and of 2 */
+		{__LINE__, 6, 6},
+		{__LINE__, 1, 2},
+		{__LINE__, 0, 0},
+	};
+	struct producer *programs[64], *more;
+	struct world world = create(&limits);
+	struct fixture f[64];
+	struct err err;
+	unsigned int n = 0;
+	int ret;
+
+	for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+		unsigned int first = n;
+
+		do {
+			fixture_open(&f[n], POOL_BYTES, KPROF_MODE_OVERWRITE);
+			ret = attach(&world, (pid_t)(100 + n), (uid_t)i, "prog", f[n].fd, &more, &err);
+			if (!ret)
+				programs[n++] = more;
+		} while (!ret);
+		fixture_close(&f[n]);
+		if (n - first != rows[i].programs)
+			fail_msg("line %d: %u programs", rows[i].line, n - first);
+		if (n > first)
+			assert_int_equal(define_all(programs[first], 2, i ? -ENOSPC : -EDQUOT),
+				rows[i].ids);
+	}
+	while (n--) {
+		end(programs[n]);
+		fixture_close(&f[n]);
+	}
+	destroy(&world);
+}
+
 /* A slot of 8 KiB chunks in 64 KiB: 7 chunks. What the numbers must be is counted beside them. */
 static void test_books(void **state)
 {
@@ -249,8 +329,8 @@ static void test_books(void **state)
 	overwritten = totals.overwritten;
 	assert_true(ring_reserve(writer, 3, &room)); /* and killed in the middle of it */
 	assert_int_equal(total(&world).torn, 0);
-	producer_end(producer);
-	producer_end(producer);
+	producer_end(producer, false);
+	producer_end(producer, false);
 	assert_true(atomic_read_acquire(&producer->ended));
 	totals = total(&world);
 	assert_int_equal(totals.written, 10101);
@@ -303,7 +383,7 @@ static void test_killed_behind_commit(void **state)
 		write_events(&f, writers[i], 1);
 		writers[i]->slot->done--;
 	}
-	producer_end(producer);
+	producer_end(producer, false);
 	totals = total(&world);
 	assert_int_equal(totals.written, 203);
 	assert_int_equal(totals.torn, 1);
@@ -462,7 +542,7 @@ static void test_room(void **state)
 	struct world world;
 
 	limits.user_bytes = 3 * POOL_BYTES;
-	limits.bytes = 4 * POOL_BYTES;
+	limits.bytes = 5 * POOL_BYTES;
 	world = create(&limits);
 	for (int i = 0; i < 4; i++)
 		fixture_open(&f[i], POOL_BYTES, KPROF_MODE_OVERWRITE);
@@ -494,7 +574,8 @@ static void test_room_again(void **state)
 	struct world world;
 	struct fixture f;
 
-	limits.user_bytes = limits.bytes = 2 * POOL_BYTES;
+	limits.user_bytes = 2 * POOL_BYTES;
+	limits.bytes = 3 * POOL_BYTES;
 	world = create(&limits);
 	fixture_open(&f, POOL_BYTES, KPROF_MODE_OVERWRITE);
 	writer = ring_writer_begin(&f.pool);
@@ -508,6 +589,38 @@ static void test_room_again(void **state)
 	assert_int_equal(total(&world).pool_bytes, 2 * POOL_BYTES);
 	end(again);
 	fixture_close(&f);
+	destroy(&world);
+}
+
+/*
+ * One that closed its descriptors before it wrote anything, and writes then, is read and counted. Its
+ * memory is the first to make way.
+ */
+static void test_lives_on(void **state)
+{
+	struct world world = create(&roomy);
+	struct producer *producer;
+	struct fixture f[2];
+
+	live_and_die(&world, 1, 100, 1);
+	for (int i = 0; i < 2; i++) {
+		fixture_open(&f[i], POOL_BYTES, KPROF_MODE_OVERWRITE);
+		producer = attached(&world, 10 + i, 200, f[i].fd);
+		producer_end(producer, true);
+		producer_put(producer);
+	}
+	check_pids(&world, __LINE__, "1 10 11");
+	write_events(&f[0], ring_writer_begin(&f[0].pool), 3);
+	assert_int_equal(total(&world).written, 4);
+	live_and_die(&world, 2, 300, 1);
+	check_pids(&world, __LINE__, "1 10 11 2");
+	write_events(&f[1], ring_writer_begin(&f[1].pool), 5); /* nobody has looked since */
+	live_and_die(&world, 3, 400, 1);
+	check_pids(&world, __LINE__, "1 10 2 3");
+	assert_int_equal(total(&world).written, 11);
+	assert_int_equal(total(&world).overwritten, 5);
+	for (int i = 0; i < 2; i++)
+		fixture_close(&f[i]);
 	destroy(&world);
 }
 
@@ -746,6 +859,8 @@ int main(void)
 		cmocka_unit_test(test_not_a_pool),
 		cmocka_unit_test(test_events),
 		cmocka_unit_test(test_ids),
+		cmocka_unit_test(test_ids_of_the_dead),
+		cmocka_unit_test(test_greedy_users),
 		cmocka_unit_test(test_books),
 		cmocka_unit_test(test_killed_behind_commit),
 		cmocka_unit_test(test_same_pool),
@@ -754,6 +869,7 @@ int main(void)
 		cmocka_unit_test(test_kept_bytes),
 		cmocka_unit_test(test_room),
 		cmocka_unit_test(test_room_again),
+		cmocka_unit_test(test_lives_on),
 		cmocka_unit_test(test_clear),
 		cmocka_unit_test(test_writes_on),
 		cmocka_unit_test(test_liars),

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/* src/trace/places: who gets a place, who makes way, and that some are left for another user. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "trace/places.h"
+
+#define PLACES 64u
+
+static const struct places_limits limits = {.all = PLACES, .user = 48, .process = 4};
+
+struct world {
+	struct places *places;
+	struct place place[PLACES];
+	unsigned int count;
+};
+
+static void begin(struct world *world)
+{
+	*world = (struct world){.places = places_create(&limits)};
+}
+
+static void finish(struct world *world)
+{
+	for (unsigned int i = 0; i < world->count; i++)
+		places_leave(world->places, &world->place[i]);
+	assert_null(places_first_late(world->places));
+	places_destroy(world->places);
+}
+
+/* NULL: it has a place, and has greeted if it does. */
+static const char *come(struct world *world, pid_t pid, uid_t uid, bool greets)
+{
+	const struct ucred who = {.pid = pid, .uid = uid};
+	struct place *late, *place = &world->place[world->count];
+	const char *reason = places_find(world->places, &who, &late);
+
+	assert_null(late);
+	if (reason)
+		return reason;
+	places_take(world->places, place, &who);
+	if (greets)
+		places_greet(world->places, place);
+	world->count++;
+	return NULL;
+}
+
+/* As many processes of the user as get one. */
+static unsigned int crowd(struct world *world, pid_t first, uid_t uid)
+{
+	unsigned int count = 0;
+
+	while (!come(world, first + (pid_t)count, uid, true))
+		count++;
+	return count;
+}
+
+/* Of 64 places a user has 48 at most, and three fourths of what others leave. */
+static void test_greedy_users(void **state)
+{
+	static const unsigned int expected[] = {48, 12, 3, 1};
+	struct world world;
+
+	begin(&world);
+	for (size_t i = 0; i < G_N_ELEMENTS(expected); i++)
+		assert_int_equal(crowd(&world, 100 * (pid_t)i + 1, (uid_t)i), expected[i]);
+	assert_string_equal(come(&world, 999, 99, true), "all places for programs are taken");
+	/* who has more than that by now may keep it, and gets no more until it is less */
+	places_leave(world.places, &world.place[--world.count]);
+	places_leave(world.places, &world.place[0]);
+	world.place[0] = world.place[--world.count];
+	assert_string_equal(come(&world, 1000, 0, true), "this user's places for programs are taken");
+	finish(&world);
+}
+
+static void test_process(void **state)
+{
+	struct world world;
+
+	begin(&world);
+	for (unsigned int i = 0; i < limits.process; i++)
+		assert_null(come(&world, 7, 1, true));
+	assert_string_equal(come(&world, 7, 1, true), "this process is attached too often");
+	assert_null(come(&world, 8, 1, true));
+	for (unsigned int i = 0; i < 2 * limits.process; i++) /* nobody knows who they are */
+		assert_null(come(&world, 0, 1, true));
+	finish(&world);
+}
+
+static void check_way(struct world *world, int line, pid_t pid, uid_t uid, const struct place *expected)
+{
+	const struct ucred who = {.pid = pid, .uid = uid};
+	struct place *late;
+	const char *reason = places_find(world->places, &who, &late);
+
+	if (reason || late != expected)
+		fail_msg("line %d: %s", line, reason ? reason : late ? "another one" : "nobody");
+}
+
+/* Who has said nothing makes way: of the process, of the user, of anybody; the oldest first. */
+static void test_late(void **state)
+{
+	struct world world;
+
+	begin(&world);
+	assert_null(come(&world, 500, 5, false));
+	for (unsigned int i = 0; i < limits.process; i++)
+		assert_null(come(&world, 7, 1, i % 2 == 0));
+	check_way(&world, __LINE__, 7, 1, &world.place[2]);
+	assert_ptr_equal(places_first_late(world.places), &world.place[0]);
+	places_greet(world.places, &world.place[2]);
+	places_greet(world.places, &world.place[4]);
+	assert_int_equal(crowd(&world, 1000, 1), 48 - 4);
+	check_way(&world, __LINE__, 500, 5, NULL);
+	for (int i = 0; i < 12; i++) /* three fourths of 16, said or not */
+		assert_null(come(&world, 600 + i, 6, false));
+	check_way(&world, __LINE__, 700, 6, &world.place[49]);
+	while (world.count < PLACES)
+		assert_null(come(&world, 900 + (pid_t)world.count, 9, false));
+	check_way(&world, __LINE__, 500, 5, &world.place[0]);
+	check_way(&world, __LINE__, 800, 8, &world.place[0]);
+	finish(&world);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_greedy_users),
+		cmocka_unit_test(test_process),
+		cmocka_unit_test(test_late),
+	};
+
+	return cmocka_run_group_tests_name("places", tests, NULL, NULL);
+}
