@@ -43,9 +43,15 @@ struct sink {
 	void *job;
 };
 
+static struct view_wish wish_of(void *job)
+{
+	return (struct view_wish){ views_cancelled, job, views_cancel_fd(job) };
+}
+
 /* Copied stacks (`stack dwarf`) made whole: then *capture_fd is another file. */
 static int unwind_capture(struct server *server, int *capture_fd, void *job, struct err *err)
 {
+	const struct view_wish wish = wish_of(job);
 	struct decoder decoder;
 	int fd, ret;
 	bool needed;
@@ -55,8 +61,8 @@ static int unwind_capture(struct server *server, int *capture_fd, void *job, str
 	decode_init_pread(&decoder, *capture_fd, 0);
 	ret = unwinding_is_needed(&decoder, &needed);
 	if (!ret && needed) {
-		ret = unwinding_make(&decoder, viewmodels_symbols(server->viewmodels),
-			views_cancelled, job, &fd, NULL, err);
+		ret = unwinding_make(&decoder, viewmodels_symbols(server->viewmodels), &wish, &fd, NULL,
+			err);
 		if (!ret) {
 			close(*capture_fd);
 			*capture_fd = fd;
@@ -206,7 +212,7 @@ static int open_marks(struct server *server, const struct view_format *format, v
 static int write_model(struct server *server, const struct view_format *format, int capture_fd,
 	const struct view_marks *marks, struct sink *sink, struct err *err)
 {
-	const struct viewmodel_wish wish = { views_cancelled, sink->job };
+	const struct view_wish wish = wish_of(sink->job);
 	struct view_input input = { .capture_fd = -1, .marks = marks };
 	struct viewmodel *model;
 	int ret = viewmodel_get(server->viewmodels, format, capture_fd, &wish, &model, err);

@@ -20,7 +20,7 @@
 #define MODEL_BYTES (64 * MIB)
 #define MODEL_FACTOR 4
 
-/* Who waits for another view's model looks so often whether its own is still wanted. */
+/* Who waits for another view's model or names looks so often whether its own is still wanted. */
 #define WANTED_NS (10 * NSEC_PER_MSEC)
 
 /* Captures are compared in pieces of so many bytes. */
@@ -29,9 +29,9 @@
 struct viewmodels {
 	pthread_mutex_t making; /* held while a model that can be shared is made; outside the others */
 	pthread_mutex_t asking; /* held while names are asked for: one view at a time */
-	struct symbols *symbols;	/* (asking) made when first needed */
 	struct helpers_options options; /* invariant; its strings are ours */
 	pthread_mutex_t lock;		/* of what follows, and of `users` of all models; a leaf */
+	struct symbols *symbols;	/* made when first needed, and invariant then */
 	struct viewmodel *shared;	/* the last one made of these, as long as it has users */
 };
 
@@ -77,22 +77,30 @@ size_t viewmodel_bytes(int capture_fd)
 
 /* ---- names ------------------------------------------------------------------------------------ */
 
-/* With `asking` held. */
-static struct symbols *need_symbols(struct viewmodels *models)
-{
-	if (!models->symbols)
-		models->symbols = names_open_symbols(&models->options);
-	return models->symbols;
-}
-
 struct symbols *viewmodels_symbols(struct viewmodels *models)
 {
 	struct symbols *symbols;
 
-	pthread_mutex_lock(&models->asking);
-	symbols = need_symbols(models);
-	pthread_mutex_unlock(&models->asking);
+	pthread_mutex_lock(&models->lock);
+	if (!models->symbols)
+		models->symbols = names_open_symbols(&models->options);
+	symbols = models->symbols;
+	pthread_mutex_unlock(&models->lock);
 	return symbols;
+}
+
+/* -EINTR: the view that would wait for the lock is not wanted any more. */
+static int lock_wanted(pthread_mutex_t *lock, const struct view_wish *wish)
+{
+	struct timespec until;
+
+	for (;;) {
+		until = clock_timespec(clock_monotonic_ns() + WANTED_NS);
+		if (pthread_mutex_clocklock(lock, CLOCK_MONOTONIC, &until) == 0)
+			return 0;
+		if (wish->cancelled(wish->arg))
+			return -EINTR;
+	}
 }
 
 /* Who finds names may start while the records are read; while another view asks, it runs already. */
@@ -100,19 +108,21 @@ static void prepare_names(struct viewmodels *models, const struct view_format *f
 {
 	if (!(format->needs & VIEW_NAMES) || pthread_mutex_trylock(&models->asking))
 		return;
-	symbols_prepare(need_symbols(models));
+	symbols_prepare(viewmodels_symbols(models));
 	pthread_mutex_unlock(&models->asking);
 }
 
-static struct names *find_names(struct viewmodels *models, const struct view_format *format,
-	const struct profile *profile)
+/* -EINTR: what was found by then is no more than some of the names. */
+static int find_names(struct viewmodels *models, const struct view_format *format,
+	const struct view_wish *wish, const struct profile *profile, struct names **names)
 {
-	struct names *names;
+	int ret = lock_wanted(&models->asking, wish);
 
-	pthread_mutex_lock(&models->asking);
-	names = view_name(format, profile, need_symbols(models));
+	if (ret)
+		return ret;
+	*names = view_name(format, profile, viewmodels_symbols(models), wish->cancel_fd);
 	pthread_mutex_unlock(&models->asking);
-	return names;
+	return wish->cancelled(wish->arg) ? -EINTR : 0;
 }
 
 /* ---- one model -------------------------------------------------------------------------------- */
@@ -126,7 +136,7 @@ static void destroy_model(struct viewmodel *model)
 }
 
 static int make_model(struct viewmodels *models, const struct view_format *format, int capture_fd,
-	const struct viewmodel_wish *wish, struct viewmodel **result, struct err *err)
+	const struct view_wish *wish, struct viewmodel **result, struct err *err)
 {
 	struct viewmodel *model = g_new0(struct viewmodel, 1);
 	struct decoder decoder;
@@ -138,13 +148,12 @@ static int make_model(struct viewmodels *models, const struct view_format *forma
 	decode_init_pread(&decoder, capture_fd, 0);
 	ret = view_load(format, &decoder, viewmodel_bytes(capture_fd), &model->profile, err);
 	decode_fini(&decoder);
-	if (!ret && wish->cancelled(wish->arg))
-		ret = -EINTR;
+	if (!ret)
+		ret = find_names(models, format, wish, model->profile, &model->names);
 	if (ret) {
 		destroy_model(model);
 		return ret;
 	}
-	model->names = find_names(models, format, model->profile);
 	*result = model;
 	return 0;
 }
@@ -217,21 +226,7 @@ void viewmodel_put(struct viewmodels *models, struct viewmodel *model)
 		destroy_model(model);
 }
 
-/* -EINTR: the view is not wanted any more. */
-static int lock_making(struct viewmodels *models, const struct viewmodel_wish *wish)
-{
-	struct timespec until;
-
-	for (;;) {
-		until = clock_timespec(clock_monotonic_ns() + WANTED_NS);
-		if (pthread_mutex_clocklock(&models->making, CLOCK_MONOTONIC, &until) == 0)
-			return 0;
-		if (wish->cancelled(wish->arg))
-			return -EINTR;
-	}
-}
-
-static int share_model(struct viewmodels *models, int capture_fd, const struct viewmodel_wish *wish,
+static int share_model(struct viewmodels *models, int capture_fd, const struct view_wish *wish,
 	struct viewmodel **result, struct err *err)
 {
 	struct viewmodel *model = take_shared(models);
@@ -251,13 +246,13 @@ static int share_model(struct viewmodels *models, int capture_fd, const struct v
 }
 
 int viewmodel_get(struct viewmodels *models, const struct view_format *format, int capture_fd,
-	const struct viewmodel_wish *wish, struct viewmodel **model, struct err *err)
+	const struct view_wish *wish, struct viewmodel **model, struct err *err)
 {
 	int ret;
 
 	if (!(format->needs & VIEW_LINES))
 		return make_model(models, format, capture_fd, wish, model, err);
-	ret = lock_making(models, wish);
+	ret = lock_wanted(&models->making, wish);
 	if (ret) {
 		close(capture_fd);
 		return ret;

@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "view/view.h"
+#include "view/wish.h"
 
 /* Invariant once made; several threads may write views of it. */
 struct viewmodel {
@@ -17,12 +18,6 @@ struct viewmodel {
 	struct profile *profile;
 	struct names *names; /* NULL: the form needs none */
 	unsigned int users;  /* viewmodel.c's */
-};
-
-/* Whether a view is still wanted: view_input has the same. */
-struct viewmodel_wish {
-	bool (*cancelled)(void *arg);
-	void *arg;
 };
 
 /* Makes models, and is who knows names for all views of a server. */
@@ -40,11 +35,11 @@ size_t viewmodel_bytes(int capture_fd);
 
 /*
  * The model of a capture for a form. The descriptor is taken over in any case. Blocks while records and
- * files are read, and while another view's model is made. -EINTR: nobody wants it any more; -EFBIG, and
- * what can't be read.
+ * files are read, and while another view's model is made or asks for names, as long as it is wanted.
+ * -EINTR: nobody wants it any more; -EFBIG, and what can't be read.
  */
 int viewmodel_get(struct viewmodels *models, const struct view_format *format, int capture_fd,
-	const struct viewmodel_wish *wish, struct viewmodel **model, struct err *err);
+	const struct view_wish *wish, struct viewmodel **model, struct err *err);
 void viewmodel_put(struct viewmodels *models, struct viewmodel *model);
 
 #endif

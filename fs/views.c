@@ -4,13 +4,15 @@
  *
  * A job is queued, or current in one thread. Who takes it out of the queue answers its request: a
  * thread, or the worker in which an interrupt arrives. A current one is only marked; its maker looks
- * at the mark now and then, and its thread answers EINTR.
+ * at the mark now and then, or waits for the descriptor too, and its thread answers EINTR.
  */
 #include "fs/views.h"
 
 #include <errno.h>
 #include <glib.h>
 #include <pthread.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "base/atomic.h"
 #include "fs/dirtab.h"
@@ -26,6 +28,7 @@ struct view_job {
 	uint64_t offset;
 	size_t size;
 	_Atomic bool cancelled; /* relaxed: a wish, nothing goes with it */
+	int cancel_fd; /* its thread's eventfd; -1: none. Written to with the lock held */
 };
 
 struct views {
@@ -45,6 +48,21 @@ bool views_cancelled(void *arg)
 	struct view_job *job = arg;
 
 	return atomic_read_relaxed(&job->cancelled);
+}
+
+int views_cancel_fd(void *arg)
+{
+	return ((struct view_job *)arg)->cancel_fd;
+}
+
+/* With the lock held, under which a thread takes its job and its descriptor back. */
+static void mark_cancelled(struct view_job *job)
+{
+	const uint64_t one = 1;
+
+	atomic_write_relaxed(&job->cancelled, true);
+	if (job->cancel_fd >= 0)
+		(void)!write(job->cancel_fd, &one, sizeof(one)); /* never full: a job is marked twice */
 }
 
 static GList *find_job(GQueue *queue, const struct fuse_req *req)
@@ -122,20 +140,21 @@ static void interrupt_job(struct fuse_req *req, void *arg)
 	} else {
 		link = find_job(&views->current, req);
 		if (link)
-			atomic_write_relaxed(&((struct view_job *)link->data)->cancelled, true);
+			mark_cancelled(link->data);
 	}
 	pthread_mutex_unlock(&views->lock);
 	if (job)
 		give_up(job);
 }
 
-static struct view_job *next_job(struct views *views)
+static struct view_job *next_job(struct views *views, int cancel_fd)
 {
 	struct view_job *job;
 
 	pthread_mutex_lock(&views->lock);
 	job = views->closing ? NULL : g_queue_pop_head(&views->waiting);
 	if (job) {
+		job->cancel_fd = cancel_fd;
 		g_queue_push_tail(&views->current, job);
 	} else {
 		views->threads--;
@@ -147,17 +166,23 @@ static struct view_job *next_job(struct views *views)
 
 static void *run_views(void *arg)
 {
+	const int cancel_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	struct views *views = arg;
 	struct view_job *job;
+	uint64_t marks;
 
 	pthread_setname_np(pthread_self(), views->name);
-	while ((job = next_job(views))) {
+	while ((job = next_job(views, cancel_fd))) {
 		finish(job);
 		pthread_mutex_lock(&views->lock);
 		g_queue_remove(&views->current, job);
 		pthread_mutex_unlock(&views->lock);
 		g_free(job);
+		if (cancel_fd >= 0)
+			(void)!read(cancel_fd, &marks, sizeof(marks)); /* they were for this job */
 	}
+	if (cancel_fd >= 0)
+		close(cancel_fd);
 	return NULL;
 }
 
@@ -183,6 +208,7 @@ static void add_job(struct views *views, struct view_job *job)
 {
 	bool queued = false;
 
+	job->cancel_fd = -1; /* until it is current */
 	ops_on_interrupt(job->req, interrupt_job, views);
 	pthread_mutex_lock(&views->lock);
 	if (!views->closing && !(ops_interrupted(job->req) && counts(views, tid_of(job)))) {
@@ -242,7 +268,7 @@ void views_close(struct views *views)
 	pthread_mutex_lock(&views->lock);
 	views->closing = true;
 	for (link = views->current.head; link; link = link->next)
-		atomic_write_relaxed(&((struct view_job *)link->data)->cancelled, true);
+		mark_cancelled(link->data);
 	while ((job = g_queue_pop_head(&views->waiting))) {
 		pthread_mutex_unlock(&views->lock);
 		give_up(job);

@@ -44,5 +44,7 @@ void views_destroy(struct views *views);
 
 /* For who makes the text of the calling thread's open: whether nobody wants it any more. */
 bool views_cancelled(void *job);
+/* For the same: a descriptor that is readable from then on; -1: none was to be had. */
+int views_cancel_fd(void *job);
 
 #endif

@@ -102,7 +102,7 @@ static int open_capture(const struct input *input)
 static int write_view(const struct convert *c, const struct input *input,
 	const struct profile *profile, struct symbols *symbols, int capture_fd)
 {
-	struct names *names = view_name(c->format, profile, symbols);
+	struct names *names = view_name(c->format, profile, symbols, -1);
 	struct view_input view = {
 		.profile = profile,
 		.names = names,

@@ -158,7 +158,7 @@ int input_unwind(struct input *input, struct err *err)
 	if (!needed)
 		return 0;
 	symbols = names_open_symbols(NULL);
-	ret = unwinding_make(&input->decoder, symbols, NULL, NULL, &fd, NULL, err);
+	ret = unwinding_make(&input->decoder, symbols, NULL, &fd, NULL, err);
 	symbols_destroy(symbols);
 	if (ret)
 		return ret;

@@ -199,7 +199,7 @@ static int load(const GByteArray *all, struct symbols *symbols, struct profile *
 	if (!ret && !needed) {
 		ret = profile_load(&decoder, profile, err);
 	} else if (!ret) {
-		ret = unwinding_make(&decoder, symbols, NULL, NULL, &fd, NULL, err);
+		ret = unwinding_make(&decoder, symbols, NULL, &fd, NULL, err);
 		if (!ret) {
 			decode_init_fd(&unwound, fd);
 			ret = profile_load(&unwound, profile, err);

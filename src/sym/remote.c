@@ -137,11 +137,12 @@ static int take_lane(struct remote *remote, const struct proto_wait *wait, int *
 
 	if (remote->free_lanes < 0)
 		return -EIO;
-	while (read(remote->free_lanes, &one, sizeof(one)) < 0) {
+	/* waits first: a question that was given up before it began is not one for the helpers */
+	do {
 		ret = proto_wait_readable(remote->free_lanes, wait);
 		if (ret)
 			return ret;
-	}
+	} while (read(remote->free_lanes, &one, sizeof(one)) < 0);
 	*lane = claim_lane(remote);
 	return 0;
 }

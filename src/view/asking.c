@@ -76,11 +76,19 @@ static void list_files(struct asking *a)
 
 /* ---- one file --------------------------------------------------------------------------------- */
 
+/* Nobody wants the names any more: the files that are left are not asked about. */
+static void give_up(struct asking *a)
+{
+	pthread_mutex_lock(&a->lock);
+	a->next = a->count;
+	pthread_mutex_unlock(&a->lock);
+}
+
 /* With lines where there is time for them, else without. */
 static void ask_in_time(struct asker *asker, const struct symbols_file *question,
 	const uint64_t *offsets, size_t count, struct symbols_place *found)
 {
-	const struct asking *a = asker->asking;
+	struct asking *a = asker->asking;
 	struct symbols_how how = *a->how;
 	int ret = -ETIMEDOUT;
 
@@ -90,12 +98,15 @@ static void ask_in_time(struct asker *asker, const struct symbols_file *question
 	if (!how.deadline_ns || proto_now_ns() < how.deadline_ns)
 		ret = symbols_resolve(a->symbols, question, offsets, count, &how, asker->arena,
 			found);
-	if (ret != -ETIMEDOUT)
-		return;
-	/* what can't be told in time is shown as what can't be told */
-	how.flags = 0;
-	how.deadline_ns = 0;
-	(void)symbols_resolve(a->symbols, question, offsets, count, &how, asker->arena, found);
+	if (ret == -ETIMEDOUT) {
+		/* what can't be told in time is shown as what can't be told */
+		how.flags = 0;
+		how.deadline_ns = 0;
+		ret = symbols_resolve(a->symbols, question, offsets, count, &how, asker->arena,
+			found);
+	}
+	if (ret == -ECANCELED)
+		give_up(a);
 }
 
 static void ask_symbols(struct asker *asker, const struct processes_file *file,

@@ -41,7 +41,8 @@ libview_a_SOURCES = \
 	%D%/tracejson.c %D%/tracejson.h \
 	%D%/tree.c %D%/tree.h \
 	%D%/unwinding.c %D%/unwinding.h \
-	%D%/view.c %D%/view.h
+	%D%/view.c %D%/view.h \
+	%D%/wish.h
 
 # the script of the flame graph, as a string of C
 AM_CPPFLAGS += -I$(top_builddir)/src

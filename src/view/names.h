@@ -39,7 +39,8 @@ struct names {
 /*
  * Asks `symbols` (NULL: nobody) about every place. how NULL: functions only, and nobody will interrupt
  * it. how->deadline_ns is for source lines and inlined functions: what would come later is named by
- * its function only. how->arena_max is set here. Blocks while files are read.
+ * its function only. What is left when how->cancel_fd becomes readable has no names. how->arena_max is
+ * set here. Blocks while files are read.
  */
 struct names *names_create(const struct profile *profile, struct symbols *symbols,
 	const struct symbols_how *how);

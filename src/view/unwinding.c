@@ -222,15 +222,14 @@ static int learn(struct unwinding *u, struct decoder *decoder)
 	return decode_rewind(decoder);
 }
 
-static int rewrite(struct unwinding *u, struct decoder *decoder, bool (*cancelled)(void *arg),
-	void *arg)
+static int rewrite(struct unwinding *u, struct decoder *decoder, const struct view_wish *wish)
 {
 	uint64_t taken = 0, count = 0;
 	struct decode_record record;
 	int ret;
 
 	while ((ret = decode_next(decoder, &record, NULL)) > 0 || ret == -EBADMSG) {
-		if (++count % CANCEL_RECORDS == 0 && cancelled && cancelled(arg))
+		if (++count % CANCEL_RECORDS == 0 && wish && wish->cancelled(wish->arg))
 			return -EINTR;
 		if (ret > 0) {
 			enter_record(u, &record);
@@ -271,10 +270,12 @@ static FILE *open_stream(int *fd)
 }
 
 int unwinding_make(struct decoder *decoder, struct symbols *symbols,
-	bool (*cancelled)(void *arg), void *arg, int *fd, struct unwinding_counts *counts,
-	struct err *err)
+	const struct view_wish *wish, int *fd, struct unwinding_counts *counts, struct err *err)
 {
-	const struct symbols_how how = { .cancel_fd = -1, .deadline_ns = proto_now_ns() + ASK_NS };
+	const struct symbols_how how = {
+		.cancel_fd = wish ? wish->cancel_fd : -1,
+		.deadline_ns = proto_now_ns() + ASK_NS,
+	};
 	struct unwinding_counts own = { 0 };
 	struct unwinding *u;
 	int ret, made;
@@ -292,7 +293,7 @@ int unwinding_make(struct decoder *decoder, struct symbols *symbols,
 	u->stack = g_byte_array_new();
 	ret = learn(u, decoder);
 	if (!ret)
-		ret = rewrite(u, decoder, cancelled, arg);
+		ret = rewrite(u, decoder, wish);
 	g_byte_array_free(u->stack, TRUE);
 	rows_destroy(u->rows);
 	processes_destroy(u->processes);

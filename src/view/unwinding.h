@@ -17,6 +17,7 @@
 #include "base/err.h"
 #include "sym/symbols.h"
 #include "view/decode.h"
+#include "view/wish.h"
 
 /* Are there copied stacks? Reads to the first one, and rewinds. -ESPIPE: it can't. */
 int unwinding_is_needed(struct decoder *decoder, bool *needed);
@@ -28,11 +29,10 @@ struct unwinding_counts {
 
 /*
  * *fd: a file without name with the capture anew, at its beginning, to be closed. What of the capture is
- * damaged is in it as it was. The decoder has been read to its end. cancelled (or NULL) is asked at
- * least every 10 ms of work. -EINTR: cancelled; else -errno of reading and writing.
+ * damaged is in it as it was. The decoder has been read to its end. wish (NULL: it is wanted) is asked at
+ * least every 10 ms of work. -EINTR: not wanted any more; else -errno of reading and writing.
  */
 int unwinding_make(struct decoder *decoder, struct symbols *symbols,
-	bool (*cancelled)(void *arg), void *arg, int *fd, struct unwinding_counts *counts,
-	struct err *err);
+	const struct view_wish *wish, int *fd, struct unwinding_counts *counts, struct err *err);
 
 #endif

@@ -68,9 +68,9 @@ int view_load(const struct view_format *format, struct decoder *decoder, size_t 
 }
 
 struct names *view_name(const struct view_format *format, const struct profile *profile,
-	struct symbols *symbols)
+	struct symbols *symbols, int cancel_fd)
 {
-	struct symbols_how how = { .cancel_fd = -1 };
+	struct symbols_how how = { .cancel_fd = cancel_fd };
 
 	if (!(format->needs & VIEW_NAMES))
 		return NULL;

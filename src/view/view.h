@@ -92,9 +92,12 @@ const struct view_format *view_find(const char *name);
 int view_load(const struct view_format *format, struct decoder *decoder, size_t bytes_max,
 	struct profile **profile, struct err *err);
 
-/* names_create() of what the form needs; NULL: nothing. */
+/*
+ * names_create() of what the form needs; NULL: nothing. cancel_fd: once it is readable the names are not
+ * wanted any more; -1: they are.
+ */
 struct names *view_name(const struct view_format *format, const struct profile *profile,
-	struct symbols *symbols);
+	struct symbols *symbols, int cancel_fd);
 
 static inline bool view_cancelled(const struct view_input *input)
 {

@@ -8,6 +8,7 @@
  *	event quick	it does not
  *	stack wild N	appends N samples of 127 frames, no two of which are the same
  *	stack long N	appends an event whose text has 4,000 bytes, and N samples of it
+ *	stack files N	appends a process with N files, and a sample in each of them
  *	flush		wakes the readers, whether there is something new or not
  *
  * The bytes stay where they are, and clear only moves where a new cursor begins.
@@ -25,6 +26,9 @@
 #define RECORD_BYTES 16
 #define WILD_FRAMES 127
 #define LONG_BYTES 4000
+#define FILES_PID 11
+#define FILES_ADDRESS 0x10000
+#define FILE_BYTES 0x1000
 #define HELD_MAX (64 * 1024 * 1024)
 #define PIECE_BYTES (64 * 1024)
 #define SLOW_S 60
@@ -183,12 +187,34 @@ static int append_long(struct profiler *p, unsigned long samples, struct err *er
 	return ret;
 }
 
+static int append_files(struct profiler *p, unsigned long files, struct err *err)
+{
+	uint64_t address = FILES_ADDRESS;
+	struct gen gen;
+	unsigned long i;
+	int ret;
+
+	gen_init(&gen, false);
+	gen_new_process(&gen, 1, FILES_PID, "/bin/files");
+	for (i = 0; i < files; i++, address += FILE_BYTES) {
+		g_autofree char *path = g_strdup_printf("/file%lu", i);
+
+		gen_mmap(&gen, 1, FILES_PID, address, FILE_BYTES, 0, path);
+		gen_trace(&gen, 2, 1, 100, FILES_PID, 0, 1, &address);
+	}
+	ret = append_bytes(p, gen.bytes, err);
+	gen_fini(&gen);
+	return ret;
+}
+
 int profiler_set_stack(struct profiler *p, const char *mode, const char *depth, struct err *err)
 {
 	if (strcmp(mode, "wild") == 0 && depth)
 		return append_wild(p, strtoul(depth, NULL, 10), err);
 	if (strcmp(mode, "long") == 0 && depth)
 		return append_long(p, strtoul(depth, NULL, 10), err);
+	if (strcmp(mode, "files") == 0 && depth)
+		return append_files(p, strtoul(depth, NULL, 10), err);
 	return err_set(err, EINVAL, "no stacks in the can");
 }
 

@@ -62,6 +62,10 @@ EXTRA_DIST += %D%/view_live.sh %D%/view_firefox.sh %D%/view_tracejson.sh %D%/fir
 TESTS += %D%/view_bounds.sh
 EXTRA_DIST += %D%/view_bounds.sh
 
+# who waits for a view can be ended
+TESTS += %D%/view_interrupt.sh
+EXTRA_DIST += %D%/view_interrupt.sh
+
 # names that only debuginfod knows
 TESTS += %D%/view_debuginfod.sh
 EXTRA_DIST += %D%/view_debuginfod.sh %D%/debuginfod.py

@@ -11,10 +11,10 @@
 #include "tests/fixtures/gen.h"
 #include "view/names.h"
 
-/* A source that notes what it is asked, and may be late with lines. */
+/* A source that notes what it is asked, and may be late with lines, or be given up. */
 struct asked {
 	unsigned int with_lines, without;
-	bool late;
+	bool late, given_up;
 };
 
 static int resolve(void *self, const struct symbols_file *file, const uint64_t *offsets,
@@ -34,6 +34,8 @@ static int resolve(void *self, const struct symbols_file *file, const uint64_t *
 		if (asked->late)
 			return -ETIMEDOUT;
 	}
+	if (asked->given_up)
+		return -ECANCELED;
 	for (i = 0; i < count; i++)
 		symbols_arena_place(arena, &place, &places[i]);
 	return (int)how->flags;
@@ -41,7 +43,7 @@ static int resolve(void *self, const struct symbols_file *file, const uint64_t *
 
 static const struct symbols_source source = { .resolve = resolve };
 
-/* One place in each of two files; how many frames each is given. */
+/* One place in each of two files; how many frames each is given; with none it has no name. */
 static void check_source(const struct symbols_source *answers, void *self,
 	const struct symbols_how *how, uint32_t frames)
 {
@@ -65,7 +67,9 @@ static void check_source(const struct symbols_source *answers, void *self,
 	assert_int_equal(profile->places->len, 2);
 	for (i = 0; i < 2; i++) {
 		assert_int_equal(names->places[i].count, frames);
-		assert_string_equal(names_function(names, names->of_place[i])->name, "function");
+		assert_int_equal(names_function(names, names->of_place[i])->resolved, frames > 0);
+		if (frames)
+			assert_string_equal(names_function(names, names->of_place[i])->name, "function");
 	}
 	names_destroy(names);
 	profile_destroy(profile);
@@ -106,6 +110,17 @@ static void test_late(void **state)
 	check(&asked, &how, 1);
 	assert_int_equal(asked.with_lines, 0);
 	assert_int_equal(asked.without, 2);
+}
+
+/* Nobody is asked about the other file. */
+static void test_given_up(void **state)
+{
+	struct symbols_how how = { .flags = SYMBOLS_LINES, .cancel_fd = -1 };
+	struct asked asked = { .given_up = true };
+
+	check(&asked, &how, 0);
+	assert_int_equal(asked.with_lines, 1);
+	assert_int_equal(asked.without, 0);
 }
 
 /* ---- side by side ----------------------------------------------------------------------------- */
@@ -160,6 +175,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lines),
 		cmocka_unit_test(test_late),
+		cmocka_unit_test(test_given_up),
 		cmocka_unit_test(test_lanes),
 	};
 

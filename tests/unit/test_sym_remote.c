@@ -759,12 +759,16 @@ static void test_given_up(void **state)
 	assert_int_equal(symbols_resolve(world->symbols, &file, &world->offset, 1, &how,
 		world->arena, &place), -ETIMEDOUT);
 	assert_int_equal(place.count, 0);
+	assert_int_equal(count_of(world->symbols, "symbols.helpers.started"), 0);
 	assert_int_equal(pipe(cancel), 0);
 	assert_int_equal(write(cancel[1], "x", 1), 1);
 	how.cancel_fd = cancel[0];
 	how.deadline_ns = 0;
 	assert_int_equal(symbols_resolve(world->symbols, &file, &world->offset, 1, &how,
 		world->arena, &place), -ECANCELED);
+	/* nor is a helper started for it, or ended */
+	assert_int_equal(count_of(world->symbols, "symbols.helpers.started"), 0);
+	assert_int_equal(count_of(world->symbols, "symbols.helpers.killed"), 0);
 	close(cancel[0]);
 	close(cancel[1]);
 	/* that nobody wanted to wait is nothing against the file */

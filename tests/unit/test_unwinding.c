@@ -4,6 +4,7 @@
  * out: samples with whole stacks, everything else byte for byte.
  */
 #include <errno.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -11,6 +12,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -27,6 +29,9 @@
 #define RBP 6
 #define RSP 7
 #define RA 16
+
+/* How long what is to come at once is waited for. */
+#define PATIENCE_MS 20000
 
 #define PID 42
 #define CPU 3
@@ -153,7 +158,7 @@ static uint8_t *unwind(const struct gen *gen, const struct symbols_source *sourc
 	decode_init_memory(&decoder, gen->bytes->data, gen->bytes->len);
 	assert_int_equal(unwinding_is_needed(&decoder, &needed), 0);
 	assert_true(needed);
-	if (unwinding_make(&decoder, symbols, NULL, NULL, &fd, counts, &err))
+	if (unwinding_make(&decoder, symbols, NULL, &fd, counts, &err))
 		fail_msg("%s", err.text);
 	symbols_destroy(symbols);
 	decode_fini(&decoder);
@@ -390,22 +395,40 @@ static bool always(void *arg)
 	return true;
 }
 
+/* It takes as long as it is wanted. */
+static int connect_slowly(void *self, const struct symbols_file *file, const struct symbols_how *how)
+{
+	struct pollfd cancel = { .fd = how->cancel_fd, .events = POLLIN };
+
+	(void)self;
+	(void)file;
+	assert_int_equal(poll(&cancel, 1, PATIENCE_MS), 1);
+	return -ECANCELED;
+}
+
 static void test_cancelled(void **state)
 {
-	struct symbols *symbols = symbols_create(&without_parsers, NULL, 0);
+	const struct symbols_source slow = { .connect = connect_slowly };
+	struct symbols *symbols = symbols_create(&slow, NULL, 0);
+	struct view_wish wish = { .cancelled = always };
 	struct decoder decoder;
 	struct err err = { "" };
 	struct gen gen;
+	uint64_t pc = PC;
 	int i, fd = -7;
 
 	(void)state;
+	wish.cancel_fd = eventfd(1, EFD_CLOEXEC);
+	assert_true(wish.cancel_fd >= 0);
 	begin_capture(&gen);
 	put_stack(&gen, 100, 127, 0);
+	gen_trace(&gen, 2, 1, 100, PID, CPU, 1, &pc);
 	for (i = 0; i < 1000; i++)
 		gen_period(&gen, CPU, 1, 77);
 	decode_init_memory(&decoder, gen.bytes->data, gen.bytes->len);
-	assert_int_equal(unwinding_make(&decoder, symbols, always, NULL, &fd, NULL, &err), -EINTR);
+	assert_int_equal(unwinding_make(&decoder, symbols, &wish, &fd, NULL, &err), -EINTR);
 	assert_int_equal(fd, -7);
+	close(wish.cancel_fd);
 	symbols_destroy(symbols);
 	gen_fini(&gen);
 }

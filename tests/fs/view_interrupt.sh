@@ -1,0 +1,70 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# view_interrupt: who opens a view can be ended while names are asked for, and while it waits for another
+# view that asks for them; then nothing of it is left in the server.
+# shellcheck source=tests/fs/lib.sh
+. "${srcdir:-.}/tests/fs/lib.sh"
+
+# A server with a helper that never answers: each file costs the time after which the server gives it up,
+# and all of them some minutes.
+mkdir "$WORK/bin"
+cp "$PWD/tests/fs/kprofs_canned" "$WORK/bin/kprofs"
+printf '#!/bin/sh\nexec sleep 1000\n' >"$WORK/bin/kprof-symbols"
+chmod +x "$WORK/bin/kprof-symbols"
+KPROFS=$WORK/bin/kprofs
+
+# threads NAME N: the server has so many of that name
+threads() {
+	[ "$(cat "/proc/$SERVER/task/"*/comm 2>/dev/null | grep -cx "$1")" = "$2" ]
+}
+
+# open_view NAME: in the background, its pid in OPENER
+open_view() {
+	cat "$MNT/views/$1" >/dev/null 2>>"$WORK/cat.err" &
+	OPENER=$!
+}
+
+# ends WHAT SIGNAL PID: the signal ends it, though the view is not made
+ends() {
+	kill "-$2" "$3"
+	wait_for has_ended "$3" || { fail "$1 was not ended by SIG$2"; exit; }
+	wait "$3" 2>/dev/null
+}
+
+serve
+put kpctl "stack files 200"
+open_view flat
+asking=$OPENER
+wait_for threads kp-names 1 # there is one while a view asks for names
+open_view flat
+waiting=$OPENER
+open_view tree
+sharing=$OPENER
+wait_for threads kp-view 3
+open_view folded
+queued=$OPENER
+
+ends "who waits for another view's names" KILL "$waiting"
+ends "who waits in the queue" TERM "$queued"
+ends "who waits to ask too" KILL "$sharing"
+check "the first one goes on" threads kp-names 1
+check "it is there still" kill -0 "$asking"
+ends "who asks for names" KILL "$asking"
+wait_for threads kp-view 0
+wait_for threads kp-names 0
+
+# with the model that views share
+open_view tree
+asking=$OPENER
+wait_for threads kp-names 1
+open_view folded
+waiting=$OPENER
+wait_for threads kp-view 2
+ends "who waits for another view's model" TERM "$waiting"
+ends "who makes it" TERM "$asking"
+wait_for threads kp-view 0
+
+# and the end of the server
+open_view tree
+wait_for threads kp-names 1
+serve_end
