@@ -14,7 +14,9 @@
 #include "fs/openfile.h"
 #include "fs/server.h"
 #include "fs/streams.h"
+#include "fs/viewmodel.h"
 #include "prof/profiler.h"
+#include "sym/symbols.h"
 #include "trace/catalog.h"
 #include "trace/listener.h"
 #include "trace/producers.h"
@@ -76,6 +78,7 @@ int file_kpstat_render(struct server *server, const struct dirtab_row *row, GStr
 	profiler_print_stats(server->profiler, stats);
 	add_trace(server, stats);
 	accounting_print_stats(server->accounting, stats); /* a row that can't be had is not there */
+	symbols_stats(viewmodels_symbols(server->viewmodels), stats);
 	add_server(server, stats);
 	stats_render(stats, out);
 	stats_destroy(stats);

@@ -52,6 +52,8 @@ check "it is there still" kill -0 "$asking"
 ends "who asks for names" KILL "$asking"
 wait_for threads kp-view 0
 wait_for threads kp-names 0
+check "its helpers were ended" [ "$(stat_of symbols.helpers.killed)" -ge 1 ]
+check "it had asked" [ "$(stat_of symbols.asked)" -ge 1 ]
 
 # with the model that views share
 open_view tree
