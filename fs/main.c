@@ -41,6 +41,7 @@
 #include <unistd.h>
 
 #include "config.h"
+#include "base/stdfds.h"
 #include "base/units.h"
 #include "fs/ctl.h"
 #include "fs/dirtab.h"
@@ -234,6 +235,9 @@ int main(int argc, char **argv)
 	char *mountpoint = NULL;
 	int ready_fd, ret;
 
+	/* before anything is opened: finish_daemon() gives their numbers away */
+	if (stdfds_fill())
+		return EXIT_FAILURE;
 	ret = options_parse(&options, argc, argv, &err);
 	if (!ret && (options.help || options.version || options.dump_words)) {
 		ret = print_instead(&options);

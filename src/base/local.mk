@@ -6,4 +6,5 @@ libbase_a_SOURCES = \
 	%D%/log.c %D%/log.h \
 	%D%/nearest.c %D%/nearest.h \
 	%D%/stats.c %D%/stats.h \
+	%D%/stdfds.c %D%/stdfds.h \
 	%D%/units.c %D%/units.h

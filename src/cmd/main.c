@@ -28,6 +28,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/stdfds.h"
 #include "cmd/cmd.h"
 #include "cmd/completions.h"
 
@@ -63,6 +64,8 @@ int main(int argc, char **argv)
 {
 	size_t i;
 
+	if (stdfds_fill())
+		return CMD_FAILED;
 	if (argc < 2) {
 		cmd_error("no command; see kprof --help");
 		return CMD_USAGE;

@@ -70,6 +70,12 @@ for signal in TERM INT HUP; do
 	ends "SIG$signal"
 done
 
+# started without standard descriptors: none of its own files has their numbers when it lets go of them
+check "daemon without standard descriptors" eval '"$KPROFS" -o "socket=$SOCKET" "$MNT" <&- >&- 2>&-'
+works "without standard descriptors"
+umount "$MNT"
+ends "umount without standard descriptors"
+
 # a relative mount point
 check "a relative path" eval 'cd "$WORK" && "$KPROFS" -o "socket=$SOCKET" mnt'
 works "a relative path"
