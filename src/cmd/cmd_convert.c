@@ -14,13 +14,14 @@
 #include <unistd.h>
 
 #include "cmd/input.h"
+#include "cmd/loaded.h"
 #include "view/names.h"
 #include "view/profile.h"
 #include "view/view.h"
 
 static const struct cmd_option options[] = {
 	{ 't', "to", "FORMAT", "the form: a name of views/; none: they are listed" },
-	{ 'o', "output", "FILE", "write to FILE instead of standard output" },
+	{ 'o', "output", "FILE", "write to FILE instead of standard output, which is -" },
 	CMD_OPTION_MOUNT,
 	{ 0 },
 };
@@ -118,16 +119,6 @@ static int write_view(const struct convert *c, const struct input *input,
 	return ret ? CMD_FAILED : CMD_OK;
 }
 
-/* What could not be read, after what could. */
-static int say_damage(const struct input *input, const struct profile *profile)
-{
-	guint i;
-
-	for (i = 0; i < profile->damage->len; i++)
-		cmd_error("%s: %s", input->name, (const char *)profile->damage->pdata[i]);
-	return profile->damaged ? CMD_FAILED : CMD_OK;
-}
-
 static int convert(const struct convert *c, struct input *input)
 {
 	int capture_fd, status;
@@ -155,7 +146,7 @@ static int convert(const struct convert *c, struct input *input)
 	}
 	status = write_view(c, input, profile, symbols, capture_fd);
 	symbols_destroy(symbols);
-	status |= say_damage(input, profile);
+	status |= loaded_say_damage(input->name, profile);
 	profile_destroy(profile);
 	close(capture_fd);
 	return cmd_finish_output(status);
@@ -171,7 +162,7 @@ static int open_and_convert(const struct convert *c)
 		cmd_error("%s", err.text);
 		return CMD_FAILED;
 	}
-	if (c->output && !freopen(c->output, "w", stdout)) {
+	if (c->output && strcmp(c->output, "-") && !freopen(c->output, "w", stdout)) {
 		cmd_error("%s: %s", c->output, strerror(errno));
 		input_close(&input);
 		return CMD_FAILED;
@@ -179,6 +170,18 @@ static int open_and_convert(const struct convert *c)
 	status = convert(c, &input);
 	input_close(&input);
 	return status;
+}
+
+/* The others of views/ are not of a capture. */
+static int refuse_format(const struct command *command, const char *format)
+{
+	if (strcmp(format, "ctf") == 0)
+		return cmd_usage_error(command, "ctf is a form of the trace, which a capture does not "
+			"hold: `cp -r` copies views/ctf of the mounted tree");
+	if (strcmp(format, "metrics") == 0)
+		return cmd_usage_error(command, "metrics are of the server, not of a capture: `cp` "
+			"copies views/metrics of the mounted tree");
+	return cmd_usage_error(command, "no format %s", format);
 }
 
 static int run(const struct command *command, int argc, char **argv)
@@ -205,7 +208,7 @@ static int run(const struct command *command, int argc, char **argv)
 		return list_formats();
 	c.format = view_find(format);
 	if (!c.format)
-		return cmd_usage_error(command, "no format %s", format);
+		return refuse_format(command, format);
 	return open_and_convert(&c);
 }
 

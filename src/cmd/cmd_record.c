@@ -29,7 +29,7 @@
 
 static const struct cmd_option options[] = {
 	{ 'e', "event", "EVENT", "what to sample, as kpctl's `event`; with commas several" },
-	{ 'o', "output", "FILE", "write to FILE instead of " DEFAULT_OUTPUT },
+	{ 'o', "output", "FILE", "write to FILE (-: standard output) instead of " DEFAULT_OUTPUT },
 	{ 'a', "all", NULL, "keep the samples of the whole machine" },
 	{ 'm', "mount", "DIR", "sample by the server that is mounted at DIR" },
 	{ 'p', "private", NULL, "sample by a server of its own, even if one is mounted" },
@@ -123,10 +123,17 @@ static int stop(struct record *r, struct err *err)
 
 /* ---- the output ------------------------------------------------------------------------------- */
 
+static bool is_to_stdout(const struct record *r)
+{
+	return strcmp(r->output, "-") == 0;
+}
+
 static int open_output(struct record *r, struct err *err)
 {
 	/* addresses of the kernel, and what runs here: for the owner only */
-	int fd = open(r->output, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600);
+	int fd = is_to_stdout(r)
+		? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
+		: open(r->output, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600);
 
 	if (fd < 0)
 		return err_set(err, errno, "%s: %s", r->output, strerror(errno));
@@ -227,8 +234,8 @@ static int write_output(struct record *r, uint32_t root, struct err *err)
 	struct decoder decoder;
 	int ret = 0;
 
-	/* of a regular file: what an earlier run left in it */
-	if (ftruncate(fileno(r->out), 0) && errno != EINVAL)
+	/* of a regular file: what an earlier run left in it; not what the command said */
+	if (!is_to_stdout(r) && ftruncate(fileno(r->out), 0) && errno != EINVAL)
 		ret = err_set(err, errno, "%s: %s", r->output, strerror(errno));
 	decode_init_pread(&decoder, r->follow.file, 0);
 	if (!ret) {

@@ -26,7 +26,7 @@
 
 static const struct cmd_option options[] = {
 	{ 'e', "event", "EVENT", "what to count, with commas several; repeatable" },
-	{ 'o', "output", "FILE", "write the counts to FILE instead of to standard error" },
+	{ 'o', "output", "FILE", "write the counts to FILE (-: standard output), not standard error" },
 	{ 'j', "json", NULL, "as JSON" },
 	{ 0 },
 };
@@ -291,7 +291,10 @@ static int prepare(struct counting *s, struct err *err)
 		ret = open_counters(s, err);
 	if (ret)
 		return ret;
-	s->out = s->output ? fopen(s->output, "we") : stderr;
+	if (!s->output)
+		s->out = stderr;
+	else
+		s->out = strcmp(s->output, "-") ? fopen(s->output, "we") : stdout;
 	return s->out ? 0 : err_set(err, errno, "%s: %s", s->output, strerror(errno));
 }
 

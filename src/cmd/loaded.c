@@ -45,10 +45,8 @@ void loaded_close(struct loaded *loaded)
 	input_close(&loaded->input);
 }
 
-int loaded_report_damage(const struct loaded *loaded)
+int loaded_say_damage(const char *name, const struct profile *profile)
 {
-	const struct profile *profile = loaded->profile;
-	const char *name = loaded->input.name;
 	guint i;
 
 	fflush(stdout);
@@ -56,9 +54,14 @@ int loaded_report_damage(const struct loaded *loaded)
 		cmd_error("%s: %s", name, (const char *)profile->damage->pdata[i]);
 	if (profile->damaged > profile->damage->len)
 		cmd_error("%s: and so on, %" PRIu64 " times in all", name, profile->damaged);
-	if (!profile->damaged && !profile->records && profile->unknown) {
+	if (!profile->records && (profile->damaged || profile->unknown)) {
 		cmd_error("%s: no record of a known type: is this kpdata?", name);
 		return CMD_FAILED;
 	}
 	return profile->damaged ? CMD_FAILED : CMD_OK;
+}
+
+int loaded_report_damage(const struct loaded *loaded)
+{
+	return loaded_say_damage(loaded->input.name, loaded->profile);
 }

@@ -49,7 +49,8 @@ EXTRA_DIST += %D%/trace_lib.sh %D%/trace_pipe.py %D%/trace_read.sh %D%/trace_pip
 TESTS += %D%/trace_events.sh
 EXTRA_DIST += %D%/trace_events.sh
 # the commands that run others
-CMD_TESTS = %D%/cmd_annotate.sh %D%/cmd_completions.sh %D%/cmd_doctor.sh %D%/cmd_list.sh %D%/cmd_record.sh %D%/cmd_stat.sh %D%/cmd_top.sh
+CMD_TESTS = %D%/cmd_annotate.sh %D%/cmd_completions.sh %D%/cmd_doctor.sh %D%/cmd_list.sh %D%/cmd_record.sh %D%/cmd_stat.sh %D%/cmd_streams.sh \
+	%D%/cmd_top.sh
 EXTRA_DIST += %D%/cmd_lib.sh %D%/cmd_terminal.py
 TESTS += $(CMD_TESTS)
 EXTRA_DIST += $(CMD_TESTS)
