@@ -5,7 +5,7 @@ libsym_a_SOURCES = \
 	%D%/cache.c %D%/cache.h \
 	%D%/helpers.c %D%/helpers.h \
 	%D%/proto.c %D%/proto.h \
-	%D%/remote.c %D%/remote.h \
+	%D%/remote.c %D%/remote.h %D%/remote_find.c %D%/remote_internal.h %D%/remote_talk.c \
 	%D%/row.h \
 	%D%/rows.c %D%/rows.h \
 	%D%/symbols.c %D%/symbols.h \
