@@ -35,8 +35,6 @@
 #define LOOK_NS (50 * NSEC_PER_MSEC)
 /* All streams of a set: as large as any view may be. */
 #define SET_BYTES_MAX ((uint64_t)OPENFILES_TEXT_MAX)
-/* Some ten thousand different events: readers hold all of it, and so does who makes it. */
-#define METADATA_MAX (16 * MIB)
 
 /* Rows know their file by the struct around them. */
 struct ctf_row {
@@ -91,23 +89,12 @@ static int open_fds(const struct file_ctf *ctf, int **fds)
 	return ret;
 }
 
-/* Version 4, variant 1: by chance. */
-static void make_uuid(unsigned char uuid[CTF_UUID_BYTES])
-{
-	int i;
-
-	for (i = 0; i < CTF_UUID_BYTES; i++)
-		uuid[i] = (unsigned char)g_random_int_range(0, 256);
-	uuid[6] = (uuid[6] & 0x0f) | 0x40;
-	uuid[8] = (uuid[8] & 0x3f) | 0x80;
-}
-
 static int make_set(struct server *server, void *job, int **fds, struct err *err)
 {
 	const struct file_ctf *ctf = server->ctf;
 	struct ctf_output output = {
 		.cpus = ctf->cpus, .count = ctf->count - 1, .bytes_max = SET_BYTES_MAX,
-		.metadata_max = METADATA_MAX,
+		.metadata_max = CTF_METADATA_MAX,
 	};
 	struct snapshot *snapshot;
 	int ret = readings_take(server->readings, views_cancelled, job, &snapshot);
@@ -118,7 +105,7 @@ static int make_set(struct server *server, void *job, int **fds, struct err *err
 	if (!ret) {
 		output.metadata = (*fds)[0];
 		output.streams = *fds + 1;
-		make_uuid(output.uuid);
+		ctf_make_uuid(output.uuid);
 		ret = ctf_write(snapshot, &output, views_cancelled, job, err);
 	}
 	snapshot_destroy(snapshot);

@@ -177,7 +177,8 @@ static int refuse_format(const struct command *command, const char *format)
 {
 	if (strcmp(format, "ctf") == 0)
 		return cmd_usage_error(command, "ctf is a form of the trace, which a capture does not "
-			"hold: `cp -r` copies views/ctf of the mounted tree");
+			"hold: `cp -r` copies views/ctf of the mounted tree, and `kprof trace --ctf` "
+			"makes it of copies of cpu/N/trace");
 	if (strcmp(format, "metrics") == 0)
 		return cmd_usage_error(command, "metrics are of the server, not of a capture: `cp` "
 			"copies views/metrics of the mounted tree");

@@ -15,13 +15,15 @@
 #include <unistd.h>
 
 #include "cmd/input.h"
-#include "trace/tracefile.h"
+#include "cmd/tracecopies.h"
+#include "cmd/tracectf.h"
 
 #define COPY_BYTES 65536
 
 static const struct cmd_option options[] = {
 	{ 'f', "follow", NULL, "show the mount's trace as it happens, until the mount ends" },
 	{ 'm', "mount", "DIR", "the trace that is mounted at DIR" },
+	{ 'c', "ctf", "DIR", "write the copies as CTF, into a new folder DIR" },
 	{ 0 },
 };
 
@@ -61,92 +63,41 @@ static int show_mount(const char *mount, bool follow)
 	return copy_text(path);
 }
 
-/* ---- files ------------------------------------------------------------------------------------ */
+/* ---- copies ----------------------------------------------------------------------------------- */
 
-struct source {
-	const char *name;
-	int fd;
-	struct tracefile *file;
-	struct tracefile_item item; /* the next one */
-	bool has_item;
-};
-
-/* False: it is damaged here, which is said. */
-static bool advance(struct source *source)
+static int show(struct tracecopies *copies)
 {
-	struct err err;
-	int ret = tracefile_next(source->file, &source->item, &err);
-
-	source->has_item = ret > 0;
-	if (ret < 0)
-		cmd_error("%s: %s", source->name, err.text);
-	return ret >= 0;
-}
-
-static struct source *find_first(struct source *sources, int count)
-{
-	struct source *first = NULL;
-	int i;
-
-	for (i = 0; i < count; i++)
-		if (sources[i].has_item &&
-			(!first || tracefile_before(&sources[i].item, &first->item)))
-			first = &sources[i];
-	return first;
-}
-
-static int merge(struct source *sources, int count, int status)
-{
+	const struct tracefile_item *item;
 	struct line *line = line_create();
 	GString *out = g_string_new(NULL);
-	struct source *first;
 
-	while ((first = find_first(sources, count))) {
-		tracefile_show(&first->item, line, out);
+	while ((item = tracecopies_next(copies))) {
+		tracefile_show(item, line, out);
 		if (out->len >= COPY_BYTES) {
 			if (fwrite(out->str, 1, out->len, stdout) != out->len)
 				break;
 			g_string_truncate(out, 0);
 		}
-		if (!advance(first))
-			status = CMD_FAILED;
 	}
 	fwrite(out->str, 1, out->len, stdout);
 	g_string_free(out, TRUE);
 	line_destroy(line);
-	return cmd_finish_output(status);
+	return cmd_finish_output(CMD_OK);
 }
 
-static int show_files(char **names, int count)
+static int show_copies(char **names, int count, const char *ctf_dir)
 {
-	struct source *sources = g_new0(struct source, count);
-	int i, status = CMD_OK;
+	struct tracecopies *copies = tracecopies_open(names, count);
+	int status = ctf_dir ? tracectf_write(copies, count, ctf_dir) : show(copies);
 
-	for (i = 0; i < count; i++) {
-		sources[i].name = names[i];
-		sources[i].fd = open(names[i], O_RDONLY | O_CLOEXEC);
-		if (sources[i].fd < 0) {
-			cmd_error("%s: %s", names[i], strerror(errno));
-			status = CMD_FAILED;
-			continue;
-		}
-		sources[i].file = tracefile_create(sources[i].fd);
-		if (!advance(&sources[i]))
-			status = CMD_FAILED;
-	}
-	status = merge(sources, count, status);
-	for (i = 0; i < count; i++) {
-		tracefile_destroy(sources[i].file);
-		if (sources[i].fd >= 0)
-			close(sources[i].fd);
-	}
-	g_free(sources);
+	if (tracecopies_close(copies))
+		status = CMD_FAILED;
 	return status;
 }
 
 static int run(const struct command *command, int argc, char **argv)
 {
-	const char *mount = NULL;
+	const char *mount = NULL, *ctf_dir = NULL;
 	bool follow = false;
 	int letter, status;
 
@@ -155,20 +106,25 @@ static int run(const struct command *command, int argc, char **argv)
 			follow = true;
 		else if (letter == 'm')
 			mount = optarg;
+		else if (letter == 'c')
+			ctf_dir = optarg;
 	}
 	if (letter < 0)
 		return status;
+	if (optind == argc && ctf_dir)
+		return cmd_usage_error(command, "--ctf is for copies of cpu/N/trace: `cp -r` copies "
+			"views/ctf of the mounted tree");
 	if (optind == argc)
 		return show_mount(mount, follow);
 	if (mount || follow)
 		return cmd_usage_error(command, "a FILE is read to its end, and needs no mount");
-	return show_files(argv + optind, argc - optind);
+	return show_copies(argv + optind, argc - optind, ctf_dir);
 }
 
 const struct command cmd_trace = {
 	.name = "trace",
 	.arguments = "[FILE...]",
-	.summary = "Show the trace, or copies of cpu/N/trace merged, as text",
+	.summary = "Show the trace, or copies of cpu/N/trace merged, as text or CTF",
 	.options = options,
 	.run = run,
 };

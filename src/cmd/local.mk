@@ -26,6 +26,8 @@ kprof_SOURCES = \
 	%D%/main.c \
 	%D%/progress.c %D%/progress.h \
 	%D%/session.c %D%/session.h \
-	%D%/report.h %D%/report_json.c %D%/report_text.c
+	%D%/report.h %D%/report_json.c %D%/report_text.c \
+	%D%/tracecopies.c %D%/tracecopies.h \
+	%D%/tracectf.c %D%/tracectf.h
 kprof_LDADD = libview.a libtrace.a libring.a libsym.a libprof.a libsys.a libbase.a $(GLIB_LIBS) \
 	$(PFM_LIBS) $(Z_LIBS)

@@ -19,7 +19,8 @@
  *	    names_create	its functions (view/names.c, which asks sym/)
  *	    flat_write		one file a format (view/flat.c, dump.c)
  *
- *	    tracefile_next	copies of cpu/N/trace (trace/tracefile.c), as lines (trace/line.c)
+ *	    tracecopies_next	copies of cpu/N/trace (trace/tracefile.c), merged, as lines (trace/line.c)
+ *	    tracectf_write	or as CTF (trace/ctf.c)
  *
  * One process, one thread, no state between two runs.
  */

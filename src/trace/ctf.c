@@ -2,7 +2,7 @@
 /*
  * The trace as CTF: see ctf.h.
  *
- * The snapshot is gone through once, in the order of time; each event goes into its CPU's packet. The
+ * The items are gone through once, in the order of time; each event goes into its CPU's packet. The
  * metadata comes last, when all classes are known.
  */
 #include "trace/ctf.h"
@@ -26,13 +26,17 @@
 
 struct writer {
 	const struct ctf_output *output;
+	const struct ctf_source *source;
 	struct ctf_packets *streams;
 	struct ctf_classes *classes;
 	GHashTable *known; /* of struct producer_event: SHAPES pointers to struct ctf_class */
 	struct line *line;
 	GString *rest;	   /* of the event at hand: what is behind its header */
 	GString *fields;   /* of the same, its fields only */
+	uint64_t time_ns;  /* of the item before: time does not fall in a stream */
 	uint64_t time_max; /* the last moment that a reader can bring onto the wall clock */
+	struct ctf_missing missing;
+	uint64_t discarded; /* of them: what the first stream knows */
 };
 
 /* ---- events ----------------------------------------------------------------------------------- */
@@ -43,6 +47,8 @@ static const struct ctf_class *find_class(struct writer *w, const struct merge_i
 	const struct ctf_class **classes = g_hash_table_lookup(w->known, item->meaning);
 	const char *name = item->event.label[0] ? item->event.label : CTF_NAME_PRINTF;
 
+	if (!w->source->lasting)
+		return ctf_classes_find(w->classes, name, item->meaning->format, shape);
 	if (!classes) {
 		/* a program can have millions of ids for one event */
 		if (g_hash_table_size(w->known) >= KNOWN_MAX)
@@ -164,7 +170,8 @@ static struct ctf_packets *find_stream(struct writer *w, uint32_t cpu)
 
 static int add(struct writer *w, uint32_t cpu, uint64_t time_ns, uint32_t id)
 {
-	return ctf_packets_add(find_stream(w, cpu), cpu, MIN(time_ns, w->time_max), id, w->rest);
+	w->time_ns = CLAMP(time_ns, w->time_ns, w->time_max);
+	return ctf_packets_add(find_stream(w, cpu), cpu, w->time_ns, id, w->rest);
 }
 
 static int add_event(struct writer *w, const struct merge_item *item)
@@ -217,13 +224,27 @@ static int look_at_size(const struct writer *w, struct err *err)
 /* `cancelled` is asked, and the size looked at, each so many events, which take some microseconds. */
 #define LOOK_EVENTS 16
 
-static int write_items(struct writer *w, struct merge *merge, struct merge_item *item, bool more,
+/* What is missing is told in the first stream, once it has begun. */
+static void discard_missing(struct writer *w)
+{
+	uint64_t missing = w->missing.lost + w->missing.left_out;
+
+	ctf_packets_discard(&w->streams[0], missing - w->discarded);
+	w->discarded = missing;
+}
+
+static bool take_item(struct writer *w, struct merge_item *item)
+{
+	return w->source->next(w->source->arg, item, &w->missing);
+}
+
+static int write_items(struct writer *w, struct merge_item *item, bool more,
 	bool (*cancelled)(void *arg), void *arg, struct err *err)
 {
 	unsigned int n = 0;
 	int ret = 0;
 
-	for (; more && !ret; more = merge_next(merge, item)) {
+	for (discard_missing(w); more && !ret; more = take_item(w, item), discard_missing(w)) {
 		ret = item->message ? add_message(w, item) : add_event(w, item);
 		if (!ret && n++ % LOOK_EVENTS == 0) {
 			if (cancelled && cancelled(arg))
@@ -235,40 +256,35 @@ static int write_items(struct writer *w, struct merge *merge, struct merge_item 
 	return ret;
 }
 
-static void begin_streams(struct writer *w, uint64_t begin_ns)
+static void init_streams(struct writer *w)
 {
 	const struct ctf_output *output = w->output;
 	uint32_t i;
 
 	w->streams = g_new0(struct ctf_packets, output->count);
 	for (i = 0; i < output->count; i++)
-		ctf_packets_init(&w->streams[i], output->streams[i], output->uuid, output->cpus[i],
-			MIN(begin_ns, w->time_max));
+		ctf_packets_init(&w->streams[i], output->streams[i], output->uuid, output->cpus[i]);
 }
 
-static int write_streams(struct writer *w, const struct snapshot *snapshot, uint64_t now_ns,
-	bool (*cancelled)(void *arg), void *arg, struct err *err)
+static int write_streams(struct writer *w, bool (*cancelled)(void *arg), void *arg, struct err *err)
 {
-	struct merge *merge = merge_create(snapshot);
 	struct merge_item item;
-	bool more = merge_next(merge, &item);
+	bool more;
 	uint32_t i;
 	int ret = 0;
 
-	begin_streams(w, more ? item.time_ns : now_ns);
-	if (!more && !snapshot->left_out && !snapshot->overtaken)
+	init_streams(w);
+	more = take_item(w, &item);
+	w->time_ns = MIN(more ? item.time_ns : w->source->monotonic_ns, w->time_max);
+	if (!more && !w->missing.lost && !w->missing.left_out)
 		ret = err_set(err, ENODATA, "the trace is empty");
 	for (i = 0; i < w->output->count && !ret; i++)
-		ret = ctf_packets_begin(&w->streams[i]);
-	ctf_packets_discard(&w->streams[0], snapshot->left_out + snapshot->overtaken);
+		ret = ctf_packets_begin(&w->streams[i], w->time_ns);
 	if (!ret)
-		ret = write_items(w, merge, &item, more, cancelled, arg, err);
+		ret = write_items(w, &item, more, cancelled, arg, err);
 	for (i = 0; i < w->output->count && !ret; i++)
 		ret = ctf_packets_end(&w->streams[i]);
-	if (!ret)
-		ret = look_at_size(w, err);
-	merge_destroy(merge);
-	return ret;
+	return ret ? ret : look_at_size(w, err);
 }
 
 static int write_metadata(const struct writer *w, const struct ctf_head *head)
@@ -279,18 +295,26 @@ static int write_metadata(const struct writer *w, const struct ctf_head *head)
 	return ctf_write_all(w->output->metadata, text->str, text->len);
 }
 
-int ctf_write(const struct snapshot *snapshot, const struct ctf_output *output,
+void ctf_make_uuid(unsigned char uuid[CTF_UUID_BYTES])
+{
+	int i;
+
+	for (i = 0; i < CTF_UUID_BYTES; i++)
+		uuid[i] = (unsigned char)g_random_int_range(0, 256);
+	uuid[6] = (uuid[6] & 0x0f) | 0x40;
+	uuid[8] = (uuid[8] & 0x3f) | 0x80;
+}
+
+int ctf_write_from(const struct ctf_source *source, const struct ctf_output *output,
 	bool (*cancelled)(void *arg), void *arg, struct err *err)
 {
-	struct writer w = { .output = output };
-	struct ctf_head head = { .lost = snapshot->overtaken, .left_out = snapshot->left_out };
-	struct stamps_anchor now;
+	struct writer w = { .output = output, .source = source };
+	struct ctf_head head = { 0 };
 	uint32_t i;
 	int ret;
 
-	stamps_map_anchor(snapshot->map, &now);
-	if (now.realtime_ns > now.monotonic_ns)
-		head.offset_ns = now.realtime_ns - now.monotonic_ns;
+	if (source->realtime_ns > source->monotonic_ns)
+		head.offset_ns = source->realtime_ns - source->monotonic_ns;
 	memcpy(head.uuid, output->uuid, sizeof(head.uuid));
 	w.time_max = INT64_MAX - MIN(head.offset_ns, INT64_MAX);
 	w.classes = ctf_classes_create();
@@ -298,7 +322,9 @@ int ctf_write(const struct snapshot *snapshot, const struct ctf_output *output,
 	w.line = line_create();
 	w.rest = g_string_new(NULL);
 	w.fields = g_string_new(NULL);
-	ret = write_streams(&w, snapshot, now.monotonic_ns, cancelled, arg, err);
+	ret = write_streams(&w, cancelled, arg, err);
+	head.lost = w.missing.lost;
+	head.left_out = w.missing.left_out;
 	if (!ret)
 		ret = write_metadata(&w, &head);
 	for (i = 0; i < output->count; i++)
@@ -309,5 +335,41 @@ int ctf_write(const struct snapshot *snapshot, const struct ctf_output *output,
 	line_destroy(w.line);
 	g_hash_table_unref(w.known);
 	ctf_classes_destroy(w.classes);
+	return ret;
+}
+
+/* ---- a snapshot ------------------------------------------------------------------------------- */
+
+struct snapshot_items {
+	struct merge *merge;
+	struct ctf_missing missing; /* in front of the first one */
+};
+
+static bool next_of_snapshot(void *arg, struct merge_item *item, struct ctf_missing *missing)
+{
+	struct snapshot_items *items = arg;
+
+	missing->lost += items->missing.lost;
+	missing->left_out += items->missing.left_out;
+	items->missing = (struct ctf_missing){ 0 };
+	return merge_next(items->merge, item);
+}
+
+int ctf_write(const struct snapshot *snapshot, const struct ctf_output *output,
+	bool (*cancelled)(void *arg), void *arg, struct err *err)
+{
+	struct snapshot_items items = {
+		.merge = merge_create(snapshot),
+		.missing = { .lost = snapshot->overtaken, .left_out = snapshot->left_out },
+	};
+	struct ctf_source source = { .next = next_of_snapshot, .arg = &items, .lasting = true };
+	struct stamps_anchor now;
+	int ret;
+
+	stamps_map_anchor(snapshot->map, &now);
+	source.monotonic_ns = now.monotonic_ns;
+	source.realtime_ns = now.realtime_ns;
+	ret = ctf_write_from(&source, output, cancelled, arg, err);
+	merge_destroy(items.merge);
 	return ret;
 }

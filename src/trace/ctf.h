@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A snapshot of the trace as CTF 1.8: one file of metadata, and one stream file for each CPU.
+ * The trace as CTF 1.8, of a snapshot or from elsewhere: one file of metadata, and one stream file for
+ * each CPU.
  *
  * An event of a program is an event with its name, in the stream of its CPU, with pid, tid and comm as
  * context and a field for each argument. kprof_printf's are CTF_NAME_PRINTF with the field text; so is
@@ -18,9 +19,12 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/units.h"
 #include "trace/ctf_packet.h"
+#include "trace/merge.h"
 
-struct snapshot;
+/* Some ten thousand different events: readers hold all of it, and so does who makes it. */
+#define CTF_METADATA_MAX (16 * MIB)
 
 struct ctf_output {
 	int metadata;		  /* a descriptor, empty */
@@ -32,10 +36,33 @@ struct ctf_output {
 	unsigned char uuid[CTF_UUID_BYTES]; /* of this trace and no other */
 };
 
+/* Version 4, variant 1: by chance. */
+void ctf_make_uuid(unsigned char uuid[CTF_UUID_BYTES]);
+
+struct ctf_missing {
+	uint64_t lost, left_out; /* events */
+};
+
+/* Where what is written comes from. */
+struct ctf_source {
+	/*
+	 * The next one in the order of time, good until the next call; of an event are needed its line
+	 * and its meaning's format. Adds to *missing what is missing in front of it. false: that was all.
+	 */
+	bool (*next)(void *arg, struct merge_item *item, struct ctf_missing *missing);
+	void *arg;
+	bool lasting; /* a meaning stays the same one, where it is, while this is written */
+	uint64_t monotonic_ns, realtime_ns; /* one moment, of the time of its items and of the wall */
+};
+
 /*
- * -ENODATA: the trace is empty, nor was anything lost; -EFBIG: more than it may be; -EINTR: `cancelled`
+ * -ENODATA: there is nothing, nor was anything lost; -EFBIG: more than it may be; -EINTR: `cancelled`
  * (NULL: never) said so; or the errno of write(2). *err gets the sentence.
  */
+int ctf_write_from(const struct ctf_source *source, const struct ctf_output *output,
+	bool (*cancelled)(void *arg), void *arg, struct err *err);
+
+/* The same of a snapshot. */
 int ctf_write(const struct snapshot *snapshot, const struct ctf_output *output,
 	bool (*cancelled)(void *arg), void *arg, struct err *err);
 

@@ -53,11 +53,9 @@ void ctf_append_string(GString *out, const char *text, size_t bytes)
 	ctf_append_u8(out, 0);
 }
 
-void ctf_packets_init(struct ctf_packets *packets, int fd, const unsigned char *uuid, uint32_t cpu,
-	uint64_t begin_ns)
+void ctf_packets_init(struct ctf_packets *packets, int fd, const unsigned char *uuid, uint32_t cpu)
 {
-	*packets = (struct ctf_packets){ .fd = fd, .cpu = cpu, .begin_ns = begin_ns,
-		.end_ns = begin_ns, .content = g_string_new(NULL) };
+	*packets = (struct ctf_packets){ .fd = fd, .cpu = cpu, .content = g_string_new(NULL) };
 	memcpy(packets->uuid, uuid, sizeof(packets->uuid));
 }
 
@@ -91,8 +89,9 @@ static int write_packet(struct ctf_packets *packets)
 	return ret;
 }
 
-int ctf_packets_begin(struct ctf_packets *packets)
+int ctf_packets_begin(struct ctf_packets *packets, uint64_t begin_ns)
 {
+	packets->begin_ns = packets->end_ns = begin_ns;
 	return write_packet(packets);
 }
 

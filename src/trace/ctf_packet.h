@@ -31,13 +31,15 @@ struct ctf_packets {
 	uint64_t bytes;			    /* written */
 };
 
-/* The first packet is of this moment and CPU. */
-void ctf_packets_init(struct ctf_packets *packets, int fd, const unsigned char *uuid, uint32_t cpu,
-	uint64_t begin_ns);
+/* The first packet is of this CPU. */
+void ctf_packets_init(struct ctf_packets *packets, int fd, const unsigned char *uuid, uint32_t cpu);
 void ctf_packets_fini(struct ctf_packets *packets);
 
-/* Writes the first packet, without events. 0 or the errno of write(2). */
-int ctf_packets_begin(struct ctf_packets *packets);
+/*
+ * Writes the first packet, of this moment and without events. What was missing before it is told with the
+ * next one. 0 or the errno of write(2).
+ */
+int ctf_packets_begin(struct ctf_packets *packets, uint64_t begin_ns);
 
 /* An event with its id, time (not below the one before) and what follows in it. */
 int ctf_packets_add(struct ctf_packets *packets, uint32_t cpu, uint64_t time_ns, uint32_t id,

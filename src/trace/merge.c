@@ -289,11 +289,15 @@ bool merge_next_line(const struct merge_item *item, size_t *at, struct merge_lin
 	const char *begin = item->message + *at;
 	const char *end = memchr(begin, '\n', item->message_bytes - *at);
 	const char *header = end ? memmem(begin, (size_t)(end - begin), mark, strlen(mark)) : NULL;
-	char *rest;
+	const char *rest;
 
 	if (!header)
 		return false;
-	line->cpu = (uint32_t)strtoul(header + strlen(mark), &rest, 10);
+	line->cpu = 0;
+	for (rest = header + strlen(mark); g_ascii_isdigit(*rest); rest++)
+		line->cpu = line->cpu * 10 + (uint32_t)(*rest - '0');
+	if (end - rest < 2 || rest[0] != ':' || rest[1] != ' ')
+		return false;
 	line->text = rest + strlen(": ");
 	line->bytes = (size_t)(end - line->text);
 	*at += (size_t)(end + 1 - begin);

@@ -60,7 +60,7 @@ struct merge_line {
 	const char *text;
 	size_t bytes;
 };
-/* The one that begins at *at of the message, which goes on behind it. false: there is none. */
+/* The one that begins at *at of the message, which goes on behind it. false: none does, as at its end. */
 bool merge_next_line(const struct merge_item *item, size_t *at, struct merge_line *line);
 
 /* Whether an event may be seen, whenever it was written, and what it means. */

@@ -30,6 +30,7 @@ struct tracefile {
 	size_t at;
 	uint64_t offset; /* of what is at `at` in the file */
 	bool begun;
+	struct tracefile_head head; /* once begun */
 	GHashTable *programs; /* of uint32: struct said_program */
 	GHashTable *meanings; /* of int64, program << 32 | id: struct said_meaning */
 	int failed;
@@ -122,8 +123,16 @@ static int read_header(struct tracefile *file)
 	if (ret <= 0)
 		return ret ? ret : fail(file, EINVAL, "the header is cut");
 	pass(file, header.header_bytes);
+	file->head = (struct tracefile_head){ header.cpu, header.anchor_monotonic_ns,
+		header.anchor_realtime_ns };
 	file->begun = true;
 	return 1;
+}
+
+bool tracefile_get_head(const struct tracefile *file, struct tracefile_head *head)
+{
+	*head = file->head;
+	return file->begun;
 }
 
 /* ---- blocks ----------------------------------------------------------------------------------- */

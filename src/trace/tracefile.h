@@ -44,6 +44,15 @@ void tracefile_destroy(struct tracefile *file);
  */
 int tracefile_next(struct tracefile *file, struct tracefile_item *item, struct err *err);
 
+/* Of the file's header. */
+struct tracefile_head {
+	uint32_t cpu;
+	uint64_t monotonic_ns, realtime_ns; /* one moment */
+};
+
+/* false: it was not read, since it is damaged or nobody asked for an item yet. */
+bool tracefile_get_head(const struct tracefile *file, struct tracefile_head *head);
+
 /* What comes first of two items of different files. */
 bool tracefile_before(const struct tracefile_item *a, const struct tracefile_item *b);
 

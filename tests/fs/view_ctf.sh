@@ -86,6 +86,35 @@ read_kptrace
 read_ctf
 compare "a new set"
 check "the new event" grep -q ': later$' "$WORK/found"
+
+# ---- copies of the CPUs' own files, of which kprof trace makes CTF ---------------------------------
+
+copy_cpus() {
+	local cpu
+	for cpu in "$MNT"/cpu/*; do
+		cat "$cpu/trace" >"$WORK/cpu.${cpu##*/}" || fail "cat $cpu/trace"
+	done
+}
+copy_cpus
+check "kprof trace --ctf" "$PWD/kprof" trace --ctf "$WORK/made" "$WORK"/cpu.*
+same "its files" "$(ls "$WORK/copy")" "$(ls "$WORK/made")"
+same "not for others" 700 "$(stat -c %a "$WORK/made")"
+read_ctf "$WORK/made"
+compare "of copies of cpu/N/trace"
+same "what was lost in copies" "" "$(cat "$WORK/bt.err")"
+fails_with "File exists" "$PWD/kprof" trace --ctf "$WORK/made" "$WORK"/cpu.*
+check "what was there stays" babeltrace2 "$WORK/made" >/dev/null
+fails_with "not a copy of cpu/N/trace" "$PWD/kprof" trace --ctf "$WORK/none" "$WORK/found"
+check "nothing is made of nothing" [ ! -e "$WORK/none" ]
+for copy in "$WORK"/cpu.*; do # all but the end of the one that has most
+	if [ "$(wc -c <"$copy")" -gt 100000 ]; then
+		head -c 90001 "$copy" >"$WORK/cut"
+	fi
+done
+fails_with "the file is cut" "$PWD/kprof" trace --ctf "$WORK/part" "$WORK/cut"
+read_ctf "$WORK/part"
+check "a part" [ "$(wc -l <"$WORK/found")" -gt 100 ]
+check "of the whole" [ -z "$(comm -13 <(sort "$WORK/expected") <(sort "$WORK/found"))" ]
 tell_end first
 
 # ---- two readers --------------------------------------------------------------------------------
@@ -111,6 +140,11 @@ count=$(sed -n 's/.*: \([0-9]*\) events left out.*/\1/p' "$WORK/notes")
 [ "${count:-0}" -gt 0 ] || fail "nothing was left out"
 same "what babeltrace2 says was discarded" "$count" \
 	"$(sed -n 's/.*Tracer discarded \([0-9]*\) events.*/\1/p' "$WORK/bt.err")"
+copy_cpus
+check "kprof trace --ctf of what is left" "$PWD/kprof" trace --ctf "$WORK/left" "$WORK"/cpu.*
+babeltrace2 "$WORK/left" >"$WORK/bt" 2>"$WORK/bt.err" || fail "babeltrace2 of what is left"
+# each copy is a moment of its own, and so what is left out of it may be another part
+check "copies say that there was more" grep -q "Tracer discarded [1-9][0-9]* events" "$WORK/bt.err"
 tell_end second
 wait_for has_gone
 put kptrace_ctl clear
