@@ -29,6 +29,7 @@
 
 static const struct cmd_option options[] = {
 	{ 'e', "event", "EVENT", "what to sample, as kpctl's `event`; with commas several" },
+	{ 'g', "stack", "MODE", "which stacks, as kpctl's `stack`: dwarf, user, kernel, both, none" },
 	{ 'o', "output", "FILE", "write to FILE (-: standard output) instead of " DEFAULT_OUTPUT },
 	{ 'a', "all", NULL, "keep the samples of the whole machine" },
 	{ 'm', "mount", "DIR", "sample by the server that is mounted at DIR" },
@@ -38,7 +39,7 @@ static const struct cmd_option options[] = {
 };
 
 struct record {
-	const char *event; /* NULL: what is set */
+	const char *event, *stack; /* NULL: what is set */
 	const char *output;
 	struct session_choice choice;
 	bool all, quiet;
@@ -85,7 +86,7 @@ static int prepare(struct record *r, struct err *err)
 	if (!ret)
 		ret = pass_earlier(r, err);
 	if (!ret)
-		ret = session_start(&r->session, r->event, err);
+		ret = session_start(&r->session, r->event, r->stack, err);
 	return ret;
 }
 
@@ -321,6 +322,8 @@ static int run(const struct command *command, int argc, char **argv)
 	while ((letter = cmd_next_option(command, argc, argv, &status)) > 0) {
 		if (letter == 'e')
 			r.event = optarg;
+		else if (letter == 'g')
+			r.stack = optarg;
 		else if (letter == 'o')
 			r.output = optarg;
 		else if (letter == 'm')

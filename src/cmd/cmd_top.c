@@ -325,7 +325,7 @@ static int begin(struct top *t, struct err *err)
 		return err_set(err, errno, "signalfd: %s", strerror(errno));
 	ret = session_open(&t->session, &t->choice, &t->before, err);
 	if (!ret && (!t->session.control.running || t->event))
-		ret = session_start(&t->session, t->event, err);
+		ret = session_start(&t->session, t->event, NULL, err);
 	if (!ret)
 		t->events = split_events(t->event ? t->event : t->session.control.event);
 	if (!ret)

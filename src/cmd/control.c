@@ -50,6 +50,10 @@ int control_read(const char *dir, struct control *control, struct err *err)
 			g_free(control->event);
 			control->event = g_strdup(lines[i] + strlen("event "));
 		}
+		if (g_str_has_prefix(lines[i], "stack ")) {
+			g_free(control->stack);
+			control->stack = g_strdup(lines[i] + strlen("stack "));
+		}
 		if (strcmp(lines[i], "start") == 0)
 			control->running = true;
 	}
@@ -59,6 +63,7 @@ int control_read(const char *dir, struct control *control, struct err *err)
 void control_clear(struct control *control)
 {
 	g_clear_pointer(&control->event, g_free);
+	g_clear_pointer(&control->stack, g_free);
 }
 
 /* The last line of kperr, from the reason on; to be freed, NULL where there is none of ours. */

@@ -10,6 +10,7 @@
 
 struct control {
 	char *event; /* the events that are set, as kpctl takes them */
+	char *stack; /* the same of stacks */
 	bool running;
 };
 

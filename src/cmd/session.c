@@ -72,33 +72,47 @@ static int refuse_running(const struct session *s, struct err *err)
 }
 
 /* In one write with `event`, which is refused while somebody's run is on: nobody can come between. */
-int session_start(struct session *s, const char *event, struct err *err)
+int session_start(struct session *s, const char *event, const char *stack, struct err *err)
 {
 	const char *events = event ? event : s->control.event;
-	g_autofree char *lines = g_strdup_printf("event %s\nstart\n", events ? events : "default");
+	g_autoptr(GString) lines = g_string_new(NULL);
 	int ret;
 
 	if (s->control.running)
 		return refuse_running(s, err);
-	ret = control_write(s->dir, lines, err);
-	s->started = !ret;
+	g_string_append_printf(lines, "event %s\n", events ? events : "default");
+	if (stack)
+		g_string_append_printf(lines, "stack %s\n", stack);
+	g_string_append(lines, "start\n");
 	s->event_set = event != NULL;
+	s->stack_set = stack != NULL;
+	ret = control_write(s->dir, lines->str, err);
+	s->started = !ret;
 	return ret;
+}
+
+/* Lines before one that was refused stand, so also what was not started may have changed them. */
+static void set_back(struct session *s)
+{
+	g_autoptr(GString) lines = g_string_new(NULL);
+
+	if (s->event_set && s->control.event)
+		g_string_append_printf(lines, "event %s\n", s->control.event);
+	if (s->stack_set && s->control.stack)
+		g_string_append_printf(lines, "stack %s\n", s->control.stack);
+	s->event_set = s->stack_set = false;
+	if (lines->len && !s->instance.dir)
+		control_write(s->dir, lines->str, NULL);
 }
 
 int session_stop(struct session *s, struct err *err)
 {
-	g_autofree char *lines = NULL;
-	int ret;
+	int ret = 0;
 
-	if (!s->started)
-		return 0;
+	if (s->started)
+		ret = control_write(s->dir, "stop\n", err);
 	s->started = false;
-	ret = control_write(s->dir, "stop\n", err);
-	if (s->event_set && s->control.event && !s->instance.dir) {
-		lines = g_strdup_printf("event %s\n", s->control.event);
-		control_write(s->dir, lines, NULL);
-	}
+	set_back(s);
 	return ret;
 }
 

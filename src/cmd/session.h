@@ -23,7 +23,7 @@ struct session {
 	struct instance instance;
 	struct control control; /* as it was found */
 	bool started;		/* by us */
-	bool event_set;
+	bool event_set, stack_set; /* or tried to: to be set as they were */
 };
 
 /*
@@ -33,10 +33,13 @@ struct session {
 int session_open(struct session *session, const struct session_choice *choice,
 	const sigset_t *mask, struct err *err);
 
-/* Starts the profiler with these events, NULL: those that are set. -EBUSY: it runs for somebody. */
-int session_start(struct session *session, const char *event, struct err *err);
+/*
+ * Starts the profiler with these events and stacks, as kpctl takes them; NULL: those that are set.
+ * -EBUSY: it runs for somebody.
+ */
+int session_start(struct session *session, const char *event, const char *stack, struct err *err);
 
-/* Stops what session_start() started, and sets the events as they were. 0 where there is nothing. */
+/* Stops what session_start() started, and sets all as it was. 0 where there is nothing. */
 int session_stop(struct session *session, struct err *err);
 
 /* Stops, ends a server of our own, frees. */

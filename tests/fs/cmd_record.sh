@@ -170,6 +170,15 @@ same "only the command" bash "$(processes)"
 check "the earlier run is still there" test "$("$KPROF" dump -m "$MNT" |
 	grep '_trace ' | grep -c ' event=1 ')" -ge "$before"
 
+# the same of stacks, also where something is refused
+record 0 -m "$MNT" -e cpu-clock:freq=1999 -g "dwarf 20" -o dwarf -- \
+	bash -c 'i=0; while ((i < 100000)); do ((i += 1)); done'
+check "stacks are copied" test "$("$KPROF" dump dwarf | grep -c ' user_stack .*depth=20')" -gt 1
+same "the state is as it was" "$state" "$(cat "$MNT/kpctl")"
+record 125 -m "$MNT" -e cpu-clock:freq=1999 -g nonsense -o none -- true
+said 'no such mode: nonsense'
+same "the state is as it was, too" "$state" "$(cat "$MNT/kpctl")"
+
 # without -e it is the events that are set
 record 0 -m "$MNT" -o set -- /bin/true
 same "the event that is set" page-faults:period=1 \
