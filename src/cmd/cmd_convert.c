@@ -15,6 +15,7 @@
 
 #include "cmd/input.h"
 #include "cmd/loaded.h"
+#include "cmd/progress.h"
 #include "view/names.h"
 #include "view/profile.h"
 #include "view/view.h"
@@ -101,9 +102,8 @@ static int open_capture(const struct input *input)
 }
 
 static int write_view(const struct convert *c, const struct input *input,
-	const struct profile *profile, struct symbols *symbols, int capture_fd)
+	const struct profile *profile, const struct names *names, int capture_fd)
 {
-	struct names *names = view_name(c->format, profile, symbols, -1);
 	struct view_input view = {
 		.profile = profile,
 		.names = names,
@@ -115,15 +115,16 @@ static int write_view(const struct convert *c, const struct input *input,
 	if (ret)
 		cmd_error("%s: %s: %s", input->name, c->format->name,
 			*err.text ? err.text : strerror(-ret));
-	names_destroy(names);
 	return ret ? CMD_FAILED : CMD_OK;
 }
 
 static int convert(const struct convert *c, struct input *input)
 {
+	struct progress *progress;
 	int capture_fd, status;
 	struct symbols *symbols;
 	struct profile *profile;
+	struct names *names;
 	struct err err;
 
 	if (input_unwind(input, &err) < 0) {
@@ -135,7 +136,8 @@ static int convert(const struct convert *c, struct input *input)
 		cmd_error("%s: %s", input->name, strerror(-capture_fd));
 		return CMD_FAILED;
 	}
-	symbols = names_open_symbols(NULL);
+	progress = progress_begin();
+	symbols = progress_open_symbols(progress);
 	if (c->format->needs & VIEW_NAMES)
 		symbols_prepare(symbols);
 	if (view_load(c->format, &input->decoder, 0, &profile, &err) < 0) {
@@ -144,8 +146,12 @@ static int convert(const struct convert *c, struct input *input)
 		close(capture_fd);
 		return CMD_FAILED;
 	}
-	status = write_view(c, input, profile, symbols, capture_fd);
-	symbols_destroy(symbols);
+	progress_set_files(progress, processes_file_count(profile->processes));
+	names = view_name(c->format, profile, symbols, -1);
+	progress_end(progress);
+	status = write_view(c, input, profile, names, capture_fd);
+	names_destroy(names);
+	symbols_destroy(symbols); /* with its progress */
 	status |= loaded_say_damage(input->name, profile);
 	profile_destroy(profile);
 	close(capture_fd);

@@ -25,13 +25,16 @@ int loaded_open(struct loaded *loaded, const struct input_choice *choice, bool l
 		input_close(&loaded->input);
 		return CMD_FAILED;
 	}
+	progress = progress_begin();
+	loaded->symbols = progress_open_symbols(progress);
+	symbols_prepare(loaded->symbols); /* while the records are read */
 	if (profile_load(&loaded->input.decoder, &loaded->profile, &err) < 0) {
 		cmd_error("%s: %s", loaded->input.name, err.text);
+		symbols_destroy(loaded->symbols);
 		input_close(&loaded->input);
 		return CMD_FAILED;
 	}
-	progress = progress_begin(processes_file_count(loaded->profile->processes));
-	loaded->symbols = progress_open_symbols(progress);
+	progress_set_files(progress, processes_file_count(loaded->profile->processes));
 	loaded->names = names_create(loaded->profile, loaded->symbols, &how);
 	progress_end(progress);
 	return CMD_OK;

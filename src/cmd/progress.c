@@ -20,21 +20,25 @@
 struct progress {
 	void *source; /* of remote_source */
 	GMutex lock;  /* files are asked about side by side; of what follows */
-	uint32_t files, asked;
+	uint32_t files, asked; /* files: set before any is asked about */
 	uint64_t begin_ns;
 	bool on;    /* standard error is a terminal, and it is not over */
 	bool shown; /* a line is there */
 };
 
-struct progress *progress_begin(uint32_t files)
+struct progress *progress_begin(void)
 {
 	struct progress *progress = g_new0(struct progress, 1);
 
 	g_mutex_init(&progress->lock);
-	progress->files = files;
 	progress->begin_ns = clock_monotonic_ns();
 	progress->on = isatty(STDERR_FILENO);
 	return progress;
+}
+
+void progress_set_files(struct progress *progress, uint32_t files)
+{
+	progress->files = files;
 }
 
 static void show(struct progress *progress, const char *path)

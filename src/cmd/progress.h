@@ -12,8 +12,10 @@
 
 struct progress;
 
-/* Of so many files. */
-struct progress *progress_begin(uint32_t files);
+struct progress *progress_begin(void);
+
+/* So many files will be asked about. */
+void progress_set_files(struct progress *progress, uint32_t files);
 
 /* The symbols of this machine, which tell of each file that they are asked about. Takes it over. */
 struct symbols *progress_open_symbols(struct progress *progress);

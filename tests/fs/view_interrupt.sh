@@ -66,6 +66,18 @@ ends "who waits for another view's model" TERM "$waiting"
 ends "who makes it" TERM "$asking"
 wait_for threads kp-view 0
 
+# kprof tells on a terminal that it waits for names, and can be ended too
+if command -v python3 >/dev/null; then
+	cp "$PWD/kprof" "$WORK/bin/kprof"
+	cat "$MNT/kpdata" >"$WORK/kpdata"
+	for words in "convert -t folded" "report"; do
+		# shellcheck disable=SC2086 # words
+		python3 "${srcdir:-.}/tests/fs/cmd_terminal.py" "$WORK/bin/kprof" $words "$WORK/kpdata" -- \
+			'kprof: names: file [0-9]+ of 200: /file' $'\003' >"$WORK/screen"
+		same "kprof $words, interrupted" 254 $? # -SIGINT
+	done
+fi
+
 # and the end of the server
 open_view tree
 wait_for threads kp-names 1
