@@ -142,8 +142,16 @@ static int set_fields(const struct command *command, struct arguments *a, const 
 	return CMD_OK;
 }
 
-/* FIELD=GLOB, or a GLOB for functions; what stands before a `=` of a name is no field. */
-static void add_filter(struct arguments *a, const char *text, bool exclude)
+/* What stands before a `=` of a name is no field: of functions that is C++'s operators. */
+static bool is_meant_as_field(const char *name)
+{
+	return *name && !name[strspn(name, "abcdefghijklmnopqrstuvwxyz")] &&
+		strcmp(name, "operator") != 0;
+}
+
+/* FIELD=GLOB, or a GLOB for functions. */
+static int add_filter(const struct command *command, struct arguments *a, const char *text,
+	bool exclude)
 {
 	struct breakdown_filter filter = {
 		.field = BREAKDOWN_FUNCTION,
@@ -159,9 +167,12 @@ static void add_filter(struct arguments *a, const char *text, bool exclude)
 		if (field < BREAKDOWN_FIELDS) {
 			filter.field = field;
 			filter.glob = equals + 1;
+		} else if (is_meant_as_field(name)) {
+			return cmd_usage_error(command, "no field %s", name);
 		}
 	}
 	g_array_append_val(a->filters, filter);
+	return CMD_OK;
 }
 
 static int set_threshold(const struct command *command, struct arguments *a, const char *text)
@@ -202,8 +213,7 @@ static int take_option(const struct command *command, struct arguments *a, int l
 		return set_fields(command, a, optarg);
 	case 'i':
 	case 'x':
-		add_filter(a, optarg, letter == 'x');
-		break;
+		return add_filter(command, a, optarg, letter == 'x');
 	case 'S':
 		return set_order(command, a, optarg);
 	case 'r':

@@ -108,6 +108,10 @@ check "a filter" [ "$(cat "$tmp/out")" = "  share  samples  event               
 # left out: 700 samples that were not asked for" ]
 run 0 report --include function=victim_two --include process=prog --by pid -n "$tmp/kpdata"
 check "filters of other fields" has out "^ 30\.00% +300  cpu-clock:freq=1000  10$"
+run 2 report --include proc=prog "$tmp/kpdata"
+check "what is no field" has err "no field proc;"
+run 0 report --exclude 'operator==*' --exclude '*<T=int>' --by function -n "$tmp/kpdata"
+check "what is of a function" has out " victim_one$"
 run 0 report --threshold 50 --by function -n "$tmp/kpdata"
 check "above the threshold" has out " victim_one$"
 check "below the threshold" has out "^# left out: 1 row below 50%, 300 samples$"
