@@ -53,6 +53,16 @@ static void add_fields(GString *words)
 		add_word(words, breakdown_fields[i]);
 }
 
+/* Of kpctl's `stack`. */
+static void add_stack_modes(GString *words)
+{
+	static const char *const modes[] = { "user", "kernel", "both", "dwarf", "none" };
+	size_t i;
+
+	for (i = 0; i < G_N_ELEMENTS(modes); i++)
+		add_word(words, modes[i]);
+}
+
 /* By the word that the help has for it. */
 static enum kind kind_of(const char *argument, GString *words)
 {
@@ -64,6 +74,8 @@ static enum kind kind_of(const char *argument, GString *words)
 		add_events(words);
 	else if (strcmp(argument, "FORMAT") == 0)
 		add_formats(words);
+	else if (strcmp(argument, "MODE") == 0)
+		add_stack_modes(words);
 	else if (g_str_has_prefix(argument, "FIELD"))
 		add_fields(words);
 	return words->len ? KIND_WORDS : KIND_OTHER;

@@ -36,6 +36,7 @@ done
 
 # values
 same "a format" "flame.svg flat" "$(offered kprof convert -t fl)"
+same "a mode of stacks" dwarf "$(offered kprof record --stack d)"
 same "a field" "process" "$(offered kprof report --by pr)"
 same "an event" "page-faults" "$(offered kprof record -e page)"
 mkdir "$tmp/folder"
