@@ -15,10 +15,15 @@
 #include <unistd.h>
 
 #include "base/atomic.h"
+#include "base/units.h"
 #include "fs/dirtab.h"
 #include "fs/openfile.h"
 #include "fs/ops.h"
+#include "sys/clock.h"
 #include "sys/proc.h"
+
+/* How often /proc is asked about an opener of which the kernel would tell no more: that takes some 20 us. */
+#define LOOK_NS (10 * NSEC_PER_MSEC)
 
 struct view_job {
 	struct fuse_req *req;
@@ -28,6 +33,8 @@ struct view_job {
 	uint64_t offset;
 	size_t size;
 	_Atomic bool cancelled; /* relaxed: a wish, nothing goes with it */
+	_Atomic bool doubted;	/* relaxed: it was interrupted, and not for good */
+	uint64_t look_ns;	/* the maker's: then it looks again whether the opener ends */
 	int cancel_fd; /* its thread's eventfd; -1: none. Written to with the lock held */
 };
 
@@ -43,10 +50,42 @@ struct views {
 	bool closing;	      /* (lock) */
 };
 
+/* Who waits for the open; 0: it is a read. */
+static pid_t tid_of(const struct view_job *job)
+{
+	return job->reads ? 0 : job->origin.pid;
+}
+
+/*
+ * An open is not given up for a signal that only tells its program something. One that takes a moment
+ * is not for any that its program handles: where a timer interrupts it every few ms it would begin anew
+ * for ever.
+ */
+static bool counts(const struct views *views, pid_t opener)
+{
+	if (!opener)
+		return true;
+	return views->brief ? proc_is_ending(NULL, opener) : proc_is_interrupted(NULL, opener);
+}
+
+/* The kernel tells of one signal for each request: behind one that did not count the end is looked for. */
+static bool has_ended(struct view_job *job)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+
+	if (now_ns < job->look_ns)
+		return false;
+	job->look_ns = now_ns + LOOK_NS;
+	return proc_is_ending(NULL, tid_of(job));
+}
+
 bool views_cancelled(void *arg)
 {
 	struct view_job *job = arg;
 
+	if (!atomic_read_relaxed(&job->cancelled) && atomic_read_relaxed(&job->doubted) &&
+		tid_of(job) && has_ended(job))
+		atomic_write_relaxed(&job->cancelled, true);
 	return atomic_read_relaxed(&job->cancelled);
 }
 
@@ -94,23 +133,10 @@ static void give_up(struct view_job *job)
 	g_free(job);
 }
 
-/*
- * An open that takes a moment is not given up for a signal that its program handles: where a timer
- * interrupts it every few ms it would begin anew for ever.
- */
-static bool counts(const struct views *views, pid_t opener)
-{
-	return !views->brief || !opener || proc_is_ending(NULL, opener);
-}
-
-/* Who waits for the open; 0: it is a read. */
-static pid_t tid_of(const struct view_job *job)
-{
-	return job->reads ? 0 : job->origin.pid;
-}
-
+/* A job that goes on is in doubt from then on. */
 static bool is_serious(struct views *views, const struct fuse_req *req)
 {
+	struct view_job *job;
 	pid_t tid = 0;
 	GList *link;
 
@@ -118,8 +144,11 @@ static bool is_serious(struct views *views, const struct fuse_req *req)
 	link = find_job(&views->waiting, req);
 	if (!link)
 		link = find_job(&views->current, req);
-	if (link)
-		tid = tid_of(link->data);
+	if (link) {
+		job = link->data;
+		tid = tid_of(job);
+		atomic_write_relaxed(&job->doubted, true);
+	}
 	pthread_mutex_unlock(&views->lock);
 	return counts(views, tid);
 }
