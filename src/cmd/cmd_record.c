@@ -41,6 +41,7 @@ static const struct cmd_option options[] = {
 struct record {
 	const char *event, *stack; /* NULL: what is set */
 	const char *output;
+	bool made; /* by us, and nothing is in it yet */
 	struct session_choice choice;
 	bool all, quiet;
 	char **argv;
@@ -132,10 +133,17 @@ static bool is_to_stdout(const struct record *r)
 static int open_output(struct record *r, struct err *err)
 {
 	/* addresses of the kernel, and what runs here: for the owner only */
-	int fd = is_to_stdout(r)
-		? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
-		: open(r->output, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600);
+	const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY;
+	int fd;
 
+	if (is_to_stdout(r)) {
+		fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+	} else {
+		fd = open(r->output, flags | O_EXCL, 0600);
+		r->made = fd >= 0;
+		if (fd < 0 && errno == EEXIST)
+			fd = open(r->output, flags, 0600);
+	}
 	if (fd < 0)
 		return err_set(err, errno, "%s: %s", r->output, strerror(errno));
 	r->out = fdopen(fd, "w");
@@ -243,8 +251,10 @@ static int write_output(struct record *r, uint32_t root, struct err *err)
 		learn(&decoder, subset);
 		ret = decode_rewind(&decoder);
 	}
-	if (!ret)
+	if (!ret) {
+		r->made = false;
 		ret = copy(r, subset, &decoder, &scope, err);
+	}
 	decode_fini(&decoder);
 	if (!ret && !r->quiet)
 		say(r, subset_counts(subset), scope);
@@ -254,12 +264,14 @@ static int write_output(struct record *r, uint32_t root, struct err *err)
 
 /* ---- all of it -------------------------------------------------------------------------------- */
 
-static void clean_up(struct record *r)
+static void clean_up(struct record *r, bool failed)
 {
 	follow_close(&r->follow);
 	session_close(&r->session);
 	if (r->out)
 		fclose(r->out);
+	if (failed && r->made)
+		unlink(r->output); /* an empty file would look like a run without samples */
 }
 
 /* The command runs to its end also where the sampling fails meanwhile. */
@@ -308,7 +320,7 @@ static int record(struct record *r)
 	}
 	if (ret)
 		cmd_error("%s", *err.text ? err.text : strerror(-ret));
-	clean_up(r);
+	clean_up(r, ret);
 	launch_end(&r->launch);
 	/* a command that failed says more than that its samples could not be kept */
 	return runs && (!ret || r->launch.status) ? r->launch.status : status;

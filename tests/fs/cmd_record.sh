@@ -117,6 +117,10 @@ said 'No such file or directory'
 record 125 -p -e nonsense -o none -- touch "$WORK/ran"
 said "nonsense"
 check "a refused event runs nothing" test ! -e "$WORK/ran"
+check "a run that was refused leaves no file" test ! -e none
+echo kept >kept
+record 125 -p -e nonsense -o kept -- true
+check "nor does it take one away" test "$(cat kept)" = kept
 record 137 -p -o none -- bash -c 'kill -KILL $$'
 record 3 -p -q -o none -- bash -c 'exit 3'
 same "quiet" "" "$(cat "$WORK/said")"
