@@ -1,23 +1,27 @@
 # SPDX-License-Identifier: MIT
 # sampling: what it costs to sample busy threads, beside perf record, in turn.
 #
-# One round is four windows of 10 s over the same busy threads: kprofs samples, nobody does, perf
-# samples, nobody does; kprofs and perf change places from round to round. The loss of speed is
-# against the mean of the two windows around it in which nobody samples. CPU time of kprofs is that of
-# the server and of the cat that streams kpdata to a file, from before start to after stop.
+# One round is four parts of 10 s over the same busy threads: kprofs samples, nobody does, perf samples,
+# nobody does; kprofs and perf change places from round to round. Both sample for 10 s, and what each
+# takes to begin and to end is in its figure. The threads' speed is measured inside those 10 s, without
+# the ends; its loss is against the mean of the two parts around it in which nobody samples. CPU time of
+# kprofs is that of the server and of the cat that streams kpdata to a file, from before start to after
+# stop.
 
 command -v perf >/dev/null || fail "needs perf (Debian: linux-perf)"
-window=10 rate=9999
+window=10 edge=0.5 rate=9999
 
-# window_speed: lets the window pass; units of work per second in it are in $speed
+# window_speed: lets the window pass; units of work per second in it, without the edges, are in $speed
 window_speed() {
 	local t0 u0 t1 u1
+	sleep "$edge"
 	kill -USR1 "$busy"
 	read -r t0 u0 <&"$busy_out"
-	sleep "$window"
+	sleep "$(calc "$window - 2 * $edge")"
 	kill -USR1 "$busy"
 	read -r t1 u1 <&"$busy_out"
 	speed=$(calc "($u1 - $u0) / ($t1 - $t0) * 1e9")
+	sleep "$edge"
 }
 
 # sample_kprofs RATE: sets speed, samples, lost, throttles, bytes, and cpu (in ns)
@@ -36,15 +40,14 @@ sample_kprofs() {
 	((samples > 0)) || fail "no samples"
 }
 
-# sample_perf RATE: sets speed, samples, bytes, cpu. perf needs a moment to begin and to end, so it
-# samples for a second more than the window.
+# sample_perf RATE: sets speed, samples, bytes, cpu. perf begins some 0.2 s after it was started: within
+# the edge.
 sample_perf() {
 	local recorder
 	"$build/bench/cpu_of" -o "$work/perf.cpu" \
 		perf record -q -B -a -g -F "$1" -e cpu-clock -o "$work/perf.data" \
-		-- sleep $((window + 1)) >"$work/perf.log" 2>&1 &
+		-- sleep "$window" >"$work/perf.log" 2>&1 &
 	recorder=$!
-	sleep 0.5
 	window_speed
 	wait "$recorder" || fail "perf record: $(cat "$work/perf.log")"
 	cpu=$(cat "$work/perf.cpu")
