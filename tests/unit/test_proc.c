@@ -164,31 +164,40 @@ static const char walk_of_12[] =
 	"M 12 7f0000007000+1000@0 fe:0 77 '/tmp/new\nline\\'\n"
 	"M 12 7ffd00100000+2000@0 0:0 0 '[vdso]'\n";
 
+/* The line as in proc(5): the 20th field says how many threads there are, the 22nd when it began. */
+static void put_stat(const char *path, const char *name, int threads)
+{
+	char text[200];
+
+	snprintf(text, sizeof(text), "1 (%s) S 1 1 1 0 -1 9 9 9 9 9 9 9 9 9 20 0 %d 0 777 9 9\n", name,
+		threads);
+	put(path, text);
+}
+
 static void put_processes(void)
 {
-	put("12/comm", "app\n");
+	put_stat("12/stat", "app", 1);
 	put("12/maps", maps_of_12);
 	put("12/task/12/comm", "app\n");
 	put_link("12/exe", "/usr/bin/app (deleted)");
 	/* a kernel thread: no exe, no mappings */
-	put("2/comm", "kworker/u8:3-events_power_efficient\n");
+	put_stat("2/stat", "kworker/u8:3-events_power_efficient", 1);
 	put("2/maps", "");
-	put("2/task/2/comm", "kworker/u8:3-events_power_efficient\n");
 	/* a name that its owner chose to be unpleasant */
-	put("300/comm", "a\nb)\n");
+	put_stat("300/stat", "a\nb) (S", 2);
 	put("300/maps", "junk\n\n5-4 r-xp 0 0:0 0 x\nzz-zz r-xp 0 0:0 0 x\n1000-2000 r-x 0 0:0 0 y\n");
-	put("300/task/300/comm", "a\nb)\n");
+	put("300/task/300/comm", "a\nb) (S\n");
 	put("300/task/301/comm", "second\n");
 	put("300/task/junk", "");
-	/* these vanished: before anything, after comm, before the threads, in the middle of a thread */
+	/* these vanished: before anything, before the threads, in the middle of a thread */
 	put("400", NULL);
-	put("401/comm", "gone\n");
-	put("402/comm", "gone2\n");
+	put_stat("401/stat", "gone", 2);
+	put_stat("402/stat", "gone2", 2);
 	put("402/task/402/comm", "gone2\n");
 	put("402/task/403", NULL);
 	/* no processes */
 	put("meminfo", "12\n");
-	put("12345678901234567890/comm", "many\n");
+	put_stat("12345678901234567890/stat", "many", 1);
 	put("0", NULL);
 	put("12a", NULL);
 }
@@ -212,8 +221,8 @@ static void test_walk(void **state)
 	assert_true(said_block(walk_of_12));
 	assert_true(said_block("P 2 'kworker/u8:3-events_power_efficient' ''\n"
 			       "T 2 2 'kworker/u8:3-events_power_efficient'\n"));
-	assert_true(said_block("P 300 'a\nb)' ''\nT 300 30"));
-	assert_true(said_block("T 300 300 'a\nb)'\n"));
+	assert_true(said_block("P 300 'a\nb) (S' ''\nT 300 30"));
+	assert_true(said_block("T 300 300 'a\nb) (S'\n"));
 	assert_true(said_block("T 300 301 'second'\n"));
 	assert_true(said_block("P 401 'gone' ''\n"));
 	assert_true(said_block("P 402 'gone2' ''\nT 402 402 'gone2'\n"));
