@@ -268,6 +268,7 @@ int file_view_make(struct server *server, const struct dirtab_row *row, int fd, 
 		ret = write_model(server, format, capture_fd, marks, &sink, err);
 	if (marks)
 		marks_destroy(marks->arg);
+	views_close_cancel_fd(job);
 	malloc_trim(0); /* a view takes much memory for a short time */
 	return ret;
 }

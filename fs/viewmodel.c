@@ -30,8 +30,8 @@ struct viewmodels {
 	pthread_mutex_t making; /* held while a model that can be shared is made; outside the others */
 	pthread_mutex_t asking; /* held while names are asked for: one view at a time */
 	struct helpers_options options; /* invariant; its strings are ours */
+	struct symbols *symbols;	/* invariant; its helpers start when first needed */
 	pthread_mutex_t lock;		/* of what follows, and of `users` of all models; a leaf */
-	struct symbols *symbols;	/* made when first needed, and invariant then */
 	struct viewmodel *shared;	/* the last one made of these, as long as it has users */
 };
 
@@ -52,6 +52,7 @@ struct viewmodels *viewmodels_create(const char *debuginfod_urls)
 	models->options.home = g_strdup(g_get_home_dir());
 	models->options.uid = getuid();
 	models->options.gid = getgid();
+	models->symbols = names_open_symbols(&models->options);
 	return models;
 }
 
@@ -79,14 +80,7 @@ size_t viewmodel_bytes(int capture_fd)
 
 struct symbols *viewmodels_symbols(struct viewmodels *models)
 {
-	struct symbols *symbols;
-
-	pthread_mutex_lock(&models->lock);
-	if (!models->symbols)
-		models->symbols = names_open_symbols(&models->options);
-	symbols = models->symbols;
-	pthread_mutex_unlock(&models->lock);
-	return symbols;
+	return models->symbols;
 }
 
 /* -EINTR: the view that would wait for the lock is not wanted any more. */

@@ -35,7 +35,8 @@ struct view_job {
 	_Atomic bool cancelled; /* relaxed: a wish, nothing goes with it */
 	_Atomic bool doubted;	/* relaxed: it was interrupted, and not for good */
 	uint64_t look_ns;	/* the maker's: then it looks again whether the opener ends */
-	int cancel_fd; /* its thread's eventfd; -1: none. Written to with the lock held */
+	int cancel_fd;		/* (lock) an eventfd; -1: nobody asked for one */
+	struct views *views;	/* invariant */
 };
 
 struct views {
@@ -91,10 +92,29 @@ bool views_cancelled(void *arg)
 
 int views_cancel_fd(void *arg)
 {
-	return ((struct view_job *)arg)->cancel_fd;
+	struct view_job *job = arg;
+	int fd;
+
+	pthread_mutex_lock(&job->views->lock);
+	if (job->cancel_fd < 0)
+		job->cancel_fd = eventfd(atomic_read_relaxed(&job->cancelled), EFD_CLOEXEC);
+	fd = job->cancel_fd;
+	pthread_mutex_unlock(&job->views->lock);
+	return fd;
 }
 
-/* With the lock held, under which a thread takes its job and its descriptor back. */
+void views_close_cancel_fd(void *arg)
+{
+	struct view_job *job = arg;
+
+	pthread_mutex_lock(&job->views->lock);
+	if (job->cancel_fd >= 0)
+		close(job->cancel_fd);
+	job->cancel_fd = -1;
+	pthread_mutex_unlock(&job->views->lock);
+}
+
+/* With the lock held. */
 static void mark_cancelled(struct view_job *job)
 {
 	const uint64_t one = 1;
@@ -176,14 +196,13 @@ static void interrupt_job(struct fuse_req *req, void *arg)
 		give_up(job);
 }
 
-static struct view_job *next_job(struct views *views, int cancel_fd)
+static struct view_job *next_job(struct views *views)
 {
 	struct view_job *job;
 
 	pthread_mutex_lock(&views->lock);
 	job = views->closing ? NULL : g_queue_pop_head(&views->waiting);
 	if (job) {
-		job->cancel_fd = cancel_fd;
 		g_queue_push_tail(&views->current, job);
 	} else {
 		views->threads--;
@@ -195,23 +214,17 @@ static struct view_job *next_job(struct views *views, int cancel_fd)
 
 static void *run_views(void *arg)
 {
-	const int cancel_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	struct views *views = arg;
 	struct view_job *job;
-	uint64_t marks;
 
 	pthread_setname_np(pthread_self(), views->name);
-	while ((job = next_job(views, cancel_fd))) {
+	while ((job = next_job(views))) {
 		finish(job);
 		pthread_mutex_lock(&views->lock);
 		g_queue_remove(&views->current, job);
 		pthread_mutex_unlock(&views->lock);
 		g_free(job);
-		if (cancel_fd >= 0)
-			(void)!read(cancel_fd, &marks, sizeof(marks)); /* they were for this job */
 	}
-	if (cancel_fd >= 0)
-		close(cancel_fd);
 	return NULL;
 }
 
@@ -237,7 +250,8 @@ static void add_job(struct views *views, struct view_job *job)
 {
 	bool queued = false;
 
-	job->cancel_fd = -1; /* until it is current */
+	job->views = views;
+	job->cancel_fd = -1;
 	ops_on_interrupt(job->req, interrupt_job, views);
 	pthread_mutex_lock(&views->lock);
 	if (!views->closing && !(ops_interrupted(job->req) && counts(views, tid_of(job)))) {

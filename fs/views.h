@@ -46,5 +46,7 @@ void views_destroy(struct views *views);
 bool views_cancelled(void *job);
 /* For the same: a descriptor that is readable from then on; -1: none was to be had. */
 int views_cancel_fd(void *job);
+/* Its end, before the opener is answered. */
+void views_close_cancel_fd(void *job);
 
 #endif
