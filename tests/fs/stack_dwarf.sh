@@ -75,7 +75,7 @@ books() {
 		"$(awk '/^event\.1\.cpu\.[0-9]*\.(delivered|lost) / { n += $2 } END { print n }' "$MNT/kpstat")" \
 		"$(awk '{ n += $3 + $4 } END { print n }' "$WORK/tally")"
 	same "$1: samples in views/flat" "$(awk '{ n += $3 } END { print n }' "$WORK/tally")" \
-		"$(sed -n '1s/^# \([0-9]*\) samples of .*/\1/p' "$MNT/views/flat")"
+		"$(sed -n '1s/^# \([0-9]*\) samples\{0,1\} of .*/\1/p' "$MNT/views/flat")"
 }
 
 sample both
