@@ -11,6 +11,7 @@ import os
 import pty
 import re
 import select
+import signal
 import sys
 import time
 
@@ -18,6 +19,9 @@ split = sys.argv.index("--")
 command, steps = sys.argv[1:split], sys.argv[split + 1:]
 pid, fd = pty.fork()
 if pid == 0:
+    # a shell's background job ignores the terminal's signals, and so would all that it starts
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     os.execvp(command[0], command)
 everything, since = b"", b""
 end = time.monotonic() + 60
