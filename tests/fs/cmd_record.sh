@@ -135,7 +135,7 @@ for signal in INT TERM; do
 	ended $job
 	same "$signal reaches the command, whose status it is" 7 $status
 	check "$signal: the command was told" grep -q told "$WORK/told"
-	said "signal.$signal: [0-9]+ samples"
+	said "signal.$signal: [0-9]+ samples? "
 	check "$signal: nothing is left" nothing_left
 done
 
