@@ -51,7 +51,6 @@ static struct view_wish wish_of(void *job)
 /* Copied stacks (`stack dwarf`) made whole: then *capture_fd is another file. */
 static int unwind_capture(struct server *server, int *capture_fd, void *job, struct err *err)
 {
-	const struct view_wish wish = wish_of(job);
 	struct decoder decoder;
 	int fd, ret;
 	bool needed;
@@ -61,6 +60,8 @@ static int unwind_capture(struct server *server, int *capture_fd, void *job, str
 	decode_init_pread(&decoder, *capture_fd, 0);
 	ret = unwinding_is_needed(&decoder, &needed);
 	if (!ret && needed) {
+		const struct view_wish wish = wish_of(job);
+
 		ret = unwinding_make(&decoder, viewmodels_symbols(server->viewmodels), &wish, &fd, NULL,
 			err);
 		if (!ret) {

@@ -102,7 +102,7 @@ static void prepare_names(struct viewmodels *models, const struct view_format *f
 {
 	if (!(format->needs & VIEW_NAMES) || pthread_mutex_trylock(&models->asking))
 		return;
-	symbols_prepare(viewmodels_symbols(models));
+	symbols_prepare(models->symbols);
 	pthread_mutex_unlock(&models->asking);
 }
 
@@ -114,7 +114,7 @@ static int find_names(struct viewmodels *models, const struct view_format *forma
 
 	if (ret)
 		return ret;
-	*names = view_name(format, profile, viewmodels_symbols(models), wish->cancel_fd);
+	*names = view_name(format, profile, models->symbols, wish->cancel_fd);
 	pthread_mutex_unlock(&models->asking);
 	return wish->cancelled(wish->arg) ? -EINTR : 0;
 }
