@@ -60,7 +60,7 @@ tests_unit_test_proc_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_test_proc_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_proc_LDADD = libsys.a libbase.a $(CMOCKA_LIBS) -lpthread
 
-EXTRA_DIST += %D%/capture_streams.h %D%/decode.h %D%/told.h
+EXTRA_DIST += %D%/capture_streams.h %D%/decode.h %D%/leftovers.h %D%/told.h
 
 check_PROGRAMS += tests/unit/test_record
 TESTS += tests/unit/test_record

@@ -283,6 +283,16 @@ static void make_stream(struct gen *gen)
 	gen_lost(gen, 1, 1, 2, 77);
 }
 
+/* The same, and behind it a record of an unknown type, of i times 2 MiB and a little. */
+static void make_large_stream(struct gen *gen, int i)
+{
+	make_stream(gen);
+	gen_begin(gen);
+	g_byte_array_set_size(gen->payload, (guint)i * (2u << 20) + 100);
+	memset(gen->payload->data, i, gen->payload->len);
+	gen_end(gen, 99);
+}
+
 /* The lines of all records, and how the stream ended. */
 static char *dump_all(struct decoder *decoder, int *ret)
 {
@@ -388,13 +398,8 @@ static void test_file(void **state)
 	gen_task(&gen, 1, 42, 44);
 	/* from here on in the other byte order; the second time it begins as the first */
 	gen.big_endian = true;
-	for (i = 0; i < 3; i++) {
-		make_stream(&gen);
-		gen_begin(&gen);
-		g_byte_array_set_size(gen.payload, (guint)i * (2u << 20) + 100);
-		memset(gen.payload->data, i, gen.payload->len);
-		gen_end(&gen, 99);
-	}
+	for (i = 0; i < 3; i++)
+		make_large_stream(&gen, i);
 	make_stream(&gen);
 	decode_init_memory(&decoder, gen.bytes->data, gen.bytes->len);
 	expected = dump_all(&decoder, &ret);
@@ -476,13 +481,8 @@ static void test_sealed(void **state)
 	int fd, ret, sealed, i;
 
 	gen_init(&gen, false);
-	for (i = 0; i < 3; i++) {
-		make_stream(&gen);
-		gen_begin(&gen);
-		g_byte_array_set_size(gen.payload, (guint)i * (2u << 20) + 100);
-		memset(gen.payload->data, i, gen.payload->len);
-		gen_end(&gen, 99);
-	}
+	for (i = 0; i < 3; i++)
+		make_large_stream(&gen, i);
 	for (i = 0; i < 80000; i++) /* 1 MiB: pieces end among small ones, too */
 		gen_task(&gen, 1, (uint32_t)i, (uint32_t)i);
 	decode_init_memory(&decoder, gen.bytes->data, gen.bytes->len);

@@ -5,7 +5,6 @@
  * process and samples by the clock, so that a tool that slows it down does not make it more to do, as
  * with the page faults of test_profiler.c, which looks at what is sampled.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <glib.h>
 #include <pthread.h>
@@ -21,6 +20,7 @@
 #include "base/atomic.h"
 #include "base/stats.h"
 #include "decode.h"
+#include "leftovers.h"
 #include "prof/profiler.h"
 #include "sys/perf.h"
 
@@ -91,40 +91,6 @@ static size_t read_on(struct cursor *c, bool *eof)
 	return records;
 }
 
-/* ---- what is left ---------------------------------------------------------------------------------- */
-
-static unsigned int count_entries(const char *path)
-{
-	DIR *dir = opendir(path);
-	unsigned int entries = 0;
-
-	assert_non_null(dir);
-	while (readdir(dir))
-		entries++;
-	closedir(dir);
-	return entries;
-}
-
-struct leftovers {
-	unsigned int fds, threads;
-};
-
-static struct leftovers count_leftovers(void)
-{
-	return (struct leftovers){
-		.fds = count_entries("/proc/self/fd"),
-		.threads = count_entries("/proc/self/task"),
-	};
-}
-
-static void check_leftovers(const struct leftovers *before)
-{
-	const struct leftovers now = count_leftovers();
-
-	assert_int_equal(now.fds, before->fds);
-	assert_int_equal(now.threads, before->threads);
-}
-
 /* ---- the tests --------------------------------------------------------------------------------------- */
 
 /* What is said in each life before its start; the profiler keeps it through the others. */
@@ -151,7 +117,7 @@ static void test_lives(void **state)
 	p = create();
 	start(p); /* libraries and allocators settle */
 	assert_int_equal(profiler_stop(p, NULL), 0);
-	before = count_leftovers();
+	before = leftovers_count();
 	for (i = 0; i < 2 * G_N_ELEMENTS(lives); i++) {
 		const size_t life = i % G_N_ELEMENTS(lives);
 		struct cursor *early, *late;
@@ -183,7 +149,7 @@ static void test_lives(void **state)
 		profiler_close_cursor(early);
 		profiler_close_cursor(late);
 	}
-	check_leftovers(&before);
+	leftovers_check(&before);
 	profiler_destroy(p);
 }
 
@@ -198,7 +164,7 @@ static void test_two(void **state)
 	(void)state;
 	if (!can_sample())
 		skip();
-	before = count_leftovers();
+	before = leftovers_count();
 	p = create();
 	q = create();
 	start(p);
@@ -209,7 +175,7 @@ static void test_two(void **state)
 	assert_true(read_on(c, &eof) > 0);
 	profiler_close_cursor(c);
 	profiler_destroy(q);
-	check_leftovers(&before);
+	leftovers_check(&before);
 }
 
 struct interrupter {
@@ -241,7 +207,7 @@ static void test_interrupted(void **state)
 	it.p = create();
 	start(it.p);
 	assert_int_equal(profiler_stop(it.p, NULL), 0);
-	before = count_leftovers();
+	before = leftovers_count();
 	assert_int_equal(pthread_create(&thread, NULL, interrupt_often, &it), 0);
 	for (i = 0; i < 10; i++) {
 		const int ret = profiler_start(it.p, NULL);
@@ -253,7 +219,7 @@ static void test_interrupted(void **state)
 	atomic_write_release(&it.ends, 1);
 	pthread_join(thread, NULL);
 	assert_true(interrupted > 0);
-	check_leftovers(&before);
+	leftovers_check(&before);
 	start(it.p);
 	profiler_destroy(it.p);
 }

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* What a process holds that is to be given back: descriptors and threads. Include after cmocka.h. */
+#ifndef KPROFS_TESTS_LEFTOVERS_H
+#define KPROFS_TESTS_LEFTOVERS_H
+
+#include <dirent.h>
+
+struct leftovers {
+	unsigned int fds, threads;
+};
+
+static inline unsigned int leftovers_count_entries(const char *path)
+{
+	DIR *dir = opendir(path);
+	unsigned int entries = 0;
+
+	assert_non_null(dir);
+	while (readdir(dir))
+		entries++;
+	closedir(dir);
+	return entries;
+}
+
+static inline struct leftovers leftovers_count(void)
+{
+	return (struct leftovers){
+		.fds = leftovers_count_entries("/proc/self/fd"),
+		.threads = leftovers_count_entries("/proc/self/task"),
+	};
+}
+
+static inline void leftovers_check(const struct leftovers *before)
+{
+	const struct leftovers now = leftovers_count();
+
+	assert_int_equal(now.fds, before->fds);
+	assert_int_equal(now.threads, before->threads);
+}
+
+#endif
