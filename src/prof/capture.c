@@ -186,19 +186,19 @@ static bool make_room(struct capture *c, size_t bytes, uint64_t beside)
 	return true;
 }
 
-/* The run being written in the newest block, whose place nobody else may have. */
-static const uint8_t *reserved_place(const struct capture *c)
+/* Whether data is the run that is being written behind the records of b. */
+static bool is_in_place(const struct capture_block *b, const uint8_t *data)
 {
-	return c->reserved ? c->reserved->data + c->reserved->used : NULL;
+	return data == b->data + b->used;
 }
 
 /* Puts records at the end; the caller has made room as far as the limit goes. */
 static bool store(struct capture *c, const uint8_t *data, size_t len)
 {
-	const bool is_taken = c->reserved && data != reserved_place(c);
 	struct capture_block *b = c->tail;
 
-	if (!b || CAPTURE_BLOCK_BYTES - b->used < len || (b == c->reserved && is_taken)) {
+	/* a run being written has its place to itself */
+	if (!b || CAPTURE_BLOCK_BYTES - b->used < len || (b == c->reserved && !is_in_place(b, data))) {
 		b = get_block(c);
 		if (!b)
 			return false;
@@ -210,7 +210,7 @@ static bool store(struct capture *c, const uint8_t *data, size_t len)
 		}
 		c->tail = b;
 	}
-	if (data != b->data + b->used)
+	if (!is_in_place(b, data))
 		memcpy(b->data + b->used, data, len);
 	b->used += len;
 	c->stats.held_bytes += len;
@@ -285,7 +285,7 @@ bool capture_append(struct capture *c, const uint8_t *run, size_t len, const str
 	bool stored = false, in_place;
 
 	pthread_mutex_lock(&c->lock);
-	in_place = run == reserved_place(c);
+	in_place = c->reserved && is_in_place(c->reserved, run);
 	if (samples)
 		tally_merge(&c->books, samples);
 	else
