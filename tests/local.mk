@@ -7,6 +7,7 @@ include tests/unit/local.mk
 include tests/deny/local.mk
 include tests/fixtures/local.mk
 include tests/fs/local.mk
+include tests/hostile/local.mk
 endif
 EXTRA_DIST += tests/deny/test_perf_denied
 include tests/fuzz/local.mk
