@@ -49,6 +49,8 @@ static bool is_better(const struct lookup_symbol *symbol, const struct lookup_sy
 
 	if (symbol->rank != than->rank)
 		return symbol->rank < than->rank;
+	if (symbol->latest)
+		return true;
 	/* aliases: the name with fewer underscores in front is the one people know */
 	a = strspn(symbol->name, "_");
 	b = strspn(than->name, "_");

@@ -5,7 +5,8 @@
  *
  * A symbol with a size covers so many bytes; of several the one that begins last, so the innermost.
  * One without a size goes on to the next symbol, or its limit. Of symbols that begin together the
- * one of the lowest rank is taken, then the one with fewer underscores in front, then by name.
+ * one of the lowest rank is taken, then (where `latest` says so) the one that was offered last, else
+ * the one with fewer underscores in front, then by name.
  *
  * Runs in the parser. One thread at a time.
  */
@@ -23,6 +24,7 @@ struct lookup_symbol {
 	const char *name; /* the caller's, as long as the lookup */
 	uint8_t rank;
 	bool foreign; /* covers its addresses, and is no answer: it only keeps others from them */
+	bool latest;  /* of those of the same start and rank, the last one offered is taken */
 };
 
 struct lookup;

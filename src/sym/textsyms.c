@@ -106,6 +106,32 @@ static bool take_kernel_line(char *line, struct kernel_line *out)
 	return true;
 }
 
+/*
+ * Many addresses of a kernel have several names. perf takes the one that kallsyms lists last, since it
+ * derives sizes from the list and prefers a symbol whose size is not 0. So is it done here, except that
+ * global symbols come before local and weak ones, which perf intends too, and that these names are
+ * taken only where there is no other: __pi_* (the copy of a function that runs before the kernel is
+ * relocated) and, of a system call with one function for both, __ia32_* .
+ */
+#define RANK_LOCAL 2
+#define RANK_IA32 1
+#define RANK_PI 4
+
+static uint8_t rank_kernel_symbol(const struct kernel_line *line)
+{
+	const char *name = line->name;
+	uint8_t rank = line->type == 'T' ? 0 : RANK_LOCAL;
+
+	/* the padding before a function is named after it */
+	if (g_str_has_prefix(name, "__pfx_"))
+		name += strlen("__pfx_");
+	if (g_str_has_prefix(name, "__pi_"))
+		rank += RANK_PI;
+	if (g_str_has_prefix(name, "__ia32_"))
+		rank += RANK_IA32;
+	return rank;
+}
+
 bool textsyms_offer_kernel(char *text, const struct textsyms_kernel *kernel, struct lookup *lookup)
 {
 	const char *module = strcmp(kernel->path, KPROF_PATH_KERNEL) == 0 ? "" : kernel->path;
@@ -114,7 +140,7 @@ bool textsyms_offer_kernel(char *text, const struct textsyms_kernel *kernel, str
 	char *at;
 
 	while ((at = take_line(&text)) != NULL) {
-		struct lookup_symbol symbol = { .limit = UINT64_MAX };
+		struct lookup_symbol symbol = { .limit = UINT64_MAX, .latest = true };
 
 		if (!take_kernel_line(at, &line) || !line.address)
 			continue;
@@ -130,7 +156,7 @@ bool textsyms_offer_kernel(char *text, const struct textsyms_kernel *kernel, str
 				line.address >= kernel->end;
 		symbol.start = line.address;
 		symbol.name = line.name;
-		symbol.rank = line.type != 'T';
+		symbol.rank = rank_kernel_symbol(&line);
 		lookup_offer(lookup, &symbol);
 	}
 	return same && kernel->text;

@@ -89,3 +89,7 @@ tests_fs_ctf_tell_LDADD = libkprof.la -lpthread
 tests_fs_ctf_tell_LDFLAGS = -static
 TESTS += %D%/view_ctf.sh %D%/view_marks.sh
 EXTRA_DIST += %D%/view_ctf.sh %D%/view_marks.sh %D%/ctf.py
+
+# names of kernel addresses, and perf's
+TESTS += %D%/view_kernel_names.sh
+EXTRA_DIST += %D%/view_kernel_names.sh %D%/kernel_names.py
