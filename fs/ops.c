@@ -14,9 +14,12 @@
 #include "fs/ops_fuse.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/fuse.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "fs/control.h"
@@ -371,24 +374,52 @@ static int collect_arguments(const struct options *options, struct fuse_args *ar
 	return ret ? -ENOMEM : 0;
 }
 
-int ops_create(struct server *server, const struct options *options, struct ops **ops,
-	struct err *err)
+static int create_session(struct ops *ops, const struct options *options, struct err *err)
 {
 	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
 	struct fuse_lowlevel_ops all = operations;
-	struct ops *o = g_new0(struct ops, 1);
 	int ret = collect_arguments(options, &args);
 
-	o->server = server;
 	ops_tree_add(&all);
 	if (!ret) {
-		o->session = fuse_session_new(&args, &all, sizeof(all), o);
-		if (!o->session)
+		ops->session = fuse_session_new(&args, &all, sizeof(all), ops);
+		if (!ops->session)
 			ret = err_set(err, EINVAL, "libfuse does not take the mount options");
 	}
 	fuse_opt_free_args(&args);
+	return ret;
+}
+
+static int wait_also_for(struct ops *ops, int fd)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.fd = fd };
+
+	return epoll_ctl(ops->epoll, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
+}
+
+/* What ends the workers is open from the start: at the end there may be no descriptor to be had. */
+static int create_stop(struct ops *ops, struct err *err)
+{
+	ops->epoll = epoll_create1(EPOLL_CLOEXEC);
+	ops->stop = eventfd(0, EFD_CLOEXEC);
+	if (ops->epoll < 0 || ops->stop < 0 || wait_also_for(ops, ops->stop))
+		return err_set(err, errno, "descriptors: %s", g_strerror(errno));
+	return 0;
+}
+
+int ops_create(struct server *server, const struct options *options, struct ops **ops,
+	struct err *err)
+{
+	struct ops *o = g_new0(struct ops, 1);
+	int ret;
+
+	o->server = server;
+	o->epoll = o->stop = -1;
+	ret = create_stop(o, err);
+	if (!ret)
+		ret = create_session(o, options, err);
 	if (ret) {
-		g_free(o);
+		ops_destroy(o);
 		return ret;
 	}
 	*ops = o;
@@ -407,40 +438,54 @@ static int check_device(struct err *err)
 
 int ops_mount(struct ops *ops, const char *mountpoint, struct err *err)
 {
-	int ret = check_device(err);
+	int device, ret = check_device(err);
 
 	if (ret)
 		return ret;
 	if (fuse_session_mount(ops->session, mountpoint))
 		return err_set(err, EPERM, "cannot mount at %s", mountpoint);
 	ops->mounted = true;
+	device = fuse_session_fd(ops->session);
+	/* of the workers that wake for a request one gets it; the others must not wait in the read */
+	if (fcntl(device, F_SETFL, fcntl(device, F_GETFL) | O_NONBLOCK) || wait_also_for(ops, device))
+		return err_set(err, errno, DEVICE ": %s", g_strerror(errno));
 	return 0;
 }
 
-static void free_buffer(void *arg)
+/* Waits until a request may be there. False: the workers are to end. */
+static bool wait_for_request(const struct ops *ops)
 {
-	struct fuse_buf *buffer = arg;
+	struct epoll_event events[2]; /* room for both: neither hides the other */
+	int i, n = epoll_wait(ops->epoll, events, G_N_ELEMENTS(events), -1);
 
-	free(buffer->mem);
+	for (i = 0; i < n; i++)
+		if (events[i].data.fd == ops->stop)
+			return false;
+	return n >= 0 || errno == EINTR;
 }
 
 void ops_serve(struct ops *ops)
 {
 	struct fuse_buf buffer = { .mem = NULL };
-	int ret, old;
+	int ret;
 
-	pthread_cleanup_push(free_buffer, &buffer);
-	while (!fuse_session_exited(ops->session)) {
-		pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &old);
+	while (!fuse_session_exited(ops->session) && wait_for_request(ops)) {
 		ret = fuse_session_receive_buf(ops->session, &buffer);
-		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
-		if (ret == -EINTR)
+		if (ret == -EINTR || ret == -EAGAIN)
 			continue;
 		if (ret <= 0)
 			break;
 		fuse_session_process_buf(ops->session, &buffer);
 	}
-	pthread_cleanup_pop(1);
+	free(buffer.mem);
+}
+
+void ops_stop(struct ops *ops)
+{
+	const uint64_t one = 1;
+
+	while (write(ops->stop, &one, sizeof(one)) < 0 && errno == EINTR)
+		;
 }
 
 void ops_destroy(struct ops *ops)
@@ -449,6 +494,11 @@ void ops_destroy(struct ops *ops)
 		return;
 	if (ops->mounted)
 		fuse_session_unmount(ops->session);
-	fuse_session_destroy(ops->session);
+	if (ops->session)
+		fuse_session_destroy(ops->session);
+	if (ops->epoll >= 0)
+		close(ops->epoll);
+	if (ops->stop >= 0)
+		close(ops->stop);
 	g_free(ops);
 }

@@ -30,8 +30,10 @@ int ops_mount(struct ops *ops, const char *mountpoint, struct err *err);
 /* Unmounts, if that has not happened otherwise. No thread may be in ops_serve. */
 void ops_destroy(struct ops *ops);
 
-/* Serves requests until the mount is gone or the thread is cancelled. Any number of threads. */
+/* Serves requests until the mount is gone or ops_stop() is called. Any number of threads. */
 void ops_serve(struct ops *ops);
+/* Makes ops_serve() return in all threads, each after the request it is at. Needs no descriptor. */
+void ops_stop(struct ops *ops);
 
 /* ---- answers ---------------------------------------------------------------------------------- */
 

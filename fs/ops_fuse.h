@@ -16,6 +16,8 @@
 struct ops {
 	struct server *server;	      /* invariant */
 	struct fuse_session *session; /* invariant; has locks of its own */
+	int epoll;		      /* invariant: the device and `stop`: what the workers wait for */
+	int stop;		      /* invariant: an eventfd, readable from ops_stop() on */
 	bool mounted;		      /* main thread's */
 };
 

@@ -279,7 +279,6 @@ static void *run_worker(void *arg)
 {
 	struct server *server = arg;
 
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 	pthread_setname_np(pthread_self(), "kp-fuse");
 	ops_serve(server->ops);
 	server_worker_ended(server);
@@ -441,8 +440,8 @@ static void end_workers(struct server *server)
 {
 	unsigned int i;
 
-	for (i = 0; i < server->n_workers; i++)
-		pthread_cancel(server->workers[i]);
+	if (server->n_workers)
+		ops_stop(server->ops);
 	for (i = 0; i < server->n_workers; i++)
 		pthread_join(server->workers[i], NULL);
 	server->n_workers = 0;
