@@ -88,13 +88,10 @@ static void judge_pmu(GArray *findings, const struct doctor_facts *f)
 
 static void judge_kernel_version(GArray *findings, const struct doctor_facts *f)
 {
-	if (f->perf || (f->features.has_lost && f->features.has_build_id))
+	if (f->perf || f->features.has_lost)
 		return;
 	find(findings, "kernel", DOCTOR_LIMITED,
-		g_strdup_printf("this kernel does not tell%s%s%s",
-			f->features.has_lost ? "" : " exactly what a full ring lost",
-			f->features.has_lost || f->features.has_build_id ? "" : ", nor",
-			f->features.has_build_id ? "" : " the build-ids of what is mapped"),
+		g_strdup("this kernel does not tell exactly what a full ring lost"),
 		g_strdup("Linux 6.0 or later"));
 }
 

@@ -125,7 +125,6 @@ static void task_attr(const struct rings_config *config, struct perf_event_attr 
 		.comm = 1,
 		.comm_exec = 1,
 		.task = 1,
-		.build_id = config->features.has_build_id,
 	};
 	complete_attr(config, attr);
 	attr->wakeup_watermark = (uint32_t)(task_ring_bytes(config) / 2);

@@ -96,10 +96,6 @@ int perf_probe(struct perf_features *features)
 	features->has_lost = !try_open(&attr);
 
 	attr = least;
-	attr.mmap = attr.mmap2 = attr.build_id = 1;
-	features->has_build_id = !try_open(&attr);
-
-	attr = least;
 	attr.exclude_kernel = 0;
 	features->has_kernel = !try_open(&attr);
 

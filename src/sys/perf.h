@@ -17,6 +17,9 @@
  *   tracepoints and hardware events are not concerned.
  * - Root is granted rings of any size, pinned; others have kernel.perf_event_mlock_kb for all rings
  *   of a user together, plus RLIMIT_MEMLOCK.
+ * - attr.build_id of one event puts build-ids into the MMAP2 records of all listeners, also of those
+ *   that did not ask and have no room for them: a `perf record` beside it aborts. So it is never set
+ *   here, and a record with PERF_RECORD_MISC_MMAP_BUILD_ID is another program's doing.
  * - A tracepoint opened with exclude_kernel matches only where user registers are current: nearly
  *   never, uprobes apart.
  *
@@ -73,7 +76,6 @@ int perf_read_count(int fd, struct perf_count *count);
 
 struct perf_features {
 	bool has_lost;	   /* PERF_FORMAT_LOST (6.0) */
-	bool has_build_id; /* attr.build_id: MMAP2 records carry build-ids (5.12) */
 	bool has_cycles;   /* a PMU that counts cycles and can interrupt: `cycles` can be sampled */
 	bool has_kernel;   /* this process may sample kernel addresses */
 };

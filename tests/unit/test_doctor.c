@@ -17,7 +17,7 @@ static struct doctor_facts all_fine(void)
 	static char nowhere[] = "";
 
 	return (struct doctor_facts){
-		.features = { true, true, true, true },
+		.features = { true, true, true },
 		.limits = { ~0ull, false, 8 << 20 },
 		.paranoid = 2,
 		.kptr_restrict = 0,

@@ -547,16 +547,14 @@ static void test_refusals(void **state)
 static void test_features(void **state)
 {
 	struct utsname name;
-	int major, minor;
+	int major;
 
 	(void)state;
 	need_perf();
 	assert_int_equal(uname(&name), 0);
-	assert_int_equal(sscanf(name.release, "%d.%d", &major, &minor), 2);
+	assert_int_equal(sscanf(name.release, "%d", &major), 1);
 	if (major >= 6)
 		assert_true(features.has_lost);
-	if (major > 5 || (major == 5 && minor >= 12))
-		assert_true(features.has_build_id);
 	if (geteuid() == 0)
 		assert_true(features.has_kernel);
 	/* without any hardware PMU in sysfs there are no cycles */
