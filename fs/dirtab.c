@@ -58,7 +58,7 @@ static const struct dirtab_row root_rows[] = {
 		.words = file_mpstat_words },
 	{ .name = "kpstat", .type = DIRTAB_TEXT, .mode = 0400, .flags = DIRTAB_COSTLY,
 		.render = file_kpstat_render },
-	{ .name = "kperr", .type = DIRTAB_TEXT, .mode = 0400, .render = file_kperr_render },
+	{ .name = "kperr", .type = DIRTAB_TEXT, .mode = 0400, .render_for = file_kperr_render },
 	{ .name = "cpu", .type = DIRTAB_DIR, .mode = 0500, .lookup = file_cpu_lookup,
 		.list = file_cpu_list },
 	{ .name = "events", .type = DIRTAB_DIR, .mode = 0700, .rows = event_rows,
@@ -107,10 +107,18 @@ void dirtab_put(const struct dirtab_row *row)
 		row->put(row);
 }
 
+int dirtab_render(struct server *server, const struct dirtab_row *row, uid_t reader, GString *out,
+	struct err *err)
+{
+	if (row->render_for)
+		return row->render_for(server, row, reader, out, err);
+	return row->render(server, row, out, err);
+}
+
 bool dirtab_can_read(const struct dirtab_row *row)
 {
-	return row->type == DIRTAB_DIR || row->render || row->make || row->begin ||
-		row->share || row->stream;
+	return row->type == DIRTAB_DIR || row->render || row->render_for || row->make ||
+		row->begin || row->share || row->stream;
 }
 
 bool dirtab_can_write(const struct dirtab_row *row)

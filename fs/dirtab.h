@@ -70,6 +70,9 @@ struct dirtab_row {
 	/* text: appends what an open file will read; -errno refuses the open */
 	int (*render)(struct server *server, const struct dirtab_row *row, GString *out,
 		struct err *err);
+	/* the same for a text that depends on the user who reads it, instead of render */
+	int (*render_for)(struct server *server, const struct dirtab_row *row, uid_t reader,
+		GString *out, struct err *err);
 	/*
 	 * a text that takes long to make, instead of render: written into an empty file without name,
 	 * by a thread of its own, which gives up with -EINTR once views_cancelled(job)
@@ -132,6 +135,10 @@ const struct dirtab_row *dirtab_lookup(struct server *server, const struct dirta
 void dirtab_list(struct server *server, const struct dirtab_row *dir, GPtrArray *rows);
 
 void dirtab_put(const struct dirtab_row *row);
+
+/* The text of a row that has render or render_for. */
+int dirtab_render(struct server *server, const struct dirtab_row *row, uid_t reader, GString *out,
+	struct err *err);
 
 /* What the row has callbacks for, whoever asks. */
 bool dirtab_can_read(const struct dirtab_row *row);

@@ -99,8 +99,8 @@ void file_ctf_list(struct server *server, const struct dirtab_row *dir, GPtrArra
 /* file_stat.c: kpstat, kperr, views/metrics */
 int file_kpstat_render(struct server *server, const struct dirtab_row *row, GString *out,
 	struct err *err);
-int file_kperr_render(struct server *server, const struct dirtab_row *row, GString *out,
-	struct err *err);
+int file_kperr_render(struct server *server, const struct dirtab_row *row, uid_t reader,
+	GString *out, struct err *err);
 int file_metrics_render(struct server *server, const struct dirtab_row *row, GString *out,
 	struct err *err);
 

@@ -85,10 +85,10 @@ int file_kpstat_render(struct server *server, const struct dirtab_row *row, GStr
 	return 0;
 }
 
-int file_kperr_render(struct server *server, const struct dirtab_row *row, GString *out,
-	struct err *err)
+int file_kperr_render(struct server *server, const struct dirtab_row *row, uid_t reader,
+	GString *out, struct err *err)
 {
-	kperr_print(server->kperr, out);
+	kperr_print(server->kperr, reader, out);
 	return 0;
 }
 

@@ -4,21 +4,49 @@
 
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
 
 #include "base/units.h"
 
-struct kperr {
-	pthread_mutex_t lock;	  /* a leaf: nothing else is locked under it */
-	char *lines[KPERR_LINES]; /* (lock) line i of all that came is at i % KPERR_LINES */
-	uint64_t count;		  /* (lock) */
+/* The first place is root's, the second one the owner's: these two are never given to others. */
+#define OWN_USERS 2
+#define ALL_USERS (OWN_USERS + KPERR_USERS)
+
+struct kperr_line {
+	uint64_t number; /* of all that came, from 1; 0: there is none */
+	char *text;
 };
 
-struct kperr *kperr_create(void)
+struct kperr_user {
+	uid_t uid;
+	uint64_t last;	/* number of the last line; 0: the place is free */
+	uint64_t count; /* line i of the user's is at i % KPERR_LINES */
+	struct kperr_line lines[KPERR_LINES];
+};
+
+struct kperr {
+	uid_t owner;	      /* invariant */
+	pthread_mutex_t lock; /* a leaf: nothing else is locked under it */
+	uint64_t count;	      /* (lock) lines ever added */
+	struct kperr_user users[ALL_USERS]; /* (lock) */
+};
+
+struct kperr *kperr_create(uid_t owner)
 {
 	struct kperr *kperr = g_new0(struct kperr, 1);
 
+	kperr->owner = owner;
 	pthread_mutex_init(&kperr->lock, NULL);
 	return kperr;
+}
+
+static void free_lines(struct kperr_user *user)
+{
+	size_t i;
+
+	for (i = 0; i < KPERR_LINES; i++)
+		g_free(user->lines[i].text);
 }
 
 void kperr_destroy(struct kperr *kperr)
@@ -27,8 +55,8 @@ void kperr_destroy(struct kperr *kperr)
 
 	if (!kperr)
 		return;
-	for (i = 0; i < KPERR_LINES; i++)
-		g_free(kperr->lines[i]);
+	for (i = 0; i < ALL_USERS; i++)
+		free_lines(&kperr->users[i]);
 	pthread_mutex_destroy(&kperr->lock);
 	g_free(kperr);
 }
@@ -80,29 +108,84 @@ static char *format_line(const struct kperr_entry *entry)
 	return g_string_free(out, FALSE);
 }
 
+/* ---- whose lines ------------------------------------------------------------------------------ */
+
+/* With the lock held: the user's place, or a free one, or that of whose last line is the oldest. */
+static struct kperr_user *find_place(struct kperr *kperr, uid_t uid)
+{
+	struct kperr_user *oldest = &kperr->users[OWN_USERS];
+	size_t i;
+
+	if (uid == 0)
+		return &kperr->users[0];
+	if (uid == kperr->owner)
+		return &kperr->users[1];
+	for (i = OWN_USERS; i < ALL_USERS; i++) {
+		struct kperr_user *user = &kperr->users[i];
+
+		if (user->last && user->uid == uid)
+			return user;
+		if (user->last < oldest->last)
+			oldest = user;
+	}
+	return oldest;
+}
+
+/* With the lock held. */
+static struct kperr_user *get_place(struct kperr *kperr, uid_t uid)
+{
+	struct kperr_user *user = find_place(kperr, uid);
+
+	if (user->last && user->uid != uid) {
+		free_lines(user);
+		*user = (struct kperr_user){ 0 };
+	}
+	user->uid = uid;
+	return user;
+}
+
 char *kperr_add(struct kperr *kperr, const struct kperr_entry *entry)
 {
-	char *line = format_line(entry);
-	char *copy = g_strdup(line);
-	char *old;
+	char *text = format_line(entry);
+	char *copy = g_strdup(text), *old;
+	struct kperr_user *user;
+	struct kperr_line *line;
 
 	pthread_mutex_lock(&kperr->lock);
-	old = kperr->lines[kperr->count % KPERR_LINES];
-	kperr->lines[kperr->count % KPERR_LINES] = line;
-	kperr->count++;
+	user = get_place(kperr, entry->uid);
+	line = &user->lines[user->count++ % KPERR_LINES];
+	old = line->text;
+	user->last = ++kperr->count;
+	*line = (struct kperr_line){ user->last, text };
 	pthread_mutex_unlock(&kperr->lock);
 	g_free(old);
 	return copy;
 }
 
-void kperr_print(struct kperr *kperr, GString *out)
+static int compare_numbers(gconstpointer a, gconstpointer b)
 {
-	uint64_t i;
+	const struct kperr_line *x = a, *y = b;
+
+	return (x->number > y->number) - (x->number < y->number);
+}
+
+void kperr_print(struct kperr *kperr, uid_t reader, GString *out)
+{
+	const bool all = reader == 0 || reader == kperr->owner;
+	struct kperr_line lines[ALL_USERS * KPERR_LINES];
+	size_t n = 0, i, j;
 
 	pthread_mutex_lock(&kperr->lock);
-	i = kperr->count > KPERR_LINES ? kperr->count - KPERR_LINES : 0;
-	for (; i < kperr->count; i++)
-		g_string_append_printf(out, "%s\n", kperr->lines[i % KPERR_LINES]);
+	for (i = 0; i < ALL_USERS; i++) {
+		const struct kperr_user *user = &kperr->users[i];
+
+		for (j = 0; j < KPERR_LINES; j++)
+			if (user->lines[j].number && (all || user->uid == reader))
+				lines[n++] = user->lines[j];
+	}
+	qsort(lines, n, sizeof(lines[0]), compare_numbers);
+	for (i = 0; i < n; i++)
+		g_string_append_printf(out, "%s\n", lines[i].text);
 	pthread_mutex_unlock(&kperr->lock);
 }
 

@@ -2,7 +2,8 @@
 /*
  * The last refusals, for people: what kperr shows.
  *
- * Thread-safe; never blocks longer than a copy of a line takes.
+ * The lines of each user are kept apart, so that no user's refusals push out another's. Thread-safe;
+ * never blocks longer than a copy of the lines takes.
  */
 #ifndef KPROFS_FS_KPERR_H
 #define KPROFS_FS_KPERR_H
@@ -13,7 +14,12 @@
 
 struct kperr;
 
-#define KPERR_LINES 16	     /* refusals kept */
+#define KPERR_LINES 16	     /* refusals kept of each user */
+/*
+ * Users whose refusals are kept, besides root and the user who mounted. More than a machine has that use
+ * a profiler; one who may use many user ids (subuid(5)) can push out the lines of others, not theirs.
+ */
+#define KPERR_USERS 64
 #define KPERR_WRITTEN_MAX 200 /* bytes of what was written that are shown */
 
 /* One refusal, or something worth a note. */
@@ -29,14 +35,18 @@ struct kperr_entry {
 	const char *usage;
 };
 
-struct kperr *kperr_create(void);
+/* owner: the user who mounted, who sees what root sees. */
+struct kperr *kperr_create(uid_t owner);
 void kperr_destroy(struct kperr *kperr);
 
-/* Keeps a line made of the entry and returns a copy of it, which is the caller's to g_free. */
+/*
+ * Keeps a line made of the entry and returns a copy of it, which is the caller's to g_free. Where lines
+ * of too many users are held, those of the user whose last refusal is the oldest go.
+ */
 char *kperr_add(struct kperr *kperr, const struct kperr_entry *entry);
 
-/* Appends the lines held, newest last. */
-void kperr_print(struct kperr *kperr, GString *out);
+/* Appends the lines held that `reader` may see, newest last: the own ones; root and the owner see all. */
+void kperr_print(struct kperr *kperr, uid_t reader, GString *out);
 
 /* Lines ever added. */
 uint64_t kperr_count(struct kperr *kperr);

@@ -230,7 +230,7 @@ static bool find_size(struct nodes *nodes, const struct node *node, uint64_t *si
 }
 
 /* The size of a file that nobody reads at this moment. */
-static uint64_t measure(struct nodes *nodes, const struct node *node, bool exact)
+static uint64_t measure(struct nodes *nodes, const struct node *node, const uid_t *reader)
 {
 	const struct dirtab_row *row = node->row;
 	g_autoptr(GString) out = NULL;
@@ -238,12 +238,12 @@ static uint64_t measure(struct nodes *nodes, const struct node *node, bool exact
 
 	if (row->size)
 		return row->size(nodes->server, row);
-	if (!exact || !row->render)
+	if (!reader || !(row->render || row->render_for))
 		return 0;
 	if (find_size(nodes, node, &size))
 		return size;
 	out = g_string_new(NULL);
-	return row->render(nodes->server, row, out, NULL) ? 0 : out->len;
+	return dirtab_render(nodes->server, row, *reader, out, NULL) ? 0 : out->len;
 }
 
 static void fill_stat(struct nodes *nodes, const struct dirtab_row *row, uint64_t ino,
@@ -258,7 +258,7 @@ static void fill_stat(struct nodes *nodes, const struct dirtab_row *row, uint64_
 	st->st_blksize = row->stream ? STREAM_IO_BYTES : IO_BYTES;
 }
 
-bool node_stat(struct nodes *nodes, struct node *node, bool exact, struct stat *st)
+bool node_stat(struct nodes *nodes, struct node *node, const uid_t *reader, struct stat *st)
 {
 	struct timespec time;
 	bool stays = false;
@@ -277,7 +277,7 @@ bool node_stat(struct nodes *nodes, struct node *node, bool exact, struct stat *
 		time = nodes->born;
 		stays = node->row->rows != NULL;
 	} else {
-		st->st_size = (off_t)measure(nodes, node, exact);
+		st->st_size = (off_t)measure(nodes, node, reader);
 		clock_gettime(CLOCK_REALTIME, &time);
 	}
 	text_unref(text);

@@ -57,11 +57,11 @@ const struct dirtab_row *node_row(const struct node *node);
 
 /*
  * What stat tells: of the text that a reader has open, else of this moment, or of the newest text
- * where the row is DIRTAB_COSTLY. `exact`: worth rendering
- * a text for its size; a lookup is not, since the kernel asks again before it tells anybody.
+ * where the row is DIRTAB_COSTLY. `reader`: who asks, for whom a text is rendered to know its size; NULL:
+ * nobody, as at a lookup, since the kernel asks again before it tells anybody.
  * Returns true where that won't change soon: a text is open, or a directory whose rows are a table.
  */
-bool node_stat(struct nodes *nodes, struct node *node, bool exact, struct stat *st);
+bool node_stat(struct nodes *nodes, struct node *node, const uid_t *reader, struct stat *st);
 
 /* The entry of a row in this directory, as readdir needs it: type and inode number. */
 void node_stat_entry(struct nodes *nodes, struct node *dir, const struct dirtab_row *row,

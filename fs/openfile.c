@@ -224,12 +224,11 @@ static int admit_text(struct openfile *file, size_t size, struct err *err)
 	return fits ? 0 : err_set(err, ENOMEM, "open files hold too much text");
 }
 
-static int fill_text(struct openfile *file, struct err *err)
+static int fill_text(struct openfile *file, const struct origin *origin, struct err *err)
 {
 	GString *content = g_string_new(NULL);
-	int ret;
+	int ret = dirtab_render(file->server, file->row, origin->uid, content, err);
 
-	ret = file->row->render(file->server, file->row, content, err);
 	if (!ret)
 		ret = admit_text(file, content->len, err);
 	if (ret)
@@ -307,7 +306,7 @@ int openfile_fill(struct openfile *file, const struct origin *origin)
 	else if (file->lazily)
 		ret = begin_text(file, &err);
 	else
-		ret = fill_text(file, &err);
+		ret = fill_text(file, origin, &err);
 	if (ret && ret != -EINTR)
 		openfile_refuse(file, origin, -ret, reason_of(&err, ret));
 	return ret;

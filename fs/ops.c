@@ -216,7 +216,7 @@ static void create_op(fuse_req_t req, fuse_ino_t parent, const char *name, mode_
 		return;
 	}
 	entry.ino = ino_of(node);
-	node_stat(server->nodes, node, false, &entry.attr);
+	node_stat(server->nodes, node, NULL, &entry.attr);
 	fi->fh = (uint64_t)(uintptr_t)file;
 	fi->direct_io = 1;
 	if (fuse_reply_create(req, &entry, fi)) {

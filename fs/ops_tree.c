@@ -26,7 +26,7 @@ static void lookup_op(fuse_req_t req, fuse_ino_t parent, const char *name)
 		return;
 	}
 	entry.ino = ino_of(node);
-	node_stat(nodes, node, false, &entry.attr);
+	node_stat(nodes, node, NULL, &entry.attr);
 	if (fuse_reply_entry(req, &entry))
 		node_forget(nodes, node, 1);
 }
@@ -49,8 +49,9 @@ static void forget_multi_op(fuse_req_t req, size_t count, struct fuse_forget_dat
 
 static void reply_stat(fuse_req_t req, fuse_ino_t ino)
 {
+	const uid_t reader = fuse_req_ctx(req)->uid;
 	struct stat st;
-	bool stays = node_stat(server_of(req)->nodes, node_of(req, ino), true, &st);
+	bool stays = node_stat(server_of(req)->nodes, node_of(req, ino), &reader, &st);
 
 	fuse_reply_attr(req, &st, stays ? STAYS_S : 0);
 }
@@ -136,7 +137,7 @@ static void list_directory(fuse_req_t req, struct node *dir, GByteArray *listing
 	guint i;
 
 	g_byte_array_set_size(listing, 0);
-	node_stat(nodes, dir, false, &st);
+	node_stat(nodes, dir, NULL, &st);
 	add_entry(req, listing, ".", &st);
 	add_entry(req, listing, "..", &st);
 	dirtab_list(server_of(req), node_row(dir), rows);

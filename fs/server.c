@@ -258,7 +258,7 @@ int server_create(struct server *server, const struct options *options, struct e
 	*server = (struct server){ .event = -1, .signals = -1, .mounts = -1 };
 	pthread_mutex_init(&server->log_lock, NULL);
 	log_init(&server->log, false);
-	server->kperr = kperr_create();
+	server->kperr = kperr_create(getuid());
 	server->files = openfiles_create();
 	server->nodes = nodes_create(server, &options->owner);
 	ret = create_signals(server, err);

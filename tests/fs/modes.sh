@@ -146,6 +146,21 @@ check "not to what is read only" eval '! can_write kperr'
 as_nobody sh -c 'echo bogus >"$1"' - "$MNT/kprintx" 2>"$WORK/got"
 same "kperr says who" "uid 65534 kprintx line 1: 'bogus': unknown word; usage: on | off | toggle" \
 	"$(tail -n 1 "$MNT/kperr" | sed 's/.* uid/uid/')"
+
+# who refused how often: "N UID" a line
+refusals_of() {
+	sed 's/.* uid \([0-9]*\) .*/\1/' | sort | uniq -c | sed 's/^ *//'
+}
+
+put kprintx wrong 2>"$WORK/got"
+as_nobody sh -c 'i=0; while [ $i -lt 40 ]; do echo bogus >"$1"; i=$((i + 1)); done' - "$MNT/kprintx" \
+	2>"$WORK/got"
+same "root sees its own refusal behind 40 of another user" "$(printf '1 0\n16 65534')" \
+	"$(refusals_of <"$MNT/kperr")"
+check "as the first line" eval 'head -n 1 "$MNT/kperr" | grep -q "uid 0 kprintx line 1: .wrong"'
+as_nobody cat "$MNT/kperr" >"$WORK/got"
+same "another user sees the own ones" "16 65534" "$(refusals_of <"$WORK/got")"
+same "and their size" "$(wc -c <"$WORK/got")" "$(as_nobody stat -c %s "$MNT/kperr")"
 serve_end
 
 serve -o mode=0400

@@ -69,7 +69,8 @@ static void check_row(const struct dirtab_row *row)
 	const struct ctl_word *word;
 
 	/* a text has one way to be made, or none if it is only written */
-	if (!row->render + !row->make != (row->type == DIRTAB_TEXT && row->mode & 0444 ? 1 : 2) ||
+	if (!(row->render || row->render_for) + !row->make !=
+			(row->type == DIRTAB_TEXT && row->mode & 0444 ? 1 : 2) ||
 		!row->stream != (row->type != DIRTAB_STREAM) || (row->words && row->write) ||
 		!row->write != !row->usage || !row->list != !row->lookup ||
 		(row->rows || row->list) != (row->type == DIRTAB_DIR))
@@ -274,28 +275,29 @@ static void test_texts(void **state)
 	struct node *node = node_lookup(nodes, nodes_root(nodes), "kptrace_ctl");
 	struct text *first = text_create(g_string_new_len("abc", 3));
 	struct text *second = text_create(g_string_new_len("defgh", 5));
+	const uid_t reader = 0;
 	struct stat st;
 
-	assert_false(node_stat(nodes, node, true, &st));
+	assert_false(node_stat(nodes, node, &reader, &st));
 	assert_int_equal(st.st_size, 0);
 	assert_int_equal(node_open_text(nodes, node, first), NODE_TEXT_FIRST);
-	assert_true(node_stat(nodes, node, true, &st));
+	assert_true(node_stat(nodes, node, &reader, &st));
 	assert_int_equal(st.st_size, 3);
 	assert_int_equal(st.st_blocks, 1);
 	assert_int_equal(st.st_mtim.tv_nsec, first->time.tv_nsec);
 	assert_int_equal(st.st_ctim.tv_sec, first->time.tv_sec);
 	/* a second reader of the same node leaves stat alone */
 	assert_int_equal(node_open_text(nodes, node, second), NODE_TEXT_OTHER);
-	node_stat(nodes, node, true, &st);
+	node_stat(nodes, node, &reader, &st);
 	assert_int_equal(st.st_size, 3);
 	node_close_text(nodes, node);
-	node_stat(nodes, node, true, &st);
+	node_stat(nodes, node, &reader, &st);
 	assert_int_equal(st.st_size, 3);
 	node_close_text(nodes, node);
-	assert_false(node_stat(nodes, node, true, &st));
+	assert_false(node_stat(nodes, node, &reader, &st));
 	assert_int_equal(st.st_size, 0);
 	assert_int_equal(node_open_text(nodes, node, second), NODE_TEXT_AGAIN);
-	node_stat(nodes, node, true, &st);
+	node_stat(nodes, node, &reader, &st);
 	assert_int_equal(st.st_size, 5);
 	node_forget(nodes, node, 1);
 	text_unref(first);

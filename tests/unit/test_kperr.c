@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fs/kperr: the form of a line, what is made printable, how many are kept. */
+/* fs/kperr: the form of a line, what is made printable, how many are kept, and who sees them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,12 +25,12 @@ static const struct kperr_entry plain = {
 
 static void expect_line(const struct kperr_entry *entry, const char *expected)
 {
-	struct kperr *kperr = kperr_create();
+	struct kperr *kperr = kperr_create(0);
 	GString *out = g_string_new(NULL);
 	char *line = kperr_add(kperr, entry);
 
 	assert_string_equal(line, expected);
-	kperr_print(kperr, out);
+	kperr_print(kperr, entry->uid, out);
 	assert_int_equal(out->len, strlen(expected) + 1);
 	assert_memory_equal(out->str, expected, strlen(expected));
 	assert_int_equal(out->str[out->len - 1], '\n');
@@ -79,21 +79,21 @@ static void test_cut(void **state)
 
 static void test_kept(void **state)
 {
-	struct kperr *kperr = kperr_create();
+	struct kperr *kperr = kperr_create(0);
 	struct kperr_entry entry = plain;
 	GString *out = g_string_new(NULL);
 	char expected[64];
 	char **lines;
 	unsigned int i;
 
-	kperr_print(kperr, out);
+	kperr_print(kperr, 0, out);
 	assert_int_equal(out->len, 0);
 	for (i = 1; i <= 40; i++) {
 		entry.line = i;
 		g_free(kperr_add(kperr, &entry));
 	}
 	assert_int_equal(kperr_count(kperr), 40);
-	kperr_print(kperr, out);
+	kperr_print(kperr, 0, out);
 	lines = g_strsplit(out->str, "\n", -1);
 	assert_int_equal(g_strv_length(lines), 17); /* the last one is empty */
 	for (i = 0; i < 16; i++) {
@@ -105,6 +105,100 @@ static void test_kept(void **state)
 	kperr_destroy(kperr);
 }
 
+/* The user of each line that `reader` sees, oldest first. */
+static char *read_as(struct kperr *kperr, uid_t reader)
+{
+	GString *out = g_string_new(NULL), *uids = g_string_new(NULL);
+	char **lines, **line;
+	unsigned int uid;
+
+	kperr_print(kperr, reader, out);
+	lines = g_strsplit(out->str, "\n", -1);
+	for (line = lines; *line && **line; line++) {
+		assert_int_equal(sscanf(*line, "%*s pid %*d uid %u", &uid), 1);
+		g_string_append_printf(uids, "%u ", uid);
+	}
+	g_strfreev(lines);
+	g_string_free(out, TRUE);
+	return g_string_free(uids, FALSE);
+}
+
+static void refuse(struct kperr *kperr, uid_t uid)
+{
+	struct kperr_entry entry = plain;
+
+	entry.uid = uid;
+	g_free(kperr_add(kperr, &entry));
+}
+
+static void expect_seen(struct kperr *kperr, uid_t reader, const char *expected)
+{
+	char *seen = read_as(kperr, reader);
+
+	assert_string_equal(seen, expected);
+	g_free(seen);
+}
+
+static void test_each_user_sees_own_lines(void **state)
+{
+	struct kperr *kperr = kperr_create(500);
+
+	refuse(kperr, 0);
+	refuse(kperr, 1000);
+	refuse(kperr, 500);
+	refuse(kperr, 1001);
+	refuse(kperr, 1000);
+	expect_seen(kperr, 1000, "1000 1000 ");
+	expect_seen(kperr, 1001, "1001 ");
+	expect_seen(kperr, 1002, "");
+	expect_seen(kperr, 0, "0 1000 500 1001 1000 ");
+	expect_seen(kperr, 500, "0 1000 500 1001 1000 ");
+	kperr_destroy(kperr);
+}
+
+static void test_one_user_pushes_no_other_out(void **state)
+{
+	struct kperr *kperr = kperr_create(0);
+	unsigned int i;
+
+	refuse(kperr, 0);
+	refuse(kperr, 1001);
+	for (i = 0; i < 1000; i++)
+		refuse(kperr, 1000);
+	expect_seen(kperr, 1001, "1001 ");
+	expect_seen(kperr, 0, "0 1001 1000 1000 1000 1000 1000 1000 1000 1000 "
+			      "1000 1000 1000 1000 1000 1000 1000 1000 ");
+	kperr_destroy(kperr);
+}
+
+/* 64 users beside root and the owner; the 65th takes the place of whose last refusal is the oldest. */
+static void test_users_are_bounded(void **state)
+{
+	struct kperr *kperr = kperr_create(500);
+	unsigned int i;
+
+	refuse(kperr, 0);
+	refuse(kperr, 500);
+	for (i = 0; i < 64; i++)
+		refuse(kperr, 1000 + i);
+	refuse(kperr, 1000); /* now 1001 was refused longest ago */
+	refuse(kperr, 2000);
+	expect_seen(kperr, 1000, "1000 1000 ");
+	expect_seen(kperr, 1001, "");
+	expect_seen(kperr, 1002, "1002 ");
+	expect_seen(kperr, 2000, "2000 ");
+	for (i = 0; i < 1000; i++)
+		refuse(kperr, 3000 + i);
+	expect_seen(kperr, 2000, "");
+	{
+		char *all = read_as(kperr, 0);
+
+		assert_memory_equal(all, "0 500 3936 3937 ", 16);
+		g_free(all);
+	}
+	kperr_destroy(kperr);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -112,6 +206,9 @@ int main(void)
 		cmocka_unit_test(test_printable),
 		cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_kept),
+		cmocka_unit_test(test_each_user_sees_own_lines),
+		cmocka_unit_test(test_one_user_pushes_no_other_out),
+		cmocka_unit_test(test_users_are_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
