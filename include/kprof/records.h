@@ -9,8 +9,9 @@
  * A varint holds 7 bits a byte, least significant group first, bit 7 set on all bytes but the last
  * (LEB128), at most 10 bytes. Payloads are packed, in the byte order of the machine that wrote them
  * (little-endian on all machines that kprofs runs on so far; type 71 says which). Types 1 to 4 are
- * those of Akaros (kern/include/ros/profiler_records.h), byte for byte. Types from 64 up are ours;
- * a decoder that does not know a type skips it by its size. Payloads may grow at their end.
+ * those of Akaros (kern/include/ros/profiler_records.h), byte for byte, and carry only what Akaros puts
+ * into them. Types from 64 up are ours; a decoder that does not know a type skips it by its size.
+ * Payloads may grow at their end.
  *
  * Times are u64 nanoseconds of CLOCK_MONOTONIC. The stream is not sorted by time: samples come in
  * runs of one CPU; within one CPU they are in order.
@@ -30,7 +31,7 @@ extern "C" {
 enum kprof_record_type {
 	KPROF_REC_KERN_TRACE = 1,  /* sample taken in the kernel, or with frames of both sides */
 	KPROF_REC_USER_TRACE = 2,  /* sample taken in user space, user frames only */
-	KPROF_REC_MMAP = 3,	   /* an executable mapping */
+	KPROF_REC_MMAP = 3,	   /* an executable mapping of a process */
 	KPROF_REC_NEW_PROCESS = 4, /* a process and its program */
 	KPROF_REC_EVENT = 64,
 	KPROF_REC_TASK = 65,
@@ -43,6 +44,7 @@ enum kprof_record_type {
 	KPROF_REC_THROTTLE = 72,
 	KPROF_REC_PERIOD = 73,
 	KPROF_REC_USER_STACK = 74,
+	KPROF_REC_KERNEL_MMAP = 75, /* the kernel's text, or a module */
 };
 
 /* A payload longer than this is damage, never data (Akaros's decoder has the same limit). */
@@ -66,7 +68,10 @@ struct kprof_rec_trace {
 	uint16_t num_traces;
 } __attribute__((packed));
 
-/* 3: then the path, NUL-terminated */
+/*
+ * 3, 75: then the path, NUL-terminated. In 75 pid is always KPROF_PID_KERNEL. Captures made before type 75
+ * existed have the kernel's mappings as type 3 with that pid.
+ */
 struct kprof_rec_mmap {
 	uint64_t time_ns;
 	uint64_t addr;

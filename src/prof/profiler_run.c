@@ -135,34 +135,31 @@ static bool is_wanted(const struct profiler *p, unsigned int cpu)
 static int add_module(void *arg, const struct proc_module *module)
 {
 	g_autofree char *path = g_strdup_printf("[%s]", module->name);
-	const struct kprof_rec_mmap head = {
-		.addr = module->start, .size = module->size, .pid = KPROF_PID_KERNEL
-	};
 
-	record_mmap(arg, &head, path);
+	record_kernel_mmap(arg, module->start, module->size, path);
 	if (module->build_id_length)
 		record_build_id(arg, 0, KPROF_PID_KERNEL, module->start, module->build_id,
 			module->build_id_length);
 	return 0;
 }
 
-/* The kernel and its modules: there since ever, as far as samples can tell, so their time is 0. */
+/* The kernel and its modules. */
 static void describe_kernel(struct profiler *p)
 {
 	const struct proc_kernel *kernel = &p->kernel_text;
-	struct kprof_rec_mmap head = { .pid = KPROF_PID_KERNEL };
 	struct record_buf buf, old;
+	uint64_t addr, size;
 
 	record_buf_init(&buf);
 	/* found once: it takes tens of ms and holds until the machine restarts */
 	if (p->kernel_known || !proc_kernel(p->paths.proc, p->paths.sys, &p->kernel_text)) {
 		p->kernel_known = true;
 		/* hidden addresses: the upper half, in which every kernel lies */
-		head.addr = kernel->size ? kernel->start : 1ull << 63;
-		head.size = kernel->size ? kernel->size : 1ull << 63;
-		record_mmap(&buf, &head, KPROF_PATH_KERNEL);
+		addr = kernel->size ? kernel->start : 1ull << 63;
+		size = kernel->size ? kernel->size : 1ull << 63;
+		record_kernel_mmap(&buf, addr, size, KPROF_PATH_KERNEL);
 		if (kernel->build_id_length)
-			record_build_id(&buf, 0, KPROF_PID_KERNEL, head.addr, kernel->build_id,
+			record_build_id(&buf, 0, KPROF_PID_KERNEL, addr, kernel->build_id,
 				kernel->build_id_length);
 	}
 	proc_modules(p->paths.proc, p->paths.sys, add_module, &buf);

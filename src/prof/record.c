@@ -154,6 +154,13 @@ int record_mmap(struct record_buf *buf, const struct kprof_rec_mmap *head, const
 	return add_record(buf, KPROF_REC_MMAP, head, sizeof(*head), path, strlen(path) + 1);
 }
 
+int record_kernel_mmap(struct record_buf *buf, uint64_t addr, uint64_t size, const char *path)
+{
+	const struct kprof_rec_mmap head = { .addr = addr, .size = size, .pid = KPROF_PID_KERNEL };
+
+	return add_record(buf, KPROF_REC_KERNEL_MMAP, &head, sizeof(head), path, strlen(path) + 1);
+}
+
 int record_new_process(struct record_buf *buf, uint64_t time_ns, uint32_t pid, const char *path)
 {
 	const struct kprof_rec_new_process head = { .time_ns = time_ns, .pid = pid };

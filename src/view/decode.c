@@ -64,6 +64,7 @@ static const struct layout layouts[] = {
 	[KPROF_REC_CLOCK] = { sizeof(struct kprof_rec_clock), TAIL_TEXT, "884" },
 	[KPROF_REC_THROTTLE] = { sizeof(struct kprof_rec_throttle), TAIL_NONE, "8444" },
 	[KPROF_REC_PERIOD] = { sizeof(struct kprof_rec_period), TAIL_NONE, "448" },
+	[KPROF_REC_KERNEL_MMAP] = { sizeof(struct kprof_rec_mmap), TAIL_TEXT, "88884" },
 	[KPROF_REC_USER_STACK] = { sizeof(struct kprof_rec_user_stack), TAIL_STACK, "8422224" },
 };
 
@@ -387,6 +388,8 @@ static const char *check_tail(struct decode_record *record, enum tail tail, cons
 		if (!end)
 			return "a string without an end";
 		record->text = (const char *)bytes;
+		if (record->type == KPROF_REC_KERNEL_MMAP)
+			record->mmap.pid = KPROF_PID_KERNEL; /* whatever a damaged capture says */
 		/* a CLOCK may go on with the u32 pid of the process that writes the capture */
 		if (record->type == KPROF_REC_CLOCK && bytes + size - end - 1 >= 4)
 			record->writer_pid = load_u32(end + 1, record->swap);

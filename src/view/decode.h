@@ -57,7 +57,7 @@ struct decode_record {
 	union {
 		uint8_t head[sizeof(struct kprof_rec_mmap)]; /* the largest: as bytes */
 		struct kprof_rec_trace trace;
-		struct kprof_rec_mmap mmap;
+		struct kprof_rec_mmap mmap; /* of 75 too, its pid always KPROF_PID_KERNEL */
 		struct kprof_rec_new_process new_process;
 		struct kprof_rec_event event;
 		struct kprof_rec_task task;
@@ -70,7 +70,7 @@ struct decode_record {
 		struct kprof_rec_period period;
 		struct kprof_rec_user_stack user_stack;
 	};
-	const char *text;     /* 3, 4, 64, 67, 71: the string behind the head, with its NUL */
+	const char *text;     /* 3, 4, 64, 67, 71, 75: the string behind the head, with its NUL */
 	/* 1, 2: the frames, for decode_frame(); 70: the build-id; 74: for the functions below */
 	const uint8_t *bytes;
 	uint32_t writer_pid;  /* 71: the process that wrote the capture; 0 where it does not say */

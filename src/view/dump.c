@@ -235,6 +235,7 @@ static const struct {
 	{ KPROF_REC_THROTTLE, "throttle", put_throttle },
 	{ KPROF_REC_PERIOD, "period", put_period },
 	{ KPROF_REC_USER_STACK, "user_stack", put_user_stack },
+	{ KPROF_REC_KERNEL_MMAP, "kernel_mmap", put_mmap },
 };
 
 void dump_record(const struct decode_record *record, GString *out)

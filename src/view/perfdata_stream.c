@@ -344,6 +344,7 @@ static void write_record(struct writer *w, const struct decode_record *r)
 		pairs_set(&w->periods, r->period.cpu, r->period.event, r->period.period);
 		break;
 	case KPROF_REC_MMAP:
+	case KPROF_REC_KERNEL_MMAP:
 		if (r->mmap.pid == KPROF_PID_KERNEL)
 			write_kernel_mapping(w, r);
 		else

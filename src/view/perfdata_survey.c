@@ -331,6 +331,7 @@ static void take_record(struct perfdata_survey *survey, struct perfdata_place *p
 		perfdata_threads_take_task(&survey->sampled, &r->task);
 		break;
 	case KPROF_REC_MMAP:
+	case KPROF_REC_KERNEL_MMAP:
 		take_mapping(survey, place->section, r);
 		break;
 	case KPROF_REC_BUILD_ID:
@@ -408,7 +409,8 @@ static int read_records(struct perfdata_survey *survey, const struct view_input 
 			begin_chunk(survey, place.section);
 		take_record(survey, &place, &record);
 		/* of processes only the names are asked for: mappings would be most of the work */
-		if (record.type != KPROF_REC_MMAP && record.type != KPROF_REC_BUILD_ID)
+		if (record.type != KPROF_REC_MMAP && record.type != KPROF_REC_KERNEL_MMAP &&
+			record.type != KPROF_REC_BUILD_ID)
 			profile_learn(survey->processes, place.section, &record);
 	}
 	survey->end = decoder->offset;

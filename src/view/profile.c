@@ -144,6 +144,7 @@ void profile_learn(struct processes *p, uint32_t section, const struct decode_re
 {
 	switch (r->type) {
 	case KPROF_REC_MMAP:
+	case KPROF_REC_KERNEL_MMAP:
 		processes_add_mapping(p, section, &r->mmap, r->text);
 		break;
 	case KPROF_REC_BUILD_ID:

@@ -222,6 +222,7 @@ bool subset_wants(struct subset *subset, const struct decode_record *record)
 	case KPROF_REC_EVENT:
 		return has(subset->events, record->event.number);
 	case KPROF_REC_MMAP:
+	case KPROF_REC_KERNEL_MMAP:
 		return wants_task(subset, record->mmap.pid);
 	case KPROF_REC_NEW_PROCESS:
 		return wants_task(subset, record->new_process.pid);

@@ -25,6 +25,7 @@ TRUTH_TESTS = \
 	%D%/prof_exact.sh \
 	%D%/prof_queue.sh \
 	%D%/prof_copies.sh \
+	%D%/akaros.sh \
 	%D%/prof_hotplug.sh \
 	%D%/prof_scopes.sh \
 	%D%/prof_latency.sh \
@@ -32,7 +33,7 @@ TRUTH_TESTS = \
 	%D%/stack_dwarf.sh \
 	%D%/mpstat_times.sh
 TESTS += $(TRUTH_TESTS)
-EXTRA_DIST += %D%/prof_lib.sh $(TRUTH_TESTS)
+EXTRA_DIST += %D%/prof_lib.sh %D%/akaros.py $(TRUTH_TESTS)
 CLEANFILES += %D%/machine.lock
 
 # the capture in other forms

@@ -107,7 +107,7 @@ static void make_all(struct gen *gen)
 
 	gen_clock(gen, 1, 2);
 	gen_event(gen, 1, 999, 1, "cpu-clock:freq=999");
-	gen_mmap(gen, 3, GEN_IDLE, 0xffffffff81000000, 0x1000000, 0, "[kernel.kallsyms]");
+	gen_kernel_mmap(gen, 3, 0xffffffff81000000, 0x1000000, "[kernel.kallsyms]");
 	gen_build_id(gen, 3, GEN_IDLE, 0xffffffff81000000, "kernel", 6);
 	gen_new_process(gen, 4, 10, "/bin/a");
 	gen_comm(gen, 4, 10, 10, "a");

@@ -100,6 +100,18 @@ static const struct line_row line_rows[] = {
 		"0 throttle time=10 cpu=2 event=1 throttled=1" },
 	{ __LINE__, "49 10 | 02 00 00 00 | 01 00 00 00 | ff ff ff ff ff ff ff ff",
 		"0 period cpu=2 event=1 period=18446744073709551615" },
+	/* the kernel's mapping; a damaged one says another process; as type 3, before there was 75 */
+	{ __LINE__, "4b 28 | 00 00 00 00 00 00 00 00 | 00 00 00 81 ff ff ff ff | 00 00 00 01 00 00 00 00"
+		"| 00 00 00 00 00 00 00 00 | ff ff ff ff | 5b 6b 5d 00",
+		"0 kernel_mmap time=0 pid=kernel addr=0xffffffff81000000 size=0x1000000 offset=0x0 "
+		"path=\"[k]\"" },
+	{ __LINE__, "4b 28 | 00 00 00 00 00 00 00 00 | 00 00 00 81 ff ff ff ff | 00 00 00 01 00 00 00 00"
+		"| 00 00 00 00 00 00 00 00 | 2a 00 00 00 | 5b 6b 5d 00",
+		"0 kernel_mmap time=0 pid=kernel addr=0xffffffff81000000 size=0x1000000 offset=0x0 "
+		"path=\"[k]\"" },
+	{ __LINE__, "03 28 | 00 00 00 00 00 00 00 00 | 00 00 00 81 ff ff ff ff | 00 00 00 01 00 00 00 00"
+		"| 00 00 00 00 00 00 00 00 | ff ff ff ff | 5b 6b 5d 00",
+		"0 mmap time=0 pid=kernel addr=0xffffffff81000000 size=0x1000000 offset=0x0 path=\"[k]\"" },
 	/* frames of both sides; a task that was gone; no frames */
 	{ __LINE__, "01 30 | 01 00 00 00 00 00 00 00 | 05 00 00 00 00 00 00 00 | fe ff ff ff | 00 00 | 03 00"
 		"| 01 00 00 00 00 00 00 80 | 00 fe ff ff ff ff ff ff | 02 00 00 00 00 00 00 00",

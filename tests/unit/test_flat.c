@@ -220,7 +220,7 @@ static void test_names(void **state)
 	sample(&gen, 10, 0, 3, 0x1310, 0, 0);
 	sample(&gen, 11, 0, 2, 0x1310, 0, 0);
 	sample(&gen, 12, 0, 1, 0x1310, 0, 0);
-	gen_mmap(&gen, 5, GEN_IDLE, kernel, 0x1000, 0, "[kernel.kallsyms]");
+	gen_kernel_mmap(&gen, 5, kernel, 0x1000, "[kernel.kallsyms]");
 	gen_trace(&gen, 1, 1, 100, 13, 0, 1, &kernel);
 	text = write_flat(&gen, &options, &asked);
 	assert_int_equal(asked, 4); /* once a file; the kernel is one */

@@ -11,7 +11,7 @@ static void begin(struct gen *gen)
 {
 	gen_init(gen, false);
 	gen_clock(gen, 1, 2);
-	gen_mmap(gen, 5, 0xffffffff, 0xffffffff81000000, 0x1000000, 0, "[kernel.kallsyms]");
+	gen_kernel_mmap(gen, 5, 0xffffffff81000000, 0x1000000, "[kernel.kallsyms]");
 	gen_mmap(gen, 5, 10, 0x1000, 0x1000, 0, "/bin/a");
 	gen_comm(gen, 5, 10, 10, "prog");
 	gen_comm(gen, 5, 11, 11, "q 1;2");

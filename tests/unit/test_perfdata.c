@@ -250,9 +250,9 @@ static void make_all(struct gen *gen)
 	gen_clock(gen, 500, 1700000000000000500);
 	gen_event(gen, 1, 999, 1, "cycles:freq=999");
 	gen_event(gen, 2, 7, 0, "page-faults:period=7");
-	gen_mmap(gen, 0, GEN_IDLE, KERNEL, 0x1000000, 0, "[kernel.kallsyms]");
+	gen_kernel_mmap(gen, 0, KERNEL, 0x1000000, "[kernel.kallsyms]");
 	gen_build_id(gen, 0, GEN_IDLE, KERNEL, "kernel-build-id-0123", 20);
-	gen_mmap(gen, 0, GEN_IDLE, 0xffffffffc0000000, 0x5000, 0, "[fuse]");
+	gen_kernel_mmap(gen, 0, 0xffffffffc0000000, 0x5000, "[fuse]");
 	gen_fork(gen, 50, 10, 10, 1, 1);
 	gen_comm(gen, 60, 10, 10, "prog");
 	gen_new_process(gen, 60, 10, "/bin/prog");
@@ -309,6 +309,18 @@ static void test_events(void **state)
 	struct gen gen;
 
 	gen_init(&gen, false);
+	make_all(&gen);
+	check_events(&gen, ALL_EVENTS);
+	gen_fini(&gen);
+}
+
+/* A capture of the time when the kernel's mappings were of type 3. */
+static void test_before_75(void **state)
+{
+	struct gen gen;
+
+	gen_init(&gen, false);
+	gen.before_75 = true;
 	make_all(&gen);
 	check_events(&gen, ALL_EVENTS);
 	gen_fini(&gen);
@@ -752,6 +764,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_events),
+		cmocka_unit_test(test_before_75),
 		cmocka_unit_test(test_byte_order),
 		cmocka_unit_test(test_attributes),
 		cmocka_unit_test(test_features),

@@ -232,7 +232,7 @@ static void test_profile(void **state)
 	add_event(&gen, 1, 1, 0, 1000, 1, "cpu-clock:freq=1000");
 	gen_period(&gen, 0, 1, 1000000);
 	gen_period(&gen, 2, 1, 3000000);
-	gen_mmap(&gen, 0, GEN_IDLE, KERNEL, 0x1000000, 0, "[kernel.kallsyms]");
+	gen_kernel_mmap(&gen, 0, KERNEL, 0x1000000, "[kernel.kallsyms]");
 	gen_new_process(&gen, 5, 10, "/bin/prog");
 	gen_mmap(&gen, 5, 10, 0x1000, 0x1000, 0, "/bin/a");
 	gen_build_id(&gen, 5, 10, 0x1000, "\x01\x02\xfe", 3);

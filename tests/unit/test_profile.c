@@ -375,7 +375,7 @@ static void check_stack(const struct profile *profile, uint16_t cpu, const char 
 }
 
 /* Return addresses are one less; the first of each side is not one. The marker is no frame. */
-static void test_sides(void **state)
+static void check_sides(bool before_75)
 {
 	uint64_t both[] = { KTEXT + 0x10, KTEXT + 0x20, GEN_USER, 0x1010, 0x2000 };
 	uint64_t user[] = { 0x1000, 0x1001, 0x0, 0x1001 };
@@ -384,10 +384,11 @@ static void test_sides(void **state)
 	struct gen gen;
 
 	gen_init(&gen, false);
+	gen.before_75 = before_75;
 	gen_clock(&gen, 1, 2);
-	gen_mmap(&gen, 5, GEN_IDLE, KTEXT, 0x1000000, 0, "[kernel.kallsyms]");
+	gen_kernel_mmap(&gen, 5, KTEXT, 0x1000000, "[kernel.kallsyms]");
 	gen_build_id(&gen, 5, GEN_IDLE, KTEXT, "\1\2\3", 3);
-	gen_mmap(&gen, 5, GEN_IDLE, 0xffffffffc0000000, 0x1000, 0, "[ext4]");
+	gen_kernel_mmap(&gen, 5, 0xffffffffc0000000, 0x1000, "[ext4]");
 	gen_mmap(&gen, 5, 10, 0x1000, 0x1000, 0x4000, "/bin/a");
 	gen_trace(&gen, 1, 1, 10, 10, 0, 5, both);
 	gen_trace(&gen, 2, 1, 10, 10, 1, 4, user);
@@ -408,6 +409,17 @@ static void test_sides(void **state)
 	check_stack(profile, 5, "*+0xffffffff81000010");
 	profile_destroy(profile);
 	gen_fini(&gen);
+}
+
+static void test_sides(void **state)
+{
+	check_sides(false);
+}
+
+/* A capture of the time when the kernel's mappings were of type 3. */
+static void test_before_75(void **state)
+{
+	check_sides(true);
 }
 
 /* Stacks that are equal are one cell, and share nodes with those that begin alike. */
@@ -668,7 +680,7 @@ static void test_build_ids(void **state)
 	sample(&gen, 1, 20, 12, 2);
 	sample(&gen, 1, 20, 13, 3);
 	sample(&gen, 1, 60, 13, 4);
-	gen_mmap(&gen, 5, GEN_IDLE, KTEXT, 0x1000, 0, "[kernel.kallsyms]");
+	gen_kernel_mmap(&gen, 5, KTEXT, 0x1000, "[kernel.kallsyms]");
 	gen_build_id(&gen, 5, GEN_IDLE, KTEXT, "kernel", 6);
 	gen_trace(&gen, 1, 1, 60, 10, 5, 1, &frame);
 	profile = load(&gen);
@@ -792,7 +804,7 @@ static void test_leaves(void **state)
 	uint16_t cpu;
 
 	gen_init(&gen, false);
-	gen_mmap(&gen, 5, 0xffffffff, 0xffffffff81000000, 0x1000, 0, "[kernel.kallsyms]");
+	gen_kernel_mmap(&gen, 5, 0xffffffff81000000, 0x1000, "[kernel.kallsyms]");
 	gen_mmap(&gen, 5, 10, 0x1000, 0x1000, 0, "/bin/a");
 	gen_trace(&gen, 1, 1, 100, 10, 0, 4, both);
 	gen_trace(&gen, 1, 1, 100, 10, 1, 3, marked);
@@ -820,6 +832,7 @@ int main(void)
 		cmocka_unit_test(test_circle),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_sides),
+		cmocka_unit_test(test_before_75),
 		cmocka_unit_test(test_sharing),
 		cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_weights),

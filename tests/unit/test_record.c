@@ -106,6 +106,19 @@ static void test_akaros_mmap(void **state)
 	record_buf_fini(&buf);
 }
 
+static void test_kernel_mmap(void **state)
+{
+	struct record_buf buf;
+
+	(void)state;
+	record_buf_init(&buf);
+	assert_int_equal(record_kernel_mmap(&buf, 0xffffffff81000000, 0x1000000, "[k]"), 0);
+	CHECK_BYTES(&buf, 0x4b, 0x28, 0, 0, 0, 0, 0, 0, 0, 0, 0x00, 0x00, 0x00, 0x81, 0xff, 0xff, 0xff,
+		0xff, 0x00, 0x00, 0x00, 0x01, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff,
+		'[', 'k', ']', 0);
+	record_buf_fini(&buf);
+}
+
 static void test_akaros_new_process(void **state)
 {
 	struct record_buf buf;
@@ -455,6 +468,7 @@ int main(void)
 		cmocka_unit_test(test_akaros_deep_sample),
 		cmocka_unit_test(test_akaros_mmap),
 		cmocka_unit_test(test_akaros_new_process),
+		cmocka_unit_test(test_kernel_mmap),
 		cmocka_unit_test(test_event),
 		cmocka_unit_test(test_task_lost_period),
 		cmocka_unit_test(test_lost_reasons),

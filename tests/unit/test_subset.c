@@ -159,16 +159,17 @@ static void test_reuse(void **state)
 }
 
 /* What the samples need stays, what tells of others goes; losses are nobody's and stay. */
-static void test_state(void **state)
+static void check_state(bool before_75)
 {
 	struct subset_counts counts;
 	struct gen gen;
 	char *text;
 
 	gen_init(&gen, false);
+	gen.before_75 = before_75;
 	gen_clock(&gen, 1, 2);
 	gen_event(&gen, 1, 1000, 0, "e");
-	gen_mmap(&gen, 3, 0xffffffff, 0xffffffff81000000, 0x1000, 0, "[kernel.kallsyms]");
+	gen_kernel_mmap(&gen, 3, 0xffffffff81000000, 0x1000, "[kernel.kallsyms]");
 	gen_mmap(&gen, 3, ROOT, 0x1000, 0x1000, 0, "/bin/ours");
 	gen_mmap(&gen, 3, 200, 0x1000, 0x1000, 0, "/bin/theirs");
 	gen_build_id(&gen, 3, ROOT, 0x1000, "12345678901234567890", 20);
@@ -208,6 +209,17 @@ static void test_state(void **state)
 	assert_int_equal(counts.samples, 1);
 	g_free(text);
 	gen_fini(&gen);
+}
+
+static void test_state(void **state)
+{
+	check_state(false);
+}
+
+/* A capture of the time when the kernel's mappings were of type 3. */
+static void test_before_75(void **state)
+{
+	check_state(true);
 }
 
 /* Of an earlier run in front: what it says of processes and of the events used later, no samples. */
@@ -252,6 +264,7 @@ int main(void)
 		cmocka_unit_test(test_copied_stacks),
 		cmocka_unit_test(test_reuse),
 		cmocka_unit_test(test_state),
+		cmocka_unit_test(test_before_75),
 		cmocka_unit_test(test_earlier),
 	};
 
