@@ -97,13 +97,22 @@ enum kprof_event_flags {
 	KPROF_EVENT_SCOPE_OWN = 1 << 3,	/* processes of the mounting user, user space only */
 };
 
-/* 64: then the event's text as given to kpctl, NUL-terminated */
+/*
+ * 64: then the event's text as given to kpctl, NUL-terminated, then a struct kprof_rec_event_configs, which
+ * captures made before it existed do not have
+ */
 struct kprof_rec_event {
 	uint32_t number;
 	uint32_t perf_type;
 	uint64_t config;
 	uint64_t rate; /* period in events, or frequency in Hz: see flags */
 	uint32_t flags;
+} __attribute__((packed));
+
+/* perf_event_attr.config1 and .config2; where they are missing they are 0, or not known */
+struct kprof_rec_event_configs {
+	uint64_t config1;
+	uint64_t config2;
 } __attribute__((packed));
 
 /*
@@ -214,6 +223,7 @@ KPROF_REC_ASSERT(sizeof(struct kprof_rec_trace) == 24, "layout of Akaros");
 KPROF_REC_ASSERT(sizeof(struct kprof_rec_mmap) == 36, "layout of Akaros");
 KPROF_REC_ASSERT(sizeof(struct kprof_rec_new_process) == 12, "layout of Akaros");
 KPROF_REC_ASSERT(sizeof(struct kprof_rec_event) == 28, "packed");
+KPROF_REC_ASSERT(sizeof(struct kprof_rec_event_configs) == 16, "packed");
 KPROF_REC_ASSERT(sizeof(struct kprof_rec_task) == 12, "packed");
 KPROF_REC_ASSERT(sizeof(struct kprof_rec_lost) == 20, "packed");
 KPROF_REC_ASSERT(sizeof(struct kprof_rec_comm) == 16, "packed");

@@ -96,8 +96,11 @@ void profiler_encode_header(struct profiler *p, struct record_buf *buf)
 			.rate = event_rate(&known->event),
 			.flags = known->flags,
 		};
+		const struct kprof_rec_event_configs configs = {
+			known->event.attr.config1, known->event.attr.config2
+		};
 
-		record_event(buf, &head, known->event.text);
+		record_event(buf, &head, known->event.text, &configs);
 	}
 	record_append(buf, p->kernel.data, p->kernel.used);
 	pthread_mutex_unlock(&p->lock);

@@ -106,6 +106,8 @@ static void print_event(const struct profiler *p, const struct tally *books, uin
 	stats_text(stats, event->text, "event.%u.text", number);
 	stats_u64(stats, event->attr.type, "event.%u.type", number);
 	stats_u64(stats, event->attr.config, "event.%u.config", number);
+	stats_u64(stats, event->attr.config1, "event.%u.config1", number);
+	stats_u64(stats, event->attr.config2, "event.%u.config2", number);
 	stats_u64(stats, event_rate(event),
 		event->flags & KPROF_EVENT_FREQ ? "event.%u.freq" : "event.%u.period", number);
 	stats_text(stats, event->flags & KPROF_EVENT_FALLBACK ? "cpu-clock" : "no",

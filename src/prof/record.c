@@ -168,9 +168,20 @@ int record_new_process(struct record_buf *buf, uint64_t time_ns, uint32_t pid, c
 	return add_record(buf, KPROF_REC_NEW_PROCESS, &head, sizeof(head), path, strlen(path) + 1);
 }
 
-int record_event(struct record_buf *buf, const struct kprof_rec_event *head, const char *text)
+int record_event(struct record_buf *buf, const struct kprof_rec_event *head, const char *text,
+	const struct kprof_rec_event_configs *configs)
 {
-	return add_record(buf, KPROF_REC_EVENT, head, sizeof(*head), text, strlen(text) + 1);
+	const size_t text_bytes = strlen(text) + 1;
+	uint8_t *p;
+	int ret;
+
+	ret = begin_record(buf, KPROF_REC_EVENT, sizeof(*head) + text_bytes + sizeof(*configs), &p);
+	if (ret)
+		return ret;
+	memcpy(p, head, sizeof(*head));
+	memcpy(p + sizeof(*head), text, text_bytes);
+	memcpy(p + sizeof(*head) + text_bytes, configs, sizeof(*configs));
+	return 0;
 }
 
 int record_task(struct record_buf *buf, uint32_t cpu, uint32_t pid, uint32_t tid)

@@ -48,7 +48,8 @@ int record_mmap(struct record_buf *buf, const struct kprof_rec_mmap *head, const
 /* The kernel's text or a module, at time 0: it was there before any sample. */
 int record_kernel_mmap(struct record_buf *buf, uint64_t addr, uint64_t size, const char *path);
 int record_new_process(struct record_buf *buf, uint64_t time_ns, uint32_t pid, const char *path);
-int record_event(struct record_buf *buf, const struct kprof_rec_event *head, const char *text);
+int record_event(struct record_buf *buf, const struct kprof_rec_event *head, const char *text,
+	const struct kprof_rec_event_configs *configs);
 int record_task(struct record_buf *buf, uint32_t cpu, uint32_t pid, uint32_t tid);
 int record_lost(struct record_buf *buf, uint32_t cpu, uint32_t event,
 	enum kprof_lost_reason reason, uint64_t count);

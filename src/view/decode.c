@@ -376,6 +376,21 @@ static int set_byte_order(struct decoder *decoder, const uint8_t *payload)
 	return 0;
 }
 
+/* What records have behind their string, where they are long enough. */
+static void take_behind_text(struct decode_record *record, const uint8_t *bytes, size_t size)
+{
+	if (record->type == KPROF_REC_CLOCK && size >= sizeof(record->writer_pid)) {
+		record->writer_pid = load_u32(bytes, record->swap);
+	} else if (record->type == KPROF_REC_EVENT) {
+		const bool there = size >= sizeof(record->configs);
+
+		record->configs.config1 = there ? load_u64(bytes, record->swap) : 0;
+		record->configs.config2 = there ? load_u64(bytes + 8, record->swap) : 0;
+	} else if (record->type == KPROF_REC_KERNEL_MMAP) {
+		record->mmap.pid = KPROF_PID_KERNEL; /* whatever a damaged capture says */
+	}
+}
+
 /* What follows the head; NULL, or why it can't be. */
 static const char *check_tail(struct decode_record *record, enum tail tail, const uint8_t *bytes,
 	size_t size)
@@ -388,11 +403,7 @@ static const char *check_tail(struct decode_record *record, enum tail tail, cons
 		if (!end)
 			return "a string without an end";
 		record->text = (const char *)bytes;
-		if (record->type == KPROF_REC_KERNEL_MMAP)
-			record->mmap.pid = KPROF_PID_KERNEL; /* whatever a damaged capture says */
-		/* a CLOCK may go on with the u32 pid of the process that writes the capture */
-		if (record->type == KPROF_REC_CLOCK && bytes + size - end - 1 >= 4)
-			record->writer_pid = load_u32(end + 1, record->swap);
+		take_behind_text(record, end + 1, (size_t)(bytes + size - end) - 1);
 		break;
 	case TAIL_FRAMES:
 		if (record->trace.num_traces > size / 8)

@@ -73,6 +73,7 @@ struct decode_record {
 	const char *text;     /* 3, 4, 64, 67, 71, 75: the string behind the head, with its NUL */
 	/* 1, 2: the frames, for decode_frame(); 70: the build-id; 74: for the functions below */
 	const uint8_t *bytes;
+	struct kprof_rec_event_configs configs; /* 64; 0 where the capture does not say */
 	uint32_t writer_pid;  /* 71: the process that wrote the capture; 0 where it does not say */
 	bool swap;
 };

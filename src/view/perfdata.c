@@ -17,6 +17,8 @@ static struct perfdata_attr make_attr(const struct perfdata_survey *survey,
 		.type = source->perf_type,
 		.size = sizeof(attr),
 		.config = source->config,
+		.config1 = source->config1,
+		.config2 = source->config2,
 		.rate = source->rate,
 		.sample_type = PERFDATA_SAMPLE_TYPE |
 			(survey->stacks ? PERFDATA_SAMPLE_CALLCHAIN : 0),
@@ -29,6 +31,7 @@ static struct perfdata_attr make_attr(const struct perfdata_survey *survey,
 	if (attr.type == PERFDATA_TYPE_TRACEPOINT) {
 		attr.type = PERFDATA_TYPE_SOFTWARE;
 		attr.config = PERFDATA_SOFTWARE_DUMMY;
+		attr.config1 = attr.config2 = 0;
 	}
 	if (source->flags & KPROF_EVENT_FREQ)
 		attr.flags |= perfdata_flag(PERFDATA_FREQ);

@@ -112,6 +112,8 @@ uint32_t perfdata_sources_describe(struct perfdata_sources *sources, struct perf
 
 	source->perf_type = r->event.perf_type;
 	source->config = r->event.config;
+	source->config1 = r->configs.config1;
+	source->config2 = r->configs.config2;
 	source->rate = r->event.rate;
 	source->flags = r->event.flags;
 	pairs_set(&place->numbers, 0, r->event.number, i);

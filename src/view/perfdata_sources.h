@@ -23,7 +23,7 @@
 struct perfdata_source {
 	const char *text; /* as given to kpctl; sections that say the same share it */
 	uint32_t perf_type;
-	uint64_t config;
+	uint64_t config, config1, config2;
 	uint64_t rate;
 	uint32_t flags; /* enum kprof_event_flags */
 };

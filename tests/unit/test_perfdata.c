@@ -363,6 +363,40 @@ static void test_attributes(void **state)
 	gen_fini(&gen);
 }
 
+/* Two events that differ in config1 alone, and what a capture says that knows no config1. */
+static void check_configs(bool big_endian)
+{
+	uint64_t ip = 0x1010;
+	struct gen gen;
+	struct file f;
+
+	gen_init(&gen, big_endian);
+	gen_clock(&gen, 500, 1700000000000000500);
+	gen_raw_event(&gen, 1, 0x1c6, 0x11, 0x8000000000000022, "one");
+	gen_raw_event(&gen, 2, 0x1c6, 0x12, 0, "two");
+	gen_event(&gen, 3, 999, 1, "three");
+	gen_trace(&gen, 2, 1, 100, 10, 0, 1, &ip);
+	write_file(&gen, &f);
+	assert_int_equal(f.attrs_size / f.attr_size, 3);
+	assert_int_equal(word(&f, f.attrs, 4), 4);
+	assert_int_equal(word(&f, f.attrs + 8, 8), 0x1c6);
+	assert_int_equal(word(&f, f.attrs + 56, 8), 0x11);
+	assert_int_equal(word(&f, f.attrs + 64, 8), 0x8000000000000022);
+	assert_int_equal(word(&f, f.attrs + 128 + 8, 8), 0x1c6);
+	assert_int_equal(word(&f, f.attrs + 128 + 56, 8), 0x12);
+	assert_int_equal(word(&f, f.attrs + 128 + 64, 8), 0);
+	assert_int_equal(word(&f, f.attrs + 2 * 128 + 56, 8), 0);
+	assert_int_equal(word(&f, f.attrs + 2 * 128 + 64, 8), 0);
+	free(f.data);
+	gen_fini(&gen);
+}
+
+static void test_configs(void **state)
+{
+	check_configs(false);
+	check_configs(true);
+}
+
 static void test_features(void **state)
 {
 	uint64_t at, size;
@@ -767,6 +801,7 @@ int main(void)
 		cmocka_unit_test(test_before_75),
 		cmocka_unit_test(test_byte_order),
 		cmocka_unit_test(test_attributes),
+		cmocka_unit_test(test_configs),
 		cmocka_unit_test(test_features),
 		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_no_stacks),
