@@ -71,20 +71,37 @@ void nearest_init(struct nearest *nearest, const char *wanted)
 	nearest->limit = length / 3 > BEGINNING_DISTANCE + 1 ? length / 3 : BEGINNING_DISTANCE + 1;
 }
 
-void nearest_offer(struct nearest *nearest, const char *name)
+/* Where text would stand among those kept, the distance of name in *d; NEAREST_NAMES: nowhere. */
+static unsigned int find_rank(const struct nearest *nearest, const char *name, const char *text,
+	unsigned int *d)
+{
+	unsigned int at, i;
+
+	if (!name[0] || strlen(name) >= NEAREST_NAME_MAX || strlen(text) >= NEAREST_NAME_MAX)
+		return NEAREST_NAMES;
+	*d = distance(nearest->wanted, name);
+	if (*d > nearest->limit || *d >= strlen(name))
+		return NEAREST_NAMES;
+	for (i = 0; i < nearest->count; i++)
+		if (!strcmp(nearest->names[i], text))
+			return NEAREST_NAMES;
+	for (at = nearest->count; at > 0 && nearest->distances[at - 1] > *d; at--)
+		;
+	return at;
+}
+
+bool nearest_wants(const struct nearest *nearest, const char *name)
+{
+	unsigned int d;
+
+	return find_rank(nearest, name, name, &d) < NEAREST_NAMES;
+}
+
+void nearest_offer_text(struct nearest *nearest, const char *name, const char *text)
 {
 	unsigned int d, at, i;
 
-	if (!name[0] || strlen(name) >= NEAREST_NAME_MAX)
-		return;
-	d = distance(nearest->wanted, name);
-	if (d > nearest->limit || d >= strlen(name))
-		return;
-	for (i = 0; i < nearest->count; i++)
-		if (!strcmp(nearest->names[i], name))
-			return;
-	for (at = nearest->count; at > 0 && nearest->distances[at - 1] > d; at--)
-		;
+	at = find_rank(nearest, name, text, &d);
 	if (at == NEAREST_NAMES)
 		return;
 	if (nearest->count < NEAREST_NAMES)
@@ -94,7 +111,12 @@ void nearest_offer(struct nearest *nearest, const char *name)
 		memcpy(nearest->names[i], nearest->names[i - 1], NEAREST_NAME_MAX);
 	}
 	nearest->distances[at] = d;
-	strcpy(nearest->names[at], name);
+	strcpy(nearest->names[at], text);
+}
+
+void nearest_offer(struct nearest *nearest, const char *name)
+{
+	nearest_offer_text(nearest, name, name);
 }
 
 const char *nearest_text(const struct nearest *nearest, char *buf, size_t size)

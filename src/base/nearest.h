@@ -7,6 +7,7 @@
 #ifndef KPROFS_BASE_NEAREST_H
 #define KPROFS_BASE_NEAREST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define NEAREST_NAMES 5	     /* what a person still reads */
@@ -25,8 +26,12 @@ struct nearest {
 
 /* wanted: cut at NEAREST_NAME_MAX - 1 */
 void nearest_init(struct nearest *nearest, const char *wanted);
+/* Whether nearest_offer() would keep the name: asked first where checking a name takes time. */
+bool nearest_wants(const struct nearest *nearest, const char *name);
 /* Keeps the name where it is among the nearest so far; of equal ones the first. Copies it. */
 void nearest_offer(struct nearest *nearest, const char *name);
+/* The same, but what is shown, and must be shorter than NEAREST_NAME_MAX, is `text`. */
+void nearest_offer_text(struct nearest *nearest, const char *name, const char *text);
 /* "; nearest: A, B, C" or "" where nothing is near; cut to size. Returns buf. */
 const char *nearest_text(const struct nearest *nearest, char *buf, size_t size);
 

@@ -245,6 +245,11 @@ static const struct stack_mode stack_modes[] = {
 	{ "dwarf", true, false, true },
 };
 
+static bool stack_has_frames(const struct stack_mode *mode)
+{
+	return mode->kernel || mode->user || mode->dwarf;
+}
+
 static const struct stack_mode *find_stack_mode(const char *name)
 {
 	size_t i;
@@ -268,6 +273,8 @@ int profiler_set_stack(struct profiler *p, const char *name, const char *depth, 
 	if (mode->dwarf && !perf_user_regs())
 		return err_set(err, EOPNOTSUPP,
 			"registers of programs can't be had on this machine, only on x86_64 and arm64");
+	if (depth && !stack_has_frames(mode))
+		return err_set(err, EINVAL, "none records no frames: it takes no DEPTH");
 	ret = depth ? units_parse_u64(depth, &frames) : 0;
 	if (ret == -ERANGE)
 		frames = UINT64_MAX; /* the range says it better */
@@ -353,10 +360,20 @@ static void print_cpus(const struct profiler_settings *s, GString *out)
 	}
 }
 
+static const struct stack_mode *current_stack_mode(const struct profiler_settings *s)
+{
+	const struct stack_mode *mode = stack_modes;
+
+	while (mode->kernel != s->stack_kernel || mode->user != s->stack_user ||
+		mode->dwarf != s->stack_dwarf)
+		mode++; /* each setting was made from one of them */
+	return mode;
+}
+
 void profiler_print_settings(struct profiler *p, GString *out)
 {
 	const struct profiler_settings *s = &p->settings;
-	size_t i;
+	const struct stack_mode *mode;
 
 	pthread_mutex_lock(&p->lock);
 	g_string_append(out, "event ");
@@ -364,10 +381,11 @@ void profiler_print_settings(struct profiler *p, GString *out)
 	g_string_append(out, "\ncpus ");
 	print_cpus(s, out);
 	g_string_append_c(out, '\n');
-	for (i = 0; i < G_N_ELEMENTS(stack_modes); i++)
-		if (stack_modes[i].kernel == s->stack_kernel &&
-			stack_modes[i].user == s->stack_user && stack_modes[i].dwarf == s->stack_dwarf)
-			g_string_append_printf(out, "stack %s %u\n", stack_modes[i].name, s->depth);
+	mode = current_stack_mode(s);
+	g_string_append_printf(out, "stack %s", mode->name);
+	if (stack_has_frames(mode))
+		g_string_append_printf(out, " %u", s->depth);
+	g_string_append_c(out, '\n');
 	g_string_append_printf(out,
 		"prof_qlimit %" PRIu64 "\nprof_cpubufsz %" PRIu64 "\nmode %s\n%s\n", s->qlimit_kb,
 		s->cpubufsz_kb, s->mode == PROFILER_OVERWRITE ? "overwrite" : "discard",

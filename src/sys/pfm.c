@@ -16,6 +16,7 @@
 
 #define PMU_SEPARATOR "::"
 #define ATTR_SEPARATORS ":." /* libpfm4 takes both */
+#define PERF_PMU "perf"	     /* always there: event_forms.c knows its events without libpfm4, too */
 
 /*
  * libpfm4 has one state for the whole process and no locks, so its lock is the process's as well:
@@ -69,8 +70,47 @@ static void take_apart(const char *text, struct parts *parts)
 	parts->attrs = text + length;
 }
 
+static int encode(const char *text, pfm_perf_encode_arg_t *arg)
+{
+	return pfm_get_os_event_encoding(text, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT_EXT, arg);
+}
+
+/* Whether libpfm4 takes the text: some events need a unit mask. */
+static bool is_encodable(const char *text)
+{
+	struct perf_event_attr attr = { 0 };
+	pfm_perf_encode_arg_t arg = { .attr = &attr, .size = sizeof(arg), .cpu = -1 };
+
+	return encode(text, &arg) == PFM_SUCCESS;
+}
+
+/* Offers an event as it can be asked for: by its name, else with the first unit mask that makes it so. */
+static void offer_event(const pfm_event_info_t *event, const char *prefix, const char *name,
+	struct nearest *nearest)
+{
+	char text[NEAREST_NAME_MAX];
+	int i;
+
+	if (!nearest_wants(nearest, name))
+		return;
+	if (snprintf(text, sizeof(text), "%s%s", prefix, name) >= (int)sizeof(text))
+		return;
+	for (i = 0; !is_encodable(text); i++) {
+		pfm_event_attr_info_t attr = { .size = sizeof(attr) };
+
+		if (i >= event->nattrs ||
+			pfm_get_event_attr_info(event->idx, i, PFM_OS_PERF_EVENT_EXT, &attr) !=
+				PFM_SUCCESS ||
+			attr.type != PFM_ATTR_UMASK ||
+			snprintf(text, sizeof(text), "%s%s:%s", prefix, name, attr.name) >=
+				(int)sizeof(text))
+			return;
+	}
+	nearest_offer_text(nearest, name, text);
+}
+
 /* Offers the events of one PMU; perf's generic ones in small letters, as people write them. */
-static void offer_events(const pfm_pmu_info_t *pmu, struct nearest *nearest)
+static void offer_events(const pfm_pmu_info_t *pmu, const char *prefix, struct nearest *nearest)
 {
 	char name[NEAREST_NAME_MAX];
 	int event;
@@ -85,16 +125,20 @@ static void offer_events(const pfm_pmu_info_t *pmu, struct nearest *nearest)
 		if (pmu->type == PFM_PMU_TYPE_OS_GENERIC && strncmp(name, "PERF_", 5))
 			for (i = 0; name[i]; i++)
 				name[i] = tolower((unsigned char)name[i]);
-		nearest_offer(nearest, name);
+		offer_event(&info, prefix, name, nearest);
 	}
 }
 
-/* Appends ", NAME" to a list in buf. */
+/* Appends ", NAME" to a list in buf; names that don't fit are replaced by dots. */
 static void append_name(char *buf, size_t size, const char *name)
 {
-	size_t length = strlen(buf);
+	static const char dots[] = ", ...";
+	const size_t length = strlen(buf);
 
-	snprintf(buf + length, size - length, "%s%s", length ? ", " : "", name);
+	if (length + strlen(", ") + strlen(name) + sizeof(dots) <= size)
+		snprintf(buf + length, size - length, ", %s", name);
+	else if (length < sizeof(dots) || strcmp(buf + length - strlen(dots), dots))
+		snprintf(buf + length, size - length, "%s", dots);
 }
 
 /* Whether PMU number i exists in this machine (or was forced), and what it is. */
@@ -107,11 +151,11 @@ static bool get_pmu(int i, pfm_pmu_info_t *pmu)
 
 static int refuse_event(const struct parts *parts, struct err *err)
 {
-	char present[200] = "";
+	char present[200] = PERF_PMU;
 	pfm_pmu_info_t pmu;
 	int i;
 
-	if (!parts->pmu[0])
+	if (!parts->pmu[0] || !strcasecmp(parts->pmu, PERF_PMU))
 		return -ESRCH;
 	pfm_for_all_pmus(i)
 	{
@@ -119,13 +163,15 @@ static int refuse_event(const struct parts *parts, struct err *err)
 			continue;
 		if (!strcasecmp(parts->pmu, pmu.name))
 			return -ESRCH;
-		append_name(present, sizeof(present), pmu.name);
+		if (strcasecmp(pmu.name, PERF_PMU))
+			append_name(present, sizeof(present), pmu.name);
 	}
 	return err_set(err, ENOENT, "no PMU '%s' here; there are: %s", parts->pmu, present);
 }
 
 void pfm_nearest(const char *text, struct nearest *nearest)
 {
+	char prefix[NEAREST_NAME_MAX + sizeof(PMU_SEPARATOR)] = "";
 	struct parts parts;
 	pfm_pmu_info_t pmu;
 	int i;
@@ -133,10 +179,12 @@ void pfm_nearest(const char *text, struct nearest *nearest)
 	if (pfm_enter() != PFM_SUCCESS)
 		return;
 	take_apart(text, &parts);
+	if (parts.pmu[0])
+		snprintf(prefix, sizeof(prefix), "%s" PMU_SEPARATOR, parts.pmu);
 	pfm_for_all_pmus(i)
 	{
 		if (get_pmu(i, &pmu) && (!parts.pmu[0] || !strcasecmp(parts.pmu, pmu.name)))
-			offer_events(&pmu, nearest);
+			offer_events(&pmu, prefix, nearest);
 	}
 	pfm_leave();
 }
@@ -257,7 +305,7 @@ int pfm_encode(const char *text, struct pfm_encoding *encoding, struct err *err)
 	ret = pfm_enter();
 	if (ret != PFM_SUCCESS)
 		return err_set(err, EOPNOTSUPP, "libpfm4: %s", pfm_strerror(ret));
-	ret = pfm_get_os_event_encoding(text, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT_EXT, &arg);
+	ret = encode(text, &arg);
 	if (ret == PFM_SUCCESS) {
 		take_over(&arg, encoding);
 		ret = 0;

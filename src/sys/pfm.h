@@ -48,8 +48,9 @@ struct pfm_encoding {
 int pfm_encode(const char *text, struct pfm_encoding *encoding, struct err *err);
 
 /*
- * Offers the names of the events (without unit masks) of all PMUs that are present, or of the one
- * that the text names. Some thousand names: ms. Where libpfm4 can't be initialised it offers none.
+ * Offers the events of all PMUs that are present, or of the one that the text names, each as a text that
+ * pfm_encode() takes: those that need a unit mask have one. Some thousand names: ms. Where libpfm4 can't
+ * be initialised it offers none.
  */
 void pfm_nearest(const char *text, struct nearest *nearest);
 

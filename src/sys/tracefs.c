@@ -93,16 +93,15 @@ static bool name_is_sane(const char *name)
 	return i > 0 && i <= NAME_LENGTH_MAX;
 }
 
-int tracefs_event_id(int dirfd, const char *system, const char *name, uint64_t *id)
+/* The id of an event whose directory stands at `path` below dir. */
+static int read_id(int dir, const char *path, uint64_t *id)
 {
-	char path[sizeof("events/") + 2 * (NAME_LENGTH_MAX + 1) + sizeof("id")], text[24];
+	char file[sizeof("events/") + 2 * (NAME_LENGTH_MAX + 1) + sizeof("id")], text[24];
 	ssize_t n;
 	int fd, ret;
 
-	if (!name_is_sane(system) || !name_is_sane(name))
-		return -ENOENT;
-	snprintf(path, sizeof(path), "events/%s/%s/id", system, name);
-	fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC);
+	snprintf(file, sizeof(file), "%s/id", path);
+	fd = openat(dir, file, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return errno == ENOTDIR ? -ENOENT : -errno;
 	n = read(fd, text, sizeof(text) - 1);
@@ -115,7 +114,19 @@ int tracefs_event_id(int dirfd, const char *system, const char *name, uint64_t *
 	return units_parse_u64(text, id) ? -EIO : 0;
 }
 
+int tracefs_event_id(int dirfd, const char *system, const char *name, uint64_t *id)
+{
+	char path[sizeof("events/") + 2 * (NAME_LENGTH_MAX + 1)];
+
+	if (!name_is_sane(system) || !name_is_sane(name))
+		return -ENOENT;
+	snprintf(path, sizeof(path), "events/%s/%s", system, name);
+	return read_id(dirfd, path, id);
+}
+
 struct listing {
+	/* of these only, NULL: of all; asked first, as it takes less time than read_id() */
+	bool (*wanted)(void *arg, const char *system, const char *name);
 	int (*event)(void *arg, const char *system, const char *name);
 	void *arg;
 };
@@ -125,6 +136,7 @@ static int list_system(int fd, const char *system, const struct listing *listing
 {
 	struct dirent *entry;
 	int ret = 0;
+	uint64_t id;
 	DIR *dir;
 
 	dir = fdopendir(fd);
@@ -134,7 +146,12 @@ static int list_system(int fd, const char *system, const struct listing *listing
 	}
 	while (!ret && (entry = readdir(dir))) {
 		/* beside the events lie `enable` and `filter`, plain files */
-		if (entry->d_type == DT_DIR && name_is_sane(entry->d_name))
+		if (entry->d_type != DT_DIR || !name_is_sane(entry->d_name))
+			continue;
+		if (listing->wanted && !listing->wanted(listing->arg, system, entry->d_name))
+			continue;
+		/* without one it is no event of perf: most of `ftrace` are formats of what tracers write */
+		if (!read_id(fd, entry->d_name, &id))
 			ret = listing->event(listing->arg, system, entry->d_name);
 	}
 	closedir(dir);
@@ -164,32 +181,56 @@ static int list_systems(int events, const struct listing *listing)
 	return ret;
 }
 
-int tracefs_list(int dirfd, const char *system,
-	int (*event)(void *arg, const char *system, const char *name), void *arg)
+static int list(int dirfd, const char *system, const struct listing *listing)
 {
-	const struct listing listing = { event, arg };
 	int fd, events = open_dir(dirfd, "events");
 
 	if (events < 0)
 		return events;
 	fd = system && name_is_sane(system) ? open_dir(events, system) : -ENOENT;
 	if (fd < 0)
-		return list_systems(events, &listing);
+		return list_systems(events, listing);
 	close(events);
-	return list_system(fd, system, &listing);
+	return list_system(fd, system, listing);
+}
+
+int tracefs_list(int dirfd, const char *system,
+	int (*event)(void *arg, const char *system, const char *name), void *arg)
+{
+	const struct listing listing = { .event = event, .arg = arg };
+
+	return list(dirfd, system, &listing);
+}
+
+/* "SYSTEM:NAME"; "", which is near nothing, where it is too long */
+static void name_event(char *text, size_t size, const char *system, const char *name)
+{
+	const int n = snprintf(text, size, "%s:%s", system, name);
+
+	if (n < 0 || (size_t)n >= size)
+		text[0] = '\0';
+}
+
+static bool is_near(void *arg, const char *system, const char *name)
+{
+	char text[NEAREST_NAME_MAX];
+
+	name_event(text, sizeof(text), system, name);
+	return nearest_wants(arg, text);
 }
 
 static int offer(void *arg, const char *system, const char *name)
 {
 	char text[NEAREST_NAME_MAX];
-	int n = snprintf(text, sizeof(text), "%s:%s", system, name);
 
-	if (n > 0 && (size_t)n < sizeof(text))
-		nearest_offer(arg, text);
+	name_event(text, sizeof(text), system, name);
+	nearest_offer(arg, text);
 	return 0;
 }
 
 int tracefs_nearest(int dirfd, const char *system, struct nearest *nearest)
 {
-	return tracefs_list(dirfd, system, offer, nearest);
+	const struct listing listing = { is_near, offer, nearest };
+
+	return list(dirfd, system, &listing);
 }

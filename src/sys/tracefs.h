@@ -28,15 +28,15 @@ int tracefs_open(const char *path, int *dirfd);
 int tracefs_event_id(int dirfd, const char *system, const char *name, uint64_t *id);
 
 /*
- * Calls event() for every tracepoint, those of `system` alone where it is not NULL and exists; until it
- * returns other than 0, and returns that.
+ * Calls event() for every tracepoint that has a number, those of `system` alone where it is not NULL and
+ * exists; until it returns other than 0, and returns that.
  */
 int tracefs_list(int dirfd, const char *system,
 	int (*event)(void *arg, const char *system, const char *name), void *arg);
 
 /*
- * Offers "SYSTEM:NAME" of every tracepoint to `nearest`; those of `system` alone where it exists.
- * Some 2,000 names: a few ms.
+ * Offers "SYSTEM:NAME" of every tracepoint that has a number to `nearest`; those of `system` alone where it
+ * exists. Some 2,000 names: a few ms.
  */
 int tracefs_nearest(int dirfd, const char *system, struct nearest *nearest);
 

@@ -2,6 +2,7 @@
 FS_TESTS = \
 	%D%/control.sh \
 	%D%/ctlwords.sh \
+	%D%/event_words.sh \
 	%D%/idle.sh \
 	%D%/modes.sh \
 	%D%/mount.sh \

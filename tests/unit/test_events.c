@@ -63,6 +63,11 @@ static const struct fixture_file fixture_files[] = {
 	{ "events/instructions", NULL },
 	{ "events/instructions/u", NULL },
 	{ "events/instructions/u/id", "999\n" },
+	{ "events/ftrace", NULL },
+	{ "events/ftrace/bprint", NULL }, /* a format without an id */
+	{ "events/ftrace/bprint/format", "name: bprint\n" },
+	{ "events/ftrace/print", NULL },
+	{ "events/ftrace/print/id", "5\n" },
 	{ "id", "1\n" },
 };
 
@@ -411,6 +416,104 @@ static void test_rows(void **state)
 	}
 }
 
+/* ---- hints ------------------------------------------------------------------------------------- */
+
+/* Refused texts; what their sentence names first after "nearest: ", or after "there are: "; NULL: any. */
+static const struct hint_row {
+	int line;
+	const char *pmu;
+	const char *text;
+	const char *hint;
+} hint_rows[] = {
+	/* an event that has no number can't be sampled: neither can the one that was just refused */
+	{ __LINE__, NULL, "ftrace:bprint", "ftrace:print" },
+	{ __LINE__, NULL, "sched:sched_broken", NULL },
+	{ __LINE__, NULL, "sched:sched_brokem", NULL },
+	{ __LINE__, NULL, "sched:sched_swich", "sched:sched_switch" },
+	{ __LINE__, NULL, "cylces", "cycles" },
+	/* an event that needs a unit mask has one; one of a named PMU names it */
+	{ __LINE__, "skl", "FRONTEND_RETIRD", "FRONTEND_RETIRED:DSB_MISS" },
+	{ __LINE__, "skl", "skl::FRONTEND_RETIRD", "skl::FRONTEND_RETIRED:DSB_MISS" },
+	{ __LINE__, "skl", "skl::INST_RETIERD:ANY_P", "skl::INST_RETIRED" },
+	{ __LINE__, "skl", "skl::cylces", "cycles" },
+	/* PMUs that exist: perf's events are known without libpfm4, too */
+	{ __LINE__, "skl", "hsw::INST_RETIRED", "perf, skl" },
+	{ __LINE__, "skl", "perf::cylces", "cycles" },
+	{ __LINE__, "skl", "Perf::cylces", "cycles" },
+	{ __LINE__, "bogus", "hsw::INST_RETIRED", "perf" },
+	{ __LINE__, "bogus", "cylces", "cycles" },
+};
+
+#define HINT_ROWS (sizeof(hint_rows) / sizeof(hint_rows[0]))
+
+/* Each event that a sentence offers must be taken; PMUs are as the row says. */
+static bool hint_holds(const struct hint_row *row, char *sentence)
+{
+	char *names = strstr(sentence, "nearest: "), *pmus = strstr(sentence, "there are: "), *name;
+	struct event_list list;
+	struct err err;
+	bool first = true;
+
+	if (pmus)
+		return row->hint && !strcmp(pmus + strlen("there are: "), row->hint);
+	if (!names)
+		return !row->hint;
+	for (name = strtok(names + strlen("nearest: "), ", "); name; name = strtok(NULL, ", ")) {
+		if (first && row->hint && strcmp(name, row->hint))
+			return false;
+		if (!strcmp(name, row->text) || events_parse(name, &paths, &list, &err))
+			return false;
+		first = false;
+	}
+	return !first;
+}
+
+static int check_hints_of(const char *pmu)
+{
+	struct event_list list;
+	char said[ERR_TEXT_MAX];
+	struct err err;
+	int failed = 0;
+	size_t i;
+
+	if (pmu)
+		setenv("LIBPFM_FORCE_PMU", pmu, 1);
+	for (i = 0; i < HINT_ROWS; i++) {
+		const struct hint_row *row = &hint_rows[i];
+
+		if (!same_pmu(row->pmu, pmu))
+			continue;
+		err.text[0] = '\0';
+		events_parse(row->text, &paths, &list, &err);
+		strcpy(said, err.text);
+		if (hint_holds(row, said))
+			continue;
+		fprintf(stderr, "row of line %d: '%s' is refused by '%s'\n", row->line, row->text,
+			err.text);
+		failed = 1;
+	}
+	return failed;
+}
+
+/* libpfm4 reads its environment once in a process */
+static void test_hints(void **state)
+{
+	static const char *const pmus[] = { NULL, "skl", "bogus" };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(pmus) / sizeof(pmus[0]); i++) {
+		pid_t child = fork();
+		int status;
+
+		assert_true(child >= 0);
+		if (!child)
+			_exit(check_hints_of(pmus[i]));
+		assert_int_equal(waitpid(child, &status, 0), child);
+		assert_int_equal(status, 0);
+	}
+}
+
 /* ---- lists ------------------------------------------------------------------------------------- */
 
 static void test_lists(void **state)
@@ -436,6 +539,34 @@ static void test_lists(void **state)
 	events_init(&list);
 	assert_int_equal(events_parse("default", &paths, &again, &err), 0);
 	assert_memory_equal(&again, &list, sizeof(list));
+}
+
+/* What tells these two apart is the value of a register, MSR 3F7H of Intel's tables: 11H, 12H. */
+static int check_configs(void)
+{
+	struct event_list list;
+	struct err err = { "" };
+
+	setenv("LIBPFM_FORCE_PMU", "skl", 1);
+	if (events_parse("FRONTEND_RETIRED:DSB_MISS,FRONTEND_RETIRED:L1I_MISS", &paths, &list, &err)) {
+		fprintf(stderr, "%s\n", err.text);
+		return 1;
+	}
+	return list.events[0].attr.config != 0x1c6 || list.events[0].attr.config1 != 0x11 ||
+		list.events[1].attr.config != 0x1c6 || list.events[1].attr.config1 != 0x12;
+}
+
+static void test_configs(void **state)
+{
+	pid_t child = fork();
+	int status;
+
+	(void)state;
+	assert_true(child >= 0);
+	if (!child)
+		_exit(check_configs());
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
 }
 
 struct list_row {
@@ -664,7 +795,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_hints),
 		cmocka_unit_test(test_lists),
+		cmocka_unit_test(test_configs),
 		cmocka_unit_test(test_list_rows),
 		cmocka_unit_test(test_length),
 		cmocka_unit_test(test_fallback),
