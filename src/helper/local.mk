@@ -8,4 +8,4 @@ kprof_symbols_SOURCES = \
 	%D%/opener.c \
 	%D%/parser.c
 kprof_symbols_LDADD = libsymparse.a libsym.a libsys.a libbase.a \
-	$(DW_LIBS) $(GLIB_LIBS) $(SECCOMP_LIBS) $(CAP_LIBS) -lstdc++ -ldl
+	$(DW_LIBS) $(GLIB_LIBS) $(SECCOMP_LIBS) $(CAP_LIBS) $(IBERTY_LIBS) -ldl

@@ -1,153 +1,107 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of C++ and Rust: see demangle.h. The rules of C++ are libstdc++'s own. */
+/* Names of C++ and Rust: see demangle.h. Their rules are libiberty's. */
 #include "sym/demangle.h"
 
 #include <glib.h>
+#include <libiberty/demangle.h>
+#include <setjmp.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 
-/* libstdc++, <cxxabi.h>: malloc'ed, or NULL */
-char *__cxa_demangle(const char *name, char *buffer, size_t *length, int *status);
+#define OUTPUT_MAX 8192 /* bytes; more than is ever shown */
 
-/* ---- Rust's first way: C++ with a hash at the end, and escapes ---------------------------------- */
+/* CPU time for one name. The longest take a millisecond, a hundred times that under valgrind. */
+#define NAME_CPU_US 500000
 
-#define HASH_LENGTH 17 /* h and 16 hex digits */
-
-struct escape {
-	const char *code;
-	char letter;
+/* What a demangler has printed so far. */
+struct output {
+	GString *text;
+	jmp_buf full;
 };
 
-static const struct escape escapes[] = {
-	{ "SP", '@' }, { "BP", '*' }, { "RF", '&' }, { "LT", '<' },
-	{ "GT", '>' }, { "LP", '(' }, { "RP", ')' }, { "C", ',' },
-};
-
-/* $code$ -> what it stands for; false: no such code. */
-static bool put_escape(GString *out, const char *code, size_t length)
+/*
+ * A short name can stand for endless output, by references to parts of itself. libiberty prints until it
+ * is through, so the demangler is left from inside as soon as there is enough; at most a buffer of a
+ * few times the name's length is lost by that.
+ */
+static void append_output(const char *data, size_t length, void *arg)
 {
-	char *end;
-	unsigned long letter;
-	size_t i;
+	struct output *output = arg;
 
-	for (i = 0; i < G_N_ELEMENTS(escapes); i++) {
-		if (strlen(escapes[i].code) == length &&
-			memcmp(escapes[i].code, code, length) == 0) {
-			g_string_append_c(out, escapes[i].letter);
-			return true;
-		}
-	}
-	if (length < 2 || length > 7 || code[0] != 'u' || !g_ascii_isxdigit(code[1]))
-		return false;
-	letter = strtoul(code + 1, &end, 16);
-	if (end != code + length || !g_unichar_validate((gunichar)letter) ||
-		g_unichar_iscntrl((gunichar)letter))
-		return false;
-	g_string_append_unichar(out, (gunichar)letter);
-	return true;
+	/* libiberty 2.40 takes integers of more than 64 bits from one digit too late */
+	if (length > 16 && data[length - 1] == '_' && g_str_has_suffix(output->text->str, "0x"))
+		data--;
+	g_string_append_len(output->text, data,
+		(gssize)MIN(length, OUTPUT_MAX - output->text->len));
+	if (output->text->len == OUTPUT_MAX)
+		longjmp(output->full, 1);
 }
 
-static bool put_legacy_part(GString *out, const char *part, size_t length)
-{
-	const char *end = part + length, *close;
+typedef int demangler(const char *name, int options, demangle_callbackref print, void *arg);
 
-	/* an escape may not stand first in C++, so rustc puts an underscore in front */
-	if (length > 1 && part[0] == '_' && part[1] == '$')
-		part++;
-	while (part < end) {
-		if (*part == '$') {
-			close = memchr(part + 1, '$', (size_t)(end - part - 1));
-			if (!close || !put_escape(out, part + 1, (size_t)(close - part - 1)))
-				return false;
-			part = close + 1;
-		} else if (end - part > 1 && part[0] == '.' && part[1] == '.') {
-			g_string_append(out, "::");
-			part += 2;
-		} else {
-			g_string_append_c(out, *part++);
-		}
-	}
-	return true;
+/*
+ * libiberty counts lifetimes that it does not print up to 2^64. Nothing can take it out of that, so the
+ * process is ended by SIGVTALRM: a parser serves one file.
+ */
+static void limit_cpu(suseconds_t microseconds)
+{
+	const struct itimerval timer = { .it_value = { .tv_usec = microseconds } };
+
+	(void)setitimer(ITIMER_VIRTUAL, &timer, NULL);
 }
 
-/* At a part `LENGTH bytes`: sets *part and its length, moves on. */
-static bool take_legacy_part(const char **at, const char **part, size_t *length)
+/* What demangles this name prints of it, to be freed with g_free; NULL: it is no such name. */
+static char *run(demangler *demangle, const char *name)
 {
-	size_t n = 0;
+	struct output output = { .text = g_string_new(NULL) };
+	bool known;
 
-	if (!g_ascii_isdigit(**at))
-		return false;
-	for (; g_ascii_isdigit(**at); (*at)++) {
-		n = n * 10 + (size_t)(**at - '0');
-		if (n > DEMANGLE_INPUT_MAX)
-			return false;
-	}
-	if (!n || strnlen(*at, n) < n)
-		return false;
-	*part = *at;
-	*length = n;
-	*at += n;
-	return true;
+	limit_cpu(NAME_CPU_US);
+	if (setjmp(output.full))
+		known = true;
+	else
+		/* never with DMGL_NO_RECURSE_LIMIT: the limit is what bounds the stack */
+		known = demangle(name, DMGL_PARAMS, append_output, &output);
+	limit_cpu(0);
+	return g_string_free(output.text, !known);
 }
 
-static bool is_hash(const char *part, size_t length)
+/* The compiler's suffix behind a name of Rust: .cold, .llvm.123. */
+static const char *rust_suffix(const char *name)
 {
-	size_t i;
+	const char *end = name + strlen(name), *at;
 
-	if (length != HASH_LENGTH || part[0] != 'h')
-		return false;
-	for (i = 1; i < length; i++) {
-		if (!g_ascii_isxdigit(part[i]))
-			return false;
+	if (name[1] == 'R')
+		return name + strcspn(name, ".$");
+	/* the older scheme has dots in names as well, and ends with E */
+	for (at = end; at > name; at--) {
+		if (at[-1] == 'E' && (*at == '.' || !*at))
+			return at;
 	}
-	return true;
+	return end;
 }
 
-char *demangle_rust_legacy(const char *name)
+static char *demangle_rust(const char *name)
 {
-	GString *out;
-	const char *part;
-	size_t length = 0;
+	const char *suffix = rust_suffix(name);
+	g_autofree char *bare = g_strndup(name, (gsize)(suffix - name));
+	g_autofree char *text = run(rust_demangle_callback, bare);
 
-	if (strncmp(name, "_ZN", 3) != 0)
+	if (!text)
 		return NULL;
-	name += 3;
-	out = g_string_new(NULL);
-	while (take_legacy_part(&name, &part, &length)) {
-		if (*name == 'E' && is_hash(part, length) && out->len) {
-			/* LLVM's mark of where the copy was made says nothing to people */
-			if (strncmp(name + 1, ".llvm.", 6) != 0)
-				g_string_append(out, name + 1);
-			return g_string_free(out, FALSE);
-		}
-		if (out->len)
-			g_string_append(out, "::");
-		if (!put_legacy_part(out, part, length))
-			break;
-	}
-	g_string_free(out, TRUE);
-	return NULL;
+	/* which copy LLVM made says nothing to people */
+	return g_strconcat(text, g_str_has_prefix(suffix, ".llvm.") ? "" : suffix, NULL);
 }
-
-/* ---- the choice ------------------------------------------------------------------------------- */
 
 char *demangle_name(const char *name)
 {
-	char *text, *copy;
-	int status;
+	char *text;
 
-	if (name[0] != '_' || strnlen(name, DEMANGLE_INPUT_MAX + 1) > DEMANGLE_INPUT_MAX)
+	if (name[0] != '_' || (name[1] != 'R' && name[1] != 'Z') ||
+		strnlen(name, DEMANGLE_INPUT_MAX + 1) > DEMANGLE_INPUT_MAX)
 		return NULL;
-	if (name[1] == 'R')
-		return demangle_rust_v0(name);
-	if (name[1] != 'Z')
-		return NULL;
-	copy = demangle_rust_legacy(name);
-	if (copy)
-		return copy;
-	text = __cxa_demangle(name, NULL, NULL, &status);
-	copy = g_strdup(text);
-	free(text);
-	return copy;
+	/* first: the older scheme of Rust is also C++ */
+	text = demangle_rust(name);
+	return text ? text : run(cplus_demangle_v3_callback, name);
 }

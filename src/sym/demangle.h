@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Names of C++ and Rust as people write them. Mangled names come from files that anyone may have
- * written: output and depth are bounded. Runs in the parser; thread-safe.
+ * written: output and depth are bounded, and a name that takes half a second of CPU time ends the
+ * process (SIGVTALRM). So it runs in the parser's child only; one thread at a time.
  */
 #ifndef KPROFS_SYM_DEMANGLE_H
 #define KPROFS_SYM_DEMANGLE_H
@@ -15,9 +16,5 @@
  * as [clone .cold].
  */
 char *demangle_name(const char *name);
-
-/* The two ways of Rust; NULL as above. */
-char *demangle_rust_legacy(const char *name);
-char *demangle_rust_v0(const char *name);
 
 #endif

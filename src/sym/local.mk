@@ -14,13 +14,12 @@ libsym_a_CFLAGS = $(AM_CFLAGS) $(DW_CFLAGS)
 libsym_a_CPPFLAGS = $(AM_CPPFLAGS) -DKPROFS_LIBEXECDIR='"$(libexecdir)/kprofs"'
 libsymparse_a_SOURCES = \
 	%D%/cfi.c %D%/cfi.h \
-	%D%/demangle.c %D%/demangle.h %D%/demangle_rust.c \
+	%D%/demangle.c %D%/demangle.h \
 	%D%/dwarflines.c %D%/dwarflines.h \
 	%D%/elfsyms.c %D%/elfsyms.h \
 	%D%/image.c %D%/image.h \
 	%D%/local.c %D%/local.h \
 	%D%/lookup.c %D%/lookup.h \
 	%D%/parse.c %D%/parse.h \
-	%D%/textsyms.c %D%/textsyms.h \
-	%D%/v0.c %D%/v0.h
+	%D%/textsyms.c %D%/textsyms.h
 libsymparse_a_CFLAGS = $(AM_CFLAGS) $(DW_CFLAGS)

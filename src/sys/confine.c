@@ -19,6 +19,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 /* The user and group of a process that needs none: the kernel's own for "nobody that is known here" */
@@ -180,6 +181,10 @@ static int add_parser_child(scmp_filter_ctx filter)
 	if (!ret)
 		ret = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(newfstatat), 1,
 			SCMP_A3(SCMP_CMP_MASKED_EQ, AT_EMPTY_PATH, 0));
+	/* the CPU time that one name may take */
+	if (!ret)
+		ret = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(setitimer), 1,
+			SCMP_A0(SCMP_CMP_EQ, ITIMER_VIRTUAL));
 	/* libelf asks whether a descriptor is one */
 	if (!ret)
 		ret = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,

@@ -82,7 +82,7 @@ tests_unit_test_flat_LDADD = libview.a libsym.a libsys.a libbase.a $(CMOCKA_LIBS
 
 SYM_FIXTURE = tests/unit/symfixture.c tests/unit/symfixture.h
 SYM_PARSE_LIBS = libsymparse.a libsym.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(DW_LIBS) \
-	-lstdc++
+	$(IBERTY_LIBS)
 
 check_PROGRAMS += tests/unit/test_sym_cache
 TESTS += tests/unit/test_sym_cache

@@ -745,6 +745,27 @@ static void test_killed(void **state)
 	assert_int_equal(count_of(world->symbols, "symbols.helpers.started"), 4);
 }
 
+/* A name of Rust with 62^10 lifetimes in it: its file has no names, counted, and soon. */
+static void test_endless_name(void **state)
+{
+	struct world *world = *state;
+	const struct symfixture *fixture = &world->fixture;
+	g_autofree char *path = symfixture_path(fixture, "odd");
+	g_autofree char *good = symfixture_path(fixture, "program");
+	struct symbols_file file = describe(world, path, false, NULL);
+	const char *name = "_RNvMIC1aFGzzzzzzzzzz_EuEm1f";
+	uint64_t offset;
+
+	assert_true(symfixture_run(fixture, NULL,
+		"echo 'int work(int) __asm__(\"%s\"); int work(int x) { return x; } int main(void) {}' |"
+		"cc -x c -o odd -", name));
+	offset = symfixture_offset(fixture, "odd", symfixture_find(fixture, "odd", name).address);
+	expect(world, &file, offset, NULL);
+	assert_int_equal(count_of(world->symbols, "symbols.damaged"), 1);
+	file = describe(world, good, true, NULL);
+	expect(world, &file, world->offset, "work");
+}
+
 /* ---- waiting ---------------------------------------------------------------------------------- */
 
 static void test_given_up(void **state)
@@ -1112,6 +1133,7 @@ int main(int argc, char **argv)
 		TEST(test_rights),
 		TEST(test_killed_in_a_question),
 		TEST(test_killed),
+		TEST(test_endless_name),
 		TEST(test_given_up),
 		TEST(test_threads),
 		TEST(test_debuginfod),
