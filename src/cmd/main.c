@@ -4,7 +4,7 @@
  *
  *	main
  *	  commands[]		one row and one file a subcommand: cmd_NAME.c
- *	    cmd_next_option	its options, from the same row (cmd.c); completions.c writes them out
+ *	    cmd_next_option	its options, from the same row (cmd.c); completions.c lists them
  *
  *	What samples (record, top) or counts (stat):
  *	    session_open	the server that is mounted, or one of our own (session.c, instance.c)
@@ -77,10 +77,11 @@ int main(int argc, char **argv)
 		puts(PACKAGE_STRING);
 		return cmd_finish_output(CMD_OK);
 	}
-	/* for the build: not in the help */
-	if (argc == 3 && strcmp(argv[1], "--completions") == 0 &&
-		completions_print(commands, argv[2]) == 0)
+	/* for completions/: not in the help */
+	if (strcmp(argv[1], "--list-options") == 0) {
+		completions_list(commands);
 		return cmd_finish_output(CMD_OK);
+	}
 	for (i = 0; i < COUNT; i++) {
 		if (strcmp(argv[1], commands[i]->name) == 0)
 			return commands[i]->run(commands[i], argc - 1, argv + 1);

@@ -5,7 +5,12 @@
 # shellcheck source=tests/fs/cmd_lib.sh
 . "${srcdir:-.}/tests/fs/cmd_lib.sh"
 
-scripts=$PWD/completions
+scripts=$(cd "${srcdir:-.}/completions" && pwd)
+
+# what the scripts ask
+kprof() {
+	"$KPROF" "$@"
+}
 
 # offered WORD...: behind these words, the last one being typed; sorted, in one line
 offered() {
@@ -16,7 +21,7 @@ offered() {
 }
 
 bash -n "$scripts/kprof" || fail "not well formed"
-# shellcheck disable=SC1091 # made by the build
+# shellcheck source=completions/kprof
 . "$scripts/kprof"
 complete -p kprof >/dev/null || fail "nothing is completed behind kprof"
 
