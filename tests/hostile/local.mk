@@ -4,5 +4,11 @@
 HOSTILE_TESTS = \
 	%D%/descriptors.sh
 
+# a file system whose server does not answer
+check_PROGRAMS += %D%/silent_fuse
+tests_hostile_silent_fuse_SOURCES = %D%/silent_fuse.c
+tests_hostile_silent_fuse_CFLAGS = $(WARN_CFLAGS) $(FUSE_CFLAGS)
+tests_hostile_silent_fuse_LDADD = $(FUSE_LIBS)
+
 TESTS += $(HOSTILE_TESTS)
 EXTRA_DIST += $(HOSTILE_TESTS)
