@@ -219,6 +219,14 @@ static void take_stars(struct args_conversion *c, struct arguments *args)
 	}
 }
 
+/* A string's precision takes from it, and gives it nothing. */
+static void limit_width(struct args_conversion *c)
+{
+	c->width = MIN(c->width, NUMBER_WIDTH_MAX);
+	if (c->letter != 's')
+		c->precision = MIN(c->precision, NUMBER_WIDTH_MAX);
+}
+
 static void put_stack(struct line *line, struct arguments *args)
 {
 	uint64_t count, address;
@@ -247,6 +255,7 @@ static void make_text(struct line *line, const struct line_event *event)
 			continue;
 		}
 		take_stars(&conversion, &args);
+		limit_width(&conversion);
 		put_argument(line, &conversion, &args);
 	}
 	put(line, conversion.literal, conversion.literal_bytes);
