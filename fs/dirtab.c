@@ -37,7 +37,7 @@ static const struct dirtab_row event_rows[] = {
 static const struct dirtab_row root_rows[] = {
 	{ .name = "kpctl", .type = DIRTAB_TEXT, .mode = 0600, .flags = DIRTAB_CONTROL,
 		.render = file_kpctl_render, .words = file_kpctl_words },
-	{ .name = "kpdata", .type = DIRTAB_STREAM, .mode = 0600,
+	{ .name = "kpdata", .type = DIRTAB_STREAM, .mode = 0600, .flags = DIRTAB_SLOW_WRITE,
 		.stream = &file_kpdata_stream, .size = file_kpdata_size,
 		.write = file_kpdata_write, .usage = "ADDRESS" },
 	{ .name = "kptrace", .type = DIRTAB_TEXT, .mode = 0600,

@@ -11,7 +11,8 @@
  * they have no `put` and live as long as the server.
  *
  * Callbacks run in any worker of the FUSE loop, several at once, and answer from memory in bounded
- * time. The words and closes of a row with DIRTAB_CONTROL may block: they run in the control thread.
+ * time. What runs in the control thread may block: the words and closes of a row with DIRTAB_CONTROL, and
+ * `write` of one with DIRTAB_SLOW_WRITE.
  */
 #ifndef KPROFS_FS_DIRTAB_H
 #define KPROFS_FS_DIRTAB_H
@@ -46,6 +47,8 @@ enum dirtab_flags {
 	 * when it was opened last. The kernel asks for a size before each open, too.
 	 */
 	DIRTAB_COSTLY = 1 << 1,
+	/* what is written goes to the control thread, as commands do, but no open file holds the run */
+	DIRTAB_SLOW_WRITE = 1 << 3,
 };
 
 /*

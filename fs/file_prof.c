@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* kpctl and kpdata: the profiler. The words run in the control thread, all else in any worker. */
+/* kpctl and kpdata: the profiler. What is written runs in the control thread, all else in any worker. */
 #include "fs/file.h"
 
 #include <errno.h>
@@ -170,6 +170,5 @@ int file_kpdata_write(struct server *server, const struct dirtab_row *row,
 	if (ret)
 		return err_set(err, EINVAL, ret == -ERANGE ? "the number is too large" :
 							     "not a number");
-	ret = profiler_add_address(server->profiler, address, (uint32_t)origin->pid);
-	return ret == -ENOSPC ? err_set(err, ENOSPC, "kpdata is full") : ret;
+	return profiler_add_address(server->profiler, address, (uint32_t)origin->pid, err);
 }

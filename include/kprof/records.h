@@ -52,6 +52,8 @@ enum kprof_record_type {
 
 /* In a trace: the frames after this word are user frames (Linux's PERF_CONTEXT_USER). */
 #define KPROF_CONTEXT_USER 0xfffffffffffffe00ull
+/* Words from here up are marks (Linux's PERF_CONTEXT_MAX to PERF_CONTEXT_HV), never addresses. */
+#define KPROF_CONTEXT_FIRST 0xfffffffffffff001ull
 
 /* In pid fields. */
 #define KPROF_PID_KERNEL 0xffffffffu /* a sample: the idle task; a mapping or build-id: the kernel */

@@ -139,7 +139,27 @@ bool profiler_copied_stacks(struct profiler *p)
 	return atomic_read_relaxed(&p->stacks_copied);
 }
 
-int profiler_add_address(struct profiler *p, uint64_t address, uint32_t pid)
+struct sampler_cpu_stats *profiler_past_cpu(struct profiler *p, unsigned int cpu)
+{
+	struct sampler_cpu_stats *stats = g_hash_table_lookup(p->past_cpus, GUINT_TO_POINTER(cpu));
+
+	if (!stats) {
+		stats = g_new0(struct sampler_cpu_stats, 1);
+		g_hash_table_insert(p->past_cpus, GUINT_TO_POINTER(cpu), stats);
+	}
+	return stats;
+}
+
+static int refuse_mark(struct profiler *p, unsigned int cpu, uint64_t word, struct err *err)
+{
+	pthread_mutex_lock(&p->lock);
+	profiler_past_cpu(p, cpu)->refused++;
+	pthread_mutex_unlock(&p->lock);
+	return err_set(err, EINVAL,
+		"0x%" PRIx64 " is no address but a mark in stacks (PERF_CONTEXT_*)", word);
+}
+
+int profiler_add_address(struct profiler *p, uint64_t address, uint32_t pid, struct err *err)
 {
 	const struct kprof_rec_trace head = {
 		.time_ns = clock_monotonic_ns(), .pid = pid, .cpu = (uint16_t)cpu_current()
@@ -147,10 +167,14 @@ int profiler_add_address(struct profiler *p, uint64_t address, uint32_t pid)
 	uint8_t memory[64];
 	struct record_buf buf;
 
+	if (address >= KPROF_CONTEXT_FIRST)
+		return refuse_mark(p, head.cpu, address, err);
+	if (!p->kernel.used)
+		profiler_describe_kernel(p);
 	record_buf_fixed(&buf, memory, sizeof(memory));
 	record_trace(&buf, KPROF_REC_KERN_TRACE, &head, &address, 1, NULL, 0);
 	if (!capture_append(p->capture, buf.data, buf.used, NULL, tasks_bytes(p->tasks)))
-		return -ENOSPC;
+		return err_set(err, ENOSPC, "kpdata is full");
 	p->hooks.data_ready(p->hooks.arg);
 	return 0;
 }

@@ -75,6 +75,13 @@ int profiler_set_stack(struct profiler *profiler, const char *mode, const char *
 int profiler_set_qlimit_kb(struct profiler *profiler, uint64_t kb, struct err *err);
 int profiler_set_cpubufsz_kb(struct profiler *profiler, uint64_t kb, struct err *err);
 int profiler_set_mode(struct profiler *profiler, enum profiler_mode mode, struct err *err);
+/*
+ * Adds one sample of a single kernel address, taken now on this CPU in process pid, with event number
+ * 0: what a number written to kpdata does. Before the first start it also finds out where the kernel and
+ * its modules are, which takes tens of ms. -ENOSPC: kpdata is full, it is counted as lost; -EINVAL: a mark
+ * and no address, it is counted as invalid.
+ */
+int profiler_add_address(struct profiler *profiler, uint64_t address, uint32_t pid, struct err *err);
 /* Gives memory back that a start would use again. */
 void profiler_trim(struct profiler *profiler);
 /* Joins CPUs that came, drains and leaves those that went; harmless when nothing changed. */
@@ -98,12 +105,6 @@ uint64_t profiler_held_bytes(struct profiler *profiler);
  * for. Once true it stays so, whatever is forgotten. Any thread.
  */
 bool profiler_copied_stacks(struct profiler *profiler);
-
-/*
- * Adds one sample of a single kernel address, taken now on this CPU in process pid, with event number
- * 0: what a number written to kpdata does. Any thread. -ENOSPC: kpdata is full, it is counted as lost.
- */
-int profiler_add_address(struct profiler *profiler, uint64_t address, uint32_t pid);
 
 /* ---- reading kpdata: any thread, one call at a time for each cursor ---------------------------- */
 

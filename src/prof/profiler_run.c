@@ -143,8 +143,7 @@ static int add_module(void *arg, const struct proc_module *module)
 	return 0;
 }
 
-/* The kernel and its modules. */
-static void describe_kernel(struct profiler *p)
+void profiler_describe_kernel(struct profiler *p)
 {
 	const struct proc_kernel *kernel = &p->kernel_text;
 	struct record_buf buf, old;
@@ -440,7 +439,7 @@ int profiler_start(struct profiler *p, struct err *err)
 		ret = try_scopes(p, &run, err);
 	if (ret)
 		return ret;
-	describe_kernel(p);
+	profiler_describe_kernel(p);
 	tasks_begin_walk(p->tasks);
 	ret = sampler_start(run->sampler, err);
 	if (!ret)

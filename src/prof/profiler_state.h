@@ -99,8 +99,16 @@ int profiler_resolve(struct profiler *profiler, struct err *err);
 /* Forgets the numbers; those of the settings begin at 1 again. */
 void profiler_renumber(struct profiler *profiler);
 
+/* Makes the records of the kernel and its modules anew. */
+void profiler_describe_kernel(struct profiler *profiler);
+
 /* The CPUs that are online now. Any thread. */
 void profiler_online_cpus(const struct profiler *profiler, unsigned char *bitmap);
+
+/* ---- profiler.c ---------------------------------------------------------------------------------- */
+
+/* What `past_cpus` has of the CPU, made where it has nothing yet. Under lock. */
+struct sampler_cpu_stats *profiler_past_cpu(struct profiler *profiler, unsigned int cpu);
 
 /* ---- profiler_stats.c --------------------------------------------------------------------------- */
 

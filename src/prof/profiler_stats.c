@@ -138,23 +138,34 @@ static void print_cpu(struct profiler *p, const struct tally *books, unsigned in
 	if (past) {
 		now.throttled += past->throttled;
 		now.throttled_ns += past->throttled_ns;
+		now.stacks_cut += past->stacks_cut;
+		now.refused += past->refused;
 	}
 	stats_u64(stats, sum.received - sum.lost, "cpu.%u.samples", cpu);
 	stats_u64(stats, sum.lost, "cpu.%u.lost", cpu);
+	stats_u64(stats, tally_sum_cpu(books, cpu, KPROF_LOST_INVALID) + now.refused,
+		"cpu.%u.samples.invalid", cpu);
+	stats_u64(stats, now.stacks_cut, "cpu.%u.backtraces.aborted", cpu);
 	stats_u64(stats, now.throttled, "cpu.%u.throttled", cpu);
 	stats_u64(stats, now.throttled_ns, "cpu.%u.throttled_ns", cpu);
 }
 
 static void print_sums(const struct profiler *p, const struct tally *books, struct stats *stats)
 {
+	const struct sampler_cpu_stats *past;
+	GHashTableIter iter;
+	uint64_t refused = 0;
+
+	g_hash_table_iter_init(&iter, p->past_cpus);
+	while (g_hash_table_iter_next(&iter, NULL, (gpointer *)&past))
+		refused += past->refused;
 	stats_u64(stats, tally_sum(books, CAPTURE_BOOK_RECEIVED), "samples.received");
 	stats_u64(stats,
 		tally_sum(books, KPROF_LOST_RING) + tally_sum(books, KPROF_LOST_RING_RECORDS),
 		"samples.lost_ring");
 	stats_u64(stats, tally_sum(books, KPROF_LOST_QUEUE) + tally_sum(books, KPROF_LOST_OVERWRITE),
 		"samples.lost_queue");
-	stats_u64(stats, tally_sum(books, KPROF_LOST_INVALID), "samples.invalid");
-	(void)p;
+	stats_u64(stats, tally_sum(books, KPROF_LOST_INVALID) + refused, "samples.invalid");
 }
 
 static void print_capture(const struct profiler *p, struct stats *stats)

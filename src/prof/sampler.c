@@ -232,12 +232,26 @@ void sampler_add(struct sampler *s, struct rings *rings)
 	watch(s, ring_fd(rings->task_fds), EPOLLIN | EPOLLET);
 }
 
+struct sampler_cpu_stats *sampler_cpu_stats_of(struct sampler *s, unsigned int cpu)
+{
+	struct sampler_cpu_stats *stats =
+		g_hash_table_lookup(s->cpu_stats, GUINT_TO_POINTER(cpu));
+
+	if (!stats) {
+		stats = g_new0(struct sampler_cpu_stats, 1);
+		g_hash_table_insert(s->cpu_stats, GUINT_TO_POINTER(cpu), stats);
+	}
+	return stats;
+}
+
+/* Of a CPU that is being left. */
 static void count_stacks(struct sampler *s, const struct sampler_cpu *c)
 {
 	const struct encoder_counts *counts = encoder_get_counts(c->encoder);
 
 	s->stats.stacks += counts->stacks;
 	s->stats.stacks_cut += counts->stacks_cut;
+	sampler_cpu_stats_of(s, c->rings->cpu)->stacks_cut += counts->stacks_cut;
 }
 
 struct rings *sampler_remove(struct sampler *s, unsigned int cpu)
@@ -324,6 +338,7 @@ void sampler_add_cpu_stats(struct sampler *s, GHashTable *sums)
 		}
 		sum->throttled += stats->throttled;
 		sum->throttled_ns += stats->throttled_ns;
+		sum->stacks_cut += stats->stacks_cut;
 	}
 	pthread_mutex_unlock(&s->drain);
 }
@@ -331,10 +346,14 @@ void sampler_add_cpu_stats(struct sampler *s, GHashTable *sums)
 void sampler_get_cpu_stats(struct sampler *s, unsigned int cpu, struct sampler_cpu_stats *stats)
 {
 	const struct sampler_cpu_stats *found;
+	const struct sampler_cpu *c;
 
 	pthread_mutex_lock(&s->drain);
 	found = g_hash_table_lookup(s->cpu_stats, GUINT_TO_POINTER(cpu));
 	*stats = found ? *found : (struct sampler_cpu_stats){ 0 };
+	c = g_hash_table_lookup(s->cpus, GUINT_TO_POINTER(cpu));
+	if (c)
+		stats->stacks_cut += encoder_get_counts(c->encoder)->stacks_cut;
 	pthread_mutex_unlock(&s->drain);
 }
 

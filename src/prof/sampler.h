@@ -34,6 +34,8 @@ struct sampler;
 struct sampler_cpu_stats {
 	uint64_t throttled;	/* times the kernel stopped an event for taking too many samples */
 	uint64_t throttled_ns;
+	uint64_t stacks_cut; /* see struct sampler_stats */
+	uint64_t refused;    /* the profiler's: marks written to kpdata as addresses */
 };
 
 /* All since the last clear; each counter moves when the thing happens. */

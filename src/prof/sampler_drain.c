@@ -18,18 +18,6 @@
 #include "prof/sampler_state.h"
 #include "sys/clock.h"
 
-static struct sampler_cpu_stats *cpu_stats(struct sampler *s, unsigned int cpu)
-{
-	struct sampler_cpu_stats *stats =
-		g_hash_table_lookup(s->cpu_stats, GUINT_TO_POINTER(cpu));
-
-	if (!stats) {
-		stats = g_new0(struct sampler_cpu_stats, 1);
-		g_hash_table_insert(s->cpu_stats, GUINT_TO_POINTER(cpu), stats);
-	}
-	return stats;
-}
-
 /* ---- runs --------------------------------------------------------------------------------------- */
 
 /* What the run at hand holds. Few of its events have any, nearly always one. */
@@ -118,7 +106,7 @@ static void take_throttle(struct sampler *s, struct sampler_cpu *c,
 	const struct perf_event_header *header)
 {
 	const bool throttled = header->type == PERF_RECORD_THROTTLE;
-	struct sampler_cpu_stats *stats = cpu_stats(s, c->rings->cpu);
+	struct sampler_cpu_stats *stats = sampler_cpu_stats_of(s, c->rings->cpu);
 	struct throttle_record record;
 	uint64_t *since;
 	int index;

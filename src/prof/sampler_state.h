@@ -44,6 +44,11 @@ struct sampler {
 	GHashTable *cpu_stats;			    /* D: cpu to struct sampler_cpu_stats */
 };
 
+/* ---- sampler.c: under drain ---------------------------------------------------------------------- */
+
+/* What is counted of the CPU, made where there is nothing yet. */
+struct sampler_cpu_stats *sampler_cpu_stats_of(struct sampler *s, unsigned int cpu);
+
 /* ---- sampler_drain.c: under drain --------------------------------------------------------------- */
 
 /*

@@ -96,3 +96,14 @@ uint64_t tally_sum(const struct tally *tally, uint32_t reason)
 			sum += tally->rows[i].count;
 	return sum;
 }
+
+uint64_t tally_sum_cpu(const struct tally *tally, uint32_t cpu, uint32_t reason)
+{
+	uint64_t sum = 0;
+	size_t i;
+
+	for (i = 0; i < tally->count; i++)
+		if (tally->rows[i].reason == reason && tally->rows[i].cpu == cpu)
+			sum += tally->rows[i].count;
+	return sum;
+}

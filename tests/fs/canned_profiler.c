@@ -278,7 +278,7 @@ void profiler_print_stats(struct profiler *p, struct stats *stats)
 	pthread_mutex_unlock(&p->lock);
 }
 
-int profiler_add_address(struct profiler *p, uint64_t address, uint32_t pid)
+int profiler_add_address(struct profiler *p, uint64_t address, uint32_t pid, struct err *err)
 {
 	return -ENOSPC;
 }

@@ -133,10 +133,10 @@ static void test_lives(void **state)
 		assert_int_equal(profiler_flush(p, NULL), 0);
 		read_on(early, &eof);
 		assert_false(eof);
-		assert_int_equal(profiler_add_address(p, 0x1000 + i, 1), 0);
+		assert_int_equal(profiler_add_address(p, 0x1000 + i, 1, NULL), 0);
 		if (i % 2)
 			assert_int_equal(profiler_clear(p, NULL), 0);
-		assert_int_equal(profiler_add_address(p, 0x2000 + i, 1), 0);
+		assert_int_equal(profiler_add_address(p, 0x2000 + i, 1, NULL), 0);
 		assert_int_equal(profiler_stop(p, NULL), 0);
 		assert_int_equal(profiler_open_cursor(p, &late), 0);
 		assert_true(read_on(late, &eof) > 0);

@@ -59,12 +59,17 @@ static void test_against_table(void **state)
 	for (k = 0; k < SIDE; k++) {
 		uint64_t sum = 0;
 
-		for (i = 0; i < SIDE; i++)
+		for (i = 0; i < SIDE; i++) {
+			uint64_t of_cpu = 0;
+
 			for (j = 0; j < SIDE; j++) {
 				assert_true(tally_get(&tally, spread(i), spread(j), spread(k)) ==
 					    table[i][j][k]);
-				sum += table[i][j][k];
+				of_cpu += table[i][j][k];
 			}
+			assert_true(tally_sum_cpu(&tally, spread(i), spread(k)) == of_cpu);
+			sum += of_cpu;
+		}
 		assert_true(tally_sum(&tally, spread(k)) == sum);
 	}
 	tally_fini(&tally);
