@@ -149,7 +149,7 @@ const struct stream_ops file_kpdata_stream = {
 
 uint64_t file_kpdata_size(struct server *server, const struct dirtab_row *row)
 {
-	return profiler_held_bytes(server->profiler);
+	return profiler_stream_bytes(server->profiler);
 }
 
 /* An address, as text with or without a newline: one sample of the kernel at that address. */

@@ -158,6 +158,71 @@ static void tell_news(struct cursor *c)
 	c->begun = true;
 }
 
+/* ---- how long a stream is ----------------------------------------------------------------------- */
+
+/*
+ * While the profiler runs processes come and go all the time, and to tell of all of them takes up to some
+ * ms: who asks for the size over and over must not keep the sampler waiting.
+ */
+#define PREAMBLE_KEPT_MS 20
+
+static bool preamble_holds(struct profiler *p)
+{
+	if (!p->preamble.made_ns)
+		return false;
+	if (p->preamble.header_stamp == atomic_read_acquire(&p->header_stamp) &&
+		p->preamble.tasks_stamp == tasks_stamp(p->tasks))
+		return true;
+	return profiler_running(p) &&
+		clock_monotonic_ns() - p->preamble.made_ns < PREAMBLE_KEPT_MS * NSEC_PER_MSEC;
+}
+
+/* The preamble of a reader that begins now, without LOST records. */
+static uint64_t preamble_bytes(struct profiler *p)
+{
+	const uint64_t header = atomic_read_acquire(&p->header_stamp);
+	struct record_buf buf;
+	uint64_t bytes, tasks;
+	bool holds;
+
+	pthread_mutex_lock(&p->lock);
+	holds = preamble_holds(p);
+	bytes = p->preamble.bytes;
+	pthread_mutex_unlock(&p->lock);
+	if (holds)
+		return bytes;
+	record_buf_init(&buf);
+	tell_clock(&buf);
+	profiler_encode_header(p, &buf);
+	tasks = tasks_encode(p->tasks, 0, &buf);
+	bytes = buf.used;
+	record_buf_fini(&buf);
+	pthread_mutex_lock(&p->lock);
+	p->preamble.header_stamp = header;
+	p->preamble.tasks_stamp = tasks;
+	p->preamble.bytes = bytes;
+	p->preamble.made_ns = clock_monotonic_ns();
+	pthread_mutex_unlock(&p->lock);
+	return bytes;
+}
+
+uint64_t profiler_stream_bytes(struct profiler *p)
+{
+	struct cursor c = { .profiler = p };
+	uint64_t bytes = 0;
+
+	record_buf_init(&c.told);
+	capture_attach(p->capture, &c.pos);
+	/* as cursor_begin() has it: where nothing was captured there is no preamble */
+	if (profiler_running(p) || capture_pending(p->capture, &c.pos)) {
+		tell_missed(&c);
+		bytes = preamble_bytes(p) + c.told.used + capture_held_bytes(p->capture);
+	}
+	capture_detach(p->capture, &c.pos);
+	record_buf_fini(&c.told);
+	return bytes;
+}
+
 /* ---- reading ------------------------------------------------------------------------------------ */
 
 /* Of the records told, whole ones that fit in want; of one that is larger a part. */

@@ -101,6 +101,11 @@ void profiler_print_stats(struct profiler *profiler, struct stats *stats);
 /* Bytes of records held now. */
 uint64_t profiler_held_bytes(struct profiler *profiler);
 /*
+ * What a cursor opened now would read up to the end: its preamble and what is held. Exact while the profiler
+ * is stopped; of a running one what it must tell of processes may be PREAMBLE_KEPT_MS old.
+ */
+uint64_t profiler_stream_bytes(struct profiler *profiler);
+/*
  * false: no record of those read so far is a copied stack (`stack dwarf`), and none needs to be looked
  * for. Once true it stays so, whatever is forgotten. Any thread.
  */

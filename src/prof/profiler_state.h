@@ -79,6 +79,11 @@ struct profiler {
 	GHashTable *past_cpus;		    /* L: cpu to struct sampler_cpu_stats */
 	uint64_t since_ns;		    /* L: when the state last changed */
 	unsigned int cursors;		    /* under lock */
+	struct {
+		uint64_t header_stamp, tasks_stamp;
+		uint64_t bytes;	  /* of a preamble made at these stamps, LOST records not counted */
+		uint64_t made_ns; /* 0: none was made yet */
+	} preamble;			    /* under lock: for profiler_stream_bytes() */
 	_Atomic uint64_t header_stamp;	    /* A: changes with known and kernel */
 	_Atomic bool running;		    /* A: samples may still come */
 	_Atomic bool interrupted;	    /* A: a start should give up */

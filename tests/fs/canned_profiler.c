@@ -293,6 +293,11 @@ uint64_t profiler_held_bytes(struct profiler *p)
 	return held;
 }
 
+uint64_t profiler_stream_bytes(struct profiler *p)
+{
+	return profiler_held_bytes(p);
+}
+
 /* None of what is canned here is one. */
 bool profiler_copied_stacks(struct profiler *p)
 {
