@@ -23,14 +23,15 @@ static const struct dirtab_row view_rows[] = {
 };
 
 static const struct dirtab_row event_rows[] = {
-	{ .name = "enabled", .type = DIRTAB_TEXT, .mode = 0600,
+	{ .name = "enabled", .type = DIRTAB_TEXT, .mode = 0600, .flags = DIRTAB_SWITCH,
 		.render = file_events_enabled_render, .words = file_events_enabled_words },
-	{ .name = "all", .type = DIRTAB_TEXT, .mode = 0600,
+	{ .name = "all", .type = DIRTAB_TEXT, .mode = 0600, .flags = DIRTAB_SWITCH,
 		.render = file_events_all_render, .words = file_events_all_words },
 	{ .name = "info", .type = DIRTAB_TEXT, .mode = 0400, .render = file_events_info_render },
 	{ .name = "overflow", .type = DIRTAB_TEXT, .mode = 0400,
 		.render = file_events_overflow_render },
-	{ .name = "reset", .type = DIRTAB_TEXT, .mode = 0200, .words = file_events_reset_words },
+	{ .name = "reset", .type = DIRTAB_TEXT, .mode = 0200, .flags = DIRTAB_SWITCH,
+		.words = file_events_reset_words },
 	{ NULL },
 };
 
@@ -44,12 +45,12 @@ static const struct dirtab_row root_rows[] = {
 		.render = file_kptrace_render, .size = file_kptrace_size,
 		.begin = file_kptrace_begin, .is_long = file_kptrace_is_long,
 		.write = file_kptrace_write, .usage = "TEXT of at most 65535 bytes without NUL" },
-	{ .name = "kptrace_ctl", .type = DIRTAB_TEXT, .mode = 0600,
+	{ .name = "kptrace_ctl", .type = DIRTAB_TEXT, .mode = 0600, .flags = DIRTAB_SWITCH,
 		.render = file_kptrace_ctl_render, .words = file_kptrace_ctl_words },
 	{ .name = "kptrace_pipe", .type = DIRTAB_STREAM, .mode = 0400,
 		.stream = &file_kptrace_pipe_stream, .is_long = file_kptrace_is_long,
 		.size = file_kptrace_pipe_size },
-	{ .name = "kprintx", .type = DIRTAB_TEXT, .mode = 0600,
+	{ .name = "kprintx", .type = DIRTAB_TEXT, .mode = 0600, .flags = DIRTAB_SWITCH,
 		.render = file_kprintx_render, .words = file_kprintx_words },
 	{ .name = "mpstat", .type = DIRTAB_TEXT, .mode = 0600,
 		.render = file_mpstat_render, .size = file_mpstat_size, .words = file_mpstat_words },

@@ -47,6 +47,8 @@ enum dirtab_flags {
 	 * when it was opened last. The kernel asks for a size before each open, too.
 	 */
 	DIRTAB_COSTLY = 1 << 1,
+	/* its words change what programs are told: a write is answered when they have taken it */
+	DIRTAB_SWITCH = 1 << 2,
 	/* what is written goes to the control thread, as commands do, but no open file holds the run */
 	DIRTAB_SLOW_WRITE = 1 << 3,
 };

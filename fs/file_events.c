@@ -81,6 +81,7 @@ static const struct dirtab_row *make_row(const char *label)
 		.name = event->label,
 		.type = DIRTAB_TEXT,
 		.mode = 0600,
+		.flags = DIRTAB_SWITCH,
 		.render = render_event,
 		.words = event_words,
 		.put = put_row,

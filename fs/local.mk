@@ -39,6 +39,8 @@ libfs_a_SOURCES = \
 	%D%/server.h \
 	%D%/streams.c \
 	%D%/streams.h \
+	%D%/switches.c \
+	%D%/switches.h \
 	%D%/viewmodel.c \
 	%D%/viewmodel.h \
 	%D%/views.c \

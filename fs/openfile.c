@@ -202,6 +202,19 @@ int openfile_refuse(struct openfile *file, const struct origin *origin, int code
 	return -code;
 }
 
+/* As of a line. */
+static size_t without_newline(const char *data, size_t size)
+{
+	return size && data[size - 1] == '\n' ? size - 1 : size;
+}
+
+void openfile_note(struct openfile *file, const struct origin *origin, const char *written,
+	size_t size, const char *reason)
+{
+	report(file->server, file->row, origin, 1, written, without_newline(written, size), reason,
+		NULL);
+}
+
 /* The sentence of an error, or the number's own where nobody wrote one. */
 static const char *reason_of(const struct err *err, int ret)
 {
@@ -359,8 +372,7 @@ int openfile_write(struct openfile *file, struct fuse_req *req, const struct ori
 		ret = file->row->write(file->server, file->row, origin, data, size, &err);
 	if (!ret)
 		return 0;
-	if (size && data[size - 1] == '\n')
-		size--; /* as of a line */
-	report(file->server, file->row, origin, 1, data, size, reason_of(&err, ret), NULL);
+	report(file->server, file->row, origin, 1, data, without_newline(data, size),
+		reason_of(&err, ret), NULL);
 	return ret;
 }

@@ -95,6 +95,10 @@ void openfile_leave_node(struct openfile *file);
 int openfile_write(struct openfile *file, struct fuse_req *req, const struct origin *origin,
 	const char *data, size_t size);
 
+/* One line of kperr and the log about something that was written, and carried out. */
+void openfile_note(struct openfile *file, const struct origin *origin, const char *written,
+	size_t size, const char *reason);
+
 /* One line of kperr and the log that is about opening the file; returns -code. */
 int openfile_refuse(struct openfile *file, const struct origin *origin, int code,
 	const char *reason);

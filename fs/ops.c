@@ -4,7 +4,7 @@
  * asked of open files, and the session with the kernel. ops_tree.c has what is asked by name.
  *
  * The functions that end in _op run in any worker, several at once. None of them blocks: what must
- * wait goes to streams.c or control.c together with its request.
+ * wait goes to streams.c, control.c or switches.c together with its request.
  *
  * How a text is opened: it is rendered, and before the open is answered its bytes are put into the
  * page cache of its node (notify_store), which also tells its size. So read, sendfile, splice and
@@ -31,6 +31,7 @@
 #include "fs/options.h"
 #include "fs/server.h"
 #include "fs/streams.h"
+#include "fs/switches.h"
 #include "fs/views.h"
 
 /*
@@ -294,6 +295,11 @@ static void write_op(fuse_req_t req, fuse_ino_t ino, const char *data, size_t si
 
 	if (file->row->flags & (DIRTAB_CONTROL | DIRTAB_SLOW_WRITE) && size < CTL_WRITE_MAX) {
 		control_write(file->server->control, req, file, &origin, data, size);
+		return;
+	}
+	if (file->row->flags & DIRTAB_SWITCH) {
+		switches_write(file->server->switches, file->server->listener, req, file, &origin,
+			data, size);
 		return;
 	}
 	ret = openfile_write(file, NULL, &origin, data, size);

@@ -10,7 +10,7 @@
  *	kp-stream	owns the reads of kpdata that wait for data, and the polls of it.
  *	kp-control	gives commands to the profiler, and owns `hold` and the opens waiting for it.
  *	kp-listen	talks with programs that attach: takes their pools and events, tells them
- *			their switches.
+ *			their switches; answers the writes to switches that wait for them.
  *	kp-view (0-3)	make views, each for one open; there only while there is one to make.
  *	kp-names (0-1)	helps one of them while it asks for names; ends before the view is written.
  *	kp-pipe		(once a pipe of the trace was opened) gathers what comes, while readers wait.
@@ -20,7 +20,8 @@
  *
  * Locks, the outer first; each is declared with its own sentence:
  *	an open file's	> the profiler's	a stream is read under both
- *	libfuse's request lock > control's, streams'	an interrupt takes them in this order
+ *	libfuse's request lock > control's, streams', switches'	an interrupt takes them in this order
+ *	switches'	> the listener's queue of writes	an interrupt takes its write out of both
  * All others are leaves.
  *
  * Ending: streams answer their readers, control answers its writers and stops the run, the workers
@@ -51,6 +52,7 @@
 #include "fs/options.h"
 #include "fs/pipes.h"
 #include "fs/streams.h"
+#include "fs/switches.h"
 #include "fs/viewmodel.h"
 #include "fs/views.h"
 #include "prof/profiler.h"
@@ -90,6 +92,7 @@ static void on_switched(void *arg)
 {
 	struct server *server = arg;
 
+	switches_changed(server->switches);
 	if (server->listener)
 		listener_kick(server->listener);
 }
@@ -201,6 +204,7 @@ static int create_trace(struct server *server, const struct options *options, st
 
 	if (ret)
 		return err_set(err, -ret, "the trace: %s", g_strerror(-ret));
+	server->switches = switches_create();
 	sysinfo(&machine);
 	producers_limits_init(&limits, raise_descriptors(), machine.totalram * machine.mem_unit);
 	server->catalog = catalog_create(&(struct catalog_hooks){ on_switched, server });
@@ -487,6 +491,7 @@ void server_destroy(struct server *server)
 	file_ctf_destroy(server->ctf);
 	file_cpus_destroy(server->cpus);
 	listener_destroy(server->listener);
+	switches_destroy(server->switches);
 	producers_destroy(server->producers);
 	catalog_destroy(server->catalog);
 	if (server->trace)

@@ -32,6 +32,7 @@ struct pipes;
 struct producers;
 struct profiler;
 struct streams;
+struct switches;
 struct readings;
 struct viewmodels;
 struct trace;
@@ -66,6 +67,7 @@ struct server {
 	struct listener *listener;	   /* i; the same */
 	struct accounting *accounting;	   /* i */
 	struct streams *streams;	   /* i */
+	struct switches *switches;	   /* i */
 	struct control *control;	   /* i */
 	struct views *views;		   /* i */
 	struct views *trace_readers;	   /* i */

@@ -9,6 +9,8 @@
  *	EVENTS, as many as it takes         ->
  *	                                    <-   WELCOME
  *	                                    <-   SWITCH for every EVENTS, and whenever one changes
+ *	                                    <-   SYNC, when somebody waits for a change
+ *	SYNCED, once it is in effect        ->
  *	EVENTS when a library is loaded     ->
  *	GONE when it is unloaded            ->
  *
@@ -24,6 +26,14 @@
  * is off is one load from the program's own data, and the server neither maps nor writes memory
  * that a program can punch, truncate or unmap under it.
  *
+ * SYNC asks the program to answer with SYNCED and the same number when all that the server has said
+ * before is in effect: then none of its threads that looks at a switch finds the former value. One
+ * answer, with the newest number, will do for several SYNCs.
+ *
+ * A server that speaks another version answers HELLO with WELCOME, in which it says its own, and ends
+ * the connection; a program that is welcomed with another version than its own leaves, and tries again
+ * when another server appears.
+ *
  * A side that gets a packet it does not understand skips it if the type is unknown, and ends the
  * connection if a known one is damaged. Numbers are in the byte order of the machine. C and C++.
  */
@@ -37,7 +47,7 @@ extern "C" {
 #endif
 
 #define KPROF_ATTACH_MAGIC 0x6b70726f66736f63ull
-#define KPROF_ATTACH_VERSION 1
+#define KPROF_ATTACH_VERSION 2
 #define KPROF_PACKET_MAX 32768u /* bytes; fits the default send buffer several times */
 #define KPROF_PROVISIONAL_MS 1000
 
@@ -52,9 +62,11 @@ enum kprof_packet_type {
 	KPROF_PACKET_HELLO = 1,
 	KPROF_PACKET_EVENTS = 2,
 	KPROF_PACKET_GONE = 3,
+	KPROF_PACKET_SYNCED = 4,
 	KPROF_PACKET_WELCOME = 64,
 	KPROF_PACKET_SWITCH = 65,
 	KPROF_PACKET_CLEAR = 66,
+	KPROF_PACKET_SYNC = 67,
 };
 
 struct kprof_packet {
@@ -133,6 +145,12 @@ struct kprof_packet_clear {
 	uint64_t ticket;
 };
 
+/* SYNC, and SYNCED in answer. Numbers rise within a connection; never 0. */
+struct kprof_packet_sync {
+	struct kprof_packet head;
+	uint64_t number;
+};
+
 KPROF_ABI_ASSERT(sizeof(struct kprof_packet_hello) == 96);
 KPROF_ABI_ASSERT(sizeof(struct kprof_packet_events) == 16);
 KPROF_ABI_ASSERT(sizeof(struct kprof_event_def) == 12);
@@ -140,6 +158,7 @@ KPROF_ABI_ASSERT(sizeof(struct kprof_packet_gone) == 16);
 KPROF_ABI_ASSERT(sizeof(struct kprof_packet_welcome) == 16);
 KPROF_ABI_ASSERT(sizeof(struct kprof_packet_switch) == 16);
 KPROF_ABI_ASSERT(sizeof(struct kprof_packet_clear) == 16);
+KPROF_ABI_ASSERT(sizeof(struct kprof_packet_sync) == 16);
 
 #ifdef __cplusplus
 }

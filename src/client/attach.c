@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -21,6 +22,7 @@
 #define RETRY_TIMES 8	   /* doubling up to LOOK_MS, then only what wakes us */
 #define CROWD_TRIES 200	   /* where others connect as fast as they can, a place is free for a moment */
 #define CROWD_MS 100	   /* until it is looked for again */
+#define HEAR_PACKETS 64u   /* taken at a time: who loads a library or forks waits for the lock */
 #define HELPER_STACK (256u << 10) /* the host's thread-local variables are in it, too */
 
 /* ---- telling --------------------------------------------------------------------------------- */
@@ -34,7 +36,10 @@ struct packet {
 static int send_packet(const void *data, size_t bytes)
 {
 	/* no signal, no waiting; all of a packet or nothing */
-	return send(client.socket.fd, data, bytes, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
+	int error = send(client.socket.fd, data, bytes, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
+
+	client.socket_full = error == -EAGAIN;
+	return error;
 }
 
 static int send_hello(const struct pool *pool)
@@ -145,6 +150,13 @@ static int tell_kind(bool gone)
 	return 0;
 }
 
+/* A full socket is no loss: the server takes what is in it, then there is room. */
+static void drop_if_lost(int error)
+{
+	if (error && error != -EAGAIN && error != -ENOBUFS)
+		attach_drop();
+}
+
 void attach_tell(void)
 {
 	int error;
@@ -154,9 +166,24 @@ void attach_tell(void)
 	error = tell_kind(false);
 	if (!error)
 		error = tell_kind(true);
-	/* a full socket: the server has packets to answer, its answer brings us back here */
-	if (error && error != -EAGAIN && error != -ENOBUFS)
-		attach_drop();
+	drop_if_lost(error);
+}
+
+/* What the server asked for with SYNC: all that it said before has been obeyed. */
+static void answer_sync(void)
+{
+	struct kprof_packet_sync answer = {
+		.head = {KPROF_PACKET_SYNCED, sizeof(answer)},
+		.number = client.sync_owed,
+	};
+	int error;
+
+	if (client.sync_owed == 0 || !own_fd_is_ours(&client.socket))
+		return;
+	error = send_packet(&answer, sizeof(answer));
+	if (!error)
+		client.sync_owed = 0;
+	drop_if_lost(error);
 }
 
 /* ---- obeying --------------------------------------------------------------------------------- */
@@ -194,10 +221,32 @@ static void end_provisional(uint8_t to)
 	client.provisional_until_ms = 0;
 }
 
+/* The server has told us its version, and leaves if ours is another one. */
+static int check_welcome(const char *data, size_t bytes)
+{
+	struct client_path *path = client.attached_at;
+	struct kprof_packet_welcome welcome;
+	struct stat st;
+
+	if (bytes != sizeof(welcome))
+		return -EPROTO;
+	memcpy(&welcome, data, sizeof(welcome));
+	if (welcome.version == KPROF_ATTACH_VERSION)
+		return 0; /* what counts is SWITCH */
+	if (path && stat(path->text, &st) == 0) {
+		path->refused = true;
+		path->dev = st.st_dev;
+		path->ino = st.st_ino;
+		path->changed = st.st_ctim;
+	}
+	return -EPROTO;
+}
+
 static int obey(const char *data, size_t bytes)
 {
 	struct kprof_packet_switch change;
 	struct kprof_packet_clear clear;
+	struct kprof_packet_sync sync;
 	struct kprof_packet head;
 	struct pool *pool = atomic_read_relaxed(&client.pool); /* written under our lock */
 
@@ -208,7 +257,7 @@ static int obey(const char *data, size_t bytes)
 		return -EPROTO;
 	switch (head.type) {
 	case KPROF_PACKET_WELCOME:
-		return 0; /* what counts is SWITCH */
+		return check_welcome(data, bytes);
 	case KPROF_PACKET_SWITCH:
 		if (bytes < sizeof(change))
 			return -EPROTO;
@@ -225,6 +274,14 @@ static int obey(const char *data, size_t bytes)
 		if (pool)
 			atomic_write_relaxed(&pool->ring.clear_ticket, clear.ticket);
 		return 0;
+	case KPROF_PACKET_SYNC:
+		if (bytes != sizeof(sync))
+			return -EPROTO;
+		memcpy(&sync, data, sizeof(sync));
+		if (sync.number == 0)
+			return -EPROTO;
+		client.sync_owed = sync.number;
+		return 0;
 	default:
 		return 0; /* a newer server's */
 	}
@@ -235,12 +292,15 @@ static void hear(void)
 {
 	static char data[KPROF_PACKET_MAX] __attribute__((aligned(8))); /* under lock */
 
-	while (own_fd_is_ours(&client.socket)) {
+	for (uint32_t i = 0; i < HEAR_PACKETS && own_fd_is_ours(&client.socket); i++) {
 		/* no room for descriptors: what somebody attaches is closed by the kernel */
 		ssize_t got = recv(client.socket.fd, data, sizeof(data), MSG_DONTWAIT | MSG_TRUNC);
 
-		if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		if (got < 0 && errno == EAGAIN)
 			break;
+		/* reset: it left without reading what we said; what it said is still there */
+		if (got < 0 && (errno == EINTR || errno == ECONNRESET))
+			continue;
 		if (got <= 0 || (size_t)got > sizeof(data) || obey(data, (size_t)got) != 0) {
 			attach_drop();
 			return;
@@ -249,7 +309,8 @@ static void hear(void)
 	if (client.socket.fd >= 0 && !own_fd_is_ours(&client.socket))
 		client.socket.fd = -1; /* the host closed it; the server is there still */
 	else
-		attach_tell();
+		answer_sync();
+	attach_tell();
 }
 
 /* ---- connecting ------------------------------------------------------------------------------ */
@@ -261,12 +322,24 @@ void attach_drop(void)
 	end_provisional(CLIENT_OFF);
 }
 
-static int connect_to(const char *path)
+/* Its server has said that it speaks another version. */
+static bool is_refused(const struct client_path *path)
+{
+	struct stat st;
+
+	return path->refused && stat(path->text, &st) == 0 && st.st_dev == path->dev &&
+		st.st_ino == path->ino && st.st_ctim.tv_sec == path->changed.tv_sec &&
+		st.st_ctim.tv_nsec == path->changed.tv_nsec;
+}
+
+static int connect_to(struct client_path *path)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	int fd, error;
 
-	strcpy(address.sun_path, path);
+	if (is_refused(path))
+		return -ENOENT;
+	strcpy(address.sun_path, path->text);
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
@@ -275,6 +348,9 @@ static int connect_to(const char *path)
 		close(fd);
 		return error;
 	}
+	client.attached_at = path;
+	client.sync_owed = 0;
+	client.socket_full = false;
 	return own_fd_take(&client.socket, fd);
 }
 
@@ -314,7 +390,7 @@ int attach_try(void)
 	int error = -ENOENT;
 
 	for (int i = 0; i < client.path_count && client.socket.fd < 0; i++) {
-		int one = connect_to(client.paths[i]);
+		int one = connect_to(&client.paths[i]);
 
 		if (one != -ENOENT)
 			error = one; /* there is something: worth another try */
@@ -343,10 +419,10 @@ int attach_try(void)
 
 /* ---- the helper thread ----------------------------------------------------------------------- */
 
-/* Waits for events of one descriptor, or none. */
-static void wait_for(int fd, int64_t timeout_ms)
+/* Waits for something of one descriptor, or none. */
+static void wait_for(int fd, short events, int64_t timeout_ms)
 {
-	struct pollfd wait = {.fd = fd, .events = POLLIN};
+	struct pollfd wait = {.fd = fd, .events = events};
 
 	if (timeout_ms > INT_MAX)
 		timeout_ms = INT_MAX;
@@ -359,6 +435,7 @@ static void stay_attached(void)
 
 	client_lock(&signals);
 	while (client.socket.fd >= 0) {
+		short events = client.socket_full ? POLLIN | POLLOUT : POLLIN;
 		int64_t left = -1;
 		int fd = client.socket.fd;
 
@@ -369,8 +446,11 @@ static void stay_attached(void)
 				left = -1;
 			}
 		}
+		/* something failed for want of memory: nothing will wake us for it */
+		if (left < 0 && !client.socket_full && (client.sync_owed || client.registry.untold))
+			left = RETRY_FIRST_MS;
 		client_unlock(&signals);
-		wait_for(fd, left);
+		wait_for(fd, events, left);
 		client_lock(&signals);
 		hear();
 	}
@@ -422,7 +502,7 @@ static void find_server(struct watch *watch)
 		} else if (error == -EMFILE || error == -ENFILE || error == -ENOMEM) {
 			timeout = LOOK_MS; /* it is there; sooner or later it takes us */
 		}
-		wait_for(watch->inotify.fd, timeout);
+		wait_for(watch->inotify.fd, POLLIN, timeout);
 		if (watch->inotify.fd >= 0) {
 			struct pollfd now = {.fd = watch->inotify.fd, .events = POLLIN};
 
@@ -449,7 +529,7 @@ static void *run_helper(void *unused)
 		stay_attached();
 		/* a server that sends us away at once is not asked more than once a second */
 		if (client_now_ms() - began_ms < LOOK_MS)
-			wait_for(-1, LOOK_MS / 2);
+			wait_for(-1, POLLIN, LOOK_MS / 2);
 	}
 	return unused;
 }

@@ -55,13 +55,13 @@ void client_unlock(const struct client_signals *signals)
 
 static void add_path(const char *dir, const char *rest)
 {
-	char *to = client.paths[client.path_count];
+	char *to = client.paths[client.path_count].text;
 	int bytes;
 
 	if (!dir || dir[0] != '/')
 		return;
-	bytes = snprintf(to, sizeof(client.paths[0]), "%s%s", dir, rest);
-	if (bytes > 0 && (size_t)bytes < sizeof(client.paths[0]))
+	bytes = snprintf(to, sizeof(client.paths[0].text), "%s%s", dir, rest);
+	if (bytes > 0 && (size_t)bytes < sizeof(client.paths[0].text))
 		client.path_count++;
 }
 

@@ -24,6 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "base/atomic.h"
 #include "ring/args.h"
@@ -123,9 +124,18 @@ struct pool *pool_create(void);
 /* In a forked child: what threads in mid-event still write to becomes private memory. */
 void pool_disown(struct pool *pool);
 
-/* ---- watch.c: waiting for a server to appear ------------------------------------------------- */
+/* Where a server may listen. */
+struct client_path {
+	char text[108]; /* [i] */
+	/* [l] the socket of a server that speaks another version: it is not asked again */
+	bool refused;
+	dev_t dev;
+	ino_t ino;
+	struct timespec changed; /* its ctime: an inode's number may come back */
+};
+#define CLIENT_PATHS 2
 
-#define WATCH_PATHS 2
+/* ---- watch.c: waiting for a server to appear ------------------------------------------------- */
 
 struct watch {
 	struct own_fd inotify;
@@ -136,7 +146,7 @@ struct watch {
  * Watches for sockets to appear at the paths. 0: everything that can make one appear will make
  * inotify.fd readable; -errno: not so, look once a second.
  */
-int watch_start(struct watch *watch, char (*paths)[108], int count);
+int watch_start(struct watch *watch, const struct client_path *paths, int count);
 /* Takes the events off. false: the descriptor is not ours any more, and forgotten. */
 bool watch_drain(struct watch *watch);
 void watch_stop(struct watch *watch);
@@ -158,8 +168,11 @@ struct client {
 	bool ever_attached;	  /* [l] events may have been provisional: they are not again */
 	bool helper_runs;	  /* [l] */
 	int64_t provisional_until_ms; /* [l] 0: not waiting; CLOCK_MONOTONIC */
-	char paths[WATCH_PATHS][108]; /* [i] where a server may listen, best first */
+	struct client_path paths[CLIENT_PATHS]; /* best first */
 	int path_count;		  /* [i] */
+	struct client_path *attached_at; /* [l] the one that the socket is connected to */
+	uint64_t sync_owed;	  /* [l] the number of a SYNC that is to be answered; 0: none */
+	bool socket_full;	  /* [l] the last packet was not taken: wait for room */
 	char program[KPROF_PROGRAM_MAX]; /* [i] */
 	pthread_key_t key;	  /* [i] whose destructor ends a thread's writer */
 	bool has_key;		  /* [i] */

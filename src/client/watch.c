@@ -67,7 +67,7 @@ static bool is_ours(const struct watch *watch)
 	return now[0] && strcmp(now, watch->info) == 0;
 }
 
-int watch_start(struct watch *watch, char (*paths)[108], int count)
+int watch_start(struct watch *watch, const struct client_path *paths, int count)
 {
 	int fd, error = 0;
 
@@ -83,7 +83,7 @@ int watch_start(struct watch *watch, char (*paths)[108], int count)
 		return watch_start(watch, paths, count);
 	}
 	for (int i = 0; i < count; i++) {
-		int one = watch_path(watch->inotify.fd, paths[i]);
+		int one = watch_path(watch->inotify.fd, paths[i].text);
 
 		error = error ? error : one;
 	}

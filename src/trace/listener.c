@@ -25,6 +25,7 @@
 #include "trace/receive.h"
 #include "trace/reports.h"
 #include "trace/session.h"
+#include "trace/sync_rounds.h"
 
 /* What is done at one wake: for all, and for each program. */
 #define WAKE_EVENTS 64
@@ -33,6 +34,8 @@
 #define SEND_BYTES (32 * 1024)
 /* When descriptors are short: how long before the next try to accept. */
 #define PAUSE_MS 1000
+/* Programs that did not answer in time: so many are named, which is a line that can be read. */
+#define LATE_NAMED 8
 
 struct connection {
 	int fd;		 /* -1: dropped */
@@ -56,6 +59,8 @@ struct listener {
 	_Atomic bool liars;		 /* a: there may be new ones */
 	_Atomic uint64_t connections;	 /* a */
 	_Atomic uint64_t detached;	 /* a */
+	_Atomic uint64_t sync_timeouts;	 /* a */
+	struct sync_rounds *rounds;	 /* i; has a lock of its own */
 	struct discard *discard;
 	GQueue all;			 /* of struct connection */
 	GQueue dropped;			 /* no more of all; the events at hand may still name them */
@@ -130,6 +135,8 @@ static void drop(struct listener *listener, struct connection *connection)
 	hang_up(listener, connection->fd);
 	g_queue_unlink(&listener->all, &connection->link);
 	places_leave(listener->places, &connection->place);
+	sync_rounds_answered(listener->rounds, connection->session.sync_answered,
+		connection->session.sync_wanted);
 	session_fini(&connection->session);
 	/* relaxed: this thread is the only one that changes it */
 	atomic_write_relaxed(&listener->connections, listener->all.length);
@@ -161,6 +168,7 @@ static void add_connection(struct listener *listener, int fd, const struct ucred
 	connection->link.data = connection;
 	session_init(&connection->session, listener->producers, who->pid, who->uid, on_refused,
 		listener);
+	session_skip_rounds(&connection->session, sync_rounds_newest(listener->rounds));
 	places_take(listener->places, &connection->place, who);
 	g_queue_push_tail_link(&listener->all, &connection->link);
 	atomic_write_relaxed(&listener->connections, listener->all.length); /* as in drop */
@@ -243,12 +251,68 @@ static void tell(struct listener *listener, struct connection *connection)
 
 static void tell_all(struct listener *listener)
 {
+	uint64_t round = sync_rounds_begin(listener->rounds);
+
 	for (GList *link = listener->all.head; link; link = link->next) {
 		struct connection *connection = link->data;
 
 		session_look(&connection->session);
+		if (round)
+			session_sync(&connection->session, round);
 		tell(listener, connection);
+		if (round && !session_is_synced(&connection->session))
+			sync_rounds_ask(listener->rounds);
 	}
+}
+
+/* ---- who waits for what was said --------------------------------------------------------------- */
+
+/* A sentence that names the programs whose answer to this round is missing. */
+static char *name_late(struct listener *listener, uint64_t round)
+{
+	GString *names = g_string_new(NULL), *text = g_string_new(NULL);
+	unsigned int late = 0;
+
+	for (GList *link = listener->all.head; link; link = link->next) {
+		const struct session *session = &((struct connection *)link->data)->session;
+
+		if (session->sync_answered >= round)
+			continue;
+		if (late++ < LATE_NAMED)
+			g_string_append_printf(names, "%s %d (%s)", late > 1 ? "," : "",
+				(int)session->pid, session->producer->program);
+	}
+	g_string_printf(text, "%u program%s not answered within %d ms:%s", late,
+		late == 1 ? " has" : "s have", SYNC_ROUNDS_WAIT_MS, names->str);
+	if (late > LATE_NAMED)
+		g_string_append_printf(text, " and %u more", late - LATE_NAMED);
+	g_string_free(names, TRUE);
+	atomic_add_relaxed(&listener->sync_timeouts, late); /* a count */
+	return g_string_free(text, FALSE);
+}
+
+/* Answers the writes whose rounds have ended. */
+static void end_rounds(struct listener *listener)
+{
+	uint64_t round;
+	bool late;
+
+	while ((round = sync_rounds_due(listener->rounds, clock_monotonic_ns(), &late))) {
+		g_autofree char *names = late ? name_late(listener, round) : NULL;
+
+		sync_rounds_end(listener->rounds, round, names);
+	}
+}
+
+/* How long until a round's time is over; -1: nobody waits. */
+static int round_timeout_ms(struct listener *listener)
+{
+	uint64_t deadline_ns = sync_rounds_deadline_ns(listener->rounds), now_ns;
+
+	if (!deadline_ns)
+		return -1;
+	now_ns = clock_monotonic_ns();
+	return now_ns >= deadline_ns ? 0 : (int)((deadline_ns - now_ns) / NSEC_PER_MSEC) + 1;
 }
 
 /* ---- hearing ---------------------------------------------------------------------------------- */
@@ -313,10 +377,20 @@ static bool is_over(const struct connection *connection)
 	return producer && atomic_read_relaxed(&producer->ended);
 }
 
+/* A packet that was asked for is none of those that a program may send of its own accord. */
+static void note_answer(struct listener *listener, struct connection *connection, uint64_t before)
+{
+	if (connection->session.sync_answered == before)
+		return;
+	connection->packets--;
+	sync_rounds_answered(listener->rounds, before, connection->session.sync_answered);
+}
+
 static void hear(struct listener *listener, struct connection *connection)
 {
 	struct received received;
 	struct err err = { "" };
+	uint64_t answered;
 	int ret;
 
 	for (int i = 0; i < PACKETS_PER_WAKE; i++) {
@@ -339,7 +413,12 @@ static void hear(struct listener *listener, struct connection *connection)
 			drop(listener, connection);
 			return;
 		}
-		if (take_packet(listener, connection, &received, &err)) {
+		answered = connection->session.sync_answered;
+		ret = take_packet(listener, connection, &received, &err);
+		note_answer(listener, connection, answered);
+		if (ret) {
+			if (connection->session.welcome)
+				tell(listener, connection); /* which version it should have */
 			detach(listener, connection, err.text);
 			return;
 		}
@@ -422,6 +501,15 @@ static void handle(struct listener *listener, const struct epoll_event *event, b
 		tell(listener, connection);
 }
 
+static int next_timeout_ms(struct listener *listener)
+{
+	int late_ms = check_late(listener), round_ms = round_timeout_ms(listener);
+
+	if (late_ms < 0 || round_ms < 0)
+		return MAX(late_ms, round_ms);
+	return MIN(late_ms, round_ms);
+}
+
 static void free_dropped(struct listener *listener)
 {
 	GList *link;
@@ -441,7 +529,7 @@ static void *run(void *arg)
 	/* relaxed: a flag that the bell goes with */
 	while (!atomic_read_relaxed(&listener->stopping)) {
 		bool kicked = false;
-		int n = epoll_wait(listener->epoll, events, WAKE_EVENTS, check_late(listener));
+		int n = epoll_wait(listener->epoll, events, WAKE_EVENTS, next_timeout_ms(listener));
 
 		if (n == 0)
 			set_paused(listener, false);
@@ -454,8 +542,10 @@ static void *run(void *arg)
 			atomic_write_relaxed(&listener->liars, false);
 			expose_liars(listener);
 		}
+		end_rounds(listener);
 		free_dropped(listener);
 	}
+	sync_rounds_close(listener->rounds);
 	while (listener->all.head)
 		drop(listener, listener->all.head->data);
 	free_dropped(listener);
@@ -473,6 +563,7 @@ int listener_create(struct producers *producers, int fd, const struct listener_o
 	l->fd = fd;
 	l->reports = reports_create(options->reports);
 	l->discard = discard_create();
+	l->rounds = sync_rounds_create();
 	l->places = places_create(&(struct places_limits){
 		.all = options->connections,
 		.user = options->user_connections,
@@ -499,6 +590,19 @@ int listener_create(struct producers *producers, int fd, const struct listener_o
 	else
 		*listener = l;
 	return ret;
+}
+
+bool listener_sync(struct listener *listener, struct sync_waiter *waiter)
+{
+	if (!sync_rounds_add(listener->rounds, waiter))
+		return false;
+	listener_kick(listener);
+	return true;
+}
+
+bool listener_sync_cancel(struct listener *listener, struct sync_waiter *waiter)
+{
+	return sync_rounds_cancel(listener->rounds, waiter);
 }
 
 void listener_kick(struct listener *listener)
@@ -531,6 +635,7 @@ void listener_destroy(struct listener *listener)
 	reports_destroy(listener->reports);
 	g_array_unref(listener->doomed);
 	places_destroy(listener->places);
+	sync_rounds_destroy(listener->rounds);
 	if (listener->epoll >= 0)
 		close(listener->epoll);
 	if (listener->bell >= 0)
@@ -540,7 +645,8 @@ void listener_destroy(struct listener *listener)
 
 void listener_print_stats(struct listener *listener, struct stats *stats)
 {
-	/* relaxed, both: counts */
+	/* relaxed, all: counts */
 	stats_u64(stats, atomic_read_relaxed(&listener->connections), "trace.connections");
 	stats_u64(stats, atomic_read_relaxed(&listener->detached), "trace.detached");
+	stats_u64(stats, atomic_read_relaxed(&listener->sync_timeouts), "trace.sync_timeouts");
 }

@@ -11,6 +11,7 @@
 #ifndef KPROFS_TRACE_LISTENER_H
 #define KPROFS_TRACE_LISTENER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -18,6 +19,7 @@
 
 struct listener;
 struct producers;
+struct sync_waiter;
 
 struct listener_options {
 	unsigned int connections, user_connections; /* at once, in all and of one user */
@@ -57,7 +59,15 @@ void listener_destroy(struct listener *listener);
 /* A switch has changed, or the trace was cleared. From any thread; never blocks. */
 void listener_kick(struct listener *listener);
 
-/* Adds trace.connections, trace.detached. From any thread. */
+/*
+ * Waits, in the sense of sync_rounds.h, until the programs have taken all changes up to now. false: the
+ * listener ends or has ended, nobody is to be waited for, and done will not be called.
+ */
+bool listener_sync(struct listener *listener, struct sync_waiter *waiter);
+/* false: done is or will be called. */
+bool listener_sync_cancel(struct listener *listener, struct sync_waiter *waiter);
+
+/* Adds trace.connections, trace.detached, trace.sync_timeouts. From any thread. */
 void listener_print_stats(struct listener *listener, struct stats *stats);
 
 #endif

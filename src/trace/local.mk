@@ -52,6 +52,8 @@ libtrace_a_SOURCES = \
 	%D%/snapshot.h \
 	%D%/stamps.c \
 	%D%/stamps.h \
+	%D%/sync_rounds.c \
+	%D%/sync_rounds.h \
 	%D%/textring.c \
 	%D%/textring.h \
 	%D%/trace.c \

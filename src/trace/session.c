@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <glib.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -65,24 +66,35 @@ static void expect_answer(struct session *session, uint32_t id)
 
 /* ---- HELLO ------------------------------------------------------------------------------------ */
 
+/* Magic and version stand where they do in every version; the size and the rest may differ. */
+static int copy_hello(struct session *session, const char *data, size_t bytes,
+	struct kprof_packet_hello *hello, struct err *err)
+{
+	memset(hello, 0, sizeof(*hello));
+	memcpy(hello, data, MIN(bytes, sizeof(*hello)));
+	if (bytes < offsetof(struct kprof_packet_hello, pid))
+		return err_set(err, EPROTO, "a greeting of another size");
+	if (hello->magic != KPROF_ATTACH_MAGIC)
+		return err_set(err, EPROTO, "a greeting that is none");
+	if (hello->version != KPROF_ATTACH_VERSION) {
+		session->welcome = !session->producer; /* so it learns ours */
+		return err_set(err, EPROTO, "it speaks version %u of the protocol, not %d",
+			hello->version, KPROF_ATTACH_VERSION);
+	}
+	if (bytes != sizeof(*hello))
+		return err_set(err, EPROTO, "a greeting of another size");
+	if (!session->producer)
+		memcpy(session->program, hello->program, sizeof(hello->program));
+	return 0;
+}
+
 static int take_hello(struct session *session, const char *data, size_t bytes, int *fd,
 	struct err *err)
 {
 	struct kprof_packet_hello hello;
 	struct producer_identity identity = { session->pid, session->uid, hello.program };
-	int ret = 0;
+	int ret = copy_hello(session, data, bytes, &hello, err);
 
-	if (bytes != sizeof(hello))
-		ret = err_set(err, EPROTO, "a greeting of another size");
-	else
-		memcpy(&hello, data, sizeof(hello));
-	if (!ret && !session->producer)
-		memcpy(session->program, hello.program, sizeof(hello.program));
-	if (!ret && hello.magic != KPROF_ATTACH_MAGIC)
-		ret = err_set(err, EPROTO, "a greeting that is none");
-	if (!ret && hello.version != KPROF_ATTACH_VERSION)
-		ret = err_set(err, EPROTO, "it speaks version %u of the protocol, not %d",
-			hello.version, KPROF_ATTACH_VERSION);
 	if (!ret && session->producer)
 		ret = err_set(err, EPROTO, "a second greeting");
 	if (!ret && *fd < 0)
@@ -211,6 +223,19 @@ static int take_gone(struct session *session, const char *data, size_t bytes, st
 	return 0;
 }
 
+static int take_synced(struct session *session, const char *data, size_t bytes, struct err *err)
+{
+	struct kprof_packet_sync answer;
+
+	if (bytes != sizeof(answer))
+		return err_set(err, EPROTO, "an answer of another size");
+	memcpy(&answer, data, sizeof(answer));
+	if (answer.number <= session->sync_answered || answer.number > session->sync_asked)
+		return err_set(err, EPROTO, "an answer to what it was not asked");
+	session->sync_answered = answer.number;
+	return 0;
+}
+
 int session_take(struct session *session, const char *data, size_t bytes, int *fd, struct err *err)
 {
 	struct kprof_packet head;
@@ -225,12 +250,15 @@ int session_take(struct session *session, const char *data, size_t bytes, int *f
 		return take_hello(session, data, bytes, fd, err);
 	if (head.bytes != bytes)
 		return err_set(err, EPROTO, "a packet of another size than it says");
-	if (head.type != KPROF_PACKET_EVENTS && head.type != KPROF_PACKET_GONE)
+	if (head.type != KPROF_PACKET_EVENTS && head.type != KPROF_PACKET_GONE &&
+		head.type != KPROF_PACKET_SYNCED)
 		return 0; /* a newer program's */
 	if (!session->producer)
 		return err_set(err, EPROTO, "it did not greet");
 	if (head.type == KPROF_PACKET_EVENTS)
 		return take_events(session, data, bytes, err);
+	if (head.type == KPROF_PACKET_SYNCED)
+		return take_synced(session, data, bytes, err);
 	return take_gone(session, data, bytes, err);
 }
 
@@ -239,6 +267,23 @@ int session_take(struct session *session, const char *data, size_t bytes, int *f
 void session_look(struct session *session)
 {
 	session->scan = 0;
+}
+
+void session_skip_rounds(struct session *session, uint64_t newest)
+{
+	session->sync_wanted = session->sync_asked = session->sync_answered = newest;
+}
+
+void session_sync(struct session *session, uint64_t round)
+{
+	session->sync_wanted = round;
+	if (!session->producer)
+		session_skip_rounds(session, round);
+}
+
+bool session_is_synced(const struct session *session)
+{
+	return session->sync_answered == session->sync_wanted;
 }
 
 static bool is_news(const struct session *session, uint32_t id)
@@ -282,6 +327,24 @@ static size_t make_clear(struct session *session, char *packet)
 	return sizeof(clear);
 }
 
+/* Once it has been told all. A program that has nothing to confirm is not asked. */
+static size_t make_sync(struct session *session, char *packet)
+{
+	struct kprof_packet_sync sync = {
+		.head = { KPROF_PACKET_SYNC, sizeof(sync) },
+		.number = session->sync_wanted,
+	};
+
+	if (session->sync_asked == session->sync_wanted)
+		return 0;
+	if (!session->unconfirmed && session->sync_asked == session->sync_answered) {
+		session_skip_rounds(session, session->sync_wanted);
+		return 0;
+	}
+	memcpy(packet, &sync, sizeof(sync));
+	return sizeof(sync);
+}
+
 size_t session_next(struct session *session, char *packet)
 {
 	struct kprof_packet_welcome welcome = {
@@ -292,26 +355,36 @@ size_t session_next(struct session *session, char *packet)
 
 	_Static_assert(sizeof(struct kprof_packet_switch) + KPROF_ID_LIMIT <= KPROF_PACKET_MAX,
 		"all switches fit");
-	if (!session->producer)
-		return 0;
 	if (session->welcome) {
 		memcpy(packet, &welcome, sizeof(welcome));
 		return sizeof(welcome);
 	}
+	if (!session->producer)
+		return 0;
 	bytes = make_clear(session, packet);
-	return bytes ? bytes : make_switch(session, packet);
+	if (!bytes)
+		bytes = make_switch(session, packet);
+	return bytes ? bytes : make_sync(session, packet);
 }
 
 void session_told(struct session *session, const char *packet)
 {
 	struct kprof_packet_switch head;
 	struct kprof_packet_clear clear;
+	struct kprof_packet_sync sync;
 
 	memcpy(&head.head, packet, sizeof(head.head));
 	if (head.head.type == KPROF_PACKET_WELCOME) {
 		session->welcome = false;
 		return;
 	}
+	if (head.head.type == KPROF_PACKET_SYNC) {
+		memcpy(&sync, packet, sizeof(sync));
+		session->sync_asked = sync.number;
+		session->unconfirmed = false;
+		return;
+	}
+	session->unconfirmed = true;
 	if (head.head.type == KPROF_PACKET_CLEAR) {
 		memcpy(&clear, packet, sizeof(clear));
 		session->clear_ticket = clear.ticket;

@@ -38,6 +38,9 @@ struct session {
 	bool welcome;		   /* is to be said */
 	bool hung_up;		   /* by the program, not by us; it may be there still */
 	uint64_t clear_ticket;	   /* said last */
+	/* Rounds (sync_rounds.h): what it is to answer, was asked, has answered. */
+	uint64_t sync_wanted, sync_asked, sync_answered;
+	bool unconfirmed; /* it was told of a switch or a clear since it was asked last */
 };
 
 void session_init(struct session *session, struct producers *producers, pid_t pid, uid_t uid,
@@ -50,6 +53,13 @@ void session_fini(struct session *session);
  * it: then *fd is -1 afterwards. An errno with a sentence: the program is to be detached.
  */
 int session_take(struct session *session, const char *data, size_t bytes, int *fd, struct err *err);
+
+/* The program takes part in rounds after this one only. Before it is told anything. */
+void session_skip_rounds(struct session *session, uint64_t newest);
+/* It takes part in this round, the newest; one that has not said HELLO has nothing to answer. */
+void session_sync(struct session *session, uint64_t round);
+/* All rounds that it takes part in are answered. */
+bool session_is_synced(const struct session *session);
 
 /* A switch may have changed: what the program should know is compared with what it was told. */
 void session_look(struct session *session);

@@ -53,6 +53,13 @@ EXTRA_DIST += %D%/trace_lib.sh %D%/trace_pipe.py %D%/trace_read.sh %D%/trace_pip
 # programs that attach
 TESTS += %D%/trace_events.sh
 EXTRA_DIST += %D%/trace_events.sh
+# switches that programs obey when the write returns
+check_PROGRAMS += tests/fs/switched
+tests_fs_switched_SOURCES = %D%/switched.c
+tests_fs_switched_LDADD = libkprof.la -lpthread
+tests_fs_switched_LDFLAGS = -static
+TESTS += %D%/trace_switches.sh
+EXTRA_DIST += %D%/trace_switches.sh
 # the commands that run others
 CMD_TESTS = %D%/cmd_annotate.sh %D%/cmd_completions.sh %D%/cmd_doctor.sh %D%/cmd_list.sh %D%/cmd_record.sh %D%/cmd_stat.sh %D%/cmd_streams.sh \
 	%D%/cmd_top.sh

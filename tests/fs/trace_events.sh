@@ -240,7 +240,7 @@ import array, os, signal, socket, struct, sys, time
 path, name, pid, sent = sys.argv[1:]
 fd = os.open(name, os.O_RDONLY)
 os.kill(int(pid), signal.SIGSTOP)
-hello = struct.pack("=IIQIIII64s", 1, 96, 0x6b70726f66736f63, 1, 1, 65536, 0, b"stranger")
+hello = struct.pack("=IIQIIII64s", 1, 96, 0x6b70726f66736f63, 2, 1, 65536, 0, b"stranger")
 for _ in range(6):
     s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     try:

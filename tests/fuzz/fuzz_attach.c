@@ -2,10 +2,10 @@
 /*
  * Fuzz target: what programs say to the server (src/trace/session.c), in any order and with any bytes.
  *
- * The input is a list of steps: a packet as it is, or with its size put right; or a change of the
- * switches. Invariants: what the program is told is well-formed, comes to an end, and is about ids
- * that it spoke of; an event that it has been told of is what the switches say; and when the program
- * is gone, nothing of it is left.
+ * The input is a list of steps: a packet as it is, or with its size put right; a change of the
+ * switches; or a write that waits for the program, which answers or does not. Invariants: what the
+ * program is told is well-formed, comes to an end, and is about ids that it spoke of; an event that it
+ * has been told of is what the switches say; and when the program is gone, nothing of it is left.
  */
 #include "tests/fuzz/fuzz.h"
 
@@ -19,7 +19,7 @@
 
 #define POOL_BYTES 65536u
 
-enum step_kind { STEP_RAW, STEP_SIZED, STEP_SWITCH, STEP_POOL, STEP_KINDS };
+enum step_kind { STEP_RAW, STEP_SIZED, STEP_SWITCH, STEP_POOL, STEP_SYNC, STEP_KINDS };
 
 struct step {
 	uint8_t kind; /* modulo STEP_KINDS */
@@ -33,6 +33,8 @@ struct world {
 	struct session session;
 	uint8_t on[KPROF_ID_LIMIT]; /* what the program believes; 2: nothing */
 	unsigned int refused;
+	uint64_t round;	      /* the newest */
+	uint64_t asked;	      /* the number of the last SYNC */
 };
 
 static void on_refused(void *arg, const struct session *session, const char *reason)
@@ -56,6 +58,16 @@ static void hear_switch(struct world *world, const char *packet, size_t bytes)
 	}
 }
 
+static void hear_sync(struct world *world, const char *packet, size_t bytes)
+{
+	struct kprof_packet_sync sync;
+
+	FUZZ_CHECK(bytes == sizeof(sync));
+	memcpy(&sync, packet, sizeof(sync));
+	FUZZ_CHECK(sync.number == world->round && sync.number > world->asked);
+	world->asked = sync.number;
+}
+
 /* All that the program is told, as by a socket with room. */
 static void hear_all(struct world *world)
 {
@@ -71,6 +83,8 @@ static void hear_all(struct world *world)
 		FUZZ_CHECK(head.bytes == bytes);
 		if (head.type == KPROF_PACKET_SWITCH)
 			hear_switch(world, packet, bytes);
+		else if (head.type == KPROF_PACKET_SYNC)
+			hear_sync(world, packet, bytes);
 		else
 			FUZZ_CHECK(head.type == KPROF_PACKET_WELCOME && bytes == 16);
 		session_told(&world->session, packet);
@@ -101,6 +115,21 @@ static bool say(struct world *world, char *data, size_t bytes, bool sized, int p
 	return ret == 0;
 }
 
+/* A write waits for the program, which answers it where `answers`. */
+static void run_sync(struct world *world, bool answers)
+{
+	struct kprof_packet_sync answer = {.head = {KPROF_PACKET_SYNCED, sizeof(answer)}};
+
+	session_sync(&world->session, ++world->round);
+	hear_all(world);
+	FUZZ_CHECK(session_is_synced(&world->session) == (world->asked != world->round));
+	answer.number = world->asked;
+	if (answers && world->asked == world->round) {
+		FUZZ_CHECK(say(world, (char *)&answer, sizeof(answer), false, -1));
+		FUZZ_CHECK(session_is_synced(&world->session));
+	}
+}
+
 static void run_steps(struct world *world, const uint8_t *data, size_t size, int pool)
 {
 	bool stays = true;
@@ -119,7 +148,9 @@ static void run_steps(struct world *world, const uint8_t *data, size_t size, int
 		packet = realloc(packet, step.bytes ? step.bytes : 1u);
 		data += step.bytes;
 		size -= step.bytes;
-		if (step.kind % STEP_KINDS != STEP_SWITCH)
+		if (step.kind % STEP_KINDS == STEP_SYNC)
+			run_sync(world, step.value & 1);
+		else if (step.kind % STEP_KINDS != STEP_SWITCH)
 			stays = say(world, packet, step.bytes, step.kind % STEP_KINDS != STEP_RAW,
 				step.kind % STEP_KINDS == STEP_POOL ? pool : -1);
 		else if (step.value & 2)
@@ -220,6 +251,13 @@ static void add_gone(GByteArray *out, uint16_t id)
 	add(out, STEP_SIZED, 0, &packet, sizeof(packet));
 }
 
+static void add_synced(GByteArray *out, uint64_t number)
+{
+	const struct kprof_packet_sync packet = {{KPROF_PACKET_SYNCED, sizeof(packet)}, number};
+
+	add(out, STEP_SIZED, 0, &packet, sizeof(packet));
+}
+
 bool fuzz_seed(unsigned int number, GByteArray *out)
 {
 	switch (number) {
@@ -249,6 +287,19 @@ bool fuzz_seed(unsigned int number, GByteArray *out)
 		add_hello(out);
 		add_events(out, 2, 4, "%n");
 		add_events(out, 2, 4, "%99999d");
+		return true;
+	case 5: /* writes that wait: answered, not answered, answered later */
+		add(out, STEP_SYNC, 0, "", 0);
+		add_hello(out);
+		add(out, STEP_SYNC, 1, "", 0);
+		add(out, STEP_SWITCH, 2, "", 0);
+		add(out, STEP_SYNC, 0, "", 0);
+		add_synced(out, 3);
+		add(out, STEP_SYNC, 0, "", 0);
+		add(out, STEP_SWITCH, 3, "", 0);
+		add(out, STEP_SYNC, 0, "", 0);
+		add_synced(out, 5);
+		add_synced(out, 5);
 		return true;
 	default:
 		return false;

@@ -328,6 +328,32 @@ static void test_server_talks_nonsense(void **state)
 	assert_int_equal(finish(&child), 0);
 }
 
+/* A server of another version: the program leaves it alone, and takes the next one. */
+static void test_server_of_another_version(void **state)
+{
+	struct child child;
+
+	peer->version = KPROF_ATTACH_VERSION + 1;
+	child = start("numbers", "100w");
+	hear_it(&child, 'r');
+	assert_true(peer_wait_ended(peer, 1));
+	await_sleeping_helper(child.pid);
+	/* it would have come again when a server sends it away for another reason */
+	for (int64_t until = peer_now_ms() + 1500; peer_now_ms() < until;)
+		peer_poll(peer, 20);
+	assert_int_equal(peer->count, 1);
+	peer_destroy(peer, false);
+	peer = peer_create(path, true);
+	await_event(&child, "number");
+	let(&child);
+	hear_it(&child, 'd');
+	let(&child);
+	hear_it(&child, 'e');
+	assert_int_equal(tally_of(peer->programs[0], "number").of_id, 110);
+	let(&child);
+	assert_int_equal(finish(&child), 0);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -343,6 +369,7 @@ int main(int argc, char **argv)
 		TEST(test_file_size_limit),
 		TEST(test_server_does_not_answer),
 		TEST(test_server_talks_nonsense),
+		TEST(test_server_of_another_version),
 	};
 
 	take_arguments(argc, argv);

@@ -44,6 +44,7 @@ struct peer *peer_create(const char *path, bool on)
 		listen(peer->fd, 64) < 0 || rename(fresh, path) < 0)
 		fail(path);
 	peer->on = on;
+	peer->version = KPROF_ATTACH_VERSION;
 	return peer;
 }
 
@@ -111,10 +112,10 @@ void peer_switch(struct peer_program *program, uint32_t first, uint32_t count, b
 	send_packet(program, &packet, sizeof(packet.head) + count);
 }
 
-static void take_hello(struct peer_program *program, const char *data, int pool_fd)
+static void take_hello(struct peer_program *program, const char *data, int pool_fd, uint32_t version)
 {
 	struct kprof_packet_welcome welcome = {
-		.head = {KPROF_PACKET_WELCOME, sizeof(welcome)}, .version = KPROF_ATTACH_VERSION};
+		.head = {KPROF_PACKET_WELCOME, sizeof(welcome)}, .version = version};
 	struct kprof_packet_hello hello;
 	const char *why = "";
 
@@ -200,7 +201,7 @@ static void hear(struct peer *peer, struct peer_program *program)
 		memcpy(&pool_fd, CMSG_DATA(cmsg), sizeof(int));
 	memcpy(&head, data, sizeof(head));
 	if (head.type == KPROF_PACKET_HELLO) {
-		take_hello(program, data, pool_fd);
+		take_hello(program, data, pool_fd, peer->version);
 		peer_switch(program, KPROF_ID_TEXT, 2, peer->on);
 	} else if (head.type == KPROF_PACKET_EVENTS) {
 		take_events(peer, program, data, (size_t)got);

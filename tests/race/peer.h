@@ -36,6 +36,7 @@ struct peer {
 	char path[108];
 	int fd;
 	bool mute;	/* accepts nobody, answers nothing */
+	uint32_t version; /* of the protocol, as it says */
 	bool on;	/* what each event is switched to when it is announced */
 	const char *but; /* not the one of this name */
 	unsigned count; /* of programs */

@@ -346,6 +346,13 @@ tests_unit_test_places_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_test_places_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_places_LDADD = $(TRACE_TEST_LDADD)
 
+check_PROGRAMS += tests/unit/test_sync_rounds
+TESTS += tests/unit/test_sync_rounds
+tests_unit_test_sync_rounds_SOURCES = tests/unit/test_sync_rounds.c tests/race/fixture.h
+tests_unit_test_sync_rounds_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_test_sync_rounds_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_sync_rounds_LDADD = $(TRACE_TEST_LDADD)
+
 check_PROGRAMS += tests/unit/test_listener
 TESTS += tests/unit/test_listener
 tests_unit_test_listener_SOURCES = tests/unit/test_listener.c tests/race/fixture.h

@@ -621,6 +621,7 @@ struct packet_row {
 	union {
 		struct kprof_packet head;
 		struct kprof_packet_hello hello;
+		struct kprof_packet_sync sync;
 		struct kprof_packet_events events;
 		struct {
 			struct kprof_packet_events head;
@@ -637,13 +638,20 @@ struct packet_row {
 	bytes, {.one = {{{KPROF_PACKET_EVENTS, bytes}, count, 0}, {__VA_ARGS__}, "abc%d"}}
 #define GONE(bytes, count) bytes, {.events = {{KPROF_PACKET_GONE, bytes}, count, 0}}
 
+#define SYNCED(bytes, number) bytes, {.sync = {{KPROF_PACKET_SYNCED, bytes}, number}}
+
 static const struct packet_row packet_rows[] = {
 	{__LINE__, false, "size than it says", 1, {.room = {1}}},
 	{__LINE__, false, "size than it says", 8, {.head = {KPROF_PACKET_HELLO, 9}}},
 	{__LINE__, false, "size than it says", 96, {.head = {KPROF_PACKET_HELLO, 0xffffffff}}},
 	{__LINE__, false, "a greeting of another size", 8, {.head = {KPROF_PACKET_HELLO, 8}}},
 	{__LINE__, false, "a greeting that is none", HELLO(1, KPROF_ATTACH_VERSION)},
-	{__LINE__, false, "version 2 of", HELLO(KPROF_ATTACH_MAGIC, 2)},
+	{__LINE__, false, "version 1 of the protocol, not 2", HELLO(KPROF_ATTACH_MAGIC, 1)},
+	{__LINE__, false, "version 3 of the protocol, not 2", HELLO(KPROF_ATTACH_MAGIC, 3)},
+	{__LINE__, false, "did not greet", SYNCED(16, 1)},
+	{__LINE__, true, "an answer of another size", SYNCED(8, 1)},
+	{__LINE__, true, "an answer to what it was not asked", SYNCED(16, 0)},
+	{__LINE__, true, "an answer to what it was not asked", SYNCED(16, 1)},
 	{__LINE__, false, "without its memory", HELLO(KPROF_ATTACH_MAGIC, KPROF_ATTACH_VERSION)},
 	{__LINE__, true, "a second greeting", HELLO(KPROF_ATTACH_MAGIC, KPROF_ATTACH_VERSION)},
 	{__LINE__, false, "did not greet", ONE(16, 0, 0)},
@@ -695,6 +703,9 @@ static void test_bad_packets(void **state)
 		WAIT_FOR(is_ended(fd, &heard));
 		if (!was_reported(row->reason))
 			fail_msg("row of line %d: %s", row->line, server.reports->str);
+		/* who greets as another version is told which one is spoken here */
+		assert_int_equal(heard.welcomes,
+			row->greeted || strstr(row->reason, "of the protocol") != NULL);
 		assert_int_equal(stat_of("trace.detached"), i + 1);
 		close(fd);
 		fixture_close(&f);

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Writes to the switches of events, and those that clear: they are answered when the programs that
+ * are attached have taken what was written, at the latest after SYNC_ROUNDS_WAIT_MS
+ * (trace/sync_rounds.h). A program that has not by then is named in kperr; the write succeeds.
+ *
+ * A write that waits holds no thread: it is parked with its request, and the listener's thread answers
+ * it. Thread-safe; nothing here blocks.
+ */
+#ifndef KPROFS_FS_SWITCHES_H
+#define KPROFS_FS_SWITCHES_H
+
+#include <stddef.h>
+
+struct fuse_req;
+struct listener;
+struct openfile;
+struct origin;
+struct switches;
+
+struct switches *switches_create(void);
+/* Nothing is parked: the listener has been stopped. */
+void switches_destroy(struct switches *switches);
+
+/* Something that programs are to be told of has changed. From any thread. */
+void switches_changed(struct switches *switches);
+
+/*
+ * Carries out what was written to a file with DIRTAB_SWITCH and answers it, now or later. listener:
+ * NULL: there are no programs. Interrupted by a signal that is to end the writer, it is answered at
+ * once: what was written stands.
+ */
+void switches_write(struct switches *switches, struct listener *listener, struct fuse_req *req,
+	struct openfile *file, const struct origin *origin, const char *data, size_t size);
+
+#endif

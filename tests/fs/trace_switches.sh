@@ -1,0 +1,129 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# trace_switches: a write to a switch returns when the programs have taken it, so that the next event of
+# a program obeys it; one that does not answer is named, and delays the write by no more than 0.1 s.
+# shellcheck source=tests/fs/lib.sh
+. "${srcdir:-.}/tests/fs/lib.sh"
+
+SWITCHED=${SWITCHED:-$PWD/tests/fs/switched}
+export KPROF_SOCKET=$SOCKET
+
+# program NAME [BUFFER_MODE]: its pid is in $PROGRAM; `tell NAME LETTER` lets it write
+program() {
+	mkfifo "$WORK/in.$1" "$WORK/out.$1"
+	KPROF_BUFFER_KB=64 KPROF_BUFFER_MODE=${2:-overwrite} \
+		"$SWITCHED" <"$WORK/in.$1" >"$WORK/out.$1" &
+	PROGRAM=$!
+	eval "exec {in_$1}>\"\$WORK/in.$1\" {out_$1}<\"\$WORK/out.$1\""
+}
+
+# returns when it has written
+tell() {
+	local letter in=in_$1 out=out_$1
+	printf %s "$2" >&"${!in}"
+	read -rN1 -u "${!out}" letter
+	[ "$letter" = "$2" ] || fail "the program $1 answers '$letter'"
+}
+
+has_event() {
+	[ -e "$MNT/events/$1" ]
+}
+
+stat_is() {
+	[ "$(stat_of "$1")" = "$2" ]
+}
+
+# lines TEXT: how many of the trace have it
+lines() {
+	grep -c -- "$1" "$MNT/kptrace"
+}
+
+# tries COUNT FILE ON OFF TEXT: an event right behind each switch; TEXT is what the events say
+tries() {
+	local i
+	put kptrace_ctl clear
+	for ((i = 0; i < $1; i++)); do
+		put "$2" "$3"
+		tell one +
+		put "$2" "$4"
+		tell one -
+	done
+	same "$2: events behind $3" "$1" "$(lines " $5 + ")"
+	same "$2: events behind $4" 0 "$(lines " $5 - ")"
+}
+
+elapsed_ms() {
+	local from=${EPOCHREALTIME/./} to
+	"$@"
+	to=${EPOCHREALTIME/./}
+	echo $(((to - from) / 1000))
+}
+
+serve
+program one
+one=$PROGRAM
+wait_for has_event test:step
+
+tries 200 events/test:step 1 0 "test:step:"
+put events/test:step 1
+tries 50 events/enabled 1 0 "test:step:"
+put events/enabled 1
+put events/test:step 0
+tries 50 events/all 1 0 "test:step:"
+tries 50 kprintx on off printx
+same "none was late" 0 "$(stat_of trace.sync_timeouts)"
+
+# ---- a program that discards goes on behind a clear ------------------------------------------------
+
+program keeps discard
+wait_for has_event test:fill
+put events/test:fill 1
+put events/test:step 1
+for ((i = 0; i < 20; i++)); do
+	tell keeps f
+	if [ $((i % 2)) = 0 ]; then put kptrace_ctl clear; else put events/reset 1; fi
+	tell keeps +
+	same "behind clear $i" 1 "$(lines 'test:step: +')"
+done
+kill "$PROGRAM"
+wait "$PROGRAM" 2>/dev/null
+
+# ---- a program that is stopped --------------------------------------------------------------------
+
+program two
+two=$PROGRAM
+wait_for stat_is trace.producers 2
+put events/test:step 0
+kill -STOP "$two"
+before=$(stat_of trace.sync_timeouts)
+took=$(elapsed_ms put events/test:step 1)
+echo "a switch beside a program that is stopped: $took ms"
+check "it does not wait for that one" test "$took" -lt 2000
+check "and names it" grep -q "test:step line 1: '1': 1 program has not answered within 100 ms: $two (switched);" \
+	"$MNT/kperr"
+same "and counts it" $((before + 1)) "$(stat_of trace.sync_timeouts)"
+put kptrace_ctl clear
+tell one +
+same "the other one has taken it" 1 "$(lines 'test:step: +')"
+# writers beside each other wait at the same time, not one behind the other
+writers=()
+took=$(elapsed_ms eval 'for i in 1 2 3 4 5 6 7 8; do put events/test:step 1 & writers+=($!); done
+	wait "${writers[@]}"')
+echo "eight at once: $took ms"
+check "together" test "$took" -lt 2000
+kill -CONT "$two"
+wait_for eval '[ "$(elapsed_ms put events/test:step 1)" -lt 100 ]'
+put events/test:step 0
+tell two -
+put events/test:step 1
+tell two +
+same "and so has this one, now" 1 "$(grep "switched\[$two\]" "$MNT/kptrace" | grep -c 'test:step: [+-]')"
+
+# ---- the server ends while a write waits ----------------------------------------------------------
+
+kill -STOP "$two"
+put events/test:step 0 &
+writer=$!
+serve_end
+wait "$writer" 2>/dev/null # whatever it was told
+kill -KILL "$one" "$two"
