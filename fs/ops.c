@@ -19,9 +19,9 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/bell.h"
 #include "fs/control.h"
 #include "fs/ctl.h"
 #include "fs/dirtab.h"
@@ -407,7 +407,7 @@ static int wait_also_for(struct ops *ops, int fd)
 static int create_stop(struct ops *ops, struct err *err)
 {
 	ops->epoll = epoll_create1(EPOLL_CLOEXEC);
-	ops->stop = eventfd(0, EFD_CLOEXEC);
+	ops->stop = bell_open();
 	if (ops->epoll < 0 || ops->stop < 0 || wait_also_for(ops, ops->stop))
 		return err_set(err, errno, "descriptors: %s", g_strerror(errno));
 	return 0;
@@ -488,10 +488,7 @@ void ops_serve(struct ops *ops)
 
 void ops_stop(struct ops *ops)
 {
-	const uint64_t one = 1;
-
-	while (write(ops->stop, &one, sizeof(one)) < 0 && errno == EINTR)
-		;
+	bell_ring(ops->stop);
 }
 
 void ops_destroy(struct ops *ops)

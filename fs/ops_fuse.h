@@ -17,7 +17,7 @@ struct ops {
 	struct server *server;	      /* invariant */
 	struct fuse_session *session; /* invariant; has locks of its own */
 	int epoll;		      /* invariant: the device and `stop`: what the workers wait for */
-	int stop;		      /* invariant: an eventfd, readable from ops_stop() on */
+	int stop;		      /* invariant: a bell, rung by ops_stop(), never taken */
 	bool mounted;		      /* main thread's */
 };
 

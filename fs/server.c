@@ -34,7 +34,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
@@ -43,6 +42,7 @@
 #include <unistd.h>
 
 #include "acct/accounting.h"
+#include "base/bell.h"
 #include "base/units.h"
 #include "fs/control.h"
 #include "fs/file.h"
@@ -113,28 +113,18 @@ static void on_program_refused(void *arg, pid_t pid, uid_t uid, const char *prog
 	server_report(arg, &entry);
 }
 
-static void ring_event(struct server *server)
-{
-	uint64_t one = 1;
-	ssize_t ret;
-
-	do
-		ret = write(server->event, &one, sizeof(one));
-	while (ret < 0 && errno == EINTR);
-}
-
 void server_ready(struct server *server)
 {
 	/* release, pairs with the acquire in wait_until_ready: what INIT settled */
 	atomic_write_release(&server->ready, true);
-	ring_event(server);
+	bell_ring(server->bell);
 }
 
 void server_worker_ended(struct server *server)
 {
 	/* relaxed: a flag that the bell goes with */
 	atomic_write_relaxed(&server->ended, true);
-	ring_event(server);
+	bell_ring(server->bell);
 }
 
 /* ---- reports ---------------------------------------------------------------------------------- */
@@ -249,8 +239,8 @@ static int create_signals(struct server *server, struct err *err)
 
 	server_signals(&signals);
 	server->signals = signalfd(-1, &signals, SFD_CLOEXEC);
-	server->event = eventfd(0, EFD_CLOEXEC);
-	if (server->signals < 0 || server->event < 0)
+	server->bell = bell_open();
+	if (server->signals < 0 || server->bell < 0)
 		return err_set(err, errno, "descriptors: %s", g_strerror(errno));
 	return 0;
 }
@@ -259,7 +249,7 @@ int server_create(struct server *server, const struct options *options, struct e
 {
 	int ret;
 
-	*server = (struct server){ .event = -1, .signals = -1, .mounts = -1 };
+	*server = (struct server){ .bell = -1, .signals = -1, .mounts = -1 };
 	pthread_mutex_init(&server->log_lock, NULL);
 	log_init(&server->log, false);
 	server->kperr = kperr_create(getuid());
@@ -305,13 +295,10 @@ static int start_workers(struct server *server, struct err *err)
 /* The kernel's first request settles the terms; before that nobody can use the mount. */
 static int wait_until_ready(struct server *server, struct err *err)
 {
-	uint64_t rings;
-
 	while (!atomic_read_acquire(&server->ready)) {
 		if (atomic_read_relaxed(&server->ended))
 			return err_set(err, EPROTO, "the kernel and libfuse do not agree");
-		if (read(server->event, &rings, sizeof(rings)) < 0 && errno != EINTR)
-			return err_set(err, errno, "waiting for the kernel: %s", g_strerror(errno));
+		bell_wait(server->bell);
 	}
 	return 0;
 }
@@ -419,18 +406,17 @@ void server_wait(struct server *server)
 	while (!atomic_read_relaxed(&server->ended)) {
 		struct pollfd fds[] = {
 			{ .fd = server->signals, .events = POLLIN },
-			{ .fd = server->event, .events = POLLIN },
+			{ .fd = server->bell, .events = POLLIN },
 			{ .fd = server->mounts, .events = POLLPRI },
 			{ .fd = file_ctf_timer(server->ctf), .events = POLLIN },
 		};
-		uint64_t rings;
 
 		if (poll(fds, G_N_ELEMENTS(fds), -1) < 0)
 			continue;
 		if (fds[0].revents)
 			return;
-		if (fds[1].revents && read(server->event, &rings, sizeof(rings)) < 0)
-			return;
+		if (fds[1].revents)
+			bell_wait(server->bell);
 		if (fds[2].revents)
 			check_mount(server);
 		if (fds[3].revents)
@@ -499,7 +485,7 @@ void server_destroy(struct server *server)
 	if (server->accounting)
 		accounting_destroy(server->accounting);
 	kperr_destroy(server->kperr);
-	close_fd(server->event);
+	close_fd(server->bell);
 	close_fd(server->signals);
 	close_fd(server->mounts);
 	pthread_mutex_destroy(&server->log_lock);

@@ -80,7 +80,7 @@ struct server {
 	int signals;			   /* m: a signalfd */
 	int mounts;			   /* m: the mount table, or -1 */
 	dev_t device;			   /* m: of our tree in it */
-	int event;			   /* i: an eventfd, the main thread's bell */
+	int bell;			   /* i: the main thread's */
 	_Atomic bool ready;		   /* a: the kernel has greeted */
 	_Atomic bool ended;		   /* a: a worker has ended, so the mount is gone */
 	pthread_mutex_t log_lock;	   /* a leaf */

@@ -7,7 +7,7 @@
  * our thread or a caller of streams_serve(). Who takes a read out of the lists answers it: the server,
  * or the worker in which an interrupt arrives. The one at hand is only marked.
  *
- * The thread's bell is an eventfd, so that the profiler's threads can ring it without a lock.
+ * The thread has a bell, so that the profiler's threads can ring it without a lock.
  *
  * No wake-up is lost (W): a read is counted in `waiting` before anybody looks for data for it, and
  * streams_wake() looks at `waiting` after the data are there. Both do so by an addition, acquire and
@@ -19,10 +19,10 @@
 #include <glib.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "base/atomic.h"
+#include "base/bell.h"
 #include "fs/dirtab.h"
 #include "fs/openfile.h"
 #include "fs/ops.h"
@@ -39,7 +39,7 @@ struct parked_read {
 
 struct streams {
 	pthread_t thread;
-	int event;		      /* invariant: an eventfd, the thread's bell */
+	int bell;		      /* invariant: the thread's */
 	_Atomic unsigned int waiting; /* atomic (W): parked reads and armed polls */
 	pthread_mutex_t serving;      /* before all other locks */
 	pthread_mutex_t lock;	      /* never held together with an open file's */
@@ -51,20 +51,10 @@ struct streams {
 	bool ending;		      /* (lock) the thread should end */
 };
 
-static void ring_bell(struct streams *streams)
-{
-	uint64_t one = 1;
-	ssize_t ret;
-
-	do
-		ret = write(streams->event, &one, sizeof(one));
-	while (ret < 0 && errno == EINTR);
-}
-
 void streams_wake(struct streams *streams)
 {
 	if (atomic_add_acq_rel(&streams->waiting, 0)) /* W */
-		ring_bell(streams);
+		bell_ring(streams->bell);
 }
 
 static void count_waiting(struct streams *streams, int change)
@@ -205,7 +195,7 @@ static void read_or_park(struct streams *streams, struct fuse_req *req, struct o
 	else if (ret < 0)
 		ops_reply_pieces(req, NULL, 0);
 	else if (is_readable(file))
-		ring_bell(streams); /* data came before it was counted */
+		bell_ring(streams->bell); /* data came before it was counted */
 }
 
 void streams_read(struct streams *streams, struct fuse_req *req, struct openfile *file, size_t size,
@@ -364,7 +354,7 @@ void streams_serve(struct streams *streams)
 	if (!waiting)
 		return;
 	if (waiting > 1 || pthread_mutex_trylock(&streams->serving)) {
-		ring_bell(streams);
+		bell_ring(streams->bell);
 		return;
 	}
 	serve(streams);
@@ -375,12 +365,10 @@ static void *run_streams(void *arg)
 {
 	struct streams *streams = arg;
 	bool ending = false;
-	uint64_t rings;
 
 	pthread_setname_np(pthread_self(), "kp-stream");
 	while (!ending) {
-		if (read(streams->event, &rings, sizeof(rings)) < 0 && errno != EINTR)
-			break;
+		bell_wait(streams->bell);
 		pthread_mutex_lock(&streams->serving);
 		serve(streams);
 		pthread_mutex_unlock(&streams->serving);
@@ -401,11 +389,11 @@ int streams_create(struct streams **streams)
 	g_queue_init(&s->parked);
 	g_queue_init(&s->trying);
 	g_queue_init(&s->polled);
-	s->event = eventfd(0, EFD_CLOEXEC);
-	ret = s->event < 0 ? -errno : -pthread_create(&s->thread, NULL, run_streams, s);
+	s->bell = bell_open();
+	ret = s->bell < 0 ? s->bell : -pthread_create(&s->thread, NULL, run_streams, s);
 	if (ret) {
-		if (s->event >= 0)
-			close(s->event);
+		if (s->bell >= 0)
+			close(s->bell);
 		pthread_mutex_destroy(&s->lock);
 		pthread_mutex_destroy(&s->serving);
 		g_free(s);
@@ -420,7 +408,7 @@ void streams_close(struct streams *streams)
 	pthread_mutex_lock(&streams->lock);
 	streams->closing = true;
 	pthread_mutex_unlock(&streams->lock);
-	ring_bell(streams);
+	bell_ring(streams->bell);
 }
 
 void streams_destroy(struct streams *streams)
@@ -431,9 +419,9 @@ void streams_destroy(struct streams *streams)
 	streams->closing = true;
 	streams->ending = true;
 	pthread_mutex_unlock(&streams->lock);
-	ring_bell(streams);
+	bell_ring(streams->bell);
 	pthread_join(streams->thread, NULL);
-	close(streams->event);
+	close(streams->bell);
 	pthread_mutex_destroy(&streams->lock);
 	pthread_mutex_destroy(&streams->serving);
 	g_free(streams);

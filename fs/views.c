@@ -11,10 +11,10 @@
 #include <errno.h>
 #include <glib.h>
 #include <pthread.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "base/atomic.h"
+#include "base/bell.h"
 #include "base/units.h"
 #include "fs/dirtab.h"
 #include "fs/openfile.h"
@@ -35,7 +35,7 @@ struct view_job {
 	_Atomic bool cancelled; /* relaxed: a wish, nothing goes with it */
 	_Atomic bool doubted;	/* relaxed: it was interrupted, and not for good */
 	uint64_t look_ns;	/* the maker's: then it looks again whether the opener ends */
-	int cancel_fd;		/* (lock) an eventfd; -1: nobody asked for one */
+	int cancel_fd;		/* (lock) a bell; < 0: nobody asked for one */
 	struct views *views;	/* invariant */
 };
 
@@ -97,7 +97,9 @@ int views_cancel_fd(void *arg)
 
 	pthread_mutex_lock(&job->views->lock);
 	if (job->cancel_fd < 0)
-		job->cancel_fd = eventfd(atomic_read_relaxed(&job->cancelled), EFD_CLOEXEC);
+		job->cancel_fd = bell_open();
+	if (job->cancel_fd >= 0 && atomic_read_relaxed(&job->cancelled))
+		bell_ring(job->cancel_fd);
 	fd = job->cancel_fd;
 	pthread_mutex_unlock(&job->views->lock);
 	return fd;
@@ -117,11 +119,9 @@ void views_close_cancel_fd(void *arg)
 /* With the lock held. */
 static void mark_cancelled(struct view_job *job)
 {
-	const uint64_t one = 1;
-
 	atomic_write_relaxed(&job->cancelled, true);
 	if (job->cancel_fd >= 0)
-		(void)!write(job->cancel_fd, &one, sizeof(one)); /* never full: a job is marked twice */
+		bell_ring(job->cancel_fd);
 }
 
 static GList *find_job(GQueue *queue, const struct fuse_req *req)

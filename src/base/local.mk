@@ -2,6 +2,7 @@
 noinst_LIBRARIES += libbase.a
 libbase_a_SOURCES = \
 	%D%/atomic.h \
+	%D%/bell.c %D%/bell.h \
 	%D%/err.c %D%/err.h \
 	%D%/log.c %D%/log.h \
 	%D%/nearest.c %D%/nearest.h \

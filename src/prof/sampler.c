@@ -7,10 +7,10 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "base/atomic.h"
+#include "base/bell.h"
 #include "base/units.h"
 #include "sys/clock.h"
 #include "sys/proc.h"
@@ -194,13 +194,9 @@ int sampler_start(struct sampler *s, struct err *err)
 
 void sampler_stop(struct sampler *s)
 {
-	const uint64_t one = 1;
-
 	if (!s->thread_runs)
 		return;
-	/* an eventfd takes 8 bytes unless its counter is at its end, which one write can't reach */
-	if (write(s->quit_fd, &one, sizeof(one)) != sizeof(one))
-		g_error("eventfd: %s", strerror(errno));
+	bell_ring(s->quit_fd);
 	pthread_join(s->thread, NULL);
 	s->thread_runs = false;
 }
@@ -377,7 +373,7 @@ struct sampler *sampler_create(const struct rings_config *config, struct capture
 	s->scratch = g_malloc(PERF_RECORD_MAX);
 	tally_init(&s->run_samples);
 	s->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	s->quit_fd = eventfd(0, EFD_CLOEXEC);
+	s->quit_fd = bell_open();
 	if (uevent_open(&s->uevent_fd))
 		s->uevent_fd = -1;
 	else

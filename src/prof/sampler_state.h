@@ -34,7 +34,7 @@ struct sampler {
 	void *scratch;			      /* D: PERF_RECORD_MAX */
 	struct tally run_samples;	      /* D: scratch too */
 	int epoll_fd;			      /* I */
-	int quit_fd;			      /* I: eventfd, written to end the thread */
+	int quit_fd;			      /* I: bell, rung to end the thread */
 	int uevent_fd;			      /* I: -1 where uevents don't arrive */
 	pthread_t thread;
 	bool thread_runs; /* control thread's */

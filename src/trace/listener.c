@@ -11,11 +11,11 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/atomic.h"
+#include "base/bell.h"
 #include "base/units.h"
 #include "sys/clock.h"
 #include "trace/discard.h"
@@ -52,7 +52,7 @@ struct listener {
 	struct listener_options options; /* i */
 	int fd;				 /* i: where programs connect */
 	int epoll;			 /* i */
-	int bell;			 /* i: an eventfd */
+	int bell;			 /* i: of the thread */
 	pthread_t thread;		 /* i */
 	bool running;			 /* who creates and stops */
 	_Atomic bool stopping;		 /* a */
@@ -487,18 +487,19 @@ static int check_late(struct listener *listener)
 static void handle(struct listener *listener, const struct epoll_event *event, bool *kicked)
 {
 	struct connection *connection = event->data.ptr;
-	uint64_t rings;
 
-	if (event->data.ptr == &listener->bell)
-		*kicked = read(listener->bell, &rings, sizeof(rings)) > 0;
-	else if (event->data.ptr == &listener->fd)
+	if (event->data.ptr == &listener->bell) {
+		bell_wait(listener->bell);
+		*kicked = true;
+	} else if (event->data.ptr == &listener->fd) {
 		accept_programs(listener);
-	else if (connection->fd < 0)
+	} else if (connection->fd < 0) {
 		return; /* made place for somebody a moment ago */
-	else if (event->events & ~(uint32_t)EPOLLOUT)
+	} else if (event->events & ~(uint32_t)EPOLLOUT) {
 		hear(listener, connection);
-	else
+	} else {
 		tell(listener, connection);
+	}
 }
 
 static int next_timeout_ms(struct listener *listener)
@@ -573,7 +574,7 @@ int listener_create(struct producers *producers, int fd, const struct listener_o
 	g_queue_init(&l->dropped);
 	l->doomed = g_array_new(FALSE, FALSE, sizeof(int));
 	l->epoll = epoll_create1(EPOLL_CLOEXEC);
-	l->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	l->bell = bell_open();
 	if (l->epoll < 0 || l->bell < 0)
 		ret = -errno;
 	if (!ret)
@@ -607,12 +608,7 @@ bool listener_sync_cancel(struct listener *listener, struct sync_waiter *waiter)
 
 void listener_kick(struct listener *listener)
 {
-	const uint64_t one = 1;
-	ssize_t ret;
-
-	do /* full: it has been rung and will look */
-		ret = write(listener->bell, &one, sizeof(one));
-	while (ret < 0 && errno == EINTR);
+	bell_ring(listener->bell);
 }
 
 void listener_stop(struct listener *listener)
