@@ -45,6 +45,7 @@ enum kprof_record_type {
 	KPROF_REC_PERIOD = 73,
 	KPROF_REC_USER_STACK = 74,
 	KPROF_REC_KERNEL_MMAP = 75, /* the kernel's text, or a module */
+	KPROF_REC_FILE_ID = 76,
 };
 
 /* A payload longer than this is damage, never data (Akaros's decoder has the same limit). */
@@ -214,6 +215,20 @@ struct kprof_rec_user_stack {
 	uint32_t size;
 } __attribute__((packed));
 
+/*
+ * 76: which file a mapping without a build-id was made of; belongs to the mapping of this process at
+ * this address. Then u64 generation of the inode, u64 size in bytes, u64 time of the last modification
+ * in ns since 1970; each 0, or missing: not known.
+ */
+struct kprof_rec_file_id {
+	uint64_t time_ns;
+	uint64_t addr;
+	uint64_t inode;
+	uint32_t dev_major; /* as in /proc/PID/maps */
+	uint32_t dev_minor;
+	uint32_t pid;
+} __attribute__((packed));
+
 #ifdef __cplusplus
 }
 #define KPROF_REC_ASSERT static_assert
@@ -235,5 +250,6 @@ KPROF_REC_ASSERT(sizeof(struct kprof_rec_clock) == 20, "packed");
 KPROF_REC_ASSERT(sizeof(struct kprof_rec_throttle) == 20, "packed");
 KPROF_REC_ASSERT(sizeof(struct kprof_rec_period) == 16, "packed");
 KPROF_REC_ASSERT(sizeof(struct kprof_rec_user_stack) == 24, "packed");
+KPROF_REC_ASSERT(sizeof(struct kprof_rec_file_id) == 36, "packed");
 
 #endif

@@ -107,6 +107,20 @@ static int answer(struct opener *opener, const struct proto_message *request,
 	}
 }
 
+static void identify(int fd, struct symbols_file_id *id)
+{
+	struct procfile_id found;
+
+	if (procfile_identify(PROC, fd, &found) != 0)
+		return;
+	id->dev_major = found.dev_major;
+	id->dev_minor = found.dev_minor;
+	id->inode = found.inode;
+	id->generation = found.generation;
+	id->size = found.size;
+	id->mtime_ns = found.mtime_ns;
+}
+
 static int serve(struct opener *opener, int fd)
 {
 	struct proto_message *request = &opener->request, *reply = &opener->reply;
@@ -120,6 +134,8 @@ static int serve(struct opener *opener, int fd)
 		opened = answer(opener, request, reply);
 		if (opened < 0)
 			reply->head.error = opened;
+		else if (request->head.flags & PROTO_IDENTIFY)
+			identify(opened, &reply->id);
 		ret = proto_send(fd, reply, opened, NULL);
 		if (opened >= 0)
 			close(opened);

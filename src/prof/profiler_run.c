@@ -204,6 +204,7 @@ static int walk_mapping(void *arg, const struct proc_mapping *mapping)
 		.path = mapping->path,
 		.build_id = mapping->build_id,
 		.build_id_length = mapping->build_id_length,
+		.file = { mapping->dev_major, mapping->dev_minor, mapping->inode, 0 },
 	};
 
 	tasks_add_mapping(p->tasks, clock_monotonic_ns(), (uint32_t)mapping->pid, &m);

@@ -225,6 +225,13 @@ int record_build_id(struct record_buf *buf, uint64_t time_ns, uint32_t pid, uint
 	return add_record(buf, KPROF_REC_BUILD_ID, &head, sizeof(head), id, length);
 }
 
+int record_file_id(struct record_buf *buf, const struct kprof_rec_file_id *head,
+	const uint64_t details[3])
+{
+	return add_record(buf, KPROF_REC_FILE_ID, head, sizeof(*head), details,
+		3 * sizeof(*details));
+}
+
 int record_clock(struct record_buf *buf, uint64_t time_ns, uint64_t wall_ns, uint32_t writer)
 {
 	struct {

@@ -60,6 +60,9 @@ int record_fork(struct record_buf *buf, enum kprof_record_type type,
 int record_build_id(struct record_buf *buf, uint64_t time_ns, uint32_t pid, uint64_t addr,
 	const uint8_t *id, uint8_t length);
 /* writer: the process that writes the capture, 0 where it should not say */
+/* details: generation, size and time of modification, 0 where they are not known */
+int record_file_id(struct record_buf *buf, const struct kprof_rec_file_id *head,
+	const uint64_t details[3]);
 int record_clock(struct record_buf *buf, uint64_t time_ns, uint64_t wall_ns, uint32_t writer);
 int record_throttle(struct record_buf *buf, uint64_t time_ns, uint32_t cpu, uint32_t event,
 	bool throttled);

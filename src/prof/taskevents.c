@@ -40,9 +40,17 @@ struct mmap2_record {
 	struct perf_event_header header;
 	uint32_t pid, tid;
 	uint64_t addr, size, offset;
-	uint8_t build_id_length; /* else, without PERF_RECORD_MISC_MMAP_BUILD_ID, device and inode */
-	uint8_t reserved[3];
-	uint8_t build_id[20];
+	union {
+		struct { /* with PERF_RECORD_MISC_MMAP_BUILD_ID */
+			uint8_t build_id_length;
+			uint8_t reserved[3];
+			uint8_t build_id[20];
+		};
+		struct {
+			uint32_t dev_major, dev_minor;
+			uint64_t inode, generation;
+		};
+	};
 	uint32_t protection, flags;
 	char path[]; /* NUL-terminated, padded */
 };
@@ -130,7 +138,7 @@ static bool is_nobody(uint32_t pid)
 static void apply_mapping(struct tasks *tasks, uint64_t time_ns, const struct mmap2_record *record)
 {
 	const bool has_id = record->header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID;
-	const struct tasks_mapping mapping = {
+	struct tasks_mapping mapping = {
 		.addr = record->addr,
 		.size = record->size,
 		.offset = record->offset,
@@ -141,6 +149,9 @@ static void apply_mapping(struct tasks *tasks, uint64_t time_ns, const struct mm
 					   : 0,
 	};
 
+	if (!has_id)
+		mapping.file = (struct tasks_file){ record->dev_major, record->dev_minor,
+			record->inode, record->generation };
 	if (is_nobody(record->pid) || !(record->protection & PROT_EXEC))
 		return;
 	tasks_add_mapping(tasks, time_ns, record->pid, &mapping);

@@ -457,10 +457,20 @@ void tasks_comm(struct tasks *t, uint64_t time_ns, uint32_t pid, uint32_t tid, c
 
 /* ---- mappings ----------------------------------------------------------------------------------- */
 
+/* /proc does not tell the generation. */
+static bool same_file(const struct tasks_file *a, const struct tasks_file *b)
+{
+	return !a->inode || !b->inode ||
+	       (a->inode == b->inode && a->dev_major == b->dev_major &&
+		       a->dev_minor == b->dev_minor &&
+		       (!a->generation || !b->generation || a->generation == b->generation));
+}
+
 static bool same_mapping(const struct mapping *m, const struct tasks_mapping *from)
 {
 	return m->addr == from->addr && m->size == from->size && m->offset == from->offset &&
-	       !strcmp(m->path, from->path) && m->build_id_length == from->build_id_length &&
+	       !strcmp(m->path, from->path) && same_file(&m->file, &from->file) &&
+	       m->build_id_length == from->build_id_length &&
 	       (!m->build_id_length ||
 		       !memcmp(m->build_id, from->build_id, m->build_id_length));
 }
@@ -515,6 +525,7 @@ static struct mapping *create_mapping(uint64_t time_ns, const struct tasks_mappi
 	m->size = from->size;
 	m->offset = from->offset;
 	m->path = g_ref_string_new_intern(from->path);
+	m->file = from->file;
 	if (from->build_id_length && from->build_id_length <= KPROF_BUILD_ID_MAX) {
 		m->build_id_length = from->build_id_length;
 		memcpy(m->build_id, from->build_id, from->build_id_length);

@@ -19,6 +19,13 @@
 struct tasks;
 struct record_buf;
 
+/* The file of a mapping; inode 0: it has none, or it is not known. */
+struct tasks_file {
+	uint32_t dev_major, dev_minor;
+	uint64_t inode;
+	uint64_t generation; /* 0: not known */
+};
+
 /* A mapping as perf or /proc tells of it; path and build_id are copied. */
 struct tasks_mapping {
 	uint64_t addr;
@@ -27,6 +34,7 @@ struct tasks_mapping {
 	const char *path;
 	const uint8_t *build_id;
 	uint8_t build_id_length; /* 0: not known */
+	struct tasks_file file;	 /* where there is no build-id */
 };
 
 struct tasks *tasks_create(void);

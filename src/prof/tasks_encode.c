@@ -3,6 +3,22 @@
 #include "prof/record.h"
 #include "prof/tasks_state.h"
 
+static void encode_file(const struct mapping *m, uint64_t time_ns, uint32_t pid,
+	struct record_buf *buf)
+{
+	const struct kprof_rec_file_id head = {
+		.time_ns = time_ns,
+		.addr = m->addr,
+		.inode = m->file.inode,
+		.dev_major = m->file.dev_major,
+		.dev_minor = m->file.dev_minor,
+		.pid = pid,
+	};
+	const uint64_t details[3] = { m->file.generation, 0, 0 };
+
+	record_file_id(buf, &head, details);
+}
+
 static void encode_mapping(const struct mapping *m, uint64_t time_ns, uint32_t pid,
 	struct record_buf *buf)
 {
@@ -13,6 +29,8 @@ static void encode_mapping(const struct mapping *m, uint64_t time_ns, uint32_t p
 	record_mmap(buf, &head, m->path);
 	if (m->build_id_length)
 		record_build_id(buf, time_ns, pid, m->addr, m->build_id, m->build_id_length);
+	else if (m->file.inode)
+		encode_file(m, time_ns, pid, buf);
 }
 
 /*

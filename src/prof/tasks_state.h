@@ -31,6 +31,7 @@ struct mapping {
 	char *path; /* interned with g_ref_string */
 	uint8_t build_id_length;
 	uint8_t build_id[KPROF_BUILD_ID_MAX];
+	struct tasks_file file;
 };
 
 /* Copied before a change when refs > 1. */

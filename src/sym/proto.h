@@ -24,6 +24,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sym/symbols.h"
+
 #define PROTO_BUILD_ID_MAX 64 /* bytes; SHA-512 would fit */
 #define PROTO_BYTES_MAX (112 * 1024) /* of answers in one message: SYMBOLS_FRAMES_MAX long ones */
 #define PROTO_OFFSETS_MAX 8192	     /* in one message */
@@ -53,6 +55,9 @@ enum proto_type {
 	PROTO_TRY_OPEN, /* tests only: the child tries to open a path, answers OPENED (error) */
 };
 
+/* flag of OPEN_MAPPED and OPEN_PATH: the answer has the file's id, as far as it is known */
+#define PROTO_IDENTIFY (1u << 0)
+
 /* flags of INFO */
 #define PROTO_HAS_SYMBOLS (1u << 0) /* the full table, not only the dynamic one */
 #define PROTO_HAS_LINES (1u << 1)
@@ -73,6 +78,7 @@ struct proto_message {
 	uint64_t end;
 	uint64_t address;
 	uint8_t build_id[PROTO_BUILD_ID_MAX];
+	struct symbols_file_id id; /* OPENED, where it was to IDENTIFY: which file it is */
 	union {
 		char path[PATH_MAX]; /* `count` bytes with its NUL */
 		uint64_t offsets[PROTO_OFFSETS_MAX];

@@ -179,6 +179,14 @@ static int end_talk(struct talk *talk, int ret)
 	return ret == -ETIMEDOUT && !remote_is_over(talk, ret) ? -ENOENT : ret;
 }
 
+static void mark_replaced(struct symbols_place *places, size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		places[i].replaced = true;
+}
+
 static int resolve(void *self, const struct symbols_file *file, const uint64_t *offsets,
 	size_t count, const struct symbols_how *how, struct symbols_arena *arena,
 	struct symbols_place *places)
@@ -191,6 +199,8 @@ static int resolve(void *self, const struct symbols_file *file, const uint64_t *
 	ret = remote_load(&talk);
 	if (!ret)
 		ret = remote_ask(&talk, offsets, count, arena, places);
+	else if (talk.replaced)
+		mark_replaced(places, count);
 	return end_talk(&talk, ret);
 }
 

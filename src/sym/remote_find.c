@@ -30,6 +30,8 @@ static int open_from(struct talk *talk, enum proto_type type, const struct symbo
 		message->start = mapping->start;
 		message->end = mapping->end;
 	}
+	if (talk->file->id.inode && (type == PROTO_OPEN_MAPPED || type == PROTO_OPEN_PATH))
+		message->head.flags = PROTO_IDENTIFY;
 	ret = path ? proto_set_path(message, path) : 0;
 	if (ret)
 		return ret;
@@ -71,6 +73,41 @@ static int check_kernel(struct talk *talk)
 	return same ? 0 : -ESTALE;
 }
 
+/* Was it recorded on another machine, or before this one was restarted? Not known: no. */
+static bool is_elsewhere(struct talk *talk)
+{
+	const struct symbols_kernel *kernel = talk->file->kernel;
+
+	return kernel && kernel->build_id_length && kernel->start &&
+		check_kernel(talk) == -ESTALE;
+}
+
+/* Has the file the inode that was mapped, as far as both sides know it? */
+static bool has_inode(const struct symbols_file_id *mapped, const struct symbols_file_id *found)
+{
+	return found->inode == mapped->inode && found->dev_major == mapped->dev_major &&
+		found->dev_minor == mapped->dev_minor &&
+		(!found->generation || !mapped->generation ||
+			found->generation == mapped->generation);
+}
+
+/*
+ * Is the file that was found another one than was mapped, or has it other contents by now? Only one
+ * without a build-id is told by this.
+ */
+static bool is_replaced(const struct talk *talk, const struct symbols_file_id *found)
+{
+	const struct symbols_file *file = talk->file;
+
+	if (file->build_id_length || !file->id.inode || !found->inode)
+		return false;
+	if (!talk->elsewhere && !has_inode(&file->id, found))
+		return true;
+	if (file->id.mtime_ns)
+		return found->mtime_ns != file->id.mtime_ns || found->size != file->id.size;
+	return !talk->elsewhere && file->mapped_ns && found->mtime_ns > file->mapped_ns;
+}
+
 /* Gives a candidate to the parser. 0: it is the file; an error of remote_is_over(): stop. */
 static int try_file(struct talk *talk, enum proto_type type, const struct symbols_mapping *mapping,
 	const char *path)
@@ -82,6 +119,11 @@ static int try_file(struct talk *talk, enum proto_type type, const struct symbol
 	fd = open_from(talk, type, mapping, path);
 	if (fd < 0)
 		return fd;
+	if (is_replaced(talk, &talk->message->id)) {
+		close(fd);
+		talk->replaced = true;
+		return -ESTALE;
+	}
 	proto_init(talk->message, PROTO_ELF);
 	proto_set_build_id(talk->message, talk->file->build_id, talk->file->build_id_length);
 	talk->message->head.flags = talk->how->flags;
@@ -240,6 +282,7 @@ static int load_elf(struct talk *talk)
 	if (path[0] != '/' || path[1] == '/' || remote_is_shunned(talk->remote, path))
 		return -ENOENT;
 	fork_ahead(talk);
+	talk->elsewhere = talk->file->id.inode && is_elsewhere(talk);
 	ret = find_file(talk);
 	return ret || talk->bare ? ret : complete_file(talk);
 }

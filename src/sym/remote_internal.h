@@ -55,6 +55,8 @@ struct talk {
 	struct proto_message *message; /* in and out, one after the other */
 	int parser;		       /* connection to a child; -1: none */
 	bool heard;		       /* the child has answered */
+	bool elsewhere; /* the file was mapped on another machine, or before a restart */
+	bool replaced;	/* a file was found under its name, but not the one that was mapped */
 	unsigned int flags;	       /* of the last INFO */
 	uint8_t build_id[PROTO_BUILD_ID_MAX];
 	uint32_t build_id_length;

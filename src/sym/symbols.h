@@ -42,6 +42,7 @@
 #ifndef KPROFS_SYM_SYMBOLS_H
 #define KPROFS_SYM_SYMBOLS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -74,11 +75,20 @@ struct symbols_mapping {
 	uint64_t end; /* the first address behind it */
 };
 
+/* Which file was mapped. What is not known is 0; without inode nothing is. */
+struct symbols_file_id {
+	uint32_t dev_major, dev_minor; /* as in /proc/PID/maps */
+	uint64_t inode;
+	uint64_t generation;
+	uint64_t size;
+	uint64_t mtime_ns; /* since 1970 */
+};
+
 struct symbols_file {
 	enum symbols_kind kind;
 	const char *path; /* as it was mapped; of the kernel "[kernel.kallsyms]" or "[module]" */
 	const uint8_t *build_id;
-	size_t build_id_length; /* bytes; 0: not known, then the file is taken as it is now */
+	size_t build_id_length; /* bytes; 0: not known, then the file is told by its id */
 	/*
 	 * The kernel that was running. KERNEL, VDSO and JIT are answered, and mappings looked at, only
 	 * if it is the one that runs now: pids mean nothing on another machine. Not known (NULL):
@@ -91,6 +101,13 @@ struct symbols_file {
 	 */
 	const struct symbols_mapping *mappings;
 	size_t mapping_count;
+	/*
+	 * Of a file without a build-id: what is found is another file, and not used, where the inode
+	 * differs or it was modified later than mapped_ns (since 1970; 0: not known). An inode is
+	 * compared only on the machine and boot where it was recorded, as far as `kernel` tells.
+	 */
+	struct symbols_file_id id;
+	uint64_t mapped_ns;
 };
 
 struct symbols_frame {
@@ -104,6 +121,7 @@ struct symbols_place {
 	uint32_t count; /* 0: can't be told */
 	uint64_t start; /* of the function, in the units of the question; 0 with size 0: not known */
 	uint64_t size;	/* bytes; 0: not known */
+	bool replaced; /* without frames: the file that was mapped is not there any more */
 };
 
 #define SYMBOLS_LINES (1u << 0) /* files, lines and inlined functions too: reads DWARF */

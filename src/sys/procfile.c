@@ -6,20 +6,28 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <linux/fs.h>
 #include <linux/openat2.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "base/units.h"
 
 /* A rename on the way makes openat2 say EAGAIN; somebody who renames all the time is not followed. */
 #define OPEN_TRIES 16
 
 /* /proc/PID/status has about 1,500 bytes; the lines that count stand at its begin. */
 #define STATUS_BYTES 4096
+
+/* Of a line of /proc/PID/maps: what stands before the path has 80 bytes at most. */
+#define MAPS_LINE_BYTES 256
 
 /* A descriptor that only names the file. */
 static int find_below(int root, const char *path, uint64_t resolve)
@@ -141,6 +149,73 @@ int procfile_open_path(const char *proc, uint32_t pid, const char *path)
 	if (process >= 0)
 		close(process);
 	return fd;
+}
+
+/* ---- which file it is --------------------------------------------------------------------------- */
+
+/* "START-END PROT OFFSET MAJOR:MINOR INODE": the line of /proc/PID/maps for the address. */
+static int find_mapping(FILE *maps, uintptr_t address, struct procfile_id *id)
+{
+	char line[MAPS_LINE_BYTES];
+	bool begins = true; /* a longer line comes in pieces */
+
+	while (fgets(line, sizeof(line), maps)) {
+		unsigned long long start, inode;
+		unsigned int dev_major, dev_minor;
+
+		if (begins && sscanf(line, "%llx-%*x %*s %*x %x:%x %llu", &start, &dev_major,
+			&dev_minor, &inode) == 4 && start == address) {
+			id->dev_major = dev_major;
+			id->dev_minor = dev_minor;
+			id->inode = inode;
+			return 0;
+		}
+		begins = strchr(line, '\n') != NULL;
+	}
+	return -ENOENT;
+}
+
+/*
+ * The device and inode that mappings are recorded with are not those of stat(2) on every file system
+ * (btrfs, overlayfs), so one is made and looked up. Nothing of it is touched.
+ */
+static int read_mapped_id(const char *proc, int fd, struct procfile_id *id)
+{
+	size_t size = (size_t)sysconf(_SC_PAGESIZE);
+	void *mapped = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+	char path[PATH_MAX];
+	FILE *maps;
+	int ret;
+
+	if (mapped == MAP_FAILED)
+		return -errno;
+	snprintf(path, sizeof(path), "%s/self/maps", proc);
+	maps = fopen(path, "re");
+	ret = maps ? find_mapping(maps, (uintptr_t)mapped, id) : -errno;
+	if (maps)
+		fclose(maps);
+	munmap(mapped, size);
+	return ret;
+}
+
+int procfile_identify(const char *proc, int fd, struct procfile_id *id)
+{
+	long generation = 0;
+	struct stat st;
+	int ret;
+
+	memset(id, 0, sizeof(*id));
+	if (fstat(fd, &st) != 0)
+		return -errno;
+	ret = read_mapped_id(proc, fd, id);
+	if (ret)
+		return ret;
+	id->size = (uint64_t)st.st_size;
+	id->mtime_ns = (uint64_t)st.st_mtim.tv_sec * NSEC_PER_SEC + (uint64_t)st.st_mtim.tv_nsec;
+	/* the kernel writes 32 bits, whatever its header says */
+	if (ioctl(fd, FS_IOC_GETVERSION, &generation) == 0)
+		id->generation = (uint32_t)generation;
+	return 0;
 }
 
 int procfile_open_kernel(const char *proc)

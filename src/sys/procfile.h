@@ -23,6 +23,18 @@ int procfile_open_mapped(const char *proc, uint32_t pid, uint64_t start, uint64_
 /* An absolute path below the root that the process sees, or (pid 0) this one's; links stay below. */
 int procfile_open_path(const char *proc, uint32_t pid, const char *path);
 
+/* What is not known is 0. */
+struct procfile_id {
+	uint32_t dev_major, dev_minor; /* as perf and /proc/PID/maps tell the device of a mapping */
+	uint64_t inode;
+	uint64_t generation;
+	uint64_t size;
+	uint64_t mtime_ns; /* since 1970 */
+};
+
+/* Which file it is, as a mapping of it would be recorded. */
+int procfile_identify(const char *proc, int fd, struct procfile_id *id);
+
 /* The running kernel's symbols; their addresses are 0 if they are hidden from us. */
 int procfile_open_kernel(const char *proc);
 

@@ -118,15 +118,27 @@ static uint32_t find_process(struct builder *b, const char *name, GHashTable *nu
 
 /* ---- functions -------------------------------------------------------------------------------- */
 
-static const char *unresolved_name(struct calltree *tree, const char *file)
+static const char *unresolved_name(struct calltree *tree, const struct names_function *function)
 {
 	g_autofree char *base = NULL, *name = NULL;
 
-	if (*file == '\0' || strcmp(file, "-") == 0)
+	if (*function->file == '\0' || strcmp(function->file, "-") == 0)
 		return "[unknown]";
-	base = g_path_get_basename(file);
-	name = g_strdup_printf(*base == '[' ? "%s" : "[%s]", base);
+	base = g_path_get_basename(function->file);
+	name = g_strdup_printf(*base == '[' ? "%s%s" : "[%s%s]", base,
+		function->replaced ? " replaced" : "");
 	return g_string_chunk_insert_const(tree->strings, name);
+}
+
+/* What those without a symbol have in common: the file, as it is or was. */
+static const char *unresolved_key(struct calltree *tree, const struct names_function *function)
+{
+	g_autofree char *key = NULL;
+
+	if (!function->replaced)
+		return function->file;
+	key = g_strdup_printf("%s [replaced]", function->file);
+	return g_string_chunk_insert_const(tree->strings, key);
 }
 
 /*
@@ -143,11 +155,14 @@ static void merge_functions(struct calltree *tree, bool by_name)
 	tree->function_names = g_new(const char *, count + 1);
 	for (i = 0; i < count; i++) {
 		const struct names_function *function = names_function(tree->names, i);
-		const char *key, *name = function->name;
+		const char *key = NULL, *name = function->name;
 
-		if (!function->resolved)
-			name = unresolved_name(tree, function->file);
-		key = by_name ? name : function->resolved ? NULL : function->file;
+		if (!function->resolved) {
+			name = unresolved_name(tree, function);
+			key = unresolved_key(tree, function);
+		}
+		if (by_name)
+			key = name;
 		tree->function_of[i] = i;
 		tree->function_names[i] = name;
 		if (key && g_hash_table_lookup_extended(known, key, NULL, &found))

@@ -40,7 +40,7 @@
 #define OTHER_BYTE_ORDER KPROF_BYTE_ORDER_LITTLE
 #endif
 
-enum tail { TAIL_NONE, TAIL_TEXT, TAIL_FRAMES, TAIL_BYTES, TAIL_STACK };
+enum tail { TAIL_NONE, TAIL_TEXT, TAIL_FRAMES, TAIL_BYTES, TAIL_STACK, TAIL_DETAILS };
 
 struct layout {
 	uint8_t head_bytes; /* 0: no such type */
@@ -66,6 +66,7 @@ static const struct layout layouts[] = {
 	[KPROF_REC_PERIOD] = { sizeof(struct kprof_rec_period), TAIL_NONE, "448" },
 	[KPROF_REC_KERNEL_MMAP] = { sizeof(struct kprof_rec_mmap), TAIL_TEXT, "88884" },
 	[KPROF_REC_USER_STACK] = { sizeof(struct kprof_rec_user_stack), TAIL_STACK, "8422224" },
+	[KPROF_REC_FILE_ID] = { sizeof(struct kprof_rec_file_id), TAIL_DETAILS, "888444" },
 };
 
 static const struct layout *find_layout(uint64_t type)
@@ -391,6 +392,17 @@ static void take_behind_text(struct decode_record *record, const uint8_t *bytes,
 	}
 }
 
+/* Each of the numbers behind the head of a FILE_ID may be missing. */
+static void take_details(struct decode_record *record, const uint8_t *bytes, size_t size)
+{
+	uint64_t *to[] = { &record->file.generation, &record->file.size, &record->file.mtime_ns };
+	size_t i;
+
+	memset(&record->file, 0, sizeof(record->file));
+	for (i = 0; i < sizeof(to) / sizeof(to[0]) && size / sizeof(uint64_t) > i; i++)
+		*to[i] = load_u64(bytes + i * sizeof(uint64_t), record->swap);
+}
+
 /* What follows the head; NULL, or why it can't be. */
 static const char *check_tail(struct decode_record *record, enum tail tail, const uint8_t *bytes,
 	size_t size)
@@ -420,6 +432,9 @@ static const char *check_tail(struct decode_record *record, enum tail tail, cons
 			record->user_stack.num_regs > (size - record->user_stack.size) / 8)
 			return "a longer stack than its size has room for";
 		record->bytes = bytes;
+		break;
+	case TAIL_DETAILS:
+		take_details(record, bytes, size);
 		break;
 	case TAIL_NONE:
 		break;

@@ -46,6 +46,13 @@ struct decoder {
 	struct err failure;
 };
 
+/* What follows the head of a FILE_ID; 0: not known. */
+struct decode_file {
+	uint64_t generation;
+	uint64_t size;
+	uint64_t mtime_ns;
+};
+
 struct decode_record {
 	uint64_t offset; /* of its first byte */
 	uint64_t type;
@@ -69,11 +76,13 @@ struct decode_record {
 		struct kprof_rec_throttle throttle;
 		struct kprof_rec_period period;
 		struct kprof_rec_user_stack user_stack;
+		struct kprof_rec_file_id file_id;
 	};
 	const char *text;     /* 3, 4, 64, 67, 71, 75: the string behind the head, with its NUL */
 	/* 1, 2: the frames, for decode_frame(); 70: the build-id; 74: for the functions below */
 	const uint8_t *bytes;
 	struct kprof_rec_event_configs configs; /* 64; 0 where the capture does not say */
+	struct decode_file file; /* 76 */
 	uint32_t writer_pid;  /* 71: the process that wrote the capture; 0 where it does not say */
 	bool swap;
 };

@@ -180,6 +180,19 @@ static void put_build_id(const struct decode_record *r, GString *out)
 		g_string_append_printf(out, "%02x", r->bytes[i]);
 }
 
+static void put_file_id(const struct decode_record *r, GString *out)
+{
+	append_u64(out, "time", r->file_id.time_ns);
+	append_pid(out, r->file_id.pid, "kernel");
+	append_hex(out, "addr", r->file_id.addr);
+	g_string_append_printf(out, " dev=%" PRIu32 ":%" PRIu32, r->file_id.dev_major,
+		r->file_id.dev_minor);
+	append_u64(out, "inode", r->file_id.inode);
+	append_u64(out, "generation", r->file.generation);
+	append_u64(out, "size", r->file.size);
+	append_u64(out, "mtime", r->file.mtime_ns);
+}
+
 static void put_clock(const struct decode_record *r, GString *out)
 {
 	append_u64(out, "time", r->clock.time_ns);
@@ -238,6 +251,7 @@ static const struct {
 	{ KPROF_REC_PERIOD, "period", put_period },
 	{ KPROF_REC_USER_STACK, "user_stack", put_user_stack },
 	{ KPROF_REC_KERNEL_MMAP, "kernel_mmap", put_mmap },
+	{ KPROF_REC_FILE_ID, "file_id", put_file_id },
 };
 
 void dump_record(const struct decode_record *record, GString *out)

@@ -35,12 +35,13 @@ static bool equal_function(const void *items, uint32_t i, const void *key)
 }
 
 static uint32_t intern_function(struct builder *b, const char *name, const char *file,
-	bool resolved)
+	bool resolved, bool replaced)
 {
 	struct names_function key = {
 		.name = g_string_chunk_insert_const(b->names->strings, name),
 		.file = file,
 		.resolved = resolved,
+		.replaced = replaced,
 	};
 	uint32_t hash = table_hash((uintptr_t)key.name, (uintptr_t)file);
 	GArray *functions = b->names->functions;
@@ -55,7 +56,7 @@ static uint32_t intern_function(struct builder *b, const char *name, const char 
 }
 
 static uint32_t intern_unresolved(struct builder *b, const struct profile_place *place,
-	const char *file)
+	const char *file, bool replaced)
 {
 	g_autofree char *name = NULL, *base = NULL;
 
@@ -63,9 +64,10 @@ static uint32_t intern_unresolved(struct builder *b, const struct profile_place 
 		name = g_strdup_printf("0x%" PRIx64, place->offset);
 	} else {
 		base = g_path_get_basename(*file ? file : "-");
-		name = g_strdup_printf("%s+0x%" PRIx64, base, place->offset);
+		name = g_strdup_printf("%s+0x%" PRIx64 "%s", base, place->offset,
+			replaced ? " [replaced]" : "");
 	}
-	return intern_function(b, name, file, false);
+	return intern_function(b, name, file, false, replaced);
 }
 
 /* ---- questions -------------------------------------------------------------------------------- */
@@ -99,6 +101,15 @@ void names_describe(const struct processes *processes, const struct processes_fi
 		.path = file->path,
 		.build_id = file->build_id,
 		.build_id_length = file->build_id_length,
+		.id = {
+			.dev_major = file->id.dev_major,
+			.dev_minor = file->id.dev_minor,
+			.inode = file->id.inode,
+			.generation = file->id.generation,
+			.size = file->id.size,
+			.mtime_ns = file->id.mtime_ns,
+		},
+		.mapped_ns = file->mapped_ns,
 		.mappings = question->mappings,
 		.mapping_count = file->mapping_count,
 	};
@@ -125,7 +136,7 @@ static void intern_inlined(struct builder *b, uint32_t place, const char *path)
 
 	b->names->inlined_at[place] = b->names->inlined->len;
 	for (i = 0; i + 1 < found->count; i++) {
-		function = intern_function(b, found->frames[i].function, path, true);
+		function = intern_function(b, found->frames[i].function, path, true, false);
 		g_array_append_val(b->names->inlined, function);
 	}
 }
@@ -147,8 +158,8 @@ static void name_place(struct builder *b, uint32_t i)
 	const char *path = path_of(b, place->file);
 
 	b->names->of_place[i] = found->count
-		? intern_function(b, found->frames[found->count - 1].function, path, true)
-		: intern_unresolved(b, place, path);
+		? intern_function(b, found->frames[found->count - 1].function, path, true, false)
+		: intern_unresolved(b, place, path, found->replaced);
 	intern_inlined(b, i, path);
 }
 

@@ -3,7 +3,8 @@
  * The functions of a profile: each place of it gets one, asked for once for each file.
  *
  * A place whose name can't be found is a function of its own, called FILE+0xOFFSET, or by its
- * address where it is in no file or in the kernel. Thread-safe once made.
+ * address where it is in no file or in the kernel. Behind it stands [replaced] where the file that was
+ * mapped is not there any more. Thread-safe once made.
  */
 #ifndef KPROFS_VIEW_NAMES_H
 #define KPROFS_VIEW_NAMES_H
@@ -23,6 +24,7 @@ struct names_function {
 	const char *name;
 	const char *file; /* path, "-" where there is none */
 	bool resolved;
+	bool replaced; /* not resolved: the file that was mapped is not there any more */
 };
 
 struct names {

@@ -18,6 +18,7 @@ struct processes *processes_create(void)
 	p->places = g_array_new(FALSE, FALSE, sizeof(struct place));
 	p->files = g_array_new(FALSE, FALSE, sizeof(struct processes_file));
 	p->kernels = g_array_new(FALSE, FALSE, sizeof(struct processes_kernel));
+	p->clocks = g_array_new(FALSE, TRUE, sizeof(struct kprof_rec_clock));
 	return p;
 }
 
@@ -38,6 +39,7 @@ void processes_destroy(struct processes *p)
 	g_array_free(p->places, TRUE);
 	g_array_free(p->files, TRUE);
 	g_array_free(p->kernels, TRUE);
+	g_array_free(p->clocks, TRUE);
 	table_fini(&p->process_table);
 	table_fini(&p->place_table);
 	table_fini(&p->file_table);
@@ -118,17 +120,37 @@ void processes_add_mapping(struct processes *p, uint32_t section,
 	g_array_append_val(p->labels, label);
 }
 
+/* Of the last mapping of the process at this address, or of the next. */
+static struct label *find_label(struct processes *p, uint32_t section, uint32_t pid,
+	uint64_t address)
+{
+	struct place *place = intern_place(p, processes_intern(p, section, pid), address);
+
+	return place->mapping == NONE ? &place->label : AT(p->labels, label, place->mapping);
+}
+
 void processes_add_build_id(struct processes *p, uint32_t section,
 	const struct kprof_rec_build_id *build_id, const uint8_t *bytes)
 {
-	uint32_t process = processes_intern(p, section, build_id->pid);
-	struct place *place = intern_place(p, process, build_id->addr);
-	struct label *label = place->mapping == NONE ? &place->label
-						     : AT(p->labels, label, place->mapping);
+	struct label *label = find_label(p, section, build_id->pid, build_id->addr);
 
 	memcpy(label->build_id, bytes, build_id->length);
 	memset(label->build_id + build_id->length, 0, KPROF_BUILD_ID_MAX - build_id->length);
 	label->build_id_length = build_id->length;
+}
+
+void processes_add_file_id(struct processes *p, uint32_t section,
+	const struct kprof_rec_file_id *head, const struct processes_file_id *id)
+{
+	find_label(p, section, head->pid, head->addr)->id = *id;
+}
+
+void processes_add_clock(struct processes *p, uint32_t section,
+	const struct kprof_rec_clock *clock)
+{
+	if (p->clocks->len <= section)
+		g_array_set_size(p->clocks, section + 1); /* cleared */
+	*AT(p->clocks, kprof_rec_clock, section) = *clock;
 }
 
 void processes_add_program(struct processes *p, uint32_t section,
@@ -203,7 +225,8 @@ static bool equal_file(const void *items, uint32_t i, const void *key)
 
 	return a->path == b->path && a->kernel == b->kernel && a->process == b->process &&
 		a->build_id_length == b->build_id_length &&
-		memcmp(a->build_id, b->build_id, a->build_id_length) == 0;
+		memcmp(a->build_id, b->build_id, a->build_id_length) == 0 &&
+		memcmp(&a->id, &b->id, sizeof(a->id)) == 0;
 }
 
 static uint32_t intern_file(struct processes *p, const struct label *label, uint32_t kernel,
@@ -219,9 +242,12 @@ static uint32_t intern_file(struct processes *p, const struct label *label, uint
 	uint64_t word;
 	uint32_t hash, i;
 
+	/* with a build-id it does not matter which file it is in */
+	if (!label->build_id_length)
+		key.id = label->id;
 	memcpy(key.build_id, label->build_id, sizeof(key.build_id));
 	memcpy(&word, key.build_id, sizeof(word));
-	hash = table_hash((uintptr_t)key.path ^ word, kernel ^ process);
+	hash = table_hash((uintptr_t)key.path ^ word ^ key.id.inode, kernel ^ process);
 	i = table_find(&p->file_table, hash, equal_file, p->files->data, &key);
 	if (i == TABLE_NONE) {
 		i = p->files->len;
@@ -341,6 +367,23 @@ static void add_place_of_file(struct processes_file *file, const struct mapindex
 	file->mapping_count = MIN(file->mapping_count + 1, PROCESSES_FILE_MAPPINGS);
 }
 
+/* The time of day of a time of the section, 0: not known. */
+static uint64_t wall_time(const struct processes *p, uint32_t section, uint64_t time_ns)
+{
+	const struct kprof_rec_clock *clock;
+
+	if (section >= p->clocks->len)
+		return 0;
+	clock = AT(p->clocks, kprof_rec_clock, section);
+	return clock->wall_ns ? clock->wall_ns + (time_ns - clock->time_ns) : 0;
+}
+
+static void note_time_of_file(struct processes_file *file, uint64_t wall_ns)
+{
+	if (wall_ns && (!file->mapped_ns || wall_ns < file->mapped_ns))
+		file->mapped_ns = wall_ns;
+}
+
 static void assign_files(struct processes *p)
 {
 	GArray *kernels = find_kernels(p), *sections = list_sections(p, kernels);
@@ -357,6 +400,8 @@ static void assign_files(struct processes *p)
 		m->file = intern_file(p, label, kernel_of(p, m, kernels), memory ? m->owner : NONE);
 		add_place_of_file(AT(p->files, processes_file, m->file), m, owner->pid,
 			g_array_index(sections, uint32_t, owner->section));
+		note_time_of_file(AT(p->files, processes_file, m->file),
+			wall_time(p, owner->section, m->time_ns));
 	}
 	g_array_free(kernels, TRUE);
 	g_array_free(sections, TRUE);

@@ -37,6 +37,16 @@ struct processes_kernel {
 	uint8_t build_id_length; /* 0: not known */
 };
 
+/* Which file was mapped, where it has no build-id. */
+struct processes_file_id {
+	uint32_t dev_major, dev_minor;
+	uint64_t inode; /* 0: not known, then nothing of it is */
+	/* 0: not known */
+	uint64_t generation;
+	uint64_t size;
+	uint64_t mtime_ns;
+};
+
 /* Where a file was mapped. */
 struct processes_mapping {
 	uint32_t pid;
@@ -47,13 +57,16 @@ struct processes_mapping {
 #define PROCESSES_FILE_MAPPINGS 4
 
 /*
- * A file that was mapped: once for each pair of path and build-id, over all sections. Memory without
- * a file: once for each process, and offsets in it are addresses.
+ * A file that was mapped: once for each path and build-id, or file id, over all sections. Memory
+ * without a file: once for each process, and offsets in it are addresses.
  */
 struct processes_file {
 	const char *path;
 	uint8_t build_id[KPROF_BUILD_ID_MAX];
 	uint8_t build_id_length; /* 0: not known */
+	struct processes_file_id id;
+	/* when it was mapped first, in ns since 1970; 0: not known */
+	uint64_t mapped_ns;
 	uint32_t kernel;	 /* of the kernel or a module: which kernel; else PROCESSES_NONE */
 	uint32_t process;	 /* without a file: a number for its process; else PROCESSES_NONE */
 	uint32_t ran_on; /* the kernel that the mappings below ran on; PROCESSES_NONE: not known */
@@ -75,6 +88,12 @@ void processes_add_mapping(struct processes *processes, uint32_t section,
 /* Belongs to the last mapping added for this pid and address, or to the next. */
 void processes_add_build_id(struct processes *processes, uint32_t section,
 	const struct kprof_rec_build_id *build_id, const uint8_t *bytes);
+/* Belongs to a mapping as a build-id does. */
+void processes_add_file_id(struct processes *processes, uint32_t section,
+	const struct kprof_rec_file_id *head, const struct processes_file_id *id);
+/* What time it was at a time of the section. */
+void processes_add_clock(struct processes *processes, uint32_t section,
+	const struct kprof_rec_clock *clock);
 void processes_add_program(struct processes *processes, uint32_t section,
 	const struct kprof_rec_new_process *new_process, const char *path);
 void processes_add_name(struct processes *processes, uint32_t section,

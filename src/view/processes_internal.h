@@ -60,11 +60,12 @@ struct name {
 	const char *text;
 };
 
-/* While mappings are added: their paths and build-ids, in the same order. */
+/* While mappings are added: their paths, build-ids and files, in the same order. */
 struct label {
 	const char *path;
 	uint8_t build_id[KPROF_BUILD_ID_MAX];
 	uint8_t build_id_length;
+	struct processes_file_id id;
 };
 
 /* The last mapping or build-id that was announced for an address of a process. */
@@ -84,6 +85,7 @@ struct processes {
 	GArray *labels, *places;
 	struct table place_table;
 	GArray *files, *kernels;
+	GArray *clocks; /* struct kprof_rec_clock, by section; wall_ns 0: not known */
 	struct table file_table;
 };
 

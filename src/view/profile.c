@@ -140,6 +140,20 @@ static void take_clock(struct loader *l, const struct decode_record *r)
 	g_array_index(l->writers, uint32_t, l->section) = r->writer_pid;
 }
 
+static void learn_file_id(struct processes *p, uint32_t section, const struct decode_record *r)
+{
+	const struct processes_file_id id = {
+		.dev_major = r->file_id.dev_major,
+		.dev_minor = r->file_id.dev_minor,
+		.inode = r->file_id.inode,
+		.generation = r->file.generation,
+		.size = r->file.size,
+		.mtime_ns = r->file.mtime_ns,
+	};
+
+	processes_add_file_id(p, section, &r->file_id, &id);
+}
+
 void profile_learn(struct processes *p, uint32_t section, const struct decode_record *r)
 {
 	switch (r->type) {
@@ -149,6 +163,12 @@ void profile_learn(struct processes *p, uint32_t section, const struct decode_re
 		break;
 	case KPROF_REC_BUILD_ID:
 		processes_add_build_id(p, section, &r->build_id, r->bytes);
+		break;
+	case KPROF_REC_FILE_ID:
+		learn_file_id(p, section, r);
+		break;
+	case KPROF_REC_CLOCK:
+		processes_add_clock(p, section, &r->clock);
 		break;
 	case KPROF_REC_NEW_PROCESS:
 		processes_add_program(p, section, &r->new_process, r->text);

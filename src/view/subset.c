@@ -233,6 +233,8 @@ bool subset_wants(struct subset *subset, const struct decode_record *record)
 		return wants_task(subset, record->fork.pid);
 	case KPROF_REC_BUILD_ID:
 		return wants_task(subset, record->build_id.pid);
+	case KPROF_REC_FILE_ID:
+		return wants_task(subset, record->file_id.pid);
 	default:
 		return true;
 	}

@@ -105,3 +105,6 @@ EXTRA_DIST += %D%/view_ctf.sh %D%/view_marks.sh %D%/ctf.py
 # names of kernel addresses, and perf's
 TESTS += %D%/view_kernel_names.sh
 EXTRA_DIST += %D%/view_kernel_names.sh %D%/kernel_names.py
+# files that were replaced since they were mapped
+TESTS += %D%/view_replaced.sh
+EXTRA_DIST += %D%/view_replaced.sh

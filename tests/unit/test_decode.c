@@ -123,6 +123,14 @@ static const struct line_row line_rows[] = {
 	{ __LINE__, "03 28 | 00 00 00 00 00 00 00 00 | 00 00 00 81 ff ff ff ff | 00 00 00 01 00 00 00 00"
 		"| 00 00 00 00 00 00 00 00 | ff ff ff ff | 5b 6b 5d 00",
 		"0 mmap time=0 pid=kernel addr=0xffffffff81000000 size=0x1000000 offset=0x0 path=\"[k]\"" },
+	{ __LINE__, "4c 3c | 0a 00 00 00 00 00 00 00 | 00 10 40 00 00 00 00 00 | 07 00 00 00 00 00 00 00"
+		"| 08 00 00 00 | 01 00 00 00 | 2a 00 00 00 | 02 00 00 00 00 00 00 00"
+		"| 03 00 00 00 00 00 00 00 | 04 00 00 00 00 00 00 00",
+		"0 file_id time=10 pid=42 addr=0x401000 dev=8:1 inode=7 generation=2 size=3 mtime=4" },
+	/* what follows may be missing, or come in part */
+	{ __LINE__, "4c 2f | 0a 00 00 00 00 00 00 00 | 00 10 40 00 00 00 00 00 | 07 00 00 00 00 00 00 00"
+		"| 08 00 00 00 | 01 00 00 00 | 2a 00 00 00 | 02 00 00 00 00 00 00 00 | 03 00 00",
+		"0 file_id time=10 pid=42 addr=0x401000 dev=8:1 inode=7 generation=2 size=0 mtime=0" },
 	/* frames of both sides; a task that was gone; no frames */
 	{ __LINE__, "01 30 | 01 00 00 00 00 00 00 00 | 05 00 00 00 00 00 00 00 | fe ff ff ff | 00 00 | 03 00"
 		"| 01 00 00 00 00 00 00 80 | 00 fe ff ff ff ff ff ff | 02 00 00 00 00 00 00 00",

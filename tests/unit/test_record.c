@@ -233,6 +233,28 @@ static void test_build_id_clock_throttle(void **state)
 	record_buf_fini(&buf);
 }
 
+static void test_file_id(void **state)
+{
+	static const struct kprof_rec_file_id head = {
+		.time_ns = TIME,
+		.addr = 0x3132333435363738,
+		.inode = 0x41,
+		.dev_major = 8,
+		.dev_minor = 1,
+		.pid = 0x11121314,
+	};
+	static const uint64_t details[3] = { 0x51, 0x52, 0x53 };
+	struct record_buf buf;
+
+	(void)state;
+	record_buf_init(&buf);
+	assert_int_equal(record_file_id(&buf, &head, details), 0);
+	CHECK_BYTES(&buf, 76, 60, TIME_BYTES, 0x38, 0x37, 0x36, 0x35, 0x34, 0x33, 0x32, 0x31, 0x41, 0, 0,
+		0, 0, 0, 0, 0, 8, 0, 0, 0, 1, 0, 0, 0, 0x14, 0x13, 0x12, 0x11, 0x51, 0, 0, 0, 0, 0, 0,
+		0, 0x52, 0, 0, 0, 0, 0, 0, 0, 0x53, 0, 0, 0, 0, 0, 0, 0);
+	record_buf_fini(&buf);
+}
+
 /* Kernel frames, the marker, user frames; the marker only where both are there. */
 static void test_both_sides(void **state)
 {
@@ -476,6 +498,7 @@ int main(void)
 		cmocka_unit_test(test_lost_reasons),
 		cmocka_unit_test(test_comm_fork_exit),
 		cmocka_unit_test(test_build_id_clock_throttle),
+		cmocka_unit_test(test_file_id),
 		cmocka_unit_test(test_both_sides),
 		cmocka_unit_test(test_varints),
 		cmocka_unit_test(test_fixed_memory),

@@ -29,6 +29,7 @@
 #include "sym/local.h"
 #include "sym/remote.h"
 #include "sys/proc.h"
+#include "sys/procfile.h"
 #include "tests/unit/symfixture.h"
 
 #define HELPER TOP_BUILDDIR "/kprof-symbols"
@@ -297,6 +298,85 @@ static void test_replaced(void **state)
 	file.mapping_count = 0;
 	expect(world, &file, world->offset, NULL);
 	end_program(&running);
+}
+
+struct id_row {
+	int line;
+	bool elsewhere; /* the capture is of another kernel */
+	/* what was recorded, as it differs from the file: added to what is there */
+	unsigned int inode, generation, minor, size;
+	int64_t mtime_ns;   /* INT64_MIN: not recorded, nor the size */
+	int64_t mapped_ns;  /* when it was mapped, from its modification on; INT64_MIN: not known */
+	bool replaced;
+};
+
+#define NOT INT64_MIN
+
+static const struct id_row id_rows[] = {
+	{ __LINE__, false, 0, 0, 0, 0, NOT, NOT, false },
+	{ __LINE__, false, 0, 0, 0, 0, NOT, 1, false },
+	{ __LINE__, false, 0, 0, 0, 0, NOT, 0, false },
+	{ __LINE__, false, 0, 0, 0, 0, NOT, -1, true }, /* modified later */
+	{ __LINE__, false, 1, 0, 0, 0, NOT, 1, true },
+	{ __LINE__, false, 0, 0, 1, 0, NOT, 1, true },
+	{ __LINE__, false, 0, 0, 0, 0, 0, -1, false }, /* what was recorded counts more */
+	{ __LINE__, false, 0, 0, 0, 1, 0, 1, true },
+	{ __LINE__, false, 0, 0, 0, 0, 1, 1, true },
+	/* inodes and clocks of another machine say nothing */
+	{ __LINE__, true, 1, 0, 1, 0, NOT, -1, false },
+	{ __LINE__, true, 1, 0, 1, 0, 0, -1, false },
+	{ __LINE__, true, 1, 0, 1, 1, 0, 1, true },
+	{ __LINE__, true, 1, 0, 1, 0, 1, 1, true },
+};
+
+static void check_id(struct world *world, const struct id_row *row, const char *path,
+	const struct procfile_id *id)
+{
+	struct symbols_file file = describe(world, path, false, NULL);
+	struct symbols_place place;
+
+	file.id = (struct symbols_file_id){
+		.dev_major = id->dev_major,
+		.dev_minor = id->dev_minor + row->minor,
+		.inode = id->inode + row->inode,
+		.size = row->mtime_ns == NOT ? 0 : id->size + row->size,
+		.mtime_ns = row->mtime_ns == NOT ? 0 : id->mtime_ns + (uint64_t)row->mtime_ns,
+	};
+	file.mapped_ns = row->mapped_ns == NOT ? 0 : id->mtime_ns + (uint64_t)row->mapped_ns;
+	if (row->elsewhere)
+		world->kernel.start ^= 0x200000;
+	assert_int_equal(ask(world, &file, world->offset, 0, &place), 0);
+	if (row->elsewhere)
+		world->kernel.start ^= 0x200000;
+	if (place.replaced != row->replaced || place.count != !row->replaced)
+		fail_msg("row of line %d: replaced %d, frames %u", row->line, place.replaced,
+			place.count);
+}
+
+/* Without a build-id a file is told by its inode, and by when it was modified. */
+static void test_file_id(void **state)
+{
+	struct world *world = *state;
+	g_autofree char *path = NULL;
+	struct procfile_id id;
+	struct stat st;
+	size_t i;
+	int fd;
+
+	if (!is_root())
+		skip();
+	assert_true(symfixture_run(&world->fixture, NULL,
+		"objcopy --remove-section .note.gnu.build-id program without"));
+	path = symfixture_path(&world->fixture, "without");
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0 && fstat(fd, &st) == 0);
+	assert_int_equal(procfile_identify("/proc", fd, &id), 0);
+	close(fd);
+	assert_int_equal(id.inode, st.st_ino); /* as far as this file system tells the same to both */
+	assert_int_equal(id.size, st.st_size);
+	assert_int_equal(id.mtime_ns / NSEC_PER_SEC, st.st_mtim.tv_sec);
+	for (i = 0; i < G_N_ELEMENTS(id_rows); i++)
+		check_id(world, &id_rows[i], path, &id);
 }
 
 /* In a container: the host has nothing at that path, or something else. */
@@ -1121,6 +1201,7 @@ int main(int argc, char **argv)
 		TEST(test_many),
 		TEST(test_deleted),
 		TEST(test_replaced),
+		TEST(test_file_id),
 		TEST(test_mount_namespace),
 		TEST(test_debug_file),
 		TEST(test_linked_debug_file),

@@ -109,8 +109,15 @@ static const struct perf_event_header *make_mmap(struct record *r, uint64_t time
 	put_u64(r, addr);
 	put_u64(r, 0x1000);
 	put_u64(r, 0);
-	id[0] = (uint8_t)(id_length >= 0 ? id_length : 8); /* else device and inode stand there */
-	put(r, id, sizeof(id));
+	if (id_length >= 0) {
+		id[0] = (uint8_t)id_length;
+		put(r, id, sizeof(id));
+	} else {
+		put_u32(r, 8); /* device */
+		put_u32(r, 1);
+		put_u64(r, strcmp(path, "//anon") ? 77 : 0); /* inode */
+		put_u64(r, 5);				     /* its generation */
+	}
 	put_u32(r, protection);
 	put_u32(r, MAP_PRIVATE);
 	put_text(r, path);
@@ -161,12 +168,14 @@ static void test_layouts(void **state)
 	taskevents_add(f.events, make_comm(&r, 103, 11, "15-bytes-a-name", true));
 	taskevents_add(f.events, make_mmap(&r, 104, 11, 0x1000, EXEC, 20, "/bin/x"));
 	taskevents_add(f.events, make_mmap(&r, 105, 11, 0x8000, EXEC, -1, "/lib/no-id"));
+	taskevents_add(f.events, make_mmap(&r, 106, 11, 0x9000, EXEC, -1, "//anon"));
 	taskevents_add(f.events, make_task(&r, PERF_RECORD_EXIT, 106, 11, 11, 10));
 	check(&f, __LINE__, 200,
 		"fork 101 11/12 of 11/11\n"
 		"fork 100 11/11 of 10/10\ncomm 103 11/11 15-bytes-a-name\n"
 		"new 103 11 /bin/x\nmmap 104 11 1000+1000 /bin/x\nid 104 11 1000 20\n"
-		"mmap 105 11 8000+1000 /lib/no-id\n"
+		"mmap 105 11 8000+1000 /lib/no-id\nfile 105 11 8000 77 of 8:1 generation 5\n"
+		"mmap 106 11 9000+1000 //anon\n"
 		"exit 103 11/12 of 11/11\nexit 106 11/11 of 10/10\n");
 	destroy(&f);
 }
@@ -229,7 +238,8 @@ static void test_every_order(void **state)
 		taskevents_add(f.events, make_task(&r, PERF_RECORD_FORK, 300, 20, 20, 10));
 		check(&f, __LINE__, 200,
 			"fork 100 11/11 of 10/10\ncomm 103 11/11 y\nnew 101 11 /bin/x\n"
-			"mmap 102 11 1000+1000 /bin/x\nexit 104 11/11 of 10/10\n");
+			"mmap 102 11 1000+1000 /bin/x\nfile 102 11 1000 77 of 8:1 generation 5\n"
+			"exit 104 11/11 of 10/10\n");
 		destroy(&f);
 		/* the next permutation (Heap's way) */
 		while (i < 5 && swaps[i] >= i)

@@ -70,6 +70,14 @@ static inline void told_add(struct told *told, const struct decoded *r)
 		assert_int_equal(r->size, 21 + row.size);
 		g_strlcpy(row.text, "id", sizeof(row.text));
 		break;
+	case KPROF_REC_FILE_ID:
+		assert_int_equal(r->size, 60);
+		row.addr = decode_u64(r, 8);
+		row.size = decode_u64(r, 16); /* the inode */
+		row.pid = decode_u32(r, 32);
+		g_snprintf(row.text, sizeof(row.text), "%u:%u generation %u", decode_u32(r, 24),
+			decode_u32(r, 28), (unsigned int)decode_u64(r, 36));
+		break;
 	default:
 		fail_msg("tasks told a record of type %d", (int)r->type);
 	}
@@ -119,6 +127,10 @@ static inline GString *told_text(const struct told *told)
 		case KPROF_REC_BUILD_ID:
 			g_string_append_printf(out, "id %d %u %x %d\n", (int)r->time_ns, r->pid,
 				(int)r->addr, (int)r->size);
+			break;
+		case KPROF_REC_FILE_ID:
+			g_string_append_printf(out, "file %d %u %x %d of %s\n", (int)r->time_ns, r->pid,
+				(int)r->addr, (int)r->size, r->text);
 			break;
 		default:
 			g_string_append_printf(out, "%s %d %u/%u of %u/%u\n",
