@@ -33,7 +33,7 @@ struct control {
 	bool akaros;		   /* invariant */
 	pthread_t thread;
 	pthread_mutex_t lock; /* never held while the profiler is called or a file is used */
-	pthread_cond_t wake;  /* the thread's; CLOCK_MONOTONIC */
+	pthread_cond_t wake;  /* the thread's */
 	GQueue jobs;	      /* (lock) writes, and the holder's close; oldest first */
 	GQueue opens;	      /* (lock) opens that met a holder, oldest first */
 	struct openfile *holder;   /* (lock) the run is tied to it; its close is still to come */
@@ -320,10 +320,8 @@ static void carry_out(struct control *control, struct job *job)
 /* Sleeps until something is to be done; with the lock held. due_ns: 0 for no timeout. */
 static void wait_for_work(struct control *control, uint64_t due_ns)
 {
-	const struct timespec due = clock_timespec(due_ns);
-
 	if (due_ns)
-		pthread_cond_timedwait(&control->wake, &control->lock, &due);
+		clock_wait_until(&control->wake, &control->lock, due_ns);
 	else
 		pthread_cond_wait(&control->wake, &control->lock);
 }
@@ -431,7 +429,6 @@ unsigned int control_waiting(struct control *control)
 int control_create(struct profiler *profiler, bool akaros, struct control **control)
 {
 	struct control *c = g_new0(struct control, 1);
-	pthread_condattr_t attr;
 	int ret;
 
 	c->profiler = profiler;
@@ -439,10 +436,7 @@ int control_create(struct profiler *profiler, bool akaros, struct control **cont
 	g_queue_init(&c->jobs);
 	g_queue_init(&c->opens);
 	pthread_mutex_init(&c->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&c->wake, &attr);
-	pthread_condattr_destroy(&attr);
+	pthread_cond_init(&c->wake, NULL);
 	ret = pthread_create(&c->thread, NULL, run_control, c);
 	if (ret) {
 		pthread_cond_destroy(&c->wake);

@@ -139,9 +139,7 @@ static int *take_old_set(struct file_ctf *ctf)
 /* With the lock held, which is let go meanwhile. */
 static int wait_for_maker(struct file_ctf *ctf, void *job)
 {
-	const struct timespec until = clock_timespec(clock_monotonic_ns() + LOOK_NS);
-
-	pthread_cond_timedwait(&ctf->made, &ctf->lock, &until);
+	clock_wait_until(&ctf->made, &ctf->lock, clock_monotonic_ns() + LOOK_NS);
 	return views_cancelled(job) ? -EINTR : 0;
 }
 
@@ -282,7 +280,6 @@ static void fill_row(struct file_ctf *ctf, uint32_t file)
 int file_ctf_create(const struct file_cpus *cpus, struct file_ctf **ctf)
 {
 	int timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-	pthread_condattr_t clock;
 	struct file_ctf *c;
 	uint32_t i;
 
@@ -298,10 +295,7 @@ int file_ctf_create(const struct file_cpus *cpus, struct file_ctf **ctf)
 	for (i = 0; i < c->count; i++)
 		fill_row(c, i);
 	pthread_mutex_init(&c->lock, NULL);
-	pthread_condattr_init(&clock);
-	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-	pthread_cond_init(&c->made, &clock);
-	pthread_condattr_destroy(&clock);
+	pthread_cond_init(&c->made, NULL);
 	*ctf = c;
 	return 0;
 }

@@ -28,13 +28,8 @@ struct openfiles *openfiles_create(void)
 {
 	struct openfiles *files = g_new0(struct openfiles, 1);
 
-	pthread_condattr_t clock;
-
 	pthread_mutex_init(&files->lock, NULL);
-	pthread_condattr_init(&clock);
-	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-	pthread_cond_init(&files->closed, &clock);
-	pthread_condattr_destroy(&clock);
+	pthread_cond_init(&files->closed, NULL);
 	g_queue_init(&files->all);
 	return files;
 }
@@ -73,12 +68,10 @@ uint64_t openfiles_count(struct openfiles *files)
 
 void openfiles_wait_streams(struct openfiles *files, unsigned int timeout_ms)
 {
-	const struct timespec until =
-		clock_timespec(clock_monotonic_ns() + timeout_ms * NSEC_PER_MSEC);
+	const uint64_t until_ns = clock_monotonic_ns() + timeout_ms * NSEC_PER_MSEC;
 
 	pthread_mutex_lock(&files->lock);
-	while (files->streams &&
-		!pthread_cond_timedwait(&files->closed, &files->lock, &until))
+	while (files->streams && clock_wait_until(&files->closed, &files->lock, until_ns))
 		;
 	pthread_mutex_unlock(&files->lock);
 }

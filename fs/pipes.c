@@ -224,10 +224,8 @@ static void gather_all(struct pipes *pipes)
 /* With the lock. Until the moment, or the end. */
 static void wait_until(struct pipes *pipes, uint64_t until_ns)
 {
-	const struct timespec until = clock_timespec(until_ns);
-
 	while (!pipes->closing && clock_monotonic_ns() < until_ns)
-		pthread_cond_timedwait(&pipes->changed, &pipes->lock, &until);
+		clock_wait_until(&pipes->changed, &pipes->lock, until_ns);
 }
 
 static void *run_pipes(void *arg)
@@ -306,15 +304,11 @@ void pipe_close(void *cursor)
 struct pipes *pipes_create(struct readings *readings, struct streams *streams)
 {
 	struct pipes *pipes = g_new0(struct pipes, 1);
-	pthread_condattr_t clock;
 
 	pipes->readings = readings;
 	pipes->streams = streams;
 	pthread_mutex_init(&pipes->lock, NULL);
-	pthread_condattr_init(&clock);
-	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-	pthread_cond_init(&pipes->changed, &clock);
-	pthread_condattr_destroy(&clock);
+	pthread_cond_init(&pipes->changed, NULL);
 	g_queue_init(&pipes->all);
 	return pipes;
 }

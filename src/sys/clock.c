@@ -32,6 +32,13 @@ struct timespec clock_timespec(uint64_t ns)
 	};
 }
 
+bool clock_wait_until(pthread_cond_t *condition, pthread_mutex_t *lock, uint64_t until_ns)
+{
+	const struct timespec until = clock_timespec(until_ns);
+
+	return pthread_cond_clockwait(condition, lock, CLOCK_MONOTONIC, &until) == 0;
+}
+
 bool clock_has_counter(const char *path)
 {
 #if defined(__x86_64__)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernel's clocks, and the unit in which it reports times. Thread-safe; nothing blocks.
+ * The kernel's clocks, and the unit in which it reports times. Thread-safe; only
+ * clock_wait_until() blocks.
  */
 #ifndef KPROFS_SYS_CLOCK_H
 #define KPROFS_SYS_CLOCK_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
@@ -17,6 +19,12 @@ uint64_t clock_realtime_ns(void);
 
 /* ns of either clock, or a stretch of them, as the kernel and pthreads take them. */
 struct timespec clock_timespec(uint64_t ns);
+
+/*
+ * pthread_cond_timedwait() until this moment of CLOCK_MONOTONIC; false: it has come. The condition needs
+ * no attributes.
+ */
+bool clock_wait_until(pthread_cond_t *condition, pthread_mutex_t *lock, uint64_t until_ns);
 
 #define CLOCK_SOURCE_PATH "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 
