@@ -71,6 +71,7 @@ static void free_entry(struct entry *entry)
 	if (--user->entries == 0)
 		g_hash_table_remove(producers->users, GUINT_TO_POINTER(user->uid));
 	pthread_mutex_unlock(&producers->lock);
+	g_free(entry->cleared);
 	g_free(entry);
 }
 
@@ -403,6 +404,7 @@ static int list(struct producers *producers, struct entry *entry, struct err *er
 	earlier = find_pool(producers, entry);
 	if (earlier) { /* its numbers go on in this one, and its memory is no more than before */
 		entry->books = earlier->books;
+		entry->cleared = g_steal_pointer(&earlier->cleared);
 		unlist(producers, earlier, gone);
 	}
 	ret = admit(producers, entry->user, earlier && earlier->user == entry->user ? 0 : bytes, gone,
@@ -494,6 +496,7 @@ void producers_clear(struct producers *producers)
 	for (guint i = 0; i < live->len; i++) {
 		struct entry *entry = g_ptr_array_index(live, i);
 
+		producers_clear_books(entry);
 		/* relaxed: the listener is woken after this, which orders it */
 		atomic_write_relaxed(&entry->clear, producers_read_tickets(&entry->public.reader));
 	}

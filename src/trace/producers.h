@@ -104,10 +104,10 @@ void producers_clear(struct producers *producers);
  */
 struct producers_totals {
 	uint64_t written;     /* begun and given a place */
-	uint64_t overwritten; /* of them in no pool any more */
+	uint64_t overwritten; /* of them in no pool any more, without a clear in between */
 	uint64_t dropped;     /* given no place: no chunk, no slot */
 	uint64_t torn;	      /* begun and not finished when their program ended */
-	uint64_t cleared;     /* gone with the pools of the dead at a clear */
+	uint64_t cleared;     /* forgotten by a clear before they were overwritten */
 	uint64_t attached, kept; /* programs now */
 	uint64_t slow_clocks; /* of both, those whose stamps are not made by the CPU's counter */
 	uint64_t pool_bytes;  /* the pools of both */

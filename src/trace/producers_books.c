@@ -95,8 +95,29 @@ static bool read_books(const struct ring_reader *reader, struct ring_index *inde
 		if (index->slots[i].state != KPROF_SLOT_FREE)
 			books->written += count_reserved(index, i);
 	books->held = MIN(totals.held, books->written);
-	books->overwritten = books->written - books->held;
 	return true;
+}
+
+/* Of the events that a clear forgot, those that are in the pool still. */
+static uint64_t count_cleared(const struct entry *entry, const struct ring_index *index)
+{
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; entry->cleared && i < entry->public.reader.layout.chunk_count; i++)
+		if (entry->cleared[i].ticket && entry->cleared[i].ticket == index->heads[i].ticket)
+			count += entry->cleared[i].count;
+	return count;
+}
+
+/* Divides what was read into what is held, was overwritten, and was cleared. The lock is held. */
+static void divide(const struct entry *entry, const struct ring_index *index, struct books *books)
+{
+	uint64_t lost = books->written - books->held, cleared = entry->books.cleared;
+	uint64_t still = MIN(count_cleared(entry, index), MIN(cleared, books->held));
+
+	books->cleared = cleared;
+	books->held -= still;
+	books->overwritten = lost - MIN(lost, cleared - still);
 }
 
 void producers_account(const struct entry *entry, const struct books *books)
@@ -107,8 +128,9 @@ void producers_account(const struct entry *entry, const struct books *books)
 	producers->gone.dropped += books->dropped;
 	producers->gone.torn += books->torn;
 	producers->gone.overwritten += books->overwritten;
+	producers->gone.cleared += books->cleared;
 	if (entry->forgotten == FORGOTTEN_CLEARED)
-		producers->cleared += books->held;
+		producers->gone.cleared += books->held;
 	else
 		producers->gone.overwritten += books->held;
 }
@@ -122,19 +144,42 @@ static struct books difference(const struct books *now, const struct books *befo
 		.dropped = now->dropped - before->dropped,
 		.torn = now->torn - before->torn,
 		.held = now->held - before->held,
+		.cleared = now->cleared - before->cleared,
 	};
 }
 
-/* Two may look at once: what the later one saw stands. The lock is held. */
-static void keep_books(struct entry *entry, const struct books *books)
+/* Two may look at once: what the later one saw stands; false: another one did. The lock is held. */
+static bool keep_books(struct entry *entry, const struct books *books)
 {
 	struct books more = difference(books, &entry->books);
 
 	if (books->written < entry->books.written || books->dropped < entry->books.dropped)
-		return;
+		return false;
 	if (entry->forgotten)
 		producers_account(entry, &more);
 	entry->books = *books;
+	return true;
+}
+
+/* All that was seen in the pool, by the index, is forgotten. The lock is held. */
+static void clear_held(struct entry *entry, const struct ring_index *index)
+{
+	const struct ring_reader *reader = &entry->public.reader;
+	struct ring_extent extent;
+
+	entry->books.cleared += entry->books.held;
+	entry->books.held = 0;
+	entry->clears++;
+	if (!entry->cleared)
+		entry->cleared = g_new0(struct cleared_chunk, reader->layout.chunk_count);
+	for (uint32_t i = 0; i < reader->layout.chunk_count; i++) {
+		bool holds = ring_extent_find(reader, index, i, &extent);
+
+		entry->cleared[i] = (struct cleared_chunk){
+			.ticket = holds ? extent.head.ticket : 0,
+			.count = holds ? extent.count : 0,
+		};
+	}
 }
 
 /* The lock is held. What it counted while that could be believed stands; nothing is added to it. */
@@ -152,11 +197,10 @@ static void convict(struct entry *entry, const char *lie)
 }
 
 /* false: it can't be read, and has counted what it had when it was read last. */
-static bool look(const struct entry *entry, const struct books *before, struct books *now,
-	const char **lie)
+static bool look(const struct entry *entry, struct ring_index *index, const struct books *before,
+	struct books *now, const char **lie)
 {
 	const struct ring_reader *reader = &entry->public.reader;
-	struct ring_index *index = g_new(struct ring_index, 1);
 	bool done;
 	int i = 0;
 
@@ -164,7 +208,6 @@ static bool look(const struct entry *entry, const struct books *before, struct b
 		done = read_books(reader, index, now);
 		*lie = done ? find_lie(reader, index, before, now) : NULL;
 	} while (*lie && ++i < BOOK_TRIES);
-	g_free(index);
 	return done;
 }
 
@@ -214,26 +257,48 @@ void producers_find_whole(struct entry *entry)
 	pthread_mutex_unlock(&entry->public.producers->lock);
 }
 
-void producers_look(struct entry *entry)
+/* false: somebody else saw more meanwhile. */
+static bool look_and_keep(struct entry *entry, bool clears)
 {
+	g_autofree struct ring_index *index = g_new(struct ring_index, 1);
 	struct producers *producers = entry->public.producers;
 	struct books before, now;
+	unsigned int clears_before;
 	const char *lie;
+	bool kept = true;
 
 	if (atomic_read_relaxed(&entry->lie)) /* relaxed: see convict */
-		return;
+		return true;
 	pthread_mutex_lock(&producers->lock);
 	before = entry->books; /* taken before the pool is read: what is there then is no less */
+	clears_before = entry->clears;
 	pthread_mutex_unlock(&producers->lock);
-	if (!look(entry, &before, &now, &lie))
-		return;
+	if (!look(entry, index, &before, &now, &lie))
+		return true;
 	pthread_mutex_lock(&producers->lock);
 	now.torn -= MIN(now.torn, entry->whole);
-	if (lie)
+	if (lie) {
 		convict(entry, lie);
-	else
-		keep_books(entry, &now);
+	} else {
+		divide(entry, index, &now);
+		/* of two that clear at once the other one has forgotten what we saw */
+		kept = entry->clears != clears_before || keep_books(entry, &now);
+		if (kept && clears && entry->clears == clears_before)
+			clear_held(entry, index);
+	}
 	pthread_mutex_unlock(&producers->lock);
+	return kept;
+}
+
+void producers_look(struct entry *entry)
+{
+	look_and_keep(entry, false);
+}
+
+void producers_clear_books(struct entry *entry)
+{
+	for (int i = 0; i < BOOK_TRIES && !look_and_keep(entry, true); i++)
+		;
 }
 
 const char *producer_take_lie(struct producer *producer)
@@ -261,6 +326,7 @@ static void add_books(struct producers_totals *totals, const struct books *books
 	totals->overwritten += books->overwritten;
 	totals->dropped += books->dropped;
 	totals->torn += books->torn;
+	totals->cleared += books->cleared;
 }
 
 /*
@@ -276,7 +342,6 @@ void producers_total(struct producers *producers, struct producers_totals *total
 	g_ptr_array_free(all, TRUE);
 	pthread_mutex_lock(&producers->lock);
 	*totals = (struct producers_totals){
-		.cleared = producers->cleared,
 		.attached = producers->attached,
 		.kept = producers->kept,
 		.pool_bytes = producers->bytes,

@@ -16,9 +16,17 @@ struct user {
 	uint64_t bytes, ids, kept_bytes;
 };
 
-/* What a pool has counted. */
+/* What a pool has counted. written = overwritten + held + cleared, the last two as of the last look. */
 struct books {
-	uint64_t written, overwritten, dropped, torn, held;
+	uint64_t written, overwritten, dropped, torn;
+	uint64_t held;	  /* in the pool, and not forgotten by a clear */
+	uint64_t cleared; /* forgotten by a clear, in the pool still or not */
+};
+
+/* What a chunk held at the last clear. When its ticket is another one, that has been overwritten. */
+struct cleared_chunk {
+	uint64_t ticket; /* 0: nothing */
+	uint32_t count;
 };
 
 enum forgotten {
@@ -37,6 +45,8 @@ struct entry {
 	bool listed, kept;	/* o */
 	uint64_t kept_bytes;	/* o: what it counts for, once it is kept */
 	struct books books;	/* o: as they were seen last */
+	struct cleared_chunk *cleared; /* o: one a chunk; NULL: it was never cleared */
+	unsigned int clears;	/* o: how often it was */
 	uint64_t whole;		/* o: events that count for torn in the pool and are not */
 	enum forgotten forgotten; /* o */
 	_Atomic uint64_t clear; /* a ticket, see producer_clear_ticket */
@@ -61,7 +71,6 @@ struct producers {
 	void (*on_liar)(void *arg);	/* o: NULL: nobody wants to know; locks nothing */
 	void *on_liar_arg;		/* o */
 	struct books gone;		/* o: of pools that went away; held is 0 */
-	uint64_t cleared;		/* o: what they held at a clear */
 	_Atomic uint64_t cleared_ns;	/* written under the lock */
 };
 
@@ -80,6 +89,8 @@ void producers_free_events(struct producer *producer);
 
 /* producers_books.c: reads the pool, and keeps what it has counted. No lock is held. */
 void producers_look(struct entry *entry);
+/* The same, and all that is held is forgotten. */
+void producers_clear_books(struct entry *entry);
 /* Its program has ended: finds what is whole though its thread did not come to say so. */
 void producers_find_whole(struct entry *entry);
 /* The newest; 0 if it can't be read. */

@@ -4,15 +4,12 @@
  * as that is for, and then the letter on its standard output.
  *
  *	+ -	the event test:step, and by kprof_printx, with the letter and a number that counts both
- *	f	test:fill, until the memory of a program that discards is full and more
+ *	h f	500, and 4000 times, test:fill; 64 KiB of memory hold the former and not the latter
  */
 #include <kprof/kprof.h>
 
 #include <stdio.h>
 #include <unistd.h>
-
-/* more than 64 KiB hold: each takes 24 bytes at least */
-#define FILL_EVENTS 4000
 
 int main(void)
 {
@@ -20,8 +17,8 @@ int main(void)
 	char letter;
 
 	while (read(STDIN_FILENO, &letter, 1) == 1) {
-		if (letter == 'f') {
-			for (unsigned int i = 0; i < FILL_EVENTS; i++)
+		if (letter == 'f' || letter == 'h') {
+			for (unsigned int i = 0; i < (letter == 'f' ? 4000u : 500u); i++)
 				KPROF_EVENT(test, fill, "%u", i);
 		} else {
 			KPROF_EVENT(test, step, "%c %u", letter, count);

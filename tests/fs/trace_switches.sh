@@ -88,6 +88,38 @@ done
 kill "$PROGRAM"
 wait "$PROGRAM" 2>/dev/null
 
+# ---- what reset forgets is not lost -----------------------------------------------------------------
+
+# balance WHAT OVERFLOW CLEARED: what the counters say
+balance() {
+	same "$1: overflow" "$2" "$(cat "$MNT/events/overflow")"
+	same "$1: cleared" "$3" "$(stat_of trace.cleared)"
+}
+
+put kptrace_ctl clear # what is held of others
+before=$(cat "$MNT/events/overflow") cleared=$(stat_of trace.cleared)
+program counts
+counts=$PROGRAM
+wait_for stat_is trace.producers 2
+tell counts h
+put events/reset 1
+balance "500 forgotten" "$before" $((cleared + 500))
+for i in 1 2 3 4 5; do tell counts f; done
+held=$(lines "switched\[$counts\] test:fill:")
+check "some are held ($held)" test "$held" -gt 0
+check "and some are not" test "$held" -lt 20000
+balance "20,000 more" $((before + 20000 - held)) $((cleared + 500))
+put kptrace_ctl clear
+balance "these forgotten too" $((before + 20000 - held)) $((cleared + 500 + held))
+tell counts h
+kill "$counts"
+wait "$counts" 2>/dev/null
+wait_for stat_is trace.producers 1
+balance "500 more, and the program's end" $((before + 20000 - held)) $((cleared + 500 + held))
+same "which are there" 500 "$(lines "switched\[$counts\] test:fill:")"
+put events/reset 1
+balance "forgotten with its memory" $((before + 20000 - held)) $((cleared + 1000 + held))
+
 # ---- a program that is stopped --------------------------------------------------------------------
 
 program two
