@@ -16,6 +16,7 @@
 #include "fs/ctl.h"
 #include "fs/file.h"
 #include "fs/server.h"
+#include "fs/switches.h"
 #include "prof/profiler.h"
 #include "trace/catalog.h"
 #include "trace/producers.h"
@@ -47,6 +48,7 @@ static struct server *the_server(void)
 	if (!server.profiler) {
 		FUZZ_CHECK(!profiler_create(&hooks, NULL, &server.profiler));
 		FUZZ_CHECK(!trace_create(TRACE_BYTES, &server.trace));
+		server.switches = switches_create();
 		producers_limits_init(&limits, 1024, 1u << 30);
 		server.catalog = catalog_create(NULL);
 		server.producers = producers_create(server.catalog, &limits);
