@@ -5,16 +5,13 @@
 #include <string.h>
 
 #include "fs/file.h"
+#include "view/view.h"
+
+#define VIEW_ROW(view, ...) \
+	{ .name = view, .type = DIRTAB_TEXT, .mode = 0400, .make = file_view_make },
 
 static const struct dirtab_row view_rows[] = {
-	{ .name = "flat", .type = DIRTAB_TEXT, .mode = 0400, .make = file_view_make },
-	{ .name = "tree", .type = DIRTAB_TEXT, .mode = 0400, .make = file_view_make },
-	{ .name = "folded", .type = DIRTAB_TEXT, .mode = 0400, .make = file_view_make },
-	{ .name = "flame.svg", .type = DIRTAB_TEXT, .mode = 0400, .make = file_view_make },
-	{ .name = "pprof", .type = DIRTAB_TEXT, .mode = 0400, .make = file_view_make },
-	{ .name = "firefox.json", .type = DIRTAB_TEXT, .mode = 0400, .make = file_view_make },
-	{ .name = "trace.json", .type = DIRTAB_TEXT, .mode = 0400, .make = file_view_make },
-	{ .name = "perf.data", .type = DIRTAB_TEXT, .mode = 0400, .make = file_view_make },
+	VIEW_FORMATS(VIEW_ROW)
 	{ .name = "ctf", .type = DIRTAB_DIR, .mode = 0500, .lookup = file_ctf_lookup,
 		.list = file_ctf_list },
 	{ .name = "metrics", .type = DIRTAB_TEXT, .mode = 0400, .flags = DIRTAB_COSTLY,

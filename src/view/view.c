@@ -23,25 +23,9 @@ static int write_flat(const struct view_input *input, FILE *out, struct err *err
 	return 0;
 }
 
-const struct view_format view_formats[] = {
-	{ "flat", "share, samples, event, process, function, file; hottest first", write_flat,
-		VIEW_LEAVES | VIEW_NAMES },
-	{ "tree", "who called whom: functions below their callers, and callers below theirs",
-		tree_write, VIEW_FUNCTIONS | VIEW_LINES },
-	{ "folded", "one stack a line with its count, for flame-graph tools", folded_write,
-		VIEW_FUNCTIONS | VIEW_LINES },
-	{ "flame.svg", "a flame graph to open in a browser", flame_write,
-		VIEW_FUNCTIONS | VIEW_LINES },
-	{ "perf.data", "what perf report and perf script read", perfdata_write,
-		VIEW_RECORDS },
-	{ "pprof", "what go tool pprof reads: profile.proto, gzip", pprof_write,
-		VIEW_FUNCTIONS | VIEW_LINES },
-	{ "firefox.json", "what the Firefox Profiler reads: its processed profile format",
-		firefox_write, VIEW_FUNCTIONS | VIEW_LINES | VIEW_MOMENTS },
-	{ "trace.json", "what Perfetto reads: samples on a time line, in the Trace Event Format",
-		tracejson_write, VIEW_FUNCTIONS | VIEW_LINES | VIEW_MOMENTS | VIEW_MARKS },
-	{ NULL },
-};
+#define FORMAT_ROW(...) { __VA_ARGS__ },
+
+const struct view_format view_formats[] = { VIEW_FORMATS(FORMAT_ROW) { NULL } };
 
 const struct view_format *view_find(const char *name)
 {

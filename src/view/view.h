@@ -79,6 +79,24 @@ struct view_format {
 	unsigned int needs; /* enum view_needs */
 };
 
+/* The rows of view_formats; the files of views/ are made from them as well (fs/dirtab.c). */
+#define VIEW_FORMATS(row)                                                                          \
+	row("flat", "share, samples, event, process, function, file; hottest first", write_flat,   \
+		VIEW_LEAVES | VIEW_NAMES)                                                          \
+	row("tree", "who called whom: functions below their callers, and callers below theirs",    \
+		tree_write, VIEW_FUNCTIONS | VIEW_LINES)                                           \
+	row("folded", "one stack a line with its count, for flame-graph tools", folded_write,      \
+		VIEW_FUNCTIONS | VIEW_LINES)                                                       \
+	row("flame.svg", "a flame graph to open in a browser", flame_write,                        \
+		VIEW_FUNCTIONS | VIEW_LINES)                                                       \
+	row("perf.data", "what perf report and perf script read", perfdata_write, VIEW_RECORDS)    \
+	row("pprof", "what go tool pprof reads: profile.proto, gzip", pprof_write,                 \
+		VIEW_FUNCTIONS | VIEW_LINES)                                                       \
+	row("firefox.json", "what the Firefox Profiler reads: its processed profile format",       \
+		firefox_write, VIEW_FUNCTIONS | VIEW_LINES | VIEW_MOMENTS)                         \
+	row("trace.json", "what Perfetto reads: samples on a time line, in the Trace Event Format", \
+		tracejson_write, VIEW_FUNCTIONS | VIEW_LINES | VIEW_MOMENTS | VIEW_MARKS)
+
 /* Ends with a row without name. */
 extern const struct view_format view_formats[];
 
