@@ -25,6 +25,7 @@
 #include <sys/uio.h>
 
 #include "base/err.h"
+#include "fs/quota.h"
 
 struct ctl_word;
 struct dirtab_row;
@@ -58,6 +59,7 @@ enum dirtab_flags {
  * begin and end are cursor_begin() and cursor_end() of prof/profiler.h, which says what they promise.
  */
 struct stream_ops {
+	enum quota_kind quota; /* of what an open that reads takes one */
 	/* job: for views_cancelled(), by which an open of a row that is_long gives up with -EINTR */
 	int (*open)(struct server *server, const struct dirtab_row *row, void *job, void **cursor);
 	void (*close)(void *cursor);

@@ -97,6 +97,7 @@ static int open_cpu_pipe(struct server *server, const struct dirtab_row *row, vo
 }
 
 static const struct stream_ops cpu_pipe = {
+	.quota = QUOTA_PIPES,
 	.open = open_cpu_pipe,
 	.close = pipe_close,
 	.begin = pipe_begin,
@@ -113,6 +114,7 @@ static int open_text_pipe(struct server *server, const struct dirtab_row *row, v
 }
 
 const struct stream_ops file_kptrace_pipe_stream = {
+	.quota = QUOTA_PIPES,
 	.open = open_text_pipe,
 	.close = pipe_close,
 	.begin = pipe_begin,

@@ -174,20 +174,14 @@ static void leave_set(void *arg)
 	pthread_mutex_unlock(&ctf->lock);
 }
 
-/* With the lock held. */
+/* With the lock held. The set stays as long as it has readers: these need no descriptors of their own. */
 static int enter_set(struct file_ctf *ctf, uint32_t file, struct text **text)
 {
-	int fd = dup(ctf->fds[file]);
 	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st)) {
-		int ret = -errno;
-
-		if (fd >= 0)
-			close(fd);
-		return ret;
-	}
-	*text = text_create_file(fd, (size_t)st.st_size);
+	if (fstat(ctf->fds[file], &st))
+		return -errno;
+	*text = text_create_borrowed(ctf->fds[file], (size_t)st.st_size);
 	(*text)->time = ctf->time;
 	text_on_free(*text, leave_set, ctf);
 	ctf->readers++;

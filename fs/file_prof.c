@@ -140,6 +140,7 @@ static bool data_readable(void *cursor)
 }
 
 const struct stream_ops file_kpdata_stream = {
+	.quota = QUOTA_CAPTURES,
 	.open = open_data,
 	.close = close_data,
 	.begin = begin_data,

@@ -12,6 +12,7 @@
 #include "fs/kperr.h"
 #include "fs/node.h"
 #include "fs/openfile.h"
+#include "fs/quota.h"
 #include "fs/server.h"
 #include "fs/streams.h"
 #include "fs/viewmodel.h"
@@ -42,6 +43,7 @@ static void add_server(struct server *server, struct stats *stats)
 		stats_u64(stats, self_ns / samples, "self.cpu_ns_per_sample");
 	stats_u64(stats, kperr_count(server->kperr), "kperr.lines");
 	stats_u64(stats, openfiles_count(server->files), "fs.open_files");
+	quotas_print_stats(server->quotas, stats);
 	stats_u64(stats, nodes_count(server->nodes), "fs.nodes");
 	stats_u64(stats, streams_waiting(server->streams), "fs.waiting_reads");
 	stats_u64(stats, control_waiting(server->control), "fs.waiting_commands");

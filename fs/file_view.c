@@ -98,7 +98,7 @@ static int write_all(int fd, struct iovec *iov, int count)
 static int copy_capture(struct profiler *profiler, bool enough, int fd, void *job)
 {
 	struct iovec iov[COPY_PIECES];
-	struct cursor *cursor;
+	struct cursor *cursor = NULL;
 	bool any = false, eof;
 	int ret, count;
 

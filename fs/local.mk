@@ -35,12 +35,16 @@ libfs_a_SOURCES = \
 	%D%/ops_tree.c \
 	%D%/options.c \
 	%D%/options.h \
+	%D%/quota.c \
+	%D%/quota.h \
 	%D%/server.c \
 	%D%/server.h \
 	%D%/streams.c \
 	%D%/streams.h \
 	%D%/switches.c \
 	%D%/switches.h \
+	%D%/turns.c \
+	%D%/turns.h \
 	%D%/viewmodel.c \
 	%D%/viewmodel.h \
 	%D%/views.c \

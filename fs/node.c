@@ -29,7 +29,7 @@ struct nodes {
 	struct timespec born;	   /* invariant: the times of directories */
 	struct node root;	   /* members as above */
 	pthread_mutex_t lock;	   /* a leaf; never held while a row's callback runs */
-	GQueue all;		   /* (lock) of struct node, without the root */
+	GQueue all;		   /* (lock) of struct node, without the root; directories first */
 	GHashTable *sizes;	   /* (lock) inode number -> bytes of the newest text, of DIRTAB_COSTLY */
 };
 
@@ -51,6 +51,14 @@ struct text *text_create_file(int fd, size_t size)
 	text->fd = fd;
 	text->size = size;
 	clock_gettime(CLOCK_REALTIME, &text->time);
+	return text;
+}
+
+struct text *text_create_borrowed(int fd, size_t size)
+{
+	struct text *text = text_create_file(fd, size);
+
+	text->borrowed = true;
 	return text;
 }
 
@@ -79,7 +87,7 @@ static void clear_text(void *data)
 
 	g_free(text->bytes);
 	lazy_destroy(text->lazy);
-	if (text->fd >= 0)
+	if (text->fd >= 0 && !text->borrowed)
 		close(text->fd);
 	if (text->on_free)
 		text->on_free(text->arg);
@@ -146,6 +154,8 @@ static struct node *find_directory(struct nodes *nodes, const struct dirtab_row 
 	for (link = nodes->all.head; link; link = link->next) {
 		struct node *node = link->data;
 
+		if (node->row->type != DIRTAB_DIR)
+			break;
 		if (node->row == row && node->ino == ino)
 			return node;
 	}
@@ -168,7 +178,10 @@ static struct node *add_node(struct nodes *nodes, struct node *dir, const struct
 		node->row = row;
 		node->ino = ino;
 		node->link.data = node;
-		g_queue_push_tail_link(&nodes->all, &node->link);
+		if (row->type == DIRTAB_DIR)
+			g_queue_push_head_link(&nodes->all, &node->link);
+		else
+			g_queue_push_tail_link(&nodes->all, &node->link);
 	}
 	node->lookups++;
 	pthread_mutex_unlock(&nodes->lock);

@@ -33,6 +33,7 @@ struct nodes;
 struct text {
 	char *bytes; /* NULL: in fd */
 	int fd;	     /* -1: in bytes */
+	bool borrowed; /* the descriptor is somebody else's, who keeps it until on_free */
 	struct lazy *lazy; /* NULL: in one of the above */
 	size_t size;
 	struct timespec time; /* CLOCK_REALTIME */
@@ -84,6 +85,8 @@ uint64_t nodes_count(struct nodes *nodes);
 struct text *text_create(GString *content);
 /* Takes the descriptor. */
 struct text *text_create_file(int fd, size_t size);
+/* The descriptor stays the caller's, who keeps it until the function of text_on_free() is called. */
+struct text *text_create_borrowed(int fd, size_t size);
 /* Takes the lazy one. */
 struct text *text_create_lazy(struct lazy *lazy);
 /* Before anybody else has it: to be called when the text is gone, from any thread, without locks. */

@@ -16,12 +16,21 @@
 #include "sys/clock.h"
 #include "sys/proc.h"
 
+/*
+ * What closed files had, about, before the memory is given back to the machine: what the allocator keeps
+ * for the next open would stay with the server otherwise. Giving back walks through the heap.
+ */
+#define TRIM_BYTES (4 * MIB)
+/* What one has besides its text. */
+#define FILE_BYTES 1024
+#define STREAM_BYTES (128 * KIB)
+
 struct openfiles {
 	pthread_mutex_t lock; /* a leaf */
 	pthread_cond_t closed; /* a stream was */
 	GQueue all;	      /* (lock) of struct openfile */
 	unsigned int streams; /* (lock) of these */
-	uint64_t text_bytes;  /* (lock) */
+	uint64_t freed_bytes; /* (lock) since free memory was given back last */
 };
 
 struct openfiles *openfiles_create(void)
@@ -117,26 +126,56 @@ static void report(struct server *server, const struct dirtab_row *row, const st
 	server_report(server, &entry);
 }
 
+void openfile_report(struct server *server, const struct dirtab_row *row,
+	const struct origin *origin, const char *reason)
+{
+	report(server, row, origin, 0, "", 0, reason, NULL);
+}
+
 /* Only root comes so far, or who has a mode that the mount made: others the kernel refuses by the mode. */
 static int refuse_mode(struct server *server, const struct dirtab_row *row,
 	const struct origin *origin, const char *reason)
 {
-	report(server, row, origin, 0, "", 0, reason, NULL);
+	openfile_report(server, row, origin, reason);
 	return -EACCES;
+}
+
+/* What the open takes whatever will be read; the rest is taken when it is known (admit_text). */
+static int take_quota(struct quotas *quotas, const struct dirtab_row *row, bool reads,
+	struct quota_share *share, struct err *err)
+{
+	int ret = quota_take(quotas, share, QUOTA_FILES, 1, err);
+
+	if (!ret && reads && row->stream)
+		ret = quota_take(quotas, share, row->stream->quota, 1, err);
+	if (!ret && reads && row->make)
+		ret = quota_take(quotas, share, QUOTA_DESCRIPTORS, 1, err);
+	if (ret)
+		quota_return(quotas, share);
+	return ret;
 }
 
 int openfile_create(struct server *server, struct node *node, int flags,
 	const struct origin *origin, struct openfile **file)
 {
 	const struct dirtab_row *row = node_row(node);
+	struct quota_share share = { .uid = origin->uid };
 	struct openfiles *files = server->files;
+	struct err err = { "" };
 	struct openfile *f;
+	int ret;
 
 	if (wants_read(flags) && !dirtab_can_read(row))
 		return refuse_mode(server, row, origin, "it can't be read");
 	if (wants_write(flags) && !dirtab_can_write(row))
 		return refuse_mode(server, row, origin, "it can't be written to");
+	ret = take_quota(server->quotas, row, wants_read(flags), &share, &err);
+	if (ret) {
+		openfile_report(server, row, origin, err.text);
+		return ret;
+	}
 	f = g_new0(struct openfile, 1);
+	f->share = share;
 	f->server = server;
 	f->row = row;
 	f->node = node;
@@ -160,9 +199,28 @@ struct openfile *openfile_get(struct openfile *file)
 	return file;
 }
 
+/* Free memory goes back when much was freed; the main thread does it, since it takes a while. */
+static void count_freed(struct server *server, uint64_t bytes)
+{
+	struct openfiles *files = server->files;
+	bool much;
+
+	pthread_mutex_lock(&files->lock);
+	files->freed_bytes += bytes;
+	much = files->freed_bytes >= TRIM_BYTES;
+	if (much)
+		files->freed_bytes = 0;
+	pthread_mutex_unlock(&files->lock);
+	if (much)
+		server_trim_memory(server);
+}
+
 void openfile_put(struct openfile *file)
 {
-	struct openfiles *files = file->server->files;
+	struct server *server = file->server;
+	struct openfiles *files = server->files;
+	struct quota_share share;
+	bool streams;
 
 	/* what all others did with the file comes before the last one's free */
 	if (atomic_add_acq_rel(&file->references, (unsigned int)-1) != 1)
@@ -173,9 +231,12 @@ void openfile_put(struct openfile *file)
 		files->streams--;
 		pthread_cond_broadcast(&files->closed);
 	}
-	files->text_bytes -= file->admitted;
 	pthread_mutex_unlock(&files->lock);
+	share = file->share;
+	streams = file->row->type == DIRTAB_STREAM;
 	free_file(file);
+	count_freed(server, share.taken[QUOTA_BYTES] + (streams ? STREAM_BYTES : FILE_BYTES));
+	quota_return(server->quotas, &share);
 }
 
 bool openfile_reads(const struct openfile *file)
@@ -214,20 +275,10 @@ static const char *reason_of(const struct err *err, int ret)
 	return err->text[0] ? err->text : g_strerror(-ret);
 }
 
-/* Counts a text that is about to be held, unless all of them became too much. */
+/* Counts a text that is about to be held. */
 static int admit_text(struct openfile *file, size_t size, struct err *err)
 {
-	struct openfiles *files = file->server->files;
-	bool fits;
-
-	pthread_mutex_lock(&files->lock);
-	fits = size <= OPENFILES_TEXT_MAX - files->text_bytes;
-	if (fits)
-		files->text_bytes += size;
-	pthread_mutex_unlock(&files->lock);
-	if (fits)
-		file->admitted = size;
-	return fits ? 0 : err_set(err, ENOMEM, "open files hold too much text");
+	return quota_take(file->server->quotas, &file->share, QUOTA_BYTES, size, err);
 }
 
 static int fill_text(struct openfile *file, const struct origin *origin, struct err *err)
@@ -236,7 +287,7 @@ static int fill_text(struct openfile *file, const struct origin *origin, struct 
 	int ret = dirtab_render(file->server, file->row, origin->uid, content, err);
 
 	if (!ret)
-		ret = admit_text(file, content->len, err);
+		ret = admit_text(file, content->allocated_len, err);
 	if (ret)
 		g_string_free(content, TRUE);
 	else

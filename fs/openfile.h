@@ -17,16 +17,14 @@
 #include "base/atomic.h"
 #include "base/err.h"
 #include "fs/node.h"
+#include "fs/quota.h"
 
 struct fuse_pollhandle;
 struct fuse_req;
 struct openfiles;
 struct server;
 
-/*
- * Bytes of text that all open files hold together: far above what readers need, far below what
- * a program that opens the largest text over and over could pile up.
- */
+/* Bytes of the largest text: as many as root may have open (quota.c). */
 #define OPENFILES_TEXT_MAX (256 * 1024 * 1024)
 
 /* A lazy text up to this size is made at its open, and is one like any other. */
@@ -50,7 +48,7 @@ struct openfile {
 	void *maker;			 /* while the open is answered: for views_cancelled() */
 	struct text *text;		 /* i: what a reader of a text sees */
 	bool lazily;			 /* i: not to be opened in a worker */
-	uint64_t admitted;		 /* i: bytes of text counted for it */
+	struct quota_share share;	 /* i: what it has taken, and for whom */
 	bool counted;			 /* i: the node knows this reader */
 	pthread_mutex_t lock;		 /* serialises the reads of a stream; outermost */
 	void *cursor;			 /* l: of a stream */
@@ -67,7 +65,10 @@ uint64_t openfiles_count(struct openfiles *files);
 /* Waits until no stream is open any more, at most so long. */
 void openfiles_wait_streams(struct openfiles *files, unsigned int timeout_ms);
 
-/* -EACCES, said in kperr: the row has no callback for this way of opening. The file is empty so far. */
+/*
+ * -EACCES: the row has no callback for this way of opening. -EMFILE, -ENFILE: see quota.h. Both are said
+ * in kperr. The file is empty so far.
+ */
 int openfile_create(struct server *server, struct node *node, int flags,
 	const struct origin *origin, struct openfile **file);
 struct openfile *openfile_get(struct openfile *file);
@@ -99,7 +100,10 @@ int openfile_write(struct openfile *file, struct fuse_req *req, const struct ori
 void openfile_note(struct openfile *file, const struct origin *origin, const char *written,
 	size_t size, const char *reason);
 
-/* One line of kperr and the log that is about opening the file; returns -code. */
+/* One line of kperr and the log: a file or folder of the row was not opened. */
+void openfile_report(struct server *server, const struct dirtab_row *row,
+	const struct origin *origin, const char *reason);
+/* The same of a file; returns -code. */
 int openfile_refuse(struct openfile *file, const struct origin *origin, int code,
 	const char *reason);
 

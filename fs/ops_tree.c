@@ -110,13 +110,65 @@ static void link_op(fuse_req_t req, fuse_ino_t ino, fuse_ino_t new_parent, const
 
 /* ---- directories ------------------------------------------------------------------------------ */
 
+/* An open directory: what was listed at its beginning. A read may still be at it when it is closed. */
+struct listing {
+	struct quotas *quotas;
+	struct quota_share share;
+	GByteArray *entries;
+};
+
+static struct listing *listing_of(const struct fuse_file_info *fi)
+{
+	return (struct listing *)(uintptr_t)fi->fh;
+}
+
+static void clear_listing(void *data)
+{
+	struct listing *listing = data;
+
+	g_byte_array_unref(listing->entries);
+	quota_return(listing->quotas, &listing->share);
+}
+
+static void put_listing(struct listing *listing)
+{
+	g_atomic_rc_box_release_full(listing, clear_listing);
+}
+
+/* Counted as an open file of the user. */
+static int create_listing(fuse_req_t req, fuse_ino_t ino, struct listing **listing)
+{
+	struct server *server = server_of(req);
+	const struct origin origin = origin_of(req);
+	struct listing *l = g_atomic_rc_box_new0(struct listing);
+	struct err err = { "" };
+	int ret;
+
+	l->quotas = server->quotas;
+	l->share.uid = origin.uid;
+	l->entries = g_byte_array_new();
+	ret = quota_take(l->quotas, &l->share, QUOTA_FILES, 1, &err);
+	if (ret) {
+		openfile_report(server, node_row(node_of(req, ino)), &origin, err.text);
+		put_listing(l);
+		return ret;
+	}
+	*listing = l;
+	return 0;
+}
+
 static void opendir_op(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	GByteArray *listing = g_byte_array_new();
+	struct listing *listing;
+	int ret = create_listing(req, ino, &listing);
 
+	if (ret) {
+		fuse_reply_err(req, -ret);
+		return;
+	}
 	fi->fh = (uint64_t)(uintptr_t)listing;
 	if (fuse_reply_open(req, fi))
-		g_byte_array_unref(listing);
+		put_listing(listing);
 }
 
 static void add_entry(fuse_req_t req, GByteArray *listing, const char *name, const struct stat *st)
@@ -150,24 +202,40 @@ static void list_directory(fuse_req_t req, struct node *dir, GByteArray *listing
 	}
 }
 
+/* Its bytes are the user's; of one that grew since it was listed first, what it grew by. */
+static int make_listing(fuse_req_t req, struct node *dir, struct listing *listing)
+{
+	uint64_t taken = listing->share.taken[QUOTA_BYTES];
+
+	list_directory(req, dir, listing->entries);
+	if (listing->entries->len <= taken)
+		return 0;
+	return quota_take(listing->quotas, &listing->share, QUOTA_BYTES,
+		listing->entries->len - taken, NULL);
+}
+
 static void readdir_op(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 	struct fuse_file_info *fi)
 {
-	GByteArray *listing = g_byte_array_ref((GByteArray *)(uintptr_t)fi->fh);
+	struct listing *listing = g_atomic_rc_box_acquire(listing_of(fi));
+	const GByteArray *entries = listing->entries;
+	int ret = 0;
 
 	/* the kernel reads an open directory in one thread at a time */
 	if (!off)
-		list_directory(req, node_of(req, ino), listing);
-	if (off < 0 || (uint64_t)off >= listing->len)
+		ret = make_listing(req, node_of(req, ino), listing);
+	if (ret)
+		fuse_reply_err(req, -ret);
+	else if (off < 0 || (uint64_t)off >= entries->len)
 		fuse_reply_buf(req, NULL, 0);
 	else
-		fuse_reply_buf(req, (char *)listing->data + off, MIN(size, listing->len - (size_t)off));
-	g_byte_array_unref(listing); /* it may have been closed meanwhile */
+		fuse_reply_buf(req, (char *)entries->data + off, MIN(size, entries->len - (size_t)off));
+	put_listing(listing); /* it may have been closed meanwhile */
 }
 
 static void releasedir_op(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	g_byte_array_unref((GByteArray *)(uintptr_t)fi->fh);
+	put_listing(listing_of(fi));
 	fuse_reply_err(req, 0);
 }
 

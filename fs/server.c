@@ -11,10 +11,10 @@
  *	kp-control	gives commands to the profiler, and owns `hold` and the opens waiting for it.
  *	kp-listen	talks with programs that attach: takes their pools and events, tells them
  *			their switches; answers the writes to switches that wait for them.
- *	kp-view (0-3)	make views, each for one open; there only while there is one to make.
+ *	kp-view (0-4)	make views, each for one open; there only while there is one to make.
  *	kp-names (0-1)	helps one of them while it asks for names; ends before the view is written.
  *	kp-pipe		(once a pipe of the trace was opened) gathers what comes, while readers wait.
- *	kp-trace (0-4)	open the trace and its pipes and make what is read of it, while there are
+ *	kp-trace (0-5)	open the trace and its pipes and make what is read of it, while there are
  *			programs in it.
  * The profiler has a sampler thread while it runs. No thread has a timeout while nothing waits.
  *
@@ -31,6 +31,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -51,6 +52,7 @@
 #include "fs/ops.h"
 #include "fs/options.h"
 #include "fs/pipes.h"
+#include "fs/quota.h"
 #include "fs/streams.h"
 #include "fs/switches.h"
 #include "fs/viewmodel.h"
@@ -127,6 +129,13 @@ void server_worker_ended(struct server *server)
 	bell_ring(server->bell);
 }
 
+void server_trim_memory(struct server *server)
+{
+	/* relaxed: a wish that the bell goes with */
+	atomic_write_relaxed(&server->trim, true);
+	bell_ring(server->bell);
+}
+
 /* ---- reports ---------------------------------------------------------------------------------- */
 
 /* A writer in a loop must not fill the machine's log. */
@@ -190,16 +199,18 @@ static int create_trace(struct server *server, const struct options *options, st
 {
 	struct sysinfo machine = { .mem_unit = 0 };
 	struct producers_limits limits;
+	uint64_t descriptors = raise_descriptors();
 	int ret = trace_create(options->trace_bytes, &server->trace);
 
 	if (ret)
 		return err_set(err, -ret, "the trace: %s", g_strerror(-ret));
 	server->switches = switches_create();
 	sysinfo(&machine);
-	producers_limits_init(&limits, raise_descriptors(), machine.totalram * machine.mem_unit);
+	producers_limits_init(&limits, descriptors, machine.totalram * machine.mem_unit);
 	server->catalog = catalog_create(&(struct catalog_hooks){ on_switched, server });
 	server->producers = producers_create(server->catalog, &limits);
 	server->cpus = file_cpus_create();
+	server->quotas = quotas_create(getuid(), descriptors, file_cpus_count(server->cpus));
 	server->readings = readings_create(server->trace, server->producers, options->trace_max);
 	server->limits = limits;
 	ret = file_ctf_create(server->cpus, &server->ctf);
@@ -225,10 +236,11 @@ static int create_threads(struct server *server, const struct options *options, 
 
 	if (!ret)
 		ret = control_create(server->profiler, options->akaros, &server->control);
-	server->views = views_create("kp-view", VIEWS_THREADS, false);
+	server->views = views_create("kp-view", VIEWS_THREADS, false, server->quotas);
 	if (!ret)
 		server->pipes = pipes_create(server->readings, server->streams);
-	server->trace_readers = views_create("kp-trace", VIEWS_TRACE_THREADS, true);
+	server->trace_readers = views_create("kp-trace", VIEWS_TRACE_THREADS, true,
+		server->quotas);
 	server->viewmodels = viewmodels_create(options->debuginfod);
 	return ret ? err_set(err, -ret, "threads: %s", g_strerror(-ret)) : 0;
 }
@@ -417,6 +429,11 @@ void server_wait(struct server *server)
 			return;
 		if (fds[1].revents)
 			bell_wait(server->bell);
+		/* relaxed: what was freed before may also go with the next bell */
+		if (atomic_read_relaxed(&server->trim)) {
+			atomic_write_relaxed(&server->trim, false);
+			malloc_trim(0);
+		}
 		if (fds[2].revents)
 			check_mount(server);
 		if (fds[3].revents)
@@ -469,6 +486,7 @@ void server_destroy(struct server *server)
 	views_destroy(server->trace_readers);
 	viewmodels_destroy(server->viewmodels);
 	openfiles_destroy(server->files);
+	quotas_destroy(server->quotas);
 	nodes_destroy(server->nodes);
 	if (server->profiler)
 		profiler_destroy(server->profiler);

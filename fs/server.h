@@ -31,6 +31,7 @@ struct options;
 struct pipes;
 struct producers;
 struct profiler;
+struct quotas;
 struct streams;
 struct switches;
 struct readings;
@@ -74,6 +75,7 @@ struct server {
 	struct viewmodels *viewmodels;	   /* i */
 	struct nodes *nodes;		   /* i */
 	struct openfiles *files;	   /* i */
+	struct quotas *quotas;		   /* i */
 	struct ops *ops;		   /* i */
 	pthread_t workers[SERVER_WORKERS]; /* m */
 	unsigned int n_workers;		   /* m */
@@ -83,6 +85,7 @@ struct server {
 	int bell;			   /* i: the main thread's */
 	_Atomic bool ready;		   /* a: the kernel has greeted */
 	_Atomic bool ended;		   /* a: a worker has ended, so the mount is gone */
+	_Atomic bool trim;		   /* a: free memory is to be given back */
 	pthread_mutex_t log_lock;	   /* a leaf */
 	uint64_t log_second;		   /* l */
 	unsigned int log_count;		   /* l */
@@ -107,6 +110,9 @@ void server_destroy(struct server *server);
 /* From ops.c: the kernel has greeted; a worker has ended. */
 void server_ready(struct server *server);
 void server_worker_ended(struct server *server);
+
+/* Much memory has been freed: it goes back to the machine soon, in the main thread. Any thread. */
+void server_trim_memory(struct server *server);
 
 /* Forgets the events of programs. */
 void server_clear_events(struct server *server);

@@ -19,6 +19,8 @@
 #include "fs/dirtab.h"
 #include "fs/openfile.h"
 #include "fs/ops.h"
+#include "fs/quota.h"
+#include "fs/turns.h"
 #include "sys/clock.h"
 #include "sys/proc.h"
 
@@ -29,6 +31,7 @@ struct view_job {
 	struct fuse_req *req;
 	struct openfile *file; /* a reference */
 	struct origin origin;
+	uid_t uid;  /* whose turn it takes: of who opened the file */
 	bool reads; /* else it opens */
 	uint64_t offset;
 	size_t size;
@@ -41,11 +44,12 @@ struct view_job {
 
 struct views {
 	const char *name;     /* invariant */
-	unsigned int max;     /* invariant */
+	unsigned int max;     /* invariant: threads, without the one for who is privileged */
 	bool brief;	      /* invariant */
+	const struct quotas *quotas; /* invariant: who is privileged */
 	pthread_mutex_t lock; /* inside libfuse's lock of a request, else a leaf */
 	pthread_cond_t ended; /* a thread has ended */
-	GQueue waiting;	      /* (lock) of struct view_job */
+	struct turns waiting; /* (lock) of struct view_job */
 	GQueue current;	      /* (lock) of struct view_job */
 	unsigned int threads; /* (lock) */
 	bool closing;	      /* (lock) */
@@ -124,13 +128,24 @@ static void mark_cancelled(struct view_job *job)
 		bell_ring(job->cancel_fd);
 }
 
-static GList *find_job(GQueue *queue, const struct fuse_req *req)
+static bool is_of(const void *job, const void *req)
+{
+	return ((const struct view_job *)job)->req == req;
+}
+
+static bool is_any(const void *job, const void *arg)
+{
+	return true;
+}
+
+/* With the lock held. */
+static struct view_job *find_current(struct views *views, const struct fuse_req *req)
 {
 	GList *link;
 
-	for (link = queue->head; link; link = link->next)
-		if (((struct view_job *)link->data)->req == req)
-			return link;
+	for (link = views->current.head; link; link = link->next)
+		if (is_of(link->data, req))
+			return link->data;
 	return NULL;
 }
 
@@ -158,14 +173,12 @@ static bool is_serious(struct views *views, const struct fuse_req *req)
 {
 	struct view_job *job;
 	pid_t tid = 0;
-	GList *link;
 
 	pthread_mutex_lock(&views->lock);
-	link = find_job(&views->waiting, req);
-	if (!link)
-		link = find_job(&views->current, req);
-	if (link) {
-		job = link->data;
+	job = turns_find(&views->waiting, is_of, req);
+	if (!job)
+		job = find_current(views, req);
+	if (job) {
 		tid = tid_of(job);
 		atomic_write_relaxed(&job->doubted, true);
 	}
@@ -176,21 +189,17 @@ static bool is_serious(struct views *views, const struct fuse_req *req)
 static void interrupt_job(struct fuse_req *req, void *arg)
 {
 	struct views *views = arg;
-	struct view_job *job = NULL;
-	GList *link;
+	struct view_job *job, *current;
 
 	if (!is_serious(views, req))
 		return;
 	pthread_mutex_lock(&views->lock);
-	link = find_job(&views->waiting, req);
-	if (link) {
-		job = link->data;
-		g_queue_delete_link(&views->waiting, link);
-	} else {
-		link = find_job(&views->current, req);
-		if (link)
-			mark_cancelled(link->data);
-	}
+	job = turns_find(&views->waiting, is_of, req);
+	current = job ? NULL : find_current(views, req);
+	if (job)
+		turns_remove(&views->waiting, job);
+	else if (current)
+		mark_cancelled(current);
 	pthread_mutex_unlock(&views->lock);
 	if (job)
 		give_up(job);
@@ -199,9 +208,10 @@ static void interrupt_job(struct fuse_req *req, void *arg)
 static struct view_job *next_job(struct views *views)
 {
 	struct view_job *job;
+	uid_t uid;
 
 	pthread_mutex_lock(&views->lock);
-	job = views->closing ? NULL : g_queue_pop_head(&views->waiting);
+	job = views->closing ? NULL : turns_take(&views->waiting, &uid);
 	if (job) {
 		g_queue_push_tail(&views->current, job);
 	} else {
@@ -222,6 +232,7 @@ static void *run_views(void *arg)
 		finish(job);
 		pthread_mutex_lock(&views->lock);
 		g_queue_remove(&views->current, job);
+		turns_done(&views->waiting, job->uid);
 		pthread_mutex_unlock(&views->lock);
 		g_free(job);
 	}
@@ -235,7 +246,7 @@ static int need_thread(struct views *views)
 	pthread_t thread;
 	int ret;
 
-	if (views->threads >= views->max)
+	if (views->threads > views->max)
 		return 0;
 	pthread_attr_init(&detached);
 	pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
@@ -255,10 +266,11 @@ static void add_job(struct views *views, struct view_job *job)
 	ops_on_interrupt(job->req, interrupt_job, views);
 	pthread_mutex_lock(&views->lock);
 	if (!views->closing && !(ops_interrupted(job->req) && counts(views, tid_of(job)))) {
-		g_queue_push_tail(&views->waiting, job);
+		turns_add(&views->waiting, job->uid,
+			quotas_is_privileged(views->quotas, job->uid), job);
 		queued = need_thread(views) == 0;
 		if (!queued)
-			g_queue_pop_tail(&views->waiting);
+			turns_remove(&views->waiting, job);
 	}
 	pthread_mutex_unlock(&views->lock);
 	if (!queued)
@@ -273,6 +285,7 @@ void views_open(struct views *views, struct fuse_req *req, struct openfile *file
 	job->req = req;
 	job->file = file;
 	job->origin = *origin;
+	job->uid = file->share.uid;
 	add_job(views, job);
 }
 
@@ -283,22 +296,25 @@ void views_read(struct views *views, struct fuse_req *req, struct openfile *file
 
 	job->req = req;
 	job->file = openfile_get(file);
+	job->uid = file->share.uid;
 	job->reads = true;
 	job->offset = offset;
 	job->size = size;
 	add_job(views, job);
 }
 
-struct views *views_create(const char *name, unsigned int max_threads, bool brief)
+struct views *views_create(const char *name, unsigned int max_threads, bool brief,
+	const struct quotas *quotas)
 {
 	struct views *views = g_new0(struct views, 1);
 
 	views->name = name;
 	views->max = max_threads;
 	views->brief = brief;
+	views->quotas = quotas;
 	pthread_mutex_init(&views->lock, NULL);
 	pthread_cond_init(&views->ended, NULL);
-	g_queue_init(&views->waiting);
+	turns_init(&views->waiting, max_threads);
 	g_queue_init(&views->current);
 	return views;
 }
@@ -312,7 +328,8 @@ void views_close(struct views *views)
 	views->closing = true;
 	for (link = views->current.head; link; link = link->next)
 		mark_cancelled(link->data);
-	while ((job = g_queue_pop_head(&views->waiting))) {
+	while ((job = turns_find(&views->waiting, is_any, NULL))) {
+		turns_remove(&views->waiting, job);
 		pthread_mutex_unlock(&views->lock);
 		give_up(job);
 		pthread_mutex_lock(&views->lock);
@@ -326,6 +343,7 @@ void views_destroy(struct views *views)
 {
 	if (!views)
 		return;
+	turns_fini(&views->waiting);
 	pthread_cond_destroy(&views->ended);
 	pthread_mutex_destroy(&views->lock);
 	g_free(views);

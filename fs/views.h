@@ -3,8 +3,9 @@
  * Opens and reads that take long: texts that are made in threads of their own, so that no other
  * request waits.
  *
- * A thread exists while there is something to make, at most so many of them; further requests wait
- * for one. Who waits can be interrupted at any time. Thread-safe; nothing here blocks.
+ * A thread exists while there is something to make, at most so many of them, and one more for root and
+ * the user who mounted; further requests wait for one, and users are served in turn (turns.h). Who waits
+ * can be interrupted at any time. Thread-safe; nothing here blocks.
  */
 #ifndef KPROFS_FS_VIEWS_H
 #define KPROFS_FS_VIEWS_H
@@ -16,9 +17,10 @@
 struct fuse_req;
 struct openfile;
 struct origin;
+struct quotas;
 struct views;
 
-/* Made at once: each may take as much memory as its capture is varied. */
+/* Made at once, and one more for who is privileged: each may take as much memory as its capture is varied. */
 #define VIEWS_THREADS 3
 /* Readings of the trace at once: their copies have a bound of their own. */
 #define VIEWS_TRACE_THREADS 4
@@ -27,7 +29,8 @@ struct views;
  * `name`: of the threads, invariant. brief: an open takes a moment at most, and is interrupted only by what
  * ends its program.
  */
-struct views *views_create(const char *name, unsigned int max_threads, bool brief);
+struct views *views_create(const char *name, unsigned int max_threads, bool brief,
+	const struct quotas *quotas);
 
 /* Queues the open; it is answered when the text is there. Takes the caller's reference. */
 void views_open(struct views *views, struct fuse_req *req, struct openfile *file,

@@ -2,7 +2,8 @@
 # script starts a server and an attacker, and measures what others notice (the delay of an attach, of
 # a switch, of a command; the end of the server)
 HOSTILE_TESTS = \
-	%D%/descriptors.sh
+	%D%/descriptors.sh \
+	%D%/opens.sh
 
 # a file system whose server does not answer
 check_PROGRAMS += %D%/silent_fuse
@@ -11,4 +12,4 @@ tests_hostile_silent_fuse_CFLAGS = $(WARN_CFLAGS) $(FUSE_CFLAGS)
 tests_hostile_silent_fuse_LDADD = $(FUSE_LIBS)
 
 TESTS += $(HOSTILE_TESTS)
-EXTRA_DIST += $(HOSTILE_TESTS)
+EXTRA_DIST += %D%/opener.py $(HOSTILE_TESTS)

@@ -398,3 +398,12 @@ tests_unit_test_unwinding_SOURCES = tests/unit/test_unwinding.c tests/fixtures/g
 tests_unit_test_unwinding_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_test_unwinding_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_unwinding_LDADD = libview.a libsym.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(Z_LIBS)
+
+check_PROGRAMS += tests/unit/test_quota tests/unit/test_turns
+TESTS += tests/unit/test_quota tests/unit/test_turns
+tests_unit_test_quota_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_test_quota_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_quota_LDADD = $(FS_UNIT_LIBS)
+tests_unit_test_turns_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_test_turns_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_turns_LDADD = $(FS_UNIT_LIBS)

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the open files of each user may take of the server, so that no user who may read the tree keeps
+ * root or other users out, and so that the server can be ended and goes on sampling whatever is open.
+ *
+ * There are three bounds of each kind: for one user, for all users together, and for root and the user
+ * who mounted, who are in no other bound. What these two may have is so a reserve that others do not
+ * touch. One user can have many user ids (subuid(5)): then the bound for all holds.
+ *
+ * Thread-safe; nothing here blocks longer than a look into a hash table.
+ */
+#ifndef KPROFS_FS_QUOTA_H
+#define KPROFS_FS_QUOTA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "base/stats.h"
+
+struct quotas;
+
+/* The bounds of each are in quota.c, with the reasons. */
+enum quota_kind {
+	QUOTA_FILES,	   /* open files and folders, of any kind */
+	QUOTA_CAPTURES,	   /* open kpdata that are read */
+	QUOTA_PIPES,	   /* open kptrace_pipe and cpu/N/trace_pipe */
+	QUOTA_DESCRIPTORS, /* of texts that lie in a file without name */
+	QUOTA_BYTES,	   /* of texts and listings */
+	QUOTA_KINDS
+};
+
+/* What one open file has taken. The file's own: one thread at a time. */
+struct quota_share {
+	uid_t uid;
+	uint64_t taken[QUOTA_KINDS];
+};
+
+/* owner: who mounted. descriptors: as many as the process may open. cpus: that are present. */
+struct quotas *quotas_create(uid_t owner, uint64_t descriptors, unsigned int cpus);
+/* No share has anything any more. Harmless for NULL. */
+void quotas_destroy(struct quotas *quotas);
+
+/* Root or the owner. */
+bool quotas_is_privileged(const struct quotas *quotas, uid_t uid);
+
+/*
+ * Takes for share->uid, or nothing and an error with its sentence: -EMFILE where the user has as many as a
+ * user may, -ENFILE where all users together have; for QUOTA_BYTES -ENOMEM.
+ */
+int quota_take(struct quotas *quotas, struct quota_share *share, enum quota_kind kind,
+	uint64_t amount, struct err *err);
+/* Gives all back that the share has taken. */
+void quota_return(struct quotas *quotas, struct quota_share *share);
+
+/* fs.quota_refused: how often quota_take() failed. */
+void quotas_print_stats(struct quotas *quotas, struct stats *stats);
+
+#endif
