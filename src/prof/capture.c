@@ -44,6 +44,7 @@ static struct capture_block *get_block(struct capture *c)
 		return NULL;
 	b->seq = c->next_seq++;
 	b->used = 0;
+	b->counts = (struct record_counts){ 0 };
 	b->read_upto = 0;
 	b->held = true;
 	b->overwritten = false;
@@ -193,7 +194,8 @@ static bool is_in_place(const struct capture_block *b, const uint8_t *data)
 }
 
 /* Puts records at the end; the caller has made room as far as the limit goes. */
-static bool store(struct capture *c, const uint8_t *data, size_t len)
+static bool store(struct capture *c, const uint8_t *data, size_t len,
+	const struct record_counts *counts)
 {
 	struct capture_block *b = c->tail;
 
@@ -213,6 +215,8 @@ static bool store(struct capture *c, const uint8_t *data, size_t len)
 	if (!is_in_place(b, data))
 		memcpy(b->data + b->used, data, len);
 	b->used += len;
+	b->counts.samples += counts->samples;
+	b->counts.lost += counts->lost;
 	c->stats.held_bytes += len;
 	c->stats.written_bytes += len;
 	return true;
@@ -228,6 +232,7 @@ static void settle_locked(struct capture *c, bool force)
 
 	while (i < c->pending.count) {
 		const struct tally_row *row = &c->pending.rows[i];
+		struct record_counts counts = { 0 };
 
 		record_buf_fixed(&buf, memory, sizeof(memory));
 		for (; i < c->pending.count; i++) {
@@ -236,7 +241,8 @@ static void settle_locked(struct capture *c, bool force)
 				    (enum kprof_lost_reason)row->reason, row->count))
 				break;
 		}
-		if ((!make_room(c, buf.used, 0) && !force) || !store(c, buf.data, buf.used))
+		record_count(buf.data, buf.used, &counts);
+		if ((!make_room(c, buf.used, 0) && !force) || !store(c, buf.data, buf.used, &counts))
 			return; /* all rows stay: a later try writes them anew */
 		memmove(c->pending.rows, c->pending.rows + i,
 			(c->pending.count - i) * sizeof(c->pending.rows[0]));
@@ -282,8 +288,13 @@ void capture_release(struct capture *c)
 bool capture_append(struct capture *c, const uint8_t *run, size_t len, const struct tally *samples,
 	uint64_t beside)
 {
+	struct record_counts counts = { 0 };
 	bool stored = false, in_place;
 
+	if (samples)
+		counts.samples = tally_total(samples);
+	else
+		record_count(run, len, &counts);
 	pthread_mutex_lock(&c->lock);
 	in_place = c->reserved && is_in_place(c->reserved, run);
 	if (samples)
@@ -292,7 +303,7 @@ bool capture_append(struct capture *c, const uint8_t *run, size_t len, const str
 		record_tally(run, len, CAPTURE_BOOK_RECEIVED, &c->books);
 	if (make_room(c, len + c->pending.count * LOST_BYTES, beside)) {
 		settle_locked(c, false);
-		stored = tally_empty(&c->pending) && store(c, run, len);
+		stored = tally_empty(&c->pending) && store(c, run, len, &counts);
 	}
 	if (stored) {
 		c->runs++;
@@ -346,6 +357,7 @@ void capture_clear(struct capture *c)
 		pos->cleared = true;
 		if (!pos->partial_left)
 			capture_leave_block(c, pos);
+		pos->missed_before += tally_total(&pos->missed);
 		tally_clear(&pos->missed);
 	}
 	tally_clear(&c->pending);

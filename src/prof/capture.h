@@ -19,6 +19,7 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
+#include "prof/record.h"
 #include "prof/tally.h"
 
 struct capture;
@@ -42,11 +43,15 @@ struct capture_pos {
 	bool cleared;	     /* cleared or overwritten in the middle of such a record */
 	uint64_t next_seq;
 	struct tally missed; /* overwritten before this reader came to its end */
+	uint64_t missed_before; /* samples that were in `missed` and were taken out of it */
+	struct record_counts counts; /* of `block` up to `offset`, a record that is begun included */
 	struct capture_block *pins[CAPTURE_PIECES_MAX];
 	int pin_count;
 	size_t pin_offset;   /* where in the last pin the pieces end */
 	size_t pin_boundary; /* the last end of a record before that */
 	size_t pin_partial;  /* partial_left after the pieces */
+	struct record_counts pin_counts; /* of the pieces, for whoever asked for them */
+	struct record_counts pin_last;	 /* `counts` after the pieces */
 };
 
 /* An end that a reader fixes: the records published before capture_mark() was called. */
@@ -126,6 +131,9 @@ bool capture_pending(struct capture *capture, struct capture_pos *pos);
  * reads. Nothing while pos has begun a record that is older than what it missed.
  */
 void capture_take_missed(struct capture *capture, struct capture_pos *pos, struct tally *missed);
+
+/* Samples that pos missed since it was attached, also those that nobody has taken yet. */
+uint64_t capture_missed(struct capture *capture, const struct capture_pos *pos);
 
 /*
  * Pieces of pinned memory that hold whole records before `mark`, as many as fit in `want` bytes and

@@ -115,9 +115,20 @@ void capture_take_missed(struct capture *c, struct capture_pos *pos, struct tall
 	pthread_mutex_lock(&c->lock);
 	if (!has_older_rest(pos)) {
 		tally_merge(missed, &pos->missed);
+		pos->missed_before += tally_total(&pos->missed);
 		tally_clear(&pos->missed);
 	}
 	pthread_mutex_unlock(&c->lock);
+}
+
+uint64_t capture_missed(struct capture *c, const struct capture_pos *pos)
+{
+	uint64_t missed;
+
+	pthread_mutex_lock(&c->lock);
+	missed = pos->missed_before + tally_total(&pos->missed);
+	pthread_mutex_unlock(&c->lock);
+	return missed;
 }
 
 /* Where the records of b end that stand before mark. */
@@ -153,6 +164,26 @@ static size_t take_records(struct capture_pos *pos, const uint8_t *data, size_t 
 	return n;
 }
 
+/*
+ * Adds the records that begin in n bytes of b at `offset` to what pos will have read; whole blocks, of which
+ * most of a long read is, are not looked through.
+ */
+static void count_piece(struct capture_pos *pos, const struct capture_block *b, size_t offset, size_t n)
+{
+	const struct record_counts none = { 0 };
+	const struct record_counts before = b == pos->block ? pos->counts : none;
+	/* the rest of a record that was counted when it was begun */
+	const size_t begun = b == pos->block ? MIN(pos->partial_left, n) : 0;
+
+	pos->pin_last = before;
+	if (offset + n == b->used)
+		pos->pin_last = b->counts;
+	else
+		record_count(b->data + offset + begun, n - begun, &pos->pin_last);
+	pos->pin_counts.samples += pos->pin_last.samples - before.samples;
+	pos->pin_counts.lost += pos->pin_last.lost - before.lost;
+}
+
 size_t capture_pieces(struct capture *c, struct capture_pos *pos, const struct capture_mark *mark,
 	size_t want, bool split, struct iovec *iov, int *count)
 {
@@ -161,6 +192,7 @@ size_t capture_pieces(struct capture *c, struct capture_pos *pos, const struct c
 	size_t offset, total = 0;
 
 	*count = 0;
+	pos->pin_counts = (struct record_counts){ 0 };
 	pthread_mutex_lock(&c->lock);
 	b = find_block(c, pos, &offset);
 	if (b != pos->block && !tally_empty(&pos->missed))
@@ -179,6 +211,7 @@ size_t capture_pieces(struct capture *c, struct capture_pos *pos, const struct c
 		b->pins++;
 		pos->pins[(*count)++] = b;
 		pos->pin_offset = offset + n;
+		count_piece(pos, b, offset, n);
 		total += n;
 		if (offset + n < end || pos->cleared)
 			break;
@@ -220,6 +253,7 @@ void capture_advance(struct capture *c, struct capture_pos *pos, bool taken)
 			capture_unpin(c, pos->block);
 		pos->block = last;
 		pos->offset = pos->pin_offset;
+		pos->counts = pos->pin_last;
 		pos->partial_left = pos->pin_partial;
 		/* cleared in between: the place is behind these blocks, after what is begun */
 		pos->cleared = pos->next_seq > last->seq;

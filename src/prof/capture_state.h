@@ -23,6 +23,7 @@ struct capture_block {
 	struct capture_block *next; /* newer in the capture's list, any in a list of free ones */
 	uint64_t seq;
 	size_t used;
+	struct record_counts counts; /* of what is used */
 	size_t read_upto; /* the furthest that any reader has read */
 	int pins;	  /* by positions */
 	bool held;	  /* in the list */

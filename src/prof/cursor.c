@@ -25,6 +25,7 @@
 struct cursor {
 	struct profiler *profiler;
 	struct capture_pos pos;
+	struct reader reader;	  /* unless pos.peeks */
 	struct capture_mark mark; /* records before it may be read: what they need is told */
 	struct record_buf told;	  /* records for this reader, up to told_at gone */
 	size_t told_at;
@@ -35,9 +36,11 @@ struct cursor {
 	size_t take_told;
 	size_t take_partial;
 	bool take_pieces;
+	uint64_t take_bytes;
+	struct record_counts take_counts;
 };
 
-int profiler_open_cursor(struct profiler *p, struct cursor **out)
+static int open_cursor(struct profiler *p, bool peeks, struct cursor **out)
 {
 	struct cursor *c;
 
@@ -52,17 +55,24 @@ int profiler_open_cursor(struct profiler *p, struct cursor **out)
 	c->profiler = p;
 	record_buf_init(&c->told);
 	capture_attach(p->capture, &c->pos);
+	c->pos.peeks = peeks;
+	if (!peeks) {
+		pthread_mutex_lock(&p->lock);
+		readers_open(&p->readers, &c->reader, &c->pos);
+		pthread_mutex_unlock(&p->lock);
+	}
 	*out = c;
 	return 0;
 }
 
+int profiler_open_cursor(struct profiler *p, struct cursor **out)
+{
+	return open_cursor(p, false, out);
+}
+
 int profiler_open_peek(struct profiler *p, struct cursor **out)
 {
-	int ret = profiler_open_cursor(p, out);
-
-	if (!ret)
-		(*out)->pos.peeks = true; /* before its first read */
-	return ret;
+	return open_cursor(p, true, out);
 }
 
 void profiler_close_cursor(struct cursor *c)
@@ -72,6 +82,11 @@ void profiler_close_cursor(struct cursor *c)
 	if (!c)
 		return;
 	p = c->profiler;
+	if (!c->pos.peeks) {
+		pthread_mutex_lock(&p->lock);
+		readers_close(&p->readers, &c->reader, p->capture);
+		pthread_mutex_unlock(&p->lock);
+	}
 	capture_detach(p->capture, &c->pos);
 	record_buf_fini(&c->told);
 	g_free(c);
@@ -254,6 +269,7 @@ static size_t take_pieces(struct cursor *c, size_t want, struct iovec *iov, int 
 	size_t pieces = 0;
 
 	c->take_told = told;
+	c->take_counts = (struct record_counts){ 0 };
 	*count = 0;
 	if (told)
 		iov[(*count)++] = (struct iovec){
@@ -265,9 +281,11 @@ static size_t take_pieces(struct cursor *c, size_t want, struct iovec *iov, int 
 
 		pieces = capture_pieces(c->profiler->capture, &c->pos, &c->mark, want - told,
 			!told, iov + *count, &more);
+		c->take_counts = c->pos.pin_counts;
 		*count += more;
 	}
 	c->take_pieces = pieces > 0;
+	c->take_bytes = told + pieces;
 	return told + pieces;
 }
 
@@ -301,6 +319,8 @@ void cursor_end(struct cursor *c, bool taken)
 	if (taken) {
 		c->told_at += c->take_told;
 		c->told_partial = c->take_partial;
+		if (!c->pos.peeks)
+			reader_count(&c->reader, c->take_bytes, &c->take_counts);
 	}
 	c->take_pieces = false;
 	c->take_told = 0;

@@ -18,6 +18,8 @@ libprof_a_SOURCES = \
 	%D%/profiler_run.c \
 	%D%/profiler_state.h \
 	%D%/profiler_stats.c \
+	%D%/readers.c \
+	%D%/readers.h \
 	%D%/record.c \
 	%D%/record.h \
 	%D%/rings.c \

@@ -90,6 +90,7 @@ int profiler_create(const struct profiler_hooks *hooks, const struct profiler_pa
 	p->past_cpus = g_hash_table_new_full(NULL, NULL, NULL, g_free);
 	record_buf_init(&p->kernel);
 	tally_init(&p->counts);
+	g_queue_init(&p->readers.open);
 	pthread_mutex_init(&p->lock, NULL);
 	p->since_ns = clock_monotonic_ns();
 	raise_descriptor_limit();

@@ -17,6 +17,7 @@
 #include "prof/capture.h"
 #include "prof/events.h"
 #include "prof/profiler.h"
+#include "prof/readers.h"
 #include "prof/record.h"
 #include "prof/rings.h"
 #include "prof/sampler.h"
@@ -79,6 +80,7 @@ struct profiler {
 	GHashTable *past_cpus;		    /* L: cpu to struct sampler_cpu_stats */
 	uint64_t since_ns;		    /* L: when the state last changed */
 	unsigned int cursors;		    /* under lock */
+	struct readers readers;		    /* under lock */
 	struct {
 		uint64_t header_stamp, tasks_stamp;
 		uint64_t bytes;	  /* of a preamble made at these stamps, LOST records not counted */

@@ -218,6 +218,7 @@ void profiler_print_stats(struct profiler *p, struct stats *stats)
 	print_sums(p, &books, stats);
 	print_capture(p, stats);
 	print_sampler(p, stats);
+	readers_print(&p->readers, p->capture, stats);
 	pthread_mutex_unlock(&p->lock);
 	tally_fini(&books);
 }

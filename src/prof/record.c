@@ -314,6 +314,25 @@ size_t record_fit(const uint8_t *data, size_t len, size_t want, size_t *first)
 	return at;
 }
 
+void record_count(const uint8_t *data, size_t len, struct record_counts *counts)
+{
+	struct kprof_rec_lost record;
+	uint64_t type, size;
+	const uint8_t *payload;
+	size_t at = 0;
+
+	while (at < len) {
+		payload = get_varint(get_varint(data + at, &type), &size);
+		if (type == KPROF_REC_KERN_TRACE || type == KPROF_REC_USER_TRACE) {
+			counts->samples++;
+		} else if (type == KPROF_REC_LOST) {
+			memcpy(&record, payload, sizeof(record));
+			counts->lost += record.count;
+		}
+		at = (size_t)(payload - data) + size;
+	}
+}
+
 void record_tally(const uint8_t *data, size_t len, enum kprof_lost_reason reason,
 	struct tally *tally)
 {

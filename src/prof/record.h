@@ -17,6 +17,11 @@
 
 struct tally;
 
+/* How many samples are in some records, and how many are missing by LOST records there. */
+struct record_counts {
+	uint64_t samples, lost;
+};
+
 struct record_buf {
 	uint8_t *data;
 	size_t used;
@@ -77,6 +82,9 @@ size_t record_length(const uint8_t *data);
 
 /* Bytes of the whole records at data that fit into want; the first record's are in *first. */
 size_t record_fit(const uint8_t *data, size_t len, size_t want, size_t *first);
+
+/* Adds the records that begin in data; the last one may go on behind it in the same memory. */
+void record_count(const uint8_t *data, size_t len, struct record_counts *counts);
 
 /* Adds what the samples in data count for, under `reason`, and what its LOST records say. */
 void record_tally(const uint8_t *data, size_t len, enum kprof_lost_reason reason,

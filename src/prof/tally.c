@@ -107,3 +107,13 @@ uint64_t tally_sum_cpu(const struct tally *tally, uint32_t cpu, uint32_t reason)
 			sum += tally->rows[i].count;
 	return sum;
 }
+
+uint64_t tally_total(const struct tally *tally)
+{
+	uint64_t sum = 0;
+	size_t i;
+
+	for (i = 0; i < tally->count; i++)
+		sum += tally->rows[i].count;
+	return sum;
+}

@@ -34,6 +34,8 @@ void tally_merge(struct tally *tally, const struct tally *from);
 uint64_t tally_get(const struct tally *tally, uint32_t cpu, uint32_t event, uint32_t reason);
 /* Sum over all CPUs and events. */
 uint64_t tally_sum(const struct tally *tally, uint32_t reason);
+/* Sum of all rows. */
+uint64_t tally_total(const struct tally *tally);
 /* Sum over all events. */
 uint64_t tally_sum_cpu(const struct tally *tally, uint32_t cpu, uint32_t reason);
 void tally_clear(struct tally *tally);

@@ -27,6 +27,7 @@ TRUTH_TESTS = \
 	%D%/prof_queue.sh \
 	%D%/prof_copies.sh \
 	%D%/akaros.sh \
+	%D%/kpdata_readers.sh \
 	%D%/kpdata_size.sh \
 	%D%/kpdata_write.sh \
 	%D%/prof_hotplug.sh \

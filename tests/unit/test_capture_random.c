@@ -42,6 +42,8 @@ struct model_reader {
 	size_t to_index, to_partial; /* where they end */
 	size_t rest_used;
 	bool cleared; /* while under way */
+	struct bytes begun;	     /* of what was read, what is no whole record yet */
+	struct record_counts counts, told; /* in what was read; as the capture tells */
 };
 
 #define MODEL_READERS 5
@@ -254,6 +256,8 @@ static void model_attach(struct model *m, struct model_reader *r)
 	tally_fini(&missed);
 	tally_fini(&expected);
 	r->attached = true;
+	r->begun.used = 0;
+	r->counts = r->told = (struct record_counts){ 0 };
 	r->index = m->held;
 	r->partial = 0;
 	r->rest.used = 0;
@@ -352,6 +356,30 @@ static void take_rest(struct model_reader *r)
 	r->rest.used -= r->rest_used;
 }
 
+/* What the capture tells of the pieces at hand is in them: a record counts with its first part. */
+static void model_count(const struct model *m, struct model_reader *r)
+{
+	struct decoded record;
+	size_t at = 0;
+
+	r->told.samples += r->pos.pin_counts.samples;
+	r->told.lost += r->pos.pin_counts.lost;
+	add_bytes(&r->begun, r->copy.data, r->copy.used);
+	while (decode_whole(r->begun.data, r->begun.used, at, &record)) {
+		if (record.type == 66)
+			r->counts.lost += decode_u64(&record, 12);
+		else if (record.type == 1 || record.type == 2)
+			r->counts.samples++;
+		at += record.bytes;
+	}
+	memmove(r->begun.data, r->begun.data + at, r->begun.used - at);
+	r->begun.used -= at;
+	if (!r->begun.used) {
+		MODEL_CHECK(m, r->counts.samples == r->told.samples);
+		MODEL_CHECK(m, r->counts.lost == r->told.lost);
+	}
+}
+
 static void model_end(struct model *m, struct model_reader *r, bool taken)
 {
 	size_t at = 0, i;
@@ -362,6 +390,8 @@ static void model_end(struct model *m, struct model_reader *r, bool taken)
 				       r->iov[piece].iov_len));
 		at += r->iov[piece].iov_len;
 	}
+	if (taken)
+		model_count(m, r);
 	capture_advance(m->c, &r->pos, taken);
 	r->in_flight = false;
 	if (!taken)
@@ -519,6 +549,7 @@ static void run_model(unsigned int seed, int steps)
 		model_leave(&m, &m.readers[i]);
 		check_model(&m);
 		free_bytes(&m.readers[i].rest);
+		free_bytes(&m.readers[i].begun);
 		free_bytes(&m.readers[i].copy);
 	}
 	capture_destroy(m.c);
