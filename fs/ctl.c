@@ -42,11 +42,24 @@ static unsigned int split_words(char *text, char **words, unsigned int max)
 	}
 }
 
-static const struct ctl_word *find_word(const struct ctl_word *words, const char *text)
+static const struct ctl_word *find_word(const struct ctl_word *words, const char *text,
+	uint64_t *number, struct err *err)
 {
-	for (; words->word; words++)
-		if (!strcmp(words->word, text))
+	const char *reason = "unknown word";
+	int ret;
+
+	for (; words->word; words++) {
+		if (!words->is_number) {
+			if (!strcmp(words->word, text))
+				return words;
+			continue;
+		}
+		ret = units_parse_u64(text, number);
+		if (!ret)
 			return words;
+		reason = ret == -ERANGE ? "the number is too large" : "not a number";
+	}
+	err_set(err, EINVAL, "%s", reason);
 	return NULL;
 }
 
@@ -76,9 +89,9 @@ int ctl_run(const struct ctl_word *words, struct ctl_call *call, const char *lin
 	n = split_words(text, split, CTL_ARGS_MAX + 1);
 	if (!n)
 		return err_set(err, EINVAL, "an empty command");
-	*word = find_word(words, split[0]);
+	*word = find_word(words, split[0], &call->number, err);
 	if (!*word)
-		return err_set(err, EINVAL, "unknown word");
+		return -EINVAL;
 	ret = check_args(*word, n - 1, err);
 	if (ret)
 		return ret;

@@ -26,6 +26,7 @@ struct server;
 struct ctl_call {
 	struct server *server;
 	struct openfile *file; /* the open file that the command came through */
+	uint64_t number;       /* the first word, of a row that is a number */
 	unsigned int argc;
 	char *argv[CTL_ARGS_MAX]; /* the words after the first */
 };
@@ -38,6 +39,7 @@ struct ctl_word {
 	/* 0 with text in err: carried out, and worth a note */
 	int (*handler)(struct ctl_call *call, struct err *err);
 	const char *help; /* one sentence without full stop */
+	bool is_number; /* `word` stands for any number in C syntax: 1, 0x1f, 0 */
 };
 
 /* The next line of what is left of a write, without its newline. false: nothing left. */

@@ -24,9 +24,9 @@ struct event_row {
 
 /* ---- one event -------------------------------------------------------------------------------- */
 
-static int set_event(struct ctl_call *call, bool on, struct err *err)
+static int run_event(struct ctl_call *call, struct err *err)
 {
-	int ret = catalog_set(call->server->catalog, call->file->row->name, on);
+	int ret = catalog_set(call->server->catalog, call->file->row->name, call->number != 0);
 
 	return ret == -ENOSPC ? err_set(err, ENOSPC,
 					"%u settings of events that no program has are remembered",
@@ -34,19 +34,8 @@ static int set_event(struct ctl_call *call, bool on, struct err *err)
 				ret;
 }
 
-static int run_event_on(struct ctl_call *call, struct err *err)
-{
-	return set_event(call, true, err);
-}
-
-static int run_event_off(struct ctl_call *call, struct err *err)
-{
-	return set_event(call, false, err);
-}
-
 static const struct ctl_word event_words[] = {
-	{ "1", "", 0, 0, run_event_on, "on, where the master switch is" },
-	{ "0", "", 0, 0, run_event_off, "off" },
+	{ "NUMBER", "", 0, 0, run_event, "0: off; any other: on, where the master switch is", true },
 	{ NULL },
 };
 
@@ -121,21 +110,15 @@ int file_events_enabled_render(struct server *server, const struct dirtab_row *r
 	return 0;
 }
 
-static int run_enabled_on(struct ctl_call *call, struct err *err)
+static int run_enabled(struct ctl_call *call, struct err *err)
 {
-	catalog_set_enabled(call->server->catalog, true);
-	return 0;
-}
-
-static int run_enabled_off(struct ctl_call *call, struct err *err)
-{
-	catalog_set_enabled(call->server->catalog, false);
+	catalog_set_enabled(call->server->catalog, call->number != 0);
 	return 0;
 }
 
 const struct ctl_word file_events_enabled_words[] = {
-	{ "1", "", 0, 0, run_enabled_on, "events that are on are written" },
-	{ "0", "", 0, 0, run_enabled_off, "no program writes anything" },
+	{ "NUMBER", "", 0, 0, run_enabled,
+		"0: no program writes anything; any other: events that are on are written", true },
 	{ NULL },
 };
 
@@ -146,21 +129,15 @@ int file_events_all_render(struct server *server, const struct dirtab_row *row, 
 	return 0;
 }
 
-static int run_all_on(struct ctl_call *call, struct err *err)
+static int run_all(struct ctl_call *call, struct err *err)
 {
-	catalog_set_all(call->server->catalog, true);
-	return 0;
-}
-
-static int run_all_off(struct ctl_call *call, struct err *err)
-{
-	catalog_set_all(call->server->catalog, false);
+	catalog_set_all(call->server->catalog, call->number != 0);
 	return 0;
 }
 
 const struct ctl_word file_events_all_words[] = {
-	{ "1", "", 0, 0, run_all_on, "switch all events on, those to come too" },
-	{ "0", "", 0, 0, run_all_off, "switch all events off, those to come too" },
+	{ "NUMBER", "", 0, 0, run_all,
+		"0: switch all events off, those to come too; any other: on", true },
 	{ NULL },
 };
 
@@ -183,11 +160,13 @@ int file_events_overflow_render(struct server *server, const struct dirtab_row *
 
 static int run_reset(struct ctl_call *call, struct err *err)
 {
+	if (!call->number)
+		return err_set(err, EINVAL, "0 forgets nothing; any other number forgets all events");
 	server_clear_events(call->server);
 	return 0;
 }
 
 const struct ctl_word file_events_reset_words[] = {
-	{ "1", "", 0, 0, run_reset, "forget all events" },
+	{ "NUMBER", "", 0, 0, run_reset, "any but 0: forget all events", true },
 	{ NULL },
 };

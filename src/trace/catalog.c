@@ -520,6 +520,7 @@ void catalog_print_info(struct catalog *catalog, GString *out)
 {
 	GList *events, *link;
 
+	g_string_append_printf(out, "version %d\n", CATALOG_INFO_VERSION);
 	pthread_mutex_lock(&catalog->mutex);
 	events = g_list_sort(g_hash_table_get_keys(catalog->numbers), compare_numbers);
 	for (link = events; link; link = link->next) {

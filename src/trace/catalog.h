@@ -102,8 +102,10 @@ int catalog_set(struct catalog *catalog, const char *label, bool on);
 /* Appends the names known, as char * to be g_freed, sorted. */
 void catalog_list(struct catalog *catalog, GPtrArray *labels);
 
+#define CATALOG_INFO_VERSION 1
 /*
- * A line for each event that has a number, by number:
+ * What events/info says. A line "version CATALOG_INFO_VERSION", which changes when the lines behind it
+ * mean something else or look otherwise; then one for each event that has a number, by number:
  *	name 'N' format 'F' id I enabled|disabled
  * quotes, backslashes and control characters as \xNN.
  */

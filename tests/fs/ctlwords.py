@@ -107,7 +107,7 @@ def taken(file, data):
 
 
 def bad_for_every_file(file, good):
-    for text in ("", " ", "2", "\t \t", "bogus", good.upper(), good + "x", good[:-1], "-" + good, '"' + good + '"'):
+    for text in ("", " ", "\t \t", "bogus", good.upper(), good + "x", good[:-1], "-" + good, '"' + good + '"'):
         if text == good: # a digit in capitals
             continue
         refused(file, text.encode() + b"\n", errno.EINVAL)
@@ -151,7 +151,12 @@ for name in ("kpctl", "kptrace_ctl", "kprintx", "mpstat", "mpstat-raw", "events/
     if name not in by_file:
         fail(f"{name} has no words")
 for name, rows in by_file.items():
+    # the word NUMBER stands for any number
+    rows = [(row[0], "1" if row[1] == "NUMBER" else row[1]) + row[2:] for row in rows]
     bad_for_every_file(name, rows[0][1])
+    refused(name, b"NUMBER\n", errno.EINVAL)
+    if rows[0][1] != "1":
+        refused(name, b"2\n", errno.EINVAL)
     for row in rows:
         bad_for_word(*row)
         # the words that take nothing are taken, with blanks around them and without a newline

@@ -69,7 +69,7 @@ same "the fixed files" "all enabled info overflow reset " \
 same "the master switch" 1 "$(cat "$MNT/events/enabled")"
 same "all" 0 "$(cat "$MNT/events/all")"
 same "overflow" 0 "$(cat "$MNT/events/overflow")"
-same "info" "" "$(cat "$MNT/events/info")"
+same "info" "version 1" "$(cat "$MNT/events/info")"
 fails_with "Permission denied" cat "$MNT/events/reset" # whoever asks
 fails_with "No such file" cat "$MNT/events/roles:number"
 fails_with "Operation not permitted" mkdir "$MNT/events/a:b"
@@ -81,7 +81,21 @@ fails_with "Operation not permitted" dd if=/dev/null "of=$MNT/events/no-colon" s
 put events/roles:number 1
 same "set before it is known" 1 "$(cat "$MNT/events/roles:number")"
 same "and it is listed" "roles:number " "$(events)"
-fails_with "Invalid argument" put events/roles:number 2
+put events/roles:number 0x0
+same "zero in C syntax" 0 "$(cat "$MNT/events/all")"
+check "is off" has_not_event roles:number
+put events/roles:number 2
+same "any other number is on" 1 "$(cat "$MNT/events/roles:number")"
+put events/all 17
+same "all" 1 "$(cat "$MNT/events/all")"
+put events/all 0
+put events/roles:number 0x10
+fails_with "Invalid argument" put events/roles:number -1
+fails_with "Invalid argument" put events/reset 0
+check "which says why" grep -q "reset line 1: '0': 0 forgets nothing" "$MNT/kperr"
+put events/enabled 0
+put events/enabled 4096
+same "the master switch, on by another number" 1 "$(cat "$MNT/events/enabled")"
 fails_with "Invalid argument" put events/roles:new on
 check "a refusal sets nothing" has_not_event roles:new
 
@@ -116,9 +130,9 @@ same "events of nobody" "" "$(events)"
 same "kept" 1 "$(stat_of trace.kept)"
 same "counted still" $((before + 1000)) "$(stat_of trace.written)"
 check "known still, by its number" grep -q "^name 'roles:number' .* id $id enabled$" "$MNT/events/info"
-put events/reset 1
+put events/reset 3
 same "forgotten by reset" 0 "$(stat_of trace.kept)"
-same "so is what its events were" "" "$(cat "$MNT/events/info")"
+same "so is what its events were" "version 1" "$(cat "$MNT/events/info")"
 same "what was cleared is not lost" 0 "$(cat "$MNT/events/overflow")"
 
 # ---- switches reach a program that runs ----------------------------------------------------------

@@ -69,6 +69,9 @@ static void check_info(struct catalog *catalog, int line, const char *expected)
 	g_autoptr(GString) found = g_string_new(NULL);
 
 	catalog_print_info(catalog, found);
+	if (!g_str_has_prefix(found->str, "version 1\n"))
+		fail_msg("line %d: no version:\n%s", line, found->str);
+	g_string_erase(found, 0, (gssize)strlen("version 1\n"));
 	if (strcmp(found->str, expected) != 0)
 		fail_msg("line %d:\n%sand not\n%s", line, found->str, expected);
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -50,6 +51,19 @@ static const struct ctl_word words[] = {
 	{ NULL },
 };
 
+static int run_number(struct ctl_call *call, struct err *err)
+{
+	record("number", call);
+	snprintf(called + strlen(called), sizeof(called) - strlen(called), "%ju",
+		(uintmax_t)call->number);
+	return 0;
+}
+
+static const struct ctl_word numbers[] = {
+	{ "NUMBER", "", 0, 0, run_number, "", true },
+	{ NULL },
+};
+
 struct line_row {
 	int line; /* a failing row names itself */
 	const char *text;
@@ -88,26 +102,46 @@ static const struct line_row line_rows[] = {
 	{ __LINE__, TEXT("some a\0b"), -EINVAL, NULL, "", "a NUL byte" },
 };
 
+static void check_line(const struct ctl_word *table, const struct line_row *row)
+{
+	const struct ctl_word *word = table;
+	struct ctl_call call = { .server = NULL };
+	struct err err = { "" };
+	int ret;
+
+	called[0] = '\0';
+	ret = ctl_run(table, &call, row->text, row->size, &word, &err);
+	if (ret != row->ret || strcmp(called, row->called) ||
+		strncmp(err.text, row->reason, strlen(row->reason)) ||
+		(!row->reason[0] && err.text[0]) ||
+		!!word != !!row->word || (word && strcmp(word->word, row->word)))
+		fail_msg("row of line %d: ret %d, called '%s', word %s, '%s'", row->line, ret, called,
+			word ? word->word : "-", err.text);
+}
+
 static void test_lines(void **state)
 {
-	size_t i;
+	for (size_t i = 0; i < sizeof(line_rows) / sizeof(line_rows[0]); i++)
+		check_line(words, &line_rows[i]);
+}
 
-	for (i = 0; i < sizeof(line_rows) / sizeof(line_rows[0]); i++) {
-		const struct line_row *row = &line_rows[i];
-		const struct ctl_word *word = words;
-		struct ctl_call call = { .server = NULL };
-		struct err err = { "" };
-		int ret;
+static const struct line_row number_rows[] = {
+	{ __LINE__, TEXT("0"), 0, "NUMBER", "number0", "" },
+	{ __LINE__, TEXT(" 1\t"), 0, "NUMBER", "number1", "" },
+	{ __LINE__, TEXT("0x1F"), 0, "NUMBER", "number31", "" },
+	{ __LINE__, TEXT("010"), 0, "NUMBER", "number8", "" },
+	{ __LINE__, TEXT("18446744073709551615"), 0, "NUMBER", "number18446744073709551615", "" },
+	{ __LINE__, TEXT("18446744073709551616"), -EINVAL, NULL, "", "the number is too large" },
+	{ __LINE__, TEXT("-1"), -EINVAL, NULL, "", "not a number" },
+	{ __LINE__, TEXT("1x"), -EINVAL, NULL, "", "not a number" },
+	{ __LINE__, TEXT("NUMBER"), -EINVAL, NULL, "", "not a number" },
+	{ __LINE__, TEXT("1 1"), -EINVAL, "NUMBER", "", "'NUMBER' takes no argument" },
+};
 
-		called[0] = '\0';
-		ret = ctl_run(words, &call, row->text, row->size, &word, &err);
-		if (ret != row->ret || strcmp(called, row->called) ||
-			strncmp(err.text, row->reason, strlen(row->reason)) ||
-			(!row->reason[0] && err.text[0]) ||
-			!!word != !!row->word || (word && strcmp(word->word, row->word)))
-			fail_msg("row of line %d: ret %d, called '%s', word %s, '%s'", row->line,
-				ret, called, word ? word->word : "-", err.text);
-	}
+static void test_numbers(void **state)
+{
+	for (size_t i = 0; i < sizeof(number_rows) / sizeof(number_rows[0]); i++)
+		check_line(numbers, &number_rows[i]);
 }
 
 struct split_row {
@@ -196,6 +230,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lines),
+		cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_split),
 		cmocka_unit_test(test_usage),
 		cmocka_unit_test(test_arguments),
