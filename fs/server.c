@@ -144,12 +144,7 @@ static bool may_log(struct server *server, uint64_t time_ns)
 	bool may;
 
 	pthread_mutex_lock(&server->log_lock);
-	if (server->log_second != time_ns / NSEC_PER_SEC) {
-		server->log_second = time_ns / NSEC_PER_SEC;
-		server->log_count = 0;
-	}
-	may = server->log_count < SERVER_LOG_PER_SECOND;
-	server->log_count += may;
+	may = ratelimit_take(&server->log_limit, 0, time_ns);
 	pthread_mutex_unlock(&server->log_lock);
 	return may;
 }
@@ -263,6 +258,8 @@ int server_create(struct server *server, const struct options *options, struct e
 
 	*server = (struct server){ .bell = -1, .signals = -1, .mounts = -1 };
 	pthread_mutex_init(&server->log_lock, NULL);
+	ratelimit_init(&server->log_limit, SERVER_LOG_PER_SECOND, NSEC_PER_SEC / SERVER_LOG_PER_SECOND,
+		clock_monotonic_ns());
 	log_init(&server->log, false);
 	server->kperr = kperr_create(getuid());
 	server->files = openfiles_create();

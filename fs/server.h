@@ -14,6 +14,7 @@
 #include "base/atomic.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "base/ratelimit.h"
 #include "fs/kperr.h"
 #include "trace/producers.h"
 
@@ -87,8 +88,7 @@ struct server {
 	_Atomic bool ended;		   /* a: a worker has ended, so the mount is gone */
 	_Atomic bool trim;		   /* a: free memory is to be given back */
 	pthread_mutex_t log_lock;	   /* a leaf */
-	uint64_t log_second;		   /* l */
-	unsigned int log_count;		   /* l */
+	struct ratelimit log_limit;	   /* l */
 };
 
 /* The signals that end a server; main blocks them before there are threads. */

@@ -6,6 +6,7 @@ libbase_a_SOURCES = \
 	%D%/err.c %D%/err.h \
 	%D%/log.c %D%/log.h \
 	%D%/nearest.c %D%/nearest.h \
+	%D%/ratelimit.c %D%/ratelimit.h \
 	%D%/stats.c %D%/stats.h \
 	%D%/stdfds.c %D%/stdfds.h \
 	%D%/units.c %D%/units.h

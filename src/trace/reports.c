@@ -5,6 +5,7 @@
 #include <glib.h>
 #include <stdint.h>
 
+#include "base/ratelimit.h"
 #include "base/units.h"
 #include "sys/clock.h"
 
@@ -14,9 +15,8 @@
 
 /* About a user's programs. */
 struct user {
-	unsigned int left; /* that may be passed on now */
-	uint64_t since_ns; /* when that was reckoned */
-	pid_t pid;	   /* whose was the last */
+	struct ratelimit limit;
+	pid_t pid; /* whose was the last */
 };
 
 struct reports {
@@ -29,8 +29,10 @@ struct reports *reports_create(unsigned int most)
 	struct reports *reports = g_new0(struct reports, 1);
 
 	reports->most = most;
-	for (size_t i = 0; i < G_N_ELEMENTS(reports->users); i++)
-		reports->users[i] = (struct user){ most, clock_monotonic_ns(), -1 };
+	for (size_t i = 0; i < G_N_ELEMENTS(reports->users); i++) {
+		ratelimit_init(&reports->users[i].limit, most, REPORT_NS, clock_monotonic_ns());
+		reports->users[i].pid = -1;
+	}
 	return reports;
 }
 
@@ -50,15 +52,10 @@ static struct user *user_of(struct reports *reports, uid_t uid)
 bool reports_may(struct reports *reports, pid_t pid, uid_t uid)
 {
 	struct user *user = user_of(reports, uid);
-	uint64_t now_ns = clock_monotonic_ns(), more = (now_ns - user->since_ns) / REPORT_NS;
+	unsigned int reserve = pid == user->pid ? reports->most / 2 : 0;
+	bool may = ratelimit_take(&user->limit, reserve, clock_monotonic_ns());
 
-	if (more) {
-		user->left = (unsigned int)MIN(user->left + more, reports->most);
-		user->since_ns = now_ns;
-	}
-	if (user->left <= (pid == user->pid ? reports->most / 2 : 0))
-		return false;
-	user->left--;
-	user->pid = pid;
-	return true;
+	if (may)
+		user->pid = pid;
+	return may;
 }

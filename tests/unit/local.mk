@@ -5,6 +5,12 @@ tests_unit_test_units_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_test_units_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_units_LDADD = libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
 
+check_PROGRAMS += tests/unit/test_ratelimit
+TESTS += tests/unit/test_ratelimit
+tests_unit_test_ratelimit_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_test_ratelimit_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_ratelimit_LDADD = libbase.a $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_mpstat
 TESTS += tests/unit/test_mpstat
 tests_unit_test_mpstat_CPPFLAGS = $(UNIT_CPPFLAGS)
