@@ -7,9 +7,11 @@
 
 struct head {
 	uint32_t index;
-	uint32_t count;
+	uint16_t count;
+	uint16_t located; /* 1: the address is known */
 	uint64_t start;
 	uint64_t size;
+	uint64_t address;
 };
 
 /* Before the texts, which have no NUL. */
@@ -35,7 +37,13 @@ static uint8_t *put(uint8_t *to, const void *from, size_t size)
 
 size_t answers_write(uint8_t *bytes, size_t size, uint32_t index, const struct symbols_place *place)
 {
-	struct head head = { .index = index, .start = place->start, .size = place->size };
+	struct head head = {
+		.index = index,
+		.located = place->located,
+		.start = place->start,
+		.size = place->size,
+		.address = place->address,
+	};
 	size_t needed = sizeof(head);
 	uint8_t *at = bytes;
 	uint32_t i;
@@ -103,7 +111,7 @@ size_t answers_read(const uint8_t *bytes, size_t size, struct symbols_arena *are
 	uint32_t i;
 
 	take(&reader, &head, sizeof(head));
-	if (head.count > SYMBOLS_FRAMES_MAX)
+	if (head.count > SYMBOLS_FRAMES_MAX || head.located > 1)
 		return 0;
 	for (i = 0; i < head.count && !reader.damaged; i++) {
 		struct frame frame;
@@ -120,6 +128,8 @@ size_t answers_read(const uint8_t *bytes, size_t size, struct symbols_arena *are
 	got.count = head.count;
 	got.start = head.start;
 	got.size = head.size;
+	got.located = head.located;
+	got.address = head.address;
 	symbols_arena_place(arena, &got, place);
 	*index = head.index;
 	return size - reader.left;

@@ -355,6 +355,9 @@ static void tell(struct question *question, size_t i, struct symbols_place *plac
 	const struct lookup_symbol *symbol = lookup_answer(question->lookup, i);
 	size_t k;
 
+	place->located = question->parse->loaded == ELF;
+	if (place->located)
+		place->address = question->addresses[i];
 	if (symbol) {
 		place->start = symbol->start;
 		place->size = symbol->size;
@@ -393,9 +396,12 @@ static void tell_symbol(struct question *question, size_t i)
 	struct symbols_frame frame = { NULL };
 	struct symbols_place place = { .frames = &frame, .count = 1 };
 
-	if (!symbol)
+	if (symbol)
+		frame.function = show_name(question, symbol->name);
+	else if (question->parse->loaded == ELF)
+		place.count = 0; /* the address is all */
+	else
 		return;
-	frame.function = show_name(question, symbol->name);
 	tell(question, i, &place);
 }
 

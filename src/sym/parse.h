@@ -52,9 +52,10 @@ int parse_kernel(struct parse *parse, int fd, const struct textsyms_kernel *kern
 int parse_jit(struct parse *parse, int fd);
 
 /*
- * Calls found() for each offset that has an answer, in no order. What is passed is valid during the
- * call. Returns how much of flags it could honour (SYMBOLS_LINES); -ESTALE: not that kernel, and
- * found() was not called; -EINVAL: nothing is loaded. A kernel or a JIT can be asked once.
+ * Calls found() for each offset that has an answer (in an ELF file perhaps only its address, without
+ * frames), in no order. What is passed is valid during the call. Returns how much of flags it could
+ * honour (SYMBOLS_LINES); -ESTALE: not that kernel, and found() was not called; -EINVAL: nothing is
+ * loaded. A kernel or a JIT can be asked once.
  */
 int parse_resolve(struct parse *parse, const uint64_t *offsets, size_t count, unsigned int flags,
 	void (*found)(void *arg, size_t i, const struct symbols_place *place), void *arg);

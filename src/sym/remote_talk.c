@@ -108,8 +108,13 @@ static int send_offsets(struct talk *talk, const uint64_t *offsets, size_t count
 	return ret ? ret : proto_send(talk->parser, message, -1, until);
 }
 
+static bool is_answered(const struct symbols_place *place)
+{
+	return place->count || place->located;
+}
+
 /*
- * Each address gets one answer, without lines of one frame, and all of them together stay within
+ * Each address gets one answer, without lines of at most one frame, and all of them together stay within
  * bounds, whatever the parser says.
  */
 static int take_answers(struct talk *talk, size_t count, struct symbols_arena *arena,
@@ -122,7 +127,7 @@ static int take_answers(struct talk *talk, size_t count, struct symbols_arena *a
 
 	while (left) {
 		n = answers_read(bytes, left, arena, &i, &place);
-		if (!n || i >= count || !place.count || places[i].count)
+		if (!n || i >= count || !is_answered(&place) || is_answered(&places[i]))
 			return -EBADMSG;
 		if (!(talk->how->flags & SYMBOLS_LINES) && place.count > 1)
 			return -EBADMSG;

@@ -122,6 +122,9 @@ struct symbols_place {
 	uint64_t start; /* of the function, in the units of the question; 0 with size 0: not known */
 	uint64_t size;	/* bytes; 0: not known */
 	bool replaced; /* without frames: the file that was mapped is not there any more */
+	/* of an offset into a file that could be read: the address that the file itself gives it */
+	bool located;
+	uint64_t address;
 };
 
 #define SYMBOLS_LINES (1u << 0) /* files, lines and inlined functions too: reads DWARF */
@@ -151,10 +154,10 @@ void symbols_arena_place(struct symbols_arena *arena, const struct symbols_place
 
 struct symbols_source {
 	/*
-	 * Sets places[i] for offsets[i], or leaves it alone. Returns how much of flags could be
-	 * honoured (the file was read, its debug information too), or -ENOENT: no such file to be
-	 * had; -ECANCELED, -ETIMEDOUT; -EIO: whoever should answer is broken. Places set before
-	 * an error count.
+	 * Sets places[i] for offsets[i], perhaps without frames, or leaves it alone. Returns how much
+	 * of flags could be honoured (the file was read, its debug information too), or -ENOENT: no
+	 * such file to be had; -ECANCELED, -ETIMEDOUT; -EIO: whoever should answer is broken. Places
+	 * set before an error count.
 	 */
 	int (*resolve)(void *self, const struct symbols_file *file, const uint64_t *offsets,
 		size_t count, const struct symbols_how *how, struct symbols_arena *arena,

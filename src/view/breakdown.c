@@ -91,6 +91,7 @@ static const char *file_value(struct counter *c, uint32_t function)
 
 static const char *address_value(struct counter *c, uint32_t node)
 {
+	const struct symbols_place *found;
 	char text[24];
 	uint32_t place;
 
@@ -98,8 +99,10 @@ static const char *address_value(struct counter *c, uint32_t node)
 		return intern(c, "-");
 	place = stacks_node(&c->input->profile->stacks, node)->place;
 	if (!c->known.places[place]) {
+		found = &c->input->names->places[place];
 		g_snprintf(text, sizeof(text), "0x%" PRIx64,
-			profile_place(c->input->profile, place)->offset);
+			found->located ? found->address
+				       : profile_place(c->input->profile, place)->offset);
 		c->known.places[place] = intern(c, text);
 	}
 	return c->known.places[place];

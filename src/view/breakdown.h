@@ -23,7 +23,7 @@ enum breakdown_field {
 	BREAKDOWN_PID,
 	BREAKDOWN_THREAD,
 	BREAKDOWN_CPU,
-	BREAKDOWN_ADDRESS, /* in the file; in the kernel and without a file the address itself */
+	BREAKDOWN_ADDRESS, /* the file's own; in the kernel and without a file that in memory */
 	BREAKDOWN_LINE, /* of the source, the innermost inlined one's: names with SYMBOLS_LINES */
 	BREAKDOWN_FUNCTION,
 	BREAKDOWN_FILE,

@@ -56,7 +56,7 @@ static uint32_t intern_function(struct builder *b, const char *name, const char 
 }
 
 static uint32_t intern_unresolved(struct builder *b, const struct profile_place *place,
-	const char *file, bool replaced)
+	const char *file, const struct symbols_place *found)
 {
 	g_autofree char *name = NULL, *base = NULL;
 
@@ -64,10 +64,11 @@ static uint32_t intern_unresolved(struct builder *b, const struct profile_place 
 		name = g_strdup_printf("0x%" PRIx64, place->offset);
 	} else {
 		base = g_path_get_basename(*file ? file : "-");
-		name = g_strdup_printf("%s+0x%" PRIx64 "%s", base, place->offset,
-			replaced ? " [replaced]" : "");
+		name = g_strdup_printf("%s+0x%" PRIx64 "%s", base,
+			found->located ? found->address : place->offset,
+			found->replaced ? " [replaced]" : "");
 	}
-	return intern_function(b, name, file, false, replaced);
+	return intern_function(b, name, file, false, found->replaced);
 }
 
 /* ---- questions -------------------------------------------------------------------------------- */
@@ -159,7 +160,7 @@ static void name_place(struct builder *b, uint32_t i)
 
 	b->names->of_place[i] = found->count
 		? intern_function(b, found->frames[found->count - 1].function, path, true, false)
-		: intern_unresolved(b, place, path, found->replaced);
+		: intern_unresolved(b, place, path, found);
 	intern_inlined(b, i, path);
 }
 

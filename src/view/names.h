@@ -2,8 +2,9 @@
 /*
  * The functions of a profile: each place of it gets one, asked for once for each file.
  *
- * A place whose name can't be found is a function of its own, called FILE+0xOFFSET, or by its
- * address where it is in no file or in the kernel. Behind it stands [replaced] where the file that was
+ * A place whose name can't be found is a function of its own, called FILE+0xADDRESS, by the address
+ * that the file gives it (where the file can't be read: by its offset in the file), or by its address in
+ * memory where it is in no file or in the kernel. Behind it stands [replaced] where the file that was
  * mapped is not there any more. Thread-safe once made.
  */
 #ifndef KPROFS_VIEW_NAMES_H

@@ -109,3 +109,6 @@ EXTRA_DIST += %D%/view_kernel_names.sh %D%/kernel_names.py
 # files that were replaced since they were mapped
 TESTS += %D%/view_replaced.sh
 EXTRA_DIST += %D%/view_replaced.sh
+# addresses as other tools take them
+TESTS += %D%/report_addresses.sh
+EXTRA_DIST += %D%/report_addresses.sh
