@@ -129,11 +129,11 @@ static void put_event(const struct decode_record *r, GString *out)
 	append_u64(out, "number", r->event.number);
 	append_u64(out, "perf_type", r->event.perf_type);
 	append_hex(out, "config", r->event.config);
-	append_hex(out, "config1", r->configs.config1);
-	append_hex(out, "config2", r->configs.config2);
 	append_u64(out, "rate", r->event.rate);
 	append_flags(out, r->event.flags);
 	append_text(out, "text", r->text);
+	append_hex(out, "config1", r->configs.config1);
+	append_hex(out, "config2", r->configs.config2);
 }
 
 static void put_task(const struct decode_record *r, GString *out)

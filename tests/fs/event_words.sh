@@ -65,7 +65,7 @@ same "config1" "17 18" "$(stat_of event.1.config1) $(stat_of event.2.config1)"
 same "config2" "0 0" "$(stat_of event.1.config2) $(stat_of event.2.config2)"
 put kpdata 4096 || fail "an address"
 "$KPROF" dump "$MNT/kpdata" >"$WORK/dump" || fail "kprof dump"
-for row in 'number=1 .* config1=0x11 .* text="FRONTEND_RETIRED:DSB_MISS"' \
-	'number=2 .* config1=0x12 .* text="FRONTEND_RETIRED:L1I_MISS"'; do
+for row in 'number=1 .* text="FRONTEND_RETIRED:DSB_MISS" config1=0x11 config2=0x0' \
+	'number=2 .* text="FRONTEND_RETIRED:L1I_MISS" config1=0x12 config2=0x0'; do
 	check "EVENT records" grep -q "^[0-9]* event $row\$" "$WORK/dump"
 done

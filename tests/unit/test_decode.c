@@ -69,25 +69,25 @@ static const struct line_row line_rows[] = {
 	/* ours */
 	{ __LINE__, "40 20 | 02 00 00 00 | 01 00 00 00 | 03 00 00 00 00 00 00 00 | e7 03 00 00 00 00 00 00"
 		"| 03 00 00 00 | 61 62 63 00",
-		"0 event number=2 perf_type=1 config=0x3 config1=0x0 config2=0x0 rate=999 "
-		"flags=freq,fallback text=\"abc\"" },
+		"0 event number=2 perf_type=1 config=0x3 rate=999 "
+		"flags=freq,fallback text=\"abc\" config1=0x0 config2=0x0" },
 	{ __LINE__, "40 1d | 01 00 00 00 | 04 00 00 00 | ff 00 00 00 00 00 00 00 | 01 00 00 00 00 00 00 00"
 		"| 00 00 00 00 | 00",
-		"0 event number=1 perf_type=4 config=0xff config1=0x0 config2=0x0 rate=1 "
-		"flags=0x0 text=\"\"" },
+		"0 event number=1 perf_type=4 config=0xff rate=1 "
+		"flags=0x0 text=\"\" config1=0x0 config2=0x0" },
 	{ __LINE__, "40 1d | 01 00 00 00 | 04 00 00 00 | ff 00 00 00 00 00 00 00 | 01 00 00 00 00 00 00 00"
 		"| 1c 00 00 80 | 00",
-		"0 event number=1 perf_type=4 config=0xff config1=0x0 config2=0x0 rate=1"
-		" flags=scope_user,scope_own,0x80000010 text=\"\"" },
+		"0 event number=1 perf_type=4 config=0xff rate=1"
+		" flags=scope_user,scope_own,0x80000010 text=\"\" config1=0x0 config2=0x0" },
 	{ __LINE__, "40 2e | 01 00 00 00 | 04 00 00 00 | c6 01 00 00 00 00 00 00 | 01 00 00 00 00 00 00 00"
 		"| 00 00 00 00 | 61 00 | 11 00 00 00 00 00 00 00 | 22 00 00 00 00 00 00 80",
-		"0 event number=1 perf_type=4 config=0x1c6 config1=0x11 config2=0x8000000000000022 rate=1"
-		" flags=0x0 text=\"a\"" },
+		"0 event number=1 perf_type=4 config=0x1c6 rate=1"
+		" flags=0x0 text=\"a\" config1=0x11 config2=0x8000000000000022" },
 	/* cut in what it grew by: as one that has not grown */
 	{ __LINE__, "40 2d | 01 00 00 00 | 04 00 00 00 | c6 01 00 00 00 00 00 00 | 01 00 00 00 00 00 00 00"
 		"| 00 00 00 00 | 61 00 | 11 00 00 00 00 00 00 00 | 22 00 00 00 00 00 00",
-		"0 event number=1 perf_type=4 config=0x1c6 config1=0x0 config2=0x0 rate=1"
-		" flags=0x0 text=\"a\"" },
+		"0 event number=1 perf_type=4 config=0x1c6 rate=1"
+		" flags=0x0 text=\"a\" config1=0x0 config2=0x0" },
 	{ __LINE__, "41 0c | 03 00 00 00 | 2a 00 00 00 | 2b 00 00 00",
 		"0 task cpu=3 pid=42 tid=43" },
 	{ __LINE__, "42 14 | 01 00 00 00 | 02 00 00 00 | 03 00 00 00 | 00 01 00 00 00 00 00 00",

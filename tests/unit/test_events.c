@@ -795,9 +795,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows),
+		/* before libpfm4 has read its environment here */
 		cmocka_unit_test(test_hints),
-		cmocka_unit_test(test_lists),
 		cmocka_unit_test(test_configs),
+		cmocka_unit_test(test_lists),
 		cmocka_unit_test(test_list_rows),
 		cmocka_unit_test(test_length),
 		cmocka_unit_test(test_fallback),
