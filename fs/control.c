@@ -41,7 +41,6 @@ struct control {
 	pid_t current_tid;	   /* (lock) who waits for it */
 	unsigned int interrupting; /* (lock) workers on their way into profiler_interrupt() */
 	bool cpus_changed;	   /* (lock) */
-	bool stop_run;		   /* (lock) */
 	bool closing;		   /* (lock) */
 };
 
@@ -329,16 +328,11 @@ static void wait_for_work(struct control *control, uint64_t due_ns)
 /* What the profiler wants to hear besides commands; with the lock held. false: nothing. */
 static bool serve_news(struct control *control)
 {
-	bool stop = control->stop_run, cpus = control->cpus_changed;
-
-	if (!stop && !cpus)
+	if (!control->cpus_changed)
 		return false;
-	control->stop_run = control->cpus_changed = false;
+	control->cpus_changed = false;
 	pthread_mutex_unlock(&control->lock);
-	if (stop)
-		profiler_stop(control->profiler, NULL);
-	if (cpus)
-		profiler_cpus_changed(control->profiler);
+	profiler_cpus_changed(control->profiler);
 	pthread_mutex_lock(&control->lock);
 	return true;
 }
@@ -402,14 +396,6 @@ void control_cpus_changed(struct control *control)
 {
 	pthread_mutex_lock(&control->lock);
 	control->cpus_changed = true;
-	pthread_cond_signal(&control->wake);
-	pthread_mutex_unlock(&control->lock);
-}
-
-void control_stop_run(struct control *control)
-{
-	pthread_mutex_lock(&control->lock);
-	control->stop_run = true;
 	pthread_cond_signal(&control->wake);
 	pthread_mutex_unlock(&control->lock);
 }

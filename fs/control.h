@@ -56,9 +56,6 @@ int control_hold(struct control *control, struct openfile *file, struct err *err
 /* CPUs came or went: the profiler will be told from the control thread. */
 void control_cpus_changed(struct control *control);
 
-/* The mount is gone from sight although files are open: a run ends, as at unmount. */
-void control_stop_run(struct control *control);
-
 /* Commands queued behind the one at hand, and opens that wait for a holder's close. */
 unsigned int control_waiting(struct control *control);
 

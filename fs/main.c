@@ -47,6 +47,7 @@
 #include "fs/dirtab.h"
 #include "fs/options.h"
 #include "fs/server.h"
+#include "sys/mounts.h"
 
 /*
  * Views make large arrays, several of them at once, for a moment. From this size on each is a mapping
@@ -55,6 +56,9 @@
  */
 #define ALLOC_MAP_BYTES (64 * KIB)
 #define ALLOC_ARENAS 2
+
+/* Mounts of servers that are gone, one over the other: more than these are not removed. */
+#define DEAD_MOUNTS_MAX 16
 
 /* What the daemon tells the process that was started, through a pipe: one byte. */
 #define DAEMON_READY 0
@@ -106,26 +110,40 @@ static int explain_mountpoint(const char *given, int code, struct err *err)
 	return err_set(err, code, "%s: %s", given, g_strerror(code));
 }
 
-/* An absolute path, since a daemon changes its directory. */
-static int find_mountpoint(const char *given, char **mountpoint, struct err *err)
+/* An absolute path, since a daemon changes its directory; to be freed with free(). */
+static int resolve_mountpoint(const char *given, char **mountpoint)
 {
 	char *path = realpath(given, NULL);
-	int fd;
+	int fd, code;
 
 	if (!path)
-		return explain_mountpoint(given, errno, err);
+		return -errno;
 	/* opened, since the kernel may tell what it knows of a dead mount for a second longer */
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0 && errno != EACCES) {
-		int code = errno;
-
-		free(path);
-		return explain_mountpoint(given, code, err);
-	}
+	code = errno;
 	if (fd >= 0)
 		close(fd);
+	if (fd < 0 && code != EACCES) {
+		free(path);
+		return -code;
+	}
 	*mountpoint = path;
 	return 0;
+}
+
+/* What killed servers left there is removed first. */
+static int find_mountpoint(const char *given, char **mountpoint, struct err *err)
+{
+	int ret = resolve_mountpoint(given, mountpoint);
+	unsigned int i;
+
+	for (i = 0; ret == -ENOTCONN && i < DEAD_MOUNTS_MAX; i++) {
+		if (mounts_remove_dead(given, MOUNTS_KPROFS_TYPE))
+			break;
+		fprintf(stderr, "kprofs: %s: removed the mount of a server that is gone\n", given);
+		ret = resolve_mountpoint(given, mountpoint);
+	}
+	return ret ? explain_mountpoint(given, -ret, err) : 0;
 }
 
 /* ---- becoming a daemon ------------------------------------------------------------------------- */

@@ -491,6 +491,29 @@ void ops_stop(struct ops *ops)
 	bell_ring(ops->stop);
 }
 
+/*
+ * libfuse unmounts by path, unless poll says POLLERR of the device, as it does when the mount is gone.
+ * After a lazy unmount it does not as long as files are open: so a pipe that nobody reads, of which poll
+ * says so, gets the device's number. That closes the device.
+ */
+void ops_unmounted(struct ops *ops)
+{
+	int ends[2];
+
+	if (!ops->mounted)
+		return;
+	close(ops->epoll); /* the workers have ended: where no other is left, the pipe gets these numbers */
+	close(ops->stop);
+	ops->epoll = ops->stop = -1;
+	if (pipe2(ends, O_CLOEXEC)) {
+		ops->mounted = false;
+		return;
+	}
+	ops->mounted = dup2(ends[1], fuse_session_fd(ops->session)) >= 0;
+	close(ends[0]);
+	close(ends[1]);
+}
+
 void ops_destroy(struct ops *ops)
 {
 	if (!ops)

@@ -27,6 +27,11 @@ struct server;
 int ops_create(struct server *server, const struct options *options, struct ops **ops,
 	struct err *err);
 int ops_mount(struct ops *ops, const char *mountpoint, struct err *err);
+/*
+ * The mount is not in the mount table any more: ops_destroy() unmounts nothing, since another server may
+ * have mounted there. What clients have open gives them errors from now on. No thread may be in ops_serve.
+ */
+void ops_unmounted(struct ops *ops);
 /* Unmounts, if that has not happened otherwise. No thread may be in ops_serve. */
 void ops_destroy(struct ops *ops);
 

@@ -3,7 +3,7 @@
  * The server: what one mount is made of, and its threads.
  *
  * Threads:
- *	main		waits for signals, the end of the mount, and changes of the mount table; lets the
+ *	main		waits for signals, the end of the mount, and its unmount in the mount table; lets the
  *			files of views/ctf/ go when nobody has read them for a second.
  *	kp-fuse (4)	take requests from the kernel and answer them from memory; what must wait
  *			they hand to one of the next two.
@@ -312,6 +312,18 @@ static int wait_until_ready(struct server *server, struct err *err)
 	return 0;
 }
 
+/*
+ * After `umount -l` the kernel tells the server nothing as long as files are open, perhaps those of a
+ * stopped process for ever. The mount table does.
+ */
+static bool is_unmounted(const struct server *server)
+{
+	bool present;
+
+	return server->mounts >= 0 &&
+		!mounts_has_device(server->mounts, server->device, &present) && !present;
+}
+
 /* Where there is no mount table to watch, only a lazy unmount goes unnoticed. */
 static void watch_mount_table(struct server *server, const char *mountpoint)
 {
@@ -322,6 +334,11 @@ static void watch_mount_table(struct server *server, const char *mountpoint)
 		mounts_open(MOUNTS_PATH, &server->mounts))
 		return;
 	server->device = makedev(st.stx_dev_major, st.stx_dev_minor);
+	/* one that does not show it can't tell of its end */
+	if (is_unmounted(server)) {
+		close(server->mounts);
+		server->mounts = -1;
+	}
 }
 
 /* Without programs this server is still worth having: it says what is wrong. */
@@ -394,22 +411,6 @@ void server_signals(sigset_t *signals)
 	sigaddset(signals, SIGHUP);
 }
 
-/*
- * Somebody mounted or unmounted something. `umount -l` of our mount does not reach us while files
- * are open, and their readers would wait for ever.
- */
-static void check_mount(struct server *server)
-{
-	bool present;
-
-	if (mounts_has_device(server->mounts, server->device, &present) || present)
-		return;
-	streams_close(server->streams);
-	control_stop_run(server->control);
-	close(server->mounts);
-	server->mounts = -1; /* poll skips it: there is nothing left to see */
-}
-
 void server_wait(struct server *server)
 {
 	while (!atomic_read_relaxed(&server->ended)) {
@@ -431,8 +432,8 @@ void server_wait(struct server *server)
 			atomic_write_relaxed(&server->trim, false);
 			malloc_trim(0);
 		}
-		if (fds[2].revents)
-			check_mount(server);
+		if (fds[2].revents && is_unmounted(server))
+			return;
 		if (fds[3].revents)
 			file_ctf_expire(server->ctf);
 	}
@@ -476,6 +477,8 @@ void server_destroy(struct server *server)
 	if (server->n_workers)
 		openfiles_wait_streams(server->files, SERVER_LAST_READS_MS);
 	end_workers(server);
+	if (is_unmounted(server))
+		ops_unmounted(server->ops);
 	ops_destroy(server->ops);
 	control_destroy(server->control);
 	streams_destroy(server->streams);

@@ -4,15 +4,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <mntent.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/sysmacros.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/units.h"
+#include "sys/lines.h"
 
 /* A line has a directory and options, each at most a page. */
 #define LINE_BYTES (16 * KIB)
@@ -48,30 +52,18 @@ int mounts_open(const char *path, int *fd)
 int mounts_has_device(int fd, dev_t device, bool *present)
 {
 	unsigned int major_found, minor_found;
-	char *line = NULL;
-	size_t size = 0;
+	struct lines lines;
+	char buf[LINE_BYTES], *line;
 	bool found = false;
-	FILE *file;
-	int copy;
 
-	copy = dup(fd);
-	if (copy < 0)
+	if (lseek(fd, 0, SEEK_SET) < 0)
 		return -errno;
-	file = fdopen(copy, "r");
-	if (!file || fseek(file, 0, SEEK_SET)) {
-		int ret = -errno;
-
-		if (file)
-			fclose(file);
-		else
-			close(copy);
-		return ret;
-	}
-	while (!found && getline(&line, &size, file) > 0)
+	lines_init(&lines, fd, buf, sizeof(buf));
+	while (!found && (line = lines_next(&lines)))
 		found = sscanf(line, "%*u %*u %u:%u ", &major_found, &minor_found) == 2 &&
 			makedev(major_found, minor_found) == device;
-	free(line);
-	fclose(file);
+	if (!found && lines.error)
+		return lines.error;
 	*present = found;
 	return 0;
 }
@@ -79,4 +71,75 @@ int mounts_has_device(int fd, dev_t device, bool *present)
 int mounts_detach(const char *dir)
 {
 	return umount2(dir, MNT_DETACH | UMOUNT_NOFOLLOW) ? -errno : 0;
+}
+
+/* ---- what a server left behind ---------------------------------------------------------------- */
+
+/* Whether what was mounted last at dir, and so is seen there, is of this type. */
+static bool is_of_type(const char *dir, const char *type)
+{
+	FILE *file = setmntent("/proc/self/mounts", "re");
+	char line[LINE_BYTES];
+	struct mntent entry;
+	bool is = false;
+
+	if (!file)
+		return false;
+	while (getmntent_r(file, &entry, line, sizeof(line)))
+		if (strcmp(entry.mnt_dir, dir) == 0)
+			is = strcmp(entry.mnt_type, type) == 0;
+	endmntent(file);
+	return is;
+}
+
+static int detach_as_user(const char *dir)
+{
+	char *argv[] = { (char *)"fusermount3", (char *)"-u", (char *)"-z", (char *)"--", (char *)dir, NULL };
+	int status, ret;
+	pid_t child;
+
+	ret = posix_spawnp(&child, argv[0], NULL, NULL, argv, environ);
+	if (ret)
+		return -ret;
+	while (waitpid(child, &status, 0) < 0)
+		if (errno != EINTR)
+			return -errno;
+	return status ? -EPERM : 0;
+}
+
+/* link: of a descriptor in /proc. By it exactly this mount is named, whatever is mounted over it. */
+static int remove_dead(const char *link, const char *type)
+{
+	char dir[PATH_MAX];
+	ssize_t n = readlink(link, dir, sizeof(dir) - 1);
+	int fd;
+
+	if (n < 0)
+		return -errno;
+	dir[n] = '\0';
+	fd = open(link, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0) {
+		close(fd);
+		return 0; /* it works: somebody else was quicker */
+	}
+	if (errno != ENOTCONN)
+		return -errno;
+	if (!is_of_type(dir, type))
+		return -ENODEV;
+	if (!umount2(link, MNT_DETACH))
+		return 0;
+	return errno == EPERM ? detach_as_user(dir) : -errno;
+}
+
+int mounts_remove_dead(const char *path, const char *type)
+{
+	int ret, fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	char link[32];
+
+	if (fd < 0)
+		return -errno;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	ret = remove_dead(link, type);
+	close(fd);
+	return ret;
 }

@@ -25,7 +25,10 @@ int mounts_find(const char *path, const char *type, int (*mount)(void *arg, cons
  */
 int mounts_open(const char *path, int *fd);
 
-/* Whether a file system with this st_dev is mounted anywhere. Reads all of the table; -errno. */
+/*
+ * Whether a file system with this st_dev is mounted anywhere. Reads all of the table; -errno. Needs no
+ * descriptor; one thread at a time for each fd.
+ */
 int mounts_has_device(int fd, dev_t device, bool *present);
 
 /*
@@ -33,5 +36,12 @@ int mounts_has_device(int fd, dev_t device, bool *present);
  * mount may not do this either; -EINVAL: nothing is mounted there.
  */
 int mounts_detach(const char *dir);
+
+/*
+ * Takes off what is mounted at `path` if accesses to it give ENOTCONN, since its server is gone, and if it
+ * is of this type; who may not do that has fusermount3(1) do it. Another mount that came there meanwhile is
+ * left alone. 0: there is no such mount any more; -EPERM; -ENODEV: it is of another type; -errno.
+ */
+int mounts_remove_dead(const char *path, const char *type);
 
 #endif

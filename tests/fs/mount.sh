@@ -146,6 +146,10 @@ as_nobody() {
 	setpriv --reuid 65534 --regid 65534 --clear-groups "$@"
 }
 
+is_dead() {
+	[[ $(as_nobody ls "$1" 2>&1) == *"not connected"* ]]
+}
+
 user_mounts() {
 	local said
 	# where programs attach is for who logged in
@@ -156,6 +160,11 @@ user_mounts() {
 	same "its owner" 65534 "$(as_nobody stat -c %u "$WORK/theirs/kpctl")"
 	same "kprintx for a user" off "$(as_nobody cat "$WORK/theirs/kprintx")"
 	fails_with "Permission denied" ls "$WORK/theirs" # not for root either
+	# what a killed server of the user's left is removed by fusermount3
+	pkill -9 -u 65534 -f -- " $WORK/theirs\$"
+	wait_for is_dead "$WORK/theirs"
+	said=$(as_nobody "$KPROFS" -o socket=none "$WORK/theirs" 2>&1) || fail "a user's next mount: $said"
+	same "kprintx for a user again" off "$(as_nobody cat "$WORK/theirs/kprintx")"
 	check "a user's unmount" as_nobody fusermount3 -u "$WORK/theirs"
 	check "a user's mount is gone" wait_for not_mounted "$WORK/theirs"
 	fails_with "cannot mount" as_nobody "$KPROFS" -o "socket=$SOCKET" "$MNT"
@@ -179,7 +188,7 @@ if [ "$(id -u)" = 0 ]; then
 		user_mounts
 	else
 		fails_with "/dev/fuse: Permission denied" as_nobody "$KPROFS" -o socket=none "$WORK/theirs"
-		export -f as_nobody user_mounts with_device fail check same fails_with wait_for not_mounted is_mounted
+		export -f as_nobody is_dead user_mounts with_device fail check same fails_with wait_for not_mounted is_mounted
 		export MNT WORK KPROFS SOCKET
 		unshare -m bash -c 'failures=0; with_device'
 		case $? in
@@ -200,7 +209,6 @@ for remove in "fusermount3 -u" "umount -l"; do
 	kill -9 "$(servers)"
 	wait_for no_server
 	fails_with "not connected" ls "$MNT"
-	fails_with "left its mount here; first \`umount -l $MNT\`" "$KPROFS" -o "socket=$SOCKET" "$MNT"
 	exec 3<&-
 	check "$remove of what a killed server left" $remove "$MNT"
 	check "it is gone" not_mounted
@@ -209,6 +217,62 @@ for remove in "fusermount3 -u" "umount -l"; do
 	umount "$MNT"
 	ends "a restart"
 done
+
+# the next server removes it by itself, also where its directory is named by a link, or in another way
+ln -s mnt "$WORK/link"
+for name in "$MNT" "$WORK/link" "$WORK/../$(basename "$WORK")/mnt/"; do
+	check "daemon" "$KPROFS" -o "socket=$SOCKET" "$MNT"
+	exec 3<"$MNT/kpdata"
+	kill -9 "$(servers)"
+	wait_for no_server
+	fails_with "not connected" ls "$MNT"
+	"$KPROFS" -o "socket=$SOCKET" "$name" 2>"$WORK/said" || fail "a server at $name: $(cat "$WORK/said")"
+	check "it says what it removed" grep -q "removed the mount of a server that is gone" "$WORK/said"
+	works "a server at $name"
+	same "mounts there" 1 "$(grep -c " $MNT " /proc/mounts)"
+	exec 3<&-
+	umount "$MNT"
+	ends "a server over a dead one's mount"
+done
+
+# ---- unmounted while files are open ---------------------------------------------------------------
+
+# a reader that waits, one that is stopped, and a file that nobody reads
+check "daemon" "$KPROFS" -o "socket=$SOCKET" "$MNT"
+cat "$MNT/kptrace_pipe" >"$WORK/pipe" &
+reader=$!
+sh -c 'exec 3<"$1" && kill -STOP $$ && cat <&3' - "$MNT/mpstat" >"$WORK/stopped.got" 2>&1 &
+stopped=$!
+is_stopped() {
+	grep -q '^State:.T' "/proc/$stopped/status"
+}
+wait_for is_stopped
+exec 4<"$MNT/kpdata"
+fails_with "busy" umount "$MNT"
+check "umount -l" umount -l "$MNT"
+wait_for no_server
+ended_well "the reader that waited" "$reader"
+check "another server at once" "$KPROFS" -o "socket=$SOCKET" "$MNT"
+works "a server after umount -l"
+kill -CONT "$stopped"
+wait "$stopped"
+exec 4<&-
+umount "$MNT"
+ends "a server after umount -l"
+
+# the next server is mounted before the first one notices: it is not what the first one unmounts
+check "daemon" "$KPROFS" -o "socket=$SOCKET" "$MNT"
+first=$(servers)
+exec 4<"$MNT/kpdata"
+kill -STOP "$first"
+check "umount -l" umount -l "$MNT"
+check "the second server" "$KPROFS" -o socket=none "$MNT"
+kill -CONT "$first"
+wait_for has_ended "$first"
+works "the second server, after the first one has ended"
+exec 4<&-
+umount "$MNT"
+ends "the second server"
 
 # ---- two mounts are independent ------------------------------------------------------------------
 
