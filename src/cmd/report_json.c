@@ -45,6 +45,7 @@ static void append_event(GString *out, const struct profile_event *event)
 	append_number(out, "idle_samples", event->idle.samples);
 	append_number(out, "own_samples", event->own.samples);
 	append_number(out, "lost_samples", lost);
+	append_number(out, "cut_stacks", event->cut_stacks);
 	append_number(out, "throttles", event->throttles);
 	append_number(out, "throttled_ns", event->throttled_ns);
 	g_string_append_c(out, '}');

@@ -74,6 +74,21 @@ void head_append_summary(GString *line, const struct profile *profile)
 	text_append_count(line, profile->cpus, "CPU", "CPUs");
 }
 
+static void append_cut_stacks(GString *text, const struct profile *profile)
+{
+	uint64_t cut = 0;
+	uint32_t i;
+
+	for (i = 0; i < profile->events->len; i++)
+		cut += profile_event(profile, i)->cut_stacks;
+	if (!cut)
+		return;
+	g_string_append(text, "# ");
+	text_append_count(text, cut, "stack ends", "stacks end");
+	g_string_append_printf(text, " (%.2f%%) at a return address that is not in code\n",
+		head_share(cut, profile->samples));
+}
+
 void head_write(const struct profile *profile, const struct head *head, FILE *out)
 {
 	g_autoptr(GString) text = g_string_new("# ");
@@ -98,5 +113,6 @@ void head_write(const struct profile *profile, const struct head *head, FILE *ou
 		g_string_append_printf(text, " (%.2f%%) at addresses without a symbol\n",
 			head_share(head->unresolved, head->counted));
 	}
+	append_cut_stacks(text, profile);
 	fwrite(text->str, 1, text->len, out);
 }

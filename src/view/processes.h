@@ -119,6 +119,9 @@ struct processes_hit {
 	uint64_t to;	 /* to the one before this */
 };
 
+/* Is any mapping of it known, its own or of what it was forked from? */
+bool processes_has_mappings(const struct processes *processes, uint32_t life);
+
 /* What an address was, in user space of that life, or in the kernel of that section. */
 void processes_find_user(struct processes *processes, uint32_t life, uint64_t address,
 	uint64_t time, struct processes_hit *hit);

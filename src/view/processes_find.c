@@ -70,6 +70,20 @@ static const struct mapindex_mapping *find_mapping(struct processes *p, uint32_t
 	return NULL;
 }
 
+bool processes_has_mappings(const struct processes *p, uint32_t first)
+{
+	uint32_t i, depth;
+
+	for (i = first, depth = 0; i != NONE && depth < ANCESTORS_MAX; depth++) {
+		const struct life *life = AT(p->lives, life, i);
+
+		if (life->mappings.count)
+			return true;
+		i = life->parent;
+	}
+	return false;
+}
+
 void processes_find_user(struct processes *p, uint32_t life, uint64_t address, uint64_t time,
 	struct processes_hit *hit)
 {

@@ -351,12 +351,26 @@ static uint32_t find_place(struct loader *l, uint32_t space, bool kernel, uint64
 }
 
 /*
+ * Is the caller that a stack names in no code? A program without frame pointers has other values where
+ * the kernel looks for them. Memory of a JIT is in a mapping like all else that is executable; only of
+ * a process of which no mapping is known nothing can be said.
+ */
+static bool is_no_code(struct loader *l, uint32_t place, uint32_t life)
+{
+	return profile_place(l->profile, place)->file == PROCESSES_NONE &&
+		processes_has_mappings(l->profile->processes, life);
+}
+
+/*
  * The stack of a sample as a node. The first address of each side is where the CPU was; the others
  * are return addresses, which may lie behind the end of the calling function: one less is in the call.
+ * One that is no code in user space ends the stack: what seems to be beyond it is no caller either. 0 is
+ * how a program marks the end of its stack.
  */
-static uint32_t take_stack(struct loader *l, const struct decode_record *r, uint32_t life)
+static uint32_t take_stack(struct loader *l, const struct decode_record *r, uint32_t life,
+	struct profile_event *event)
 {
-	bool user = r->type == KPROF_REC_USER_TRACE, innermost = true;
+	bool user = r->type == KPROF_REC_USER_TRACE, innermost = true, caller;
 	uint32_t node = STACKS_ROOT, n = 0;
 	uint16_t i;
 
@@ -368,11 +382,19 @@ static uint32_t take_stack(struct loader *l, const struct decode_record *r, uint
 			innermost = true;
 			continue;
 		}
-		if (!innermost && address)
+		caller = !innermost;
+		if (user && caller && !address)
+			break;
+		if (caller && address)
 			address--;
 		innermost = false;
-		l->places[n++] = find_place(l, user ? life : l->section, !user, address,
+		l->places[n] = find_place(l, user ? life : l->section, !user, address,
 			r->trace.time_ns);
+		if (user && caller && is_no_code(l, l->places[n], life)) {
+			event->cut_stacks++;
+			break;
+		}
+		n++;
 		if (l->leaves)
 			break;
 	}
@@ -443,7 +465,7 @@ static void take_sample(struct loader *l, const struct decode_record *r)
 		trace->time_ns);
 	cell.name = processes_find_name(l->profile->processes, cell.life, trace->time_ns);
 	cell.tid = tid ? (uint32_t)*tid : trace->pid;
-	cell.node = l->no_stacks ? STACKS_ROOT : take_stack(l, r, cell.life);
+	cell.node = l->no_stacks ? STACKS_ROOT : take_stack(l, r, cell.life, event);
 	profile_add(&cell.count, 1, weight);
 	profile_add(&event->all, 1, weight);
 	if (trace->pid == KPROF_PID_KERNEL) {

@@ -44,6 +44,7 @@ struct profile_event {
 	struct profile_count idle; /* of these: taken in the idle task */
 	struct profile_count own;  /* of these: taken in the server that wrote the capture */
 	uint64_t lost[PROFILE_LOST_REASONS]; /* samples */
+	uint64_t cut_stacks; /* samples whose stack ends at a return address that is no code */
 	uint64_t throttles;	/* how often the kernel stopped taking samples */
 	uint64_t throttled_ns; /* and for how long, all CPUs together */
 };

@@ -133,7 +133,7 @@ static void test_unresolved(void **state)
 	view_check(&gen, folded_write,
 		"prog;main;[b.so.1] 5\n"
 		"prog;main;[a] 1\n"
-		"prog;[unknown];[unknown] 1\n");
+		"prog;[unknown] 1\n");
 	gen_fini(&gen);
 }
 

@@ -402,7 +402,7 @@ static void check_sides(bool before_75)
 	check_stack(profile, 0,
 		"[kernel.kallsyms]+0xffffffff81000010 [kernel.kallsyms]+0xffffffff8100001f "
 		"/bin/a+0x4010 /bin/a+0x4fff");
-	check_stack(profile, 1, "/bin/a+0x4000 /bin/a+0x4000 *+0x0 /bin/a+0x4000");
+	check_stack(profile, 1, "/bin/a+0x4000 /bin/a+0x4000");
 	check_stack(profile, 2, "[ext4]+0xffffffffc0000010 *+0xffffffff9000000f");
 	check_stack(profile, 3, "");
 	check_stack(profile, 4, "[kernel.kallsyms]+0xffffffff81000010");
@@ -417,6 +417,69 @@ static void test_sides(void **state)
 }
 
 /* A capture of the time when the kernel's mappings were of type 3. */
+struct cut_row {
+	int line;
+	uint32_t pid;
+	uint64_t frames[5]; /* as they were sampled; 1: no more */
+	const char *stack;
+	bool cut;
+};
+
+/*
+ * Process 10 has a file at 0x1000 and a JIT's memory at 0x9000, its child 11 what it has; of 12 no
+ * mapping is known.
+ */
+static const struct cut_row cut_rows[] = {
+	{ __LINE__, 10, { 0x1000, 0x1011, 0x1021, 1 }, "/bin/a+0x4000 /bin/a+0x4010 /bin/a+0x4020", false },
+	/* what a program without frame pointers has in that register, and what seems to call it */
+	{ __LINE__, 10, { 0x1000, 0x50, 0x1021, 1 }, "/bin/a+0x4000", true },
+	{ __LINE__, 10, { 0x1000, 0x1011, 0x7ffc00001000, 0x1021, 1 }, "/bin/a+0x4000 /bin/a+0x4010", true },
+	{ __LINE__, 10, { 0x1000, 0x2001, 0x1021, 1 }, "/bin/a+0x4000", true }, /* just behind it */
+	{ __LINE__, 10, { 0x1000, 0x2000, 1 }, "/bin/a+0x4000 /bin/a+0x4fff", false }, /* its last byte */
+	{ __LINE__, 10, { 0x1000, 0, 0x1021, 1 }, "/bin/a+0x4000", false }, /* the end, and said so */
+	{ __LINE__, 10, { 0x50, 0x1011, 1 }, "*+0x50 /bin/a+0x4010", false }, /* there it was, code or not */
+	{ __LINE__, 10, { 0x1000, 0x9011, 0x1021, 1 }, "/bin/a+0x4000 //anon+0x9010 /bin/a+0x4020", false },
+	{ __LINE__, 11, { 0x1000, 0x9011, 0x51, 1 }, "/bin/a+0x4000 //anon+0x9010", true },
+	{ __LINE__, 12, { 0x1000, 0x51, 0x1021, 1 }, "*+0x1000 *+0x50 *+0x1020", false },
+	/* the kernel's code need not be in a mapping that is known */
+	{ __LINE__, 10, { KTEXT + 0x10, 0xffffffffa0000001, GEN_USER, 0x1000, 0x51 },
+		"[kernel.kallsyms]+0xffffffff81000010 *+0xffffffffa0000000 /bin/a+0x4000", true },
+};
+
+static void test_no_code(void **state)
+{
+	struct profile *profile;
+	uint64_t cut = 0;
+	struct gen gen;
+	uint16_t i, n;
+
+	(void)state;
+	gen_init(&gen, false);
+	gen_clock(&gen, 1, 2);
+	gen_kernel_mmap(&gen, 5, KTEXT, 0x1000000, "[kernel.kallsyms]");
+	gen_mmap(&gen, 5, 10, 0x1000, 0x1000, 0x4000, "/bin/a");
+	gen_mmap(&gen, 5, 10, 0x9000, 0x1000, 0, "//anon");
+	gen_fork(&gen, 6, 11, 11, 10, 10);
+	for (i = 0; i < G_N_ELEMENTS(cut_rows); i++) {
+		const struct cut_row *row = &cut_rows[i];
+
+		for (n = 0; n < G_N_ELEMENTS(row->frames) && row->frames[n] != 1; n++)
+			;
+		gen_trace(&gen, row->frames[0] >= KTEXT ? 1 : 2, 1, 10, row->pid, i, n, row->frames);
+		cut += row->cut;
+	}
+	profile = load(&gen);
+	for (i = 0; i < G_N_ELEMENTS(cut_rows); i++) {
+		g_autofree char *stack = print_stack(profile, cell_of_cpu(profile, i)->node);
+
+		if (strcmp(stack, cut_rows[i].stack) != 0)
+			fail_msg("row of line %d: %s", cut_rows[i].line, stack);
+	}
+	assert_int_equal(profile_event(profile, 0)->cut_stacks, cut);
+	profile_destroy(profile);
+	gen_fini(&gen);
+}
+
 static void test_before_75(void **state)
 {
 	check_sides(true);
@@ -833,6 +896,7 @@ int main(void)
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_sides),
 		cmocka_unit_test(test_before_75),
+		cmocka_unit_test(test_no_code),
 		cmocka_unit_test(test_sharing),
 		cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_weights),
