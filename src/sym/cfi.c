@@ -5,14 +5,12 @@
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <errno.h>
-#include <gelf.h>
 #include <glib.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct cfi {
-	Elf *elf;
-	Dwarf_CFI *table; /* libdw's, as long as elf */
+	Dwarf_CFI *table; /* libdw's */
 	uint16_t machine;
 	uint8_t reg_count;
 };
@@ -29,29 +27,17 @@ static uint8_t count_registers(uint16_t machine)
 	}
 }
 
-struct cfi *cfi_open(const void *data, size_t size)
+struct cfi *cfi_open(Elf *elf)
 {
 	struct cfi *cfi;
 	GElf_Ehdr head;
-	Elf *elf;
+	uint8_t reg_count = gelf_getehdr(elf, &head) ? count_registers(head.e_machine) : 0;
+	Dwarf_CFI *table = reg_count ? dwarf_getcfi_elf(elf) : NULL;
 
-	if (elf_version(EV_CURRENT) == EV_NONE)
-		return NULL;
-	elf = elf_memory((char *)(uintptr_t)data, size);
-	if (!elf)
+	if (!table)
 		return NULL;
 	cfi = g_new0(struct cfi, 1);
-	cfi->elf = elf;
-	if (gelf_getehdr(elf, &head)) {
-		cfi->machine = head.e_machine;
-		cfi->reg_count = count_registers(head.e_machine);
-	}
-	if (cfi->reg_count)
-		cfi->table = dwarf_getcfi_elf(elf);
-	if (!cfi->table) {
-		cfi_close(cfi);
-		return NULL;
-	}
+	*cfi = (struct cfi){ .table = table, .machine = head.e_machine, .reg_count = reg_count };
 	return cfi;
 }
 
@@ -59,9 +45,7 @@ void cfi_close(struct cfi *cfi)
 {
 	if (!cfi)
 		return;
-	if (cfi->table)
-		dwarf_cfi_end(cfi->table);
-	elf_end(cfi->elf);
+	dwarf_cfi_end(cfi->table);
 	g_free(cfi);
 }
 

@@ -6,15 +6,15 @@
 #ifndef KPROFS_SYM_CFI_H
 #define KPROFS_SYM_CFI_H
 
-#include <stddef.h>
+#include <libelf.h>
 #include <stdint.h>
 
 #include "sym/row.h"
 
 struct cfi;
 
-/* Of an ELF file in memory, which stays the caller's and must outlive it. NULL: it has no such table. */
-struct cfi *cfi_open(const void *data, size_t size);
+/* Of an ELF file, which stays the caller's and must outlive it. NULL: it has no such table. */
+struct cfi *cfi_open(Elf *elf);
 /* Harmless for NULL. */
 void cfi_close(struct cfi *cfi);
 

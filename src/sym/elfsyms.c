@@ -6,29 +6,38 @@
 
 struct table {
 	const struct image *image;
-	Elf64_Shdr section;
+	Elf_Data *symbols;
 	const char *names;
 	size_t names_size;
 	bool full;
 	uint64_t *ends; /* of the code in each section; 0: it holds none */
+	size_t sections;
 };
+
+/* The first table of this kind. */
+static bool find_table_of(struct table *table, GElf_Word type)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr section;
+
+	while ((scn = elf_nextscn(table->image->elf, scn))) {
+		if (!gelf_getshdr(scn, &section) || section.sh_type != type)
+			continue;
+		/* a debug file has a dynamic table without bytes */
+		table->symbols = image_section(scn, &section);
+		table->names = image_strings(table->image, section.sh_link, &table->names_size);
+		return table->symbols && table->names;
+	}
+	return false;
+}
 
 static bool find_table(const struct image *image, struct table *table)
 {
-	static const uint32_t types[] = { SHT_SYMTAB, SHT_DYNSYM };
-	size_t i, size;
-
-	for (i = 0; i < G_N_ELEMENTS(types); i++) {
-		/* a debug file has a dynamic table without bytes */
-		if (!image_find_section(image, types[i], &table->section) ||
-			!image_bytes(image, &table->section, &size))
-			continue;
-		table->names = image_strings(image, table->section.sh_link, &table->names_size);
-		table->full = types[i] == SHT_SYMTAB;
-		if (table->names)
-			return true;
-	}
-	return false;
+	*table = (struct table){ .image = image, .full = true };
+	if (find_table_of(table, SHT_SYMTAB))
+		return true;
+	table->full = false;
+	return find_table_of(table, SHT_DYNSYM);
 }
 
 bool elfsyms_is_full(const struct image *image)
@@ -39,24 +48,25 @@ bool elfsyms_is_full(const struct image *image)
 }
 
 /* Symbols without a type are labels, in code or elsewhere: only the section tells. */
-static uint64_t *list_ends(const struct image *image)
+static void list_ends(struct table *table)
 {
-	uint64_t *ends = g_new0(uint64_t, image->sections + 1);
-	Elf64_Shdr section;
-	uint32_t i;
+	Elf_Scn *scn = NULL;
+	GElf_Shdr section;
 
-	for (i = 1; image_section(image, i, &section); i++) {
-		if (section.sh_flags & SHF_EXECINSTR)
-			ends[i] = section.sh_addr + section.sh_size;
+	if (elf_getshdrnum(table->image->elf, &table->sections))
+		table->sections = 0;
+	table->ends = g_new0(uint64_t, table->sections + 1);
+	while ((scn = elf_nextscn(table->image->elf, scn)) && elf_ndxscn(scn) < table->sections) {
+		if (gelf_getshdr(scn, &section) && (section.sh_flags & SHF_EXECINSTR))
+			table->ends[elf_ndxscn(scn)] = section.sh_addr + section.sh_size;
 	}
-	return ends;
 }
 
-static uint8_t rank_of(const Elf64_Sym *symbol)
+static uint8_t rank_of(const GElf_Sym *symbol)
 {
-	bool function = ELF64_ST_TYPE(symbol->st_info) != STT_NOTYPE;
+	bool function = GELF_ST_TYPE(symbol->st_info) != STT_NOTYPE;
 
-	switch (ELF64_ST_BIND(symbol->st_info)) {
+	switch (GELF_ST_BIND(symbol->st_info)) {
 	case STB_GLOBAL:
 		return function ? 0 : 3;
 	case STB_WEAK:
@@ -66,14 +76,14 @@ static uint8_t rank_of(const Elf64_Sym *symbol)
 	}
 }
 
-static void offer_symbol(const struct table *table, const Elf64_Sym *symbol, struct lookup *lookup)
+static void offer_symbol(const struct table *table, const GElf_Sym *symbol, struct lookup *lookup)
 {
 	struct lookup_symbol offer = { .start = symbol->st_value, .size = symbol->st_size };
-	int type = ELF64_ST_TYPE(symbol->st_info);
+	int type = GELF_ST_TYPE(symbol->st_info);
 
 	if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE)
 		return;
-	if (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx >= table->image->sections ||
+	if (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx >= table->sections ||
 		symbol->st_name >= table->names_size)
 		return;
 	offer.limit = table->ends[symbol->st_shndx];
@@ -87,14 +97,14 @@ static void offer_symbol(const struct table *table, const Elf64_Sym *symbol, str
 
 bool elfsyms_offer(const struct image *image, struct lookup *lookup)
 {
-	struct table table = { .image = image };
-	Elf64_Sym symbol;
-	uint64_t i;
+	struct table table;
+	GElf_Sym symbol;
+	int i;
 
 	if (!find_table(image, &table))
 		return false;
-	table.ends = list_ends(image);
-	for (i = 1; image_symbol(image, &table.section, i, &symbol); i++)
+	list_ends(&table);
+	for (i = 1; gelf_getsym(table.symbols, i, &symbol); i++)
 		offer_symbol(&table, &symbol, lookup);
 	g_free(table.ends);
 	return true;

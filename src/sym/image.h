@@ -1,49 +1,36 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An ELF file as bytes in memory, read without believing it: every offset is checked against the
- * size, nothing is followed twice. 32 and 64 bits, of this machine's byte order.
+ * An ELF file in memory, as libelf reads it: what identifies it, and where its bytes are loaded. 32 and
+ * 64 bits, of this machine's byte order.
  *
- * Runs in the parser. The bytes may change under it where they are a mapping of a file.
- * Thread-safe, as far as the caller's bytes are.
+ * Runs in the parser: files are what anyone may have written, and the bytes may change under it where
+ * they are a mapping of a file. One thread at a time.
  */
 #ifndef KPROFS_SYM_IMAGE_H
 #define KPROFS_SYM_IMAGE_H
 
-#include <elf.h>
+#include <gelf.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct image {
-	const uint8_t *data; /* the caller's */
-	size_t size;
-	bool is32;
-	uint16_t machine; /* EM_ */
-	uint64_t segments_at, sections_at; /* offsets of the tables */
-	uint32_t segments, sections;	   /* how many */
-	uint32_t names;			   /* the section that holds their names; 0: none */
+	Elf *elf; /* NULL: none */
 };
 
-/* -ENOEXEC: not an ELF file of this machine's byte order. Tables that are cut are shorter. */
+/*
+ * -ENOEXEC: not an ELF file of this machine's byte order; there is nothing to release then. The bytes
+ * stay the caller's, until image_fini().
+ */
 int image_init(struct image *image, const void *data, size_t size);
+/* Harmless where there is none. */
+void image_fini(struct image *image);
 
-/* False: there is no such one. 32-bit ones are widened. */
-bool image_segment(const struct image *image, uint32_t i, Elf64_Phdr *segment);
-bool image_section(const struct image *image, uint32_t i, Elf64_Shdr *section);
+/* The section's header and bytes, as they are in the file; NULL where they are not, or compressed. */
+Elf_Data *image_section(Elf_Scn *scn, GElf_Shdr *section);
 
-/* The i-th symbol of a symbol table. False: there is no such one. */
-bool image_symbol(const struct image *image, const Elf64_Shdr *table, uint64_t i, Elf64_Sym *symbol);
-
-/* "" where it has none. */
-const char *image_section_name(const struct image *image, const Elf64_Shdr *section);
-
-/* The section's bytes; NULL where they are not in the file, or compressed. */
-const uint8_t *image_bytes(const struct image *image, const Elf64_Shdr *section, size_t *size);
-
-/* The same, of a table of strings whose last byte is NUL: any offset below *size is a string. */
-const char *image_strings(const struct image *image, uint32_t section, size_t *size);
-
-bool image_find_section(const struct image *image, uint32_t type, Elf64_Shdr *section);
+/* Bytes of a table of strings whose last byte is NUL: any offset below *size is a string. Else NULL. */
+const char *image_strings(const struct image *image, size_t index, size_t *size);
 
 /* The name of its separate debug file, as .gnu_debuglink has it; NULL where it has none. */
 const char *image_debuglink(const struct image *image);

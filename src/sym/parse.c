@@ -52,6 +52,7 @@ static void unload_object(struct object *object)
 {
 	dwarflines_close(object->lines);
 	cfi_close(object->cfi);
+	image_fini(&object->image);
 	if (object->mapped)
 		munmap(object->mapped, object->size);
 	if (object->fd >= 0)
@@ -417,7 +418,7 @@ static bool offer_symbols(struct parse *parse, struct lookup *lookup)
 		textsyms_offer_jit(parse->text, lookup);
 		return true;
 	default:
-		if (!parse->debug.image.data || !elfsyms_is_full(&parse->debug.image) ||
+		if (!parse->debug.image.elf || !elfsyms_is_full(&parse->debug.image) ||
 			!elfsyms_offer(&parse->debug.image, lookup))
 			elfsyms_offer(&parse->main.image, lookup);
 		return true;
@@ -462,7 +463,7 @@ int parse_row(struct parse *parse, uint64_t offset, struct row *row)
 	if (parse->loaded != ELF)
 		return -EINVAL;
 	if (!object->cfi_tried)
-		object->cfi = cfi_open(object->image.data, object->image.size);
+		object->cfi = cfi_open(object->image.elf);
 	object->cfi_tried = true;
 	if (!object->cfi || !image_offset_to_address(&object->image, offset, &address))
 		return -ENOENT;
