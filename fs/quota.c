@@ -11,12 +11,14 @@
 
 /* As many files as a process may have open where nobody raised that; each takes about 1 KiB here. */
 #define USER_FILES 1024
+#define PRIVILEGED_FILES 16384
 /*
- * An open kpdata keeps a block of 128 KiB, and what it was told of processes; a reader needs one. All
- * three bounds together stay below what the profiler takes, so that views find room, too.
+ * An open kpdata keeps a block of 128 KiB, and what it was told of all processes and has not read, which
+ * can be megabytes; a reader needs one. All three bounds together stay below what the profiler takes, so
+ * that views find room, too.
  */
-#define USER_CAPTURES 64
-#define OTHERS_CAPTURES 256
+#define USER_CAPTURES 16
+#define OTHERS_CAPTURES 64
 #define PRIVILEGED_CAPTURES 512
 /* A pipe has buffers of about 100 KiB. A reader can have one of each CPU, twice, and some of all CPUs. */
 #define USER_PIPES 64
@@ -68,7 +70,7 @@ struct quotas *quotas_create(uid_t owner, uint64_t descriptors, unsigned int cpu
 	pthread_mutex_init(&quotas->lock, NULL);
 	quotas->users = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
 	quotas->bounds[QUOTA_FILES] = (struct bound){ "open files", USER_FILES,
-		USERS * USER_FILES, DESCRIPTORS_MAX * USERS };
+		USERS * USER_FILES, PRIVILEGED_FILES };
 	quotas->bounds[QUOTA_CAPTURES] = (struct bound){ "kpdata open", USER_CAPTURES,
 		OTHERS_CAPTURES, PRIVILEGED_CAPTURES };
 	quotas->bounds[QUOTA_PIPES] = (struct bound){ "pipes of the trace open", pipes,

@@ -3,7 +3,8 @@
 # a switch, of a command; the end of the server)
 HOSTILE_TESTS = \
 	%D%/descriptors.sh \
-	%D%/opens.sh
+	%D%/opens.sh \
+	%D%/threads.sh
 
 # a file system whose server does not answer
 check_PROGRAMS += %D%/silent_fuse
@@ -12,4 +13,4 @@ tests_hostile_silent_fuse_CFLAGS = $(WARN_CFLAGS) $(FUSE_CFLAGS)
 tests_hostile_silent_fuse_LDADD = $(FUSE_LIBS)
 
 TESTS += $(HOSTILE_TESTS)
-EXTRA_DIST += %D%/opener.py $(HOSTILE_TESTS)
+EXTRA_DIST += %D%/opener.py %D%/viewer.py $(HOSTILE_TESTS)

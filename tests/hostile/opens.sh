@@ -86,7 +86,7 @@ descriptors=$(sed -n 's/^Max open files *\([0-9]*\) .*/\1/p' "/proc/$SERVER/limi
 views=$((descriptors / 16 / 4))
 [ "$views" -le 1024 ] || views=1024
 pipes=$((64 + 2 * $(find "$MNT/cpu" -mindepth 1 -maxdepth 1 | wc -l)))
-for row in "views/ctf/metadata 1024" "kptrace_pipe $pipes" "kpdata 64" "kpstat 1024" "events 1024" \
+for row in "views/ctf/metadata 1024" "kptrace_pipe $pipes" "kpdata 16" "kpstat 1024" "events 1024" \
 	"views/flat $views"; do
 	read -r path most <<<"$row"
 	before=$(resident_kb)

@@ -37,7 +37,7 @@ static void test_bounds(void **state)
 		unsigned int user, others, privileged;
 	} rows[] = {
 		{ __LINE__, QUOTA_FILES, 1024, 4096, 16384 },
-		{ __LINE__, QUOTA_CAPTURES, 64, 256, 512 },
+		{ __LINE__, QUOTA_CAPTURES, 16, 64, 512 },
 		{ __LINE__, QUOTA_PIPES, 104, 416, 416 },
 		{ __LINE__, QUOTA_DESCRIPTORS, 256, 1024, 2048 },
 	};
