@@ -132,31 +132,18 @@ static void task_attr(const struct rings_config *config, struct perf_event_attr 
 
 /* ---- opening ------------------------------------------------------------------------------------ */
 
-static int collect_thread(void *arg, const struct proc_thread *thread)
+static int collect_thread(void *arg, pid_t tid)
 {
-	g_array_append_val((GArray *)arg, thread->tid);
-	return 0;
-}
-
-static int collect_own(void *arg, const struct proc_process *process)
-{
-	if (process->uid == geteuid())
-		g_array_append_val((GArray *)arg, process->pid);
+	g_array_append_val((GArray *)arg, tid);
 	return 0;
 }
 
 /* The tasks that SCOPE_OWN begins with: all threads of this user's processes. */
 static GArray *own_tasks(const struct rings_config *config)
 {
-	g_autoptr(GArray) pids = g_array_new(FALSE, FALSE, sizeof(pid_t));
 	GArray *tids = g_array_new(FALSE, FALSE, sizeof(pid_t));
-	const struct proc_visitor processes = { .process = collect_own, .arg = pids };
-	const struct proc_visitor threads = { .thread = collect_thread, .arg = tids };
-	guint i;
 
-	proc_walk(config->proc, &processes, NULL);
-	for (i = 0; i < pids->len; i++)
-		proc_visit(config->proc, g_array_index(pids, pid_t, i), &threads);
+	proc_threads_of(config->proc, geteuid(), collect_thread, tids);
 	return tids;
 }
 

@@ -23,6 +23,8 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "sys/proc_maps.h"
+
 /* The user and group of a process that needs none: the kernel's own for "nobody that is known here" */
 #define NOBODY 65534
 
@@ -129,6 +131,11 @@ static const int opener_calls[] = {
 	SCMP_SYS(geteuid),
 };
 
+/* besides what the opener does: folders, threads */
+static const int reader_calls[] = {
+	SCMP_SYS(getdents64), SCMP_SYS(statx), SCMP_SYS(set_robust_list), SCMP_SYS(rseq),
+};
+
 /* clone is added with its flags; the child makes its filter stricter */
 static const int parent_calls[] = {
 	SCMP_SYS(wait4), SCMP_SYS(set_robust_list), SCMP_SYS(rseq), SCMP_SYS(prctl),
@@ -177,6 +184,37 @@ static int add_opener(scmp_filter_ctx filter)
 	return ret;
 }
 
+/* Threads and processes, without namespaces of their own. */
+static int add_clone(scmp_filter_ctx filter)
+{
+	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
+		SCMP_A0(SCMP_CMP_MASKED_EQ, NEW_NAMESPACES, 0));
+}
+
+static int add_reader(scmp_filter_ctx filter)
+{
+	int ret = add_opener(filter);
+
+	if (!ret)
+		ret = add_calls(filter, SCMP_ACT_ALLOW, reader_calls, COUNT(reader_calls));
+	/* what fdopendir does */
+	if (!ret)
+		ret = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
+			SCMP_A1(SCMP_CMP_EQ, F_GETFL));
+	if (!ret)
+		ret = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
+			SCMP_A1(SCMP_CMP_EQ, F_SETFD));
+	/* its flags lie in memory: the C library then takes clone */
+	if (!ret)
+		ret = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
+	if (!ret)
+		ret = add_clone(filter);
+	if (!ret && !SANITIZED)
+		ret = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1,
+			SCMP_A1(SCMP_CMP_EQ, PROC_MAPS_QUERY));
+	return ret;
+}
+
 static int add_parser_child(scmp_filter_ctx filter)
 {
 	int ret = add_calls(filter, SCMP_ACT_ERRNO(EPERM), name_calls, COUNT(name_calls));
@@ -205,10 +243,7 @@ static int add_parser(scmp_filter_ctx filter)
 
 	if (!ret)
 		ret = add_calls(filter, SCMP_ACT_ALLOW, parent_calls, COUNT(parent_calls));
-	if (!ret)
-		ret = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
-			SCMP_A0(SCMP_CMP_MASKED_EQ, NEW_NAMESPACES, 0));
-	return ret;
+	return ret ? ret : add_clone(filter);
 }
 
 static int make_filter(int (*add)(scmp_filter_ctx filter), scmp_filter_ctx *filter)
@@ -280,6 +315,38 @@ int confine_opener(void)
 	if (!ret)
 		ret = limit(RLIMIT_CORE, 0);
 	return ret ? ret : load_filter(add_opener);
+}
+
+/*
+ * Who may not look into all processes may look into those that have no more capabilities: then each that
+ * is given up hides some.
+ */
+static bool has_ptrace(void)
+{
+	cap_flag_value_t has = CAP_CLEAR;
+	cap_t now = cap_get_proc();
+
+	if (!now)
+		return false;
+	if (cap_get_flag(now, CAP_SYS_PTRACE, CAP_EFFECTIVE, &has))
+		has = CAP_CLEAR;
+	cap_free(now);
+	return has == CAP_SET;
+}
+
+int confine_reader(void)
+{
+	/* other processes' mappings, the files behind them, by link and by path */
+	static const cap_value_t keep[] = {
+		CAP_SYS_PTRACE, CAP_CHECKPOINT_RESTORE, CAP_DAC_READ_SEARCH,
+	};
+	int ret = has_ptrace() ? limit_capabilities(keep, COUNT(keep)) : 0;
+
+	if (!ret && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+		ret = -errno;
+	if (!ret)
+		ret = limit(RLIMIT_CORE, 0);
+	return ret ? ret : load_filter(add_reader);
 }
 
 static int limit_all(const struct confine_limits *limits)

@@ -20,6 +20,11 @@
  */
 int confine_opener(void);
 
+/*
+ * May see other processes, their mappings and the files behind them, and start threads. Nothing else.
+ */
+int confine_reader(void);
+
 struct confine_child;
 
 struct confine_limits {

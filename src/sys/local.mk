@@ -1,6 +1,8 @@
 # sys: one thin wrapper for each kernel interface; one file a line, sorted
 noinst_LIBRARIES += libsys.a
 libsys_a_SOURCES = \
+	%D%/buildid.c \
+	%D%/buildid.h \
 	%D%/child.c \
 	%D%/child.h \
 	%D%/clock.c \
@@ -32,6 +34,8 @@ libsys_a_SOURCES = \
 	%D%/proc_kernel.c \
 	%D%/proc_maps.c \
 	%D%/proc_maps.h \
+	%D%/proc_wire.c \
+	%D%/proc_wire.h \
 	%D%/procfile.c \
 	%D%/procfile.h \
 	%D%/procstat.c \

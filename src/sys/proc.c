@@ -24,8 +24,9 @@
 /* In its flags: the thread is on its way out (the kernel's PF_EXITING). */
 #define FLAG_EXITING 0x4ul
 
-struct walk {
-	const struct proc_visitor *visitor;
+struct proc_reader {
+	int folder; /* /proc */
+	struct proc_visitor visitor;
 	struct proc_result result;
 	int stop; /* what a callback returned when that was not 0 */
 	uint64_t threads; /* of the process at hand; 0: nobody asked */
@@ -61,14 +62,14 @@ static pid_t parse_pid(const char *name)
 	return pid;
 }
 
-static int read_comm(struct walk *walk, int dir, const char *path)
+static int read_comm(struct proc_reader *reader, int dir, const char *path)
 {
 	int fd = open_at(dir, path, 0);
 	ssize_t n;
 
 	if (fd < 0)
 		return fd;
-	n = read(fd, walk->comm, sizeof(walk->comm) - 1);
+	n = read(fd, reader->comm, sizeof(reader->comm) - 1);
 	if (n < 0) {
 		int ret = -errno;
 
@@ -76,9 +77,9 @@ static int read_comm(struct walk *walk, int dir, const char *path)
 		return ret;
 	}
 	close(fd);
-	if (n && walk->comm[n - 1] == '\n')
+	if (n && reader->comm[n - 1] == '\n')
 		n--;
-	walk->comm[n] = '\0';
+	reader->comm[n] = '\0';
 	return 0;
 }
 
@@ -131,9 +132,9 @@ static void copy_name(char *comm, size_t bytes, const char *text)
 	comm[n] = '\0';
 }
 
-static int visit_process(struct walk *walk, int dir, pid_t pid)
+static int visit_process(struct proc_reader *reader, int dir, pid_t pid)
 {
-	struct proc_process process = { .pid = pid, .comm = walk->comm, .exe = walk->exe };
+	struct proc_process process = { .pid = pid, .comm = reader->comm, .exe = reader->exe };
 	char text[STAT_BYTES];
 	struct stat info;
 	ssize_t n;
@@ -145,39 +146,39 @@ static int visit_process(struct walk *walk, int dir, pid_t pid)
 	ret = read_stat(dir, "stat", text, sizeof(text));
 	if (ret)
 		return ret;
-	copy_name(walk->comm, sizeof(walk->comm), text);
-	walk->threads = field_number(text, 20);
+	copy_name(reader->comm, sizeof(reader->comm), text);
+	reader->threads = field_number(text, 20);
 	process.start_ticks = field_number(text, 22);
-	n = readlinkat(dir, "exe", walk->exe, sizeof(walk->exe) - 1);
-	walk->exe[n < 0 ? 0 : n] = '\0'; /* kernel threads have none, other users' may not be read */
-	return walk->stop = walk->visitor->process(walk->visitor->arg, &process);
+	n = readlinkat(dir, "exe", reader->exe, sizeof(reader->exe) - 1);
+	reader->exe[n < 0 ? 0 : n] = '\0'; /* kernel threads have none, other users' may not be read */
+	return reader->stop = reader->visitor.process(reader->visitor.arg, &process);
 }
 
-static int visit_thread(struct walk *walk, int task_dir, pid_t pid, const char *name)
+static int visit_thread(struct proc_reader *reader, int task_dir, pid_t pid, const char *name)
 {
-	struct proc_thread thread = { .pid = pid, .tid = parse_pid(name), .comm = walk->comm };
+	struct proc_thread thread = { .pid = pid, .tid = parse_pid(name), .comm = reader->comm };
 	char path[sizeof("4294967295/comm")];
 	int ret;
 
 	if (!thread.tid)
 		return 0;
 	snprintf(path, sizeof(path), "%u/comm", (unsigned int)thread.tid);
-	ret = read_comm(walk, task_dir, path);
+	ret = read_comm(reader, task_dir, path);
 	if (ret)
 		return is_gone(ret) ? 0 : ret;
-	return walk->stop = walk->visitor->thread(walk->visitor->arg, &thread);
+	return reader->stop = reader->visitor.thread(reader->visitor.arg, &thread);
 }
 
-static int visit_threads(struct walk *walk, int process_dir, pid_t pid)
+static int visit_threads(struct proc_reader *reader, int process_dir, pid_t pid)
 {
-	const struct proc_thread only = { .pid = pid, .tid = pid, .comm = walk->comm };
+	const struct proc_thread only = { .pid = pid, .tid = pid, .comm = reader->comm };
 	struct dirent *entry;
 	int fd, ret = 0;
 	DIR *dir;
 
 	/* nearly all have one, whose name is the process's: that saves a third of the walk */
-	if (walk->threads == 1)
-		return walk->stop = walk->visitor->thread(walk->visitor->arg, &only);
+	if (reader->threads == 1)
+		return reader->stop = reader->visitor.thread(reader->visitor.arg, &only);
 	fd = open_at(process_dir, "task", O_DIRECTORY);
 	if (fd < 0)
 		return fd;
@@ -187,117 +188,175 @@ static int visit_threads(struct walk *walk, int process_dir, pid_t pid)
 		return -ENOMEM;
 	}
 	while (!ret && (entry = readdir(dir)))
-		ret = visit_thread(walk, fd, pid, entry->d_name);
+		ret = visit_thread(reader, fd, pid, entry->d_name);
 	closedir(dir);
 	return ret;
 }
 
-static int visit_mappings(struct walk *walk, int dir, pid_t pid)
+static int visit_mappings(struct proc_reader *reader, int dir, pid_t pid)
 {
 	int fd = open_at(dir, "maps", 0);
 	int ret;
 
 	if (fd == -EACCES || fd == -EPERM) {
-		walk->result.unreadable++;
+		reader->result.unreadable++;
 		return 0;
 	}
 	if (fd < 0)
 		return fd;
-	ret = proc_maps_read(&walk->maps, fd, pid, walk->visitor->mapping, walk->visitor->arg);
+	ret = proc_maps_read(&reader->maps, fd, pid, reader->visitor.mapping, reader->visitor.arg);
 	close(fd);
-	return walk->stop = ret;
+	return reader->stop = ret;
 }
 
 /* -ESRCH and the like: the process ended; others: a callback's value, or the machine is short. */
-static int visit(struct walk *walk, int proc_dir, const char *name, pid_t pid)
+static int visit(struct proc_reader *reader, const char *name, pid_t pid, bool with_mappings)
 {
-	const struct proc_visitor *visitor = walk->visitor;
+	const struct proc_visitor *visitor = &reader->visitor;
 	int dir, ret = 0;
 
-	dir = open_at(proc_dir, name, O_DIRECTORY);
+	dir = open_at(reader->folder, name, O_DIRECTORY);
 	if (dir < 0)
 		return dir;
-	walk->threads = 0;
+	reader->threads = 0;
 	if (visitor->process)
-		ret = visit_process(walk, dir, pid);
+		ret = visit_process(reader, dir, pid);
 	if (!ret)
-		walk->result.processes++;
+		reader->result.processes++;
 	if (!ret && visitor->thread)
-		ret = visit_threads(walk, dir, pid);
-	if (!ret && visitor->mapping)
-		ret = visit_mappings(walk, dir, pid);
+		ret = visit_threads(reader, dir, pid);
+	if (!ret && visitor->mapping && with_mappings)
+		ret = visit_mappings(reader, dir, pid);
 	close(dir);
 	return ret;
 }
 
-static struct walk *walk_create(const char *proc, const struct proc_visitor *visitor)
+int proc_reader_create(const char *proc, const struct proc_visitor *visitor,
+	struct proc_reader **created)
 {
 	/* zeroed for valgrind, which does not know what PROCMAP_QUERY writes */
-	struct walk *walk = calloc(1, sizeof(*walk));
+	struct proc_reader *reader = calloc(1, sizeof(*reader));
 
-	if (!walk)
-		return NULL;
-	walk->visitor = visitor;
+	if (!reader)
+		return -ENOMEM;
+	proc = proc ? proc : "/proc";
+	reader->visitor = *visitor;
+	reader->folder = open_at(AT_FDCWD, proc, O_DIRECTORY);
+	if (reader->folder < 0) {
+		int ret = reader->folder;
+
+		free(reader);
+		return ret;
+	}
 	if (visitor->mapping)
-		proc_maps_init(&walk->maps, proc);
-	return walk;
+		proc_maps_init(&reader->maps, proc);
+	*created = reader;
+	return 0;
+}
+
+void proc_reader_destroy(struct proc_reader *reader)
+{
+	if (!reader)
+		return;
+	close(reader->folder);
+	free(reader);
+}
+
+int proc_reader_visit(struct proc_reader *reader, pid_t pid, bool with_mappings)
+{
+	char name[16];
+	int ret;
+
+	snprintf(name, sizeof(name), "%u", (unsigned int)pid);
+	reader->stop = 0;
+	ret = visit(reader, name, pid, with_mappings);
+	return !reader->stop && is_gone(ret) ? -ESRCH : ret;
+}
+
+int proc_list(const char *proc, int (*found)(void *arg, pid_t pid), void *arg)
+{
+	DIR *dir = opendir(proc ? proc : "/proc");
+	struct dirent *entry;
+	int ret = 0;
+
+	if (!dir)
+		return -errno;
+	while (!ret && (entry = readdir(dir))) {
+		pid_t pid = parse_pid(entry->d_name);
+
+		if (pid)
+			ret = found(arg, pid);
+	}
+	closedir(dir);
+	return ret;
+}
+
+static int visit_next(void *arg, pid_t pid)
+{
+	struct proc_reader *reader = arg;
+	int ret = proc_reader_visit(reader, pid, true);
+
+	return !reader->stop && ret == -ESRCH ? 0 : ret;
 }
 
 int proc_walk(const char *proc, const struct proc_visitor *visitor, struct proc_result *result)
 {
-	struct dirent *entry;
-	struct walk *walk;
-	int ret = 0;
-	DIR *dir;
+	struct proc_reader *reader;
+	int ret = proc_reader_create(proc, visitor, &reader);
 
-	proc = proc ? proc : "/proc";
-	dir = opendir(proc);
-	if (!dir)
-		return -errno;
-	walk = walk_create(proc, visitor);
-	if (!walk) {
-		closedir(dir);
-		return -ENOMEM;
-	}
-	while (!ret && (entry = readdir(dir))) {
-		pid_t pid = parse_pid(entry->d_name);
-
-		if (!pid)
-			continue;
-		ret = visit(walk, dirfd(dir), entry->d_name, pid);
-		if (!walk->stop && is_gone(ret))
-			ret = 0;
-	}
+	if (ret)
+		return ret;
+	ret = proc_list(proc, visit_next, reader);
 	if (!ret && result)
-		*result = walk->result;
-	free(walk);
-	closedir(dir);
+		*result = reader->result;
+	proc_reader_destroy(reader);
 	return ret;
 }
 
 int proc_visit(const char *proc, pid_t pid, const struct proc_visitor *visitor)
 {
-	struct walk *walk;
-	char name[16];
-	int dir, ret;
+	struct proc_reader *reader;
+	int ret = proc_reader_create(proc, visitor, &reader);
 
-	proc = proc ? proc : "/proc";
-	dir = open_at(AT_FDCWD, proc, O_DIRECTORY);
-	if (dir < 0)
-		return dir;
-	walk = walk_create(proc, visitor);
-	if (!walk) {
-		close(dir);
-		return -ENOMEM;
-	}
-	snprintf(name, sizeof(name), "%u", (unsigned int)pid);
-	ret = visit(walk, dir, name, pid);
-	if (!walk->stop && is_gone(ret))
-		ret = -ESRCH;
-	free(walk);
-	close(dir);
+	if (ret)
+		return ret;
+	ret = proc_reader_visit(reader, pid, true);
+	proc_reader_destroy(reader);
 	return ret;
 }
+
+/* ---- threads of one user ------------------------------------------------------------------------ */
+
+struct own {
+	const char *proc;
+	uid_t uid;
+	int (*task)(void *arg, pid_t tid);
+	void *arg;
+};
+
+/* Only the names in folders: no lock that another process holds is waited for. */
+static int list_threads(void *arg, pid_t pid)
+{
+	const struct own *own = arg;
+	char path[PATH_MAX];
+	struct stat info;
+	int ret;
+
+	snprintf(path, sizeof(path), "%s/%u/task", own->proc, (unsigned int)pid);
+	if (stat(path, &info) || info.st_uid != own->uid)
+		return 0;
+	ret = proc_list(path, own->task, own->arg);
+	return is_gone(ret) ? 0 : ret;
+}
+
+int proc_threads_of(const char *proc, uid_t uid, int (*task)(void *arg, pid_t tid), void *arg)
+{
+	struct own own = { .proc = proc ? proc : "/proc", .uid = uid, .task = task, .arg = arg };
+
+	return proc_list(proc, list_threads, &own);
+}
+
+/* ---- questions about one process ---------------------------------------------------------------- */
 
 bool proc_lives(const char *proc, pid_t pid)
 {

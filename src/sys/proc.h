@@ -7,6 +7,10 @@
  * that came may or may not be seen. So switch the kernel's own records of such changes on before a
  * walk. What this process may not read (another user's maps) is left out and counted.
  *
+ * Whoever reads the mappings of a process waits for its mmap lock, which the process may hold for as long
+ * as a FUSE server likes; and whoever looks at a process while it ends may have to finish its end.
+ * So the server leaves it to a helper process (helper/reader.c).
+ *
  * Thread-safe; memory use is a fixed block of some 150 KiB a walk, whatever the machine holds.
  * Strings and bytes in the structs belong to the walk and are valid only during the callback.
  */
@@ -45,7 +49,8 @@ struct proc_mapping {
 	uint32_t dev_minor;
 	const char *path;
 	const unsigned char *build_id;
-	uint8_t build_id_length; /* 0: none, or the kernel can't tell (before 6.11) */
+	uint8_t build_id_length; /* 0: none, or not known */
+	bool build_id_known;	 /* it was asked for, or must not be: nothing more can be found out */
 };
 
 /*
@@ -69,6 +74,25 @@ struct proc_result {
  * value, -ENOENT, -EACCES (no such directory), -EMFILE, -ENFILE, -ENOMEM.
  */
 int proc_walk(const char *proc, const struct proc_visitor *visitor, struct proc_result *result);
+
+/*
+ * The same, one process after the other: what all of them need is made once. The visitor is copied. One
+ * thread at a time. Errors as above.
+ */
+struct proc_reader;
+int proc_reader_create(const char *proc, const struct proc_visitor *visitor,
+	struct proc_reader **reader);
+void proc_reader_destroy(struct proc_reader *reader);
+/* -ESRCH where it does not exist (any more). */
+int proc_reader_visit(struct proc_reader *reader, pid_t pid, bool with_mappings);
+
+/*
+ * The numbers of all processes, or of the threads below /proc/PID/task. Waits for no lock of another
+ * process. -ENOENT, -EACCES, -EMFILE, -ENFILE, or what the callback returned when that was not 0.
+ */
+int proc_list(const char *proc, int (*found)(void *arg, pid_t pid), void *arg);
+/* All threads of the processes whose effective user this is; as above. */
+int proc_threads_of(const char *proc, uid_t uid, int (*task)(void *arg, pid_t tid), void *arg);
 
 /* One process; -ESRCH where it does not exist (any more). */
 int proc_visit(const char *proc, pid_t pid, const struct proc_visitor *visitor);

@@ -8,57 +8,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sys/buildid.h"
 #include "sys/lines.h"
 #include "sys/proc.h"
 
 /* Notes are some hundred bytes; lines of kallsyms and modules less than 1 KiB. */
 #define BUFFER_BYTES 65536
-
-#define NOTE_ALIGN 4
-#define NOTE_BUILD_ID 3 /* NT_GNU_BUILD_ID, of the owner "GNU" */
-
-struct note_header {
-	uint32_t name_size;
-	uint32_t desc_size;
-	uint32_t type;
-};
-
-/* Rounded up to the notes' alignment, in 64 bits, so that it can't wrap. */
-static uint64_t pad(uint32_t size)
-{
-	return ((uint64_t)size + NOTE_ALIGN - 1) / NOTE_ALIGN * NOTE_ALIGN;
-}
-
-/* Finds the build-id among ELF notes. Returns its length, 0 where there is none. */
-static uint8_t find_build_id(const unsigned char *notes, size_t size, unsigned char *build_id)
-{
-	struct note_header header;
-	size_t at = 0;
-
-	while (size - at >= sizeof(header)) {
-		const unsigned char *name, *desc;
-
-		memcpy(&header, notes + at, sizeof(header));
-		at += sizeof(header);
-		if (pad(header.name_size) > size - at)
-			return 0;
-		name = notes + at;
-		at += pad(header.name_size);
-		if (header.desc_size > size - at)
-			return 0;
-		desc = notes + at;
-		if (header.type == NOTE_BUILD_ID && header.name_size == 4 &&
-			!memcmp(name, "GNU", 4) && header.desc_size > 0 &&
-			header.desc_size <= PROC_BUILD_ID_MAX) {
-			memcpy(build_id, desc, header.desc_size);
-			return header.desc_size;
-		}
-		if (pad(header.desc_size) > size - at)
-			return 0;
-		at += pad(header.desc_size);
-	}
-	return 0;
-}
 
 static uint8_t read_build_id(const char *path, unsigned char *build_id, unsigned char *buf)
 {
@@ -72,7 +27,7 @@ static uint8_t read_build_id(const char *path, unsigned char *build_id, unsigned
 	while (size < BUFFER_BYTES && (n = read(fd, buf + size, BUFFER_BYTES - size)) > 0)
 		size += n;
 	close(fd);
-	return find_build_id(buf, size, build_id);
+	return buildid_in_notes(buf, size, build_id);
 }
 
 /* "ADDRESS TYPE NAME", for modules "[MODULE]" behind it. Hidden addresses are 0. */

@@ -41,6 +41,7 @@ struct map_query {
 _Static_assert(sizeof(struct map_query) == 104, "the kernel's layout");
 
 #define MAP_QUERY _IOWR('f', 17, struct map_query)
+_Static_assert(MAP_QUERY == PROC_MAPS_QUERY, "what a filter lets pass");
 #define MAP_QUERY_EXECUTABLE 0x04
 #define MAP_QUERY_COVERING_OR_NEXT 0x10
 
@@ -65,7 +66,7 @@ static bool type_is_local(const char *type)
 	return false;
 }
 
-static bool is_trusted(const struct proc_maps *maps, uint32_t dev_major, uint32_t dev_minor)
+bool proc_maps_trusts(const struct proc_maps *maps, uint32_t dev_major, uint32_t dev_minor)
 {
 	unsigned int i;
 
@@ -79,22 +80,60 @@ static bool is_trusted(const struct proc_maps *maps, uint32_t dev_major, uint32_
 
 static void trust(struct proc_maps *maps, uint32_t dev_minor)
 {
-	if (maps->device_count < PROC_DEVICES_MAX && !is_trusted(maps, 0, dev_minor))
+	if (maps->device_count < PROC_DEVICES_MAX && !proc_maps_trusts(maps, 0, dev_minor))
 		maps->devices[maps->device_count++] = dev_minor;
+}
+
+/* One with a blank or the like in its name, which is written as \NNN, is left out. */
+static void keep_point(struct proc_maps *maps, const char *point, size_t length)
+{
+	if (point[0] != '/' || length >= PROC_POINT_MAX || memchr(point, '\\', length) ||
+		length + 1 > sizeof(maps->points) - maps->points_used)
+		return;
+	memcpy(maps->points + maps->points_used, point, length);
+	maps->points[maps->points_used + length] = '\0';
+	maps->points_used += length + 1;
 }
 
 /* "ID PARENT MAJOR:MINOR ROOT POINT OPTIONS [TAGS] - TYPE SOURCE OPTIONS" */
 static void take_mount(struct proc_maps *maps, char *line)
 {
 	unsigned int dev_major, dev_minor;
-	char *type = strstr(line, " - ");
+	char *type = strstr(line, " - "), *point;
+	int length = 0;
 
-	if (!type || sscanf(line, "%*u %*u %u:%u", &dev_major, &dev_minor) != 2 || dev_major)
+	if (!type || sscanf(line, "%*u %*u %u:%u %*s %n", &dev_major, &dev_minor, &length) != 2 ||
+		!length || line + length > type)
 		return;
+	point = line + length;
 	type += 3;
 	type[strcspn(type, " ")] = '\0';
-	if (type_is_local(type))
+	if (!dev_major && type_is_local(type))
 		trust(maps, dev_minor);
+	if (proc_maps_trusts(maps, dev_major, dev_minor))
+		keep_point(maps, point, strcspn(point, " "));
+}
+
+const char *proc_maps_mount_of(const struct proc_maps *maps, const char *path)
+{
+	const char *best = NULL;
+	size_t at, length, longest = 0;
+
+	for (at = 0; at < maps->points_used; at += length + 1) {
+		const char *point = maps->points + at;
+
+		length = strlen(point);
+		if (strncmp(path, point, length) != 0 || length < longest)
+			continue;
+		if (length == 1) /* the root itself */
+			best = path + 1;
+		else if (path[length] == '/')
+			best = path + length + 1;
+		else
+			continue;
+		longest = length;
+	}
+	return best && *best ? best : NULL;
 }
 
 void proc_maps_init(struct proc_maps *maps, const char *proc)
@@ -107,6 +146,7 @@ void proc_maps_init(struct proc_maps *maps, const char *proc)
 
 	maps->no_query = false;
 	maps->device_count = 0;
+	maps->points_used = 0;
 	/* of whatever kind it is: if it hangs, the machine does */
 	if (!stat("/", &root) && !major(root.st_dev))
 		trust(maps, minor(root.st_dev));
@@ -165,8 +205,7 @@ static int query_next(struct proc_maps *maps, int fd, uint64_t address, bool wit
 	return ioctl(fd, MAP_QUERY, q) ? -errno : 0;
 }
 
-/* The build-id of the mapping that begins at start; 0 where there is none. */
-static uint8_t query_build_id(struct proc_maps *maps, int fd, uint64_t start)
+int proc_maps_query(struct proc_maps *maps, int fd, uint64_t start, struct proc_mapping *found)
 {
 	struct map_query q;
 
@@ -175,10 +214,31 @@ static uint8_t query_build_id(struct proc_maps *maps, int fd, uint64_t start)
 	q.query_addr = start;
 	q.build_id_addr = (uintptr_t)maps->build_id;
 	q.build_id_size = sizeof(maps->build_id);
-	if (ioctl(fd, MAP_QUERY, &q) || q.vma_start != start ||
-		q.build_id_size > sizeof(maps->build_id))
-		return 0;
-	return q.build_id_size;
+	if (ioctl(fd, MAP_QUERY, &q))
+		return -errno;
+	if (q.vma_start != start || q.build_id_size > sizeof(maps->build_id))
+		return -ENOENT;
+	*found = (struct proc_mapping){
+		.start = q.vma_start,
+		.size = q.vma_end - q.vma_start,
+		.offset = q.vma_offset,
+		.inode = q.inode,
+		.dev_major = q.dev_major,
+		.dev_minor = q.dev_minor,
+		.path = "",
+		.build_id = maps->build_id,
+		.build_id_length = (uint8_t)q.build_id_size,
+		.build_id_known = true,
+	};
+	return 0;
+}
+
+/* The build-id of the mapping that begins at start; 0 where there is none. */
+static uint8_t query_build_id(struct proc_maps *maps, int fd, uint64_t start)
+{
+	struct proc_mapping found;
+
+	return proc_maps_query(maps, fd, start, &found) ? 0 : found.build_id_length;
 }
 
 static int read_by_query(struct proc_maps *maps, int fd, pid_t pid,
@@ -214,7 +274,8 @@ static int read_by_query(struct proc_maps *maps, int fd, pid_t pid,
 			.path = name_mapping(name),
 			.build_id = maps->build_id,
 		};
-		if (q.inode && is_trusted(maps, q.dev_major, q.dev_minor))
+		found.build_id_known = true;
+		if (q.inode && proc_maps_trusts(maps, q.dev_major, q.dev_minor))
 			found.build_id_length = query_build_id(maps, fd, q.vma_start);
 		ret = mapping(arg, &found);
 		if (ret)

@@ -7,6 +7,8 @@
 #ifndef KPROFS_SYS_PROC_MAPS_H
 #define KPROFS_SYS_PROC_MAPS_H
 
+#include <stddef.h>
+
 #include "sys/proc.h"
 
 /* Holds a line with a path of PATH_MAX bytes in which each is written as four (\012). */
@@ -20,10 +22,19 @@
  */
 #define PROC_DEVICES_MAX 1024
 
+/* Mount points of theirs, with NULs: a machine with hundreds of containers has about so much. */
+#define PROC_POINTS_BYTES 32768
+#define PROC_POINT_MAX 4096
+
+/* The request number of PROCMAP_QUERY, for filters of system calls. */
+#define PROC_MAPS_QUERY 0xc0686611u
+
 struct proc_maps {
 	bool no_query;		/* this kernel lacks PROCMAP_QUERY */
 	unsigned int device_count;
 	uint32_t devices[PROC_DEVICES_MAX]; /* minors (major 0) whose files may be read */
+	size_t points_used;
+	char points[PROC_POINTS_BYTES]; /* where trusted ones are mounted; each ends in a NUL */
 	unsigned char build_id[PROC_BUILD_ID_MAX];
 	char buf[PROC_BUFFER_BYTES];
 };
@@ -37,5 +48,19 @@ void proc_maps_init(struct proc_maps *maps, const char *proc);
  */
 int proc_maps_read(struct proc_maps *maps, int fd, pid_t pid,
 	int (*mapping)(void *arg, const struct proc_mapping *mapping), void *arg);
+
+/* Whether files on this device may be read: see PROC_DEVICES_MAX. */
+bool proc_maps_trusts(const struct proc_maps *maps, uint32_t dev_major, uint32_t dev_minor);
+/*
+ * The part of an absolute path behind the mount point that leads to it, of those of trusted devices. A
+ * mount in between may be of any other kind, so it must not be entered. NULL: there is none.
+ */
+const char *proc_maps_mount_of(const struct proc_maps *maps, const char *path);
+
+/*
+ * The mapping that begins at this address, with its build-id, without its name. -ENOENT: there is none;
+ * -ENOTTY: this kernel can't be asked.
+ */
+int proc_maps_query(struct proc_maps *maps, int fd, uint64_t start, struct proc_mapping *found);
 
 #endif

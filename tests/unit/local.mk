@@ -221,14 +221,14 @@ tests_unit_test_taskevents_LDADD = libprof.a libsys.a libbase.a $(CMOCKA_LIBS) $
 
 check_PROGRAMS += tests/unit/test_profiler
 TESTS += tests/unit/test_profiler
-tests_unit_test_profiler_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_test_profiler_CPPFLAGS = $(UNIT_CPPFLAGS) -DTOP_BUILDDIR='"$(abs_top_builddir)"'
 tests_unit_test_profiler_CFLAGS = $(UNIT_CFLAGS)
-tests_unit_test_profiler_LDADD = libprof.a libsys.a libbase.a $(CMOCKA_LIBS) $(PFM_LIBS) $(GLIB_LIBS)
+tests_unit_test_profiler_LDADD = libprof.a libsym.a libsys.a libbase.a $(CMOCKA_LIBS) $(PFM_LIBS) $(GLIB_LIBS)
 check_PROGRAMS += tests/unit/test_profiler_life
 TESTS += tests/unit/test_profiler_life
-tests_unit_test_profiler_life_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_test_profiler_life_CPPFLAGS = $(UNIT_CPPFLAGS) -DTOP_BUILDDIR='"$(abs_top_builddir)"'
 tests_unit_test_profiler_life_CFLAGS = $(UNIT_CFLAGS)
-tests_unit_test_profiler_life_LDADD = libprof.a libsys.a libbase.a $(CMOCKA_LIBS) $(PFM_LIBS) $(GLIB_LIBS)
+tests_unit_test_profiler_life_LDADD = libprof.a libsym.a libsys.a libbase.a $(CMOCKA_LIBS) $(PFM_LIBS) $(GLIB_LIBS)
 VIEWING = tests/fixtures/viewing.c tests/fixtures/viewing.h tests/fixtures/gen.c tests/fixtures/gen.h
 check_PROGRAMS += tests/unit/test_perfdata
 TESTS += tests/unit/test_perfdata
@@ -413,3 +413,9 @@ tests_unit_test_quota_LDADD = $(FS_UNIT_LIBS)
 tests_unit_test_turns_CPPFLAGS = $(UNIT_CPPFLAGS)
 tests_unit_test_turns_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_test_turns_LDADD = $(FS_UNIT_LIBS)
+
+check_PROGRAMS += tests/unit/test_buildid
+TESTS += tests/unit/test_buildid
+tests_unit_test_buildid_CPPFLAGS = $(UNIT_CPPFLAGS)
+tests_unit_test_buildid_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_test_buildid_LDADD = libsys.a libbase.a $(CMOCKA_LIBS)
