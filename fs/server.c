@@ -16,7 +16,8 @@
  *	kp-pipe		(once a pipe of the trace was opened) gathers what comes, while readers wait.
  *	kp-trace (0-5)	open the trace and its pipes and make what is read of it, while there are
  *			programs in it.
- * The profiler has a sampler thread while it runs. No thread has a timeout while nothing waits.
+ * The profiler has a sampler thread (kp-sampler) while it runs, and one that asks about processes and files
+ * (kp-tasks). No thread has a timeout while nothing waits.
  *
  * Locks, the outer first; each is declared with its own sentence:
  *	an open file's	> the profiler's	a stream is read under both

@@ -12,6 +12,7 @@
 
 int opener_serve(int fd);
 int parser_serve(int fd);
+int reader_serve(int fd);
 int fetcher_serve(int fd, uid_t uid, gid_t gid);
 
 #endif

@@ -6,6 +6,7 @@ kprof_symbols_SOURCES = \
 	%D%/helper.h \
 	%D%/main.c \
 	%D%/opener.c \
-	%D%/parser.c
+	%D%/parser.c \
+	%D%/reader.c
 kprof_symbols_LDADD = libsymparse.a libsym.a libsys.a libbase.a \
 	$(DW_LIBS) $(GLIB_LIBS) $(SECCOMP_LIBS) $(CAP_LIBS) $(IBERTY_LIBS) -ldl

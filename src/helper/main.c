@@ -4,6 +4,7 @@
  *
  *	opener   opener.c   finds and opens files, parses none
  *	parser   parser.c   parses files, opens none
+ *	reader   reader.c   reads /proc of other processes, and the build-ids of what they map
  *	fetcher  fetcher.c  asks debuginfod, as the user UID, GID
  *
  * The connection is descriptor 3.
@@ -68,6 +69,8 @@ int main(int argc, char **argv)
 		return opener_serve(CONNECTION_FD);
 	if (strcmp(argv[1], "parser") == 0)
 		return parser_serve(CONNECTION_FD);
+	if (strcmp(argv[1], "reader") == 0)
+		return reader_serve(CONNECTION_FD);
 	if (strcmp(argv[1], "fetcher") == 0)
 		return fetcher_serve(CONNECTION_FD, (uid_t)strtoul(argv[2], NULL, 10),
 			(gid_t)strtoul(argv[3], NULL, 10));

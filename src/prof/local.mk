@@ -32,9 +32,12 @@ libprof_a_SOURCES = \
 	%D%/tally.h \
 	%D%/taskevents.c \
 	%D%/taskevents.h \
+	%D%/taskreader.c \
+	%D%/taskreader.h \
 	%D%/tasks.c \
 	%D%/tasks.h \
 	%D%/tasks_encode.c \
+	%D%/tasks_files.c \
 	%D%/tasks_over.c \
 	%D%/tasks_state.h \
 	%D%/tasks_walk.c

@@ -86,6 +86,7 @@ int profiler_create(const struct profiler_hooks *hooks, const struct profiler_pa
 		return ret;
 	}
 	p->tasks = tasks_create();
+	p->reader = taskreader_create(p->tasks, p->paths.proc, p->paths.symbols);
 	p->known = g_array_new(FALSE, FALSE, sizeof(struct known_event));
 	p->past_cpus = g_hash_table_new_full(NULL, NULL, NULL, g_free);
 	record_buf_init(&p->kernel);
@@ -105,6 +106,7 @@ void profiler_destroy(struct profiler *p)
 		return;
 	profiler_stop(p, NULL);
 	capture_destroy(p->capture);
+	taskreader_destroy(p->reader);
 	tasks_destroy(p->tasks);
 	g_array_free(p->known, TRUE);
 	g_hash_table_destroy(p->past_cpus);

@@ -29,6 +29,7 @@ struct cursor;
 struct profiler_paths {
 	const char *proc;	   /* "/proc" */
 	const char *sys;	   /* "/sys" */
+	const char *symbols;	   /* kprof-symbols: beside this program, else where it is installed */
 };
 
 struct profiler_hooks {

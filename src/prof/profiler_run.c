@@ -172,68 +172,38 @@ void profiler_describe_kernel(struct profiler *p)
 
 /* ---- the walk of /proc -------------------------------------------------------------------------- */
 
-static int walk_process(void *arg, const struct proc_process *process)
-{
-	struct profiler *p = arg;
-
-	/* a word for a start that came too late must not end a later walk */
-	if (!p->run && atomic_read_relaxed(&p->interrupted))
-		return -EINTR;
-	tasks_add_process(p->tasks, clock_monotonic_ns(), (uint32_t)process->pid,
-		process->start_ticks ? clock_boot_ticks_to_monotonic_ns(process->start_ticks) : 0,
-		process->exe);
-	return 0;
-}
-
-static int walk_thread(void *arg, const struct proc_thread *thread)
-{
-	struct profiler *p = arg;
-
-	tasks_add_thread(p->tasks, clock_monotonic_ns(), (uint32_t)thread->pid,
-		(uint32_t)thread->tid, thread->comm);
-	return 0;
-}
-
-static int walk_mapping(void *arg, const struct proc_mapping *mapping)
-{
-	struct profiler *p = arg;
-	const struct tasks_mapping m = {
-		.addr = mapping->start,
-		.size = mapping->size,
-		.offset = mapping->offset,
-		.path = mapping->path,
-		.build_id = mapping->build_id,
-		.build_id_length = mapping->build_id_length,
-		.file = { mapping->dev_major, mapping->dev_minor, mapping->inode, 0 },
-	};
-
-	tasks_add_mapping(p->tasks, clock_monotonic_ns(), (uint32_t)mapping->pid, &m);
-	return 0;
-}
-
 /*
  * What an orphan forks before it is visited is one, too, and is known at the next drain. More rounds than
  * a few are a machine on which processes begin faster than they can be visited.
  */
 #define ORPHAN_ROUNDS 8
 
-/* -EINTR when a start is interrupted; all else that goes wrong leaves names out, no samples. */
+/* A process that began behind the walk. So many that hang are waited for, one after the other. */
+#define HANGING_MAX 1
+
+/*
+ * -EINTR when a start is interrupted; all else that goes wrong leaves names out, no samples. A word for a
+ * start that came too late must not end a later walk.
+ */
 static int walk_proc(struct profiler *p, struct run *run, struct err *err)
 {
-	const struct proc_visitor visitor = {
-		.process = walk_process, .thread = walk_thread, .mapping = walk_mapping, .arg = p
-	};
-	int ret = proc_walk(p->paths.proc, &visitor, NULL);
-	unsigned int round, orphans = 1;
+	const _Atomic bool *stop = p->run ? NULL : &p->interrupted;
+	unsigned int round, orphans = 1, hanging = 0;
+	int ret = taskreader_walk(p->reader, stop);
 	uint32_t pid;
 
-	for (round = 0; ret != -EINTR && orphans && round < ORPHAN_ROUNDS; round++) {
+	for (round = 0; ret != -ECANCELED && orphans && round < ORPHAN_ROUNDS; round++) {
 		/* what began behind the walk is known then, while those that it began from still are */
 		sampler_drain(run->sampler, false);
-		for (orphans = 0; ret != -EINTR && tasks_take_orphan(p->tasks, &pid); orphans++)
-			ret = proc_visit(p->paths.proc, (pid_t)pid, &visitor);
+		for (orphans = 0; ret != -ECANCELED && tasks_take_orphan(p->tasks, &pid); orphans++) {
+			if (hanging < HANGING_MAX)
+				ret = taskreader_visit(p->reader, pid, stop);
+			else
+				taskreader_visit_later(p->reader, pid);
+			hanging += ret == -ETIMEDOUT;
+		}
 	}
-	return ret == -EINTR ? err_set(err, EINTR, "interrupted") : 0;
+	return ret == -ECANCELED ? err_set(err, EINTR, "interrupted") : 0;
 }
 
 /* ---- CPUs of a run ------------------------------------------------------------------------------ */
@@ -433,22 +403,27 @@ int profiler_start(struct profiler *p, struct err *err)
 	if (p->run)
 		return 0;
 	atomic_write_relaxed(&p->interrupted, false);
+	taskreader_begin(p->reader);
 	ret = profiler_resolve(p, err);
 	if (!ret)
 		ret = events_fit(&p->resolved.events, &paths, err);
 	if (!ret)
 		ret = try_scopes(p, &run, err);
-	if (ret)
+	if (ret) {
+		taskreader_stop(p->reader);
 		return ret;
+	}
 	profiler_describe_kernel(p);
 	tasks_begin_walk(p->tasks);
 	ret = sampler_start(run->sampler, err);
 	if (!ret)
 		ret = walk_proc(p, run, err);
 	if (ret) {
+		taskreader_stop(p->reader);
 		free_run(run);
 		return ret;
 	}
+	taskreader_start(p->reader);
 	tasks_end_walk(p->tasks, clock_monotonic_ns());
 	enable_run(p, run);
 	return 0;
@@ -457,7 +432,14 @@ int profiler_start(struct profiler *p, struct err *err)
 void profiler_interrupt(struct profiler *p)
 {
 	atomic_write_relaxed(&p->interrupted, true);
+	taskreader_interrupt(p->reader);
 }
+
+/*
+ * What is in kpdata when a command returns has the build-ids of its files, if they take no longer: each
+ * takes less than a ms, unless its file is on a disk that sleeps.
+ */
+#define BUILD_IDS_NS (300 * NSEC_PER_MSEC)
 
 /* ---- stop, flush, clear ------------------------------------------------------------------------- */
 
@@ -488,6 +470,8 @@ int profiler_stop(struct profiler *p, struct err *err)
 			rings_disable(&run->config, sampler_rings(run->sampler, cpu));
 	sampler_stop(run->sampler);
 	sampler_drain(run->sampler, true);
+	taskreader_wait(p->reader, BUILD_IDS_NS);
+	taskreader_stop(p->reader);
 	for (cpu = 0; cpu < CPU_NUMBERS; cpu++)
 		if (cpu_in_bitmap(run->cpus, cpu))
 			leave_cpu(p, run, cpu);
@@ -505,8 +489,10 @@ int profiler_stop(struct profiler *p, struct err *err)
 int profiler_flush(struct profiler *p, struct err *err)
 {
 	(void)err;
-	if (p->run)
-		sampler_drain(p->run->sampler, false);
+	if (!p->run)
+		return 0;
+	sampler_drain(p->run->sampler, false);
+	taskreader_wait(p->reader, BUILD_IDS_NS);
 	return 0;
 }
 

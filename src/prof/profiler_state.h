@@ -22,6 +22,7 @@
 #include "prof/rings.h"
 #include "prof/sampler.h"
 #include "prof/tally.h"
+#include "prof/taskreader.h"
 #include "prof/tasks.h"
 #include "sys/cpu.h"
 #include "sys/proc.h"
@@ -66,6 +67,7 @@ struct profiler {
 	struct profiler_paths paths; /* I */
 	struct capture *capture;     /* I */
 	struct tasks *tasks;	     /* I */
+	struct taskreader *reader;   /* I */
 	pthread_mutex_t lock;
 	struct profiler_settings settings;  /* L */
 	struct run *run;		    /* L: NULL while stopped */

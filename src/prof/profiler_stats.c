@@ -185,6 +185,7 @@ static void print_capture(const struct profiler *p, struct stats *stats)
 static void print_sampler(const struct profiler *p, struct stats *stats)
 {
 	struct sampler_stats s = { 0 };
+	struct taskreader_counts read;
 
 	if (p->run)
 		sampler_get_stats(p->run->sampler, &s);
@@ -194,6 +195,13 @@ static void print_sampler(const struct profiler *p, struct stats *stats)
 	stats_u64(stats, s.stacks_cut + p->past.stacks_cut, "backtraces.aborted");
 	stats_u64(stats, s.tasks_lost + p->past.tasks_lost, "tasks.lost");
 	stats_u64(stats, s.damaged + p->past.damaged, "rings.damaged");
+	taskreader_count(p->reader, &read);
+	stats_u64(stats, read.unreadable, "tasks.unreadable");
+	stats_u64(stats, read.waiting, "tasks.unreadable.waiting");
+	stats_u64(stats, read.missing, "tasks.build_ids_missing");
+	stats_u64(stats, read.started, "tasks.helpers.started");
+	stats_u64(stats, read.killed, "tasks.helpers.killed");
+	stats_u64(stats, read.hung, "tasks.helpers.hung");
 }
 
 void profiler_print_stats(struct profiler *p, struct stats *stats)

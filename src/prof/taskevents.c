@@ -41,15 +41,19 @@ struct mmap2_record {
 	uint32_t pid, tid;
 	uint64_t addr, size, offset;
 	union {
-		struct { /* with PERF_RECORD_MISC_MMAP_BUILD_ID */
-			uint8_t build_id_length;
-			uint8_t reserved[3];
-			uint8_t build_id[20];
-		};
 		struct {
 			uint32_t dev_major, dev_minor;
 			uint64_t inode, generation;
-		};
+		} file;
+		/*
+		 * PERF_RECORD_MISC_MMAP_BUILD_ID: nobody here asked for it, but Linux gives it to all if
+		 * another program did
+		 */
+		struct {
+			uint8_t length;
+			uint8_t reserved[3];
+			uint8_t bytes[20];
+		} build_id;
 	};
 	uint32_t protection, flags;
 	char path[]; /* NUL-terminated, padded */
@@ -137,21 +141,22 @@ static bool is_nobody(uint32_t pid)
 
 static void apply_mapping(struct tasks *tasks, uint64_t time_ns, const struct mmap2_record *record)
 {
-	const bool has_id = record->header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID;
 	struct tasks_mapping mapping = {
 		.addr = record->addr,
 		.size = record->size,
 		.offset = record->offset,
 		.path = record->path,
-		.build_id = record->build_id,
-		.build_id_length = has_id && record->build_id_length <= sizeof(record->build_id)
-					   ? record->build_id_length
-					   : 0,
 	};
 
-	if (!has_id)
-		mapping.file = (struct tasks_file){ record->dev_major, record->dev_minor,
-			record->inode, record->generation };
+	if (!(record->header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID)) {
+		mapping.file.dev_major = record->file.dev_major;
+		mapping.file.dev_minor = record->file.dev_minor;
+		mapping.file.inode = record->file.inode;
+		mapping.file.generation = record->file.generation;
+	} else if (record->build_id.length <= sizeof(record->build_id.bytes)) {
+		mapping.build_id = record->build_id.bytes;
+		mapping.build_id_length = record->build_id.length;
+	}
 	if (is_nobody(record->pid) || !(record->protection & PROT_EXEC))
 		return;
 	tasks_add_mapping(tasks, time_ns, record->pid, &mapping);

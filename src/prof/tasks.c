@@ -133,6 +133,7 @@ struct tasks *tasks_create(void)
 	g_queue_init(&t->by_change);
 	g_queue_init(&t->ending);
 	g_queue_init(&t->ended);
+	tasks_init_wanted(t);
 	return t;
 }
 
@@ -140,6 +141,7 @@ static void free_all(struct tasks *t)
 {
 	tasks_free_endings(&t->ending);
 	tasks_free_endings(&t->ended);
+	tasks_clear_wanted(t);
 	g_hash_table_remove_all(t->living);
 	g_hash_table_remove_all(t->tids);
 	g_queue_init(&t->by_change); /* its links are the processes' own */
@@ -159,6 +161,7 @@ void tasks_destroy(struct tasks *t)
 	if (!t)
 		return;
 	free_all(t);
+	tasks_fini_wanted(t);
 	g_hash_table_destroy(t->living);
 	g_hash_table_destroy(t->tids);
 	g_hash_table_destroy(t->by_id);
@@ -466,13 +469,19 @@ static bool same_file(const struct tasks_file *a, const struct tasks_file *b)
 		       (!a->generation || !b->generation || a->generation == b->generation));
 }
 
+/* One that is not known yet does not make it another mapping. */
+static bool same_build_id(const struct mapping *m, const struct tasks_mapping *from)
+{
+	return !m->build_id_length || !from->build_id_length ||
+	       (m->build_id_length == from->build_id_length &&
+		       !memcmp(m->build_id, from->build_id, m->build_id_length));
+}
+
 static bool same_mapping(const struct mapping *m, const struct tasks_mapping *from)
 {
 	return m->addr == from->addr && m->size == from->size && m->offset == from->offset &&
 	       !strcmp(m->path, from->path) && same_file(&m->file, &from->file) &&
-	       m->build_id_length == from->build_id_length &&
-	       (!m->build_id_length ||
-		       !memcmp(m->build_id, from->build_id, m->build_id_length));
+	       same_build_id(m, from);
 }
 
 static bool is_covered(const struct mapping *m, const struct tasks_mapping *by)
@@ -576,7 +585,10 @@ static void add_mapping(struct tasks *t, struct process *p, struct program *prog
 static void add_past_mapping(struct tasks *t, uint64_t time_ns, struct process *p,
 	struct program *program, const struct tasks_mapping *from)
 {
-	add_mapping(t, p, program, create_mapping(time_ns, from));
+	struct mapping *m = create_mapping(time_ns, from);
+
+	add_mapping(t, p, program, m);
+	tasks_want_build_id(t, p, m);
 	tasks_end_mapping(t, p, program, program->set->mappings->len - 1);
 }
 
@@ -598,6 +610,8 @@ void tasks_add_mapping(struct tasks *t, uint64_t time_ns, uint32_t pid,
 		end_covered(t, p, program, from);
 		m = create_mapping(time_ns, from);
 		add_mapping(t, p, program, m);
+		if (!from->build_id_asked)
+			tasks_want_build_id(t, p, m);
 		/* the kernel maps the program itself before anything else */
 		if (!program->path && is_file(m)) {
 			program->path = g_ref_string_new_intern(from->path);

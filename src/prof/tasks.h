@@ -13,6 +13,7 @@
 #ifndef KPROFS_PROF_TASKS_H
 #define KPROFS_PROF_TASKS_H
 
+#include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -34,7 +35,8 @@ struct tasks_mapping {
 	const char *path;
 	const uint8_t *build_id;
 	uint8_t build_id_length; /* 0: not known */
-	struct tasks_file file;	 /* where there is no build-id */
+	bool build_id_asked;	 /* it was asked for already: what is not known can't be found out */
+	struct tasks_file file;
 };
 
 struct tasks *tasks_create(void);
@@ -92,6 +94,36 @@ void tasks_comm(struct tasks *tasks, uint64_t time_ns, uint32_t pid, uint32_t ti
  * number of runs stored so far, oldest_seq the oldest block held. Lets go what no block needs.
  */
 void tasks_settle(struct tasks *tasks, uint64_t newest_seq, uint64_t runs, uint64_t oldest_seq);
+
+/* ---- build-ids: any one thread ------------------------------------------------------------------- */
+
+/* A file whose build-id is to be found out: perf's records of mappings do not tell it. */
+struct tasks_wanted {
+	struct tasks_file file;
+	/* one of its mappings, the first that was told of */
+	uint32_t pid;
+	uint64_t addr, size, time_ns;
+	char *path;
+	GArray *processes; /* private */
+};
+
+/*
+ * Each file whose build-id is wanted from now on lets `fd` be read (an eventfd; -1: none). Harmless at
+ * any time.
+ */
+void tasks_watch_wanted(struct tasks *tasks, int fd);
+/* The next one, to be given back with tasks_settle_wanted(). NULL: none. */
+struct tasks_wanted *tasks_take_wanted(struct tasks *tasks);
+/* Whether there is one. */
+bool tasks_has_wanted(struct tasks *tasks);
+/*
+ * The answer; length 0: the file has none, or (missing) it was not to be had. Readers who have been told
+ * of a mapping of it are told of it again.
+ */
+void tasks_settle_wanted(struct tasks *tasks, struct tasks_wanted *wanted, const uint8_t *build_id,
+	uint8_t length, bool missing);
+/* How many build-ids were not to be had. Any thread. */
+uint64_t tasks_missing_build_ids(struct tasks *tasks);
 
 /* Bytes kept for what is over. Any thread. */
 uint64_t tasks_bytes(struct tasks *tasks);

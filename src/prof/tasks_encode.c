@@ -83,12 +83,11 @@ static void encode_program(struct tasks *t, const struct process *p, const struc
 		 * What came by fork is the process's since then. Stamps tell what did, times don't:
 		 * the parent's mapping may come from a walk of /proc that was later than the fork.
 		 */
-		if (m->stamp <= program->born_stamp) {
-			if (program->born_stamp > since)
-				encode_mapping(m, program->time_ns, p->pid, buf);
-		} else if (m->stamp > since) {
-			encode_mapping(m, m->time_ns, p->pid, buf);
-		}
+		const bool came = m->stamp <= program->born_stamp;
+		const uint64_t stamp = came ? program->born_stamp : m->stamp;
+
+		if (MAX(stamp, m->id_stamp) > since)
+			encode_mapping(m, came ? program->time_ns : m->time_ns, p->pid, buf);
 	}
 }
 

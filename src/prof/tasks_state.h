@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What tasks.c (changes), tasks_walk.c (walks of /proc), tasks_over.c (what is over) and tasks_encode.c
- * (what readers are told) share. Nobody else includes it.
+ * What tasks.c (changes), tasks_walk.c (walks of /proc), tasks_files.c (build-ids), tasks_over.c (what is
+ * over) and tasks_encode.c (what readers are told) share. Nobody else includes it.
  *
  * A process is a list of programs (what fork gave it, then one for each exec), each with a set of
  * mappings, and its threads. A fork shares the parent's set until one of the two changes it. Every
@@ -25,6 +25,7 @@ struct mapping {
 	bool over; /* another one lies on it; then in one program's set only, and in what that forked */
 	uint64_t time_ns;
 	uint64_t stamp;
+	uint64_t id_stamp; /* when its build-id became known, if that was later; 0: it was not */
 	uint64_t met;	    /* as in struct process */
 	uint64_t born_runs; /* likewise */
 	uint64_t addr, size, offset;
@@ -106,12 +107,16 @@ struct tasks {
 	GHashTable *by_id;  /* id to struct process, also those that are over */
 	GQueue by_change;   /* struct process, newest change last */
 	GQueue ending, ended; /* struct ending, oldest first */
+	GHashTable *wanted; /* struct tasks_file to struct tasks_wanted: to be asked for */
+	GQueue wanted_order; /* the same, oldest first */
+	int wanted_fd;	     /* -1: nobody asks */
 	uint64_t next_id;
 	uint64_t runs;
 	uint64_t walk; /* number of the run's walk of /proc; between two of them nobody watches */
 	/* written under lock, read by anybody: relaxed, since a stale value only delays a reader */
 	_Atomic uint64_t stamp;
 	_Atomic uint64_t bytes;
+	_Atomic uint64_t missing; /* build-ids that were not to be had */
 };
 
 /* ---- tasks.c: all under lock -------------------------------------------------------------------- */
@@ -139,6 +144,14 @@ void tasks_free_thread(struct thread *thread);
 uint64_t tasks_touch(struct tasks *t, struct process *p);
 /* The thread changed with its process. */
 void tasks_touch_thread(struct tasks *t, struct thread *thread);
+
+/* ---- tasks_files.c: all under lock --------------------------------------------------------------- */
+
+void tasks_init_wanted(struct tasks *t);
+void tasks_clear_wanted(struct tasks *t);
+void tasks_fini_wanted(struct tasks *t);
+/* The build-id of the mapping, which p has, is asked for if it is not known. */
+void tasks_want_build_id(struct tasks *t, const struct process *p, const struct mapping *m);
 
 /* ---- tasks_over.c: all under lock --------------------------------------------------------------- */
 

@@ -23,7 +23,7 @@
  * then none is started until one of them is gone.
  */
 #define DYING_MAX 8
-#define ROLES 3
+#define ROLES 4
 
 /* How long a parser may take to end by itself when nobody needs it any more. */
 #define GENTLY_MS 200
@@ -38,7 +38,7 @@ struct helpers {
 	char *program, *debuginfod_urls, *home;
 	uid_t uid;
 	gid_t gid;
-	struct helper opener, parser, fetcher;
+	struct helper opener, parser, fetcher, reader;
 	pid_t dying[DYING_MAX + ROLES]; /* 0: a free place */
 	struct helpers_counts counts;
 };
@@ -53,11 +53,24 @@ struct proto_wait helpers_until(const struct proto_wait *wait, uint64_t ns)
 	return until;
 }
 
+/* In a build tree the programs lie beside each other. */
+char *helpers_find_program(void)
+{
+	g_autofree char *self = g_file_read_link("/proc/self/exe", NULL);
+	g_autofree char *folder = self ? g_path_get_dirname(self) : NULL;
+	char *beside = folder ? g_build_filename(folder, "kprof-symbols", NULL) : NULL;
+
+	if (beside && access(beside, X_OK) == 0)
+		return beside;
+	g_free(beside);
+	return g_strdup(KPROFS_LIBEXECDIR "/kprof-symbols");
+}
+
 struct helpers *helpers_create(const struct helpers_options *options)
 {
 	struct helpers *helpers = g_new0(struct helpers, 1);
 
-	helpers->program = g_strdup(options->program);
+	helpers->program = options->program ? g_strdup(options->program) : helpers_find_program();
 	helpers->debuginfod_urls = g_strdup(options->debuginfod_urls);
 	helpers->home = g_strdup(options->home);
 	helpers->uid = options->uid;
@@ -65,6 +78,7 @@ struct helpers *helpers_create(const struct helpers_options *options)
 	helpers->opener = (struct helper){ .role = "opener", .fd = -1 };
 	helpers->parser = (struct helper){ .role = "parser", .fd = -1 };
 	helpers->fetcher = (struct helper){ .role = "fetcher", .fd = -1 };
+	helpers->reader = (struct helper){ .role = "reader", .fd = -1 };
 	return helpers;
 }
 
@@ -122,19 +136,30 @@ static void end_gently(struct helper *helper)
 	}
 }
 
-void helpers_destroy(struct helpers *helpers)
+unsigned int helpers_reap(struct helpers *helpers)
 {
+	unsigned int left = reap(helpers);
 	int i;
 
+	/* a process that was killed is gone at once, unless the kernel hangs */
+	for (i = 0; i < 100 && left; i++) {
+		g_usleep(1000);
+		left = reap(helpers);
+	}
+	return left;
+}
+
+void helpers_destroy(struct helpers *helpers)
+{
 	if (!helpers)
 		return;
 	end_gently(&helpers->parser);
 	end_helper(helpers, &helpers->opener);
 	end_helper(helpers, &helpers->parser);
 	end_helper(helpers, &helpers->fetcher);
-	/* a process that was killed is gone at once, unless the kernel hangs: then init has it */
-	for (i = 0; i < 100 && reap(helpers); i++)
-		g_usleep(1000);
+	end_helper(helpers, &helpers->reader);
+	/* where the kernel hangs, init has them */
+	helpers_reap(helpers);
 	g_free(helpers->program);
 	g_free(helpers->debuginfod_urls);
 	g_free(helpers->home);
@@ -305,6 +330,31 @@ int helpers_fork_parser(struct helpers *helpers, const struct proto_wait *wait)
 	return ret;
 }
 
+int helpers_ask(struct helpers *helpers, const struct proto_message *message,
+	const struct proto_wait *wait)
+{
+	return send_to(helpers, &helpers->reader, message, -1, wait);
+}
+
+int helpers_hear(struct helpers *helpers, struct proto_message *message,
+	const struct proto_wait *wait)
+{
+	return helpers->reader.pid ? proto_receive(helpers->reader.fd, message, NULL, wait) : -EPIPE;
+}
+
+void helpers_end_reader(struct helpers *helpers, bool hung)
+{
+	if (!helpers->reader.pid)
+		return;
+	end_helper(helpers, &helpers->reader);
+	helpers->counts.killed += hung;
+}
+
+void helpers_prepare_reader(struct helpers *helpers)
+{
+	(void)start_helper(helpers, &helpers->reader);
+}
+
 bool helpers_has_parser(const struct helpers *helpers)
 {
 	struct pollfd fd = { .fd = helpers->parser.fd };
@@ -322,5 +372,9 @@ void helpers_kill_parser(struct helpers *helpers)
 
 void helpers_count(const struct helpers *helpers, struct helpers_counts *counts)
 {
+	size_t i;
+
 	*counts = helpers->counts;
+	for (i = 0; i < G_N_ELEMENTS(helpers->dying); i++)
+		counts->hung += helpers->dying[i] != 0;
 }

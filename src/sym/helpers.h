@@ -21,7 +21,7 @@
 #define HELPERS_FETCH_NS (60 * NSEC_PER_SEC)
 
 struct helpers_options {
-	const char *program; /* path of kprof-symbols */
+	const char *program; /* path of kprof-symbols; NULL: helpers_find_program() */
 	/*
 	 * Ask debuginfod, at the servers that the variable DEBUGINFOD_URLS would name; NULL: don't.
 	 * With the rights and the home of this user.
@@ -62,9 +62,32 @@ bool helpers_has_parser(const struct helpers *helpers);
 /* Ends the parser and its children: for one that does not answer. */
 void helpers_kill_parser(struct helpers *helpers);
 
+/*
+ * Asks the reader (PROTO_READ_*, PROTO_BUILD_ID). What it answers is received with helpers_hear() until
+ * a PROTO_READ_DONE, or until helpers_end_reader().
+ */
+int helpers_ask(struct helpers *helpers, const struct proto_message *message,
+	const struct proto_wait *wait);
+/* -EPIPE: it died. */
+int helpers_hear(struct helpers *helpers, struct proto_message *message,
+	const struct proto_wait *wait);
+/* Ends the reader; hung: it did not answer, or has said that it hangs. */
+void helpers_end_reader(struct helpers *helpers, bool hung);
+/*
+ * Takes the statuses of the processes that were ended; waits for them some 100 ms at most. How many the
+ * kernel still holds.
+ */
+unsigned int helpers_reap(struct helpers *helpers);
+/* Starts the reader where it does not run, without waiting. */
+void helpers_prepare_reader(struct helpers *helpers);
+
+/* The path of kprof-symbols: beside the running program (in a build tree), else where it is installed. */
+char *helpers_find_program(void);
+
 struct helpers_counts {
 	uint64_t started; /* processes */
 	uint64_t killed;  /* because they took too long, or their question was given up */
+	unsigned int hung; /* of those, how many the kernel still holds */
 };
 
 void helpers_count(const struct helpers *helpers, struct helpers_counts *counts);

@@ -52,6 +52,9 @@ static bool has_path(const struct proto_message *message)
 	case PROTO_OPEN_PATH:
 	case PROTO_OPEN_DEBUG:
 	case PROTO_KERNEL:
+	case PROTO_READ_ALL:
+	case PROTO_READ_ONE:
+	case PROTO_BUILD_ID:
 	case PROTO_TRY_OPEN:
 	case PROTO_INFO:
 		return true;
@@ -69,7 +72,8 @@ static size_t proto_size(const struct proto_message *message)
 		return count <= sizeof(message->tail.path) ? size + count : 0;
 	if (message->head.type == PROTO_OFFSETS)
 		return count <= PROTO_OFFSETS_MAX ? size + count * sizeof(uint64_t) : 0;
-	if (message->head.type == PROTO_ANSWERS || message->head.type == PROTO_ROW)
+	if (message->head.type == PROTO_ANSWERS || message->head.type == PROTO_ROW ||
+		message->head.type == PROTO_RECORDS)
 		return count <= PROTO_BYTES_MAX ? size + count : 0;
 	return count ? 0 : size;
 }

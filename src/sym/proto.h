@@ -9,6 +9,8 @@
  *
  *	asker -> opener    OPEN_*                           <- OPENED (error, or a descriptor)
  *	asker -> fetcher   FETCH (build-id)                 <- OPENED
+ *	asker -> reader    READ_ALL, READ_ONE (processes)   <- RECORDS (any number), READ_DONE
+ *	                   BUILD_ID (a mapping)             <- READ_DONE
  *	asker -> parser    FORK with one end of a new pair: a child that serves it; no answer
  *	asker -> child     ELF, DEBUG, ALT, VDSO, KERNEL, JIT (with the file)    <- INFO
  *	                   OFFSETS (any number), RESOLVE    <- ANSWERS (any number), DONE
@@ -52,6 +54,11 @@ enum proto_type {
 	PROTO_ANSWERS,
 	PROTO_DONE,
 	PROTO_ROW, /* how a function is unwound: address; the answer has it in bytes, as in row.h */
+	PROTO_READ_ALL, /* path: where /proc is */
+	PROTO_READ_ONE, /* pid, path */
+	PROTO_RECORDS,	/* in bytes, as in sys/proc_wire.h */
+	PROTO_BUILD_ID, /* pid, start, end, inode, dev_major, dev_minor, time_ns, path: of a mapping */
+	PROTO_READ_DONE, /* error, flags; of BUILD_ID its build_id */
 	PROTO_TRY_OPEN, /* tests only: the child tries to open a path, answers OPENED (error) */
 };
 
@@ -62,6 +69,9 @@ enum proto_type {
 #define PROTO_HAS_SYMBOLS (1u << 0) /* the full table, not only the dynamic one */
 #define PROTO_HAS_LINES (1u << 1)
 #define PROTO_WANTS_ALT (1u << 2) /* build_id: that of the file which the debug file shares */
+
+/* flags of READ_DONE */
+#define PROTO_HUNG (1u << 0) /* some of it was given up: the reader ends now */
 
 struct proto_head {
 	uint32_t type;
@@ -77,6 +87,10 @@ struct proto_message {
 	uint64_t start;
 	uint64_t end;
 	uint64_t address;
+	uint64_t inode;
+	uint64_t time_ns;
+	uint32_t dev_major;
+	uint32_t dev_minor;
 	uint8_t build_id[PROTO_BUILD_ID_MAX];
 	struct symbols_file_id id; /* OPENED, where it was to IDENTIFY: which file it is */
 	union {

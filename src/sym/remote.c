@@ -13,35 +13,16 @@
 
 #define SHUNNED_MAX 256 /* then all are forgotten */
 
-/* ---- the program ------------------------------------------------------------------------------ */
-
-/* In a build tree the programs lie beside each other. */
-static char *find_program(void)
-{
-	g_autofree char *self = g_file_read_link("/proc/self/exe", NULL);
-	g_autofree char *folder = self ? g_path_get_dirname(self) : NULL;
-	char *beside = folder ? g_build_filename(folder, "kprof-symbols", NULL) : NULL;
-
-	if (beside && access(beside, X_OK) == 0)
-		return beside;
-	g_free(beside);
-	return g_strdup(KPROFS_LIBEXECDIR "/kprof-symbols");
-}
-
 struct remote *remote_create(const struct helpers_options *options)
 {
-	struct helpers_options own = *options;
-	g_autofree char *program = own.program ? NULL : find_program();
 	struct remote *remote = g_new0(struct remote, 1);
 	int i;
 
-	if (program)
-		own.program = program;
 	remote->free_lanes = eventfd(REMOTE_LANES, EFD_SEMAPHORE | EFD_CLOEXEC | EFD_NONBLOCK);
 	g_mutex_init(&remote->lock);
 	remote->shunned = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	for (i = 0; i < REMOTE_LANES; i++)
-		remote->lanes[i] = helpers_create(&own);
+		remote->lanes[i] = helpers_create(options);
 	return remote;
 }
 

@@ -22,6 +22,7 @@ tests_fs_kprofs_canned_LDADD = libfs.a libtrace.a libring.a libacct.a libview.a 
 # what kpdata, kpstat and mpstat say is true: programs of tests/fixtures, seen through the mount
 TRUTH_TESTS = \
 	%D%/prof_beside_perf.sh \
+	%D%/prof_build_ids.sh \
 	%D%/prof_split.sh \
 	%D%/prof_exact.sh \
 	%D%/prof_queue.sh \

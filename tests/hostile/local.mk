@@ -3,6 +3,7 @@
 # a switch, of a command; the end of the server)
 HOSTILE_TESTS = \
 	%D%/descriptors.sh \
+	%D%/held_mappings.sh \
 	%D%/opens.sh \
 	%D%/threads.sh
 
@@ -11,6 +12,11 @@ check_PROGRAMS += %D%/silent_fuse
 tests_hostile_silent_fuse_SOURCES = %D%/silent_fuse.c
 tests_hostile_silent_fuse_CFLAGS = $(WARN_CFLAGS) $(FUSE_CFLAGS)
 tests_hostile_silent_fuse_LDADD = $(FUSE_LIBS)
+
+# processes that hold the lock of their mappings
+check_PROGRAMS += %D%/hold_mmap
+tests_hostile_hold_mmap_SOURCES = %D%/hold_mmap.c
+tests_hostile_hold_mmap_CFLAGS = $(WARN_CFLAGS)
 
 TESTS += $(HOSTILE_TESTS)
 EXTRA_DIST += %D%/opener.py %D%/viewer.py $(HOSTILE_TESTS)

@@ -113,6 +113,7 @@ static void release_sampler(struct host *h)
 static struct host *create_host(const char *events)
 {
 	struct host *h = g_new0(struct host, 1);
+	const struct profiler_paths paths = { .symbols = TOP_BUILDDIR "/kprof-symbols" };
 	const struct profiler_hooks hooks = {
 		.data_ready = data_ready,
 		.data_drained = data_ready,
@@ -123,7 +124,7 @@ static struct host *create_host(const char *events)
 
 	pthread_mutex_init(&h->lock, NULL);
 	pthread_cond_init(&h->changed, NULL);
-	assert_int_equal(profiler_create(&hooks, NULL, &h->p), 0);
+	assert_int_equal(profiler_create(&hooks, &paths, &h->p), 0);
 	/* rings that hold all that a test makes, however late a busy machine lets the sampler run */
 	if (profiler_set_events(h->p, events, &err) ||
 		profiler_set_stack(h->p, "none", NULL, &err) ||

@@ -41,6 +41,7 @@ static void ignore(void *arg)
 
 static struct profiler *create(void)
 {
+	const struct profiler_paths paths = { .symbols = TOP_BUILDDIR "/kprof-symbols" };
 	static const struct profiler_hooks hooks = {
 		.data_ready = ignore,
 		.data_drained = ignore,
@@ -49,7 +50,7 @@ static struct profiler *create(void)
 	struct profiler *p;
 	struct err err = { "" };
 
-	assert_int_equal(profiler_create(&hooks, NULL, &p), 0);
+	assert_int_equal(profiler_create(&hooks, &paths, &p), 0);
 	if (profiler_set_events(p, EVENTS, &err))
 		fail_msg("%s", err.text);
 	return p;

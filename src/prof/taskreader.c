@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What /proc tells of processes: see taskreader.h.
+ *
+ * There are two sets of helpers, each of one process at most: that of the commands, and that of the
+ * thread, so that a command never waits for what the thread is asking.
+ */
+#include "prof/taskreader.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/atomic.h"
+#include "base/units.h"
+#include "sym/helpers.h"
+#include "sym/proto.h"
+#include "sys/clock.h"
+#include "sys/proc_wire.h"
+
+/* The helper keeps its own time (200 ms for a process, 500 ms for all): this is for one that is lost. */
+#define HELPER_NS (2 * NSEC_PER_SEC)
+
+/* When a process that could not be read is asked about again, at first and at most. */
+#define RETRY_NS NSEC_PER_SEC
+#define RETRY_MAX_NS (30 * NSEC_PER_SEC)
+/* So many are kept. One more is not asked about again. */
+#define WAITING_MAX 4096
+
+/* A process that could not be read. */
+struct waiting {
+	uint32_t pid;
+	uint64_t due_ns, pause_ns;
+};
+
+/* One that asks, and with whom. */
+struct asker {
+	struct taskreader *reader;
+	struct helpers *helpers;
+	struct proto_message *message;
+	int cancel_fd; /* readable: give up */
+	const _Atomic bool *stop;
+	bool retry;	 /* what is unreadable is known to be so */
+	bool unreadable; /* the last process that was told of */
+};
+
+struct taskreader {
+	/* I: invariant; T: the thread's */
+	struct tasks *tasks; /* I */
+	char *proc;	     /* I */
+	struct helpers *second; /* I: one of the two sets */
+	struct asker command; /* the commands' */
+	struct asker asker;   /* T */
+	int wanted_fd;	      /* I: build-ids are wanted */
+	pthread_t thread;
+	bool has_thread; /* the commands' */
+	pthread_mutex_t lock; /* of what follows; nothing is locked inside of it */
+	pthread_cond_t idle;  /* CLOCK_MONOTONIC */
+	bool busy;	      /* the thread has taken, or is about to take, a file */
+	GArray *waiting;      /* struct waiting */
+	uint64_t unreadable;
+	struct helpers_counts helpers[2]; /* of the two askers', as of the last question */
+};
+
+/* ---- what the helper tells ---------------------------------------------------------------------- */
+
+static int tell_process(void *arg, const struct proc_process *process)
+{
+	struct asker *asker = arg;
+
+	if (asker->stop && atomic_read_relaxed(asker->stop))
+		return -ECANCELED;
+	tasks_add_process(asker->reader->tasks, clock_monotonic_ns(), (uint32_t)process->pid,
+		process->start_ticks ? clock_boot_ticks_to_monotonic_ns(process->start_ticks) : 0,
+		process->exe);
+	return 0;
+}
+
+static int tell_thread(void *arg, const struct proc_thread *thread)
+{
+	const struct asker *asker = arg;
+
+	tasks_add_thread(asker->reader->tasks, clock_monotonic_ns(), (uint32_t)thread->pid,
+		(uint32_t)thread->tid, thread->comm);
+	return 0;
+}
+
+static int tell_mapping(void *arg, const struct proc_mapping *mapping)
+{
+	const struct asker *asker = arg;
+	const struct tasks_mapping m = {
+		.addr = mapping->start,
+		.size = mapping->size,
+		.offset = mapping->offset,
+		.path = mapping->path,
+		.build_id = mapping->build_id,
+		.build_id_length = mapping->build_id_length,
+		.build_id_asked = mapping->build_id_known,
+		.file = { mapping->dev_major, mapping->dev_minor, mapping->inode, 0 },
+	};
+
+	tasks_add_mapping(asker->reader->tasks, clock_monotonic_ns(), (uint32_t)mapping->pid, &m);
+	return 0;
+}
+
+static int tell_unreadable(void *arg, pid_t pid)
+{
+	struct asker *asker = arg;
+	struct taskreader *reader = asker->reader;
+	struct waiting waiting = {
+		.pid = (uint32_t)pid,
+		.due_ns = clock_monotonic_ns() + RETRY_NS,
+		.pause_ns = RETRY_NS,
+	};
+	guint i;
+
+	asker->unreadable = true;
+	if (asker->retry)
+		return 0;
+	pthread_mutex_lock(&reader->lock);
+	for (i = 0; i < reader->waiting->len; i++)
+		if (g_array_index(reader->waiting, struct waiting, i).pid == waiting.pid)
+			break;
+	if (i == reader->waiting->len) {
+		reader->unreadable++;
+		if (i < WAITING_MAX)
+			g_array_append_val(reader->waiting, waiting);
+	}
+	pthread_mutex_unlock(&reader->lock);
+	return 0;
+}
+
+/* ---- questions ---------------------------------------------------------------------------------- */
+
+static void note_counts(struct asker *asker)
+{
+	struct taskreader *reader = asker->reader;
+
+	pthread_mutex_lock(&reader->lock);
+	helpers_count(asker->helpers, &reader->helpers[asker->helpers == reader->second]);
+	pthread_mutex_unlock(&reader->lock);
+}
+
+/* A command that nobody may interrupt waits for the helper, which keeps its own time. */
+static struct proto_wait wait_for(const struct asker *asker)
+{
+	return (struct proto_wait){
+		.cancel_fd = asker->retry || asker->stop ? asker->cancel_fd : -1,
+		.deadline_ns = clock_monotonic_ns() + HELPER_NS,
+	};
+}
+
+/* The answers to what was asked, to the last one, which is left in the message. */
+static int hear(struct asker *asker)
+{
+	const struct proc_visitor visitor = {
+		.process = tell_process,
+		.thread = tell_thread,
+		.mapping = tell_mapping,
+		.arg = asker,
+	};
+	struct proto_message *message = asker->message;
+	int ret = 0;
+
+	while (!ret) {
+		const struct proto_wait wait = wait_for(asker);
+
+		ret = helpers_hear(asker->helpers, message, &wait);
+		if (ret || message->head.type == PROTO_READ_DONE)
+			break;
+		ret = message->head.type == PROTO_RECORDS
+			? proc_wire_read(message->tail.bytes, message->head.count, &visitor,
+				  tell_unreadable)
+			: -EBADMSG;
+	}
+	/* one that has more to say, or threads that hang, is of no use any more */
+	if (ret || message->head.flags & PROTO_HUNG) {
+		helpers_end_reader(asker->helpers, ret != -ECANCELED);
+		helpers_reap(asker->helpers);
+	}
+	return ret;
+}
+
+static int ask(struct asker *asker)
+{
+	const struct proto_wait wait = wait_for(asker);
+	int ret = helpers_ask(asker->helpers, asker->message, &wait);
+
+	if (!ret)
+		ret = hear(asker);
+	note_counts(asker);
+	return ret;
+}
+
+static int ask_processes(struct asker *asker, enum proto_type type, uint32_t pid,
+	const _Atomic bool *stop)
+{
+	int ret;
+
+	proto_init(asker->message, type);
+	asker->message->pid = pid;
+	asker->unreadable = false;
+	asker->stop = stop;
+	ret = proto_set_path(asker->message, asker->reader->proc);
+	if (!ret)
+		ret = ask(asker);
+	asker->stop = NULL;
+	return ret == -ECANCELED || (stop && atomic_read_relaxed(stop)) ? -ECANCELED : ret;
+}
+
+int taskreader_walk(struct taskreader *reader, const _Atomic bool *stop)
+{
+	return ask_processes(&reader->command, PROTO_READ_ALL, 0, stop);
+}
+
+int taskreader_visit(struct taskreader *reader, uint32_t pid, const _Atomic bool *stop)
+{
+	int ret = ask_processes(&reader->command, PROTO_READ_ONE, pid, stop);
+
+	return !ret && reader->command.unreadable ? -ETIMEDOUT : ret;
+}
+
+void taskreader_visit_later(struct taskreader *reader, uint32_t pid)
+{
+	tell_unreadable(&reader->command, (pid_t)pid);
+}
+
+void taskreader_interrupt(struct taskreader *reader)
+{
+	eventfd_write(reader->command.cancel_fd, 1);
+}
+
+/* ---- the thread --------------------------------------------------------------------------------- */
+
+static int ask_build_id(struct asker *asker, const struct tasks_wanted *wanted)
+{
+	struct proto_message *message = asker->message;
+	int ret;
+
+	proto_init(message, PROTO_BUILD_ID);
+	message->pid = wanted->pid;
+	message->start = wanted->addr;
+	message->end = wanted->addr + wanted->size;
+	message->inode = wanted->file.inode;
+	message->dev_major = wanted->file.dev_major;
+	message->dev_minor = wanted->file.dev_minor;
+	message->time_ns = wanted->time_ns;
+	ret = proto_set_path(message, wanted->path);
+	if (!ret)
+		ret = ask(asker);
+	return ret ? ret : message->head.error;
+}
+
+/* One file; false: none is wanted. */
+static bool serve_wanted(struct taskreader *reader)
+{
+	const struct proto_message *message = reader->asker.message;
+	struct tasks_wanted *wanted = tasks_take_wanted(reader->tasks);
+	int ret;
+
+	if (!wanted)
+		return false;
+	ret = ask_build_id(&reader->asker, wanted);
+	tasks_settle_wanted(reader->tasks, wanted, message->build_id,
+		ret ? 0 : (uint8_t)MIN(message->build_id_length, PROC_BUILD_ID_MAX), ret != 0);
+	return true;
+}
+
+/* The process that is due first; false: none waits. */
+static bool next_waiting(struct taskreader *reader, struct waiting *next)
+{
+	bool found = false;
+	guint i;
+
+	pthread_mutex_lock(&reader->lock);
+	for (i = 0; i < reader->waiting->len; i++) {
+		const struct waiting *w = &g_array_index(reader->waiting, struct waiting, i);
+
+		if (!found || w->due_ns < next->due_ns)
+			*next = *w;
+		found = true;
+	}
+	pthread_mutex_unlock(&reader->lock);
+	return found;
+}
+
+static void settle_waiting(struct taskreader *reader, uint32_t pid, bool again)
+{
+	guint i;
+
+	pthread_mutex_lock(&reader->lock);
+	for (i = 0; i < reader->waiting->len; i++) {
+		struct waiting *w = &g_array_index(reader->waiting, struct waiting, i);
+
+		if (w->pid != pid)
+			continue;
+		if (again) {
+			w->pause_ns = MIN(2 * w->pause_ns, RETRY_MAX_NS);
+			w->due_ns = clock_monotonic_ns() + w->pause_ns;
+		} else {
+			g_array_remove_index_fast(reader->waiting, i);
+		}
+		break;
+	}
+	pthread_mutex_unlock(&reader->lock);
+}
+
+/* Asks about one process that is due. The time until the next one is, in ms; -1: there is none. */
+static int serve_waiting(struct taskreader *reader)
+{
+	const uint64_t now_ns = clock_monotonic_ns();
+	struct waiting next;
+	int ret;
+
+	if (!next_waiting(reader, &next))
+		return -1;
+	if (next.due_ns > now_ns)
+		return (int)((next.due_ns - now_ns) / NSEC_PER_MSEC) + 1;
+	ret = ask_processes(&reader->asker, PROTO_READ_ONE, next.pid, NULL);
+	if (ret != -ECANCELED)
+		settle_waiting(reader, next.pid, ret || reader->asker.unreadable);
+	return 0;
+}
+
+static void set_busy(struct taskreader *reader, bool busy)
+{
+	pthread_mutex_lock(&reader->lock);
+	reader->busy = busy;
+	if (!busy)
+		pthread_cond_broadcast(&reader->idle);
+	pthread_mutex_unlock(&reader->lock);
+}
+
+static void *run_thread(void *arg)
+{
+	struct taskreader *reader = arg;
+	struct pollfd fds[] = {
+		{ .fd = reader->asker.cancel_fd, .events = POLLIN },
+		{ .fd = reader->wanted_fd, .events = POLLIN },
+	};
+	eventfd_t count;
+	int timeout_ms;
+
+	pthread_setname_np(pthread_self(), "kp-tasks");
+	for (;;) {
+		timeout_ms = serve_waiting(reader);
+		if (poll(fds, G_N_ELEMENTS(fds), timeout_ms) < 0)
+			continue;
+		if (fds[0].revents)
+			return NULL;
+		if (!fds[1].revents)
+			continue;
+		eventfd_read(reader->wanted_fd, &count);
+		set_busy(reader, true);
+		while (poll(fds, 1, 0) <= 0 && serve_wanted(reader))
+			;
+		set_busy(reader, false);
+	}
+}
+
+void taskreader_start(struct taskreader *reader)
+{
+	struct helpers *begun = reader->command.helpers;
+
+	if (reader->has_thread || reader->wanted_fd < 0 || reader->asker.cancel_fd < 0)
+		return;
+	/* the helper that began the run is the thread's; a command that asks again starts another one */
+	reader->command.helpers = reader->asker.helpers;
+	reader->asker.helpers = begun;
+	reader->has_thread = !pthread_create(&reader->thread, NULL, run_thread, reader);
+}
+
+void taskreader_begin(struct taskreader *reader)
+{
+	eventfd_t count;
+
+	pthread_mutex_lock(&reader->lock);
+	g_array_set_size(reader->waiting, 0);
+	pthread_mutex_unlock(&reader->lock);
+	eventfd_read(reader->command.cancel_fd, &count);
+	eventfd_read(reader->asker.cancel_fd, &count);
+	eventfd_read(reader->wanted_fd, &count);
+	tasks_watch_wanted(reader->tasks, reader->wanted_fd);
+	helpers_prepare_reader(reader->command.helpers);
+}
+
+void taskreader_stop(struct taskreader *reader)
+{
+	tasks_watch_wanted(reader->tasks, -1);
+	if (reader->has_thread) {
+		eventfd_write(reader->asker.cancel_fd, 1);
+		pthread_join(reader->thread, NULL);
+		reader->has_thread = false;
+	}
+	helpers_end_reader(reader->command.helpers, false);
+	helpers_end_reader(reader->asker.helpers, false);
+	helpers_reap(reader->command.helpers);
+	helpers_reap(reader->asker.helpers);
+	note_counts(&reader->command);
+	note_counts(&reader->asker);
+	pthread_mutex_lock(&reader->lock);
+	g_array_set_size(reader->waiting, 0);
+	pthread_mutex_unlock(&reader->lock);
+}
+
+void taskreader_wait(struct taskreader *reader, uint64_t ns)
+{
+	const struct timespec until = clock_timespec(clock_monotonic_ns() + ns);
+	int ret = 0;
+
+	if (!reader->has_thread)
+		return;
+	pthread_mutex_lock(&reader->lock);
+	while (!ret && (reader->busy || tasks_has_wanted(reader->tasks)))
+		ret = pthread_cond_timedwait(&reader->idle, &reader->lock, &until);
+	pthread_mutex_unlock(&reader->lock);
+}
+
+/* ---- create, destroy ---------------------------------------------------------------------------- */
+
+static void init_asker(struct taskreader *reader, struct asker *asker, const char *program)
+{
+	const struct helpers_options options = { .program = program };
+
+	asker->reader = reader;
+	asker->helpers = helpers_create(&options);
+	asker->message = g_new(struct proto_message, 1);
+	asker->cancel_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+}
+
+struct taskreader *taskreader_create(struct tasks *tasks, const char *proc, const char *program)
+{
+	struct taskreader *reader = g_new0(struct taskreader, 1);
+	pthread_condattr_t attr;
+
+	reader->tasks = tasks;
+	reader->proc = g_strdup(proc ? proc : "/proc");
+	reader->waiting = g_array_new(FALSE, FALSE, sizeof(struct waiting));
+	reader->wanted_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	pthread_mutex_init(&reader->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&reader->idle, &attr);
+	pthread_condattr_destroy(&attr);
+	init_asker(reader, &reader->command, program);
+	init_asker(reader, &reader->asker, program);
+	reader->asker.retry = true;
+	reader->second = reader->asker.helpers;
+	return reader;
+}
+
+static void fini_asker(struct asker *asker)
+{
+	helpers_destroy(asker->helpers);
+	g_free(asker->message);
+	if (asker->cancel_fd >= 0)
+		close(asker->cancel_fd);
+}
+
+void taskreader_destroy(struct taskreader *reader)
+{
+	if (!reader)
+		return;
+	taskreader_stop(reader);
+	fini_asker(&reader->command);
+	fini_asker(&reader->asker);
+	if (reader->wanted_fd >= 0)
+		close(reader->wanted_fd);
+	pthread_cond_destroy(&reader->idle);
+	pthread_mutex_destroy(&reader->lock);
+	g_array_free(reader->waiting, TRUE);
+	g_free(reader->proc);
+	g_free(reader);
+}
+
+void taskreader_count(struct taskreader *reader, struct taskreader_counts *counts)
+{
+	pthread_mutex_lock(&reader->lock);
+	*counts = (struct taskreader_counts){
+		.unreadable = reader->unreadable,
+		.waiting = reader->waiting->len,
+		.started = reader->helpers[0].started + reader->helpers[1].started,
+		.killed = reader->helpers[0].killed + reader->helpers[1].killed,
+		.hung = reader->helpers[0].hung + reader->helpers[1].hung,
+		.missing = tasks_missing_build_ids(reader->tasks),
+	};
+	pthread_mutex_unlock(&reader->lock);
+}
