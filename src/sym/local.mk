@@ -21,5 +21,6 @@ libsymparse_a_SOURCES = \
 	%D%/local.c %D%/local.h \
 	%D%/lookup.c %D%/lookup.h \
 	%D%/parse.c %D%/parse.h \
+	%D%/plt.c %D%/plt.h \
 	%D%/textsyms.c %D%/textsyms.h
 libsymparse_a_CFLAGS = $(AM_CFLAGS) $(DW_CFLAGS)

@@ -17,6 +17,7 @@
 #include "sym/elfsyms.h"
 #include "sym/image.h"
 #include "sym/lookup.h"
+#include "sym/plt.h"
 
 /* An ELF file in memory, and its DWARF if it was asked for. */
 struct object {
@@ -281,6 +282,7 @@ struct question {
 	void (*found)(void *arg, size_t i, const struct symbols_place *place);
 	void *arg;
 	GHashTable *demangled; /* name in the file -> what is shown */
+	GStringChunk *strings; /* names that stand in no file */
 };
 
 static int compare_asked(const void *a, const void *b)
@@ -320,32 +322,48 @@ static void init_question(struct question *question, const struct parse *parse,
 	question->told = g_new0(bool, question->count + 1);
 	question->lookup = lookup_create(question->addresses, question->count);
 	question->demangled = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+	question->strings = g_string_chunk_new(1024);
 }
 
 static void fini_question(struct question *question)
 {
 	lookup_destroy(question->lookup);
 	g_hash_table_destroy(question->demangled);
+	g_string_chunk_free(question->strings);
 	g_free(question->asked);
 	g_free(question->addresses);
 	g_free(question->firsts);
 	g_free(question->told);
 }
 
-/* What is shown of a name; versions of symbols (memcpy@@GLIBC_2.14) are no part of it. */
+/* Versions of symbols (memcpy@@GLIBC_2.14) are no part of what is shown. */
+static char *show_elf_name(const char *name)
+{
+	char *shown = demangle_name(name);
+
+	return shown ? shown : g_strndup(name, strcspn(name, "@"));
+}
+
+/* That of a stub keeps its end. */
+static char *show_elf_or_stub(const char *name)
+{
+	g_autofree char *target = NULL, *shown = NULL;
+
+	if (!g_str_has_suffix(name, PLT_SUFFIX))
+		return show_elf_name(name);
+	target = g_strndup(name, strlen(name) - strlen(PLT_SUFFIX));
+	shown = show_elf_name(target);
+	return g_strconcat(shown, PLT_SUFFIX, NULL);
+}
+
+/* What is shown of a name. */
 static const char *show_name(struct question *question, const char *name)
 {
 	char *shown = g_hash_table_lookup(question->demangled, name);
 
 	if (shown)
 		return shown;
-	if (question->parse->loaded == ELF) {
-		shown = demangle_name(name);
-		if (!shown)
-			shown = g_strndup(name, strcspn(name, "@"));
-	} else {
-		shown = g_strdup(name);
-	}
+	shown = question->parse->loaded == ELF ? show_elf_or_stub(name) : g_strdup(name);
 	/* the file may be changed by others meanwhile, and the key with it: a copy */
 	g_hash_table_insert(question->demangled, g_strdup(name), shown);
 	return shown;
@@ -407,9 +425,9 @@ static void tell_symbol(struct question *question, size_t i)
 }
 
 /* Offers the symbols of what is loaded. False: it is not the kernel that was asked about. */
-static bool offer_symbols(struct parse *parse, struct lookup *lookup)
+static bool offer_symbols(struct parse *parse, const struct question *question)
 {
-	g_autofree G_GNUC_UNUSED char *text = NULL;
+	struct lookup *lookup = question->lookup;
 
 	switch (parse->loaded) {
 	case KERNEL:
@@ -421,6 +439,8 @@ static bool offer_symbols(struct parse *parse, struct lookup *lookup)
 		if (!parse->debug.image.elf || !elfsyms_is_full(&parse->debug.image) ||
 			!elfsyms_offer(&parse->debug.image, lookup))
 			elfsyms_offer(&parse->main.image, lookup);
+		plt_offer(&parse->main.image, question->addresses, question->count, lookup,
+			question->strings);
 		return true;
 	}
 }
@@ -436,7 +456,7 @@ int parse_resolve(struct parse *parse, const uint64_t *offsets, size_t count, un
 	if (parse->loaded == NOTHING)
 		return -EINVAL;
 	init_question(&question, parse, offsets, count);
-	same = offer_symbols(parse, question.lookup);
+	same = offer_symbols(parse, &question);
 	lookup_finish(question.lookup);
 	if (same && lines && (flags & SYMBOLS_LINES))
 		dwarflines_find(lines, question.addresses, question.count, take_lines, &question);

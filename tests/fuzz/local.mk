@@ -32,3 +32,7 @@ check_PROGRAMS += tests/fuzz/fuzz_attach
 TESTS += tests/fuzz/fuzz_attach
 tests_fuzz_fuzz_attach_SOURCES = tests/fuzz/fuzz_attach.c tests/race/fixture.h $(FUZZ_DRIVER)
 tests_fuzz_fuzz_attach_LDADD = libtrace.a libring_testing.a libsys.a libbase.a $(GLIB_LIBS) -lpthread
+check_PROGRAMS += tests/fuzz/fuzz_elf
+TESTS += tests/fuzz/fuzz_elf
+tests_fuzz_fuzz_elf_SOURCES = tests/fuzz/fuzz_elf.c $(FUZZ_DRIVER)
+tests_fuzz_fuzz_elf_LDADD = libsymparse.a libbase.a $(GLIB_LIBS) $(DW_LIBS)

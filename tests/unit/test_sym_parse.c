@@ -229,6 +229,95 @@ static void test_other_offsets(void **state)
 	forget(&answers);
 }
 
+/* ---- stubs ------------------------------------------------------------------------------------ */
+
+/* All stubs that objdump names: of each byte of them. */
+static void check_stubs(const struct symfixture *fixture, const char *program, guint at_least)
+{
+	g_autofree char *output = NULL;
+	g_auto(GStrv) lines = NULL;
+	guint i, k, found = 0;
+
+	assert_true(symfixture_run(fixture, &output,
+		"objdump -d -j .plt -j .plt.sec -j .plt.got %s 2>/dev/null | grep '@plt>:'; true", program));
+	lines = g_strsplit(output, "\n", 0);
+	for (i = 0; lines[i] && *lines[i]; i++) {
+		uint64_t address = g_ascii_strtoull(lines[i], NULL, 16), offsets[8];
+		g_autofree char *name = g_strdup(strchr(lines[i], '<') + 1);
+		struct answers answers;
+
+		*strchr(name, '>') = '\0';
+		for (k = 0; k < G_N_ELEMENTS(offsets); k++)
+			offsets[k] = symfixture_offset(fixture, program, address + k);
+		ask(&answers, fixture, program, offsets, G_N_ELEMENTS(offsets), SYMBOLS_LINES);
+		for (k = 0; k < G_N_ELEMENTS(offsets); k++) {
+			if (answers.places[k].count != 1 ||
+				strcmp(answers.places[k].frames[0].function, name) != 0)
+				fail_msg("%s: %s+%u is %s", program, name, k, answers.places[k].count
+					? answers.places[k].frames[0].function : "-");
+			assert_int_equal(answers.places[k].start, offsets[0]);
+		}
+		forget(&answers);
+		found++;
+	}
+	if (found < at_least)
+		fail_msg("%s: objdump names %u stubs", program, found);
+}
+
+static void test_stubs(void **state)
+{
+	struct symfixture *fixture = *state;
+
+#ifndef __x86_64__
+	skip();
+#endif
+	symfixture_write(fixture, "stubs.c", "#include <math.h>\n"
+		"#include <stdio.h>\n"
+		"#include <stdlib.h>\n"
+		"int main(int argc, char **argv)\n"
+		"{\n"
+		"	int (*volatile also)(const char *) = puts;\n"
+		"	puts(argv[0]);\n"
+		"	return also(argv[0]) + rand() + (int)lrint(argc * 0.5) + atoi(argv[0]);\n"
+		"}\n");
+	symfixture_write(fixture, "stubs.cpp", "#include <string>\n"
+		"int main(int, char **argv) { return (int)std::stoul(argv[0]) + "
+		"(std::string(argv[0]) + argv[1])[0]; }\n");
+	assert_true(symfixture_run(fixture, NULL,
+		"gcc -O1 -fplt -Wl,-z,lazy -o lazy stubs.c -lm && "
+		"gcc -O1 -fplt -Wl,-z,now -o now stubs.c -lm && "
+		"gcc -O1 -fplt -fcf-protection -Wl,-z,lazy,-z,ibtplt -o ibt stubs.c -lm && "
+		"gcc -O1 -fplt -fno-pie -no-pie -o fixed stubs.c -lm && "
+		"strip -o bare lazy && g++ -O1 -fplt -o stubs_cpp stubs.cpp"));
+	check_stubs(fixture, "lazy", 3);
+	check_stubs(fixture, "now", 3);
+	check_stubs(fixture, "ibt", 3);
+	check_stubs(fixture, "fixed", 3);
+	check_stubs(fixture, "bare", 3);
+}
+
+/* objdump -C writes them so, too. */
+static void test_stubs_demangled(void **state)
+{
+	struct symfixture *fixture = *state;
+	g_autofree char *output = NULL;
+	struct answers answers;
+	uint64_t offset;
+
+#ifndef __x86_64__
+	skip();
+#endif
+	assert_true(symfixture_run(fixture, &output,
+		"objdump -d -j .plt -j .plt.sec stubs_cpp | grep '<__cxa_[a-z_]*@plt>:\\|<_ZSt.*@plt>:' | "
+		"grep _ZSt | head -n 1"));
+	offset = symfixture_offset(fixture, "stubs_cpp", g_ascii_strtoull(output, NULL, 16));
+	ask(&answers, fixture, "stubs_cpp", &offset, 1, 0);
+	assert_int_equal(answers.places[0].count, 1);
+	assert_true(g_str_has_prefix(answers.places[0].frames[0].function, "std::"));
+	assert_true(g_str_has_suffix(answers.places[0].frames[0].function, "@plt"));
+	forget(&answers);
+}
+
 /* ---- lines ------------------------------------------------------------------------------------ */
 
 /* "0xADDRESS" / function / file:line, the latter two once for each frame */
@@ -583,6 +672,8 @@ int main(void)
 		cmocka_unit_test(test_functions),
 		cmocka_unit_test(test_stripped),
 		cmocka_unit_test(test_other_offsets),
+		cmocka_unit_test(test_stubs),
+		cmocka_unit_test(test_stubs_demangled),
 		cmocka_unit_test(test_lines),
 		cmocka_unit_test(test_clang),
 		cmocka_unit_test(test_no_lines),
