@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 int child_die_with(pid_t parent, int signal)
@@ -11,4 +13,29 @@ int child_die_with(pid_t parent, int signal)
 	if (prctl(PR_SET_PDEATHSIG, signal, 0, 0, 0))
 		return -errno;
 	return getppid() == parent ? 0 : -ESRCH;
+}
+
+static void close_range_of(unsigned int first, unsigned int last)
+{
+	struct rlimit limit;
+
+	if (first > last || !syscall(SYS_close_range, first, last, 0))
+		return;
+	/* before Linux 5.9 */
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && last >= limit.rlim_cur)
+		last = (unsigned int)limit.rlim_cur - 1;
+	for (unsigned int fd = first; fd <= last; fd++)
+		close((int)fd);
+}
+
+void child_keep_only(const int *sorted, size_t count)
+{
+	unsigned int first = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if ((unsigned int)sorted[i] > first)
+			close_range_of(first, (unsigned int)sorted[i] - 1);
+		first = (unsigned int)sorted[i] + 1;
+	}
+	close_range_of(first, ~0U);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Closing sockets in which strangers' descriptors may be waiting.
+ * Closing sockets in which descriptors may be waiting.
  *
  * What nobody received goes with the socket, and the last close of such a file can wait for as long as
- * its sender likes: that of a TCP connection with SO_LINGER, for one, does so in whoever closes. A task
- * that ends waits for no such thing: so these sockets are closed by the end of a thread of its own,
- * which has a copy of the descriptors while the others let go of theirs.
+ * its sender likes: that of a TCP connection with SO_LINGER, for one, does so in whoever closes. Where a
+ * receiver is to be had, it does this (closing.h). Else a thread does it by its end, with a table of
+ * descriptors in which nothing else is: the end of a task does not wait for a TCP connection.
  *
  * Any thread. Nothing here blocks for longer than it takes to start a thread.
  */
@@ -16,8 +16,8 @@
 #include <stddef.h>
 
 /*
- * Ends a connection. true: nothing was waiting in it, and it is closed. false: it is to be given to
- * hangup_all, with others perhaps; nothing more comes.
+ * Ends a connection. true: nothing was waiting in it, and it is closed. false: another is to close
+ * it; nothing more comes.
  */
 bool hangup_try(int socket);
 

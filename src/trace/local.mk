@@ -5,14 +5,14 @@ libtrace_a_SOURCES = \
 	%D%/arguments.h \
 	%D%/catalog.c \
 	%D%/catalog.h \
+	%D%/closing.c \
+	%D%/closing.h \
 	%D%/ctf.c \
 	%D%/ctf.h \
 	%D%/ctf_class.c \
 	%D%/ctf_class.h \
 	%D%/ctf_packet.c \
 	%D%/ctf_packet.h \
-	%D%/discard.c \
-	%D%/discard.h \
 	%D%/endpoint.c \
 	%D%/endpoint.h \
 	%D%/follow.c \
@@ -25,6 +25,9 @@ libtrace_a_SOURCES = \
 	%D%/hangup.h \
 	%D%/listener.c \
 	%D%/listener.h \
+	%D%/listener_accept.c \
+	%D%/listener_state.h \
+	%D%/listener_talk.c \
 	%D%/marks.c \
 	%D%/marks.h \
 	%D%/merge.c \
@@ -42,6 +45,10 @@ libtrace_a_SOURCES = \
 	%D%/producers_state.h \
 	%D%/receive.c \
 	%D%/receive.h \
+	%D%/receiver.c \
+	%D%/receiver.h \
+	%D%/receivers.c \
+	%D%/receivers.h \
 	%D%/reports.c \
 	%D%/reports.h \
 	%D%/session.c \

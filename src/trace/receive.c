@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One packet of a stranger: see receive.h. */
+/* One packet of a program's socket: see receive.h. */
 #include "trace/receive.h"
 
 #include <errno.h>
@@ -8,15 +8,15 @@
 
 #include <kprof/attach_abi.h>
 
-/* What a call says of itself, as receive_packet does. */
-static int result_of(ssize_t got)
+/* What a call says of itself. */
+static enum receive_result result_of(ssize_t got)
 {
 	if (got >= 0)
-		return got ? 1 : 0;
+		return got ? RECEIVE_PACKET : RECEIVE_END;
 	/* reset: it ended without reading what we said; what it said is still there */
 	if (errno == ECONNRESET || errno == EINTR)
-		return -EINTR;
-	return errno == EAGAIN ? -EAGAIN : 0;
+		return RECEIVE_AGAIN;
+	return errno == EAGAIN ? RECEIVE_NOTHING : RECEIVE_END;
 }
 
 static void take_descriptors(struct msghdr *message, struct received *received)
@@ -33,38 +33,49 @@ static void take_descriptors(struct msghdr *message, struct received *received)
 	received->count = (unsigned int)(bytes / sizeof(int));
 }
 
-int receive_packet(int socket, bool wants_descriptors, void *data, size_t room,
+enum receive_result receive_packet(int socket, void *data, size_t room, size_t *bytes,
+	uint32_t *type)
+{
+	struct kprof_packet head = { 0, 0 };
+	struct iovec to = { &head, sizeof(head) };
+	struct msghdr message = { .msg_iov = &to, .msg_iovlen = 1 };
+	/* without room for descriptors none is made; the kernel says that there are some */
+	ssize_t got = recvmsg(socket, &message, MSG_DONTWAIT | MSG_PEEK);
+
+	*bytes = 0;
+	*type = got == sizeof(head) ? head.type : 0;
+	if (got >= 0 && message.msg_flags & MSG_CTRUNC)
+		return RECEIVE_WITH_DESCRIPTORS;
+	if (result_of(got) != RECEIVE_PACKET)
+		return result_of(got);
+	to = (struct iovec){ data, room };
+	message = (struct msghdr){ .msg_iov = &to, .msg_iovlen = 1 };
+	got = recvmsg(socket, &message, MSG_DONTWAIT | MSG_TRUNC);
+	if (got > 0)
+		*bytes = (size_t)got;
+	return result_of(got);
+}
+
+enum receive_result receive_descriptors(int socket, void *data, size_t room,
 	struct received *received)
 {
 	union {
 		struct cmsghdr head;
 		char room[CMSG_SPACE(RECEIVE_DESCRIPTORS_MAX * sizeof(int))];
 	} control;
-	struct kprof_packet head = { 0, 0 };
-	struct iovec to = { &head, sizeof(head) };
+	struct iovec to = { data, room };
 	struct msghdr message = { .msg_iov = &to, .msg_iovlen = 1 };
-	ssize_t got = recvmsg(socket, &message, MSG_DONTWAIT | MSG_PEEK);
-	bool carries = got >= 0 && message.msg_flags & MSG_CTRUNC;
+	ssize_t got;
 
 	received->bytes = 0;
 	received->count = 0;
-	received->cut = false;
-	if (carries && !(wants_descriptors && head.type == KPROF_PACKET_HELLO))
-		return -EPROTO;
-	if (result_of(got) != 1)
-		return result_of(got);
-	to = (struct iovec){ data, room };
-	message = (struct msghdr){ .msg_iov = &to, .msg_iovlen = 1 };
-	if (carries) {
-		message.msg_control = &control;
-		message.msg_controllen = sizeof(control);
-	}
+	message.msg_control = &control;
+	message.msg_controllen = sizeof(control);
 	got = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC | MSG_TRUNC);
-	if (got < 0)
-		return result_of(got);
-	received->bytes = (size_t)got;
-	received->cut = message.msg_flags & MSG_CTRUNC;
-	if (carries)
+	received->cut = got >= 0 && message.msg_flags & MSG_CTRUNC;
+	if (got >= 0) {
+		received->bytes = (size_t)got;
 		take_descriptors(&message, received);
-	return 1;
+	}
+	return result_of(got);
 }

@@ -550,9 +550,9 @@ static const struct pool_row pool_rows[] = {
 	{__LINE__, open_small, "wrong size"},
 	{__LINE__, open_enormous, "wrong size"},
 	{__LINE__, open_huge_pages, "not in ordinary memory"},
-	{__LINE__, open_null, "not a memfd sealed"},
-	{__LINE__, open_folder, "not a memfd sealed"},
-	{__LINE__, open_socket, "not a memfd sealed"},
+	{__LINE__, open_null, "not one memfd"},
+	{__LINE__, open_folder, "not one memfd"},
+	{__LINE__, open_socket, "not one memfd"},
 };
 
 static unsigned int count_descriptors(void)
@@ -737,7 +737,7 @@ static void test_descriptors(void **state)
 	/* another packet has none, be it before the greeting or behind it */
 	assert_int_equal(send_with(fd, unknown, sizeof(unknown), fds, 3), 8);
 	WAIT_FOR(is_ended(fd, &heard));
-	assert_true(was_reported("?: it sends descriptors that nobody asked for\n"));
+	assert_true(was_reported("?: unexpected descriptors in a packet\n"));
 	close(fd);
 	begin_hearing(&heard);
 	forget_reports();
@@ -746,7 +746,7 @@ static void test_descriptors(void **state)
 	WAIT_FOR(hears(fd, &heard, 0, 1));
 	assert_int_equal(send_with(fd, unknown, sizeof(unknown), fds, 8), 8);
 	WAIT_FOR(is_ended(fd, &heard));
-	assert_true(was_reported("prog: it sends descriptors that nobody asked for\n"));
+	assert_true(was_reported("prog: unexpected descriptors in a packet\n"));
 	close(fd);
 	/* a greeting comes with just one */
 	for (size_t count = 2; count <= 8; count += 3) {
@@ -755,7 +755,7 @@ static void test_descriptors(void **state)
 		fd = dial();
 		assert_int_equal(send_with(fd, &hello, sizeof(hello), fds, count), sizeof(hello));
 		WAIT_FOR(is_ended(fd, &heard));
-		assert_true(was_reported("without its memory"));
+		assert_true(was_reported("not one memfd"));
 		close(fd);
 	}
 	/* an empty packet is an end; what comes with it is closed */
@@ -1138,7 +1138,7 @@ static void test_hanging_descriptors(void **state)
 		assert_int_equal(WEXITSTATUS(status), 77);
 		skip(); /* without a network */
 	}
-	assert_true(was_reported("?: it sends descriptors that nobody asked for\n"));
+	assert_true(was_reported("?: unexpected descriptors in a packet\n"));
 	assert_true(was_welcome(fork_honest()));
 	close(may_end[1]);
 	assert_int_equal(waitpid(child, &status, 0) == child ? status : -1, 0);
