@@ -61,7 +61,8 @@ enum dirtab_flags {
 struct stream_ops {
 	enum quota_kind quota; /* of what an open that reads takes one */
 	/* job: for views_cancelled(), by which an open of a row that is_long gives up with -EINTR */
-	int (*open)(struct server *server, const struct dirtab_row *row, void *job, void **cursor);
+	int (*open)(struct server *server, const struct dirtab_row *row, uid_t reader, void *job,
+		void **cursor);
 	void (*close)(void *cursor);
 	ssize_t (*begin)(void *cursor, size_t want, struct iovec *iov, int *count, bool *eof);
 	void (*end)(void *cursor, bool taken);

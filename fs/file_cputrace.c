@@ -69,7 +69,7 @@ int file_reading_begin(struct server *server, const struct form_cpu *cpu, void *
 {
 	static const struct lazy_maker maker = { next_piece, restart, destroy };
 	struct reading *reading;
-	int ret = reading_create(server->readings, cpu, views_cancelled, job, &reading);
+	int ret = reading_create(server->readings, views_uid(job), cpu, views_cancelled, job, &reading);
 
 	if (!ret)
 		*lazy = lazy_create(&maker, reading, reading_size(reading));
@@ -90,10 +90,11 @@ static uint64_t trace_size(struct server *server, const struct dirtab_row *row)
 
 /* ---- trace_pipe, kptrace_pipe ----------------------------------------------------------------- */
 
-static int open_cpu_pipe(struct server *server, const struct dirtab_row *row, void *job,
-	void **cursor)
+static int open_cpu_pipe(struct server *server, const struct dirtab_row *row, uid_t reader,
+	void *job, void **cursor)
 {
-	return pipe_open(server->pipes, cpu_of(row), job ? views_cancelled : NULL, job, cursor);
+	return pipe_open(server->pipes, reader, cpu_of(row), job ? views_cancelled : NULL, job,
+		cursor);
 }
 
 static const struct stream_ops cpu_pipe = {
@@ -105,12 +106,12 @@ static const struct stream_ops cpu_pipe = {
 	.readable = pipe_readable,
 };
 
-static int open_text_pipe(struct server *server, const struct dirtab_row *row, void *job,
-	void **cursor)
+static int open_text_pipe(struct server *server, const struct dirtab_row *row, uid_t reader,
+	void *job, void **cursor)
 {
 	const struct form_cpu all = { .cpu = FORM_TEXT };
 
-	return pipe_open(server->pipes, &all, job ? views_cancelled : NULL, job, cursor);
+	return pipe_open(server->pipes, reader, &all, job ? views_cancelled : NULL, job, cursor);
 }
 
 const struct stream_ops file_kptrace_pipe_stream = {

@@ -97,7 +97,7 @@ static int make_set(struct server *server, void *job, int **fds, struct err *err
 		.metadata_max = CTF_METADATA_MAX,
 	};
 	struct snapshot *snapshot;
-	int ret = readings_take(server->readings, views_cancelled, job, &snapshot);
+	int ret = readings_take(server->readings, views_uid(job), views_cancelled, job, &snapshot);
 
 	if (ret)
 		return ret;

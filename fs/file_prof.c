@@ -108,7 +108,7 @@ const struct ctl_word file_kpctl_words[] = {
 
 /* ---- kpdata ----------------------------------------------------------------------------------- */
 
-static int open_data(struct server *server, const struct dirtab_row *row, void *job,
+static int open_data(struct server *server, const struct dirtab_row *row, uid_t reader, void *job,
 	void **cursor)
 {
 	struct cursor *c;

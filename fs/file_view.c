@@ -199,7 +199,7 @@ static int open_marks(struct server *server, const struct view_format *format, v
 	*marks = NULL;
 	if (!(format->needs & VIEW_MARKS))
 		return 0;
-	ret = marks_create(server->readings, MARKS_MAX, views_cancelled, job, &m);
+	ret = marks_create(server->readings, views_uid(job), MARKS_MAX, views_cancelled, job, &m);
 	if (ret)
 		return ret == -ENODATA ? 0 : ret;
 	marks_get_missing(m, &missing);

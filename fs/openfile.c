@@ -354,8 +354,8 @@ int openfile_fill(struct openfile *file, const struct origin *origin)
 	if (!openfile_reads(file))
 		return 0;
 	if (file->row->type == DIRTAB_STREAM)
-		ret = file->row->stream->open(file->server, file->row, file->maker,
-			&file->cursor);
+		ret = file->row->stream->open(file->server, file->row, origin->uid,
+			file->maker, &file->cursor);
 	else if (file->row->make)
 		ret = make_text(file, &err);
 	else if (file->row->share)

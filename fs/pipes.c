@@ -266,15 +266,15 @@ static int need_thread(struct pipes *pipes)
 	return ret;
 }
 
-int pipe_open(struct pipes *pipes, const struct form_cpu *cpu, bool (*cancelled)(void *arg),
-	void *arg, void **cursor)
+int pipe_open(struct pipes *pipes, uid_t reader, const struct form_cpu *cpu,
+	bool (*cancelled)(void *arg), void *arg, void **cursor)
 {
 	struct follow *follow;
 	struct pipe *pipe;
 	int ret = need_thread(pipes);
 
 	if (!ret)
-		ret = follow_create(pipes->readings, cpu, cancelled, arg, &follow);
+		ret = follow_create(pipes->readings, reader, cpu, cancelled, arg, &follow);
 	if (ret)
 		return ret;
 	pipe = g_new0(struct pipe, 1);

@@ -31,8 +31,8 @@ void pipes_destroy(struct pipes *pipes);
  * A pipe that begins now. Copies what programs hold, which a worker has no time for where there are
  * programs. -EINTR: `cancelled` (NULL: never) said so.
  */
-int pipe_open(struct pipes *pipes, const struct form_cpu *cpu, bool (*cancelled)(void *arg),
-	void *arg, void **cursor);
+int pipe_open(struct pipes *pipes, uid_t reader, const struct form_cpu *cpu,
+	bool (*cancelled)(void *arg), void *arg, void **cursor);
 /* The functions of struct stream_ops. */
 void pipe_close(void *cursor);
 ssize_t pipe_begin(void *cursor, size_t want, struct iovec *iov, int *count, bool *eof);

@@ -207,7 +207,8 @@ static int create_trace(struct server *server, const struct options *options, st
 	server->producers = producers_create(server->catalog, &limits);
 	server->cpus = file_cpus_create();
 	server->quotas = quotas_create(getuid(), descriptors, file_cpus_count(server->cpus));
-	server->readings = readings_create(server->trace, server->producers, options->trace_max);
+	server->readings = readings_create(server->trace, server->producers, options->trace_max,
+		getuid());
 	server->limits = limits;
 	ret = file_ctf_create(server->cpus, &server->ctf);
 	return ret ? err_set(err, -ret, "views/ctf: %s", g_strerror(-ret)) : 0;

@@ -94,6 +94,13 @@ bool views_cancelled(void *arg)
 	return atomic_read_relaxed(&job->cancelled);
 }
 
+uid_t views_uid(const void *arg)
+{
+	const struct view_job *job = arg;
+
+	return job->uid;
+}
+
 int views_cancel_fd(void *arg)
 {
 	struct view_job *job = arg;

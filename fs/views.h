@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct fuse_req;
 struct openfile;
@@ -47,6 +48,8 @@ void views_destroy(struct views *views);
 
 /* For who makes the text of the calling thread's open: whether nobody wants it any more. */
 bool views_cancelled(void *job);
+/* For the same: the user who opens. */
+uid_t views_uid(const void *job);
 /* For the same: a descriptor that is readable from then on; -1: none was to be had. */
 int views_cancel_fd(void *job);
 /* Its end, before the opener is answered. */

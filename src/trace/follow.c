@@ -54,6 +54,7 @@ struct followed {
 
 struct follow {
 	struct readings *readings;
+	uid_t reader;
 	struct form *form;
 	uint64_t begin_ns;
 	GHashTable *programs; /* of struct followed, by the inode of their pool */
@@ -403,7 +404,7 @@ bool follow_gather(struct follow *follow)
 	drop_gathered(follow);
 	horizon_counter = clock_counter();
 	horizon_ns = clock_monotonic_ns();
-	follow->snapshot = snapshot_create(readings_budget(follow->readings),
+	follow->snapshot = snapshot_create(readings_budget(follow->readings), follow->reader,
 		producers_all(producers), MAX(follow->begin_ns, producers_cleared_ns(producers)));
 	gather_programs(follow, horizon_counter, horizon_ns);
 	gather_messages(follow, horizon_ns);
@@ -470,13 +471,14 @@ static int skip_programs(struct follow *follow, bool (*cancelled)(void *arg), vo
 	return 0;
 }
 
-int follow_create(struct readings *readings, const struct form_cpu *cpu,
+int follow_create(struct readings *readings, uid_t reader, const struct form_cpu *cpu,
 	bool (*cancelled)(void *arg), void *arg, struct follow **follow)
 {
 	struct follow *f = g_new0(struct follow, 1);
 	int ret;
 
 	f->readings = readings;
+	f->reader = reader;
 	f->form = form_create(cpu);
 	f->programs = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, free_followed);
 	f->index = g_new(struct ring_index, 1);

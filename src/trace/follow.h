@@ -17,16 +17,17 @@
 #include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct follow;
 struct form_cpu;
 struct readings;
 
 /*
- * From now on. Blocks for as long as copying all that is there takes. -EINTR: `cancelled` (NULL:
- * never) said so.
+ * From now on, for `reader` (a user id). Blocks for as long as copying all that is there takes. -EINTR:
+ * `cancelled` (NULL: never) said so.
  */
-int follow_create(struct readings *readings, const struct form_cpu *cpu,
+int follow_create(struct readings *readings, uid_t reader, const struct form_cpu *cpu,
 	bool (*cancelled)(void *arg), void *arg, struct follow **follow);
 void follow_destroy(struct follow *follow);
 

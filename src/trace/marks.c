@@ -84,12 +84,12 @@ static int skip_old(struct marks *marks, uint64_t max, bool (*cancelled)(void *a
 	return 0;
 }
 
-int marks_create(struct readings *readings, uint64_t max, bool (*cancelled)(void *arg), void *arg,
-	struct marks **marks)
+int marks_create(struct readings *readings, uid_t reader, uint64_t max,
+	bool (*cancelled)(void *arg), void *arg, struct marks **marks)
 {
 	struct snapshot *snapshot;
 	struct marks *m;
-	int ret = readings_take(readings, cancelled, arg, &snapshot);
+	int ret = readings_take(readings, reader, cancelled, arg, &snapshot);
 
 	if (ret)
 		return ret;

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct marks;
 struct readings;
@@ -34,11 +35,11 @@ struct marks_missing {
 };
 
 /*
- * At most `max` of them. -ENODATA: the trace is empty; -EINTR: `cancelled` said so. Blocks for as long
- * as copying takes.
+ * At most `max` of them, for `reader` (a user id). -ENODATA: the trace is empty; -EINTR: `cancelled` said
+ * so. Blocks for as long as copying takes.
  */
-int marks_create(struct readings *readings, uint64_t max, bool (*cancelled)(void *arg), void *arg,
-	struct marks **marks);
+int marks_create(struct readings *readings, uid_t reader, uint64_t max,
+	bool (*cancelled)(void *arg), void *arg, struct marks **marks);
 void marks_destroy(struct marks *marks);
 
 /* The next in the order of time. false: there is none. */

@@ -35,14 +35,14 @@ struct reading {
 };
 
 struct readings *readings_create(struct trace *trace, struct producers *producers,
-	uint64_t max_bytes)
+	uint64_t max_bytes, uid_t owner)
 {
 	struct readings *readings = g_new0(struct readings, 1);
 
 	readings->trace = trace;
 	readings->producers = producers;
 	readings->stamps = stamps_create();
-	readings->budget = snapshot_budget_create(max_bytes);
+	readings->budget = snapshot_budget_create(max_bytes, owner);
 	return readings;
 }
 
@@ -109,11 +109,11 @@ void readings_print_stats(struct readings *readings, struct stats *stats)
 	stats_u64(stats, atomic_read_relaxed(&readings->unknown), "trace.unknown");
 }
 
-int readings_take(struct readings *readings, bool (*cancelled)(void *arg), void *arg,
+int readings_take(struct readings *readings, uid_t reader, bool (*cancelled)(void *arg), void *arg,
 	struct snapshot **snapshot)
 {
-	struct snapshot *s = snapshot_create(readings->budget, producers_all(readings->producers),
-		producers_cleared_ns(readings->producers));
+	struct snapshot *s = snapshot_create(readings->budget, reader,
+		producers_all(readings->producers), producers_cleared_ns(readings->producers));
 	int ret = snapshot_take(s, readings->stamps, readings->trace, cancelled, arg);
 
 	if (ret) {
@@ -174,12 +174,12 @@ static int measure(struct reading *reading, bool (*cancelled)(void *arg), void *
 	return ret;
 }
 
-int reading_create(struct readings *readings, const struct form_cpu *cpu,
+int reading_create(struct readings *readings, uid_t reader, const struct form_cpu *cpu,
 	bool (*cancelled)(void *arg), void *arg, struct reading **reading)
 {
 	struct snapshot *snapshot;
 	struct reading *r;
-	int ret = readings_take(readings, cancelled, arg, &snapshot);
+	int ret = readings_take(readings, reader, cancelled, arg, &snapshot);
 
 	if (ret)
 		return ret;

@@ -12,6 +12,7 @@
 #include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/stats.h"
 
@@ -24,9 +25,12 @@ struct snapshot_budget;
 struct stamps;
 struct trace;
 
-/* What all readings of a server share. Thread-safe. `trace` and `producers` stay the caller's. */
+/*
+ * What all readings of a server share. Thread-safe. `trace` and `producers` stay the caller's. owner: the
+ * user who mounted; it and root have a part of max_bytes that other readers do not get (snapshot.h).
+ */
 struct readings *readings_create(struct trace *trace, struct producers *producers,
-	uint64_t max_bytes);
+	uint64_t max_bytes, uid_t owner);
 void readings_destroy(struct readings *readings);
 struct stamps *readings_stamps(struct readings *readings);
 struct snapshot_budget *readings_budget(struct readings *readings);
@@ -46,17 +50,17 @@ uint64_t readings_size(struct readings *readings);
 void readings_print_stats(struct readings *readings, struct stats *stats);
 
 /*
- * What the trace holds now, for who shows it in another form; snapshot_destroy() it. Counts what it
- * leaves out. -EINTR: `cancelled` said so. Blocks for as long as copying takes.
+ * What the trace holds now, for a reader (a user id) that shows it in another form; snapshot_destroy() it.
+ * Counts what it leaves out. -EINTR: `cancelled` said so. Blocks for as long as copying takes.
  */
-int readings_take(struct readings *readings, bool (*cancelled)(void *arg), void *arg,
+int readings_take(struct readings *readings, uid_t reader, bool (*cancelled)(void *arg), void *arg,
 	struct snapshot **snapshot);
 
 /*
  * Takes the snapshot, for lines of all CPUs or records of one. -EINTR: `cancelled` said so. Blocks for
  * as long as copying takes.
  */
-int reading_create(struct readings *readings, const struct form_cpu *cpu,
+int reading_create(struct readings *readings, uid_t reader, const struct form_cpu *cpu,
 	bool (*cancelled)(void *arg), void *arg, struct reading **reading);
 void reading_destroy(struct reading *reading);
 

@@ -12,18 +12,34 @@
 /* How often a pool is begun anew, of which much was overwritten while it was copied. */
 #define POOL_TRIES 3
 
+/*
+ * What users other than root and the owner may have of the budget: one of them half, all together three
+ * fourths, so that no reader keeps root or another user out.
+ */
+#define USER_BYTES(max) ((max) / 2)
+#define OTHERS_BYTES(max) ((max) / 4 * 3)
+
 struct snapshot_budget {
 	pthread_mutex_t lock; /* a leaf */
 	uint64_t max;	      /* invariant */
+	uid_t owner;	      /* invariant: like root in no bound but max */
 	uint64_t used;	      /* (lock) */
+	uint64_t others_used; /* (lock) of that, by those in a bound */
+	GHashTable *users;    /* (lock) uid -> struct user, of those who have some */
 };
 
-struct snapshot_budget *snapshot_budget_create(uint64_t max_bytes)
+struct user {
+	uint64_t used;
+};
+
+struct snapshot_budget *snapshot_budget_create(uint64_t max_bytes, uid_t owner)
 {
 	struct snapshot_budget *budget = g_new0(struct snapshot_budget, 1);
 
 	pthread_mutex_init(&budget->lock, NULL);
 	budget->max = max_bytes;
+	budget->owner = owner;
+	budget->users = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
 	return budget;
 }
 
@@ -31,6 +47,7 @@ void snapshot_budget_destroy(struct snapshot_budget *budget)
 {
 	if (!budget)
 		return;
+	g_hash_table_unref(budget->users);
 	pthread_mutex_destroy(&budget->lock);
 	g_free(budget);
 }
@@ -45,22 +62,69 @@ uint64_t snapshot_budget_used(struct snapshot_budget *budget)
 	return used;
 }
 
+static bool is_bounded(const struct snapshot_budget *budget, uid_t reader)
+{
+	return reader != 0 && reader != budget->owner;
+}
+
+/* With the lock held. */
+static struct user *find_user(struct snapshot_budget *budget, uid_t reader)
+{
+	struct user *user = g_hash_table_lookup(budget->users, GUINT_TO_POINTER(reader));
+
+	if (!user) {
+		user = g_new0(struct user, 1);
+		g_hash_table_insert(budget->users, GUINT_TO_POINTER(reader), user);
+	}
+	return user;
+}
+
+/* With the lock held: what is taken, or given back where `bytes` is below 0. */
+static void count_reader(struct snapshot_budget *budget, uid_t reader, int64_t bytes)
+{
+	struct user *user;
+
+	budget->used += (uint64_t)bytes;
+	if (!is_bounded(budget, reader))
+		return;
+	user = find_user(budget, reader);
+	user->used += (uint64_t)bytes;
+	budget->others_used += (uint64_t)bytes;
+	if (!user->used)
+		g_hash_table_remove(budget->users, GUINT_TO_POINTER(reader));
+}
+
+/* With the lock held. */
+static uint64_t find_room(struct snapshot_budget *budget, uid_t reader)
+{
+	uint64_t room = budget->max - budget->used;
+	const struct user *user;
+
+	if (!is_bounded(budget, reader))
+		return room;
+	user = g_hash_table_lookup(budget->users, GUINT_TO_POINTER(reader));
+	room = MIN(room, OTHERS_BYTES(budget->max) - budget->others_used);
+	return MIN(room, USER_BYTES(budget->max) - (user ? user->used : 0));
+}
+
 /* As much of `bytes` as there is. */
-static uint64_t take_budget(struct snapshot_budget *budget, uint64_t bytes)
+static uint64_t take_budget(struct snapshot_budget *budget, uid_t reader, uint64_t bytes)
 {
 	uint64_t taken;
 
 	pthread_mutex_lock(&budget->lock);
-	taken = MIN(bytes, budget->max - budget->used);
-	budget->used += taken;
+	taken = MIN(bytes, find_room(budget, reader));
+	if (taken)
+		count_reader(budget, reader, (int64_t)taken);
 	pthread_mutex_unlock(&budget->lock);
 	return taken;
 }
 
-static void return_budget(struct snapshot_budget *budget, uint64_t bytes)
+static void return_budget(struct snapshot_budget *budget, uid_t reader, uint64_t bytes)
 {
 	pthread_mutex_lock(&budget->lock);
-	budget->used -= bytes;
+	if (bytes)
+		count_reader(budget, reader, -(int64_t)bytes);
 	pthread_mutex_unlock(&budget->lock);
 }
 
@@ -73,12 +137,13 @@ static void clear_chunk(void *data)
 	g_free(chunk->data);
 }
 
-struct snapshot *snapshot_create(struct snapshot_budget *budget, GPtrArray *producers,
-	uint64_t cleared_ns)
+struct snapshot *snapshot_create(struct snapshot_budget *budget, uid_t reader,
+	GPtrArray *producers, uint64_t cleared_ns)
 {
 	struct snapshot *snapshot = g_new0(struct snapshot, 1);
 
 	snapshot->budget = budget;
+	snapshot->reader = reader;
 	snapshot->producers = producers;
 	snapshot->cleared_ns = cleared_ns;
 	snapshot->chunks = g_array_new(FALSE, FALSE, sizeof(struct snapshot_chunk));
@@ -93,7 +158,7 @@ void snapshot_destroy(struct snapshot *snapshot)
 {
 	if (!snapshot)
 		return;
-	return_budget(snapshot->budget, snapshot->bytes);
+	return_budget(snapshot->budget, snapshot->reader, snapshot->bytes);
 	g_array_free(snapshot->chunks, TRUE);
 	g_array_free(snapshot->messages, TRUE);
 	g_string_free(snapshot->text, TRUE);
@@ -105,10 +170,10 @@ void snapshot_destroy(struct snapshot *snapshot)
 
 int snapshot_reserve(struct snapshot *snapshot, uint64_t bytes)
 {
-	uint64_t taken = take_budget(snapshot->budget, bytes);
+	uint64_t taken = take_budget(snapshot->budget, snapshot->reader, bytes);
 
 	if (taken < bytes) {
-		return_budget(snapshot->budget, taken);
+		return_budget(snapshot->budget, snapshot->reader, taken);
 		return -ENOMEM;
 	}
 	snapshot->bytes += bytes;
@@ -382,7 +447,7 @@ static int copy_pools(struct taking *taking)
 	int ret = 0;
 	guint i;
 
-	taking->granted = take_budget(snapshot->budget, need);
+	taking->granted = take_budget(snapshot->budget, snapshot->reader, need);
 	snapshot->bytes = taking->granted;
 	if (taking->granted < need)
 		shares = share_out(taking);
@@ -392,7 +457,7 @@ static int copy_pools(struct taking *taking)
 		if (is_cancelled(taking))
 			ret = -EINTR;
 	}
-	return_budget(snapshot->budget, taking->granted);
+	return_budget(snapshot->budget, snapshot->reader, taking->granted);
 	snapshot->bytes -= taking->granted;
 	return ret;
 }

@@ -18,6 +18,7 @@
 #include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "ring/read.h"
 #include "trace/producers.h"
@@ -31,7 +32,8 @@
 
 /* What all readings share: the bound on their copies. Thread-safe. */
 struct snapshot_budget;
-struct snapshot_budget *snapshot_budget_create(uint64_t max_bytes);
+/* owner: like root in no other bound; of other users each may have half, all together three fourths. */
+struct snapshot_budget *snapshot_budget_create(uint64_t max_bytes, uid_t owner);
 void snapshot_budget_destroy(struct snapshot_budget *budget);
 uint64_t snapshot_budget_used(struct snapshot_budget *budget);
 
@@ -54,6 +56,7 @@ struct snapshot_message {
 
 struct snapshot {
 	struct snapshot_budget *budget;
+	uid_t reader;	      /* for whom */
 	uint64_t bytes;	      /* taken from the budget */
 	GPtrArray *producers; /* with references: names and formats are theirs */
 	GArray *chunks;	      /* of struct snapshot_chunk, by program and age */
@@ -67,8 +70,8 @@ struct snapshot {
 };
 
 /* An empty one; takes the array. */
-struct snapshot *snapshot_create(struct snapshot_budget *budget, GPtrArray *producers,
-	uint64_t cleared_ns);
+struct snapshot *snapshot_create(struct snapshot_budget *budget, uid_t reader,
+	GPtrArray *producers, uint64_t cleared_ns);
 void snapshot_destroy(struct snapshot *snapshot);
 
 /*

@@ -159,7 +159,7 @@ static bool read_clocks(void *arg, struct stamps_anchor *anchor)
 
 static void read_pool(struct program *program)
 {
-	struct snapshot_budget *budget = snapshot_budget_create(SNAPSHOT_BYTES_MIN);
+	struct snapshot_budget *budget = snapshot_budget_create(SNAPSHOT_BYTES_MIN, 0);
 	const struct stamps_source clocks = { read_clocks, NULL };
 	struct stamps *stamps = stamps_create_from(&clocks);
 	struct snapshot *snapshot;
@@ -167,7 +167,7 @@ static void read_pool(struct program *program)
 	GString *text, *records;
 	uint64_t events, again;
 
-	snapshot = snapshot_create(budget, tracing_list(&program, 1), 0);
+	snapshot = snapshot_create(budget, 0, tracing_list(&program, 1), 0);
 	FUZZ_CHECK(snapshot_take(snapshot, stamps, NULL, NULL, NULL) == 0);
 	merge = merge_create(snapshot);
 	text = make(merge, snapshot, FORM_TEXT, &events);

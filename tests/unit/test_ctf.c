@@ -56,7 +56,7 @@ static int set_up(void **state)
 
 	f->program = tracing_create(1, POOL, KPROF_MODE_OVERWRITE);
 	f->writer = ring_writer_begin(&f->program->pool.pool);
-	f->budget = snapshot_budget_create(SNAPSHOT_BYTES_DEFAULT);
+	f->budget = snapshot_budget_create(SNAPSHOT_BYTES_DEFAULT, 0);
 	f->stamps = stamps_create_from(&clocks);
 	f->metadata_max = UINT64_MAX;
 	f->base_ns = clock_monotonic_ns() + 1000000000000;
@@ -92,7 +92,7 @@ static int write_limited(struct fixed *f, uint64_t lost, uint64_t bytes_max,
 	bool (*cancelled)(void *arg), struct err *err)
 {
 	static const uint32_t cpus[STREAMS] = { 0, 2 };
-	struct snapshot *snapshot = snapshot_create(f->budget, tracing_list(&f->program, 1), 0);
+	struct snapshot *snapshot = snapshot_create(f->budget, 0, tracing_list(&f->program, 1), 0);
 	struct ctf_output output = { .metadata = f->fds[0], .streams = f->fds + 1, .cpus = cpus,
 		.count = STREAMS, .bytes_max = bytes_max,
 		.metadata_max = f->metadata_max };

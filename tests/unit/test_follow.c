@@ -43,7 +43,7 @@ static int set_up(void **state)
 	world.readings = NULL;
 	if (trace_create(TRACE_RING_BYTES_DEFAULT, &world.trace))
 		return -1;
-	world.readings = readings_create(world.trace, world.producers, SNAPSHOT_BYTES_DEFAULT);
+	world.readings = readings_create(world.trace, world.producers, SNAPSHOT_BYTES_DEFAULT, 0);
 	return 0;
 }
 
@@ -173,7 +173,7 @@ static struct follow *begin_with(const struct form_cpu *cpu)
 {
 	struct follow *follow;
 
-	assert_int_equal(follow_create(world.readings, cpu, NULL, NULL, &follow), 0);
+	assert_int_equal(follow_create(world.readings, 0, cpu, NULL, NULL, &follow), 0);
 	return follow;
 }
 
@@ -506,12 +506,12 @@ static void test_reading_is_cancelled(void **state)
 
 	for (uint64_t i = 0; i < 10; i++)
 		tell(told, writer, 0, i);
-	assert_int_equal(reading_create(world.readings, &all, is_out_of_patience, &patience,
+	assert_int_equal(reading_create(world.readings, 0, &all, is_out_of_patience, &patience,
 				 &reading), -EINTR);
 	assert_null(reading);
 	assert_int_equal(patience.asked, 6);
 	patience = (struct patience){ 0, UINT32_MAX };
-	assert_int_equal(reading_create(world.readings, &all, is_out_of_patience, &patience,
+	assert_int_equal(reading_create(world.readings, 0, &all, is_out_of_patience, &patience,
 				 &reading), 0);
 	reading_destroy(reading);
 	destroy(told);
@@ -525,7 +525,7 @@ static void test_beginning_is_cancelled(void **state)
 	struct follow *follow = NULL;
 	struct patience patience = { 0, 2 };
 
-	assert_int_equal(follow_create(world.readings, &all, is_out_of_patience, &patience, &follow),
+	assert_int_equal(follow_create(world.readings, 0, &all, is_out_of_patience, &patience, &follow),
 		-EINTR);
 	assert_null(follow);
 	assert_int_equal(patience.asked, 2);

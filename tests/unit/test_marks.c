@@ -34,7 +34,7 @@ static int set_up(void **state)
 		return 1;
 	f->catalog = catalog_create(&hooks);
 	f->producers = producers_create(f->catalog, &limits);
-	f->readings = readings_create(f->trace, f->producers, SNAPSHOT_BYTES_DEFAULT);
+	f->readings = readings_create(f->trace, f->producers, SNAPSHOT_BYTES_DEFAULT, 0);
 	*state = f;
 	return 0;
 }
@@ -76,11 +76,11 @@ static void test_newest(void **state)
 	struct marks *marks;
 	struct mark mark;
 
-	assert_int_equal(marks_create(f->readings, 3, NULL, NULL, &marks), -ENODATA);
+	assert_int_equal(marks_create(f->readings, 0, 3, NULL, NULL, &marks), -ENODATA);
 	tell(f, 10, "a");
 	tell(f, 20, "b\nc\n]:cpu9: d");
 	tell(f, 30, "\n");
-	assert_int_equal(marks_create(f->readings, 3, NULL, NULL, &marks), 0);
+	assert_int_equal(marks_create(f->readings, 0, 3, NULL, NULL, &marks), 0);
 	has(marks, 20, "c");
 	has(marks, 20, "]:cpu9: d");
 	has(marks, 30, "");
@@ -89,7 +89,7 @@ static void test_newest(void **state)
 	assert_int_equal(missing.left_out, 2);
 	assert_int_equal(missing.lost, 0);
 	marks_destroy(marks);
-	assert_int_equal(marks_create(f->readings, 5, NULL, NULL, &marks), 0);
+	assert_int_equal(marks_create(f->readings, 0, 5, NULL, NULL, &marks), 0);
 	has(marks, 10, "a");
 	marks_get_missing(marks, &missing);
 	assert_int_equal(missing.left_out, 0);
@@ -112,7 +112,7 @@ static void test_cut(void **state)
 	tell(f, 2, longer);
 	tell(f, 3, accent);
 	tell(f, 4, "\xff");
-	assert_int_equal(marks_create(f->readings, 100, NULL, NULL, &marks), 0);
+	assert_int_equal(marks_create(f->readings, 0, 100, NULL, NULL, &marks), 0);
 	has(marks, 1, whole);
 	has(marks, 2, longer_shown);
 	has(marks, 3, accent_shown);
@@ -131,7 +131,7 @@ static void test_cancelled(void **state)
 	struct marks *marks;
 
 	tell(f, 1, "a");
-	assert_int_equal(marks_create(f->readings, 100, always, NULL, &marks), -EINTR);
+	assert_int_equal(marks_create(f->readings, 0, 100, always, NULL, &marks), -EINTR);
 	assert_int_equal(snapshot_budget_used(readings_budget(f->readings)), 0);
 }
 

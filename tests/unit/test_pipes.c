@@ -36,7 +36,7 @@ struct follow {
 	int unused;
 };
 
-int follow_create(struct readings *readings, const struct form_cpu *cpu,
+int follow_create(struct readings *readings, uid_t reader, const struct form_cpu *cpu,
 	bool (*cancelled)(void *arg), void *arg, struct follow **follow)
 {
 	if (cancelled && cancelled(arg))
@@ -130,7 +130,7 @@ static void test_reader_does_not_wait(void **state)
 	struct iovec iov[1];
 	void *pipe;
 
-	assert_int_equal(pipe_open(pipes, NULL, NULL, NULL, &pipe), 0);
+	assert_int_equal(pipe_open(pipes, 0, NULL, NULL, NULL, &pipe), 0);
 	assert_int_equal(begin(pipe, iov), 0);
 	sem_wait(&world.began);
 	/* the thread is at it, and stays so */
@@ -154,7 +154,7 @@ static void test_reader_looks_at_one_piece(void **state)
 	struct iovec iov[1];
 	void *pipe;
 
-	assert_int_equal(pipe_open(pipes, NULL, NULL, NULL, &pipe), 0);
+	assert_int_equal(pipe_open(pipes, 0, NULL, NULL, NULL, &pipe), 0);
 	pipes_close(pipes); /* what is made from now on is made by the reader */
 	atomic_write_relaxed(&world.left, EMPTY_PIECES + 1);
 	assert_false(pipe_readable(pipe));
@@ -176,7 +176,7 @@ static void test_open_cancelled(void **state)
 	struct pipes *pipes = pipes_create(NULL, NULL);
 	void *pipe = NULL;
 
-	assert_int_equal(pipe_open(pipes, NULL, always, NULL, &pipe), -EINTR);
+	assert_int_equal(pipe_open(pipes, 0, NULL, always, NULL, &pipe), -EINTR);
 	assert_null(pipe);
 	pipes_close(pipes);
 	pipes_destroy(pipes);

@@ -22,7 +22,7 @@ static struct stamps *stamps;
 
 static int set_up(void **state)
 {
-	budget = snapshot_budget_create(SNAPSHOT_BYTES_DEFAULT);
+	budget = snapshot_budget_create(SNAPSHOT_BYTES_DEFAULT, 0);
 	stamps = stamps_create();
 	return 0;
 }
@@ -39,7 +39,7 @@ static int tear_down(void **state)
 static struct snapshot *take(struct program **programs, size_t count, struct trace *trace,
 	uint64_t cleared_ns)
 {
-	struct snapshot *snapshot = snapshot_create(budget, tracing_list(programs, count),
+	struct snapshot *snapshot = snapshot_create(budget, 0, tracing_list(programs, count),
 		cleared_ns);
 
 	assert_int_equal(snapshot_take(snapshot, stamps, trace, NULL, NULL), 0);
@@ -226,7 +226,7 @@ static void test_bound(void **state)
 		for (p = 0; p < 2; p++)
 			for (uint32_t k = 0; k < EVENTS_A_CHUNK; k++)
 				assert_true(tracing_write(programs[p], writers[p], n++));
-	budget = snapshot_budget_create(3 * 8192);
+	budget = snapshot_budget_create(3 * 8192, 0);
 	first = take(programs, 2, NULL, 0);
 	assert_int_equal(first->left_out, 3 * EVENTS_A_CHUNK);
 	merge = merge_create(first);
@@ -247,6 +247,39 @@ static void test_bound(void **state)
 	budget = all;
 	for (p = 0; p < 2; p++)
 		tracing_destroy(programs[p]);
+}
+
+/* As many bytes as a reader gets, a kind of chunk at a time. */
+static uint64_t reserve_all(struct snapshot_budget *from, uid_t reader, struct snapshot **snapshot)
+{
+	*snapshot = snapshot_create(from, reader, tracing_list(NULL, 0), 0);
+	while (!snapshot_reserve(*snapshot, 1000))
+		;
+	return (*snapshot)->bytes;
+}
+
+/* Of 8000 bytes a user gets half, all users three fourths; root and the owner all that is left. */
+static void test_readers(void **state)
+{
+	struct snapshot_budget *of_readers = snapshot_budget_create(8000, 500);
+	struct snapshot *user, *other, *third, *owner, *root;
+
+	assert_int_equal(reserve_all(of_readers, 1000, &user), 4000);
+	assert_int_equal(reserve_all(of_readers, 1001, &other), 2000);
+	assert_int_equal(reserve_all(of_readers, 1002, &third), 0);
+	assert_int_equal(reserve_all(of_readers, 500, &owner), 2000);
+	assert_int_equal(reserve_all(of_readers, 0, &root), 0);
+	snapshot_destroy(owner);
+	snapshot_destroy(root);
+	assert_int_equal(reserve_all(of_readers, 0, &root), 2000);
+	snapshot_destroy(third);
+	snapshot_destroy(user);
+	assert_int_equal(reserve_all(of_readers, 1002, &user), 4000);
+	snapshot_destroy(user);
+	snapshot_destroy(other);
+	snapshot_destroy(root);
+	assert_int_equal(snapshot_budget_used(of_readers), 0);
+	snapshot_budget_destroy(of_readers);
 }
 
 /* The last `shown` of a program's numbers, and none before them. */
@@ -289,7 +322,7 @@ static void test_shares_of_liars(void **state)
 		}
 		for (int i = 0; i < 6 && begun[round]; i++)
 			programs[2]->pool.pool.heads[i].begun = begun[round];
-		budget = snapshot_budget_create(7 * 8192);
+		budget = snapshot_budget_create(7 * 8192, 0);
 		snapshot = take(programs, 3, NULL, 0);
 		assert_int_equal(snapshot->left_out, 6 * EVENTS_A_CHUNK);
 		merge = merge_create(snapshot);
@@ -350,7 +383,7 @@ static bool always(void *arg)
 static void test_cancelled(void **state)
 {
 	struct program *program = tracing_create(1, POOL, KPROF_MODE_OVERWRITE);
-	struct snapshot *snapshot = snapshot_create(budget, tracing_list(&program, 1), 0);
+	struct snapshot *snapshot = snapshot_create(budget, 0, tracing_list(&program, 1), 0);
 
 	assert_int_equal(snapshot_take(snapshot, stamps, NULL, always, NULL), -EINTR);
 	snapshot_destroy(snapshot);
@@ -486,6 +519,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_sight, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_torn, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_bound, set_up, tear_down),
+		cmocka_unit_test(test_readers),
 		cmocka_unit_test_setup_teardown(test_shares_of_liars, set_up, tear_down),
 		cmocka_unit_test(test_shares),
 		cmocka_unit_test_setup_teardown(test_cancelled, set_up, tear_down),
