@@ -1,8 +1,9 @@
 # tests: unit tests stand in tests/unit and are listed here one by one; scripts in tests/fs and tests/deny
 include tests/race/local.mk
 if HAVE_CMOCKA
-UNIT_CPPFLAGS = $(AM_CPPFLAGS) -DTOP_SRCDIR='"$(abs_top_srcdir)"'
-UNIT_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+AM_CFLAGS += $(CMOCKA_CFLAGS)
+UNIT_CPPFLAGS = $(AM_CPPFLAGS)
+UNIT_CFLAGS = $(AM_CFLAGS)
 include tests/unit/local.mk
 include tests/deny/local.mk
 include tests/fixtures/local.mk
