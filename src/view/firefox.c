@@ -216,6 +216,21 @@ static int put_stacks(struct writer *w, const struct timeline_track *track)
 	return 0;
 }
 
+/*
+ * The CPU time of the thread since its sample before: what a sample of a clock stands for. The profiler
+ * draws from it how busy a thread was.
+ */
+static void put_cpu_times(struct writer *w, const struct timeline_track *track)
+{
+	uint32_t i;
+
+	fputs("\"threadCPUDelta\":[", w->out);
+	for (i = 0; i < track->count; i++)
+		fprintf(w->out, "%s%" PRIu64, i ? "," : "",
+			timeline_moment(w->timeline, track, i)->weight);
+	fputs("],", w->out);
+}
+
 static int put_samples(struct writer *w, const struct timeline_track *track)
 {
 	bool clock = profile_is_clock(profile_event(w->input->profile, track->event));
@@ -240,6 +255,8 @@ static int put_samples(struct writer *w, const struct timeline_track *track)
 		put_ms(w, timeline_moment(w->timeline, track, i)->time_ns - w->timeline->first_ns);
 	}
 	fputs("],", w->out);
+	if (clock)
+		put_cpu_times(w, track);
 	return put_stacks(w, track);
 }
 

@@ -44,6 +44,8 @@ def check_meta(meta):
     need(type(meta["product"]) is str and meta["processType"] == 0 and meta["stackwalk"] == 1, "meta")
     need(meta["symbolicated"] is True, "meta.symbolicated")
     need(type(meta["markerSchema"]) is list, "meta.markerSchema")
+    need(meta["sampleUnits"] == {"time": "ms", "eventDelay": "ms", "threadCPUDelta": "ns"},
+         "meta.sampleUnits")
     for category in meta["categories"]:
         need(type(category["name"]) is str and category["color"] in COLORS, "a category")
         need(category["subcategories"][0] == "Other", "a category's subcategories")
@@ -103,6 +105,11 @@ def check_samples(thread):
     for name in "stack", "time", "weight":
         need(len(samples[name]) == samples["length"], f"samples.{name}: its length")
     need(samples["weightType"] in ("samples", "tracing-ms"), "samples.weightType")
+    # of a clock, what a sample stands for is CPU time, in the units of meta.sampleUnits
+    need(("threadCPUDelta" in samples) == (samples["weightType"] == "tracing-ms"), "samples.threadCPUDelta")
+    if "threadCPUDelta" in samples:
+        need([round(weight * 1e6) for weight in samples["weight"]] == samples["threadCPUDelta"],
+             "samples.threadCPUDelta and weight")
     need(all(is_number(t) and t >= 0 for t in samples["time"]), "samples.time")
     need(samples["time"] == sorted(samples["time"]), "samples.time is not sorted")
     for stack in samples["stack"]:

@@ -52,4 +52,13 @@ END
 diff "$tmp/expected" "$tmp/found" || fail "what is in it"
 grep -q "\"codeId\":\"$id\"" "$tmp/firefox.json" || fail "the build-id $id"
 
+# 1,000 samples of a clock, each for a millisecond: a second of CPU time
+"$PWD/tests/fixtures/mkcapture" "$tmp/victim" "$id" 0x1000 0x1010 >"$tmp/clock" || fail mkcapture
+convert firefox.json "$tmp/clock.json" "$tmp/clock"
+python3 "${srcdir:-.}/tests/fs/firefox.py" "$tmp/clock.json" >/dev/null || fail "firefox.json of a clock"
+same "CPU time of the thread, in ns" 1000000000 "$(python3 -c '
+import json, sys
+threads = json.load(open(sys.argv[1]))["threads"]
+print(*[sum(t["samples"]["threadCPUDelta"]) for t in threads if t["name"] == "prog"])' "$tmp/clock.json")"
+
 exit $failed
