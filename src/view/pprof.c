@@ -190,13 +190,71 @@ static void put_mapping(struct writer *w, uint32_t i, uint64_t last)
 	put_message(w, PROFILE_MAPPING);
 }
 
+static bool is_counted(const struct profile_cell *cell)
+{
+	return !(cell->flags & (PROFILE_IDLE | PROFILE_OWN));
+}
+
+/* The program with most samples, NULL: none is known. */
+static const char *find_program(const struct profile *profile)
+{
+	g_autoptr(GHashTable) sums = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, g_free);
+	const char *best = NULL;
+	uint64_t most = 0, *sum;
+	uint32_t i;
+
+	for (i = 0; i < profile->cells->len; i++) {
+		const struct profile_cell *cell = profile_cell(profile, i);
+		const char *program = processes_program(profile->processes, cell->life);
+
+		if (!is_counted(cell) || !program || !*program)
+			continue;
+		sum = g_hash_table_lookup(sums, program);
+		if (!sum) {
+			sum = g_new0(uint64_t, 1);
+			g_hash_table_insert(sums, (gpointer)program, sum);
+		}
+		*sum += cell->count.samples;
+		if (*sum > most) {
+			most = *sum;
+			best = program;
+		}
+	}
+	return best;
+}
+
+/*
+ * The file that pprof shows as the profile's, which is the first: the program with most samples, else the
+ * first one that is not the kernel's. UINT32_MAX: there is none.
+ */
+static uint32_t find_main(const struct profile *profile, const uint64_t *limits)
+{
+	const char *program = find_program(profile);
+	uint32_t i, other = UINT32_MAX;
+
+	for (i = 0; i < processes_file_count(profile->processes); i++) {
+		const struct processes_file *file = processes_file(profile->processes, i);
+
+		if (file->kernel != PROCESSES_NONE || file->process != PROCESSES_NONE)
+			continue;
+		if (program && strcmp(file->path, program) == 0)
+			return i;
+		if (limits[i] && other == UINT32_MAX)
+			other = i;
+	}
+	return other;
+}
+
 static void put_mappings(struct writer *w)
 {
 	g_autofree uint64_t *limits = find_limits(w->input->profile);
 	uint32_t i, count = processes_file_count(w->input->profile->processes);
+	uint32_t first = find_main(w->input->profile, limits);
 
+	if (first < count)
+		put_mapping(w, first, limits[first]);
 	for (i = 0; i < count; i++) {
-		if (limits[i]) /* one without samples is of no use */
+		if (i != first && limits[i]) /* one without samples is of no use */
 			put_mapping(w, i, limits[i]);
 	}
 }
@@ -261,11 +319,6 @@ static void put_location(struct writer *w, uint32_t i)
 }
 
 /* ---- samples ---------------------------------------------------------------------------------- */
-
-static bool is_counted(const struct profile_cell *cell)
-{
-	return !(cell->flags & (PROFILE_IDLE | PROFILE_OWN));
-}
 
 /* Innermost first. */
 static void add_locations(struct writer *w, const struct profile_cell *cell)

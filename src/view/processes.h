@@ -134,6 +134,9 @@ void processes_find_kernel(struct processes *processes, uint32_t section, uint64
  */
 const char *processes_find_name(struct processes *processes, uint32_t life, uint64_t time);
 
+/* The path of the program that ran then, or in what it was forked from; NULL: not known. */
+const char *processes_program(const struct processes *processes, uint32_t life);
+
 uint32_t processes_pid(const struct processes *processes, uint32_t life);
 
 uint32_t processes_file_count(const struct processes *processes);

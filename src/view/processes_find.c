@@ -192,6 +192,20 @@ const char *processes_find_name(struct processes *p, uint32_t first, uint64_t ti
 	return life->name;
 }
 
+const char *processes_program(const struct processes *p, uint32_t first)
+{
+	const char *program = NULL;
+	uint32_t i, depth;
+
+	for (i = first, depth = 0; i != NONE && depth < ANCESTORS_MAX && !program; depth++) {
+		const struct life *life = AT(p->lives, life, i);
+
+		program = life->program;
+		i = life->parent;
+	}
+	return program;
+}
+
 uint32_t processes_pid(const struct processes *p, uint32_t life)
 {
 	return AT(p->processes, process, AT(p->lives, life, life)->process)->pid;

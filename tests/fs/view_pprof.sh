@@ -32,14 +32,15 @@ sort >"$tmp/expected" <<'END'
 END
 diff "$tmp/expected" "$tmp/rows" || { fail "pprof -top"; cat "$tmp/top"; }
 grep -q '^Type: cycles:freq=1000$' "$tmp/top" || fail "the event: $(head -n 8 "$tmp/top")"
+grep -q '^File: victim$' "$tmp/top" || fail "the file: $(head -n 8 "$tmp/top")"
 grep -q '^Duration: 979ms' "$tmp/top" || fail "the duration: $(head -n 8 "$tmp/top")"
 
 same "samples" "victim_one 700 victim_two 300" "$(pprof -top -sample_index='cycles:freq=1000 samples' |
-	awk '/victim/ { print $6, $1 }' | sort | xargs)"
+	awk '/victim_/ { print $6, $1 }' | sort | xargs)"
 same "the second event" "victim_two 350" "$(pprof -top -sample_index=page-faults:period=7 |
-	awk '/victim/ { print $6, $1 }' | sort | xargs)"
+	awk '/victim_/ { print $6, $1 }' | sort | xargs)"
 same "the samples of the second event" "victim_two 50" \
-	"$(pprof -top -sample_index='page-faults:period=7 samples' | awk '/victim/ { print $6, $1 }' | sort | xargs)"
+	"$(pprof -top -sample_index='page-faults:period=7 samples' | awk '/victim_/ { print $6, $1 }' | sort | xargs)"
 same "who calls victim_one" "600000 victim_two" "$(pprof -peek victim_one |
 	awk '$NF == "victim_two" && $1 ~ /^[0-9]+$/ { print $1, $NF; exit }')"
 
@@ -52,9 +53,9 @@ for tag in 900:prog 100:child 50:'[gone]' 900:0 150:1; do
 done
 # numbers are shown in ranges, and their powers of two: one process each here
 same "the samples of process 20" "victim_one 100" "$(pprof -top -tagfocus=pid=20 \
-	-sample_index='cycles:freq=1000 samples' | awk '/victim/ { print $6, $1 }' | xargs)"
+	-sample_index='cycles:freq=1000 samples' | awk '/victim_/ { print $6, $1 }' | xargs)"
 same "the samples of thread 11" "victim_two 300" "$(pprof -top -tagfocus=thread=11 \
-	-sample_index='cycles:freq=1000 samples' | awk '/victim/ { print $6, $1 }' | xargs)"
+	-sample_index='cycles:freq=1000 samples' | awk '/victim_/ { print $6, $1 }' | xargs)"
 pprof -raw >"$tmp/raw"
 grep -q "/victim $id \[FN\]\[FL\]\[LN\]" "$tmp/raw" || { fail "the file"; grep -A5 Mappings "$tmp/raw"; }
 pprof -comments >"$tmp/comments"

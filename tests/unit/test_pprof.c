@@ -259,8 +259,8 @@ static void test_profile(void **state)
 		"13:'7 samples of 1 event in 0.000 s on 2 CPUs'\n"
 		"13:'cpu-clock:freq=1000: 7 samples, 1 of them idle, 1 in kprofs itself (left out), "
 		"5 lost (41.67%: 5 in a full queue)'\n"
-		"3:(1:1 2:ffffffff81000000 3:ffffffff81001000 5:'[kernel.kallsyms]' 7:1 8:1 9:1 10:1)\n"
 		"3:(1:2 3:1000 5:'/bin/a' 6:'0102fe' 7:1 8:1 9:1 10:1)\n"
+		"3:(1:1 2:ffffffff81000000 3:ffffffff81001000 5:'[kernel.kallsyms]' 7:1 8:1 9:1 10:1)\n"
 		"5:(1:1 2:'work' 3:'work')\n"
 		"4:(1:1 2:2 3:310 4:(1:1))\n"
 		"5:(1:2 2:'call_a' 3:'call_a')\n"
@@ -272,6 +272,41 @@ static void test_profile(void **state)
 		"2:(1:[3,1,] 2:[1,3000000,] 3:(1:'process' 2:'prog') 3:(1:'pid' 3:10) "
 		"3:(1:'thread' 3:11) 3:(1:'cpu' 2:'2'))\n"
 		"2:(1:[] 2:[1,1000000,] 3:(1:'process' 2:'[gone]') 3:(1:'cpu' 2:'0'))");
+	g_free(text);
+	gen_fini(&gen);
+}
+
+/* The first mapping, which pprof calls the profile's file, is the program with most samples. */
+static void test_main_file(void **state)
+{
+	uint64_t kernel = KERNEL + 0x110, library[] = { 0x5010, 0x1310 }, ip = 0x1310;
+	const char *first, *program;
+	struct gen gen;
+	char *text;
+	int i;
+
+	gen_init(&gen, false);
+	add_event(&gen, 1, 1, 0, 1000, 1, "cpu-clock:freq=1000");
+	gen_kernel_mmap(&gen, 0, KERNEL, 0x1000000, "[kernel.kallsyms]");
+	gen_new_process(&gen, 5, 10, "/bin/less");
+	gen_mmap(&gen, 5, 10, 0x1000, 0x1000, 0, "/bin/less");
+	gen_new_process(&gen, 5, 11, "/bin/most");
+	gen_mmap(&gen, 5, 11, 0x5000, 0x1000, 0, "/lib/library");
+	gen_mmap(&gen, 5, 11, 0x1000, 0x1000, 0, "/bin/most");
+	gen_fork(&gen, 6, 12, 12, 11, 11);
+	gen_trace(&gen, 1, 1, 100, 10, 0, 1, &kernel);
+	for (i = 0; i < 2; i++) {
+		gen_trace(&gen, 2, 1, 200, 10, 0, 1, &ip);
+		gen_trace(&gen, 2, 1, 300, 11, 0, 2, library);
+		gen_trace(&gen, 2, 1, 400, 12, 0, 2, library); /* the same program */
+		gen_trace(&gen, 1, 1, 500, GEN_IDLE, 0, 1, &kernel);
+	}
+	text = write_profile(&gen);
+	first = strstr(text, "\n3:(");
+	assert_non_null(first);
+	program = strstr(first, " 5:'");
+	assert_non_null(program);
+	assert_true(g_str_has_prefix(program, " 5:'/bin/most'"));
 	g_free(text);
 	gen_fini(&gen);
 }
@@ -362,6 +397,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_profile),
 		cmocka_unit_test(test_lines),
+		cmocka_unit_test(test_main_file),
 		cmocka_unit_test(test_events),
 		cmocka_unit_test(test_refusals),
 	};
