@@ -30,6 +30,9 @@
  * before is in effect: then none of its threads that looks at a switch finds the former value. One
  * answer, with the newest number, will do for several SYNCs.
  *
+ * A program attaches only where root or its own user listens (SO_PEERCRED), and looks into
+ * $XDG_RUNTIME_DIR only if that is its own user's.
+ *
  * A server that speaks another version answers HELLO with WELCOME, in which it says its own, and ends
  * the connection; a program that is welcomed with another version than its own leaves, and tries again
  * when another server appears.

@@ -2,9 +2,11 @@
 /*
  * The shared memory of a traced program, the one definition of its bytes.
  *
- * A program that attaches to a server makes one memfd, its pool, seals it (F_SEAL_SHRINK,
- * F_SEAL_GROW, F_SEAL_SEAL) and hands the descriptor over the socket (attach_abi.h). Only the
- * program writes it; the server copies out of it by pread and believes nothing it finds.
+ * A program that attaches to a server makes one memfd, its pool, maps it, seals it (F_SEAL_SHRINK,
+ * F_SEAL_GROW, F_SEAL_SEAL, and since Linux 5.1 F_SEAL_FUTURE_WRITE) and hands the descriptor over the
+ * socket (attach_abi.h). Only the program writes it: nothing in it is the server's, which copies out of
+ * it by pread and believes nothing it finds. Where the kernel does not know the last seal a server could
+ * write to it; so the program keeps what it relies on in private memory too (ring/write.h).
  *
  *	0            struct kprof_pool         what this is, and the pool's own counters
  *	slot_offset  struct kprof_slot [n]     one for each thread that writes, its owner for its life

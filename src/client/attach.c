@@ -287,8 +287,7 @@ static int obey(const char *data, size_t bytes)
 	}
 }
 
-/* Takes what the server sent. */
-static void hear(void)
+void attach_hear(void)
 {
 	static char data[KPROF_PACKET_MAX] __attribute__((aligned(8))); /* under lock */
 
@@ -332,12 +331,35 @@ static bool is_refused(const struct client_path *path)
 		st.st_ctim.tv_nsec == path->changed.tv_nsec;
 }
 
+bool attach_may_look(const struct client_path *path)
+{
+	char dir[sizeof(path->text)];
+	struct stat st;
+
+	if (path->owned == 0)
+		return true;
+	memcpy(dir, path->text, path->owned);
+	dir[path->owned] = '\0';
+	/* not there yet is no other's: then there is no socket in it either */
+	return stat(dir, &st) < 0 || (S_ISDIR(st.st_mode) && st.st_uid == geteuid());
+}
+
+/* A server reads all that we write, and says what we write: it has to be root's, or our user's own. */
+static bool is_trusted(int fd)
+{
+	struct ucred server;
+	socklen_t bytes = sizeof(server);
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &server, &bytes) == 0 &&
+		(server.uid == 0 || server.uid == geteuid());
+}
+
 static int connect_to(struct client_path *path)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	int fd, error;
 
-	if (is_refused(path))
+	if (is_refused(path) || !attach_may_look(path))
 		return -ENOENT;
 	strcpy(address.sun_path, path->text);
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -347,6 +369,10 @@ static int connect_to(struct client_path *path)
 		error = -errno;
 		close(fd);
 		return error;
+	}
+	if (!is_trusted(fd)) {
+		close(fd);
+		return -EPERM;
 	}
 	client.attached_at = path;
 	client.sync_owed = 0;
@@ -452,7 +478,7 @@ static void stay_attached(void)
 		client_unlock(&signals);
 		wait_for(fd, events, left);
 		client_lock(&signals);
-		hear();
+		attach_hear();
 	}
 	client_unlock(&signals);
 }

@@ -53,7 +53,8 @@ void client_unlock(const struct client_signals *signals)
 
 /* ---- beginning ------------------------------------------------------------------------------- */
 
-static void add_path(const char *dir, const char *rest)
+/* owned: dir must be the user's own, whenever something is looked for in it. */
+static void add_path(const char *dir, const char *rest, bool owned)
 {
 	char *to = client.paths[client.path_count].text;
 	int bytes;
@@ -61,8 +62,10 @@ static void add_path(const char *dir, const char *rest)
 	if (!dir || dir[0] != '/')
 		return;
 	bytes = snprintf(to, sizeof(client.paths[0].text), "%s%s", dir, rest);
-	if (bytes > 0 && (size_t)bytes < sizeof(client.paths[0].text))
-		client.path_count++;
+	if (bytes <= 0 || (size_t)bytes >= sizeof(client.paths[0].text))
+		return;
+	client.paths[client.path_count].owned = owned ? strlen(dir) : 0;
+	client.path_count++;
 }
 
 /* The environment is read once, now: later another thread may be changing it. */
@@ -72,11 +75,12 @@ static void find_paths(void)
 	const char *chosen = secure_getenv("KPROF_SOCKET");
 
 	if (chosen && *chosen) {
-		add_path(chosen, "");
+		add_path(chosen, "", false);
 		return;
 	}
-	add_path(secure_getenv("XDG_RUNTIME_DIR"), "/kprofs/trace");
-	add_path(SYSTEM_SOCKET, "");
+	/* su(1) hands on what is another user's */
+	add_path(secure_getenv("XDG_RUNTIME_DIR"), "/kprofs/trace", true);
+	add_path(SYSTEM_SOCKET, "", false);
 }
 
 static void find_rseq(void)

@@ -127,6 +127,7 @@ void pool_disown(struct pool *pool);
 /* Where a server may listen. */
 struct client_path {
 	char text[108]; /* [i] */
+	size_t owned;	/* [i] 0, or bytes of text that are a folder which must be the user's own */
 	/* [l] the socket of a server that speaks another version: it is not asked again */
 	bool refused;
 	dev_t dev;
@@ -191,12 +192,16 @@ void client_lock(struct client_signals *signals);
 void client_unlock(const struct client_signals *signals);
 int64_t client_now_ms(void);
 
+/* Whether a server may be looked for here: the folder is the user's own, where it has to be. */
+bool attach_may_look(const struct client_path *path);
 /* Tries to reach a server now. 0 or -errno. Under lock. */
 int attach_try(void);
 /* Makes the memory that a server will be handed, if there is none. Under lock. */
 void attach_have_pool(void);
 /* Tells the server of events that it does not know of yet, as far as the socket takes it. Under lock. */
 void attach_tell(void);
+/* Takes what the server has sent, and obeys it. Under lock. */
+void attach_hear(void);
 /* Starts the helper thread if there is none. Under lock. */
 void attach_start_helper(void);
 /* The connection has ended, or is the parent's. Under lock. */

@@ -15,6 +15,8 @@
 
 /* what a thread that finds no slot does: looks again every so many events */
 #define STARVED_PATIENCE 1024u
+/* more than handlers and new pools can make it; else somebody else changes the slot all the time */
+#define RESERVE_TRIES 64u
 
 /*
  * What the thread has. Initial-exec: no call and no allocation at the first use in a library loaded
@@ -139,16 +141,22 @@ static struct ring_writer *get_writer(void)
 static __attribute__((noinline, cold)) struct ring_writer *reserve_slowly(uint32_t units,
 	struct ring_room *room)
 {
-	int saved = errno;
 	struct ring_writer *writer;
+	uint32_t tries = 0;
+	int saved = errno;
 
 	/* anew each time: the pool may have been replaced meanwhile */
-	while ((writer = get_writer()) != NULL && !ring_reserve(writer, units, room))
-		if (this_thread.pool == atomic_read_relaxed(&client.pool) &&
+	while ((writer = get_writer()) != NULL && !ring_reserve(writer, units, room)) {
+		if (this_thread.pool != atomic_read_relaxed(&client.pool))
+			continue;
+		if (++tries == RESERVE_TRIES)
+			ring_pool_starved(&this_thread.pool->ring);
+		if (tries == RESERVE_TRIES ||
 			!ring_writer_switch(&this_thread.pool->ring, writer, units)) {
 			writer = NULL;
 			break;
 		}
+	}
 	errno = saved;
 	return writer;
 }

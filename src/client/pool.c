@@ -19,6 +19,9 @@
 
 #define DEFAULT_KB 1024u
 
+#ifndef F_SEAL_FUTURE_WRITE
+#define F_SEAL_FUTURE_WRITE 0x0010
+#endif
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 8u
 #endif
@@ -127,14 +130,31 @@ static int make_memfd(uint64_t bytes)
 		fd = memfd_create("kprof", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0)
 		return -errno;
-	if (ftruncate(fd, (off_t)bytes) < 0 ||
-		fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0) {
+	if (ftruncate(fd, (off_t)bytes) < 0) {
 		int error = -errno;
 
 		close(fd);
 		return error;
 	}
 	return fd;
+}
+
+/*
+ * Maps it, and then seals it: from then on nobody can map it writable, write to it or punch holes into
+ * it, whoever has the descriptor. Before Linux 5.1 others can; see ring/write.h for what comes of that.
+ */
+static void *map_and_seal(int fd, size_t bytes)
+{
+	const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+	void *shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (shared == MAP_FAILED)
+		return NULL;
+	if (fcntl(fd, F_ADD_SEALS, seals | F_SEAL_FUTURE_WRITE) == 0 ||
+		(errno == EINVAL && fcntl(fd, F_ADD_SEALS, seals) == 0))
+		return shared;
+	munmap(shared, bytes);
+	return NULL;
 }
 
 /* Private memory: struct pool, a word that is 1 until a fork, and the ring's own, page-aligned. */
@@ -175,8 +195,8 @@ struct pool *pool_create(void)
 	fd = make_memfd(layout.pool_bytes);
 	if (fd < 0)
 		return NULL;
-	shared = mmap(NULL, layout.pool_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (shared == MAP_FAILED) {
+	shared = map_and_seal(fd, layout.pool_bytes);
+	if (!shared) {
 		close(fd);
 		return NULL;
 	}

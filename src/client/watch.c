@@ -83,7 +83,7 @@ int watch_start(struct watch *watch, const struct client_path *paths, int count)
 		return watch_start(watch, paths, count);
 	}
 	for (int i = 0; i < count; i++) {
-		int one = watch_path(watch->inotify.fd, paths[i].text);
+		int one = attach_may_look(&paths[i]) ? watch_path(watch->inotify.fd, paths[i].text) : 0;
 
 		error = error ? error : one;
 	}

@@ -66,7 +66,7 @@ static void unblock_signals(const uint64_t *saved)
 size_t ring_pool_private_bytes(const struct kprof_pool *layout)
 {
 	return layout->slot_count * (sizeof(struct ring_writer) + sizeof(_Atomic uint64_t)) +
-		layout->chunk_count * 2 * sizeof(_Atomic uint64_t);
+		layout->chunk_count * 4 * sizeof(_Atomic uint64_t);
 }
 
 void ring_pool_init(struct ring_pool *pool, const struct kprof_pool *layout, void *shared,
@@ -86,6 +86,8 @@ void ring_pool_init(struct ring_pool *pool, const struct kprof_pool *layout, voi
 	pool->chunk_since = (void *)(pool->writers + layout->slot_count);
 	pool->slot_since = pool->chunk_since + layout->chunk_count;
 	pool->chunk_serial = (void *)(pool->slot_since + layout->slot_count);
+	pool->chunk_ticket = pool->chunk_serial + layout->chunk_count;
+	pool->chunk_word = pool->chunk_ticket + layout->chunk_count;
 	pool->pid = getpid();
 	/* relaxed: nobody else knows the pool yet */
 	for (uint32_t i = 0; i < layout->chunk_count; i++)
@@ -107,20 +109,31 @@ static char *chunk_data(struct ring_pool *pool, uint32_t index)
 	return pool->data + (size_t)index * pool->layout.chunk_bytes;
 }
 
+/* What the head of a chunk says, to us and to readers. The chunk is the caller's. */
+static void set_word(struct ring_pool *pool, uint32_t index, uint64_t word)
+{
+	/* relaxed: released with chunk_since; until then only this thread wants to know */
+	atomic_write_relaxed(&pool->chunk_word[index], word);
+	atomic_write_release(SHARED_64(&pool->heads[index].word), word); /* F */
+}
+
 /* Whether every record of the chunk is committed. Its thread has stopped adding to it. */
 static bool all_committed(struct ring_pool *pool, uint32_t index)
 {
-	struct kprof_chunk *head = &pool->heads[index];
 	const char *data = chunk_data(pool, index);
-	/* relaxed: who takes the chunk meanwhile makes our own exchange fail */
-	uint64_t ticket = atomic_read_relaxed(SHARED_64(&head->ticket));
-	uint32_t end = KPROF_CHUNK_END(atomic_read_relaxed(SHARED_64(&head->word)));
+	/* relaxed, both: who takes the chunk meanwhile makes our own exchange fail */
+	uint64_t ticket = atomic_read_relaxed(&pool->chunk_ticket[index]);
+	uint32_t end = KPROF_CHUNK_END(atomic_read_relaxed(&pool->chunk_word[index]));
 
 	for (uint32_t at = 0; at < end;) {
-		/* acquire: pairs with D of the thread that the record may still belong to */
-		uint64_t word = atomic_read_acquire(SHARED_64(data + (size_t)at * 8 + 8));
-		uint32_t units = KPROF_HEAD_UNITS(word);
+		uint64_t word;
+		uint32_t units;
 
+		if (end - at < 2) /* no record is that short: somebody else has written here */
+			return false;
+		/* acquire: pairs with D of the thread that the record may still belong to */
+		word = atomic_read_acquire(SHARED_64(data + (size_t)at * 8 + 8));
+		units = KPROF_HEAD_UNITS(word);
 		if (KPROF_HEAD_TAG(word) != KPROF_TAG(ticket, at) || units < 2)
 			return false;
 		at += units;
@@ -134,13 +147,12 @@ static bool all_committed(struct ring_pool *pool, uint32_t index)
  */
 static bool is_settled(struct ring_pool *pool, uint32_t index)
 {
-	uint64_t word = atomic_read_relaxed(SHARED_64(&pool->heads[index].word));
-	struct kprof_slot *slot = &pool->slots[KPROF_CHUNK_SLOT(word)];
+	uint64_t word = atomic_read_relaxed(&pool->chunk_word[index]);
+	struct ring_writer *writer = &pool->writers[KPROF_CHUNK_SLOT(word)];
 
-	return atomic_read_relaxed(SHARED_64(&slot->serial)) !=
+	return atomic_read_relaxed(&writer->serial) !=
 			atomic_read_relaxed(&pool->chunk_serial[index]) ||
-		atomic_read_acquire(SHARED_32(&slot->state)) != KPROF_SLOT_LIVE ||
-		all_committed(pool, index);
+		!atomic_read_acquire(&writer->live) || all_committed(pool, index);
 }
 
 /* May a chunk be overwritten whose since is this? Discard: only untouched or cleared ones. */
@@ -151,7 +163,7 @@ static bool may_overwrite(struct ring_pool *pool, uint32_t index)
 	if (pool->layout.mode == KPROF_MODE_OVERWRITE)
 		return true;
 	/* relaxed: a thread that takes the chunk meanwhile makes the exchange below fail */
-	ticket = atomic_read_relaxed(SHARED_64(&pool->heads[index].ticket));
+	ticket = atomic_read_relaxed(&pool->chunk_ticket[index]);
 	return ticket == 0 || ticket <= atomic_read_relaxed(&pool->clear_ticket);
 }
 
@@ -190,7 +202,7 @@ static bool take_partial(struct ring_pool *pool, uint32_t units, uint32_t *index
 			return false;
 		after = since & SINCE_NUMBER;
 		/* relaxed: if somebody changes it meanwhile, the exchange fails */
-		word = atomic_read_relaxed(SHARED_64(&pool->heads[*index].word));
+		word = atomic_read_relaxed(&pool->chunk_word[*index]);
 		if (KPROF_CHUNK_END(word) + RUN_UNITS + units > pool->layout.chunk_bytes / 8)
 			continue;
 		if (atomic_cas_acq_rel(&pool->chunk_since[*index], &since, 0))
@@ -233,22 +245,35 @@ static bool take_chunk(struct ring_pool *pool, uint32_t units, bool partial, uin
 
 /* ---- what readers see ------------------------------------------------------------------------ */
 
-/* Closes the head of the writer's chunk at pos. Returns what make_available is to say of it. */
-static uint64_t close_head(struct ring_pool *pool, struct ring_writer *writer, bool ending)
+/* Where the writer is; relaxed: its own. The offset is that of no more than a chunk. */
+static uint64_t read_pos(struct ring_pool *pool, struct ring_writer *writer, uint32_t *offset)
 {
-	struct kprof_slot *slot = writer->slot;
-	struct kprof_chunk *head = &pool->heads[slot->chunk];
-	uint64_t pos = slot->pos, reserved = KPROF_RESERVED(slot->base, pos), flags = 0;
-	uint32_t end = KPROF_POS_OFFSET(pos), units = pool->layout.chunk_bytes / 8;
+	uint64_t pos = atomic_read_relaxed(SHARED_64(&writer->slot->pos));
+	uint32_t units = pool->layout.chunk_bytes / 8;
+
+	*offset = KPROF_POS_OFFSET(pos) < units ? KPROF_POS_OFFSET(pos) : units;
+	return pos;
+}
+
+/*
+ * Closes the head of the writer's chunk at pos, behind which the slot's next event is `reserved`.
+ * Returns what make_available is to say of it.
+ */
+static uint64_t close_head(struct ring_pool *pool, struct ring_writer *writer, uint32_t end,
+	uint64_t reserved, bool ending)
+{
+	uint32_t index = writer->chunk_index, units = pool->layout.chunk_bytes / 8;
+	uint64_t word = atomic_read_relaxed(&pool->chunk_word[index]), flags = 0; /* ours */
 
 	if (ending && units - end >= units / 4)
 		flags |= SINCE_PARTIAL;
-	/* F */
-	atomic_write_release(SHARED_64(&head->word),
+	set_word(pool, index,
 		KPROF_CHUNK_WORD(flags & SINCE_PARTIAL ? KPROF_CHUNK_PARTIAL : KPROF_CHUNK_FULL,
 			writer->index, end,
-			KPROF_CHUNK_COUNT(head->word) + (reserved - writer->stretch)));
-	if (!ending && reserved != slot->done && !all_committed(pool, slot->chunk))
+			KPROF_CHUNK_COUNT(word) + (reserved - writer->stretch)));
+	/* a count that somebody else has written makes the chunk go to another thread too early, no more */
+	if (!ending && reserved != atomic_read_relaxed(SHARED_64(&writer->slot->done)) &&
+		!all_committed(pool, index))
 		flags |= SINCE_UNSURE;
 	return flags;
 }
@@ -259,14 +284,16 @@ static uint64_t close_head(struct ring_pool *pool, struct ring_writer *writer, b
  */
 static uint64_t leave_chunk(struct ring_pool *pool, struct ring_writer *writer, bool ending)
 {
-	struct kprof_slot *slot = writer->slot;
-	uint64_t flags = close_head(pool, writer, ending);
+	uint64_t pos, reserved, flags;
+	uint32_t end;
 
+	pos = read_pos(pool, writer, &end);
+	reserved = KPROF_RESERVED(writer->stretch, pos);
+	flags = close_head(pool, writer, end, reserved, ending);
 	RING_TEST_POINT(POINT_OLD_GIVEN_BACK);
 	/* after F: who sees no position sees the head closed */
-	atomic_write_release(SHARED_64(&slot->pos),
-		KPROF_POS(pool->layout.chunk_bytes / 8, 0ull,
-			KPROF_RESERVED(slot->base, slot->pos) & KPROF_COUNT_MASK));
+	atomic_write_release(SHARED_64(&writer->slot->pos),
+		KPROF_POS(pool->layout.chunk_bytes / 8, 0ull, reserved & KPROF_COUNT_MASK));
 	writer->holds = 0;
 	return flags;
 }
@@ -283,22 +310,22 @@ static uint64_t next_ticket(struct ring_pool *pool)
 	uint64_t ticket;
 
 	do {
-		/* relaxed: only has to be unique */
-		ticket = atomic_add_relaxed(SHARED_64(&pool->shared->tickets), 1) + 1;
+		/* relaxed, both: only has to be unique; readers find no ticket above their number */
+		atomic_add_relaxed(SHARED_64(&pool->shared->tickets), 1);
+		ticket = atomic_add_relaxed(&pool->tickets, 1) + 1;
 	} while ((ticket & KPROF_TICKET_MASK) == 0);
 	return ticket;
 }
 
 static void write_run(struct ring_writer *writer, char *at, uint64_t ticket, uint32_t offset)
 {
-	struct kprof_slot *slot = writer->slot;
 	struct kprof_run run = {
 		.record.stamp = ring_stamp(writer),
-		.serial = slot->serial,
+		.serial = atomic_read_relaxed(&writer->serial), /* relaxed, both: its own */
 		.base = writer->stretch,
-		.first = slot->first,
-		.dropped = slot->dropped,
-		.tid = slot->tid,
+		.first = writer->first,
+		.dropped = writer->dropped,
+		.tid = atomic_read_relaxed(&writer->tid),
 		.slot = writer->index,
 	};
 
@@ -315,26 +342,31 @@ static void open_head(struct ring_pool *pool, struct ring_writer *writer, uint32
 {
 	struct kprof_slot *slot = writer->slot;
 	struct kprof_chunk *head = &pool->heads[index];
-	uint64_t ticket = append ? head->ticket : next_ticket(pool);
-	uint32_t offset = append ? KPROF_CHUNK_END(head->word) : 0;
-	uint64_t reserved = KPROF_RESERVED(slot->base, slot->pos);
+	/* relaxed, both: the chunk has been ours since it was taken */
+	uint64_t word = atomic_read_relaxed(&pool->chunk_word[index]);
+	uint64_t ticket = append ? atomic_read_relaxed(&pool->chunk_ticket[index]) : next_ticket(pool);
+	uint32_t offset = append ? KPROF_CHUNK_END(word) : 0, ignored;
+	uint64_t reserved = KPROF_RESERVED(writer->stretch, read_pos(pool, writer, &ignored));
 
 	/* in this order, so that a death in between leaves a head that is true at each step */
-	atomic_write_release(SHARED_64(&head->word),
+	set_word(pool, index,
 		KPROF_CHUNK_WORD(KPROF_CHUNK_HELD, writer->index, offset,
-			append ? KPROF_CHUNK_COUNT(head->word) : 0));
+			append ? KPROF_CHUNK_COUNT(word) : 0));
 	RING_TEST_POINT(POINT_NEXT_HELD);
 	if (!append) {
+		atomic_write_relaxed(&pool->chunk_ticket[index], ticket); /* as in set_word */
 		atomic_write_release(SHARED_64(&head->begun), ring_stamp(writer));
 		atomic_write_release(SHARED_64(&head->ticket), ticket);
 		atomic_fence_release(); /* A */
 	}
 	RING_TEST_POINT(POINT_NEXT_TICKET);
 	writer->stretch = reserved;
-	atomic_write_relaxed(&pool->chunk_serial[index], slot->serial); /* released with since */
+	atomic_write_relaxed(&pool->chunk_serial[index],
+		atomic_read_relaxed(&writer->serial)); /* released with since */
 	write_run(writer, chunk_data(pool, index) + (size_t)offset * 8, ticket, offset);
 	RING_TEST_POINT(POINT_NEXT_RUN_WRITTEN);
 	writer->chunk = chunk_data(pool, index);
+	writer->chunk_index = index;
 	writer->holds = 1;
 	/* base before pos: reserved comes out the same at each step */
 	atomic_write_release(SHARED_64(&slot->base), reserved);
@@ -389,20 +421,29 @@ static void free_slot(struct ring_pool *pool, uint32_t index)
 	atomic_add_release(&pool->given, 1); /* behind that, and before we take another */
 }
 
-static void open_slot(struct ring_pool *pool, struct kprof_slot *slot, uint32_t units)
+/* The slot's numbers go on where its last thread left them. */
+static void open_slot(struct ring_pool *pool, struct ring_writer *writer, struct kprof_slot *slot)
 {
-	uint64_t reserved = KPROF_RESERVED(slot->base, slot->pos);
+	/* relaxed: nobody has the slot */
+	uint64_t reserved = KPROF_RESERVED(writer->stretch, atomic_read_relaxed(SHARED_64(&slot->pos)));
+	uint64_t serial = atomic_add_relaxed(&pool->serial, 1) + 1;
+	uint32_t tid = (uint32_t)syscall(SYS_gettid);
 
+	writer->stretch = writer->first = reserved;
+	/* relaxed, both: released with live */
+	atomic_write_relaxed(&writer->serial, serial);
+	atomic_write_relaxed(&writer->tid, tid);
+	atomic_write_release(&writer->live, 1);
 	/* the sums stand through each of these steps; relaxed: state is released last */
 	atomic_write_relaxed(SHARED_64(&slot->first), reserved);
-	atomic_write_relaxed(SHARED_64(&slot->first_dropped), slot->dropped);
+	atomic_write_relaxed(SHARED_64(&slot->first_dropped), writer->dropped);
 	atomic_write_relaxed(SHARED_64(&slot->done), reserved);
 	atomic_write_relaxed(SHARED_64(&slot->base), reserved);
 	/* an offset behind the end: no room for anything */
 	atomic_write_relaxed(SHARED_64(&slot->pos),
-		KPROF_POS(units, 0ull, reserved & KPROF_COUNT_MASK));
-	atomic_write_relaxed(SHARED_32(&slot->tid), (uint32_t)syscall(SYS_gettid));
-	atomic_write_relaxed(SHARED_64(&slot->serial), atomic_add_relaxed(&pool->serial, 1) + 1);
+		KPROF_POS(pool->layout.chunk_bytes / 8, 0ull, reserved & KPROF_COUNT_MASK));
+	atomic_write_relaxed(SHARED_32(&slot->tid), tid);
+	atomic_write_relaxed(SHARED_64(&slot->serial), serial);
 	atomic_write_release(SHARED_32(&slot->state), KPROF_SLOT_LIVE);
 }
 
@@ -422,7 +463,8 @@ struct ring_writer *ring_writer_begin(struct ring_pool *pool)
 	writer->clock = pool->layout.clock;
 	writer->clock_offset_ns = pool->clock_offset_ns;
 	writer->holds = 0;
-	open_slot(pool, &pool->slots[index], pool->layout.chunk_bytes / 8);
+	writer->chunk = pool->data; /* whatever pos says, an event has a place in the pool */
+	open_slot(pool, writer, &pool->slots[index]);
 	writer->slot = &pool->slots[index];
 	atomic_write_relaxed(&writer->units, pool->layout.chunk_bytes / 8);
 	/* pairs with ring_pool_leave: it comes behind that and ends it, or the caller sees why */
@@ -435,10 +477,12 @@ struct ring_writer *ring_writer_begin(struct ring_pool *pool)
 static void end_writer(struct ring_pool *pool, struct ring_writer *writer)
 {
 	struct kprof_slot *slot = writer->slot;
-	uint32_t chunk = slot->chunk;
+	uint32_t chunk = writer->chunk_index;
 	bool held = writer->holds;
 	uint64_t flags = held ? leave_chunk(pool, writer, true) : 0;
 
+	/* release: what it wrote before, for is_settled */
+	atomic_write_release(&writer->live, 0);
 	atomic_write_release(SHARED_32(&slot->state), KPROF_SLOT_ENDED);
 	writer->slot = NULL;
 	atomic_write_relaxed(&writer->units, 0);
@@ -464,17 +508,18 @@ unsigned ring_pool_reap(struct ring_pool *pool)
 
 	block_signals(&signals);
 	for (uint32_t i = 0; i < pool->layout.slot_count; i++) {
-		struct kprof_slot *slot = &pool->slots[i];
+		struct ring_writer *writer = &pool->writers[i];
 		uint64_t in_use = 0;
 
-		if (atomic_read_acquire(SHARED_32(&slot->state)) != KPROF_SLOT_LIVE ||
-			syscall(SYS_tgkill, pool->pid, slot->tid, 0) == 0 || errno != ESRCH)
+		if (!atomic_read_acquire(&writer->live) ||
+			syscall(SYS_tgkill, pool->pid, atomic_read_relaxed(&writer->tid), 0) == 0 ||
+			errno != ESRCH)
 			continue;
 		/* one reaper a slot, and none when its thread ended it just now */
 		if (!atomic_cas_acq_rel(&pool->slot_since[i], &in_use, SINCE_REAPING))
 			continue;
-		if (slot->state == KPROF_SLOT_LIVE && pool->writers[i].slot) {
-			end_writer(pool, &pool->writers[i]);
+		if (atomic_read_relaxed(&writer->live) && writer->slot) {
+			end_writer(pool, writer);
 			reaped++;
 		} else {
 			free_slot(pool, i);
@@ -503,7 +548,7 @@ void ring_pool_starved(struct ring_pool *pool)
 static bool change_chunk(struct ring_pool *pool, struct ring_writer *writer, uint32_t units)
 {
 	bool held = writer->holds, discard = pool->layout.mode == KPROF_MODE_DISCARD, append;
-	uint32_t old = writer->slot->chunk, index;
+	uint32_t old = writer->chunk_index, index;
 
 	RING_TEST_POINT(POINT_SWITCHING);
 	/* the old one first: see the top. Who keeps the oldest keeps its own, in which a smaller record
@@ -522,16 +567,19 @@ static bool change_chunk(struct ring_pool *pool, struct ring_writer *writer, uin
 bool ring_writer_switch(struct ring_pool *pool, struct ring_writer *writer, uint32_t units)
 {
 	uint64_t signals;
+	uint32_t offset;
 	bool room;
 
 	if (!writer->slot)
 		return false;
 	block_signals(&signals);
 	/* a handler may have been here between the caller's look and now */
-	room = KPROF_POS_OFFSET(writer->slot->pos) + units <= pool->layout.chunk_bytes / 8 ||
-		change_chunk(pool, writer, units);
-	if (!room)
+	read_pos(pool, writer, &offset);
+	room = offset + units <= pool->layout.chunk_bytes / 8 || change_chunk(pool, writer, units);
+	if (!room) {
+		writer->dropped++;
 		local_inc_release(&writer->slot->dropped);
+	}
 	unblock_signals(&signals);
 	return room;
 }

@@ -4,9 +4,14 @@
  *
  * Runs inside programs that we know nothing about: no allocation, no lock, no output, errno is the
  * caller's to save. ring_reserve and ring_commit may run in a signal handler that interrupted
- * anything, also themselves; the functions that change chunk block signals for their duration. What
- * they read from shared memory is this process's own, but nothing here leaves the pool even if it
- * were damaged: positions are checked against the private geometry.
+ * anything, also themselves; the functions that change chunk block signals for their duration.
+ *
+ * Who else may write the shared memory: nobody, where the kernel knows F_SEAL_FUTURE_WRITE (Linux 5.1);
+ * before, the server, which may be one that its user was tricked into. So the shared memory is for
+ * readers only: which chunk and slot is whose, how far a chunk is filled, tickets and sums are kept in
+ * private memory and stored to both. The exception is slot->pos, which each event reads and moves: its
+ * offset is checked against the private size of a chunk, and the chunk it is counted from is the
+ * writer's private pointer. Whatever a server writes there, records go into the pool, or are lost.
  *
  * The ordering contract is in ring_abi.h; its letters are cited here and in write.c.
  */
@@ -23,20 +28,26 @@
 #include "ring/testpoint.h"
 
 /*
- * One thread's private part. Lies in memory that a forked child finds zeroed (MADV_WIPEONFORK), so
- * that a child made behind our back has a slot of NULL here and never writes its parent's pool.
+ * One thread's private part; events use its first line. Lies in memory that a forked child finds
+ * zeroed (MADV_WIPEONFORK), so that a child made behind our back has a slot of NULL here and never
+ * writes its parent's pool.
  *	[t] stored by the owning thread with signals blocked, read by it and its handlers
+ *	[a] atomic: the same, and read by other threads
  */
 struct ring_writer {
 	struct kprof_slot *slot; /* [t] shared; NULL: not a writer (any more) */
-	char *chunk;		 /* [t] shared: the chunk that slot->pos is about */
+	char *chunk;		 /* [t] shared: the chunk that slot->pos is about; always one of the pool */
 	_Atomic uint32_t units;	 /* [t] of a chunk, in 8 bytes; 0: not a writer, or told to leave */
 	uint32_t index;		 /* [t] of the slot */
 	uint32_t clock;		 /* [t] enum kprof_pool_clock */
 	uint32_t holds;		 /* [t] it has a chunk */
 	int64_t clock_offset_ns; /* [t] from our CLOCK_MONOTONIC to the first time namespace's */
-	uint64_t stretch;	 /* [t] the number of the stretch's first event */
-	uint64_t reserved[2];
+	uint64_t stretch;	 /* [t] the number of the stretch's first event: what slot->base says */
+	uint32_t chunk_index;	 /* [t] of the chunk that it has */
+	_Atomic uint32_t tid;	 /* [a] of its thread; stored before `live` is set */
+	_Atomic uint64_t serial; /* [a] the same */
+	uint64_t first, dropped; /* [t] what the slot says */
+	_Atomic uint32_t live;	 /* [a] its thread may write */
 } __attribute__((aligned(64)));
 
 /*
@@ -53,6 +64,9 @@ struct ring_pool {
 	_Atomic uint64_t *chunk_since;	/* [a] one a chunk; see write.c */
 	_Atomic uint64_t *slot_since;	/* [a] one a slot */
 	_Atomic uint64_t *chunk_serial; /* [a] one a chunk: the thread that had it last */
+	/* [a] one a chunk: what its head says; changed by who has the chunk, before it is given back */
+	_Atomic uint64_t *chunk_ticket, *chunk_word;
+	_Atomic uint64_t tickets;	/* [a] chunks taken so far */
 	_Atomic uint64_t since;		/* [a] the last number given in either */
 	_Atomic uint64_t given;		/* [a] how often a chunk or slot was given back */
 	_Atomic uint64_t serial;	/* [a] of the last thread */

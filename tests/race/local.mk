@@ -37,7 +37,7 @@ check_LTLIBRARIES = %D%/plugin.la
 %C%_plugin_la_LIBADD = libkprof.la
 
 if HAVE_CMOCKA
-race_tests = %D%/attach %D%/threads %D%/events %D%/hosts
+race_tests = %D%/attach %D%/threads %D%/events %D%/hosts %D%/trust
 check_PROGRAMS += $(race_tests)
 TESTS += $(race_tests)
 race_rig = %D%/rig.c %D%/rig.h $(race_peer)
@@ -53,6 +53,9 @@ race_rig = %D%/rig.c %D%/rig.h $(race_peer)
 %C%_hosts_SOURCES = %D%/hosts.c $(race_rig)
 %C%_hosts_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 %C%_hosts_LDADD = libring.a $(CMOCKA_LIBS)
+%C%_trust_SOURCES = %D%/trust.c $(race_rig)
+%C%_trust_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+%C%_trust_LDADD = libring.a $(CMOCKA_LIBS)
 endif
 
 # the protocols, for a model checker
