@@ -295,7 +295,8 @@ static int ask_for_file(struct helpers *helpers, struct helper *helper,
 int helpers_open(struct helpers *helpers, struct proto_message *message,
 	const struct proto_wait *wait)
 {
-	struct proto_wait until = helpers_until(wait, HELPERS_OPEN_NS);
+	struct proto_wait until = helpers_until(wait,
+		message->pid ? HELPERS_PROCESS_NS : HELPERS_OPEN_NS);
 
 	return ask_for_file(helpers, &helpers->opener, message, &until);
 }

@@ -129,6 +129,40 @@ void remote_shun(struct remote *remote, const char *path, bool late)
 	g_mutex_unlock(&remote->lock);
 }
 
+static void name_process(char name[32], uint32_t pid)
+{
+	g_snprintf(name, 32, "pid %u", pid); /* no path begins so */
+}
+
+bool remote_avoids_process(struct remote *remote, uint32_t pid)
+{
+	char name[32];
+	bool many;
+
+	g_mutex_lock(&remote->lock);
+	many = remote->hanging >= REMOTE_HANGING_MAX &&
+		proto_now_ns() - remote->hanging_since < REMOTE_HANGING_NS;
+	g_mutex_unlock(&remote->lock);
+	name_process(name, pid);
+	return many || remote_is_shunned(remote, name);
+}
+
+void remote_avoid_process(struct remote *remote, uint32_t pid)
+{
+	const uint64_t now_ns = proto_now_ns();
+	char name[32];
+
+	g_mutex_lock(&remote->lock);
+	if (now_ns - remote->hanging_since >= REMOTE_HANGING_NS) {
+		remote->hanging_since = now_ns;
+		remote->hanging = 0;
+	}
+	remote->hanging++;
+	g_mutex_unlock(&remote->lock);
+	name_process(name, pid);
+	remote_shun(remote, name, true);
+}
+
 /* ---- questions -------------------------------------------------------------------------------- */
 
 static int begin_talk(struct talk *talk, struct remote *remote, const struct symbols_file *file,

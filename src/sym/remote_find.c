@@ -18,11 +18,30 @@ static void take_running(struct remote *remote, const struct proto_message *repl
 	remote->running.start = reply->address;
 }
 
+/* What hangs is not asked for again, for a while: the process where one is named, else the file. */
+static int ask_opener(struct talk *talk)
+{
+	struct proto_message *message = talk->message;
+	const uint32_t pid = message->pid;
+	int fd;
+
+	if (pid && remote_avoids_process(talk->remote, pid))
+		return -ENOENT;
+	fd = helpers_open(talk->helpers, message, &talk->wait);
+	if (fd != -ETIMEDOUT || remote_is_over(talk, fd))
+		return fd;
+	if (pid)
+		remote_avoid_process(talk->remote, pid);
+	else
+		remote_shun(talk->remote, talk->file->path, true);
+	return fd;
+}
+
 static int open_from(struct talk *talk, enum proto_type type, const struct symbols_mapping *mapping,
 	const char *path)
 {
 	struct proto_message *message = talk->message;
-	int fd, ret;
+	int ret;
 
 	proto_init(message, type);
 	if (mapping) {
@@ -33,12 +52,7 @@ static int open_from(struct talk *talk, enum proto_type type, const struct symbo
 	if (talk->file->id.inode && (type == PROTO_OPEN_MAPPED || type == PROTO_OPEN_PATH))
 		message->head.flags = PROTO_IDENTIFY;
 	ret = path ? proto_set_path(message, path) : 0;
-	if (ret)
-		return ret;
-	fd = helpers_open(talk->helpers, message, &talk->wait);
-	if (fd == -ETIMEDOUT && !remote_is_over(talk, fd))
-		remote_shun(talk->remote, talk->file->path, true);
-	return fd;
+	return ret ? ret : ask_opener(talk);
 }
 
 /*
@@ -177,17 +191,13 @@ static int open_placed(struct talk *talk, uint32_t pid, const uint8_t *build_id,
 	g_autofree char *folder = g_path_get_dirname(talk->file->path);
 	g_autofree char *linked = *name ? g_strdup_printf("%s/%s", folder, name) : g_strdup("");
 	struct proto_message *message = talk->message;
-	int fd;
 
 	proto_init(message, PROTO_OPEN_DEBUG);
 	message->pid = pid;
 	proto_set_build_id(message, build_id, length);
 	if (proto_set_path(message, linked) != 0)
 		(void)proto_set_path(message, "");
-	fd = helpers_open(talk->helpers, message, &talk->wait);
-	if (fd == -ETIMEDOUT && !remote_is_over(talk, fd))
-		remote_shun(talk->remote, talk->file->path, true);
-	return fd;
+	return ask_opener(talk);
 }
 
 /*

@@ -23,6 +23,10 @@
  */
 #define REMOTE_SHUN_NS (60 * NSEC_PER_SEC)
 
+/* So many processes may hang within this time; then no process is asked about for the rest of it. */
+#define REMOTE_HANGING_MAX 2
+#define REMOTE_HANGING_NS (10 * NSEC_PER_SEC)
+
 /* The kernel that runs. */
 struct running {
 	uint8_t build_id[PROTO_BUILD_ID_MAX];
@@ -37,6 +41,8 @@ struct remote {
 	struct helpers_counts counts[REMOTE_LANES]; /* as of the end of each one's last question */
 	bool taken[REMOTE_LANES]; /* a lane that is taken is its taker's */
 	GHashTable *shunned;	  /* path -> until when (ns, uint64_t) */
+	uint64_t hanging_since;	  /* the window in which processes that hang are counted */
+	unsigned int hanging;	  /* of them */
 	uint64_t no_fetch_until;  /* debuginfod did not answer in time: not asked before then */
 	struct running running;	  /* length 0: not asked yet */
 	uint64_t damaged;	  /* files that ended their parser, or said nonsense */
@@ -69,6 +75,13 @@ struct talk {
 bool remote_is_shunned(struct remote *remote, const char *path);
 /* late: it took too long; else it ended its parser, or made it say nonsense. */
 void remote_shun(struct remote *remote, const char *path, bool late);
+
+/*
+ * Is the process one that is not asked about for now? One that hangs is not for a while; and where others
+ * do too, none is.
+ */
+bool remote_avoids_process(struct remote *remote, uint32_t pid);
+void remote_avoid_process(struct remote *remote, uint32_t pid);
 
 /* Has the whole question's time run out, or has it been given up? */
 bool remote_is_over(const struct talk *talk, int ret);

@@ -10,7 +10,7 @@
 . "${srcdir:-.}/tests/fs/prof_lib.sh"
 
 HOSTILE=$PWD/tests/hostile
-servers=() folders=() holder=
+servers=() folders=() pids=()
 
 # ms COMMAND...: how long it took; more than LIMIT (5000) is a failure. The bound of the issue is a second;
 # the rest is for a machine that does other things.
@@ -29,7 +29,7 @@ word() {
 
 # hold COUNT: so many processes that can't be read
 hold() {
-	local i files=() line
+	local i files=()
 	for ((i = 0; i < $1; i++)); do
 		mkdir -p "$WORK/silent$i"
 		"$HOSTILE/silent_fuse" "$WORK/silent$i" write &
@@ -40,16 +40,15 @@ hold() {
 	for i in "${folders[@]}"; do
 		wait_for is_mounted "$i" || exit 1
 	done
-	exec {held}< <(exec "$HOSTILE/hold_mmap" "${files[@]}" <>"$WORK/fifo")
-	holder=$!
-	pids=()
-	while read -rt 60 line <&"$held" && [ "$line" != ready ]; do
-		pids+=("$line")
+	for ((i = 0; i < $1; i++)); do
+		cp "$HOSTILE/hold_mmap" "$WORK/holder$i"
+		"$WORK/holder$i" "${files[i]}" &
+		pids+=($!)
 	done
-	[ "$line" = ready ] || fail "the processes do not hold their mappings"
 	for i in "${pids[@]}"; do
-		WAIT=5 wait_for is_held "$i" || exit 1
+		WAIT=10 wait_for is_held "$i" || exit 1
 	done
+	rm "$WORK"/holder*
 }
 
 # Whoever reads its mappings waits.
@@ -71,10 +70,13 @@ release() {
 }
 
 let_go() {
+	local i
 	release
-	[ -n "$holder" ] && kill "$holder" 2>/dev/null
-	[ -n "$holder" ] && exec {held}<&-
-	holder=
+	for i in "${pids[@]}"; do
+		kill "$i"
+		wait "$i"
+	done 2>/dev/null
+	pids=()
 }
 
 end_all() {
@@ -109,7 +111,7 @@ attack() {
 	"$KPROF" dump "$WORK/held" >"$WORK/text"
 	check "a process that can be read has its mappings" \
 		grep -q " mmap .*pid=$$ .*bash" "$WORK/text"
-	check "one that can't be read has its name" grep -q " comm .*pid=${pids[0]} .*hold_mmap" "$WORK/text"
+	check "one that can't be read has its name" grep -q " comm .*pid=${pids[0]} .*holder0" "$WORK/text"
 	ms umount "$MNT"
 	ended_well "umount" "$SERVER"
 	SERVER=
@@ -145,7 +147,22 @@ attack() {
 	let_go
 }
 
-mkfifo "$WORK/fifo"
+# view COUNT: names are asked for of programs whose processes were sampled before they could not be read any
+# more, and whose files are gone but for their mappings
+view() {
+	serve
+	word 'event cpu-clock'
+	word start
+	hold "$1"
+	word stop
+	ms sh -c "cat '$MNT/views/flat' >'$WORK/flat'"
+	check "they were sampled" grep -q 'holder0' "$WORK/flat"
+	check "the names of others are there" grep -q 'libc' "$WORK/flat"
+	ms sh -c "cat '$MNT/views/folded' >'$WORK/folded'"
+	let_go
+	serve_end
+}
+
 if [ "$(id -u)" != 0 ]; then
 	echo "needs root"
 	exit 77
@@ -155,3 +172,4 @@ need_machine
 serve_end
 attack 1
 attack 8
+view 8
