@@ -129,18 +129,45 @@ static bool append_arguments(struct writer *w, const struct ctf_class *class,
 	return true;
 }
 
-/* What it says, as in kptrace: with its stack. */
+/* Passes over the arguments, to what stands behind them. false: they are not all there. */
+static bool skip_arguments(const struct line_event *event, struct arguments *args)
+{
+	struct args_plan plan[KPROF_ARGS_MAX];
+	int i, count = args_plan(event->format, event->format_bytes, plan);
+	const char *text;
+	uint64_t word;
+	size_t bytes;
+
+	for (i = 0; i < count; i++) {
+		if (plan[i].kind == ARGS_STRING ? !arguments_take_string(args, &text, &bytes)
+						: !arguments_take_word(args, &word))
+			return false;
+	}
+	return count >= 0;
+}
+
+/* What it says, as in kptrace; a stack that can't be told from the arguments stands in the text, too. */
 static const struct ctf_class *append_text(struct writer *w, const struct merge_item *item)
 {
+	struct arguments args = { item->event.args, item->event.args_bytes };
+	struct line_event event = item->event;
+	unsigned int shape = CTF_TEXT;
+	const char *text;
 	size_t bytes;
 	bool cut;
-	const char *text = line_text(w->line, &item->event, &bytes, &cut);
 
+	if ((event.flags & KPROF_RECORD_STACK) && skip_arguments(&event, &args)) {
+		event.flags &= ~(uint32_t)KPROF_RECORD_STACK;
+		shape |= CTF_STACK;
+	}
+	text = line_text(w->line, &event, &bytes, &cut);
 	g_string_truncate(w->fields, 0);
 	ctf_append_string(w->fields, text, bytes);
+	if (shape & CTF_STACK)
+		append_stack(w->fields, &args);
 	if (cut)
 		ctf_append_u8(w->fields, 1);
-	return find_class(w, item, CTF_TEXT | (cut ? CTF_CUT : 0));
+	return find_class(w, item, shape | (cut ? CTF_CUT : 0));
 }
 
 static const struct ctf_class *append_fields(struct writer *w, const struct merge_item *item)

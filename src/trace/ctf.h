@@ -4,10 +4,10 @@
  * each CPU.
  *
  * An event of a program is an event with its name, in the stream of its CPU, with pid, tid and comm as
- * context and a field for each argument. kprof_printf's are CTF_NAME_PRINTF with the field text; so is
- * an event whose arguments are not all there, under its own name. Each line that was written through
- * kptrace is a CTF_NAME_MESSAGE. Within a stream the order is kptrace's. What kptrace says was lost or
- * left out is told as discarded in the first stream.
+ * context and a field for each argument. kprof_printf's are CTF_NAME_PRINTF with the field text, and
+ * kprof_backtrace's with a stack besides; so is an event whose arguments are not all there, under its
+ * own name. Each line that was written through kptrace is a CTF_NAME_MESSAGE. Within a stream the
+ * order is kptrace's. What kptrace says was lost or left out is told as discarded in the first stream.
  *
  * Names, formats and arguments are a stranger's: what comes out is well-formed whatever they are.
  * Memory: a packet for each CPU, the metadata, and some MiB to find classes by. Any thread.

@@ -21,7 +21,7 @@ FORMATS = {
 }
 LINE = re.compile(r"\[0*(\d+)\] (\S+): \{ cpu_id = (\d+) \}, (.*)$")
 CONTEXT = re.compile(r'\{ pid = (\d+), tid = (\d+), comm = "((?:[^"\\]|\\.)*)" \}, (.*)$')
-FIELD = re.compile(r'(\w+) = (?:"((?:[^"\\]|\\.)*)"|([^",{} ]+))(?:, | \}$)')
+FIELD = re.compile(r'(\w+) = (?:"((?:[^"\\]|\\.)*)"|([^",{}\[\] ]+)|\[ ((?:\[\d+\] = \w+(?:, | ))*)\])(?:, | \}$)')
 ESCAPES = {"n": "\n", "t": "\t", "a": "\a", "b": "\b", "f": "\f", "r": "\r", "v": "\v"}
 
 
@@ -46,18 +46,25 @@ def fields(text):
         match = FIELD.match(text, at)
         if not match:
             sys.exit("no field: " + text[at:])
-        name, string, word = match.groups()
-        found.append((name, number(word) if string is None else unescape(string)))
+        name, string, word, elements = match.groups()
+        if elements is not None:
+            found.append((name, [number(e) for e in re.findall(r"= (\w+)", elements)]))
+        else:
+            found.append((name, number(word) if string is None else unescape(string)))
         at = match.end()
     return found
 
 
 def payload(name, values):
     if name in ("kptrace", "kprof_printf"):
-        (only,) = values
-        if only[0] != "text":
-            sys.exit(name + " has " + only[0])
-        return only[1]
+        found = dict(values)
+        if [n for n, _ in values] not in (["text"], ["text", "stack_length", "stack"]):
+            sys.exit("%s has %s" % (name, list(found)))
+        # kptrace has the addresses on lines of their own
+        stack = found.get("stack", [])
+        if len(stack) != found.get("stack_length", 0):
+            sys.exit("stack_length is %d, with %d addresses" % (found["stack_length"], len(stack)))
+        return "\n".join([found["text"]] + ["  0x%x" % address for address in stack])
     names, text = FORMATS[name]
     if [n for n, _ in values] != names.split():
         sys.exit("%s has %s" % (name, [n for n, _ in values]))
@@ -87,7 +94,8 @@ def main():
             sys.stdout.writelines(sorted(same))
             same = []
         last = time
-        same.append(head + payload(name, fields(rest) if rest else []) + "\n")
+        text = payload(name, fields(rest) if rest else [])
+        same.extend(head + line + "\n" for line in text.split("\n"))
     sys.stdout.writelines(sorted(same))
 
 

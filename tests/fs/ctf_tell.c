@@ -3,15 +3,19 @@
  * A program whose events have arguments of every kind: each of THREADS threads writes EVENTS of each,
  * and kprof_printf's. Then it says "written", and lives until its standard input ends.
  *
- * usage: ctf_tell THREADS EVENTS
+ * With "stacks" it writes kprof_backtrace's instead.
+ *
+ * usage: ctf_tell THREADS EVENTS [stacks]
  */
 #include <kprof/kprof.h>
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "telling.h"
 
@@ -43,16 +47,26 @@ static void *write_events(void *arg)
 	return NULL;
 }
 
+static void *write_stacks(void *arg)
+{
+	long thread = (long)(intptr_t)arg, i;
+
+	for (i = 0; i < events; i++)
+		kprof_backtrace("thread %ld at %s of %ld", thread, texts[i % 2], i);
+	return NULL;
+}
+
 int main(int argc, char **argv)
 {
-	long threads = argc == 3 ? atol(argv[1]) : 0;
+	long threads = argc >= 3 ? atol(argv[1]) : 0;
+	bool stacks = argc == 4 && strcmp(argv[3], "stacks") == 0;
 
-	if (threads < 1 || threads > THREADS_MAX) {
-		fprintf(stderr, "usage: ctf_tell THREADS EVENTS\n");
+	if (threads < 1 || threads > THREADS_MAX || (argc > 3 && !stacks)) {
+		fprintf(stderr, "usage: ctf_tell THREADS EVENTS [stacks]\n");
 		return 2;
 	}
 	events = atol(argv[2]);
-	if (tell_from_threads(threads, write_events))
+	if (tell_from_threads(threads, stacks ? write_stacks : write_events))
 		return 1;
 	say_written();
 	return 0;

@@ -148,4 +148,21 @@ check "copies say that there was more" grep -q "Tracer discarded [1-9][0-9]* eve
 tell_end second
 wait_for has_gone
 put kptrace_ctl clear
+
+# ---- kprof_backtrace: its stack is a field --------------------------------------------------------
+
+TELL=$PWD/tests/fs/ctf_tell
+tell_start third 1024 2 100 stacks
+read_kptrace
+read_ctf
+compare "stacks"
+same "events with a stack" 200 "$(grep -cE \
+	'text = "thread [0-9] at [^"]* of [0-9]+", stack_length = [1-9][0-9]*, stack = \[ \[0\] = 0x' "$WORK/bt")"
+copy_cpus
+check "kprof trace --ctf of stacks" "$PWD/kprof" trace --ctf "$WORK/stacks" "$WORK"/cpu.*
+read_ctf "$WORK/stacks"
+compare "stacks of copies"
+tell_end third
+wait_for has_gone
+put kptrace_ctl clear
 fails_with "No data available" cat "$MNT/views/ctf/stream_0"

@@ -391,6 +391,48 @@ static void test_shapes(void **state)
 	has(f->files[0], "\tname = \"kprof_printf\";\n\tid = 5;\n");
 }
 
+/* kprof_backtrace: what it says is the text, its stack a field. */
+static void test_backtrace(void **state)
+{
+	struct fixed *f = *state;
+	const uint64_t t = f->base_ns, nothing[2] = { 0, 0 };
+	uint64_t text[4] = { 0, 2, 0xa1, 0xa2 };
+	g_autoptr(GString) expected = g_string_new(NULL);
+
+	memcpy(text, "\x02\0hi", 4);
+	tell(f, TRACING_TEXT, 0, KPROF_RECORD_STACK, 0, text, 4);
+	tell(f, TRACING_TEXT, 0, KPROF_RECORD_STACK | KPROF_RECORD_CUT, 1, text, 4);
+	tell(f, TRACING_TEXT, 0, KPROF_RECORD_STACK, 2, NULL, 0);
+	tell(f, TRACING_TEXT, 0, KPROF_RECORD_STACK, 3, nothing, 2);
+	write_all(f, 0);
+
+	head(expected, t, t, 68, 0, 0);
+	head(expected, t, t + 3, 68 + 4 * 26 + 26 + 27 + 15 + 8, 0, 0);
+	event(expected, 1, t);
+	context(expected);
+	string(expected, "text hi");
+	u16(expected, 2);
+	u64(expected, 0xa1);
+	u64(expected, 0xa2);
+	event(expected, 2, t + 1);
+	context(expected);
+	string(expected, "text hi");
+	u16(expected, 2);
+	u64(expected, 0xa1);
+	u64(expected, 0xa2);
+	u8(expected, 1);
+	event(expected, 3, t + 2);
+	context(expected);
+	string(expected, "text (missing)");
+	event(expected, 1, t + 3);
+	context(expected);
+	string(expected, "text ");
+	u16(expected, 0);
+	same(expected, f->files[1]);
+	has(f->files[0], "\t\tstring _text;\n\t\tuint16_t _stack_length;\n"
+		"\t\txuint64_t _stack[_stack_length];\n\t};\n");
+}
+
 /* CPUs that have no stream, or none at all: in the first one, in packets of their own. */
 static void test_other_cpus(void **state)
 {
@@ -501,6 +543,7 @@ int main(void)
 		cmocka_unit_test(test_hostile_words),
 		cmocka_unit_test(test_classes),
 		cmocka_unit_test_setup_teardown(test_shapes, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_backtrace, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_other_cpus, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_lost, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_far_future, set_up, tear_down),
