@@ -17,6 +17,14 @@ uint64_t clock_monotonic_ns(void)
 	return (uint64_t)now.tv_sec * NSEC_PER_SEC + (uint64_t)now.tv_nsec;
 }
 
+uint64_t clock_thread_ns(void)
+{
+	struct timespec used;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used); /* as above */
+	return (uint64_t)used.tv_sec * NSEC_PER_SEC + (uint64_t)used.tv_nsec;
+}
+
 uint64_t clock_realtime_ns(void)
 {
 	struct timespec now;

@@ -26,6 +26,9 @@ struct timespec clock_timespec(uint64_t ns);
  */
 bool clock_wait_until(pthread_cond_t *condition, pthread_mutex_t *lock, uint64_t until_ns);
 
+/* CPU time that the calling thread has used, ns. */
+uint64_t clock_thread_ns(void);
+
 #define CLOCK_SOURCE_PATH "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 
 /*

@@ -20,6 +20,8 @@
 #define WAKE_EVENTS 64
 /* When descriptors are short: how long before the next try to accept. */
 #define PAUSE_MS 1000
+/* So long programs are heard before others are accepted, or told of a switch; a packet takes up to 5 ms. */
+#define TURNS_NS (5 * NSEC_PER_MSEC)
 
 void listener_options_init(struct listener_options *options, unsigned int programs,
 	unsigned int user_programs)
@@ -32,6 +34,9 @@ void listener_options_init(struct listener_options *options, unsigned int progra
 		.packets = 10000,
 		.packets_per_s = 1000,
 		.reports = 16,
+		/* a program attaches in 0.1 ms, and 1000 events of it take 2 ms */
+		.user_burst_ns = 250 * NSEC_PER_MSEC,
+		.user_ns_per_s = 50 * NSEC_PER_MSEC,
 	};
 }
 
@@ -91,16 +96,46 @@ static int check_late(struct listener *listener)
 	return listener->paused ? PAUSE_MS : -1;
 }
 
-static void serve(struct listener *listener, struct connection *connection, uint32_t events)
+static void hear(struct listener *listener, struct connection *connection)
+{
+	uint64_t begin_ns = clock_thread_ns();
+
+	if (listener_hear(listener, connection))
+		user_turns_add(listener->turns, &connection->turn);
+	else if (connection->fd >= 0)
+		listener_arm(listener, connection);
+	listener_charge(listener, &connection->session, begin_ns);
+}
+
+/* Those who have said something are heard, a packet of each user in turn; then others may have come. */
+static void take_turns(struct listener *listener)
+{
+	uint64_t now_ns = clock_monotonic_ns(), end_ns = now_ns + TURNS_NS;
+	struct connection *connection;
+
+	while (now_ns < end_ns && (connection = user_turns_next(listener->turns, now_ns))) {
+		hear(listener, connection);
+		now_ns = clock_monotonic_ns();
+	}
+}
+
+static int turns_timeout_ms(struct listener *listener)
+{
+	uint64_t wait_ns = user_turns_wait_ns(listener->turns, clock_monotonic_ns());
+
+	return wait_ns == UINT64_MAX ? -1 : (int)((wait_ns + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC);
+}
+
+static void take_event(struct listener *listener, struct connection *connection, uint32_t events)
 {
 	if (connection->fd < 0)
 		return; /* made place for somebody a moment ago */
-	if (events & ~(uint32_t)EPOLLOUT)
-		listener_hear(listener, connection);
-	else
-		listener_tell(listener, connection);
-	if (connection->fd >= 0)
-		listener_arm(listener, connection);
+	if (events & ~(uint32_t)EPOLLOUT) {
+		user_turns_add(listener->turns, &connection->turn);
+		return;
+	}
+	listener_tell(listener, connection);
+	listener_arm(listener, connection);
 }
 
 static void handle(struct listener *listener, const struct epoll_event *event, bool *kicked)
@@ -115,17 +150,19 @@ static void handle(struct listener *listener, const struct epoll_event *event, b
 	} else if (event->data.ptr == listener->receivers) {
 		listener_take_answers(listener);
 	} else {
-		serve(listener, connection, event->events);
+		take_event(listener, connection, event->events);
 	}
+}
+
+static int sooner_ms(int a, int b)
+{
+	return a < 0 || b < 0 ? MAX(a, b) : MIN(a, b);
 }
 
 static int next_timeout_ms(struct listener *listener)
 {
-	int late_ms = check_late(listener), round_ms = listener_round_ms(listener);
-
-	if (late_ms < 0 || round_ms < 0)
-		return MAX(late_ms, round_ms);
-	return MIN(late_ms, round_ms);
+	return sooner_ms(check_late(listener),
+		sooner_ms(listener_round_ms(listener), turns_timeout_ms(listener)));
 }
 
 static void free_dropped(struct listener *listener)
@@ -159,6 +196,7 @@ static void *run(void *arg)
 			atomic_write_relaxed(&listener->liars, false);
 			expose_liars(listener);
 		}
+		take_turns(listener);
 		listener_end_rounds(listener);
 		free_dropped(listener);
 	}
@@ -183,6 +221,10 @@ int listener_create(struct producers *producers, int fd, const struct listener_o
 	l->reports = reports_create(options->reports);
 	l->rounds = sync_rounds_create();
 	g_queue_init(&l->waiting);
+	l->turns = user_turns_create(&(struct user_turns_limits){
+		.burst_ns = options->user_burst_ns,
+		.per_s_ns = options->user_ns_per_s,
+	});
 	l->places = places_create(&(struct places_limits){
 		.all = options->connections,
 		.user = options->user_connections,
@@ -254,6 +296,7 @@ void listener_destroy(struct listener *listener)
 	receivers_destroy(listener->receivers);
 	reports_destroy(listener->reports);
 	places_destroy(listener->places);
+	user_turns_destroy(listener->turns);
 	sync_rounds_destroy(listener->rounds);
 	if (listener->epoll >= 0)
 		close(listener->epoll);
@@ -266,6 +309,7 @@ void listener_print_stats(struct listener *listener, struct stats *stats)
 {
 	/* relaxed, all: counts */
 	stats_u64(stats, atomic_read_relaxed(&listener->connections), "trace.connections");
+	stats_u64(stats, atomic_read_relaxed(&listener->deferred), "trace.deferred");
 	stats_u64(stats, atomic_read_relaxed(&listener->detached), "trace.detached");
 	stats_u64(stats, atomic_read_relaxed(&listener->sync_timeouts), "trace.sync_timeouts");
 }

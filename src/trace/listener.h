@@ -39,6 +39,11 @@ struct listener_options {
 	 * program half of them, so that others can be heard.
 	 */
 	unsigned int reports;
+	/*
+	 * CPU time of the listener's thread that is used for a user's programs at once, and then in
+	 * each second. Who has used it up is served later, also at new connections.
+	 */
+	uint64_t user_burst_ns, user_ns_per_s;
 	/* In the listener's thread: why a program, or an event, is refused. program: any bytes. */
 	void (*report)(void *arg, pid_t pid, uid_t uid, const char *program, const char *reason);
 	void *arg;

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "sys/clock.h"
 #include "trace/closing.h"
 #include "trace/listener_state.h"
 #include "trace/producers.h"
@@ -24,6 +25,17 @@ void listener_report(struct listener *listener, const struct session *session, c
 	if (listener->options.report && reports_may(listener->reports, session->pid, session->uid))
 		listener->options.report(listener->options.arg, session->pid, session->uid,
 			session->program, reason);
+}
+
+void listener_charge(struct listener *listener, const struct session *session, uint64_t begin_ns)
+{
+	uint64_t used_ns = clock_thread_ns() - begin_ns;
+
+	if (!user_turns_charge(listener->turns, session->uid, used_ns, clock_monotonic_ns()))
+		return;
+	atomic_add_relaxed(&listener->deferred, 1); /* a count */
+	listener_report(listener, session,
+		"the programs of this user take too much time: they are served later");
 }
 
 static void on_refused(void *arg, const struct session *session, const char *reason)
@@ -70,6 +82,7 @@ void listener_drop(struct listener *listener, struct connection *connection)
 	closing_add(listener->closing, connection->fd, &owner);
 	g_queue_unlink(&listener->all, &connection->link);
 	places_leave(listener->places, &connection->place);
+	user_turns_leave(listener->turns, &connection->turn);
 	sync_rounds_answered(listener->rounds, connection->session.sync_answered,
 		connection->session.sync_wanted);
 	session_fini(&connection->session);
@@ -103,8 +116,10 @@ static void add_connection(struct listener *listener, int fd, const struct ucred
 	connection->link.data = connection;
 	session_init(&connection->session, listener->producers, who->pid, who->uid, on_refused,
 		listener);
+	connection->session.stop = &listener->stopping;
 	session_skip_rounds(&connection->session, sync_rounds_newest(listener->rounds));
 	places_take(listener->places, &connection->place, who);
+	user_turns_join(listener->turns, &connection->turn, who->uid, connection);
 	g_queue_push_tail_link(&listener->all, &connection->link);
 	atomic_write_relaxed(&listener->connections, listener->all.length); /* as in drop */
 	if (listener_watch(listener, EPOLL_CTL_ADD, fd, EPOLLIN | EPOLLONESHOT, connection))
@@ -128,6 +143,7 @@ static void admit(struct listener *listener, int fd)
 {
 	struct session session = { .program = "?" };
 	struct ucred who = { .uid = (uid_t)-1 };
+	uint64_t begin_ns = clock_thread_ns();
 	socklen_t bytes = sizeof(who);
 	const char *reason;
 
@@ -135,16 +151,17 @@ static void admit(struct listener *listener, int fd)
 		closing_add(listener->closing, fd, &(struct receivers_owner){ who.pid, who.uid });
 		return;
 	}
+	session.pid = who.pid;
+	session.uid = who.uid;
 	reason = make_place(listener, &who);
 	if (!reason) {
 		add_connection(listener, fd, &who);
-		return;
+	} else {
+		listener_report(listener, &session, reason);
+		producers_count_refused(listener->producers);
+		closing_add(listener->closing, fd, &(struct receivers_owner){ who.pid, who.uid });
 	}
-	session.pid = who.pid;
-	session.uid = who.uid;
-	listener_report(listener, &session, reason);
-	producers_count_refused(listener->producers);
-	closing_add(listener->closing, fd, &(struct receivers_owner){ who.pid, who.uid });
+	listener_charge(listener, &session, begin_ns);
 }
 
 void listener_accept(struct listener *listener)

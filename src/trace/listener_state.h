@@ -13,6 +13,7 @@
 #include "trace/places.h"
 #include "trace/receivers.h"
 #include "trace/session.h"
+#include "trace/user_turns.h"
 
 struct closing;
 struct sync_rounds;
@@ -23,6 +24,7 @@ struct connection {
 	uint64_t packets;
 	struct session session;
 	struct place place;
+	struct user_turn turn;
 	GList link;	 /* in all, or in dropped */
 	bool asked;	 /* a receiver has the packet in front; nothing else is read meanwhile */
 	GList waits;	 /* in waiting, while data is set */
@@ -47,6 +49,8 @@ struct listener {
 	GQueue all;			 /* of struct connection */
 	GQueue dropped;			 /* no more of all; the events at hand may still name them */
 	struct closing *closing;	 /* i */
+	struct user_turns *turns;		 /* i */
+	_Atomic uint64_t deferred;	 /* a */
 	GQueue waiting;			 /* of struct connection: for a receiver */
 	struct places *places;		 /* that these have */
 	bool paused;			 /* no accepts for want of descriptors */
@@ -64,6 +68,8 @@ int listener_watch(struct listener *listener, int operation, int fd, uint32_t ev
 /* Without descriptors no program is accepted for a while. */
 void listener_pause(struct listener *listener, bool paused);
 void listener_accept(struct listener *listener);
+/* The thread has used CPU time since clock_thread_ns() was begin_ns for this program. */
+void listener_charge(struct listener *listener, const struct session *session, uint64_t begin_ns);
 struct connection *listener_connection_at(struct place *place);
 struct receivers_owner listener_owner_of(const struct connection *connection);
 /* Each event is told once: who is to be heard again is armed again, but not while a receiver is at it. */
@@ -82,7 +88,8 @@ void listener_tell_all(struct listener *listener);
 void listener_end_rounds(struct listener *listener);
 /* How long until a round's time is over; -1: nobody waits. */
 int listener_round_ms(struct listener *listener);
-void listener_hear(struct listener *listener, struct connection *connection);
+/* One packet. true: there may be more; the connection may be gone (fd -1). */
+bool listener_hear(struct listener *listener, struct connection *connection);
 /* What the receivers have received. */
 void listener_take_answers(struct listener *listener);
 

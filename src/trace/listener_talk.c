@@ -11,7 +11,8 @@
 #include "trace/receive.h"
 #include "trace/sync_rounds.h"
 
-#define PACKETS_PER_WAKE 16
+/* What a process costs that is started because another one is lost, in this thread and elsewhere. */
+#define RECEIVER_LOST_NS (200 * NSEC_PER_USEC)
 /* Programs that did not answer in time: so many are named, which is a line that can be read. */
 #define LATE_NAMED 8
 
@@ -178,34 +179,33 @@ static void ask_receiver(struct listener *listener, struct connection *connectio
 	}
 }
 
-void listener_hear(struct listener *listener, struct connection *connection)
+bool listener_hear(struct listener *listener, struct connection *connection)
 {
-	enum receive_result result = RECEIVE_AGAIN;
+	enum receive_result result;
 	struct err err = { "" };
 	uint32_t type;
 	size_t bytes;
 
-	for (int i = 0; i < PACKETS_PER_WAKE && result != RECEIVE_NOTHING; i++) {
-		result = receive_packet(connection->fd, listener->in, sizeof(listener->in), &bytes,
-			&type);
-		if (result == RECEIVE_WITH_DESCRIPTORS) {
-			ask_receiver(listener, connection, type);
-			return;
-		}
-		if (result == RECEIVE_END || (result == RECEIVE_PACKET && is_over(connection))) {
-			connection->session.hung_up = result == RECEIVE_END;
-			listener_drop(listener, connection);
-			return;
-		}
-		if (result == RECEIVE_PACKET &&
-			take_packet(listener, connection, listener->in, bytes, -1, &err)) {
-			if (connection->session.welcome)
-				listener_tell(listener, connection); /* which version it should have */
-			listener_detach(listener, connection, err.text);
-			return;
-		}
+	result = receive_packet(connection->fd, listener->in, sizeof(listener->in), &bytes, &type);
+	if (result == RECEIVE_WITH_DESCRIPTORS) {
+		ask_receiver(listener, connection, type);
+		return false;
 	}
-	listener_tell(listener, connection);
+	if (result == RECEIVE_END || (result == RECEIVE_PACKET && is_over(connection))) {
+		connection->session.hung_up = result == RECEIVE_END;
+		listener_drop(listener, connection);
+		return false;
+	}
+	if (result == RECEIVE_PACKET &&
+		take_packet(listener, connection, listener->in, bytes, -1, &err)) {
+		if (connection->session.welcome)
+			listener_tell(listener, connection); /* which version it should have */
+		listener_detach(listener, connection, err.text);
+		return false;
+	}
+	if (result == RECEIVE_NOTHING)
+		listener_tell(listener, connection);
+	return result != RECEIVE_NOTHING;
 }
 
 /* Those that waited ask anew. */
@@ -251,8 +251,16 @@ void listener_take_answers(struct listener *listener)
 	void *asker;
 	int fd;
 
-	while (receivers_next(listener->receivers, &asker, &answer, &fd))
-		if (asker)
-			take_answer(listener, asker, &answer, fd);
+	while (receivers_next(listener->receivers, &asker, &answer, &fd)) {
+		struct connection *connection = asker;
+		uint64_t begin_ns = clock_thread_ns();
+
+		if (!connection)
+			continue;
+		take_answer(listener, connection, &answer, fd);
+		if (answer.result == -EBADMSG)
+			begin_ns -= RECEIVER_LOST_NS;
+		listener_charge(listener, &connection->session, begin_ns);
+	}
 	end_waiting(listener);
 }

@@ -66,4 +66,6 @@ libtrace_a_SOURCES = \
 	%D%/trace.c \
 	%D%/trace.h \
 	%D%/tracefile.c \
-	%D%/tracefile.h
+	%D%/tracefile.h \
+	%D%/user_turns.c \
+	%D%/user_turns.h

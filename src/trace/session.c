@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/atomic.h"
 #include "sys/proc.h"
 #include "trace/producers.h"
 
@@ -192,8 +193,11 @@ static int take_events(struct session *session, const char *data, size_t bytes, 
 		return err_set(err, EPROTO, "events that are cut off");
 	memcpy(&head, data, sizeof(head));
 	for (uint32_t i = 0; i < head.count; i++) {
-		int ret = copy_definition(data + at, bytes - at, &d, err);
+		int ret;
 
+		if (session->stop && atomic_read_relaxed(session->stop)) /* a flag, nothing else */
+			return 0;
+		ret = copy_definition(data + at, bytes - at, &d, err);
 		if (!ret)
 			ret = take_definition(session, &d, err);
 		if (ret)

@@ -29,6 +29,7 @@ struct session {
 	pid_t pid; /* the kernel's word */
 	uid_t uid; /* the kernel's word */
 	session_refused refused;
+	const _Atomic bool *stop; /* looked at within a packet: what is left of it is not taken. NULL: none */
 	void *arg;
 	char program[KPROF_PROGRAM_MAX + 1]; /* as it says; "?": it has not said */
 	struct producer *producer; /* a reference; NULL: no HELLO yet */
