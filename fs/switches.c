@@ -72,8 +72,9 @@ static void reply(struct fuse_req *req, size_t size, int ret)
 /* It is in no queue any more. */
 static void finish(struct parked *parked)
 {
-	reply(parked->req, parked->size, parked->ret);
+	/* before the answer: behind it the kernel may close the file and forget the node, and its row */
 	openfile_put(parked->file);
+	reply(parked->req, parked->size, parked->ret);
 	g_free(parked->written);
 	g_free(parked);
 }

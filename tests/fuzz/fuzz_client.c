@@ -220,8 +220,9 @@ struct input {
 static void run_packet(struct input *input, struct step *step)
 {
 	uint32_t bytes = (uint32_t)MIN(step->bytes, input->size);
-	char *packet = g_memdup2(input->data, MAX(bytes, 1u));
+	char *packet = g_malloc(MAX(bytes, 1u));
 
+	memcpy(packet, input->data, bytes);
 	if (step->kind % STEP_KINDS == STEP_SIZED && bytes >= sizeof(struct kprof_packet))
 		memcpy(packet + offsetof(struct kprof_packet, bytes), &bytes, sizeof(bytes));
 	input->data += bytes;
