@@ -5,6 +5,7 @@
  */
 #include "cmd/cmd.h"
 
+#include <errno.h>
 #include <fnmatch.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -32,6 +33,7 @@ static const struct cmd_option options[] = {
 
 struct hit {
 	uint64_t offset;
+	uint64_t address; /* that the file gives it, where it is known */
 	struct profile_count count;
 };
 
@@ -197,13 +199,16 @@ static void count_places(struct annotate *a)
 	}
 	a->hits = g_array_new(FALSE, FALSE, sizeof(struct hit));
 	for (i = 0; i < profile->places->len; i++) {
-		const struct hit hit = { profile_place(profile, i)->offset, counts[i] };
+		const struct symbols_place *found = &a->loaded.names->places[i];
+		const uint64_t offset = profile_place(profile, i)->offset;
+		const struct hit hit = { offset, found->located ? found->address : offset,
+			counts[i] };
 
 		if (!counts[i].samples)
 			continue;
 		g_array_append_val(a->hits, hit);
 		a->file = profile_place(profile, i)->file;
-		size = a->loaded.names->places[i].size;
+		size = found->size;
 	}
 	g_array_sort(a->hits, compare_hits);
 	set_range(a, size);
@@ -218,31 +223,37 @@ static void list_addresses(struct annotate *a)
 
 	g_array_set_size(a->lines, 0);
 	for (i = 0; i < a->hits->len; i++) {
-		const uint64_t offset = g_array_index(a->hits, struct hit, i).offset;
-		const struct code_line line = { true, offset, offset, g_strdup("") };
+		const struct hit *hit = &g_array_index(a->hits, struct hit, i);
+		const struct code_line line = { true, hit->address, hit->offset, g_strdup("") };
 
 		g_array_append_val(a->lines, line);
 	}
 }
 
-static void find_code(struct annotate *a)
+static int read_code(struct annotate *a, struct err *err)
 {
 	const struct processes_file *file = NULL;
-	struct err err = { "" };
-	int ret = 1;
 
-	a->lines = code_lines();
+	if (names_function(a->loaded.names, a->function)->replaced)
+		return err_set(err, ESTALE, "the file is not the one that was mapped");
 	if (a->file != PROCESSES_NONE)
 		file = processes_file(a->loaded.profile->processes, a->file);
 	if (file && file->kernel == PROCESSES_NONE && file->process == PROCESSES_NONE &&
 		*file->path == '/') {
 		const struct code_file code = { file->path, file->build_id, file->build_id_length };
 
-		ret = code_read(&code, a->start, a->end, !a->no_source, a->lines, &err);
+		return code_read(&code, a->start, a->end, !a->no_source, a->lines, err);
 	}
-	if (ret) {
-		cmd_error("the code can't be shown: %s",
-			*err.text ? err.text : "it is not in a file (the kernel, or made at run time)");
+	return err_set(err, ENOENT, "it is not in a file (the kernel, or made at run time)");
+}
+
+static void find_code(struct annotate *a)
+{
+	struct err err = { "" };
+
+	a->lines = code_lines();
+	if (read_code(a, &err)) {
+		cmd_error("the code can't be shown: %s", err.text);
 		list_addresses(a);
 	}
 }

@@ -66,6 +66,12 @@ cp -p "$WORK/other" "$WORK/new"
 mv "$WORK/new" "$WORK/renamed"
 is_replaced renamed "another file under its name"
 
+# nor code
+function=$(awk 'NR == 1 { print $4 " " $5 }' "$WORK/rows")
+"$KPROF" annotate "$function" "$WORK/kpdata" >"$WORK/code" 2>"$WORK/err"
+check "annotate" grep -q "can't be shown: the file is not the one that was mapped" "$WORK/err"
+grep -q 'mov' "$WORK/code" && fail "code of another file: $(head -n 5 "$WORK/code")"
+
 cat "$WORK/other" >"$WORK/written"
 is_replaced written "other contents"
 
