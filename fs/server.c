@@ -428,7 +428,7 @@ void server_wait(struct server *server)
 		if (fds[0].revents)
 			return;
 		if (fds[1].revents)
-			bell_wait(server->bell);
+			bell_take(server->bell);
 		/* relaxed: what was freed before may also go with the next bell */
 		if (atomic_read_relaxed(&server->trim)) {
 			atomic_write_relaxed(&server->trim, false);

@@ -3,13 +3,14 @@
 #include "base/bell.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdint.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 int bell_open(void)
 {
-	int bell = eventfd(0, EFD_CLOEXEC);
+	int bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 
 	return bell < 0 ? -errno : bell;
 }
@@ -22,10 +23,18 @@ void bell_ring(int bell)
 		;
 }
 
-void bell_wait(int bell)
+bool bell_take(int bell)
 {
 	uint64_t rings;
 
-	while (read(bell, &rings, sizeof(rings)) < 0 && errno == EINTR)
-		;
+	/* a read that does not wait is not interrupted */
+	return read(bell, &rings, sizeof(rings)) > 0;
+}
+
+void bell_wait(int bell)
+{
+	struct pollfd rung = { .fd = bell, .events = POLLIN };
+
+	while (!bell_take(bell))
+		(void)poll(&rung, 1, -1);
 }

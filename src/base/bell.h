@@ -6,13 +6,18 @@
 #ifndef KPROFS_BASE_BELL_H
 #define KPROFS_BASE_BELL_H
 
+#include <stdbool.h>
+
 /* The descriptor, to be closed with close(2); or -errno. */
 int bell_open(void);
 
 /* From any thread, and from signal handlers; never blocks. */
 void bell_ring(int bell);
 
-/* Takes all rings since the last time; blocks while there is none. */
+/* Takes all rings since the last time; false: there was none. Never blocks. */
+bool bell_take(int bell);
+
+/* The same; blocks while there is none. */
 void bell_wait(int bell);
 
 #endif

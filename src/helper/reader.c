@@ -365,10 +365,8 @@ static void give_up_late(struct reader *reader, unsigned int ticks)
 /* Until a worker has nothing to do any more, or a tick has passed. */
 static void wait_tick(struct reader *reader)
 {
-	const struct timespec until =
-		clock_timespec(clock_monotonic_ns() + TICK_MS * NSEC_PER_MSEC);
-
-	pthread_cond_timedwait(&reader->news, &reader->lock, &until);
+	clock_wait_until(&reader->news, &reader->lock,
+		clock_monotonic_ns() + TICK_MS * NSEC_PER_MSEC);
 }
 
 static bool is_done(const struct reader *reader)
@@ -517,7 +515,6 @@ static int serve(struct reader *reader)
 int reader_serve(int fd)
 {
 	struct reader *reader = calloc(1, sizeof(*reader));
-	pthread_condattr_t attr;
 	int ret;
 
 	if (!reader)
@@ -527,9 +524,7 @@ int reader_serve(int fd)
 	reader->reply = calloc(1, sizeof(*reader->reply));
 	pthread_mutex_init(&reader->lock, NULL);
 	pthread_cond_init(&reader->work, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&reader->news, &attr);
+	pthread_cond_init(&reader->news, NULL);
 	if (!reader->request || !reader->reply || chdir("/") || confine_reader())
 		return 1;
 	ret = serve(reader);

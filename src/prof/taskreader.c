@@ -11,10 +11,10 @@
 #include <poll.h>
 #include <pthread.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "base/atomic.h"
+#include "base/bell.h"
 #include "base/units.h"
 #include "sym/helpers.h"
 #include "sym/proto.h"
@@ -230,7 +230,7 @@ void taskreader_visit_later(struct taskreader *reader, uint32_t pid)
 
 void taskreader_interrupt(struct taskreader *reader)
 {
-	eventfd_write(reader->command.cancel_fd, 1);
+	bell_ring(reader->command.cancel_fd);
 }
 
 /* ---- the thread --------------------------------------------------------------------------------- */
@@ -341,7 +341,6 @@ static void *run_thread(void *arg)
 		{ .fd = reader->asker.cancel_fd, .events = POLLIN },
 		{ .fd = reader->wanted_fd, .events = POLLIN },
 	};
-	eventfd_t count;
 	int timeout_ms;
 
 	pthread_setname_np(pthread_self(), "kp-tasks");
@@ -353,7 +352,7 @@ static void *run_thread(void *arg)
 			return NULL;
 		if (!fds[1].revents)
 			continue;
-		eventfd_read(reader->wanted_fd, &count);
+		bell_take(reader->wanted_fd);
 		set_busy(reader, true);
 		while (poll(fds, 1, 0) <= 0 && serve_wanted(reader))
 			;
@@ -375,14 +374,12 @@ void taskreader_start(struct taskreader *reader)
 
 void taskreader_begin(struct taskreader *reader)
 {
-	eventfd_t count;
-
 	pthread_mutex_lock(&reader->lock);
 	g_array_set_size(reader->waiting, 0);
 	pthread_mutex_unlock(&reader->lock);
-	eventfd_read(reader->command.cancel_fd, &count);
-	eventfd_read(reader->asker.cancel_fd, &count);
-	eventfd_read(reader->wanted_fd, &count);
+	bell_take(reader->command.cancel_fd);
+	bell_take(reader->asker.cancel_fd);
+	bell_take(reader->wanted_fd);
 	tasks_watch_wanted(reader->tasks, reader->wanted_fd);
 	helpers_prepare_reader(reader->command.helpers);
 }
@@ -391,7 +388,7 @@ void taskreader_stop(struct taskreader *reader)
 {
 	tasks_watch_wanted(reader->tasks, -1);
 	if (reader->has_thread) {
-		eventfd_write(reader->asker.cancel_fd, 1);
+		bell_ring(reader->asker.cancel_fd);
 		pthread_join(reader->thread, NULL);
 		reader->has_thread = false;
 	}
@@ -408,14 +405,14 @@ void taskreader_stop(struct taskreader *reader)
 
 void taskreader_wait(struct taskreader *reader, uint64_t ns)
 {
-	const struct timespec until = clock_timespec(clock_monotonic_ns() + ns);
-	int ret = 0;
+	const uint64_t until_ns = clock_monotonic_ns() + ns;
+	bool early = true;
 
 	if (!reader->has_thread)
 		return;
 	pthread_mutex_lock(&reader->lock);
-	while (!ret && (reader->busy || tasks_has_wanted(reader->tasks)))
-		ret = pthread_cond_timedwait(&reader->idle, &reader->lock, &until);
+	while (early && (reader->busy || tasks_has_wanted(reader->tasks)))
+		early = clock_wait_until(&reader->idle, &reader->lock, until_ns);
 	pthread_mutex_unlock(&reader->lock);
 }
 
@@ -428,23 +425,19 @@ static void init_asker(struct taskreader *reader, struct asker *asker, const cha
 	asker->reader = reader;
 	asker->helpers = helpers_create(&options);
 	asker->message = g_new(struct proto_message, 1);
-	asker->cancel_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	asker->cancel_fd = bell_open();
 }
 
 struct taskreader *taskreader_create(struct tasks *tasks, const char *proc, const char *program)
 {
 	struct taskreader *reader = g_new0(struct taskreader, 1);
-	pthread_condattr_t attr;
 
 	reader->tasks = tasks;
 	reader->proc = g_strdup(proc ? proc : "/proc");
 	reader->waiting = g_array_new(FALSE, FALSE, sizeof(struct waiting));
-	reader->wanted_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	reader->wanted_fd = bell_open();
 	pthread_mutex_init(&reader->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&reader->idle, &attr);
-	pthread_condattr_destroy(&attr);
+	pthread_cond_init(&reader->idle, NULL);
 	init_asker(reader, &reader->command, program);
 	init_asker(reader, &reader->asker, program);
 	reader->asker.retry = true;

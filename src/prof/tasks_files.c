@@ -7,7 +7,8 @@
 #include "prof/tasks_state.h"
 
 #include <string.h>
-#include <sys/eventfd.h>
+
+#include "base/bell.h"
 
 /* Files that wait to be asked for: a machine that starts another program each ms. */
 #define WANTED_MAX 1024
@@ -77,7 +78,7 @@ static struct tasks_wanted *add_wanted(struct tasks *t, const struct process *p,
 	g_hash_table_insert(t->wanted, &wanted->file, wanted);
 	g_queue_push_tail(&t->wanted_order, wanted);
 	if (t->wanted_order.length == 1)
-		eventfd_write(t->wanted_fd, 1);
+		bell_ring(t->wanted_fd);
 	return wanted;
 }
 

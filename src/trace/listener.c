@@ -143,8 +143,7 @@ static void handle(struct listener *listener, const struct epoll_event *event, b
 	struct connection *connection = event->data.ptr;
 
 	if (event->data.ptr == &listener->bell) {
-		bell_wait(listener->bell);
-		*kicked = true;
+		*kicked = bell_take(listener->bell);
 	} else if (event->data.ptr == &listener->fd) {
 		listener_accept(listener);
 	} else if (event->data.ptr == listener->receivers) {
