@@ -295,9 +295,13 @@ static int ask_for_file(struct helpers *helpers, struct helper *helper,
 int helpers_open(struct helpers *helpers, struct proto_message *message,
 	const struct proto_wait *wait)
 {
+	const bool any = message->head.flags & PROTO_ANY_MOUNT;
 	struct proto_wait until = helpers_until(wait,
-		message->pid ? HELPERS_PROCESS_NS : HELPERS_OPEN_NS);
+		message->pid || any ? HELPERS_PROCESS_NS : HELPERS_OPEN_NS);
 
+	/* those that hang must not be all that there may be */
+	if (any && reap(helpers) >= DYING_MAX / 2)
+		return -EXDEV;
 	return ask_for_file(helpers, &helpers->opener, message, &until);
 }
 

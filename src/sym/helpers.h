@@ -15,7 +15,7 @@
 
 /* A file system that hangs holds up a question so long. */
 #define HELPERS_OPEN_NS (2 * NSEC_PER_SEC)
-/* A process that keeps others from its mappings, or has a file system that hangs at its root. */
+/* What a user can make hang: a process that keeps others from its mappings, or a file system of FUSE. */
 #define HELPERS_PROCESS_NS (200 * NSEC_PER_MSEC)
 /* The largest debug files take a second or two; a parser limits its CPU time itself. */
 #define HELPERS_PARSE_NS (30 * NSEC_PER_SEC)
@@ -46,8 +46,9 @@ void helpers_prepare(struct helpers *helpers);
 
 /*
  * Asks the opener: the descriptor of a file, the caller's; else its -errno; -ETIMEDOUT also if it
- * took longer than HELPERS_OPEN_NS, or HELPERS_PROCESS_NS where the message names a process (the
- * deadline of `wait` tells). The reply is in *message.
+ * took longer than HELPERS_OPEN_NS, or HELPERS_PROCESS_NS where the message names a process or has
+ * PROTO_ANY_MOUNT (the deadline of `wait` tells). The reply is in *message. -EXDEV: without PROTO_ANY_MOUNT,
+ * or where too many hang already.
  */
 int helpers_open(struct helpers *helpers, struct proto_message *message,
 	const struct proto_wait *wait);

@@ -64,6 +64,11 @@ enum proto_type {
 
 /* flag of OPEN_MAPPED and OPEN_PATH: the answer has the file's id, as far as it is known */
 #define PROTO_IDENTIFY (1u << 0)
+/*
+ * flag of OPEN_*: also on file systems that a user may serve, which may hang; the answer is a copy. Without
+ * it such a file is -EXDEV.
+ */
+#define PROTO_ANY_MOUNT (1u << 1)
 
 /* flags of INFO */
 #define PROTO_HAS_SYMBOLS (1u << 0) /* the full table, not only the dynamic one */

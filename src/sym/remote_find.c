@@ -3,6 +3,7 @@
 #include "sym/remote_internal.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -19,22 +20,37 @@ static void take_running(struct remote *remote, const struct proto_message *repl
 }
 
 /* What hangs is not asked for again, for a while: the process where one is named, else the file. */
+static int ask_once(struct talk *talk, uint32_t pid, bool any)
+{
+	int fd;
+
+	if ((pid || any) && remote_avoids_process(talk->remote, pid))
+		return -ENOENT;
+	fd = helpers_open(talk->helpers, talk->message, &talk->wait);
+	if (fd != -ETIMEDOUT || remote_is_over(talk, fd))
+		return fd;
+	if (pid || any)
+		remote_avoid_process(talk->remote, pid);
+	if (!pid)
+		remote_shun(talk->remote, talk->file->path, true);
+	return fd;
+}
+
+/* A file that can't be had without asking a server which may be a user's is asked for as one that hangs. */
 static int ask_opener(struct talk *talk)
 {
 	struct proto_message *message = talk->message;
+	const size_t size = offsetof(struct proto_message, tail);
+	g_autofree void *head = g_memdup2(message, size);
 	const uint32_t pid = message->pid;
-	int fd;
+	int fd = ask_once(talk, pid, false);
 
-	if (pid && remote_avoids_process(talk->remote, pid))
-		return -ENOENT;
-	fd = helpers_open(talk->helpers, message, &talk->wait);
-	if (fd != -ETIMEDOUT || remote_is_over(talk, fd))
+	if (fd != -EXDEV)
 		return fd;
-	if (pid)
-		remote_avoid_process(talk->remote, pid);
-	else
-		remote_shun(talk->remote, talk->file->path, true);
-	return fd;
+	/* the answer had no tail: the path is still there */
+	memcpy(message, head, size);
+	message->head.flags |= PROTO_ANY_MOUNT;
+	return ask_once(talk, pid, true);
 }
 
 static int open_from(struct talk *talk, enum proto_type type, const struct symbols_mapping *mapping,

@@ -17,8 +17,9 @@
  *	  |   |               below /proc/PID/root or the host's root, a separate debug file by its
  *	  |   |               build-id, /proc/kallsyms, /tmp/perf-PID.map. Regular files only. Answers
  *	  |   |               with a descriptor, which this process passes on unread. What takes longer
- *	  |   |               than 2 s (a file system that hangs; of a process, 200 ms) is ended by
- *	  |   |               killing it
+ *	  |   |               than 2 s (a file system that hangs; of a process, or on a file system
+ *	  |   |               that a user may serve, 200 ms) is ended by killing it. Of the latter
+ *	  |   |               it makes a copy, so that the parser can't hang
  *	  |  parser           no rights at all: no capability, no open, bounded memory and CPU time.
  *	  |                   Forks a child for each file, so that a hostile file can give wrong
  *	  |                   names to itself only, and can kill only the child

@@ -128,12 +128,12 @@ static const int name_calls[] = {
 
 static const int opener_calls[] = {
 	SCMP_SYS(openat), SCMP_SYS(openat2), SCMP_SYS(readlinkat), SCMP_SYS(newfstatat),
-	SCMP_SYS(geteuid),
+	SCMP_SYS(geteuid), SCMP_SYS(statx), SCMP_SYS(memfd_create), SCMP_SYS(write),
 };
 
 /* besides what the opener does: folders, threads */
 static const int reader_calls[] = {
-	SCMP_SYS(getdents64), SCMP_SYS(statx), SCMP_SYS(set_robust_list), SCMP_SYS(rseq),
+	SCMP_SYS(getdents64), SCMP_SYS(set_robust_list), SCMP_SYS(rseq),
 };
 
 /* clone is added with its flags; the child makes its filter stricter */

@@ -56,14 +56,27 @@ static const char *const local_types[] = {
 	"bcachefs", "btrfs", "devtmpfs", "erofs", "overlay", "ramfs", "rootfs", "tmpfs", "ubifs", "zfs",
 };
 
-static bool type_is_local(const char *type)
+/* Those that only root mounts. */
+static const char *const network_types[] = {
+	"9p", "afs", "ceph", "cifs", "lustre", "nfs", "nfs4", "smb3", "virtiofs",
+};
+
+static bool is_among(const char *type, const char *const *types, size_t count)
 {
 	size_t i;
 
-	for (i = 0; i < sizeof(local_types) / sizeof(local_types[0]); i++)
-		if (!strcmp(type, local_types[i]))
+	for (i = 0; i < count; i++)
+		if (!strcmp(type, types[i]))
 			return true;
 	return false;
+}
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static bool type_is_trusted(const struct proc_maps *maps, const char *type)
+{
+	return is_among(type, local_types, COUNT(local_types)) ||
+	       (maps->network && is_among(type, network_types, COUNT(network_types)));
 }
 
 bool proc_maps_trusts(const struct proc_maps *maps, uint32_t dev_major, uint32_t dev_minor)
@@ -108,7 +121,7 @@ static void take_mount(struct proc_maps *maps, char *line)
 	point = line + length;
 	type += 3;
 	type[strcspn(type, " ")] = '\0';
-	if (!dev_major && type_is_local(type))
+	if (!dev_major && type_is_trusted(maps, type))
 		trust(maps, dev_minor);
 	if (proc_maps_trusts(maps, dev_major, dev_minor))
 		keep_point(maps, point, strcspn(point, " "));
@@ -136,7 +149,7 @@ const char *proc_maps_mount_of(const struct proc_maps *maps, const char *path)
 	return best && *best ? best : NULL;
 }
 
-void proc_maps_init(struct proc_maps *maps, const char *proc)
+static void read_mounts(struct proc_maps *maps, const char *proc)
 {
 	char path[PATH_MAX];
 	struct lines lines;
@@ -159,6 +172,18 @@ void proc_maps_init(struct proc_maps *maps, const char *proc)
 	while ((line = lines_next(&lines)))
 		take_mount(maps, line);
 	close(fd);
+}
+
+void proc_maps_init(struct proc_maps *maps, const char *proc)
+{
+	maps->network = false;
+	read_mounts(maps, proc);
+}
+
+void proc_maps_init_network(struct proc_maps *maps, const char *proc)
+{
+	maps->network = true;
+	read_mounts(maps, proc);
 }
 
 /* ---- names ------------------------------------------------------------------------------------- */

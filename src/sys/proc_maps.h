@@ -31,6 +31,7 @@
 
 struct proc_maps {
 	bool no_query;		/* this kernel lacks PROCMAP_QUERY */
+	bool network;		/* file systems of a network are trusted, too */
 	unsigned int device_count;
 	uint32_t devices[PROC_DEVICES_MAX]; /* minors (major 0) whose files may be read */
 	size_t points_used;
@@ -41,6 +42,9 @@ struct proc_maps {
 
 /* Reads the mount table of this process below `proc`; without one no device-less one is trusted. */
 void proc_maps_init(struct proc_maps *maps, const char *proc);
+
+/* The same, with what the machine reaches by a network: it may hang, but no user makes it. */
+void proc_maps_init_network(struct proc_maps *maps, const char *proc);
 
 /*
  * All executable mappings behind fd, an open maps file. 0 (also when the process ends meanwhile) or

@@ -53,8 +53,54 @@ static int find_at(int folder, const char *name, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
+bool procfile_is_trusted(const struct proc_maps *mounts, int fd)
+{
+	struct statx st;
+
+	/* what the kernel knows already */
+	return statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &st) == 0 &&
+	       proc_maps_trusts(mounts, st.stx_dev_major, st.stx_dev_minor);
+}
+
+/*
+ * An absolute path, below the mount point that leads to it, if that may be entered, and nowhere else:
+ * a mount of somebody's on the way is met without asking its server.
+ */
+static int find_own(const struct proc_maps *mounts, const char *path)
+{
+	const char *below = proc_maps_mount_of(mounts, path);
+	struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC,
+		.resolve = RESOLVE_NO_XDEV | RESOLVE_NO_MAGICLINKS,
+	};
+	char point[PROC_POINT_MAX];
+	int folder, fd;
+
+	if (!below)
+		return -EXDEV;
+	memcpy(point, path, (size_t)(below - path));
+	point[below - path] = '\0';
+	folder = find_at(AT_FDCWD, point, O_DIRECTORY);
+	if (folder < 0)
+		return folder;
+	fd = (int)syscall(SYS_openat2, folder, below, &how, sizeof(how));
+	if (fd < 0)
+		fd = -errno;
+	close(folder);
+	return fd;
+}
+
+/* Below the root of a process. */
+static int find_of(const struct proc_maps *mounts, int root, const char *path, uint64_t resolve)
+{
+	if (mounts && !procfile_is_trusted(mounts, root))
+		return -EXDEV;
+	return find_below(root, path, resolve | (mounts ? RESOLVE_NO_XDEV : 0));
+}
+
 /* Opens what `found` names, and closes `found`. */
-static int open_found(int found, const uid_t *owners, size_t owner_count)
+static int open_found(const struct proc_maps *mounts, int found, const uid_t *owners,
+	size_t owner_count)
 {
 	char name[64];
 	struct stat st;
@@ -64,6 +110,10 @@ static int open_found(int found, const uid_t *owners, size_t owner_count)
 
 	if (found < 0)
 		return found;
+	if (mounts && !procfile_is_trusted(mounts, found)) {
+		close(found);
+		return -EXDEV;
+	}
 	if (fstat(found, &st) != 0) {
 		fd = -errno;
 		close(found);
@@ -107,8 +157,8 @@ static bool is_called(int folder, const char *link, const char *path)
 	return left == strlen(path) && memcmp(target, path, left) == 0;
 }
 
-int procfile_open_mapped(const char *proc, uint32_t pid, uint64_t start, uint64_t end,
-	const char *path)
+int procfile_open_mapped(const char *proc, const struct proc_maps *mounts, uint32_t pid,
+	uint64_t start, uint64_t end, const char *path)
 {
 	int process = find_process(proc, pid), fd;
 	char link[64];
@@ -119,7 +169,7 @@ int procfile_open_mapped(const char *proc, uint32_t pid, uint64_t start, uint64_
 	if (*path && !is_called(process, link, path))
 		fd = -EACCES;
 	else
-		fd = open_found(find_at(process, link, 0), NULL, 0);
+		fd = open_found(mounts, find_at(process, link, 0), NULL, 0);
 	close(process);
 	return fd;
 }
@@ -131,23 +181,39 @@ static int find_root(int process)
 			   : find_at(process, "root", O_DIRECTORY);
 }
 
-int procfile_open_path(const char *proc, uint32_t pid, const char *path)
+static int open_of(const char *proc, const struct proc_maps *mounts, uint32_t pid, const char *path)
 {
-	int process = pid ? find_process(proc, pid) : -1, root, fd;
+	int process = find_process(proc, pid), root, fd;
 
-	if (path[0] != '/')
-		fd = -EINVAL;
-	else if (pid && process < 0)
-		fd = process;
-	else
-		fd = find_root(process);
-	root = fd;
+	if (process < 0)
+		return process;
+	root = find_root(process);
+	fd = root;
 	if (root >= 0) {
-		fd = open_found(find_below(root, path, 0), NULL, 0);
+		fd = open_found(mounts, find_of(mounts, root, path, 0), NULL, 0);
 		close(root);
 	}
-	if (process >= 0)
-		close(process);
+	close(process);
+	return fd;
+}
+
+int procfile_open_path(const char *proc, const struct proc_maps *mounts, uint32_t pid,
+	const char *path)
+{
+	int root, fd;
+
+	if (path[0] != '/')
+		return -EINVAL;
+	if (pid)
+		return open_of(proc, mounts, pid, path);
+	if (mounts)
+		return open_found(mounts, find_own(mounts, path), NULL, 0);
+	root = find_root(-1);
+	fd = root;
+	if (root >= 0) {
+		fd = open_found(NULL, find_below(root, path, 0), NULL, 0);
+		close(root);
+	}
 	return fd;
 }
 
@@ -280,7 +346,26 @@ static int read_identity(int process, struct identity *identity)
 	return 0;
 }
 
-int procfile_open_jit(const char *proc, uint32_t pid)
+/* /tmp is a mount of its own on many machines. */
+static int find_in_tmp(const struct proc_maps *mounts, int root, const char *name)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS,
+	};
+	int folder, fd;
+
+	if (mounts && !procfile_is_trusted(mounts, root))
+		return -EXDEV;
+	folder = (int)syscall(SYS_openat2, root, "tmp", &how, sizeof(how));
+	if (folder < 0)
+		return -errno;
+	fd = find_of(mounts, folder, name, RESOLVE_NO_SYMLINKS);
+	close(folder);
+	return fd;
+}
+
+int procfile_open_jit(const char *proc, const struct proc_maps *mounts, uint32_t pid)
 {
 	struct identity identity = { .owners = { 0, geteuid(), geteuid() }, .pid = pid };
 	int process = find_process(proc, pid), root, fd = 0;
@@ -294,8 +379,8 @@ int procfile_open_jit(const char *proc, uint32_t pid)
 		fd = find_root(process);
 	root = fd;
 	if (root >= 0) {
-		snprintf(path, sizeof(path), "/tmp/perf-%" PRIu32 ".map", identity.pid);
-		fd = open_found(find_below(root, path, RESOLVE_NO_SYMLINKS), identity.owners, 3);
+		snprintf(path, sizeof(path), "perf-%" PRIu32 ".map", identity.pid);
+		fd = open_found(mounts, find_in_tmp(mounts, root, path), identity.owners, 3);
 		close(root);
 	}
 	if (process >= 0)

@@ -13,15 +13,23 @@
 
 #include <stdint.h>
 
+#include "sys/proc_maps.h"
+
+/*
+ * `mounts`, where it is not NULL, says which file systems are entered: what lies on another one is
+ * -EXDEV, found out without a request to whoever serves it.
+ */
+
 /*
  * What the process has mapped at these addresses, also if it has been deleted or replaced. path: what
  * it must be called (without a " (deleted)" of the kernel's), "" for anything.
  */
-int procfile_open_mapped(const char *proc, uint32_t pid, uint64_t start, uint64_t end,
-	const char *path);
+int procfile_open_mapped(const char *proc, const struct proc_maps *mounts, uint32_t pid,
+	uint64_t start, uint64_t end, const char *path);
 
 /* An absolute path below the root that the process sees, or (pid 0) this one's; links stay below. */
-int procfile_open_path(const char *proc, uint32_t pid, const char *path);
+int procfile_open_path(const char *proc, const struct proc_maps *mounts, uint32_t pid,
+	const char *path);
 
 /* What is not known is 0. */
 struct procfile_id {
@@ -43,6 +51,9 @@ int procfile_open_kernel(const char *proc);
  * the way, the owner root or the process's user. Of a process that has ended: below this one's
  * root, the owner root or this one's user.
  */
-int procfile_open_jit(const char *proc, uint32_t pid);
+int procfile_open_jit(const char *proc, const struct proc_maps *mounts, uint32_t pid);
+
+/* Whether an open file lies on one of those file systems. Asks nobody. */
+bool procfile_is_trusted(const struct proc_maps *mounts, int fd);
 
 #endif
