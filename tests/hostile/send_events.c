@@ -46,22 +46,21 @@ static void attack(const char *path, int started)
 {
 	static char packet[KPROF_PACKET_MAX];
 	struct kprof_packet_hello hello = attack_hello(65536);
+	struct fixture f;
 	bool said = false;
 
+	fixture_open(&f, 65536, KPROF_MODE_OVERWRITE);
 	for (;;) {
 		uint32_t id = KPROF_ID_FIRST;
-		struct fixture f;
 		int fd = attack_dial(path);
 
-		fixture_open(&f, 65536, KPROF_MODE_OVERWRITE);
 		if (fd < 0 || attack_send(fd, &hello, sizeof(hello), f.fd))
-			usleep(1000);
+			usleep(100000); /* without a server there is nothing to be attacked but the CPU */
 		if (!said && write(started, "", 1) == 1)
 			said = true;
 		while (!attack_send(fd, packet, make_packet(packet, &id), -1))
 			;
 		close(fd);
-		fixture_close(&f);
 	}
 }
 

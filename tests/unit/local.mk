@@ -214,16 +214,10 @@ unit_tests += tests/unit/test_sync_rounds
 tests_unit_test_sync_rounds_SOURCES = tests/unit/test_sync_rounds.c tests/race/fixture.h
 tests_unit_test_sync_rounds_LDADD = $(TRACE_TEST_LDADD)
 
-unit_tests += tests/unit/test_listener
-
-check_PROGRAMS += tests/unit/test_user_turns
-TESTS += tests/unit/test_user_turns
-tests_unit_test_user_turns_CPPFLAGS = $(UNIT_CPPFLAGS)
-tests_unit_test_user_turns_CFLAGS = $(UNIT_CFLAGS)
+unit_tests += tests/unit/test_user_turns
 tests_unit_test_user_turns_LDADD = $(TRACE_TEST_LDADD)
 
-check_PROGRAMS += tests/unit/test_listener
-TESTS += tests/unit/test_listener
+unit_tests += tests/unit/test_listener
 tests_unit_test_listener_SOURCES = tests/unit/test_listener.c tests/race/fixture.h
 tests_unit_test_listener_LDADD = $(TRACE_TEST_LDADD)
 
