@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The programs whose events the trace holds: see producers.h. */
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -39,6 +40,7 @@ struct producers *producers_create(struct catalog *catalog, const struct produce
 
 	producers->catalog = catalog;
 	producers->limits = *limits;
+	producers->cpus = (uint64_t)MAX(sysconf(_SC_NPROCESSORS_CONF), 1);
 	pthread_mutex_init(&producers->lock, NULL);
 	g_queue_init(&producers->all);
 	producers->users = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
@@ -348,6 +350,18 @@ static struct entry *make_entry(struct producers *producers, const struct produc
 	return entry;
 }
 
+/* Where the kernel does not tell (before Linux 5.18), it may be as old as the machine's uptime. */
+static uint64_t find_made_ns(int pool_fd)
+{
+	uint64_t now_ns = clock_monotonic_ns(), wall_ns = clock_realtime_ns(), made_ns;
+	struct statx st;
+
+	if (statx(pool_fd, "", AT_EMPTY_PATH, STATX_BTIME, &st) || !(st.stx_mask & STATX_BTIME))
+		return 0;
+	made_ns = (uint64_t)st.stx_btime.tv_sec * NSEC_PER_SEC + st.stx_btime.tv_nsec;
+	return now_ns - MIN(now_ns, wall_ns - MIN(wall_ns, made_ns));
+}
+
 static int open_pool(struct entry *entry, int pool_fd, struct err *err)
 {
 	const char *why = "";
@@ -360,6 +374,7 @@ static int open_pool(struct entry *entry, int pool_fd, struct err *err)
 		return err_set(err, errno, "its memory: %s", g_strerror(errno));
 	entry->dev = st.st_dev;
 	entry->ino = st.st_ino;
+	entry->made_ns = find_made_ns(pool_fd);
 	return 0;
 }
 

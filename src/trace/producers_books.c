@@ -2,6 +2,8 @@
 /* The books of all programs: the part of producers.c that reads pools to count. */
 #include <unistd.h>
 
+#include "base/units.h"
+#include "sys/clock.h"
 #include "trace/producers_state.h"
 
 /* More than any program does in its life; sums of sums of these don't wrap. */
@@ -9,6 +11,10 @@
 #define DROPPED_MAX (1ull << 48)
 /* How often a pool is read before it is called a liar: numbers move while they are copied. */
 #define BOOK_TRIES 16
+/* An event, written or dropped, takes some ns of a CPU: what each CPU can count in one. */
+#define EVENTS_PER_NS 1
+/* For clocks that were set, and the time between a pool's first event and its file's time. */
+#define AGE_SPARE_NS NSEC_PER_SEC
 
 /* Reserved and never committed; only of threads that write no more. */
 static uint64_t count_torn(const struct ring_reader *reader, const struct ring_index *index)
@@ -48,13 +54,22 @@ uint64_t producers_read_tickets(const struct ring_reader *reader)
 	return tickets;
 }
 
+/* What all CPUs can have counted since the pool was made. */
+static uint64_t find_most(const struct entry *entry)
+{
+	uint64_t age_ns = clock_monotonic_ns() - entry->made_ns + AGE_SPARE_NS;
+
+	return age_ns * EVENTS_PER_NS * entry->public.producers->cpus;
+}
+
 /*
  * What no program can have counted that only counts; NULL: nothing. Each number by itself first, so
  * that the sums don't wrap. Tickets are read last: there are those of all events that were seen.
  */
-static const char *find_lie(const struct ring_reader *reader, const struct ring_index *index,
+static const char *find_lie(const struct entry *entry, const struct ring_index *index,
 	const struct books *before, const struct books *now)
 {
+	const struct ring_reader *reader = &entry->public.reader;
 	uint64_t tickets = producers_read_tickets(reader), reserved_max;
 
 	if (tickets > TICKETS_MAX)
@@ -77,6 +92,8 @@ static const char *find_lie(const struct ring_reader *reader, const struct ring_
 		return "its memory counts more events than can be";
 	if (now->dropped > 2 * DROPPED_MAX)
 		return "its memory counts more dropped events than can be";
+	if (now->written > find_most(entry) || now->dropped > find_most(entry))
+		return "its memory counts more events than its age allows";
 	if (now->written < before->written || now->dropped < before->dropped)
 		return "its memory counts fewer events than before";
 	return NULL;
@@ -200,13 +217,12 @@ static void convict(struct entry *entry, const char *lie)
 static bool look(const struct entry *entry, struct ring_index *index, const struct books *before,
 	struct books *now, const char **lie)
 {
-	const struct ring_reader *reader = &entry->public.reader;
 	bool done;
 	int i = 0;
 
 	do {
-		done = read_books(reader, index, now);
-		*lie = done ? find_lie(reader, index, before, now) : NULL;
+		done = read_books(&entry->public.reader, index, now);
+		*lie = done ? find_lie(entry, index, before, now) : NULL;
 	} while (*lie && ++i < BOOK_TRIES);
 	return done;
 }

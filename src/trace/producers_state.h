@@ -40,6 +40,7 @@ struct entry {
 	struct producer public; /* first, so that one is the other */
 	dev_t dev;		/* i */
 	ino_t ino;		/* i */
+	uint64_t made_ns;	/* i: when the pool was, CLOCK_MONOTONIC; 0: before the machine started */
 	struct user *user;	/* i; what it points to: o */
 	uint64_t ids;		/* o */
 	bool listed, kept;	/* o */
@@ -60,6 +61,7 @@ struct entry {
 struct producers {
 	struct catalog *catalog;	/* i */
 	struct producers_limits limits; /* i */
+	uint64_t cpus;			/* i: that can count at a time */
 	pthread_mutex_t lock;		/* a leaf: no pool is read under it */
 	GQueue all;			/* o: of struct entry, by serial */
 	GHashTable *users;		/* o: uid to struct user */

@@ -725,6 +725,12 @@ static void lie_starved(struct fixture *f)
 	f->pool.shared->starved = UINT64_MAX;
 }
 
+/* What 79 seconds of 1000 CPUs could count, in a pool that was just made. */
+static void lie_aged(struct fixture *f)
+{
+	f->pool.slots[0].dropped = 79000000000000;
+}
+
 static void lie_tickets(struct fixture *f)
 {
 	f->pool.shared->tickets = (1ull << 40) + 1;
@@ -751,6 +757,7 @@ static const struct {
 	{__LINE__, lie_done, "more finished events than begun"},
 	{__LINE__, lie_dropped, "more dropped events than can be"},
 	{__LINE__, lie_starved, "more dropped events than can be"},
+	{__LINE__, lie_aged, "more events than its age allows"},
 	{__LINE__, lie_tickets, "more parts than can be"},
 	{__LINE__, lie_fewer, "fewer events than before"},
 	{__LINE__, lie_punched, "fewer events than before"},
