@@ -15,9 +15,8 @@
 #include "fs/quota.h"
 #include "fs/server.h"
 #include "fs/streams.h"
-#include "fs/viewmodel.h"
+#include "fs/viewproc.h"
 #include "prof/profiler.h"
-#include "sym/symbols.h"
 #include "trace/catalog.h"
 #include "trace/listener.h"
 #include "trace/producers.h"
@@ -80,7 +79,7 @@ int file_kpstat_render(struct server *server, const struct dirtab_row *row, GStr
 	profiler_print_stats(server->profiler, stats);
 	add_trace(server, stats);
 	accounting_print_stats(server->accounting, stats); /* a row that can't be had is not there */
-	symbols_stats(viewmodels_symbols(server->viewmodels), stats);
+	viewproc_stats(server->viewproc, stats);
 	add_server(server, stats);
 	stats_render(stats, out);
 	stats_destroy(stats);

@@ -45,8 +45,13 @@ libfs_a_SOURCES = \
 	%D%/switches.h \
 	%D%/turns.c \
 	%D%/turns.h \
+	%D%/viewmaker.c \
+	%D%/viewmarks.c \
+	%D%/viewmarks.h \
 	%D%/viewmodel.c \
 	%D%/viewmodel.h \
+	%D%/viewproc.c \
+	%D%/viewproc.h \
 	%D%/views.c \
 	%D%/views.h
 

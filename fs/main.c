@@ -10,6 +10,7 @@
  *	  server_mount
  *	  server_wait
  *	  server_destroy
+ *	  viewproc_main		viewmaker.c: instead of all this, in the process that makes views
  *
  *	A request of the kernel goes
  *	  ops.c			FUSE, which nobody else knows; one reply for each request
@@ -41,12 +42,14 @@
 #include <unistd.h>
 
 #include "config.h"
+#include "base/reserve.h"
 #include "base/stdfds.h"
 #include "base/units.h"
 #include "fs/ctl.h"
 #include "fs/dirtab.h"
 #include "fs/options.h"
 #include "fs/server.h"
+#include "fs/viewproc.h"
 #include "sys/mounts.h"
 
 /*
@@ -235,7 +238,6 @@ static int serve(const struct options *options, int ready_fd, const char *mountp
 {
 	struct server server;
 	int ret = server_create(&server, options, err);
-
 	if (!ret)
 		ret = server_mount(&server, options, mountpoint, err);
 	if (!ret) {
@@ -256,6 +258,14 @@ int main(int argc, char **argv)
 	/* before anything is opened: finish_daemon() gives their numbers away */
 	if (stdfds_fill())
 		return EXIT_FAILURE;
+	if (viewproc_is_asked(argc, argv)) {
+		bound_memory();
+		return viewproc_main(argv);
+	}
+	if (reserve_init()) {
+		fputs("kprofs: there is not enough memory to begin\n", stderr);
+		return EXIT_FAILURE;
+	}
 	ret = options_parse(&options, argc, argv, &err);
 	if (!ret && (options.help || options.version || options.dump_words)) {
 		ret = print_instead(&options);

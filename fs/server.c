@@ -4,15 +4,16 @@
  *
  * Threads:
  *	main		waits for signals, the end of the mount, and its unmount in the mount table; lets the
- *			files of views/ctf/ go when nobody has read them for a second.
+ *			files of views/ctf/ go when nobody has read them for a second, and the process that
+ *			makes views when it has made none for a minute.
  *	kp-fuse (4)	take requests from the kernel and answer them from memory; what must wait
  *			they hand to one of the next two.
  *	kp-stream	owns the reads of kpdata that wait for data, and the polls of it.
  *	kp-control	gives commands to the profiler, and owns `hold` and the opens waiting for it.
  *	kp-listen	talks with programs that attach: takes their pools and events, tells them
  *			their switches; answers the writes to switches that wait for them.
- *	kp-view (0-4)	make views, each for one open; there only while there is one to make.
- *	kp-names (0-1)	helps one of them while it asks for names; ends before the view is written.
+ *	kp-view (0-4)	have views made by another process (viewproc.h), each for one open; there only
+ *			while there is one to make.
  *	kp-pipe		(once a pipe of the trace was opened) gathers what comes, while readers wait.
  *	kp-trace (0-5)	open the trace and its pipes and make what is read of it, while there are
  *			programs in it.
@@ -56,7 +57,7 @@
 #include "fs/quota.h"
 #include "fs/streams.h"
 #include "fs/switches.h"
-#include "fs/viewmodel.h"
+#include "fs/viewproc.h"
 #include "fs/views.h"
 #include "prof/profiler.h"
 #include "sys/clock.h"
@@ -238,7 +239,8 @@ static int create_threads(struct server *server, const struct options *options, 
 		server->pipes = pipes_create(server->readings, server->streams);
 	server->trace_readers = views_create("kp-trace", VIEWS_TRACE_THREADS, true,
 		server->quotas);
-	server->viewmodels = viewmodels_create(options->debuginfod);
+	if (!ret)
+		ret = viewproc_create(options->debuginfod, &server->viewproc);
 	return ret ? err_set(err, -ret, "threads: %s", g_strerror(-ret)) : 0;
 }
 
@@ -421,6 +423,7 @@ void server_wait(struct server *server)
 			{ .fd = server->bell, .events = POLLIN },
 			{ .fd = server->mounts, .events = POLLPRI },
 			{ .fd = file_ctf_timer(server->ctf), .events = POLLIN },
+			{ .fd = viewproc_timer(server->viewproc), .events = POLLIN },
 		};
 
 		if (poll(fds, G_N_ELEMENTS(fds), -1) < 0)
@@ -438,6 +441,8 @@ void server_wait(struct server *server)
 			return;
 		if (fds[3].revents)
 			file_ctf_expire(server->ctf);
+		if (fds[4].revents)
+			viewproc_expire(server->viewproc);
 	}
 }
 
@@ -486,7 +491,7 @@ void server_destroy(struct server *server)
 	streams_destroy(server->streams);
 	views_destroy(server->views);
 	views_destroy(server->trace_readers);
-	viewmodels_destroy(server->viewmodels);
+	viewproc_destroy(server->viewproc);
 	openfiles_destroy(server->files);
 	quotas_destroy(server->quotas);
 	nodes_destroy(server->nodes);

@@ -36,8 +36,8 @@ struct quotas;
 struct streams;
 struct switches;
 struct readings;
-struct viewmodels;
 struct trace;
+struct viewproc;
 struct views;
 
 /* Requests take microseconds, and none waits in a worker: enough for two CPUs' worth of readers. */
@@ -73,7 +73,7 @@ struct server {
 	struct control *control;	   /* i */
 	struct views *views;		   /* i */
 	struct views *trace_readers;	   /* i */
-	struct viewmodels *viewmodels;	   /* i */
+	struct viewproc *viewproc;	   /* i */
 	struct nodes *nodes;		   /* i */
 	struct openfiles *files;	   /* i */
 	struct quotas *quotas;		   /* i */

@@ -83,14 +83,28 @@ struct symbols *viewmodels_symbols(struct viewmodels *models)
 	return models->symbols;
 }
 
+/*
+ * gcc's thread sanitizer (12) does not know pthread_mutex_clocklock, and takes the lock for one that nobody
+ * has; timedlock it knows.
+ */
+static int lock_until(pthread_mutex_t *lock, uint64_t wait_ns)
+{
+#if defined(__SANITIZE_THREAD__)
+	const struct timespec until = clock_timespec(clock_realtime_ns() + wait_ns);
+
+	return pthread_mutex_timedlock(lock, &until);
+#else
+	const struct timespec until = clock_timespec(clock_monotonic_ns() + wait_ns);
+
+	return pthread_mutex_clocklock(lock, CLOCK_MONOTONIC, &until);
+#endif
+}
+
 /* -EINTR: the view that would wait for the lock is not wanted any more. */
 static int lock_wanted(pthread_mutex_t *lock, const struct view_wish *wish)
 {
-	struct timespec until;
-
 	for (;;) {
-		until = clock_timespec(clock_monotonic_ns() + WANTED_NS);
-		if (pthread_mutex_clocklock(lock, CLOCK_MONOTONIC, &until) == 0)
+		if (lock_until(lock, WANTED_NS) == 0)
 			return 0;
 		if (wish->cancelled(wish->arg))
 			return -EINTR;

@@ -4,9 +4,11 @@ libbase_a_SOURCES = \
 	%D%/atomic.h \
 	%D%/bell.c %D%/bell.h \
 	%D%/err.c %D%/err.h \
+	%D%/growing.c %D%/growing.h \
 	%D%/log.c %D%/log.h \
 	%D%/nearest.c %D%/nearest.h \
 	%D%/ratelimit.c %D%/ratelimit.h \
+	%D%/reserve.c %D%/reserve.h \
 	%D%/stats.c %D%/stats.h \
 	%D%/stdfds.c %D%/stdfds.h \
 	%D%/units.c %D%/units.h

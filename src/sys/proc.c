@@ -447,3 +447,17 @@ bool proc_in_first_pid_namespace(const char *proc)
 	target[n] = 0;
 	return !strcmp(target, FIRST_PID_NAMESPACE);
 }
+
+int proc_prefer_to_end(const char *proc)
+{
+	char path[4096];
+	FILE *file;
+	int ret;
+
+	snprintf(path, sizeof(path), "%s/self/oom_score_adj", proc ? proc : "/proc");
+	file = fopen(path, "we");
+	if (!file)
+		return -errno;
+	ret = fputs("1000", file) < 0 ? -EIO : 0;
+	return fclose(file) ? -EIO : ret;
+}

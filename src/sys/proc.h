@@ -151,4 +151,10 @@ struct proc_module {
 int proc_modules(const char *proc, const char *sys,
 	int (*module)(void *arg, const struct proc_module *module), void *arg);
 
+/*
+ * Where memory is short the kernel ends this process before any other, with all that it starts from now
+ * on. -errno: /proc does not take it.
+ */
+int proc_prefer_to_end(const char *proc);
+
 #endif

@@ -209,6 +209,8 @@ static int read_processes(struct loader *l, struct decoder *decoder, struct err 
 			take_clock(l, &record);
 		profile_learn(l->profile->processes, l->section, &record);
 	}
+	if (ret == -ENOMEM)
+		return err_set(why, ENOMEM, "%s", err.text);
 	if (ret < 0)
 		note_damage(l->profile, &err);
 	l->profile->records = decoder->records;
@@ -520,6 +522,8 @@ static int read_samples(struct loader *l, struct decoder *decoder, uint64_t end,
 		ret = decode_next(decoder, &record, NULL);
 		if (ret == -EBADMSG)
 			continue;
+		if (ret == -ENOMEM)
+			return err_set(err, ENOMEM, "there is not enough memory to read the capture");
 		if (ret <= 0)
 			break;
 		if (is_too_large(l, decoder))

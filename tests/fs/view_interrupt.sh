@@ -13,9 +13,12 @@ printf '#!/bin/sh\nexec sleep 1000\n' >"$WORK/bin/kprof-symbols"
 chmod +x "$WORK/bin/kprof-symbols"
 KPROFS=$WORK/bin/kprofs
 
-# threads NAME N: the server has so many of that name
+# threads NAME N: the server and the process that makes its views have so many of that name
 threads() {
-	[ "$(cat "/proc/$SERVER/task/"*/comm 2>/dev/null | grep -cx "$1")" = "$2" ]
+	local maker
+	maker=$(pgrep -P "$SERVER" -x kp-views)
+	[ "$(cat "/proc/$SERVER/task/"*/comm ${maker:+"/proc/$maker/task/"*/comm} 2>/dev/null |
+		grep -cx "$1")" = "$2" ]
 }
 
 # open_view NAME: in the background, its pid in OPENER

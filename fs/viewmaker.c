@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The process in which views are made, from within: see viewproc.h.
+ *
+ * The first thread takes requests, and each is carried out by a thread of its own. It comes from the
+ * server, which is the same program and is believed. Where there is no memory GLib ends the process,
+ * and so does anything else that is wrong: the server then says so to all who wait for a view.
+ */
+#include <errno.h>
+#include <glib.h>
+#include <malloc.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/units.h"
+#include "fs/openfile.h"
+#include "fs/viewmarks.h"
+#include "fs/viewmodel.h"
+#include "fs/viewproc.h"
+#include "sys/clock.h"
+#include "sys/proc.h"
+#include "view/unwinding.h"
+#include "view/view.h"
+
+/* One write(2) of a form that writes line by line; what reads the records has a buffer of its own. */
+#define SINK_BUFFER_BYTES (64u << 10)
+
+/* Whether a view is still wanted is asked of the kernel so often, however often the maker asks. */
+#define LOOK_NS (2 * NSEC_PER_MSEC)
+
+struct maker {
+	struct viewmodels *models; /* invariant */
+	pthread_mutex_t lock;	   /* a leaf */
+	pthread_cond_t ended;	   /* a view has */
+	unsigned int views;	   /* (lock) being made */
+};
+
+/* One view. Its own thread's, apart from what the first one fills in before that begins. */
+struct view_job {
+	struct maker *maker;
+	struct viewproc_request request;
+	int connection;
+	int files[VIEWPROC_FILES];
+	uint64_t look_ns; /* when to look next whether it is wanted */
+	bool cancelled;
+};
+
+/* A view on its way into its file. */
+struct sink {
+	int fd;
+	uint64_t left; /* bytes that may still come */
+	bool over;     /* more came */
+	struct view_job *job;
+};
+
+/* The server says nothing more on the connection but its end. */
+static bool is_cancelled(void *arg)
+{
+	struct view_job *job = arg;
+	struct pollfd fd = { .fd = job->connection, .events = POLLIN };
+	uint64_t now_ns;
+
+	if (job->cancelled)
+		return true;
+	now_ns = clock_monotonic_ns();
+	if (now_ns >= job->look_ns) {
+		job->look_ns = now_ns + LOOK_NS;
+		job->cancelled = poll(&fd, 1, 0) > 0;
+	}
+	return job->cancelled;
+}
+
+static struct view_wish wish_of(struct view_job *job)
+{
+	return (struct view_wish){ is_cancelled, job, job->connection };
+}
+
+/* ---- the view --------------------------------------------------------------------------------- */
+
+/* Copied stacks (`stack dwarf`) made whole: then *capture_fd is another file. */
+static int unwind_capture(struct view_job *job, int *capture_fd, struct err *err)
+{
+	const struct view_wish wish = wish_of(job);
+	struct decoder decoder;
+	int fd, ret;
+	bool needed;
+
+	if (!job->request.copied_stacks)
+		return 0;
+	decode_init_pread(&decoder, *capture_fd, 0);
+	ret = unwinding_is_needed(&decoder, &needed);
+	if (!ret && needed) {
+		ret = unwinding_make(&decoder, viewmodels_symbols(job->maker->models), &wish, &fd, NULL,
+			err);
+		if (!ret) {
+			close(*capture_fd);
+			*capture_fd = fd;
+		}
+	}
+	decode_fini(&decoder);
+	return ret;
+}
+
+static ssize_t write_sink(void *cookie, const char *data, size_t size)
+{
+	struct sink *sink = cookie;
+	size_t done = 0;
+
+	if (size > sink->left) {
+		sink->over = true;
+		errno = EFBIG;
+		return 0;
+	}
+	while (done < size) {
+		ssize_t n = write(sink->fd, data + done, size - done);
+
+		if (n < 0)
+			return 0;
+		done += (size_t)n;
+	}
+	sink->left -= size;
+	return (ssize_t)size;
+}
+
+/* A view that nobody wants, or that became too large, is given up. */
+static bool sink_is_over(void *arg)
+{
+	const struct sink *sink = arg;
+
+	return sink->over || is_cancelled(sink->job);
+}
+
+static int write_view(const struct view_format *format, struct view_input *input, struct sink *sink,
+	struct err *err)
+{
+	const cookie_io_functions_t functions = { .write = write_sink };
+	FILE *out = fopencookie(sink, "w", functions);
+	g_autofree char *buffer = g_malloc(SINK_BUFFER_BYTES);
+	int ret;
+
+	if (!out)
+		return -errno;
+	setvbuf(out, buffer, format->needs & VIEW_RECORDS ? _IONBF : _IOFBF, SINK_BUFFER_BYTES);
+	input->cancelled = sink_is_over;
+	input->arg = sink;
+	ret = format->write(input, out, err);
+	if (fflush(out) || ferror(out))
+		ret = ret ? ret : err_set(err, ENOSPC, "there is no memory for the view");
+	fclose(out);
+	if (sink->over)
+		ret = err_set(err, EFBIG, "the view would have more than %u MiB",
+			(unsigned int)(OPENFILES_TEXT_MAX / MIB));
+	return ret;
+}
+
+/* The descriptor of the capture is taken over. */
+static int write_model(const struct view_format *format, int capture_fd,
+	const struct view_marks *marks, struct sink *sink, struct err *err)
+{
+	struct view_input input = { .capture_fd = -1, .marks = marks };
+	struct viewmodels *models = sink->job->maker->models;
+	const struct view_wish wish = wish_of(sink->job);
+	struct viewmodel *model;
+	int ret = viewmodel_get(models, format, capture_fd, &wish, &model, err);
+
+	if (ret)
+		return ret;
+	input.capture_fd = model->capture_fd;
+	input.profile = model->profile;
+	input.names = model->names;
+	ret = is_cancelled(sink->job) ? -EINTR : write_view(format, &input, sink, err);
+	viewmodel_put(models, model);
+	return ret;
+}
+
+static int write_records(const struct view_format *format, int capture_fd, struct sink *sink,
+	struct err *err)
+{
+	struct view_input input = {
+		.capture_fd = capture_fd,
+		.bytes_max = viewmodel_bytes(capture_fd),
+	};
+	int ret = write_view(format, &input, sink, err);
+
+	close(capture_fd);
+	return ret;
+}
+
+static int make_view(struct view_job *job, struct err *err)
+{
+	const struct view_format *format = view_find(job->request.format);
+	struct sink sink = { .fd = job->files[VIEWPROC_OUT], .left = OPENFILES_TEXT_MAX, .job = job };
+	int capture_fd = job->files[VIEWPROC_CAPTURE], ret;
+	struct view_marks marks;
+	bool has_marks = job->files[VIEWPROC_MARKS] >= 0;
+
+	job->files[VIEWPROC_CAPTURE] = -1;
+	ret = has_marks ? viewmarks_open(job->files[VIEWPROC_MARKS], &marks) : 0;
+	if (ret) {
+		close(capture_fd);
+		return ret;
+	}
+	ret = unwind_capture(job, &capture_fd, err);
+	if (ret)
+		close(capture_fd);
+	else if (format->needs & VIEW_RECORDS)
+		ret = write_records(format, capture_fd, &sink, err);
+	else
+		ret = write_model(format, capture_fd, has_marks ? &marks : NULL, &sink, err);
+	if (has_marks)
+		viewmarks_close(&marks);
+	return ret;
+}
+
+/* ---- requests --------------------------------------------------------------------------------- */
+
+static void close_files(struct view_job *job)
+{
+	int i;
+
+	for (i = 0; i < VIEWPROC_FILES; i++)
+		if (job->files[i] >= 0)
+			close(job->files[i]);
+	close(job->connection);
+	g_free(job);
+}
+
+static void count_symbols(const struct maker *maker, uint64_t counts[VIEWPROC_COUNTS])
+{
+	struct stats *stats = stats_create();
+	int i;
+
+	symbols_stats(viewmodels_symbols(maker->models), stats);
+	for (i = 0; i < VIEWPROC_COUNTS; i++)
+		if (stats_find_u64(stats, viewproc_counts[i], &counts[i]))
+			counts[i] = 0;
+	stats_destroy(stats);
+}
+
+static void *run_job(void *arg)
+{
+	struct viewproc_answer answer = { 0 };
+	struct view_job *job = arg;
+	struct maker *maker = job->maker;
+
+	pthread_setname_np(pthread_self(), "kp-make");
+	answer.ret = make_view(job, &answer.err);
+	malloc_trim(0); /* a view takes much memory for a short time */
+	count_symbols(maker, answer.counts);
+	(void)!send(job->connection, &answer, sizeof(answer), MSG_NOSIGNAL);
+	close_files(job);
+	pthread_mutex_lock(&maker->lock);
+	maker->views--;
+	pthread_cond_signal(&maker->ended);
+	pthread_mutex_unlock(&maker->lock);
+	return NULL;
+}
+
+/* Without a thread the connection is closed without an answer, as if this process had ended. */
+static void begin_job(struct maker *maker, struct view_job *job)
+{
+	struct viewproc_answer answer = { .ret = 0 };
+	pthread_attr_t detached;
+	pthread_t thread;
+
+	job->maker = maker;
+	pthread_mutex_lock(&maker->lock);
+	maker->views++;
+	pthread_mutex_unlock(&maker->lock);
+	pthread_attr_init(&detached);
+	pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+	answer.ret = -pthread_create(&thread, &detached, run_job, job);
+	pthread_attr_destroy(&detached);
+	if (!answer.ret)
+		return;
+	err_set(&answer.err, ENOMEM, "a thread for the view: %s", g_strerror(-answer.ret));
+	count_symbols(maker, answer.counts);
+	(void)!send(job->connection, &answer, sizeof(answer), MSG_NOSIGNAL);
+	close_files(job);
+	pthread_mutex_lock(&maker->lock);
+	maker->views--;
+	pthread_mutex_unlock(&maker->lock);
+}
+
+/* The next request. NULL: there will be none. */
+static struct view_job *receive(void)
+{
+	struct view_job *job = g_new0(struct view_job, 1);
+	int fds[1 + VIEWPROC_FILES], count = 0, i, next = 0;
+	struct iovec iov = { &job->request, sizeof(job->request) };
+	union {
+		struct cmsghdr head; /* for its alignment */
+		char bytes[CMSG_SPACE(sizeof(fds))];
+	} control;
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.bytes,
+		.msg_controllen = sizeof(control.bytes) };
+	struct cmsghdr *head;
+	ssize_t n;
+
+	do
+		n = recvmsg(VIEWPROC_FD, &msg, MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	head = n == sizeof(job->request) ? CMSG_FIRSTHDR(&msg) : NULL;
+	if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS) {
+		count = (int)((head->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+		memcpy(fds, CMSG_DATA(head), (size_t)count * sizeof(int));
+	}
+	/* fewer where this process may not have more: it ends, and the next one may */
+	if (count != VIEWPROC_FILES + job->request.has_marks) {
+		g_free(job);
+		return NULL;
+	}
+	job->connection = fds[next++];
+	for (i = 0; i < VIEWPROC_FILES; i++)
+		job->files[i] = next < count ? fds[next++] : -1;
+	return job;
+}
+
+/* Its address space is no core's worth, and its end no loss. */
+static void prepare_process(void)
+{
+	static const struct rlimit none = { 0, 0 };
+
+	pthread_setname_np(pthread_self(), "kp-views");
+	setrlimit(RLIMIT_CORE, &none);
+	(void)proc_prefer_to_end(NULL); /* else it is chosen by its size, as any */
+}
+
+bool viewproc_is_asked(int argc, char **argv)
+{
+	return argc == 3 && !strcmp(argv[1], VIEWPROC_WORD);
+}
+
+int viewproc_main(char **argv)
+{
+	struct maker maker = { .views = 0 };
+	struct view_job *job;
+
+	prepare_process();
+	pthread_mutex_init(&maker.lock, NULL);
+	pthread_cond_init(&maker.ended, NULL);
+	maker.models = viewmodels_create(*argv[2] ? argv[2] : NULL);
+	while ((job = receive()))
+		begin_job(&maker, job);
+	/* the server gave up those that are being made before it closed the socket, or is gone with them */
+	close(VIEWPROC_FD);
+	pthread_mutex_lock(&maker.lock);
+	while (maker.views)
+		pthread_cond_wait(&maker.ended, &maker.lock);
+	pthread_mutex_unlock(&maker.lock);
+	viewmodels_destroy(maker.models);
+	pthread_cond_destroy(&maker.ended);
+	pthread_mutex_destroy(&maker.lock);
+	return EXIT_SUCCESS;
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/* The trace on its way to the process that makes a view: see viewmarks.h. */
+#include "fs/viewmarks.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "kprof/ring_abi.h"
+#include "trace/marks.h"
+
+/* Events that a time line shows: what a browser still takes, in some 40 MiB. */
+#define MARKS_MAX 200000
+
+/* The file: this, then each mark. Both ends are the same program. */
+struct opening {
+	uint64_t left_out, lost;
+};
+
+/* A mark; its strings follow, each with its NUL. */
+struct packed {
+	uint64_t time_ns;
+	uint32_t cpu, pid, tid;
+	uint32_t program, name, text; /* bytes with the NUL; 0: NULL */
+};
+
+static uint32_t bytes_of(const char *string)
+{
+	return string ? (uint32_t)strlen(string) + 1 : 0;
+}
+
+/* ---- in the server ---------------------------------------------------------------------------- */
+
+static void pack(const struct mark *mark, FILE *out)
+{
+	const struct packed packed = {
+		.time_ns = mark->time_ns,
+		.cpu = mark->cpu == KPROF_CPU_UNKNOWN ? VIEW_CPU_UNKNOWN : mark->cpu,
+		.pid = mark->pid,
+		.tid = mark->tid,
+		.program = bytes_of(mark->program),
+		.name = bytes_of(mark->name),
+		.text = bytes_of(mark->text),
+	};
+
+	fwrite(&packed, sizeof(packed), 1, out);
+	fwrite(mark->program, packed.program, packed.program != 0, out);
+	fwrite(mark->name, packed.name, packed.name != 0, out);
+	fwrite(mark->text, packed.text, packed.text != 0, out);
+}
+
+static int pack_all(struct marks *marks, FILE *out, bool (*cancelled)(void *job), void *job)
+{
+	struct marks_missing missing;
+	struct opening opening;
+	struct mark mark;
+
+	marks_get_missing(marks, &missing);
+	opening = (struct opening){ missing.left_out, missing.lost };
+	fwrite(&opening, sizeof(opening), 1, out);
+	while (marks_next(marks, &mark) && !ferror(out)) {
+		pack(&mark, out);
+		if (cancelled(job))
+			return -EINTR;
+	}
+	return fflush(out) || ferror(out) ? -ENOSPC : 0;
+}
+
+int viewmarks_write(struct readings *readings, uid_t uid, bool (*cancelled)(void *job), void *job,
+	int *fd)
+{
+	struct marks *marks;
+	FILE *out;
+	int ret = marks_create(readings, uid, MARKS_MAX, cancelled, job, &marks), file;
+
+	if (ret)
+		return ret;
+	file = memfd_create("marks", MFD_CLOEXEC);
+	out = file < 0 ? NULL : fdopen(dup(file), "w");
+	ret = out ? pack_all(marks, out, cancelled, job) : -errno;
+	if (out)
+		fclose(out);
+	marks_destroy(marks);
+	if (!ret)
+		*fd = file;
+	else if (file >= 0)
+		close(file);
+	return ret;
+}
+
+/* ---- in the process --------------------------------------------------------------------------- */
+
+struct reader {
+	FILE *in;
+	char *program, *name, *text; /* of the mark that was handed out */
+};
+
+/* *string: what was there before is freed. False: the file ends. */
+static bool unpack_string(FILE *in, uint32_t bytes, char **string)
+{
+	free(*string);
+	*string = bytes ? malloc(bytes) : NULL;
+	return !bytes || (*string && fread(*string, bytes, 1, in) == 1);
+}
+
+static bool next_mark(void *arg, struct view_mark *mark)
+{
+	struct reader *reader = arg;
+	struct packed packed;
+
+	if (fread(&packed, sizeof(packed), 1, reader->in) != 1 ||
+		!unpack_string(reader->in, packed.program, &reader->program) ||
+		!unpack_string(reader->in, packed.name, &reader->name) ||
+		!unpack_string(reader->in, packed.text, &reader->text))
+		return false;
+	*mark = (struct view_mark){ packed.time_ns, packed.cpu, packed.pid, packed.tid,
+		reader->program, reader->name, reader->text };
+	return true;
+}
+
+static void free_reader(struct reader *reader)
+{
+	if (reader->in)
+		fclose(reader->in);
+	free(reader->program);
+	free(reader->name);
+	free(reader->text);
+	free(reader);
+}
+
+int viewmarks_open(int fd, struct view_marks *marks)
+{
+	struct reader *reader = calloc(1, sizeof(*reader));
+	struct opening opening;
+	int own = reader ? dup(fd) : -1;
+
+	if (!reader)
+		return -ENOMEM;
+	reader->in = own < 0 ? NULL : fdopen(own, "r");
+	if (!reader->in || fseek(reader->in, 0, SEEK_SET) ||
+		fread(&opening, sizeof(opening), 1, reader->in) != 1) {
+		int ret = errno ? -errno : -EIO;
+
+		if (!reader->in && own >= 0)
+			close(own);
+		free_reader(reader);
+		return ret;
+	}
+	*marks = (struct view_marks){ next_mark, reader, opening.left_out, opening.lost };
+	return 0;
+}
+
+void viewmarks_close(struct view_marks *marks)
+{
+	if (marks)
+		free_reader(marks->arg);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The trace beside the samples of a view, on its way from the server, which has it, to the process that
+ * makes the view: a file without name, written front to back and then read. One thread at a time.
+ */
+#ifndef KPROFS_FS_VIEWMARKS_H
+#define KPROFS_FS_VIEWMARKS_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "view/view.h"
+
+struct readings;
+
+/*
+ * In the server: *fd is the file, the caller's. uid: who reads it. -ENODATA: the trace is empty; -EINTR:
+ * `cancelled` said so; else -errno of writing. Blocks for as long as it takes to go through the trace.
+ */
+int viewmarks_write(struct readings *readings, uid_t uid, bool (*cancelled)(void *job), void *job,
+	int *fd);
+
+/* In the process. *marks->arg is for viewmarks_close(). -errno; fd stays the caller's */
+int viewmarks_open(int fd, struct view_marks *marks);
+/* Harmless for NULL. */
+void viewmarks_close(struct view_marks *marks);
+
+#endif

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: MIT */
+/* The process in which views are made, as the server sees it: see viewproc.h. */
+#include "fs/viewproc.h"
+
+#include <errno.h>
+#include <glib.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/units.h"
+#include "sys/clock.h"
+
+/* The program itself, also where it was replaced or can't be reached by its path. */
+#define PROGRAM "/proc/self/exe"
+
+/* An opener of which the kernel would tell no more is looked at so often. */
+#define LOOK_MS 10
+
+/* A view that was given up ends at the next step of its maker; its answer is waited for so long. */
+#define GIVE_UP_NS NSEC_PER_SEC
+
+/* At the end of the server the process ends its helpers and then itself, within so long. */
+#define END_MS 1000
+
+const char *const viewproc_counts[VIEWPROC_COUNTS] = {
+	"symbols.asked", "symbols.cached", "symbols.bytes", "symbols.damaged", "symbols.late",
+	"symbols.helpers.started", "symbols.helpers.killed",
+};
+
+struct viewproc {
+	char *urls;		  /* invariant; "": none */
+	int timer;		  /* invariant; a timerfd */
+	pthread_mutex_t lock;	  /* a leaf, apart from the start and the end of the process */
+	pid_t pid;		  /* (lock) 0: there is none */
+	int fd;			  /* (lock) the socket that requests go to */
+	unsigned int users;	  /* (lock) views that are being made */
+	uint64_t serial;	  /* (lock) of the process */
+	int status;		  /* (lock) how the last one ended, as wait(2) tells */
+	uint64_t ended_serial;	  /* (lock) which one that was */
+	uint64_t counts[VIEWPROC_COUNTS]; /* (lock) of the process that is there */
+	uint64_t before[VIEWPROC_COUNTS]; /* (lock) of those before it */
+};
+
+int viewproc_create(const char *urls, struct viewproc **viewproc)
+{
+	int timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+	struct viewproc *v;
+
+	if (timer < 0)
+		return -errno;
+	v = g_new0(struct viewproc, 1);
+	v->timer = timer;
+	v->fd = -1;
+	v->urls = g_strdup(urls ? urls : "");
+	pthread_mutex_init(&v->lock, NULL);
+	*viewproc = v;
+	return 0;
+}
+
+/* ---- its life --------------------------------------------------------------------------------- */
+
+static int spawn(const struct viewproc *v, int fd, pid_t *pid)
+{
+	char *arguments[] = { (char *)"kprofs", (char *)VIEWPROC_WORD, v->urls, NULL };
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
+	sigset_t none, defaults;
+	int ret;
+
+	sigemptyset(&none);
+	sigemptyset(&defaults);
+	sigaddset(&defaults, SIGPIPE);
+	ret = posix_spawn_file_actions_init(&actions);
+	if (ret)
+		return -ret;
+	ret = posix_spawnattr_init(&attributes);
+	if (!ret) {
+		ret = posix_spawn_file_actions_adddup2(&actions, fd, VIEWPROC_FD);
+		posix_spawnattr_setsigmask(&attributes, &none);
+		posix_spawnattr_setsigdefault(&attributes, &defaults);
+		posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+		if (!ret)
+			ret = posix_spawn(pid, PROGRAM, &actions, &attributes, arguments, environ);
+		posix_spawnattr_destroy(&attributes);
+	}
+	posix_spawn_file_actions_destroy(&actions);
+	return -ret;
+}
+
+/* With the lock held. */
+static int start(struct viewproc *v)
+{
+	int pair[2], ret;
+
+	if (v->pid)
+		return 0;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return -errno;
+	ret = spawn(v, pair[1], &v->pid);
+	close(pair[1]);
+	if (ret) {
+		close(pair[0]);
+		v->pid = 0;
+		return ret;
+	}
+	v->fd = pair[0];
+	v->serial++;
+	return 0;
+}
+
+/* With the lock held: forgets a process that has ended. */
+static void forget(struct viewproc *v, int status)
+{
+	int i;
+
+	v->status = status;
+	v->ended_serial = v->serial;
+	v->pid = 0;
+	for (i = 0; i < VIEWPROC_COUNTS; i++)
+		v->before[i] += i == VIEWPROC_GAUGE ? 0 : v->counts[i];
+	memset(v->counts, 0, sizeof(v->counts));
+}
+
+/* With the lock held. It ends by itself, and its helpers with it, once its socket is closed. */
+static void end(struct viewproc *v, int wait_ms)
+{
+	int status = 0, ms;
+	pid_t ended = 0;
+
+	if (!v->pid)
+		return;
+	if (v->fd >= 0)
+		close(v->fd);
+	v->fd = -1;
+	for (ms = 0; ms <= wait_ms && !ended; ms++) {
+		if (ms)
+			g_usleep(1000);
+		ended = waitpid(v->pid, &status, WNOHANG);
+	}
+	if (!ended) {
+		kill(v->pid, SIGKILL);
+		while (waitpid(v->pid, &status, 0) < 0 && errno == EINTR)
+			;
+	}
+	forget(v, status);
+}
+
+void viewproc_destroy(struct viewproc *v)
+{
+	if (!v)
+		return;
+	end(v, END_MS);
+	close(v->timer);
+	g_free(v->urls);
+	pthread_mutex_destroy(&v->lock);
+	g_free(v);
+}
+
+int viewproc_timer(const struct viewproc *v)
+{
+	return v->timer;
+}
+
+/* With the lock held. 0: not at all. */
+static void set_timer(const struct viewproc *v, time_t seconds)
+{
+	const struct itimerspec after = { .it_value.tv_sec = seconds };
+
+	timerfd_settime(v->timer, 0, &after, NULL);
+}
+
+void viewproc_expire(struct viewproc *v)
+{
+	pthread_mutex_lock(&v->lock);
+	set_timer(v, 0); /* it has rung: that is forgotten, too */
+	if (!v->users)
+		end(v, END_MS);
+	pthread_mutex_unlock(&v->lock);
+}
+
+void viewproc_stats(struct viewproc *v, struct stats *stats)
+{
+	int i;
+
+	pthread_mutex_lock(&v->lock);
+	for (i = 0; i < VIEWPROC_COUNTS; i++)
+		stats_u64(stats, v->before[i] + v->counts[i], "%s", viewproc_counts[i]);
+	pthread_mutex_unlock(&v->lock);
+}
+
+/* ---- one view --------------------------------------------------------------------------------- */
+
+static int send_files(int socket, const struct viewproc_request *request, int connection,
+	const int files[VIEWPROC_FILES])
+{
+	struct iovec iov = { (void *)request, sizeof(*request) };
+	union {
+		struct cmsghdr head; /* for its alignment */
+		char bytes[CMSG_SPACE((1 + VIEWPROC_FILES) * sizeof(int))];
+	} control = { .bytes = { 0 } };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.bytes };
+	int fds[1 + VIEWPROC_FILES], count = 0, i;
+	struct cmsghdr *head;
+
+	fds[count++] = connection;
+	for (i = 0; i < VIEWPROC_FILES; i++)
+		if (files[i] >= 0)
+			fds[count++] = files[i];
+	msg.msg_controllen = CMSG_SPACE((size_t)count * sizeof(int));
+	head = CMSG_FIRSTHDR(&msg);
+	head->cmsg_level = SOL_SOCKET;
+	head->cmsg_type = SCM_RIGHTS;
+	head->cmsg_len = CMSG_LEN((size_t)count * sizeof(int));
+	memcpy(CMSG_DATA(head), fds, (size_t)count * sizeof(int));
+	return sendmsg(socket, &msg, MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+/* Hands the request over; *serial: to which process. One that has ended is started again, once. */
+static int ask(struct viewproc *v, const struct viewproc_request *request, int connection,
+	const int files[VIEWPROC_FILES], uint64_t *serial)
+{
+	int ret, tries;
+
+	pthread_mutex_lock(&v->lock);
+	for (tries = 0, ret = -EPIPE; tries < 2 && (ret == -EPIPE || ret == -ECONNRESET); tries++) {
+		if (tries)
+			end(v, 0);
+		ret = start(v);
+		if (!ret)
+			ret = send_files(v->fd, request, connection, files);
+	}
+	*serial = v->serial;
+	v->users += !ret;
+	if (!ret)
+		set_timer(v, 0);
+	pthread_mutex_unlock(&v->lock);
+	return ret;
+}
+
+static void leave(struct viewproc *v, const struct viewproc_answer *answer)
+{
+	int i;
+
+	pthread_mutex_lock(&v->lock);
+	for (i = 0; answer && i < VIEWPROC_COUNTS; i++)
+		if (i == VIEWPROC_GAUGE || answer->counts[i] > v->counts[i])
+			v->counts[i] = answer->counts[i];
+	if (!--v->users)
+		set_timer(v, VIEWPROC_SECONDS);
+	pthread_mutex_unlock(&v->lock);
+}
+
+/* GLib ends where there is no memory with a trap, or an abort; the kernel chose it to end for the same. */
+static bool is_for_memory(int status)
+{
+	int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+
+	return number == SIGTRAP || number == SIGABRT || number == SIGKILL;
+}
+
+/* The process closed the connection without an answer. */
+static int explain_end(struct viewproc *v, uint64_t serial, struct err *err)
+{
+	int status;
+
+	pthread_mutex_lock(&v->lock);
+	if (v->pid && v->serial == serial)
+		end(v, END_MS); /* it closes its descriptors before it can be waited for */
+	status = v->ended_serial == serial ? v->status : 0;
+	pthread_mutex_unlock(&v->lock);
+	if (is_for_memory(status))
+		return err_set(err, ENOMEM, "there is not enough memory to make the view");
+	if (WIFSIGNALED(status))
+		return err_set(err, EIO, "the process that makes views ended by signal %d",
+			WTERMSIG(status));
+	return err_set(err, EIO, "the process that makes views ended");
+}
+
+/* Waits for the answer, or for it to be of no use; then until the maker has noticed. */
+static int wait_answer(int connection, bool (*cancelled)(void *job), void *job, int cancel_fd)
+{
+	uint64_t until_ns = 0;
+
+	for (;;) {
+		struct pollfd fds[] = {
+			{ .fd = connection, .events = POLLIN },
+			{ .fd = until_ns ? -1 : cancel_fd, .events = POLLIN },
+		};
+
+		if (poll(fds, G_N_ELEMENTS(fds), LOOK_MS) < 0 && errno != EINTR)
+			return -errno;
+		if (fds[0].revents)
+			return 0;
+		if (!until_ns && cancelled(job)) {
+			shutdown(connection, SHUT_WR);
+			until_ns = clock_monotonic_ns() + GIVE_UP_NS;
+		}
+		if (until_ns && clock_monotonic_ns() >= until_ns)
+			return -EINTR;
+	}
+}
+
+int viewproc_make(struct viewproc *v, const struct viewproc_request *request,
+	const int files[VIEWPROC_FILES], bool (*cancelled)(void *job), void *job, int cancel_fd,
+	struct err *err)
+{
+	struct viewproc_answer answer;
+	bool answered = false;
+	uint64_t serial;
+	int pair[2], ret;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return -errno;
+	ret = ask(v, request, pair[1], files, &serial);
+	close(pair[1]);
+	if (ret) {
+		close(pair[0]);
+		return err_set(err, -ret, "the process that makes views: %s", g_strerror(-ret));
+	}
+	ret = wait_answer(pair[0], cancelled, job, cancel_fd);
+	if (!ret) {
+		answered = recv(pair[0], &answer, sizeof(answer), MSG_DONTWAIT) == sizeof(answer);
+		ret = answered ? answer.ret : explain_end(v, serial, err);
+	}
+	if (answered)
+		*err = answer.err;
+	close(pair[0]);
+	leave(v, answered ? &answer : NULL);
+	return cancelled(job) ? -EINTR : ret;
+}

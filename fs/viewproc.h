@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The process in which views are made.
+ *
+ * A view takes memory in proportion to its capture, in millions of small pieces, and where there is none
+ * left GLib ends the process. So that is another process than the one that holds the capture: the same
+ * program with the word of VIEWPROC_WORD, started for the first view and ended when none was made for
+ * VIEWPROC_SECONDS. All views are made in the same one, each in a thread, so that they share models
+ * (viewmodel.h) and what is known of names. Where a memory limit ends a process of the server, the kernel
+ * chooses this one first.
+ *
+ * One view is one connection: the request goes to the process with one end of a pair and the descriptors,
+ * the answer comes back on the other end. Closing that, or a shutdown of it, gives the view up.
+ */
+#ifndef KPROFS_FS_VIEWPROC_H
+#define KPROFS_FS_VIEWPROC_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "base/stats.h"
+
+struct viewproc;
+
+/* The first argument of the process. The second: the urls of debuginfod servers, "": none. */
+#define VIEWPROC_WORD "--make-views"
+
+/* Where it finds the socket that requests come from. */
+#define VIEWPROC_FD 3
+
+/* So long it is kept for the next view: what it knows of names spares that one some 100 ms. */
+#define VIEWPROC_SECONDS 60
+
+/* A descriptor each; -1: there is none. They stay the caller's. */
+enum viewproc_file {
+	VIEWPROC_CAPTURE,
+	VIEWPROC_OUT, /* where the view goes, from its position on */
+	VIEWPROC_MARKS, /* the trace beside the samples (viewmarks.h) */
+	VIEWPROC_FILES,
+};
+
+#define VIEWPROC_FORMAT_MAX 32
+
+/* What goes to the process, with one end of a pair and the descriptors but -1, in this order. */
+struct viewproc_request {
+	char format[VIEWPROC_FORMAT_MAX]; /* of view.h */
+	bool copied_stacks;		  /* there may be some: they are unwound first */
+	bool has_marks;
+};
+
+/* The rows of kpstat that the process knows: symbols_stats(). */
+#define VIEWPROC_COUNTS 7
+extern const char *const viewproc_counts[VIEWPROC_COUNTS];
+#define VIEWPROC_GAUGE 2 /* this one is what is held now; the others only grow */
+
+/* What comes back. */
+struct viewproc_answer {
+	int ret; /* 0 or -errno */
+	struct err err;
+	uint64_t counts[VIEWPROC_COUNTS];
+};
+
+/* ---- in the server ---------------------------------------------------------------------------- */
+
+/* urls: of debuginfod servers, NULL: none. -errno */
+int viewproc_create(const char *urls, struct viewproc **viewproc);
+/* Nobody is in viewproc_make() any more. Waits a moment for the process's end. */
+void viewproc_destroy(struct viewproc *viewproc);
+
+/*
+ * Has a view made; blocks until it is, or cancelled(job) says that nobody wants it: -EINTR. Thread-safe.
+ * cancel_fd: readable from then on, or -1. -ENOMEM: the process ended for want of memory; -EIO: it ended;
+ * else what it answered.
+ */
+int viewproc_make(struct viewproc *viewproc, const struct viewproc_request *request,
+	const int files[VIEWPROC_FILES], bool (*cancelled)(void *job), void *job, int cancel_fd,
+	struct err *err);
+
+/* For the main thread: readable when the process may be of no more use, and what is then to be called. */
+int viewproc_timer(const struct viewproc *viewproc);
+void viewproc_expire(struct viewproc *viewproc);
+
+/* symbols.* rows of kpstat, as of the last view that ended. */
+void viewproc_stats(struct viewproc *viewproc, struct stats *stats);
+
+/* ---- in the process: viewmaker.c -------------------------------------------------------------- */
+
+/* Is this process meant to make views? */
+bool viewproc_is_asked(int argc, char **argv);
+/* What it does; returns its exit status. */
+int viewproc_main(char **argv);
+
+#endif

@@ -1,0 +1,68 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# view_memory: a view for which there is not enough memory ends with ENOMEM; the server, its capture and
+# later views are as before.
+# shellcheck source=tests/fs/lib.sh
+. "${srcdir:-.}/tests/fs/lib.sh"
+
+# a helper that never answers holds up the views that ask for names
+mkdir "$WORK/bin"
+cp "$PWD/tests/fs/kprofs_canned" "$WORK/bin/kprofs"
+printf '#!/bin/sh\nexec sleep 1000\n' >"$WORK/bin/kprof-symbols"
+chmod +x "$WORK/bin/kprof-symbols"
+KPROFS=$WORK/bin/kprofs
+
+# the process that makes the server's views
+maker() {
+	pgrep -P "$SERVER" -x kp-views
+}
+
+refused_for_memory() {
+	fails_with "Cannot allocate memory" cat "$MNT/views/$1"
+	check "$1: the reason" grep -q " $1 .*there is not enough memory to make the view" \
+		<(tail -n 1 "$MNT/kperr")
+}
+
+serve
+put kpctl "stack wild 3000"
+cat "$MNT/views/perf.data" >"$WORK/before" || fail "perf.data: $(tail -n 1 "$MNT/kperr")"
+size=$(stat -c %s "$MNT/kpdata")
+check "views are made by another process" maker
+
+# the model of 3,000 stacks that share nothing takes 60 MiB at least (view_bounds.sh)
+if command -v prlimit >/dev/null; then
+	first=$(maker)
+	vm=$(awk '/^VmSize/ { print $2 }' "/proc/$first/status")
+	prlimit --pid "$first" --as=$(((vm + 8192) * 1024))
+	refused_for_memory trace.json
+	check "the process is another one" [ "$(maker)" != "$first" ]
+fi
+cat "$MNT/views/perf.data" >"$WORK/after" || fail "perf.data: $(tail -n 1 "$MNT/kperr")"
+same "the view afterwards" "$(wc -c <"$WORK/before")" "$(wc -c <"$WORK/after")"
+same "the capture" "$size" "$(stat -c %s "$MNT/kpdata")"
+
+# what the kernel ends where a limit is reached; two views are being made
+put kpctl clear
+put kpctl "stack files 200"
+for view in flat tree; do
+	cat "$MNT/views/$view" 2>"$WORK/$view.err" >/dev/null &
+done
+asks() {
+	grep -qx kp-names "/proc/$(maker)/task/"*/comm 2>/dev/null
+}
+wait_for asks
+check "it is chosen first where memory ends" grep -qx 1000 "/proc/$(maker)/oom_score_adj"
+kill -KILL "$(maker)"
+wait_for has_ended "$!"
+wait_for test -s "$WORK/flat.err"
+for view in flat tree; do
+	check "$view" grep -q "Cannot allocate memory" "$WORK/$view.err"
+done
+
+# it is not there without need, and ends with the server
+put kpctl clear
+put kpctl "stack long 10"
+cat "$MNT/views/perf.data" >/dev/null || fail "perf.data: $(tail -n 1 "$MNT/kperr")"
+last=$(maker)
+serve_end
+check "the process is gone" [ ! -e "/proc/$last" ]
