@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/reserve.h"
 #include "base/units.h"
 #include "fs/control.h"
 #include "fs/openfile.h"
@@ -25,6 +26,8 @@ int file_kpctl_render(struct server *server, const struct dirtab_row *row, GStri
 
 static int run_start(struct ctl_call *call, struct err *err)
 {
+	if (!reserve_is_whole())
+		return err_set(err, ENOMEM, "the server has not enough memory");
 	return profiler_start(call->server->profiler, err);
 }
 

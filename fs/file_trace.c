@@ -14,8 +14,7 @@
 int file_kptrace_render(struct server *server, const struct dirtab_row *row, GString *out,
 	struct err *err)
 {
-	trace_print(server->trace, out);
-	return 0;
+	return trace_print(server->trace, out);
 }
 
 int file_kptrace_begin(struct server *server, const struct dirtab_row *row, void *job,

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <pthread.h>
 
+#include "base/growing.h"
+
 /* A range that somebody asked for and gave up. */
 struct owed {
 	uint64_t begin, end; /* end 0: none */
@@ -60,6 +62,11 @@ void lazy_destroy(struct lazy *lazy)
 uint64_t lazy_size(const struct lazy *lazy)
 {
 	return lazy->size;
+}
+
+int lazy_reserve(struct lazy *lazy)
+{
+	return growing_text(lazy->window, LAZY_WINDOW_BYTES);
 }
 
 void lazy_read_all(struct lazy *lazy, GString *out)

@@ -46,6 +46,9 @@ void lazy_destroy(struct lazy *lazy);
 
 uint64_t lazy_size(const struct lazy *lazy);
 
+/* Memory for what it may hold while it is read; -ENOMEM. */
+int lazy_reserve(struct lazy *lazy);
+
 /* All of it into `out`, for a text that is short; the lazy one is not to be used after that. */
 void lazy_read_all(struct lazy *lazy, GString *out);
 

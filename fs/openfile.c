@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/reserve.h"
 #include "base/units.h"
 #include "fs/ctl.h"
 #include "fs/lazy.h"
@@ -132,6 +133,19 @@ void openfile_report(struct server *server, const struct dirtab_row *row,
 	report(server, row, origin, 0, "", 0, reason, NULL);
 }
 
+/*
+ * What needs memory is not begun while there is none. A stream is read all the same, so that a capture can
+ * be saved, and the words of control files are taken, of which some give memory back.
+ */
+static bool has_memory(const struct dirtab_row *row, bool reads)
+{
+	if (reads ? row->type == DIRTAB_STREAM : row->words != NULL)
+		return true;
+	return reserve_is_whole();
+}
+
+static const char no_memory[] = "the server has not enough memory";
+
 /* Only root comes so far, or who has a mode that the mount made: others the kernel refuses by the mode. */
 static int refuse_mode(struct server *server, const struct dirtab_row *row,
 	const struct origin *origin, const char *reason)
@@ -169,6 +183,10 @@ int openfile_create(struct server *server, struct node *node, int flags,
 		return refuse_mode(server, row, origin, "it can't be read");
 	if (wants_write(flags) && !dirtab_can_write(row))
 		return refuse_mode(server, row, origin, "it can't be written to");
+	if (wants_read(flags) && !has_memory(row, true)) {
+		openfile_report(server, row, origin, no_memory);
+		return -ENOMEM;
+	}
 	ret = take_quota(server->quotas, row, wants_read(flags), &share, &err);
 	if (ret) {
 		openfile_report(server, row, origin, err.text);
@@ -326,18 +344,18 @@ static int begin_text(struct openfile *file, struct err *err)
 		return ret;
 	whole = lazy_size(lazy) <= OPENFILES_WHOLE_MAX;
 	ret = admit_text(file, whole ? lazy_size(lazy) : LAZY_HELD_BYTES, err);
-	if (ret || whole) {
-		content = g_string_new(NULL);
-		if (!ret) {
-			lazy_read_all(lazy, content);
-			file->text = text_create(content);
-		} else {
-			g_string_free(content, TRUE);
-		}
-		lazy_destroy(lazy);
-	} else {
+	if (!ret && !whole)
+		ret = lazy_reserve(lazy);
+	if (!ret && !whole) {
 		file->text = text_create_lazy(lazy);
+		return 0;
 	}
+	if (!ret) {
+		content = g_string_new(NULL);
+		lazy_read_all(lazy, content);
+		file->text = text_create(content);
+	}
+	lazy_destroy(lazy);
 	return ret;
 }
 
@@ -410,6 +428,8 @@ int openfile_write(struct openfile *file, struct fuse_req *req, const struct ori
 	if (size >= CTL_WRITE_MAX)
 		ret = err_set(&err, EMSGSIZE, "%zu bytes in one write; less than %d are taken",
 			size, CTL_WRITE_MAX);
+	else if (!has_memory(file->row, false))
+		ret = err_set(&err, ENOMEM, "%s", no_memory);
 	else if (file->row->words)
 		return run_lines(file, req, origin, data, size);
 	else

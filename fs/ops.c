@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "base/bell.h"
+#include "base/reserve.h"
 #include "fs/control.h"
 #include "fs/ctl.h"
 #include "fs/dirtab.h"
@@ -481,6 +482,7 @@ void ops_serve(struct ops *ops)
 			continue;
 		if (ret <= 0)
 			break;
+		(void)reserve_is_whole(); /* what the requests before took of it is taken back */
 		fuse_session_process_buf(ops->session, &buffer);
 	}
 	free(buffer.mem);

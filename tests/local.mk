@@ -12,6 +12,7 @@ include tests/hostile/local.mk
 endif
 EXTRA_DIST += tests/deny/test_perf_denied
 include tests/fuzz/local.mk
+include tests/faults/local.mk
 
 # the command on files, and (where there is FUSE) on a mount
 check_PROGRAMS += tests/fixtures/mkcapture tests/fixtures/shares tests/fixtures/victim

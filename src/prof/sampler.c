@@ -184,7 +184,7 @@ static int watch(struct sampler *s, int fd, uint32_t events)
 
 int sampler_start(struct sampler *s, struct err *err)
 {
-	int ret = pthread_create(&s->thread, NULL, run_thread, s);
+	int ret = s->unusable ? -s->unusable : pthread_create(&s->thread, NULL, run_thread, s);
 
 	if (ret)
 		return err_set(err, ret, "can't start the sampler thread: %s", strerror(ret));
@@ -373,12 +373,14 @@ struct sampler *sampler_create(const struct rings_config *config, struct capture
 	s->scratch = g_malloc(PERF_RECORD_MAX);
 	tally_init(&s->run_samples);
 	s->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	s->unusable = s->epoll_fd < 0 ? -errno : 0;
 	s->quit_fd = bell_open();
+	if (!s->unusable)
+		s->unusable = s->quit_fd < 0 ? s->quit_fd : watch(s, s->quit_fd, EPOLLIN);
 	if (uevent_open(&s->uevent_fd))
 		s->uevent_fd = -1;
 	else
 		watch(s, s->uevent_fd, EPOLLIN);
-	watch(s, s->quit_fd, EPOLLIN);
 	return s;
 }
 

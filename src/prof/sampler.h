@@ -44,7 +44,7 @@ struct sampler_stats {
 	uint64_t empty;		 /* drains that found no sample */
 	uint64_t stacks;	 /* samples with a stack */
 	uint64_t stacks_cut;	 /* of those, stacks as long as DEPTH allows: cut or nearly so */
-	uint64_t tasks_lost;	 /* records about tasks that found their ring full */
+	uint64_t tasks_lost;	 /* records about tasks that found their ring full, or no memory */
 	uint64_t damaged;	 /* rest of a ring that made no sense and was thrown away */
 };
 

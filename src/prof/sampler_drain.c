@@ -256,7 +256,10 @@ static void drain_tasks(struct sampler *s, struct sampler_cpu *c)
 
 	perf_ring_begin(&c->rings->tasks);
 	while ((header = perf_ring_next(&c->rings->tasks, s->scratch)))
-		taskevents_add(s->taskevents, header);
+		if (!taskevents_add(s->taskevents, header)) {
+			s->stats.tasks_lost++;
+			s->tasks_lost = true;
+		}
 	perf_ring_end(&c->rings->tasks);
 	if (!may_have_lost(&c->rings->tasks, from))
 		return;

@@ -35,6 +35,7 @@ struct sampler {
 	struct tally run_samples;	      /* D: scratch too */
 	int epoll_fd;			      /* I */
 	int quit_fd;			      /* I: bell, rung to end the thread */
+	int unusable;			      /* I: -errno: the two above were not to be had */
 	int uevent_fd;			      /* I: -1 where uevents don't arrive */
 	pthread_t thread;
 	bool thread_runs; /* control thread's */

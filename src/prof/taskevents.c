@@ -3,8 +3,12 @@
 #include "prof/taskevents.h"
 
 #include <glib.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+
+#include "base/growing.h"
+#include "base/reserve.h"
 
 #include "kprof/records.h"
 
@@ -18,7 +22,7 @@ struct taskevent {
 };
 
 struct taskevents {
-	GArray *waiting; /* of struct taskevent */
+	struct growing *waiting; /* of struct taskevent */
 	uint64_t next_order;
 };
 
@@ -63,7 +67,7 @@ struct taskevents *taskevents_create(void)
 {
 	struct taskevents *events = g_new0(struct taskevents, 1);
 
-	events->waiting = g_array_new(FALSE, FALSE, sizeof(struct taskevent));
+	events->waiting = growing_create(sizeof(struct taskevent));
 	return events;
 }
 
@@ -72,14 +76,17 @@ static void drop_first(struct taskevents *events, guint count)
 	guint i;
 
 	for (i = 0; i < count; i++)
-		g_free(g_array_index(events->waiting, struct taskevent, i).record);
-	g_array_remove_range(events->waiting, 0, count);
+		free(g_array_index(events->waiting, struct taskevent, i).record);
+	if (count < events->waiting->len) /* else there may be no array yet */
+		memmove(events->waiting->data, events->waiting->data + count * sizeof(struct taskevent),
+			(events->waiting->len - count) * sizeof(struct taskevent));
+	growing_cut(events->waiting, events->waiting->len - count);
 }
 
 void taskevents_destroy(struct taskevents *events)
 {
 	drop_first(events, events->waiting->len);
-	g_array_free(events->waiting, TRUE);
+	growing_destroy(events->waiting);
 	g_free(events);
 }
 
@@ -111,17 +118,22 @@ static bool is_sound(const struct perf_event_header *header)
 	return false;
 }
 
-void taskevents_add(struct taskevents *events, const struct perf_event_header *header)
+bool taskevents_add(struct taskevents *events, const struct perf_event_header *header)
 {
 	struct taskevent event;
 
 	if (!is_sound(header))
-		return;
+		return true;
 	memcpy(&event.time_ns, (const char *)header + header->size - sizeof(event.time_ns),
 		sizeof(event.time_ns));
 	event.order = events->next_order++;
-	event.record = g_memdup2(header, header->size);
-	g_array_append_val(events->waiting, event);
+	event.record = reserve_is_whole() ? malloc(header->size) : NULL;
+	if (!event.record || growing_add(events->waiting, &event)) {
+		free(event.record);
+		return false;
+	}
+	memcpy(event.record, header, header->size);
+	return true;
 }
 
 static gint compare_events(gconstpointer a, gconstpointer b)
@@ -193,7 +205,7 @@ void taskevents_apply(struct taskevents *events, struct tasks *tasks, uint64_t u
 {
 	guint done = 0;
 
-	g_array_sort(events->waiting, compare_events);
+	growing_sort(events->waiting, compare_events);
 	while (done < events->waiting->len) {
 		const struct taskevent *event =
 			&g_array_index(events->waiting, struct taskevent, done);

@@ -7,6 +7,7 @@
 #define KPROFS_PROF_TASKEVENTS_H
 
 #include <linux/perf_event.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "prof/tasks.h"
@@ -18,9 +19,10 @@ void taskevents_destroy(struct taskevents *events);
 
 /*
  * Copies one record of a task ring, as task_attr() of rings.c asks for them. Records of other types,
- * and those whose insides contradict their size, are passed over.
+ * and those whose insides contradict their size, are passed over. False: it is lost for want of memory, as
+ * if its ring had been full.
  */
-void taskevents_add(struct taskevents *events, const struct perf_event_header *header);
+bool taskevents_add(struct taskevents *events, const struct perf_event_header *header);
 
 /*
  * Applies what happened up to until_ns, in order of time; later ones wait for the next call, since an

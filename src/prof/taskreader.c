@@ -15,6 +15,7 @@
 
 #include "base/atomic.h"
 #include "base/bell.h"
+#include "base/reserve.h"
 #include "base/units.h"
 #include "sym/helpers.h"
 #include "sym/proto.h"
@@ -73,6 +74,8 @@ static int tell_process(void *arg, const struct proc_process *process)
 
 	if (asker->stop && atomic_read_relaxed(asker->stop))
 		return -ECANCELED;
+	if (!reserve_is_whole())
+		return -ENOMEM;
 	tasks_add_process(asker->reader->tasks, clock_monotonic_ns(), (uint32_t)process->pid,
 		process->start_ticks ? clock_boot_ticks_to_monotonic_ns(process->start_ticks) : 0,
 		process->exe);
@@ -102,6 +105,8 @@ static int tell_mapping(void *arg, const struct proc_mapping *mapping)
 		.file = { mapping->dev_major, mapping->dev_minor, mapping->inode, 0 },
 	};
 
+	if (!reserve_is_whole())
+		return -ENOMEM;
 	tasks_add_mapping(asker->reader->tasks, clock_monotonic_ns(), (uint32_t)mapping->pid, &m);
 	return 0;
 }

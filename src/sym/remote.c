@@ -19,7 +19,7 @@ struct remote *remote_create(const struct helpers_options *options)
 	int i;
 
 	remote->free_lanes = eventfd(REMOTE_LANES, EFD_SEMAPHORE | EFD_CLOEXEC | EFD_NONBLOCK);
-	g_mutex_init(&remote->lock);
+	pthread_mutex_init(&remote->lock, NULL);
 	remote->shunned = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	for (i = 0; i < REMOTE_LANES; i++)
 		remote->lanes[i] = helpers_create(options);
@@ -34,7 +34,7 @@ static void destroy(void *self)
 	for (i = 0; i < REMOTE_LANES; i++)
 		helpers_destroy(remote->lanes[i]);
 	g_hash_table_destroy(remote->shunned);
-	g_mutex_clear(&remote->lock);
+	pthread_mutex_destroy(&remote->lock);
 	if (remote->free_lanes >= 0)
 		close(remote->free_lanes);
 	g_free(remote);
@@ -47,11 +47,11 @@ static int claim_lane(struct remote *remote)
 {
 	int i;
 
-	g_mutex_lock(&remote->lock);
+	pthread_mutex_lock(&remote->lock);
 	for (i = 0; i < REMOTE_LANES - 1 && remote->taken[i]; i++)
 		;
 	remote->taken[i] = true;
-	g_mutex_unlock(&remote->lock);
+	pthread_mutex_unlock(&remote->lock);
 	return i;
 }
 
@@ -76,10 +76,10 @@ static void give_lane(struct remote *remote, int lane)
 {
 	uint64_t one = 1;
 
-	g_mutex_lock(&remote->lock);
+	pthread_mutex_lock(&remote->lock);
 	helpers_count(remote->lanes[lane], &remote->counts[lane]);
 	remote->taken[lane] = false;
-	g_mutex_unlock(&remote->lock);
+	pthread_mutex_unlock(&remote->lock);
 	while (write(remote->free_lanes, &one, sizeof(one)) < 0 && errno == EINTR)
 		;
 }
@@ -106,10 +106,10 @@ bool remote_is_shunned(struct remote *remote, const char *path)
 	const uint64_t *until;
 	bool shunned;
 
-	g_mutex_lock(&remote->lock);
+	pthread_mutex_lock(&remote->lock);
 	until = g_hash_table_lookup(remote->shunned, path);
 	shunned = until && proto_now_ns() < *until;
-	g_mutex_unlock(&remote->lock);
+	pthread_mutex_unlock(&remote->lock);
 	return shunned;
 }
 
@@ -118,7 +118,7 @@ void remote_shun(struct remote *remote, const char *path, bool late)
 	uint64_t *until = g_new(uint64_t, 1);
 
 	*until = proto_now_ns() + REMOTE_SHUN_NS;
-	g_mutex_lock(&remote->lock);
+	pthread_mutex_lock(&remote->lock);
 	if (g_hash_table_size(remote->shunned) >= SHUNNED_MAX)
 		g_hash_table_remove_all(remote->shunned);
 	g_hash_table_replace(remote->shunned, g_strdup(path), until);
@@ -126,7 +126,7 @@ void remote_shun(struct remote *remote, const char *path, bool late)
 		remote->late++;
 	else
 		remote->damaged++;
-	g_mutex_unlock(&remote->lock);
+	pthread_mutex_unlock(&remote->lock);
 }
 
 static void name_process(char name[32], uint32_t pid)
@@ -139,10 +139,10 @@ bool remote_avoids_process(struct remote *remote, uint32_t pid)
 	char name[32];
 	bool many;
 
-	g_mutex_lock(&remote->lock);
+	pthread_mutex_lock(&remote->lock);
 	many = remote->hanging >= REMOTE_HANGING_MAX &&
 		proto_now_ns() - remote->hanging_since < REMOTE_HANGING_NS;
-	g_mutex_unlock(&remote->lock);
+	pthread_mutex_unlock(&remote->lock);
 	name_process(name, pid);
 	return many || remote_is_shunned(remote, name);
 }
@@ -152,13 +152,13 @@ void remote_avoid_process(struct remote *remote, uint32_t pid)
 	const uint64_t now_ns = proto_now_ns();
 	char name[32];
 
-	g_mutex_lock(&remote->lock);
+	pthread_mutex_lock(&remote->lock);
 	if (now_ns - remote->hanging_since >= REMOTE_HANGING_NS) {
 		remote->hanging_since = now_ns;
 		remote->hanging = 0;
 	}
 	remote->hanging++;
-	g_mutex_unlock(&remote->lock);
+	pthread_mutex_unlock(&remote->lock);
 	name_process(name, pid);
 	remote_shun(remote, name, true);
 }
@@ -242,7 +242,7 @@ static void add_stats(void *self, struct stats *stats)
 	uint64_t started = 0, killed = 0;
 	int i;
 
-	g_mutex_lock(&remote->lock);
+	pthread_mutex_lock(&remote->lock);
 	for (i = 0; i < REMOTE_LANES; i++) {
 		started += remote->counts[i].started;
 		killed += remote->counts[i].killed;
@@ -251,7 +251,7 @@ static void add_stats(void *self, struct stats *stats)
 	stats_u64(stats, remote->late, "symbols.late");
 	stats_u64(stats, started, "symbols.helpers.started");
 	stats_u64(stats, killed, "symbols.helpers.killed");
-	g_mutex_unlock(&remote->lock);
+	pthread_mutex_unlock(&remote->lock);
 }
 
 const struct symbols_source remote_source = {

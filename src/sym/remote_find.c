@@ -84,22 +84,22 @@ static int check_kernel(struct talk *talk)
 
 	if (!kernel || !kernel->build_id_length)
 		return -ESTALE;
-	g_mutex_lock(&remote->lock);
+	pthread_mutex_lock(&remote->lock);
 	known = remote->running.build_id_length > 0;
-	g_mutex_unlock(&remote->lock);
+	pthread_mutex_unlock(&remote->lock);
 	if (!known) {
 		fd = open_from(talk, PROTO_OPEN_KERNEL, NULL, NULL);
 		if (fd < 0)
 			return fd;
 		close(fd);
 	}
-	g_mutex_lock(&remote->lock);
+	pthread_mutex_lock(&remote->lock);
 	if (!known)
 		take_running(remote, talk->message);
 	same = kernel->build_id_length == remote->running.build_id_length &&
 		memcmp(kernel->build_id, remote->running.build_id, kernel->build_id_length) == 0 &&
 		kernel->start && kernel->start == remote->running.start;
-	g_mutex_unlock(&remote->lock);
+	pthread_mutex_unlock(&remote->lock);
 	return same ? 0 : -ESTALE;
 }
 
@@ -226,17 +226,17 @@ static int fetch(struct talk *talk, const uint8_t *build_id, uint32_t length)
 	bool allowed;
 	int fd;
 
-	g_mutex_lock(&remote->lock);
+	pthread_mutex_lock(&remote->lock);
 	allowed = proto_now_ns() >= remote->no_fetch_until;
-	g_mutex_unlock(&remote->lock);
+	pthread_mutex_unlock(&remote->lock);
 	if (!allowed)
 		return -ENOENT;
 	fd = helpers_fetch(talk->helpers, build_id, length, &talk->wait);
 	if (fd == -ETIMEDOUT && !remote_is_over(talk, fd)) {
-		g_mutex_lock(&remote->lock);
+		pthread_mutex_lock(&remote->lock);
 		remote->no_fetch_until = proto_now_ns() + REMOTE_SHUN_NS;
 		remote->late++;
-		g_mutex_unlock(&remote->lock);
+		pthread_mutex_unlock(&remote->lock);
 	}
 	return fd;
 }

@@ -8,6 +8,7 @@
 
 #include <glib.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -36,7 +37,7 @@ struct running {
 
 struct remote {
 	int free_lanes; /* eventfd: how many; a read takes one (invariant) */
-	GMutex lock;	/* of what follows; nothing is locked inside of it */
+	pthread_mutex_t lock;	/* of what follows; nothing is locked inside of it */
 	struct helpers *lanes[REMOTE_LANES]; /* (invariant) */
 	struct helpers_counts counts[REMOTE_LANES]; /* as of the end of each one's last question */
 	bool taken[REMOTE_LANES]; /* a lane that is taken is its taker's */

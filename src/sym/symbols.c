@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <glib.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "sym/cache.h"
@@ -12,7 +13,7 @@
 struct symbols {
 	const struct symbols_source *source; /* invariant */
 	void *self;			     /* invariant */
-	GMutex lock;			     /* of what follows; nothing is locked inside of it */
+	pthread_mutex_t lock;			     /* of what follows; nothing is locked inside of it */
 	struct cache *cache;
 	uint64_t asked, cached;
 };
@@ -111,7 +112,7 @@ struct symbols *symbols_create(const struct symbols_source *source, void *self,
 	symbols->source = source;
 	symbols->self = self;
 	symbols->cache = cache_create(cache_bytes_max);
-	g_mutex_init(&symbols->lock);
+	pthread_mutex_init(&symbols->lock, NULL);
 	return symbols;
 }
 
@@ -122,7 +123,7 @@ void symbols_destroy(struct symbols *symbols)
 	if (symbols->source->destroy)
 		symbols->source->destroy(symbols->self);
 	cache_destroy(symbols->cache);
-	g_mutex_clear(&symbols->lock);
+	pthread_mutex_destroy(&symbols->lock);
 	g_free(symbols);
 }
 
@@ -136,7 +137,7 @@ static size_t take_known(struct symbols *symbols, const struct symbols_file *fil
 	struct symbols_place place;
 	size_t i, n = 0;
 
-	g_mutex_lock(&symbols->lock);
+	pthread_mutex_lock(&symbols->lock);
 	kept = cache_find_file(symbols->cache, file);
 	for (i = 0; i < count; i++) {
 		if (kept && cache_find(kept, offsets[i], how->flags, now_ns, &place))
@@ -146,7 +147,7 @@ static size_t take_known(struct symbols *symbols, const struct symbols_file *fil
 	}
 	symbols->asked += count;
 	symbols->cached += count - n;
-	g_mutex_unlock(&symbols->lock);
+	pthread_mutex_unlock(&symbols->lock);
 	return n;
 }
 
@@ -158,12 +159,12 @@ static void keep_answers(struct symbols *symbols, const struct symbols_file *fil
 	struct cache_file *kept;
 	size_t i;
 
-	g_mutex_lock(&symbols->lock);
+	pthread_mutex_lock(&symbols->lock);
 	kept = cache_find_file(symbols->cache, file);
 	for (i = 0; kept && i < count; i++)
 		cache_add(symbols->cache, kept, offsets[i], flags, honoured, now_ns, &places[i]);
 	cache_trim(symbols->cache);
-	g_mutex_unlock(&symbols->lock);
+	pthread_mutex_unlock(&symbols->lock);
 }
 
 void symbols_prepare(struct symbols *symbols)
@@ -213,11 +214,11 @@ int symbols_connect(struct symbols *symbols, const struct symbols_file *file,
 
 void symbols_stats(struct symbols *symbols, struct stats *stats)
 {
-	g_mutex_lock(&symbols->lock);
+	pthread_mutex_lock(&symbols->lock);
 	stats_u64(stats, symbols->asked, "symbols.asked");
 	stats_u64(stats, symbols->cached, "symbols.cached");
 	stats_u64(stats, cache_bytes(symbols->cache), "symbols.bytes");
-	g_mutex_unlock(&symbols->lock);
+	pthread_mutex_unlock(&symbols->lock);
 	if (symbols->source->stats)
 		symbols->source->stats(symbols->self, stats);
 }

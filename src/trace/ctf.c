@@ -231,7 +231,7 @@ static int add_message(struct writer *w, const struct merge_item *item)
 
 /* ---- all -------------------------------------------------------------------------------------- */
 
-/* -EFBIG: the files are larger than they may be. */
+/* -EFBIG: the files are larger than they may be; -ENOMEM: there is no room for more events. */
 static int look_at_size(const struct writer *w, struct err *err)
 {
 	uint64_t bytes = 0;
@@ -245,7 +245,7 @@ static int look_at_size(const struct writer *w, struct err *err)
 	if (ctf_classes_bytes(w->classes) > w->output->metadata_max)
 		return err_set(err, EFBIG, "more different events than %u MiB of metadata can tell",
 			(unsigned int)(w->output->metadata_max / MIB));
-	return 0;
+	return ctf_classes_reserve(w->classes);
 }
 
 /* `cancelled` is asked, and the size looked at, each so many events, which take some microseconds. */
@@ -317,9 +317,9 @@ static int write_streams(struct writer *w, bool (*cancelled)(void *arg), void *a
 static int write_metadata(const struct writer *w, const struct ctf_head *head)
 {
 	g_autoptr(GString) text = g_string_new(NULL);
+	int ret = ctf_classes_print(w->classes, head, text);
 
-	ctf_classes_print(w->classes, head, text);
-	return ctf_write_all(w->output->metadata, text->str, text->len);
+	return ret ? ret : ctf_write_all(w->output->metadata, text->str, text->len);
 }
 
 void ctf_make_uuid(unsigned char uuid[CTF_UUID_BYTES])
@@ -386,13 +386,15 @@ int ctf_write(const struct snapshot *snapshot, const struct ctf_output *output,
 	bool (*cancelled)(void *arg), void *arg, struct err *err)
 {
 	struct snapshot_items items = {
-		.merge = merge_create(snapshot),
 		.missing = { .lost = snapshot->overtaken, .left_out = snapshot->left_out },
 	};
 	struct ctf_source source = { .next = next_of_snapshot, .arg = &items, .lasting = true };
 	struct stamps_anchor now;
 	int ret;
 
+	items.merge = merge_create(snapshot);
+	if (!items.merge)
+		return -ENOMEM;
 	stamps_map_anchor(snapshot->map, &now);
 	source.monotonic_ns = now.monotonic_ns;
 	source.realtime_ns = now.realtime_ns;

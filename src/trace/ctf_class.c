@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/growing.h"
 #include "base/units.h"
 
 /* A field's name, without NUL; longer words are no help to anybody. */
@@ -16,6 +17,9 @@ struct ctf_classes {
 	uint32_t count;
 	uint32_t message;
 };
+
+/* A class takes little more than its name and format, of which a packet holds no more than this. */
+#define ROOM_BYTES (1 * MIB)
 
 /* ---- names ------------------------------------------------------------------------------------ */
 
@@ -285,8 +289,19 @@ static void append_head(GString *out, const struct ctf_head *head)
 		"\tevent.header := struct {\n\t\tuint32_t id;\n\t\tstamp_t timestamp;\n\t};\n};\n");
 }
 
-void ctf_classes_print(const struct ctf_classes *classes, const struct ctf_head *head, GString *out)
+int ctf_classes_reserve(struct ctf_classes *classes)
 {
+	return growing_text(classes->text, ROOM_BYTES);
+}
+
+int ctf_classes_print(const struct ctf_classes *classes, const struct ctf_head *head, GString *out)
+{
+	int ret;
+
 	append_head(out, head);
+	ret = growing_text(out, classes->text->len);
+	if (ret)
+		return ret;
 	g_string_append_len(out, classes->text->str, (gssize)classes->text->len);
+	return 0;
 }

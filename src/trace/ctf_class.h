@@ -59,7 +59,10 @@ const struct ctf_class *ctf_classes_find(struct ctf_classes *classes, const char
 /* What they take in the metadata so far. */
 size_t ctf_classes_bytes(const struct ctf_classes *classes);
 
-/* Appends the whole metadata. */
-void ctf_classes_print(const struct ctf_classes *classes, const struct ctf_head *head, GString *out);
+/* Memory for what some 16 more of them take there, at least; -ENOMEM. */
+int ctf_classes_reserve(struct ctf_classes *classes);
+
+/* Appends the whole metadata. -ENOMEM */
+int ctf_classes_print(const struct ctf_classes *classes, const struct ctf_head *head, GString *out);
 
 #endif

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/growing.h"
 #include "sys/clock.h"
 #include "trace/form.h"
 #include "trace/merge.h"
@@ -67,6 +68,7 @@ struct follow {
 	bool carries;
 	struct snapshot *snapshot; /* what was gathered */
 	struct merge *merge;
+	uint64_t gathered; /* events in it */
 	uint64_t lost, said;
 	bool begun; /* the beginning of the form was said */
 };
@@ -186,7 +188,8 @@ static void keep_walk(struct place *place, const struct ring_walk *walk)
 	place->stamp = walk->stamp;
 }
 
-static void add_stretch(struct follow *follow, const struct followed *followed,
+/* False: there is no memory for it. */
+static bool add_stretch(struct follow *follow, const struct followed *followed,
 	const struct place *place, const struct ring_extent *extent, uint32_t end)
 {
 	struct snapshot_chunk chunk = {
@@ -198,11 +201,16 @@ static void add_stretch(struct follow *follow, const struct followed *followed,
 		.stamp = place->stamp,
 	};
 
-	chunk.data = g_malloc(end);
+	chunk.data = g_try_malloc(end);
+	if (!chunk.data)
+		return false;
 	memcpy(chunk.data + place->at, follow->scratch + place->at, end - place->at);
 	chunk.extent.end = end;
 	chunk.extent.count = 0; /* the books are kept here */
-	snapshot_add(follow->snapshot, &chunk);
+	if (!snapshot_add(follow->snapshot, &chunk))
+		return true;
+	g_free(chunk.data);
+	return false;
 }
 
 /* Takes what is new in a chunk. Returns how many of its events are still to come. */
@@ -224,12 +232,14 @@ static uint64_t gather_chunk(struct follow *follow, struct followed *followed,
 			return 0;
 		begin_walk(&walk, place, extent, follow->scratch);
 		end = walk_until(followed, place, extent, &walk, horizon, &seen);
-		if (seen)
-			add_stretch(follow, followed, place, extent, end);
-		place->at = end;
-		keep_walk(place, &walk);
-		followed->seen += seen;
-		place->accounted += seen;
+		/* else it is for the next time, as where the budget has no room */
+		if (!seen || add_stretch(follow, followed, place, extent, end)) {
+			place->at = end;
+			keep_walk(place, &walk);
+			followed->seen += seen;
+			follow->gathered += seen;
+			place->accounted += seen;
+		}
 	}
 	/* at the end of it nothing is to come: what was not come upon is torn */
 	if (place->at >= extent->end)
@@ -319,33 +329,54 @@ static void gather_program(struct follow *follow, struct followed *followed, uin
 		count_lost(follow, followed, to_come);
 }
 
+/* Appends text, or where there is no memory nothing: -ENOMEM. */
+static int append_text(GString *to, const char *text, size_t bytes)
+{
+	int ret = growing_text(to, bytes);
+
+	if (!ret)
+		g_string_append_len(to, text, (gssize)bytes);
+	return ret;
+}
+
+/* The message that was carried over, or else the next one: its text. */
+static bool next_message(struct follow *follow, uint64_t *time_ns)
+{
+	GString *text = follow->snapshot->text;
+
+	if (follow->carries) {
+		follow->carries = false;
+		*time_ns = follow->carried.time_ns;
+		if (!append_text(text, follow->carried_text->str, follow->carried_text->len))
+			return true;
+		follow->lost++;
+	}
+	return trace_next(readings_trace(follow->readings), &follow->messages, time_ns, text);
+}
+
 /* Messages up to the horizon; the first one behind it is carried to the next time. */
 static void gather_messages(struct follow *follow, uint64_t horizon_ns)
 {
 	struct snapshot *snapshot = follow->snapshot;
-	struct snapshot_message message = follow->carried;
-	bool more = follow->carries;
+	struct snapshot_message message;
+	size_t begin = 0; /* of the text of the message at hand */
+	bool more;
 
-	if (more)
-		g_string_append_len(snapshot->text, follow->carried_text->str,
-			(gssize)follow->carried_text->len);
-	else
-		more = trace_next(readings_trace(follow->readings), &follow->messages,
-			&message.time_ns, snapshot->text);
-	follow->carries = false;
-	while (more && message.time_ns <= horizon_ns) {
+	while ((more = next_message(follow, &message.time_ns)) && message.time_ns <= horizon_ns) {
 		message.end = snapshot->text->len;
-		g_array_append_val(snapshot->messages, message);
-		more = trace_next(readings_trace(follow->readings), &follow->messages,
-			&message.time_ns, snapshot->text);
+		if (growing_add(snapshot->messages, &message)) {
+			g_string_truncate(snapshot->text, begin);
+			follow->lost++;
+		}
+		begin = snapshot->text->len;
 	}
 	if (more) {
-		size_t begin = snapshot->messages->len ? message.end : 0;
-
-		g_string_assign(follow->carried_text, snapshot->text->str + begin);
+		g_string_truncate(follow->carried_text, 0);
+		follow->carries = !append_text(follow->carried_text, snapshot->text->str + begin,
+			snapshot->text->len - begin);
+		follow->lost += !follow->carries;
 		g_string_truncate(snapshot->text, begin);
 		follow->carried.time_ns = message.time_ns;
-		follow->carries = true;
 	}
 	follow->lost += follow->messages.missed - follow->missed;
 	follow->missed = follow->messages.missed;
@@ -402,6 +433,7 @@ bool follow_gather(struct follow *follow)
 	uint64_t horizon_counter, horizon_ns;
 
 	drop_gathered(follow);
+	follow->gathered = 0;
 	horizon_counter = clock_counter();
 	horizon_ns = clock_monotonic_ns();
 	follow->snapshot = snapshot_create(readings_budget(follow->readings), follow->reader,
@@ -411,6 +443,11 @@ bool follow_gather(struct follow *follow)
 	stamps_refresh(stamps, false);
 	follow->snapshot->map = stamps_map(stamps);
 	follow->merge = merge_create(follow->snapshot);
+	if (!follow->merge) {
+		follow->lost += follow->gathered + follow->snapshot->messages->len;
+		drop_gathered(follow);
+		return false;
+	}
 	return follow->snapshot->chunks->len || follow->snapshot->messages->len ||
 		follow->lost > follow->said || !follow->begun;
 }

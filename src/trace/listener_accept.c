@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/reserve.h"
 #include "sys/clock.h"
 #include "trace/closing.h"
 #include "trace/listener_state.h"
@@ -166,6 +167,10 @@ static void admit(struct listener *listener, int fd)
 
 void listener_accept(struct listener *listener)
 {
+	if (!reserve_is_whole()) {
+		listener_pause(listener, true); /* a program takes memory */
+		return;
+	}
 	for (int i = 0; i < ACCEPTS_PER_WAKE; i++) {
 		int fd = accept4(listener->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 

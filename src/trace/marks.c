@@ -101,7 +101,7 @@ int marks_create(struct readings *readings, uid_t reader, uint64_t max,
 	m->line = line_create();
 	m->program = g_string_new(NULL);
 	m->text = g_string_new(NULL);
-	ret = skip_old(m, max, cancelled, arg);
+	ret = m->merge ? skip_old(m, max, cancelled, arg) : -ENOMEM;
 	if (ret)
 		marks_destroy(m);
 	else

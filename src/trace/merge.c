@@ -233,8 +233,12 @@ struct merge *merge_create(const struct snapshot *snapshot)
 	struct merge *merge = g_new0(struct merge, 1);
 
 	merge->snapshot = snapshot;
-	merge->streams = g_new0(struct stream, snapshot->chunks->len);
-	merge->heap = g_new(struct entry, snapshot->chunks->len + 1);
+	merge->streams = g_try_new0(struct stream, snapshot->chunks->len + 1); /* not none, which is NULL */
+	merge->heap = g_try_new(struct entry, snapshot->chunks->len + 1);
+	if (!merge->streams || !merge->heap) {
+		merge_destroy(merge);
+		return NULL;
+	}
 	merge_restart(merge);
 	return merge;
 }

@@ -41,6 +41,7 @@ struct merge_sums {
 	uint64_t missing; /* begun and not there: torn, or not finished when they were copied */
 };
 
+/* NULL: there is not enough memory. */
 struct merge *merge_create(const struct snapshot *snapshot);
 void merge_destroy(struct merge *merge);
 /* false: there is no more. */

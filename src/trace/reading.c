@@ -188,7 +188,7 @@ int reading_create(struct readings *readings, uid_t reader, const struct form_cp
 	r->snapshot = snapshot;
 	r->merge = merge_create(snapshot);
 	r->form = form_create(cpu);
-	ret = measure(r, cancelled, arg);
+	ret = r->merge ? measure(r, cancelled, arg) : -ENOMEM;
 	if (ret) {
 		reading_destroy(r);
 		return ret;

@@ -130,11 +130,14 @@ static void return_budget(struct snapshot_budget *budget, uid_t reader, uint64_t
 
 /* ---- the snapshot ----------------------------------------------------------------------------- */
 
-static void clear_chunk(void *data)
+/* Forgets the chunks from this one on. */
+static void cut_chunks(struct snapshot *snapshot, guint first)
 {
-	struct snapshot_chunk *chunk = data;
+	guint i;
 
-	g_free(chunk->data);
+	for (i = first; i < snapshot->chunks->len; i++)
+		g_free(g_array_index(snapshot->chunks, struct snapshot_chunk, i).data);
+	growing_cut(snapshot->chunks, first);
 }
 
 struct snapshot *snapshot_create(struct snapshot_budget *budget, uid_t reader,
@@ -146,11 +149,10 @@ struct snapshot *snapshot_create(struct snapshot_budget *budget, uid_t reader,
 	snapshot->reader = reader;
 	snapshot->producers = producers;
 	snapshot->cleared_ns = cleared_ns;
-	snapshot->chunks = g_array_new(FALSE, FALSE, sizeof(struct snapshot_chunk));
-	g_array_set_clear_func(snapshot->chunks, clear_chunk);
+	snapshot->chunks = growing_create(sizeof(struct snapshot_chunk));
 	snapshot->text = g_string_new(NULL);
 	snapshot->unknown = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
-	snapshot->messages = g_array_new(FALSE, FALSE, sizeof(struct snapshot_message));
+	snapshot->messages = growing_create(sizeof(struct snapshot_message));
 	return snapshot;
 }
 
@@ -159,8 +161,9 @@ void snapshot_destroy(struct snapshot *snapshot)
 	if (!snapshot)
 		return;
 	return_budget(snapshot->budget, snapshot->reader, snapshot->bytes);
-	g_array_free(snapshot->chunks, TRUE);
-	g_array_free(snapshot->messages, TRUE);
+	cut_chunks(snapshot, 0);
+	growing_destroy(snapshot->chunks);
+	growing_destroy(snapshot->messages);
 	g_string_free(snapshot->text, TRUE);
 	g_hash_table_unref(snapshot->unknown);
 	stamps_map_free(snapshot->map);
@@ -180,9 +183,9 @@ int snapshot_reserve(struct snapshot *snapshot, uint64_t bytes)
 	return 0;
 }
 
-void snapshot_add(struct snapshot *snapshot, const struct snapshot_chunk *chunk)
+int snapshot_add(struct snapshot *snapshot, const struct snapshot_chunk *chunk)
 {
-	g_array_append_val(snapshot->chunks, *chunk);
+	return growing_add(snapshot->chunks, chunk);
 }
 
 /* ---- one pool --------------------------------------------------------------------------------- */
@@ -195,7 +198,7 @@ struct taking {
 	void *arg;
 	struct ring_index *index;
 	char *scratch;	  /* 2 * KPROF_CHUNK_BYTES_MAX */
-	GArray *extents;  /* of struct ring_extent, of the pool at hand */
+	struct growing *extents; /* of struct ring_extent, of the pool at hand */
 	uint64_t granted; /* bytes of the budget that are not used yet */
 };
 
@@ -214,11 +217,11 @@ static int find_extents(struct taking *taking, const struct producer *producer)
 	uint32_t i;
 	int ret = ring_index_copy(reader, taking->index);
 
-	g_array_set_size(taking->extents, 0);
+	growing_cut(taking->extents, 0);
 	for (i = 0; i < reader->layout.chunk_count && !ret; i++)
 		if (ring_extent_find(reader, taking->index, i, &extent))
-			g_array_append_val(taking->extents, extent);
-	g_array_sort(taking->extents, compare_tickets);
+			ret = growing_add(taking->extents, &extent);
+	growing_sort(taking->extents, compare_tickets);
 	return ret;
 }
 
@@ -235,7 +238,11 @@ static int copy_chunk(struct taking *taking, const struct producer *producer,
 	if (!chunk.data)
 		return -ENOMEM;
 	memcpy(chunk.data, taking->scratch, extent->end);
-	snapshot_add(taking->snapshot, &chunk);
+	ret = snapshot_add(taking->snapshot, &chunk);
+	if (ret) {
+		g_free(chunk.data);
+		return ret;
+	}
 	taking->granted -= extent->end;
 	return 0;
 }
@@ -284,12 +291,12 @@ static struct pool_sums copy_extents(struct taking *taking, const struct produce
 /* Forgets the chunks from the given one on. */
 static void drop_chunks(struct taking *taking, guint first)
 {
-	GArray *chunks = taking->snapshot->chunks;
+	struct growing *chunks = taking->snapshot->chunks;
 	guint i;
 
 	for (i = first; i < chunks->len; i++)
 		taking->granted += g_array_index(chunks, struct snapshot_chunk, i).extent.end;
-	g_array_set_size(chunks, first);
+	cut_chunks(taking->snapshot, first);
 }
 
 /* share: bytes that it may have of what is granted. */
@@ -342,7 +349,7 @@ static uint64_t begun_ns(const struct producer *producer, const struct ring_exte
 
 /* Makes a share whole chunks. Those that are not in it are added to `rest`. */
 static void take_whole(struct taking *taking, guint program, struct share *share,
-	const struct stamps_map *map, GArray *rest)
+	const struct stamps_map *map, struct growing *rest)
 {
 	const struct producer *producer = g_ptr_array_index(taking->snapshot->producers, program);
 	guint first, i;
@@ -355,18 +362,19 @@ static void take_whole(struct taking *taking, guint program, struct share *share
 			&g_array_index(taking->extents, struct ring_extent, i);
 		const struct aged aged = { program, begun_ns(producer, extent, map), extent->end };
 
+		/* one that can't be noted gets no more than its program's own part */
 		if (i < first)
-			g_array_append_val(rest, aged);
+			(void)growing_add(rest, &aged);
 		else
 			share->gets += extent->end;
 	}
 }
 
-static void share_rest(struct share *shares, GArray *rest, uint64_t bytes)
+static void share_rest(struct share *shares, struct growing *rest, uint64_t bytes)
 {
 	guint i;
 
-	g_array_sort(rest, compare_ages);
+	growing_sort(rest, compare_ages);
 	for (i = 0; i < rest->len; i++) {
 		const struct aged *aged = &g_array_index(rest, struct aged, i);
 
@@ -382,7 +390,7 @@ static struct share *share_out(struct taking *taking)
 {
 	GPtrArray *producers = taking->snapshot->producers;
 	struct share *shares = g_new0(struct share, producers->len);
-	g_autoptr(GArray) rest = g_array_new(FALSE, FALSE, sizeof(struct aged));
+	struct growing *rest = growing_create(sizeof(struct aged));
 	struct stamps_map *map = stamps_map(taking->stamps);
 	uint64_t left = taking->granted;
 	guint i, k;
@@ -402,6 +410,7 @@ static struct share *share_out(struct taking *taking)
 		left -= shares[i].gets;
 	}
 	share_rest(shares, rest, left);
+	growing_destroy(rest);
 	stamps_map_free(map);
 	return shares;
 }
@@ -427,16 +436,18 @@ static uint64_t largest(const GPtrArray *producers)
 	return bytes;
 }
 
-static void copy_messages(struct snapshot *snapshot, struct trace *trace)
+static int copy_messages(struct snapshot *snapshot, struct trace *trace)
 {
 	struct trace_cursor cursor;
 	struct snapshot_message message;
+	int ret = 0;
 
 	trace_cursor_init(trace, &cursor);
-	while (trace_next(trace, &cursor, &message.time_ns, snapshot->text)) {
+	while (!ret && trace_next(trace, &cursor, &message.time_ns, snapshot->text)) {
 		message.end = snapshot->text->len;
-		g_array_append_val(snapshot->messages, message);
+		ret = growing_add(snapshot->messages, &message);
 	}
+	return cursor.no_memory ? -ENOMEM : ret;
 }
 
 static int copy_pools(struct taking *taking)
@@ -472,17 +483,18 @@ int snapshot_take(struct snapshot *snapshot, struct stamps *stamps, struct trace
 		.arg = arg,
 		.index = g_new(struct ring_index, 1),
 		.scratch = g_malloc(2 * KPROF_CHUNK_BYTES_MAX),
-		.extents = g_array_new(FALSE, FALSE, sizeof(struct ring_extent)),
+		.extents = growing_create(sizeof(struct ring_extent)),
 	};
-	int ret;
+	int ret = 0;
 
 	if (trace)
-		copy_messages(snapshot, trace);
-	ret = copy_pools(&taking);
+		ret = copy_messages(snapshot, trace);
+	if (!ret)
+		ret = copy_pools(&taking);
 	/* after the records: see stamps.h */
 	stamps_refresh(stamps, false);
 	snapshot->map = stamps_map(stamps);
-	g_array_free(taking.extents, TRUE);
+	growing_destroy(taking.extents);
 	g_free(taking.scratch);
 	g_free(taking.index);
 	return ret;

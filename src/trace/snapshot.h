@@ -20,6 +20,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/growing.h"
 #include "ring/read.h"
 #include "trace/producers.h"
 #include "trace/stamps.h"
@@ -59,9 +60,9 @@ struct snapshot {
 	uid_t reader;	      /* for whom */
 	uint64_t bytes;	      /* taken from the budget */
 	GPtrArray *producers; /* with references: names and formats are theirs */
-	GArray *chunks;	      /* of struct snapshot_chunk, by program and age */
+	struct growing *chunks; /* of struct snapshot_chunk, by program and age */
 	GString *text;	      /* lines of messages */
-	GArray *messages;     /* of struct snapshot_message */
+	struct growing *messages; /* of struct snapshot_message */
 	GHashTable *unknown;  /* of int64: serial << 16 | id that had no meaning when it was looked at */
 	struct stamps_map *map;
 	uint64_t cleared_ns; /* events stamped before are not shown */
@@ -76,7 +77,7 @@ void snapshot_destroy(struct snapshot *snapshot);
 
 /*
  * Copies what all its programs hold, and the messages of `trace` (NULL: none). -EINTR: `cancelled`
- * (NULL: never) said so. Programs whose memory can't be read are passed over.
+ * (NULL: never) said so; -ENOMEM. Programs whose memory can't be read are passed over.
  */
 int snapshot_take(struct snapshot *snapshot, struct stamps *stamps, struct trace *trace,
 	bool (*cancelled)(void *arg), void *arg);
@@ -86,8 +87,8 @@ int snapshot_take(struct snapshot *snapshot, struct stamps *stamps, struct trace
  * is given to the snapshot is counted with it; scratch is of 2 * KPROF_CHUNK_BYTES_MAX.
  */
 int snapshot_reserve(struct snapshot *snapshot, uint64_t bytes);
-/* Takes the memory of chunk->data, for which there is room. */
-void snapshot_add(struct snapshot *snapshot, const struct snapshot_chunk *chunk);
+/* Takes the memory of chunk->data, for which there is room; -ENOMEM: it is still the caller's. */
+int snapshot_add(struct snapshot *snapshot, const struct snapshot_chunk *chunk);
 
 /* The time of a stamp of this program, CLOCK_MONOTONIC. */
 static inline uint64_t snapshot_ns(const struct snapshot *snapshot,

@@ -63,17 +63,21 @@ static struct entry *find_entry(const struct textring *ring, uint64_t number)
 	return &ring->entries[number & (ring->capacity - 1)];
 }
 
-static void grow_entries(struct textring *ring)
+static int grow_entries(struct textring *ring)
 {
 	struct entry *old = ring->entries;
+	struct entry *entries = g_try_new(struct entry, ring->capacity * 2);
 	uint64_t old_capacity = ring->capacity;
 	uint64_t number;
 
+	if (!entries)
+		return -ENOMEM;
 	ring->capacity *= 2;
-	ring->entries = g_new(struct entry, ring->capacity);
+	ring->entries = entries;
 	for (number = ring->first; number < ring->next; number++)
 		*find_entry(ring, number) = old[number & (old_capacity - 1)];
 	g_free(old);
+	return 0;
 }
 
 /* The text between two counts, as one part or two. */
@@ -95,6 +99,7 @@ int textring_append(struct textring *ring, uint64_t time_ns, const char *text, s
 {
 	uint64_t first = ring->first;
 	size_t at, before_wrap;
+	int ret;
 
 	if (!length)
 		return -EINVAL;
@@ -102,8 +107,12 @@ int textring_append(struct textring *ring, uint64_t time_ns, const char *text, s
 		return -EMSGSIZE;
 	while (ring->end - ring->begin > ring->size - length)
 		ring->begin = find_entry(ring, ring->first++)->end;
-	if (ring->next - ring->first == ring->capacity)
-		grow_entries(ring);
+	if (ring->next - ring->first == ring->capacity) {
+		*evicted = ring->first - first;
+		ret = grow_entries(ring);
+		if (ret)
+			return ret;
+	}
 
 	at = (size_t)(ring->end % ring->size);
 	before_wrap = MIN(length, ring->size - at);

@@ -30,7 +30,8 @@ void textring_destroy(struct textring *ring);
 
 /*
  * Appends a copy of the text as one message and returns in *evicted how many messages left for it.
- * -EMSGSIZE: more than the ring can hold; -EINVAL: empty. Nothing has changed then.
+ * -EMSGSIZE: more than the ring can hold; -EINVAL: empty. Nothing has changed then. -ENOMEM: it is not in
+ * the ring, though others may have left for it.
  */
 int textring_append(struct textring *ring, uint64_t time_ns, const char *text, size_t length,
 	uint64_t *evicted);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/growing.h"
 #include "base/units.h"
 #include "sys/clock.h"
 #include "sys/cpu.h"
@@ -109,7 +110,7 @@ static int append_message(struct trace *trace, uint64_t time_ns, unsigned int cp
 {
 	g_autoptr(GString) lines = NULL;
 	struct header header;
-	uint64_t evicted;
+	uint64_t evicted = 0;
 	size_t bytes;
 	int ret;
 
@@ -121,14 +122,17 @@ static int append_message(struct trace *trace, uint64_t time_ns, unsigned int cp
 		trace->dropped_big++;
 		return -EMSGSIZE;
 	}
-	lines = g_string_sized_new(bytes + 1);
+	lines = g_string_new(NULL);
+	ret = growing_text(lines, bytes);
+	if (ret)
+		return ret;
 	append_lines(lines, &header, text, length);
 	ret = textring_append(trace->ring, time_ns, lines->str, lines->len, &evicted);
+	trace->overwritten += evicted;
 	if (ret)
 		return ret;
 	trace->newest_ns = time_ns;
 	trace->written++;
-	trace->overwritten += evicted;
 	return 0;
 }
 
@@ -177,14 +181,18 @@ static void append_parts(GString *out, const struct textring_message *message)
 	g_string_append_len(out, message->text[1], (gssize)message->length[1]);
 }
 
-void trace_print(struct trace *trace, GString *out)
+int trace_print(struct trace *trace, GString *out)
 {
 	struct textring_message all;
+	int ret;
 
 	pthread_mutex_lock(&trace->mutex);
 	textring_all(trace->ring, &all);
-	append_parts(out, &all);
+	ret = growing_text(out, all.length[0] + all.length[1]);
+	if (!ret)
+		append_parts(out, &all);
 	pthread_mutex_unlock(&trace->mutex);
+	return ret;
 }
 
 size_t trace_bytes(struct trace *trace)
@@ -210,6 +218,7 @@ void trace_cursor_init(struct trace *trace, struct trace_cursor *cursor)
 	cursor->next = textring_first(trace->ring);
 	cursor->end = textring_end(trace->ring);
 	cursor->missed = 0;
+	cursor->no_memory = false;
 	pthread_mutex_unlock(&trace->mutex);
 }
 
@@ -219,6 +228,7 @@ void trace_cursor_init_follow(struct trace *trace, struct trace_cursor *cursor)
 	cursor->next = textring_end(trace->ring);
 	cursor->end = UINT64_MAX;
 	cursor->missed = 0;
+	cursor->no_memory = false;
 	pthread_mutex_unlock(&trace->mutex);
 }
 
@@ -233,6 +243,10 @@ bool trace_next(struct trace *trace, struct trace_cursor *cursor, uint64_t *time
 	cursor->missed += resume - cursor->next;
 	cursor->next = resume;
 	found = resume < cursor->end && textring_get(trace->ring, resume, &message) == 0;
+	if (found && growing_text(out, message.length[0] + message.length[1])) {
+		cursor->no_memory = true;
+		found = false;
+	}
 	if (found) {
 		append_parts(out, &message);
 		*time_ns = message.time_ns;

@@ -55,8 +55,8 @@ int trace_append(struct trace *trace, const char *text, size_t length);
 int trace_append_at(struct trace *trace, uint64_t time_ns, unsigned int cpu, const char *text,
 	size_t length);
 
-/* Appends all messages held, oldest first, as of one moment. */
-void trace_print(struct trace *trace, GString *out);
+/* Appends all messages held, oldest first, as of one moment. -ENOMEM */
+int trace_print(struct trace *trace, GString *out);
 
 /* The length of what trace_print would append now. */
 size_t trace_bytes(struct trace *trace);
@@ -72,6 +72,7 @@ struct trace_cursor {
 	uint64_t next;   /* number of the next message */
 	uint64_t end;    /* where this reader stops, UINT64_MAX: never */
 	uint64_t missed; /* messages that were evicted or cleared before they were read */
+	bool no_memory;	 /* the last one did not come for want of memory, and can be asked for again */
 };
 
 /* A cursor over what is held now: from the oldest message up to the newest. */
@@ -81,8 +82,8 @@ void trace_cursor_init_follow(struct trace *trace, struct trace_cursor *cursor);
 
 /*
  * Appends the next message (whole lines) to `out`, gives its time, and moves on. False: there is
- * none, at the cursor's end for good, at the ring's end for now. Times never go back from one call
- * to the next. One thread at a time for each cursor.
+ * none, at the cursor's end for good, at the ring's end for now, or no memory for it. Times never go
+ * back from one call to the next. One thread at a time for each cursor.
  */
 bool trace_next(struct trace *trace, struct trace_cursor *cursor, uint64_t *time_ns, GString *out);
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* view/names: what is asked about places, and what is asked instead where there is no time for it. */
 #include <errno.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -126,11 +128,11 @@ static void test_given_up(void **state)
 /* ---- side by side ----------------------------------------------------------------------------- */
 
 /* How long a question waits for the other one, before it is taken that there is none. */
-#define PATIENCE_US (20 * G_USEC_PER_SEC)
+#define PATIENCE_SECONDS 20
 
 struct pair {
-	GMutex lock;
-	GCond came;
+	pthread_mutex_t lock;
+	pthread_cond_t came;
 	unsigned int asked, answered; /* (lock) */
 	unsigned int wanted;	      /* answers wait until so many were asked */
 };
@@ -140,19 +142,19 @@ static int resolve_pair(void *self, const struct symbols_file *file, const uint6
 	size_t count, const struct symbols_how *how, struct symbols_arena *arena,
 	struct symbols_place *places)
 {
-	gint64 until = g_get_monotonic_time() + PATIENCE_US;
+	const struct timespec until = { .tv_sec = time(NULL) + PATIENCE_SECONDS };
 	struct pair *pair = self;
 	struct asked asked = { 0 };
 
-	g_mutex_lock(&pair->lock);
+	pthread_mutex_lock(&pair->lock);
 	assert_true(pair->wanted > 1 || pair->asked == pair->answered);
 	pair->asked++;
-	g_cond_broadcast(&pair->came);
+	pthread_cond_broadcast(&pair->came);
 	while (pair->asked < pair->wanted)
-		if (!g_cond_wait_until(&pair->came, &pair->lock, until))
+		if (pthread_cond_timedwait(&pair->came, &pair->lock, &until))
 			fail_msg("nobody asked about the other file");
 	pair->answered++;
-	g_mutex_unlock(&pair->lock);
+	pthread_mutex_unlock(&pair->lock);
 	return resolve(&asked, file, offsets, count, how, arena, places);
 }
 
