@@ -2,8 +2,6 @@
 include tests/race/local.mk
 if HAVE_CMOCKA
 AM_CFLAGS += $(CMOCKA_CFLAGS)
-UNIT_CPPFLAGS = $(AM_CPPFLAGS)
-UNIT_CFLAGS = $(AM_CFLAGS)
 include tests/unit/local.mk
 include tests/deny/local.mk
 include tests/fixtures/local.mk
