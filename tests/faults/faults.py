@@ -15,7 +15,6 @@ Without --all as many N as fit into S seconds (150), in steps that begin at K (a
 printed). --only repeats one, and shows the stack of the call that failed. In the build folder, as root.
 """
 import argparse
-import ctypes
 import mmap
 import os
 import random
@@ -33,9 +32,6 @@ PLAN = struct.Struct("<8Q")  # struct fault_plan of faults.h
 KINDS_AT, AT_AT, BURST_AT, BYTES_AT, VERBOSE_AT, COUNT_AT, FAILED_AT = range(0, 56, 8)
 SERVER, VIEWS = 0, 1
 ANSWER_SECONDS = 30  # an operation that is not answered within this never is
-
-top = os.environ.get("srcdir", os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
-
 
 class NoAnswer(Exception):
     pass
@@ -347,8 +343,6 @@ def main():
     if os.geteuid() != 0 or not os.path.exists("/dev/fuse"):
         print("faults: needs root and /dev/fuse")
         return 77
-    # what is started here ends with this process, whatever happens
-    ctypes.CDLL(None).prctl(36, 1)
     work = tempfile.mkdtemp()
     os.mkdir(os.path.join(work, "mnt"))
     tester = Tester(args, os.path.realpath(work))

@@ -14,6 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#ifndef KPROFS_LIBFUZZER
+
 /* A few seconds on a slow machine with sanitizers. */
 #define RUNS_DEFAULT 10000
 
@@ -214,6 +216,31 @@ static int run_file(const char *path)
 	return 0;
 }
 
+#endif
+
+#ifdef KPROFS_LIBFUZZER
+
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+
+/* libFuzzer's main() calls it: the corpus goes to the folder in which it then looks. */
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	GByteArray *input = g_byte_array_new();
+	const char *folder = getenv("FUZZ_CORPUS");
+	unsigned int number;
+
+	for (number = 0; folder && fuzz_seed(number, input); number++) {
+		g_autofree char *path = g_strdup_printf("%s/seed-%u", folder, number);
+
+		g_file_set_contents(path, (const char *)input->data, input->len, NULL);
+		g_byte_array_set_size(input, 0);
+	}
+	g_byte_array_free(input, TRUE);
+	return 0;
+}
+
+#else
+
 int main(int argc, char **argv)
 {
 	static const int fatal[] = { SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL };
@@ -248,3 +275,5 @@ int main(int argc, char **argv)
 		printf("fuzz: %lu runs of seed %lu over %u inputs\n", runs, seed, seeds);
 	return status;
 }
+
+#endif

@@ -1,5 +1,4 @@
-# fuzz targets, each with the driver that needs no libFuzzer; with it:
-#   clang -fsanitize=fuzzer,address ... fuzz_X.c (without driver.c)
+# fuzz targets, each with the driver that needs no libFuzzer; with it: tests/fuzz/run
 FUZZ_DRIVER = tests/fuzz/driver.c tests/fuzz/fuzz.h
 
 check_PROGRAMS += tests/fuzz/fuzz_decode
@@ -41,3 +40,15 @@ check_PROGRAMS += tests/fuzz/fuzz_elf
 TESTS += tests/fuzz/fuzz_elf
 tests_fuzz_fuzz_elf_SOURCES = tests/fuzz/fuzz_elf.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_elf_LDADD = libsymparse.a libbase.a $(GLIB_LIBS) $(DW_LIBS)
+# what is read off helpers, and what the parser does with names
+FUZZ_SYM = tests/fuzz/fuzz_demangle tests/fuzz/fuzz_unwind tests/fuzz/fuzz_helper
+check_PROGRAMS += $(FUZZ_SYM)
+TESTS += $(FUZZ_SYM)
+FUZZ_SYM_LDADD = libsym.a libsys.a libbase.a $(GLIB_LIBS) -lpthread
+tests_fuzz_fuzz_demangle_SOURCES = tests/fuzz/fuzz_demangle.c $(FUZZ_DRIVER)
+tests_fuzz_fuzz_demangle_LDADD = libsymparse.a $(FUZZ_SYM_LDADD) $(DW_LIBS) $(IBERTY_LIBS)
+tests_fuzz_fuzz_unwind_SOURCES = tests/fuzz/fuzz_unwind.c $(FUZZ_DRIVER)
+tests_fuzz_fuzz_unwind_LDADD = $(FUZZ_SYM_LDADD)
+tests_fuzz_fuzz_helper_SOURCES = tests/fuzz/fuzz_helper.c $(FUZZ_DRIVER)
+tests_fuzz_fuzz_helper_LDADD = $(FUZZ_SYM_LDADD)
+EXTRA_DIST += tests/fuzz/run
