@@ -358,16 +358,30 @@ int proc_threads_of(const char *proc, uid_t uid, int (*task)(void *arg, pid_t ti
 
 /* ---- questions about one process ---------------------------------------------------------------- */
 
-bool proc_lives(const char *proc, pid_t pid)
+/* Who reads it while the process ends may have to finish that: wait for its asynchronous reads, say. */
+static bool stat_lives(const char *proc, pid_t pid)
 {
 	const char *state, *flags;
-	char path[4096], text[STAT_BYTES];
+	char path[PATH_MAX], text[STAT_BYTES];
 
-	snprintf(path, sizeof(path), "%s/%d/stat", proc ? proc : "/proc", (int)pid);
+	snprintf(path, sizeof(path), "%s/%d/stat", proc, (int)pid);
 	read_stat(AT_FDCWD, path, text, sizeof(text));
 	state = find_field(text, 3);
 	flags = find_field(text, 9);
 	return state && flags && !strchr("ZXx", *state) && !(strtoul(flags, NULL, 10) & FLAG_EXITING);
+}
+
+/* The link is there as long as the memory of the process, which goes before its descriptors do. */
+bool proc_lives(const char *proc, pid_t pid)
+{
+	char path[PATH_MAX], target[1];
+
+	proc = proc ? proc : "/proc";
+	snprintf(path, sizeof(path), "%s/%d/exe", proc, (int)pid);
+	if (readlink(path, target, sizeof(target)) >= 0)
+		return true;
+	/* without rights to look into that process */
+	return (errno == EACCES || errno == EPERM) && stat_lives(proc, pid);
 }
 
 /* Bit of a signal in the masks of /proc/PID/status. */
