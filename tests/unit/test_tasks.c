@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -842,6 +844,78 @@ static void test_walk_and_clear(void **state)
 	tasks_destroy(t);
 }
 
+/* ---- build-ids that are found out later ------------------------------------------------------------ */
+
+static void map_file(struct tasks *t, uint64_t time_ns, uint32_t pid, uint64_t page, uint64_t inode)
+{
+	const struct tasks_mapping m = {
+		.addr = page * 0x1000, .size = 0x1000, .path = "/lib/a", .file = { 8, 1, inode, 7 },
+	};
+
+	tasks_add_mapping(t, time_ns, pid, &m);
+}
+
+/* One file is asked for once for all that have it; who was told of it is told again, also of the dead. */
+static void test_build_ids_come_later(void **state)
+{
+	const uint8_t id[3] = { 1, 2, 3 };
+	struct tasks *t = tasks_create();
+	struct tasks_wanted *wanted;
+	struct told reader;
+	int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	eventfd_t count;
+
+	(void)state;
+	told_init(&reader);
+	map_file(t, 50, 5, 1, 9); /* nobody asks yet */
+	assert_null(tasks_take_wanted(t));
+	tasks_watch_wanted(t, fd);
+	map_file(t, 100, 10, 1, 11);
+	map_file(t, 101, 11, 2, 11);
+	map_file(t, 102, 10, 3, 12);
+	tasks_add_thread(t, 100, 10, 10, "a");
+	assert_int_equal(eventfd_read(fd, &count), 0);
+	tasks_exit(t, 110, 10, 10, 1, 1);
+	told_ask(&reader, t);
+
+	wanted = tasks_take_wanted(t);
+	assert_non_null(wanted);
+	assert_int_equal(wanted->file.inode, 11);
+	assert_int_equal(wanted->pid, 10);
+	assert_int_equal(wanted->time_ns, 100);
+	assert_string_equal(wanted->path, "/lib/a");
+	/* mapped meanwhile: the answer may be older than that, so it is asked for again */
+	map_file(t, 120, 12, 4, 11);
+	check_told(t, __LINE__, &reader, "new 120 12 /lib/a\nmmap 120 12 4000+1000 /lib/a\n"
+		"file 120 12 4000 11 of 8:1 generation 7\n");
+	tasks_settle_wanted(t, wanted, id, sizeof(id), false);
+	check_told(t, __LINE__, &reader, "mmap 100 10 1000+1000 /lib/a\nid 100 10 1000 3\n"
+		"mmap 101 11 2000+1000 /lib/a\nid 101 11 2000 3\n");
+
+	wanted = tasks_take_wanted(t);
+	assert_int_equal(wanted->file.inode, 12);
+	tasks_settle_wanted(t, wanted, NULL, 0, true);
+	assert_int_equal(tasks_missing_build_ids(t), 1);
+	check_told(t, __LINE__, &reader, "");
+	wanted = tasks_take_wanted(t);
+	assert_int_equal(wanted->time_ns, 120);
+	tasks_settle_wanted(t, wanted, NULL, 0, false); /* it has none */
+	assert_int_equal(tasks_missing_build_ids(t), 1);
+	assert_null(tasks_take_wanted(t));
+
+	/* what waits is forgotten with the run, and is bounded */
+	map_file(t, 130, 12, 5, 13);
+	assert_true(tasks_has_wanted(t));
+	tasks_watch_wanted(t, fd);
+	assert_false(tasks_has_wanted(t));
+	for (count = 0; count < 3000; count++)
+		map_file(t, 200 + count, 12, 10 + count, 100 + count);
+	assert_true(tasks_missing_build_ids(t) > 1);
+	close(fd);
+	told_fini(&reader);
+	tasks_destroy(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -872,6 +946,7 @@ int main(void)
 		cmocka_unit_test(test_changed_between_runs),
 		cmocka_unit_test(test_forked_then_walked),
 		cmocka_unit_test(test_walk_and_clear),
+		cmocka_unit_test(test_build_ids_come_later),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
