@@ -116,7 +116,8 @@ static const int basic_calls[] = {
 /* What the sanitizers do beyond that. */
 static const int sanitizer_calls[] = {
 	SCMP_SYS(write), SCMP_SYS(sigaltstack), SCMP_SYS(sched_yield), SCMP_SYS(prlimit64),
-	SCMP_SYS(getrlimit), SCMP_SYS(getppid), SCMP_SYS(ioctl),
+	SCMP_SYS(getrlimit), SCMP_SYS(getppid), SCMP_SYS(ioctl), SCMP_SYS(sched_getaffinity),
+	SCMP_SYS(gettimeofday), SCMP_SYS(nanosleep), SCMP_SYS(clock_nanosleep),
 };
 
 /* Looking for files by name. */
