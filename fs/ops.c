@@ -152,6 +152,12 @@ static int reply_open_stream(struct fuse_req *req, struct openfile *file)
 	return fuse_reply_buf(req, (const char *)&out, sizeof(out));
 }
 
+void ops_fail_open(struct fuse_req *req, struct openfile *file, int code)
+{
+	drop_file(file);
+	fuse_reply_err(req, code);
+}
+
 void ops_finish_open(struct fuse_req *req, struct openfile *file, const struct origin *origin)
 {
 	struct fuse_file_info fi = { .fh = (uint64_t)(uintptr_t)file };

@@ -51,6 +51,8 @@ int ops_reply_pieces(struct fuse_req *req, const struct iovec *iov, int count);
  * the file: the kernel's open has it, or it is put.
  */
 void ops_finish_open(struct fuse_req *req, struct openfile *file, const struct origin *origin);
+/* Answers an open with an error before anything was filled; takes the file. */
+void ops_fail_open(struct fuse_req *req, struct openfile *file, int code);
 
 /*
  * Makes the bytes of a file's lazy text and answers the read with them, or with EINTR where

@@ -175,6 +175,19 @@ static void give_up(struct view_job *job)
 	g_free(job);
 }
 
+/* There is no thread for it. */
+static void fail_job(struct view_job *job, int code)
+{
+	openfile_refuse(job->file, &job->origin, code, "the server can't begin a thread for it");
+	if (job->reads) {
+		ops_reply_error(job->req, code);
+		openfile_put(job->file);
+	} else {
+		ops_fail_open(job->req, job->file, code);
+	}
+	g_free(job);
+}
+
 /* A job that goes on is in doubt from then on. */
 static bool is_serious(struct views *views, const struct fuse_req *req)
 {
@@ -267,6 +280,7 @@ static int need_thread(struct views *views)
 static void add_job(struct views *views, struct view_job *job)
 {
 	bool queued = false;
+	int ret = 0;
 
 	job->views = views;
 	job->cancel_fd = -1;
@@ -275,12 +289,15 @@ static void add_job(struct views *views, struct view_job *job)
 	if (!views->closing && !(ops_interrupted(job->req) && counts(views, tid_of(job)))) {
 		turns_add(&views->waiting, job->uid,
 			quotas_is_privileged(views->quotas, job->uid), job);
-		queued = need_thread(views) == 0;
+		ret = need_thread(views);
+		queued = !ret;
 		if (!queued)
 			turns_remove(&views->waiting, job);
 	}
 	pthread_mutex_unlock(&views->lock);
-	if (!queued)
+	if (ret)
+		fail_job(job, ENOMEM); /* not EAGAIN, which means something else to who opens */
+	else if (!queued)
 		give_up(job);
 }
 

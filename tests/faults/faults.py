@@ -3,7 +3,7 @@
 """
 faults: a server in which the Nth allocation, or the Nth call of the kernel, fails, for each N of a session.
 
-usage: [FAULTS_ARGS=...] faults.py [--all] [--seconds=S] [--offset=K] [--kinds=NAMES] [--only=PART:KINDS:BURST:N]
+usage: faults.py [--all] [--seconds=S] [--offset=K] [--kinds=NAMES] [--only=PART:KINDS:BURST:N]
 
 A session: mount, start, work, stop, read kpdata, views/flat, kptrace, kpstat, a program with events,
 umount. For each N every operation is answered, with what was asked for or an errno; no process ends by a
@@ -339,7 +339,7 @@ def main():
     parser.add_argument("--offset", type=int, default=random.randrange(1000000))
     parser.add_argument("--kinds", default=",".join(KINDS))
     parser.add_argument("--only")
-    args = parser.parse_args(sys.argv[1:] + os.environ.get("FAULTS_ARGS", "").split())
+    args = parser.parse_args()
     if os.geteuid() != 0 or not os.path.exists("/dev/fuse"):
         print("faults: needs root and /dev/fuse")
         return 77

@@ -74,8 +74,8 @@ TESTS += %D%/view_firefox.sh %D%/view_tracejson.sh
 EXTRA_DIST += %D%/view_live.sh %D%/view_firefox.sh %D%/view_tracejson.sh %D%/firefox.py %D%/tracejson.py %D%/openmetrics.py
 
 # a view's memory is bounded
-TESTS += %D%/view_bounds.sh %D%/view_memory.sh
-EXTRA_DIST += %D%/view_bounds.sh %D%/view_memory.sh
+TESTS += %D%/view_bounds.sh %D%/view_memory.sh %D%/memory_limit.sh
+EXTRA_DIST += %D%/view_bounds.sh %D%/view_memory.sh %D%/memory_limit.sh
 
 # who waits for a view can be ended
 TESTS += %D%/view_interrupt.sh
