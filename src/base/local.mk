@@ -11,4 +11,5 @@ libbase_a_SOURCES = \
 	%D%/reserve.c %D%/reserve.h \
 	%D%/stats.c %D%/stats.h \
 	%D%/stdfds.c %D%/stdfds.h \
+	%D%/text.c %D%/text.h \
 	%D%/units.c %D%/units.h

@@ -17,7 +17,7 @@
 #include "cmd/loaded.h"
 #include "view/head.h"
 #include "view/json.h"
-#include "view/text.h"
+#include "base/text.h"
 
 /* Beyond the last address with samples, of a function that does not tell its size. */
 #define SIZE_UNKNOWN 16
@@ -54,7 +54,9 @@ struct annotate {
 	GArray *lines;		      /* struct code_line, sorted as the code is */
 };
 
-/* ---- which function --------------------------------------------------------------------------- */
+/*
+ * ---- which function ---------------------------------------------------------------------------
+ */
 
 static bool matches(const struct annotate *a, const char *name)
 {
@@ -148,7 +150,9 @@ static bool choose(struct annotate *a)
 	return best >= 0;
 }
 
-/* ---- its samples ------------------------------------------------------------------------------ */
+/*
+ * ---- its samples ------------------------------------------------------------------------------
+ */
 
 static bool is_of_function(const struct annotate *a, uint32_t place)
 {
@@ -163,7 +167,10 @@ static gint compare_hits(gconstpointer a, gconstpointer b)
 	return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
-/* To where the code goes, by the function's size; where nobody knows it, a little beyond the samples. */
+/*
+ * To where the code goes, by the function's size; where nobody knows it, a little beyond the
+ * samples.
+ */
 static void set_range(struct annotate *a, uint64_t size)
 {
 	const struct hit *first = &g_array_index(a->hits, struct hit, 0);
@@ -214,7 +221,9 @@ static void count_places(struct annotate *a)
 	set_range(a, size);
 }
 
-/* ---- its code --------------------------------------------------------------------------------- */
+/*
+ * ---- its code ---------------------------------------------------------------------------------
+ */
 
 /* Without code: the addresses that have samples. */
 static void list_addresses(struct annotate *a)
@@ -283,7 +292,9 @@ static struct profile_count count_line(const struct annotate *a, guint i)
 	return count;
 }
 
-/* ---- output ----------------------------------------------------------------------------------- */
+/*
+ * ---- output -----------------------------------------------------------------------------------
+ */
 
 /* Tabs as blanks, the rest as text_append(). */
 static void append_code(GString *out, const char *text)
@@ -385,7 +396,9 @@ static void print_json(const struct annotate *a)
 	fwrite(out->str, 1, out->len, stdout);
 }
 
-/* ---- the command ------------------------------------------------------------------------------ */
+/*
+ * ---- the command ------------------------------------------------------------------------------
+ */
 
 static int annotate(struct annotate *a)
 {

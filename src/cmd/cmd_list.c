@@ -8,7 +8,7 @@
 
 #include "cmd/eventlist.h"
 #include "view/json.h"
-#include "view/text.h"
+#include "base/text.h"
 
 static const struct cmd_option options[] = {
 	{ 'a', "all", NULL, "those of all PMUs that libpfm4 knows, not only of this machine's" },
@@ -23,7 +23,9 @@ static const char *const kinds[] = {
 	[EVENTLIST_TRACEPOINT] = "tracepoint",
 };
 
-/* ---- text ------------------------------------------------------------------------------------- */
+/*
+ * ---- text -------------------------------------------------------------------------------------
+ */
 
 static void append_described(GString *line, int width, const char *name, const char *text)
 {
@@ -75,7 +77,9 @@ static void print_text(const struct eventlist *list)
 		printf("# no tracepoints are shown: %s\n", strerror(-list->tracepoints));
 }
 
-/* ---- JSON ------------------------------------------------------------------------------------- */
+/*
+ * ---- JSON -------------------------------------------------------------------------------------
+ */
 
 static void append_bool(GString *out, const char *name, bool value)
 {
@@ -131,7 +135,9 @@ static void print_json(const struct eventlist *list)
 	puts("]}");
 }
 
-/* ---- the command ------------------------------------------------------------------------------ */
+/*
+ * ---- the command ------------------------------------------------------------------------------
+ */
 
 static int list_events(const regex_t *pattern, bool all, bool json)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kprof record: samples while a command runs, and keeps what the command and its descendants took, as
- * a capture for the other subcommands.
+ * kprof record: samples while a command runs, and keeps what the command and its descendants took,
+ * as a capture for the other subcommands.
  *
  * The machine is sampled, by the server that is mounted or by one of our own (session.h). kpdata is
  * taken down as it comes (follow.h); when the command has ended, the records that belong to it are
@@ -23,7 +23,7 @@
 #include "cmd/launch.h"
 #include "cmd/session.h"
 #include "view/subset.h"
-#include "view/text.h"
+#include "base/text.h"
 
 #define DEFAULT_OUTPUT "kprof.data"
 
@@ -53,7 +53,9 @@ struct record {
 	FILE *out;
 };
 
-/* ---- before the command runs ------------------------------------------------------------------- */
+/*
+ * ---- before the command runs -------------------------------------------------------------------
+ */
 
 /* All that kpdata holds of a profiler that is stopped, or was until just now. */
 static int take_held(struct record *r, struct err *err)
@@ -91,7 +93,9 @@ static int prepare(struct record *r, struct err *err)
 	return ret;
 }
 
-/* ---- while the command runs ------------------------------------------------------------------- */
+/*
+ * ---- while the command runs -------------------------------------------------------------------
+ */
 
 /* Until the command has ended; or kpdata can't be read any more: the command goes on without us. */
 static int watch(struct record *r, struct err *err)
@@ -123,7 +127,9 @@ static int stop(struct record *r, struct err *err)
 	return ret ? ret : take_held(r, err);
 }
 
-/* ---- the output ------------------------------------------------------------------------------- */
+/*
+ * ---- the output -------------------------------------------------------------------------------
+ */
 
 static bool is_to_stdout(const struct record *r)
 {
@@ -262,7 +268,9 @@ static int write_output(struct record *r, uint32_t root, struct err *err)
 	return ret;
 }
 
-/* ---- all of it -------------------------------------------------------------------------------- */
+/*
+ * ---- all of it --------------------------------------------------------------------------------
+ */
 
 static void clean_up(struct record *r, bool failed)
 {

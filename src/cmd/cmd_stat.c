@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kprof stat: counts events while a command runs, without samples and without a server. Each event has
- * a counter of its own on the command, which what it starts inherits; where the processor has fewer
- * than are asked for they take turns, and the counts are scaled by the time that each one ran.
+ * kprof stat: counts events while a command runs, without samples and without a server. Each event
+ * has a counter of its own on the command, which what it starts inherits; where the processor has
+ * fewer than are asked for they take turns, and the counts are scaled by the time that each one
+ * ran.
  */
 #include "cmd/cmd.h"
 
@@ -19,7 +20,7 @@
 #include "sys/perf.h"
 #include "sys/perf_count.h"
 #include "view/json.h"
-#include "view/text.h"
+#include "base/text.h"
 
 #define SOFTWARE_EVENTS "task-clock,context-switches,cpu-migrations,page-faults"
 #define HARDWARE_EVENTS "cycles,instructions,branches,branch-misses"
@@ -50,7 +51,9 @@ struct counting {
 	FILE *out;
 };
 
-/* ---- counting --------------------------------------------------------------------------------- */
+/*
+ * ---- counting ---------------------------------------------------------------------------------
+ */
 
 static int choose_events(struct counting *s, struct err *err)
 {
@@ -108,7 +111,9 @@ static void read_counters(struct counting *s)
 	}
 }
 
-/* ---- text ------------------------------------------------------------------------------------- */
+/*
+ * ---- text -------------------------------------------------------------------------------------
+ */
 
 static uint64_t elapsed_ns(const struct counting *s)
 {
@@ -226,7 +231,9 @@ static void print_text(const struct counting *s)
 	fprintf(s->out, "%18.6f s   sys\n", seconds_of(&s->launch.usage.ru_stime));
 }
 
-/* ---- JSON ------------------------------------------------------------------------------------- */
+/*
+ * ---- JSON -------------------------------------------------------------------------------------
+ */
 
 static void append_number(GString *out, const char *name, uint64_t value)
 {
@@ -281,7 +288,9 @@ static void print_json(const struct counting *s)
 	fprintf(s->out, "%s}\n", out->str);
 }
 
-/* ---- all of it -------------------------------------------------------------------------------- */
+/*
+ * ---- all of it --------------------------------------------------------------------------------
+ */
 
 static int prepare(struct counting *s, struct err *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kprof top: the hottest functions as they are now, refreshed. On a terminal with keys; where standard
- * output is none, one report after one interval.
+ * kprof top: the hottest functions as they are now, refreshed. On a terminal with keys; where
+ * standard output is none, one report after one interval.
  *
  * Of a profiler that runs it only reads; one that does not is started, and stopped at the end.
  */
@@ -25,7 +25,7 @@
 #include "sys/clock.h"
 #include "sys/terminal.h"
 #include "view/breakdown.h"
-#include "view/text.h"
+#include "base/text.h"
 
 #define DEFAULT_DELAY 2.0
 #define DELAY_MAX 3600.0
@@ -59,7 +59,9 @@ struct top {
 	uint32_t shown; /* which of them, counted on by the key */
 };
 
-/* ---- a screen --------------------------------------------------------------------------------- */
+/*
+ * ---- a screen ---------------------------------------------------------------------------------
+ */
 
 struct screen {
 	FILE *out;
@@ -200,7 +202,9 @@ static void show(const struct top *t, const struct profile *profile, const struc
 	g_string_free(screen.line, TRUE);
 }
 
-/* ---- the terminal and its keys ---------------------------------------------------------------- */
+/*
+ * ---- the terminal and its keys ----------------------------------------------------------------
+ */
 
 static void begin_terminal(struct top *t)
 {
@@ -240,9 +244,13 @@ static bool take_keys(struct top *t)
 	return changed;
 }
 
-/* ---- the loop --------------------------------------------------------------------------------- */
+/*
+ * ---- the loop ---------------------------------------------------------------------------------
+ */
 
-/* Until the time comes (paused: until a key does), or it is to end. Whether a key changed anything. */
+/*
+ * Until the time comes (paused: until a key does), or it is to end. Whether a key changed anything.
+ */
 static bool wait_for_key(struct top *t, uint64_t end_ns)
 {
 	struct pollfd fds[] = {
@@ -303,7 +311,9 @@ static int look_on(struct top *t, struct err *err)
 	return ret;
 }
 
-/* ---- all of it -------------------------------------------------------------------------------- */
+/*
+ * ---- all of it --------------------------------------------------------------------------------
+ */
 
 static char **split_events(const char *specs)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* How far a command is: see progress.h. It stands between whoever asks for names and who knows them. */
+/*
+ * How far a command is: see progress.h. It stands between whoever asks for names and who knows
+ * them.
+ */
 #include "cmd/progress.h"
 
 #include <glib.h>
@@ -12,7 +15,7 @@
 #include "sym/remote.h"
 #include "sys/clock.h"
 #include "sys/terminal.h"
-#include "view/text.h"
+#include "base/text.h"
 
 /* What is done sooner is not told of. */
 #define PATIENCE_NS (500 * NSEC_PER_MSEC)

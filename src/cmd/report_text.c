@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A report as text: lines that say what the capture holds, the heads of the columns, a line for each
- * row, what is left out, and the samples of the idle task.
+ * A report as text: lines that say what the capture holds, the heads of the columns, a line for
+ * each row, what is left out, and the samples of the idle task.
  */
 #include "cmd/report.h"
 
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "view/head.h"
-#include "view/text.h"
+#include "base/text.h"
 
 /* Values are padded up to here; what is longer pushes the rest of its line to the right. */
 #define WIDTH_MAX 40
@@ -84,7 +84,9 @@ static void append_values(struct printer *p, const struct breakdown_row *row, co
 	put_line(p);
 }
 
-/* ---- heads ------------------------------------------------------------------------------------ */
+/*
+ * ---- heads ------------------------------------------------------------------------------------
+ */
 
 static void put_heads(struct printer *p)
 {
@@ -142,7 +144,9 @@ static void put_column_heads(struct printer *p)
 	append_values(p, NULL, "");
 }
 
-/* ---- rows ------------------------------------------------------------------------------------- */
+/*
+ * ---- rows -------------------------------------------------------------------------------------
+ */
 
 static void append_counts(struct printer *p, const struct breakdown_row *row, uint32_t column)
 {

@@ -4,7 +4,7 @@
 
 #include <inttypes.h>
 
-#include "view/text.h"
+#include "base/text.h"
 
 /* A number that has a word of its own: pids that are none, flags, reasons. */
 struct word {

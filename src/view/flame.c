@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A flame graph: see flame.h. Which frames are drawn where is here; the page around is flame_page.c. */
+/*
+ * A flame graph: see flame.h. Which frames are drawn where is here; the page around is
+ * flame_page.c.
+ */
 #include "view/flame.h"
 
 #include <errno.h>
@@ -9,7 +12,7 @@
 #include "view/calltree.h"
 #include "view/flame_page.h"
 #include "view/head.h"
-#include "view/text.h"
+#include "base/text.h"
 
 #define FRAMES_PER_LOOK 1024
 
@@ -40,7 +43,9 @@ struct flame {
 	struct flame_left_out left_out;
 };
 
-/* ---- frames ----------------------------------------------------------------------------------- */
+/*
+ * ---- frames -----------------------------------------------------------------------------------
+ */
 
 /* Class of a frame's rectangle: its kind, and a shade that is always the same for a function. */
 static void append_class(GString *svg, const struct calltree *tree,
@@ -155,7 +160,9 @@ static void put_block(struct flame *f, uint32_t functions, const struct profile_
 	f->frames++;
 }
 
-/* ---- where they are --------------------------------------------------------------------------- */
+/*
+ * ---- where they are ---------------------------------------------------------------------------
+ */
 
 static double width_of(const struct flame *f, uint64_t weight)
 {

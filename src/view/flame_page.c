@@ -7,7 +7,7 @@
 
 #include "view/flame.h"
 #include "view/head.h"
-#include "view/text.h"
+#include "base/text.h"
 
 #define LINE 16		/* pixels */
 #define LINE_CHARS 160 /* as many as fit the page */
@@ -20,8 +20,8 @@ static const char script[] =
 
 /*
  * Black on all of these colours has a contrast of more than 7 to 1. What is told by colour is told
- * otherwise too: names of the kernel are slanted, inlined functions have a dashed edge, and the titles
- * say it.
+ * otherwise too: names of the kernel are slanted, inlined functions have a dashed edge, and the
+ * titles say it.
  */
 static const char style[] =
 	"svg{background:#fff}\n"

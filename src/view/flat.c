@@ -7,7 +7,7 @@
 
 #include "view/flat_count.h"
 #include "view/head.h"
-#include "view/text.h"
+#include "base/text.h"
 
 /* Columns are padded up to here; what is longer pushes the rest of its line to the right. */
 #define EVENT_WIDTH_MAX 24
@@ -47,7 +47,9 @@ static void put_line(struct printer *p)
 	g_string_truncate(p->line, 0);
 }
 
-/* ---- the rows --------------------------------------------------------------------------------- */
+/*
+ * ---- the rows ---------------------------------------------------------------------------------
+ */
 
 static void widen(int *width, const char *text, int max)
 {

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 
 #include "view/calltree.h"
-#include "view/text.h"
+#include "base/text.h"
 
 #define LINES_PER_LOOK 1024
 

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 
 #include "base/units.h"
-#include "view/text.h"
+#include "base/text.h"
 
 static const char *const lost_words[PROFILE_LOST_REASONS] = {
 	[0] = "for other reasons",

@@ -36,7 +36,6 @@ libview_a_SOURCES = \
 	%D%/stacks.c %D%/stacks.h \
 	%D%/subset.c %D%/subset.h \
 	%D%/table.h \
-	%D%/text.c %D%/text.h \
 	%D%/timeline.c %D%/timeline.h \
 	%D%/tracejson.c %D%/tracejson.h \
 	%D%/tree.c %D%/tree.h \

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "view/text.h"
+#include "base/text.h"
 
 #define PREFIX "kprofs_"
 
@@ -28,7 +28,9 @@ static void free_family(gpointer data)
 	g_free(family);
 }
 
-/* ---- names and labels ------------------------------------------------------------------------- */
+/*
+ * ---- names and labels -------------------------------------------------------------------------
+ */
 
 static void append_clean(GString *name, const char *word)
 {
@@ -72,7 +74,9 @@ static bool is_number(const char *text)
 	return *text && !text[strspn(text, "0123456789")];
 }
 
-/* The name of a row without its numbers, and these as labels; for people as it is, with N for each. */
+/*
+ * The name of a row without its numbers, and these as labels; for people as it is, with N for each.
+ */
 static void split_name(const char *row, GString *name, GString *labels, GString *help)
 {
 	g_auto(GStrv) words = g_strsplit(row, ".", -1);
@@ -89,7 +93,9 @@ static void split_name(const char *row, GString *name, GString *labels, GString 
 	}
 }
 
-/* ---- rows ------------------------------------------------------------------------------------- */
+/*
+ * ---- rows -------------------------------------------------------------------------------------
+ */
 
 static struct family *find_family(GTree *families, const char *name, const char *help)
 {
@@ -211,7 +217,9 @@ static void add_mpstat(GTree *families, const char *mpstat_raw)
 	}
 }
 
-/* ---- all of it -------------------------------------------------------------------------------- */
+/*
+ * ---- all of it --------------------------------------------------------------------------------
+ */
 
 static gboolean print_family(gpointer name, gpointer value, gpointer out)
 {

@@ -11,7 +11,7 @@
 #include "view/head.h"
 #include "view/protobuf.h"
 #include "view/table.h"
-#include "view/text.h"
+#include "base/text.h"
 
 /* Numbers of the fields in profile.proto. */
 enum profile_field {
@@ -86,7 +86,9 @@ static bool set_bit(uint8_t *bits, uint32_t i)
 	return was;
 }
 
-/* ---- fields of the profile -------------------------------------------------------------------- */
+/*
+ * ---- fields of the profile --------------------------------------------------------------------
+ */
 
 static void put_bytes(struct writer *w, enum profile_field field, const void *bytes, size_t size)
 {
@@ -112,8 +114,8 @@ static void put_number(struct writer *w, enum profile_field field, uint64_t valu
 }
 
 /*
- * The index of a string, which is written when it is first used. Strings are UTF-8 there, and those of
- * other people are not always.
+ * The index of a string, which is written when it is first used. Strings are UTF-8 there, and those
+ * of other people are not always.
  */
 static uint64_t intern(struct writer *w, const char *string)
 {
@@ -148,7 +150,9 @@ static void put_value_type(struct writer *w, enum profile_field field, const cha
 	put_message(w, field);
 }
 
-/* ---- mappings, functions, locations ----------------------------------------------------------- */
+/*
+ * ---- mappings, functions, locations -----------------------------------------------------------
+ */
 
 /* Where the last place of each file ends. */
 static uint64_t *find_limits(const struct profile *profile)
@@ -182,7 +186,10 @@ static void put_mapping(struct writer *w, uint32_t i, uint64_t last)
 		last < UINT64_MAX - PAGE_BYTES ? (last / PAGE_BYTES + 1) * PAGE_BYTES : last);
 	protobuf_add_number(w->message, MAPPING_FILE, intern(w, file->path));
 	protobuf_add_number(w->message, MAPPING_BUILD_ID, intern(w, build_id));
-	/* all that is known is here: without each of these, pprof would look for the file and read it */
+	/*
+	 * all that is known is here: without each of these, pprof would look for the file and read
+	 * it
+	 */
 	protobuf_add_number(w->message, MAPPING_HAS_FUNCTIONS, 1);
 	protobuf_add_number(w->message, MAPPING_HAS_FILES, 1);
 	protobuf_add_number(w->message, MAPPING_HAS_LINES, 1);
@@ -224,8 +231,8 @@ static const char *find_program(const struct profile *profile)
 }
 
 /*
- * The file that pprof shows as the profile's, which is the first: the program with most samples, else the
- * first one that is not the kernel's. UINT32_MAX: there is none.
+ * The file that pprof shows as the profile's, which is the first: the program with most samples,
+ * else the first one that is not the kernel's. UINT32_MAX: there is none.
  */
 static uint32_t find_main(const struct profile *profile, const uint64_t *limits)
 {
@@ -318,7 +325,9 @@ static void put_location(struct writer *w, uint32_t i)
 	put_message(w, PROFILE_LOCATION);
 }
 
-/* ---- samples ---------------------------------------------------------------------------------- */
+/*
+ * ---- samples ----------------------------------------------------------------------------------
+ */
 
 /* Innermost first. */
 static void add_locations(struct writer *w, const struct profile_cell *cell)
@@ -397,7 +406,9 @@ static int put_samples(struct writer *w, struct err *err)
 	return 0;
 }
 
-/* ---- the head --------------------------------------------------------------------------------- */
+/*
+ * ---- the head ---------------------------------------------------------------------------------
+ */
 
 static void put_types(struct writer *w)
 {
@@ -417,7 +428,9 @@ static void put_types(struct writer *w)
 	put_number(w, PROFILE_DEFAULT_SAMPLE_TYPE, intern(w, profile_event(profile, 0)->text));
 }
 
-/* Of the first event: there is one period in a profile. Of a frequency it is known for clocks only. */
+/*
+ * Of the first event: there is one period in a profile. Of a frequency it is known for clocks only.
+ */
 static void put_period(struct writer *w)
 {
 	const struct profile_event *event = profile_event(w->input->profile, 0);

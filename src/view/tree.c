@@ -8,7 +8,7 @@
 
 #include "view/calltree.h"
 #include "view/head.h"
-#include "view/text.h"
+#include "base/text.h"
 
 /* However deep a stack is, lines begin at most this far to the right. */
 #define INDENT_MAX 120
@@ -176,7 +176,9 @@ static int put_tree(struct printer *p)
 	return ret;
 }
 
-/* ---- the head --------------------------------------------------------------------------------- */
+/*
+ * ---- the head ---------------------------------------------------------------------------------
+ */
 
 static void put_head(struct printer *p)
 {

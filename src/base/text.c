@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Strings of other people: see text.h. */
-#include "view/text.h"
+#include "base/text.h"
 
 #include <inttypes.h>
 #include <string.h>

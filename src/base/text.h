@@ -2,8 +2,8 @@
 /*
  * Strings of other people on a terminal or in a line of text. Thread-safe.
  */
-#ifndef KPROFS_VIEW_TEXT_H
-#define KPROFS_VIEW_TEXT_H
+#ifndef KPROFS_BASE_TEXT_H
+#define KPROFS_BASE_TEXT_H
 
 #include <glib.h>
 #include <stdint.h>
@@ -19,8 +19,8 @@ void text_append(GString *out, const char *text);
 void text_append_cut(GString *out, const char *text);
 
 /*
- * What sets the colour for a line with this share (percent) on a terminal, "" where it needs none; and
- * what ends it.
+ * What sets the colour for a line with this share (percent) on a terminal, "" where it needs none;
+ * and what ends it.
  */
 const char *text_colour(double share);
 #define TEXT_COLOUR_END "\033[0m"
