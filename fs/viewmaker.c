@@ -2,9 +2,10 @@
 /*
  * The process in which views are made, from within: see viewproc.h.
  *
- * The first thread takes requests, and each is carried out by a thread of its own. It comes from the
- * server, which is the same program and is believed. Where there is no memory GLib ends the process,
- * and so does anything else that is wrong: the server then says so to all who wait for a view.
+ * The first thread takes requests, and each is carried out by a thread of its own. It comes from
+ * the server, which is the same program and is believed. Where there is no memory GLib ends the
+ * process, and so does anything else that is wrong: the server then says so to all who wait for a
+ * view.
  */
 #include <errno.h>
 #include <glib.h>
@@ -26,10 +27,12 @@
 #include "fs/viewproc.h"
 #include "sys/clock.h"
 #include "sys/proc.h"
-#include "view/unwinding.h"
+#include "capture/unwinding.h"
 #include "view/view.h"
 
-/* One write(2) of a form that writes line by line; what reads the records has a buffer of its own. */
+/*
+ * One write(2) of a form that writes line by line; what reads the records has a buffer of its own.
+ */
 #define SINK_BUFFER_BYTES (64u << 10)
 
 /* Whether a view is still wanted is asked of the kernel so often, however often the maker asks. */
@@ -82,7 +85,9 @@ static struct view_wish wish_of(struct view_job *job)
 	return (struct view_wish){ is_cancelled, job, job->connection };
 }
 
-/* ---- the view --------------------------------------------------------------------------------- */
+/*
+ * ---- the view ---------------------------------------------------------------------------------
+ */
 
 /* Copied stacks (`stack dwarf`) made whole: then *capture_fd is another file. */
 static int unwind_capture(struct view_job *job, int *capture_fd, struct err *err)
@@ -219,7 +224,9 @@ static int make_view(struct view_job *job, struct err *err)
 	return ret;
 }
 
-/* ---- requests --------------------------------------------------------------------------------- */
+/*
+ * ---- requests ---------------------------------------------------------------------------------
+ */
 
 static void close_files(struct view_job *job)
 {
@@ -349,7 +356,10 @@ int viewproc_main(char **argv)
 	maker.models = viewmodels_create(*argv[2] ? argv[2] : NULL);
 	while ((job = receive()))
 		begin_job(&maker, job);
-	/* the server gave up those that are being made before it closed the socket, or is gone with them */
+	/*
+	 * the server gave up those that are being made before it closed the socket, or is gone with
+	 * them
+	 */
 	close(VIEWPROC_FD);
 	pthread_mutex_lock(&maker.lock);
 	while (maker.views)

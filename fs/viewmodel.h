@@ -10,7 +10,7 @@
 
 #include "base/err.h"
 #include "view/view.h"
-#include "view/wish.h"
+#include "capture/wish.h"
 
 /* Invariant once made; several threads may write views of it. */
 struct viewmodel {
@@ -23,7 +23,9 @@ struct viewmodel {
 /* Makes models, and is who knows names for all views of a server. */
 struct viewmodels;
 
-/* Asks the debuginfod servers of these urls (NULL: none) for debug files, as the user who mounts. */
+/*
+ * Asks the debuginfod servers of these urls (NULL: none) for debug files, as the user who mounts.
+ */
 struct viewmodels *viewmodels_create(const char *debuginfod_urls);
 void viewmodels_destroy(struct viewmodels *models);
 
@@ -34,8 +36,9 @@ struct symbols *viewmodels_symbols(struct viewmodels *models);
 size_t viewmodel_bytes(int capture_fd);
 
 /*
- * The model of a capture for a form. The descriptor is taken over in any case. Blocks while records and
- * files are read, and while another view's model is made or asks for names, as long as it is wanted.
+ * The model of a capture for a form. The descriptor is taken over in any case. Blocks while records
+ * and files are read, and while another view's model is made or asks for names, as long as it is
+ * wanted.
  * -EINTR: nobody wants it any more; -EFBIG, and what can't be read.
  */
 int viewmodel_get(struct viewmodels *models, const struct view_format *format, int capture_fd,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kprof convert: a capture in another form, by the code that makes the files of views/. The forms are
- * the rows of view/view.c.
+ * kprof convert: a capture in another form, by the code that makes the files of views/. The forms
+ * are the rows of view/view.c.
  */
 #include "cmd/cmd.h"
 
@@ -16,8 +16,8 @@
 #include "cmd/input.h"
 #include "cmd/loaded.h"
 #include "cmd/progress.h"
-#include "view/names.h"
-#include "view/profile.h"
+#include "capture/names.h"
+#include "capture/profile.h"
 #include "view/view.h"
 
 static const struct cmd_option options[] = {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * kprof dump: every record of a capture as one line of text, for scripts and tests. The lines are
- * those of view/dump.h. Records are printed as they are read, so this works on pipes without an end.
+ * those of capture/dump.h. Records are printed as they are read, so this works on pipes without an
+ * end.
  */
 #include "cmd/cmd.h"
 
@@ -11,7 +12,7 @@
 #include <stdio.h>
 
 #include "cmd/input.h"
-#include "view/dump.h"
+#include "capture/dump.h"
 
 static const struct cmd_option options[] = {
 	CMD_OPTION_MOUNT,

@@ -5,7 +5,7 @@
  *
  * The machine is sampled, by the server that is mounted or by one of our own (session.h). kpdata is
  * taken down as it comes (follow.h); when the command has ended, the records that belong to it are
- * copied to the output (view/subset.h): only then is all known about who forked whom.
+ * copied to the output (capture/subset.h): only then is all known about who forked whom.
  */
 #include "cmd/cmd.h"
 
@@ -22,7 +22,7 @@
 #include "cmd/follow.h"
 #include "cmd/launch.h"
 #include "cmd/session.h"
-#include "view/subset.h"
+#include "capture/subset.h"
 #include "base/text.h"
 
 #define DEFAULT_OUTPUT "kprof.data"

@@ -15,7 +15,7 @@
 #include "sys/perf_count.h"
 #include "sys/proc.h"
 #include "sys/tracefs.h"
-#include "view/names.h"
+#include "capture/names.h"
 
 #define FUSE_DEVICE "/dev/fuse"
 

@@ -11,12 +11,14 @@
 
 #include "base/units.h"
 #include "sys/mounts.h"
-#include "view/names.h"
-#include "view/unwinding.h"
+#include "capture/names.h"
+#include "capture/unwinding.h"
 
 #define READ_BYTES MIB /* as much as kpdata gives at once */
 
-/* ---- which file ------------------------------------------------------------------------------- */
+/*
+ * ---- which file -------------------------------------------------------------------------------
+ */
 
 static int add_mount(void *arg, const char *dir)
 {
@@ -88,7 +90,9 @@ static int open_choice(struct input *input, const struct input_choice *choice, s
 	return open_path(input->name, err);
 }
 
-/* ---- reading ahead ---------------------------------------------------------------------------- */
+/*
+ * ---- reading ahead ----------------------------------------------------------------------------
+ */
 
 /* All that the descriptor gives; *size bytes, to be freed. */
 static int read_all(int fd, uint8_t **data, size_t *size)

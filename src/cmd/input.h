@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "view/decode.h"
+#include "capture/decode.h"
 
 struct input {
 	char *name; /* for messages */
@@ -27,8 +27,8 @@ struct input_choice {
 };
 
 /*
- * The directory of the one mount that there is, to be freed. -ENOENT where nothing is mounted, -EEXIST
- * where several are.
+ * The directory of the one mount that there is, to be freed. -ENOENT where nothing is mounted,
+ * -EEXIST where several are.
  */
 int input_find_mount(char **dir, struct err *err);
 
@@ -39,13 +39,13 @@ int input_find_mount(char **dir, struct err *err);
 int input_open(struct input *input, const struct input_choice *choice, bool twice,
 	struct err *err);
 /*
- * The path of a file below a mount, or where that is NULL below the one that is mounted; to be freed.
- * Errors as above.
+ * The path of a file below a mount, or where that is NULL below the one that is mounted; to be
+ * freed. Errors as above.
  */
 int input_path(const char *mount, const char *name, char **path, struct err *err);
 /*
- * Makes copied stacks whole (view/unwinding.h), where there are any: the decoder then begins with a copy
- * that has them. Opened with `twice`, nothing read yet. -errno, as unwinding_make().
+ * Makes copied stacks whole (capture/unwinding.h), where there are any: the decoder then begins
+ * with a copy that has them. Opened with `twice`, nothing read yet. -errno, as unwinding_make().
  */
 int input_unwind(struct input *input, struct err *err);
 void input_close(struct input *input);

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/units.h"
-#include "view/decode.h"
-#include "view/unwinding.h"
+#include "capture/decode.h"
+#include "capture/unwinding.h"
 
 #define READ_BYTES MIB
 /* What is known of processes only grows; from here on it is asked for anew, without the dead. */
@@ -46,7 +46,9 @@ static int open_kpdata(struct live *live, struct err *err)
 	return 0;
 }
 
-/* ---- records ---------------------------------------------------------------------------------- */
+/*
+ * ---- records ----------------------------------------------------------------------------------
+ */
 
 /* Of a CPU and event, or of a CPU alone: what a later one replaces. */
 static void keep_current(struct live *live, const struct decode_record *record, const uint8_t *raw,
@@ -129,7 +131,9 @@ static int read_all(struct live *live, bool discard, struct err *err)
 	return ret;
 }
 
-/* ---- looks ------------------------------------------------------------------------------------ */
+/*
+ * ---- looks ------------------------------------------------------------------------------------
+ */
 
 int live_open(const char *dir, struct live **out, struct err *err)
 {

@@ -11,7 +11,7 @@
 
 #include "base/err.h"
 #include "sym/symbols.h"
-#include "view/profile.h"
+#include "capture/profile.h"
 
 struct live;
 

@@ -4,8 +4,8 @@
 #define KPROFS_CMD_LOADED_H
 
 #include "cmd/input.h"
-#include "view/names.h"
-#include "view/profile.h"
+#include "capture/names.h"
+#include "capture/profile.h"
 
 struct loaded {
 	struct input input;
@@ -22,8 +22,8 @@ int loaded_open(struct loaded *loaded, const struct input_choice *choice, bool l
 void loaded_close(struct loaded *loaded);
 
 /*
- * Says what of the capture with this name could not be read, after what could. CMD_OK where there is
- * nothing to say, else CMD_FAILED.
+ * Says what of the capture with this name could not be read, after what could. CMD_OK where there
+ * is nothing to say, else CMD_FAILED.
  */
 int loaded_say_damage(const char *name, const struct profile *profile);
 int loaded_report_damage(const struct loaded *loaded);

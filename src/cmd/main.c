@@ -10,13 +10,13 @@
  *	    session_open	the server that is mounted, or one of our own (session.c, instance.c)
  *	    launch_begin	the command that is measured, and its signals (launch.c)
  *	    follow_read		kpdata as it comes, into a file (follow.c); live_take: a look at it (live.c)
- *	    subset_wants	what belongs to the command (view/subset.c)
+ *	    subset_wants	what belongs to the command (capture/subset.c)
  *
  *	What reads (report, annotate, dump, convert):
  *	    input_open		a file, standard input, or the mounted kpdata (input.c)
- *	    decode_next		the records (view/decode.c)
- *	    profile_load	all of them as a model (view/profile.c, processes.c, stacks.c)
- *	    names_create	its functions (view/names.c, which asks sym/)
+ *	    decode_next		the records (capture/decode.c)
+ *	    profile_load	all of them as a model (capture/profile.c, processes.c, stacks.c)
+ *	    names_create	its functions (capture/names.c, which asks sym/)
  *	    flat_write		one file a format (view/flat.c, dump.c)
  *
  *	    tracecopies_next	copies of cpu/N/trace (trace/tracefile.c), merged, as lines (trace/line.c)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "view/head.h"
-#include "view/table.h"
+#include "capture/table.h"
 
 const char *const breakdown_fields[BREAKDOWN_FIELDS] = {
 	[BREAKDOWN_EVENT] = "event",
@@ -49,7 +49,9 @@ enum breakdown_field breakdown_find_field(const char *name)
 	return i;
 }
 
-/* ---- values ----------------------------------------------------------------------------------- */
+/*
+ * ---- values -----------------------------------------------------------------------------------
+ */
 
 static const char *intern(struct counter *c, const char *text)
 {
@@ -153,7 +155,9 @@ static const char *value_of(struct counter *c, const struct profile_cell *cell, 
 	}
 }
 
-/* ---- filters ---------------------------------------------------------------------------------- */
+/*
+ * ---- filters ----------------------------------------------------------------------------------
+ */
 
 /* Only the patterns for these fields are asked. */
 static bool accepts_fields(struct counter *c, const struct profile_cell *cell, uint32_t node,
@@ -199,7 +203,9 @@ static bool accepts(struct counter *c, const struct profile_cell *cell, uint32_t
 	return yes && accepts_fields(c, cell, node, ~FUNCTION_FIELDS);
 }
 
-/* ---- rows ------------------------------------------------------------------------------------- */
+/*
+ * ---- rows -------------------------------------------------------------------------------------
+ */
 
 static bool equal_row(const void *items, uint32_t i, const void *key)
 {
@@ -291,7 +297,9 @@ static void count_cell(struct counter *c, const struct profile_cell *cell)
 		count_total(c, cell);
 }
 
-/* ---- inputs ----------------------------------------------------------------------------------- */
+/*
+ * ---- inputs -----------------------------------------------------------------------------------
+ */
 
 static uint32_t find_event(struct breakdown *b, const char *text)
 {
@@ -414,7 +422,9 @@ void breakdown_destroy(struct breakdown *b)
 	g_free(b);
 }
 
-/* ---- shares and order ------------------------------------------------------------------------- */
+/*
+ * ---- shares and order -------------------------------------------------------------------------
+ */
 
 double breakdown_share(const struct breakdown *b, const struct breakdown_row *row, uint32_t column,
 	uint64_t weight)

@@ -4,8 +4,8 @@
  * files, addresses, threads, CPUs, or several of these together. The figures of `kprof report`.
  *
  * A row is one combination of values. It has one column of counts; or one for each event, side by
- * side; or, of two captures that are compared, one for each. Without columns for the events, the event
- * is a value of the row. One thread at a time; thread-safe once made.
+ * side; or, of two captures that are compared, one for each. Without columns for the events, the
+ * event is a value of the row. One thread at a time; thread-safe once made.
  */
 #ifndef KPROFS_VIEW_BREAKDOWN_H
 #define KPROFS_VIEW_BREAKDOWN_H
@@ -14,8 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "view/names.h"
-#include "view/profile.h"
+#include "capture/names.h"
+#include "capture/profile.h"
 
 enum breakdown_field {
 	BREAKDOWN_EVENT,
@@ -36,7 +36,9 @@ extern const char *const breakdown_fields[BREAKDOWN_FIELDS];
 /* The field of a name; BREAKDOWN_FIELDS where there is none. */
 enum breakdown_field breakdown_find_field(const char *name);
 
-/* Which samples make rows: those that any of the patterns for a field matches, and none excludes. */
+/*
+ * Which samples make rows: those that any of the patterns for a field matches, and none excludes.
+ */
 struct breakdown_filter {
 	enum breakdown_field field;
 	bool exclude;

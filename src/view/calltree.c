@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "view/table.h"
+#include "capture/table.h"
 
 /* So many cells are counted, or nodes sorted, between two looks at whether anybody waits. */
 #define CELLS_PER_LOOK 1024
@@ -34,7 +34,9 @@ static struct calltree_node *node_at(struct builder *b, uint32_t node)
 	return &g_array_index(b->tree->nodes, struct calltree_node, node);
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------ */
+/*
+ * ---- nodes ------------------------------------------------------------------------------------
+ */
 
 static bool equal_node(const void *items, uint32_t i, const void *key)
 {
@@ -102,7 +104,9 @@ static uint32_t push_inverted(struct builder *b, uint32_t parent, uint32_t stack
 	return push_function(b, parent, place);
 }
 
-/* ---- processes -------------------------------------------------------------------------------- */
+/*
+ * ---- processes --------------------------------------------------------------------------------
+ */
 
 /* Equal names of a profile are one pointer; there are few. */
 static uint32_t find_process(struct builder *b, const char *name, GHashTable *numbers)
@@ -116,7 +120,9 @@ static uint32_t find_process(struct builder *b, const char *name, GHashTable *nu
 	return b->tree->processes->len - 1;
 }
 
-/* ---- functions -------------------------------------------------------------------------------- */
+/*
+ * ---- functions --------------------------------------------------------------------------------
+ */
 
 static const char *unresolved_name(struct calltree *tree, const struct names_function *function)
 {
@@ -172,7 +178,9 @@ static void merge_functions(struct calltree *tree, bool by_name)
 	}
 }
 
-/* ---- stacks ----------------------------------------------------------------------------------- */
+/*
+ * ---- stacks -----------------------------------------------------------------------------------
+ */
 
 static bool equal_known(const void *items, uint32_t i, const void *key)
 {
@@ -254,7 +262,9 @@ static int count_cells(struct builder *b, bool inverted, struct err *err)
 	return 0;
 }
 
-/* ---- totals and order ------------------------------------------------------------------------- */
+/*
+ * ---- totals and order -------------------------------------------------------------------------
+ */
 
 /* Children have larger numbers than their parents. */
 static void add_totals(struct builder *b)
@@ -324,7 +334,9 @@ static int sort_children(struct builder *b)
 	return 0;
 }
 
-/* ---- all of it -------------------------------------------------------------------------------- */
+/*
+ * ---- all of it --------------------------------------------------------------------------------
+ */
 
 static void add_events(struct builder *b)
 {
@@ -382,7 +394,9 @@ void calltree_destroy(struct calltree *tree)
 	g_free(tree);
 }
 
-/* ---- walks ------------------------------------------------------------------------------------ */
+/*
+ * ---- walks ------------------------------------------------------------------------------------
+ */
 
 void calltree_walk_init(struct calltree_walk *walk, const struct calltree *tree, uint32_t top)
 {

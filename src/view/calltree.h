@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The stacks of a profile as one tree of functions, for views that show who called whom: an event at
- * the top, below it processes, below these their functions, each called by the one above it. Stacks
- * that differ only in where inside of the same functions they were are one; addresses without a symbol
- * count as one function a file, named `[FILE]`, else `[unknown]`. Turned round, the
- * functions in which samples were taken stand below the event, and below each function its callers,
- * the last of which is the process.
+ * The stacks of a profile as one tree of functions, for views that show who called whom: an event
+ * at the top, below it processes, below these their functions, each called by the one above it.
+ * Stacks that differ only in where inside of the same functions they were are one; addresses
+ * without a symbol count as one function a file, named `[FILE]`, else `[unknown]`. Turned round,
+ * the functions in which samples were taken stand below the event, and below each function its
+ * callers, the last of which is the process.
  *
  * Samples of the idle task and of the server itself are not in it. Thread-safe once made.
  */
@@ -17,8 +17,8 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "view/names.h"
-#include "view/profile.h"
+#include "capture/names.h"
+#include "capture/profile.h"
 #include "view/view.h"
 
 /*

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tables of one thread in the Firefox Profiler's format: strings, functions, frames, stacks, each
- * entry once. A stack is a frame and the stack of its caller; inlined functions are frames of their own,
- * called by the function into which they were inlined.
+ * The tables of one thread in the Firefox Profiler's format: strings, functions, frames, stacks,
+ * each entry once. A stack is a frame and the stack of its caller; inlined functions are frames of
+ * their own, called by the function into which they were inlined.
  *
  * One set is filled for a thread, written, and reset for the next one. One thread at a time.
  */
@@ -13,14 +13,14 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "view/table.h"
+#include "capture/table.h"
 #include "view/view.h"
 
 #define FIREFOX_NONE UINT32_MAX /* null */
 
 /*
- * Stacks of one thread, at most: some 100 MiB. Inlined functions are all that makes more of them than
- * the capture has frames.
+ * Stacks of one thread, at most: some 100 MiB. Inlined functions are all that makes more of them
+ * than the capture has frames.
  */
 #define FIREFOX_STACKS_MAX (4u << 20)
 

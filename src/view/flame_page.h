@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "view/profile.h"
+#include "capture/profile.h"
 
 /* Where the first event begins. */
 #define FLAME_PAGE_TOP 80

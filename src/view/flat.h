@@ -16,8 +16,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "view/names.h"
-#include "view/profile.h"
+#include "capture/names.h"
+#include "capture/profile.h"
 
 struct flat_options {
 	bool own;     /* count the samples taken in the server itself */

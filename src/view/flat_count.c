@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "view/table.h"
+#include "capture/table.h"
 
 #define NONE UINT32_MAX
 
@@ -16,7 +16,9 @@ struct counter {
 	struct table row_table, call_table;
 };
 
-/* ---- counting --------------------------------------------------------------------------------- */
+/*
+ * ---- counting ---------------------------------------------------------------------------------
+ */
 
 static bool equal_row(const void *items, uint32_t i, const void *key)
 {
@@ -140,7 +142,9 @@ static void count_cells(struct counter *c)
 	}
 }
 
-/* ---- sorting ---------------------------------------------------------------------------------- */
+/*
+ * ---- sorting ----------------------------------------------------------------------------------
+ */
 
 static int compare_counts(const struct profile_count *a, const struct profile_count *b)
 {

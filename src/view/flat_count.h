@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 #include "view/flat.h"
-#include "view/names.h"
-#include "view/profile.h"
+#include "capture/names.h"
+#include "capture/profile.h"
 
 /* A function; or a caller of one, behind `of`. */
 struct flat_row {

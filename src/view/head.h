@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The first lines of a view in text: what the capture holds, and what is missing from it. Each begins
- * with `# `.
+ * The first lines of a view in text: what the capture holds, and what is missing from it. Each
+ * begins with `# `.
  */
 #ifndef KPROFS_VIEW_HEAD_H
 #define KPROFS_VIEW_HEAD_H
@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "view/profile.h"
+#include "capture/profile.h"
 
 /* What the view below makes of the samples. */
 struct head {
@@ -21,7 +21,9 @@ struct head {
 
 void head_write(const struct profile *profile, const struct head *head, FILE *out);
 
-/* Two of these lines without `# ` and without their ends: about the capture, and about one event. */
+/*
+ * Two of these lines without `# ` and without their ends: about the capture, and about one event.
+ */
 void head_append_summary(GString *line, const struct profile *profile);
 void head_append_event(GString *line, const struct profile_event *event, bool own);
 

@@ -1,11 +1,8 @@
 # view: a capture in, a format out; knows nothing of FUSE
-noinst_LIBRARIES += libview.a
+noinst_LIBRARIES += libview.a libcapture.a
 libview_a_SOURCES = \
-	%D%/asking.c %D%/asking.h \
 	%D%/breakdown.c %D%/breakdown.h \
 	%D%/calltree.c %D%/calltree.h \
-	%D%/decode.c %D%/decode.h \
-	%D%/dump.c %D%/dump.h \
 	%D%/firefox.c %D%/firefox.h \
 	%D%/firefox_tables.c %D%/firefox_tables.h \
 	%D%/flame.c %D%/flame.h \
@@ -16,10 +13,7 @@ libview_a_SOURCES = \
 	%D%/gzip.c %D%/gzip.h \
 	%D%/head.c %D%/head.h \
 	%D%/json.c %D%/json.h \
-	%D%/mapindex.c %D%/mapindex.h \
 	%D%/metrics.c %D%/metrics.h \
-	%D%/names.c %D%/names.h \
-	%D%/pairs.c %D%/pairs.h \
 	%D%/perfdata.c %D%/perfdata.h %D%/perfdata_format.h \
 	%D%/perfdata_early.c %D%/perfdata_early.h \
 	%D%/perfdata_features.c %D%/perfdata_features.h \
@@ -31,17 +25,11 @@ libview_a_SOURCES = \
 	%D%/perfdata_threads.c %D%/perfdata_threads.h \
 	%D%/pprof.c %D%/pprof.h \
 	%D%/protobuf.h \
-	%D%/processes.c %D%/processes.h %D%/processes_find.c %D%/processes_internal.h \
-	%D%/profile.c %D%/profile.h \
-	%D%/stacks.c %D%/stacks.h \
-	%D%/subset.c %D%/subset.h \
-	%D%/table.h \
 	%D%/timeline.c %D%/timeline.h \
 	%D%/tracejson.c %D%/tracejson.h \
 	%D%/tree.c %D%/tree.h \
-	%D%/unwinding.c %D%/unwinding.h \
-	%D%/view.c %D%/view.h \
-	%D%/wish.h
+	%D%/view.c %D%/view.h
+
 
 # the script of the flame graph, as a string of C
 AM_CPPFLAGS += -I$(top_builddir)/src

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The files of a capture whose build-ids are known, each once: what a perf.data file lists of them. A
- * BUILD_ID is of the last mapping before it, which all who write captures see to. For perfdata_survey.c
- * and perfdata_features.c only. One thread at a time.
+ * The files of a capture whose build-ids are known, each once: what a perf.data file lists of them.
+ * A BUILD_ID is of the last mapping before it, which all who write captures see to. For
+ * perfdata_survey.c and perfdata_features.c only. One thread at a time.
  */
 #ifndef KPROFS_VIEW_PERFDATA_FILES_H
 #define KPROFS_VIEW_PERFDATA_FILES_H
@@ -14,7 +14,7 @@
 
 #include "kprof/records.h"
 #include "view/perfdata_format.h"
-#include "view/table.h"
+#include "capture/table.h"
 
 struct perfdata_file {
 	const char *path;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The events of a capture, each once: a number means one until its section ends, and each pass over the
- * records keeps for itself at which place it is. For the parts of perfdata.c only. One thread at a time.
+ * The events of a capture, each once: a number means one until its section ends, and each pass over
+ * the records keeps for itself at which place it is. For the parts of perfdata.c only. One thread
+ * at a time.
  */
 #ifndef KPROFS_VIEW_PERFDATA_SOURCES_H
 #define KPROFS_VIEW_PERFDATA_SOURCES_H
@@ -10,13 +11,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "view/decode.h"
-#include "view/pairs.h"
-#include "view/table.h"
+#include "capture/decode.h"
+#include "capture/pairs.h"
+#include "capture/table.h"
 
 /*
- * Each takes 256 bytes of header, and perf holds each against all others; no one samples so many side
- * by side, but a broken capture may name a new one in each record.
+ * Each takes 256 bytes of header, and perf holds each against all others; no one samples so many
+ * side by side, but a broken capture may name a new one in each record.
  */
 #define PERFDATA_EVENTS_MAX 1024
 
@@ -42,8 +43,8 @@ void perfdata_sources_fini(struct perfdata_sources *sources);
 #define PERFDATA_CHUNK_RECORDS 4096
 
 /*
- * What holds until a section ends: the events by their numbers. Kept by each pass for itself, so that
- * all read the capture alike.
+ * What holds until a section ends: the events by their numbers. Kept by each pass for itself, so
+ * that all read the capture alike.
  */
 struct perfdata_place {
 	uint32_t section;

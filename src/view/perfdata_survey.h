@@ -4,10 +4,10 @@
  * written: its events, how long the data will be, and where times stand. Made by one pass over the
  * records; for perfdata.c and perfdata_stream.c only. One thread at a time.
  *
- * Times. kpdata is not sorted over CPUs. perf sorts what it reads, and holds all of it until an event
- * FINISHED_ROUND promises something: nothing that follows is older than the newest event before the
- * FINISHED_ROUND before this one. The survey cuts the records into chunks and finds behind which of
- * them the promise holds.
+ * Times. kpdata is not sorted over CPUs. perf sorts what it reads, and holds all of it until an
+ * event FINISHED_ROUND promises something: nothing that follows is older than the newest event
+ * before the FINISHED_ROUND before this one. The survey cuts the records into chunks and finds
+ * behind which of them the promise holds.
  *
  * Captures put one behind another (sections: see processes.h) are moved in time so that each begins
  * when the former has ended.
@@ -19,13 +19,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "view/decode.h"
-#include "view/pairs.h"
+#include "capture/decode.h"
+#include "capture/pairs.h"
 #include "view/perfdata_early.h"
 #include "view/perfdata_files.h"
 #include "view/perfdata_sources.h"
 #include "view/perfdata_threads.h"
-#include "view/processes.h"
+#include "capture/processes.h"
 #include "view/view.h"
 
 struct perfdata_section_times {
@@ -90,7 +90,9 @@ uint64_t perfdata_survey_early(const struct perfdata_survey *survey, uint32_t se
 uint64_t perfdata_survey_name(const struct perfdata_survey *survey, uint32_t section,
 	const struct kprof_rec_comm *comm);
 
-/* ---- numbers ---------------------------------------------------------------------------------- */
+/*
+ * ---- numbers ----------------------------------------------------------------------------------
+ */
 
 /* perf's names for those who are nobody: the idle task is process 0, who was gone -1. */
 static inline uint32_t perfdata_pid(uint32_t pid)
@@ -111,7 +113,9 @@ static inline uint32_t perfdata_tid(uint32_t pid, uint32_t tid)
 	return tid;
 }
 
-/* ---- sizes ------------------------------------------------------------------------------------ */
+/*
+ * ---- sizes ------------------------------------------------------------------------------------
+ */
 
 /* Bytes of a string in an event: with its NUL, padded, cut where it is longer than `max`. */
 #define PERFDATA_NAME_MAX 255
@@ -119,8 +123,8 @@ size_t perfdata_text_bytes(const char *text, size_t max);
 size_t perfdata_name_bytes(const char *name); /* of a whole event that tells a name */
 
 /*
- * The most words of a callchain: the size of an event has 16 bits. What a stack has more (Linux takes
- * 127 frames unless told otherwise) is cut off outside.
+ * The most words of a callchain: the size of an event has 16 bits. What a stack has more (Linux
+ * takes 127 frames unless told otherwise) is cut off outside.
  */
 #define PERFDATA_WORDS_MAX 8183u
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The threads that samples were taken in, each once: those of which no COMM and no FORK told are named
- * as their processes are. For perfdata_survey.c only. One thread at a time.
+ * The threads that samples were taken in, each once: those of which no COMM and no FORK told are
+ * named as their processes are. For perfdata_survey.c only. One thread at a time.
  */
 #ifndef KPROFS_VIEW_PERFDATA_THREADS_H
 #define KPROFS_VIEW_PERFDATA_THREADS_H
@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "view/decode.h"
-#include "view/pairs.h"
+#include "capture/decode.h"
+#include "capture/pairs.h"
 
 /* The last sample of a CPU; of CPUs that share an entry, of one of them. */
 #define PERFDATA_THREADS_LAST 64

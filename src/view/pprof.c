@@ -10,7 +10,7 @@
 #include "view/gzip.h"
 #include "view/head.h"
 #include "view/protobuf.h"
-#include "view/table.h"
+#include "capture/table.h"
 #include "base/text.h"
 
 /* Numbers of the fields in profile.proto. */

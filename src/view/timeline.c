@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "view/table.h"
+#include "capture/table.h"
 
 #define NO_TRACK UINT32_MAX /* of a cell that is left out */
 
@@ -19,7 +19,9 @@ struct builder {
 	struct table table; /* of tracks */
 };
 
-/* ---- what the records say beside the samples -------------------------------------------------- */
+/*
+ * ---- what the records say beside the samples --------------------------------------------------
+ */
 
 static uint64_t thread_key(uint32_t pid, uint32_t tid)
 {
@@ -62,7 +64,9 @@ static int read_records(struct builder *b)
 	return ret > 0 ? -EINTR : 0;
 }
 
-/* ---- tracks ----------------------------------------------------------------------------------- */
+/*
+ * ---- tracks -----------------------------------------------------------------------------------
+ */
 
 static bool equal_track(const void *items, uint32_t i, const void *key)
 {
@@ -143,7 +147,9 @@ static void make_tracks(struct builder *b)
 	}
 }
 
-/* ---- samples ---------------------------------------------------------------------------------- */
+/*
+ * ---- samples ----------------------------------------------------------------------------------
+ */
 
 static int compare_moments(const void *a, const void *b, void *arg)
 {

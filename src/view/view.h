@@ -3,8 +3,8 @@
  * Views: a capture in a form that people already use. One format a file, all in one table, which
  * views/ of the mounted tree and `kprof convert` walk.
  *
- * A view knows nothing of where the capture comes from or where its bytes go. It is written front to
- * back to a stdio stream, by one thread; several views of one input may be written at once.
+ * A view knows nothing of where the capture comes from or where its bytes go. It is written front
+ * to back to a stdio stream, by one thread; several views of one input may be written at once.
  */
 #ifndef KPROFS_VIEW_VIEW_H
 #define KPROFS_VIEW_VIEW_H
@@ -15,10 +15,12 @@
 
 #include "base/err.h"
 #include "base/units.h"
-#include "view/names.h"
-#include "view/profile.h"
+#include "capture/names.h"
+#include "capture/profile.h"
 
-/* Something else than a sample that a time line shows: what a program, or somebody, wrote. UTF-8. */
+/*
+ * Something else than a sample that a time line shows: what a program, or somebody, wrote. UTF-8.
+ */
 struct view_mark {
 	uint64_t time_ns;    /* CLOCK_MONOTONIC */
 	uint32_t cpu;	     /* VIEW_CPU_UNKNOWN: not known */
@@ -41,7 +43,9 @@ struct view_marks {
 struct view_input {
 	const struct profile *profile; /* NULL: the form reads the records itself */
 	const struct names *names; /* NULL: the form needs none */
-	/* the records themselves: seekable, for pread(2) and decode_init_fd() on a dup; not moved */
+	/*
+	 * the records themselves: seekable, for pread(2) and decode_init_fd() on a dup; not moved
+	 */
 	int capture_fd;
 	const struct view_marks *marks; /* for a form with VIEW_MARKS, to be used up; NULL: there are none */
 	/* what a form that reads the records may keep of them, roughly; 0: whatever it needs */
@@ -104,15 +108,15 @@ extern const struct view_format view_formats[];
 const struct view_format *view_find(const char *name);
 
 /*
- * profile_load_with() of what the form needs. bytes_max: what the profile and names for it may take,
- * roughly, 0: whatever they need; -EFBIG where that is not enough.
+ * profile_load_with() of what the form needs. bytes_max: what the profile and names for it may
+ * take, roughly, 0: whatever they need; -EFBIG where that is not enough.
  */
 int view_load(const struct view_format *format, struct decoder *decoder, size_t bytes_max,
 	struct profile **profile, struct err *err);
 
 /*
- * names_create() of what the form needs; NULL: nothing. cancel_fd: once it is readable the names are not
- * wanted any more; -1: they are.
+ * names_create() of what the form needs; NULL: nothing. cancel_fd: once it is readable the names
+ * are not wanted any more; -1: they are.
  */
 struct names *view_name(const struct view_format *format, const struct profile *profile,
 	struct symbols *symbols, int cancel_fd);

@@ -13,9 +13,9 @@
 #include <string.h>
 
 #include "tests/fixtures/gen.h"
-#include "view/dump.h"
+#include "capture/dump.h"
 #include "view/flat.h"
-#include "view/profile.h"
+#include "capture/profile.h"
 
 static void check_record(const struct decode_record *record, const uint8_t *data, size_t size)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * view/decode and view/dump: the bytes of kpdata, good, cut and bad. The first vectors are those
- * of the description of Akaros's records, the others were written down from the layout by hand.
+ * capture/decode and capture/dump: the bytes of kpdata, good, cut and bad. The first vectors are
+ * those of the description of Akaros's records, the others were written down from the layout by
+ * hand.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,8 +18,8 @@
 #include <cmocka.h>
 
 #include "tests/fixtures/gen.h"
-#include "view/decode.h"
-#include "view/dump.h"
+#include "capture/decode.h"
+#include "capture/dump.h"
 
 /* Blanks and bars between the digits are for the reader. */
 static GByteArray *from_hex(const char *hex)
@@ -43,7 +44,9 @@ static GByteArray *from_hex(const char *hex)
 	return bytes;
 }
 
-/* ---- one record: its line --------------------------------------------------------------------- */
+/*
+ * ---- one record: its line ---------------------------------------------------------------------
+ */
 
 struct line_row {
 	int line;
@@ -111,7 +114,9 @@ static const struct line_row line_rows[] = {
 		"0 throttle time=10 cpu=2 event=1 throttled=1" },
 	{ __LINE__, "49 10 | 02 00 00 00 | 01 00 00 00 | ff ff ff ff ff ff ff ff",
 		"0 period cpu=2 event=1 period=18446744073709551615" },
-	/* the kernel's mapping; a damaged one says another process; as type 3, before there was 75 */
+	/*
+	 * the kernel's mapping; a damaged one says another process; as type 3, before there was 75
+	 */
 	{ __LINE__, "4b 28 | 00 00 00 00 00 00 00 00 | 00 00 00 81 ff ff ff ff | 00 00 00 01 00 00 00 00"
 		"| 00 00 00 00 00 00 00 00 | ff ff ff ff | 5b 6b 5d 00",
 		"0 kernel_mmap time=0 pid=kernel addr=0xffffffff81000000 size=0x1000000 offset=0x0 "
@@ -178,7 +183,9 @@ static void test_lines(void **state)
 	}
 }
 
-/* ---- damage ----------------------------------------------------------------------------------- */
+/*
+ * ---- damage -----------------------------------------------------------------------------------
+ */
 
 struct damage_row {
 	int line;
@@ -289,7 +296,9 @@ static void test_damage(void **state)
 	}
 }
 
-/* ---- streams ---------------------------------------------------------------------------------- */
+/*
+ * ---- streams ----------------------------------------------------------------------------------
+ */
 
 #define STREAM_RECORDS 14
 
@@ -498,8 +507,8 @@ static int open_memfd(const GByteArray *bytes, size_t before, size_t length)
 }
 
 /*
- * A sealed file is mapped in pieces, which end anywhere in a record, and which a record may be larger
- * than; one that could still be cut or written is read.
+ * A sealed file is mapped in pieces, which end anywhere in a record, and which a record may be
+ * larger than; one that could still be cut or written is read.
  */
 static void test_sealed(void **state)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * view/flat and view/names: the whole text of small captures, with the figures worked out by hand.
+ * view/flat and capture/names: the whole text of small captures, with the figures worked out by
+ * hand.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -84,7 +85,10 @@ static void sample(struct gen *gen, uint32_t pid, uint16_t cpu, int times, uint6
 		gen_trace(gen, 2, 1, 100, pid, cpu, c ? 3 : b ? 2 : 1, frames);
 }
 
-/* Seven of ten for call_a and three for call_b; a second process of two samples that weigh five each. */
+/*
+ * Seven of ten for call_a and three for call_b; a second process of two samples that weigh five
+ * each.
+ */
 static void make_capture(struct gen *gen)
 {
 	gen_clock(gen, 1, 2);

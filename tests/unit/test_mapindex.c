@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * view/mapindex: every answer is that of a search through all mappings, over address spaces drawn at
- * random (from a fixed seed): crowded ones, sparse ones, ones where everything overlaps.
+ * capture/mapindex: every answer is that of a search through all mappings, over address spaces
+ * drawn at random (from a fixed seed): crowded ones, sparse ones, ones where everything overlaps.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include <cmocka.h>
 #include <glib.h>
 
-#include "view/mapindex.h"
+#include "capture/mapindex.h"
 
 #define MAPPINGS_MAX 40
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* view/names: what is asked about places, and what is asked instead where there is no time for it. */
+/*
+ * capture/names: what is asked about places, and what is asked instead where there is no time for
+ * it.
+ */
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -11,7 +14,7 @@
 #include <cmocka.h>
 
 #include "tests/fixtures/gen.h"
-#include "view/names.h"
+#include "capture/names.h"
 
 /* A source that notes what it is asked, and may be late with lines, or be given up. */
 struct asked {
@@ -125,7 +128,9 @@ static void test_given_up(void **state)
 	assert_int_equal(asked.without, 0);
 }
 
-/* ---- side by side ----------------------------------------------------------------------------- */
+/*
+ * ---- side by side -----------------------------------------------------------------------------
+ */
 
 /* How long a question waits for the other one, before it is taken that there is none. */
 #define PATIENCE_SECONDS 20

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * view/profile and view/processes: what a sample's addresses, names and weights are, by the rules of
- * the records. Each sample is taken on a CPU of its own, so that its cell can be found again.
+ * capture/profile and capture/processes: what a sample's addresses, names and weights are, by the
+ * rules of the records. Each sample is taken on a CPU of its own, so that its cell can be found
+ * again.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -13,7 +14,7 @@
 #include <cmocka.h>
 
 #include "tests/fixtures/gen.h"
-#include "view/profile.h"
+#include "capture/profile.h"
 
 #define KTEXT 0xffffffff81000000ull
 
@@ -122,7 +123,9 @@ static void check_both_orders(void (*announce)(struct gen *gen), const struct ro
 	}
 }
 
-/* ---- addresses -------------------------------------------------------------------------------- */
+/*
+ * ---- addresses --------------------------------------------------------------------------------
+ */
 
 static void announce_mappings(struct gen *gen)
 {
@@ -331,7 +334,9 @@ static void test_circle(void **state)
 	check_both_orders(announce_circle, circle_rows, G_N_ELEMENTS(circle_rows));
 }
 
-/* ---- names ------------------------------------------------------------------------------------ */
+/*
+ * ---- names ------------------------------------------------------------------------------------
+ */
 
 static void announce_names(struct gen *gen)
 {
@@ -365,7 +370,9 @@ static void test_names(void **state)
 	check_both_orders(announce_names, name_rows, G_N_ELEMENTS(name_rows));
 }
 
-/* ---- stacks ----------------------------------------------------------------------------------- */
+/*
+ * ---- stacks -----------------------------------------------------------------------------------
+ */
 
 static void check_stack(const struct profile *profile, uint16_t cpu, const char *expected)
 {
@@ -510,7 +517,9 @@ static void test_sharing(void **state)
 	gen_fini(&gen);
 }
 
-/* ---- events, threads, weights ----------------------------------------------------------------- */
+/*
+ * ---- events, threads, weights -----------------------------------------------------------------
+ */
 
 static void sample(struct gen *gen, uint64_t event, uint64_t time, uint32_t pid, uint16_t cpu)
 {
@@ -669,7 +678,9 @@ static void test_writer(void **state)
 	gen_fini(&gen);
 }
 
-/* ---- several captures in one file ------------------------------------------------------------- */
+/*
+ * ---- several captures in one file -------------------------------------------------------------
+ */
 
 static void test_sections(void **state)
 {
@@ -704,7 +715,9 @@ static void test_sections(void **state)
 	gen_fini(&gen);
 }
 
-/* ---- files ------------------------------------------------------------------------------------ */
+/*
+ * ---- files ------------------------------------------------------------------------------------
+ */
 
 static void check_id(const struct profile *profile, uint16_t cpu, const char *id)
 {
@@ -764,7 +777,9 @@ static void test_build_ids(void **state)
 	gen_fini(&gen);
 }
 
-/* ---- damage ----------------------------------------------------------------------------------- */
+/*
+ * ---- damage -----------------------------------------------------------------------------------
+ */
 
 static void test_damage(void **state)
 {
@@ -808,8 +823,8 @@ static void test_empty(void **state)
 }
 
 /*
- * Bounds: 5,000 samples of four frames that nobody else has are 20,000 places and nodes, which take 24
- * bytes each at the very least: 940 KB. They fit into 16 MiB and not into half a MiB.
+ * Bounds: 5,000 samples of four frames that nobody else has are 20,000 places and nodes, which take
+ * 24 bytes each at the very least: 940 KB. They fit into 16 MiB and not into half a MiB.
  */
 static void test_bounds(void **state)
 {

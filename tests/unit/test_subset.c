@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* view/subset: which records of captures made by hand belong to a process and what it started. */
+/*
+ * capture/subset: which records of captures made by hand belong to a process and what it started.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,8 +12,8 @@
 #include <cmocka.h>
 
 #include "tests/fixtures/gen.h"
-#include "view/dump.h"
-#include "view/subset.h"
+#include "capture/dump.h"
+#include "capture/subset.h"
 
 #define ROOT 100
 
@@ -222,7 +224,9 @@ static void test_before_75(void **state)
 	check_state(true);
 }
 
-/* Of an earlier run in front: what it says of processes and of the events used later, no samples. */
+/*
+ * Of an earlier run in front: what it says of processes and of the events used later, no samples.
+ */
 static void test_earlier(void **state)
 {
 	struct subset_counts counts;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * view/unwinding: captures made by hand, with parsers played by children of the test, and what must come
- * out: samples with whole stacks, everything else byte for byte.
+ * capture/unwinding: captures made by hand, with parsers played by children of the test, and what
+ * must come out: samples with whole stacks, everything else byte for byte.
  */
 #include <errno.h>
 #include <poll.h>
@@ -23,7 +23,7 @@
 #include "sym/proto.h"
 #include "sym/row.h"
 #include "tests/fixtures/gen.h"
-#include "view/unwinding.h"
+#include "capture/unwinding.h"
 
 #define MACHINE 62 /* x86_64 */
 #define RBP 6
@@ -39,7 +39,9 @@
 #define BASE 0x400000ull
 #define PC (BASE + 0x1000)
 
-/* ---- parsers ------------------------------------------------------------------------------------ */
+/*
+ * ---- parsers ------------------------------------------------------------------------------------
+ */
 
 enum behaviour { ANSWERS, SAYS_NONSENSE, ENDS, RUNS_ON };
 
@@ -47,8 +49,8 @@ static enum behaviour behaviour;
 static int connects;
 
 /*
- * CFA = rsp + 16, the return address below it; but what returns to 0x1300 and above, whose call ends a byte
- * before, has no caller.
+ * CFA = rsp + 16, the return address below it; but what returns to 0x1300 and above, whose call
+ * ends a byte before, has no caller.
  */
 static void answer(struct proto_message *message)
 {
@@ -109,7 +111,9 @@ static int connect_parser(void *self, const struct symbols_file *file, const str
 static const struct symbols_source with_parsers = { .connect = connect_parser };
 static const struct symbols_source without_parsers;
 
-/* ---- captures ----------------------------------------------------------------------------------- */
+/*
+ * ---- captures -----------------------------------------------------------------------------------
+ */
 
 /* Where it returns to: words 1, 3, 5 are return addresses by the rows above. */
 static const uint64_t words[] = { 1, BASE + 0x1100, 2, BASE + 0x1200, 3, BASE + 0x1300, 4, 5 };
@@ -341,7 +345,10 @@ static void test_cut(void **state)
 	gen_fini(&gen);
 }
 
-/* Registers or bytes that are not there: the record stays as damaged as it is, and is nobody's stack. */
+/*
+ * Registers or bytes that are not there: the record stays as damaged as it is, and is nobody's
+ * stack.
+ */
 static void test_damaged(void **state)
 {
 	static const uint64_t pc = PC;

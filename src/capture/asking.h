@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whom names.c asks about the places of a profile, and in which order: each file once, several files
- * at a time where the source of names can do that. For names.c only.
+ * Whom names.c asks about the places of a profile, and in which order: each file once, several
+ * files at a time where the source of names can do that. For names.c only.
  */
-#ifndef KPROFS_VIEW_ASKING_H
-#define KPROFS_VIEW_ASKING_H
+#ifndef KPROFS_CAPTURE_ASKING_H
+#define KPROFS_CAPTURE_ASKING_H
 
 #include "sym/symbols.h"
-#include "view/profile.h"
+#include "capture/profile.h"
 
 /* What names may take, in all threads together: with more of them the other places go without. */
 #define ASKING_BYTES_MAX (96u << 20)
@@ -16,9 +16,9 @@
 #define ASKING_THREADS 2
 
 /*
- * Sets each of `places`, one for each place of the profile, as far as symbols knows it; their frames
- * are in the arenas, which are made here as needed (NULL before) and the caller's to destroy. how: see
- * names_create(). Blocks while files are read.
+ * Sets each of `places`, one for each place of the profile, as far as symbols knows it; their
+ * frames are in the arenas, which are made here as needed (NULL before) and the caller's to
+ * destroy. how: see names_create(). Blocks while files are read.
  */
 void asking_ask(const struct profile *profile, struct symbols *symbols,
 	const struct symbols_how *how, struct symbols_place *places,

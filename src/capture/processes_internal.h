@@ -2,14 +2,14 @@
 /*
  * What processes.c (adds and sorts) and processes_find.c (answers) share; nobody else includes it.
  */
-#ifndef KPROFS_VIEW_PROCESSES_INTERNAL_H
-#define KPROFS_VIEW_PROCESSES_INTERNAL_H
+#ifndef KPROFS_CAPTURE_PROCESSES_INTERNAL_H
+#define KPROFS_CAPTURE_PROCESSES_INTERNAL_H
 
 #include <glib.h>
 
-#include "view/mapindex.h"
-#include "view/processes.h"
-#include "view/table.h"
+#include "capture/mapindex.h"
+#include "capture/processes.h"
+#include "capture/table.h"
 
 /* short, inside this module */
 #define NONE PROCESSES_NONE

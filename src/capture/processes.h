@@ -7,20 +7,21 @@
  * processes_finish() sorts it, then questions are answered.
  *
  * A pid has lives, one after the other. A life begins with a FORK (a new process, with the mappings
- * that its parent had at that time) or with a NEW_PROCESS (another program: of the mappings only those
- * announced at that time or later count); both of one time begin one life. What is known about a pid
- * before its first NEW_PROCESS belongs to that life, unless a FORK came first. An EXIT ends nothing
- * by itself: threads of a process outlive its first thread, and who takes over the pid announces it.
+ * that its parent had at that time) or with a NEW_PROCESS (another program: of the mappings only
+ * those announced at that time or later count); both of one time begin one life. What is known
+ * about a pid before its first NEW_PROCESS belongs to that life, unless a FORK came first. An EXIT
+ * ends nothing by itself: threads of a process outlive its first thread, and who takes over the pid
+ * announces it.
  *
- * An address at a time belongs to the latest mapping of that life that was announced by then; else to
- * what the parent had when it forked, and so on; else (the announcement came after the fact) to the
- * earliest mapping of any of these that covers it.
+ * An address at a time belongs to the latest mapping of that life that was announced by then; else
+ * to what the parent had when it forked, and so on; else (the announcement came after the fact) to
+ * the earliest mapping of any of these that covers it.
  *
- * Captures put one behind another are sections: each CLOCK record begins one, and pids and times mean
- * nothing across their borders. One thread at a time.
+ * Captures put one behind another are sections: each CLOCK record begins one, and pids and times
+ * mean nothing across their borders. One thread at a time.
  */
-#ifndef KPROFS_VIEW_PROCESSES_H
-#define KPROFS_VIEW_PROCESSES_H
+#ifndef KPROFS_CAPTURE_PROCESSES_H
+#define KPROFS_CAPTURE_PROCESSES_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -81,7 +82,9 @@ struct processes;
 struct processes *processes_create(void);
 void processes_destroy(struct processes *processes);
 
-/* ---- what is known ---------------------------------------------------------------------------- */
+/*
+ * ---- what is known ----------------------------------------------------------------------------
+ */
 
 void processes_add_mapping(struct processes *processes, uint32_t section,
 	const struct kprof_rec_mmap *mmap, const char *path);
@@ -106,7 +109,9 @@ void processes_finish(struct processes *processes);
 /* What all of it takes beyond its strings, once it can answer: an upper bound. */
 size_t processes_bytes(const struct processes *processes);
 
-/* ---- questions -------------------------------------------------------------------------------- */
+/*
+ * ---- questions --------------------------------------------------------------------------------
+ */
 
 /* The life that pid was in at this time; a pid that nobody announced gets one without anything. */
 uint32_t processes_find_life(struct processes *processes, uint32_t section, uint32_t pid,
@@ -130,7 +135,8 @@ void processes_find_kernel(struct processes *processes, uint32_t section, uint64
 
 /*
  * The name at this time: the last one announced (COMM), else the parent's, else the first one to
- * come, else the program's, else "pid N". Lives as long as `processes`; equal names are one pointer.
+ * come, else the program's, else "pid N". Lives as long as `processes`; equal names are one
+ * pointer.
  */
 const char *processes_find_name(struct processes *processes, uint32_t life, uint64_t time);
 

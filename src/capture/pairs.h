@@ -3,13 +3,13 @@
  * A small map from two words to a third: what a stream last said about a CPU and something else.
  * One thread at a time.
  */
-#ifndef KPROFS_VIEW_PAIRS_H
-#define KPROFS_VIEW_PAIRS_H
+#ifndef KPROFS_CAPTURE_PAIRS_H
+#define KPROFS_CAPTURE_PAIRS_H
 
 #include <glib.h>
 #include <stdint.h>
 
-#include "view/table.h"
+#include "capture/table.h"
 
 struct pair {
 	uint64_t a, b;

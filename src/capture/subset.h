@@ -3,21 +3,21 @@
  * A capture cut down to one process and its descendants: which of its records belong there.
  *
  * Two passes over the records, since a process may be told of after its child: subset_learn() takes
- * what is said about forks, subset_wants() answers for each record in turn. What the remaining samples
- * need is kept: the kernel's mappings, events, periods, threads; and every loss, since nobody can
- * say whose samples those were.
+ * what is said about forks, subset_wants() answers for each record in turn. What the remaining
+ * samples need is kept: the kernel's mappings, events, periods, threads; and every loss, since
+ * nobody can say whose samples those were.
  *
  * A pid belongs while the last FORK of it came from a process that belonged at that time. One
  * thread at a time.
  */
-#ifndef KPROFS_VIEW_SUBSET_H
-#define KPROFS_VIEW_SUBSET_H
+#ifndef KPROFS_CAPTURE_SUBSET_H
+#define KPROFS_CAPTURE_SUBSET_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "view/decode.h"
-#include "view/profile.h"
+#include "capture/decode.h"
+#include "capture/profile.h"
 
 struct subset_counts {
 	uint64_t samples;   /* that belong */
@@ -31,7 +31,8 @@ struct subset;
 
 /*
  * root: the process; KPROF_PID_KERNEL: everything belongs. begin: of the records in front of this
- * offset only what tells of processes and events is wanted, since the samples are of an earlier run.
+ * offset only what tells of processes and events is wanted, since the samples are of an earlier
+ * run.
  */
 struct subset *subset_create(uint32_t root, uint64_t begin);
 void subset_destroy(struct subset *subset);

@@ -5,19 +5,19 @@
  *
  *	USER_STACK and its sample  ->  here  ->  the sample with all its frames  ->  profile, ...
  *
- * Each frame is found from the row (sym/row.h) of the place in its file. Where there is none, a frame
- * pointer that leads somewhere in the copy is believed. A stack ends where neither helps, where the copy
- * ends, or with what has no caller.
+ * Each frame is found from the row (sym/row.h) of the place in its file. Where there is none, a
+ * frame pointer that leads somewhere in the copy is believed. A stack ends where neither helps,
+ * where the copy ends, or with what has no caller.
  */
-#ifndef KPROFS_VIEW_UNWINDING_H
-#define KPROFS_VIEW_UNWINDING_H
+#ifndef KPROFS_CAPTURE_UNWINDING_H
+#define KPROFS_CAPTURE_UNWINDING_H
 
 #include <stdbool.h>
 
 #include "base/err.h"
 #include "sym/symbols.h"
-#include "view/decode.h"
-#include "view/wish.h"
+#include "capture/decode.h"
+#include "capture/wish.h"
 
 /* Are there copied stacks? Reads to the first one, and rewinds. -ESPIPE: it can't. */
 int unwinding_is_needed(struct decoder *decoder, bool *needed);
@@ -28,9 +28,10 @@ struct unwinding_counts {
 };
 
 /*
- * *fd: a file without name with the capture anew, at its beginning, to be closed. What of the capture is
- * damaged is in it as it was. The decoder has been read to its end. wish (NULL: it is wanted) is asked at
- * least every 10 ms of work. -EINTR: not wanted any more; else -errno of reading and writing.
+ * *fd: a file without name with the capture anew, at its beginning, to be closed. What of the
+ * capture is damaged is in it as it was. The decoder has been read to its end. wish (NULL: it is
+ * wanted) is asked at least every 10 ms of work. -EINTR: not wanted any more; else -errno of
+ * reading and writing.
  */
 int unwinding_make(struct decoder *decoder, struct symbols *symbols,
 	const struct view_wish *wish, int *fd, struct unwinding_counts *counts, struct err *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The processes of a capture over time, what is known about them: see processes.h. */
-#include "view/processes_internal.h"
+#include "capture/processes_internal.h"
 
 #include <string.h>
 
@@ -47,7 +47,9 @@ void processes_destroy(struct processes *p)
 	g_free(p);
 }
 
-/* ---- what is known ---------------------------------------------------------------------------- */
+/*
+ * ---- what is known ----------------------------------------------------------------------------
+ */
 
 static bool equal_process(const void *items, uint32_t i, const void *key)
 {
@@ -189,7 +191,9 @@ void processes_add_fork(struct processes *p, uint32_t section, const struct kpro
 	g_array_append_val(p->births, birth);
 }
 
-/* ---- sorting it ------------------------------------------------------------------------------- */
+/*
+ * ---- sorting it -------------------------------------------------------------------------------
+ */
 
 static int compare_keys(uint32_t process_a, uint64_t time_a, uint32_t process_b, uint64_t time_b)
 {

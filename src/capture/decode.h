@@ -3,14 +3,14 @@
  * The reader of kpdata's bytes: one record after the other, each with its place in the stream.
  *
  * The bytes may come from anybody: whatever they are, the decoder stays inside them, uses at most
- * one buffer of about KPROF_REC_PAYLOAD_MAX, and says where and why it could not go on. The layout is
- * that of include/kprof/records.h; a stream written in the other byte order is turned, from the
+ * one buffer of about KPROF_REC_PAYLOAD_MAX, and says where and why it could not go on. The layout
+ * is that of include/kprof/records.h; a stream written in the other byte order is turned, from the
  * CLOCK record on that says so.
  *
  * One thread at a time for each decoder.
  */
-#ifndef KPROFS_VIEW_DECODE_H
-#define KPROFS_VIEW_DECODE_H
+#ifndef KPROFS_CAPTURE_DECODE_H
+#define KPROFS_CAPTURE_DECODE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -97,15 +97,15 @@ void decode_init_memory(struct decoder *decoder, const void *data, size_t size);
 void decode_init_fd(struct decoder *decoder, int fd);
 
 /*
- * Decodes what pread(2) gives on fd from the offset `begin` on: the position of fd, which others may
- * share, is neither used nor moved. A file that decode_seal() sealed is mapped in pieces instead, which
- * saves copying it.
+ * Decodes what pread(2) gives on fd from the offset `begin` on: the position of fd, which others
+ * may share, is neither used nor moved. A file that decode_seal() sealed is mapped in pieces
+ * instead, which saves copying it.
  */
 void decode_init_pread(struct decoder *decoder, int fd, off_t begin);
 
 /*
- * Seals a memfd, made with MFD_ALLOW_SEALING, whose capture is complete: what of it is mapped then neither
- * goes away nor changes. Where that fails it can be decoded as any other file.
+ * Seals a memfd, made with MFD_ALLOW_SEALING, whose capture is complete: what of it is mapped then
+ * neither goes away nor changes. Where that fails it can be decoded as any other file.
  */
 void decode_seal(int fd);
 

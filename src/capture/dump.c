@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* kpdata as text: see dump.h. */
-#include "view/dump.h"
+#include "capture/dump.h"
 
 #include <inttypes.h>
 

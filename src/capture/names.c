@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* The functions of a profile: see names.h. */
-#include "view/names.h"
+#include "capture/names.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #include "sym/remote.h"
-#include "view/table.h"
+#include "capture/table.h"
 
-/* ---- whom to ask ------------------------------------------------------------------------------ */
+/*
+ * ---- whom to ask ------------------------------------------------------------------------------
+ */
 
 struct symbols *names_open_symbols(const struct helpers_options *options)
 {
@@ -18,7 +20,9 @@ struct symbols *names_open_symbols(const struct helpers_options *options)
 		SYMBOLS_CACHE_BYTES);
 }
 
-/* ---- functions -------------------------------------------------------------------------------- */
+/*
+ * ---- functions --------------------------------------------------------------------------------
+ */
 
 struct builder {
 	struct names *names;
@@ -71,7 +75,9 @@ static uint32_t intern_unresolved(struct builder *b, const struct profile_place 
 	return intern_function(b, name, file, false, found->replaced);
 }
 
-/* ---- questions -------------------------------------------------------------------------------- */
+/*
+ * ---- questions --------------------------------------------------------------------------------
+ */
 
 static void describe_kernel(const struct processes *processes, uint32_t i,
 	struct symbols_kernel *kernel)
@@ -128,7 +134,9 @@ void names_describe(const struct processes *processes, const struct processes_fi
 	}
 }
 
-/* ---- all of them ------------------------------------------------------------------------------- */
+/*
+ * ---- all of them -------------------------------------------------------------------------------
+ */
 
 static void intern_inlined(struct builder *b, uint32_t place, const char *path)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A small map from two words to a third: see pairs.h. */
-#include "view/pairs.h"
+#include "capture/pairs.h"
 
 void pairs_init(struct pairs *pairs)
 {

@@ -3,15 +3,16 @@
  * A capture as a model in memory: what every view of it is made from.
  *
  * The samples are counted, not kept: a cell is how often one stack of one thread was met for one
- * event on one CPU, so a profile is as large as a capture is varied. Two passes over the records make
- * it, since kpdata is not sorted by time: the first takes what is said about processes, the second
- * the samples. Each distinct (file, offset) is one place, to be given a name once (see names.h).
+ * event on one CPU, so a profile is as large as a capture is varied. Two passes over the records
+ * make it, since kpdata is not sorted by time: the first takes what is said about processes, the
+ * second the samples. Each distinct (file, offset) is one place, to be given a name once (see
+ * names.h).
  *
  * Everything in here is for reading once it is loaded; then it is thread-safe, but for
  * processes_find_*().
  */
-#ifndef KPROFS_VIEW_PROFILE_H
-#define KPROFS_VIEW_PROFILE_H
+#ifndef KPROFS_CAPTURE_PROFILE_H
+#define KPROFS_CAPTURE_PROFILE_H
 
 #include <glib.h>
 #include <stdbool.h>
@@ -19,9 +20,9 @@
 
 #include "base/err.h"
 #include "kprof/records.h"
-#include "view/decode.h"
-#include "view/processes.h"
-#include "view/stacks.h"
+#include "capture/decode.h"
+#include "capture/processes.h"
+#include "capture/stacks.h"
 
 /* One more than the last of enum kprof_lost_reason; [0] is any other reason. */
 #define PROFILE_LOST_REASONS (KPROF_LOST_RING_RECORDS + 1)

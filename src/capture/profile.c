@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* A capture as a model in memory: see profile.h. */
-#include "view/profile.h"
+#include "capture/profile.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/units.h"
-#include "view/pairs.h"
-#include "view/table.h"
+#include "capture/pairs.h"
+#include "capture/table.h"
 
 /* The program's name, by which the server is known where the capture does not tell its pid. */
 #define SERVER_NAME "kprofs"
@@ -27,8 +27,8 @@
 #define SLOT_BYTES (8 * 8 / 3)
 
 /*
- * What names.c will take for a place: two words about it, and where it has no symbol a function of its
- * own with the name of its file.
+ * What names.c will take for a place: two words about it, and where it has no symbol a function of
+ * its own with the name of its file.
  */
 #define PLACE_NAMES_BYTES 128
 
@@ -60,7 +60,9 @@ struct loader {
 	struct cached cache[CACHE_ENTRIES];
 };
 
-/* ---- sections --------------------------------------------------------------------------------- */
+/*
+ * ---- sections ---------------------------------------------------------------------------------
+ */
 
 static struct profile_event *event_at(struct loader *l, uint32_t event)
 {
@@ -106,7 +108,9 @@ static void enter_record(struct loader *l, const struct decode_record *record)
 	l->section_records++;
 }
 
-/* ---- bounds ----------------------------------------------------------------------------------- */
+/*
+ * ---- bounds -----------------------------------------------------------------------------------
+ */
 
 static size_t count_bytes(const struct profile *p)
 {
@@ -131,7 +135,9 @@ static int refuse_size(const struct loader *l, struct err *err)
 		(size_t)(l->bytes_max / MIB));
 }
 
-/* ---- first pass: processes -------------------------------------------------------------------- */
+/*
+ * ---- first pass: processes --------------------------------------------------------------------
+ */
 
 static void take_clock(struct loader *l, const struct decode_record *r)
 {
@@ -221,7 +227,9 @@ static int read_processes(struct loader *l, struct decoder *decoder, struct err 
 	return 0;
 }
 
-/* ---- second pass: events ---------------------------------------------------------------------- */
+/*
+ * ---- second pass: events ----------------------------------------------------------------------
+ */
 
 static bool equal_event(const void *items, uint32_t i, const void *key)
 {
@@ -302,7 +310,9 @@ static uint64_t find_period(const struct loader *l, const struct kprof_rec_trace
 	return event->flags & KPROF_EVENT_FREQ || !event->rate ? 1 : event->rate;
 }
 
-/* ---- second pass: samples --------------------------------------------------------------------- */
+/*
+ * ---- second pass: samples ---------------------------------------------------------------------
+ */
 
 static bool equal_place(const void *items, uint32_t i, const void *key)
 {
@@ -353,9 +363,9 @@ static uint32_t find_place(struct loader *l, uint32_t space, bool kernel, uint64
 }
 
 /*
- * Is the caller that a stack names in no code? A program without frame pointers has other values where
- * the kernel looks for them. Memory of a JIT is in a mapping like all else that is executable; only of
- * a process of which no mapping is known nothing can be said.
+ * Is the caller that a stack names in no code? A program without frame pointers has other values
+ * where the kernel looks for them. Memory of a JIT is in a mapping like all else that is
+ * executable; only of a process of which no mapping is known nothing can be said.
  */
 static bool is_no_code(struct loader *l, uint32_t place, uint32_t life)
 {
@@ -365,9 +375,9 @@ static bool is_no_code(struct loader *l, uint32_t place, uint32_t life)
 
 /*
  * The stack of a sample as a node. The first address of each side is where the CPU was; the others
- * are return addresses, which may lie behind the end of the calling function: one less is in the call.
- * One that is no code in user space ends the stack: what seems to be beyond it is no caller either. 0 is
- * how a program marks the end of its stack.
+ * are return addresses, which may lie behind the end of the calling function: one less is in the
+ * call. One that is no code in user space ends the stack: what seems to be beyond it is no caller
+ * either. 0 is how a program marks the end of its stack.
  */
 static uint32_t take_stack(struct loader *l, const struct decode_record *r, uint32_t life,
 	struct profile_event *event)
@@ -537,7 +547,9 @@ static int read_samples(struct loader *l, struct decoder *decoder, uint64_t end,
 	return count_bytes(l->profile) > l->bytes_max ? refuse_size(l, err) : 0;
 }
 
-/* ---- all of it -------------------------------------------------------------------------------- */
+/*
+ * ---- all of it --------------------------------------------------------------------------------
+ */
 
 static struct loader *create_loader(struct profile *profile, const struct profile_options *options)
 {

@@ -3,12 +3,12 @@
  * The functions of a profile: each place of it gets one, asked for once for each file.
  *
  * A place whose name can't be found is a function of its own, called FILE+0xADDRESS, by the address
- * that the file gives it (where the file can't be read: by its offset in the file), or by its address in
- * memory where it is in no file or in the kernel. Behind it stands [replaced] where the file that was
- * mapped is not there any more. Thread-safe once made.
+ * that the file gives it (where the file can't be read: by its offset in the file), or by its
+ * address in memory where it is in no file or in the kernel. Behind it stands [replaced] where the
+ * file that was mapped is not there any more. Thread-safe once made.
  */
-#ifndef KPROFS_VIEW_NAMES_H
-#define KPROFS_VIEW_NAMES_H
+#ifndef KPROFS_CAPTURE_NAMES_H
+#define KPROFS_CAPTURE_NAMES_H
 
 #include <glib.h>
 #include <stdbool.h>
@@ -16,8 +16,8 @@
 
 #include "sym/helpers.h"
 #include "sym/symbols.h"
-#include "view/asking.h"
-#include "view/profile.h"
+#include "capture/asking.h"
+#include "capture/profile.h"
 
 #define NAMES_NO_FRAME UINT32_MAX
 
@@ -40,10 +40,10 @@ struct names {
 };
 
 /*
- * Asks `symbols` (NULL: nobody) about every place. how NULL: functions only, and nobody will interrupt
- * it. how->deadline_ns is for source lines and inlined functions: what would come later is named by
- * its function only. What is left when how->cancel_fd becomes readable has no names. how->arena_max is
- * set here. Blocks while files are read.
+ * Asks `symbols` (NULL: nobody) about every place. how NULL: functions only, and nobody will
+ * interrupt it. how->deadline_ns is for source lines and inlined functions: what would come later
+ * is named by its function only. What is left when how->cancel_fd becomes readable has no names.
+ * how->arena_max is set here. Blocks while files are read.
  */
 struct names *names_create(const struct profile *profile, struct symbols *symbols,
 	const struct symbols_how *how);
@@ -86,8 +86,8 @@ void names_describe(const struct processes *processes, const struct processes_fi
 	struct names_question *question);
 
 /*
- * The symbols of this machine: of the files that were mapped, of the running kernel, of JITs. options
- * NULL: the plain ones. To be destroyed by the caller; thread-safe.
+ * The symbols of this machine: of the files that were mapped, of the running kernel, of JITs.
+ * options NULL: the plain ones. To be destroyed by the caller; thread-safe.
  */
 struct symbols *names_open_symbols(const struct helpers_options *options);
 

@@ -6,8 +6,8 @@
  * The keys stay in the caller's array: a lookup hands in the hash and a function that compares the
  * key with entry i. In a header, so that the comparison is inlined. One thread at a time.
  */
-#ifndef KPROFS_VIEW_TABLE_H
-#define KPROFS_VIEW_TABLE_H
+#ifndef KPROFS_CAPTURE_TABLE_H
+#define KPROFS_CAPTURE_TABLE_H
 
 #include <glib.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which mapping held an address at a time: see mapindex.h. */
-#include "view/mapindex.h"
+#include "capture/mapindex.h"
 
 #include <glib.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Copied stacks made whole: see unwinding.h. */
-#include "view/unwinding.h"
+#include "capture/unwinding.h"
 
 #include <errno.h>
 #include <glib.h>
@@ -13,13 +13,13 @@
 #include "sym/proto.h"
 #include "sym/rows.h"
 #include "sym/unwind.h"
-#include "view/names.h"
-#include "view/processes.h"
-#include "view/profile.h"
+#include "capture/names.h"
+#include "capture/processes.h"
+#include "capture/profile.h"
 
 /*
- * Frames of one sample. What a sampler may ask for is bounded by kernel.perf_event_max_stack, 127 by
- * default; this is for captures that say something else.
+ * Frames of one sample. What a sampler may ask for is bounded by kernel.perf_event_max_stack, 127
+ * by default; this is for captures that say something else.
  */
 #define FRAMES_MAX 1024
 
@@ -27,8 +27,8 @@
 #define ASK_NS (30 * NSEC_PER_SEC)
 
 /*
- * What comes out may be so much larger than what came in. Copied stacks are some ten times as long as
- * their frames; only where somebody's tables make long stacks of next to nothing are these cut.
+ * What comes out may be so much larger than what came in. Copied stacks are some ten times as long
+ * as their frames; only where somebody's tables make long stacks of next to nothing are these cut.
  */
 #define GROWTH_MAX MIB
 
@@ -71,7 +71,9 @@ static void enter_record(struct unwinding *u, const struct decode_record *record
 	u->section_records++;
 }
 
-/* ---- one stack -------------------------------------------------------------------------------- */
+/*
+ * ---- one stack --------------------------------------------------------------------------------
+ */
 
 /* The row of an address; false: nothing is mapped there. */
 static bool find_row(struct unwinding *u, uint32_t life, uint64_t address, uint64_t time,
@@ -92,8 +94,8 @@ static bool find_row(struct unwinding *u, uint32_t life, uint64_t address, uint6
 }
 
 /*
- * The callers of where the program was, at most `max`, into u->frames. An address that was called from is
- * the one behind the call; the row is that of the call.
+ * The callers of where the program was, at most `max`, into u->frames. An address that was called
+ * from is the one behind the call; the row is that of the call.
  */
 static size_t find_callers(struct unwinding *u, struct unwind *place, uint32_t life, uint64_t time,
 	size_t max)
@@ -139,7 +141,9 @@ static size_t unwind_sample(struct unwinding *u, const struct decode_record *sam
 	return find_callers(u, &place, life, head->time_ns, most - have);
 }
 
-/* ---- records ---------------------------------------------------------------------------------- */
+/*
+ * ---- records ----------------------------------------------------------------------------------
+ */
 
 static size_t put_varint(uint8_t *bytes, uint64_t value)
 {
@@ -151,7 +155,9 @@ static size_t put_varint(uint8_t *bytes, uint64_t value)
 	return n;
 }
 
-/* The sample with `count` more frames; its own are there in our byte order, as no other is unwound. */
+/*
+ * The sample with `count` more frames; its own are there in our byte order, as no other is unwound.
+ */
 static void write_sample(struct unwinding *u, const struct decode_record *r, size_t count)
 {
 	const size_t own = r->trace.num_traces * sizeof(uint64_t), more = count * sizeof(uint64_t);
@@ -203,7 +209,9 @@ static void take_record(struct unwinding *u, const struct decode_record *r, size
 	u->waits = false;
 }
 
-/* ---- passes ----------------------------------------------------------------------------------- */
+/*
+ * ---- passes -----------------------------------------------------------------------------------
+ */
 
 static int learn(struct unwinding *u, struct decoder *decoder)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Whether what takes long is still wanted: asked between steps, waited for within one. */
-#ifndef KPROFS_VIEW_WISH_H
-#define KPROFS_VIEW_WISH_H
+#ifndef KPROFS_CAPTURE_WISH_H
+#define KPROFS_CAPTURE_WISH_H
 
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* All stacks of a profile as one tree: see stacks.h. */
-#include "view/stacks.h"
+#include "capture/stacks.h"
 
 void stacks_init(struct stacks *stacks)
 {

@@ -3,10 +3,10 @@
  * The reader of kpdata's bytes: see decode.h.
  *
  * A window of bytes slides over the source: the caller's memory as a whole, a buffer that read(2)
- * fills, or a mapped piece of a sealed file. Heads are copied out of it by one table, which knows the
- * width of each field.
+ * fills, or a mapped piece of a sealed file. Heads are copied out of it by one table, which knows
+ * the width of each field.
  */
-#include "view/decode.h"
+#include "capture/decode.h"
 
 #include <byteswap.h>
 #include <errno.h>
@@ -20,10 +20,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* One read(2): from this size on reading gains nothing, and more would not stay in a CPU's cache. */
+/*
+ * One read(2): from this size on reading gains nothing, and more would not stay in a CPU's cache.
+ */
 #define BUFFER_BYTES (256u << 10)
 
-/* One mmap(2): its cost is lost among that of the bytes, and it is all that counts as our memory. */
+/*
+ * One mmap(2): its cost is lost among that of the bytes, and it is all that counts as our memory.
+ */
 #define MAP_BYTES (1u << 20)
 
 /* With these a mapping's bytes neither go away (SIGBUS) nor change behind a check. */
@@ -108,7 +112,9 @@ static void swap_fields(uint8_t *head, const char *widths)
 	}
 }
 
-/* ---- the window ------------------------------------------------------------------------------- */
+/*
+ * ---- the window -------------------------------------------------------------------------------
+ */
 
 static void unmap_window(struct decoder *decoder)
 {
@@ -281,7 +287,9 @@ static inline int fill_window(struct decoder *decoder, size_t want)
 	return read_window(decoder, want);
 }
 
-/* ---- records ---------------------------------------------------------------------------------- */
+/*
+ * ---- records ----------------------------------------------------------------------------------
+ */
 
 /* The bytes of the varint, 0 where it goes on behind the end, -1 where it is none. */
 static int take_varint(const uint8_t *bytes, size_t size, uint64_t *value)
@@ -458,7 +466,10 @@ static const char *take_payload(struct decoder *decoder, struct decode_record *r
 	if (record->type == KPROF_REC_CLOCK && set_byte_order(decoder, record->payload) < 0)
 		return "a byte order that does not exist";
 	record->swap = decoder->swap;
-	/* as many as the compiler knows, where there are so many, be they the next record's: no loop */
+	/*
+	 * as many as the compiler knows, where there are so many, be they the next record's: no
+	 * loop
+	 */
 	if (room >= sizeof(record->head))
 		memcpy(record->head, record->payload, sizeof(record->head));
 	else

@@ -7,12 +7,12 @@
  * The keys of a type keep their order; new ones are only ever added at the end of the line. Strings
  * stand in double quotes, see text.h. Thread-safe.
  */
-#ifndef KPROFS_VIEW_DUMP_H
-#define KPROFS_VIEW_DUMP_H
+#ifndef KPROFS_CAPTURE_DUMP_H
+#define KPROFS_CAPTURE_DUMP_H
 
 #include <glib.h>
 
-#include "view/decode.h"
+#include "capture/decode.h"
 
 /* Appends the line of this record with its newline. */
 void dump_record(const struct decode_record *record, GString *out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The processes of a capture over time, the questions about them: see processes.h. */
-#include "view/processes_internal.h"
+#include "capture/processes_internal.h"
 
 #include <inttypes.h>
 

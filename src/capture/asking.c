@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The places of a profile, asked about file by file: see asking.h. */
-#include "view/asking.h"
+#include "capture/asking.h"
 
 #include <errno.h>
 #include <glib.h>
@@ -8,7 +8,7 @@
 #include <signal.h>
 
 #include "sym/proto.h"
-#include "view/names.h"
+#include "capture/names.h"
 
 struct asking {
 	const struct profile *profile;	/* i */
@@ -30,7 +30,9 @@ struct asker {
 	struct symbols_arena *arena;
 };
 
-/* ---- the order -------------------------------------------------------------------------------- */
+/*
+ * ---- the order --------------------------------------------------------------------------------
+ */
 
 /* Places without a file, which nobody can be asked about, come behind all files. */
 static void order_by_file(struct asking *a)
@@ -74,7 +76,9 @@ static void list_files(struct asking *a)
 	}
 }
 
-/* ---- one file --------------------------------------------------------------------------------- */
+/*
+ * ---- one file ---------------------------------------------------------------------------------
+ */
 
 /* Nobody wants the names any more: the files that are left are not asked about. */
 static void give_up(struct asking *a)
@@ -133,7 +137,9 @@ static void ask_about(struct asker *asker, uint32_t file)
 		a->places[order[i]] = found[i];
 }
 
-/* ---- all of them ------------------------------------------------------------------------------ */
+/*
+ * ---- all of them ------------------------------------------------------------------------------
+ */
 
 static bool next_file(struct asking *a, uint32_t *file)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All stacks of a profile as one tree: a node is a frame below its caller, so that stacks share what
- * they have in common on the outside, and a stack is one number. One thread at a time.
+ * All stacks of a profile as one tree: a node is a frame below its caller, so that stacks share
+ * what they have in common on the outside, and a stack is one number. One thread at a time.
  */
-#ifndef KPROFS_VIEW_STACKS_H
-#define KPROFS_VIEW_STACKS_H
+#ifndef KPROFS_CAPTURE_STACKS_H
+#define KPROFS_CAPTURE_STACKS_H
 
 #include <glib.h>
 #include <stdint.h>
 
-#include "view/table.h"
+#include "capture/table.h"
 
 #define STACKS_ROOT 0u /* the node without a frame, above all others */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A capture cut down to a process and its descendants: see subset.h. */
-#include "view/subset.h"
+#include "capture/subset.h"
 
 #include <glib.h>
 
@@ -103,7 +103,9 @@ void subset_learn(struct subset *subset, const struct decode_record *record)
 	}
 }
 
-/* ---- who belongs ------------------------------------------------------------------------------ */
+/*
+ * ---- who belongs ------------------------------------------------------------------------------
+ */
 
 static gint compare_births(gconstpointer a, gconstpointer b)
 {
@@ -163,7 +165,9 @@ static void settle(struct subset *subset)
 	subset->counts.processes = g_hash_table_size(subset->members);
 }
 
-/* ---- which records ---------------------------------------------------------------------------- */
+/*
+ * ---- which records ----------------------------------------------------------------------------
+ */
 
 static bool wants_sample(struct subset *subset, const struct kprof_rec_trace *sample)
 {

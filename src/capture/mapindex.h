@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which mapping held an address at a time: an index over the mappings of one program in one process.
+ * Which mapping held an address at a time: an index over the mappings of one program in one
+ * process.
  *
  * Mappings replace each other in time and may overlap in any way, a thousand at one address too
- * (libraries that are loaded and unloaded). The address space is cut at every begin and end; over the
- * pieces stands a segment tree, each node of which lists the mappings that cover it whole, in order of
- * time. A lookup reads the nodes above one piece and searches each by time: O(log^2 n), whatever the
- * input; memory O(n log n).
+ * (libraries that are loaded and unloaded). The address space is cut at every begin and end; over
+ * the pieces stands a segment tree, each node of which lists the mappings that cover it whole, in
+ * order of time. A lookup reads the nodes above one piece and searches each by time: O(log^2 n),
+ * whatever the input; memory O(n log n).
  *
  * Thread-safe once made.
  */
-#ifndef KPROFS_VIEW_MAPINDEX_H
-#define KPROFS_VIEW_MAPINDEX_H
+#ifndef KPROFS_CAPTURE_MAPINDEX_H
+#define KPROFS_CAPTURE_MAPINDEX_H
 
 #include <stdint.h>
 

@@ -1,0 +1,18 @@
+# capture: the records of a capture as a model: processes, stacks, events, names of functions
+noinst_LIBRARIES += libcapture.a
+libcapture_a_SOURCES = \
+	%D%/asking.c %D%/asking.h \
+	%D%/decode.c %D%/decode.h \
+	%D%/dump.c %D%/dump.h \
+	%D%/mapindex.c %D%/mapindex.h \
+	%D%/names.c %D%/names.h \
+	%D%/pairs.c %D%/pairs.h \
+	%D%/processes.c %D%/processes.h \
+	%D%/processes_find.c \
+	%D%/processes_internal.h \
+	%D%/profile.c %D%/profile.h \
+	%D%/stacks.c %D%/stacks.h \
+	%D%/subset.c %D%/subset.h \
+	%D%/table.h \
+	%D%/unwinding.c %D%/unwinding.h \
+	%D%/wish.h
