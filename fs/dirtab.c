@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "fs/file.h"
-#include "view/view.h"
+#include "formats/view.h"
 
 #define VIEW_ROW(view, ...) \
 	{ .name = view, .type = DIRTAB_TEXT, .mode = 0400, .make = file_view_make },

@@ -22,7 +22,7 @@
 #include "trace/producers.h"
 #include "trace/reading.h"
 #include "trace/trace.h"
-#include "view/metrics.h"
+#include "fs/metrics.h"
 
 static uint64_t cpu_ns(void)
 {

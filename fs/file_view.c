@@ -2,9 +2,9 @@
 /*
  * views/: what the capture holds at the moment of the open, in the form of one of view.h's formats.
  *
- * The records are copied into a file without name first, in which decoding can go back and forth, so
- * that neither the capture nor its readers wait for a view. With what the trace holds beside them it is
- * handed to the process that makes views (viewproc.h). In the opener's thread (views.c).
+ * The records are copied into a file without name first, in which decoding can go back and forth,
+ * so that neither the capture nor its readers wait for a view. With what the trace holds beside
+ * them it is handed to the process that makes views (viewproc.h). In the opener's thread (views.c).
  */
 #include "fs/file.h"
 
@@ -19,7 +19,7 @@
 #include "fs/viewproc.h"
 #include "fs/views.h"
 #include "prof/profiler.h"
-#include "view/view.h"
+#include "formats/view.h"
 
 /* Pieces of one copy of the capture; 1 MiB at a time. */
 #define COPY_PIECES 64
@@ -44,8 +44,8 @@ static int write_all(int fd, struct iovec *iov, int count)
 }
 
 /*
- * All records held now, with what a reader must know, into fd. -ENODATA: there are none, unless that is
- * `enough`, too: then there is perhaps nothing in fd.
+ * All records held now, with what a reader must know, into fd. -ENODATA: there are none, unless
+ * that is `enough`, too: then there is perhaps nothing in fd.
  */
 static int copy_capture(struct profiler *profiler, bool enough, int fd, void *job)
 {
@@ -75,7 +75,9 @@ static int copy_capture(struct profiler *profiler, bool enough, int fd, void *jo
 	return ret ? ret : any || enough ? 0 : -ENODATA;
 }
 
-/* *fd: what the trace shows beside the samples; -1 where there is nothing, or the form shows none. */
+/*
+ * *fd: what the trace shows beside the samples; -1 where there is nothing, or the form shows none.
+ */
 static int open_marks(struct server *server, const struct view_format *format, void *job, int *fd)
 {
 	int ret;

@@ -23,6 +23,8 @@ libfs_a_SOURCES = \
 	%D%/kperr.h \
 	%D%/lazy.c \
 	%D%/lazy.h \
+	%D%/metrics.c \
+	%D%/metrics.h \
 	%D%/node.c \
 	%D%/node.h \
 	%D%/openfile.c \
@@ -56,5 +58,5 @@ libfs_a_SOURCES = \
 	%D%/views.h
 
 kprofs_SOURCES = %D%/main.c
-kprofs_LDADD = libfs.a libprof.a libtrace.a libring.a libacct.a libview.a libcapture.a libsym.a libsys.a libbase.a \
+kprofs_LDADD = libfs.a libprof.a libtrace.a libring.a libacct.a libformats.a libcapture.a libsym.a libsys.a libbase.a \
 	$(FUSE_LIBS) $(GLIB_LIBS) $(PFM_LIBS) -lpthread $(Z_LIBS)

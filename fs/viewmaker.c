@@ -28,7 +28,7 @@
 #include "sys/clock.h"
 #include "sys/proc.h"
 #include "capture/unwinding.h"
-#include "view/view.h"
+#include "formats/view.h"
 
 /*
  * One write(2) of a form that writes line by line; what reads the records has a buffer of its own.

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The trace beside the samples of a view, on its way from the server, which has it, to the process that
- * makes the view: a file without name, written front to back and then read. One thread at a time.
+ * The trace beside the samples of a view, on its way from the server, which has it, to the process
+ * that makes the view: a file without name, written front to back and then read. One thread at a
+ * time.
  */
 #ifndef KPROFS_FS_VIEWMARKS_H
 #define KPROFS_FS_VIEWMARKS_H
@@ -9,13 +10,14 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "view/view.h"
+#include "formats/view.h"
 
 struct readings;
 
 /*
- * In the server: *fd is the file, the caller's. uid: who reads it. -ENODATA: the trace is empty; -EINTR:
- * `cancelled` said so; else -errno of writing. Blocks for as long as it takes to go through the trace.
+ * In the server: *fd is the file, the caller's. uid: who reads it. -ENODATA: the trace is empty;
+ * -EINTR: `cancelled` said so; else -errno of writing. Blocks for as long as it takes to go through
+ * the trace.
  */
 int viewmarks_write(struct readings *readings, uid_t uid, bool (*cancelled)(void *job), void *job,
 	int *fd);

@@ -9,7 +9,7 @@
 #define KPROFS_FS_VIEWMODEL_H
 
 #include "base/err.h"
-#include "view/view.h"
+#include "formats/view.h"
 #include "capture/wish.h"
 
 /* Invariant once made; several threads may write views of it. */

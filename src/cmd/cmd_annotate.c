@@ -15,8 +15,8 @@
 
 #include "cmd/code.h"
 #include "cmd/loaded.h"
-#include "view/head.h"
-#include "view/json.h"
+#include "formats/head.h"
+#include "formats/json.h"
 #include "base/text.h"
 
 /* Beyond the last address with samples, of a function that does not tell its size. */

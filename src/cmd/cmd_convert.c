@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * kprof convert: a capture in another form, by the code that makes the files of views/. The forms
- * are the rows of view/view.c.
+ * are the rows of formats/view.c.
  */
 #include "cmd/cmd.h"
 
@@ -18,7 +18,7 @@
 #include "cmd/progress.h"
 #include "capture/names.h"
 #include "capture/profile.h"
-#include "view/view.h"
+#include "formats/view.h"
 
 static const struct cmd_option options[] = {
 	{ 't', "to", "FORMAT", "the form: a name of views/; none: they are listed" },

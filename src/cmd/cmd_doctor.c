@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "cmd/doctor.h"
-#include "view/json.h"
+#include "formats/json.h"
 
 static const struct cmd_option options[] = {
 	{ 'j', "json", NULL, "as JSON" },

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cmd/eventlist.h"
-#include "view/json.h"
+#include "formats/json.h"
 #include "base/text.h"
 
 static const struct cmd_option options[] = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kprof report: where a capture's samples were taken, hottest first. Without options about what a row
- * is, the text is that of view/flat.h; else the samples are broken down by what was asked for
- * (view/breakdown.h), as text (report_text.c) or JSON (report_json.c).
+ * kprof report: where a capture's samples were taken, hottest first. Without options about what a
+ * row is, the text is that of formats/flat.h; else the samples are broken down by what was asked
+ * for (formats/breakdown.h), as text (report_text.c) or JSON (report_json.c).
  */
 #include "cmd/cmd.h"
 
@@ -14,7 +14,7 @@
 
 #include "cmd/loaded.h"
 #include "cmd/report.h"
-#include "view/flat.h"
+#include "formats/flat.h"
 
 static const struct cmd_option options[] = {
 	CMD_OPTION_MOUNT,
@@ -45,7 +45,9 @@ struct arguments {
 	bool json;
 };
 
-/* ---- reports ---------------------------------------------------------------------------------- */
+/*
+ * ---- reports ----------------------------------------------------------------------------------
+ */
 
 bool report_shows(const struct report *report, const struct breakdown_row *row)
 {
@@ -124,7 +126,9 @@ static int report_captures(struct arguments *a)
 	return cmd_finish_output(status);
 }
 
-/* ---- arguments -------------------------------------------------------------------------------- */
+/*
+ * ---- arguments --------------------------------------------------------------------------------
+ */
 
 static int set_fields(const struct command *command, struct arguments *a, const char *list)
 {

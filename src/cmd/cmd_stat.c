@@ -19,7 +19,7 @@
 #include "prof/events.h"
 #include "sys/perf.h"
 #include "sys/perf_count.h"
-#include "view/json.h"
+#include "formats/json.h"
 #include "base/text.h"
 
 #define SOFTWARE_EVENTS "task-clock,context-switches,cpu-migrations,page-faults"

@@ -24,7 +24,7 @@
 #include "cmd/session.h"
 #include "sys/clock.h"
 #include "sys/terminal.h"
-#include "view/breakdown.h"
+#include "formats/breakdown.h"
 #include "base/text.h"
 
 #define DEFAULT_DELAY 2.0

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "prof/events.h"
-#include "view/breakdown.h"
-#include "view/view.h"
+#include "formats/breakdown.h"
+#include "formats/view.h"
 
 static void add_word(GString *words, const char *word)
 {

@@ -17,7 +17,7 @@
  *	    decode_next		the records (capture/decode.c)
  *	    profile_load	all of them as a model (capture/profile.c, processes.c, stacks.c)
  *	    names_create	its functions (capture/names.c, which asks sym/)
- *	    flat_write		one file a format (view/flat.c, dump.c)
+ *	    flat_write		one file a format (formats/flat.c, dump.c)
  *
  *	    tracecopies_next	copies of cpu/N/trace (trace/tracefile.c), merged, as lines (trace/line.c)
  *	    tracectf_write	or as CTF (trace/ctf.c)

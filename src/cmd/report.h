@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "cmd/loaded.h"
-#include "view/breakdown.h"
+#include "formats/breakdown.h"
 
 struct report {
 	const struct loaded *captures; /* one, or the two that are compared */

@@ -13,7 +13,7 @@
 
 #include <inttypes.h>
 
-#include "view/json.h"
+#include "formats/json.h"
 
 static void append_number(GString *out, const char *name, uint64_t value)
 {

@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "view/head.h"
+#include "formats/head.h"
 #include "base/text.h"
 
 /* Values are padded up to here; what is longer pushes the rest of its line to the right. */

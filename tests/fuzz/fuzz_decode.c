@@ -14,7 +14,7 @@
 
 #include "tests/fixtures/gen.h"
 #include "capture/dump.h"
-#include "view/flat.h"
+#include "formats/flat.h"
 #include "capture/profile.h"
 
 static void check_record(const struct decode_record *record, const uint8_t *data, size_t size)

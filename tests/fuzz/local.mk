@@ -5,12 +5,12 @@ check_PROGRAMS += tests/fuzz/fuzz_decode
 TESTS += tests/fuzz/fuzz_decode
 tests_fuzz_fuzz_decode_SOURCES = tests/fuzz/fuzz_decode.c $(FUZZ_DRIVER) \
 	tests/fixtures/gen.c tests/fixtures/gen.h
-tests_fuzz_fuzz_decode_LDADD = libview.a libcapture.a libsym.a libsys.a libbase.a $(GLIB_LIBS) $(Z_LIBS)
+tests_fuzz_fuzz_decode_LDADD = libformats.a libcapture.a libsym.a libsys.a libbase.a $(GLIB_LIBS) $(Z_LIBS)
 
 check_PROGRAMS += tests/fuzz/fuzz_ctl
 TESTS += tests/fuzz/fuzz_ctl
 tests_fuzz_fuzz_ctl_SOURCES = tests/fuzz/fuzz_ctl.c $(FUZZ_DRIVER)
-tests_fuzz_fuzz_ctl_LDADD = libfs.a libprof.a libtrace.a libring.a libacct.a libview.a libcapture.a libsym.a libsys.a \
+tests_fuzz_fuzz_ctl_LDADD = libfs.a libprof.a libtrace.a libring.a libacct.a libformats.a libcapture.a libsym.a libsys.a \
 	libbase.a $(Z_LIBS) $(FUSE_LIBS) $(GLIB_LIBS) $(PFM_LIBS) -lpthread
 
 check_PROGRAMS += tests/fuzz/fuzz_ring

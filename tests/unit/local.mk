@@ -21,14 +21,14 @@ tests_unit_test_trace_LDADD = libtrace.a libring.a libsys.a libbase.a $(CMOCKA_L
 
 unit_tests += tests/unit/test_decode
 tests_unit_test_decode_SOURCES = tests/unit/test_decode.c tests/fixtures/gen.c tests/fixtures/gen.h
-tests_unit_test_decode_LDADD = libview.a libcapture.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(Z_LIBS)
+tests_unit_test_decode_LDADD = libformats.a libcapture.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(Z_LIBS)
 
 unit_tests += tests/unit/test_mapindex
-tests_unit_test_mapindex_LDADD = libview.a libcapture.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(Z_LIBS)
+tests_unit_test_mapindex_LDADD = libformats.a libcapture.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(Z_LIBS)
 
 unit_tests += tests/unit/test_profile
 tests_unit_test_profile_SOURCES = tests/unit/test_profile.c tests/fixtures/gen.c tests/fixtures/gen.h
-tests_unit_test_profile_LDADD = libview.a libcapture.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(Z_LIBS)
+tests_unit_test_profile_LDADD = libformats.a libcapture.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(Z_LIBS)
 
 unit_tests += tests/unit/test_perf
 tests_unit_test_perf_LDADD = libsys.a libbase.a $(CMOCKA_LIBS)
@@ -49,7 +49,7 @@ tests_unit_test_tally_LDADD = libprof.a libsys.a libbase.a $(CMOCKA_LIBS) $(PFM_
 
 unit_tests += tests/unit/test_flat
 tests_unit_test_flat_SOURCES = tests/unit/test_flat.c tests/fixtures/gen.c tests/fixtures/gen.h
-tests_unit_test_flat_LDADD = libview.a libcapture.a libsym.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(Z_LIBS)
+tests_unit_test_flat_LDADD = libformats.a libcapture.a libsym.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(Z_LIBS)
 
 SYM_FIXTURE = tests/unit/symfixture.c tests/unit/symfixture.h
 SYM_PARSE_LIBS = libsymparse.a libsym.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(DW_LIBS) \
@@ -89,7 +89,7 @@ unit_tests += tests/unit/test_tasks
 tests_unit_test_tasks_LDADD = libprof.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
 
 # views, through view_fixture.h
-VIEW_TEST_LDADD = libview.a libcapture.a libsym.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(Z_LIBS)
+VIEW_TEST_LDADD = libformats.a libcapture.a libsym.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(Z_LIBS)
 
 EXTRA_DIST += %D%/view_fixture.h
 
@@ -101,7 +101,7 @@ unit_tests += tests/unit/test_folded
 tests_unit_test_folded_SOURCES = tests/unit/test_folded.c tests/fixtures/gen.c tests/fixtures/gen.h
 tests_unit_test_folded_LDADD = $(VIEW_TEST_LDADD)
 
-FS_UNIT_LIBS = libfs.a libprof.a libtrace.a libring.a libacct.a libview.a libcapture.a libsym.a libsys.a libbase.a \
+FS_UNIT_LIBS = libfs.a libprof.a libtrace.a libring.a libacct.a libformats.a libcapture.a libsym.a libsys.a libbase.a \
 	$(CMOCKA_LIBS) $(Z_LIBS) $(FUSE_LIBS) $(PFM_LIBS) $(GLIB_LIBS) -lpthread
 
 unit_tests += tests/unit/test_ctl
@@ -141,7 +141,7 @@ VIEWING = tests/fixtures/viewing.c tests/fixtures/viewing.h tests/fixtures/gen.c
 
 unit_tests += tests/unit/test_perfdata
 tests_unit_test_perfdata_SOURCES = tests/unit/test_perfdata.c $(VIEWING)
-tests_unit_test_perfdata_LDADD = libview.a libcapture.a libsym.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(Z_LIBS)
+tests_unit_test_perfdata_LDADD = libformats.a libcapture.a libsym.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(Z_LIBS)
 
 unit_tests += tests/unit/test_text
 tests_unit_test_text_LDADD = $(CMOCKA_LIBS)
@@ -156,11 +156,11 @@ tests_unit_test_breakdown_LDADD = $(VIEW_TEST_LDADD)
 
 unit_tests += tests/unit/test_pprof
 tests_unit_test_pprof_SOURCES = tests/unit/test_pprof.c $(VIEWING)
-tests_unit_test_pprof_LDADD = libview.a libcapture.a libsym.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(Z_LIBS)
+tests_unit_test_pprof_LDADD = libformats.a libcapture.a libsym.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(Z_LIBS)
 
 unit_tests += tests/unit/test_subset
 tests_unit_test_subset_SOURCES = tests/unit/test_subset.c tests/fixtures/gen.c tests/fixtures/gen.h
-tests_unit_test_subset_LDADD = libview.a libcapture.a libsym.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(Z_LIBS)
+tests_unit_test_subset_LDADD = libformats.a libcapture.a libsym.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(Z_LIBS)
 
 unit_tests += tests/unit/test_doctor
 tests_unit_test_doctor_SOURCES = tests/unit/test_doctor.c src/cmd/doctor.c src/cmd/doctor.h
@@ -170,7 +170,7 @@ unit_tests += tests/unit/test_perf_count
 tests_unit_test_perf_count_LDADD = libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
 
 unit_tests += tests/unit/test_metrics
-tests_unit_test_metrics_LDADD = $(VIEW_TEST_LDADD)
+tests_unit_test_metrics_LDADD = libfs.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
 
 unit_tests += tests/unit/test_names
 tests_unit_test_names_SOURCES = tests/unit/test_names.c tests/fixtures/gen.c tests/fixtures/gen.h
@@ -226,7 +226,7 @@ tests_unit_test_follow_LDADD = $(TRACE_TEST_LDADD)
 
 unit_tests += tests/unit/test_viewmodel
 tests_unit_test_viewmodel_SOURCES = tests/unit/test_viewmodel.c tests/fixtures/gen.c tests/fixtures/gen.h
-tests_unit_test_viewmodel_LDADD = libfs.a libview.a libcapture.a libsym.a libsys.a libbase.a $(CMOCKA_LIBS) \
+tests_unit_test_viewmodel_LDADD = libfs.a libformats.a libcapture.a libsym.a libsys.a libbase.a $(CMOCKA_LIBS) \
 	$(GLIB_LIBS) $(Z_LIBS) -lpthread
 
 unit_tests += tests/unit/test_pipes
@@ -242,7 +242,7 @@ tests_unit_test_sym_cfi_LDADD = $(SYM_PARSE_LIBS)
 
 unit_tests += tests/unit/test_unwinding
 tests_unit_test_unwinding_SOURCES = tests/unit/test_unwinding.c tests/fixtures/gen.c tests/fixtures/gen.h
-tests_unit_test_unwinding_LDADD = libview.a libcapture.a libsym.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(Z_LIBS)
+tests_unit_test_unwinding_LDADD = libformats.a libcapture.a libsym.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(Z_LIBS)
 
 unit_tests += tests/unit/test_quota tests/unit/test_turns
 tests_unit_test_quota_LDADD = $(FS_UNIT_LIBS)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* view/breakdown: rows of small captures, with the figures worked out by hand. */
+/* formats/breakdown: rows of small captures, with the figures worked out by hand. */
 #include "tests/unit/view_fixture.h"
 
 #include <inttypes.h>
 
-#include "view/breakdown.h"
+#include "formats/breakdown.h"
 
 #define BIT(field) (1u << BREAKDOWN_##field)
 
@@ -225,7 +225,9 @@ static void test_side_by_side(void **state)
 	end(&c);
 }
 
-/* The largest change first, whatever its direction: main 10 -> 60, work 60 -> 40, call_a is gone. */
+/*
+ * The largest change first, whatever its direction: main 10 -> 60, work 60 -> 40, call_a is gone.
+ */
 static void test_difference(void **state)
 {
 	const struct breakdown_options options = { .fields = BIT(FUNCTION) };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * view/flame: which frames are drawn where, worked out by hand (the picture is 1180 pixels wide, from
- * 10 on, with rows of 18); that any names make well-formed XML; and how large it can get.
+ * formats/flame: which frames are drawn where, worked out by hand (the picture is 1180 pixels wide,
+ * from 10 on, with rows of 18); that any names make well-formed XML; and how large it can get.
  */
 #include "tests/unit/view_fixture.h"
 
-#include "view/flame.h"
+#include "formats/flame.h"
 
 static void begin(struct gen *gen)
 {
@@ -70,7 +70,9 @@ static void test_places(void **state)
 	gen_fini(&gen);
 }
 
-/* 20,000 samples: one is 0.059 pixels, too narrow; two siblings of one each are drawn as one block. */
+/*
+ * 20,000 samples: one is 0.059 pixels, too narrow; two siblings of one each are drawn as one block.
+ */
 static void test_narrow(void **state)
 {
 	struct gen gen;
@@ -91,7 +93,9 @@ static void test_narrow(void **state)
 	gen_fini(&gen);
 }
 
-/* ---- names ------------------------------------------------------------------------------------ */
+/*
+ * ---- names ------------------------------------------------------------------------------------
+ */
 
 static void check_xml(const char *svg)
 {
@@ -151,7 +155,9 @@ static void test_nothing(void **state)
 	gen_fini(&gen);
 }
 
-/* ---- size ------------------------------------------------------------------------------------- */
+/*
+ * ---- size -------------------------------------------------------------------------------------
+ */
 
 /*
  * 11,000 processes with names of 250 bytes, one sample in each: wide enough to be drawn, 0.107

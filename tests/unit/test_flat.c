@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * view/flat and capture/names: the whole text of small captures, with the figures worked out by
+ * formats/flat and capture/names: the whole text of small captures, with the figures worked out by
  * hand.
  */
 #include <setjmp.h>
@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "tests/fixtures/gen.h"
-#include "view/flat.h"
+#include "formats/flat.h"
 
 /* /bin/a has a function in each of its first pages of 256 bytes; nothing else has names. */
 static int resolve(void *self, const struct symbols_file *file, const uint64_t *offsets,

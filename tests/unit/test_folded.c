@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* view/folded: the lines of small captures, worked out by hand. */
+/* formats/folded: the lines of small captures, worked out by hand. */
 #include "tests/unit/view_fixture.h"
 
-#include "view/folded.h"
+#include "formats/folded.h"
 
 #define ENTRY 0xffffffff81000010ull
 #define READ 0xffffffff81000110ull
@@ -62,7 +62,9 @@ static void test_inlined(void **state)
 	gen_fini(&gen);
 }
 
-/* With several events each line begins with its event; the counts are samples, whatever they weigh. */
+/*
+ * With several events each line begins with its event; the counts are samples, whatever they weigh.
+ */
 static void test_events(void **state)
 {
 	struct gen gen;

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "view/metrics.h"
+#include "fs/metrics.h"
 
 static void check(const char *kpstat, const char *mpstat, const char *expected)
 {

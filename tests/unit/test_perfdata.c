@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * view/perfdata: the files are read again here, by numbers out of Linux's description of the format,
- * and each event is compared as a line of text with what was worked out by hand.
+ * formats/perfdata/perfdata: the files are read again here, by numbers out of Linux's description
+ * of the format, and each event is compared as a line of text with what was worked out by hand.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -16,12 +16,14 @@
 
 #include "tests/fixtures/gen.h"
 #include "tests/fixtures/viewing.h"
-#include "view/perfdata.h"
+#include "formats/perfdata/perfdata.h"
 
 #define KERNEL 0xffffffff81000000ull
 #define SAMPLE_TYPE 0x101a7ull /* identifier, period, cpu, callchain, time, tid, ip */
 
-/* ---- a reader of perf.data -------------------------------------------------------------------- */
+/*
+ * ---- a reader of perf.data --------------------------------------------------------------------
+ */
 
 struct file {
 	uint8_t *data;
@@ -188,7 +190,9 @@ static GString *list_events(const struct file *f)
 	return lines;
 }
 
-/* ---- writing ---------------------------------------------------------------------------------- */
+/*
+ * ---- writing ----------------------------------------------------------------------------------
+ */
 
 static void write_file(const struct gen *gen, struct file *f)
 {
@@ -239,7 +243,9 @@ static int write_status(const struct gen *gen, bool (*cancelled)(void *arg))
 	return write_bounded(gen, cancelled, 0);
 }
 
-/* ---- tests ------------------------------------------------------------------------------------ */
+/*
+ * ---- tests ------------------------------------------------------------------------------------
+ */
 
 static void make_all(struct gen *gen)
 {
@@ -481,7 +487,10 @@ static void test_files(void **state)
 	gen_fini(&gen);
 }
 
-/* Without stacks there are no callchains; a tracepoint and an unknown event have no type of their own. */
+/*
+ * Without stacks there are no callchains; a tracepoint and an unknown event have no type of their
+ * own.
+ */
 static void test_no_stacks(void **state)
 {
 	uint64_t ip = 0x1010;
@@ -560,7 +569,10 @@ static void test_late(void **state)
 	gen_fini(&gen);
 }
 
-/* Threads of which nothing is known are called as their process; thread 0 would be perf's idle task. */
+/*
+ * Threads of which nothing is known are called as their process; thread 0 would be perf's idle
+ * task.
+ */
 static void test_threads(void **state)
 {
 	uint64_t ip = 0x1010;
@@ -581,8 +593,13 @@ static void test_threads(void **state)
 	gen_fini(&gen);
 }
 
-/* A capture behind another: later in time, whatever its own times are, and with events of its own. */
-/* What is said of a CPU or an event holds from there on, until a section ends; CPU 64 is another one. */
+/*
+ * A capture behind another: later in time, whatever its own times are, and with events of its own.
+ */
+/*
+ * What is said of a CPU or an event holds from there on, until a section ends; CPU 64 is another
+ * one.
+ */
 static void test_changes(void **state)
 {
 	uint64_t ip = 0x1010;

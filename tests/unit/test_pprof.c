@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * view/pprof: profiles are unpacked and read again here, field by field as profile.proto numbers them,
- * and compared as text with what was worked out by hand.
+ * formats/pprof: profiles are unpacked and read again here, field by field as profile.proto numbers
+ * them, and compared as text with what was worked out by hand.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -17,11 +17,13 @@
 
 #include "tests/fixtures/gen.h"
 #include "tests/fixtures/viewing.h"
-#include "view/pprof.h"
+#include "formats/pprof.h"
 
 #define KERNEL 0xffffffff81000000ull
 
-/* ---- a reader of profiles --------------------------------------------------------------------- */
+/*
+ * ---- a reader of profiles ---------------------------------------------------------------------
+ */
 
 struct message {
 	const uint8_t *at, *end;
@@ -200,7 +202,9 @@ static int write_status(const struct gen *gen, bool (*cancelled)(void *arg))
 	return ret;
 }
 
-/* ---- tests ------------------------------------------------------------------------------------ */
+/*
+ * ---- tests ------------------------------------------------------------------------------------
+ */
 
 /* types and configs are the kernel's: software 1, in it the CPU's clock 0, page faults 2 */
 static void add_event(struct gen *gen, uint32_t number, uint32_t type, uint64_t config, uint64_t rate,
@@ -217,8 +221,9 @@ static void add_event(struct gen *gen, uint32_t number, uint32_t type, uint64_t 
 }
 
 /*
- * One event. Process 10 has three samples of work called by call_a, of which the return address is the
- * byte behind the call, and one in the kernel called from there; idle and the server have one each.
+ * One event. Process 10 has three samples of work called by call_a, of which the return address is
+ * the byte behind the call, and one in the kernel called from there; idle and the server have one
+ * each.
  */
 static void test_profile(void **state)
 {

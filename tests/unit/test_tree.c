@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* view/tree: the whole text of small captures, with the figures worked out by hand. */
+/* formats/tree: the whole text of small captures, with the figures worked out by hand. */
 #include "tests/unit/view_fixture.h"
 
-#include "view/tree.h"
+#include "formats/tree.h"
 
 static void begin(struct gen *gen)
 {

@@ -18,13 +18,13 @@
 #include <cmocka.h>
 
 #include "tests/fixtures/gen.h"
-#include "view/view.h"
+#include "formats/view.h"
 
 typedef int view_write(const struct view_input *input, FILE *out, struct err *err);
 
 /*
- * /bin/a has a function in each of its first pages of 256 bytes; the kernel two of them. In the last 16
- * bytes of a function of /bin/a "inner" is inlined, and in that "innermost".
+ * /bin/a has a function in each of its first pages of 256 bytes; the kernel two of them. In the
+ * last 16 bytes of a function of /bin/a "inner" is inlined, and in that "innermost".
  */
 static int view_resolve(void *self, const struct symbols_file *file, const uint64_t *offsets,
 	size_t count, const struct symbols_how *how, struct symbols_arena *arena,

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The tables of one thread in the Firefox Profiler's format: strings, functions, frames, stacks,
+ * each entry once. A stack is a frame and the stack of its caller; inlined functions are frames of
+ * their own, called by the function into which they were inlined.
+ *
+ * One set is filled for a thread, written, and reset for the next one. One thread at a time.
+ */
+#ifndef KPROFS_FORMATS_FIREFOX_TABLES_H
+#define KPROFS_FORMATS_FIREFOX_TABLES_H
+
+#include <glib.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "capture/table.h"
+#include "formats/view.h"
+
+#define FIREFOX_NONE UINT32_MAX /* null */
+
+/*
+ * Stacks of one thread, at most: some 100 MiB. Inlined functions are all that makes more of them
+ * than the capture has frames.
+ */
+#define FIREFOX_STACKS_MAX (4u << 20)
+
+/* Indexes of meta.categories. */
+enum firefox_category { FIREFOX_OTHER, FIREFOX_USER, FIREFOX_KERNEL, FIREFOX_CATEGORIES };
+
+struct firefox_function {
+	uint32_t name;	   /* string */
+	uint32_t source;   /* string, or FIREFOX_NONE */
+	uint32_t resource; /* or FIREFOX_NONE */
+};
+
+struct firefox_frame {
+	uint32_t function;
+	uint32_t line; /* 0: not known */
+	uint16_t depth; /* of inlining: 0 for the function around */
+	uint16_t category;
+};
+
+struct firefox_stack {
+	uint32_t frame;
+	uint32_t caller; /* a stack with a smaller number, or FIREFOX_NONE */
+};
+
+struct firefox_tables {
+	const struct view_input *input;
+	const uint32_t *libs; /* by file of processes: index of the profile's libs */
+	GPtrArray *strings;   /* char *, owned */
+	GHashTable *string_indexes;
+	GArray *functions, *frames, *stacks;
+	GArray *resources; /* uint32_t: files */
+	struct table function_table, frame_table, stack_table;
+	uint32_t *resource_of; /* by file, or FIREFOX_NONE */
+	uint32_t *stack_of;    /* by node of the profile's stacks, or FIREFOX_NONE */
+	GArray *touched;       /* uint32_t: nodes whose stack_of is set */
+	GArray *path;	       /* scratch */
+	GString *text;	       /* scratch */
+};
+
+/* libs must outlive the tables. */
+void firefox_tables_init(struct firefox_tables *t, const struct view_input *input,
+	const uint32_t *libs);
+void firefox_tables_fini(struct firefox_tables *t);
+void firefox_tables_reset(struct firefox_tables *t);
+
+/* The stack of a node of the profile's stacks; FIREFOX_NONE for the root. */
+uint32_t firefox_tables_stack(struct firefox_tables *t, uint32_t node);
+
+/* Writes `"stackTable":{...},` and so on to `"stringArray":[...]`, without a comma at the end. */
+void firefox_tables_write(struct firefox_tables *t, FILE *out);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A flame graph of the capture: one SVG file that needs nothing else. For each event a picture of
+ * its stacks: a row of processes, below each its functions, each as wide as its share of the
+ * event's samples that are not idle, the hottest on the left. Without a script each frame tells its
+ * name and numbers in its title; the script inside (flame_script.js) zooms, searches, and fits the
+ * window.
+ *
+ * What would be narrower than a fraction of a pixel is drawn together with its equally narrow
+ * neighbours below the same caller, as a block that says how many they are. The fraction grows
+ * until the frames take less than FLAME_FRAMES_BYTES_MAX, however many stacks there are.
+ */
+#ifndef KPROFS_FORMATS_FLAME_H
+#define KPROFS_FORMATS_FLAME_H
+
+#include <stdio.h>
+
+#include "base/err.h"
+#include "formats/view.h"
+
+/* Of all events together: browsers draw so much without a pause that one would feel. */
+#define FLAME_FRAMES_BYTES_MAX (4u << 20)
+
+/* Pixels. Frames from the first on are drawn, if that is not too much. */
+#define FLAME_NARROWEST 0.1
+#define FLAME_WIDTH 1200
+#define FLAME_PAD 10
+#define FLAME_ROW 18
+
+/* Deeper than this only the samples are drawn, not the functions. */
+#define FLAME_ROWS_MAX 512
+
+/* As view_format.write. */
+int flame_write(const struct view_input *input, FILE *out, struct err *err);
+
+#endif

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/* The page around the frames of a flame graph: see flame_page.h. */
+#include "formats/flame_page.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "formats/flame.h"
+#include "formats/head.h"
+#include "base/text.h"
+
+#define LINE 16		/* pixels */
+#define LINE_CHARS 160 /* as many as fit the page */
+#define SPACE_ABOVE 24 /* between two events */
+
+/* flame_script.js as one string */
+static const char script[] =
+#include "formats/flame_script.h"
+	;
+
+/*
+ * Black on all of these colours has a contrast of more than 7 to 1. What is told by colour is told
+ * otherwise too: names of the kernel are slanted, inlined functions have a dashed edge, and the
+ * titles say it.
+ */
+static const char style[] =
+	"svg{background:#fff}\n"
+	"text{font:12px 'DejaVu Sans Mono',Menlo,Consolas,monospace;fill:#000}\n"
+	"text.t{font-size:16px}\n"
+	"g.e g text{pointer-events:none}\n"
+	"g.e g:hover rect{stroke:#000;stroke-width:1}\n"
+	".w{stroke:#fff;stroke-width:.6}\n"
+	".e{fill:#dcdcdc}.p{fill:#c9c9d4}.n{fill:#ececec;stroke:#bbb;stroke-width:.3}\n"
+	".u0{fill:#ffd783}.u1{fill:#ffe3a3}.u2{fill:#ffc96b}.u3{fill:#f7d794}\n"
+	".k0{fill:#a9d1f5}.k1{fill:#bcdcf8}.k2{fill:#9ac8f0}.k3{fill:#b3cdf2}\n"
+	".k0+text,.k1+text,.k2+text,.k3+text{font-style:oblique}\n"
+	".i0{fill:#b5e3ae}.i1{fill:#c6ebc0}.i2{fill:#a6dba0}.i3{fill:#bfe6a8}\n"
+	/* an edge would cover what is narrow */
+	".i0.w,.i1.w,.i2.w,.i3.w{stroke:#4c7a46;stroke-width:.6;stroke-dasharray:3 2}\n";
+
+/* What the script adds: matches, what is above a zoomed frame, the focus. */
+static const char script_style[] =
+	"g.e g.m rect{fill:#ff9be0;stroke:#8b0060;stroke-width:.6}\n"
+	"g.e g.a rect{opacity:.55}\n"
+	"g.e g:focus{outline:none}\n"
+	"g.e g:focus rect{stroke:#000;stroke-width:2}\n"
+	"input{font:12px monospace;width:100%;box-sizing:border-box;border:1px solid #555}\n";
+
+static const struct {
+	const char *class;
+	const char *text;
+} legend[] = {
+	{ "p", "process" },
+	{ "u0", "program" },
+	{ "k0", "kernel" },
+	{ "i0 w", "inlined" },
+	{ "n", "not drawn" },
+};
+
+void flame_page_escape(GString *svg, const char *text)
+{
+	for (; *text; text++) {
+		switch (*text) {
+		case '&':
+			g_string_append(svg, "&amp;");
+			break;
+		case '<':
+			g_string_append(svg, "&lt;");
+			break;
+		case '>':
+			g_string_append(svg, "&gt;");
+			break;
+		case '"':
+			g_string_append(svg, "&quot;");
+			break;
+		default:
+			g_string_append_c(svg, *text);
+		}
+	}
+}
+
+static void append_line(GString *svg, const char *text, uint32_t y)
+{
+	g_string_append_printf(svg, "<text x=\"%d\" y=\"%u\">", FLAME_PAD, y);
+	flame_page_escape(svg, text);
+	g_string_append(svg, "</text>\n");
+}
+
+/* Lines of printable text, broken at blanks; returns where the next line goes. */
+static uint32_t append_lines(GString *svg, char *text, uint32_t y)
+{
+	while (*text) {
+		char *end = text + strlen(text), *at;
+
+		if (g_utf8_strlen(text, -1) > LINE_CHARS) {
+			end = g_utf8_offset_to_pointer(text, LINE_CHARS);
+			for (at = end; at > text && *at != ' '; at--)
+				;
+			if (at > text)
+				end = at;
+		}
+		if (*end) {
+			g_autofree char *line = g_strndup(text, (gsize)(end - text));
+
+			append_line(svg, line, y);
+		} else {
+			append_line(svg, text, y);
+		}
+		y += LINE;
+		text = *end == ' ' ? end + 1 : end;
+	}
+	return y;
+}
+
+uint32_t flame_page_append_event(GString *svg, const struct profile_event *event, uint32_t y)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+
+	y += SPACE_ABOVE;
+	head_append_event(text, event, false);
+	g_string_append(svg, "<g class=\"e\">\n");
+	y = append_lines(svg, text->str, y);
+	return y - LINE / 2;
+}
+
+static void append_legend(GString *svg)
+{
+	uint32_t x = FLAME_PAD;
+	size_t i;
+
+	for (i = 0; i < G_N_ELEMENTS(legend); i++) {
+		g_string_append_printf(svg,
+			"<rect class=\"%s\" x=\"%u\" y=\"60\" width=\"26\" height=\"16\"/>"
+			"<text x=\"%u\" y=\"72\">%s</text>\n",
+			legend[i].class, x, x + 32, legend[i].text);
+		x += 32 + 8 * (uint32_t)strlen(legend[i].text) + 24;
+	}
+}
+
+static void append_head(GString *svg, const struct profile *profile)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+
+	head_append_summary(text, profile);
+	g_string_append_printf(svg,
+		"<title>Flame graph</title>\n"
+		"<text class=\"t\" x=\"%d\" y=\"22\">Flame graph of %s</text>\n",
+		FLAME_PAD, text->str);
+	g_string_truncate(text, 0);
+	g_string_append(text, "Callers stand above what they call, the hottest on the left. Width: "
+			      "share of the event's samples that were not taken in the idle task.");
+	append_line(svg, text->str, 44);
+}
+
+static uint32_t append_foot(GString *svg, const struct profile *profile,
+	const struct flame_left_out *left_out, uint32_t y)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+
+	y += SPACE_ABOVE;
+	if (left_out->functions) {
+		text_append_count(text, left_out->functions, "time a function was",
+			"times functions were");
+		g_string_append_printf(text, " narrower than %.2f pixels or deeper than %d rows, and %s: ",
+			left_out->narrowest, FLAME_ROWS_MAX,
+			left_out->functions == 1 ? "is drawn as a block" : "are drawn as blocks");
+		text_append_count(text, left_out->samples, "sample", "samples");
+		g_string_append_c(text, '.');
+		y = append_lines(svg, text->str, y);
+	}
+	if (profile->unknown) {
+		g_string_truncate(text, 0);
+		text_append_count(text, profile->unknown, "record of an unknown type was",
+			"records of unknown types were");
+		g_string_append(text, " skipped.");
+		y = append_lines(svg, text->str, y);
+	}
+	return y;
+}
+
+void flame_page_write(const struct profile *profile, const struct flame_left_out *left_out,
+	const GString *events, uint32_t bottom, FILE *out)
+{
+	g_autoptr(GString) head = g_string_new(NULL);
+	g_autoptr(GString) foot = g_string_new(NULL);
+	uint32_t height;
+
+	append_head(head, profile);
+	append_legend(head);
+	height = append_foot(foot, profile, left_out, bottom);
+	fprintf(out,
+		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" width=\"%d\" "
+		"height=\"%u\" viewBox=\"0 0 %d %u\" xml:lang=\"en\">\n",
+		FLAME_WIDTH, height, FLAME_WIDTH, height);
+	fprintf(out, "<style>%s%s</style>\n", style, script_style);
+	fwrite(head->str, 1, head->len, out);
+	fwrite(events->str, 1, events->len, out);
+	fwrite(foot->str, 1, foot->len, out);
+	fprintf(out, "<script><![CDATA[\n%s]]></script>\n</svg>\n", script);
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/* The flat profile: see flat.h. What is counted is in flat_count.c, here is how it looks. */
+#include "formats/flat.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "formats/flat_count.h"
+#include "formats/head.h"
+#include "base/text.h"
+
+/* Columns are padded up to here; what is longer pushes the rest of its line to the right. */
+#define EVENT_WIDTH_MAX 24
+#define PROCESS_WIDTH_MAX 16
+#define FUNCTION_WIDTH_MAX 40
+
+struct widths {
+	int event, process, function;
+};
+
+struct printer {
+	const struct profile *profile;
+	const struct names *names;
+	const struct flat_options *options;
+	const struct flat_count *count;
+	struct widths widths;
+	GString *line;
+	FILE *out;
+};
+
+/* A column with two blanks in front, padded to its width. */
+static void append_column(GString *line, const char *text, int width)
+{
+	gsize begin;
+
+	g_string_append(line, "  ");
+	begin = line->len;
+	text_append_cut(line, *text ? text : "-");
+	for (width -= (int)g_utf8_strlen(line->str + begin, -1); width > 0; width--)
+		g_string_append_c(line, ' ');
+}
+
+static void put_line(struct printer *p)
+{
+	g_string_append_c(p->line, '\n');
+	fwrite(p->line->str, 1, p->line->len, p->out);
+	g_string_truncate(p->line, 0);
+}
+
+/*
+ * ---- the rows ---------------------------------------------------------------------------------
+ */
+
+static void widen(int *width, const char *text, int max)
+{
+	GString *line;
+	int length;
+
+	if (*width >= max)
+		return;
+	line = g_string_new(NULL);
+	text_append_cut(line, text);
+	length = (int)g_utf8_strlen(line->str, -1);
+	g_string_free(line, TRUE);
+	*width = MAX(*width, MIN(length, max));
+}
+
+static const char *function_name(const struct printer *p, uint32_t function)
+{
+	return function == NAMES_NO_FRAME ? "-" : names_function(p->names, function)->name;
+}
+
+static const char *function_file(const struct printer *p, uint32_t function)
+{
+	return function == NAMES_NO_FRAME ? "-" : names_function(p->names, function)->file;
+}
+
+static void set_widths(struct printer *p)
+{
+	uint32_t i;
+
+	p->widths = (struct widths){ (int)strlen("event"), (int)strlen("process"),
+		(int)strlen("function") };
+	for (i = 0; i < p->profile->events->len; i++)
+		widen(&p->widths.event, profile_event(p->profile, i)->text, EVENT_WIDTH_MAX);
+	for (i = 0; i < p->count->rows->len; i++) {
+		const struct flat_row *row = flat_row(p->count, i);
+
+		widen(&p->widths.process, row->process, PROCESS_WIDTH_MAX);
+		widen(&p->widths.function, function_name(p, row->function), FUNCTION_WIDTH_MAX);
+	}
+}
+
+static void append_rest(struct printer *p, const char *event, const char *process,
+	const char *function, const char *file)
+{
+	append_column(p->line, event, p->widths.event);
+	append_column(p->line, process, p->widths.process);
+	append_column(p->line, function, p->widths.function);
+	append_column(p->line, file, 0);
+}
+
+static void put_column_heads(struct printer *p)
+{
+	g_string_append(p->line, p->options->total ? "  total    share  samples"
+						   : "  share  samples");
+	append_rest(p, "event", "process", "function", "file");
+	put_line(p);
+}
+
+static void put_row(struct printer *p, const struct flat_row *row)
+{
+	uint64_t whole = g_array_index(p->count->weights, uint64_t, row->event);
+	const struct flat_row *call;
+	const char *colour = text_colour(
+		head_share(p->options->total ? row->total.weight : row->self.weight, whole));
+
+	if (p->options->colours)
+		g_string_append(p->line, colour);
+	if (p->options->total)
+		g_string_append_printf(p->line, "%6.2f%%  ", head_share(row->total.weight, whole));
+	g_string_append_printf(p->line, "%6.2f%%  %7" PRIu64, head_share(row->self.weight, whole),
+		row->self.samples);
+	append_rest(p, profile_event(p->profile, row->event)->text, row->process,
+		function_name(p, row->function), function_file(p, row->function));
+	if (p->options->colours && *colour)
+		g_string_append(p->line, TEXT_COLOUR_END);
+	put_line(p);
+	for (call = flat_first_call(p->count, row); call; call = flat_next_call(p->count, call)) {
+		const struct profile_count *c = p->options->total ? &call->total : &call->self;
+
+		g_string_append_printf(p->line, "%6.2f%%  ", head_share(c->weight, whole));
+		if (p->options->total)
+			g_string_append(p->line, "      -  ");
+		g_string_append_printf(p->line, "%7" PRIu64, c->samples);
+		append_rest(p, "<-", call->process, function_name(p, call->function),
+			function_file(p, call->function));
+		put_line(p);
+	}
+}
+
+static void put_idle(struct printer *p)
+{
+	uint32_t i;
+
+	for (i = 0; i < p->profile->events->len; i++) {
+		const struct profile_event *event = profile_event(p->profile, i);
+
+		if (!event->idle.samples)
+			continue;
+		g_string_append_printf(p->line, "%s   idle  %7" PRIu64,
+			p->options->total ? "      -  " : "", event->idle.samples);
+		append_rest(p, event->text, "-", "-", "-");
+		put_line(p);
+	}
+}
+
+void flat_write(const struct profile *profile, const struct names *names,
+	const struct flat_options *options, FILE *out)
+{
+	struct flat_count *count = flat_count_create(profile, names, options);
+	struct printer p = {
+		.profile = profile,
+		.names = names,
+		.options = options,
+		.count = count,
+		.line = g_string_new(NULL),
+		.out = out,
+	};
+	const struct head head = {
+		.own = options->own,
+		.counted = count->counted,
+		.unresolved = count->unresolved,
+	};
+	uint32_t i;
+
+	head_write(profile, &head, out);
+	set_widths(&p);
+	if (profile->samples)
+		put_column_heads(&p);
+	for (i = 0; i < count->rows->len; i++)
+		put_row(&p, flat_row(count, i));
+	put_idle(&p);
+	g_string_free(p.line, TRUE);
+	flat_count_destroy(count);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A gzip stream in front of a stdio stream. One thread at a time.
+ */
+#ifndef KPROFS_FORMATS_GZIP_H
+#define KPROFS_FORMATS_GZIP_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+struct gzip;
+
+/* NULL: no memory (256 KiB). The stream stays the caller's, who looks at ferror(). */
+struct gzip *gzip_create(FILE *out);
+void gzip_write(struct gzip *gzip, const void *bytes, size_t size);
+/* Writes what is left and the end. */
+void gzip_finish(struct gzip *gzip);
+void gzip_destroy(struct gzip *gzip);
+
+#endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/* The first lines of a view in text: see head.h. */
+#include "formats/head.h"
+
+#include <inttypes.h>
+
+#include "base/units.h"
+#include "base/text.h"
+
+static const char *const lost_words[PROFILE_LOST_REASONS] = {
+	[0] = "for other reasons",
+	[KPROF_LOST_RING] = "in a full ring",
+	[KPROF_LOST_QUEUE] = "in a full queue",
+	[KPROF_LOST_OVERWRITE] = "overwritten",
+	[KPROF_LOST_INVALID] = "not understood",
+	[KPROF_LOST_RING_RECORDS] = "or other records in a full ring",
+};
+
+static void append_lost(GString *line, const struct profile_event *event)
+{
+	uint64_t lost = 0;
+	const char *sep = ": ";
+	int i;
+
+	for (i = 0; i < PROFILE_LOST_REASONS; i++) {
+		if (__builtin_add_overflow(lost, event->lost[i], &lost))
+			lost = UINT64_MAX;
+	}
+	g_string_append_printf(line, ", %" PRIu64 " lost", lost);
+	if (!lost)
+		return;
+	g_string_append_printf(line, " (%.2f%%",
+		100.0 * (double)lost / ((double)lost + (double)event->all.samples));
+	for (i = 0; i < PROFILE_LOST_REASONS; i++) {
+		if (!event->lost[i])
+			continue;
+		g_string_append_printf(line, "%s%" PRIu64 " %s", sep, event->lost[i],
+			lost_words[i]);
+		sep = ", ";
+	}
+	g_string_append_c(line, ')');
+}
+
+void head_append_event(GString *line, const struct profile_event *event, bool own)
+{
+	text_append_cut(line, event->text);
+	if (event->flags & KPROF_EVENT_FALLBACK)
+		g_string_append(line, " (in place of an event that the machine lacks)");
+	if (event->flags & KPROF_EVENT_SCOPE_OWN)
+		g_string_append(line, " (user space of the user's own processes only)");
+	else if (event->flags & KPROF_EVENT_SCOPE_USER)
+		g_string_append(line, " (user space only)");
+	g_string_append(line, ": ");
+	text_append_count(line, event->all.samples, "sample", "samples");
+	g_string_append_printf(line, ", %" PRIu64 " of them idle", event->idle.samples);
+	if (event->own.samples)
+		g_string_append_printf(line, ", %" PRIu64 " in kprofs itself (%s)",
+			event->own.samples, own ? "counted" : "left out");
+	append_lost(line, event);
+	if (event->throttles) {
+		g_string_append(line, ", throttled ");
+		text_append_count(line, event->throttles, "time", "times");
+		g_string_append_printf(line, " for %.3f s",
+			(double)event->throttled_ns / NSEC_PER_SEC);
+	}
+}
+
+void head_append_summary(GString *line, const struct profile *profile)
+{
+	text_append_count(line, profile->samples, "sample", "samples");
+	g_string_append(line, " of ");
+	text_append_count(line, profile->events->len, "event", "events");
+	g_string_append_printf(line, " in %.3f s on ", (double)profile->duration_ns / NSEC_PER_SEC);
+	text_append_count(line, profile->cpus, "CPU", "CPUs");
+}
+
+static void append_cut_stacks(GString *text, const struct profile *profile)
+{
+	uint64_t cut = 0;
+	uint32_t i;
+
+	for (i = 0; i < profile->events->len; i++)
+		cut += profile_event(profile, i)->cut_stacks;
+	if (!cut)
+		return;
+	g_string_append(text, "# ");
+	text_append_count(text, cut, "stack ends", "stacks end");
+	g_string_append_printf(text, " (%.2f%%) at a return address that is not in code\n",
+		head_share(cut, profile->samples));
+}
+
+void head_write(const struct profile *profile, const struct head *head, FILE *out)
+{
+	g_autoptr(GString) text = g_string_new("# ");
+	uint32_t i;
+
+	head_append_summary(text, profile);
+	g_string_append_c(text, '\n');
+	for (i = 0; i < profile->events->len; i++) {
+		g_string_append(text, "# ");
+		head_append_event(text, profile_event(profile, i), head->own);
+		g_string_append_c(text, '\n');
+	}
+	if (profile->unknown) {
+		g_string_append(text, "# ");
+		text_append_count(text, profile->unknown, "record of an unknown type",
+			"records of unknown types");
+		g_string_append(text, " skipped\n");
+	}
+	if (head->unresolved) {
+		g_string_append(text, "# ");
+		text_append_count(text, head->unresolved, "sample", "samples");
+		g_string_append_printf(text, " (%.2f%%) at addresses without a symbol\n",
+			head_share(head->unresolved, head->counted));
+	}
+	append_cut_stacks(text, profile);
+	fwrite(text->str, 1, text->len, out);
+}

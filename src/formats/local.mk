@@ -1,0 +1,40 @@
+# formats: one file for each output format of a capture; perfdata/ is what perf reads
+noinst_LIBRARIES += libformats.a
+libformats_a_SOURCES = \
+	%D%/breakdown.c %D%/breakdown.h \
+	%D%/calltree.c %D%/calltree.h \
+	%D%/firefox.c %D%/firefox.h \
+	%D%/firefox_tables.c %D%/firefox_tables.h \
+	%D%/flame.c %D%/flame.h \
+	%D%/flame_page.c %D%/flame_page.h \
+	%D%/flat.c %D%/flat.h \
+	%D%/flat_count.c %D%/flat_count.h \
+	%D%/folded.c %D%/folded.h \
+	%D%/gzip.c %D%/gzip.h \
+	%D%/head.c %D%/head.h \
+	%D%/json.c %D%/json.h \
+	%D%/pprof.c %D%/pprof.h \
+	%D%/protobuf.h \
+	%D%/timeline.c %D%/timeline.h \
+	%D%/tracejson.c %D%/tracejson.h \
+	%D%/tree.c %D%/tree.h \
+	%D%/view.c %D%/view.h \
+	%D%/perfdata/perfdata.c %D%/perfdata/perfdata.h \
+	%D%/perfdata/perfdata_early.c %D%/perfdata/perfdata_early.h \
+	%D%/perfdata/perfdata_features.c %D%/perfdata/perfdata_features.h \
+	%D%/perfdata/perfdata_files.c %D%/perfdata/perfdata_files.h \
+	%D%/perfdata/perfdata_format.h \
+	%D%/perfdata/perfdata_out.h \
+	%D%/perfdata/perfdata_sources.c %D%/perfdata/perfdata_sources.h \
+	%D%/perfdata/perfdata_stream.c %D%/perfdata/perfdata_stream.h \
+	%D%/perfdata/perfdata_survey.c %D%/perfdata/perfdata_survey.h \
+	%D%/perfdata/perfdata_threads.c %D%/perfdata/perfdata_threads.h
+
+# the script of the flame graph, as a string of C
+AM_CPPFLAGS += -I$(top_builddir)/src
+EXTRA_DIST += %D%/flame_script.js
+CLEANFILES += %D%/flame_script.h
+%D%/flame_page.$(OBJEXT): %D%/flame_script.h
+%D%/flame_script.h: %D%/flame_script.js
+	$(AM_V_GEN)$(MKDIR_P) %D% && sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/.*/"&\\n"/' \
+		$(srcdir)/%D%/flame_script.js >$@.new && mv $@.new $@

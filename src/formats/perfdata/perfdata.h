@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A capture as a perf.data file, which perf report, perf script and what else reads these files
+ * take for one of perf's own. All samples are in it, those of the idle task (perf's process 0) and
+ * of the server too; those of tasks that were gone are of process -1.
+ *
+ * What the format has no place for: stacks deeper than PERFDATA_WORDS_MAX are cut outside;
+ * tracepoints keep their names, but not their type, with which perf would expect their fields.
+ *
+ * The records are read twice, without a model of them: see perfdata_survey.h.
+ */
+#ifndef KPROFS_FORMATS_PERFDATA_PERFDATA_H
+#define KPROFS_FORMATS_PERFDATA_PERFDATA_H
+
+#include "formats/view.h"
+
+/*
+ * See view_format.write: -EINTR; -ENODATA: no samples; -EFBIG: too many events; -EIO: it changed.
+ */
+int perfdata_write(const struct view_input *input, FILE *out, struct err *err);
+
+#endif

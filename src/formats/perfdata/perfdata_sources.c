@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The events of a capture, and the place at which a number means one of them: see
+ * perfdata_sources.h.
+ */
+#include "formats/perfdata/perfdata_sources.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "formats/perfdata/perfdata_format.h"
+
+/*
+ * ---- the place in the stream ------------------------------------------------------------------
+ */
+
+void perfdata_place_init(struct perfdata_place *place)
+{
+	memset(place, 0, sizeof(*place));
+	pairs_init(&place->numbers);
+}
+
+void perfdata_place_fini(struct perfdata_place *place)
+{
+	pairs_fini(&place->numbers);
+}
+
+bool perfdata_place_enter(struct perfdata_place *place, const struct decode_record *record,
+	uint32_t *ended)
+{
+	bool begins = record->type == KPROF_REC_CLOCK && place->section_records;
+
+	*ended = UINT32_MAX;
+	if (begins || place->chunk_records == PERFDATA_CHUNK_RECORDS) {
+		*ended = place->chunk++;
+		place->chunk_records = 0;
+	}
+	if (begins) {
+		place->section++;
+		place->section_records = 0;
+		pairs_clear(&place->numbers);
+		place->last_known = false;
+	}
+	place->section_records++;
+	place->chunk_records++;
+	return begins;
+}
+
+/*
+ * ---- events -----------------------------------------------------------------------------------
+ */
+
+void perfdata_sources_init(struct perfdata_sources *sources)
+{
+	memset(sources, 0, sizeof(*sources));
+	sources->all = g_array_new(FALSE, FALSE, sizeof(struct perfdata_source));
+	sources->strings = g_string_chunk_new(4096);
+}
+
+void perfdata_sources_fini(struct perfdata_sources *sources)
+{
+	g_array_free(sources->all, TRUE);
+	g_string_chunk_free(sources->strings);
+	table_fini(&sources->table);
+}
+
+static bool equal_source(const void *items, uint32_t i, const void *key)
+{
+	return strcmp(((const struct perfdata_source *)items + i)->text, key) == 0;
+}
+
+/* One more than the limit is kept, for whoever made the list to see; what follows shares it. */
+static uint32_t intern_source(struct perfdata_sources *sources, const char *text)
+{
+	uint32_t hash = g_str_hash(text);
+	uint32_t i = table_find(&sources->table, hash, equal_source, sources->all->data, text);
+	struct perfdata_source source = { .text = NULL };
+
+	if (i != TABLE_NONE)
+		return i;
+	i = sources->all->len;
+	if (i > PERFDATA_EVENTS_MAX)
+		return PERFDATA_EVENTS_MAX;
+	source.text = g_string_chunk_insert(sources->strings, text);
+	/* an event that is used without having been described */
+	source.perf_type = PERFDATA_TYPE_SOFTWARE;
+	source.config = PERFDATA_SOFTWARE_DUMMY;
+	g_array_append_val(sources->all, source);
+	table_add(&sources->table, hash, i);
+	return i;
+}
+
+uint32_t perfdata_sources_find(struct perfdata_sources *sources, struct perfdata_place *place,
+	uint64_t number)
+{
+	const uint64_t *known;
+	char text[32];
+
+	if (place->last_known && place->last_number == number)
+		return place->last_source;
+	known = pairs_find(&place->numbers, 0, number);
+	place->last_number = number;
+	place->last_known = true;
+	if (known) {
+		place->last_source = (uint32_t)*known;
+		return place->last_source;
+	}
+	g_snprintf(text, sizeof(text), "event %" PRIu64, number);
+	place->last_source = intern_source(sources, text);
+	pairs_set(&place->numbers, 0, number, place->last_source);
+	return place->last_source;
+}
+
+uint32_t perfdata_sources_describe(struct perfdata_sources *sources, struct perfdata_place *place,
+	const struct decode_record *r)
+{
+	uint32_t i = intern_source(sources, r->text);
+	struct perfdata_source *source = &g_array_index(sources->all, struct perfdata_source, i);
+
+	source->perf_type = r->event.perf_type;
+	source->config = r->event.config;
+	source->config1 = r->configs.config1;
+	source->config2 = r->configs.config2;
+	source->rate = r->event.rate;
+	source->flags = r->event.flags;
+	pairs_set(&place->numbers, 0, r->event.number, i);
+	place->last_known = false;
+	return i;
+}

@@ -1,0 +1,525 @@
+/* SPDX-License-Identifier: MIT */
+/* A capture as a pprof profile: see pprof.h. */
+#include "formats/pprof.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "formats/gzip.h"
+#include "formats/head.h"
+#include "formats/protobuf.h"
+#include "capture/table.h"
+#include "base/text.h"
+
+/* Numbers of the fields in profile.proto. */
+enum profile_field {
+	PROFILE_SAMPLE_TYPE = 1,
+	PROFILE_SAMPLE = 2,
+	PROFILE_MAPPING = 3,
+	PROFILE_LOCATION = 4,
+	PROFILE_FUNCTION = 5,
+	PROFILE_STRING = 6, /* the first is "" */
+	PROFILE_TIME_NANOS = 9,
+	PROFILE_DURATION_NANOS = 10,
+	PROFILE_PERIOD_TYPE = 11,
+	PROFILE_PERIOD = 12,
+	PROFILE_COMMENT = 13,
+	PROFILE_DEFAULT_SAMPLE_TYPE = 14,
+};
+
+enum value_type_field { VALUE_TYPE_TYPE = 1, VALUE_TYPE_UNIT = 2 };
+enum sample_field { SAMPLE_LOCATIONS = 1, SAMPLE_VALUES = 2, SAMPLE_LABEL = 3 };
+enum label_field { LABEL_KEY = 1, LABEL_TEXT = 2, LABEL_NUMBER = 3 };
+enum location_field { LOCATION_ID = 1, LOCATION_MAPPING = 2, LOCATION_ADDRESS = 3, LOCATION_LINE = 4 };
+enum line_field { LINE_FUNCTION = 1, LINE_NUMBER = 2 };
+enum function_field {
+	FUNCTION_ID = 1,
+	FUNCTION_NAME = 2,
+	FUNCTION_SYSTEM_NAME = 3,
+	FUNCTION_SOURCE = 4,
+};
+
+enum mapping_field {
+	MAPPING_ID = 1,
+	MAPPING_START = 2,
+	MAPPING_LIMIT = 3,
+	MAPPING_FILE = 5,
+	MAPPING_BUILD_ID = 6,
+	MAPPING_HAS_FUNCTIONS = 7,
+	MAPPING_HAS_FILES = 8,
+	MAPPING_HAS_LINES = 9,
+	MAPPING_HAS_INLINED = 10,
+};
+
+/* Files are mapped in pages. */
+#define PAGE_BYTES 4096u
+
+/* cancelled() is asked each so many samples, or places, which take about 1 ms. */
+#define CANCEL_SAMPLES 512
+
+struct function {
+	uint64_t name, source; /* strings; source 0: not known */
+	uint64_t file;	       /* the binary's, PROCESSES_NONE: none */
+};
+
+struct writer {
+	const struct view_input *input;
+	struct gzip *gzip;
+	GHashTable *strings; /* char * -> index + 1 */
+	GString *text;	     /* scratch, for a string */
+	GByteArray *message; /* scratch, for a message */
+	GByteArray *nested;  /* scratch, for one in a message */
+	uint8_t *places;     /* bits: written already */
+	GArray *functions;   /* struct function: those written, each once */
+	struct table function_table;
+	uint64_t key_process, key_pid, key_thread, key_cpu;
+};
+
+static bool set_bit(uint8_t *bits, uint32_t i)
+{
+	uint8_t bit = (uint8_t)(1 << i % 8);
+	bool was = bits[i / 8] & bit;
+
+	bits[i / 8] |= bit;
+	return was;
+}
+
+/*
+ * ---- fields of the profile --------------------------------------------------------------------
+ */
+
+static void put_bytes(struct writer *w, enum profile_field field, const void *bytes, size_t size)
+{
+	uint8_t head[2 * PROTOBUF_VARINT_MAX];
+	size_t n = protobuf_encode(head, (uint64_t)field << 3 | PROTOBUF_BYTES);
+
+	n += protobuf_encode(head + n, size);
+	gzip_write(w->gzip, head, n);
+	gzip_write(w->gzip, bytes, size);
+}
+
+static void put_message(struct writer *w, enum profile_field field)
+{
+	put_bytes(w, field, w->message->data, w->message->len);
+	g_byte_array_set_size(w->message, 0);
+}
+
+static void put_number(struct writer *w, enum profile_field field, uint64_t value)
+{
+	g_byte_array_set_size(w->nested, 0);
+	protobuf_add_int64(w->nested, field, value);
+	gzip_write(w->gzip, w->nested->data, w->nested->len);
+}
+
+/*
+ * The index of a string, which is written when it is first used. Strings are UTF-8 there, and those
+ * of other people are not always.
+ */
+static uint64_t intern(struct writer *w, const char *string)
+{
+	gpointer known = g_hash_table_lookup(w->strings, string);
+	guint index = g_hash_table_size(w->strings);
+
+	if (known)
+		return GPOINTER_TO_UINT(known) - 1;
+	g_hash_table_insert(w->strings, g_strdup(string), GUINT_TO_POINTER(index + 1));
+	g_string_truncate(w->text, 0);
+	text_append(w->text, string);
+	put_bytes(w, PROFILE_STRING, w->text->str, w->text->len);
+	return index;
+}
+
+/* The index of a string of ours, which nobody else uses. */
+static uint64_t add_string(struct writer *w, const GString *string)
+{
+	guint index = g_hash_table_size(w->strings);
+
+	/* no other key begins with this: text_append() would have turned it */
+	g_hash_table_insert(w->strings, g_strdup_printf("\n%u", index), GUINT_TO_POINTER(index + 1));
+	put_bytes(w, PROFILE_STRING, string->str, string->len);
+	return index;
+}
+
+static void put_value_type(struct writer *w, enum profile_field field, const char *type,
+	const char *unit)
+{
+	protobuf_add_number(w->message, VALUE_TYPE_TYPE, intern(w, type));
+	protobuf_add_number(w->message, VALUE_TYPE_UNIT, intern(w, unit));
+	put_message(w, field);
+}
+
+/*
+ * ---- mappings, functions, locations -----------------------------------------------------------
+ */
+
+/* Where the last place of each file ends. */
+static uint64_t *find_limits(const struct profile *profile)
+{
+	uint64_t *limits = g_new0(uint64_t, processes_file_count(profile->processes) + 1);
+	uint32_t i;
+
+	for (i = 0; i < profile->places->len; i++) {
+		const struct profile_place *place = profile_place(profile, i);
+
+		if (place->file != PROCESSES_NONE)
+			limits[place->file] = MAX(limits[place->file], place->offset);
+	}
+	return limits;
+}
+
+static void put_mapping(struct writer *w, uint32_t i, uint64_t last)
+{
+	const struct processes *processes = w->input->profile->processes;
+	const struct processes_file *file = processes_file(processes, i);
+	char build_id[2 * KPROF_BUILD_ID_MAX + 1] = "";
+	uint64_t start = file->kernel == PROCESSES_NONE
+		? 0 : processes_kernel(processes, file->kernel)->start;
+	unsigned int n;
+
+	for (n = 0; n < file->build_id_length; n++)
+		g_snprintf(build_id + 2 * n, 3, "%02x", file->build_id[n]);
+	protobuf_add_number(w->message, MAPPING_ID, (uint64_t)i + 1);
+	protobuf_add_number(w->message, MAPPING_START, start);
+	protobuf_add_number(w->message, MAPPING_LIMIT,
+		last < UINT64_MAX - PAGE_BYTES ? (last / PAGE_BYTES + 1) * PAGE_BYTES : last);
+	protobuf_add_number(w->message, MAPPING_FILE, intern(w, file->path));
+	protobuf_add_number(w->message, MAPPING_BUILD_ID, intern(w, build_id));
+	/*
+	 * all that is known is here: without each of these, pprof would look for the file and read
+	 * it
+	 */
+	protobuf_add_number(w->message, MAPPING_HAS_FUNCTIONS, 1);
+	protobuf_add_number(w->message, MAPPING_HAS_FILES, 1);
+	protobuf_add_number(w->message, MAPPING_HAS_LINES, 1);
+	protobuf_add_number(w->message, MAPPING_HAS_INLINED, 1);
+	put_message(w, PROFILE_MAPPING);
+}
+
+static bool is_counted(const struct profile_cell *cell)
+{
+	return !(cell->flags & (PROFILE_IDLE | PROFILE_OWN));
+}
+
+/* The program with most samples, NULL: none is known. */
+static const char *find_program(const struct profile *profile)
+{
+	g_autoptr(GHashTable) sums = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, g_free);
+	const char *best = NULL;
+	uint64_t most = 0, *sum;
+	uint32_t i;
+
+	for (i = 0; i < profile->cells->len; i++) {
+		const struct profile_cell *cell = profile_cell(profile, i);
+		const char *program = processes_program(profile->processes, cell->life);
+
+		if (!is_counted(cell) || !program || !*program)
+			continue;
+		sum = g_hash_table_lookup(sums, program);
+		if (!sum) {
+			sum = g_new0(uint64_t, 1);
+			g_hash_table_insert(sums, (gpointer)program, sum);
+		}
+		*sum += cell->count.samples;
+		if (*sum > most) {
+			most = *sum;
+			best = program;
+		}
+	}
+	return best;
+}
+
+/*
+ * The file that pprof shows as the profile's, which is the first: the program with most samples,
+ * else the first one that is not the kernel's. UINT32_MAX: there is none.
+ */
+static uint32_t find_main(const struct profile *profile, const uint64_t *limits)
+{
+	const char *program = find_program(profile);
+	uint32_t i, other = UINT32_MAX;
+
+	for (i = 0; i < processes_file_count(profile->processes); i++) {
+		const struct processes_file *file = processes_file(profile->processes, i);
+
+		if (file->kernel != PROCESSES_NONE || file->process != PROCESSES_NONE)
+			continue;
+		if (program && strcmp(file->path, program) == 0)
+			return i;
+		if (limits[i] && other == UINT32_MAX)
+			other = i;
+	}
+	return other;
+}
+
+static void put_mappings(struct writer *w)
+{
+	g_autofree uint64_t *limits = find_limits(w->input->profile);
+	uint32_t i, count = processes_file_count(w->input->profile->processes);
+	uint32_t first = find_main(w->input->profile, limits);
+
+	if (first < count)
+		put_mapping(w, first, limits[first]);
+	for (i = 0; i < count; i++) {
+		if (i != first && limits[i]) /* one without samples is of no use */
+			put_mapping(w, i, limits[i]);
+	}
+}
+
+static bool equal_function(const void *items, uint32_t i, const void *key)
+{
+	return memcmp((const struct function *)items + i, key, sizeof(struct function)) == 0;
+}
+
+/* Its id. It is written when it is first met. */
+static uint64_t put_function(struct writer *w, const char *name, const char *source, uint32_t file)
+{
+	struct function key = { intern(w, name), source ? intern(w, source) : 0, file };
+	uint32_t hash = table_hash(key.name << 32 | key.source, file);
+	uint32_t i = table_find(&w->function_table, hash, equal_function, w->functions->data, &key);
+
+	if (i != TABLE_NONE)
+		return (uint64_t)i + 1;
+	i = w->functions->len;
+	g_array_append_val(w->functions, key);
+	table_add(&w->function_table, hash, i);
+	protobuf_add_number(w->message, FUNCTION_ID, (uint64_t)i + 1);
+	protobuf_add_number(w->message, FUNCTION_NAME, key.name);
+	protobuf_add_number(w->message, FUNCTION_SYSTEM_NAME, key.name);
+	protobuf_add_number(w->message, FUNCTION_SOURCE, key.source);
+	put_message(w, PROFILE_FUNCTION);
+	return (uint64_t)i + 1;
+}
+
+static void add_line(struct writer *w, uint64_t function, uint32_t line)
+{
+	g_byte_array_set_size(w->nested, 0);
+	protobuf_add_number(w->nested, LINE_FUNCTION, function);
+	protobuf_add_number(w->nested, LINE_NUMBER, line);
+	protobuf_add_bytes(w->message, LOCATION_LINE, w->nested->data, w->nested->len);
+}
+
+/* Functions first: they are messages of their own. Inlined ones come before those around them. */
+static void put_location(struct writer *w, uint32_t i)
+{
+	const struct profile_place *place = profile_place(w->input->profile, i);
+	const struct names *names = w->input->names;
+	const struct symbols_place *known = &names->places[i];
+	uint64_t functions[SYMBOLS_FRAMES_MAX];
+	uint32_t n;
+
+	if (set_bit(w->places, i))
+		return;
+	for (n = 0; n < known->count; n++)
+		functions[n] = put_function(w, known->frames[n].function, known->frames[n].source,
+			place->file);
+	if (!known->count)
+		functions[0] = put_function(w, names_function(names, names->of_place[i])->name,
+			NULL, place->file);
+	protobuf_add_number(w->message, LOCATION_ID, (uint64_t)i + 1);
+	if (place->file != PROCESSES_NONE && place->offset)
+		protobuf_add_number(w->message, LOCATION_MAPPING, (uint64_t)place->file + 1);
+	protobuf_add_number(w->message, LOCATION_ADDRESS, place->offset);
+	for (n = 0; n < MAX(known->count, 1); n++)
+		add_line(w, functions[n], known->count ? known->frames[n].line : 0);
+	put_message(w, PROFILE_LOCATION);
+}
+
+/*
+ * ---- samples ----------------------------------------------------------------------------------
+ */
+
+/* Innermost first. */
+static void add_locations(struct writer *w, const struct profile_cell *cell)
+{
+	const struct stacks *stacks = &w->input->profile->stacks;
+	uint32_t node;
+
+	g_byte_array_set_size(w->nested, 0);
+	for (node = cell->node; node != STACKS_ROOT; node = stacks_node(stacks, node)->caller)
+		protobuf_add_varint(w->nested, (uint64_t)stacks_node(stacks, node)->place + 1);
+	protobuf_add_bytes(w->message, SAMPLE_LOCATIONS, w->nested->data, w->nested->len);
+}
+
+static void add_values(struct writer *w, const struct profile_cell *cell)
+{
+	uint32_t i;
+
+	g_byte_array_set_size(w->nested, 0);
+	for (i = 0; i < w->input->profile->events->len; i++) {
+		bool own = i == cell->event;
+
+		protobuf_add_varint(w->nested, own ? MIN(cell->count.samples, INT64_MAX) : 0);
+		protobuf_add_varint(w->nested, own ? MIN(cell->count.weight, INT64_MAX) : 0);
+	}
+	protobuf_add_bytes(w->message, SAMPLE_VALUES, w->nested->data, w->nested->len);
+}
+
+static void add_label(struct writer *w, uint64_t key, enum label_field field, uint64_t value)
+{
+	g_byte_array_set_size(w->nested, 0);
+	protobuf_add_number(w->nested, LABEL_KEY, key);
+	protobuf_add_number(w->nested, field, value);
+	protobuf_add_bytes(w->message, SAMPLE_LABEL, w->nested->data, w->nested->len);
+}
+
+static void put_sample(struct writer *w, const struct profile_cell *cell)
+{
+	const struct profile *profile = w->input->profile;
+	uint32_t pid = processes_pid(profile->processes, cell->life), node;
+	uint64_t process = intern(w, cell->name), cpu;
+	char number[16];
+
+	/* as text: a label with the number 0 would be none */
+	g_snprintf(number, sizeof(number), "%u", cell->cpu);
+	cpu = intern(w, number);
+	for (node = cell->node; node != STACKS_ROOT;) {
+		const struct stacks_node *n = stacks_node(&profile->stacks, node);
+
+		put_location(w, n->place);
+		node = n->caller;
+	}
+	add_locations(w, cell);
+	add_values(w, cell);
+	add_label(w, w->key_process, LABEL_TEXT, process);
+	if (pid != KPROF_PID_GONE) {
+		add_label(w, w->key_pid, LABEL_NUMBER, pid);
+		add_label(w, w->key_thread, LABEL_NUMBER, cell->tid);
+	}
+	add_label(w, w->key_cpu, LABEL_TEXT, cpu);
+	put_message(w, PROFILE_SAMPLE);
+}
+
+static int put_samples(struct writer *w, struct err *err)
+{
+	const struct profile *profile = w->input->profile;
+	uint32_t i;
+
+	for (i = 0; i < profile->cells->len; i++) {
+		const struct profile_cell *cell = profile_cell(profile, i);
+
+		if (i % CANCEL_SAMPLES == 0 && view_cancelled(w->input))
+			return err_set(err, EINTR, "nobody waits for the view any more");
+		if (is_counted(cell))
+			put_sample(w, cell);
+	}
+	return 0;
+}
+
+/*
+ * ---- the head ---------------------------------------------------------------------------------
+ */
+
+static void put_types(struct writer *w)
+{
+	const struct profile *profile = w->input->profile;
+	bool several = profile->events->len > 1;
+	uint32_t i;
+
+	for (i = 0; i < profile->events->len; i++) {
+		const struct profile_event *event = profile_event(profile, i);
+		g_autofree char *samples = several ? g_strdup_printf("%s samples", event->text)
+						   : g_strdup("samples");
+
+		put_value_type(w, PROFILE_SAMPLE_TYPE, samples, "count");
+		put_value_type(w, PROFILE_SAMPLE_TYPE, event->text,
+			profile_is_clock(event) ? "nanoseconds" : "count");
+	}
+	put_number(w, PROFILE_DEFAULT_SAMPLE_TYPE, intern(w, profile_event(profile, 0)->text));
+}
+
+/*
+ * Of the first event: there is one period in a profile. Of a frequency it is known for clocks only.
+ */
+static void put_period(struct writer *w)
+{
+	const struct profile_event *event = profile_event(w->input->profile, 0);
+	bool clock = profile_is_clock(event);
+	uint64_t period = event->rate;
+
+	if (event->flags & KPROF_EVENT_FREQ)
+		period = clock && event->rate ? NSEC_PER_SEC / event->rate : 0;
+	if (!period)
+		return;
+	put_value_type(w, PROFILE_PERIOD_TYPE, event->text, clock ? "nanoseconds" : "count");
+	put_number(w, PROFILE_PERIOD, period);
+}
+
+static void put_comments(struct writer *w)
+{
+	const struct profile *profile = w->input->profile;
+	g_autoptr(GString) comment = g_string_new(NULL);
+	uint32_t i;
+
+	head_append_summary(comment, profile);
+	put_number(w, PROFILE_COMMENT, add_string(w, comment));
+	for (i = 0; i < profile->events->len; i++) {
+		g_string_truncate(comment, 0);
+		head_append_event(comment, profile_event(profile, i), false);
+		put_number(w, PROFILE_COMMENT, add_string(w, comment));
+	}
+}
+
+/* When the capture was copied: the CLOCK that it begins with. */
+static void put_times(struct writer *w)
+{
+	struct decode_record record;
+	struct decoder decoder;
+
+	decode_init_pread(&decoder, w->input->capture_fd, 0);
+	if (decode_next(&decoder, &record, NULL) > 0 && record.type == KPROF_REC_CLOCK)
+		put_number(w, PROFILE_TIME_NANOS, record.clock.wall_ns);
+	decode_fini(&decoder);
+	put_number(w, PROFILE_DURATION_NANOS, w->input->profile->duration_ns);
+}
+
+static int write_profile(struct writer *w, struct err *err)
+{
+	int ret;
+
+	intern(w, ""); /* the first string */
+	put_types(w);
+	put_period(w);
+	put_times(w);
+	put_comments(w);
+	w->key_process = intern(w, "process");
+	w->key_pid = intern(w, "pid");
+	w->key_thread = intern(w, "thread");
+	w->key_cpu = intern(w, "cpu");
+	put_mappings(w);
+	ret = put_samples(w, err);
+	if (!ret)
+		gzip_finish(w->gzip);
+	return ret;
+}
+
+int pprof_write(const struct view_input *input, FILE *out, struct err *err)
+{
+	const struct profile *profile = input->profile;
+	struct writer w = { .input = input };
+	int ret;
+
+	if (!profile->samples)
+		return err_set(err, ENODATA, "there are no samples");
+	if (profile->events->len > PPROF_EVENTS_MAX)
+		return err_set(err, EFBIG, "more than %u events", PPROF_EVENTS_MAX);
+	w.gzip = gzip_create(out);
+	if (!w.gzip)
+		return err_set(err, ENOMEM, "no memory");
+	w.strings = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	w.text = g_string_new(NULL);
+	w.message = g_byte_array_new();
+	w.nested = g_byte_array_new();
+	w.places = g_malloc0(profile->places->len / 8 + 1);
+	w.functions = g_array_new(FALSE, FALSE, sizeof(struct function));
+	ret = write_profile(&w, err);
+	table_fini(&w.function_table);
+	g_array_free(w.functions, TRUE);
+	g_free(w.places);
+	g_byte_array_free(w.nested, TRUE);
+	g_byte_array_free(w.message, TRUE);
+	g_string_free(w.text, TRUE);
+	g_hash_table_destroy(w.strings);
+	gzip_destroy(w.gzip);
+	return ret;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A capture in the Trace Event Format, JSON that Perfetto's viewer and chrome://tracing read: each
+ * sample is an instant of its thread, named after the function, with its stack by reference. Times
+ * are CLOCK_MONOTONIC in microseconds. What was lost stands in otherData.
+ */
+#ifndef KPROFS_FORMATS_TRACEJSON_H
+#define KPROFS_FORMATS_TRACEJSON_H
+
+#include "formats/view.h"
+
+/* Needs VIEW_MOMENTS. Errors of timeline_create(). */
+int tracejson_write(const struct view_input *input, FILE *out, struct err *err);
+
+#endif
