@@ -40,6 +40,10 @@ libsys_a_SOURCES = \
 	%D%/procfile.h \
 	%D%/procstat.c \
 	%D%/procstat.h \
+	%D%/recv_fds.c \
+	%D%/recv_fds.h \
+	%D%/socket_drain.c \
+	%D%/socket_drain.h \
 	%D%/terminal.c \
 	%D%/terminal.h \
 	%D%/tracefs.c \

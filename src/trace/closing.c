@@ -4,8 +4,8 @@
 
 #include <glib.h>
 
-#include "trace/hangup.h"
-#include "trace/receive.h"
+#include "sys/socket_drain.h"
+#include "sys/recv_fds.h"
 
 /* A socket in which descriptors may be waiting, and who sent them. */
 struct full_socket {
@@ -39,7 +39,7 @@ void closing_add(struct closing *closing, int socket, const struct receivers_own
 {
 	const struct full_socket full = { socket, *owner };
 
-	if (!hangup_try(socket))
+	if (!socket_drain_try(socket))
 		g_array_append_val(closing->sockets, full);
 }
 
@@ -48,7 +48,7 @@ static unsigned int take_sockets(struct closing *closing, uid_t uid, int *fds)
 {
 	unsigned int count = 0;
 
-	for (guint i = closing->sockets->len; i-- > 0 && count < RECEIVE_DESCRIPTORS_MAX;) {
+	for (guint i = closing->sockets->len; i-- > 0 && count < RECV_FDS_DESCRIPTORS_MAX;) {
 		const struct full_socket *full = &g_array_index(closing->sockets, struct full_socket, i);
 
 		if (full->owner.uid != uid)
@@ -61,7 +61,7 @@ static unsigned int take_sockets(struct closing *closing, uid_t uid, int *fds)
 
 void closing_run(struct closing *closing)
 {
-	int fds[RECEIVE_DESCRIPTORS_MAX];
+	int fds[RECV_FDS_DESCRIPTORS_MAX];
 
 	while (closing->sockets->len) {
 		const struct receivers_owner owner =
@@ -69,6 +69,6 @@ void closing_run(struct closing *closing)
 		unsigned int count = take_sockets(closing, owner.uid, fds);
 
 		if (!receivers_close(closing->receivers, &owner, fds, count))
-			hangup_all(fds, count);
+			socket_drain_all(fds, count);
 	}
 }

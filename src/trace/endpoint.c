@@ -15,7 +15,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "trace/hangup.h"
+#include "sys/socket_drain.h"
 
 #define SYSTEM_DIR "/run"
 #define OWN_DIR "kprofs"
@@ -35,7 +35,9 @@ struct endpoint {
 	ino_t ino;
 };
 
-/* ---- the directory ---------------------------------------------------------------------------- */
+/*
+ * ---- the directory ----------------------------------------------------------------------------
+ */
 
 static int find_path(struct endpoint *endpoint, const char *given, struct err *err)
 {
@@ -77,7 +79,9 @@ static int open_dir(struct endpoint *endpoint, bool given, struct err *err)
 	return 0;
 }
 
-/* ---- ownership -------------------------------------------------------------------------------- */
+/*
+ * ---- ownership --------------------------------------------------------------------------------
+ */
 
 static bool same_file(int fd, int dir, const char *name)
 {
@@ -151,7 +155,9 @@ static int check_place(struct endpoint *endpoint, struct err *err)
 	return 0;
 }
 
-/* ---- the socket ------------------------------------------------------------------------------- */
+/*
+ * ---- the socket -------------------------------------------------------------------------------
+ */
 
 static int bind_socket(struct endpoint *endpoint, const struct endpoint_options *options,
 	const char *name)
@@ -247,7 +253,7 @@ void endpoint_close(struct endpoint *endpoint)
 		st.st_dev == endpoint->dev && st.st_ino == endpoint->ino)
 		unlinkat(endpoint->dir, endpoint->name, 0);
 	if (endpoint->fd >= 0) /* there may be some in it who were not accepted */
-		hangup_all(&endpoint->fd, 1);
+		socket_drain_all(&endpoint->fd, 1);
 	if (endpoint->lock >= 0) {
 		g_autofree char *name = g_strconcat(endpoint->name, LOCK_SUFFIX, NULL);
 

@@ -8,15 +8,19 @@
 #include "sys/clock.h"
 #include "trace/listener_state.h"
 #include "trace/producers.h"
-#include "trace/receive.h"
+#include "sys/recv_fds.h"
 #include "trace/sync_rounds.h"
 
-/* What a process costs that is started because another one is lost, in this thread and elsewhere. */
+/*
+ * What a process costs that is started because another one is lost, in this thread and elsewhere.
+ */
 #define RECEIVER_LOST_NS (200 * NSEC_PER_USEC)
 /* Programs that did not answer in time: so many are named, which is a line that can be read. */
 #define LATE_NAMED 8
 
-/* ---- saying ----------------------------------------------------------------------------------- */
+/*
+ * ---- saying -----------------------------------------------------------------------------------
+ */
 
 void listener_tell(struct listener *listener, struct connection *connection)
 {
@@ -54,7 +58,9 @@ void listener_tell_all(struct listener *listener)
 	}
 }
 
-/* ---- who waits for what was said --------------------------------------------------------------- */
+/*
+ * ---- who waits for what was said ---------------------------------------------------------------
+ */
 
 /* A sentence that names the programs whose answer to this round is missing. */
 static char *name_late(struct listener *listener, uint64_t round)
@@ -102,7 +108,9 @@ int listener_round_ms(struct listener *listener)
 	return now_ns >= deadline_ns ? 0 : (int)((deadline_ns - now_ns) / NSEC_PER_MSEC) + 1;
 }
 
-/* ---- hearing ---------------------------------------------------------------------------------- */
+/*
+ * ---- hearing ----------------------------------------------------------------------------------
+ */
 
 static bool sends_too_much(const struct listener *listener, struct connection *connection)
 {
@@ -181,31 +189,31 @@ static void ask_receiver(struct listener *listener, struct connection *connectio
 
 bool listener_hear(struct listener *listener, struct connection *connection)
 {
-	enum receive_result result;
+	enum recv_fds_result result;
 	struct err err = { "" };
 	uint32_t type;
 	size_t bytes;
 
-	result = receive_packet(connection->fd, listener->in, sizeof(listener->in), &bytes, &type);
-	if (result == RECEIVE_WITH_DESCRIPTORS) {
+	result = recv_fds_packet(connection->fd, listener->in, sizeof(listener->in), &bytes, &type);
+	if (result == RECV_FDS_WITH_DESCRIPTORS) {
 		ask_receiver(listener, connection, type);
 		return false;
 	}
-	if (result == RECEIVE_END || (result == RECEIVE_PACKET && is_over(connection))) {
-		connection->session.hung_up = result == RECEIVE_END;
+	if (result == RECV_FDS_END || (result == RECV_FDS_PACKET && is_over(connection))) {
+		connection->session.hung_up = result == RECV_FDS_END;
 		listener_drop(listener, connection);
 		return false;
 	}
-	if (result == RECEIVE_PACKET &&
+	if (result == RECV_FDS_PACKET &&
 		take_packet(listener, connection, listener->in, bytes, -1, &err)) {
 		if (connection->session.welcome)
 			listener_tell(listener, connection); /* which version it should have */
 		listener_detach(listener, connection, err.text);
 		return false;
 	}
-	if (result == RECEIVE_NOTHING)
+	if (result == RECV_FDS_NOTHING)
 		listener_tell(listener, connection);
-	return result != RECEIVE_NOTHING;
+	return result != RECV_FDS_NOTHING;
 }
 
 /* Those that waited ask anew. */

@@ -21,8 +21,6 @@ libtrace_a_SOURCES = \
 	%D%/form.h \
 	%D%/line.c \
 	%D%/line.h \
-	%D%/hangup.c \
-	%D%/hangup.h \
 	%D%/listener.c \
 	%D%/listener.h \
 	%D%/listener_accept.c \
@@ -43,8 +41,6 @@ libtrace_a_SOURCES = \
 	%D%/producers_books.c \
 	%D%/producers_events.c \
 	%D%/producers_state.h \
-	%D%/receive.c \
-	%D%/receive.h \
 	%D%/receiver.c \
 	%D%/receiver.h \
 	%D%/receivers.c \

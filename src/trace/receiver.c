@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The processes that receive descriptors: see receiver.h. They are forked from a process with several
- * threads: nothing here allocates or locks.
+ * The processes that receive descriptors: see receiver.h. They are forked from a process with
+ * several threads: nothing here allocates or locks.
  */
 #include "trace/receiver.h"
 
@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "sys/child.h"
-#include "trace/receive.h"
+#include "sys/recv_fds.h"
 
 #ifndef F_GET_SEALS
 #define F_GET_SEALS 1034
@@ -23,7 +23,7 @@
 
 union control {
 	struct cmsghdr head;
-	char room[CMSG_SPACE(RECEIVE_DESCRIPTORS_MAX * sizeof(int))];
+	char room[CMSG_SPACE(RECV_FDS_DESCRIPTORS_MAX * sizeof(int))];
 };
 
 static int send_with(int fd, const void *data, size_t bytes, const int *fds, unsigned int count,
@@ -56,22 +56,24 @@ int receiver_send(int fd, uint32_t request, const int *fds, unsigned int count)
 
 int receiver_take_answer(int fd, struct receiver_answer *answer, int *memory)
 {
-	struct received received;
-	enum receive_result result;
+	struct recv_fds received;
+	enum recv_fds_result result;
 
 	do
-		result = receive_descriptors(fd, answer, sizeof(*answer), &received);
-	while (result == RECEIVE_AGAIN);
+		result = recv_fds_descriptors(fd, answer, sizeof(*answer), &received);
+	while (result == RECV_FDS_AGAIN);
 	*memory = received.count ? received.fds[0] : -1;
-	if (result == RECEIVE_NOTHING)
+	if (result == RECV_FDS_NOTHING)
 		return -EAGAIN;
-	return result == RECEIVE_PACKET && received.bytes == sizeof(*answer) ? 0 : -EPIPE;
+	return result == RECV_FDS_PACKET && received.bytes == sizeof(*answer) ? 0 : -EPIPE;
 }
 
-/* ---- in the processes ------------------------------------------------------------------------- */
+/*
+ * ---- in the processes -------------------------------------------------------------------------
+ */
 
 /* Waits for a request with descriptors, which are sockets. false: this process is to end. */
-static bool take_request(int server, uint32_t *request, struct received *received)
+static bool take_request(int server, uint32_t *request, struct recv_fds *received)
 {
 	union control control;
 	struct iovec part = { request, sizeof(*request) };
@@ -91,7 +93,7 @@ static bool take_request(int server, uint32_t *request, struct received *receive
 }
 
 /* Only files in memory have seals; asking for them waits for nobody, whatever the file is. */
-static bool are_memory(const struct received *received)
+static bool are_memory(const struct recv_fds *received)
 {
 	for (unsigned int i = 0; i < received->count; i++)
 		if (fcntl(received->fds[i], F_GET_SEALS) < 0)
@@ -103,20 +105,20 @@ static bool are_memory(const struct received *received)
 static bool take_packet(int server, int socket)
 {
 	struct receiver_answer answer = { .result = -EAGAIN };
-	struct received received;
-	enum receive_result result;
+	struct recv_fds received;
+	enum recv_fds_result result;
 	bool sent;
 
 	do
-		result = receive_descriptors(socket, answer.data, sizeof(answer.data), &received);
-	while (result == RECEIVE_AGAIN);
+		result = recv_fds_descriptors(socket, answer.data, sizeof(answer.data), &received);
+	while (result == RECV_FDS_AGAIN);
 	answer.bytes = (uint32_t)received.bytes;
 	if (!are_memory(&received)) {
 		answer.result = -EBADMSG;
 		send_with(server, &answer, sizeof(answer), NULL, 0, 0);
 		return false;
 	}
-	if (result == RECEIVE_PACKET)
+	if (result == RECV_FDS_PACKET)
 		answer.result = received.count == 1 && !received.cut ? 0 : -EINVAL;
 	close(socket); /* it is the last one if the server hung up: what is in it may take long, too */
 	sent = !send_with(server, &answer, sizeof(answer), received.fds, answer.result ? 0 : 1, 0);
@@ -127,7 +129,7 @@ static bool take_packet(int server, int socket)
 
 static void run_receiver(int server)
 {
-	struct received received;
+	struct recv_fds received;
 	uint32_t request;
 
 	while (take_request(server, &request, &received))
@@ -139,7 +141,7 @@ static void run_receiver(int server)
 
 static void run_spawner(int server)
 {
-	struct received received;
+	struct recv_fds received;
 	uint32_t request;
 
 	signal(SIGCHLD, SIG_IGN); /* nobody needs to wait for them */

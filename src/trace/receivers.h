@@ -3,9 +3,9 @@
  * The processes that receive descriptors (receiver.h), as the listener sees them: it asks for the
  * packet of one program at a time from each, and they answer later.
  *
- * A process that received something else than memory, or was given sockets to close, is lost, perhaps
- * for ever. How many are lost at a time for one process, for one user and in all is bounded; who is at
- * such a bound is received from no more.
+ * A process that received something else than memory, or was given sockets to close, is lost,
+ * perhaps for ever. How many are lost at a time for one process, for one user and in all is
+ * bounded; who is at such a bound is received from no more.
  *
  * One thread, the listener's. Nothing here waits.
  */
@@ -44,8 +44,8 @@ int receivers_fd(const struct receivers *receivers);
 bool receivers_may(const struct receivers *receivers, const struct receivers_owner *owner);
 
 /*
- * Has the packet in front of a program's socket received. `asker`: comes back with the answer. -EAGAIN:
- * all are busy, ask again after an answer; -EIO: no process can be started.
+ * Has the packet in front of a program's socket received. `asker`: comes back with the answer.
+ * -EAGAIN: all are busy, ask again after an answer; -EIO: no process can be started.
  */
 int receivers_ask(struct receivers *receivers, const struct receivers_owner *owner, int socket,
 	void *asker);
@@ -53,15 +53,15 @@ int receivers_ask(struct receivers *receivers, const struct receivers_owner *own
 void receivers_forget(struct receivers *receivers, const void *asker);
 
 /*
- * The next answer: true, *asker (NULL: a receiver has become free, that is all), the answer, and its
- * memory, which is the caller's. A receiver that ended before it answered: result -EIO.
+ * The next answer: true, *asker (NULL: a receiver has become free, that is all), the answer, and
+ * its memory, which is the caller's. A receiver that ended before it answered: result -EIO.
  */
 bool receivers_next(struct receivers *receivers, void **asker, struct receiver_answer *answer,
 	int *memory);
 
 /*
- * Has sockets closed in which descriptors may be waiting; at most RECEIVE_DESCRIPTORS_MAX of one owner.
- * The caller's own are closed. false: they are not, since no process takes them.
+ * Has sockets closed in which descriptors may be waiting; at most RECV_FDS_DESCRIPTORS_MAX of one
+ * owner. The caller's own are closed. false: they are not, since no process takes them.
  */
 bool receivers_close(struct receivers *receivers, const struct receivers_owner *owner,
 	const int *sockets, unsigned int count);

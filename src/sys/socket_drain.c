@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Closing strangers' sockets: see hangup.h. */
-#include "trace/hangup.h"
+#include "sys/socket_drain.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -15,7 +15,8 @@
 
 /* Sockets that one thread is given. */
 #define HANGUP_MAX 253
-/* What a peer's end leaves in a queue: its send buffer, of packets that each count for 768 bytes or more. */
+/* What a peer's end leaves in a queue: its send buffer, of packets that each count for 768 bytes or
+ * more. */
 #define PACKETS_MAX 1024
 
 enum front { FRONT_NOTHING, FRONT_PACKET, FRONT_DESCRIPTORS };
@@ -26,7 +27,7 @@ static bool peek(int socket, int *flags)
 	ssize_t got;
 
 	do {
-		message = (struct msghdr){ 0 };
+		message = (struct msghdr){0};
 		got = recvmsg(socket, &message, MSG_DONTWAIT | MSG_PEEK);
 	} while (got < 0 && (errno == ECONNRESET || errno == EINTR));
 	*flags = message.msg_flags;
@@ -48,7 +49,7 @@ static enum front look(int socket)
 	return peek(socket, &flags) && flags & MSG_CTRUNC ? FRONT_PACKET : FRONT_NOTHING;
 }
 
-bool hangup_try(int socket)
+bool socket_drain_try(int socket)
 {
 	shutdown(socket, SHUT_RDWR);
 	for (int i = 0; i < PACKETS_MAX; i++) {
@@ -107,7 +108,7 @@ static void *hold(void *arg)
 
 static void hangup_some(const int *sockets, size_t count)
 {
-	struct holding holding = { .sockets = sockets, .count = count };
+	struct holding holding = {.sockets = sockets, .count = count};
 	pthread_t thread;
 	bool held;
 
@@ -126,7 +127,7 @@ static void hangup_some(const int *sockets, size_t count)
 	sem_destroy(&holding.closed);
 }
 
-void hangup_all(const int *sockets, size_t count)
+void socket_drain_all(const int *sockets, size_t count)
 {
 	for (; count > HANGUP_MAX; sockets += HANGUP_MAX, count -= HANGUP_MAX)
 		hangup_some(sockets, HANGUP_MAX);
