@@ -14,15 +14,17 @@
 
 #include "fs/openfile.h"
 #include "fs/server.h"
-#include "trace/catalog.h"
-#include "trace/producers.h"
+#include "producers/catalog.h"
+#include "producers/producers.h"
 
 struct event_row {
 	struct dirtab_row row; /* first, so that one is the other */
 	char label[];
 };
 
-/* ---- one event -------------------------------------------------------------------------------- */
+/*
+ * ---- one event --------------------------------------------------------------------------------
+ */
 
 static int run_event(struct ctl_call *call, struct err *err)
 {
@@ -101,7 +103,9 @@ void file_events_list(struct server *server, const struct dirtab_row *dir, GPtrA
 		g_ptr_array_add(rows, (gpointer)make_row(g_ptr_array_index(labels, i)));
 }
 
-/* ---- all of them ------------------------------------------------------------------------------ */
+/*
+ * ---- all of them ------------------------------------------------------------------------------
+ */
 
 int file_events_enabled_render(struct server *server, const struct dirtab_row *row, GString *out,
 	struct err *err)

@@ -5,9 +5,9 @@
 #include <errno.h>
 
 #include "fs/server.h"
-#include "trace/catalog.h"
+#include "producers/catalog.h"
 #include "trace/form.h"
-#include "trace/producers.h"
+#include "producers/producers.h"
 #include "trace/reading.h"
 #include "trace/trace.h"
 

@@ -13,7 +13,7 @@
 
 #include "base/err.h"
 #include "fs/dirtab.h"
-#include "trace/endpoint.h"
+#include "producers/endpoint.h"
 
 struct options {
 	bool foreground;

@@ -17,8 +17,8 @@
  *	kp-pipe		(once a pipe of the trace was opened) gathers what comes, while readers wait.
  *	kp-trace (0-5)	open the trace and its pipes and make what is read of it, while there are
  *			programs in it.
- * The profiler has a sampler thread (kp-sampler) while it runs, and one that asks about processes and files
- * (kp-tasks). No thread has a timeout while nothing waits.
+ * The profiler has a sampler thread (kp-sampler) while it runs, and one that asks about processes
+ * and files (kp-tasks). No thread has a timeout while nothing waits.
  *
  * Locks, the outer first; each is declared with its own sentence:
  *	an open file's	> the profiler's	a stream is read under both
@@ -62,14 +62,16 @@
 #include "prof/profiler.h"
 #include "sys/clock.h"
 #include "sys/mounts.h"
-#include "trace/catalog.h"
-#include "trace/endpoint.h"
-#include "trace/listener.h"
-#include "trace/producers.h"
+#include "producers/catalog.h"
+#include "producers/endpoint.h"
+#include "producers/listener.h"
+#include "producers/producers.h"
 #include "trace/reading.h"
 #include "trace/trace.h"
 
-/* ---- hooks: from a thread of a module into another module ------------------------------------- */
+/*
+ * ---- hooks: from a thread of a module into another module -------------------------------------
+ */
 
 static void on_data_ready(void *arg)
 {
@@ -138,7 +140,9 @@ void server_trim_memory(struct server *server)
 	bell_ring(server->bell);
 }
 
-/* ---- reports ---------------------------------------------------------------------------------- */
+/*
+ * ---- reports ----------------------------------------------------------------------------------
+ */
 
 /* A writer in a loop must not fill the machine's log. */
 static bool may_log(struct server *server, uint64_t time_ns)
@@ -161,7 +165,9 @@ void server_report(struct server *server, struct kperr_entry *entry)
 		log_notice(&server->log, "%s", line);
 }
 
-/* ---- set-up ----------------------------------------------------------------------------------- */
+/*
+ * ---- set-up -----------------------------------------------------------------------------------
+ */
 
 static int create_profiler(struct server *server, struct err *err)
 {
@@ -317,8 +323,8 @@ static int wait_until_ready(struct server *server, struct err *err)
 }
 
 /*
- * After `umount -l` the kernel tells the server nothing as long as files are open, perhaps those of a
- * stopped process for ever. The mount table does.
+ * After `umount -l` the kernel tells the server nothing as long as files are open, perhaps those of
+ * a stopped process for ever. The mount table does.
  */
 static bool is_unmounted(const struct server *server)
 {
@@ -405,7 +411,9 @@ int server_mount(struct server *server, const struct options *options, const cha
 	return ret;
 }
 
-/* ---- running ---------------------------------------------------------------------------------- */
+/*
+ * ---- running ----------------------------------------------------------------------------------
+ */
 
 void server_signals(sigset_t *signals)
 {
@@ -446,7 +454,9 @@ void server_wait(struct server *server)
 	}
 }
 
-/* ---- teardown --------------------------------------------------------------------------------- */
+/*
+ * ---- teardown ---------------------------------------------------------------------------------
+ */
 
 static void end_workers(struct server *server)
 {

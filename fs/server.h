@@ -16,7 +16,7 @@
 #include "base/log.h"
 #include "base/ratelimit.h"
 #include "fs/kperr.h"
-#include "trace/producers.h"
+#include "producers/producers.h"
 
 struct accounting;
 struct catalog;

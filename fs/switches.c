@@ -15,8 +15,8 @@
 #include "fs/openfile.h"
 #include "fs/ops.h"
 #include "sys/proc.h"
-#include "trace/listener.h"
-#include "trace/sync_rounds.h"
+#include "producers/listener.h"
+#include "producers/sync_rounds.h"
 
 struct parked {
 	struct sync_waiter waiter; /* first, so that one is the other */
@@ -72,14 +72,19 @@ static void reply(struct fuse_req *req, size_t size, int ret)
 /* It is in no queue any more. */
 static void finish(struct parked *parked)
 {
-	/* before the answer: behind it the kernel may close the file and forget the node, and its row */
+	/*
+	 * before the answer: behind it the kernel may close the file and forget the node, and its
+	 * row
+	 */
 	openfile_put(parked->file);
 	reply(parked->req, parked->size, parked->ret);
 	g_free(parked->written);
 	g_free(parked);
 }
 
-/* ---- waiting ---------------------------------------------------------------------------------- */
+/*
+ * ---- waiting ----------------------------------------------------------------------------------
+ */
 
 static void on_synced(struct sync_waiter *waiter, const char *late)
 {

@@ -2,10 +2,10 @@
 /*
  * Writes to the switches of events, and those that clear: they are answered when the programs that
  * are attached have taken what was written, at the latest after SYNC_ROUNDS_WAIT_MS
- * (trace/sync_rounds.h). A program that has not by then is named in kperr; the write succeeds.
+ * (producers/sync_rounds.h). A program that has not by then is named in kperr; the write succeeds.
  *
- * A write that waits holds no thread: it is parked with its request, and the listener's thread answers
- * it. Thread-safe; nothing here blocks.
+ * A write that waits holds no thread: it is parked with its request, and the listener's thread
+ * answers it. Thread-safe; nothing here blocks.
  */
 #ifndef KPROFS_FS_SWITCHES_H
 #define KPROFS_FS_SWITCHES_H

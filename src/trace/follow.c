@@ -6,10 +6,10 @@
  * is stamped behind the horizon stays for the next time, so the times of two gatherings don't mix.
  *
  * The books of a program, since the follower knows it: `seen` events were come upon; what a chunk
- * still has to give is its count less what was come upon in it. What the program has begun and is in
- * neither is lost. Counts and chunks are of nearly one moment: an event may be come upon before it
- * is counted (then less seems lost; the next time makes up for it), and when a chunk could not be
- * looked at, nothing is said before the next time.
+ * still has to give is its count less what was come upon in it. What the program has begun and is
+ * in neither is lost. Counts and chunks are of nearly one moment: an event may be come upon before
+ * it is counted (then less seems lost; the next time makes up for it), and when a chunk could not
+ * be looked at, nothing is said before the next time.
  */
 #include "trace/follow.h"
 
@@ -21,7 +21,7 @@
 #include "sys/clock.h"
 #include "trace/form.h"
 #include "trace/merge.h"
-#include "trace/producers.h"
+#include "producers/producers.h"
 #include "trace/reading.h"
 #include "trace/snapshot.h"
 #include "trace/stamps.h"
@@ -73,7 +73,9 @@ struct follow {
 	bool begun; /* the beginning of the form was said */
 };
 
-/* ---- books ------------------------------------------------------------------------------------ */
+/*
+ * ---- books ------------------------------------------------------------------------------------
+ */
 
 static void free_followed(void *data)
 {
@@ -126,7 +128,9 @@ static void count_lost(struct follow *follow, struct followed *followed, uint64_
 	follow->lost += begun - known;
 }
 
-/* ---- one chunk -------------------------------------------------------------------------------- */
+/*
+ * ---- one chunk --------------------------------------------------------------------------------
+ */
 
 /* Whether the reader should wait for what is at this place, once more. */
 static bool is_patient(struct place *place, uint32_t at)
@@ -247,7 +251,9 @@ static uint64_t gather_chunk(struct follow *follow, struct followed *followed,
 	return extent->count > place->accounted ? extent->count - place->accounted : 0;
 }
 
-/* ---- beginnings -------------------------------------------------------------------------------- */
+/*
+ * ---- beginnings --------------------------------------------------------------------------------
+ */
 
 /* All that is there now was before: the follower's places are at its end. */
 static void skip_chunk(struct follow *follow, struct followed *followed,
@@ -300,7 +306,9 @@ static void begin_program(struct follow *follow, struct followed *followed)
 		followed->begun = totals.overwritten + totals.dropped;
 }
 
-/* ---- all -------------------------------------------------------------------------------------- */
+/*
+ * ---- all --------------------------------------------------------------------------------------
+ */
 
 /* A chunk that changed while it was looked at says nothing: neither does its program then. */
 static bool is_whole(const struct followed *followed, const struct ring_index *index)

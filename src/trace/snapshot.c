@@ -7,14 +7,14 @@
 #include <string.h>
 
 #include "sys/clock.h"
-#include "trace/shares.h"
+#include "producers/shares.h"
 
 /* How often a pool is begun anew, of which much was overwritten while it was copied. */
 #define POOL_TRIES 3
 
 /*
- * What users other than root and the owner may have of the budget: one of them half, all together three
- * fourths, so that no reader keeps root or another user out.
+ * What users other than root and the owner may have of the budget: one of them half, all together
+ * three fourths, so that no reader keeps root or another user out.
  */
 #define USER_BYTES(max) ((max) / 2)
 #define OTHERS_BYTES(max) ((max) / 4 * 3)
@@ -128,7 +128,9 @@ static void return_budget(struct snapshot_budget *budget, uid_t reader, uint64_t
 	pthread_mutex_unlock(&budget->lock);
 }
 
-/* ---- the snapshot ----------------------------------------------------------------------------- */
+/*
+ * ---- the snapshot -----------------------------------------------------------------------------
+ */
 
 /* Forgets the chunks from this one on. */
 static void cut_chunks(struct snapshot *snapshot, guint first)
@@ -188,7 +190,9 @@ int snapshot_add(struct snapshot *snapshot, const struct snapshot_chunk *chunk)
 	return growing_add(snapshot->chunks, chunk);
 }
 
-/* ---- one pool --------------------------------------------------------------------------------- */
+/*
+ * ---- one pool ---------------------------------------------------------------------------------
+ */
 
 /* What is needed while one is taken, and does not outlive that. */
 struct taking {
@@ -318,11 +322,13 @@ static void copy_pool(struct taking *taking, const struct producer *producer, ui
 	taking->snapshot->overtaken += sums.overtaken;
 }
 
-/* ---- when not all fits ------------------------------------------------------------------------ */
+/*
+ * ---- when not all fits ------------------------------------------------------------------------
+ */
 
 /*
- * Who gets which part says shares.h; what is left of it, less than a chunk of each, goes to the newest.
- * What a program's memory says of its age is the program's word: it decides nothing more.
+ * Who gets which part says shares.h; what is left of it, less than a chunk of each, goes to the
+ * newest. What a program's memory says of its age is the program's word: it decides nothing more.
  */
 struct aged {
 	guint program; /* its index in the snapshot's producers */
@@ -415,7 +421,9 @@ static struct share *share_out(struct taking *taking)
 	return shares;
 }
 
-/* ---- all -------------------------------------------------------------------------------------- */
+/*
+ * ---- all --------------------------------------------------------------------------------------
+ */
 
 static bool is_cancelled(const struct taking *taking)
 {

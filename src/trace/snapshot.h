@@ -5,12 +5,12 @@
  *
  * For each program an end is fixed: what its pool says of itself when its turn comes. Chunks are
  * copied oldest first, since those are the next to be overwritten; one that is overtaken all the
- * same is lost to this reading and counted. Copies of all readings together are bounded; beyond that
- * users and their programs get equal parts of what there is (shares.h), each of them its newest events;
- * how many are left out is known.
+ * same is lost to this reading and counted. Copies of all readings together are bounded; beyond
+ * that users and their programs get equal parts of what there is (shares.h), each of them its
+ * newest events; how many are left out is known.
  *
- * A snapshot belongs to one reader at a time. Taking one blocks for as long as copying takes; nobody
- * that writes waits for it.
+ * A snapshot belongs to one reader at a time. Taking one blocks for as long as copying takes;
+ * nobody that writes waits for it.
  */
 #ifndef KPROFS_TRACE_SNAPSHOT_H
 #define KPROFS_TRACE_SNAPSHOT_H
@@ -22,7 +22,7 @@
 
 #include "base/growing.h"
 #include "ring/read.h"
-#include "trace/producers.h"
+#include "producers/producers.h"
 #include "trace/stamps.h"
 #include "trace/trace.h"
 
@@ -33,7 +33,10 @@
 
 /* What all readings share: the bound on their copies. Thread-safe. */
 struct snapshot_budget;
-/* owner: like root in no other bound; of other users each may have half, all together three fourths. */
+/*
+ * owner: like root in no other bound; of other users each may have half, all together three
+ * fourths.
+ */
 struct snapshot_budget *snapshot_budget_create(uint64_t max_bytes, uid_t owner);
 void snapshot_budget_destroy(struct snapshot_budget *budget);
 uint64_t snapshot_budget_used(struct snapshot_budget *budget);
@@ -83,8 +86,8 @@ int snapshot_take(struct snapshot *snapshot, struct stamps *stamps, struct trace
 	bool (*cancelled)(void *arg), void *arg);
 
 /*
- * For who collects stretches one by one (follow.c): room for so many bytes, or -ENOMEM. What a chunk
- * is given to the snapshot is counted with it; scratch is of 2 * KPROF_CHUNK_BYTES_MAX.
+ * For who collects stretches one by one (follow.c): room for so many bytes, or -ENOMEM. What a
+ * chunk is given to the snapshot is counted with it; scratch is of 2 * KPROF_CHUNK_BYTES_MAX.
  */
 int snapshot_reserve(struct snapshot *snapshot, uint64_t bytes);
 /* Takes the memory of chunk->data, for which there is room; -ENOMEM: it is still the caller's. */

@@ -12,7 +12,7 @@
 #include "base/units.h"
 #include "sys/clock.h"
 #include "sys/cpu.h"
-#include "trace/producers.h"
+#include "producers/producers.h"
 #include "trace/textring.h"
 
 /* "[", 20 digits, ".", 9 digits, "]:cpu", 10 digits, ": ", NUL: 49 at most */

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fuzz target: what programs say to the server (src/trace/session.c), in any order and with any bytes.
+ * Fuzz target: what programs say to the server (src/producers/session.c), in any order and with any
+ * bytes.
  *
  * The input is a list of steps: a packet as it is, or with its size put right; a change of the
  * switches; or a write that waits for the program, which answers or does not. Invariants: what the
- * program is told is well-formed, comes to an end, and is about ids that it spoke of; an event that it
- * has been told of is what the switches say; and when the program is gone, nothing of it is left.
+ * program is told is well-formed, comes to an end, and is about ids that it spoke of; an event that
+ * it has been told of is what the switches say; and when the program is gone, nothing of it is
+ * left.
  */
 #include "tests/fuzz/fuzz.h"
 
@@ -13,9 +15,9 @@
 #include <string.h>
 
 #include "tests/race/fixture.h"
-#include "trace/catalog.h"
-#include "trace/producers.h"
-#include "trace/session.h"
+#include "producers/catalog.h"
+#include "producers/producers.h"
+#include "producers/session.h"
 
 #define POOL_BYTES 65536u
 
@@ -195,7 +197,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	return 0;
 }
 
-/* ---- the corpus ------------------------------------------------------------------------------- */
+/*
+ * ---- the corpus -------------------------------------------------------------------------------
+ */
 
 static void add(GByteArray *out, uint8_t kind, uint8_t value, const void *data, size_t bytes)
 {

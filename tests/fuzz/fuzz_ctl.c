@@ -3,9 +3,9 @@
  * Fuzz target: any bytes as what is written to kpctl, mpstat, kprintx, kptrace_ctl and files of
  * events/. The first byte chooses the file.
  *
- * Invariants: a refused line leaves the settings as they were and says why; what kpctl reads as, when
- * written to it, is taken and leaves the settings as they are. `start` and `hold` are passed over:
- * this is about words, and no run of a fuzzer should sample the machine.
+ * Invariants: a refused line leaves the settings as they were and says why; what kpctl reads as,
+ * when written to it, is taken and leaves the settings as they are. `start` and `hold` are passed
+ * over: this is about words, and no run of a fuzzer should sample the machine.
  */
 #include "tests/fuzz/fuzz.h"
 
@@ -18,8 +18,8 @@
 #include "fs/server.h"
 #include "fs/switches.h"
 #include "prof/profiler.h"
-#include "trace/catalog.h"
-#include "trace/producers.h"
+#include "producers/catalog.h"
+#include "producers/producers.h"
 #include "trace/trace.h"
 
 #define TRACE_BYTES 4096

@@ -10,7 +10,7 @@ tests_fuzz_fuzz_decode_LDADD = libformats.a libcapture.a libsym.a libsys.a libba
 check_PROGRAMS += tests/fuzz/fuzz_ctl
 TESTS += tests/fuzz/fuzz_ctl
 tests_fuzz_fuzz_ctl_SOURCES = tests/fuzz/fuzz_ctl.c $(FUZZ_DRIVER)
-tests_fuzz_fuzz_ctl_LDADD = libfs.a libprof.a libtrace.a libring.a libacct.a libformats.a libcapture.a libsym.a libsys.a \
+tests_fuzz_fuzz_ctl_LDADD = libfs.a libprof.a libtrace.a libproducers.a libring.a libacct.a libformats.a libcapture.a libsym.a libsys.a \
 	libbase.a $(Z_LIBS) $(FUSE_LIBS) $(GLIB_LIBS) $(PFM_LIBS) -lpthread
 
 check_PROGRAMS += tests/fuzz/fuzz_ring
@@ -21,7 +21,7 @@ tests_fuzz_fuzz_ring_LDADD = libring_testing.a $(GLIB_LIBS)
 
 check_PROGRAMS += tests/fuzz/fuzz_trace tests/fuzz/fuzz_tracefile
 TESTS += tests/fuzz/fuzz_trace tests/fuzz/fuzz_tracefile
-FUZZ_TRACE_LDADD = libtrace.a libring_testing.a libsys.a libbase.a $(GLIB_LIBS) -lpthread
+FUZZ_TRACE_LDADD = libtrace.a libproducers.a libring_testing.a libsys.a libbase.a $(GLIB_LIBS) -lpthread
 tests_fuzz_fuzz_trace_SOURCES = tests/fuzz/fuzz_trace.c tests/fuzz/poolchanges.h tests/unit/tracing.h $(FUZZ_DRIVER)
 tests_fuzz_fuzz_trace_CPPFLAGS = $(AM_CPPFLAGS) -DRING_TEST_POINTS
 tests_fuzz_fuzz_trace_LDADD = $(FUZZ_TRACE_LDADD)
@@ -35,7 +35,7 @@ tests_fuzz_fuzz_client_LDADD = libkprof_testing.a $(GLIB_LIBS) -lpthread
 check_PROGRAMS += tests/fuzz/fuzz_attach
 TESTS += tests/fuzz/fuzz_attach
 tests_fuzz_fuzz_attach_SOURCES = tests/fuzz/fuzz_attach.c tests/race/fixture.h $(FUZZ_DRIVER)
-tests_fuzz_fuzz_attach_LDADD = libtrace.a libring_testing.a libsys.a libbase.a $(GLIB_LIBS) -lpthread
+tests_fuzz_fuzz_attach_LDADD = libtrace.a libproducers.a libring_testing.a libsys.a libbase.a $(GLIB_LIBS) -lpthread
 check_PROGRAMS += tests/fuzz/fuzz_elf
 TESTS += tests/fuzz/fuzz_elf
 tests_fuzz_fuzz_elf_SOURCES = tests/fuzz/fuzz_elf.c $(FUZZ_DRIVER)

@@ -17,7 +17,7 @@ unit_tests += tests/unit/test_procstat
 tests_unit_test_procstat_LDADD = libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
 
 unit_tests += tests/unit/test_trace
-tests_unit_test_trace_LDADD = libtrace.a libring.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
+tests_unit_test_trace_LDADD = libtrace.a libproducers.a libring.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
 
 unit_tests += tests/unit/test_decode
 tests_unit_test_decode_SOURCES = tests/unit/test_decode.c tests/fixtures/gen.c tests/fixtures/gen.h
@@ -101,7 +101,7 @@ unit_tests += tests/unit/test_folded
 tests_unit_test_folded_SOURCES = tests/unit/test_folded.c tests/fixtures/gen.c tests/fixtures/gen.h
 tests_unit_test_folded_LDADD = $(VIEW_TEST_LDADD)
 
-FS_UNIT_LIBS = libfs.a libprof.a libtrace.a libring.a libacct.a libformats.a libcapture.a libsym.a libsys.a libbase.a \
+FS_UNIT_LIBS = libfs.a libprof.a libtrace.a libproducers.a libring.a libacct.a libformats.a libcapture.a libsym.a libsys.a libbase.a \
 	$(CMOCKA_LIBS) $(Z_LIBS) $(FUSE_LIBS) $(PFM_LIBS) $(GLIB_LIBS) -lpthread
 
 unit_tests += tests/unit/test_ctl
@@ -177,7 +177,7 @@ tests_unit_test_names_SOURCES = tests/unit/test_names.c tests/fixtures/gen.c tes
 tests_unit_test_names_LDADD = $(VIEW_TEST_LDADD)
 
 # the programs that are attached; with writers of their own, so the whole ring
-TRACE_TEST_LDADD = libtrace.a libring_testing.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) -lpthread
+TRACE_TEST_LDADD = libtrace.a libproducers.a libring_testing.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) -lpthread
 
 unit_tests += tests/unit/test_stamps
 tests_unit_test_stamps_LDADD = $(TRACE_TEST_LDADD)

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "trace/catalog.h"
+#include "producers/catalog.h"
 
 static unsigned int changes;
 
@@ -280,7 +280,10 @@ static int add_numbered(struct catalog *catalog, uid_t uid, unsigned int i, cons
 
 #define GREEDY 10 /* users */
 
-/* Users who take all that they can get leave some for the next; what was refused leaves nothing behind. */
+/*
+ * Users who take all that they can get leave some for the next; what was refused leaves nothing
+ * behind.
+ */
 static void test_bounds(void **state)
 {
 	static const struct catalog_event *events[2 * CATALOG_BYTES_MAX / 1000];

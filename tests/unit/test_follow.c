@@ -13,10 +13,10 @@
 
 #include "../race/fixture.h"
 #include "sys/clock.h"
-#include "trace/catalog.h"
+#include "producers/catalog.h"
 #include "trace/follow.h"
 #include "trace/form.h"
-#include "trace/producers.h"
+#include "producers/producers.h"
 #include "trace/reading.h"
 #include "trace/snapshot.h"
 #include "trace/trace.h"
@@ -58,7 +58,9 @@ static int tear_down(void **state)
 	return leak;
 }
 
-/* ---- programs --------------------------------------------------------------------------------- */
+/*
+ * ---- programs ---------------------------------------------------------------------------------
+ */
 
 struct told {
 	struct fixture pool;
@@ -109,7 +111,9 @@ static void tell(struct told *told, struct ring_writer *writer, uint64_t thread,
 	fixture_write(&told->pool, writer, INT, words, 2);
 }
 
-/* ---- what is shown ---------------------------------------------------------------------------- */
+/*
+ * ---- what is shown ----------------------------------------------------------------------------
+ */
 
 struct shown {
 	uint64_t events, lost, messages;
@@ -184,7 +188,9 @@ static struct follow *begin(void)
 	return begin_with(&all);
 }
 
-/* ---- tests ------------------------------------------------------------------------------------ */
+/*
+ * ---- tests ------------------------------------------------------------------------------------
+ */
 
 /* From the open on, in the middle of a chunk: with its thread; messages between. */
 static void test_begin(void **state)
@@ -304,8 +310,8 @@ static void test_unknown(void **state)
 }
 
 /*
- * Twice round the pool between two looks. By hand: 20 chunks of 254 events are begun; the seven newest
- * chunks are there, the last of them full.
+ * Twice round the pool between two looks. By hand: 20 chunks of 254 events are begun; the seven
+ * newest chunks are there, the last of them full.
  */
 static void test_overwritten(void **state)
 {
@@ -354,7 +360,10 @@ static void test_discarded(void **state)
 	destroy(told);
 }
 
-/* Programs that come later: what is older than the follower is not its; one that attaches again goes on. */
+/*
+ * Programs that come later: what is older than the follower is not its; one that attaches again
+ * goes on.
+ */
 static void test_late(void **state)
 {
 	struct told *told = g_new0(struct told, 1);
@@ -390,7 +399,9 @@ static void test_late(void **state)
 	destroy(told);
 }
 
-/* ---- stress ----------------------------------------------------------------------------------- */
+/*
+ * ---- stress -----------------------------------------------------------------------------------
+ */
 
 #define THREADS 4
 #define ROUNDS 200000u

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* src/trace/listener, session, endpoint: programs that attach, and strangers that do as they like. */
+/*
+ * src/trace/listener, session, endpoint: programs that attach, and strangers that do as they like.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -22,15 +24,17 @@
 #include <cmocka.h>
 
 #include "tests/race/fixture.h"
-#include "trace/catalog.h"
-#include "trace/endpoint.h"
-#include "trace/listener.h"
-#include "trace/producers.h"
+#include "producers/catalog.h"
+#include "producers/endpoint.h"
+#include "producers/listener.h"
+#include "producers/producers.h"
 
 #define POOL_BYTES 65536u
 #define WAIT_MS 30000
 
-/* ---- the server's side -------------------------------------------------------------------------- */
+/*
+ * ---- the server's side --------------------------------------------------------------------------
+ */
 
 static struct {
 	char dir[64], path[80];
@@ -157,7 +161,9 @@ static struct producers_totals total(void)
 		} \
 	} while (0)
 
-/* ---- a program's side --------------------------------------------------------------------------- */
+/*
+ * ---- a program's side ---------------------------------------------------------------------------
+ */
 
 static int dial(void)
 {
@@ -319,7 +325,9 @@ static bool is_ended(int fd, struct heard *heard)
 	return heard->ended;
 }
 
-/* ---- as it should be ---------------------------------------------------------------------------- */
+/*
+ * ---- as it should be ----------------------------------------------------------------------------
+ */
 
 static void test_attach(void **state)
 {
@@ -508,7 +516,9 @@ static void test_many(void **state)
 	WAIT_FOR(total().attached == 0);
 }
 
-/* ---- strangers ---------------------------------------------------------------------------------- */
+/*
+ * ---- strangers ----------------------------------------------------------------------------------
+ */
 
 static int open_memfd(off_t bytes, unsigned int flags, int seals)
 {
@@ -889,7 +899,9 @@ static bool finds_liars(uint64_t count)
 	return total().liars == count;
 }
 
-/* Memory that counts what can't be: its program is sent away, and named; also if it closed before. */
+/*
+ * Memory that counts what can't be: its program is sent away, and named; also if it closed before.
+ */
 static void test_liars(void **state)
 {
 	struct heard heard;
@@ -967,8 +979,8 @@ static int begin_strict_with_processes(void **state)
 }
 
 /*
- * A process of the same user that attaches once; see was_welcome(). It does not exit: valgrind would look
- * for what the threads hold that a child does not have.
+ * A process of the same user that attaches once; see was_welcome(). It does not exit: valgrind
+ * would look for what the threads hold that a child does not have.
  */
 static pid_t fork_honest(void)
 {
@@ -1032,7 +1044,9 @@ static void test_greedy_process(void **state)
 	}
 }
 
-/* ---- descriptors whose close takes long ------------------------------------------------------- */
+/*
+ * ---- descriptors whose close takes long -------------------------------------------------------
+ */
 
 /*
  * A connection that is full of what nobody reads: who closes it waits, as it was told to, until the
@@ -1087,8 +1101,9 @@ static void stop_process(pid_t pid)
 #define HANGING 8
 
 /*
- * In a process of its own: sends descriptors that nobody can close, some where they are not wanted, or
- * behind a packet for which it is sent away. Lives until it may end, since it has the other ends.
+ * In a process of its own: sends descriptors that nobody can close, some where they are not wanted,
+ * or behind a packet for which it is sent away. Lives until it may end, since it has the other
+ * ends.
  */
 static void send_hanging(pid_t server_pid, int may_end)
 {
@@ -1258,7 +1273,9 @@ static void test_flooded_reports(void **state)
 	close(fd);
 }
 
-/* ---- the socket's place ------------------------------------------------------------------------- */
+/*
+ * ---- the socket's place -------------------------------------------------------------------------
+ */
 
 static int open_place(const char *path, enum endpoint_who who, struct endpoint **endpoint,
 	struct err *err)

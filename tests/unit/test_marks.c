@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The newest of the trace, of which there are messages only: their lines, and where they are cut. */
+/*
+ * The newest of the trace, of which there are messages only: their lines, and where they are cut.
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -9,9 +11,9 @@
 #include <glib.h>
 #include <string.h>
 
-#include "trace/catalog.h"
+#include "producers/catalog.h"
 #include "trace/marks.h"
-#include "trace/producers.h"
+#include "producers/producers.h"
 #include "trace/reading.h"
 #include "trace/snapshot.h"
 #include "trace/trace.h"

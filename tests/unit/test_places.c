@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "trace/places.h"
+#include "producers/places.h"
 
 #define PLACES 64u
 

@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 #include "tests/race/fixture.h"
-#include "trace/catalog.h"
-#include "trace/producers.h"
+#include "producers/catalog.h"
+#include "producers/producers.h"
 
 #define POOL_BYTES 65536u
 
@@ -234,7 +234,9 @@ static uint16_t define_all(struct producer *producer, uint16_t id, int error)
 	return next - id;
 }
 
-/* What the dead have makes way for the events of the living: the user's own first, then anybody's. */
+/*
+ * What the dead have makes way for the events of the living: the user's own first, then anybody's.
+ */
 static void test_ids_of_the_dead(void **state)
 {
 	struct world world = create(&roomy);
@@ -362,7 +364,10 @@ static void test_books(void **state)
 	destroy(&world);
 }
 
-/* Killed behind the commit and before it was counted as done: that event is whole, others may be torn. */
+/*
+ * Killed behind the commit and before it was counted as done: that event is whole, others may be
+ * torn.
+ */
 static void test_killed_behind_commit(void **state)
 {
 	struct world world = create(&roomy);
@@ -422,7 +427,10 @@ static void test_same_pool(void **state)
 	end(first);
 	assert_int_equal(total(&world).attached, 1);
 	end(second);
-	/* its memory alone is still here: whoever has it may bring it back, also where room is short */
+	/*
+	 * its memory alone is still here: whoever has it may bring it back, also where room is
+	 * short
+	 */
 	third = attached(&world, 11, 1, f.fd);
 	assert_int_equal(total(&world).written, 5);
 	end(third);
@@ -593,8 +601,8 @@ static void test_room_again(void **state)
 }
 
 /*
- * One that closed its descriptors before it wrote anything, and writes then, is read and counted. Its
- * memory is the first to make way.
+ * One that closed its descriptors before it wrote anything, and writes then, is read and counted.
+ * Its memory is the first to make way.
  */
 static void test_lives_on(void **state)
 {
@@ -647,7 +655,9 @@ static void test_clear(void **state)
 	destroy(&world);
 }
 
-/* It closes the server's descriptor, as daemons do, and writes on in the memory that it has mapped. */
+/*
+ * It closes the server's descriptor, as daemons do, and writes on in the memory that it has mapped.
+ */
 static void test_writes_on(void **state)
 {
 	struct world world = create(&roomy);
@@ -693,7 +703,9 @@ static void test_writes_on(void **state)
 	destroy(&world);
 }
 
-/* ---- memory that lies --------------------------------------------------------------------------- */
+/*
+ * ---- memory that lies ---------------------------------------------------------------------------
+ */
 
 static void lie_reserved(struct fixture *f)
 {

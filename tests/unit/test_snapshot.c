@@ -11,7 +11,7 @@
 #include "sys/clock.h"
 #include "tests/unit/tracing.h"
 #include "trace/merge.h"
-#include "trace/shares.h"
+#include "producers/shares.h"
 #include "trace/snapshot.h"
 
 #define POOL (1u << 16)
@@ -205,8 +205,8 @@ static void test_torn(void **state)
 }
 
 /*
- * Two programs with three full chunks each, and room for three in all: the newest three, of whichever
- * program, and the number of the others.
+ * Two programs with three full chunks each, and room for three in all: the newest three, of
+ * whichever program, and the number of the others.
  */
 static void test_bound(void **state)
 {
@@ -299,8 +299,8 @@ static void check_newest(struct merge *merge, const struct producer *producer, u
 }
 
 /*
- * A program whose memory says that it is the newest of all, or that is so because it wrote last, gets
- * its part and not the others'; who wants less than a part has all that it wants.
+ * A program whose memory says that it is the newest of all, or that is so because it wrote last,
+ * gets its part and not the others'; who wants less than a part has all that it wants.
  */
 static void test_shares_of_liars(void **state)
 {
@@ -412,7 +412,9 @@ static void test_unreadable(void **state)
 	tracing_destroy(programs[1]);
 }
 
-/* ---- stress ----------------------------------------------------------------------------------- */
+/*
+ * ---- stress -----------------------------------------------------------------------------------
+ */
 
 #define THREADS 4
 #define PROGRAMS 2

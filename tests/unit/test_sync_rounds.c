@@ -11,12 +11,14 @@
 #include "base/units.h"
 #include "sys/clock.h"
 #include "tests/race/fixture.h"
-#include "trace/catalog.h"
-#include "trace/producers.h"
-#include "trace/session.h"
-#include "trace/sync_rounds.h"
+#include "producers/catalog.h"
+#include "producers/producers.h"
+#include "producers/session.h"
+#include "producers/sync_rounds.h"
 
-/* ---- rounds ------------------------------------------------------------------------------------ */
+/*
+ * ---- rounds ------------------------------------------------------------------------------------
+ */
 
 struct write {
 	struct sync_waiter waiter; /* first, so that one is the other */
@@ -166,7 +168,9 @@ static void test_close_ends_all(void **state)
 	sync_rounds_destroy(rounds);
 }
 
-/* ---- what a program is asked ------------------------------------------------------------------- */
+/*
+ * ---- what a program is asked -------------------------------------------------------------------
+ */
 
 static struct {
 	struct catalog *catalog;

@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "trace/textring.h"
-#include "trace/producers.h"
+#include "producers/producers.h"
 #include "trace/trace.h"
 
 #define T0 12000345678ULL /* as in the sample of Akaros: [12.000345678]:cpu0: hello */

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "trace/user_turns.h"
+#include "producers/user_turns.h"
 
 #define MS 1000000ull
 #define START (1000000 * MS)

@@ -6,7 +6,7 @@
 #include <glib.h>
 
 #include "../race/fixture.h"
-#include "trace/producers.h"
+#include "producers/producers.h"
 
 #define TRACING_INT 2u	    /* "net:packet", "n %d" */
 #define TRACING_EARLY 3u    /* was off when its program came */

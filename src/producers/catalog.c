@@ -1,0 +1,556 @@
+/* SPDX-License-Identifier: MIT */
+/* The events of all programs: see catalog.h. */
+#include "producers/catalog.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "base/atomic.h"
+#include "producers/shares.h"
+
+/* One name. m: under the mutex; a: written under it, read without; i: invariant */
+struct name {
+	char *label;	       /* i; the key */
+	_Atomic bool on;       /* a */
+	bool seen;	       /* m: a program has had it */
+	unsigned int events;   /* m: that point here */
+	struct event *current; /* m: what the name means; NULL: nothing yet */
+};
+
+struct event {
+	struct catalog_event public; /* i; first, so that one is the other */
+	struct name *name;	     /* i; NULL: a text */
+	char *key;		     /* i: of a text, the kind and the format */
+	unsigned int holds;	     /* m */
+	unsigned int references;     /* m; one for each hold too, until it is put */
+	uid_t payer;		     /* i: whose program brought it */
+	size_t bytes;		     /* i: what it counts for */
+};
+
+struct catalog {
+	struct catalog_hooks hooks; /* i */
+	pthread_mutex_t mutex;	    /* a leaf */
+	_Atomic bool enabled;	    /* a */
+	_Atomic bool printx;	    /* a */
+	bool all;		    /* m */
+	uint32_t last_number;	    /* m */
+	unsigned int settings;	    /* m: names without a hold that are remembered */
+	uint64_t held;		    /* m: named events with a hold */
+	size_t bytes;		    /* m */
+	GHashTable *payers;	    /* m: uid to bytes */
+	GHashTable *names;	    /* m: label to struct name */
+	GHashTable *numbers;	    /* m: set of the struct event that have one */
+	GHashTable *texts;	    /* m: key to struct event */
+};
+
+struct catalog *catalog_create(const struct catalog_hooks *hooks)
+{
+	struct catalog *catalog = g_new0(struct catalog, 1);
+
+	if (hooks)
+		catalog->hooks = *hooks;
+	pthread_mutex_init(&catalog->mutex, NULL);
+	atomic_write_relaxed(&catalog->enabled, true);
+	catalog->payers = g_hash_table_new(g_direct_hash, g_direct_equal);
+	catalog->names = g_hash_table_new(g_str_hash, g_str_equal);
+	catalog->numbers = g_hash_table_new(g_direct_hash, g_direct_equal);
+	catalog->texts = g_hash_table_new(g_str_hash, g_str_equal);
+	return catalog;
+}
+
+static void free_name(struct name *name)
+{
+	g_free(name->label);
+	g_free(name);
+}
+
+void catalog_destroy(struct catalog *catalog)
+{
+	GHashTableIter iter;
+	gpointer value;
+
+	if (!catalog)
+		return;
+	g_hash_table_iter_init(&iter, catalog->names);
+	while (g_hash_table_iter_next(&iter, NULL, &value))
+		free_name(value);
+	g_hash_table_destroy(catalog->names);
+	g_hash_table_destroy(catalog->numbers);
+	g_hash_table_destroy(catalog->texts);
+	g_hash_table_destroy(catalog->payers);
+	pthread_mutex_destroy(&catalog->mutex);
+	g_free(catalog);
+}
+
+static void tell_changed(struct catalog *catalog)
+{
+	if (catalog->hooks.changed)
+		catalog->hooks.changed(catalog->hooks.arg);
+}
+
+/*
+ * ---- names ------------------------------------------------------------------------------------
+ */
+
+static size_t word_length(const char *text)
+{
+	size_t n = 0;
+
+	while (g_ascii_isalnum(text[n]) || (text[n] && strchr("_.-", text[n])))
+		n++;
+	return n;
+}
+
+bool catalog_is_label(const char *label)
+{
+	size_t provider = word_length(label), name;
+
+	if (provider < 1 || provider > KPROF_NAME_MAX || label[provider] != ':')
+		return false;
+	name = word_length(label + provider + 1);
+	return name >= 1 && name <= KPROF_NAME_MAX && !label[provider + 1 + name];
+}
+
+/* Shown in events/; under the mutex. */
+static bool is_known(const struct catalog *catalog, const struct name *name)
+{
+	if (name->current && name->current->holds)
+		return true;
+	/* relaxed: written under the mutex */
+	return !name->seen && atomic_read_relaxed(&name->on) != catalog->all;
+}
+
+/* Counted in `settings`; under the mutex. */
+static bool is_setting(const struct catalog *catalog, const struct name *name)
+{
+	return !(name->current && name->current->holds) &&
+		atomic_read_relaxed(&name->on) != catalog->all;
+}
+
+static struct name *get_name(struct catalog *catalog, const char *label)
+{
+	struct name *name = g_hash_table_lookup(catalog->names, label);
+
+	if (name)
+		return name;
+	name = g_new0(struct name, 1);
+	name->label = g_strdup(label);
+	atomic_write_relaxed(&name->on, catalog->all); /* nobody else sees it yet */
+	g_hash_table_insert(catalog->names, name->label, name);
+	return name;
+}
+
+/* A name that nothing needs any more goes; under the mutex. */
+static void drop_name(struct catalog *catalog, struct name *name)
+{
+	if (name->events || is_setting(catalog, name))
+		return;
+	g_hash_table_remove(catalog->names, name->label);
+	free_name(name);
+}
+
+/* The last hold has gone: its setting is kept, if there is room for it. */
+static void keep_setting(struct catalog *catalog, struct name *name)
+{
+	if (!is_setting(catalog, name))
+		return;
+	if (catalog->settings < CATALOG_SETTINGS_MAX)
+		catalog->settings++;
+	else
+		atomic_write_relaxed(&name->on, catalog->all); /* nobody holds it: nobody looks */
+}
+
+/*
+ * ---- events -----------------------------------------------------------------------------------
+ */
+
+static size_t paid_by(struct catalog *catalog, uid_t uid)
+{
+	return GPOINTER_TO_SIZE(g_hash_table_lookup(catalog->payers, GUINT_TO_POINTER(uid)));
+}
+
+static void pay(struct catalog *catalog, uid_t uid, size_t more, size_t less)
+{
+	size_t bytes = paid_by(catalog, uid) + more - less;
+
+	catalog->bytes += more - less;
+	if (bytes)
+		g_hash_table_insert(catalog->payers, GUINT_TO_POINTER(uid),
+			GSIZE_TO_POINTER(bytes));
+	else
+		g_hash_table_remove(catalog->payers, GUINT_TO_POINTER(uid));
+}
+
+/* -EDQUOT: the user has all that one can have; -ENOSPC: all that others leave. */
+static int check_room(struct catalog *catalog, uid_t uid, size_t bytes)
+{
+	size_t paid = paid_by(catalog, uid);
+
+	if (paid + bytes > CATALOG_USER_BYTES_MAX)
+		return -EDQUOT;
+	if (paid + bytes > shares_quota(CATALOG_BYTES_MAX, CATALOG_USER_BYTES_MAX,
+			catalog->bytes - paid))
+		return -ENOSPC;
+	return 0;
+}
+
+static int make_event(struct catalog *catalog, uid_t uid, uint8_t kind, struct name *name,
+	const char *format, struct event **made)
+{
+	/* twice the struct: what the tables need for it */
+	size_t bytes = 2 * sizeof(struct event) + strlen(format) + 1;
+	struct event *event;
+	int ret;
+
+	if (name)
+		bytes += 2 * sizeof(struct name) + strlen(name->label) + 1;
+	ret = check_room(catalog, uid, bytes);
+	if (ret)
+		return ret;
+	pay(catalog, uid, bytes, 0);
+	event = g_new0(struct event, 1);
+	event->payer = uid;
+	event->bytes = bytes;
+	event->name = name;
+	event->public.kind = kind;
+	event->public.label = name ? name->label : "";
+	event->key = g_strdup_printf("%c%s", '0' + kind, format);
+	event->public.format = event->key + 1;
+	if (name) {
+		event->public.number = ++catalog->last_number;
+		name->events++;
+		name->current = event;
+		g_hash_table_add(catalog->numbers, event);
+	} else {
+		g_hash_table_insert(catalog->texts, event->key, event);
+	}
+	*made = event;
+	return 0;
+}
+
+static void hold(struct catalog *catalog, struct event *event)
+{
+	struct name *name = event->name;
+
+	if (name && !event->holds) {
+		catalog->settings -= is_setting(catalog, name);
+		name->seen = true;
+		name->current = event;
+		catalog->held++;
+	}
+	event->holds++;
+}
+
+static int add_named(struct catalog *catalog, uid_t uid, const char *label, const char *format,
+	struct event **event)
+{
+	struct name *name;
+	int ret = 0;
+
+	if (!catalog_is_label(label))
+		return -EINVAL;
+	name = get_name(catalog, label);
+	*event = name->current;
+	if (*event && strcmp((*event)->public.format, format) != 0) {
+		if ((*event)->holds)
+			return -EEXIST;
+		*event = NULL; /* memory of the dead keeps the old one, with its number */
+	}
+	if (!*event)
+		ret = make_event(catalog, uid, KPROF_KIND_EVENT, name, format, event);
+	if (ret)
+		drop_name(catalog, name);
+	return ret;
+}
+
+static int add_text(struct catalog *catalog, uid_t uid, uint8_t kind, const char *format,
+	struct event **event)
+{
+	g_autofree char *key = g_strdup_printf("%c%s", '0' + kind, format);
+
+	*event = g_hash_table_lookup(catalog->texts, key);
+	return *event ? 0 : make_event(catalog, uid, kind, NULL, format, event);
+}
+
+int catalog_add(struct catalog *catalog, uid_t uid, uint8_t kind, const char *label,
+	const char *format, const struct catalog_event **event)
+{
+	struct event *found = NULL;
+	int ret;
+
+	pthread_mutex_lock(&catalog->mutex);
+	if (kind == KPROF_KIND_EVENT)
+		ret = add_named(catalog, uid, label, format, &found);
+	else
+		ret = add_text(catalog, uid, kind, format, &found);
+	if (!ret) {
+		hold(catalog, found);
+		found->references++;
+		*event = &found->public;
+	}
+	pthread_mutex_unlock(&catalog->mutex);
+	return ret;
+}
+
+static struct event *private_of(const struct catalog_event *event)
+{
+	return (struct event *)event;
+}
+
+int catalog_hold(struct catalog *catalog, const struct catalog_event *event)
+{
+	struct event *e = private_of(event);
+	const struct event *current;
+	int ret = 0;
+
+	pthread_mutex_lock(&catalog->mutex);
+	current = e->name ? e->name->current : NULL;
+	if (current && current != e && current->holds)
+		ret = -EEXIST;
+	else
+		hold(catalog, e);
+	pthread_mutex_unlock(&catalog->mutex);
+	return ret;
+}
+
+void catalog_leave(struct catalog *catalog, const struct catalog_event *event)
+{
+	struct event *e = private_of(event);
+
+	pthread_mutex_lock(&catalog->mutex);
+	e->holds--;
+	if (!e->holds && e->name) {
+		catalog->held--;
+		keep_setting(catalog, e->name);
+	}
+	pthread_mutex_unlock(&catalog->mutex);
+}
+
+static void free_event(struct catalog *catalog, struct event *event)
+{
+	struct name *name = event->name;
+
+	pay(catalog, event->payer, 0, event->bytes);
+	if (name) {
+		g_hash_table_remove(catalog->numbers, event);
+		if (name->current == event)
+			name->current = NULL;
+		name->events--;
+		drop_name(catalog, name);
+	} else {
+		g_hash_table_remove(catalog->texts, event->key);
+	}
+	g_free(event->key);
+	g_free(event);
+}
+
+void catalog_put(struct catalog *catalog, const struct catalog_event *event)
+{
+	struct event *e = private_of(event);
+
+	pthread_mutex_lock(&catalog->mutex);
+	e->references--;
+	if (!e->references)
+		free_event(catalog, e);
+	pthread_mutex_unlock(&catalog->mutex);
+}
+
+/*
+ * ---- switches ---------------------------------------------------------------------------------
+ */
+
+/*
+ * Relaxed throughout: a switch says nothing about other memory, and whoever changes one calls the
+ * hook after it, which orders the change before what the hook's thread reads.
+ */
+bool catalog_is_on(struct catalog *catalog, const struct catalog_event *event)
+{
+	const struct event *e = private_of(event);
+
+	if (!e->name)
+		return catalog_text_is_on(catalog, event->kind);
+	return atomic_read_relaxed(&catalog->enabled) && atomic_read_relaxed(&e->name->on);
+}
+
+bool catalog_text_is_on(struct catalog *catalog, uint8_t kind)
+{
+	return atomic_read_relaxed(&catalog->enabled) &&
+		(kind != KPROF_KIND_PRINTX || atomic_read_relaxed(&catalog->printx));
+}
+
+bool catalog_enabled(struct catalog *catalog)
+{
+	return atomic_read_relaxed(&catalog->enabled);
+}
+
+void catalog_set_enabled(struct catalog *catalog, bool on)
+{
+	atomic_write_relaxed(&catalog->enabled, on);
+	tell_changed(catalog);
+}
+
+bool catalog_printx(struct catalog *catalog)
+{
+	return atomic_read_relaxed(&catalog->printx);
+}
+
+void catalog_set_printx(struct catalog *catalog, bool on)
+{
+	atomic_write_relaxed(&catalog->printx, on);
+	tell_changed(catalog);
+}
+
+void catalog_toggle_printx(struct catalog *catalog)
+{
+	pthread_mutex_lock(&catalog->mutex); /* two that toggle at once do it twice */
+	atomic_write_relaxed(&catalog->printx, !atomic_read_relaxed(&catalog->printx));
+	pthread_mutex_unlock(&catalog->mutex);
+	tell_changed(catalog);
+}
+
+bool catalog_all(struct catalog *catalog)
+{
+	bool on;
+
+	pthread_mutex_lock(&catalog->mutex);
+	on = catalog->all;
+	pthread_mutex_unlock(&catalog->mutex);
+	return on;
+}
+
+void catalog_set_all(struct catalog *catalog, bool on)
+{
+	GHashTableIter iter;
+	gpointer value;
+
+	pthread_mutex_lock(&catalog->mutex);
+	catalog->all = on;
+	catalog->settings = 0; /* nobody differs any more */
+	g_hash_table_iter_init(&iter, catalog->names);
+	while (g_hash_table_iter_next(&iter, NULL, &value)) {
+		struct name *name = value;
+
+		atomic_write_relaxed(&name->on, on);
+		if (!name->events) {
+			g_hash_table_iter_remove(&iter);
+			free_name(name);
+		}
+	}
+	pthread_mutex_unlock(&catalog->mutex);
+	tell_changed(catalog);
+}
+
+int catalog_get(struct catalog *catalog, const char *label, bool *on)
+{
+	const struct name *name;
+	int ret = -ENOENT;
+
+	pthread_mutex_lock(&catalog->mutex);
+	name = g_hash_table_lookup(catalog->names, label);
+	if (name && is_known(catalog, name)) {
+		*on = atomic_read_relaxed(&name->on);
+		ret = 0;
+	}
+	pthread_mutex_unlock(&catalog->mutex);
+	return ret;
+}
+
+int catalog_set(struct catalog *catalog, const char *label, bool on)
+{
+	struct name *name;
+	int ret = 0;
+
+	if (!catalog_is_label(label))
+		return -EINVAL;
+	pthread_mutex_lock(&catalog->mutex);
+	name = get_name(catalog, label);
+	catalog->settings -= is_setting(catalog, name);
+	if (!(name->current && name->current->holds) && on != catalog->all &&
+		catalog->settings >= CATALOG_SETTINGS_MAX)
+		ret = -ENOSPC;
+	else
+		atomic_write_relaxed(&name->on, on);
+	catalog->settings += is_setting(catalog, name);
+	drop_name(catalog, name);
+	pthread_mutex_unlock(&catalog->mutex);
+	if (!ret)
+		tell_changed(catalog);
+	return ret;
+}
+
+/*
+ * ---- lists ------------------------------------------------------------------------------------
+ */
+
+static gint compare_labels(gconstpointer a, gconstpointer b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+void catalog_list(struct catalog *catalog, GPtrArray *labels)
+{
+	GHashTableIter iter;
+	gpointer value;
+
+	pthread_mutex_lock(&catalog->mutex);
+	g_hash_table_iter_init(&iter, catalog->names);
+	while (g_hash_table_iter_next(&iter, NULL, &value)) {
+		const struct name *name = value;
+
+		if (is_known(catalog, name))
+			g_ptr_array_add(labels, g_strdup(name->label));
+	}
+	pthread_mutex_unlock(&catalog->mutex);
+	g_ptr_array_sort(labels, compare_labels);
+}
+
+static void append_quoted(GString *out, const char *text)
+{
+	for (; *text; text++) {
+		unsigned char c = (unsigned char)*text;
+
+		if (c < 32 || c == 127 || c == '\'' || c == '"' || c == '\\')
+			g_string_append_printf(out, "\\x%02x", c);
+		else
+			g_string_append_c(out, (char)c);
+	}
+}
+
+static gint compare_numbers(gconstpointer a, gconstpointer b)
+{
+	const struct event *x = a, *y = b;
+
+	return x->public.number < y->public.number ? -1 : x->public.number > y->public.number;
+}
+
+void catalog_print_info(struct catalog *catalog, GString *out)
+{
+	GList *events, *link;
+
+	g_string_append_printf(out, "version %d\n", CATALOG_INFO_VERSION);
+	pthread_mutex_lock(&catalog->mutex);
+	events = g_list_sort(g_hash_table_get_keys(catalog->numbers), compare_numbers);
+	for (link = events; link; link = link->next) {
+		const struct event *event = link->data;
+
+		g_string_append(out, "name '");
+		append_quoted(out, event->public.label);
+		g_string_append(out, "' format '");
+		append_quoted(out, event->public.format);
+		g_string_append_printf(out, "' id %u %s\n", event->public.number,
+			atomic_read_relaxed(&event->name->on) ? "enabled" : "disabled");
+	}
+	pthread_mutex_unlock(&catalog->mutex);
+	g_list_free(events);
+}
+
+void catalog_count(struct catalog *catalog, struct catalog_counts *counts)
+{
+	pthread_mutex_lock(&catalog->mutex);
+	counts->events = catalog->held;
+	counts->kept = g_hash_table_size(catalog->numbers) - catalog->held;
+	counts->settings = catalog->settings;
+	counts->bytes = catalog->bytes;
+	pthread_mutex_unlock(&catalog->mutex);
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/* The socket's place: see endpoint.h. */
+#include "producers/endpoint.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "sys/socket_drain.h"
+
+#define SYSTEM_DIR "/run"
+#define OWN_DIR "kprofs"
+#define NAME "trace"
+#define LOCK_SUFFIX ".lock"
+#define NEW_SUFFIX ".new"
+#define BACKLOG 4096 /* the kernel cuts it to net.core.somaxconn */
+
+/* A server that was unmounted and has not ended yet: looked after this often. */
+#define TRIES 50
+#define PAUSE_US 20000
+
+struct endpoint {
+	char *path, *dir_path, *name;
+	int dir, lock, fd;
+	dev_t dev; /* of the socket's file */
+	ino_t ino;
+};
+
+/*
+ * ---- the directory ----------------------------------------------------------------------------
+ */
+
+static int find_path(struct endpoint *endpoint, const char *given, struct err *err)
+{
+	const char *base = geteuid() ? secure_getenv("XDG_RUNTIME_DIR") : SYSTEM_DIR;
+
+	if (!given && (!base || base[0] != '/'))
+		return err_set(err, ENOENT, "XDG_RUNTIME_DIR names no directory for the socket");
+	endpoint->path = given ? g_strdup(given) : g_build_filename(base, OWN_DIR, NAME, NULL);
+	endpoint->dir_path = g_path_get_dirname(endpoint->path);
+	endpoint->name = g_path_get_basename(endpoint->path);
+	if (strlen(endpoint->path) + strlen(NEW_SUFFIX) >=
+		sizeof(((struct sockaddr_un *)NULL)->sun_path))
+		return err_set(err, ENAMETOOLONG, "%s: too long for a socket", endpoint->path);
+	if (given)
+		return 0;
+	if (mkdir(endpoint->dir_path, 0755)) {
+		if (errno != EEXIST)
+			return err_set(err, errno, "%s: %s", endpoint->dir_path,
+				g_strerror(errno));
+	} else if (chmod(endpoint->dir_path, 0755)) { /* whatever the umask */
+		return err_set(err, errno, "%s: %s", endpoint->dir_path, g_strerror(errno));
+	}
+	return 0;
+}
+
+/* Nobody else may be able to put another socket where programs look for ours. */
+static int open_dir(struct endpoint *endpoint, bool given, struct err *err)
+{
+	struct stat st;
+
+	endpoint->dir = open(endpoint->dir_path,
+		O_RDONLY | O_DIRECTORY | O_CLOEXEC | (given ? 0 : O_NOFOLLOW));
+	if (endpoint->dir < 0 || fstat(endpoint->dir, &st))
+		return err_set(err, errno, "%s: %s", endpoint->dir_path, g_strerror(errno));
+	if (st.st_uid && st.st_uid != geteuid())
+		return err_set(err, EPERM, "%s belongs to another user", endpoint->dir_path);
+	if (st.st_mode & (S_IWGRP | S_IWOTH) && !(st.st_mode & S_ISVTX))
+		return err_set(err, EPERM, "others may write to %s", endpoint->dir_path);
+	return 0;
+}
+
+/*
+ * ---- ownership --------------------------------------------------------------------------------
+ */
+
+static bool same_file(int fd, int dir, const char *name)
+{
+	struct stat a, b;
+
+	return !fstat(fd, &a) && !fstatat(dir, name, &b, AT_SYMLINK_NOFOLLOW) &&
+		a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+/* -EADDRINUSE: somebody has it now. */
+static int try_lock(struct endpoint *endpoint, struct err *err)
+{
+	g_autofree char *name = g_strconcat(endpoint->name, LOCK_SUFFIX, NULL);
+	int ret = -EADDRINUSE;
+	int fd = openat(endpoint->dir, name,
+		O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return err_set(err, errno, "%s%s: %s", endpoint->path, LOCK_SUFFIX,
+			g_strerror(errno));
+	/* the one who had it may have removed the file since it was opened */
+	if (!flock(fd, LOCK_EX | LOCK_NB) && same_file(fd, endpoint->dir, name)) {
+		endpoint->lock = fd;
+		return 0;
+	}
+	close(fd);
+	return ret;
+}
+
+static int take_lock(struct endpoint *endpoint, struct err *err)
+{
+	int ret = try_lock(endpoint, err);
+
+	for (int i = 0; i < TRIES && ret == -EADDRINUSE; i++) {
+		g_usleep(PAUSE_US);
+		ret = try_lock(endpoint, err);
+	}
+	if (ret == -EADDRINUSE)
+		return err_set(err, EADDRINUSE, "another server has %s", endpoint->path);
+	return ret;
+}
+
+static void make_address(const struct endpoint *endpoint, const char *suffix,
+	struct sockaddr_un *address)
+{
+	*address = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	g_strlcpy(address->sun_path, endpoint->path, sizeof(address->sun_path));
+	g_strlcat(address->sun_path, suffix, sizeof(address->sun_path));
+}
+
+/* Whoever listens there without our lock is left alone, and so is what is no socket. */
+static int check_place(struct endpoint *endpoint, struct err *err)
+{
+	struct sockaddr_un address;
+	struct stat st;
+	int fd, ret;
+
+	if (fstatat(endpoint->dir, endpoint->name, &st, AT_SYMLINK_NOFOLLOW))
+		return errno == ENOENT ? 0 : err_set(err, errno, "%s: %s", endpoint->path,
+						     g_strerror(errno));
+	if (!S_ISSOCK(st.st_mode))
+		return err_set(err, EEXIST, "%s is there and no socket", endpoint->path);
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return err_set(err, errno, "a socket: %s", g_strerror(errno));
+	make_address(endpoint, "", &address);
+	ret = connect(fd, (struct sockaddr *)&address, sizeof(address)) ? -errno : 0;
+	close(fd);
+	if (ret == 0 || ret == -EAGAIN)
+		return err_set(err, EADDRINUSE, "somebody else listens at %s", endpoint->path);
+	return 0;
+}
+
+/*
+ * ---- the socket -------------------------------------------------------------------------------
+ */
+
+static int bind_socket(struct endpoint *endpoint, const struct endpoint_options *options,
+	const char *name)
+{
+	static const mode_t modes[] = {
+		[ENDPOINT_ALL] = 0666, [ENDPOINT_OWNER] = 0600, [ENDPOINT_GROUP] = 0660,
+	};
+	const gid_t group = options->who == ENDPOINT_GROUP ? options->group : (gid_t)-1;
+	const uid_t owner = options->owner == geteuid() ? (uid_t)-1 : options->owner;
+	struct sockaddr_un address;
+	struct stat st;
+
+	make_address(endpoint, NEW_SUFFIX, &address);
+	unlinkat(endpoint->dir, name, 0); /* of a server that died here; the lock is ours */
+	if (bind(endpoint->fd, (struct sockaddr *)&address, sizeof(address)))
+		return -errno;
+	/* it does not listen yet: nobody gets in by the mode that it has now */
+	if (fchmodat(endpoint->dir, name, modes[options->who], 0) ||
+		fchownat(endpoint->dir, name, owner, group, AT_SYMLINK_NOFOLLOW) ||
+		fstatat(endpoint->dir, name, &st, AT_SYMLINK_NOFOLLOW) ||
+		listen(endpoint->fd, BACKLOG) ||
+		renameat(endpoint->dir, name, endpoint->dir, endpoint->name)) {
+		int ret = -errno;
+
+		unlinkat(endpoint->dir, name, 0);
+		return ret;
+	}
+	endpoint->dev = st.st_dev;
+	endpoint->ino = st.st_ino;
+	return 0;
+}
+
+static int make_socket(struct endpoint *endpoint, const struct endpoint_options *options,
+	struct err *err)
+{
+	g_autofree char *name = g_strconcat(endpoint->name, NEW_SUFFIX, NULL);
+	int ret = 0;
+
+	endpoint->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (endpoint->fd < 0)
+		ret = -errno;
+	if (!ret)
+		ret = bind_socket(endpoint, options, name);
+	return ret ? err_set(err, -ret, "%s: %s", endpoint->path, g_strerror(-ret)) : 0;
+}
+
+int endpoint_open(const struct endpoint_options *options, struct endpoint **endpoint,
+	struct err *err)
+{
+	struct endpoint *e = g_new0(struct endpoint, 1);
+	int ret;
+
+	e->dir = e->lock = e->fd = -1;
+	ret = find_path(e, options->path, err);
+	if (!ret)
+		ret = open_dir(e, options->path != NULL, err);
+	if (!ret)
+		ret = take_lock(e, err);
+	if (!ret)
+		ret = check_place(e, err);
+	if (!ret)
+		ret = make_socket(e, options, err);
+	if (ret)
+		endpoint_close(e);
+	else
+		*endpoint = e;
+	return ret;
+}
+
+int endpoint_fd(const struct endpoint *endpoint)
+{
+	return endpoint->fd;
+}
+
+const char *endpoint_path(const struct endpoint *endpoint)
+{
+	return endpoint->path;
+}
+
+static void close_fd(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+void endpoint_close(struct endpoint *endpoint)
+{
+	struct stat st;
+
+	if (!endpoint)
+		return;
+	if (endpoint->ino && !fstatat(endpoint->dir, endpoint->name, &st, AT_SYMLINK_NOFOLLOW) &&
+		st.st_dev == endpoint->dev && st.st_ino == endpoint->ino)
+		unlinkat(endpoint->dir, endpoint->name, 0);
+	if (endpoint->fd >= 0) /* there may be some in it who were not accepted */
+		socket_drain_all(&endpoint->fd, 1);
+	if (endpoint->lock >= 0) {
+		g_autofree char *name = g_strconcat(endpoint->name, LOCK_SUFFIX, NULL);
+
+		unlinkat(endpoint->dir, name, 0); /* while it is ours */
+		close(endpoint->lock);
+	}
+	close_fd(endpoint->dir);
+	g_free(endpoint->path);
+	g_free(endpoint->dir_path);
+	g_free(endpoint->name);
+	g_free(endpoint);
+}

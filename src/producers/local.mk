@@ -1,0 +1,22 @@
+# producers: the programs that attach: their connections, their memory, the events that they have
+noinst_LIBRARIES += libproducers.a
+libproducers_a_SOURCES = \
+	%D%/catalog.c %D%/catalog.h \
+	%D%/closing.c %D%/closing.h \
+	%D%/endpoint.c %D%/endpoint.h \
+	%D%/listener.c %D%/listener.h \
+	%D%/listener_accept.c \
+	%D%/listener_state.h \
+	%D%/listener_talk.c \
+	%D%/places.c %D%/places.h \
+	%D%/producers.c %D%/producers.h \
+	%D%/producers_books.c \
+	%D%/producers_events.c \
+	%D%/producers_state.h \
+	%D%/receiver.c %D%/receiver.h \
+	%D%/receivers.c %D%/receivers.h \
+	%D%/reports.c %D%/reports.h \
+	%D%/session.c %D%/session.h \
+	%D%/shares.c %D%/shares.h \
+	%D%/sync_rounds.c %D%/sync_rounds.h \
+	%D%/user_turns.c %D%/user_turns.h

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/* Who may connect, and who makes way: see places.h. */
+#include "producers/places.h"
+
+#include "sys/clock.h"
+#include "producers/shares.h"
+
+struct places {
+	struct places_limits limits;
+	unsigned int taken, greeted;
+	GHashTable *users, *greeters; /* uid to number of places: all, and where somebody greeted */
+	GHashTable *processes;	      /* pid to number of places */
+	GQueue late;		      /* of struct place, who have not greeted; oldest first */
+};
+
+struct places *places_create(const struct places_limits *limits)
+{
+	struct places *places = g_new0(struct places, 1);
+
+	places->limits = *limits;
+	places->users = g_hash_table_new(g_direct_hash, g_direct_equal);
+	places->greeters = g_hash_table_new(g_direct_hash, g_direct_equal);
+	places->processes = g_hash_table_new(g_direct_hash, g_direct_equal);
+	g_queue_init(&places->late);
+	return places;
+}
+
+void places_destroy(struct places *places)
+{
+	g_hash_table_destroy(places->users);
+	g_hash_table_destroy(places->greeters);
+	g_hash_table_destroy(places->processes);
+	g_free(places);
+}
+
+/*
+ * ---- counting ---------------------------------------------------------------------------------
+ */
+
+static unsigned int count(GHashTable *numbers, unsigned int of, int change)
+{
+	gpointer key = GUINT_TO_POINTER(of);
+	unsigned int number = GPOINTER_TO_UINT(g_hash_table_lookup(numbers, key));
+
+	number += (unsigned int)change;
+	if (number)
+		g_hash_table_insert(numbers, key, GUINT_TO_POINTER(number));
+	else
+		g_hash_table_remove(numbers, key);
+	return number;
+}
+
+static void count_place(struct places *places, const struct place *place, int change)
+{
+	places->taken += (unsigned int)change;
+	count(places->users, place->uid, change);
+	count(places->processes, (unsigned int)place->pid, change);
+}
+
+static void count_greeting(struct places *places, const struct place *place, int change)
+{
+	places->greeted += (unsigned int)change;
+	count(places->greeters, place->uid, change);
+}
+
+void places_take(struct places *places, struct place *place, const struct ucred *who)
+{
+	*place = (struct place){
+		.pid = who->pid,
+		.uid = who->uid,
+		.since_ns = clock_monotonic_ns(),
+		.link.data = place,
+	};
+	count_place(places, place, 1);
+	g_queue_push_tail_link(&places->late, &place->link);
+}
+
+void places_greet(struct places *places, struct place *place)
+{
+	place->greeted = true;
+	g_queue_unlink(&places->late, &place->link);
+	count_greeting(places, place, 1);
+}
+
+void places_leave(struct places *places, struct place *place)
+{
+	if (place->greeted)
+		count_greeting(places, place, -1);
+	else
+		g_queue_unlink(&places->late, &place->link);
+	count_place(places, place, -1);
+}
+
+struct place *places_first_late(struct places *places)
+{
+	return places->late.head ? places->late.head->data : NULL;
+}
+
+/*
+ * ---- who makes way ----------------------------------------------------------------------------
+ */
+
+static bool is_of_process(const struct place *place, const struct ucred *who)
+{
+	return place->pid == who->pid;
+}
+
+static bool is_of_user(const struct place *place, const struct ucred *who)
+{
+	return place->uid == who->uid;
+}
+
+static bool is_anybodys(const struct place *place, const struct ucred *who)
+{
+	return true;
+}
+
+/* The oldest who has not greeted, of those that are asked for. */
+static struct place *find_late(struct places *places, const struct ucred *who,
+	bool (*is_asked)(const struct place *place, const struct ucred *who))
+{
+	for (GList *link = places->late.head; link; link = link->next)
+		if (is_asked(link->data, who))
+			return link->data;
+	return NULL;
+}
+
+/* Of what others have, those who have not greeted are in nobody's way. */
+static bool has_all_of_a_user(struct places *places, const struct ucred *who)
+{
+	unsigned int others = places->greeted - count(places->greeters, who->uid, 0);
+
+	return count(places->users, who->uid, 0) >=
+		shares_quota(places->limits.all, places->limits.user, others);
+}
+
+const char *places_find(struct places *places, const struct ucred *who, struct place **late)
+{
+	*late = NULL;
+	if (who->pid && count(places->processes, (unsigned int)who->pid, 0) >= places->limits.process) {
+		*late = find_late(places, who, is_of_process);
+		return *late ? NULL : "this process is attached too often";
+	}
+	if (has_all_of_a_user(places, who)) {
+		*late = find_late(places, who, is_of_user);
+		if (!*late)
+			return places->greeted >= places->limits.all ?
+				"all places for programs are taken" :
+				"this user's places for programs are taken";
+	} else if (places->taken >= places->limits.all) { /* by who said nothing, some of them */
+		*late = find_late(places, who, is_anybodys);
+	}
+	return NULL;
+}

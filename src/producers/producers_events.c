@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/* What the ids of a program mean: the part of producers.c that the listener's thread changes. */
+#include <errno.h>
+#include <string.h>
+
+#include "ring/args.h"
+#include "producers/catalog.h"
+#include "producers/producers_state.h"
+#include "producers/shares.h"
+
+static struct producer_event *find_event(const struct producer *producer, uint16_t id)
+{
+	struct producer_event *_Atomic *block;
+
+	if (id >= KPROF_ID_LIMIT)
+		return NULL;
+	/* acquire, both: pairs with the release in add_event, what they point to is whole */
+	block = atomic_read_acquire(&producer->blocks[id / PRODUCER_BLOCK]);
+	return block ? atomic_read_acquire(&block[id % PRODUCER_BLOCK]) : NULL;
+}
+
+const struct producer_event *producer_event(const struct producer *producer, uint16_t id)
+{
+	return id < KPROF_ID_FIRST ? &producer->texts[id] : find_event(producer, id);
+}
+
+void producers_free_events(struct producer *producer)
+{
+	for (size_t b = 0; b < G_N_ELEMENTS(producer->blocks); b++) {
+		/* relaxed, both: nobody else is left */
+		struct producer_event *_Atomic *block = atomic_read_relaxed(&producer->blocks[b]);
+
+		for (size_t i = 0; block && i < PRODUCER_BLOCK; i++) {
+			struct producer_event *event = atomic_read_relaxed(&block[i]);
+
+			if (event)
+				catalog_put(producer->producers->catalog, event->event);
+			g_free(event);
+		}
+		g_free(block);
+	}
+}
+
+/* -EDQUOT: the user has all that one can have; -ENOSPC: all that others leave. */
+static int take_id(struct entry *entry)
+{
+	struct producers *producers = entry->public.producers;
+	const struct producers_limits *limits = &producers->limits;
+	struct user *user = entry->user;
+	int ret = 0;
+
+	pthread_mutex_lock(&producers->lock);
+	if (user->ids >= limits->user_ids)
+		ret = -EDQUOT;
+	else if (user->ids >=
+		shares_quota(limits->ids, limits->user_ids, producers->ids - user->ids))
+		ret = -ENOSPC;
+	if (!ret) {
+		entry->ids++;
+		user->ids++;
+		producers->ids++;
+	}
+	pthread_mutex_unlock(&producers->lock);
+	return ret;
+}
+
+/* Whether a dead program has made way for something that there was no room for. */
+static bool makes_way(struct entry *entry, int error)
+{
+	return (error == -EDQUOT && producers_forget_one(entry->public.producers, entry->user)) ||
+		(error == -ENOSPC && producers_forget_one(entry->public.producers, NULL));
+}
+
+static int add_id(struct entry *entry, struct err *err)
+{
+	int ret;
+
+	do
+		ret = take_id(entry);
+	while (makes_way(entry, ret));
+	if (ret)
+		return err_set(err, -ret, "%s have too many events",
+			ret == -EDQUOT ? "this user's programs" : "all programs together");
+	return 0;
+}
+
+static int add_to_catalog(struct entry *entry, uint8_t kind, const char *label, const char *format,
+	const struct catalog_event **event, struct err *err)
+{
+	struct producers *producers = entry->public.producers;
+	int ret;
+
+	do
+		ret = catalog_add(producers->catalog, entry->public.uid, kind, label, format, event);
+	while (makes_way(entry, ret));
+	if (ret == -EEXIST)
+		return err_set(err, EEXIST, "%s is there with another format already", label);
+	if (ret == -EINVAL)
+		return err_set(err, EINVAL, "not a provider and a name of [A-Za-z0-9_.-]{1,100}");
+	if (ret)
+		return err_set(err, -ret, "the names and formats of %s take too much memory",
+			ret == -EDQUOT ? "this user's programs" : "all programs");
+	return 0;
+}
+
+static void add_event(struct producer *producer, uint16_t id, const struct catalog_event *event)
+{
+	struct producer_event *made = g_new0(struct producer_event, 1);
+	struct producer_event *_Atomic *block;
+
+	made->number = event->number;
+	made->kind = event->kind;
+	made->label = event->label;
+	made->format = event->format;
+	made->event = event;
+	made->held = true;
+	made->show_provisional = catalog_is_on(producer->producers->catalog, event);
+	/* relaxed: this thread is the only one that writes it */
+	block = atomic_read_relaxed(&producer->blocks[id / PRODUCER_BLOCK]);
+	if (!block) {
+		block = g_malloc0(PRODUCER_BLOCK * sizeof(*block));
+		atomic_write_release(&producer->blocks[id / PRODUCER_BLOCK], block);
+	}
+	atomic_write_release(&block[id % PRODUCER_BLOCK], made);
+}
+
+/* Said before: the same again, or a lie. */
+static int define_again(struct producer *producer, struct producer_event *event, uint8_t kind,
+	const char *label, const char *format, struct err *err)
+{
+	if (event->kind != kind || strcmp(event->label, label) != 0 ||
+		strcmp(event->format, format) != 0)
+		return err_set(err, EPROTO, "an id is said to be two events");
+	if (event->held)
+		return 0;
+	if (catalog_hold(producer->producers->catalog, event->event))
+		return err_set(err, EEXIST, "%s is there with another format already", label);
+	event->held = true;
+	return 0;
+}
+
+static int check_definition(uint16_t id, uint8_t kind, const char *format, struct err *err)
+{
+	struct args_plan plan[KPROF_ARGS_MAX];
+
+	if (id < KPROF_ID_FIRST || id >= KPROF_ID_LIMIT)
+		return err_set(err, EPROTO, "an event with an id that can't be");
+	if (kind < KPROF_KIND_EVENT || kind > KPROF_KIND_BACKTRACE)
+		return err_set(err, EPROTO, "an event of an unknown kind");
+	if (strlen(format) > KPROF_FORMAT_MAX ||
+		args_plan(format, (uint32_t)strlen(format), plan) < 0)
+		return err_set(err, EINVAL, "a format that is not taken");
+	return 0;
+}
+
+int producer_define(struct producer *producer, uint16_t id, uint8_t kind, const char *label,
+	const char *format, struct err *err)
+{
+	const struct catalog_event *event;
+	struct producer_event *known;
+	int ret = check_definition(id, kind, format, err);
+
+	if (kind != KPROF_KIND_EVENT)
+		label = "";
+	known = ret ? NULL : find_event(producer, id);
+	if (known) {
+		ret = define_again(producer, known, kind, label, format, err);
+	} else if (!ret) {
+		ret = add_id(entry_of(producer), err);
+		if (!ret)
+			ret = add_to_catalog(entry_of(producer), kind, label, format, &event, err);
+		if (!ret)
+			add_event(producer, id, event);
+	}
+	if (ret && ret != -EPROTO)
+		producers_count_refused(producer->producers);
+	return ret;
+}
+
+void producer_undefine(struct producer *producer, uint16_t id)
+{
+	struct producer_event *event = find_event(producer, id);
+
+	if (!event || !event->held)
+		return;
+	event->held = false;
+	catalog_leave(producer->producers->catalog, event->event);
+}
+
+bool producer_is_on(const struct producer *producer, uint16_t id)
+{
+	const struct producer_event *event = producer_event(producer, id);
+
+	if (!event || !event->held)
+		return false;
+	return event->event ? catalog_is_on(producer->producers->catalog, event->event) :
+			      catalog_text_is_on(producer->producers->catalog, event->kind);
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The processes that receive descriptors: see receiver.h. They are forked from a process with
+ * several threads: nothing here allocates or locks.
+ */
+#include "producers/receiver.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "sys/child.h"
+#include "sys/recv_fds.h"
+
+#ifndef F_GET_SEALS
+#define F_GET_SEALS 1034
+#endif
+
+union control {
+	struct cmsghdr head;
+	char room[CMSG_SPACE(RECV_FDS_DESCRIPTORS_MAX * sizeof(int))];
+};
+
+static int send_with(int fd, const void *data, size_t bytes, const int *fds, unsigned int count,
+	int flags)
+{
+	union control control;
+	struct iovec part = { (void *)data, bytes };
+	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+	ssize_t sent;
+
+	if (count) {
+		memset(&control, 0, sizeof(control));
+		message.msg_control = &control;
+		message.msg_controllen = CMSG_SPACE(count * sizeof(int));
+		control.head.cmsg_level = SOL_SOCKET;
+		control.head.cmsg_type = SCM_RIGHTS;
+		control.head.cmsg_len = CMSG_LEN(count * sizeof(int));
+		memcpy(CMSG_DATA(&control.head), fds, count * sizeof(int));
+	}
+	do
+		sent = sendmsg(fd, &message, flags | MSG_NOSIGNAL);
+	while (sent < 0 && errno == EINTR);
+	return sent < 0 ? -errno : 0;
+}
+
+int receiver_send(int fd, uint32_t request, const int *fds, unsigned int count)
+{
+	return send_with(fd, &request, sizeof(request), fds, count, MSG_DONTWAIT);
+}
+
+int receiver_take_answer(int fd, struct receiver_answer *answer, int *memory)
+{
+	struct recv_fds received;
+	enum recv_fds_result result;
+
+	do
+		result = recv_fds_descriptors(fd, answer, sizeof(*answer), &received);
+	while (result == RECV_FDS_AGAIN);
+	*memory = received.count ? received.fds[0] : -1;
+	if (result == RECV_FDS_NOTHING)
+		return -EAGAIN;
+	return result == RECV_FDS_PACKET && received.bytes == sizeof(*answer) ? 0 : -EPIPE;
+}
+
+/*
+ * ---- in the processes -------------------------------------------------------------------------
+ */
+
+/* Waits for a request with descriptors, which are sockets. false: this process is to end. */
+static bool take_request(int server, uint32_t *request, struct recv_fds *received)
+{
+	union control control;
+	struct iovec part = { request, sizeof(*request) };
+	struct msghdr message;
+	ssize_t got;
+
+	do {
+		message = (struct msghdr){ .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control,
+			.msg_controllen = sizeof(control) };
+		got = recvmsg(server, &message, MSG_CMSG_CLOEXEC);
+	} while (got < 0 && errno == EINTR);
+	if (got != sizeof(*request) || !CMSG_FIRSTHDR(&message))
+		return false;
+	received->count = (unsigned int)((control.head.cmsg_len - CMSG_LEN(0)) / sizeof(int));
+	memcpy(received->fds, CMSG_DATA(&control.head), received->count * sizeof(int));
+	return true;
+}
+
+/* Only files in memory have seals; asking for them waits for nobody, whatever the file is. */
+static bool are_memory(const struct recv_fds *received)
+{
+	for (unsigned int i = 0; i < received->count; i++)
+		if (fcntl(received->fds[i], F_GET_SEALS) < 0)
+			return false;
+	return true;
+}
+
+/* false: what was received may never be closed. */
+static bool take_packet(int server, int socket)
+{
+	struct receiver_answer answer = { .result = -EAGAIN };
+	struct recv_fds received;
+	enum recv_fds_result result;
+	bool sent;
+
+	do
+		result = recv_fds_descriptors(socket, answer.data, sizeof(answer.data), &received);
+	while (result == RECV_FDS_AGAIN);
+	answer.bytes = (uint32_t)received.bytes;
+	if (!are_memory(&received)) {
+		answer.result = -EBADMSG;
+		send_with(server, &answer, sizeof(answer), NULL, 0, 0);
+		return false;
+	}
+	if (result == RECV_FDS_PACKET)
+		answer.result = received.count == 1 && !received.cut ? 0 : -EINVAL;
+	close(socket); /* it is the last one if the server hung up: what is in it may take long, too */
+	sent = !send_with(server, &answer, sizeof(answer), received.fds, answer.result ? 0 : 1, 0);
+	for (unsigned int i = 0; i < received.count; i++)
+		close(received.fds[i]);
+	return sent;
+}
+
+static void run_receiver(int server)
+{
+	struct recv_fds received;
+	uint32_t request;
+
+	while (take_request(server, &request, &received))
+		if (request == RECEIVER_TAKE && !take_packet(server, received.fds[0]))
+			break;
+	/* the end of a process does not wait for connections that linger, as close(2) would */
+	_exit(0);
+}
+
+static void run_spawner(int server)
+{
+	struct recv_fds received;
+	uint32_t request;
+
+	signal(SIGCHLD, SIG_IGN); /* nobody needs to wait for them */
+	while (take_request(server, &request, &received)) {
+		if (fork() == 0) {
+			close(server);
+			run_receiver(received.fds[0]);
+		}
+		close(received.fds[0]); /* without a receiver the server finds that it has ended */
+	}
+	_exit(0);
+}
+
+int receiver_start_spawner(int *fd, pid_t *pid)
+{
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return -errno;
+	*pid = fork();
+	if (*pid == 0) {
+		pthread_setname_np(pthread_self(), "kp-receive");
+		child_keep_only(&pair[1], 1);
+		run_spawner(pair[1]);
+	}
+	close(pair[1]);
+	if (*pid < 0) {
+		int ret = -errno;
+
+		close(pair[0]);
+		return ret;
+	}
+	*fd = pair[0];
+	return 0;
+}

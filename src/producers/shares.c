@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/* Dividing what is too little: see shares.h. */
+#include "producers/shares.h"
+
+#include <glib.h>
+
+/* Of what others leave this part stays free. */
+#define QUOTA_SPARED 4
+
+static int compare_users(gconstpointer a, gconstpointer b)
+{
+	const struct share *const *x = a, *const *y = b;
+
+	return ((*x)->uid > (*y)->uid) - ((*x)->uid < (*y)->uid);
+}
+
+static int compare_sizes(gconstpointer a, gconstpointer b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/*
+ * The most that each may have, so that all together have no more than `room`; sorts what they want.
+ */
+static uint64_t find_level(GArray *wants, uint64_t room)
+{
+	guint i;
+
+	g_array_sort(wants, compare_sizes);
+	for (i = 0; i < wants->len; i++) {
+		uint64_t want = g_array_index(wants, uint64_t, i), part = room / (wants->len - i);
+
+		if (want > part)
+			return part;
+		room -= want;
+	}
+	return UINT64_MAX;
+}
+
+/* By user: where the programs of the one that begins here end, and what they want together. */
+static size_t end_of_user(struct share *const *sorted, size_t count, size_t begin, uint64_t *wants)
+{
+	size_t end = begin;
+
+	for (*wants = 0; end < count && sorted[end]->uid == sorted[begin]->uid; end++)
+		*wants += sorted[end]->wants;
+	return end;
+}
+
+static void divide_user(struct share **programs, size_t count, uint64_t room)
+{
+	g_autoptr(GArray) wants = g_array_new(FALSE, FALSE, sizeof(uint64_t));
+	uint64_t level;
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		g_array_append_val(wants, programs[i]->wants);
+	level = find_level(wants, room);
+	for (i = 0; i < count; i++)
+		programs[i]->gets = MIN(programs[i]->wants, level);
+}
+
+void shares_divide(struct share *shares, size_t count, uint64_t room)
+{
+	g_autoptr(GPtrArray) sorted = g_ptr_array_new();
+	g_autoptr(GArray) users = g_array_new(FALSE, FALSE, sizeof(uint64_t));
+	struct share **all;
+	uint64_t level, wants;
+	size_t i, end;
+
+	for (i = 0; i < count; i++)
+		g_ptr_array_add(sorted, &shares[i]);
+	g_ptr_array_sort(sorted, compare_users);
+	all = (struct share **)sorted->pdata;
+	for (i = 0; i < count; i = end) {
+		end = end_of_user(all, count, i, &wants);
+		g_array_append_val(users, wants);
+	}
+	level = find_level(users, room);
+	for (i = 0; i < count; i = end) {
+		end = end_of_user(all, count, i, &wants);
+		divide_user(all + i, end - i, MIN(wants, level));
+	}
+}
+
+uint64_t shares_quota(uint64_t all, uint64_t user_most, uint64_t others)
+{
+	uint64_t left = all - MIN(others, all);
+
+	return MIN(user_most, left - left / QUOTA_SPARED);
+}
