@@ -2,9 +2,9 @@
 /*
  * views/ctf/: the trace as CTF, one file of metadata and one stream for each CPU.
  *
- * A reader opens them one after the other, and they must be of one moment: so all are made when one of
- * them is opened, and stay until none of them has been open for a second. They are files without name
- * (memfd), which open files share; the main thread lets them go when the timer says so. In the
+ * A reader opens them one after the other, and they must be of one moment: so all are made when one
+ * of them is opened, and stay until none of them has been open for a second. They are files without
+ * name (memfd), which open files share; the main thread lets them go when the timer says so. In the
  * openers' threads (views.c); a second opener waits for the first one's set.
  */
 #include "fs/file.h"
@@ -25,7 +25,7 @@
 #include "fs/server.h"
 #include "fs/views.h"
 #include "sys/clock.h"
-#include "trace/ctf.h"
+#include "trace/ctf/ctf.h"
 #include "trace/reading.h"
 #include "trace/snapshot.h"
 
@@ -62,7 +62,9 @@ static uint32_t file_of(const struct dirtab_row *row)
 	return ((const struct ctf_row *)(const void *)row)->file;
 }
 
-/* ---- a set ------------------------------------------------------------------------------------ */
+/*
+ * ---- a set ------------------------------------------------------------------------------------
+ */
 
 static void free_fds(const struct file_ctf *ctf, int *fds)
 {
@@ -114,7 +116,9 @@ static int make_set(struct server *server, void *job, int **fds, struct err *err
 	return ret;
 }
 
-/* ---- the set that there is -------------------------------------------------------------------- */
+/*
+ * ---- the set that there is --------------------------------------------------------------------
+ */
 
 static void set_timer(const struct file_ctf *ctf, time_t seconds)
 {
@@ -124,8 +128,8 @@ static void set_timer(const struct file_ctf *ctf, time_t seconds)
 }
 
 /*
- * With the lock held: the set that is to be freed without it, since that takes a while; NULL: none is.
- * Setting the timer forgets that it had rung.
+ * With the lock held: the set that is to be freed without it, since that takes a while; NULL: none
+ * is. Setting the timer forgets that it had rung.
  */
 static int *take_old_set(struct file_ctf *ctf)
 {
@@ -174,7 +178,10 @@ static void leave_set(void *arg)
 	pthread_mutex_unlock(&ctf->lock);
 }
 
-/* With the lock held. The set stays as long as it has readers: these need no descriptors of their own. */
+/*
+ * With the lock held. The set stays as long as it has readers: these need no descriptors of their
+ * own.
+ */
 static int enter_set(struct file_ctf *ctf, uint32_t file, struct text **text)
 {
 	struct stat st;
@@ -236,7 +243,9 @@ void file_ctf_expire(struct file_ctf *ctf)
 	free_fds(ctf, old);
 }
 
-/* ---- the folder ------------------------------------------------------------------------------- */
+/*
+ * ---- the folder -------------------------------------------------------------------------------
+ */
 
 const struct dirtab_row *file_ctf_lookup(struct server *server, const struct dirtab_row *dir,
 	const char *name)

@@ -3,6 +3,7 @@
 #include "base/text.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <string.h>
 
 static void append_hex(GString *out, const char *bytes, size_t size)
@@ -84,4 +85,33 @@ const char *text_colour(double share)
 	if (share >= 5)
 		return "\033[31m"; /* red */
 	return share >= 0.5 ? "\033[32m" /* green */ : "";
+}
+
+static bool stays_in_lines(unsigned char byte)
+{
+	return (byte >= 32 && byte < 127) || byte == '\t' || byte == '\n';
+}
+
+void text_append_lines(GString *out, const char *text, size_t bytes)
+{
+	const char *end = text + bytes, *next;
+
+	while (text < end) {
+		for (next = text; next < end && stays_in_lines((unsigned char)*next); next++)
+			;
+		g_string_append_len(out, text, (gssize)(next - text));
+		text = next;
+		if (text == end)
+			break;
+		next = text + 1;
+		/* -1, -2: not UTF-8, truncated UTF-8; NUL is below 32 */
+		if ((unsigned char)*text >= 128 &&
+			g_utf8_get_char_validated(text, end - text) < (gunichar)-2) {
+			next = g_utf8_next_char(text);
+			g_string_append_len(out, text, (gssize)(next - text));
+		} else {
+			append_hex(out, text, 1);
+		}
+		text = next;
+	}
 }

@@ -14,6 +14,12 @@
  */
 void text_append(GString *out, const char *text);
 
+/*
+ * Appends bytes as UTF-8 text that may have several lines: bytes below 32 other than newline and
+ * tab, 127, and what is not UTF-8 become \xNN.
+ */
+void text_append_lines(GString *out, const char *text, size_t bytes);
+
 /* The same, of a name that can be of any length (templates): what is long is cut, with `...`. */
 #define TEXT_CUT_BYTES 256
 void text_append_cut(GString *out, const char *text);

@@ -20,7 +20,7 @@
  *	    flat_write		one file a format (formats/flat.c, dump.c)
  *
  *	    tracecopies_next	copies of cpu/N/trace (trace/tracefile.c), merged, as lines (trace/line.c)
- *	    tracectf_write	or as CTF (trace/ctf.c)
+ *	    tracectf_write	or as CTF (trace/ctf/ctf.c)
  *
  * One process, one thread, no state between two runs.
  */

@@ -11,7 +11,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/tracecopies.h"
-#include "trace/ctf.h"
+#include "trace/ctf/ctf.h"
 
 /* The files, as in views/ctf. */
 struct folder {
@@ -28,7 +28,9 @@ struct items {
 	GString *format;	       /* of the same, with a NUL */
 };
 
-/* ---- items ------------------------------------------------------------------------------------ */
+/*
+ * ---- items ------------------------------------------------------------------------------------
+ */
 
 static bool has_lines(const struct merge_item *item)
 {
@@ -75,7 +77,9 @@ static bool next_item(void *arg, struct merge_item *item, struct ctf_missing *mi
 	return false;
 }
 
-/* ---- files ------------------------------------------------------------------------------------ */
+/*
+ * ---- files ------------------------------------------------------------------------------------
+ */
 
 static const char *name_file(const struct folder *f, guint i, char name[24])
 {
@@ -132,7 +136,9 @@ static gint compare_cpus(gconstpointer a, gconstpointer b)
 	return x < y ? -1 : x > y;
 }
 
-/* Those that the copies are of, each once, and the clocks of the first copy. false: there is none. */
+/*
+ * Those that the copies are of, each once, and the clocks of the first copy. false: there is none.
+ */
 static bool find_cpus(const struct tracecopies *copies, int count, GArray *cpus,
 	struct tracefile_head *clocks)
 {

@@ -3,12 +3,6 @@
 noinst_LIBRARIES += libtrace.a
 libtrace_a_SOURCES = \
 	%D%/arguments.h \
-	%D%/ctf.c \
-	%D%/ctf.h \
-	%D%/ctf_class.c \
-	%D%/ctf_class.h \
-	%D%/ctf_packet.c \
-	%D%/ctf_packet.h \
 	%D%/follow.c \
 	%D%/follow.h \
 	%D%/form.c \
@@ -32,5 +26,7 @@ libtrace_a_SOURCES = \
 	%D%/trace.c \
 	%D%/trace.h \
 	%D%/tracefile.c \
-	%D%/tracefile.h
-
+	%D%/tracefile.h \
+	%D%/ctf/ctf.c %D%/ctf/ctf.h \
+	%D%/ctf/ctf_class.c %D%/ctf/ctf_class.h \
+	%D%/ctf/ctf_packet.c %D%/ctf/ctf_packet.h

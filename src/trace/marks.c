@@ -6,7 +6,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "trace/ctf_packet.h"
+#include "base/text.h"
 #include "trace/line.h"
 #include "trace/merge.h"
 #include "trace/reading.h"
@@ -129,8 +129,7 @@ static void set_text(GString *out, const char *text, size_t bytes, bool cut)
 	/* not within a character, of which no byte but the first is unlike 10xxxxxx */
 	while (shown < bytes && shown && ((unsigned char)text[shown] & 0xc0) == 0x80)
 		shown--;
-	ctf_append_string(out, text, shown);
-	g_string_truncate(out, out->len - 1); /* its NUL; GLib has one of its own */
+	text_append_lines(out, text, shown);
 	if (cut || shown < bytes)
 		g_string_append(out, " [cut]");
 }

@@ -5,8 +5,8 @@
  * The input is a list of changes to a pool that a real writer filled: when (before reading, or at
  * one of the reader's own steps), where, and which bytes. Invariants: the lengths that are told
  * beforehand are those of what is made, times don't fall, lines have their headers and no control
- * bytes, the records are read back as they were written, and a stream of CTF is whole packets, whose
- * times don't fall either.
+ * bytes, the records are read back as they were written, and a stream of CTF is whole packets,
+ * whose times don't fall either.
  */
 #include "tests/fuzz/fuzz.h"
 
@@ -18,7 +18,7 @@
 
 #include "tests/fuzz/poolchanges.h"
 #include "tests/unit/tracing.h"
-#include "trace/ctf.h"
+#include "trace/ctf/ctf.h"
 #include "trace/form.h"
 #include "trace/merge.h"
 #include "trace/snapshot.h"
@@ -26,7 +26,9 @@
 
 #define EVENTS 200u
 
-/* ---- what is made of it ----------------------------------------------------------------------- */
+/*
+ * ---- what is made of it -----------------------------------------------------------------------
+ */
 
 struct measured {
 	struct form *form;
@@ -103,7 +105,9 @@ static void check_records(const GString *records, const GString *text)
 	close(fd);
 }
 
-/* A stream is whole packets, one behind the other in time; with the events that there are, or none. */
+/*
+ * A stream is whole packets, one behind the other in time; with the events that there are, or none.
+ */
 static void check_stream(int fd)
 {
 	uint64_t head[8], last_ns = 0; /* 24 bytes of constants, then begin, end, two sizes, ... */

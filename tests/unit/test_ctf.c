@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The trace as CTF, byte by byte: what is expected is put together by hand from the specification of
- * CTF 1.8 and the structs that the metadata declares. (tests/fs/view_ctf.sh asks babeltrace2.)
+ * The trace as CTF, byte by byte: what is expected is put together by hand from the specification
+ * of CTF 1.8 and the structs that the metadata declares. (tests/fs/view_ctf.sh asks babeltrace2.)
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,8 +16,8 @@
 
 #include "sys/clock.h"
 #include "tests/unit/tracing.h"
-#include "trace/ctf.h"
-#include "trace/ctf_class.h"
+#include "trace/ctf/ctf.h"
+#include "trace/ctf/ctf_class.h"
 #include "trace/snapshot.h"
 #include "trace/stamps.h"
 #include "trace/trace.h"
@@ -127,7 +127,9 @@ static void tell(struct fixed *f, uint32_t id, uint32_t cpu, uint32_t flags, uin
 		words, count));
 }
 
-/* ---- expected bytes --------------------------------------------------------------------------- */
+/*
+ * ---- expected bytes ---------------------------------------------------------------------------
+ */
 
 static void u8(GString *out, unsigned int value)
 {
@@ -194,7 +196,9 @@ static void has(const GString *text, const char *part)
 		fail_msg("no '%s' in:\n%s", part, text->str);
 }
 
-/* ---- tests ------------------------------------------------------------------------------------ */
+/*
+ * ---- tests ------------------------------------------------------------------------------------
+ */
 
 /* An event in each stream, and two lines written through kptrace; ids in the order of time. */
 static void test_bytes(void **state)
@@ -220,7 +224,9 @@ static void test_bytes(void **state)
 	same(first, f->files[1]);
 
 	head(second, t + 10, t + 10, 68, 0, 2);
-	/* header 12, context 14, then 4, or a string of 1 + 4 + 2 + 4 + 1 + 1 + 1 + 4 and its NUL */
+	/*
+	 * header 12, context 14, then 4, or a string of 1 + 4 + 2 + 4 + 1 + 1 + 1 + 4 and its NUL
+	 */
 	head(second, t + 10, t + 20, 68 + 2 * 26 + 4 + 19, 0, 2);
 	event(second, 1, t + 10);
 	context(second);
@@ -455,7 +461,9 @@ static void test_other_cpus(void **state)
 	same(expected, f->files[1]);
 }
 
-/* The counter begins at 0 in the first packet, and says it all in the second, also without events. */
+/*
+ * The counter begins at 0 in the first packet, and says it all in the second, also without events.
+ */
 static void test_lost(void **state)
 {
 	struct fixed *f = *state;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Packets of CTF: see ctf_packet.h. */
-#include "trace/ctf_packet.h"
+#include "trace/ctf/ctf_packet.h"
 
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/text.h"
 
 int ctf_write_all(int fd, const void *bytes, size_t size)
 {
@@ -23,33 +25,9 @@ int ctf_write_all(int fd, const void *bytes, size_t size)
 	return 0;
 }
 
-static bool is_plain(unsigned char byte)
-{
-	return (byte >= 32 && byte < 127) || byte == '\t' || byte == '\n';
-}
-
 void ctf_append_string(GString *out, const char *text, size_t bytes)
 {
-	const char *end = text + bytes, *next;
-
-	while (text < end) {
-		for (next = text; next < end && is_plain((unsigned char)*next); next++)
-			;
-		ctf_append(out, text, (size_t)(next - text));
-		text = next;
-		if (text == end)
-			break;
-		next = text + 1;
-		/* -1, -2: not UTF-8, cut off UTF-8; NUL is no character here, and is below 32 */
-		if ((unsigned char)*text >= 128 &&
-			g_utf8_get_char_validated(text, end - text) < (gunichar)-2) {
-			next = g_utf8_next_char(text);
-			ctf_append(out, text, (size_t)(next - text));
-		} else {
-			g_string_append_printf(out, "\\x%02x", (unsigned char)*text);
-		}
-		text = next;
-	}
+	text_append_lines(out, text, bytes);
 	ctf_append_u8(out, 0);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Event classes and metadata of CTF: see ctf_class.h. */
-#include "trace/ctf_class.h"
+#include "trace/ctf/ctf_class.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -21,7 +21,9 @@ struct ctf_classes {
 /* A class takes little more than its name and format, of which a packet holds no more than this. */
 #define ROOM_BYTES (1 * MIB)
 
-/* ---- names ------------------------------------------------------------------------------------ */
+/*
+ * ---- names ------------------------------------------------------------------------------------
+ */
 
 static bool is_word(char c)
 {
@@ -74,7 +76,9 @@ static const char *name_field(GPtrArray *names, const char *word)
 	return names->pdata[names->len - 1];
 }
 
-/* ---- fields ----------------------------------------------------------------------------------- */
+/*
+ * ---- fields -----------------------------------------------------------------------------------
+ */
 
 static void append_type(GString *out, const struct args_plan *plan, char letter)
 {
@@ -150,7 +154,9 @@ static void append_name(GString *out, const char *name)
 	g_string_append(out, "\";\n");
 }
 
-/* ---- classes ---------------------------------------------------------------------------------- */
+/*
+ * ---- classes ----------------------------------------------------------------------------------
+ */
 
 static uint32_t begin_class(struct ctf_classes *classes, const char *name, bool of_program)
 {
@@ -230,7 +236,9 @@ size_t ctf_classes_bytes(const struct ctf_classes *classes)
 	return classes->text->len;
 }
 
-/* ---- metadata --------------------------------------------------------------------------------- */
+/*
+ * ---- metadata ---------------------------------------------------------------------------------
+ */
 
 static void append_integers(GString *out)
 {

@@ -5,7 +5,7 @@
  * The items are gone through once, in the order of time; each event goes into its CPU's packet. The
  * metadata comes last, when all classes are known.
  */
-#include "trace/ctf.h"
+#include "trace/ctf/ctf.h"
 
 #include <errno.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "base/units.h"
 #include "ring/args.h"
 #include "trace/arguments.h"
-#include "trace/ctf_class.h"
+#include "trace/ctf/ctf_class.h"
 #include "trace/line.h"
 #include "trace/merge.h"
 #include "trace/snapshot.h"
@@ -39,7 +39,9 @@ struct writer {
 	uint64_t discarded; /* of them: what the first stream knows */
 };
 
-/* ---- events ----------------------------------------------------------------------------------- */
+/*
+ * ---- events -----------------------------------------------------------------------------------
+ */
 
 static const struct ctf_class *find_class(struct writer *w, const struct merge_item *item,
 	unsigned int shape)
@@ -146,7 +148,10 @@ static bool skip_arguments(const struct line_event *event, struct arguments *arg
 	return count >= 0;
 }
 
-/* What it says, as in kptrace; a stack that can't be told from the arguments stands in the text, too. */
+/*
+ * What it says, as in kptrace; a stack that can't be told from the arguments stands in the text,
+ * too.
+ */
 static const struct ctf_class *append_text(struct writer *w, const struct merge_item *item)
 {
 	struct arguments args = { item->event.args, item->event.args_bytes };
@@ -213,7 +218,9 @@ static int add_event(struct writer *w, const struct merge_item *item)
 	return add(w, item->event.cpu, item->time_ns, class->id);
 }
 
-/* ---- messages --------------------------------------------------------------------------------- */
+/*
+ * ---- messages ---------------------------------------------------------------------------------
+ */
 
 static int add_message(struct writer *w, const struct merge_item *item)
 {
@@ -229,7 +236,9 @@ static int add_message(struct writer *w, const struct merge_item *item)
 	return ret;
 }
 
-/* ---- all -------------------------------------------------------------------------------------- */
+/*
+ * ---- all --------------------------------------------------------------------------------------
+ */
 
 /* -EFBIG: the files are larger than they may be; -ENOMEM: there is no room for more events. */
 static int look_at_size(const struct writer *w, struct err *err)
@@ -248,7 +257,9 @@ static int look_at_size(const struct writer *w, struct err *err)
 	return ctf_classes_reserve(w->classes);
 }
 
-/* `cancelled` is asked, and the size looked at, each so many events, which take some microseconds. */
+/*
+ * `cancelled` is asked, and the size looked at, each so many events, which take some microseconds.
+ */
 #define LOOK_EVENTS 16
 
 /* What is missing is told in the first stream, once it has begun. */
@@ -365,7 +376,9 @@ int ctf_write_from(const struct ctf_source *source, const struct ctf_output *out
 	return ret;
 }
 
-/* ---- a snapshot ------------------------------------------------------------------------------- */
+/*
+ * ---- a snapshot -------------------------------------------------------------------------------
+ */
 
 struct snapshot_items {
 	struct merge *merge;

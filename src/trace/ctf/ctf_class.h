@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The event classes of a CTF trace, and its metadata: TSDL, the text that says what the bytes of the
- * streams are.
+ * The event classes of a CTF trace, and its metadata: TSDL, the text that says what the bytes of
+ * the streams are.
  *
  * A class is made of an event's name and format, when the first such event comes: programs with the
- * same event share it. The fields are the arguments, each called by the word before it in the format
- * ("size=%u") or argN, and spelled with an underscore in front, which readers drop: so no word that a
- * stranger wrote is one of TSDL's. One thread at a time.
+ * same event share it. The fields are the arguments, each called by the word before it in the
+ * format ("size=%u") or argN, and spelled with an underscore in front, which readers drop: so no
+ * word that a stranger wrote is one of TSDL's. One thread at a time.
  */
-#ifndef KPROFS_TRACE_CTF_CLASS_H
-#define KPROFS_TRACE_CTF_CLASS_H
+#ifndef KPROFS_TRACE_CTF_CTF_CLASS_H
+#define KPROFS_TRACE_CTF_CTF_CLASS_H
 
 #include <glib.h>
 #include <stdbool.h>
@@ -18,7 +18,7 @@
 #include <kprof/attach_abi.h>
 
 #include "ring/args.h"
-#include "trace/ctf_packet.h"
+#include "trace/ctf/ctf_packet.h"
 
 /* What an event has besides, or instead: a class each. */
 enum ctf_shape {

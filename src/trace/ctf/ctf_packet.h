@@ -6,8 +6,8 @@
  * The first packet is empty: what a later one says was discarded was so since then. A packet is of
  * one CPU; an event of another one than the packet before begins a new one. One thread at a time.
  */
-#ifndef KPROFS_TRACE_CTF_PACKET_H
-#define KPROFS_TRACE_CTF_PACKET_H
+#ifndef KPROFS_TRACE_CTF_CTF_PACKET_H
+#define KPROFS_TRACE_CTF_CTF_PACKET_H
 
 #include <glib.h>
 #include <stdbool.h>
@@ -36,8 +36,8 @@ void ctf_packets_init(struct ctf_packets *packets, int fd, const unsigned char *
 void ctf_packets_fini(struct ctf_packets *packets);
 
 /*
- * Writes the first packet, of this moment and without events. What was missing before it is told with the
- * next one. 0 or the errno of write(2).
+ * Writes the first packet, of this moment and without events. What was missing before it is told
+ * with the next one. 0 or the errno of write(2).
  */
 int ctf_packets_begin(struct ctf_packets *packets, uint64_t begin_ns);
 
