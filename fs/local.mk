@@ -58,5 +58,5 @@ libfs_a_SOURCES = \
 	%D%/views.h
 
 kprofs_SOURCES = %D%/main.c
-kprofs_LDADD = libfs.a libprof.a libtrace.a libproducers.a libring.a libacct.a libformats.a libcapture.a libsym.a libsys.a libbase.a \
+kprofs_LDADD = libfs.a libprof.a libtrace.a libproducers.a libring.a libacct.a libformats.a libcapture.a libsymbolizer.a libsys.a libbase.a \
 	$(FUSE_LIBS) $(GLIB_LIBS) $(PFM_LIBS) -lpthread $(Z_LIBS)

@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <signal.h>
 
-#include "sym/proto.h"
+#include "symbolizer/proto.h"
 #include "capture/names.h"
 
 struct asking {

@@ -6,7 +6,7 @@
 #ifndef KPROFS_CAPTURE_ASKING_H
 #define KPROFS_CAPTURE_ASKING_H
 
-#include "sym/symbols.h"
+#include "symbolizer/symbols.h"
 #include "capture/profile.h"
 
 /* What names may take, in all threads together: with more of them the other places go without. */

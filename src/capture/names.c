@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "sym/remote.h"
+#include "symbolizer/remote.h"
 #include "capture/table.h"
 
 /*

@@ -14,8 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sym/helpers.h"
-#include "sym/symbols.h"
+#include "symbolizer/helpers.h"
+#include "symbolizer/symbols.h"
 #include "capture/asking.h"
 #include "capture/profile.h"
 

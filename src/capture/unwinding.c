@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "base/units.h"
-#include "sym/proto.h"
-#include "sym/rows.h"
-#include "sym/unwind.h"
+#include "symbolizer/proto.h"
+#include "symbolizer/rows.h"
+#include "symbolizer/unwind.h"
 #include "capture/names.h"
 #include "capture/processes.h"
 #include "capture/profile.h"

@@ -5,9 +5,9 @@
  *
  *	USER_STACK and its sample  ->  here  ->  the sample with all its frames  ->  profile, ...
  *
- * Each frame is found from the row (sym/row.h) of the place in its file. Where there is none, a
- * frame pointer that leads somewhere in the copy is believed. A stack ends where neither helps,
- * where the copy ends, or with what has no caller.
+ * Each frame is found from the row (symbolizer/row.h) of the place in its file. Where there is
+ * none, a frame pointer that leads somewhere in the copy is believed. A stack ends where neither
+ * helps, where the copy ends, or with what has no caller.
  */
 #ifndef KPROFS_CAPTURE_UNWINDING_H
 #define KPROFS_CAPTURE_UNWINDING_H
@@ -15,7 +15,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
-#include "sym/symbols.h"
+#include "symbolizer/symbols.h"
 #include "capture/decode.h"
 #include "capture/wish.h"
 

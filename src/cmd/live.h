@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
-#include "sym/symbols.h"
+#include "symbolizer/symbols.h"
 #include "capture/profile.h"
 
 struct live;

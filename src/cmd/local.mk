@@ -29,5 +29,5 @@ kprof_SOURCES = \
 	%D%/report.h %D%/report_json.c %D%/report_text.c \
 	%D%/tracecopies.c %D%/tracecopies.h \
 	%D%/tracectf.c %D%/tracectf.h
-kprof_LDADD = libformats.a libcapture.a libtrace.a libproducers.a libring.a libsym.a libprof.a libsys.a libbase.a $(GLIB_LIBS) \
+kprof_LDADD = libformats.a libcapture.a libtrace.a libproducers.a libring.a libsymbolizer.a libprof.a libsys.a libbase.a $(GLIB_LIBS) \
 	$(PFM_LIBS) $(Z_LIBS)

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/units.h"
-#include "sym/remote.h"
+#include "symbolizer/remote.h"
 #include "sys/clock.h"
 #include "sys/terminal.h"
 #include "base/text.h"

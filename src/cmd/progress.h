@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How far a command is that finds names in many files: one line on the terminal that standard error is,
- * which comes only when it takes a while, and is gone at the end. One thread.
+ * How far a command is that finds names in many files: one line on the terminal that standard error
+ * is, which comes only when it takes a while, and is gone at the end. One thread.
  */
 #ifndef KPROFS_CMD_PROGRESS_H
 #define KPROFS_CMD_PROGRESS_H
 
 #include <stdint.h>
 
-#include "sym/symbols.h"
+#include "symbolizer/symbols.h"
 
 struct progress;
 

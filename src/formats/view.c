@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "sym/proto.h"
+#include "symbolizer/proto.h"
 #include "formats/firefox.h"
 #include "formats/flame.h"
 #include "formats/flat.h"

@@ -17,12 +17,15 @@
 #include "base/bell.h"
 #include "base/reserve.h"
 #include "base/units.h"
-#include "sym/helpers.h"
-#include "sym/proto.h"
+#include "symbolizer/helpers.h"
+#include "symbolizer/proto.h"
 #include "sys/clock.h"
 #include "sys/proc_wire.h"
 
-/* The helper keeps its own time (200 ms for a process, 500 ms for all): this is for one that is lost. */
+/*
+ * The helper keeps its own time (200 ms for a process, 500 ms for all): this is for one that is
+ * lost.
+ */
 #define HELPER_NS (2 * NSEC_PER_SEC)
 
 /* When a process that could not be read is asked about again, at first and at most. */
@@ -66,7 +69,9 @@ struct taskreader {
 	struct helpers_counts helpers[2]; /* of the two askers', as of the last question */
 };
 
-/* ---- what the helper tells ---------------------------------------------------------------------- */
+/*
+ * ---- what the helper tells ----------------------------------------------------------------------
+ */
 
 static int tell_process(void *arg, const struct proc_process *process)
 {
@@ -138,7 +143,9 @@ static int tell_unreadable(void *arg, pid_t pid)
 	return 0;
 }
 
-/* ---- questions ---------------------------------------------------------------------------------- */
+/*
+ * ---- questions ----------------------------------------------------------------------------------
+ */
 
 static void note_counts(struct asker *asker)
 {
@@ -238,7 +245,9 @@ void taskreader_interrupt(struct taskreader *reader)
 	bell_ring(reader->command.cancel_fd);
 }
 
-/* ---- the thread --------------------------------------------------------------------------------- */
+/*
+ * ---- the thread ---------------------------------------------------------------------------------
+ */
 
 static int ask_build_id(struct asker *asker, const struct tasks_wanted *wanted)
 {
@@ -371,7 +380,10 @@ void taskreader_start(struct taskreader *reader)
 
 	if (reader->has_thread || reader->wanted_fd < 0 || reader->asker.cancel_fd < 0)
 		return;
-	/* the helper that began the run is the thread's; a command that asks again starts another one */
+	/*
+	 * the helper that began the run is the thread's; a command that asks again starts another
+	 * one
+	 */
 	reader->command.helpers = reader->asker.helpers;
 	reader->asker.helpers = begun;
 	reader->has_thread = !pthread_create(&reader->thread, NULL, run_thread, reader);
@@ -421,7 +433,9 @@ void taskreader_wait(struct taskreader *reader, uint64_t ns)
 	pthread_mutex_unlock(&reader->lock);
 }
 
-/* ---- create, destroy ---------------------------------------------------------------------------- */
+/*
+ * ---- create, destroy ----------------------------------------------------------------------------
+ */
 
 static void init_asker(struct taskreader *reader, struct asker *asker, const char *program)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What /proc tells of processes, and the build-ids of the files that they map, put into the state in
- * tasks.h. It is read by a helper process (helper/reader.c), which is killed if it hangs: to read the
- * mappings of a process can take for ever, and any user can make such a process.
+ * What /proc tells of processes, and the build-ids of the files that they map, put into the state
+ * in tasks.h. It is read by a helper process (symbolizerd/reader.c), which is killed if it hangs:
+ * to read the mappings of a process can take for ever, and any user can make such a process.
  *
- * A process whose mappings can't be read in time is known without them, counted, and asked about again
- * later, by a thread (kp-tasks) that exists while a run goes on. The same thread asks for build-ids.
+ * A process whose mappings can't be read in time is known without them, counted, and asked about
+ * again later, by a thread (kp-tasks) that exists while a run goes on. The same thread asks for
+ * build-ids.
  */
 #ifndef KPROFS_PROF_TASKREADER_H
 #define KPROFS_PROF_TASKREADER_H
@@ -30,13 +31,16 @@ struct taskreader_counts {
 struct taskreader *taskreader_create(struct tasks *tasks, const char *proc, const char *program);
 void taskreader_destroy(struct taskreader *reader);
 
-/* ---- one thread, that of the commands ----------------------------------------------------------- */
+/*
+ * ---- one thread, that of the commands -----------------------------------------------------------
+ */
 
 /* A run is about to begin: the helper starts meanwhile. Forgets who was to be asked about again. */
 void taskreader_begin(struct taskreader *reader);
 /*
- * All processes. Takes half a second longer than it should at most, whatever they do. -ECANCELED: *stop
- * was set (taskreader_interrupt() ends the wait); all else that goes wrong leaves processes out.
+ * All processes. Takes half a second longer than it should at most, whatever they do. -ECANCELED:
+ * *stop was set (taskreader_interrupt() ends the wait); all else that goes wrong leaves processes
+ * out.
  */
 int taskreader_walk(struct taskreader *reader, const _Atomic bool *stop);
 /* One process; as above. -ETIMEDOUT: it can't be read for now. */
@@ -52,7 +56,9 @@ void taskreader_stop(struct taskreader *reader);
 /* Waits until all build-ids that are wanted now are known, at most so long. */
 void taskreader_wait(struct taskreader *reader, uint64_t ns);
 
-/* ---- any thread --------------------------------------------------------------------------------- */
+/*
+ * ---- any thread ---------------------------------------------------------------------------------
+ */
 
 /* A walk that goes on looks at *stop. */
 void taskreader_interrupt(struct taskreader *reader);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The processes that exist, from /proc: names, threads, executable mappings with their build-ids; and
- * the kernel's own text and modules.
+ * The processes that exist, from /proc: names, threads, executable mappings with their build-ids;
+ * and the kernel's own text and modules.
  *
  * Processes come and go meanwhile: one that vanishes in the middle is passed over in silence, one
  * that came may or may not be seen. So switch the kernel's own records of such changes on before a
  * walk. What this process may not read (another user's maps) is left out and counted.
  *
- * Whoever reads the mappings of a process waits for its mmap lock, which the process may hold for as long
- * as a FUSE server likes; and whoever looks at a process while it ends may have to finish its end.
- * So the server leaves it to a helper process (helper/reader.c).
+ * Whoever reads the mappings of a process waits for its mmap lock, which the process may hold for
+ * as long as a FUSE server likes; and whoever looks at a process while it ends may have to finish
+ * its end. So the server leaves it to a helper process (symbolizerd/reader.c).
  *
  * Thread-safe; memory use is a fixed block of some 150 KiB a walk, whatever the machine holds.
  * Strings and bytes in the structs belong to the walk and are valid only during the callback.
@@ -76,8 +76,8 @@ struct proc_result {
 int proc_walk(const char *proc, const struct proc_visitor *visitor, struct proc_result *result);
 
 /*
- * The same, one process after the other: what all of them need is made once. The visitor is copied. One
- * thread at a time. Errors as above.
+ * The same, one process after the other: what all of them need is made once. The visitor is copied.
+ * One thread at a time. Errors as above.
  */
 struct proc_reader;
 int proc_reader_create(const char *proc, const struct proc_visitor *visitor,
@@ -87,8 +87,9 @@ void proc_reader_destroy(struct proc_reader *reader);
 int proc_reader_visit(struct proc_reader *reader, pid_t pid, bool with_mappings);
 
 /*
- * The numbers of all processes, or of the threads below /proc/PID/task. Waits for no lock of another
- * process. -ENOENT, -EACCES, -EMFILE, -ENFILE, or what the callback returned when that was not 0.
+ * The numbers of all processes, or of the threads below /proc/PID/task. Waits for no lock of
+ * another process. -ENOENT, -EACCES, -EMFILE, -ENFILE, or what the callback returned when that was
+ * not 0.
  */
 int proc_list(const char *proc, int (*found)(void *arg, pid_t pid), void *arg);
 /* All threads of the processes whose effective user this is; as above. */
@@ -97,16 +98,22 @@ int proc_threads_of(const char *proc, uid_t uid, int (*task)(void *arg, pid_t ti
 /* One process; -ESRCH where it does not exist (any more). */
 int proc_visit(const char *proc, pid_t pid, const struct proc_visitor *visitor);
 
-/* Whether there is such a process, and its first thread is not about to end. false where /proc can't tell. */
+/*
+ * Whether there is such a process, and its first thread is not about to end. false where /proc
+ * can't tell.
+ */
 bool proc_lives(const char *proc, pid_t pid);
 
 /*
  * Whether a signal waits for this thread that is meant to end what it does. A shell hears SIGCHLD
- * whenever a job in the background ends, and would not want a command to fail for that: signals that
- * only tell, or stop and continue, don't count. true where /proc can't tell.
+ * whenever a job in the background ends, and would not want a command to fail for that: signals
+ * that only tell, or stop and continue, don't count. true where /proc can't tell.
  */
 bool proc_is_interrupted(const char *proc, pid_t tid);
-/* Whether one waits that will end the program, which has no handler for it. true where /proc can't tell. */
+/*
+ * Whether one waits that will end the program, which has no handler for it. true where /proc can't
+ * tell.
+ */
 bool proc_is_ending(const char *proc, pid_t tid);
 
 /*
@@ -115,7 +122,9 @@ bool proc_is_ending(const char *proc, pid_t tid);
  */
 bool proc_in_first_pid_namespace(const char *proc);
 
-/* ---- the kernel -------------------------------------------------------------------------------- */
+/*
+ * ---- the kernel --------------------------------------------------------------------------------
+ */
 
 struct proc_kernel {
 	uint64_t start; /* _stext */
@@ -145,15 +154,15 @@ struct proc_module {
 };
 
 /*
- * Every loaded module whose address is not hidden. A kernel without modules: 0, no calls. A callback
- * that returns other than 0 ends it with that value.
+ * Every loaded module whose address is not hidden. A kernel without modules: 0, no calls. A
+ * callback that returns other than 0 ends it with that value.
  */
 int proc_modules(const char *proc, const char *sys,
 	int (*module)(void *arg, const struct proc_module *module), void *arg);
 
 /*
- * Where memory is short the kernel ends this process before any other, with all that it starts from now
- * on. -errno: /proc does not take it.
+ * Where memory is short the kernel ends this process before any other, with all that it starts from
+ * now on. -errno: /proc does not take it.
  */
 int proc_prefer_to_end(const char *proc);
 

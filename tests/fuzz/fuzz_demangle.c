@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sym/demangle with names that anyone may have written: it returns, and what it returns is a text of a
- * bounded size. A name that takes too long ends the process by SIGVTALRM, as in the parser.
+ * symbolizerd/demangle with names that anyone may have written: it returns, and what it returns is
+ * a text of a bounded size. A name that takes too long ends the process by SIGVTALRM, as in the
+ * parser.
  */
 #include "tests/fuzz/fuzz.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "sym/demangle.h"
+#include "symbolizerd/demangle.h"
 
 /* What a name of DEMANGLE_INPUT_MAX bytes may become; more is none of what is shown. */
 #define OUTPUT_MAX (1u << 20)

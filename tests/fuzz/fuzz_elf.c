@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fuzz target: any bytes as an ELF file whose symbols and stubs are asked for. (Debug information is read
- * by a library.)
+ * Fuzz target: any bytes as an ELF file whose symbols and stubs are asked for. (Debug information
+ * is read by a library.)
  *
  * Invariant: each answer lies around its address.
  */
@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sym/elfsyms.h"
-#include "sym/image.h"
-#include "sym/lookup.h"
-#include "sym/plt.h"
+#include "symbolizerd/elfsyms.h"
+#include "symbolizerd/image.h"
+#include "symbolizerd/lookup.h"
+#include "symbolizerd/plt.h"
 
 #define BASE 0x400000
 #define PLT_AT 0x200
@@ -65,7 +65,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	return 0;
 }
 
-/* ---- the corpus ------------------------------------------------------------------------------- */
+/*
+ * ---- the corpus -------------------------------------------------------------------------------
+ */
 
 enum { NONE, NAMES, STRINGS, SYMBOLS, RELOCATIONS, PLT, SYMTAB, SECTIONS };
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a helper (kprof-symbols) sends, as the process that asks reads it: messages off a socket
- * (sym/proto), and answers and rows in them. A helper may have been taken over by a file that it read.
+ * (symbolizer/proto), and answers and rows in them. A helper may have been taken over by a file
+ * that it read.
  */
 #include "tests/fuzz/fuzz.h"
 
@@ -10,9 +11,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "sym/answers.h"
-#include "sym/proto.h"
-#include "sym/row.h"
+#include "symbolizer/answers.h"
+#include "symbolizer/proto.h"
+#include "symbolizer/row.h"
 
 static void read_answers(const uint8_t *bytes, size_t size)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sym/unwind with rows that a parser sent and a stack that a program had: nothing beyond the copy is read
- * (the sanitizers see to that), and steps end. The input: a row, and behind it the stack.
+ * symbolizer/unwind with rows that a parser sent and a stack that a program had: nothing beyond the
+ * copy is read (the sanitizers see to that), and steps end. The input: a row, and behind it the
+ * stack.
  */
 #include "tests/fuzz/fuzz.h"
 
@@ -9,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sym/unwind.h"
+#include "symbolizer/unwind.h"
 
 #define STEPS_MAX 100
 #define REGS 17 /* of x86_64 */

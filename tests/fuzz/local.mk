@@ -5,12 +5,12 @@ check_PROGRAMS += tests/fuzz/fuzz_decode
 TESTS += tests/fuzz/fuzz_decode
 tests_fuzz_fuzz_decode_SOURCES = tests/fuzz/fuzz_decode.c $(FUZZ_DRIVER) \
 	tests/fixtures/gen.c tests/fixtures/gen.h
-tests_fuzz_fuzz_decode_LDADD = libformats.a libcapture.a libsym.a libsys.a libbase.a $(GLIB_LIBS) $(Z_LIBS)
+tests_fuzz_fuzz_decode_LDADD = libformats.a libcapture.a libsymbolizer.a libsys.a libbase.a $(GLIB_LIBS) $(Z_LIBS)
 
 check_PROGRAMS += tests/fuzz/fuzz_ctl
 TESTS += tests/fuzz/fuzz_ctl
 tests_fuzz_fuzz_ctl_SOURCES = tests/fuzz/fuzz_ctl.c $(FUZZ_DRIVER)
-tests_fuzz_fuzz_ctl_LDADD = libfs.a libprof.a libtrace.a libproducers.a libring.a libacct.a libformats.a libcapture.a libsym.a libsys.a \
+tests_fuzz_fuzz_ctl_LDADD = libfs.a libprof.a libtrace.a libproducers.a libring.a libacct.a libformats.a libcapture.a libsymbolizer.a libsys.a \
 	libbase.a $(Z_LIBS) $(FUSE_LIBS) $(GLIB_LIBS) $(PFM_LIBS) -lpthread
 
 check_PROGRAMS += tests/fuzz/fuzz_ring
@@ -39,14 +39,14 @@ tests_fuzz_fuzz_attach_LDADD = libtrace.a libproducers.a libring_testing.a libsy
 check_PROGRAMS += tests/fuzz/fuzz_elf
 TESTS += tests/fuzz/fuzz_elf
 tests_fuzz_fuzz_elf_SOURCES = tests/fuzz/fuzz_elf.c $(FUZZ_DRIVER)
-tests_fuzz_fuzz_elf_LDADD = libsymparse.a libbase.a $(GLIB_LIBS) $(DW_LIBS)
+tests_fuzz_fuzz_elf_LDADD = libsymbolizerd.a libbase.a $(GLIB_LIBS) $(DW_LIBS)
 # what is read off helpers, and what the parser does with names
 FUZZ_SYM = tests/fuzz/fuzz_demangle tests/fuzz/fuzz_unwind tests/fuzz/fuzz_helper
 check_PROGRAMS += $(FUZZ_SYM)
 TESTS += $(FUZZ_SYM)
-FUZZ_SYM_LDADD = libsym.a libsys.a libbase.a $(GLIB_LIBS) -lpthread
+FUZZ_SYM_LDADD = libsymbolizer.a libsys.a libbase.a $(GLIB_LIBS) -lpthread
 tests_fuzz_fuzz_demangle_SOURCES = tests/fuzz/fuzz_demangle.c $(FUZZ_DRIVER)
-tests_fuzz_fuzz_demangle_LDADD = libsymparse.a $(FUZZ_SYM_LDADD) $(DW_LIBS) $(IBERTY_LIBS)
+tests_fuzz_fuzz_demangle_LDADD = libsymbolizerd.a $(FUZZ_SYM_LDADD) $(DW_LIBS) $(IBERTY_LIBS)
 tests_fuzz_fuzz_unwind_SOURCES = tests/fuzz/fuzz_unwind.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_unwind_LDADD = $(FUZZ_SYM_LDADD)
 tests_fuzz_fuzz_helper_SOURCES = tests/fuzz/fuzz_helper.c $(FUZZ_DRIVER)

@@ -49,14 +49,14 @@ tests_unit_test_tally_LDADD = libprof.a libsys.a libbase.a $(CMOCKA_LIBS) $(PFM_
 
 unit_tests += tests/unit/test_flat
 tests_unit_test_flat_SOURCES = tests/unit/test_flat.c tests/fixtures/gen.c tests/fixtures/gen.h
-tests_unit_test_flat_LDADD = libformats.a libcapture.a libsym.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(Z_LIBS)
+tests_unit_test_flat_LDADD = libformats.a libcapture.a libsymbolizer.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(Z_LIBS)
 
 SYM_FIXTURE = tests/unit/symfixture.c tests/unit/symfixture.h
-SYM_PARSE_LIBS = libsymparse.a libsym.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(DW_LIBS) \
+SYM_PARSE_LIBS = libsymbolizerd.a libsymbolizer.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(DW_LIBS) \
 	$(IBERTY_LIBS)
 
 unit_tests += tests/unit/test_sym_cache
-tests_unit_test_sym_cache_LDADD = libsym.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
+tests_unit_test_sym_cache_LDADD = libsymbolizer.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
 
 unit_tests += tests/unit/test_sym_demangle
 tests_unit_test_sym_demangle_LDADD = $(SYM_PARSE_LIBS)
@@ -69,7 +69,7 @@ tests_unit_test_sym_parse_SOURCES = tests/unit/test_sym_parse.c $(SYM_FIXTURE)
 tests_unit_test_sym_parse_LDADD = $(SYM_PARSE_LIBS)
 
 unit_tests += tests/unit/test_sym_proto
-tests_unit_test_sym_proto_LDADD = libsym.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
+tests_unit_test_sym_proto_LDADD = libsymbolizer.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
 
 unit_tests += tests/unit/test_sym_remote
 tests_unit_test_sym_remote_SOURCES = tests/unit/test_sym_remote.c $(SYM_FIXTURE)
@@ -89,7 +89,7 @@ unit_tests += tests/unit/test_tasks
 tests_unit_test_tasks_LDADD = libprof.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
 
 # views, through view_fixture.h
-VIEW_TEST_LDADD = libformats.a libcapture.a libsym.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(Z_LIBS)
+VIEW_TEST_LDADD = libformats.a libcapture.a libsymbolizer.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(Z_LIBS)
 
 EXTRA_DIST += %D%/view_fixture.h
 
@@ -101,7 +101,7 @@ unit_tests += tests/unit/test_folded
 tests_unit_test_folded_SOURCES = tests/unit/test_folded.c tests/fixtures/gen.c tests/fixtures/gen.h
 tests_unit_test_folded_LDADD = $(VIEW_TEST_LDADD)
 
-FS_UNIT_LIBS = libfs.a libprof.a libtrace.a libproducers.a libring.a libacct.a libformats.a libcapture.a libsym.a libsys.a libbase.a \
+FS_UNIT_LIBS = libfs.a libprof.a libtrace.a libproducers.a libring.a libacct.a libformats.a libcapture.a libsymbolizer.a libsys.a libbase.a \
 	$(CMOCKA_LIBS) $(Z_LIBS) $(FUSE_LIBS) $(PFM_LIBS) $(GLIB_LIBS) -lpthread
 
 unit_tests += tests/unit/test_ctl
@@ -131,17 +131,17 @@ tests_unit_test_taskevents_LDADD = libprof.a libsys.a libbase.a $(CMOCKA_LIBS) $
 
 unit_tests += tests/unit/test_profiler
 tests_unit_test_profiler_CPPFLAGS = $(AM_CPPFLAGS) -DTOP_BUILDDIR='"$(abs_top_builddir)"'
-tests_unit_test_profiler_LDADD = libprof.a libsym.a libsys.a libbase.a $(CMOCKA_LIBS) $(PFM_LIBS) $(GLIB_LIBS)
+tests_unit_test_profiler_LDADD = libprof.a libsymbolizer.a libsys.a libbase.a $(CMOCKA_LIBS) $(PFM_LIBS) $(GLIB_LIBS)
 
 unit_tests += tests/unit/test_profiler_life
 tests_unit_test_profiler_life_CPPFLAGS = $(AM_CPPFLAGS) -DTOP_BUILDDIR='"$(abs_top_builddir)"'
-tests_unit_test_profiler_life_LDADD = libprof.a libsym.a libsys.a libbase.a $(CMOCKA_LIBS) $(PFM_LIBS) $(GLIB_LIBS)
+tests_unit_test_profiler_life_LDADD = libprof.a libsymbolizer.a libsys.a libbase.a $(CMOCKA_LIBS) $(PFM_LIBS) $(GLIB_LIBS)
 
 VIEWING = tests/fixtures/viewing.c tests/fixtures/viewing.h tests/fixtures/gen.c tests/fixtures/gen.h
 
 unit_tests += tests/unit/test_perfdata
 tests_unit_test_perfdata_SOURCES = tests/unit/test_perfdata.c $(VIEWING)
-tests_unit_test_perfdata_LDADD = libformats.a libcapture.a libsym.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(Z_LIBS)
+tests_unit_test_perfdata_LDADD = libformats.a libcapture.a libsymbolizer.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(Z_LIBS)
 
 unit_tests += tests/unit/test_text
 tests_unit_test_text_LDADD = $(CMOCKA_LIBS)
@@ -156,11 +156,11 @@ tests_unit_test_breakdown_LDADD = $(VIEW_TEST_LDADD)
 
 unit_tests += tests/unit/test_pprof
 tests_unit_test_pprof_SOURCES = tests/unit/test_pprof.c $(VIEWING)
-tests_unit_test_pprof_LDADD = libformats.a libcapture.a libsym.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(Z_LIBS)
+tests_unit_test_pprof_LDADD = libformats.a libcapture.a libsymbolizer.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(Z_LIBS)
 
 unit_tests += tests/unit/test_subset
 tests_unit_test_subset_SOURCES = tests/unit/test_subset.c tests/fixtures/gen.c tests/fixtures/gen.h
-tests_unit_test_subset_LDADD = libformats.a libcapture.a libsym.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(Z_LIBS)
+tests_unit_test_subset_LDADD = libformats.a libcapture.a libsymbolizer.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(Z_LIBS)
 
 unit_tests += tests/unit/test_doctor
 tests_unit_test_doctor_SOURCES = tests/unit/test_doctor.c src/cmd/doctor.c src/cmd/doctor.h
@@ -226,7 +226,7 @@ tests_unit_test_follow_LDADD = $(TRACE_TEST_LDADD)
 
 unit_tests += tests/unit/test_viewmodel
 tests_unit_test_viewmodel_SOURCES = tests/unit/test_viewmodel.c tests/fixtures/gen.c tests/fixtures/gen.h
-tests_unit_test_viewmodel_LDADD = libfs.a libformats.a libcapture.a libsym.a libsys.a libbase.a $(CMOCKA_LIBS) \
+tests_unit_test_viewmodel_LDADD = libfs.a libformats.a libcapture.a libsymbolizer.a libsys.a libbase.a $(CMOCKA_LIBS) \
 	$(GLIB_LIBS) $(Z_LIBS) -lpthread
 
 unit_tests += tests/unit/test_pipes
@@ -234,7 +234,7 @@ tests_unit_test_pipes_LDADD = libfs.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_L
 
 unit_tests += tests/unit/test_unwind
 tests_unit_test_unwind_CFLAGS = $(AM_CFLAGS) $(DW_CFLAGS)
-tests_unit_test_unwind_LDADD = libsym.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
+tests_unit_test_unwind_LDADD = libsymbolizer.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
 
 unit_tests += tests/unit/test_sym_cfi
 tests_unit_test_sym_cfi_SOURCES = tests/unit/test_sym_cfi.c $(SYM_FIXTURE)
@@ -242,7 +242,7 @@ tests_unit_test_sym_cfi_LDADD = $(SYM_PARSE_LIBS)
 
 unit_tests += tests/unit/test_unwinding
 tests_unit_test_unwinding_SOURCES = tests/unit/test_unwinding.c tests/fixtures/gen.c tests/fixtures/gen.h
-tests_unit_test_unwinding_LDADD = libformats.a libcapture.a libsym.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(Z_LIBS)
+tests_unit_test_unwinding_LDADD = libformats.a libcapture.a libsymbolizer.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(Z_LIBS)
 
 unit_tests += tests/unit/test_quota tests/unit/test_turns
 tests_unit_test_quota_LDADD = $(FS_UNIT_LIBS)

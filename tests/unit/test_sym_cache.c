@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sym/symbols and sym/cache: what is asked again, and what is kept. */
+/* symbolizer/symbols and symbolizer/cache: what is asked again, and what is kept. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,9 +11,9 @@
 #include <cmocka.h>
 #include <glib.h>
 
-#include "sym/cache.h"
-#include "sym/proto.h"
-#include "sym/symbols.h"
+#include "symbolizer/cache.h"
+#include "symbolizer/proto.h"
+#include "symbolizer/symbols.h"
 
 /* A source that knows even offsets, and counts what it is asked. */
 struct fake {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sym/cfi, by way of parse_row(): the rows of a program compiled here are what readelf says they are; and
- * a file that is damaged anywhere is survived.
+ * symbolizerd/cfi, by way of parse_row(): the rows of a program compiled here are what readelf says
+ * they are; and a file that is damaged anywhere is survived.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 #include <cmocka.h>
 #include <glib.h>
 
-#include "sym/parse.h"
+#include "symbolizerd/parse.h"
 #include "tests/unit/symfixture.h"
 
 #define RSP 7

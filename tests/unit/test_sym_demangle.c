@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sym/demangle: names of C++ and Rust. What is expected of v0 is from its specification (rust-lang RFC
- * 2603, whose examples are marked) or from c++filt of binutils, without the hashes of crates and the
- * types of constants, which are not shown; of the older scheme, and of suffixes, from rustfilt.
+ * symbolizerd/demangle: names of C++ and Rust. What is expected of v0 is from its specification
+ * (rust-lang RFC 2603, whose examples are marked) or from c++filt of binutils, without the hashes
+ * of crates and the types of constants, which are not shown; of the older scheme, and of suffixes,
+ * from rustfilt.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -16,7 +17,7 @@
 #include <cmocka.h>
 #include <glib.h>
 
-#include "sym/demangle.h"
+#include "symbolizerd/demangle.h"
 
 struct row {
 	int line; /* a failing row names itself */
@@ -130,8 +131,8 @@ static void test_rows(void **state)
 }
 
 /*
- * What no compiler writes, and what libiberty 2.40 and c++filt print wrongly: whatever is made of them,
- * it ends.
+ * What no compiler writes, and what libiberty 2.40 and c++filt print wrongly: whatever is made of
+ * them, it ends.
  */
 static void test_odd_names(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sym/lookup and sym/textsyms: which symbol covers which address, by hand. */
+/* symbolizerd/lookup and symbolizerd/textsyms: which symbol covers which address, by hand. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,8 +11,8 @@
 #include <cmocka.h>
 #include <glib.h>
 
-#include "sym/lookup.h"
-#include "sym/textsyms.h"
+#include "symbolizerd/lookup.h"
+#include "symbolizerd/textsyms.h"
 
 static const struct lookup_symbol symbols[] = {
 	{ 0x5010, 0x10, 0, "inner", 0, false, false },
@@ -132,7 +132,9 @@ static void test_hostile(void **state)
 	lookup_destroy(lookup);
 }
 
-/* ---- text ------------------------------------------------------------------------------------- */
+/*
+ * ---- text -------------------------------------------------------------------------------------
+ */
 
 static const char kallsyms[] = "0000000000000000 A fixed_percpu_data\n"
 			       "ffffffff81000000 T _text\n"

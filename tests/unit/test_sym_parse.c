@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sym/parse and what is below it, on programs compiled here: each address of their functions is asked
- * about, and the answers compared with what nm and addr2line say.
+ * symbolizerd/parse and what is below it, on programs compiled here: each address of their
+ * functions is asked about, and the answers compared with what nm and addr2line say.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,9 +21,9 @@
 #include <cmocka.h>
 #include <glib.h>
 
-#include "sym/image.h"
-#include "sym/local.h"
-#include "sym/parse.h"
+#include "symbolizerd/image.h"
+#include "symbolizerd/local.h"
+#include "symbolizerd/parse.h"
 #include "tests/unit/symfixture.h"
 
 static const char program_c[] =
@@ -86,7 +86,9 @@ static const char program_cpp[] =
 	"	return i.thrice(3) + (int)d.thrice(4) + b.go(argc) + f(7);\n"
 	"}\n";
 
-/* ---- answers ---------------------------------------------------------------------------------- */
+/*
+ * ---- answers ----------------------------------------------------------------------------------
+ */
 
 struct answers {
 	struct symbols_arena *arena;
@@ -135,7 +137,9 @@ static GArray *list_addresses(const struct symfixture *fixture, const char *prog
 	return addresses;
 }
 
-/* ---- functions -------------------------------------------------------------------------------- */
+/*
+ * ---- functions --------------------------------------------------------------------------------
+ */
 
 /* Does the list have a symbol of this name that covers the address and begins at the start? */
 static bool agrees(const GArray *symbols, uint64_t address, const char *name, uint64_t start)
@@ -229,7 +233,9 @@ static void test_other_offsets(void **state)
 	forget(&answers);
 }
 
-/* ---- stubs ------------------------------------------------------------------------------------ */
+/*
+ * ---- stubs ------------------------------------------------------------------------------------
+ */
 
 /* All stubs that objdump names: of each byte of them. */
 static void check_stubs(const struct symfixture *fixture, const char *program, guint at_least)
@@ -318,7 +324,9 @@ static void test_stubs_demangled(void **state)
 	forget(&answers);
 }
 
-/* ---- lines ------------------------------------------------------------------------------------ */
+/*
+ * ---- lines ------------------------------------------------------------------------------------
+ */
 
 /* "0xADDRESS" / function / file:line, the latter two once for each frame */
 static char **run_tool(const struct symfixture *fixture, const char *program,
@@ -381,8 +389,8 @@ static char *describe_place(const struct symbols_place *place)
 }
 
 /*
- * Compares all addresses; at least one must have `deepest` frames. Of code that has no line addr2line
- * does not tell what was inlined there.
+ * Compares all addresses; at least one must have `deepest` frames. Of code that has no line
+ * addr2line does not tell what was inlined there.
  */
 static void check_lines(const struct symfixture *fixture, const char *program, uint32_t deepest,
 	const char *tool)
@@ -468,7 +476,9 @@ static void test_no_lines(void **state)
 	forget(&answers);
 }
 
-/* ---- separate files --------------------------------------------------------------------------- */
+/*
+ * ---- separate files ---------------------------------------------------------------------------
+ */
 
 static int open_file(const struct symfixture *fixture, const char *name)
 {
@@ -563,7 +573,9 @@ static void test_shared_file(void **state)
 	close(shared);
 }
 
-/* ---- no ELF files ----------------------------------------------------------------------------- */
+/*
+ * ---- no ELF files -----------------------------------------------------------------------------
+ */
 
 static void test_not_elf(void **state)
 {
@@ -606,7 +618,9 @@ static void test_32_bits(void **state)
 	check_lines(fixture, "narrow", 1, "addr2line");
 }
 
-/* ---- the vdso --------------------------------------------------------------------------------- */
+/*
+ * ---- the vdso ---------------------------------------------------------------------------------
+ */
 
 /* The kernel's own file is in our memory; what nm says of a copy of it is the answer. */
 static void test_vdso(void **state)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* sym/proto and sym/answers: what goes over the connections, whole, cut, and made up. */
+/*
+ * symbolizer/proto and symbolizer/answers: what goes over the connections, whole, cut, and made up.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -15,8 +17,8 @@
 #include <glib.h>
 
 #include "base/units.h"
-#include "sym/answers.h"
-#include "sym/proto.h"
+#include "symbolizer/answers.h"
+#include "symbolizer/proto.h"
 
 struct pair {
 	int fds[2];
@@ -222,7 +224,9 @@ static void test_closed(void **state)
 	assert_int_equal(proto_send(pair->fds[1], pair->out, -1, NULL), -EPIPE);
 }
 
-/* ---- answers ---------------------------------------------------------------------------------- */
+/*
+ * ---- answers ----------------------------------------------------------------------------------
+ */
 
 static void test_answers(void **state)
 {

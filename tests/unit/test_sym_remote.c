@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sym/remote with the real kprof-symbols: files in all the states in which a profiler meets them, and
- * helpers that hang, die or lie. Called as kprof-symbols this program is such a liar itself.
+ * symbolizer/remote with the real kprof-symbols: files in all the states in which a profiler meets
+ * them, and helpers that hang, die or lie. Called as kprof-symbols this program is such a liar
+ * itself.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,9 +26,9 @@
 #include <glib.h>
 
 #include "base/units.h"
-#include "sym/answers.h"
-#include "sym/local.h"
-#include "sym/remote.h"
+#include "symbolizer/answers.h"
+#include "symbolizerd/local.h"
+#include "symbolizer/remote.h"
 #include "sys/proc.h"
 #include "sys/procfile.h"
 #include "tests/unit/symfixture.h"
@@ -48,7 +49,10 @@ struct world {
 	uint64_t offset; /* of "work" in it */
 };
 
-/* ---- a process that has the program mapped ------------------------------------------------------- */
+/*
+ * ---- a process that has the program mapped
+ * -------------------------------------------------------
+ */
 
 static const char program_c[] = "#include <stdio.h>\n"
 				"#include <string.h>\n"
@@ -108,7 +112,9 @@ static void end_program(struct running *running)
 	assert_int_equal(waitpid(running->pid, NULL, 0), running->pid);
 }
 
-/* ---- questions -------------------------------------------------------------------------------- */
+/*
+ * ---- questions --------------------------------------------------------------------------------
+ */
 
 static struct symbols *open_symbols(const char *program)
 {
@@ -162,7 +168,9 @@ static bool is_root(void)
 	return geteuid() == 0;
 }
 
-/* ---- files ------------------------------------------------------------------------------------ */
+/*
+ * ---- files ------------------------------------------------------------------------------------
+ */
 
 static void test_a_file(void **state)
 {
@@ -186,7 +194,10 @@ static void test_a_file(void **state)
 	assert_int_equal(place.start, world->offset);
 }
 
-/* One arena: equal texts are one pointer. What is very long is cut on its way through another process. */
+/*
+ * One arena: equal texts are one pointer. What is very long is cut on its way through another
+ * process.
+ */
 static void check_same(const char *here, const char *there)
 {
 	if (strlen(here) <= SYMBOLS_TEXT_MAX) {
@@ -487,7 +498,10 @@ static void test_no_file(void **state)
 	assert_true(proto_now_ns() - before < HELPERS_OPEN_NS);
 }
 
-/* ---- a file system that hangs ---------------------------------------------------------------------- */
+/*
+ * ---- a file system that hangs
+ * ----------------------------------------------------------------------
+ */
 
 static uint64_t count_of(struct symbols *symbols, const char *name)
 {
@@ -547,7 +561,9 @@ static void test_hanging(void **state)
 	assert_int_equal(waitpid(server, NULL, 0), server);
 }
 
-/* ---- JITs ------------------------------------------------------------------------------------- */
+/*
+ * ---- JITs -------------------------------------------------------------------------------------
+ */
 
 static void test_jit(void **state)
 {
@@ -620,7 +636,9 @@ static void test_jit_namespace(void **state)
 	end_program(&running);
 }
 
-/* ---- the kernel ------------------------------------------------------------------------------- */
+/*
+ * ---- the kernel -------------------------------------------------------------------------------
+ */
 
 static void test_kernel(void **state)
 {
@@ -684,7 +702,9 @@ static void test_vdso(void **state)
 	expect(world, &file, g_array_index(symbols, struct symfixture_symbol, 0).address, NULL);
 }
 
-/* ---- rights ----------------------------------------------------------------------------------- */
+/*
+ * ---- rights -----------------------------------------------------------------------------------
+ */
 
 static char *read_status(pid_t pid)
 {
@@ -846,7 +866,9 @@ static void test_endless_name(void **state)
 	expect(world, &file, world->offset, "work");
 }
 
-/* ---- waiting ---------------------------------------------------------------------------------- */
+/*
+ * ---- waiting ----------------------------------------------------------------------------------
+ */
 
 static void test_given_up(void **state)
 {
@@ -912,7 +934,9 @@ static void test_threads(void **state)
 		g_thread_join(threads[i]);
 }
 
-/* ---- debuginfod ------------------------------------------------------------------------------- */
+/*
+ * ---- debuginfod -------------------------------------------------------------------------------
+ */
 
 /* A stripped file whose debug file only a server has; the server is a folder, as file:// is one. */
 static void ask_server(struct world *world, bool client)
@@ -954,7 +978,9 @@ static void test_debuginfod(void **state)
 		skip();
 }
 
-/* ---- liars ------------------------------------------------------------------------------------ */
+/*
+ * ---- liars ------------------------------------------------------------------------------------
+ */
 
 enum lie {
 	LIE_NONE = 1000,
@@ -1124,7 +1150,9 @@ static void test_endless(void **state)
 	symbols_destroy(symbols);
 }
 
-/* ---- no helpers ------------------------------------------------------------------------------- */
+/*
+ * ---- no helpers -------------------------------------------------------------------------------
+ */
 
 static void test_no_program(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sym/unwind: steps by rows made by hand, on a stack whose words are known; and that nothing beyond the
- * copy is read, whatever a row says.
+ * symbolizer/unwind: steps by rows made by hand, on a stack whose words are known; and that nothing
+ * beyond the copy is read, whatever a row says.
  */
 #include <dwarf.h>
 #include <elf.h>
@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "sym/unwind.h"
+#include "symbolizer/unwind.h"
 
 /* DWARF's numbers of x86_64, from its psABI */
 #define RBX 3

@@ -20,8 +20,8 @@
 #include <cmocka.h>
 #include <glib.h>
 
-#include "sym/proto.h"
-#include "sym/row.h"
+#include "symbolizer/proto.h"
+#include "symbolizer/row.h"
 #include "tests/fixtures/gen.h"
 #include "capture/unwinding.h"
 

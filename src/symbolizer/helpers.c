@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: MIT */
+/* The processes that a question needs: see helpers.h. */
+#include "symbolizer/helpers.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glib.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/units.h"
+
+/* The descriptor on which a helper finds its connection. */
+#define HELPER_FD 3
+
+/*
+ * Killed helpers that hang in the kernel all the same (a dead NFS server): no more than so many,
+ * then none is started until one of them is gone.
+ */
+#define DYING_MAX 8
+#define ROLES 4
+
+/* How long a parser may take to end by itself when nobody needs it any more. */
+#define GENTLY_MS 200
+
+struct helper {
+	const char *role;
+	pid_t pid; /* 0: not running */
+	int fd;
+};
+
+struct helpers {
+	char *program, *debuginfod_urls, *home;
+	uid_t uid;
+	gid_t gid;
+	struct helper opener, parser, fetcher, reader;
+	pid_t dying[DYING_MAX + ROLES]; /* 0: a free place */
+	struct helpers_counts counts;
+};
+
+struct proto_wait helpers_until(const struct proto_wait *wait, uint64_t ns)
+{
+	struct proto_wait until = { .cancel_fd = wait->cancel_fd };
+
+	until.deadline_ns = proto_now_ns() + ns;
+	if (wait->deadline_ns && wait->deadline_ns < until.deadline_ns)
+		until.deadline_ns = wait->deadline_ns;
+	return until;
+}
+
+/* In a build tree the programs lie beside each other. */
+char *helpers_find_program(void)
+{
+	g_autofree char *self = g_file_read_link("/proc/self/exe", NULL);
+	g_autofree char *folder = self ? g_path_get_dirname(self) : NULL;
+	char *beside = folder ? g_build_filename(folder, "kprof-symbols", NULL) : NULL;
+
+	if (beside && access(beside, X_OK) == 0)
+		return beside;
+	g_free(beside);
+	return g_strdup(KPROFS_LIBEXECDIR "/kprof-symbols");
+}
+
+struct helpers *helpers_create(const struct helpers_options *options)
+{
+	struct helpers *helpers = g_new0(struct helpers, 1);
+
+	helpers->program = options->program ? g_strdup(options->program) : helpers_find_program();
+	helpers->debuginfod_urls = g_strdup(options->debuginfod_urls);
+	helpers->home = g_strdup(options->home);
+	helpers->uid = options->uid;
+	helpers->gid = options->gid;
+	helpers->opener = (struct helper){ .role = "opener", .fd = -1 };
+	helpers->parser = (struct helper){ .role = "parser", .fd = -1 };
+	helpers->fetcher = (struct helper){ .role = "fetcher", .fd = -1 };
+	helpers->reader = (struct helper){ .role = "reader", .fd = -1 };
+	return helpers;
+}
+
+/*
+ * ---- start and end ----------------------------------------------------------------------------
+ */
+
+/* Takes the statuses of those that have ended; how many have not. */
+static unsigned int reap(struct helpers *helpers)
+{
+	unsigned int left = 0;
+	size_t i;
+
+	for (i = 0; i < G_N_ELEMENTS(helpers->dying); i++) {
+		/* ECHILD: somebody else has taken it */
+		if (helpers->dying[i] && waitpid(helpers->dying[i], NULL, WNOHANG) != 0)
+			helpers->dying[i] = 0;
+		left += helpers->dying[i] != 0;
+	}
+	return left;
+}
+
+/* The connection closes too, so that one that does not die ends when it comes back. */
+static void end_helper(struct helpers *helpers, struct helper *helper)
+{
+	size_t i;
+
+	if (!helper->pid)
+		return;
+	kill(helper->pid, SIGKILL);
+	if (helper->fd >= 0)
+		close(helper->fd);
+	/* start_helper() has seen to it that there is a place */
+	for (i = 0; i + 1 < G_N_ELEMENTS(helpers->dying) && helpers->dying[i]; i++)
+		;
+	helpers->dying[i] = helper->pid;
+	reap(helpers);
+	helper->pid = 0;
+	helper->fd = -1;
+}
+
+/* The parser reaps its children, if it is let; then nobody is left behind for init to reap. */
+static void end_gently(struct helper *helper)
+{
+	int i;
+
+	if (!helper->pid)
+		return;
+	close(helper->fd);
+	helper->fd = -1;
+	for (i = 0; i < GENTLY_MS; i++) {
+		if (waitpid(helper->pid, NULL, WNOHANG) != 0) {
+			helper->pid = 0;
+			return;
+		}
+		g_usleep(1000);
+	}
+}
+
+unsigned int helpers_reap(struct helpers *helpers)
+{
+	unsigned int left = reap(helpers);
+	int i;
+
+	/* a process that was killed is gone at once, unless the kernel hangs */
+	for (i = 0; i < 100 && left; i++) {
+		g_usleep(1000);
+		left = reap(helpers);
+	}
+	return left;
+}
+
+void helpers_destroy(struct helpers *helpers)
+{
+	if (!helpers)
+		return;
+	end_gently(&helpers->parser);
+	end_helper(helpers, &helpers->opener);
+	end_helper(helpers, &helpers->parser);
+	end_helper(helpers, &helpers->fetcher);
+	end_helper(helpers, &helpers->reader);
+	/* where the kernel hangs, init has them */
+	helpers_reap(helpers);
+	g_free(helpers->program);
+	g_free(helpers->debuginfod_urls);
+	g_free(helpers->home);
+	g_free(helpers);
+}
+
+/* No variable of ours is theirs, so that no library in them is told to do anything. */
+static char **make_environment(const struct helpers *helpers, const struct helper *helper)
+{
+	GPtrArray *list = g_ptr_array_new();
+	const char *sanitizer = getenv("ASAN_OPTIONS");
+
+	if (helper == &helpers->fetcher) {
+		g_ptr_array_add(list, g_strdup_printf("DEBUGINFOD_URLS=%s",
+			helpers->debuginfod_urls));
+		g_ptr_array_add(list, g_strdup_printf("HOME=%s", helpers->home));
+	}
+	if (sanitizer)
+		g_ptr_array_add(list, g_strdup_printf("ASAN_OPTIONS=%s", sanitizer));
+	g_ptr_array_add(list, NULL);
+	return (char **)g_ptr_array_free(list, FALSE);
+}
+
+static int spawn(struct helpers *helpers, struct helper *helper, int fd, pid_t *pid)
+{
+	g_auto(GStrv) environment = make_environment(helpers, helper);
+	g_autofree char *uid = g_strdup_printf("%u", (unsigned int)helpers->uid);
+	g_autofree char *gid = g_strdup_printf("%u", (unsigned int)helpers->gid);
+	char *arguments[] = { (char *)"kprof-symbols", (char *)helper->role, uid, gid, NULL };
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
+	sigset_t none, defaults;
+	int ret;
+
+	sigemptyset(&none);
+	sigemptyset(&defaults);
+	sigaddset(&defaults, SIGPIPE);
+	sigaddset(&defaults, SIGCHLD);
+	sigaddset(&defaults, SIGHUP);
+	sigaddset(&defaults, SIGINT);
+	sigaddset(&defaults, SIGTERM);
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, fd, HELPER_FD);
+	posix_spawnattr_init(&attributes);
+	posix_spawnattr_setsigmask(&attributes, &none);
+	posix_spawnattr_setsigdefault(&attributes, &defaults);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+	ret = posix_spawn(pid, helpers->program, &actions, &attributes, arguments, environment);
+	posix_spawnattr_destroy(&attributes);
+	posix_spawn_file_actions_destroy(&actions);
+	return ret;
+}
+
+static int start_helper(struct helpers *helpers, struct helper *helper)
+{
+	int pair[2];
+	pid_t pid;
+
+	if (helper->pid)
+		return 0;
+	if (reap(helpers) >= DYING_MAX)
+		return -EIO;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+		return -EIO;
+	if (spawn(helpers, helper, pair[1], &pid) != 0) {
+		close(pair[0]);
+		close(pair[1]);
+		return -EIO;
+	}
+	close(pair[1]);
+	helper->pid = pid;
+	helper->fd = pair[0];
+	helpers->counts.started++;
+	return 0;
+}
+
+void helpers_prepare(struct helpers *helpers)
+{
+	/* what can't be started now is tried again by whoever asks */
+	(void)start_helper(helpers, &helpers->opener);
+	(void)start_helper(helpers, &helpers->parser);
+}
+
+/*
+ * ---- questions --------------------------------------------------------------------------------
+ */
+
+/* One message to it; a helper that has died since the last one is started again, once. */
+static int send_to(struct helpers *helpers, struct helper *helper,
+	const struct proto_message *message, int passed, const struct proto_wait *wait)
+{
+	int tries, ret = -EIO;
+
+	for (tries = 0; tries < 2; tries++) {
+		ret = start_helper(helpers, helper);
+		if (ret)
+			return ret;
+		ret = proto_send(helper->fd, message, passed, wait);
+		if (ret != -EPIPE)
+			break;
+		end_helper(helpers, helper);
+	}
+	if (ret == -ECANCELED || ret == -ETIMEDOUT || !ret)
+		return ret;
+	end_helper(helpers, helper);
+	return -EIO;
+}
+
+/* One that died of something else before it answered is asked again, once. */
+static int ask_for_file(struct helpers *helpers, struct helper *helper,
+	struct proto_message *message, const struct proto_wait *wait)
+{
+	int fd = -1, tries, ret = -EPIPE;
+
+	for (tries = 0; ret == -EPIPE && tries < 2; tries++) {
+		ret = send_to(helpers, helper, message, -1, wait);
+		if (!ret)
+			ret = proto_receive(helper->fd, message, &fd, wait);
+		if (ret == -EPIPE)
+			end_helper(helpers, helper);
+	}
+	if (!ret && message->head.type == PROTO_OPENED && (fd >= 0) == !message->head.error) {
+		ret = message->head.error;
+		return fd >= 0 ? fd : ret < 0 ? ret : -EIO;
+	}
+	if (fd >= 0)
+		close(fd);
+	/* an answer may come later than anybody waits for it: not from this one */
+	if (helper->pid)
+		helpers->counts.killed++;
+	end_helper(helpers, helper);
+	return ret == -ECANCELED || ret == -ETIMEDOUT ? ret : -EIO;
+}
+
+int helpers_open(struct helpers *helpers, struct proto_message *message,
+	const struct proto_wait *wait)
+{
+	const bool any = message->head.flags & PROTO_ANY_MOUNT;
+	struct proto_wait until = helpers_until(wait,
+		message->pid || any ? HELPERS_PROCESS_NS : HELPERS_OPEN_NS);
+
+	/* those that hang must not be all that there may be */
+	if (any && reap(helpers) >= DYING_MAX / 2)
+		return -EXDEV;
+	return ask_for_file(helpers, &helpers->opener, message, &until);
+}
+
+int helpers_fetch(struct helpers *helpers, const uint8_t *build_id, size_t length,
+	const struct proto_wait *wait)
+{
+	struct proto_wait until = helpers_until(wait, HELPERS_FETCH_NS);
+	g_autofree struct proto_message *request = NULL;
+
+	if (!helpers->debuginfod_urls || !length)
+		return -ENOENT;
+	request = g_new(struct proto_message, 1);
+	proto_init(request, PROTO_FETCH);
+	proto_set_build_id(request, build_id, length);
+	return ask_for_file(helpers, &helpers->fetcher, request, &until);
+}
+
+int helpers_fork_parser(struct helpers *helpers, const struct proto_wait *wait)
+{
+	g_autofree struct proto_message *request = g_new(struct proto_message, 1);
+	int pair[2], ret;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+		return -EIO;
+	proto_init(request, PROTO_FORK);
+	ret = send_to(helpers, &helpers->parser, request, pair[1], wait);
+	close(pair[1]);
+	if (!ret)
+		return pair[0];
+	close(pair[0]);
+	return ret;
+}
+
+int helpers_ask(struct helpers *helpers, const struct proto_message *message,
+	const struct proto_wait *wait)
+{
+	return send_to(helpers, &helpers->reader, message, -1, wait);
+}
+
+int helpers_hear(struct helpers *helpers, struct proto_message *message,
+	const struct proto_wait *wait)
+{
+	return helpers->reader.pid ? proto_receive(helpers->reader.fd, message, NULL, wait) : -EPIPE;
+}
+
+void helpers_end_reader(struct helpers *helpers, bool hung)
+{
+	if (!helpers->reader.pid)
+		return;
+	end_helper(helpers, &helpers->reader);
+	helpers->counts.killed += hung;
+}
+
+void helpers_prepare_reader(struct helpers *helpers)
+{
+	(void)start_helper(helpers, &helpers->reader);
+}
+
+bool helpers_has_parser(const struct helpers *helpers)
+{
+	struct pollfd fd = { .fd = helpers->parser.fd };
+
+	return helpers->parser.pid && poll(&fd, 1, 0) >= 0 && !(fd.revents & (POLLHUP | POLLERR));
+}
+
+void helpers_kill_parser(struct helpers *helpers)
+{
+	if (!helpers->parser.pid)
+		return;
+	end_helper(helpers, &helpers->parser);
+	helpers->counts.killed++;
+}
+
+void helpers_count(const struct helpers *helpers, struct helpers_counts *counts)
+{
+	size_t i;
+
+	*counts = helpers->counts;
+	for (i = 0; i < G_N_ELEMENTS(helpers->dying); i++)
+		counts->hung += helpers->dying[i] != 0;
+}

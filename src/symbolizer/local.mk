@@ -1,0 +1,17 @@
+# symbolizer: asks kprof-symbols for the names of addresses, keeps the answers, unwinds copied stacks
+noinst_LIBRARIES += libsymbolizer.a
+libsymbolizer_a_SOURCES = \
+	%D%/answers.c %D%/answers.h \
+	%D%/cache.c %D%/cache.h \
+	%D%/helpers.c %D%/helpers.h \
+	%D%/proto.c %D%/proto.h \
+	%D%/remote.c %D%/remote.h \
+	%D%/remote_find.c \
+	%D%/remote_internal.h \
+	%D%/remote_talk.c \
+	%D%/row.h \
+	%D%/rows.c %D%/rows.h \
+	%D%/symbols.c %D%/symbols.h \
+	%D%/unwind.c %D%/unwind.h
+libsymbolizer_a_CFLAGS = $(AM_CFLAGS) $(DW_CFLAGS)
+libsymbolizer_a_CPPFLAGS = $(AM_CPPFLAGS) -DKPROFS_LIBEXECDIR='"$(libexecdir)/kprofs"'

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/* The messages between the asking process and its helpers: see proto.h. */
+#include "symbolizer/proto.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/units.h"
+
+uint64_t proto_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * NSEC_PER_SEC + (uint64_t)now.tv_nsec;
+}
+
+void proto_init(struct proto_message *message, enum proto_type type)
+{
+	memset(message, 0, offsetof(struct proto_message, tail));
+	message->head.type = type;
+}
+
+int proto_set_path(struct proto_message *message, const char *path)
+{
+	size_t size = strlen(path) + 1;
+
+	if (size > sizeof(message->tail.path))
+		return -ENAMETOOLONG;
+	memcpy(message->tail.path, path, size);
+	message->head.count = (uint32_t)size;
+	return 0;
+}
+
+void proto_set_build_id(struct proto_message *message, const uint8_t *bytes, size_t length)
+{
+	if (length > sizeof(message->build_id))
+		length = 0;
+	if (length)
+		memcpy(message->build_id, bytes, length);
+	message->build_id_length = (uint32_t)length;
+}
+
+static bool has_path(const struct proto_message *message)
+{
+	switch ((enum proto_type)message->head.type) {
+	case PROTO_OPEN_MAPPED:
+	case PROTO_OPEN_PATH:
+	case PROTO_OPEN_DEBUG:
+	case PROTO_KERNEL:
+	case PROTO_READ_ALL:
+	case PROTO_READ_ONE:
+	case PROTO_BUILD_ID:
+	case PROTO_TRY_OPEN:
+	case PROTO_INFO:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Bytes on the wire; 0: it can't be. */
+static size_t proto_size(const struct proto_message *message)
+{
+	size_t size = offsetof(struct proto_message, tail), count = message->head.count;
+
+	if (has_path(message))
+		return count <= sizeof(message->tail.path) ? size + count : 0;
+	if (message->head.type == PROTO_OFFSETS)
+		return count <= PROTO_OFFSETS_MAX ? size + count * sizeof(uint64_t) : 0;
+	if (message->head.type == PROTO_ANSWERS || message->head.type == PROTO_ROW ||
+		message->head.type == PROTO_RECORDS)
+		return count <= PROTO_BYTES_MAX ? size + count : 0;
+	return count ? 0 : size;
+}
+
+/* Is what came in a message? Its path, if any, then ends in a NUL. */
+static bool is_sound(const struct proto_message *message, size_t size)
+{
+	uint32_t count = message->head.count;
+
+	if (size < offsetof(struct proto_message, tail) || size != proto_size(message) ||
+		message->build_id_length > sizeof(message->build_id))
+		return false;
+	return !has_path(message) ||
+		(count && memchr(message->tail.path, 0, count) == message->tail.path + count - 1);
+}
+
+static int wait_for(int fd, short events, const struct proto_wait *wait)
+{
+	struct pollfd fds[2] = { { .fd = fd, .events = events } };
+	struct timespec left, *timeout = NULL;
+	uint64_t now;
+
+	if (wait) {
+		fds[1].fd = wait->cancel_fd; /* poll passes over a negative one */
+		fds[1].events = POLLIN;
+	}
+	for (;;) {
+		if (wait && wait->deadline_ns) {
+			now = proto_now_ns();
+			if (now >= wait->deadline_ns)
+				return -ETIMEDOUT;
+			left.tv_sec = (time_t)((wait->deadline_ns - now) / NSEC_PER_SEC);
+			left.tv_nsec = (long)((wait->deadline_ns - now) % NSEC_PER_SEC);
+			timeout = &left;
+		}
+		if (ppoll(fds, wait ? 2 : 1, timeout, NULL) < 0 && errno != EINTR)
+			return -errno;
+		if (wait && fds[1].revents)
+			return -ECANCELED;
+		if (fds[0].revents)
+			return 0;
+		fds[0].revents = fds[1].revents = 0;
+	}
+}
+
+int proto_wait_readable(int fd, const struct proto_wait *wait)
+{
+	return wait_for(fd, POLLIN, wait);
+}
+
+int proto_send(int fd, const struct proto_message *message, int passed,
+	const struct proto_wait *wait)
+{
+	struct iovec iov = { (void *)message, proto_size(message) };
+	union {
+		struct cmsghdr head; /* for its alignment */
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = { .bytes = { 0 } };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	struct cmsghdr *head;
+	int ret;
+
+	if (passed >= 0) {
+		msg.msg_control = control.bytes;
+		msg.msg_controllen = sizeof(control.bytes);
+		head = CMSG_FIRSTHDR(&msg);
+		head->cmsg_level = SOL_SOCKET;
+		head->cmsg_type = SCM_RIGHTS;
+		head->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(head), &passed, sizeof(int));
+	}
+	for (;;) {
+		if (sendmsg(fd, &msg, MSG_NOSIGNAL | (wait ? MSG_DONTWAIT : 0)) >= 0)
+			return 0;
+		if (errno == EINTR)
+			continue;
+		if (errno == ECONNRESET)
+			return -EPIPE;
+		if (errno != EAGAIN)
+			return -errno;
+		ret = wait_for(fd, POLLOUT, wait);
+		if (ret)
+			return ret;
+	}
+}
+
+/* The first descriptor in it; others, which nobody of ours sends, are closed. */
+static int take_descriptor(struct msghdr *msg)
+{
+	struct cmsghdr *head;
+	int passed = -1, fd;
+	size_t at;
+
+	for (head = CMSG_FIRSTHDR(msg); head; head = CMSG_NXTHDR(msg, head)) {
+		if (head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS)
+			continue;
+		for (at = 0; at + sizeof(int) <= head->cmsg_len - CMSG_LEN(0); at += sizeof(int)) {
+			memcpy(&fd, CMSG_DATA(head) + at, sizeof(int));
+			if (passed < 0)
+				passed = fd;
+			else
+				close(fd);
+		}
+	}
+	return passed;
+}
+
+int proto_receive(int fd, struct proto_message *message, int *passed,
+	const struct proto_wait *wait)
+{
+	struct iovec iov = { message, sizeof(*message) };
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	ssize_t size;
+	int ret, came;
+
+	do {
+		ret = wait ? wait_for(fd, POLLIN, wait) : 0;
+		if (ret)
+			return ret;
+		msg.msg_control = passed ? control.bytes : NULL;
+		msg.msg_controllen = passed ? sizeof(control.bytes) : 0;
+		size = recvmsg(fd, &msg, MSG_CMSG_CLOEXEC);
+	} while (size < 0 && errno == EINTR);
+	if (size < 0)
+		return errno == ECONNRESET ? -EPIPE : -errno;
+	came = passed ? take_descriptor(&msg) : -1;
+	if (size > 0 && !(msg.msg_flags & MSG_TRUNC) && is_sound(message, (size_t)size)) {
+		if (passed)
+			*passed = came;
+		return 0;
+	}
+	if (came >= 0)
+		close(came);
+	return size ? -EBADMSG : -EPIPE;
+}

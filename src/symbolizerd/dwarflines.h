@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Source files, lines and inlined functions of addresses, out of a file's DWARF.
+ *
+ * Only the compilation units that hold an asked address are read, each once for all its addresses:
+ * .debug_aranges names the unit, and where that says nothing (clang writes none) the ranges of all
+ * units' first entries do. Runs in the parser; DWARF is libdw's to read. One thread at a time.
+ */
+#ifndef KPROFS_SYMBOLIZERD_DWARFLINES_H
+#define KPROFS_SYMBOLIZERD_DWARFLINES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "symbolizer/symbols.h"
+
+struct dwarflines;
+
+/* NULL: no DWARF in it. fd is borrowed, and must stay open as long as the result. */
+struct dwarflines *dwarflines_open(int fd);
+void dwarflines_close(struct dwarflines *lines);
+
+/*
+ * The build-id of the file that several debug files share parts with (dwz), length 0: none. Until
+ * dwarflines_set_alt() has been called names from there are not known.
+ */
+size_t dwarflines_alt(struct dwarflines *lines, uint8_t *build_id, size_t size);
+void dwarflines_set_alt(struct dwarflines *lines, int fd);
+
+/*
+ * Calls found() for each of the addresses (the file's own, ascending) that DWARF knows something
+ * about: frames innermost first, the function of the last one NULL where it has no name. Names are
+ * as in the file, mangled or not. What is passed is valid during the call.
+ */
+void dwarflines_find(struct dwarflines *lines, const uint64_t *addresses, size_t count,
+	void (*found)(void *arg, size_t i, const struct symbols_frame *frames, uint32_t frame_count),
+	void *arg);
+
+#endif

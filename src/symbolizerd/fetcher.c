@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The fetcher: asks debuginfod for debug files, with the rights of the user who mounted. The client
+ * library is loaded only here and only if it is installed; it keeps what it fetched in that user's
+ * cache. It may take as long as it likes: whoever asked ends this process.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "symbolizerd/helper.h"
+#include "symbolizer/proto.h"
+#include "sys/confine.h"
+
+#define CLIENT_LIBRARY "libdebuginfod.so.1"
+
+struct client {
+	void *(*begin)(void);
+	void (*end)(void *session);
+	int (*find)(void *session, const unsigned char *build_id, int length, char **path);
+};
+
+/* The functions of <elfutils/debuginfod.h>; the casts are what POSIX has for dlsym. */
+static int load_client(struct client *client)
+{
+	void *library = dlopen(CLIENT_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+
+	if (!library)
+		return -ENOENT;
+	*(void **)&client->begin = dlsym(library, "debuginfod_begin");
+	*(void **)&client->end = dlsym(library, "debuginfod_end");
+	*(void **)&client->find = dlsym(library, "debuginfod_find_debuginfo");
+	return client->begin && client->end && client->find ? 0 : -ENOENT;
+}
+
+/* The file, or -errno. */
+static int fetch(const struct client *client, const struct proto_message *request)
+{
+	void *session;
+	int fd;
+
+	if (request->head.type != PROTO_FETCH || !request->build_id_length)
+		return -EINVAL;
+	session = client->begin();
+	if (!session)
+		return -ENOMEM;
+	fd = client->find(session, request->build_id, (int)request->build_id_length, NULL);
+	client->end(session);
+	return fd;
+}
+
+int fetcher_serve(int fd, uid_t uid, gid_t gid)
+{
+	struct proto_message *message = calloc(1, sizeof(*message));
+	struct client client = { NULL };
+	int missing, file, ret = message ? confine_user(uid, gid) : -ENOMEM;
+
+	if (ret)
+		return 1;
+	missing = load_client(&client);
+	for (;;) {
+		ret = proto_receive(fd, message, NULL, NULL);
+		if (ret)
+			break;
+		file = missing ? missing : fetch(&client, message);
+		proto_init(message, PROTO_OPENED);
+		message->head.error = file < 0 ? file : 0;
+		ret = proto_send(fd, message, file, NULL);
+		if (file >= 0)
+			close(file);
+		if (ret)
+			break;
+	}
+	free(message);
+	return ret == -EPIPE ? 0 : 1;
+}

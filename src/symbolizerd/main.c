@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kprof-symbols ROLE UID GID: started by kprofs and kprof, not by people.
+ *
+ *	opener   opener.c   finds and opens files, parses none
+ *	parser   parser.c   parses files, opens none
+ *	reader   reader.c   reads /proc of other processes, and the build-ids of what they map
+ *	fetcher  fetcher.c  asks debuginfod, as the user UID, GID
+ *
+ * The connection is descriptor 3.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "symbolizerd/helper.h"
+#include "sys/confine.h"
+
+#define CONNECTION_FD 3
+
+/* gcc says it with a macro, clang with a feature */
+#ifdef __has_feature
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define KEEP_STDERR
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define KEEP_STDERR
+#endif
+
+static int is_connection(int fd)
+{
+	int type;
+	socklen_t size = sizeof(type);
+
+	return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET;
+}
+
+/* What they print would be for nobody, and may be what a hostile file made them print. */
+static void close_output(void)
+{
+	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	dup2(fd, STDIN_FILENO);
+	dup2(fd, STDOUT_FILENO);
+#ifndef KEEP_STDERR
+	dup2(fd, STDERR_FILENO);
+#endif
+	if (fd > STDERR_FILENO)
+		close(fd);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 4 || !is_connection(CONNECTION_FD)) {
+		fprintf(stderr, "kprof-symbols is a part of kprofs and kprof, which start it\n");
+		return 2;
+	}
+	close_output();
+	confine_close_from(CONNECTION_FD + 1);
+	if (strcmp(argv[1], "opener") == 0)
+		return opener_serve(CONNECTION_FD);
+	if (strcmp(argv[1], "parser") == 0)
+		return parser_serve(CONNECTION_FD);
+	if (strcmp(argv[1], "reader") == 0)
+		return reader_serve(CONNECTION_FD);
+	if (strcmp(argv[1], "fetcher") == 0)
+		return fetcher_serve(CONNECTION_FD, (uid_t)strtoul(argv[2], NULL, 10),
+			(gid_t)strtoul(argv[3], NULL, 10));
+	return 2;
+}

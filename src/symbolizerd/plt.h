@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The stubs of an ELF file's procedure linkage table, through which it calls functions of other
+ * files: no symbol covers them. Offered to a lookup as FUNCTION@plt. Runs in the parser. x86_64
+ * only.
+ */
+#ifndef KPROFS_SYMBOLIZERD_PLT_H
+#define KPROFS_SYMBOLIZERD_PLT_H
+
+#include <glib.h>
+
+#include "symbolizerd/image.h"
+#include "symbolizerd/lookup.h"
+
+/* What a name ends in. */
+#define PLT_SUFFIX "@plt"
+
+/*
+ * Offers the stubs in which one of the addresses lies; these are as in lookup_create(). The names
+ * are put into `strings`, which must outlive the lookup.
+ */
+void plt_offer(const struct image *image, const uint64_t *addresses, size_t count,
+	struct lookup *lookup, GStringChunk *strings);
+
+#endif
