@@ -91,9 +91,9 @@ static void on_liar(void *arg)
 static int check_late(struct listener *listener)
 {
 	const uint64_t patience_ns = listener->options.hello_ms * NSEC_PER_MSEC;
-	struct place *late;
+	struct admission_entry *late;
 
-	while ((late = places_first_late(listener->places))) {
+	while ((late = admission_first_late(listener->places))) {
 		uint64_t now_ns = clock_monotonic_ns();
 
 		if (now_ns - late->since_ns < patience_ns)
@@ -234,7 +234,7 @@ int listener_create(struct producers *producers, int fd, const struct listener_o
 		.burst_ns = options->user_burst_ns,
 		.per_s_ns = options->user_ns_per_s,
 	});
-	l->places = places_create(&(struct places_limits){
+	l->places = admission_create(&(struct admission_limits){
 		.all = options->connections,
 		.user = options->user_connections,
 		.process = options->process_connections,
@@ -304,7 +304,7 @@ void listener_destroy(struct listener *listener)
 	closing_destroy(listener->closing);
 	receivers_destroy(listener->receivers);
 	reports_destroy(listener->reports);
-	places_destroy(listener->places);
+	admission_destroy(listener->places);
 	user_turns_destroy(listener->turns);
 	sync_rounds_destroy(listener->rounds);
 	if (listener->epoll >= 0)

@@ -50,7 +50,7 @@ static void on_refused(void *arg, const struct session *session, const char *rea
  * ---- connections ------------------------------------------------------------------------------
  */
 
-struct connection *listener_connection_at(struct place *place)
+struct connection *listener_connection_at(struct admission_entry *place)
 {
 	return (struct connection *)(void *)((char *)place - offsetof(struct connection, place));
 }
@@ -86,7 +86,7 @@ void listener_drop(struct listener *listener, struct connection *connection)
 		g_queue_unlink(&listener->waiting, &connection->waits);
 	closing_add(listener->closing, connection->fd, &owner);
 	g_queue_unlink(&listener->all, &connection->link);
-	places_leave(listener->places, &connection->place);
+	admission_leave(listener->places, &connection->place);
 	user_turns_leave(listener->turns, &connection->turn);
 	sync_rounds_answered(listener->rounds, connection->session.sync_answered,
 		connection->session.sync_wanted);
@@ -123,7 +123,7 @@ static void add_connection(struct listener *listener, int fd, const struct ucred
 		listener);
 	connection->session.stop = &listener->stopping;
 	session_skip_rounds(&connection->session, sync_rounds_newest(listener->rounds));
-	places_take(listener->places, &connection->place, who);
+	admission_take(listener->places, &connection->place, who);
 	user_turns_join(listener->turns, &connection->turn, who->uid, connection);
 	g_queue_push_tail_link(&listener->all, &connection->link);
 	atomic_write_relaxed(&listener->connections, listener->all.length); /* as in drop */
@@ -135,9 +135,9 @@ static void add_connection(struct listener *listener, int fd, const struct ucred
 static const char *make_place(struct listener *listener, const struct ucred *who)
 {
 	const char *reason;
-	struct place *late;
+	struct admission_entry *late;
 
-	while (!(reason = places_find(listener->places, who, &late)) && late)
+	while (!(reason = admission_find(listener->places, who, &late)) && late)
 		listener_detach(listener, listener_connection_at(late),
 			"it has not greeted, and its place is wanted");
 	return reason;

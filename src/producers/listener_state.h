@@ -10,7 +10,7 @@
 
 #include "base/atomic.h"
 #include "producers/listener.h"
-#include "producers/places.h"
+#include "producers/admission.h"
 #include "producers/receivers.h"
 #include "producers/session.h"
 #include "producers/user_turns.h"
@@ -23,7 +23,7 @@ struct connection {
 	bool wants_room; /* EPOLLOUT is waited for */
 	uint64_t packets;
 	struct session session;
-	struct place place;
+	struct admission_entry place;
 	struct user_turn turn;
 	GList link;	 /* in all, or in dropped */
 	bool asked;	 /* a receiver has the packet in front; nothing else is read meanwhile */
@@ -52,7 +52,7 @@ struct listener {
 	struct user_turns *turns;		 /* i */
 	_Atomic uint64_t deferred;	 /* a */
 	GQueue waiting;			 /* of struct connection: for a receiver */
-	struct places *places;		 /* that these have */
+	struct admission *places;        /* that these have */
 	bool paused;			 /* no accepts for want of descriptors */
 	struct reports *reports;
 	char in[KPROF_PACKET_MAX] __attribute__((aligned(8)));
@@ -72,7 +72,7 @@ void listener_pause(struct listener *listener, bool paused);
 void listener_accept(struct listener *listener);
 /* The thread has used CPU time since clock_thread_ns() was begin_ns for this program. */
 void listener_charge(struct listener *listener, const struct session *session, uint64_t begin_ns);
-struct connection *listener_connection_at(struct place *place);
+struct connection *listener_connection_at(struct admission_entry *place);
 struct receivers_owner listener_owner_of(const struct connection *connection);
 /*
  * Each event is told once: who is to be heard again is armed again, but not while a receiver is at

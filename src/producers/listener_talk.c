@@ -149,7 +149,7 @@ static int take_packet(struct listener *listener, struct connection *connection,
 	if (fd >= 0)
 		close(fd);
 	if (!ret && !connection->place.greeted && connection->session.producer)
-		places_greet(listener->places, &connection->place);
+		admission_greet(listener->places, &connection->place);
 	return ret;
 }
 

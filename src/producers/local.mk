@@ -8,7 +8,7 @@ libproducers_a_SOURCES = \
 	%D%/listener_accept.c \
 	%D%/listener_state.h \
 	%D%/listener_talk.c \
-	%D%/places.c %D%/places.h \
+	%D%/admission.c %D%/admission.h \
 	%D%/producers.c %D%/producers.h \
 	%D%/producers_books.c \
 	%D%/producers_events.c \

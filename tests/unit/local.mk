@@ -207,8 +207,8 @@ unit_tests += tests/unit/test_producers
 tests_unit_test_producers_SOURCES = tests/unit/test_producers.c tests/race/fixture.h
 tests_unit_test_producers_LDADD = $(TRACE_TEST_LDADD)
 
-unit_tests += tests/unit/test_places
-tests_unit_test_places_LDADD = $(TRACE_TEST_LDADD)
+unit_tests += tests/unit/test_admission
+tests_unit_test_admission_LDADD = $(TRACE_TEST_LDADD)
 
 unit_tests += tests/unit/test_sync_rounds
 tests_unit_test_sync_rounds_SOURCES = tests/unit/test_sync_rounds.c tests/race/fixture.h

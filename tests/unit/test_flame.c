@@ -36,7 +36,7 @@ static size_t count_of(const char *text, const char *part)
 }
 
 /* 5 of 10 samples in work for call_a, 4 in call_b, 1 in main: each is a tenth, 118 pixels. */
-static void test_places(void **state)
+static void test_admission(void **state)
 {
 	struct gen gen;
 	char *svg;
@@ -222,7 +222,7 @@ static void test_cancelled(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_places),
+		cmocka_unit_test(test_admission),
 		cmocka_unit_test(test_narrow),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_nothing),

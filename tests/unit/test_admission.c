@@ -8,44 +8,44 @@
 
 #include <cmocka.h>
 
-#include "producers/places.h"
+#include "producers/admission.h"
 
 #define PLACES 64u
 
-static const struct places_limits limits = {.all = PLACES, .user = 48, .process = 4};
+static const struct admission_limits limits = {.all = PLACES, .user = 48, .process = 4};
 
 struct world {
-	struct places *places;
-	struct place place[PLACES];
+	struct admission *places;
+	struct admission_entry place[PLACES];
 	unsigned int count;
 };
 
 static void begin(struct world *world)
 {
-	*world = (struct world){.places = places_create(&limits)};
+	*world = (struct world){.places = admission_create(&limits)};
 }
 
 static void finish(struct world *world)
 {
 	for (unsigned int i = 0; i < world->count; i++)
-		places_leave(world->places, &world->place[i]);
-	assert_null(places_first_late(world->places));
-	places_destroy(world->places);
+		admission_leave(world->places, &world->place[i]);
+	assert_null(admission_first_late(world->places));
+	admission_destroy(world->places);
 }
 
 /* NULL: it has a place, and has greeted if it does. */
 static const char *come(struct world *world, pid_t pid, uid_t uid, bool greets)
 {
 	const struct ucred who = {.pid = pid, .uid = uid};
-	struct place *late, *place = &world->place[world->count];
-	const char *reason = places_find(world->places, &who, &late);
+	struct admission_entry *late, *place = &world->place[world->count];
+	const char *reason = admission_find(world->places, &who, &late);
 
 	assert_null(late);
 	if (reason)
 		return reason;
-	places_take(world->places, place, &who);
+	admission_take(world->places, place, &who);
 	if (greets)
-		places_greet(world->places, place);
+		admission_greet(world->places, place);
 	world->count++;
 	return NULL;
 }
@@ -71,10 +71,11 @@ static void test_greedy_users(void **state)
 		assert_int_equal(crowd(&world, 100 * (pid_t)i + 1, (uid_t)i), expected[i]);
 	assert_string_equal(come(&world, 999, 99, true), "all places for programs are taken");
 	/* who has more than that by now may keep it, and gets no more until it is less */
-	places_leave(world.places, &world.place[--world.count]);
-	places_leave(world.places, &world.place[0]);
+	admission_leave(world.places, &world.place[--world.count]);
+	admission_leave(world.places, &world.place[0]);
 	world.place[0] = world.place[--world.count];
-	assert_string_equal(come(&world, 1000, 0, true), "this user's places for programs are taken");
+	assert_string_equal(
+		come(&world, 1000, 0, true), "this user's places for programs are taken");
 	finish(&world);
 }
 
@@ -92,11 +93,12 @@ static void test_process(void **state)
 	finish(&world);
 }
 
-static void check_way(struct world *world, int line, pid_t pid, uid_t uid, const struct place *expected)
+static void check_way(
+	struct world *world, int line, pid_t pid, uid_t uid, const struct admission_entry *expected)
 {
 	const struct ucred who = {.pid = pid, .uid = uid};
-	struct place *late;
-	const char *reason = places_find(world->places, &who, &late);
+	struct admission_entry *late;
+	const char *reason = admission_find(world->places, &who, &late);
 
 	if (reason || late != expected)
 		fail_msg("line %d: %s", line, reason ? reason : late ? "another one" : "nobody");
@@ -112,9 +114,9 @@ static void test_late(void **state)
 	for (unsigned int i = 0; i < limits.process; i++)
 		assert_null(come(&world, 7, 1, i % 2 == 0));
 	check_way(&world, __LINE__, 7, 1, &world.place[2]);
-	assert_ptr_equal(places_first_late(world.places), &world.place[0]);
-	places_greet(world.places, &world.place[2]);
-	places_greet(world.places, &world.place[4]);
+	assert_ptr_equal(admission_first_late(world.places), &world.place[0]);
+	admission_greet(world.places, &world.place[2]);
+	admission_greet(world.places, &world.place[4]);
 	assert_int_equal(crowd(&world, 1000, 1), 48 - 4);
 	check_way(&world, __LINE__, 500, 5, NULL);
 	for (int i = 0; i < 12; i++) /* three fourths of 16, said or not */

@@ -5,22 +5,22 @@
  *
  * One thread, the listener's.
  */
-#ifndef KPROFS_PRODUCERS_PLACES_H
-#define KPROFS_PRODUCERS_PLACES_H
+#ifndef KPROFS_PRODUCERS_ADMISSION_H
+#define KPROFS_PRODUCERS_ADMISSION_H
 
 #include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
 
-struct places;
+struct admission;
 
-struct places_limits {
+struct admission_limits {
 	unsigned int all, user, process;
 };
 
 /* Who has one; lies in what it is a place for. */
-struct place {
+struct admission_entry {
 	pid_t pid; /* 0: one that can't be seen from here, as all others of its namespace */
 	uid_t uid;
 	uint64_t since_ns; /* CLOCK_MONOTONIC */
@@ -28,21 +28,23 @@ struct place {
 	GList link; /* in late, until it has greeted */
 };
 
-struct places *places_create(const struct places_limits *limits);
+struct admission *admission_create(const struct admission_limits *limits);
 /* Nobody has a place any more. */
-void places_destroy(struct places *places);
+void admission_destroy(struct admission *places);
 
 /*
  * Looks for a place for a newcomer. NULL: there is one, or, if *late is not NULL, there may be one
  * when this one has been removed: then ask again. Else it is to be sent away, and this is why.
  */
-const char *places_find(struct places *places, const struct ucred *who, struct place **late);
+const char *admission_find(
+	struct admission *places, const struct ucred *who, struct admission_entry **late);
 
-void places_take(struct places *places, struct place *place, const struct ucred *who);
-void places_leave(struct places *places, struct place *place);
-void places_greet(struct places *places, struct place *place);
+void admission_take(
+	struct admission *places, struct admission_entry *place, const struct ucred *who);
+void admission_leave(struct admission *places, struct admission_entry *place);
+void admission_greet(struct admission *places, struct admission_entry *place);
 
 /* Who has waited longest without a greeting; NULL: nobody. */
-struct place *places_first_late(struct places *places);
+struct admission_entry *admission_first_late(struct admission *places);
 
 #endif

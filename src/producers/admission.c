@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* Who may connect, and who makes way: see places.h. */
-#include "producers/places.h"
+#include "producers/admission.h"
 
 #include "sys/clock.h"
 #include "producers/shares.h"
 
-struct places {
-	struct places_limits limits;
+struct admission {
+	struct admission_limits limits;
 	unsigned int taken, greeted;
 	GHashTable *users, *greeters; /* uid to number of places: all, and where somebody greeted */
-	GHashTable *processes;	      /* pid to number of places */
-	GQueue late;		      /* of struct place, who have not greeted; oldest first */
+	GHashTable *processes;        /* pid to number of places */
+	GQueue late; /* of struct admission_entry, who have not greeted; oldest first */
 };
 
-struct places *places_create(const struct places_limits *limits)
+struct admission *admission_create(const struct admission_limits *limits)
 {
-	struct places *places = g_new0(struct places, 1);
+	struct admission *places = g_new0(struct admission, 1);
 
 	places->limits = *limits;
 	places->users = g_hash_table_new(g_direct_hash, g_direct_equal);
@@ -25,7 +25,7 @@ struct places *places_create(const struct places_limits *limits)
 	return places;
 }
 
-void places_destroy(struct places *places)
+void admission_destroy(struct admission *places)
 {
 	g_hash_table_destroy(places->users);
 	g_hash_table_destroy(places->greeters);
@@ -50,22 +50,24 @@ static unsigned int count(GHashTable *numbers, unsigned int of, int change)
 	return number;
 }
 
-static void count_place(struct places *places, const struct place *place, int change)
+static void count_place(struct admission *places, const struct admission_entry *place, int change)
 {
 	places->taken += (unsigned int)change;
 	count(places->users, place->uid, change);
 	count(places->processes, (unsigned int)place->pid, change);
 }
 
-static void count_greeting(struct places *places, const struct place *place, int change)
+static void count_greeting(
+	struct admission *places, const struct admission_entry *place, int change)
 {
 	places->greeted += (unsigned int)change;
 	count(places->greeters, place->uid, change);
 }
 
-void places_take(struct places *places, struct place *place, const struct ucred *who)
+void admission_take(
+	struct admission *places, struct admission_entry *place, const struct ucred *who)
 {
-	*place = (struct place){
+	*place = (struct admission_entry){
 		.pid = who->pid,
 		.uid = who->uid,
 		.since_ns = clock_monotonic_ns(),
@@ -75,14 +77,14 @@ void places_take(struct places *places, struct place *place, const struct ucred 
 	g_queue_push_tail_link(&places->late, &place->link);
 }
 
-void places_greet(struct places *places, struct place *place)
+void admission_greet(struct admission *places, struct admission_entry *place)
 {
 	place->greeted = true;
 	g_queue_unlink(&places->late, &place->link);
 	count_greeting(places, place, 1);
 }
 
-void places_leave(struct places *places, struct place *place)
+void admission_leave(struct admission *places, struct admission_entry *place)
 {
 	if (place->greeted)
 		count_greeting(places, place, -1);
@@ -91,7 +93,7 @@ void places_leave(struct places *places, struct place *place)
 	count_place(places, place, -1);
 }
 
-struct place *places_first_late(struct places *places)
+struct admission_entry *admission_first_late(struct admission *places)
 {
 	return places->late.head ? places->late.head->data : NULL;
 }
@@ -100,24 +102,24 @@ struct place *places_first_late(struct places *places)
  * ---- who makes way ----------------------------------------------------------------------------
  */
 
-static bool is_of_process(const struct place *place, const struct ucred *who)
+static bool is_of_process(const struct admission_entry *place, const struct ucred *who)
 {
 	return place->pid == who->pid;
 }
 
-static bool is_of_user(const struct place *place, const struct ucred *who)
+static bool is_of_user(const struct admission_entry *place, const struct ucred *who)
 {
 	return place->uid == who->uid;
 }
 
-static bool is_anybodys(const struct place *place, const struct ucred *who)
+static bool is_anybodys(const struct admission_entry *place, const struct ucred *who)
 {
 	return true;
 }
 
 /* The oldest who has not greeted, of those that are asked for. */
-static struct place *find_late(struct places *places, const struct ucred *who,
-	bool (*is_asked)(const struct place *place, const struct ucred *who))
+static struct admission_entry *find_late(struct admission *places, const struct ucred *who,
+	bool (*is_asked)(const struct admission_entry *place, const struct ucred *who))
 {
 	for (GList *link = places->late.head; link; link = link->next)
 		if (is_asked(link->data, who))
@@ -126,27 +128,29 @@ static struct place *find_late(struct places *places, const struct ucred *who,
 }
 
 /* Of what others have, those who have not greeted are in nobody's way. */
-static bool has_all_of_a_user(struct places *places, const struct ucred *who)
+static bool has_all_of_a_user(struct admission *places, const struct ucred *who)
 {
 	unsigned int others = places->greeted - count(places->greeters, who->uid, 0);
 
 	return count(places->users, who->uid, 0) >=
-		shares_quota(places->limits.all, places->limits.user, others);
+	       shares_quota(places->limits.all, places->limits.user, others);
 }
 
-const char *places_find(struct places *places, const struct ucred *who, struct place **late)
+const char *admission_find(
+	struct admission *places, const struct ucred *who, struct admission_entry **late)
 {
 	*late = NULL;
-	if (who->pid && count(places->processes, (unsigned int)who->pid, 0) >= places->limits.process) {
+	if (who->pid &&
+		count(places->processes, (unsigned int)who->pid, 0) >= places->limits.process) {
 		*late = find_late(places, who, is_of_process);
 		return *late ? NULL : "this process is attached too often";
 	}
 	if (has_all_of_a_user(places, who)) {
 		*late = find_late(places, who, is_of_user);
 		if (!*late)
-			return places->greeted >= places->limits.all ?
-				"all places for programs are taken" :
-				"this user's places for programs are taken";
+			return places->greeted >= places->limits.all
+				       ? "all places for programs are taken"
+				       : "this user's places for programs are taken";
 	} else if (places->taken >= places->limits.all) { /* by who said nothing, some of them */
 		*late = find_late(places, who, is_anybodys);
 	}
