@@ -3,7 +3,7 @@
 #include "producers/admission.h"
 
 #include "sys/clock.h"
-#include "producers/shares.h"
+#include "producers/fair_share.h"
 
 struct admission {
 	struct admission_limits limits;
@@ -133,7 +133,7 @@ static bool has_all_of_a_user(struct admission *places, const struct ucred *who)
 	unsigned int others = places->greeted - count(places->greeters, who->uid, 0);
 
 	return count(places->users, who->uid, 0) >=
-	       shares_quota(places->limits.all, places->limits.user, others);
+	       fair_share_quota(places->limits.all, places->limits.user, others);
 }
 
 const char *admission_find(

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/atomic.h"
-#include "producers/shares.h"
+#include "producers/fair_share.h"
 
 /* One name. m: under the mutex; a: written under it, read without; i: invariant */
 struct name {
@@ -189,8 +189,8 @@ static int check_room(struct catalog *catalog, uid_t uid, size_t bytes)
 
 	if (paid + bytes > CATALOG_USER_BYTES_MAX)
 		return -EDQUOT;
-	if (paid + bytes > shares_quota(CATALOG_BYTES_MAX, CATALOG_USER_BYTES_MAX,
-			catalog->bytes - paid))
+	if (paid + bytes >
+		fair_share_quota(CATALOG_BYTES_MAX, CATALOG_USER_BYTES_MAX, catalog->bytes - paid))
 		return -ENOSPC;
 	return 0;
 }

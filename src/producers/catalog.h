@@ -64,7 +64,7 @@ bool catalog_is_label(const char *label);
  * A program of `uid` has this event: gives the event with a hold and a reference. The label is
  * checked, the format is not looked into. -EINVAL: no name; -EEXIST: a program that is attached has
  * the name with another format; -EDQUOT: CATALOG_USER_BYTES_MAX; -ENOSPC: others leave no
- * more of CATALOG_BYTES_MAX (shares_quota).
+ * more of CATALOG_BYTES_MAX (fair_share_quota).
  */
 int catalog_add(struct catalog *catalog, uid_t uid, uint8_t kind, const char *label,
 	const char *format, const struct catalog_event **event);

@@ -17,6 +17,6 @@ libproducers_a_SOURCES = \
 	%D%/receivers.c %D%/receivers.h \
 	%D%/reports.c %D%/reports.h \
 	%D%/session.c %D%/session.h \
-	%D%/shares.c %D%/shares.h \
+	%D%/fair_share.c %D%/fair_share.h \
 	%D%/sync_rounds.c %D%/sync_rounds.h \
 	%D%/user_turns.c %D%/user_turns.h

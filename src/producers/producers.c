@@ -10,7 +10,7 @@
 #include "sys/clock.h"
 #include "producers/catalog.h"
 #include "producers/producers_state.h"
-#include "producers/shares.h"
+#include "producers/fair_share.h"
 
 /* What the dead leave: at most so much of the memory, and so many. */
 #define KEPT_SHARE 32
@@ -206,7 +206,8 @@ static int make_room(struct producers *producers, struct user *user, uint64_t by
 	const struct producers_limits *limits = &producers->limits;
 	uint64_t ours = user->bytes, others = producers->bytes - user->bytes;
 
-	while (bytes && ours + bytes > shares_quota(limits->bytes, limits->user_bytes, others)) {
+	while (bytes &&
+		ours + bytes > fair_share_quota(limits->bytes, limits->user_bytes, others)) {
 		bool alone = ours + bytes > limits->user_bytes;
 		struct entry *dead = find_dead(producers, alone ? user : NULL);
 
@@ -227,8 +228,8 @@ static int admit(struct producers *producers, struct user *user, uint64_t bytes,
 
 	if (producers->attached >= limits->programs)
 		return err_set(err, ENOSPC, "%u programs are attached", producers->attached);
-	if (user->programs >= shares_quota(limits->programs, limits->user_programs,
-			producers->attached - user->programs))
+	if (user->programs >= fair_share_quota(limits->programs, limits->user_programs,
+				      producers->attached - user->programs))
 		return err_set(err, EDQUOT, "this user has %u programs attached", user->programs);
 	return make_room(producers, user, bytes, gone, err);
 }

@@ -6,7 +6,7 @@
 #include "ring/args.h"
 #include "producers/catalog.h"
 #include "producers/producers_state.h"
-#include "producers/shares.h"
+#include "producers/fair_share.h"
 
 static struct producer_event *find_event(const struct producer *producer, uint16_t id)
 {
@@ -53,7 +53,7 @@ static int take_id(struct entry *entry)
 	if (user->ids >= limits->user_ids)
 		ret = -EDQUOT;
 	else if (user->ids >=
-		shares_quota(limits->ids, limits->user_ids, producers->ids - user->ids))
+		 fair_share_quota(limits->ids, limits->user_ids, producers->ids - user->ids))
 		ret = -ENOSPC;
 	if (!ret) {
 		entry->ids++;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "sys/clock.h"
-#include "producers/shares.h"
+#include "producers/fair_share.h"
 
 /* How often a pool is begun anew, of which much was overwritten while it was copied. */
 #define POOL_TRIES 3
@@ -354,7 +354,7 @@ static uint64_t begun_ns(const struct producer *producer, const struct ring_exte
 }
 
 /* Makes a share whole chunks. Those that are not in it are added to `rest`. */
-static void take_whole(struct taking *taking, guint program, struct share *share,
+static void take_whole(struct taking *taking, guint program, struct fair_share *share,
 	const struct stamps_map *map, struct growing *rest)
 {
 	const struct producer *producer = g_ptr_array_index(taking->snapshot->producers, program);
@@ -376,7 +376,7 @@ static void take_whole(struct taking *taking, guint program, struct share *share
 	}
 }
 
-static void share_rest(struct share *shares, struct growing *rest, uint64_t bytes)
+static void share_rest(struct fair_share *shares, struct growing *rest, uint64_t bytes)
 {
 	guint i;
 
@@ -392,10 +392,10 @@ static void share_rest(struct share *shares, struct growing *rest, uint64_t byte
 }
 
 /* Of each program. */
-static struct share *share_out(struct taking *taking)
+static struct fair_share *share_out(struct taking *taking)
 {
 	GPtrArray *producers = taking->snapshot->producers;
-	struct share *shares = g_new0(struct share, producers->len);
+	struct fair_share *shares = g_new0(struct fair_share, producers->len);
 	struct growing *rest = growing_create(sizeof(struct aged));
 	struct stamps_map *map = stamps_map(taking->stamps);
 	uint64_t left = taking->granted;
@@ -410,7 +410,7 @@ static struct share *share_out(struct taking *taking)
 		for (k = 0; k < taking->extents->len; k++)
 			shares[i].wants += g_array_index(taking->extents, struct ring_extent, k).end;
 	}
-	shares_divide(shares, producers->len, taking->granted);
+	fair_share_divide(shares, producers->len, taking->granted);
 	for (i = 0; i < producers->len; i++) {
 		take_whole(taking, i, &shares[i], map, rest);
 		left -= shares[i].gets;
@@ -462,7 +462,7 @@ static int copy_pools(struct taking *taking)
 {
 	struct snapshot *snapshot = taking->snapshot;
 	uint64_t need = largest(snapshot->producers);
-	g_autofree struct share *shares = NULL;
+	g_autofree struct fair_share *shares = NULL;
 	int ret = 0;
 	guint i;
 

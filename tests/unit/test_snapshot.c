@@ -11,7 +11,7 @@
 #include "sys/clock.h"
 #include "tests/unit/tracing.h"
 #include "trace/merge.h"
-#include "producers/shares.h"
+#include "producers/fair_share.h"
 #include "trace/snapshot.h"
 
 #define POOL (1u << 16)
@@ -345,7 +345,7 @@ static void test_shares(void **state)
 	static const struct {
 		int line;
 		uint64_t room;
-		struct share shares[5]; /* gets: what is expected */
+		struct fair_share shares[5]; /* gets: what is expected */
 	} rows[] = {
 		{ __LINE__, 100, { { 1, 10, 10 }, { 2, 20, 20 } } }, /* enough */
 		{ __LINE__, 0, { { 1, 10, 0 }, { 2, 20, 0 } } },
@@ -362,17 +362,18 @@ static void test_shares(void **state)
 	};
 
 	for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-		struct share shares[5];
+		struct fair_share shares[5];
 
 		for (size_t k = 0; k < 5; k++)
-			shares[k] = (struct share){ rows[i].shares[k].uid, rows[i].shares[k].wants, 99 };
-		shares_divide(shares, 5, rows[i].room);
+			shares[k] = (struct fair_share){
+				rows[i].shares[k].uid, rows[i].shares[k].wants, 99};
+		fair_share_divide(shares, 5, rows[i].room);
 		for (size_t k = 0; k < 5; k++)
 			if (shares[k].gets != rows[i].shares[k].gets)
 				fail_msg("row of line %d, share %zu: %lu", rows[i].line, k,
 					shares[k].gets);
 	}
-	shares_divide(NULL, 0, 100);
+	fair_share_divide(NULL, 0, 100);
 }
 
 static bool always(void *arg)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Dividing what is too little: see shares.h. */
-#include "producers/shares.h"
+#include "producers/fair_share.h"
 
 #include <glib.h>
 
@@ -9,7 +9,7 @@
 
 static int compare_users(gconstpointer a, gconstpointer b)
 {
-	const struct share *const *x = a, *const *y = b;
+	const struct fair_share *const *x = a, *const *y = b;
 
 	return ((*x)->uid > (*y)->uid) - ((*x)->uid < (*y)->uid);
 }
@@ -40,7 +40,8 @@ static uint64_t find_level(GArray *wants, uint64_t room)
 }
 
 /* By user: where the programs of the one that begins here end, and what they want together. */
-static size_t end_of_user(struct share *const *sorted, size_t count, size_t begin, uint64_t *wants)
+static size_t end_of_user(
+	struct fair_share *const *sorted, size_t count, size_t begin, uint64_t *wants)
 {
 	size_t end = begin;
 
@@ -49,7 +50,7 @@ static size_t end_of_user(struct share *const *sorted, size_t count, size_t begi
 	return end;
 }
 
-static void divide_user(struct share **programs, size_t count, uint64_t room)
+static void divide_user(struct fair_share **programs, size_t count, uint64_t room)
 {
 	g_autoptr(GArray) wants = g_array_new(FALSE, FALSE, sizeof(uint64_t));
 	uint64_t level;
@@ -62,18 +63,18 @@ static void divide_user(struct share **programs, size_t count, uint64_t room)
 		programs[i]->gets = MIN(programs[i]->wants, level);
 }
 
-void shares_divide(struct share *shares, size_t count, uint64_t room)
+void fair_share_divide(struct fair_share *shares, size_t count, uint64_t room)
 {
 	g_autoptr(GPtrArray) sorted = g_ptr_array_new();
 	g_autoptr(GArray) users = g_array_new(FALSE, FALSE, sizeof(uint64_t));
-	struct share **all;
+	struct fair_share **all;
 	uint64_t level, wants;
 	size_t i, end;
 
 	for (i = 0; i < count; i++)
 		g_ptr_array_add(sorted, &shares[i]);
 	g_ptr_array_sort(sorted, compare_users);
-	all = (struct share **)sorted->pdata;
+	all = (struct fair_share **)sorted->pdata;
 	for (i = 0; i < count; i = end) {
 		end = end_of_user(all, count, i, &wants);
 		g_array_append_val(users, wants);
@@ -85,7 +86,7 @@ void shares_divide(struct share *shares, size_t count, uint64_t room)
 	}
 }
 
-uint64_t shares_quota(uint64_t all, uint64_t user_most, uint64_t others)
+uint64_t fair_share_quota(uint64_t all, uint64_t user_most, uint64_t others)
 {
 	uint64_t left = all - MIN(others, all);
 
