@@ -24,7 +24,7 @@
 #include "producers/producers.h"
 #include "trace/reading.h"
 #include "trace/snapshot.h"
-#include "trace/stamps.h"
+#include "trace/clock_map.h"
 #include "trace/trace.h"
 
 #define PIECE_BYTES 32768
@@ -437,7 +437,7 @@ static void drop_gathered(struct follow *follow)
 bool follow_gather(struct follow *follow)
 {
 	struct producers *producers = readings_producers(follow->readings);
-	struct stamps *stamps = readings_stamps(follow->readings);
+	struct clock_map *stamps = readings_stamps(follow->readings);
 	uint64_t horizon_counter, horizon_ns;
 
 	drop_gathered(follow);
@@ -448,8 +448,8 @@ bool follow_gather(struct follow *follow)
 		producers_all(producers), MAX(follow->begin_ns, producers_cleared_ns(producers)));
 	gather_programs(follow, horizon_counter, horizon_ns);
 	gather_messages(follow, horizon_ns);
-	stamps_refresh(stamps, false);
-	follow->snapshot->map = stamps_map(stamps);
+	clock_map_refresh(stamps, false);
+	follow->snapshot->map = clock_map_map(stamps);
 	follow->merge = merge_create(follow->snapshot);
 	if (!follow->merge) {
 		follow->lost += follow->gathered + follow->snapshot->messages->len;

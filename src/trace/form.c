@@ -40,7 +40,9 @@ const char *form_reason(uint32_t reason)
 	return reason == KPROF_TRACE_LEFT_OUT ? "left out (trace_max)" : "lost";
 }
 
-/* ---- records ---------------------------------------------------------------------------------- */
+/*
+ * ---- records ----------------------------------------------------------------------------------
+ */
 
 static void pad(GString *out, size_t begin)
 {
@@ -148,9 +150,11 @@ static void append_message(const struct merge_item *item, GString *out)
 	append_block(out, &block, sizeof(block), item->message, item->message_bytes, "", 0);
 }
 
-/* ---- both ------------------------------------------------------------------------------------- */
+/*
+ * ---- both -------------------------------------------------------------------------------------
+ */
 
-void form_begin(struct form *form, const struct stamps_map *map, GString *out)
+void form_begin(struct form *form, const struct clock_map_map *map, GString *out)
 {
 	struct kprof_trace_header header = {
 		.magic = KPROF_TRACE_MAGIC,
@@ -158,14 +162,14 @@ void form_begin(struct form *form, const struct stamps_map *map, GString *out)
 		.byte_order = KPROF_TRACE_BYTE_ORDER,
 		.header_bytes = sizeof(header),
 		.cpu = form->cpu.cpu,
-		.frequency = stamps_map_frequency(map),
+		.frequency = clock_map_map_frequency(map),
 	};
-	struct stamps_anchor anchor;
+	struct clock_map_anchor anchor;
 
 	if (form->cpu.cpu == FORM_TEXT)
 		return;
 	g_hash_table_remove_all(form->said);
-	stamps_map_anchor(map, &anchor);
+	clock_map_map_anchor(map, &anchor);
 	header.anchor_counter = anchor.counter;
 	header.anchor_monotonic_ns = anchor.monotonic_ns;
 	header.anchor_realtime_ns = anchor.realtime_ns;

@@ -29,7 +29,7 @@ struct form *form_create(const struct form_cpu *cpu);
 void form_destroy(struct form *form);
 
 /* What stands before everything else. Forgets what was said of programs. */
-void form_begin(struct form *form, const struct stamps_map *map, GString *out);
+void form_begin(struct form *form, const struct clock_map_map *map, GString *out);
 /* The item, with what must be known before it; nothing where it is another CPU's. */
 void form_append(struct form *form, const struct merge_item *item, GString *out);
 /* How many bytes that appends: over all items the sum is right whatever the order. */

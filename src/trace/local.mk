@@ -19,8 +19,8 @@ libtrace_a_SOURCES = \
 	%D%/reading.h \
 	%D%/snapshot.c \
 	%D%/snapshot.h \
-	%D%/stamps.c \
-	%D%/stamps.h \
+	%D%/clock_map.c \
+	%D%/clock_map.h \
 	%D%/textring.c \
 	%D%/textring.h \
 	%D%/trace.c \

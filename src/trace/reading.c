@@ -8,7 +8,7 @@
 #include "trace/form.h"
 #include "trace/merge.h"
 #include "trace/snapshot.h"
-#include "trace/stamps.h"
+#include "trace/clock_map.h"
 
 /* How much one call makes. */
 #define PIECE_BYTES 32768
@@ -19,7 +19,7 @@
 struct readings {
 	struct trace *trace;		/* i */
 	struct producers *producers;	/* i */
-	struct stamps *stamps;		/* i */
+	struct clock_map *stamps;       /* i */
 	struct snapshot_budget *budget; /* i */
 	_Atomic uint64_t newest;	/* a: size of the newest reading of all CPUs; 0: none yet */
 	_Atomic uint64_t left_out, overtaken, unknown; /* a */
@@ -41,7 +41,7 @@ struct readings *readings_create(struct trace *trace, struct producers *producer
 
 	readings->trace = trace;
 	readings->producers = producers;
-	readings->stamps = stamps_create();
+	readings->stamps = clock_map_create();
 	readings->budget = snapshot_budget_create(max_bytes, owner);
 	return readings;
 }
@@ -50,12 +50,12 @@ void readings_destroy(struct readings *readings)
 {
 	if (!readings)
 		return;
-	stamps_destroy(readings->stamps);
+	clock_map_destroy(readings->stamps);
 	snapshot_budget_destroy(readings->budget);
 	g_free(readings);
 }
 
-struct stamps *readings_stamps(struct readings *readings)
+struct clock_map *readings_stamps(struct readings *readings)
 {
 	return readings->stamps;
 }
@@ -100,10 +100,10 @@ uint64_t readings_size(struct readings *readings)
 
 void readings_print_stats(struct readings *readings, struct stats *stats)
 {
-	struct stamps_map *map = stamps_map(readings->stamps);
+	struct clock_map_map *map = clock_map_map(readings->stamps);
 
-	stats_text(stats, stamps_map_frequency(map) ? "counter" : "monotonic", "trace.clock");
-	stamps_map_free(map);
+	stats_text(stats, clock_map_map_frequency(map) ? "counter" : "monotonic", "trace.clock");
+	clock_map_map_free(map);
 	stats_u64(stats, atomic_read_relaxed(&readings->left_out), "trace.left_out");
 	stats_u64(stats, atomic_read_relaxed(&readings->overtaken), "trace.overtaken");
 	stats_u64(stats, atomic_read_relaxed(&readings->unknown), "trace.unknown");
@@ -126,16 +126,18 @@ int readings_take(struct readings *readings, uid_t reader, bool (*cancelled)(voi
 	return 0;
 }
 
-/* ---- one reading ------------------------------------------------------------------------------ */
+/*
+ * ---- one reading ------------------------------------------------------------------------------
+ */
 
 /* What stands before the first item: of the form, and what is missing at the beginning. */
 static void append_beginning(const struct reading *reading, const struct merge_item *first,
 	GString *out)
 {
 	const struct snapshot *snapshot = reading->snapshot;
-	struct stamps_anchor now;
+	struct clock_map_anchor now;
 
-	stamps_map_anchor(snapshot->map, &now);
+	clock_map_map_anchor(snapshot->map, &now);
 	form_begin(reading->form, snapshot->map, out);
 	form_append_missing(reading->form, first, now.monotonic_ns, snapshot->left_out,
 		KPROF_TRACE_LEFT_OUT, out);

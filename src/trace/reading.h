@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A reading of the trace: what kptrace, or a cpu/N/trace, is at the moment of its open, made piece by
- * piece as it is read.
+ * A reading of the trace: what kptrace, or a cpu/N/trace, is at the moment of its open, made piece
+ * by piece as it is read.
  *
  * The size is known from the beginning: the lengths of all pieces are added up without making them,
- * which costs a small part of making them. So a reader gets a file like any other, however it reads.
+ * which costs a small part of making them. So a reader gets a file like any other, however it
+ * reads.
  */
 #ifndef KPROFS_TRACE_READING_H
 #define KPROFS_TRACE_READING_H
@@ -22,17 +23,18 @@ struct reading;
 struct readings;
 struct snapshot;
 struct snapshot_budget;
-struct stamps;
+struct clock_map;
 struct trace;
 
 /*
- * What all readings of a server share. Thread-safe. `trace` and `producers` stay the caller's. owner: the
- * user who mounted; it and root have a part of max_bytes that other readers do not get (snapshot.h).
+ * What all readings of a server share. Thread-safe. `trace` and `producers` stay the caller's.
+ * owner: the user who mounted; it and root have a part of max_bytes that other readers do not get
+ * (snapshot.h).
  */
 struct readings *readings_create(struct trace *trace, struct producers *producers,
 	uint64_t max_bytes, uid_t owner);
 void readings_destroy(struct readings *readings);
-struct stamps *readings_stamps(struct readings *readings);
+struct clock_map *readings_stamps(struct readings *readings);
 struct snapshot_budget *readings_budget(struct readings *readings);
 struct trace *readings_trace(struct readings *readings);
 struct producers *readings_producers(struct readings *readings);
@@ -41,8 +43,8 @@ struct producers *readings_producers(struct readings *readings);
 bool readings_have_programs(struct readings *readings);
 
 /*
- * What stat tells of kptrace while nobody has it open: the messages' bytes; with programs the size of
- * the newest reading, and before there was one more than programs' memory usually makes.
+ * What stat tells of kptrace while nobody has it open: the messages' bytes; with programs the size
+ * of the newest reading, and before there was one more than programs' memory usually makes.
  */
 uint64_t readings_size(struct readings *readings);
 
@@ -50,15 +52,16 @@ uint64_t readings_size(struct readings *readings);
 void readings_print_stats(struct readings *readings, struct stats *stats);
 
 /*
- * What the trace holds now, for a reader (a user id) that shows it in another form; snapshot_destroy() it.
- * Counts what it leaves out. -EINTR: `cancelled` said so. Blocks for as long as copying takes.
+ * What the trace holds now, for a reader (a user id) that shows it in another form;
+ * snapshot_destroy() it. Counts what it leaves out. -EINTR: `cancelled` said so. Blocks for as long
+ * as copying takes.
  */
 int readings_take(struct readings *readings, uid_t reader, bool (*cancelled)(void *arg), void *arg,
 	struct snapshot **snapshot);
 
 /*
- * Takes the snapshot, for lines of all CPUs or records of one. -EINTR: `cancelled` said so. Blocks for
- * as long as copying takes.
+ * Takes the snapshot, for lines of all CPUs or records of one. -EINTR: `cancelled` said so. Blocks
+ * for as long as copying takes.
  */
 int reading_create(struct readings *readings, uid_t reader, const struct form_cpu *cpu,
 	bool (*cancelled)(void *arg), void *arg, struct reading **reading);

@@ -168,7 +168,7 @@ void snapshot_destroy(struct snapshot *snapshot)
 	growing_destroy(snapshot->messages);
 	g_string_free(snapshot->text, TRUE);
 	g_hash_table_unref(snapshot->unknown);
-	stamps_map_free(snapshot->map);
+	clock_map_map_free(snapshot->map);
 	g_ptr_array_unref(snapshot->producers);
 	g_free(snapshot);
 }
@@ -197,7 +197,7 @@ int snapshot_add(struct snapshot *snapshot, const struct snapshot_chunk *chunk)
 /* What is needed while one is taken, and does not outlive that. */
 struct taking {
 	struct snapshot *snapshot;
-	struct stamps *stamps;
+	struct clock_map *stamps;
 	bool (*cancelled)(void *arg);
 	void *arg;
 	struct ring_index *index;
@@ -345,17 +345,18 @@ static int compare_ages(gconstpointer a, gconstpointer b)
 
 /* When the chunk was begun, as its program says; not after now, whatever it says. */
 static uint64_t begun_ns(const struct producer *producer, const struct ring_extent *extent,
-	const struct stamps_map *map)
+	const struct clock_map_map *map)
 {
-	uint64_t ns = producer->reader.layout.clock == KPROF_CLOCK_COUNTER ?
-		stamps_map_ns(map, extent->head.begun) : extent->head.begun;
+	uint64_t ns = producer->reader.layout.clock == KPROF_CLOCK_COUNTER
+			      ? clock_map_map_ns(map, extent->head.begun)
+			      : extent->head.begun;
 
 	return MIN(ns, clock_monotonic_ns());
 }
 
 /* Makes a share whole chunks. Those that are not in it are added to `rest`. */
 static void take_whole(struct taking *taking, guint program, struct fair_share *share,
-	const struct stamps_map *map, struct growing *rest)
+	const struct clock_map_map *map, struct growing *rest)
 {
 	const struct producer *producer = g_ptr_array_index(taking->snapshot->producers, program);
 	guint first, i;
@@ -397,7 +398,7 @@ static struct fair_share *share_out(struct taking *taking)
 	GPtrArray *producers = taking->snapshot->producers;
 	struct fair_share *shares = g_new0(struct fair_share, producers->len);
 	struct growing *rest = growing_create(sizeof(struct aged));
-	struct stamps_map *map = stamps_map(taking->stamps);
+	struct clock_map_map *map = clock_map_map(taking->stamps);
 	uint64_t left = taking->granted;
 	guint i, k;
 
@@ -417,7 +418,7 @@ static struct fair_share *share_out(struct taking *taking)
 	}
 	share_rest(shares, rest, left);
 	growing_destroy(rest);
-	stamps_map_free(map);
+	clock_map_map_free(map);
 	return shares;
 }
 
@@ -481,7 +482,7 @@ static int copy_pools(struct taking *taking)
 	return ret;
 }
 
-int snapshot_take(struct snapshot *snapshot, struct stamps *stamps, struct trace *trace,
+int snapshot_take(struct snapshot *snapshot, struct clock_map *stamps, struct trace *trace,
 	bool (*cancelled)(void *arg), void *arg)
 {
 	struct taking taking = {
@@ -500,8 +501,8 @@ int snapshot_take(struct snapshot *snapshot, struct stamps *stamps, struct trace
 	if (!ret)
 		ret = copy_pools(&taking);
 	/* after the records: see stamps.h */
-	stamps_refresh(stamps, false);
-	snapshot->map = stamps_map(stamps);
+	clock_map_refresh(stamps, false);
+	snapshot->map = clock_map_map(stamps);
 	growing_destroy(taking.extents);
 	g_free(taking.scratch);
 	g_free(taking.index);

@@ -23,7 +23,7 @@
 #include "base/growing.h"
 #include "ring/read.h"
 #include "producers/producers.h"
-#include "trace/stamps.h"
+#include "trace/clock_map.h"
 #include "trace/trace.h"
 
 /* Copies of all readings together, unless the mount says otherwise. */
@@ -67,7 +67,7 @@ struct snapshot {
 	GString *text;	      /* lines of messages */
 	struct growing *messages; /* of struct snapshot_message */
 	GHashTable *unknown;  /* of int64: serial << 16 | id that had no meaning when it was looked at */
-	struct stamps_map *map;
+	struct clock_map_map *map;
 	uint64_t cleared_ns; /* events stamped before are not shown */
 	uint64_t left_out;   /* events for which there was no room */
 	uint64_t overtaken;  /* events that were overwritten while they were copied */
@@ -82,7 +82,7 @@ void snapshot_destroy(struct snapshot *snapshot);
  * Copies what all its programs hold, and the messages of `trace` (NULL: none). -EINTR: `cancelled`
  * (NULL: never) said so; -ENOMEM. Programs whose memory can't be read are passed over.
  */
-int snapshot_take(struct snapshot *snapshot, struct stamps *stamps, struct trace *trace,
+int snapshot_take(struct snapshot *snapshot, struct clock_map *stamps, struct trace *trace,
 	bool (*cancelled)(void *arg), void *arg);
 
 /*
@@ -97,8 +97,9 @@ int snapshot_add(struct snapshot *snapshot, const struct snapshot_chunk *chunk);
 static inline uint64_t snapshot_ns(const struct snapshot *snapshot,
 	const struct producer *producer, uint64_t stamp)
 {
-	return producer->reader.layout.clock == KPROF_CLOCK_COUNTER ?
-		stamps_map_ns(snapshot->map, stamp) : stamp;
+	return producer->reader.layout.clock == KPROF_CLOCK_COUNTER
+		       ? clock_map_map_ns(snapshot->map, stamp)
+		       : stamp;
 }
 
 #endif

@@ -155,17 +155,17 @@ static void check_ctf(const struct snapshot *snapshot, uint64_t events)
 }
 
 /* Stands still: the same input gives the same run. */
-static bool read_clocks(void *arg, struct stamps_anchor *anchor)
+static bool read_clocks(void *arg, struct clock_map_anchor *anchor)
 {
-	*anchor = (struct stamps_anchor){ 1000, 2000, 3000 };
+	*anchor = (struct clock_map_anchor){1000, 2000, 3000};
 	return true;
 }
 
 static void read_pool(struct program *program)
 {
 	struct snapshot_budget *budget = snapshot_budget_create(SNAPSHOT_BYTES_MIN, 0);
-	const struct stamps_source clocks = { read_clocks, NULL };
-	struct stamps *stamps = stamps_create_from(&clocks);
+	const struct clock_map_source clocks = {read_clocks, NULL};
+	struct clock_map *stamps = clock_map_create_from(&clocks);
 	struct snapshot *snapshot;
 	struct merge *merge;
 	GString *text, *records;
@@ -186,7 +186,7 @@ static void read_pool(struct program *program)
 	snapshot_destroy(snapshot);
 	FUZZ_CHECK(snapshot_budget_used(budget) == 0);
 	snapshot_budget_destroy(budget);
-	stamps_destroy(stamps);
+	clock_map_destroy(stamps);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

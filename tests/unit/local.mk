@@ -179,8 +179,8 @@ tests_unit_test_names_LDADD = $(VIEW_TEST_LDADD)
 # the programs that are attached; with writers of their own, so the whole ring
 TRACE_TEST_LDADD = libtrace.a libproducers.a libring_testing.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) -lpthread
 
-unit_tests += tests/unit/test_stamps
-tests_unit_test_stamps_LDADD = $(TRACE_TEST_LDADD)
+unit_tests += tests/unit/test_clock_map
+tests_unit_test_clock_map_LDADD = $(TRACE_TEST_LDADD)
 
 unit_tests += tests/unit/test_line
 tests_unit_test_line_LDADD = $(TRACE_TEST_LDADD)

@@ -19,7 +19,7 @@
 #include "trace/ctf/ctf.h"
 #include "trace/ctf/ctf_class.h"
 #include "trace/snapshot.h"
-#include "trace/stamps.h"
+#include "trace/clock_map.h"
 #include "trace/trace.h"
 
 #define POOL (1u << 16)
@@ -34,7 +34,7 @@ struct fixed {
 	struct ring_writer *writer;
 	struct trace *trace;
 	struct snapshot_budget *budget;
-	struct stamps *stamps;
+	struct clock_map *stamps;
 	uint64_t metadata_max;
 	uint64_t base_ns;	 /* no chunk was begun later */
 	int fds[1 + STREAMS];	 /* metadata first */
@@ -42,22 +42,22 @@ struct fixed {
 };
 
 /* 1 s on the monotonic clock is 1,000,000,003.5 s on the wall's. */
-static bool read_clocks(void *arg, struct stamps_anchor *anchor)
+static bool read_clocks(void *arg, struct clock_map_anchor *anchor)
 {
-	*anchor = (struct stamps_anchor){ 0, 1000000000, 1000000003500000000 };
+	*anchor = (struct clock_map_anchor){0, 1000000000, 1000000003500000000};
 	return true;
 }
 
 static int set_up(void **state)
 {
-	const struct stamps_source clocks = { read_clocks, NULL };
+	const struct clock_map_source clocks = {read_clocks, NULL};
 	struct fixed *f = g_new0(struct fixed, 1);
 	int i;
 
 	f->program = tracing_create(1, POOL, KPROF_MODE_OVERWRITE);
 	f->writer = ring_writer_begin(&f->program->pool.pool);
 	f->budget = snapshot_budget_create(SNAPSHOT_BYTES_DEFAULT, 0);
-	f->stamps = stamps_create_from(&clocks);
+	f->stamps = clock_map_create_from(&clocks);
 	f->metadata_max = UINT64_MAX;
 	f->base_ns = clock_monotonic_ns() + 1000000000000;
 	if (trace_create(TRACE_RING_BYTES_DEFAULT, &f->trace))
@@ -80,7 +80,7 @@ static int tear_down(void **state)
 		g_string_free(f->files[i], TRUE);
 	}
 	trace_destroy(f->trace);
-	stamps_destroy(f->stamps);
+	clock_map_destroy(f->stamps);
 	snapshot_budget_destroy(f->budget);
 	tracing_destroy(f->program);
 	g_free(f);

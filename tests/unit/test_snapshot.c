@@ -18,12 +18,12 @@
 #define EVENTS_A_CHUNK 339u /* (8192 - 56) / 24 */
 
 static struct snapshot_budget *budget;
-static struct stamps *stamps;
+static struct clock_map *stamps;
 
 static int set_up(void **state)
 {
 	budget = snapshot_budget_create(SNAPSHOT_BYTES_DEFAULT, 0);
-	stamps = stamps_create();
+	stamps = clock_map_create();
 	return 0;
 }
 
@@ -32,7 +32,7 @@ static int tear_down(void **state)
 	int leak = snapshot_budget_used(budget) != 0;
 
 	snapshot_budget_destroy(budget);
-	stamps_destroy(stamps);
+	clock_map_destroy(stamps);
 	return leak;
 }
 

@@ -17,7 +17,7 @@
 #include "trace/line.h"
 #include "trace/merge.h"
 #include "trace/snapshot.h"
-#include "trace/stamps.h"
+#include "trace/clock_map.h"
 
 /* The shapes of ctf_class.h that an event can have: all sums of its bits. */
 #define SHAPES 8
@@ -402,13 +402,13 @@ int ctf_write(const struct snapshot *snapshot, const struct ctf_output *output,
 		.missing = { .lost = snapshot->overtaken, .left_out = snapshot->left_out },
 	};
 	struct ctf_source source = { .next = next_of_snapshot, .arg = &items, .lasting = true };
-	struct stamps_anchor now;
+	struct clock_map_anchor now;
 	int ret;
 
 	items.merge = merge_create(snapshot);
 	if (!items.merge)
 		return -ENOMEM;
-	stamps_map_anchor(snapshot->map, &now);
+	clock_map_map_anchor(snapshot->map, &now);
 	source.monotonic_ns = now.monotonic_ns;
 	source.realtime_ns = now.realtime_ns;
 	ret = ctf_write_from(&source, output, cancelled, arg, err);

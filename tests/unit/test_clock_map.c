@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The line from the counter to CLOCK_MONOTONIC: on clocks of the test's own, and on the machine's. */
+/* The line from the counter to CLOCK_MONOTONIC: on clocks of the test's own, and on the machine's.
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -10,15 +11,15 @@
 
 #include "base/units.h"
 #include "sys/clock.h"
-#include "trace/stamps.h"
+#include "trace/clock_map.h"
 
 /* Two clocks: the counter makes two ticks a ns, give or take. */
 struct clocks {
 	bool counter;
-	struct stamps_anchor now;
+	struct clock_map_anchor now;
 };
 
-static bool read_clocks(void *arg, struct stamps_anchor *anchor)
+static bool read_clocks(void *arg, struct clock_map_anchor *anchor)
 {
 	struct clocks *clocks = arg;
 
@@ -26,11 +27,11 @@ static bool read_clocks(void *arg, struct stamps_anchor *anchor)
 	return clocks->counter;
 }
 
-static struct stamps *create(struct clocks *clocks)
+static struct clock_map *create(struct clocks *clocks)
 {
-	const struct stamps_source source = { read_clocks, clocks };
+	const struct clock_map_source source = {read_clocks, clocks};
 
-	return stamps_create_from(&source);
+	return clock_map_create_from(&source);
 }
 
 static void pass(struct clocks *clocks, uint64_t ticks, uint64_t ns)
@@ -40,83 +41,83 @@ static void pass(struct clocks *clocks, uint64_t ticks, uint64_t ns)
 	clocks->now.realtime_ns += ns;
 }
 
-static uint64_t ask(struct stamps *stamps, uint64_t counter)
+static uint64_t ask(struct clock_map *stamps, uint64_t counter)
 {
-	struct stamps_map *map = stamps_map(stamps);
-	uint64_t ns = stamps_map_ns(map, counter);
+	struct clock_map_map *map = clock_map_map(stamps);
+	uint64_t ns = clock_map_map_ns(map, counter);
 
-	stamps_map_free(map);
+	clock_map_map_free(map);
 	return ns;
 }
 
 /* Before anybody looked, the line goes through the first and the last anchor, also back in time. */
 static void test_first_line(void **state)
 {
-	struct clocks clocks = { true, { 1000000, 5000000, 7 } };
-	struct stamps *stamps = create(&clocks);
-	struct stamps_anchor anchor;
-	struct stamps_map *map;
+	struct clocks clocks = {true, {1000000, 5000000, 7}};
+	struct clock_map *stamps = create(&clocks);
+	struct clock_map_anchor anchor;
+	struct clock_map_map *map;
 
 	pass(&clocks, 3000, 1000); /* a first guess: three ticks a ns */
-	stamps_refresh(stamps, true);
+	clock_map_refresh(stamps, true);
 	pass(&clocks, 3997000, 1999000); /* 4,000,000 ticks in 2,000,000 ns */
-	stamps_refresh(stamps, true);
-	map = stamps_map(stamps);
-	assert_int_equal(stamps_map_ns(map, 1000000), 5000000);
-	assert_int_equal(stamps_map_ns(map, 3000000), 6000000);
-	assert_int_equal(stamps_map_ns(map, 5000000), 7000000);
-	assert_int_equal(stamps_map_ns(map, 5000002), 7000001);
-	assert_int_equal(stamps_map_ns(map, 0), 4500000);
-	assert_int_equal(stamps_map_frequency(map), 2000000000);
-	stamps_map_anchor(map, &anchor);
+	clock_map_refresh(stamps, true);
+	map = clock_map_map(stamps);
+	assert_int_equal(clock_map_map_ns(map, 1000000), 5000000);
+	assert_int_equal(clock_map_map_ns(map, 3000000), 6000000);
+	assert_int_equal(clock_map_map_ns(map, 5000000), 7000000);
+	assert_int_equal(clock_map_map_ns(map, 5000002), 7000001);
+	assert_int_equal(clock_map_map_ns(map, 0), 4500000);
+	assert_int_equal(clock_map_map_frequency(map), 2000000000);
+	clock_map_map_anchor(map, &anchor);
 	assert_int_equal(anchor.counter, 5000000);
 	assert_int_equal(anchor.monotonic_ns, 7000000);
 	assert_int_equal(anchor.realtime_ns, 2000007);
-	stamps_map_free(map);
-	stamps_destroy(stamps);
+	clock_map_map_free(map);
+	clock_map_destroy(stamps);
 }
 
 /* Far from what 64 bits hold: neither wraps. */
 static void test_ends(void **state)
 {
-	struct clocks clocks = { true, { 1000, 1000, 0 } };
-	struct stamps *stamps = create(&clocks);
+	struct clocks clocks = {true, {1000, 1000, 0}};
+	struct clock_map *stamps = create(&clocks);
 
 	pass(&clocks, 1, 1000);
-	stamps_refresh(stamps, true); /* 1000 ns a tick */
+	clock_map_refresh(stamps, true); /* 1000 ns a tick */
 	assert_int_equal(ask(stamps, 0), 0);
 	assert_int_equal(ask(stamps, 999), 0);
 	assert_int_equal(ask(stamps, UINT64_MAX), UINT64_MAX);
-	stamps_destroy(stamps);
+	clock_map_destroy(stamps);
 }
 
 static void test_no_counter(void **state)
 {
-	struct clocks clocks = { false, { 0, 500, 0 } };
-	struct stamps *stamps = create(&clocks);
-	struct stamps_map *map;
+	struct clocks clocks = {false, {0, 500, 0}};
+	struct clock_map *stamps = create(&clocks);
+	struct clock_map_map *map;
 
 	pass(&clocks, 0, 100);
-	stamps_refresh(stamps, true);
-	map = stamps_map(stamps);
-	assert_int_equal(stamps_map_frequency(map), 0);
-	assert_int_equal(stamps_map_ns(map, 123), 123);
-	stamps_map_free(map);
-	stamps_destroy(stamps);
+	clock_map_refresh(stamps, true);
+	map = clock_map_map(stamps);
+	assert_int_equal(clock_map_map_frequency(map), 0);
+	assert_int_equal(clock_map_map_ns(map, 123), 123);
+	clock_map_map_free(map);
+	clock_map_destroy(stamps);
 }
 
 /* Less than a second after the last, an anchor is taken only when that is said. */
 static void test_when(void **state)
 {
-	struct clocks clocks = { true, { 1000, 1000, 0 } };
-	struct stamps *stamps = create(&clocks);
+	struct clocks clocks = {true, {1000, 1000, 0}};
+	struct clock_map *stamps = create(&clocks);
 
 	pass(&clocks, 2000, 1000);
-	stamps_refresh(stamps, true);
+	clock_map_refresh(stamps, true);
 	pass(&clocks, 1000, NSEC_PER_SEC - 1);
-	stamps_refresh(stamps, false);
+	clock_map_refresh(stamps, false);
 	assert_int_equal(ask(stamps, 5000), 3000);
-	stamps_destroy(stamps);
+	clock_map_destroy(stamps);
 }
 
 /*
@@ -126,15 +127,15 @@ static void test_when(void **state)
 static void test_correction(void **state)
 {
 	const uint64_t second = 2 * NSEC_PER_SEC; /* in ticks */
-	struct clocks clocks = { true, { 0, 0, 0 } };
-	struct stamps *stamps = create(&clocks);
+	struct clocks clocks = {true, {0, 0, 0}};
+	struct clock_map *stamps = create(&clocks);
 	uint64_t counter, ns, last = 0;
 
 	pass(&clocks, second, NSEC_PER_SEC);
-	stamps_refresh(stamps, false);
+	clock_map_refresh(stamps, false);
 	assert_int_equal(ask(stamps, 2 * second), 2 * NSEC_PER_SEC);
 	pass(&clocks, second, NSEC_PER_SEC + 3000);
-	stamps_refresh(stamps, false);
+	clock_map_refresh(stamps, false);
 	/* what was said */
 	assert_int_equal(ask(stamps, second / 2), NSEC_PER_SEC / 2);
 	assert_int_equal(ask(stamps, 2 * second), 2 * NSEC_PER_SEC);
@@ -151,7 +152,7 @@ static void test_correction(void **state)
 		assert_true(ns > last && ns - last < (last ? 1010000 : UINT64_MAX));
 		last = ns;
 	}
-	stamps_destroy(stamps);
+	clock_map_destroy(stamps);
 }
 
 /* A clock that fell, or jumped, never makes the line go back; what was said stays. */
@@ -161,24 +162,24 @@ static void test_jumps(void **state)
 		int line;
 		uint64_t ticks, ns;
 	} rows[] = {
-		{ __LINE__, 4000000000, 5000000000 },  /* the counter stood still for 3 s */
-		{ __LINE__, 40000000000, 2000000000 }, /* the clock stood still for 18 s */
-		{ __LINE__, 1, 2000000000 },
-		{ __LINE__, 4000000000, 2000000200 }, /* within what reading costs */
+		{__LINE__, 4000000000, 5000000000},  /* the counter stood still for 3 s */
+		{__LINE__, 40000000000, 2000000000}, /* the clock stood still for 18 s */
+		{__LINE__, 1, 2000000000},
+		{__LINE__, 4000000000, 2000000200}, /* within what reading costs */
 	};
 	size_t i;
 
 	for (i = 0; i < G_N_ELEMENTS(rows); i++) {
-		struct clocks clocks = { true, { 1 << 20, 1 << 20, 0 } };
-		struct stamps *stamps = create(&clocks);
+		struct clocks clocks = {true, {1 << 20, 1 << 20, 0}};
+		struct clock_map *stamps = create(&clocks);
 		uint64_t before, seen, counter, last;
 
 		pass(&clocks, 2 * NSEC_PER_SEC, NSEC_PER_SEC);
-		stamps_refresh(stamps, false);
+		clock_map_refresh(stamps, false);
 		before = clocks.now.counter;
 		seen = last = ask(stamps, before);
 		pass(&clocks, rows[i].ticks, rows[i].ns);
-		stamps_refresh(stamps, true);
+		clock_map_refresh(stamps, true);
 		if (ask(stamps, before) != seen)
 			fail_msg("line %d: what was said has changed", rows[i].line);
 		for (counter = before; counter < before + 80 * NSEC_PER_SEC; counter += 50000000) {
@@ -190,59 +191,63 @@ static void test_jumps(void **state)
 					(unsigned long long)(counter - before));
 			last = ns;
 		}
-		stamps_destroy(stamps);
+		clock_map_destroy(stamps);
 	}
 }
 
 /* Full: the last piece goes on, and everything said stays. */
 static void test_full(void **state)
 {
-	struct clocks clocks = { true, { 0, 0, 0 } };
-	struct stamps *stamps = create(&clocks);
-	uint64_t ns[STAMPS_PIECES + 10];
+	struct clocks clocks = {true, {0, 0, 0}};
+	struct clock_map *stamps = create(&clocks);
+	uint64_t ns[CLOCK_MAP_PIECES + 10];
 	size_t i;
 
 	pass(&clocks, 2 * NSEC_PER_SEC, NSEC_PER_SEC);
-	stamps_refresh(stamps, false);
+	clock_map_refresh(stamps, false);
 	for (i = 0; i < G_N_ELEMENTS(ns); i++) {
 		ns[i] = ask(stamps, clocks.now.counter);
 		pass(&clocks, 4 * NSEC_PER_SEC, 2 * NSEC_PER_SEC + (i % 2 ? 4000 : 0));
-		stamps_refresh(stamps, false);
+		clock_map_refresh(stamps, false);
 	}
 	for (i = 0; i < G_N_ELEMENTS(ns); i++)
 		assert_int_equal(ask(stamps, (2 + 4 * i) * NSEC_PER_SEC), ns[i]);
-	stamps_destroy(stamps);
+	clock_map_destroy(stamps);
 }
 
 /* On this machine: a counter read between two reads of the clock is between them on the line. */
 static void test_machine(void **state)
 {
-	struct stamps *stamps;
-	struct stamps_map *map;
+	struct clock_map *stamps;
+	struct clock_map_map *map;
 	int i;
 
 	if (!clock_has_counter(CLOCK_SOURCE_PATH))
 		skip();
-	stamps = stamps_create();
-	map = stamps_map(stamps);
+	stamps = clock_map_create();
+	map = clock_map_map(stamps);
 	for (i = 0; i < 1000; i++) {
 		uint64_t before = clock_monotonic_ns(), counter = clock_counter(),
-			 after = clock_monotonic_ns(), ns = stamps_map_ns(map, counter);
+			 after = clock_monotonic_ns(), ns = clock_map_map_ns(map, counter);
 
 		/* the first baseline is 2 ms long, its ends are known to less than 2 us */
 		assert_true(ns + 200000 > before && ns < after + 200000);
 	}
-	stamps_map_free(map);
-	stamps_destroy(stamps);
+	clock_map_map_free(map);
+	clock_map_destroy(stamps);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_first_line), cmocka_unit_test(test_ends),
-		cmocka_unit_test(test_no_counter), cmocka_unit_test(test_when),
-		cmocka_unit_test(test_correction), cmocka_unit_test(test_jumps),
-		cmocka_unit_test(test_full), cmocka_unit_test(test_machine),
+		cmocka_unit_test(test_first_line),
+		cmocka_unit_test(test_ends),
+		cmocka_unit_test(test_no_counter),
+		cmocka_unit_test(test_when),
+		cmocka_unit_test(test_correction),
+		cmocka_unit_test(test_jumps),
+		cmocka_unit_test(test_full),
+		cmocka_unit_test(test_machine),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The time counter brought onto CLOCK_MONOTONIC: see stamps.h. */
-#include "trace/stamps.h"
+#include "trace/clock_map.h"
 
 #include <glib.h>
 #include <pthread.h>
@@ -27,24 +27,24 @@ struct piece {
 };
 
 /* i: invariant; l: under the lock, a leaf */
-struct stamps {
-	struct stamps_source source; /* i */
-	bool usable;		     /* i: there is a counter */
+struct clock_map {
+	struct clock_map_source source; /* i */
+	bool usable;                    /* i: there is a counter */
 	pthread_mutex_t lock;
-	GArray *pieces;		      /* l: of struct piece, by counter; never empty */
-	struct stamps_anchor base;    /* l: the anchor from which the present slope is measured */
-	struct stamps_anchor newest;  /* l */
-	bool shown;		      /* l: somebody has the line: what it says stands */
+	GArray *pieces;                 /* l: of struct piece, by counter; never empty */
+	struct clock_map_anchor base;   /* l: the anchor from which the present slope is measured */
+	struct clock_map_anchor newest; /* l */
+	bool shown;                     /* l: somebody has the line: what it says stands */
 };
 
-struct stamps_map {
+struct clock_map_map {
 	size_t count;
 	uint64_t frequency;
-	struct stamps_anchor anchor;
+	struct clock_map_anchor anchor;
 	struct piece pieces[];
 };
 
-static bool read_no_counter(void *arg, struct stamps_anchor *anchor)
+static bool read_no_counter(void *arg, struct clock_map_anchor *anchor)
 {
 	anchor->monotonic_ns = clock_monotonic_ns();
 	anchor->realtime_ns = clock_realtime_ns();
@@ -52,7 +52,7 @@ static bool read_no_counter(void *arg, struct stamps_anchor *anchor)
 	return false;
 }
 
-static bool read_counter(void *arg, struct stamps_anchor *anchor)
+static bool read_counter(void *arg, struct clock_map_anchor *anchor)
 {
 	uint64_t narrowest = UINT64_MAX;
 	int i;
@@ -73,7 +73,8 @@ static bool read_counter(void *arg, struct stamps_anchor *anchor)
 }
 
 /* From one anchor to a later one; 0: they don't make a line. */
-static uint64_t slope_between(const struct stamps_anchor *from, const struct stamps_anchor *to)
+static uint64_t slope_between(
+	const struct clock_map_anchor *from, const struct clock_map_anchor *to)
 {
 	wide slope;
 
@@ -90,8 +91,8 @@ static uint64_t piece_ns(const struct piece *piece, uint64_t counter)
 
 	if (counter >= piece->counter) {
 		distance = ((wide)(counter - piece->counter) * piece->slope) >> SLOPE_BITS;
-		return distance > UINT64_MAX - piece->ns ? UINT64_MAX :
-							   piece->ns + (uint64_t)distance;
+		return distance > UINT64_MAX - piece->ns ? UINT64_MAX
+							 : piece->ns + (uint64_t)distance;
 	}
 	distance = ((wide)(piece->counter - counter) * piece->slope) >> SLOPE_BITS;
 	return distance > piece->ns ? 0 : piece->ns - (uint64_t)distance;
@@ -114,13 +115,13 @@ static uint64_t pieces_ns(const struct piece *pieces, size_t count, uint64_t cou
 	return piece_ns(&pieces[low], counter);
 }
 
-static struct piece *last_piece(struct stamps *stamps)
+static struct piece *last_piece(struct clock_map *stamps)
 {
 	return &g_array_index(stamps->pieces, struct piece, stamps->pieces->len - 1);
 }
 
 /* Nobody has seen a stamp yet: the line goes through the first anchor and the newest. */
-static void lay_first(struct stamps *stamps)
+static void lay_first(struct clock_map *stamps)
 {
 	uint64_t slope = slope_between(&stamps->base, &stamps->newest);
 
@@ -129,13 +130,13 @@ static void lay_first(struct stamps *stamps)
 }
 
 /* Bends the line so that it meets the clock again, and goes on from there at the clock's rate. */
-static void bend(struct stamps *stamps, const struct stamps_anchor *now)
+static void bend(struct clock_map *stamps, const struct clock_map_anchor *now)
 {
 	uint64_t slope = slope_between(&stamps->base, now), line, spread;
-	struct piece back = { .counter = now->counter }, on;
+	struct piece back = {.counter = now->counter}, on;
 
-	line = pieces_ns((struct piece *)(void *)stamps->pieces->data, stamps->pieces->len,
-		now->counter);
+	line = pieces_ns(
+		(struct piece *)(void *)stamps->pieces->data, stamps->pieces->len, now->counter);
 	if (!slope || (line < now->monotonic_ns + TOLERANCE_NS &&
 			      now->monotonic_ns < line + TOLERANCE_NS))
 		return;
@@ -151,16 +152,16 @@ static void bend(struct stamps *stamps, const struct stamps_anchor *now)
 	on.slope = slope;
 	/* what the clock will say there, less what the line says here */
 	back.slope = (uint64_t)(((wide)(now->monotonic_ns + spread - back.ns) << SLOPE_BITS) /
-		(on.counter - back.counter));
+				(on.counter - back.counter));
 	on.ns = piece_ns(&back, on.counter);
 	g_array_append_val(stamps->pieces, back);
 	g_array_append_val(stamps->pieces, on);
 	stamps->base = *now;
 }
 
-void stamps_refresh(struct stamps *stamps, bool force)
+void clock_map_refresh(struct clock_map *stamps, bool force)
 {
-	struct stamps_anchor now;
+	struct clock_map_anchor now;
 
 	pthread_mutex_lock(&stamps->lock);
 	stamps->source.read(stamps->source.arg, &now);
@@ -168,17 +169,17 @@ void stamps_refresh(struct stamps *stamps, bool force)
 		stamps->newest = now;
 		if (stamps->usable && !stamps->shown)
 			lay_first(stamps);
-		else if (stamps->usable && stamps->pieces->len + 2 <= STAMPS_PIECES &&
-			now.counter > last_piece(stamps)->counter)
+		else if (stamps->usable && stamps->pieces->len + 2 <= CLOCK_MAP_PIECES &&
+			 now.counter > last_piece(stamps)->counter)
 			bend(stamps, &now);
 	}
 	pthread_mutex_unlock(&stamps->lock);
 }
 
-struct stamps *stamps_create_from(const struct stamps_source *source)
+struct clock_map *clock_map_create_from(const struct clock_map_source *source)
 {
-	struct stamps *stamps = g_new0(struct stamps, 1);
-	struct piece first = { .slope = (uint64_t)1 << SLOPE_BITS };
+	struct clock_map *stamps = g_new0(struct clock_map, 1);
+	struct piece first = {.slope = (uint64_t)1 << SLOPE_BITS};
 
 	pthread_mutex_init(&stamps->lock, NULL);
 	stamps->source = *source;
@@ -193,21 +194,21 @@ struct stamps *stamps_create_from(const struct stamps_source *source)
 	return stamps;
 }
 
-struct stamps *stamps_create(void)
+struct clock_map *clock_map_create(void)
 {
 	const bool counter = clock_has_counter(CLOCK_SOURCE_PATH);
-	const struct stamps_source machine = { counter ? read_counter : read_no_counter, NULL };
-	const struct timespec baseline = { .tv_nsec = 2 * NSEC_PER_MSEC };
-	struct stamps *stamps = stamps_create_from(&machine);
+	const struct clock_map_source machine = {counter ? read_counter : read_no_counter, NULL};
+	const struct timespec baseline = {.tv_nsec = 2 * NSEC_PER_MSEC};
+	struct clock_map *stamps = clock_map_create_from(&machine);
 
 	if (counter) {
 		nanosleep(&baseline, NULL);
-		stamps_refresh(stamps, true);
+		clock_map_refresh(stamps, true);
 	}
 	return stamps;
 }
 
-void stamps_destroy(struct stamps *stamps)
+void clock_map_destroy(struct clock_map *stamps)
 {
 	if (!stamps)
 		return;
@@ -216,9 +217,9 @@ void stamps_destroy(struct stamps *stamps)
 	g_free(stamps);
 }
 
-struct stamps_map *stamps_map(struct stamps *stamps)
+struct clock_map_map *clock_map_map(struct clock_map *stamps)
 {
-	struct stamps_map *map;
+	struct clock_map_map *map;
 	size_t count;
 
 	pthread_mutex_lock(&stamps->lock);
@@ -230,28 +231,28 @@ struct stamps_map *stamps_map(struct stamps *stamps)
 	map->frequency = 0;
 	if (stamps->usable)
 		map->frequency = (uint64_t)(((wide)NSEC_PER_SEC << SLOPE_BITS) /
-			MAX(last_piece(stamps)->slope, 1));
+					    MAX(last_piece(stamps)->slope, 1));
 	stamps->shown = true;
 	pthread_mutex_unlock(&stamps->lock);
 	return map;
 }
 
-void stamps_map_free(struct stamps_map *map)
+void clock_map_map_free(struct clock_map_map *map)
 {
 	g_free(map);
 }
 
-uint64_t stamps_map_ns(const struct stamps_map *map, uint64_t counter)
+uint64_t clock_map_map_ns(const struct clock_map_map *map, uint64_t counter)
 {
 	return pieces_ns(map->pieces, map->count, counter);
 }
 
-uint64_t stamps_map_frequency(const struct stamps_map *map)
+uint64_t clock_map_map_frequency(const struct clock_map_map *map)
 {
 	return map->frequency;
 }
 
-void stamps_map_anchor(const struct stamps_map *map, struct stamps_anchor *anchor)
+void clock_map_map_anchor(const struct clock_map_map *map, struct clock_map_anchor *anchor)
 {
 	*anchor = map->anchor;
 }
