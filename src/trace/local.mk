@@ -21,8 +21,8 @@ libtrace_a_SOURCES = \
 	%D%/snapshot.h \
 	%D%/clock_map.c \
 	%D%/clock_map.h \
-	%D%/textring.c \
-	%D%/textring.h \
+	%D%/messages.c \
+	%D%/messages.h \
 	%D%/trace.c \
 	%D%/trace.h \
 	%D%/tracefile.c \

@@ -13,7 +13,7 @@
 #include "sys/clock.h"
 #include "sys/cpu.h"
 #include "producers/producers.h"
-#include "trace/textring.h"
+#include "trace/messages.h"
 
 /* "[", 20 digits, ".", 9 digits, "]:cpu", 10 digits, ": ", NUL: 49 at most */
 #define HEADER_BYTES 64
@@ -27,19 +27,19 @@ struct header {
 struct trace {
 	pthread_mutex_t mutex;
 	size_t ring_bytes;                          /* i */
-	struct textring *ring;                      /* i; what it points to: m */
+	struct messages *ring;                      /* i; what it points to: m */
 	uint64_t newest_ns;                         /* m: the time of the newest message ever */
 	uint64_t written, overwritten, dropped_big; /* m: messages */
 };
 
 int trace_create(size_t ring_bytes, struct trace **trace)
 {
-	struct textring *ring;
+	struct messages *ring;
 	int ret;
 
 	if (ring_bytes < TRACE_RING_BYTES_MIN || ring_bytes > TRACE_RING_BYTES_MAX)
 		return -EINVAL;
-	ret = textring_create(ring_bytes, &ring);
+	ret = messages_create(ring_bytes, &ring);
 	if (ret)
 		return ret;
 	*trace = g_new0(struct trace, 1);
@@ -53,7 +53,7 @@ void trace_destroy(struct trace *trace)
 {
 	if (!trace)
 		return;
-	textring_destroy(trace->ring);
+	messages_destroy(trace->ring);
 	pthread_mutex_destroy(&trace->mutex);
 	g_free(trace);
 }
@@ -127,7 +127,7 @@ static int append_message(struct trace *trace, uint64_t time_ns, unsigned int cp
 	if (ret)
 		return ret;
 	append_lines(lines, &header, text, length);
-	ret = textring_append(trace->ring, time_ns, lines->str, lines->len, &evicted);
+	ret = messages_append(trace->ring, time_ns, lines->str, lines->len, &evicted);
 	trace->overwritten += evicted;
 	if (ret)
 		return ret;
@@ -175,7 +175,7 @@ int trace_append_at(struct trace *trace, uint64_t time_ns, unsigned int cpu, con
 	return ret;
 }
 
-static void append_parts(GString *out, const struct textring_message *message)
+static void append_parts(GString *out, const struct messages_message *message)
 {
 	g_string_append_len(out, message->text[0], (gssize)message->length[0]);
 	g_string_append_len(out, message->text[1], (gssize)message->length[1]);
@@ -183,11 +183,11 @@ static void append_parts(GString *out, const struct textring_message *message)
 
 int trace_print(struct trace *trace, GString *out)
 {
-	struct textring_message all;
+	struct messages_message all;
 	int ret;
 
 	pthread_mutex_lock(&trace->mutex);
-	textring_all(trace->ring, &all);
+	messages_all(trace->ring, &all);
 	ret = growing_text(out, all.length[0] + all.length[1]);
 	if (!ret)
 		append_parts(out, &all);
@@ -200,7 +200,7 @@ size_t trace_bytes(struct trace *trace)
 	size_t bytes;
 
 	pthread_mutex_lock(&trace->mutex);
-	bytes = textring_bytes(trace->ring);
+	bytes = messages_bytes(trace->ring);
 	pthread_mutex_unlock(&trace->mutex);
 	return bytes;
 }
@@ -208,15 +208,15 @@ size_t trace_bytes(struct trace *trace)
 void trace_clear(struct trace *trace)
 {
 	pthread_mutex_lock(&trace->mutex);
-	textring_clear(trace->ring);
+	messages_clear(trace->ring);
 	pthread_mutex_unlock(&trace->mutex);
 }
 
 void trace_cursor_init(struct trace *trace, struct trace_cursor *cursor)
 {
 	pthread_mutex_lock(&trace->mutex);
-	cursor->next = textring_first(trace->ring);
-	cursor->end = textring_end(trace->ring);
+	cursor->next = messages_first(trace->ring);
+	cursor->end = messages_end(trace->ring);
 	cursor->missed = 0;
 	cursor->no_memory = false;
 	pthread_mutex_unlock(&trace->mutex);
@@ -225,7 +225,7 @@ void trace_cursor_init(struct trace *trace, struct trace_cursor *cursor)
 void trace_cursor_init_follow(struct trace *trace, struct trace_cursor *cursor)
 {
 	pthread_mutex_lock(&trace->mutex);
-	cursor->next = textring_end(trace->ring);
+	cursor->next = messages_end(trace->ring);
 	cursor->end = UINT64_MAX;
 	cursor->missed = 0;
 	cursor->no_memory = false;
@@ -234,15 +234,15 @@ void trace_cursor_init_follow(struct trace *trace, struct trace_cursor *cursor)
 
 bool trace_next(struct trace *trace, struct trace_cursor *cursor, uint64_t *time_ns, GString *out)
 {
-	struct textring_message message;
+	struct messages_message message;
 	uint64_t resume;
 	bool found;
 
 	pthread_mutex_lock(&trace->mutex);
-	resume = MIN(MAX(cursor->next, textring_first(trace->ring)), cursor->end);
+	resume = MIN(MAX(cursor->next, messages_first(trace->ring)), cursor->end);
 	cursor->missed += resume - cursor->next;
 	cursor->next = resume;
-	found = resume < cursor->end && textring_get(trace->ring, resume, &message) == 0;
+	found = resume < cursor->end && messages_get(trace->ring, resume, &message) == 0;
 	if (found && growing_text(out, message.length[0] + message.length[1])) {
 		cursor->no_memory = true;
 		found = false;
@@ -266,6 +266,6 @@ void trace_print_stats(struct trace *trace, const struct producers_totals *progr
 	stats_u64(stats, trace->dropped_big, "trace.dropped_big");
 	stats_u64(stats, programs->torn, "trace.torn");
 	stats_u64(stats, programs->attached, "trace.producers");
-	stats_u64(stats, textring_bytes(trace->ring), "trace.bytes");
+	stats_u64(stats, messages_bytes(trace->ring), "trace.bytes");
 	pthread_mutex_unlock(&trace->mutex);
 }

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "trace/textring.h"
+#include "trace/messages.h"
 #include "producers/producers.h"
 #include "trace/trace.h"
 
@@ -234,18 +234,18 @@ static void clear_model(struct model *model)
 	model->bytes = 0;
 }
 
-static void compare_to_model(const struct textring *ring, struct model *model, int step)
+static void compare_to_model(const struct messages *ring, struct model *model, int step)
 {
 	g_autoptr(GString) all = g_string_new(NULL), each = g_string_new(NULL);
-	struct textring_message message;
-	uint64_t number = textring_first(ring);
+	struct messages_message message;
+	uint64_t number = messages_first(ring);
 	const GList *at;
 
 	for (at = model->messages.head; at; at = at->next, number++) {
 		const GString *expected = at->data;
 		g_autoptr(GString) got = g_string_new(NULL);
 
-		if (textring_get(ring, number, &message))
+		if (messages_get(ring, number, &message))
 			fail_msg("step %d: message %" PRIu64 " is not there", step, number);
 		g_string_append_len(got, message.text[0], (gssize)message.length[0]);
 		g_string_append_len(got, message.text[1], (gssize)message.length[1]);
@@ -253,13 +253,13 @@ static void compare_to_model(const struct textring *ring, struct model *model, i
 			fail_msg("step %d: message %" PRIu64 " differs", step, number);
 		g_string_append_len(each, got->str, (gssize)got->len);
 	}
-	textring_all(ring, &message);
+	messages_all(ring, &message);
 	g_string_append_len(all, message.text[0], (gssize)message.length[0]);
 	g_string_append_len(all, message.text[1], (gssize)message.length[1]);
-	if (number != textring_end(ring) || !g_string_equal(all, each) ||
-		textring_bytes(ring) != model->bytes ||
-		textring_get(ring, number, &message) != -ENOENT ||
-		textring_get(ring, textring_first(ring) - 1, &message) != -ENOENT)
+	if (number != messages_end(ring) || !g_string_equal(all, each) ||
+		messages_bytes(ring) != model->bytes ||
+		messages_get(ring, number, &message) != -ENOENT ||
+		messages_get(ring, messages_first(ring) - 1, &message) != -ENOENT)
 		fail_msg("step %d: the whole differs", step);
 }
 
@@ -268,27 +268,28 @@ static void run_against_model(size_t size, size_t longest, int steps)
 	struct model model = {G_QUEUE_INIT, 0, size, 0};
 	g_autoptr(GRand) rand = g_rand_new_with_seed((guint32)(size + longest));
 	g_autofree char *text = g_malloc(longest);
-	struct textring *ring;
+	struct messages *ring;
 	uint64_t evicted, evicted_all = 0;
 	size_t length, i;
 	int step;
 
-	assert_int_equal(textring_create(size, &ring), 0);
+	assert_int_equal(messages_create(size, &ring), 0);
 	for (step = 0; step < steps; step++) {
 		length = (size_t)g_rand_int_range(rand, 1, (gint32)longest + 1);
 		for (i = 0; i < length; i++)
 			text[i] = (char)g_rand_int_range(rand, 0, 256);
 		if (length > size) {
-			assert_int_equal(textring_append(ring, 0, text, length, &evicted),
-				-EMSGSIZE);
+			assert_int_equal(
+				messages_append(ring, 0, text, length, &evicted), -EMSGSIZE);
 		} else {
-			assert_int_equal(textring_append(ring, textring_end(ring) * 3, text, length,
-				&evicted), 0);
+			assert_int_equal(messages_append(ring, messages_end(ring) * 3, text, length,
+						 &evicted),
+				0);
 			evicted_all += evicted;
 			add_to_model(&model, text, length);
 		}
 		if (g_rand_int_range(rand, 0, 200) == 0) {
-			textring_clear(ring);
+			messages_clear(ring);
 			clear_model(&model);
 		}
 		compare_to_model(ring, &model, step);
@@ -296,7 +297,7 @@ static void run_against_model(size_t size, size_t longest, int steps)
 	}
 	assert_true(evicted_all > 0);
 	clear_model(&model);
-	textring_destroy(ring);
+	messages_destroy(ring);
 }
 
 static void test_against_model(void **state)
@@ -310,19 +311,19 @@ static void test_against_model(void **state)
 
 static void test_ring_errors(void **state)
 {
-	struct textring *ring = NULL;
+	struct messages *ring = NULL;
 	uint64_t evicted = 77;
 
-	assert_int_equal(textring_create(0, &ring), -EINVAL);
+	assert_int_equal(messages_create(0, &ring), -EINVAL);
 #ifndef SANITIZED /* sanitizers end the program where malloc would give NULL */
-	assert_int_equal(textring_create(SIZE_MAX / 2, &ring), -ENOMEM);
+	assert_int_equal(messages_create(SIZE_MAX / 2, &ring), -ENOMEM);
 #endif
 	assert_null(ring);
-	assert_int_equal(textring_create(10, &ring), 0);
-	assert_int_equal(textring_append(ring, 0, "", 0, &evicted), -EINVAL);
+	assert_int_equal(messages_create(10, &ring), 0);
+	assert_int_equal(messages_append(ring, 0, "", 0, &evicted), -EINVAL);
 	assert_int_equal(evicted, 77);
-	textring_destroy(ring);
-	textring_destroy(NULL);
+	messages_destroy(ring);
+	messages_destroy(NULL);
 }
 
 static void test_eviction(void **state)

@@ -9,47 +9,47 @@
  * No locking: one thread at a time for each ring. Texts handed out are the ring's own memory and
  * good until the next append or clear.
  */
-#ifndef KPROFS_TRACE_TEXTRING_H
-#define KPROFS_TRACE_TEXTRING_H
+#ifndef KPROFS_TRACE_MESSAGES_H
+#define KPROFS_TRACE_MESSAGES_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-struct textring;
+struct messages;
 
 /* A message; its text is in two parts where it goes over the end of the memory. */
-struct textring_message {
+struct messages_message {
 	uint64_t time_ns;
 	const char *text[2];
 	size_t length[2]; /* the second is 0 where one part is enough */
 };
 
 /* `bytes`: how much text is held at most, at least 1. -EINVAL; -ENOMEM. */
-int textring_create(size_t bytes, struct textring **ring);
-void textring_destroy(struct textring *ring);
+int messages_create(size_t bytes, struct messages **ring);
+void messages_destroy(struct messages *ring);
 
 /*
  * Appends a copy of the text as one message and returns in *evicted how many messages left for it.
- * -EMSGSIZE: more than the ring can hold; -EINVAL: empty. Nothing has changed then. -ENOMEM: it is not in
- * the ring, though others may have left for it.
+ * -EMSGSIZE: more than the ring can hold; -EINVAL: empty. Nothing has changed then. -ENOMEM: it is
+ * not in the ring, though others may have left for it.
  */
-int textring_append(struct textring *ring, uint64_t time_ns, const char *text, size_t length,
+int messages_append(struct messages *ring, uint64_t time_ns, const char *text, size_t length,
 	uint64_t *evicted);
 
 /* Forgets all messages; their numbers are not used again. */
-void textring_clear(struct textring *ring);
+void messages_clear(struct messages *ring);
 
 /* How much text is held. */
-size_t textring_bytes(const struct textring *ring);
+size_t messages_bytes(const struct messages *ring);
 
 /* The messages held have the numbers from first up to but not including end. */
-uint64_t textring_first(const struct textring *ring);
-uint64_t textring_end(const struct textring *ring);
+uint64_t messages_first(const struct messages *ring);
+uint64_t messages_end(const struct messages *ring);
 
 /* -ENOENT: that number is not held (any more, or yet). */
-int textring_get(const struct textring *ring, uint64_t number, struct textring_message *message);
+int messages_get(const struct messages *ring, uint64_t number, struct messages_message *message);
 
 /* All the text held, oldest first, in at most two parts. Only text and length are set. */
-void textring_all(const struct textring *ring, struct textring_message *all);
+void messages_all(const struct messages *ring, struct messages_message *all);
 
 #endif

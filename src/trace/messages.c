@@ -6,7 +6,7 @@
  * counted from the first byte ever appended; it begins where the one before it ended. Positions in
  * memory are these counts modulo the size, so nothing is ever moved.
  */
-#include "trace/textring.h"
+#include "trace/messages.h"
 
 #include <errno.h>
 #include <glib.h>
@@ -20,7 +20,7 @@ struct entry {
 	uint64_t end; /* of the text, counted from the first byte ever */
 };
 
-struct textring {
+struct messages {
 	char *text;
 	size_t size;
 	uint64_t begin, end; /* of the text held, counted from the first byte ever */
@@ -30,9 +30,9 @@ struct textring {
 	uint64_t first, next;  /* numbers of the oldest message and of the next one */
 };
 
-int textring_create(size_t bytes, struct textring **ring)
+int messages_create(size_t bytes, struct messages **ring)
 {
-	struct textring *r;
+	struct messages *r;
 	char *text;
 
 	if (!bytes)
@@ -40,7 +40,7 @@ int textring_create(size_t bytes, struct textring **ring)
 	text = g_try_malloc(bytes);
 	if (!text)
 		return -ENOMEM;
-	r = g_new0(struct textring, 1);
+	r = g_new0(struct messages, 1);
 	r->text = text;
 	r->size = bytes;
 	r->capacity = ENTRIES_FIRST;
@@ -49,7 +49,7 @@ int textring_create(size_t bytes, struct textring **ring)
 	return 0;
 }
 
-void textring_destroy(struct textring *ring)
+void messages_destroy(struct messages *ring)
 {
 	if (!ring)
 		return;
@@ -58,12 +58,12 @@ void textring_destroy(struct textring *ring)
 	g_free(ring);
 }
 
-static struct entry *find_entry(const struct textring *ring, uint64_t number)
+static struct entry *find_entry(const struct messages *ring, uint64_t number)
 {
 	return &ring->entries[number & (ring->capacity - 1)];
 }
 
-static int grow_entries(struct textring *ring)
+static int grow_entries(struct messages *ring)
 {
 	struct entry *old = ring->entries;
 	struct entry *entries = g_try_new(struct entry, ring->capacity * 2);
@@ -81,8 +81,8 @@ static int grow_entries(struct textring *ring)
 }
 
 /* The text between two counts, as one part or two. */
-static void locate_text(const struct textring *ring, uint64_t begin, uint64_t end,
-	struct textring_message *message)
+static void locate_text(
+	const struct messages *ring, uint64_t begin, uint64_t end, struct messages_message *message)
 {
 	size_t length = (size_t)(end - begin);
 	size_t at = (size_t)(begin % ring->size);
@@ -94,8 +94,8 @@ static void locate_text(const struct textring *ring, uint64_t begin, uint64_t en
 	message->length[1] = length - before_wrap;
 }
 
-int textring_append(struct textring *ring, uint64_t time_ns, const char *text, size_t length,
-	uint64_t *evicted)
+int messages_append(
+	struct messages *ring, uint64_t time_ns, const char *text, size_t length, uint64_t *evicted)
 {
 	uint64_t first = ring->first;
 	size_t at, before_wrap;
@@ -124,28 +124,28 @@ int textring_append(struct textring *ring, uint64_t time_ns, const char *text, s
 	return 0;
 }
 
-void textring_clear(struct textring *ring)
+void messages_clear(struct messages *ring)
 {
 	ring->first = ring->next;
 	ring->begin = ring->end;
 }
 
-size_t textring_bytes(const struct textring *ring)
+size_t messages_bytes(const struct messages *ring)
 {
 	return (size_t)(ring->end - ring->begin);
 }
 
-uint64_t textring_first(const struct textring *ring)
+uint64_t messages_first(const struct messages *ring)
 {
 	return ring->first;
 }
 
-uint64_t textring_end(const struct textring *ring)
+uint64_t messages_end(const struct messages *ring)
 {
 	return ring->next;
 }
 
-int textring_get(const struct textring *ring, uint64_t number, struct textring_message *message)
+int messages_get(const struct messages *ring, uint64_t number, struct messages_message *message)
 {
 	uint64_t begin;
 
@@ -157,7 +157,7 @@ int textring_get(const struct textring *ring, uint64_t number, struct textring_m
 	return 0;
 }
 
-void textring_all(const struct textring *ring, struct textring_message *all)
+void messages_all(const struct messages *ring, struct messages_message *all)
 {
 	locate_text(ring, ring->begin, ring->end, all);
 }
