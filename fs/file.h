@@ -13,7 +13,7 @@
 
 struct file_cpus;
 struct file_ctf;
-struct form_cpu;
+struct trace_records_cpu;
 
 /* file_prof.c: kpctl, kpdata */
 int file_kpctl_render(struct server *server, const struct dirtab_row *row, GString *out,
@@ -41,8 +41,8 @@ int file_kprintx_render(struct server *server, const struct dirtab_row *row, GSt
 extern const struct ctl_word file_kprintx_words[];
 
 /* file_cputrace.c: kptrace_pipe, cpu/. A reading of the trace, for kptrace too: -EINTR */
-int file_reading_begin(struct server *server, const struct form_cpu *cpu, void *job,
-	struct lazy **lazy);
+int file_reading_begin(
+	struct server *server, const struct trace_records_cpu *cpu, void *job, struct lazy **lazy);
 extern const struct stream_ops file_kptrace_pipe_stream;
 uint64_t file_kptrace_pipe_size(struct server *server, const struct dirtab_row *row);
 const struct dirtab_row *file_cpu_lookup(struct server *server, const struct dirtab_row *dir,

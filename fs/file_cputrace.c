@@ -20,7 +20,7 @@
 #include "fs/views.h"
 #include "prof/profiler.h"
 #include "sys/cpu.h"
-#include "trace/form.h"
+#include "trace/trace_records.h"
 #include "trace/reading.h"
 
 #define CPU_FILES 3
@@ -28,7 +28,7 @@
 /* Rows know their CPU by the struct around them. */
 struct cpu_file {
 	struct dirtab_row row;
-	struct form_cpu cpu;
+	struct trace_records_cpu cpu;
 };
 
 struct cpu_folder {
@@ -42,12 +42,14 @@ struct file_cpus {
 	unsigned int count;
 };
 
-static const struct form_cpu *cpu_of(const struct dirtab_row *row)
+static const struct trace_records_cpu *cpu_of(const struct dirtab_row *row)
 {
 	return &((const struct cpu_file *)(const void *)row)->cpu;
 }
 
-/* ---- trace ------------------------------------------------------------------------------------ */
+/*
+ * ---- trace ------------------------------------------------------------------------------------
+ */
 
 static bool next_piece(void *maker, GString *out)
 {
@@ -64,8 +66,8 @@ static void destroy(void *maker)
 	reading_destroy(maker);
 }
 
-int file_reading_begin(struct server *server, const struct form_cpu *cpu, void *job,
-	struct lazy **lazy)
+int file_reading_begin(
+	struct server *server, const struct trace_records_cpu *cpu, void *job, struct lazy **lazy)
 {
 	static const struct lazy_maker maker = { next_piece, restart, destroy };
 	struct reading *reading;
@@ -88,7 +90,9 @@ static uint64_t trace_size(struct server *server, const struct dirtab_row *row)
 	return 0;
 }
 
-/* ---- trace_pipe, kptrace_pipe ----------------------------------------------------------------- */
+/*
+ * ---- trace_pipe, kptrace_pipe -----------------------------------------------------------------
+ */
 
 static int open_cpu_pipe(struct server *server, const struct dirtab_row *row, uid_t reader,
 	void *job, void **cursor)
@@ -109,7 +113,7 @@ static const struct stream_ops cpu_pipe = {
 static int open_text_pipe(struct server *server, const struct dirtab_row *row, uid_t reader,
 	void *job, void **cursor)
 {
-	const struct form_cpu all = { .cpu = FORM_TEXT };
+	const struct trace_records_cpu all = {.cpu = TRACE_RECORDS_TEXT};
 
 	return pipe_open(server->pipes, reader, &all, job ? views_cancelled : NULL, job, cursor);
 }
@@ -128,7 +132,9 @@ uint64_t file_kptrace_pipe_size(struct server *server, const struct dirtab_row *
 	return 0;
 }
 
-/* ---- stat ------------------------------------------------------------------------------------- */
+/*
+ * ---- stat -------------------------------------------------------------------------------------
+ */
 
 /* The rows of kpstat that begin with cpu.N., without that. */
 static int render_stat(struct server *server, const struct dirtab_row *row, GString *out,
@@ -151,7 +157,9 @@ static int render_stat(struct server *server, const struct dirtab_row *row, GStr
 	return 0;
 }
 
-/* ---- the folders ------------------------------------------------------------------------------ */
+/*
+ * ---- the folders ------------------------------------------------------------------------------
+ */
 
 static const struct dirtab_row *lookup_file(struct server *server, const struct dirtab_row *dir,
 	const char *name)
@@ -193,7 +201,7 @@ void file_cpu_list(struct server *server, const struct dirtab_row *dir, GPtrArra
 		g_ptr_array_add(rows, &server->cpus->folders[i].row);
 }
 
-static void fill_folder(struct cpu_folder *folder, const struct form_cpu *cpu)
+static void fill_folder(struct cpu_folder *folder, const struct trace_records_cpu *cpu)
 {
 	static const struct dirtab_row files[CPU_FILES] = {
 		{ .name = "trace", .type = DIRTAB_TEXT, .mode = 0400, .begin = begin_trace,
@@ -216,7 +224,7 @@ struct file_cpus *file_cpus_create(void)
 {
 	struct file_cpus *cpus = g_new0(struct file_cpus, 1);
 	g_autofree unsigned char *present = g_malloc0(CPU_BITMAP_BYTES);
-	struct form_cpu cpu = { .cpu = 0 };
+	struct trace_records_cpu cpu = {.cpu = 0};
 	unsigned int i, last = 0;
 
 	if (cpu_read_list(CPU_PRESENT_PATH, present)) {

@@ -6,7 +6,7 @@
 
 #include "fs/server.h"
 #include "producers/catalog.h"
-#include "trace/form.h"
+#include "trace/trace_records.h"
 #include "producers/producers.h"
 #include "trace/reading.h"
 #include "trace/trace.h"
@@ -20,7 +20,7 @@ int file_kptrace_render(struct server *server, const struct dirtab_row *row, GSt
 int file_kptrace_begin(struct server *server, const struct dirtab_row *row, void *job,
 	struct lazy **lazy, struct err *err)
 {
-	const struct form_cpu all = { .cpu = FORM_TEXT };
+	const struct trace_records_cpu all = {.cpu = TRACE_RECORDS_TEXT};
 
 	return file_reading_begin(server, &all, job, lazy);
 }

@@ -2,9 +2,9 @@
 /*
  * Open pipes of the trace, and the thread that gathers for them: see pipes.h.
  *
- * A pipe is in one of two states: it has something (text, or a gathering that text is made of), which
- * its readers take; or it has nothing. A reader that finds nothing says so (wants) and wakes the
- * thread, which gathers, at most once in a tick, until there is something.
+ * A pipe is in one of two states: it has something (text, or a gathering that text is made of),
+ * which its readers take; or it has nothing. A reader that finds nothing says so (wants) and wakes
+ * the thread, which gathers, at most once in a tick, until there is something.
  */
 #include "fs/pipes.h"
 
@@ -58,9 +58,14 @@ static void put(struct pipe *pipe)
 	g_free(pipe);
 }
 
-/* ---- the reader's side ------------------------------------------------------------------------ */
+/*
+ * ---- the reader's side ------------------------------------------------------------------------
+ */
 
-/* With the pipe's lock. Whether there is text that nobody has taken; makes a piece if there is none. */
+/*
+ * With the pipe's lock. Whether there is text that nobody has taken; makes a piece if there is
+ * none.
+ */
 static bool has_text(struct pipe *pipe)
 {
 	if (pipe->begin == pipe->text->len) {
@@ -84,8 +89,8 @@ static void want(struct pipe *pipe, bool soon)
 }
 
 /*
- * Takes the pipe's lock if there is text. A worker must not wait for the thread, which may be copying
- * what programs wrote; when it is through, it wakes who is parked.
+ * Takes the pipe's lock if there is text. A worker must not wait for the thread, which may be
+ * copying what programs wrote; when it is through, it wakes who is parked.
  */
 static bool lock_text(struct pipe *pipe)
 {
@@ -124,7 +129,10 @@ ssize_t pipe_begin(void *cursor, size_t want_bytes, struct iovec *iov, int *coun
 	iov[0] = (struct iovec){ pipe->text->str + pipe->begin, bytes };
 	*count = 1;
 	pipe->given = bytes;
-	/* the text stays where it is until pipe_end: the file's lock is held, and gathering makes none */
+	/*
+	 * the text stays where it is until pipe_end: the file's lock is held, and gathering makes
+	 * none
+	 */
 	pthread_mutex_unlock(&pipe->lock);
 	return (ssize_t)bytes;
 }
@@ -141,7 +149,9 @@ void pipe_end(void *cursor, bool taken)
 	pthread_mutex_unlock(&pipe->lock);
 }
 
-/* ---- the thread ------------------------------------------------------------------------------- */
+/*
+ * ---- the thread -------------------------------------------------------------------------------
+ */
 
 /* With the pipe's lock. However long it takes to find some in what was gathered. */
 static bool find_text(struct pipe *pipe)
@@ -251,7 +261,9 @@ static void *run_pipes(void *arg)
 	return NULL;
 }
 
-/* ---- opening and closing ---------------------------------------------------------------------- */
+/*
+ * ---- opening and closing ----------------------------------------------------------------------
+ */
 
 static int need_thread(struct pipes *pipes)
 {
@@ -266,7 +278,7 @@ static int need_thread(struct pipes *pipes)
 	return ret;
 }
 
-int pipe_open(struct pipes *pipes, uid_t reader, const struct form_cpu *cpu,
+int pipe_open(struct pipes *pipes, uid_t reader, const struct trace_records_cpu *cpu,
 	bool (*cancelled)(void *arg), void *arg, void **cursor)
 {
 	struct follow *follow;

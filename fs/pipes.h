@@ -12,7 +12,7 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
-struct form_cpu;
+struct trace_records_cpu;
 struct pipes;
 struct readings;
 struct streams;
@@ -31,7 +31,7 @@ void pipes_destroy(struct pipes *pipes);
  * A pipe that begins now. Copies what programs hold, which a worker has no time for where there are
  * programs. -EINTR: `cancelled` (NULL: never) said so.
  */
-int pipe_open(struct pipes *pipes, uid_t reader, const struct form_cpu *cpu,
+int pipe_open(struct pipes *pipes, uid_t reader, const struct trace_records_cpu *cpu,
 	bool (*cancelled)(void *arg), void *arg, void **cursor);
 /* The functions of struct stream_ops. */
 void pipe_close(void *cursor);

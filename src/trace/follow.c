@@ -19,7 +19,7 @@
 
 #include "base/growing.h"
 #include "sys/clock.h"
-#include "trace/form.h"
+#include "trace/trace_records.h"
 #include "trace/merge.h"
 #include "producers/producers.h"
 #include "trace/reading.h"
@@ -56,7 +56,7 @@ struct followed {
 struct follow {
 	struct readings *readings;
 	uid_t reader;
-	struct form *form;
+	struct trace_records *form;
 	uint64_t begin_ns;
 	GHashTable *programs; /* of struct followed, by the inode of their pool */
 	struct ring_index *index;
@@ -469,20 +469,21 @@ bool follow_next(struct follow *follow, GString *out)
 	if (!follow->merge)
 		return false;
 	if (!follow->begun)
-		form_begin(follow->form, follow->snapshot->map, out);
+		trace_records_begin(follow->form, follow->snapshot->map, out);
 	follow->begun = true;
 	for (events = 0; out->len < until && events < PIECE_EVENTS; events++) {
 		bool more = merge_next(follow->merge, &item);
 
 		if (follow->lost > follow->said)
-			form_append_missing(follow->form, more ? &item : NULL, clock_monotonic_ns(),
-				follow->lost - follow->said, KPROF_TRACE_LOST, out);
+			trace_records_append_missing(follow->form, more ? &item : NULL,
+				clock_monotonic_ns(), follow->lost - follow->said, KPROF_TRACE_LOST,
+				out);
 		follow->said = follow->lost;
 		if (!more) {
 			drop_gathered(follow);
 			break;
 		}
-		form_append(follow->form, &item, out);
+		trace_records_append(follow->form, &item, out);
 	}
 	return true;
 }
@@ -516,7 +517,7 @@ static int skip_programs(struct follow *follow, bool (*cancelled)(void *arg), vo
 	return 0;
 }
 
-int follow_create(struct readings *readings, uid_t reader, const struct form_cpu *cpu,
+int follow_create(struct readings *readings, uid_t reader, const struct trace_records_cpu *cpu,
 	bool (*cancelled)(void *arg), void *arg, struct follow **follow)
 {
 	struct follow *f = g_new0(struct follow, 1);
@@ -524,12 +525,12 @@ int follow_create(struct readings *readings, uid_t reader, const struct form_cpu
 
 	f->readings = readings;
 	f->reader = reader;
-	f->form = form_create(cpu);
+	f->form = trace_records_create(cpu);
 	f->programs = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, free_followed);
 	f->index = g_new(struct ring_index, 1);
 	f->scratch = g_malloc(2 * KPROF_CHUNK_BYTES_MAX);
 	f->carried_text = g_string_new(NULL);
-	f->begun = cpu->cpu == FORM_TEXT;
+	f->begun = cpu->cpu == TRACE_RECORDS_TEXT;
 	trace_cursor_init_follow(readings_trace(readings), &f->messages);
 	f->begin_ns = clock_monotonic_ns();
 	ret = skip_programs(f, cancelled, arg);
@@ -546,7 +547,7 @@ void follow_destroy(struct follow *follow)
 		return;
 	drop_gathered(follow);
 	g_hash_table_unref(follow->programs);
-	form_destroy(follow->form);
+	trace_records_destroy(follow->form);
 	g_string_free(follow->carried_text, TRUE);
 	g_free(follow->index);
 	g_free(follow->scratch);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Following the trace: what comes after a moment, gathered time and again, each time up to a moment.
+ * Following the trace: what comes after a moment, gathered time and again, each time up to a
+ * moment.
  *
  * A follower has a place of its own in each chunk of each program, so followers don't disturb each
  * other, and one that is slow loses only what programs have overwritten by then. What it lost is
  * known from the programs' own counts: begun less seen less still to come.
  *
- * An event that is begun and not finished holds up the rest of its chunk for two gatherings; then it
- * is counted as lost and passed. So does one whose meaning its program has not told yet.
+ * An event that is begun and not finished holds up the rest of its chunk for two gatherings; then
+ * it is counted as lost and passed. So does one whose meaning its program has not told yet.
  *
  * One thread at a time for each. Gathering blocks for as long as copying takes.
  */
@@ -20,23 +21,25 @@
 #include <sys/types.h>
 
 struct follow;
-struct form_cpu;
+struct trace_records_cpu;
 struct readings;
 
 /*
- * From now on, for `reader` (a user id). Blocks for as long as copying all that is there takes. -EINTR:
- * `cancelled` (NULL: never) said so.
+ * From now on, for `reader` (a user id). Blocks for as long as copying all that is there takes.
+ * -EINTR: `cancelled` (NULL: never) said so.
  */
-int follow_create(struct readings *readings, uid_t reader, const struct form_cpu *cpu,
+int follow_create(struct readings *readings, uid_t reader, const struct trace_records_cpu *cpu,
 	bool (*cancelled)(void *arg), void *arg, struct follow **follow);
 void follow_destroy(struct follow *follow);
 
-/* Looks for what has come since; to be called when follow_next has nothing more. True: something. */
+/*
+ * Looks for what has come since; to be called when follow_next has nothing more. True: something.
+ */
 bool follow_gather(struct follow *follow);
 
 /*
- * Appends the next piece of what was gathered, in bounded time; nothing, where it comes upon nothing to
- * show in that time. False: nothing is left.
+ * Appends the next piece of what was gathered, in bounded time; nothing, where it comes upon
+ * nothing to show in that time. False: nothing is left.
  */
 bool follow_next(struct follow *follow, GString *out);
 

@@ -5,8 +5,8 @@ libtrace_a_SOURCES = \
 	%D%/arguments.h \
 	%D%/follow.c \
 	%D%/follow.h \
-	%D%/form.c \
-	%D%/form.h \
+	%D%/trace_records.c \
+	%D%/trace_records.h \
 	%D%/line.c \
 	%D%/line.h \
 	%D%/marks.c \

@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "base/atomic.h"
-#include "trace/form.h"
+#include "trace/trace_records.h"
 #include "trace/merge.h"
 #include "trace/snapshot.h"
 #include "trace/clock_map.h"
@@ -29,7 +29,7 @@ struct reading {
 	struct readings *readings;
 	struct snapshot *snapshot;
 	struct merge *merge;
-	struct form *form;
+	struct trace_records *form;
 	uint64_t size;
 	bool begun;
 };
@@ -138,11 +138,11 @@ static void append_beginning(const struct reading *reading, const struct merge_i
 	struct clock_map_anchor now;
 
 	clock_map_map_anchor(snapshot->map, &now);
-	form_begin(reading->form, snapshot->map, out);
-	form_append_missing(reading->form, first, now.monotonic_ns, snapshot->left_out,
+	trace_records_begin(reading->form, snapshot->map, out);
+	trace_records_append_missing(reading->form, first, now.monotonic_ns, snapshot->left_out,
 		KPROF_TRACE_LEFT_OUT, out);
-	form_append_missing(reading->form, first, now.monotonic_ns, snapshot->overtaken,
-		KPROF_TRACE_LOST, out);
+	trace_records_append_missing(
+		reading->form, first, now.monotonic_ns, snapshot->overtaken, KPROF_TRACE_LOST, out);
 }
 
 /* What measure() needs besides; lines can be wide, and who opened may have gone. */
@@ -157,7 +157,7 @@ static bool add_length(void *arg, const struct merge_item *item)
 	struct measuring *measuring = arg;
 	struct reading *reading = measuring->reading;
 
-	reading->size += form_measure(reading->form, item);
+	reading->size += trace_records_measure(reading->form, item);
 	return !measuring->cancelled || !measuring->cancelled(measuring->arg);
 }
 
@@ -176,7 +176,7 @@ static int measure(struct reading *reading, bool (*cancelled)(void *arg), void *
 	return ret;
 }
 
-int reading_create(struct readings *readings, uid_t reader, const struct form_cpu *cpu,
+int reading_create(struct readings *readings, uid_t reader, const struct trace_records_cpu *cpu,
 	bool (*cancelled)(void *arg), void *arg, struct reading **reading)
 {
 	struct snapshot *snapshot;
@@ -189,13 +189,13 @@ int reading_create(struct readings *readings, uid_t reader, const struct form_cp
 	r->readings = readings;
 	r->snapshot = snapshot;
 	r->merge = merge_create(snapshot);
-	r->form = form_create(cpu);
+	r->form = trace_records_create(cpu);
 	ret = r->merge ? measure(r, cancelled, arg) : -ENOMEM;
 	if (ret) {
 		reading_destroy(r);
 		return ret;
 	}
-	if (cpu->cpu == FORM_TEXT)
+	if (cpu->cpu == TRACE_RECORDS_TEXT)
 		atomic_write_relaxed(&readings->newest, r->size);
 	*reading = r;
 	return 0;
@@ -206,7 +206,7 @@ void reading_destroy(struct reading *reading)
 	if (!reading)
 		return;
 	merge_destroy(reading->merge);
-	form_destroy(reading->form);
+	trace_records_destroy(reading->form);
 	snapshot_destroy(reading->snapshot);
 	g_free(reading);
 }
@@ -229,7 +229,7 @@ bool reading_next(struct reading *reading, GString *out)
 		reading->begun = true;
 		if (!more)
 			return false;
-		form_append(reading->form, &item, out);
+		trace_records_append(reading->form, &item, out);
 	}
 	return true;
 }

@@ -17,7 +17,7 @@
 
 #include "base/stats.h"
 
-struct form_cpu;
+struct trace_records_cpu;
 struct producers;
 struct reading;
 struct readings;
@@ -63,7 +63,7 @@ int readings_take(struct readings *readings, uid_t reader, bool (*cancelled)(voi
  * Takes the snapshot, for lines of all CPUs or records of one. -EINTR: `cancelled` said so. Blocks
  * for as long as copying takes.
  */
-int reading_create(struct readings *readings, uid_t reader, const struct form_cpu *cpu,
+int reading_create(struct readings *readings, uid_t reader, const struct trace_records_cpu *cpu,
 	bool (*cancelled)(void *arg), void *arg, struct reading **reading);
 void reading_destroy(struct reading *reading);
 

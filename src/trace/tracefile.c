@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "ring/args.h"
-#include "trace/form.h"
+#include "trace/trace_records.h"
 
 #define READ_BYTES ((size_t)65536)
 #define LABEL_MAX (2 * KPROF_NAME_MAX + 1)
@@ -58,7 +58,9 @@ void tracefile_destroy(struct tracefile *file)
 	g_free(file);
 }
 
-/* ---- bytes ------------------------------------------------------------------------------------ */
+/*
+ * ---- bytes ------------------------------------------------------------------------------------
+ */
 
 static int fail(struct tracefile *file, int code, const char *reason)
 {
@@ -135,7 +137,9 @@ bool tracefile_get_head(const struct tracefile *file, struct tracefile_head *hea
 	return file->begun;
 }
 
-/* ---- blocks ----------------------------------------------------------------------------------- */
+/*
+ * ---- blocks -----------------------------------------------------------------------------------
+ */
 
 static bool is_printable(const char *text, size_t bytes)
 {
@@ -335,7 +339,9 @@ int tracefile_next(struct tracefile *file, struct tracefile_item *item, struct e
 	return ret;
 }
 
-/* ---- order and text --------------------------------------------------------------------------- */
+/*
+ * ---- order and text ---------------------------------------------------------------------------
+ */
 
 /* Of equal times: gaps, messages, events by their programs. */
 static uint32_t rank(const struct tracefile_item *item)
@@ -375,5 +381,6 @@ void tracefile_show(const struct tracefile_item *item, struct line *line, GStrin
 	else if (item->type == KPROF_TRACE_MESSAGE)
 		append_escaped(item->text, item->bytes, out);
 	else
-		line_append_note(item->time_ns, item->cpu, item->count, form_reason(item->reason), out);
+		line_append_note(item->time_ns, item->cpu, item->count,
+			trace_records_reason(item->reason), out);
 }

@@ -19,7 +19,7 @@
 #include "tests/fuzz/poolchanges.h"
 #include "tests/unit/tracing.h"
 #include "trace/ctf/ctf.h"
-#include "trace/form.h"
+#include "trace/trace_records.h"
 #include "trace/merge.h"
 #include "trace/snapshot.h"
 #include "trace/tracefile.h"
@@ -31,7 +31,7 @@
  */
 
 struct measured {
-	struct form *form;
+	struct trace_records *form;
 	uint64_t bytes;
 };
 
@@ -39,7 +39,7 @@ static bool add_length(void *arg, const struct merge_item *item)
 {
 	struct measured *measured = arg;
 
-	measured->bytes += form_measure(measured->form, item);
+	measured->bytes += trace_records_measure(measured->form, item);
 	return true;
 }
 
@@ -60,27 +60,27 @@ static void check_lines(const GString *text)
 static GString *make(struct merge *merge, const struct snapshot *snapshot, uint32_t cpu,
 	uint64_t *events)
 {
-	const struct form_cpu cpus = { .cpu = cpu, .first = 0, .count = 1 };
-	struct measured measured = { .form = form_create(&cpus) };
+	const struct trace_records_cpu cpus = {.cpu = cpu, .first = 0, .count = 1};
+	struct measured measured = {.form = trace_records_create(&cpus)};
 	GString *out = g_string_new(NULL);
 	struct merge_sums sums;
 	struct merge_item item;
 	uint64_t last_ns = 0;
 
-	form_begin(measured.form, snapshot->map, out);
+	trace_records_begin(measured.form, snapshot->map, out);
 	measured.bytes = out->len;
 	merge_each(merge, add_length, &measured, &sums);
 	g_string_truncate(out, 0);
-	form_begin(measured.form, snapshot->map, out);
+	trace_records_begin(measured.form, snapshot->map, out);
 	for (*events = 0; merge_next(merge, &item); ++*events) {
 		FUZZ_CHECK(item.time_ns >= last_ns);
 		last_ns = item.time_ns;
-		form_append(measured.form, &item, out);
+		trace_records_append(measured.form, &item, out);
 	}
 	merge_restart(merge);
 	FUZZ_CHECK(out->len == measured.bytes);
 	FUZZ_CHECK(*events == sums.shown);
-	form_destroy(measured.form);
+	trace_records_destroy(measured.form);
 	return out;
 }
 
@@ -174,7 +174,7 @@ static void read_pool(struct program *program)
 	snapshot = snapshot_create(budget, 0, tracing_list(&program, 1), 0);
 	FUZZ_CHECK(snapshot_take(snapshot, stamps, NULL, NULL, NULL) == 0);
 	merge = merge_create(snapshot);
-	text = make(merge, snapshot, FORM_TEXT, &events);
+	text = make(merge, snapshot, TRACE_RECORDS_TEXT, &events);
 	check_lines(text);
 	records = make(merge, snapshot, 0, &again);
 	FUZZ_CHECK(events == again);

@@ -15,7 +15,7 @@
 #include "sys/clock.h"
 #include "producers/catalog.h"
 #include "trace/follow.h"
-#include "trace/form.h"
+#include "trace/trace_records.h"
 #include "producers/producers.h"
 #include "trace/reading.h"
 #include "trace/snapshot.h"
@@ -173,7 +173,7 @@ static void finish(struct follow *follow, struct shown *shown)
 		g_string_free(shown->text, TRUE);
 }
 
-static struct follow *begin_with(const struct form_cpu *cpu)
+static struct follow *begin_with(const struct trace_records_cpu *cpu)
 {
 	struct follow *follow;
 
@@ -183,7 +183,7 @@ static struct follow *begin_with(const struct form_cpu *cpu)
 
 static struct follow *begin(void)
 {
-	const struct form_cpu all = { .cpu = FORM_TEXT };
+	const struct trace_records_cpu all = {.cpu = TRACE_RECORDS_TEXT};
 
 	return begin_with(&all);
 }
@@ -456,7 +456,7 @@ static void test_stress(void **state)
 /* What is looked at in one call is bounded: of one CPU's form most may be others'. */
 static void test_piece(void **state)
 {
-	const struct form_cpu other = { .cpu = 1, .first = 0, .count = 2 };
+	const struct trace_records_cpu other = {.cpu = 1, .first = 0, .count = 2};
 	struct told *told = g_new0(struct told, 1);
 	GString *text = g_string_new(NULL);
 	struct ring_writer *writer;
@@ -509,7 +509,7 @@ static bool is_out_of_patience(void *arg)
 /* An open is given up at any event, of those that it measures; lines may be wide. */
 static void test_reading_is_cancelled(void **state)
 {
-	const struct form_cpu all = { .cpu = FORM_TEXT };
+	const struct trace_records_cpu all = {.cpu = TRACE_RECORDS_TEXT};
 	struct told *told = create(100, KPROF_MODE_OVERWRITE);
 	struct ring_writer *writer = ring_writer_begin(&told->pool.pool);
 	struct patience patience = { 0, 6 };
@@ -532,7 +532,7 @@ static void test_reading_is_cancelled(void **state)
 static void test_beginning_is_cancelled(void **state)
 {
 	struct told *told[2] = { create(100, KPROF_MODE_OVERWRITE), create(200, KPROF_MODE_OVERWRITE) };
-	const struct form_cpu all = { .cpu = FORM_TEXT };
+	const struct trace_records_cpu all = {.cpu = TRACE_RECORDS_TEXT};
 	struct follow *follow = NULL;
 	struct patience patience = { 0, 2 };
 

@@ -30,13 +30,15 @@ static struct {
 	_Atomic uint32_t made;
 } world;
 
-/* ---- in place of trace/follow.c and fs/streams.c ---------------------------------------------- */
+/*
+ * ---- in place of trace/follow.c and fs/streams.c ----------------------------------------------
+ */
 
 struct follow {
 	int unused;
 };
 
-int follow_create(struct readings *readings, uid_t reader, const struct form_cpu *cpu,
+int follow_create(struct readings *readings, uid_t reader, const struct trace_records_cpu *cpu,
 	bool (*cancelled)(void *arg), void *arg, struct follow **follow)
 {
 	if (cancelled && cancelled(arg))
@@ -81,7 +83,9 @@ void streams_wake(struct streams *streams)
 	sem_post(&world.woken);
 }
 
-/* ---- tests ------------------------------------------------------------------------------------ */
+/*
+ * ---- tests ------------------------------------------------------------------------------------
+ */
 
 static int set_up(void **state)
 {

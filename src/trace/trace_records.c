@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /* Text and records: see form.h. */
-#include "trace/form.h"
+#include "trace/trace_records.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "trace/line.h"
 
-struct form {
-	struct form_cpu cpu;
+struct trace_records {
+	struct trace_records_cpu cpu;
 	struct line *line;
 	GString *scratch;
 	GHashTable *said; /* of int64: program << 16 | id, or KPROF_ID_RUN for the program itself */
 };
 
-struct form *form_create(const struct form_cpu *cpu)
+struct trace_records *trace_records_create(const struct trace_records_cpu *cpu)
 {
-	struct form *form = g_new0(struct form, 1);
+	struct trace_records *form = g_new0(struct trace_records, 1);
 
 	form->cpu = *cpu;
 	form->line = line_create();
@@ -25,7 +25,7 @@ struct form *form_create(const struct form_cpu *cpu)
 	return form;
 }
 
-void form_destroy(struct form *form)
+void trace_records_destroy(struct trace_records *form)
 {
 	if (!form)
 		return;
@@ -35,7 +35,7 @@ void form_destroy(struct form *form)
 	g_free(form);
 }
 
-const char *form_reason(uint32_t reason)
+const char *trace_records_reason(uint32_t reason)
 {
 	return reason == KPROF_TRACE_LEFT_OUT ? "left out (trace_max)" : "lost";
 }
@@ -65,7 +65,7 @@ static void append_block(GString *out, void *block, size_t bytes, const char *fi
 }
 
 /* Whether it has not been said yet; it has then. */
-static bool say(struct form *form, uint32_t program, uint32_t id)
+static bool say(struct trace_records *form, uint32_t program, uint32_t id)
 {
 	gint64 key = (gint64)((uint64_t)program << 16 | id);
 
@@ -102,7 +102,7 @@ static void append_meaning(const struct merge_item *item, GString *out)
 		item->meaning->format, block.format_bytes);
 }
 
-static void append_record(struct form *form, const struct merge_item *item, GString *out)
+static void append_record(struct trace_records *form, const struct merge_item *item, GString *out)
 {
 	const uint32_t program = (uint32_t)item->producer->serial;
 	struct kprof_trace_event block = {
@@ -130,7 +130,7 @@ static uint32_t message_cpu(const struct merge_item *item)
 	return end && g_str_has_prefix(end, "]:cpu") ? (uint32_t)strtoul(end + 5, NULL, 10) : 0;
 }
 
-static bool is_ours(const struct form *form, const struct merge_item *item)
+static bool is_ours(const struct trace_records *form, const struct merge_item *item)
 {
 	uint32_t cpu = item->message ? message_cpu(item) : item->event.cpu;
 
@@ -154,7 +154,7 @@ static void append_message(const struct merge_item *item, GString *out)
  * ---- both -------------------------------------------------------------------------------------
  */
 
-void form_begin(struct form *form, const struct clock_map_map *map, GString *out)
+void trace_records_begin(struct trace_records *form, const struct clock_map_map *map, GString *out)
 {
 	struct kprof_trace_header header = {
 		.magic = KPROF_TRACE_MAGIC,
@@ -166,7 +166,7 @@ void form_begin(struct form *form, const struct clock_map_map *map, GString *out
 	};
 	struct clock_map_anchor anchor;
 
-	if (form->cpu.cpu == FORM_TEXT)
+	if (form->cpu.cpu == TRACE_RECORDS_TEXT)
 		return;
 	g_hash_table_remove_all(form->said);
 	clock_map_map_anchor(map, &anchor);
@@ -176,9 +176,9 @@ void form_begin(struct form *form, const struct clock_map_map *map, GString *out
 	g_string_append_len(out, (const char *)&header, sizeof(header));
 }
 
-void form_append(struct form *form, const struct merge_item *item, GString *out)
+void trace_records_append(struct trace_records *form, const struct merge_item *item, GString *out)
 {
-	if (form->cpu.cpu == FORM_TEXT) {
+	if (form->cpu.cpu == TRACE_RECORDS_TEXT) {
 		if (item->message)
 			g_string_append_len(out, item->message, (gssize)item->message_bytes);
 		else
@@ -191,17 +191,17 @@ void form_append(struct form *form, const struct merge_item *item, GString *out)
 	}
 }
 
-uint64_t form_measure(struct form *form, const struct merge_item *item)
+uint64_t trace_records_measure(struct trace_records *form, const struct merge_item *item)
 {
-	if (form->cpu.cpu == FORM_TEXT)
+	if (form->cpu.cpu == TRACE_RECORDS_TEXT)
 		return item->message ? item->message_bytes : line_measure(form->line, &item->event);
 	g_string_truncate(form->scratch, 0);
-	form_append(form, item, form->scratch);
+	trace_records_append(form, item, form->scratch);
 	return form->scratch->len;
 }
 
-void form_append_missing(struct form *form, const struct merge_item *next, uint64_t now_ns,
-	uint64_t count, enum kprof_trace_reason reason, GString *out)
+void trace_records_append_missing(struct trace_records *form, const struct merge_item *next,
+	uint64_t now_ns, uint64_t count, enum kprof_trace_reason reason, GString *out)
 {
 	struct kprof_trace_missing block = {
 		.block.type = KPROF_TRACE_MISSING,
@@ -213,8 +213,9 @@ void form_append_missing(struct form *form, const struct merge_item *next, uint6
 
 	if (!count)
 		return;
-	if (form->cpu.cpu == FORM_TEXT)
-		line_append_note(block.time_ns, block.cpu, count, form_reason(reason), out);
+	if (form->cpu.cpu == TRACE_RECORDS_TEXT)
+		line_append_note(
+			block.time_ns, block.cpu, count, trace_records_reason(reason), out);
 	else if (form->cpu.cpu == form->cpu.first)
 		append_block(out, &block, sizeof(block), "", 0, "", 0);
 }
