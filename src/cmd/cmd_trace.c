@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * kprof trace: the trace as text. Of a mount it is what kptrace says; of copies of cpu/N/trace the
- * same text, merged by time, made by the code that makes it in the server (trace/line.h).
+ * same text, merged by time, made by the code that makes it in the server (trace/trace_text.h).
  */
 #include "cmd/cmd.h"
 
@@ -27,7 +27,9 @@ static const struct cmd_option options[] = {
 	{ 0 },
 };
 
-/* ---- a mount ---------------------------------------------------------------------------------- */
+/*
+ * ---- a mount ----------------------------------------------------------------------------------
+ */
 
 static int copy_text(const char *path)
 {
@@ -63,12 +65,14 @@ static int show_mount(const char *mount, bool follow)
 	return copy_text(path);
 }
 
-/* ---- copies ----------------------------------------------------------------------------------- */
+/*
+ * ---- copies -----------------------------------------------------------------------------------
+ */
 
 static int show(struct tracecopies *copies)
 {
 	const struct tracefile_item *item;
-	struct line *line = line_create();
+	struct trace_text *line = trace_text_create();
 	GString *out = g_string_new(NULL);
 
 	while ((item = tracecopies_next(copies))) {
@@ -81,7 +85,7 @@ static int show(struct tracecopies *copies)
 	}
 	fwrite(out->str, 1, out->len, stdout);
 	g_string_free(out, TRUE);
-	line_destroy(line);
+	trace_text_destroy(line);
 	return cmd_finish_output(CMD_OK);
 }
 

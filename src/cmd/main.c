@@ -7,10 +7,10 @@
  *	    cmd_next_option	its options, from the same row (cmd.c); completions.c lists them
  *
  *	What samples (record, top) or counts (stat):
- *	    session_open	the server that is mounted, or one of our own (session.c, instance.c)
- *	    launch_begin	the command that is measured, and its signals (launch.c)
- *	    follow_read		kpdata as it comes, into a file (follow.c); live_take: a look at it (live.c)
- *	    subset_wants	what belongs to the command (capture/subset.c)
+ *	    session_open	the server that is mounted, or one of our own (session.c,
+ *instance.c) launch_begin	the command that is measured, and its signals (launch.c) follow_read
+ *kpdata as it comes, into a file (follow.c); live_take: a look at it (live.c) subset_wants	what
+ *belongs to the command (capture/subset.c)
  *
  *	What reads (report, annotate, dump, convert):
  *	    input_open		a file, standard input, or the mounted kpdata (input.c)
@@ -19,8 +19,8 @@
  *	    names_create	its functions (capture/names.c, which asks sym/)
  *	    flat_write		one file a format (formats/flat.c, dump.c)
  *
- *	    tracecopies_next	copies of cpu/N/trace (trace/tracefile.c), merged, as lines (trace/line.c)
- *	    tracectf_write	or as CTF (trace/ctf/ctf.c)
+ *	    tracecopies_next	copies of cpu/N/trace (trace/tracefile.c), merged, as lines
+ *(trace/trace_text.c) tracectf_write	or as CTF (trace/ctf/ctf.c)
  *
  * One process, one thread, no state between two runs.
  */

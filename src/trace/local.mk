@@ -7,8 +7,8 @@ libtrace_a_SOURCES = \
 	%D%/follow.h \
 	%D%/trace_records.c \
 	%D%/trace_records.h \
-	%D%/line.c \
-	%D%/line.h \
+	%D%/trace_text.c \
+	%D%/trace_text.h \
 	%D%/marks.c \
 	%D%/marks.h \
 	%D%/merge.c \

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "trace/line.h"
+#include "trace/trace_text.h"
 #include "trace/merge.h"
 #include "trace/reading.h"
 #include "trace/snapshot.h"
@@ -15,7 +15,7 @@
 struct marks {
 	struct snapshot *snapshot;
 	struct merge *merge;
-	struct line *line;
+	struct trace_text *line;
 	struct marks_missing missing;
 	struct merge_item item;
 	size_t at;     /* in a message: its next line */
@@ -98,7 +98,7 @@ int marks_create(struct readings *readings, uid_t reader, uint64_t max,
 	m->missing.left_out = snapshot->left_out;
 	m->missing.lost = snapshot->overtaken;
 	m->merge = merge_create(snapshot);
-	m->line = line_create();
+	m->line = trace_text_create();
 	m->program = g_string_new(NULL);
 	m->text = g_string_new(NULL);
 	ret = m->merge ? skip_old(m, max, cancelled, arg) : -ENOMEM;
@@ -114,7 +114,7 @@ void marks_destroy(struct marks *marks)
 	if (!marks)
 		return;
 	merge_destroy(marks->merge);
-	line_destroy(marks->line);
+	trace_text_destroy(marks->line);
 	g_string_free(marks->program, TRUE);
 	g_string_free(marks->text, TRUE);
 	snapshot_destroy(marks->snapshot);
@@ -143,10 +143,10 @@ static void show_line(struct marks *marks, const struct merge_line *line, struct
 
 static void show_event(struct marks *marks, struct mark *mark)
 {
-	const struct line_event *event = &marks->item.event;
+	const struct trace_text_event *event = &marks->item.event;
 	size_t bytes;
 	bool cut;
-	const char *text = line_text(marks->line, event, &bytes, &cut);
+	const char *text = trace_text_text(marks->line, event, &bytes, &cut);
 
 	set_text(marks->program, event->program, strlen(event->program), false);
 	set_text(marks->text, text, bytes, cut);

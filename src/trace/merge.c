@@ -2,9 +2,9 @@
 /*
  * A snapshot in the order of time: see merge.h.
  *
- * Each chunk is sorted by itself (ring/read.h sees to that, whatever its program wrote), so a heap of
- * all chunks' next events gives the order. Chunks of one thread follow each other: mostly the top of
- * the heap stays the top, which two comparisons tell.
+ * Each chunk is sorted by itself (ring/read.h sees to that, whatever its program wrote), so a heap
+ * of all chunks' next events gives the order. Chunks of one thread follow each other: mostly the
+ * top of the heap stays the top, which two comparisons tell.
  */
 #include "trace/merge.h"
 
@@ -154,7 +154,7 @@ static void show_event(const struct stream *stream, struct merge_item *item)
 	const struct producer *producer = stream->chunk->producer;
 	const struct producer_event *meaning = stream->meaning;
 	const struct ring_record *record = &stream->record;
-	struct line_event *event = &item->event;
+	struct trace_text_event *event = &item->event;
 
 	item->message = NULL;
 	item->message_bytes = 0;
@@ -176,7 +176,7 @@ static void show_event(const struct stream *stream, struct merge_item *item)
 	event->format = meaning->format;
 	event->format_bytes = (uint32_t)strlen(meaning->format);
 	if (record->id < KPROF_ID_FIRST)
-		line_split_text(event);
+		trace_text_split_text(event);
 }
 
 int merge_each(struct merge *merge, bool (*see)(void *arg, const struct merge_item *item),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A snapshot's events and messages in the order of their times. Of equal times the messages come
- * first, then the programs as they came, each in the order in which it wrote. The same snapshot gives
- * the same items each time it is gone through.
+ * first, then the programs as they came, each in the order in which it wrote. The same snapshot
+ * gives the same items each time it is gone through.
  *
  * One thread at a time; the snapshot must outlive it.
  */
@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "trace/line.h"
+#include "trace/trace_text.h"
 #include "trace/snapshot.h"
 
 struct merge;
@@ -24,7 +24,7 @@ struct merge_item {
 	size_t message_bytes;
 	const struct producer *producer;
 	const struct producer_event *meaning;
-	struct line_event event;
+	struct trace_text_event event;
 	const char *args; /* as in the record: of a text with its format in front */
 	uint32_t args_bytes;
 	uint64_t thread; /* its serial in its program; 0: not known */
@@ -48,8 +48,8 @@ void merge_destroy(struct merge *merge);
 bool merge_next(struct merge *merge, struct merge_item *item);
 void merge_restart(struct merge *merge);
 /*
- * All messages and events in any order, which is quicker; sums are theirs. Then restarts. -EINTR: see
- * returned false; it is only good to be destroyed then.
+ * All messages and events in any order, which is quicker; sums are theirs. Then restarts. -EINTR:
+ * see returned false; it is only good to be destroyed then.
  */
 int merge_each(struct merge *merge, bool (*see)(void *arg, const struct merge_item *item),
 	void *arg, struct merge_sums *sums);
@@ -61,7 +61,10 @@ struct merge_line {
 	const char *text;
 	size_t bytes;
 };
-/* The one that begins at *at of the message, which goes on behind it. false: none does, as at its end. */
+/*
+ * The one that begins at *at of the message, which goes on behind it. false: none does, as at its
+ * end.
+ */
 bool merge_next_line(const struct merge_item *item, size_t *at, struct merge_line *line);
 
 /* Whether an event may be seen, whenever it was written, and what it means. */

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/line.h"
+#include "trace/trace_text.h"
 
 struct trace_records {
 	struct trace_records_cpu cpu;
-	struct line *line;
+	struct trace_text *line;
 	GString *scratch;
 	GHashTable *said; /* of int64: program << 16 | id, or KPROF_ID_RUN for the program itself */
 };
@@ -19,7 +19,7 @@ struct trace_records *trace_records_create(const struct trace_records_cpu *cpu)
 	struct trace_records *form = g_new0(struct trace_records, 1);
 
 	form->cpu = *cpu;
-	form->line = line_create();
+	form->line = trace_text_create();
 	form->scratch = g_string_new(NULL);
 	form->said = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
 	return form;
@@ -29,7 +29,7 @@ void trace_records_destroy(struct trace_records *form)
 {
 	if (!form)
 		return;
-	line_destroy(form->line);
+	trace_text_destroy(form->line);
 	g_string_free(form->scratch, TRUE);
 	g_hash_table_unref(form->said);
 	g_free(form);
@@ -182,7 +182,7 @@ void trace_records_append(struct trace_records *form, const struct merge_item *i
 		if (item->message)
 			g_string_append_len(out, item->message, (gssize)item->message_bytes);
 		else
-			line_append(form->line, &item->event, out);
+			trace_text_append(form->line, &item->event, out);
 	} else if (is_ours(form, item)) {
 		if (item->message)
 			append_message(item, out);
@@ -194,7 +194,8 @@ void trace_records_append(struct trace_records *form, const struct merge_item *i
 uint64_t trace_records_measure(struct trace_records *form, const struct merge_item *item)
 {
 	if (form->cpu.cpu == TRACE_RECORDS_TEXT)
-		return item->message ? item->message_bytes : line_measure(form->line, &item->event);
+		return item->message ? item->message_bytes
+				     : trace_text_measure(form->line, &item->event);
 	g_string_truncate(form->scratch, 0);
 	trace_records_append(form, item, form->scratch);
 	return form->scratch->len;
@@ -214,7 +215,7 @@ void trace_records_append_missing(struct trace_records *form, const struct merge
 	if (!count)
 		return;
 	if (form->cpu.cpu == TRACE_RECORDS_TEXT)
-		line_append_note(
+		trace_text_append_note(
 			block.time_ns, block.cpu, count, trace_records_reason(reason), out);
 	else if (form->cpu.cpu == form->cpu.first)
 		append_block(out, &block, sizeof(block), "", 0, "", 0);

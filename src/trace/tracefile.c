@@ -216,7 +216,7 @@ static int take_event(struct tracefile *file, const char *at, size_t rest,
 		return fail(file, EINVAL, "an event of an impossible length");
 	item->time_ns = block.time_ns;
 	item->program = block.program;
-	item->event = (struct line_event){
+	item->event = (struct trace_text_event){
 		.time_ns = block.time_ns,
 		.cpu = block.cpu,
 		.pid = program->pid,
@@ -230,7 +230,7 @@ static int take_event(struct tracefile *file, const char *at, size_t rest,
 		.args_bytes = (uint32_t)rest,
 	};
 	if (!meaning)
-		line_split_text(&item->event);
+		trace_text_split_text(&item->event);
 	return 1;
 }
 
@@ -374,13 +374,13 @@ static void append_escaped(const char *text, size_t bytes, GString *out)
 		g_string_append_c(out, '\n');
 }
 
-void tracefile_show(const struct tracefile_item *item, struct line *line, GString *out)
+void tracefile_show(const struct tracefile_item *item, struct trace_text *line, GString *out)
 {
 	if (item->type == KPROF_TRACE_EVENT)
-		line_append(line, &item->event, out);
+		trace_text_append(line, &item->event, out);
 	else if (item->type == KPROF_TRACE_MESSAGE)
 		append_escaped(item->text, item->bytes, out);
 	else
-		line_append_note(item->time_ns, item->cpu, item->count,
+		trace_text_append_note(item->time_ns, item->cpu, item->count,
 			trace_records_reason(item->reason), out);
 }

@@ -2,9 +2,9 @@
 /*
  * The reader of cpu/N/trace's bytes (kprof/trace.h): one event, message or gap after the other.
  *
- * The bytes may come from anybody: whatever they are, the reader stays inside them, holds at most one
- * block and what was said of a bounded number of programs and events, and says where and why it could
- * not go on. One thread at a time for each.
+ * The bytes may come from anybody: whatever they are, the reader stays inside them, holds at most
+ * one block and what was said of a bounded number of programs and events, and says where and why it
+ * could not go on. One thread at a time for each.
  */
 #ifndef KPROFS_TRACE_TRACEFILE_H
 #define KPROFS_TRACE_TRACEFILE_H
@@ -15,7 +15,7 @@
 #include <kprof/trace.h>
 
 #include "base/err.h"
-#include "trace/line.h"
+#include "trace/trace_text.h"
 
 struct tracefile;
 
@@ -27,7 +27,7 @@ struct tracefile_item {
 	enum kprof_trace_type type; /* EVENT, MESSAGE or MISSING */
 	uint64_t time_ns;
 	uint32_t program;	 /* of an event */
-	struct line_event event; /* EVENT */
+	struct trace_text_event event; /* EVENT */
 	const char *text;	 /* MESSAGE: `bytes` of it, not checked */
 	size_t bytes;
 	uint64_t count; /* MISSING */
@@ -39,8 +39,8 @@ struct tracefile *tracefile_create(int fd);
 void tracefile_destroy(struct tracefile *file);
 
 /*
- * 1, 0 at the end, or below zero with a sentence that begins with the offset; the same again from then
- * on. -EINVAL: damaged; or the errno of read(2). Blocks as read(2) does.
+ * 1, 0 at the end, or below zero with a sentence that begins with the offset; the same again from
+ * then on. -EINVAL: damaged; or the errno of read(2). Blocks as read(2) does.
  */
 int tracefile_next(struct tracefile *file, struct tracefile_item *item, struct err *err);
 
@@ -57,6 +57,6 @@ bool tracefile_get_head(const struct tracefile *file, struct tracefile_head *hea
 bool tracefile_before(const struct tracefile_item *a, const struct tracefile_item *b);
 
 /* Appends its lines. Whatever is in it, what is appended can be shown. */
-void tracefile_show(const struct tracefile_item *item, struct line *line, GString *out);
+void tracefile_show(const struct tracefile_item *item, struct trace_text *line, GString *out);
 
 #endif

@@ -89,7 +89,7 @@ static void check_records(const GString *records, const GString *text)
 {
 	int fd = memfd_create("records", MFD_CLOEXEC);
 	struct tracefile *file = tracefile_create(fd);
-	struct line *line = line_create();
+	struct trace_text *line = trace_text_create();
 	GString *again = g_string_new(NULL);
 	struct tracefile_item item;
 	struct err err;
@@ -100,7 +100,7 @@ static void check_records(const GString *records, const GString *text)
 		tracefile_show(&item, line, again);
 	FUZZ_CHECK(g_string_equal(again, text));
 	g_string_free(again, TRUE);
-	line_destroy(line);
+	trace_text_destroy(line);
 	tracefile_destroy(file);
 	close(fd);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fuzz target: copies of cpu/N/trace that anybody may have made. Invariants: reading ends, damage is
- * said with a place, and whatever is shown has no control bytes.
+ * Fuzz target: copies of cpu/N/trace that anybody may have made. Invariants: reading ends, damage
+ * is said with a place, and whatever is shown has no control bytes.
  */
 #include "tests/fuzz/fuzz.h"
 
@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	int fd = memfd_create("records", MFD_CLOEXEC);
 	struct tracefile *file = tracefile_create(fd);
-	struct line *line = line_create();
+	struct trace_text *line = trace_text_create();
 	GString *out = g_string_new(NULL);
 	struct tracefile_item item;
 	struct err err = { "" };
@@ -38,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	FUZZ_CHECK(ret == 0 || g_str_has_prefix(err.text, "offset "));
 	FUZZ_CHECK(tracefile_next(file, &item, &err) == ret);
 	g_string_free(out, TRUE);
-	line_destroy(line);
+	trace_text_destroy(line);
 	tracefile_destroy(file);
 	close(fd);
 	return 0;

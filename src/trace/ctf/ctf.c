@@ -14,7 +14,7 @@
 #include "ring/args.h"
 #include "trace/arguments.h"
 #include "trace/ctf/ctf_class.h"
-#include "trace/line.h"
+#include "trace/trace_text.h"
 #include "trace/merge.h"
 #include "trace/snapshot.h"
 #include "trace/clock_map.h"
@@ -30,7 +30,7 @@ struct writer {
 	struct ctf_packets *streams;
 	struct ctf_classes *classes;
 	GHashTable *known; /* of struct producer_event: SHAPES pointers to struct ctf_class */
-	struct line *line;
+	struct trace_text *line;
 	GString *rest;	   /* of the event at hand: what is behind its header */
 	GString *fields;   /* of the same, its fields only */
 	uint64_t time_ns;  /* of the item before: time does not fall in a stream */
@@ -132,7 +132,7 @@ static bool append_arguments(struct writer *w, const struct ctf_class *class,
 }
 
 /* Passes over the arguments, to what stands behind them. false: they are not all there. */
-static bool skip_arguments(const struct line_event *event, struct arguments *args)
+static bool skip_arguments(const struct trace_text_event *event, struct arguments *args)
 {
 	struct args_plan plan[KPROF_ARGS_MAX];
 	int i, count = args_plan(event->format, event->format_bytes, plan);
@@ -155,7 +155,7 @@ static bool skip_arguments(const struct line_event *event, struct arguments *arg
 static const struct ctf_class *append_text(struct writer *w, const struct merge_item *item)
 {
 	struct arguments args = { item->event.args, item->event.args_bytes };
-	struct line_event event = item->event;
+	struct trace_text_event event = item->event;
 	unsigned int shape = CTF_TEXT;
 	const char *text;
 	size_t bytes;
@@ -165,7 +165,7 @@ static const struct ctf_class *append_text(struct writer *w, const struct merge_
 		event.flags &= ~(uint32_t)KPROF_RECORD_STACK;
 		shape |= CTF_STACK;
 	}
-	text = line_text(w->line, &event, &bytes, &cut);
+	text = trace_text_text(w->line, &event, &bytes, &cut);
 	g_string_truncate(w->fields, 0);
 	ctf_append_string(w->fields, text, bytes);
 	if (shape & CTF_STACK)
@@ -357,7 +357,7 @@ int ctf_write_from(const struct ctf_source *source, const struct ctf_output *out
 	w.time_max = INT64_MAX - MIN(head.offset_ns, INT64_MAX);
 	w.classes = ctf_classes_create();
 	w.known = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
-	w.line = line_create();
+	w.line = trace_text_create();
 	w.rest = g_string_new(NULL);
 	w.fields = g_string_new(NULL);
 	ret = write_streams(&w, cancelled, arg, err);
@@ -370,7 +370,7 @@ int ctf_write_from(const struct ctf_source *source, const struct ctf_output *out
 	g_free(w.streams);
 	g_string_free(w.rest, TRUE);
 	g_string_free(w.fields, TRUE);
-	line_destroy(w.line);
+	trace_text_destroy(w.line);
 	g_hash_table_unref(w.known);
 	ctf_classes_destroy(w.classes);
 	return ret;

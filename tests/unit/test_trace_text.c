@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/line.h"
+#include "trace/trace_text.h"
 
 #define HEAD "[12.000345678]:cpu3: prog[1234] net:packet: "
 
@@ -46,9 +46,9 @@ static void add_string(struct stored *args, const char *text)
 	add_bytes(args, text, (uint16_t)strlen(text), strlen(text));
 }
 
-static struct line_event make_event(const char *format, const struct stored *args)
+static struct trace_text_event make_event(const char *format, const struct stored *args)
 {
-	return (struct line_event){
+	return (struct trace_text_event){
 		.time_ns = 12000345678,
 		.cpu = 3,
 		.pid = 1234,
@@ -63,22 +63,22 @@ static struct line_event make_event(const char *format, const struct stored *arg
 }
 
 /* The lines; also holds them against their length and bound. */
-static char *show(const struct line_event *event)
+static char *show(const struct trace_text_event *event)
 {
-	struct line *line = line_create();
+	struct trace_text *line = trace_text_create();
 	GString *out = g_string_new("before\n");
 
-	line_append(line, event, out);
+	trace_text_append(line, event, out);
 	assert_memory_equal(out->str, "before\n", 7);
 	g_string_erase(out, 0, 7);
 	assert_int_equal(strlen(out->str), out->len);
-	assert_int_equal(out->len, line_measure(line, event));
-	line_destroy(line);
-	assert_true(out->len <= LINE_EVENT_MAX);
+	assert_int_equal(out->len, trace_text_measure(line, event));
+	trace_text_destroy(line);
+	assert_true(out->len <= TRACE_TEXT_EVENT_MAX);
 	return g_string_free(out, FALSE);
 }
 
-static void expect(int line, const struct line_event *event, const char *text)
+static void expect(int line, const struct trace_text_event *event, const char *text)
 {
 	char *shown = show(event);
 
@@ -89,25 +89,25 @@ static void expect(int line, const struct line_event *event, const char *text)
 
 /* Every conversion, against the C library's; SHOWN: of another format. */
 #define SAME(format, type, value) SHOWN(format, format, type, value)
-#define SHOWN(format, shown, type, value) \
-	do { \
-		struct stored args = { .count = 0 }; \
-		type v = (type)(value); \
-		char text[LINE_TEXT_MAX]; \
-		struct line_event event; \
-		if (_Generic(v, double: 1, default: 0)) \
-			add_double(&args, (double)v); \
-		else \
-			add_word(&args, (uint64_t)v); \
-		snprintf(text, sizeof(text), HEAD "<" shown ">\n", v); \
-		event = make_event("<" format ">", &args); \
-		expect(__LINE__, &event, text); \
+#define SHOWN(format, shown, type, value)                                                          \
+	do {                                                                                       \
+		struct stored args = {.count = 0};                                                 \
+		type v = (type)(value);                                                            \
+		char text[TRACE_TEXT_TEXT_MAX];                                                    \
+		struct trace_text_event event;                                                     \
+		if (_Generic(v, double : 1, default : 0))                                          \
+			add_double(&args, (double)v);                                              \
+		else                                                                               \
+			add_word(&args, (uint64_t)v);                                              \
+		snprintf(text, sizeof(text), HEAD "<" shown ">\n", v);                             \
+		event = make_event("<" format ">", &args);                                         \
+		expect(__LINE__, &event, text);                                                    \
 	} while (0)
 
 static void test_numbers(void **state)
 {
-	static const int64_t values[] = { 0, 1, -1, 9, 10, 127, 128, -128, 255, 256, 32768, -32769,
-		INT32_MAX, INT32_MIN, UINT32_MAX, INT64_MAX, INT64_MIN, 1234567890123456789 };
+	static const int64_t values[] = {0, 1, -1, 9, 10, 127, 128, -128, 255, 256, 32768, -32769,
+		INT32_MAX, INT32_MIN, UINT32_MAX, INT64_MAX, INT64_MIN, 1234567890123456789};
 	size_t i;
 
 	for (i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
@@ -149,8 +149,8 @@ static void test_numbers(void **state)
 
 static void test_doubles(void **state)
 {
-	static const double values[] = { 0, -0.0, 1, -1.5, 3.14159265358979, 1e300, 1e-300, 5e-324,
-		-1.7976931348623157e308, 1.0 / 3 };
+	static const double values[] = {0, -0.0, 1, -1.5, 3.14159265358979, 1e300, 1e-300, 5e-324,
+		-1.7976931348623157e308, 1.0 / 3};
 	size_t i;
 
 	for (i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
@@ -187,16 +187,16 @@ static void test_pointers_and_bytes(void **state)
 		const char *format;
 		uint64_t value;
 	} rows[] = {
-		{ __LINE__, "<%p>", 0 },
-		{ __LINE__, "<%p>", 0x7fff12345678 },
-		{ __LINE__, "<%20p>", 0x7fff12345678 },
-		{ __LINE__, "<%-20p|>", 0 },
+		{__LINE__, "<%p>", 0},
+		{__LINE__, "<%p>", 0x7fff12345678},
+		{__LINE__, "<%20p>", 0x7fff12345678},
+		{__LINE__, "<%-20p|>", 0},
 	};
 	size_t i;
 
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct stored args = { .count = 0 };
-		struct line_event event;
+		struct stored args = {.count = 0};
+		struct trace_text_event event;
 		char text[200], want[256];
 
 		add_word(&args, rows[i].value);
@@ -212,9 +212,9 @@ static void test_pointers_and_bytes(void **state)
 
 /* 260 bytes: more than is shown of a width */
 #define TWENTY_SIX "abcdefghijklmnopqrstuvwxyz"
-#define LONG \
-	TWENTY_SIX TWENTY_SIX TWENTY_SIX TWENTY_SIX TWENTY_SIX \
-		TWENTY_SIX TWENTY_SIX TWENTY_SIX TWENTY_SIX TWENTY_SIX
+#define LONG                                                                                       \
+	TWENTY_SIX TWENTY_SIX TWENTY_SIX TWENTY_SIX TWENTY_SIX TWENTY_SIX TWENTY_SIX TWENTY_SIX    \
+		TWENTY_SIX TWENTY_SIX
 
 static void test_strings(void **state)
 {
@@ -222,29 +222,29 @@ static void test_strings(void **state)
 		int line;
 		const char *format, *text, *shown;
 	} rows[] = {
-		{ __LINE__, "%s", "hello", "hello" },
-		{ __LINE__, "%s", "", "" },
-		{ __LINE__, "%10s|", "hello", "     hello|" },
-		{ __LINE__, "%-10s|", "hello", "hello     |" },
-		{ __LINE__, "%.3s|", "hello", "hel|" },
-		{ __LINE__, "%6.3s|", "hello", "   hel|" },
-		{ __LINE__, "%.0s|", "hello", "|" },
-		{ __LINE__, "%.300s|", LONG, LONG "|" },
-		{ __LINE__, "%4096.300s|", LONG, LONG "|" },
-		{ __LINE__, "100%% %s", "x", "100% x" },
-		{ __LINE__, "%s", "tab\there", "tab\there" },
-		{ __LINE__, "%s", "\x1b[31mred\x7f\r", "\\x1b[31mred\\x7f\\x0d" },
-		{ __LINE__, "%s", "\x1f\x20\x7e\x80\xff", "\\x1f ~\x80\xff" },
-		{ __LINE__, "%s", "seven..\x01", "seven..\\x01" },
-		{ __LINE__, "%s", "last new line\n", "last new line" },
-		{ __LINE__, "%s", "one\ntwo\n\nfour", "one\n" HEAD "two\n" HEAD "\n" HEAD "four" },
+		{__LINE__, "%s", "hello", "hello"},
+		{__LINE__, "%s", "", ""},
+		{__LINE__, "%10s|", "hello", "     hello|"},
+		{__LINE__, "%-10s|", "hello", "hello     |"},
+		{__LINE__, "%.3s|", "hello", "hel|"},
+		{__LINE__, "%6.3s|", "hello", "   hel|"},
+		{__LINE__, "%.0s|", "hello", "|"},
+		{__LINE__, "%.300s|", LONG, LONG "|"},
+		{__LINE__, "%4096.300s|", LONG, LONG "|"},
+		{__LINE__, "100%% %s", "x", "100% x"},
+		{__LINE__, "%s", "tab\there", "tab\there"},
+		{__LINE__, "%s", "\x1b[31mred\x7f\r", "\\x1b[31mred\\x7f\\x0d"},
+		{__LINE__, "%s", "\x1f\x20\x7e\x80\xff", "\\x1f ~\x80\xff"},
+		{__LINE__, "%s", "seven..\x01", "seven..\\x01"},
+		{__LINE__, "%s", "last new line\n", "last new line"},
+		{__LINE__, "%s", "one\ntwo\n\nfour", "one\n" HEAD "two\n" HEAD "\n" HEAD "four"},
 	};
 	size_t i;
 
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct stored args = { .count = 0 };
+		struct stored args = {.count = 0};
 		char *text = g_strconcat(HEAD, rows[i].shown, "\n", NULL);
-		struct line_event event;
+		struct trace_text_event event;
 
 		add_string(&args, rows[i].text);
 		event = make_event(rows[i].format, &args);
@@ -261,8 +261,8 @@ static void test_each_byte(void **state)
 	for (byte = 1; byte < 256; byte++)
 		for (at = 0; at < 20; at++) {
 			char text[21] = "abcdefghijklmnopqrst", want[512];
-			struct stored args = { .count = 0 };
-			struct line_event event;
+			struct stored args = {.count = 0};
+			struct trace_text_event event;
 
 			text[at] = (char)byte;
 			add_string(&args, text);
@@ -283,8 +283,8 @@ static void test_each_byte(void **state)
 
 static void test_headers(void **state)
 {
-	struct stored args = { .count = 0 };
-	struct line_event event = make_event("x", &args);
+	struct stored args = {.count = 0};
+	struct trace_text_event event = make_event("x", &args);
 
 	event.time_ns = 0;
 	event.cpu = 0;
@@ -304,8 +304,8 @@ static void test_headers(void **state)
 
 static void test_stars(void **state)
 {
-	struct stored args = { .count = 0 };
-	struct line_event event;
+	struct stored args = {.count = 0};
+	struct trace_text_event event;
 
 	add_word(&args, 6);
 	add_word(&args, (uint64_t)-6);
@@ -333,8 +333,8 @@ static void test_stars(void **state)
 
 static void test_hostile(void **state)
 {
-	struct stored args = { .count = 0 };
-	struct line_event event;
+	struct stored args = {.count = 0};
+	struct trace_text_event event;
 
 	event = make_event("%d %s %f %p %c|", &args);
 	expect(__LINE__, &event, HEAD "(missing) (missing) (missing) (missing) (missing)|\n");
@@ -365,13 +365,13 @@ static void test_hostile(void **state)
 /* As long as an event can get: bounded, and said to be cut. */
 static void test_long(void **state)
 {
-	struct stored args = { .count = 0 };
+	struct stored args = {.count = 0};
 	g_autoptr(GString) format = g_string_new(NULL);
-	struct line_event event;
+	struct trace_text_event event;
 	char *shown, text[4001];
 	size_t lines = 0, i;
 
-	/* 64 times 256 are LINE_TEXT_MAX */
+	/* 64 times 256 are TRACE_TEXT_TEXT_MAX */
 	for (i = 0; i < 64; i++) {
 		g_string_append(format, "%4096d");
 		add_word(&args, i);
@@ -381,14 +381,14 @@ static void test_long(void **state)
 	g_string_append(format, "%.0d");
 	event = make_event(format->str, &args);
 	shown = show(&event);
-	assert_int_equal(strlen(shown), strlen(HEAD) + LINE_TEXT_MAX + 1);
+	assert_int_equal(strlen(shown), strlen(HEAD) + TRACE_TEXT_TEXT_MAX + 1);
 	g_free(shown);
 	g_string_append(format, "%4096d");
 	add_word(&args, 1);
 	event = make_event(format->str, &args);
 	shown = show(&event);
-	assert_int_equal(strlen(shown), strlen(HEAD) + LINE_TEXT_MAX + strlen(" [cut]\n"));
-	assert_string_equal(shown + strlen(HEAD) + LINE_TEXT_MAX, " [cut]\n");
+	assert_int_equal(strlen(shown), strlen(HEAD) + TRACE_TEXT_TEXT_MAX + strlen(" [cut]\n"));
+	assert_string_equal(shown + strlen(HEAD) + TRACE_TEXT_TEXT_MAX, " [cut]\n");
 	g_free(shown);
 	memset(text, '\n', 4000);
 	text[4000] = '\0';
@@ -398,14 +398,14 @@ static void test_long(void **state)
 	shown = show(&event);
 	for (i = 0; shown[i]; i++)
 		lines += shown[i] == '\n';
-	assert_int_equal(lines, LINE_LINES_MAX);
+	assert_int_equal(lines, TRACE_TEXT_LINES_MAX);
 	g_free(shown);
 }
 
 static void test_flags(void **state)
 {
-	struct stored args = { .count = 0 };
-	struct line_event event;
+	struct stored args = {.count = 0};
+	struct trace_text_event event;
 
 	add_word(&args, 5);
 	add_word(&args, 2);
@@ -425,33 +425,33 @@ static void test_flags(void **state)
 
 static void test_split(void **state)
 {
-	struct stored args = { .count = 0 };
-	struct line_event event;
+	struct stored args = {.count = 0};
+	struct trace_text_event event;
 
 	add_string(&args, "n %d");
 	add_word(&args, 9);
 	event = make_event("", &args);
 	event.label = "";
-	assert_true(line_split_text(&event));
+	assert_true(trace_text_split_text(&event));
 	expect(__LINE__, &event, "[12.000345678]:cpu3: prog[1234]: n 9\n");
 	args.count = 0;
 	add_string(&args, "%n");
 	event = make_event("", &args);
-	assert_false(line_split_text(&event));
+	assert_false(trace_text_split_text(&event));
 	assert_int_equal(event.format_bytes + event.args_bytes, 0);
 	args.count = 0;
 	add_bytes(&args, "", KPROF_STRING_NULL, 0);
 	event = make_event("", &args);
-	assert_false(line_split_text(&event));
+	assert_false(trace_text_split_text(&event));
 	event.args_bytes = 1;
-	assert_false(line_split_text(&event));
+	assert_false(trace_text_split_text(&event));
 }
 
 static void test_note(void **state)
 {
 	GString *out = g_string_new(NULL);
 
-	line_append_note(1000000005, 2, 17, "lost", out);
+	trace_text_append_note(1000000005, 2, 17, "lost", out);
 	assert_string_equal(out->str, "[1.000000005]:cpu2: 17 events lost\n");
 	g_string_free(out, TRUE);
 }
@@ -459,12 +459,18 @@ static void test_note(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_numbers), cmocka_unit_test(test_doubles),
-		cmocka_unit_test(test_pointers_and_bytes), cmocka_unit_test(test_strings),
-		cmocka_unit_test(test_each_byte), cmocka_unit_test(test_headers),
-		cmocka_unit_test(test_stars), cmocka_unit_test(test_hostile),
-		cmocka_unit_test(test_long), cmocka_unit_test(test_flags),
-		cmocka_unit_test(test_split), cmocka_unit_test(test_note),
+		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_doubles),
+		cmocka_unit_test(test_pointers_and_bytes),
+		cmocka_unit_test(test_strings),
+		cmocka_unit_test(test_each_byte),
+		cmocka_unit_test(test_headers),
+		cmocka_unit_test(test_stars),
+		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_long),
+		cmocka_unit_test(test_flags),
+		cmocka_unit_test(test_split),
+		cmocka_unit_test(test_note),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,10 +11,10 @@
  * that follow the text, an address each, innermost first. A text that the program, or we, had to
  * cut ends in " [cut]".
  *
- * One thread at a time for each struct line; nothing blocks.
+ * One thread at a time for each struct trace_text; nothing blocks.
  */
-#ifndef KPROFS_TRACE_LINE_H
-#define KPROFS_TRACE_LINE_H
+#ifndef KPROFS_TRACE_TRACE_TEXT_H
+#define KPROFS_TRACE_TRACE_TEXT_H
 
 #include <glib.h>
 #include <stdbool.h>
@@ -23,18 +23,19 @@
 #include <kprof/ring_abi.h>
 
 /* What one event may become: the text before escapes, and its lines; what is more is cut. */
-#define LINE_TEXT_MAX 16384u
-#define LINE_LINES_MAX 128u
+#define TRACE_TEXT_TEXT_MAX 16384u
+#define TRACE_TEXT_LINES_MAX 128u
 /* The longest header: numbers of at most 20 digits, names as in attach_abi.h. */
-#define LINE_HEADER_MAX 512u
+#define TRACE_TEXT_HEADER_MAX 512u
 /* All lines of one event: every byte escaped, every line with its header. */
-#define LINE_EVENT_MAX (LINE_LINES_MAX * (LINE_HEADER_MAX + 1) + 4 * LINE_TEXT_MAX)
+#define TRACE_TEXT_EVENT_MAX                                                                       \
+	(TRACE_TEXT_LINES_MAX * (TRACE_TEXT_HEADER_MAX + 1) + 4 * TRACE_TEXT_TEXT_MAX)
 
-struct line_event {
+struct trace_text_event {
 	uint64_t time_ns;
 	uint32_t cpu; /* KPROF_CPU_UNKNOWN: shown as ? */
 	uint32_t pid, tid;
-	uint32_t flags;	     /* KPROF_RECORD_* */
+	uint32_t flags;      /* KPROF_RECORD_* */
 	const char *program; /* printable, at most 200 bytes */
 	const char *label;   /* "provider:event", at most 201 bytes; "": a text */
 	const char *format;  /* not printed by printf; needs no NUL */
@@ -43,31 +44,32 @@ struct line_event {
 	const char *args; /* as they stand in the record; 8 bytes aligned or not */
 };
 
-struct line;
+struct trace_text;
 
-struct line *line_create(void);
-void line_destroy(struct line *line);
+struct trace_text *trace_text_create(void);
+void trace_text_destroy(struct trace_text *line);
 
 /* Appends the event's lines. */
-void line_append(struct line *line, const struct line_event *event, GString *out);
+void trace_text_append(struct trace_text *line, const struct trace_text_event *event, GString *out);
 
-/* How many bytes line_append would append, mostly without formatting them. */
-uint64_t line_measure(struct line *line, const struct line_event *event);
+/* How many bytes trace_text_append would append, mostly without formatting them. */
+uint64_t trace_text_measure(struct trace_text *line, const struct trace_text_event *event);
 
 /*
- * The text alone, as printf would make it: without header and escapes, NUL bytes may be in it. *cut:
- * there would be more. Good until the next call for this line.
+ * The text alone, as printf would make it: without header and escapes, NUL bytes may be in it.
+ * *cut: there would be more. Good until the next call for this line.
  */
-const char *line_text(struct line *line, const struct line_event *event, size_t *bytes, bool *cut);
+const char *trace_text_text(
+	struct trace_text *line, const struct trace_text_event *event, size_t *bytes, bool *cut);
 
 /*
  * Splits a text that carries its format (KPROF_ID_TEXT) into format and arguments. false: it is
  * none; format and arguments are empty then.
  */
-bool line_split_text(struct line_event *event);
+bool trace_text_split_text(struct trace_text_event *event);
 
 /* "[T]:cpuN: COUNT events WHAT", a line of our own. */
-void line_append_note(uint64_t time_ns, uint32_t cpu, uint64_t count, const char *what,
-	GString *out);
+void trace_text_append_note(
+	uint64_t time_ns, uint32_t cpu, uint64_t count, const char *what, GString *out);
 
 #endif

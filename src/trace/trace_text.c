@@ -6,7 +6,7 @@
  * line by line. What is common (a number without width, a text without control bytes) has a short
  * way: a reader wants a million lines a second.
  */
-#include "trace/line.h"
+#include "trace/trace_text.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -18,23 +18,23 @@
 
 #define DIGITS_MAX 20
 
-struct line {
+struct trace_text {
 	size_t used, header_bytes;
 	bool cut;
 	GString *scratch;
-	char header[LINE_HEADER_MAX];
-	char text[LINE_TEXT_MAX];
+	char header[TRACE_TEXT_HEADER_MAX];
+	char text[TRACE_TEXT_TEXT_MAX];
 };
 
-struct line *line_create(void)
+struct trace_text *trace_text_create(void)
 {
-	struct line *line = g_new0(struct line, 1);
+	struct trace_text *line = g_new0(struct trace_text, 1);
 
 	line->scratch = g_string_new(NULL);
 	return line;
 }
 
-void line_destroy(struct line *line)
+void trace_text_destroy(struct trace_text *line)
 {
 	if (!line)
 		return;
@@ -42,27 +42,28 @@ void line_destroy(struct line *line)
 	g_free(line);
 }
 
-/* ---- the text --------------------------------------------------------------------------------- */
+/* ---- the text ---------------------------------------------------------------------------------
+ */
 
-static void put(struct line *line, const char *bytes, size_t count)
+static void put(struct trace_text *line, const char *bytes, size_t count)
 {
-	if (count > LINE_TEXT_MAX - line->used) {
-		count = LINE_TEXT_MAX - line->used;
+	if (count > TRACE_TEXT_TEXT_MAX - line->used) {
+		count = TRACE_TEXT_TEXT_MAX - line->used;
 		line->cut = true;
 	}
 	memcpy(line->text + line->used, bytes, count);
 	line->used += count;
 }
 
-static void put_string(struct line *line, const char *text)
+static void put_string(struct trace_text *line, const char *text)
 {
 	put(line, text, strlen(text));
 }
 
-static void put_blanks(struct line *line, size_t count)
+static void put_blanks(struct trace_text *line, size_t count)
 {
-	if (count > LINE_TEXT_MAX - line->used) {
-		count = LINE_TEXT_MAX - line->used;
+	if (count > TRACE_TEXT_TEXT_MAX - line->used) {
+		count = TRACE_TEXT_TEXT_MAX - line->used;
 		line->cut = true;
 	}
 	memset(line->text + line->used, ' ', count);
@@ -80,7 +81,7 @@ static size_t make_digits(char digits[DIGITS_MAX], uint64_t value, uint32_t base
 	return count;
 }
 
-static void put_number(struct line *line, uint64_t value, uint32_t base, bool negative)
+static void put_number(struct trace_text *line, uint64_t value, uint32_t base, bool negative)
 {
 	char digits[DIGITS_MAX];
 	size_t count = base == 10 ? make_digits(digits, value, 10) : make_digits(digits, value, 16);
@@ -90,10 +91,11 @@ static void put_number(struct line *line, uint64_t value, uint32_t base, bool ne
 	put(line, digits + DIGITS_MAX - count, count);
 }
 
-static void put_padded(struct line *line, const struct args_conversion *c, const char *text,
-	size_t count)
+static void put_padded(
+	struct trace_text *line, const struct args_conversion *c, const char *text, size_t count)
 {
-	size_t width = c->width > 0 ? (size_t)c->width : 0, blanks = width > count ? width - count : 0;
+	size_t width = c->width > 0 ? (size_t)c->width : 0,
+	       blanks = width > count ? width - count : 0;
 
 	if (blanks && !c->minus)
 		put_blanks(line, blanks);
@@ -102,12 +104,13 @@ static void put_padded(struct line *line, const struct args_conversion *c, const
 		put_blanks(line, blanks);
 }
 
-static void put_formatted(struct line *line, const struct args_conversion *c, uint64_t word)
+static void put_formatted(struct trace_text *line, const struct args_conversion *c, uint64_t word)
 {
 	char text[NUMBER_TEXT_MAX];
 
-	/* many digits take long to make, for a place where there is room for none; %.0d may have none */
-	if (line->used == LINE_TEXT_MAX && c->precision)
+	/* many digits take long to make, for a place where there is room for none; %.0d may have
+	 * none */
+	if (line->used == TRACE_TEXT_TEXT_MAX && c->precision)
 		line->cut = true;
 	else
 		put(line, text, number_format(text, c, word));
@@ -131,10 +134,10 @@ static uint64_t narrow(uint64_t word, uint32_t bytes, bool is_signed)
 static bool is_plain(const struct args_conversion *c)
 {
 	return c->width == ARGS_NONE && c->precision == ARGS_NONE && !c->plus && !c->space &&
-		!c->hash;
+	       !c->hash;
 }
 
-static void put_integer(struct line *line, const struct args_conversion *c, uint64_t word)
+static void put_integer(struct trace_text *line, const struct args_conversion *c, uint64_t word)
 {
 	word = narrow(word, c->bytes, c->letter == 'd');
 	if (!is_plain(c) || c->letter == 'o' || c->letter == 'X')
@@ -145,7 +148,7 @@ static void put_integer(struct line *line, const struct args_conversion *c, uint
 		put_number(line, word, c->letter == 'x' ? 16 : 10, false);
 }
 
-static void put_pointer(struct line *line, const struct args_conversion *c, uint64_t word)
+static void put_pointer(struct trace_text *line, const struct args_conversion *c, uint64_t word)
 {
 	char text[2 + DIGITS_MAX] = "0x", digits[DIGITS_MAX];
 	size_t count;
@@ -159,7 +162,8 @@ static void put_pointer(struct line *line, const struct args_conversion *c, uint
 	put_padded(line, c, text, 2 + count);
 }
 
-static void put_argument(struct line *line, const struct args_conversion *c, struct arguments *args)
+static void put_argument(
+	struct trace_text *line, const struct args_conversion *c, struct arguments *args)
 {
 	const char *text;
 	uint64_t word;
@@ -227,7 +231,7 @@ static void limit_width(struct args_conversion *c)
 		c->precision = MIN(c->precision, NUMBER_WIDTH_MAX);
 }
 
-static void put_stack(struct line *line, struct arguments *args)
+static void put_stack(struct trace_text *line, struct arguments *args)
 {
 	uint64_t count, address;
 
@@ -239,10 +243,10 @@ static void put_stack(struct line *line, struct arguments *args)
 	}
 }
 
-static void make_text(struct line *line, const struct line_event *event)
+static void make_text(struct trace_text *line, const struct trace_text_event *event)
 {
-	struct args_format format = { event->format, event->format + event->format_bytes };
-	struct arguments args = { event->args, event->args_bytes };
+	struct args_format format = {event->format, event->format + event->format_bytes};
+	struct arguments args = {event->args, event->args_bytes};
 	struct args_conversion conversion;
 	int more;
 
@@ -267,7 +271,8 @@ static void make_text(struct line *line, const struct line_event *event)
 		put_stack(line, &args);
 }
 
-/* ---- the header ------------------------------------------------------------------------------- */
+/* ---- the header -------------------------------------------------------------------------------
+ */
 
 static char *add_number(char *at, uint64_t value)
 {
@@ -304,7 +309,7 @@ static char *add_time(char *at, uint64_t time_ns, uint32_t cpu)
 	return at;
 }
 
-static void make_header(struct line *line, const struct line_event *event)
+static void make_header(struct trace_text *line, const struct trace_text_event *event)
 {
 	char *at = add_time(line->header, event->time_ns, event->cpu);
 
@@ -325,7 +330,8 @@ static void make_header(struct line *line, const struct line_event *event)
 	line->header_bytes = (size_t)(at - line->header);
 }
 
-/* ---- out -------------------------------------------------------------------------------------- */
+/* ---- out --------------------------------------------------------------------------------------
+ */
 
 static bool needs_escape(unsigned char byte)
 {
@@ -380,11 +386,11 @@ static void end_at(GString *out, const char *at)
 	g_string_truncate(out, (gsize)(at - out->str));
 }
 
-static void append_slowly(struct line *line, GString *out)
+static void append_slowly(struct trace_text *line, GString *out)
 {
 	static const char mark[] = " [cut]";
 	uint32_t lines = 1;
-	char *at = make_room(out, LINE_EVENT_MAX + sizeof(mark));
+	char *at = make_room(out, TRACE_TEXT_EVENT_MAX + sizeof(mark));
 	size_t i;
 
 	memcpy(at, line->header, line->header_bytes);
@@ -392,7 +398,7 @@ static void append_slowly(struct line *line, GString *out)
 	for (i = 0; i < line->used; i++) {
 		unsigned char byte = (unsigned char)line->text[i];
 
-		if (byte != '\n' || ++lines > LINE_LINES_MAX) {
+		if (byte != '\n' || ++lines > TRACE_TEXT_LINES_MAX) {
 			at = add_escaped(at, byte);
 			continue;
 		}
@@ -406,7 +412,7 @@ static void append_slowly(struct line *line, GString *out)
 	end_at(out, at);
 }
 
-void line_append(struct line *line, const struct line_event *event, GString *out)
+void trace_text_append(struct trace_text *line, const struct trace_text_event *event, GString *out)
 {
 	char *at;
 
@@ -422,7 +428,8 @@ void line_append(struct line *line, const struct line_event *event, GString *out
 	at[line->header_bytes + line->used] = '\n';
 }
 
-const char *line_text(struct line *line, const struct line_event *event, size_t *bytes, bool *cut)
+const char *trace_text_text(
+	struct trace_text *line, const struct trace_text_event *event, size_t *bytes, bool *cut)
 {
 	make_text(line, event);
 	*bytes = line->used;
@@ -430,16 +437,17 @@ const char *line_text(struct line *line, const struct line_event *event, size_t 
 	return line->text;
 }
 
-void line_append_note(uint64_t time_ns, uint32_t cpu, uint64_t count, const char *what,
-	GString *out)
+void trace_text_append_note(
+	uint64_t time_ns, uint32_t cpu, uint64_t count, const char *what, GString *out)
 {
-	char text[LINE_HEADER_MAX], *at = add_time(text, time_ns, cpu);
+	char text[TRACE_TEXT_HEADER_MAX], *at = add_time(text, time_ns, cpu);
 
 	g_string_append_len(out, text, at - text);
 	g_string_append_printf(out, ": %" PRIu64 " events %s\n", count, what);
 }
 
-/* ---- lengths ---------------------------------------------------------------------------------- */
+/* ---- lengths ----------------------------------------------------------------------------------
+ */
 
 static size_t count_digits(uint64_t value, uint32_t base)
 {
@@ -478,10 +486,10 @@ static bool measure_argument(const struct args_conversion *c, struct arguments *
 	return true;
 }
 
-static bool measure_text(const struct line_event *event, size_t *bytes)
+static bool measure_text(const struct trace_text_event *event, size_t *bytes)
 {
-	struct args_format format = { event->format, event->format + event->format_bytes };
-	struct arguments args = { event->args, event->args_bytes };
+	struct args_format format = {event->format, event->format + event->format_bytes};
+	struct arguments args = {event->args, event->args_bytes};
 	struct args_conversion c;
 	int more;
 
@@ -497,10 +505,10 @@ static bool measure_text(const struct line_event *event, size_t *bytes)
 		else if (more && !measure_argument(&c, &args, bytes))
 			return false;
 	} while (more);
-	return *bytes <= LINE_TEXT_MAX;
+	return *bytes <= TRACE_TEXT_TEXT_MAX;
 }
 
-uint64_t line_measure(struct line *line, const struct line_event *event)
+uint64_t trace_text_measure(struct trace_text *line, const struct trace_text_event *event)
 {
 	size_t bytes = 0;
 
@@ -508,18 +516,18 @@ uint64_t line_measure(struct line *line, const struct line_event *event)
 	if (measure_text(event, &bytes))
 		return line->header_bytes + bytes + 1;
 	g_string_truncate(line->scratch, 0);
-	line_append(line, event, line->scratch);
+	trace_text_append(line, event, line->scratch);
 	return line->scratch->len;
 }
 
-bool line_split_text(struct line_event *event)
+bool trace_text_split_text(struct trace_text_event *event)
 {
-	struct arguments args = { event->args, event->args_bytes };
+	struct arguments args = {event->args, event->args_bytes};
 	struct args_plan plan[KPROF_ARGS_MAX];
 	const char *format = "";
 	size_t count = 0;
-	bool good = arguments_take_string(&args, &format, &count) && format && count <= KPROF_FORMAT_MAX &&
-		args_plan(format, (uint32_t)count, plan) >= 0;
+	bool good = arguments_take_string(&args, &format, &count) && format &&
+		    count <= KPROF_FORMAT_MAX && args_plan(format, (uint32_t)count, plan) >= 0;
 
 	event->format = good ? format : "";
 	event->format_bytes = good ? (uint32_t)count : 0;
