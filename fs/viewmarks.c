@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "kprof/ring_abi.h"
-#include "trace/marks.h"
+#include "trace/trace_annotations.h"
 
 /* Events that a time line shows: what a browser still takes, in some 40 MiB. */
 #define MARKS_MAX 200000
@@ -32,9 +32,11 @@ static uint32_t bytes_of(const char *string)
 	return string ? (uint32_t)strlen(string) + 1 : 0;
 }
 
-/* ---- in the server ---------------------------------------------------------------------------- */
+/*
+ * ---- in the server ----------------------------------------------------------------------------
+ */
 
-static void pack(const struct mark *mark, FILE *out)
+static void pack(const struct trace_annotation *mark, FILE *out)
 {
 	const struct packed packed = {
 		.time_ns = mark->time_ns,
@@ -52,16 +54,17 @@ static void pack(const struct mark *mark, FILE *out)
 	fwrite(mark->text, packed.text, packed.text != 0, out);
 }
 
-static int pack_all(struct marks *marks, FILE *out, bool (*cancelled)(void *job), void *job)
+static int pack_all(
+	struct trace_annotations *marks, FILE *out, bool (*cancelled)(void *job), void *job)
 {
-	struct marks_missing missing;
+	struct trace_annotations_missing missing;
 	struct opening opening;
-	struct mark mark;
+	struct trace_annotation mark;
 
-	marks_get_missing(marks, &missing);
+	trace_annotations_get_missing(marks, &missing);
 	opening = (struct opening){ missing.left_out, missing.lost };
 	fwrite(&opening, sizeof(opening), 1, out);
-	while (marks_next(marks, &mark) && !ferror(out)) {
+	while (trace_annotations_next(marks, &mark) && !ferror(out)) {
 		pack(&mark, out);
 		if (cancelled(job))
 			return -EINTR;
@@ -72,9 +75,9 @@ static int pack_all(struct marks *marks, FILE *out, bool (*cancelled)(void *job)
 int viewmarks_write(struct readings *readings, uid_t uid, bool (*cancelled)(void *job), void *job,
 	int *fd)
 {
-	struct marks *marks;
+	struct trace_annotations *marks;
 	FILE *out;
-	int ret = marks_create(readings, uid, MARKS_MAX, cancelled, job, &marks), file;
+	int ret = trace_annotations_create(readings, uid, MARKS_MAX, cancelled, job, &marks), file;
 
 	if (ret)
 		return ret;
@@ -83,7 +86,7 @@ int viewmarks_write(struct readings *readings, uid_t uid, bool (*cancelled)(void
 	ret = out ? pack_all(marks, out, cancelled, job) : -errno;
 	if (out)
 		fclose(out);
-	marks_destroy(marks);
+	trace_annotations_destroy(marks);
 	if (!ret)
 		*fd = file;
 	else if (file >= 0)
@@ -91,7 +94,9 @@ int viewmarks_write(struct readings *readings, uid_t uid, bool (*cancelled)(void
 	return ret;
 }
 
-/* ---- in the process --------------------------------------------------------------------------- */
+/*
+ * ---- in the process ---------------------------------------------------------------------------
+ */
 
 struct reader {
 	FILE *in;

@@ -9,8 +9,8 @@ libtrace_a_SOURCES = \
 	%D%/trace_records.h \
 	%D%/trace_text.c \
 	%D%/trace_text.h \
-	%D%/marks.c \
-	%D%/marks.h \
+	%D%/trace_annotations.c \
+	%D%/trace_annotations.h \
 	%D%/merge.c \
 	%D%/merge.h \
 	%D%/number.c \

@@ -193,8 +193,8 @@ tests_unit_test_snapshot_LDADD = $(TRACE_TEST_LDADD)
 unit_tests += tests/unit/test_ctf
 tests_unit_test_ctf_LDADD = $(TRACE_TEST_LDADD)
 
-unit_tests += tests/unit/test_marks
-tests_unit_test_marks_LDADD = $(TRACE_TEST_LDADD)
+unit_tests += tests/unit/test_trace_annotations
+tests_unit_test_trace_annotations_LDADD = $(TRACE_TEST_LDADD)
 
 unit_tests += tests/unit/test_lazy
 tests_unit_test_lazy_LDADD = libfs.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) -lpthread

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "producers/catalog.h"
-#include "trace/marks.h"
+#include "trace/trace_annotations.h"
 #include "producers/producers.h"
 #include "trace/reading.h"
 #include "trace/snapshot.h"
@@ -27,7 +27,7 @@ struct fixed {
 
 static int set_up(void **state)
 {
-	const struct catalog_hooks hooks = { NULL, NULL };
+	const struct catalog_hooks hooks = {NULL, NULL};
 	struct fixed *f = g_new0(struct fixed, 1);
 	struct producers_limits limits;
 
@@ -58,11 +58,11 @@ static void tell(struct fixed *f, uint64_t time_ns, const char *text)
 	assert_int_equal(trace_append_at(f->trace, time_ns, 3, text, strlen(text)), 0);
 }
 
-static void has(struct marks *marks, uint64_t time_ns, const char *text)
+static void has(struct trace_annotations *marks, uint64_t time_ns, const char *text)
 {
-	struct mark mark;
+	struct trace_annotation mark;
 
-	assert_true(marks_next(marks, &mark));
+	assert_true(trace_annotations_next(marks, &mark));
 	assert_int_equal(mark.time_ns, time_ns);
 	assert_int_equal(mark.cpu, 3);
 	assert_null(mark.program);
@@ -74,28 +74,28 @@ static void has(struct marks *marks, uint64_t time_ns, const char *text)
 static void test_newest(void **state)
 {
 	struct fixed *f = *state;
-	struct marks_missing missing;
-	struct marks *marks;
-	struct mark mark;
+	struct trace_annotations_missing missing;
+	struct trace_annotations *marks;
+	struct trace_annotation mark;
 
-	assert_int_equal(marks_create(f->readings, 0, 3, NULL, NULL, &marks), -ENODATA);
+	assert_int_equal(trace_annotations_create(f->readings, 0, 3, NULL, NULL, &marks), -ENODATA);
 	tell(f, 10, "a");
 	tell(f, 20, "b\nc\n]:cpu9: d");
 	tell(f, 30, "\n");
-	assert_int_equal(marks_create(f->readings, 0, 3, NULL, NULL, &marks), 0);
+	assert_int_equal(trace_annotations_create(f->readings, 0, 3, NULL, NULL, &marks), 0);
 	has(marks, 20, "c");
 	has(marks, 20, "]:cpu9: d");
 	has(marks, 30, "");
-	assert_false(marks_next(marks, &mark));
-	marks_get_missing(marks, &missing);
+	assert_false(trace_annotations_next(marks, &mark));
+	trace_annotations_get_missing(marks, &missing);
 	assert_int_equal(missing.left_out, 2);
 	assert_int_equal(missing.lost, 0);
-	marks_destroy(marks);
-	assert_int_equal(marks_create(f->readings, 0, 5, NULL, NULL, &marks), 0);
+	trace_annotations_destroy(marks);
+	assert_int_equal(trace_annotations_create(f->readings, 0, 5, NULL, NULL, &marks), 0);
 	has(marks, 10, "a");
-	marks_get_missing(marks, &missing);
+	trace_annotations_get_missing(marks, &missing);
 	assert_int_equal(missing.left_out, 0);
-	marks_destroy(marks);
+	trace_annotations_destroy(marks);
 	assert_int_equal(snapshot_budget_used(readings_budget(f->readings)), 0);
 }
 
@@ -108,18 +108,18 @@ static void test_cut(void **state)
 	g_autofree char *accent = g_strdup_printf("%.255s\xc3\xa9", longer);
 	g_autofree char *longer_shown = g_strdup_printf("%s [cut]", whole);
 	g_autofree char *accent_shown = g_strdup_printf("%.255s [cut]", whole);
-	struct marks *marks;
+	struct trace_annotations *marks;
 
 	tell(f, 1, whole);
 	tell(f, 2, longer);
 	tell(f, 3, accent);
 	tell(f, 4, "\xff");
-	assert_int_equal(marks_create(f->readings, 0, 100, NULL, NULL, &marks), 0);
+	assert_int_equal(trace_annotations_create(f->readings, 0, 100, NULL, NULL, &marks), 0);
 	has(marks, 1, whole);
 	has(marks, 2, longer_shown);
 	has(marks, 3, accent_shown);
 	has(marks, 4, "\\xff");
-	marks_destroy(marks);
+	trace_annotations_destroy(marks);
 }
 
 static bool always(void *arg)
@@ -130,10 +130,11 @@ static bool always(void *arg)
 static void test_cancelled(void **state)
 {
 	struct fixed *f = *state;
-	struct marks *marks;
+	struct trace_annotations *marks;
 
 	tell(f, 1, "a");
-	assert_int_equal(marks_create(f->readings, 0, 100, always, NULL, &marks), -EINTR);
+	assert_int_equal(
+		trace_annotations_create(f->readings, 0, 100, always, NULL, &marks), -EINTR);
 	assert_int_equal(snapshot_budget_used(readings_budget(f->readings)), 0);
 }
 

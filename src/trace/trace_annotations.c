@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The newest of the trace, with texts: see marks.h. */
-#include "trace/marks.h"
+#include "trace/trace_annotations.h"
 
 #include <errno.h>
 #include <glib.h>
@@ -12,11 +12,11 @@
 #include "trace/reading.h"
 #include "trace/snapshot.h"
 
-struct marks {
+struct trace_annotations {
 	struct snapshot *snapshot;
 	struct merge *merge;
 	struct trace_text *line;
-	struct marks_missing missing;
+	struct trace_annotations_missing missing;
 	struct merge_item item;
 	size_t at;     /* in a message: its next line */
 	bool in_lines; /* the item is a message of which a line may be left */
@@ -49,7 +49,7 @@ static bool count(void *arg, const struct merge_item *item)
 }
 
 /* The next line of a message, or else (*is_line) event. */
-static bool advance(struct marks *marks, struct merge_line *line, bool *is_line)
+static bool advance(struct trace_annotations *marks, struct merge_line *line, bool *is_line)
 {
 	for (;;) {
 		*is_line = marks->in_lines && merge_next_line(&marks->item, &marks->at, line);
@@ -64,9 +64,10 @@ static bool advance(struct marks *marks, struct merge_line *line, bool *is_line)
 	}
 }
 
-static int skip_old(struct marks *marks, uint64_t max, bool (*cancelled)(void *arg), void *arg)
+static int skip_old(
+	struct trace_annotations *marks, uint64_t max, bool (*cancelled)(void *arg), void *arg)
 {
-	struct counting counting = { 0, cancelled, arg };
+	struct counting counting = {0, cancelled, arg};
 	struct merge_sums sums;
 	struct merge_line line;
 	bool is_line;
@@ -84,16 +85,16 @@ static int skip_old(struct marks *marks, uint64_t max, bool (*cancelled)(void *a
 	return 0;
 }
 
-int marks_create(struct readings *readings, uid_t reader, uint64_t max,
-	bool (*cancelled)(void *arg), void *arg, struct marks **marks)
+int trace_annotations_create(struct readings *readings, uid_t reader, uint64_t max,
+	bool (*cancelled)(void *arg), void *arg, struct trace_annotations **marks)
 {
 	struct snapshot *snapshot;
-	struct marks *m;
+	struct trace_annotations *m;
 	int ret = readings_take(readings, reader, cancelled, arg, &snapshot);
 
 	if (ret)
 		return ret;
-	m = g_new0(struct marks, 1);
+	m = g_new0(struct trace_annotations, 1);
 	m->snapshot = snapshot;
 	m->missing.left_out = snapshot->left_out;
 	m->missing.lost = snapshot->overtaken;
@@ -103,13 +104,13 @@ int marks_create(struct readings *readings, uid_t reader, uint64_t max,
 	m->text = g_string_new(NULL);
 	ret = m->merge ? skip_old(m, max, cancelled, arg) : -ENOMEM;
 	if (ret)
-		marks_destroy(m);
+		trace_annotations_destroy(m);
 	else
 		*marks = m;
 	return ret;
 }
 
-void marks_destroy(struct marks *marks)
+void trace_annotations_destroy(struct trace_annotations *marks)
 {
 	if (!marks)
 		return;
@@ -123,7 +124,7 @@ void marks_destroy(struct marks *marks)
 
 static void set_text(GString *out, const char *text, size_t bytes, bool cut)
 {
-	size_t shown = MIN(bytes, MARKS_TEXT_MAX);
+	size_t shown = MIN(bytes, TRACE_ANNOTATIONS_TEXT_MAX);
 
 	g_string_truncate(out, 0);
 	/* not within a character, of which no byte but the first is unlike 10xxxxxx */
@@ -134,14 +135,16 @@ static void set_text(GString *out, const char *text, size_t bytes, bool cut)
 		g_string_append(out, " [cut]");
 }
 
-static void show_line(struct marks *marks, const struct merge_line *line, struct mark *mark)
+static void show_line(struct trace_annotations *marks, const struct merge_line *line,
+	struct trace_annotation *mark)
 {
-	*mark = (struct mark){ .time_ns = marks->item.time_ns, .cpu = line->cpu, .name = "" };
+	*mark = (struct trace_annotation){
+		.time_ns = marks->item.time_ns, .cpu = line->cpu, .name = ""};
 	set_text(marks->text, line->text, line->bytes, false);
 	mark->text = marks->text->str;
 }
 
-static void show_event(struct marks *marks, struct mark *mark)
+static void show_event(struct trace_annotations *marks, struct trace_annotation *mark)
 {
 	const struct trace_text_event *event = &marks->item.event;
 	size_t bytes;
@@ -150,7 +153,7 @@ static void show_event(struct marks *marks, struct mark *mark)
 
 	set_text(marks->program, event->program, strlen(event->program), false);
 	set_text(marks->text, text, bytes, cut);
-	*mark = (struct mark){
+	*mark = (struct trace_annotation){
 		.time_ns = event->time_ns,
 		.cpu = event->cpu,
 		.pid = event->pid,
@@ -161,7 +164,7 @@ static void show_event(struct marks *marks, struct mark *mark)
 	};
 }
 
-bool marks_next(struct marks *marks, struct mark *mark)
+bool trace_annotations_next(struct trace_annotations *marks, struct trace_annotation *mark)
 {
 	struct merge_line line;
 	bool is_line;
@@ -175,7 +178,8 @@ bool marks_next(struct marks *marks, struct mark *mark)
 	return true;
 }
 
-void marks_get_missing(const struct marks *marks, struct marks_missing *missing)
+void trace_annotations_get_missing(
+	const struct trace_annotations *marks, struct trace_annotations_missing *missing)
 {
 	*missing = marks->missing;
 }
