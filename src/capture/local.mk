@@ -1,7 +1,7 @@
 # capture: the records of a capture as a model: processes, stacks, events, names of functions
 noinst_LIBRARIES += libcapture.a
 libcapture_a_SOURCES = \
-	%D%/asking.c %D%/asking.h \
+	%D%/symbolize.c %D%/symbolize.h \
 	%D%/decode.c %D%/decode.h \
 	%D%/dump.c %D%/dump.h \
 	%D%/mapindex.c %D%/mapindex.h \

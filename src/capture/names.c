@@ -187,7 +187,7 @@ struct names *names_create(const struct profile *profile, struct symbols *symbol
 	names->inlined = g_array_new(FALSE, FALSE, sizeof(uint32_t));
 	names->places = g_new0(struct symbols_place, profile->places->len + 1);
 	if (symbols)
-		asking_ask(profile, symbols, how ? how : &plain, names->places, names->arenas);
+		symbolize_ask(profile, symbols, how ? how : &plain, names->places, names->arenas);
 	b.paths = g_new0(const char *, processes_file_count(profile->processes) + 1);
 	for (i = 0; i < profile->places->len; i++)
 		name_place(&b, i);
@@ -204,7 +204,7 @@ void names_destroy(struct names *names)
 		return;
 	g_array_free(names->functions, TRUE);
 	g_string_chunk_free(names->strings);
-	for (i = 0; i < ASKING_THREADS; i++)
+	for (i = 0; i < SYMBOLIZE_THREADS; i++)
 		symbols_arena_destroy(names->arenas[i]);
 	g_free(names->of_place);
 	g_free(names->inlined_at);

@@ -16,7 +16,7 @@
 
 #include "symbolizer/helpers.h"
 #include "symbolizer/symbols.h"
-#include "capture/asking.h"
+#include "capture/symbolize.h"
 #include "capture/profile.h"
 
 #define NAMES_NO_FRAME UINT32_MAX
@@ -35,7 +35,7 @@ struct names {
 	uint32_t *inlined_at;
 	GArray *inlined; /* uint32_t: indexes into functions, innermost first */
 	struct symbols_place *places; /* what is known of each: source lines and inlined functions too */
-	struct symbols_arena *arenas[ASKING_THREADS]; /* hold them; NULL: not needed */
+	struct symbols_arena *arenas[SYMBOLIZE_THREADS]; /* hold them; NULL: not needed */
 	GStringChunk *strings;
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The places of a profile, asked about file by file: see asking.h. */
-#include "capture/asking.h"
+#include "capture/symbolize.h"
 
 #include <errno.h>
 #include <glib.h>
@@ -10,23 +10,23 @@
 #include "symbolizer/proto.h"
 #include "capture/names.h"
 
-struct asking {
-	const struct profile *profile;	/* i */
-	struct symbols *symbols;	/* i */
-	const struct symbols_how *how;	/* i */
-	uint32_t *order;		/* i: the places, file by file */
-	uint32_t *ends;			/* i: where those of each file end in it */
-	struct symbols_place *places;	/* each file's are one thread's */
-	uint32_t *files;		/* i: those with places, in the order of asking */
-	uint32_t count;			/* i: of files */
-	size_t arena_max;		/* i */
+struct symbolize {
+	const struct profile *profile; /* i */
+	struct symbols *symbols;       /* i */
+	const struct symbols_how *how; /* i */
+	uint32_t *order;               /* i: the places, file by file */
+	uint32_t *ends;                /* i: where those of each file end in it */
+	struct symbols_place *places;  /* each file's are one thread's */
+	uint32_t *files;               /* i: those with places, in the order of asking */
+	uint32_t count;                /* i: of files */
+	size_t arena_max;              /* i */
 	pthread_mutex_t lock;
-	uint32_t next;			/* (lock) of files */
+	uint32_t next; /* (lock) of files */
 };
 
 /* One thread. */
 struct asker {
-	struct asking *asking;
+	struct symbolize *asking;
 	struct symbols_arena *arena;
 };
 
@@ -35,7 +35,7 @@ struct asker {
  */
 
 /* Places without a file, which nobody can be asked about, come behind all files. */
-static void order_by_file(struct asking *a)
+static void order_by_file(struct symbolize *a)
 {
 	const struct profile *profile = a->profile;
 	uint32_t files = processes_file_count(profile->processes), i, sum = 0;
@@ -54,13 +54,13 @@ static void order_by_file(struct asking *a)
 		a->order[a->ends[MIN(profile_place(profile, i)->file, files)]++] = i;
 }
 
-static uint32_t first_of(const struct asking *a, uint32_t file)
+static uint32_t first_of(const struct symbolize *a, uint32_t file)
 {
 	return file ? a->ends[file - 1] : 0;
 }
 
 /* The kernel first, since it takes longest. */
-static void list_files(struct asking *a)
+static void list_files(struct symbolize *a)
 {
 	uint32_t files = processes_file_count(a->profile->processes), i;
 	int kernel;
@@ -68,9 +68,11 @@ static void list_files(struct asking *a)
 	a->files = g_new(uint32_t, files + 1);
 	for (kernel = 1; kernel >= 0; kernel--) {
 		for (i = 0; i < files; i++) {
-			const struct processes_file *file = processes_file(a->profile->processes, i);
+			const struct processes_file *file =
+				processes_file(a->profile->processes, i);
 
-			if ((file->kernel != PROCESSES_NONE) == kernel && first_of(a, i) < a->ends[i])
+			if ((file->kernel != PROCESSES_NONE) == kernel &&
+				first_of(a, i) < a->ends[i])
 				a->files[a->count++] = i;
 		}
 	}
@@ -81,7 +83,7 @@ static void list_files(struct asking *a)
  */
 
 /* Nobody wants the names any more: the files that are left are not asked about. */
-static void give_up(struct asking *a)
+static void give_up(struct symbolize *a)
 {
 	pthread_mutex_lock(&a->lock);
 	a->next = a->count;
@@ -92,7 +94,7 @@ static void give_up(struct asking *a)
 static void ask_in_time(struct asker *asker, const struct symbols_file *question,
 	const uint64_t *offsets, size_t count, struct symbols_place *found)
 {
-	struct asking *a = asker->asking;
+	struct symbolize *a = asker->asking;
 	struct symbols_how how = *a->how;
 	int ret = -ETIMEDOUT;
 
@@ -100,14 +102,14 @@ static void ask_in_time(struct asker *asker, const struct symbols_file *question
 	if (symbols_arena_bytes(asker->arena) >= how.arena_max)
 		return;
 	if (!how.deadline_ns || proto_now_ns() < how.deadline_ns)
-		ret = symbols_resolve(a->symbols, question, offsets, count, &how, asker->arena,
-			found);
+		ret = symbols_resolve(
+			a->symbols, question, offsets, count, &how, asker->arena, found);
 	if (ret == -ETIMEDOUT) {
 		/* what can't be told in time is shown as what can't be told */
 		how.flags = 0;
 		how.deadline_ns = 0;
-		ret = symbols_resolve(a->symbols, question, offsets, count, &how, asker->arena,
-			found);
+		ret = symbols_resolve(
+			a->symbols, question, offsets, count, &how, asker->arena, found);
 	}
 	if (ret == -ECANCELED)
 		give_up(a);
@@ -124,7 +126,7 @@ static void ask_symbols(struct asker *asker, const struct processes_file *file,
 
 static void ask_about(struct asker *asker, uint32_t file)
 {
-	const struct asking *a = asker->asking;
+	const struct symbolize *a = asker->asking;
 	const uint32_t *order = a->order + first_of(a, file);
 	uint32_t count = a->ends[file] - first_of(a, file), i;
 	g_autofree uint64_t *offsets = g_new(uint64_t, count);
@@ -141,7 +143,7 @@ static void ask_about(struct asker *asker, uint32_t file)
  * ---- all of them ------------------------------------------------------------------------------
  */
 
-static bool next_file(struct asking *a, uint32_t *file)
+static bool next_file(struct symbolize *a, uint32_t *file)
 {
 	bool more;
 
@@ -182,23 +184,23 @@ static int start_asker(pthread_t *thread, struct asker *asker)
 	return ret;
 }
 
-void asking_ask(const struct profile *profile, struct symbols *symbols,
+void symbolize_ask(const struct profile *profile, struct symbols *symbols,
 	const struct symbols_how *how, struct symbols_place *places,
-	struct symbols_arena *arenas[ASKING_THREADS])
+	struct symbols_arena *arenas[SYMBOLIZE_THREADS])
 {
-	struct asking a = { .profile = profile, .symbols = symbols, .how = how, .places = places };
-	struct asker askers[ASKING_THREADS];
-	pthread_t threads[ASKING_THREADS];
+	struct symbolize a = {.profile = profile, .symbols = symbols, .how = how, .places = places};
+	struct asker askers[SYMBOLIZE_THREADS];
+	pthread_t threads[SYMBOLIZE_THREADS];
 	uint32_t count, started, i;
 
 	pthread_mutex_init(&a.lock, NULL);
 	order_by_file(&a);
 	list_files(&a);
-	count = MIN(MIN(symbols_lanes(symbols), ASKING_THREADS), a.count);
-	a.arena_max = count ? ASKING_BYTES_MAX / count : 0;
+	count = MIN(MIN(symbols_lanes(symbols), SYMBOLIZE_THREADS), a.count);
+	a.arena_max = count ? SYMBOLIZE_BYTES_MAX / count : 0;
 	for (i = 0; i < count; i++) {
 		arenas[i] = symbols_arena_create();
-		askers[i] = (struct asker){ &a, arenas[i] };
+		askers[i] = (struct asker){&a, arenas[i]};
 	}
 	/* this thread is the last one; where the others can't be had it does all of it */
 	for (started = 0; started + 1 < count; started++)
