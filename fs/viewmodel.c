@@ -14,8 +14,8 @@
 
 /*
  * What the model of one view may take: some for what each capture has, and for each byte of the
- * capture a few. A stack that no other shares anything with takes twenty times its bytes; in captures
- * of real programs most of each stack is shared.
+ * capture a few. A stack that no other shares anything with takes twenty times its bytes; in
+ * captures of real programs most of each stack is shared.
  */
 #define MODEL_BYTES (64 * MIB)
 #define MODEL_FACTOR 4
@@ -52,7 +52,7 @@ struct viewmodels *viewmodels_create(const char *debuginfod_urls)
 	models->options.home = g_strdup(g_get_home_dir());
 	models->options.uid = getuid();
 	models->options.gid = getgid();
-	models->symbols = names_open_symbols(&models->options);
+	models->symbols = functions_open_symbols(&models->options);
 	return models;
 }
 
@@ -76,7 +76,9 @@ size_t viewmodel_bytes(int capture_fd)
 	return MODEL_BYTES + (fstat(capture_fd, &st) ? 0 : MODEL_FACTOR * (size_t)st.st_size);
 }
 
-/* ---- names ------------------------------------------------------------------------------------ */
+/*
+ * ---- names ------------------------------------------------------------------------------------
+ */
 
 struct symbols *viewmodels_symbols(struct viewmodels *models)
 {
@@ -84,8 +86,8 @@ struct symbols *viewmodels_symbols(struct viewmodels *models)
 }
 
 /*
- * gcc's thread sanitizer (12) does not know pthread_mutex_clocklock, and takes the lock for one that nobody
- * has; timedlock it knows.
+ * gcc's thread sanitizer (12) does not know pthread_mutex_clocklock, and takes the lock for one
+ * that nobody has; timedlock it knows.
  */
 static int lock_until(pthread_mutex_t *lock, uint64_t wait_ns)
 {
@@ -111,7 +113,9 @@ static int lock_wanted(pthread_mutex_t *lock, const struct view_wish *wish)
 	}
 }
 
-/* Who finds names may start while the records are read; while another view asks, it runs already. */
+/*
+ * Who finds names may start while the records are read; while another view asks, it runs already.
+ */
 static void prepare_names(struct viewmodels *models, const struct view_format *format)
 {
 	if (!(format->needs & VIEW_NAMES) || pthread_mutex_trylock(&models->asking))
@@ -122,7 +126,7 @@ static void prepare_names(struct viewmodels *models, const struct view_format *f
 
 /* -EINTR: what was found by then is no more than some of the names. */
 static int find_names(struct viewmodels *models, const struct view_format *format,
-	const struct view_wish *wish, const struct profile *profile, struct names **names)
+	const struct view_wish *wish, const struct profile *profile, struct functions **names)
 {
 	int ret = lock_wanted(&models->asking, wish);
 
@@ -133,11 +137,13 @@ static int find_names(struct viewmodels *models, const struct view_format *forma
 	return wish->cancelled(wish->arg) ? -EINTR : 0;
 }
 
-/* ---- one model -------------------------------------------------------------------------------- */
+/*
+ * ---- one model --------------------------------------------------------------------------------
+ */
 
 static void destroy_model(struct viewmodel *model)
 {
-	names_destroy(model->names);
+	functions_destroy(model->names);
 	profile_destroy(model->profile);
 	close(model->capture_fd);
 	g_free(model);
@@ -166,7 +172,9 @@ static int make_model(struct viewmodels *models, const struct view_format *forma
 	return 0;
 }
 
-/* ---- sharing ---------------------------------------------------------------------------------- */
+/*
+ * ---- sharing ----------------------------------------------------------------------------------
+ */
 
 /* Where the records begin behind the CLOCK, which is another one in each copy. */
 static uint64_t skip_clock(int capture_fd)

@@ -16,7 +16,7 @@
 struct viewmodel {
 	int capture_fd;
 	struct profile *profile;
-	struct names *names; /* NULL: the form needs none */
+	struct functions *names; /* NULL: the form needs none */
 	unsigned int users;  /* viewmodel.c's */
 };
 

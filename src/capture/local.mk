@@ -5,7 +5,7 @@ libcapture_a_SOURCES = \
 	%D%/decode.c %D%/decode.h \
 	%D%/dump.c %D%/dump.h \
 	%D%/mapindex.c %D%/mapindex.h \
-	%D%/names.c %D%/names.h \
+	%D%/functions.c %D%/functions.h \
 	%D%/pairs.c %D%/pairs.h \
 	%D%/processes.c %D%/processes.h \
 	%D%/processes_find.c \

@@ -8,7 +8,7 @@
 #include <signal.h>
 
 #include "symbolizer/proto.h"
-#include "capture/names.h"
+#include "capture/functions.h"
 
 struct symbolize {
 	const struct profile *profile; /* i */
@@ -118,9 +118,9 @@ static void ask_in_time(struct asker *asker, const struct symbols_file *question
 static void ask_symbols(struct asker *asker, const struct processes_file *file,
 	const uint64_t *offsets, size_t count, struct symbols_place *found)
 {
-	struct names_question question;
+	struct functions_question question;
 
-	names_describe(asker->asking->profile->processes, file, &question);
+	functions_describe(asker->asking->profile->processes, file, &question);
 	ask_in_time(asker, &question.file, offsets, count, found);
 }
 

@@ -18,7 +18,7 @@
 /*
  * Sets each of `places`, one for each place of the profile, as far as symbols knows it; their
  * frames are in the arenas, which are made here as needed (NULL before) and the caller's to
- * destroy. how: see names_create(). Blocks while files are read.
+ * destroy. how: see functions_create(). Blocks while files are read.
  */
 void symbolize_ask(const struct profile *profile, struct symbols *symbols,
 	const struct symbols_how *how, struct symbols_place *places,

@@ -13,7 +13,7 @@
 #include "symbolizer/proto.h"
 #include "symbolizer/rows.h"
 #include "symbolizer/unwind.h"
-#include "capture/names.h"
+#include "capture/functions.h"
 #include "capture/processes.h"
 #include "capture/profile.h"
 
@@ -79,14 +79,14 @@ static void enter_record(struct unwinding *u, const struct decode_record *record
 static bool find_row(struct unwinding *u, uint32_t life, uint64_t address, uint64_t time,
 	const struct row **row)
 {
-	struct names_question question;
+	struct functions_question question;
 	struct processes_hit hit;
 
 	processes_find_user(u->processes, life, address, time, &hit);
 	if (hit.file == PROCESSES_NONE)
 		return false;
 	if (!rows_has_file(u->rows, hit.file)) {
-		names_describe(u->processes, processes_file(u->processes, hit.file), &question);
+		functions_describe(u->processes, processes_file(u->processes, hit.file), &question);
 		rows_add_file(u->rows, hit.file, &question.file);
 	}
 	*row = rows_find(u->rows, hit.file, hit.offset);

@@ -130,8 +130,9 @@ static bool choose(struct annotate *a)
 		place = place_of(a, cell);
 		key.function = a->loaded.names->of_place[place];
 		key.start = a->loaded.names->places[place].start;
-		if (matches(a, names_function(a->loaded.names, key.function)->name) &&
-			(!a->event || strcmp(a->event, profile_event(profile, cell->event)->text) == 0))
+		if (matches(a, functions_function(a->loaded.names, key.function)->name) &&
+			(!a->event ||
+				strcmp(a->event, profile_event(profile, cell->event)->text) == 0))
 			count_candidate(all, &key, cell->count.weight);
 	}
 	g_hash_table_iter_init(&iter, all);
@@ -243,7 +244,7 @@ static int read_code(struct annotate *a, struct err *err)
 {
 	const struct processes_file *file = NULL;
 
-	if (names_function(a->loaded.names, a->function)->replaced)
+	if (functions_function(a->loaded.names, a->function)->replaced)
 		return err_set(err, ESTALE, "the file is not the one that was mapped");
 	if (a->file != PROCESSES_NONE)
 		file = processes_file(a->loaded.profile->processes, a->file);
@@ -314,7 +315,8 @@ static void append_code(GString *out, const char *text)
 
 static void print_text(const struct annotate *a)
 {
-	const struct names_function *function = names_function(a->loaded.names, a->function);
+	const struct functions_function *function =
+		functions_function(a->loaded.names, a->function);
 	g_autoptr(GString) out = g_string_new("# ");
 	const bool colours = cmd_has_colours();
 	const char *colour;
@@ -367,7 +369,8 @@ static void append_figures(GString *out, const struct profile_count *count, uint
 
 static void print_json(const struct annotate *a)
 {
-	const struct names_function *function = names_function(a->loaded.names, a->function);
+	const struct functions_function *function =
+		functions_function(a->loaded.names, a->function);
 	g_autoptr(GString) out = g_string_new("{");
 	char address[24];
 	guint i;

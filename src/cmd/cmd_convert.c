@@ -16,7 +16,7 @@
 #include "cmd/input.h"
 #include "cmd/loaded.h"
 #include "cmd/progress.h"
-#include "capture/names.h"
+#include "capture/functions.h"
 #include "capture/profile.h"
 #include "formats/view.h"
 
@@ -102,7 +102,7 @@ static int open_capture(const struct input *input)
 }
 
 static int write_view(const struct convert *c, const struct input *input,
-	const struct profile *profile, const struct names *names, int capture_fd)
+	const struct profile *profile, const struct functions *names, int capture_fd)
 {
 	struct view_input view = {
 		.profile = profile,
@@ -124,7 +124,7 @@ static int convert(const struct convert *c, struct input *input)
 	int capture_fd, status;
 	struct symbols *symbols;
 	struct profile *profile;
-	struct names *names;
+	struct functions *names;
 	struct err err;
 
 	if (input_unwind(input, &err) < 0) {
@@ -150,7 +150,7 @@ static int convert(const struct convert *c, struct input *input)
 	names = view_name(c->format, profile, symbols, -1);
 	progress_end(progress);
 	status = write_view(c, input, profile, names, capture_fd);
-	names_destroy(names);
+	functions_destroy(names);
 	symbols_destroy(symbols); /* with its progress */
 	status |= loaded_say_damage(input->name, profile);
 	profile_destroy(profile);

@@ -148,7 +148,7 @@ static void put_row(struct screen *screen, const struct breakdown *b,
 }
 
 static void put_rows(const struct top *t, struct screen *screen, const struct profile *profile,
-	const struct names *names, uint32_t shown)
+	const struct functions *names, uint32_t shown)
 {
 	const struct breakdown_options how = {
 		.fields = 1u << BREAKDOWN_EVENT | 1u << BREAKDOWN_PROCESS | 1u << BREAKDOWN_FUNCTION |
@@ -176,7 +176,7 @@ static void put_rows(const struct top *t, struct screen *screen, const struct pr
 }
 
 /* One write for a screen, so that nothing flickers. */
-static void show(const struct top *t, const struct profile *profile, const struct names *names)
+static void show(const struct top *t, const struct profile *profile, const struct functions *names)
 {
 	const uint32_t shown = find_shown(t, profile);
 	struct screen screen = { .rows = PLAIN_ROWS, .terminal = t->terminal };
@@ -268,12 +268,12 @@ static bool wait_for_key(struct top *t, uint64_t end_ns)
 
 struct look {
 	struct profile *profile; /* NULL: there was none yet */
-	struct names *names;
+	struct functions *names;
 };
 
 static void forget(struct look *look)
 {
-	names_destroy(look->names);
+	functions_destroy(look->names);
 	profile_destroy(look->profile);
 	look->names = NULL;
 	look->profile = NULL;
@@ -287,7 +287,7 @@ static int refresh(struct top *t, struct look *look, struct err *err)
 	ret = live_take(t->live, t->symbols, &look->profile, err);
 	if (ret)
 		return ret;
-	look->names = names_create(look->profile, t->symbols, NULL);
+	look->names = functions_create(look->profile, t->symbols, NULL);
 	show(t, look->profile, look->names);
 	return 0;
 }
@@ -341,7 +341,7 @@ static int begin(struct top *t, struct err *err)
 	if (!ret)
 		ret = live_open(t->session.dir, &t->live, err);
 	if (!ret)
-		t->symbols = names_open_symbols(NULL);
+		t->symbols = functions_open_symbols(NULL);
 	return ret;
 }
 

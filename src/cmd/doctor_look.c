@@ -15,7 +15,7 @@
 #include "sys/perf_count.h"
 #include "sys/proc.h"
 #include "sys/tracefs.h"
-#include "capture/names.h"
+#include "capture/functions.h"
 
 #define FUSE_DEVICE "/dev/fuse"
 
@@ -70,7 +70,7 @@ static bool has_server(void)
 static bool can_name(void)
 {
 	struct symbols_arena *arena = symbols_arena_create();
-	struct symbols *symbols = names_open_symbols(NULL);
+	struct symbols *symbols = functions_open_symbols(NULL);
 	const struct symbols_how how = { .cancel_fd = -1 };
 	struct symbols_file file = { .kind = SYMBOLS_ELF };
 	struct symbols_place place = { .count = 0 };

@@ -11,7 +11,7 @@
 
 #include "base/units.h"
 #include "sys/mounts.h"
-#include "capture/names.h"
+#include "capture/functions.h"
 #include "capture/unwinding.h"
 
 #define READ_BYTES MIB /* as much as kpdata gives at once */
@@ -161,7 +161,7 @@ int input_unwind(struct input *input, struct err *err)
 		return err_set(err, -ret, "%s: %s", input->name, strerror(-ret));
 	if (!needed)
 		return 0;
-	symbols = names_open_symbols(NULL);
+	symbols = functions_open_symbols(NULL);
 	ret = unwinding_make(&input->decoder, symbols, NULL, &fd, NULL, err);
 	symbols_destroy(symbols);
 	if (ret)

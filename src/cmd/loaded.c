@@ -35,14 +35,14 @@ int loaded_open(struct loaded *loaded, const struct input_choice *choice, bool l
 		return CMD_FAILED;
 	}
 	progress_set_files(progress, processes_file_count(loaded->profile->processes));
-	loaded->names = names_create(loaded->profile, loaded->symbols, &how);
+	loaded->names = functions_create(loaded->profile, loaded->symbols, &how);
 	progress_end(progress);
 	return CMD_OK;
 }
 
 void loaded_close(struct loaded *loaded)
 {
-	names_destroy(loaded->names);
+	functions_destroy(loaded->names);
 	symbols_destroy(loaded->symbols); /* with its progress */
 	profile_destroy(loaded->profile);
 	input_close(&loaded->input);

@@ -4,14 +4,14 @@
 #define KPROFS_CMD_LOADED_H
 
 #include "cmd/input.h"
-#include "capture/names.h"
+#include "capture/functions.h"
 #include "capture/profile.h"
 
 struct loaded {
 	struct input input;
 	struct profile *profile;
 	struct symbols *symbols;
-	struct names *names;
+	struct functions *names;
 };
 
 /*

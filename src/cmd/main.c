@@ -16,7 +16,7 @@
  *	    input_open		a file, standard input, or the mounted kpdata (input.c)
  *	    decode_next		the records (capture/decode.c)
  *	    profile_load	all of them as a model (capture/profile.c, processes.c, stacks.c)
- *	    names_create	its functions (capture/names.c, which asks sym/)
+ *	    functions_create	its functions (capture/functions.c, which asks sym/)
  *	    flat_write		one file a format (formats/flat.c, dump.c)
  *
  *	    tracecopies_next	copies of cpu/N/trace (trace/tracefile.c), merged, as lines

@@ -68,26 +68,26 @@ static const char *intern_number(struct counter *c, uint32_t number)
 
 static uint32_t function_of(const struct counter *c, uint32_t node)
 {
-	return names_of_node(c->input->names, c->input->profile, node);
+	return functions_of_node(c->input->names, c->input->profile, node);
 }
 
 static const char *function_value(struct counter *c, uint32_t function)
 {
-	if (function == NAMES_NO_FRAME)
+	if (function == FUNCTIONS_NO_FRAME)
 		return intern(c, "-");
 	if (!c->known.functions[function])
 		c->known.functions[function] =
-			intern(c, names_function(c->input->names, function)->name);
+			intern(c, functions_function(c->input->names, function)->name);
 	return c->known.functions[function];
 }
 
 static const char *file_value(struct counter *c, uint32_t function)
 {
-	if (function == NAMES_NO_FRAME)
+	if (function == FUNCTIONS_NO_FRAME)
 		return intern(c, "-");
 	if (!c->known.files[function])
 		c->known.files[function] =
-			intern(c, names_function(c->input->names, function)->file);
+			intern(c, functions_function(c->input->names, function)->file);
 	return c->known.files[function];
 }
 
@@ -193,11 +193,11 @@ static bool accepts(struct counter *c, const struct profile_cell *cell, uint32_t
 
 	if (!c->options->filter_count)
 		return true;
-	if (function != NAMES_NO_FRAME && c->known.accepted[function]) {
+	if (function != FUNCTIONS_NO_FRAME && c->known.accepted[function]) {
 		yes = c->known.accepted[function] == 2;
 	} else {
 		yes = accepts_fields(c, cell, node, FUNCTION_FIELDS);
-		if (function != NAMES_NO_FRAME)
+		if (function != FUNCTIONS_NO_FRAME)
 			c->known.accepted[function] = yes ? 2 : 1;
 	}
 	return yes && accepts_fields(c, cell, node, ~FUNCTION_FIELDS);
@@ -286,7 +286,8 @@ static void count_cell(struct counter *c, const struct profile_cell *cell)
 	if (__builtin_add_overflow(*whole, cell->count.weight, whole))
 		*whole = UINT64_MAX;
 	b->counted[c->number] += cell->count.samples;
-	if (function == NAMES_NO_FRAME || !names_function(c->input->names, function)->resolved)
+	if (function == FUNCTIONS_NO_FRAME ||
+		!functions_function(c->input->names, function)->resolved)
 		b->unresolved[c->number] += cell->count.samples;
 	if (accepts(c, cell, cell->node))
 		profile_add(&count_at(c, cell, row_at(c, cell, cell->node))->self,

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "capture/names.h"
+#include "capture/functions.h"
 #include "capture/profile.h"
 
 enum breakdown_field {
@@ -56,7 +56,7 @@ struct breakdown_options {
 
 struct breakdown_input {
 	const struct profile *profile;
-	const struct names *names;
+	const struct functions *names;
 };
 
 struct breakdown_count {

@@ -78,14 +78,14 @@ static uint32_t push_function(struct builder *b, uint32_t parent, uint32_t place
 static uint32_t push_inlined(struct builder *b, uint32_t parent, uint32_t place, uint32_t i)
 {
 	return push(b, parent, CALLTREE_INLINED,
-		b->tree->function_of[names_inlined(b->input->names, place, i)]);
+		b->tree->function_of[functions_inlined(b->input->names, place, i)]);
 }
 
 /* The frames of a stack's node: its function, and below it what was inlined there. */
 static uint32_t push_frame(struct builder *b, uint32_t parent, uint32_t stack)
 {
 	uint32_t place = stacks_node(&b->input->profile->stacks, stack)->place;
-	uint32_t i = names_inlined_count(b->input->names, place);
+	uint32_t i = functions_inlined_count(b->input->names, place);
 
 	parent = push_function(b, parent, place);
 	while (i--)
@@ -97,7 +97,7 @@ static uint32_t push_frame(struct builder *b, uint32_t parent, uint32_t stack)
 static uint32_t push_inverted(struct builder *b, uint32_t parent, uint32_t stack)
 {
 	uint32_t place = stacks_node(&b->input->profile->stacks, stack)->place;
-	uint32_t i, count = names_inlined_count(b->input->names, place);
+	uint32_t i, count = functions_inlined_count(b->input->names, place);
 
 	for (i = 0; i < count; i++)
 		parent = push_inlined(b, parent, place, i);
@@ -124,7 +124,7 @@ static uint32_t find_process(struct builder *b, const char *name, GHashTable *nu
  * ---- functions --------------------------------------------------------------------------------
  */
 
-static const char *unresolved_name(struct calltree *tree, const struct names_function *function)
+static const char *unresolved_name(struct calltree *tree, const struct functions_function *function)
 {
 	g_autofree char *base = NULL, *name = NULL;
 
@@ -137,7 +137,7 @@ static const char *unresolved_name(struct calltree *tree, const struct names_fun
 }
 
 /* What those without a symbol have in common: the file, as it is or was. */
-static const char *unresolved_key(struct calltree *tree, const struct names_function *function)
+static const char *unresolved_key(struct calltree *tree, const struct functions_function *function)
 {
 	g_autofree char *key = NULL;
 
@@ -160,7 +160,7 @@ static void merge_functions(struct calltree *tree, bool by_name)
 	tree->function_of = g_new(uint32_t, count + 1);
 	tree->function_names = g_new(const char *, count + 1);
 	for (i = 0; i < count; i++) {
-		const struct names_function *function = names_function(tree->names, i);
+		const struct functions_function *function = functions_function(tree->names, i);
 		const char *key = NULL, *name = function->name;
 
 		if (!function->resolved) {
@@ -472,5 +472,5 @@ const char *calltree_file(const struct calltree *tree, const struct calltree_nod
 {
 	if (node->kind == CALLTREE_EVENT || node->kind == CALLTREE_PROCESS)
 		return "-";
-	return names_function(tree->names, node->what)->file;
+	return functions_function(tree->names, node->what)->file;
 }

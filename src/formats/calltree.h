@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "capture/names.h"
+#include "capture/functions.h"
 #include "capture/profile.h"
 #include "formats/view.h"
 
@@ -47,7 +47,7 @@ struct calltree_node {
 
 struct calltree {
 	const struct profile *profile;
-	const struct names *names;
+	const struct functions *names;
 	GArray *nodes;	      /* struct calltree_node; the events first, one each */
 	uint32_t *order;      /* all but the events: siblings side by side, hottest first */
 	GPtrArray *processes; /* names, the profile's */

@@ -138,9 +138,9 @@ static uint32_t intern_frame(struct firefox_tables *t, uint32_t place,
 	const struct symbols_frame *frame, uint16_t depth)
 {
 	const struct profile_place *p = profile_place(t->input->profile, place);
-	const struct names *names = t->input->names;
-	const char *name = frame ? frame->function
-		: names_function(names, names->of_place[place])->name;
+	const struct functions *names = t->input->names;
+	const char *name =
+		frame ? frame->function : functions_function(names, names->of_place[place])->name;
 	struct firefox_function function = {
 		.name = intern_string(t, name),
 		.source = frame && frame->source ? intern_string(t, frame->source) : FIREFOX_NONE,

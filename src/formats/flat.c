@@ -20,7 +20,7 @@ struct widths {
 
 struct printer {
 	const struct profile *profile;
-	const struct names *names;
+	const struct functions *names;
 	const struct flat_options *options;
 	const struct flat_count *count;
 	struct widths widths;
@@ -67,12 +67,12 @@ static void widen(int *width, const char *text, int max)
 
 static const char *function_name(const struct printer *p, uint32_t function)
 {
-	return function == NAMES_NO_FRAME ? "-" : names_function(p->names, function)->name;
+	return function == FUNCTIONS_NO_FRAME ? "-" : functions_function(p->names, function)->name;
 }
 
 static const char *function_file(const struct printer *p, uint32_t function)
 {
-	return function == NAMES_NO_FRAME ? "-" : names_function(p->names, function)->file;
+	return function == FUNCTIONS_NO_FRAME ? "-" : functions_function(p->names, function)->file;
 }
 
 static void set_widths(struct printer *p)
@@ -155,7 +155,7 @@ static void put_idle(struct printer *p)
 	}
 }
 
-void flat_write(const struct profile *profile, const struct names *names,
+void flat_write(const struct profile *profile, const struct functions *names,
 	const struct flat_options *options, FILE *out)
 {
 	struct flat_count *count = flat_count_create(profile, names, options);

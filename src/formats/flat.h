@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "capture/names.h"
+#include "capture/functions.h"
 #include "capture/profile.h"
 
 struct flat_options {
@@ -27,7 +27,7 @@ struct flat_options {
 };
 
 /* Writes the view; errors of the stream are the caller's to find (ferror). Thread-safe. */
-void flat_write(const struct profile *profile, const struct names *names,
+void flat_write(const struct profile *profile, const struct functions *names,
 	const struct flat_options *options, FILE *out);
 
 #endif

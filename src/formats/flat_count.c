@@ -10,7 +10,7 @@
 
 struct counter {
 	const struct profile *profile;
-	const struct names *names;
+	const struct functions *names;
 	const struct flat_options *options;
 	struct flat_count *count;
 	struct table row_table, call_table;
@@ -59,7 +59,7 @@ static void count_call(struct counter *c, const struct profile_cell *cell,
 {
 	struct flat_row key = {
 		.event = cell->event,
-		.function = names_of_node(c->names, c->profile, caller_of(c, node)),
+		.function = functions_of_node(c->names, c->profile, caller_of(c, node)),
 		.process = cell->name,
 		.of = row->number,
 		.calls = NONE,
@@ -74,7 +74,7 @@ static struct flat_row *row_at(struct counter *c, const struct profile_cell *cel
 {
 	struct flat_row key = {
 		.event = cell->event,
-		.function = names_of_node(c->names, c->profile, node),
+		.function = functions_of_node(c->names, c->profile, node),
 		.process = cell->name,
 		.of = NONE,
 		.seen = NONE,
@@ -91,7 +91,8 @@ static void count_self(struct counter *c, const struct profile_cell *cell)
 	add(&row->self, &cell->count);
 	if (c->options->callers && !c->options->total)
 		count_call(c, cell, row, cell->node, true);
-	if (row->function == NAMES_NO_FRAME || !names_function(c->names, row->function)->resolved)
+	if (row->function == FUNCTIONS_NO_FRAME ||
+		!functions_function(c->names, row->function)->resolved)
 		c->count->unresolved += cell->count.samples;
 }
 
@@ -155,13 +156,13 @@ static int compare_counts(const struct profile_count *a, const struct profile_co
 
 static int compare_names(const struct counter *c, uint32_t a, uint32_t b)
 {
-	const struct names_function *x, *y;
+	const struct functions_function *x, *y;
 	int ret;
 
-	if (a == b || a == NAMES_NO_FRAME || b == NAMES_NO_FRAME)
+	if (a == b || a == FUNCTIONS_NO_FRAME || b == FUNCTIONS_NO_FRAME)
 		return (a > b) - (a < b);
-	x = names_function(c->names, a);
-	y = names_function(c->names, b);
+	x = functions_function(c->names, a);
+	y = functions_function(c->names, b);
 	ret = strcmp(x->name, y->name);
 	return ret ? ret : strcmp(x->file, y->file);
 }
@@ -229,7 +230,7 @@ const struct flat_row *flat_next_call(const struct flat_count *count, const stru
 	return call + 1 < end && call[1].of == call->of ? call + 1 : NULL;
 }
 
-struct flat_count *flat_count_create(const struct profile *profile, const struct names *names,
+struct flat_count *flat_count_create(const struct profile *profile, const struct functions *names,
 	const struct flat_options *options)
 {
 	struct flat_count *count = g_new0(struct flat_count, 1);

@@ -10,13 +10,13 @@
 #include <stdint.h>
 
 #include "formats/flat.h"
-#include "capture/names.h"
+#include "capture/functions.h"
 #include "capture/profile.h"
 
 /* A function; or a caller of one, behind `of`. */
 struct flat_row {
 	uint32_t event;
-	uint32_t function; /* of names, NAMES_NO_FRAME where no stack was taken, or no caller */
+	uint32_t function; /* of names, FUNCTIONS_NO_FRAME where no stack was taken, or no caller */
 	const char *process;
 	uint32_t of;	   /* callers: which function is called, as number; else UINT32_MAX */
 	uint32_t number;   /* of a row, as met */
@@ -35,7 +35,7 @@ struct flat_count {
 	uint64_t unresolved; /* of these: the innermost frame has no symbol */
 };
 
-struct flat_count *flat_count_create(const struct profile *profile, const struct names *names,
+struct flat_count *flat_count_create(const struct profile *profile, const struct functions *names,
 	const struct flat_options *options);
 void flat_count_destroy(struct flat_count *count);
 

@@ -303,7 +303,7 @@ static void add_line(struct writer *w, uint64_t function, uint32_t line)
 static void put_location(struct writer *w, uint32_t i)
 {
 	const struct profile_place *place = profile_place(w->input->profile, i);
-	const struct names *names = w->input->names;
+	const struct functions *names = w->input->names;
 	const struct symbols_place *known = &names->places[i];
 	uint64_t functions[SYMBOLS_FRAMES_MAX];
 	uint32_t n;
@@ -314,8 +314,8 @@ static void put_location(struct writer *w, uint32_t i)
 		functions[n] = put_function(w, known->frames[n].function, known->frames[n].source,
 			place->file);
 	if (!known->count)
-		functions[0] = put_function(w, names_function(names, names->of_place[i])->name,
-			NULL, place->file);
+		functions[0] = put_function(
+			w, functions_function(names, names->of_place[i])->name, NULL, place->file);
 	protobuf_add_number(w->message, LOCATION_ID, (uint64_t)i + 1);
 	if (place->file != PROCESSES_NONE && place->offset)
 		protobuf_add_number(w->message, LOCATION_MAPPING, (uint64_t)place->file + 1);

@@ -9,7 +9,7 @@
  * profile tell how many these were, and what was lost.
  *
  * Addresses are offsets into the files, in the kernel addresses; a function that has no name is
- * called as in capture/names.h.
+ * called as in capture/functions.h.
  */
 #ifndef KPROFS_FORMATS_PPROF_H
 #define KPROFS_FORMATS_PPROF_H

@@ -51,15 +51,15 @@ static uint32_t frame_count(const struct writer *w, uint32_t place)
 /* The i-th frame of a place, innermost first: inlined functions come before the one around. */
 static const char *frame_name(const struct writer *w, uint32_t place, uint32_t i)
 {
-	const struct names *names = w->input->names;
+	const struct functions *names = w->input->names;
 
 	return names->places[place].count ? names->places[place].frames[i].function
-					  : names_function(names, names->of_place[place])->name;
+					  : functions_function(names, names->of_place[place])->name;
 }
 
 static const char *place_file(const struct writer *w, uint32_t place)
 {
-	return names_function(w->input->names, w->input->names->of_place[place])->file;
+	return functions_function(w->input->names, w->input->names->of_place[place])->file;
 }
 
 /*

@@ -190,7 +190,7 @@ static void put_head(struct printer *p)
 
 		head.counted += node->self.samples;
 		if (node->kind <= CALLTREE_PROCESS ||
-			!names_function(p->input->names, node->what)->resolved)
+			!functions_function(p->input->names, node->what)->resolved)
 			head.unresolved += node->self.samples;
 	}
 	head_write(p->input->profile, &head, p->out);

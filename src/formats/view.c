@@ -51,7 +51,7 @@ int view_load(const struct view_format *format, struct decoder *decoder, size_t 
 	return profile_load_with(decoder, &options, profile, err);
 }
 
-struct names *view_name(const struct view_format *format, const struct profile *profile,
+struct functions *view_name(const struct view_format *format, const struct profile *profile,
 	struct symbols *symbols, int cancel_fd)
 {
 	struct symbols_how how = { .cancel_fd = cancel_fd };
@@ -62,5 +62,5 @@ struct names *view_name(const struct view_format *format, const struct profile *
 		how.flags = SYMBOLS_LINES;
 		how.deadline_ns = proto_now_ns() + VIEW_LINES_NS;
 	}
-	return names_create(profile, symbols, &how);
+	return functions_create(profile, symbols, &how);
 }

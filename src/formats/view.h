@@ -15,7 +15,7 @@
 
 #include "base/err.h"
 #include "base/units.h"
-#include "capture/names.h"
+#include "capture/functions.h"
 #include "capture/profile.h"
 
 /*
@@ -42,7 +42,7 @@ struct view_marks {
 
 struct view_input {
 	const struct profile *profile; /* NULL: the form reads the records itself */
-	const struct names *names; /* NULL: the form needs none */
+	const struct functions *names; /* NULL: the form needs none */
 	/*
 	 * the records themselves: seekable, for pread(2) and decode_init_fd() on a dup; not moved
 	 */
@@ -115,10 +115,10 @@ int view_load(const struct view_format *format, struct decoder *decoder, size_t 
 	struct profile **profile, struct err *err);
 
 /*
- * names_create() of what the form needs; NULL: nothing. cancel_fd: once it is readable the names
- * are not wanted any more; -1: they are.
+ * functions_create() of what the form needs; NULL: nothing. cancel_fd: once it is readable the
+ * names are not wanted any more; -1: they are.
  */
-struct names *view_name(const struct view_format *format, const struct profile *profile,
+struct functions *view_name(const struct view_format *format, const struct profile *profile,
 	struct symbols *symbols, int cancel_fd);
 
 static inline bool view_cancelled(const struct view_input *input)

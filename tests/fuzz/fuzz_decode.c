@@ -72,7 +72,7 @@ static void check_profile(const uint8_t *data, size_t size)
 	uint64_t cells = 0, events = 0;
 	struct profile *profile;
 	struct decoder decoder;
-	struct names *names;
+	struct functions *names;
 	FILE *out;
 	guint i;
 
@@ -84,12 +84,12 @@ static void check_profile(const uint8_t *data, size_t size)
 	for (i = 0; i < profile->events->len; i++)
 		events += profile_event(profile, i)->all.samples;
 	FUZZ_CHECK(cells == profile->samples && events == profile->samples);
-	names = names_create(profile, NULL, NULL);
+	names = functions_create(profile, NULL, NULL);
 	out = fopen("/dev/null", "we");
 	FUZZ_CHECK(out);
 	flat_write(profile, names, &options, out);
 	fclose(out);
-	names_destroy(names);
+	functions_destroy(names);
 	profile_destroy(profile);
 }
 

@@ -172,9 +172,9 @@ tests_unit_test_perf_count_LDADD = libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS
 unit_tests += tests/unit/test_metrics
 tests_unit_test_metrics_LDADD = libfs.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
 
-unit_tests += tests/unit/test_names
-tests_unit_test_names_SOURCES = tests/unit/test_names.c tests/fixtures/gen.c tests/fixtures/gen.h
-tests_unit_test_names_LDADD = $(VIEW_TEST_LDADD)
+unit_tests += tests/unit/test_functions
+tests_unit_test_functions_SOURCES = tests/unit/test_functions.c tests/fixtures/gen.c tests/fixtures/gen.h
+tests_unit_test_functions_LDADD = $(VIEW_TEST_LDADD)
 
 # the programs that are attached; with writers of their own, so the whole ring
 TRACE_TEST_LDADD = libtrace.a libproducers.a libring_testing.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) -lpthread

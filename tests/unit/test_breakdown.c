@@ -12,7 +12,7 @@ struct capture {
 	struct gen gen;
 	struct profile *profile;
 	struct symbols *symbols;
-	struct names *names;
+	struct functions *names;
 };
 
 static void begin(struct capture *c)
@@ -34,12 +34,12 @@ static void load(struct capture *c)
 	assert_int_equal(profile_load(&decoder, &c->profile, NULL), 0);
 	decode_fini(&decoder);
 	c->symbols = symbols_create(&view_source, NULL, 0);
-	c->names = names_create(c->profile, c->symbols, NULL);
+	c->names = functions_create(c->profile, c->symbols, NULL);
 }
 
 static void end(struct capture *c)
 {
-	names_destroy(c->names);
+	functions_destroy(c->names);
 	symbols_destroy(c->symbols);
 	profile_destroy(c->profile);
 	gen_fini(&c->gen);
@@ -285,10 +285,10 @@ static void test_lines(void **state)
 	view_sample(&c.gen, 1, 10, 1, 0x1210, 0, 0);
 	view_sample(&c.gen, 1, 10, 1, 0, 0, 0);
 	load(&c);
-	names_destroy(c.names);
+	functions_destroy(c.names);
 	symbols_destroy(c.symbols);
 	c.symbols = symbols_create(&source, NULL, 0);
-	c.names = names_create(c.profile, c.symbols, NULL);
+	c.names = functions_create(c.profile, c.symbols, NULL);
 	check(&c, 1, &options, &order,
 		"/src/b.h:7 main : 5 50.0\n"
 		"/src/a.c:20 main : 3 30.0\n"

@@ -45,7 +45,10 @@ static void make_config(struct rings_config *config, bool chain)
 	config->numbers[1] = 9;
 }
 
-/* ---- records of the kernel ----------------------------------------------------------------------- */
+/*
+ * ---- records of the kernel
+ * -----------------------------------------------------------------------
+ */
 
 struct kernel_record {
 	union {
@@ -89,7 +92,10 @@ static void make_chain(struct kernel_record *k, uint16_t misc, uint64_t ip, cons
 		put(k, chain[i]);
 }
 
-/* ---- chains -------------------------------------------------------------------------------------- */
+/*
+ * ---- chains
+ * --------------------------------------------------------------------------------------
+ */
 
 struct chain_row {
 	int line;
@@ -117,7 +123,9 @@ static const struct chain_row chain_rows[] = {
 	{ __LINE__, U, 7, { M(MARK_USER) }, 1, 2, { 7 }, 1 },
 	{ __LINE__, K, 9, { 0 }, 0, 1, { 9 }, 1 },
 	{ __LINE__, U, 7, { 0 }, 0, 2, { 7 }, 1 },
-	/* taken in the kernel, of which no frames came (`stack user`): the place where the CPU was */
+	/*
+	 * taken in the kernel, of which no frames came (`stack user`): the place where the CPU was
+	 */
 	{ __LINE__, K, 9, { M(MARK_KERNEL), M(MARK_USER), 7 }, 3, 1, { 9, USER_MARK, 7 }, 3 },
 	{ __LINE__, K, 9, { M(MARK_USER), 7, 6 }, 3, 1, { 9, USER_MARK, 7, 6 }, 4 },
 	{ __LINE__, K, 9, { M(MARK_KERNEL), 9, M(MARK_USER) }, 3, 1, { 9 }, 1 },
@@ -230,7 +238,10 @@ static void test_counts(void **state)
 	encoder_destroy(e);
 }
 
-/* ---- copied stacks ------------------------------------------------------------------------------- */
+/*
+ * ---- copied stacks
+ * -------------------------------------------------------------------------------
+ */
 
 #define ABI_NONE 0
 #define ABI_32 1
@@ -359,7 +370,9 @@ static void test_copied_stacks(void **state)
 		check_copied(&copied_rows[i]);
 }
 
-/* The kernel's frames are as many as there may be: nothing of the program, which would be one more. */
+/*
+ * The kernel's frames are as many as there may be: nothing of the program, which would be one more.
+ */
 static void test_depth_of_copies(void **state)
 {
 	static struct kernel_record k;
@@ -385,7 +398,9 @@ static void test_depth_of_copies(void **state)
 	encoder_destroy(e);
 }
 
-/* DWARF's numbers by the psABI: 3 is rbx and 7 is rsp, which perf gives as its second and eighth. */
+/*
+ * DWARF's numbers by the psABI: 3 is rbx and 7 is rsp, which perf gives as its second and eighth.
+ */
 static void test_register_order(void **state)
 {
 	const struct perf_user_regs *regs = perf_user_regs();
@@ -400,7 +415,9 @@ static void test_register_order(void **state)
 	assert_int_equal(regs->order[16], 8);
 }
 
-/* Of each length that a record can be cut to, it is whole or refused; and so is a lie about sizes. */
+/*
+ * Of each length that a record can be cut to, it is whole or refused; and so is a lie about sizes.
+ */
 static void test_damaged_copies(void **state)
 {
 	static struct kernel_record k;
@@ -456,7 +473,10 @@ static void test_largest_copy(void **state)
 	encoder_destroy(e);
 }
 
-/* ---- whose sample it is -------------------------------------------------------------------------- */
+/*
+ * ---- whose sample it is
+ * --------------------------------------------------------------------------
+ */
 
 struct name_row {
 	int line;
@@ -480,7 +500,7 @@ static const struct name_row name_rows[] = {
 	{ __LINE__, false, 17, 0, 17, true, 0xfffffffe },
 };
 
-static void test_names(void **state)
+static void test_functions(void **state)
 {
 	static struct kernel_record k;
 	struct rings_config config;
@@ -516,7 +536,10 @@ static void test_names(void **state)
 	}
 }
 
-/* ---- runs that stand alone ----------------------------------------------------------------------- */
+/*
+ * ---- runs that stand alone
+ * -----------------------------------------------------------------------
+ */
 
 #define RUNS 60
 #define RUN_SAMPLES 20
@@ -744,7 +767,10 @@ static void test_little_is_said_twice(void **state)
 	encoder_destroy(e);
 }
 
-/* ---- what does not fit or makes no sense --------------------------------------------------------- */
+/*
+ * ---- what does not fit or makes no sense
+ * ---------------------------------------------------------
+ */
 
 static void expect_refused(struct encoder *e, unsigned int index, const struct kernel_record *k,
 	int line)
@@ -960,7 +986,7 @@ int main(void)
 		cmocka_unit_test(test_register_order),
 		cmocka_unit_test(test_damaged_copies),
 		cmocka_unit_test(test_largest_copy),
-		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_functions),
 		cmocka_unit_test(test_runs_stand_alone),
 		cmocka_unit_test(test_many_threaded),
 		cmocka_unit_test(test_little_is_said_twice),

@@ -109,7 +109,7 @@ static void check_xml(const char *svg)
 	g_markup_parse_context_free(context);
 }
 
-static void test_names(void **state)
+static void test_functions(void **state)
 {
 	char path[400];
 	struct gen gen;
@@ -224,7 +224,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_admission),
 		cmocka_unit_test(test_narrow),
-		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_functions),
 		cmocka_unit_test(test_nothing),
 		cmocka_unit_test(test_large),
 		cmocka_unit_test(test_deep),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * formats/flat and capture/names: the whole text of small captures, with the figures worked out by
- * hand.
+ * formats/flat and capture/functions: the whole text of small captures, with the figures worked out
+ * by hand.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -48,7 +48,7 @@ static char *write_flat(const struct gen *gen, const struct flat_options *option
 	struct symbols *symbols = symbols_create(&source, asked, 0);
 	struct profile *profile;
 	struct decoder decoder;
-	struct names *names;
+	struct functions *names;
 	char *text = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
@@ -57,10 +57,10 @@ static char *write_flat(const struct gen *gen, const struct flat_options *option
 	decode_init_memory(&decoder, gen->bytes->data, gen->bytes->len);
 	assert_int_equal(profile_load(&decoder, &profile, NULL), 0);
 	decode_fini(&decoder);
-	names = names_create(profile, symbols, NULL);
+	names = functions_create(profile, symbols, NULL);
 	flat_write(profile, names, options, out);
 	fclose(out);
-	names_destroy(names);
+	functions_destroy(names);
 	symbols_destroy(symbols);
 	profile_destroy(profile);
 	return text;
@@ -203,7 +203,7 @@ static void test_recursion(void **state)
 }
 
 /* Names of others stay in their line and steer no terminal; long ones are cut. */
-static void test_names(void **state)
+static void test_functions(void **state)
 {
 	struct flat_options options = { .own = false };
 	g_autofree char *path = NULL, *cut = NULL;
@@ -298,7 +298,7 @@ int main(void)
 		cmocka_unit_test(test_self),
 		cmocka_unit_test(test_callers),
 		cmocka_unit_test(test_recursion),
-		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_functions),
 		cmocka_unit_test(test_nothing),
 		cmocka_unit_test(test_events),
 	};

@@ -84,7 +84,7 @@ static void test_events(void **state)
 }
 
 /* No name breaks the line: the last blank is before the count, semicolons separate frames. */
-static void test_names(void **state)
+static void test_functions(void **state)
 {
 	struct gen gen;
 
@@ -181,7 +181,7 @@ int main(void)
 		cmocka_unit_test(test_lines),
 		cmocka_unit_test(test_inlined),
 		cmocka_unit_test(test_events),
-		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_functions),
 		cmocka_unit_test(test_nothing),
 		cmocka_unit_test(test_cancelled),
 		cmocka_unit_test(test_unresolved),

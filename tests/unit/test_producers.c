@@ -91,7 +91,7 @@ static void end(struct producer *producer)
 	producer_put(producer);
 }
 
-static void test_names(void **state)
+static void test_functions(void **state)
 {
 	struct world world = create(&roomy);
 	struct producer *producer = NULL;
@@ -874,7 +874,7 @@ static void test_no_liars(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_functions),
 		cmocka_unit_test(test_not_a_pool),
 		cmocka_unit_test(test_events),
 		cmocka_unit_test(test_ids),

@@ -365,7 +365,7 @@ static const struct row name_rows[] = {
 	{ __LINE__, 350, 0xfffffffe, 0x1, "[gone]", "*+0x1" },
 };
 
-static void test_names(void **state)
+static void test_functions(void **state)
 {
 	check_both_orders(announce_names, name_rows, G_N_ELEMENTS(name_rows));
 }
@@ -908,7 +908,7 @@ int main(void)
 		cmocka_unit_test(test_reuse),
 		cmocka_unit_test(test_spans),
 		cmocka_unit_test(test_circle),
-		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_functions),
 		cmocka_unit_test(test_sides),
 		cmocka_unit_test(test_before_75),
 		cmocka_unit_test(test_no_code),

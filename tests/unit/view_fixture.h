@@ -72,7 +72,7 @@ static inline char *view_text(const struct gen *gen, view_write *write,
 	struct err err = { "" };
 	struct profile *profile;
 	struct decoder decoder;
-	struct names *names;
+	struct functions *names;
 	char *text = NULL;
 	size_t size = 0;
 	FILE *out = open_memstream(&text, &size);
@@ -80,14 +80,14 @@ static inline char *view_text(const struct gen *gen, view_write *write,
 	decode_init_memory(&decoder, gen->bytes->data, gen->bytes->len);
 	assert_int_equal(profile_load(&decoder, &profile, NULL), 0);
 	decode_fini(&decoder);
-	names = names_create(profile, symbols, NULL);
+	names = functions_create(profile, symbols, NULL);
 	input.profile = profile;
 	input.names = names;
 	assert_int_equal(write(&input, out, &err), expected);
 	if (expected && expected != -EINTR)
 		assert_string_not_equal(err.text, "");
 	fclose(out);
-	names_destroy(names);
+	functions_destroy(names);
 	symbols_destroy(symbols);
 	profile_destroy(profile);
 	return text;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The functions of a profile: see names.h. */
-#include "capture/names.h"
+#include "capture/functions.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -12,12 +12,12 @@
  * ---- whom to ask ------------------------------------------------------------------------------
  */
 
-struct symbols *names_open_symbols(const struct helpers_options *options)
+struct symbols *functions_open_symbols(const struct helpers_options *options)
 {
 	static const struct helpers_options plain;
 
-	return symbols_create(&remote_source, remote_create(options ? options : &plain),
-		SYMBOLS_CACHE_BYTES);
+	return symbols_create(
+		&remote_source, remote_create(options ? options : &plain), SYMBOLS_CACHE_BYTES);
 }
 
 /*
@@ -25,7 +25,7 @@ struct symbols *names_open_symbols(const struct helpers_options *options)
  */
 
 struct builder {
-	struct names *names;
+	struct functions *names;
 	const struct profile *profile;
 	const char **paths; /* of files, NULL: not yet asked for */
 	struct table table;
@@ -33,15 +33,15 @@ struct builder {
 
 static bool equal_function(const void *items, uint32_t i, const void *key)
 {
-	const struct names_function *a = (const struct names_function *)items + i, *b = key;
+	const struct functions_function *a = (const struct functions_function *)items + i, *b = key;
 
 	return a->name == b->name && a->file == b->file && a->resolved == b->resolved;
 }
 
-static uint32_t intern_function(struct builder *b, const char *name, const char *file,
-	bool resolved, bool replaced)
+static uint32_t intern_function(
+	struct builder *b, const char *name, const char *file, bool resolved, bool replaced)
 {
-	struct names_function key = {
+	struct functions_function key = {
 		.name = g_string_chunk_insert_const(b->names->strings, name),
 		.file = file,
 		.resolved = resolved,
@@ -79,8 +79,8 @@ static uint32_t intern_unresolved(struct builder *b, const struct profile_place 
  * ---- questions --------------------------------------------------------------------------------
  */
 
-static void describe_kernel(const struct processes *processes, uint32_t i,
-	struct symbols_kernel *kernel)
+static void describe_kernel(
+	const struct processes *processes, uint32_t i, struct symbols_kernel *kernel)
 {
 	const struct processes_kernel *k = processes_kernel(processes, i);
 
@@ -98,8 +98,8 @@ static enum symbols_kind kind_of(const struct processes_file *file)
 	return strcmp(file->path, "[vdso]") == 0 ? SYMBOLS_VDSO : SYMBOLS_ELF;
 }
 
-void names_describe(const struct processes *processes, const struct processes_file *file,
-	struct names_question *question)
+void functions_describe(const struct processes *processes, const struct processes_file *file,
+	struct functions_question *question)
 {
 	uint32_t running = file->kernel != PROCESSES_NONE ? file->kernel : file->ran_on, i;
 
@@ -108,21 +108,23 @@ void names_describe(const struct processes *processes, const struct processes_fi
 		.path = file->path,
 		.build_id = file->build_id,
 		.build_id_length = file->build_id_length,
-		.id = {
-			.dev_major = file->id.dev_major,
-			.dev_minor = file->id.dev_minor,
-			.inode = file->id.inode,
-			.generation = file->id.generation,
-			.size = file->id.size,
-			.mtime_ns = file->id.mtime_ns,
-		},
+		.id =
+			{
+				.dev_major = file->id.dev_major,
+				.dev_minor = file->id.dev_minor,
+				.inode = file->id.inode,
+				.generation = file->id.generation,
+				.size = file->id.size,
+				.mtime_ns = file->id.mtime_ns,
+			},
 		.mapped_ns = file->mapped_ns,
 		.mappings = question->mappings,
 		.mapping_count = file->mapping_count,
 	};
 	for (i = 0; i < file->mapping_count; i++) { /* the last one first */
-		const struct processes_mapping *from = &file->mappings[(file->mapping_next +
-			PROCESSES_FILE_MAPPINGS - 1 - i) % PROCESSES_FILE_MAPPINGS];
+		const struct processes_mapping *from =
+			&file->mappings[(file->mapping_next + PROCESSES_FILE_MAPPINGS - 1 - i) %
+					PROCESSES_FILE_MAPPINGS];
 
 		question->mappings[i].pid = from->pid;
 		question->mappings[i].start = from->start;
@@ -155,8 +157,8 @@ static const char *path_of(struct builder *b, uint32_t file)
 	if (file >= processes_file_count(b->profile->processes))
 		return "-";
 	if (!b->paths[file])
-		b->paths[file] = g_string_chunk_insert_const(b->names->strings,
-			processes_file(b->profile->processes, file)->path);
+		b->paths[file] = g_string_chunk_insert_const(
+			b->names->strings, processes_file(b->profile->processes, file)->path);
 	return b->paths[file];
 }
 
@@ -166,21 +168,22 @@ static void name_place(struct builder *b, uint32_t i)
 	const struct symbols_place *found = &b->names->places[i];
 	const char *path = path_of(b, place->file);
 
-	b->names->of_place[i] = found->count
-		? intern_function(b, found->frames[found->count - 1].function, path, true, false)
-		: intern_unresolved(b, place, path, found);
+	b->names->of_place[i] =
+		found->count ? intern_function(b, found->frames[found->count - 1].function, path,
+				       true, false)
+			     : intern_unresolved(b, place, path, found);
 	intern_inlined(b, i, path);
 }
 
-struct names *names_create(const struct profile *profile, struct symbols *symbols,
-	const struct symbols_how *how)
+struct functions *functions_create(
+	const struct profile *profile, struct symbols *symbols, const struct symbols_how *how)
 {
-	static const struct symbols_how plain = { .cancel_fd = -1 };
-	struct names *names = g_new0(struct names, 1);
-	struct builder b = { .names = names, .profile = profile };
+	static const struct symbols_how plain = {.cancel_fd = -1};
+	struct functions *names = g_new0(struct functions, 1);
+	struct builder b = {.names = names, .profile = profile};
 	uint32_t i;
 
-	names->functions = g_array_new(FALSE, FALSE, sizeof(struct names_function));
+	names->functions = g_array_new(FALSE, FALSE, sizeof(struct functions_function));
 	names->strings = g_string_chunk_new(1 << 16);
 	names->of_place = g_new(uint32_t, profile->places->len + 1);
 	names->inlined_at = g_new(uint32_t, profile->places->len + 1);
@@ -196,7 +199,7 @@ struct names *names_create(const struct profile *profile, struct symbols *symbol
 	return names;
 }
 
-void names_destroy(struct names *names)
+void functions_destroy(struct functions *names)
 {
 	unsigned int i;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * capture/names: what is asked about places, and what is asked instead where there is no time for
- * it.
+ * capture/functions: what is asked about places, and what is asked instead where there is no time
+ * for it.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "tests/fixtures/gen.h"
-#include "capture/names.h"
+#include "capture/functions.h"
 
 /* A source that notes what it is asked, and may be late with lines, or be given up. */
 struct asked {
@@ -27,13 +27,13 @@ static int resolve(void *self, const struct symbols_file *file, const uint64_t *
 	struct symbols_place *places)
 {
 	struct asked *asked = self;
-	struct symbols_frame frames[] = { { "inlined", "a.h", 1 }, { "function", "a.c", 2 } };
-	struct symbols_place place = { frames, 2, 0, 0 };
+	struct symbols_frame frames[] = {{"inlined", "a.h", 1}, {"function", "a.c", 2}};
+	struct symbols_place place = {frames, 2, 0, 0};
 	size_t i;
 
 	if (!(how->flags & SYMBOLS_LINES)) {
 		asked->without++;
-		place = (struct symbols_place){ &frames[1], 1, 0, 0 };
+		place = (struct symbols_place){&frames[1], 1, 0, 0};
 	} else {
 		asked->with_lines++;
 		if (asked->late)
@@ -46,17 +46,17 @@ static int resolve(void *self, const struct symbols_file *file, const uint64_t *
 	return (int)how->flags;
 }
 
-static const struct symbols_source source = { .resolve = resolve };
+static const struct symbols_source source = {.resolve = resolve};
 
 /* One place in each of two files; how many frames each is given; with none it has no name. */
 static void check_source(const struct symbols_source *answers, void *self,
 	const struct symbols_how *how, uint32_t frames)
 {
 	struct symbols *symbols = symbols_create(answers, self, 0);
-	uint64_t ips[] = { 0x1010, 0x9010 };
+	uint64_t ips[] = {0x1010, 0x9010};
 	struct profile *profile;
 	struct decoder decoder;
-	struct names *names;
+	struct functions *names;
 	struct gen gen;
 	uint32_t i;
 
@@ -68,15 +68,17 @@ static void check_source(const struct symbols_source *answers, void *self,
 	decode_init_memory(&decoder, gen.bytes->data, gen.bytes->len);
 	assert_int_equal(profile_load(&decoder, &profile, NULL), 0);
 	decode_fini(&decoder);
-	names = names_create(profile, symbols, how);
+	names = functions_create(profile, symbols, how);
 	assert_int_equal(profile->places->len, 2);
 	for (i = 0; i < 2; i++) {
 		assert_int_equal(names->places[i].count, frames);
-		assert_int_equal(names_function(names, names->of_place[i])->resolved, frames > 0);
+		assert_int_equal(
+			functions_function(names, names->of_place[i])->resolved, frames > 0);
 		if (frames)
-			assert_string_equal(names_function(names, names->of_place[i])->name, "function");
+			assert_string_equal(
+				functions_function(names, names->of_place[i])->name, "function");
 	}
-	names_destroy(names);
+	functions_destroy(names);
 	profile_destroy(profile);
 	symbols_destroy(symbols);
 	gen_fini(&gen);
@@ -89,8 +91,8 @@ static void check(struct asked *asked, const struct symbols_how *how, uint32_t f
 
 static void test_lines(void **state)
 {
-	struct symbols_how how = { .flags = SYMBOLS_LINES, .cancel_fd = -1 };
-	struct asked asked = { 0 };
+	struct symbols_how how = {.flags = SYMBOLS_LINES, .cancel_fd = -1};
+	struct asked asked = {0};
 
 	check(&asked, &how, 2);
 	assert_int_equal(asked.with_lines, 2);
@@ -103,14 +105,14 @@ static void test_lines(void **state)
 /* The first file takes all the time: both have their functions all the same. */
 static void test_late(void **state)
 {
-	struct symbols_how how = { .flags = SYMBOLS_LINES, .cancel_fd = -1 };
-	struct asked asked = { .late = true };
+	struct symbols_how how = {.flags = SYMBOLS_LINES, .cancel_fd = -1};
+	struct asked asked = {.late = true};
 
 	how.deadline_ns = UINT64_MAX;
 	check(&asked, &how, 1);
 	assert_int_equal(asked.with_lines, 2);
 	assert_int_equal(asked.without, 2);
-	asked = (struct asked){ .late = true };
+	asked = (struct asked){.late = true};
 	how.deadline_ns = 1; /* long ago */
 	check(&asked, &how, 1);
 	assert_int_equal(asked.with_lines, 0);
@@ -120,8 +122,8 @@ static void test_late(void **state)
 /* Nobody is asked about the other file. */
 static void test_given_up(void **state)
 {
-	struct symbols_how how = { .flags = SYMBOLS_LINES, .cancel_fd = -1 };
-	struct asked asked = { .given_up = true };
+	struct symbols_how how = {.flags = SYMBOLS_LINES, .cancel_fd = -1};
+	struct asked asked = {.given_up = true};
 
 	check(&asked, &how, 0);
 	assert_int_equal(asked.with_lines, 1);
@@ -139,7 +141,7 @@ struct pair {
 	pthread_mutex_t lock;
 	pthread_cond_t came;
 	unsigned int asked, answered; /* (lock) */
-	unsigned int wanted;	      /* answers wait until so many were asked */
+	unsigned int wanted;          /* answers wait until so many were asked */
 };
 
 /* Answers once as many as are wanted have been asked, and counts those that came before that. */
@@ -147,9 +149,9 @@ static int resolve_pair(void *self, const struct symbols_file *file, const uint6
 	size_t count, const struct symbols_how *how, struct symbols_arena *arena,
 	struct symbols_place *places)
 {
-	const struct timespec until = { .tv_sec = time(NULL) + PATIENCE_SECONDS };
+	const struct timespec until = {.tv_sec = time(NULL) + PATIENCE_SECONDS};
 	struct pair *pair = self;
-	struct asked asked = { 0 };
+	struct asked asked = {0};
 
 	pthread_mutex_lock(&pair->lock);
 	assert_true(pair->wanted > 1 || pair->asked == pair->answered);
@@ -166,13 +168,13 @@ static int resolve_pair(void *self, const struct symbols_file *file, const uint6
 /* Two files are asked about at once where the source can do that, else one after the other. */
 static void test_lanes(void **state)
 {
-	const struct symbols_source one = { .resolve = resolve_pair };
-	const struct symbols_source two = { .resolve = resolve_pair, .lanes = 2 };
-	struct pair pair = { .wanted = 1 };
+	const struct symbols_source one = {.resolve = resolve_pair};
+	const struct symbols_source two = {.resolve = resolve_pair, .lanes = 2};
+	struct pair pair = {.wanted = 1};
 
 	check_source(&one, &pair, NULL, 1);
 	assert_int_equal(pair.answered, 2);
-	pair = (struct pair){ .wanted = 2 };
+	pair = (struct pair){.wanted = 2};
 	check_source(&two, &pair, NULL, 1);
 	assert_int_equal(pair.answered, 2);
 }

@@ -7,8 +7,8 @@
  * address in memory where it is in no file or in the kernel. Behind it stands [replaced] where the
  * file that was mapped is not there any more. Thread-safe once made.
  */
-#ifndef KPROFS_CAPTURE_NAMES_H
-#define KPROFS_CAPTURE_NAMES_H
+#ifndef KPROFS_CAPTURE_FUNCTIONS_H
+#define KPROFS_CAPTURE_FUNCTIONS_H
 
 #include <glib.h>
 #include <stdbool.h>
@@ -19,22 +19,23 @@
 #include "capture/symbolize.h"
 #include "capture/profile.h"
 
-#define NAMES_NO_FRAME UINT32_MAX
+#define FUNCTIONS_NO_FRAME UINT32_MAX
 
-struct names_function {
+struct functions_function {
 	const char *name;
 	const char *file; /* path, "-" where there is none */
 	bool resolved;
 	bool replaced; /* not resolved: the file that was mapped is not there any more */
 };
 
-struct names {
-	GArray *functions; /* struct names_function; equal (name, file) is one */
+struct functions {
+	GArray *functions;  /* struct functions_function; equal (name, file) is one */
 	uint32_t *of_place; /* index into functions: the one around all that was inlined */
 	/* by place: where its inlined functions begin in `inlined` */
 	uint32_t *inlined_at;
 	GArray *inlined; /* uint32_t: indexes into functions, innermost first */
-	struct symbols_place *places; /* what is known of each: source lines and inlined functions too */
+	struct symbols_place
+		*places; /* what is known of each: source lines and inlined functions too */
 	struct symbols_arena *arenas[SYMBOLIZE_THREADS]; /* hold them; NULL: not needed */
 	GStringChunk *strings;
 };
@@ -45,50 +46,51 @@ struct names {
  * is named by its function only. What is left when how->cancel_fd becomes readable has no names.
  * how->arena_max is set here. Blocks while files are read.
  */
-struct names *names_create(const struct profile *profile, struct symbols *symbols,
-	const struct symbols_how *how);
-void names_destroy(struct names *names);
+struct functions *functions_create(
+	const struct profile *profile, struct symbols *symbols, const struct symbols_how *how);
+void functions_destroy(struct functions *names);
 
-/* The function of a node of the profile's stacks, NAMES_NO_FRAME for the root. */
-static inline uint32_t names_of_node(const struct names *names, const struct profile *profile,
-	uint32_t node)
+/* The function of a node of the profile's stacks, FUNCTIONS_NO_FRAME for the root. */
+static inline uint32_t functions_of_node(
+	const struct functions *names, const struct profile *profile, uint32_t node)
 {
 	if (node == STACKS_ROOT)
-		return NAMES_NO_FRAME;
+		return FUNCTIONS_NO_FRAME;
 	return names->of_place[stacks_node(&profile->stacks, node)->place];
 }
 
 /* How many functions were inlined at a place. */
-static inline uint32_t names_inlined_count(const struct names *names, uint32_t place)
+static inline uint32_t functions_inlined_count(const struct functions *names, uint32_t place)
 {
 	return names->places[place].count ? names->places[place].count - 1 : 0;
 }
 
 /* The i-th of them, innermost first. */
-static inline uint32_t names_inlined(const struct names *names, uint32_t place, uint32_t i)
+static inline uint32_t functions_inlined(const struct functions *names, uint32_t place, uint32_t i)
 {
 	return g_array_index(names->inlined, uint32_t, names->inlined_at[place] + i);
 }
 
-static inline const struct names_function *names_function(const struct names *names, uint32_t i)
+static inline const struct functions_function *functions_function(
+	const struct functions *names, uint32_t i)
 {
-	return &g_array_index(names->functions, struct names_function, i);
+	return &g_array_index(names->functions, struct functions_function, i);
 }
 
 /* A file of a capture as symbols.h asks about it; it points into itself and into `processes`. */
-struct names_question {
+struct functions_question {
 	struct symbols_file file;
 	struct symbols_kernel kernel;
 	struct symbols_mapping mappings[PROCESSES_FILE_MAPPINGS];
 };
 
-void names_describe(const struct processes *processes, const struct processes_file *file,
-	struct names_question *question);
+void functions_describe(const struct processes *processes, const struct processes_file *file,
+	struct functions_question *question);
 
 /*
  * The symbols of this machine: of the files that were mapped, of the running kernel, of JITs.
  * options NULL: the plain ones. To be destroyed by the caller; thread-safe.
  */
-struct symbols *names_open_symbols(const struct helpers_options *options);
+struct symbols *functions_open_symbols(const struct helpers_options *options);
 
 #endif
