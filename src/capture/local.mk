@@ -12,7 +12,7 @@ libcapture_a_SOURCES = \
 	%D%/processes_internal.h \
 	%D%/profile.c %D%/profile.h \
 	%D%/stacks.c %D%/stacks.h \
-	%D%/subset.c %D%/subset.h \
+	%D%/process_filter.c %D%/process_filter.h \
 	%D%/table.h \
 	%D%/unwinding.c %D%/unwinding.h \
 	%D%/wish.h

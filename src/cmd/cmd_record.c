@@ -5,7 +5,7 @@
  *
  * The machine is sampled, by the server that is mounted or by one of our own (session.h). kpdata is
  * taken down as it comes (follow.h); when the command has ended, the records that belong to it are
- * copied to the output (capture/subset.h): only then is all known about who forked whom.
+ * copied to the output (capture/process_filter.h): only then is all known about who forked whom.
  */
 #include "cmd/cmd.h"
 
@@ -22,7 +22,7 @@
 #include "cmd/follow.h"
 #include "cmd/launch.h"
 #include "cmd/session.h"
-#include "capture/subset.h"
+#include "capture/process_filter.h"
 #include "base/text.h"
 
 #define DEFAULT_OUTPUT "kprof.data"
@@ -156,14 +156,14 @@ static int open_output(struct record *r, struct err *err)
 	return r->out ? 0 : err_set(err, errno, "%s: %s", r->output, strerror(errno));
 }
 
-static void learn(struct decoder *decoder, struct subset *subset)
+static void learn(struct decoder *decoder, struct process_filter *subset)
 {
 	struct decode_record record;
 	int ret;
 
 	while ((ret = decode_next(decoder, &record, NULL)) > 0 || ret == -EBADMSG)
 		if (ret > 0)
-			subset_learn(subset, &record);
+			process_filter_learn(subset, &record);
 }
 
 /* How the events were sampled, where that is not the whole machine. */
@@ -176,7 +176,7 @@ static const char *scope_of(const struct decode_record *record)
 	return record->event.flags & KPROF_EVENT_SCOPE_USER ? "user space only" : NULL;
 }
 
-static int copy(struct record *r, struct subset *subset, struct decoder *decoder,
+static int copy(struct record *r, struct process_filter *subset, struct decoder *decoder,
 	const char **scope, struct err *err)
 {
 	struct decode_record record;
@@ -186,7 +186,7 @@ static int copy(struct record *r, struct subset *subset, struct decoder *decoder
 	while ((ret = decode_next(decoder, &record, err)) > 0) {
 		const size_t size = (size_t)(decoder->offset - record.offset);
 
-		if (!subset_wants(subset, &record))
+		if (!process_filter_wants(subset, &record))
 			continue;
 		limited = scope_of(&record);
 		if (limited)
@@ -200,7 +200,7 @@ static int copy(struct record *r, struct subset *subset, struct decoder *decoder
 	return 0;
 }
 
-static void append_losses(GString *line, const struct subset_counts *counts)
+static void append_losses(GString *line, const struct process_filter_counts *counts)
 {
 	static const char *const reasons[PROFILE_LOST_REASONS] = {
 		[0] = "for other reasons",
@@ -223,7 +223,8 @@ static void append_losses(GString *line, const struct subset_counts *counts)
 		g_string_append(line, "; none was lost");
 }
 
-static void say(const struct record *r, const struct subset_counts *counts, const char *scope)
+static void say(
+	const struct record *r, const struct process_filter_counts *counts, const char *scope)
 {
 	g_autoptr(GString) line = g_string_new(NULL);
 
@@ -244,7 +245,8 @@ static void say(const struct record *r, const struct subset_counts *counts, cons
 
 static int write_output(struct record *r, uint32_t root, struct err *err)
 {
-	struct subset *subset = subset_create(r->all ? KPROF_PID_KERNEL : root, r->begin);
+	struct process_filter *subset =
+		process_filter_create(r->all ? KPROF_PID_KERNEL : root, r->begin);
 	const char *scope = NULL;
 	struct decoder decoder;
 	int ret = 0;
@@ -263,8 +265,8 @@ static int write_output(struct record *r, uint32_t root, struct err *err)
 	}
 	decode_fini(&decoder);
 	if (!ret && !r->quiet)
-		say(r, subset_counts(subset), scope);
-	subset_destroy(subset);
+		say(r, process_filter_counts(subset), scope);
+	process_filter_destroy(subset);
 	return ret;
 }
 

@@ -158,9 +158,9 @@ unit_tests += tests/unit/test_pprof
 tests_unit_test_pprof_SOURCES = tests/unit/test_pprof.c $(VIEWING)
 tests_unit_test_pprof_LDADD = libformats.a libcapture.a libsymbolizer.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(Z_LIBS)
 
-unit_tests += tests/unit/test_subset
-tests_unit_test_subset_SOURCES = tests/unit/test_subset.c tests/fixtures/gen.c tests/fixtures/gen.h
-tests_unit_test_subset_LDADD = libformats.a libcapture.a libsymbolizer.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(Z_LIBS)
+unit_tests += tests/unit/test_process_filter
+tests_unit_test_process_filter_SOURCES = tests/unit/test_process_filter.c tests/fixtures/gen.c tests/fixtures/gen.h
+tests_unit_test_process_filter_LDADD = libformats.a libcapture.a libsymbolizer.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(Z_LIBS)
 
 unit_tests += tests/unit/test_doctor
 tests_unit_test_doctor_SOURCES = tests/unit/test_doctor.c src/cmd/doctor.c src/cmd/doctor.h

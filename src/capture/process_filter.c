@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A capture cut down to a process and its descendants: see subset.h. */
-#include "capture/subset.h"
+#include "capture/process_filter.h"
 
 #include <glib.h>
 
@@ -12,15 +12,17 @@ struct birth {
 	bool belongs;
 };
 
-struct subset {
+struct process_filter {
 	uint32_t root;
 	uint64_t begin;
-	GArray *births;	     /* struct birth; sorted by time at the first question */
+	GArray *births;      /* struct birth; sorted by time at the first question */
 	GHashTable *lives;   /* pid -> GArray of its struct birth, in order; made then */
 	GHashTable *members; /* pids that belong at some time */
-	GHashTable *events;  /* numbers that samples and losses of this run have, or that are new in it */
-	GHashTable *earlier; /* numbers of events told in front of it: told again, they are not new */
-	struct subset_counts counts;
+	GHashTable *events;  /* numbers that samples and losses of this run have, or that are new in
+				it */
+	GHashTable
+		*earlier; /* numbers of events told in front of it: told again, they are not new */
+	struct process_filter_counts counts;
 };
 
 static void free_array(gpointer array)
@@ -28,9 +30,9 @@ static void free_array(gpointer array)
 	g_array_free(array, TRUE);
 }
 
-struct subset *subset_create(uint32_t root, uint64_t begin)
+struct process_filter *process_filter_create(uint32_t root, uint64_t begin)
 {
-	struct subset *subset = g_new0(struct subset, 1);
+	struct process_filter *subset = g_new0(struct process_filter, 1);
 
 	subset->root = root;
 	subset->begin = begin;
@@ -41,7 +43,7 @@ struct subset *subset_create(uint32_t root, uint64_t begin)
 	return subset;
 }
 
-void subset_destroy(struct subset *subset)
+void process_filter_destroy(struct process_filter *subset)
 {
 	if (!subset)
 		return;
@@ -54,7 +56,7 @@ void subset_destroy(struct subset *subset)
 	g_free(subset);
 }
 
-const struct subset_counts *subset_counts(const struct subset *subset)
+const struct process_filter_counts *process_filter_counts(const struct process_filter *subset)
 {
 	return &subset->counts;
 }
@@ -69,7 +71,7 @@ static bool has(GHashTable *numbers, uint64_t number)
 	return g_hash_table_contains(numbers, GSIZE_TO_POINTER((gsize)number));
 }
 
-void subset_learn(struct subset *subset, const struct decode_record *record)
+void process_filter_learn(struct process_filter *subset, const struct decode_record *record)
 {
 	const struct kprof_rec_fork *fork = &record->fork;
 	const bool before = record->offset < subset->begin;
@@ -78,7 +80,8 @@ void subset_learn(struct subset *subset, const struct decode_record *record)
 	case KPROF_REC_FORK:
 		/* a thread is no process; and the root is whoever was started as that */
 		if (fork->pid != fork->parent_pid && fork->pid != subset->root) {
-			const struct birth birth = { fork->time_ns, fork->pid, fork->parent_pid, false };
+			const struct birth birth = {
+				fork->time_ns, fork->pid, fork->parent_pid, false};
 
 			g_array_append_val(subset->births, birth);
 		}
@@ -115,7 +118,8 @@ static gint compare_births(gconstpointer a, gconstpointer b)
 }
 
 /* The last birth of a pid that is not after this time; NULL: none is known. */
-static const struct birth *find_birth(const struct subset *subset, uint32_t pid, uint64_t time_ns)
+static const struct birth *find_birth(
+	const struct process_filter *subset, uint32_t pid, uint64_t time_ns)
 {
 	const GArray *lives = g_hash_table_lookup(subset->lives, GUINT_TO_POINTER(pid));
 	guint low = 0, high = lives ? lives->len : 0;
@@ -131,7 +135,7 @@ static const struct birth *find_birth(const struct subset *subset, uint32_t pid,
 	return low ? &g_array_index(lives, struct birth, low - 1) : NULL;
 }
 
-static bool belongs(const struct subset *subset, uint32_t pid, uint64_t time_ns)
+static bool belongs(const struct process_filter *subset, uint32_t pid, uint64_t time_ns)
 {
 	const struct birth *birth;
 
@@ -142,7 +146,7 @@ static bool belongs(const struct subset *subset, uint32_t pid, uint64_t time_ns)
 }
 
 /* In the order of time, so that a parent's lives are known when its child's turn comes. */
-static void settle(struct subset *subset)
+static void settle(struct process_filter *subset)
 {
 	guint i;
 
@@ -169,7 +173,7 @@ static void settle(struct subset *subset)
  * ---- which records ----------------------------------------------------------------------------
  */
 
-static bool wants_sample(struct subset *subset, const struct kprof_rec_trace *sample)
+static bool wants_sample(struct process_filter *subset, const struct kprof_rec_trace *sample)
 {
 	if (subset->root != KPROF_PID_KERNEL && sample->pid == KPROF_PID_GONE) {
 		subset->counts.gone++;
@@ -183,15 +187,17 @@ static bool wants_sample(struct subset *subset, const struct kprof_rec_trace *sa
 	return true;
 }
 
-static bool wants_user_stack(const struct subset *subset, const struct kprof_rec_user_stack *stack)
+static bool wants_user_stack(
+	const struct process_filter *subset, const struct kprof_rec_user_stack *stack)
 {
 	return subset->root == KPROF_PID_KERNEL ||
 	       (stack->pid != KPROF_PID_GONE && belongs(subset, stack->pid, stack->time_ns));
 }
 
-static bool wants_loss(struct subset *subset, const struct kprof_rec_lost *lost)
+static bool wants_loss(struct process_filter *subset, const struct kprof_rec_lost *lost)
 {
-	uint64_t *sum = &subset->counts.lost[lost->reason < PROFILE_LOST_REASONS ? lost->reason : 0];
+	uint64_t *sum =
+		&subset->counts.lost[lost->reason < PROFILE_LOST_REASONS ? lost->reason : 0];
 
 	if (__builtin_add_overflow(*sum, lost->count, sum))
 		*sum = UINT64_MAX;
@@ -199,13 +205,13 @@ static bool wants_loss(struct subset *subset, const struct kprof_rec_lost *lost)
 }
 
 /* What tells of a process is wanted whenever it was: the samples say who they are by the time. */
-static bool wants_task(const struct subset *subset, uint32_t pid)
+static bool wants_task(const struct process_filter *subset, uint32_t pid)
 {
 	return subset->root == KPROF_PID_KERNEL || pid == KPROF_PID_KERNEL ||
 	       g_hash_table_contains(subset->members, GUINT_TO_POINTER(pid));
 }
 
-bool subset_wants(struct subset *subset, const struct decode_record *record)
+bool process_filter_wants(struct process_filter *subset, const struct decode_record *record)
 {
 	const bool before = record->offset < subset->begin;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * capture/subset: which records of captures made by hand belong to a process and what it started.
+ * capture/process_filter: which records of captures made by hand belong to a process and what it
+ * started.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -13,34 +14,34 @@
 
 #include "tests/fixtures/gen.h"
 #include "capture/dump.h"
-#include "capture/subset.h"
+#include "capture/process_filter.h"
 
 #define ROOT 100
 
 /* The wanted records as kprof dump shows them, without their offsets, times and what follows. */
-static char *wanted(const struct gen *gen, uint32_t root, uint64_t begin,
-	struct subset_counts *counts)
+static char *wanted(
+	const struct gen *gen, uint32_t root, uint64_t begin, struct process_filter_counts *counts)
 {
-	struct subset *subset = subset_create(root, begin);
+	struct process_filter *subset = process_filter_create(root, begin);
 	GString *all = g_string_new(NULL), *line = g_string_new(NULL);
 	struct decode_record record;
 	struct decoder decoder;
 
 	decode_init_memory(&decoder, gen->bytes->data, gen->bytes->len);
 	while (decode_next(&decoder, &record, NULL) > 0)
-		subset_learn(subset, &record);
+		process_filter_learn(subset, &record);
 	assert_int_equal(decode_rewind(&decoder), 0);
 	while (decode_next(&decoder, &record, NULL) > 0) {
-		if (!subset_wants(subset, &record))
+		if (!process_filter_wants(subset, &record))
 			continue;
 		g_string_truncate(line, 0);
 		dump_record(&record, line);
 		g_string_append(all, strchr(line->str, ' ') + 1);
 	}
-	*counts = *subset_counts(subset);
+	*counts = *process_filter_counts(subset);
 	decode_fini(&decoder);
 	g_string_free(line, TRUE);
-	subset_destroy(subset);
+	process_filter_destroy(subset);
 	return g_string_free(all, FALSE);
 }
 
@@ -59,7 +60,7 @@ static bool has(const char *text, const char *part)
 /* Children, their children, told in any order; not threads, not strangers. */
 static void test_descendants(void **state)
 {
-	struct subset_counts counts;
+	struct process_filter_counts counts;
 	struct gen gen;
 	char *text;
 
@@ -109,7 +110,7 @@ static void put_stack(struct gen *gen, uint64_t time, uint32_t pid)
 /* A copied stack goes where its sample goes: it is the other program's memory. */
 static void test_copied_stacks(void **state)
 {
-	struct subset_counts counts;
+	struct process_filter_counts counts;
 	struct gen gen;
 	char *text;
 
@@ -133,7 +134,7 @@ static void test_copied_stacks(void **state)
 /* A pid is who was forked last: ours only while it is. */
 static void test_reuse(void **state)
 {
-	struct subset_counts counts;
+	struct process_filter_counts counts;
 	struct gen gen;
 	char *text;
 
@@ -163,7 +164,7 @@ static void test_reuse(void **state)
 /* What the samples need stays, what tells of others goes; losses are nobody's and stay. */
 static void check_state(bool before_75)
 {
-	struct subset_counts counts;
+	struct process_filter_counts counts;
 	struct gen gen;
 	char *text;
 
@@ -229,7 +230,7 @@ static void test_before_75(void **state)
  */
 static void test_earlier(void **state)
 {
-	struct subset_counts counts;
+	struct process_filter_counts counts;
 	struct gen gen;
 	uint64_t begin;
 	char *text;
