@@ -6,7 +6,7 @@ libcapture_a_SOURCES = \
 	%D%/dump.c %D%/dump.h \
 	%D%/mapindex.c %D%/mapindex.h \
 	%D%/functions.c %D%/functions.h \
-	%D%/pairs.c %D%/pairs.h \
+	%D%/pair_map.c %D%/pair_map.h \
 	%D%/processes.c %D%/processes.h \
 	%D%/processes_find.c \
 	%D%/processes_internal.h \

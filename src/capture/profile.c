@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "capture/pairs.h"
+#include "capture/pair_map.h"
 #include "capture/table.h"
 
 /* The program's name, by which the server is known where the capture does not tell its pid. */
@@ -48,10 +48,10 @@ struct loader {
 	uint64_t section_records;
 	GArray *writers;	 /* uint32_t: the server's pid in each section, 0: not known */
 	/* what holds until the section ends: */
-	struct pairs numbers;	/* 0, number -> event */
-	struct pairs tasks;	/* cpu, process -> thread */
-	struct pairs periods;	/* cpu, number -> period */
-	struct pairs throttled; /* cpu, number -> since when */
+	struct pair_map numbers;   /* 0, number -> event */
+	struct pair_map tasks;     /* cpu, process -> thread */
+	struct pair_map periods;   /* cpu, number -> period */
+	struct pair_map throttled; /* cpu, number -> since when */
 	struct table event_table, place_table, cell_table;
 	uint64_t first_ns, last_ns; /* of this section's samples */
 	bool sampled;		    /* this section has samples */
@@ -71,7 +71,7 @@ static struct profile_event *event_at(struct loader *l, uint32_t event)
 
 static void end_throttle(struct loader *l, uint64_t number, uint64_t since, uint64_t until)
 {
-	const uint64_t *event = pairs_find(&l->numbers, 0, number);
+	const uint64_t *event = pair_map_find(&l->numbers, 0, number);
 
 	if (event && until > since)
 		event_at(l, (uint32_t)*event)->throttled_ns += until - since;
@@ -82,8 +82,8 @@ static void end_section(struct loader *l)
 	uint32_t i;
 
 	/* what was still throttled at the end was so until the last sample, at least */
-	for (i = 0; l->sampled && i < pairs_count(&l->throttled); i++) {
-		const struct pair *pair = pairs_at(&l->throttled, i);
+	for (i = 0; l->sampled && i < pair_map_count(&l->throttled); i++) {
+		const struct pair_map_entry *pair = pair_map_at(&l->throttled, i);
 
 		if (pair->value != NOT_THROTTLED)
 			end_throttle(l, pair->b, pair->value, l->last_ns);
@@ -92,10 +92,10 @@ static void end_section(struct loader *l)
 		l->profile->duration_ns += l->last_ns - l->first_ns;
 	l->sampled = false;
 	l->section_records = 0;
-	pairs_clear(&l->numbers);
-	pairs_clear(&l->tasks);
-	pairs_clear(&l->periods);
-	pairs_clear(&l->throttled);
+	pair_map_clear(&l->numbers);
+	pair_map_clear(&l->tasks);
+	pair_map_clear(&l->periods);
+	pair_map_clear(&l->throttled);
 }
 
 /* Each CLOCK begins a section, but for the one at the very beginning. */
@@ -254,7 +254,7 @@ static uint32_t intern_event(struct loader *l, const char *text)
 
 static uint32_t find_event(struct loader *l, uint64_t number)
 {
-	const uint64_t *known = pairs_find(&l->numbers, 0, number);
+	const uint64_t *known = pair_map_find(&l->numbers, 0, number);
 	char text[32];
 	uint32_t event;
 
@@ -262,7 +262,7 @@ static uint32_t find_event(struct loader *l, uint64_t number)
 		return (uint32_t)*known;
 	g_snprintf(text, sizeof(text), "event %" PRIu64, number);
 	event = intern_event(l, text);
-	pairs_set(&l->numbers, 0, number, event);
+	pair_map_set(&l->numbers, 0, number, event);
 	return event;
 }
 
@@ -274,7 +274,7 @@ static void take_event(struct loader *l, const struct decode_record *r)
 	event_at(l, event)->config = r->event.config;
 	event_at(l, event)->rate = r->event.rate;
 	event_at(l, event)->flags = r->event.flags;
-	pairs_set(&l->numbers, 0, r->event.number, event);
+	pair_map_set(&l->numbers, 0, r->event.number, event);
 }
 
 static void take_lost(struct loader *l, const struct decode_record *r)
@@ -289,21 +289,21 @@ static void take_lost(struct loader *l, const struct decode_record *r)
 static void take_throttle(struct loader *l, const struct decode_record *r)
 {
 	uint64_t cpu = r->throttle.cpu, number = r->throttle.event, now = r->throttle.time_ns;
-	const uint64_t *since = pairs_find(&l->throttled, cpu, number);
+	const uint64_t *since = pair_map_find(&l->throttled, cpu, number);
 	uint32_t event = find_event(l, number);
 
 	if (since && *since != NOT_THROTTLED)
 		end_throttle(l, number, *since, now);
 	if (r->throttle.throttled)
 		event_at(l, event)->throttles++;
-	pairs_set(&l->throttled, cpu, number, r->throttle.throttled ? now : NOT_THROTTLED);
+	pair_map_set(&l->throttled, cpu, number, r->throttle.throttled ? now : NOT_THROTTLED);
 }
 
 /* What a sample stands for: as last said, else what the event was asked for. */
 static uint64_t find_period(const struct loader *l, const struct kprof_rec_trace *trace,
 	const struct profile_event *event)
 {
-	const uint64_t *period = pairs_find(&l->periods, trace->cpu, trace->info);
+	const uint64_t *period = pair_map_find(&l->periods, trace->cpu, trace->info);
 
 	if (period)
 		return *period;
@@ -470,7 +470,7 @@ static void take_sample(struct loader *l, const struct decode_record *r)
 	const struct kprof_rec_trace *trace = &r->trace;
 	struct profile_cell cell = { .event = find_event(l, trace->info), .cpu = trace->cpu };
 	struct profile_event *event = event_at(l, cell.event);
-	const uint64_t *tid = pairs_find(&l->tasks, trace->cpu, trace->pid);
+	const uint64_t *tid = pair_map_find(&l->tasks, trace->cpu, trace->pid);
 	uint64_t weight = find_period(l, trace, event);
 
 	cell.life = processes_find_life(l->profile->processes, l->section, trace->pid,
@@ -503,10 +503,10 @@ static void take_sample_record(struct loader *l, const struct decode_record *r)
 		take_event(l, r);
 		break;
 	case KPROF_REC_TASK:
-		pairs_set(&l->tasks, r->task.cpu, r->task.pid, r->task.tid);
+		pair_map_set(&l->tasks, r->task.cpu, r->task.pid, r->task.tid);
 		break;
 	case KPROF_REC_PERIOD:
-		pairs_set(&l->periods, r->period.cpu, r->period.event, r->period.period);
+		pair_map_set(&l->periods, r->period.cpu, r->period.event, r->period.period);
 		break;
 	case KPROF_REC_LOST:
 		take_lost(l, r);
@@ -561,20 +561,20 @@ static struct loader *create_loader(struct profile *profile, const struct profil
 	l->leaves = options->leaves;
 	l->bytes_max = options->bytes_max ? options->bytes_max : SIZE_MAX;
 	l->writers = g_array_new(FALSE, TRUE, sizeof(uint32_t));
-	pairs_init(&l->numbers);
-	pairs_init(&l->tasks);
-	pairs_init(&l->periods);
-	pairs_init(&l->throttled);
+	pair_map_init(&l->numbers);
+	pair_map_init(&l->tasks);
+	pair_map_init(&l->periods);
+	pair_map_init(&l->throttled);
 	return l;
 }
 
 static void destroy_loader(struct loader *l)
 {
 	g_array_free(l->writers, TRUE);
-	pairs_fini(&l->numbers);
-	pairs_fini(&l->tasks);
-	pairs_fini(&l->periods);
-	pairs_fini(&l->throttled);
+	pair_map_fini(&l->numbers);
+	pair_map_fini(&l->tasks);
+	pair_map_fini(&l->periods);
+	pair_map_fini(&l->throttled);
 	table_fini(&l->event_table);
 	table_fini(&l->place_table);
 	table_fini(&l->cell_table);

@@ -137,7 +137,7 @@ static void test_given_up(void **state)
 /* How long a question waits for the other one, before it is taken that there is none. */
 #define PATIENCE_SECONDS 20
 
-struct pair {
+struct pair_map_entry {
 	pthread_mutex_t lock;
 	pthread_cond_t came;
 	unsigned int asked, answered; /* (lock) */
@@ -150,7 +150,7 @@ static int resolve_pair(void *self, const struct symbols_file *file, const uint6
 	struct symbols_place *places)
 {
 	const struct timespec until = {.tv_sec = time(NULL) + PATIENCE_SECONDS};
-	struct pair *pair = self;
+	struct pair_map_entry *pair = self;
 	struct asked asked = {0};
 
 	pthread_mutex_lock(&pair->lock);
@@ -170,11 +170,11 @@ static void test_lanes(void **state)
 {
 	const struct symbols_source one = {.resolve = resolve_pair};
 	const struct symbols_source two = {.resolve = resolve_pair, .lanes = 2};
-	struct pair pair = {.wanted = 1};
+	struct pair_map_entry pair = {.wanted = 1};
 
 	check_source(&one, &pair, NULL, 1);
 	assert_int_equal(pair.answered, 2);
-	pair = (struct pair){.wanted = 2};
+	pair = (struct pair_map_entry){.wanted = 2};
 	check_source(&two, &pair, NULL, 1);
 	assert_int_equal(pair.answered, 2);
 }

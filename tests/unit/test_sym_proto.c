@@ -20,14 +20,14 @@
 #include "symbolizer/answers.h"
 #include "symbolizer/proto.h"
 
-struct pair {
+struct pair_map_entry {
 	int fds[2];
 	struct proto_message *in, *out;
 };
 
 static int set_up(void **state)
 {
-	struct pair *pair = g_new0(struct pair, 1);
+	struct pair_map_entry *pair = g_new0(struct pair_map_entry, 1);
 
 	pair->in = g_new0(struct proto_message, 1);
 	pair->out = g_new0(struct proto_message, 1);
@@ -37,7 +37,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	struct pair *pair = *state;
+	struct pair_map_entry *pair = *state;
 
 	close(pair->fds[0]);
 	close(pair->fds[1]);
@@ -59,7 +59,7 @@ static unsigned int count_descriptors(void)
 
 static void test_round_trip(void **state)
 {
-	struct pair *pair = *state;
+	struct pair_map_entry *pair = *state;
 	unsigned int before = count_descriptors();
 	int passed = 4711;
 
@@ -100,7 +100,7 @@ static void test_round_trip(void **state)
 
 static void test_paths(void **state)
 {
-	struct pair *pair = *state;
+	struct pair_map_entry *pair = *state;
 	g_autofree char *longest = g_strnfill(PATH_MAX - 1, 'x'), *longer = g_strnfill(PATH_MAX, 'x');
 
 	proto_init(pair->out, PROTO_OPEN_PATH);
@@ -139,7 +139,7 @@ static const struct {
 
 static void test_bad(void **state)
 {
-	struct pair *pair = *state;
+	struct pair_map_entry *pair = *state;
 	unsigned int before = count_descriptors();
 	size_t i;
 
@@ -163,7 +163,7 @@ static void test_bad(void **state)
 /* Several descriptors at once: one is taken, the others don't stay. */
 static void test_many_descriptors(void **state)
 {
-	struct pair *pair = *state;
+	struct pair_map_entry *pair = *state;
 	struct iovec iov = { pair->out, HEAD };
 	union {
 		struct cmsghdr head;
@@ -189,7 +189,7 @@ static void test_many_descriptors(void **state)
 
 static void test_waiting(void **state)
 {
-	struct pair *pair = *state;
+	struct pair_map_entry *pair = *state;
 	struct proto_wait wait = { .cancel_fd = -1, .deadline_ns = proto_now_ns() + 20 * NSEC_PER_MSEC };
 	int cancel[2];
 
@@ -214,7 +214,7 @@ static void test_waiting(void **state)
 
 static void test_closed(void **state)
 {
-	struct pair *pair = *state;
+	struct pair_map_entry *pair = *state;
 
 	proto_init(pair->out, PROTO_DONE);
 	assert_int_equal(proto_send(pair->fds[0], pair->out, -1, NULL), 0);

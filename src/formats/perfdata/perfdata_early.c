@@ -95,12 +95,12 @@ static bool cover(GArray *ranges, uint64_t start, uint64_t end)
 	return fresh;
 }
 
-static bool is_forked(const struct pairs *forked, uint64_t process)
+static bool is_forked(const struct pair_map *forked, uint64_t process)
 {
-	return pairs_find(forked, process, (uint32_t)process) != NULL;
+	return pair_map_find(forked, process, (uint32_t)process) != NULL;
 }
 
-void perfdata_early_find(struct perfdata_early *early, const struct pairs *forked)
+void perfdata_early_find(struct perfdata_early *early, const struct pair_map *forked)
 {
 	GArray *ranges = g_array_new(FALSE, FALSE, sizeof(struct range));
 	uint64_t process = UINT64_MAX;

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "kprof/records.h"
-#include "capture/pairs.h"
+#include "capture/pair_map.h"
 
 struct perfdata_early {
 	GArray *mappings; /* struct early_mapping, until they are found */
@@ -37,7 +37,7 @@ void perfdata_early_pass(struct perfdata_early *early);
  * Once all are added. forked: of each thread by its process and tid; what was forked while the
  * capture was taken was not there before.
  */
-void perfdata_early_find(struct perfdata_early *early, const struct pairs *forked);
+void perfdata_early_find(struct perfdata_early *early, const struct pair_map *forked);
 
 /* Whether the mapping with this number does, counted from 0 in the order of the stream. */
 bool perfdata_early_has(const struct perfdata_early *early, uint32_t mapping);

@@ -17,12 +17,12 @@
 void perfdata_place_init(struct perfdata_place *place)
 {
 	memset(place, 0, sizeof(*place));
-	pairs_init(&place->numbers);
+	pair_map_init(&place->numbers);
 }
 
 void perfdata_place_fini(struct perfdata_place *place)
 {
-	pairs_fini(&place->numbers);
+	pair_map_fini(&place->numbers);
 }
 
 bool perfdata_place_enter(struct perfdata_place *place, const struct decode_record *record,
@@ -38,7 +38,7 @@ bool perfdata_place_enter(struct perfdata_place *place, const struct decode_reco
 	if (begins) {
 		place->section++;
 		place->section_records = 0;
-		pairs_clear(&place->numbers);
+		pair_map_clear(&place->numbers);
 		place->last_known = false;
 	}
 	place->section_records++;
@@ -98,7 +98,7 @@ uint32_t perfdata_sources_find(struct perfdata_sources *sources, struct perfdata
 
 	if (place->last_known && place->last_number == number)
 		return place->last_source;
-	known = pairs_find(&place->numbers, 0, number);
+	known = pair_map_find(&place->numbers, 0, number);
 	place->last_number = number;
 	place->last_known = true;
 	if (known) {
@@ -107,7 +107,7 @@ uint32_t perfdata_sources_find(struct perfdata_sources *sources, struct perfdata
 	}
 	g_snprintf(text, sizeof(text), "event %" PRIu64, number);
 	place->last_source = intern_source(sources, text);
-	pairs_set(&place->numbers, 0, number, place->last_source);
+	pair_map_set(&place->numbers, 0, number, place->last_source);
 	return place->last_source;
 }
 
@@ -123,7 +123,7 @@ uint32_t perfdata_sources_describe(struct perfdata_sources *sources, struct perf
 	source->config2 = r->configs.config2;
 	source->rate = r->event.rate;
 	source->flags = r->event.flags;
-	pairs_set(&place->numbers, 0, r->event.number, i);
+	pair_map_set(&place->numbers, 0, r->event.number, i);
 	place->last_known = false;
 	return i;
 }

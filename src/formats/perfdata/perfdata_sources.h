@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "capture/decode.h"
-#include "capture/pairs.h"
+#include "capture/pair_map.h"
 #include "capture/table.h"
 
 /*
@@ -51,7 +51,7 @@ struct perfdata_place {
 	uint64_t section_records;
 	uint64_t chunk_records; /* of the current chunk */
 	uint32_t chunk;
-	struct pairs numbers; /* 0, number: index into all sources */
+	struct pair_map numbers; /* 0, number: index into all sources */
 	/* the one that was asked for last: nearly all records are of one event */
 	uint64_t last_number;
 	uint32_t last_source;

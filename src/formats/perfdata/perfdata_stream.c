@@ -26,8 +26,8 @@ struct writer {
 	struct perfdata_survey *survey;
 	struct perfdata_out *out;
 	struct perfdata_place place;
-	struct pairs tasks;   /* cpu, process -> thread */
-	struct pairs periods; /* cpu, number -> period */
+	struct pair_map tasks;   /* cpu, process -> thread */
+	struct pair_map periods; /* cpu, number -> period */
 	struct last lasts[LASTS];
 	uint64_t now;	      /* of the last sample, in the file's time */
 	uint32_t mappings;    /* of processes, so far */
@@ -264,7 +264,7 @@ static uint64_t find_period(const struct writer *w, const struct kprof_rec_trace
 {
 	const struct perfdata_source *s =
 		&g_array_index(w->survey->sources.all, struct perfdata_source, source);
-	const uint64_t *period = pairs_find(&w->periods, trace->cpu, trace->info);
+	const uint64_t *period = pair_map_find(&w->periods, trace->cpu, trace->info);
 
 	if (period)
 		return *period;
@@ -281,7 +281,7 @@ static const struct last *find_last(struct writer *w, const struct kprof_rec_tra
 	if (last->known && last->pid == trace->pid && last->cpu == trace->cpu &&
 		last->number == trace->info)
 		return last;
-	tid = pairs_find(&w->tasks, trace->cpu, trace->pid);
+	tid = pair_map_find(&w->tasks, trace->cpu, trace->pid);
 	*last = (struct last){
 		.number = trace->info,
 		.period = find_period(w, trace, source),
@@ -349,11 +349,11 @@ static void write_record(struct writer *w, const struct decode_record *r)
 		break;
 	case KPROF_REC_TASK:
 		forget_last(w, r->task.cpu);
-		pairs_set(&w->tasks, r->task.cpu, r->task.pid, r->task.tid);
+		pair_map_set(&w->tasks, r->task.cpu, r->task.pid, r->task.tid);
 		break;
 	case KPROF_REC_PERIOD:
 		forget_last(w, r->period.cpu);
-		pairs_set(&w->periods, r->period.cpu, r->period.event, r->period.period);
+		pair_map_set(&w->periods, r->period.cpu, r->period.event, r->period.period);
 		break;
 	case KPROF_REC_MMAP:
 	case KPROF_REC_KERNEL_MMAP:
@@ -396,8 +396,8 @@ static void end_chunk(struct writer *w, uint32_t chunk)
 
 static void begin_section(struct writer *w)
 {
-	pairs_clear(&w->tasks);
-	pairs_clear(&w->periods);
+	pair_map_clear(&w->tasks);
+	pair_map_clear(&w->periods);
 	memset(w->lasts, 0, sizeof(w->lasts));
 	w->now = perfdata_survey_early(w->survey, w->place.section);
 }
@@ -470,14 +470,14 @@ int perfdata_stream_write(struct perfdata_survey *survey, const struct view_inpu
 
 	name_threads(survey, out);
 	perfdata_place_init(&w.place);
-	pairs_init(&w.tasks);
-	pairs_init(&w.periods);
+	pair_map_init(&w.tasks);
+	pair_map_init(&w.periods);
 	begin_section(&w);
 	decode_init_pread(&decoder, input->capture_fd, 0);
 	ret = write_records(&w, input, &decoder, err);
 	decode_fini(&decoder);
-	pairs_fini(&w.tasks);
-	pairs_fini(&w.periods);
+	pair_map_fini(&w.tasks);
+	pair_map_fini(&w.periods);
 	perfdata_place_fini(&w.place);
 	if (!ret && out->written != end)
 		return changed(err);

@@ -15,7 +15,7 @@
 #define SIZE_RECORDS 4096
 
 /* Of a pair with its two slots of the table. */
-#define PAIR_BYTES (sizeof(struct pair) + 2 * sizeof(struct table_slot))
+#define PAIR_BYTES (sizeof(struct pair_map_entry) + 2 * sizeof(struct table_slot))
 
 static uint64_t process_key(uint32_t section, uint32_t pid)
 {
@@ -186,7 +186,7 @@ static void place_rounds(struct perfdata_survey *survey)
 static uint64_t find_birth(const struct perfdata_survey *survey, uint32_t section,
 	uint32_t pid)
 {
-	const uint64_t *forked = pairs_find(&survey->forked, process_key(section, pid), pid);
+	const uint64_t *forked = pair_map_find(&survey->forked, process_key(section, pid), pid);
 
 	/*
 	 * not before: a fork makes a new process, of which the threads are no part that came first
@@ -200,9 +200,9 @@ uint64_t perfdata_survey_name(const struct perfdata_survey *survey, uint32_t sec
 	const struct kprof_rec_comm *comm)
 {
 	uint64_t process = process_key(section, comm->pid);
-	const uint64_t *first = pairs_find(&survey->called, process, comm->tid);
+	const uint64_t *first = pair_map_find(&survey->called, process, comm->tid);
 
-	if (first && *first == comm->time_ns && !pairs_find(&survey->forked, process, comm->tid))
+	if (first && *first == comm->time_ns && !pair_map_find(&survey->forked, process, comm->tid))
 		return find_birth(survey, section, comm->pid);
 	return perfdata_survey_time(survey, section, comm->time_ns);
 }
@@ -226,23 +226,24 @@ static void name_thread(struct perfdata_survey *survey, const struct perfdata_th
 static void name_threads(struct perfdata_survey *survey)
 {
 	const struct perfdata_threads *sampled = &survey->sampled;
-	struct pairs done; /* two numbers of a capture may be one of perf's */
+	struct pair_map done; /* two numbers of a capture may be one of perf's */
 	uint32_t i;
 
-	pairs_init(&done);
+	pair_map_init(&done);
 	for (i = 0; i < sampled->firsts->len; i++) {
 		const struct perfdata_threads_first *first =
 			&g_array_index(sampled->firsts, struct perfdata_threads_first, i);
 		uint32_t tid = perfdata_tid(first->pid, first->tid);
 
 		/* perf has a name of its own for the idle task */
-		if (first->pid == KPROF_PID_KERNEL || pairs_find(&survey->named, first->pid, tid) ||
-			pairs_find(&done, first->pid, tid))
+		if (first->pid == KPROF_PID_KERNEL ||
+			pair_map_find(&survey->named, first->pid, tid) ||
+			pair_map_find(&done, first->pid, tid))
 			continue;
-		pairs_set(&done, first->pid, tid, 1);
+		pair_map_set(&done, first->pid, tid, 1);
 		name_thread(survey, first);
 	}
-	pairs_fini(&done);
+	pair_map_fini(&done);
 }
 
 /*
@@ -268,7 +269,7 @@ static void take_mapping(struct perfdata_survey *survey, uint32_t section,
 		note_time(survey, r->mmap.time_ns);
 		return;
 	}
-	if (pairs_find(&survey->forked, process, r->mmap.pid)) {
+	if (pair_map_find(&survey->forked, process, r->mmap.pid)) {
 		perfdata_early_pass(&survey->early);
 		note_time(survey, r->mmap.time_ns);
 	} else {
@@ -281,13 +282,13 @@ static void take_name(struct perfdata_survey *survey, uint32_t section,
 	const struct decode_record *r)
 {
 	uint64_t process = process_key(section, r->comm.pid);
-	const uint64_t *first = pairs_find(&survey->called, process, r->comm.tid);
+	const uint64_t *first = pair_map_find(&survey->called, process, r->comm.tid);
 
 	survey->bytes += perfdata_name_bytes(r->text);
-	pairs_set(&survey->named, r->comm.pid, r->comm.tid, 1);
+	pair_map_set(&survey->named, r->comm.pid, r->comm.tid, 1);
 	if (!first || *first > r->comm.time_ns)
-		pairs_set(&survey->called, process, r->comm.tid, r->comm.time_ns);
-	if (pairs_find(&survey->forked, process, r->comm.tid))
+		pair_map_set(&survey->called, process, r->comm.tid, r->comm.time_ns);
+	if (pair_map_find(&survey->forked, process, r->comm.tid))
 		note_time(survey, r->comm.time_ns);
 	else
 		note_early(survey, r->comm.time_ns);
@@ -297,15 +298,15 @@ static void take_fork(struct perfdata_survey *survey, uint32_t section,
 	const struct decode_record *r)
 {
 	uint64_t process = process_key(section, r->fork.pid);
-	const uint64_t *first = pairs_find(&survey->forked, process, r->fork.tid);
+	const uint64_t *first = pair_map_find(&survey->forked, process, r->fork.tid);
 
 	survey->bytes += sizeof(struct perfdata_fork);
 	note_time(survey, r->fork.time_ns);
 	if (r->type == KPROF_REC_EXIT)
 		return;
-	pairs_set(&survey->named, r->fork.pid, r->fork.tid, 1);
+	pair_map_set(&survey->named, r->fork.pid, r->fork.tid, 1);
 	if (!first || *first > r->fork.time_ns)
-		pairs_set(&survey->forked, process, r->fork.tid, r->fork.time_ns);
+		pair_map_set(&survey->forked, process, r->fork.tid, r->fork.time_ns);
 }
 
 static void take_sample(struct perfdata_survey *survey, struct perfdata_place *place,
@@ -371,14 +372,16 @@ static void take_record(struct perfdata_survey *survey, struct perfdata_place *p
 
 static bool is_too_large(const struct perfdata_survey *survey, const struct view_input *input)
 {
-	size_t bytes = processes_bytes(survey->processes) +
-		perfdata_early_bytes(&survey->early) + perfdata_files_bytes(&survey->files) +
+	size_t bytes =
+		processes_bytes(survey->processes) + perfdata_early_bytes(&survey->early) +
+		perfdata_files_bytes(&survey->files) +
 		survey->sections->len * sizeof(struct perfdata_section_times) +
 		survey->chunks->len * sizeof(struct perfdata_chunk) +
 		survey->sampled.firsts->len * (sizeof(struct perfdata_threads_first) +
-			sizeof(struct perfdata_thread) + PAIR_BYTES) +
-		PAIR_BYTES * ((size_t)pairs_count(&survey->named) + pairs_count(&survey->forked) +
-			pairs_count(&survey->called));
+						      sizeof(struct perfdata_thread) + PAIR_BYTES) +
+		PAIR_BYTES *
+			((size_t)pair_map_count(&survey->named) + pair_map_count(&survey->forked) +
+				pair_map_count(&survey->called));
 
 	return input->bytes_max && bytes > input->bytes_max;
 }
@@ -446,9 +449,9 @@ int perfdata_survey_make(struct perfdata_survey *survey, const struct view_input
 	perfdata_files_init(&survey->files);
 	survey->processes = processes_create();
 	perfdata_threads_init(&survey->sampled);
-	pairs_init(&survey->named);
-	pairs_init(&survey->forked);
-	pairs_init(&survey->called);
+	pair_map_init(&survey->named);
+	pair_map_init(&survey->forked);
+	pair_map_init(&survey->called);
 	decode_init_pread(&decoder, input->capture_fd, 0);
 	ret = read_records(survey, input, &decoder, err);
 	decode_fini(&decoder);
@@ -474,7 +477,7 @@ void perfdata_survey_fini(struct perfdata_survey *survey)
 	perfdata_files_fini(&survey->files);
 	processes_destroy(survey->processes);
 	perfdata_threads_fini(&survey->sampled);
-	pairs_fini(&survey->named);
-	pairs_fini(&survey->forked);
-	pairs_fini(&survey->called);
+	pair_map_fini(&survey->named);
+	pair_map_fini(&survey->forked);
+	pair_map_fini(&survey->called);
 }

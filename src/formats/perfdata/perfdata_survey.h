@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #include "capture/decode.h"
-#include "capture/pairs.h"
+#include "capture/pair_map.h"
 #include "formats/perfdata/perfdata_early.h"
 #include "formats/perfdata/perfdata_files.h"
 #include "formats/perfdata/perfdata_sources.h"
@@ -65,9 +65,9 @@ struct perfdata_survey {
 
 	/* the survey's own */
 	struct perfdata_threads sampled;
-	struct pairs named;  /* pid, tid: a COMM or FORK tells what it is called */
-	struct pairs forked; /* section and pid, tid: time of the first FORK */
-	struct pairs called; /* section and pid, tid: time of the first COMM */
+	struct pair_map named;       /* pid, tid: a COMM or FORK tells what it is called */
+	struct pair_map forked;      /* section and pid, tid: time of the first FORK */
+	struct pair_map called;      /* section and pid, tid: time of the first COMM */
 	struct processes *processes; /* what they are called */
 };
 

@@ -8,26 +8,26 @@ void perfdata_threads_init(struct perfdata_threads *threads)
 {
 	memset(threads, 0, sizeof(*threads));
 	threads->firsts = g_array_new(FALSE, FALSE, sizeof(struct perfdata_threads_first));
-	pairs_init(&threads->sampled);
-	pairs_init(&threads->tasks);
+	pair_map_init(&threads->sampled);
+	pair_map_init(&threads->tasks);
 }
 
 void perfdata_threads_fini(struct perfdata_threads *threads)
 {
 	g_array_free(threads->firsts, TRUE);
-	pairs_fini(&threads->sampled);
-	pairs_fini(&threads->tasks);
+	pair_map_fini(&threads->sampled);
+	pair_map_fini(&threads->tasks);
 }
 
 void perfdata_threads_begin_section(struct perfdata_threads *threads)
 {
-	pairs_clear(&threads->tasks);
+	pair_map_clear(&threads->tasks);
 	memset(threads->last, 0, sizeof(threads->last));
 }
 
 void perfdata_threads_take_task(struct perfdata_threads *threads, const struct kprof_rec_task *task)
 {
-	pairs_set(&threads->tasks, task->cpu, task->pid, task->tid);
+	pair_map_set(&threads->tasks, task->cpu, task->pid, task->tid);
 	threads->last[task->cpu % PERFDATA_THREADS_LAST].known = false;
 }
 
@@ -47,11 +47,11 @@ void perfdata_threads_take_sample(struct perfdata_threads *threads, uint32_t sec
 	if (last->known && last->pid == trace->pid && last->cpu == trace->cpu)
 		return;
 	*last = (struct perfdata_threads_last){ trace->pid, trace->cpu, true };
-	tid = pairs_find(&threads->tasks, trace->cpu, trace->pid);
+	tid = pair_map_find(&threads->tasks, trace->cpu, trace->pid);
 	if (tid)
 		first.tid = (uint32_t)*tid;
-	if (pairs_find(&threads->sampled, first.pid, first.tid))
+	if (pair_map_find(&threads->sampled, first.pid, first.tid))
 		return;
-	pairs_set(&threads->sampled, first.pid, first.tid, 1);
+	pair_map_set(&threads->sampled, first.pid, first.tid, 1);
 	g_array_append_val(threads->firsts, first);
 }

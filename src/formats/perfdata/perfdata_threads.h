@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "capture/decode.h"
-#include "capture/pairs.h"
+#include "capture/pair_map.h"
 
 /* The last sample of a CPU; of CPUs that share an entry, of one of them. */
 #define PERFDATA_THREADS_LAST 64
@@ -31,8 +31,8 @@ struct perfdata_threads_first {
 struct perfdata_threads {
 	GArray *firsts; /* struct perfdata_threads_first, one for each pid and tid */
 
-	struct pairs sampled; /* pid, tid: is in firsts */
-	struct pairs tasks;   /* of this section: cpu, process -> thread */
+	struct pair_map sampled; /* pid, tid: is in firsts */
+	struct pair_map tasks;   /* of this section: cpu, process -> thread */
 	struct perfdata_threads_last last[PERFDATA_THREADS_LAST];
 };
 

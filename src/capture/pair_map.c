@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* A small map from two words to a third: see pairs.h. */
+#include "capture/pair_map.h"
+
+void pair_map_init(struct pair_map *pairs)
+{
+	*pairs = (struct pair_map){
+		.array = g_array_new(FALSE, FALSE, sizeof(struct pair_map_entry))};
+}
+
+void pair_map_fini(struct pair_map *pairs)
+{
+	g_array_free(pairs->array, TRUE);
+	pairs->array = NULL;
+	table_fini(&pairs->table);
+}
+
+void pair_map_clear(struct pair_map *pairs)
+{
+	if (!pairs->array->len)
+		return;
+	g_array_set_size(pairs->array, 0);
+	table_fini(&pairs->table);
+}
+
+static bool equal_pair(const void *items, uint32_t i, const void *key)
+{
+	const struct pair_map_entry *x = (const struct pair_map_entry *)items + i, *y = key;
+
+	return x->a == y->a && x->b == y->b;
+}
+
+static uint32_t find_index(const struct pair_map *pairs, uint64_t a, uint64_t b)
+{
+	struct pair_map_entry key = {a, b, 0};
+
+	return table_find(&pairs->table, table_hash(a, b), equal_pair, pairs->array->data, &key);
+}
+
+const uint64_t *pair_map_find(const struct pair_map *pairs, uint64_t a, uint64_t b)
+{
+	uint32_t i = find_index(pairs, a, b);
+
+	return i == TABLE_NONE ? NULL : &pair_map_at(pairs, i)->value;
+}
+
+void pair_map_set(struct pair_map *pairs, uint64_t a, uint64_t b, uint64_t value)
+{
+	struct pair_map_entry added = {a, b, value};
+	uint32_t i = find_index(pairs, a, b);
+
+	if (i != TABLE_NONE) {
+		g_array_index(pairs->array, struct pair_map_entry, i).value = value;
+		return;
+	}
+	table_add(&pairs->table, table_hash(a, b), pairs->array->len);
+	g_array_append_val(pairs->array, added);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A small map from two words to a third: what a stream last said about a CPU and something else.
+ * One thread at a time.
+ */
+#ifndef KPROFS_CAPTURE_PAIR_MAP_H
+#define KPROFS_CAPTURE_PAIR_MAP_H
+
+#include <glib.h>
+#include <stdint.h>
+
+#include "capture/table.h"
+
+struct pair_map_entry {
+	uint64_t a, b;
+	uint64_t value;
+};
+
+struct pair_map {
+	GArray *array; /* struct pair_map_entry */
+	struct table table;
+};
+
+void pair_map_init(struct pair_map *pairs);
+void pair_map_fini(struct pair_map *pairs);
+void pair_map_clear(struct pair_map *pairs);
+
+/* The value of (a, b), NULL where none was set; valid until the next pair_map_set. */
+const uint64_t *pair_map_find(const struct pair_map *pairs, uint64_t a, uint64_t b);
+void pair_map_set(struct pair_map *pairs, uint64_t a, uint64_t b, uint64_t value);
+
+static inline uint32_t pair_map_count(const struct pair_map *pairs)
+{
+	return pairs->array->len;
+}
+
+static inline const struct pair_map_entry *pair_map_at(const struct pair_map *pairs, uint32_t i)
+{
+	return &g_array_index(pairs->array, struct pair_map_entry, i);
+}
+
+#endif
