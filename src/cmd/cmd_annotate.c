@@ -15,7 +15,7 @@
 
 #include "cmd/code.h"
 #include "cmd/loaded.h"
-#include "formats/head.h"
+#include "formats/summary.h"
 #include "formats/json.h"
 #include "base/text.h"
 
@@ -137,7 +137,7 @@ static bool choose(struct annotate *a)
 	}
 	g_hash_table_iter_init(&iter, all);
 	while (g_hash_table_iter_next(&iter, (gpointer *)&c, NULL)) {
-		const double share = head_share(c->weight, wholes[c->event]);
+		const double share = summary_share(c->weight, wholes[c->event]);
 
 		if (share < best || (share == best && c->start >= a->start))
 			continue;
@@ -330,18 +330,20 @@ static void print_text(const struct annotate *a)
 	g_string_append(out, " of ");
 	text_append_cut(out, profile_event(a->loaded.profile, a->shown)->text);
 	g_string_append_printf(out, ", %.2f%% of all\n  share  samples  address  code\n",
-		head_share(a->all.weight, a->whole));
+		summary_share(a->all.weight, a->whole));
 	for (i = 0; i < a->lines->len; i++) {
 		const struct code_line *line = &g_array_index(a->lines, struct code_line, i);
 		struct profile_count count = { 0, 0 };
 
 		if (line->is_code)
 			count = count_line(a, i);
-		colour = colours && count.samples ? text_colour(head_share(count.weight, a->all.weight)) : "";
+		colour = colours && count.samples
+				 ? text_colour(summary_share(count.weight, a->all.weight))
+				 : "";
 		g_string_append(out, colour);
 		if (count.samples)
 			g_string_append_printf(out, "%6.2f%%  %7" PRIu64 "  ",
-				head_share(count.weight, a->all.weight), count.samples);
+				summary_share(count.weight, a->all.weight), count.samples);
 		else
 			g_string_append_printf(out, "%18s", "");
 		if (line->is_code)
@@ -364,7 +366,7 @@ static void append_figures(GString *out, const struct profile_count *count, uint
 	g_string_append_printf(out, "%" PRIu64, count->samples);
 	json_append_name(out, "share");
 	g_string_append(out,
-		g_ascii_formatd(text, sizeof(text), "%.4f", head_share(count->weight, whole)));
+		g_ascii_formatd(text, sizeof(text), "%.4f", summary_share(count->weight, whole)));
 }
 
 static void print_json(const struct annotate *a)

@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "formats/head.h"
+#include "formats/summary.h"
 #include "base/text.h"
 
 /* Values are padded up to here; what is longer pushes the rest of its line to the right. */
@@ -94,7 +94,7 @@ static void put_heads(struct printer *p)
 
 	for (i = 0; i < p->report->count; i++) {
 		const struct loaded *capture = &p->report->captures[i];
-		const struct head head = {
+		const struct summary head = {
 			.own = p->report->options.own,
 			.counted = p->rows->counted[i],
 			.unresolved = p->rows->unresolved[i],
@@ -105,7 +105,7 @@ static void put_heads(struct printer *p)
 			text_append(p->line, capture->input.name);
 			put_line(p);
 		}
-		head_write(capture->profile, &head, p->out);
+		summary_write(capture->profile, &head, p->out);
 	}
 }
 

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "formats/head.h"
+#include "formats/summary.h"
 #include "capture/table.h"
 
 const char *const breakdown_fields[BREAKDOWN_FIELDS] = {
@@ -432,7 +432,7 @@ double breakdown_share(const struct breakdown *b, const struct breakdown_row *ro
 {
 	uint32_t event = b->side_by_side ? column : row->event;
 
-	return b->events->len ? head_share(weight, b->wholes[event * b->columns + column]) : 0;
+	return b->events->len ? summary_share(weight, b->wholes[event * b->columns + column]) : 0;
 }
 
 struct sorting {

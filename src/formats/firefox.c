@@ -8,7 +8,7 @@
 
 #include "base/units.h"
 #include "formats/firefox_tables.h"
-#include "formats/head.h"
+#include "formats/summary.h"
 #include "formats/json.h"
 #include "formats/timeline.h"
 
@@ -72,13 +72,13 @@ static void put_extra(struct writer *w)
 	uint32_t i;
 
 	fputs("\"extra\":[{\"label\":\"Capture\",\"entries\":[", w->out);
-	head_append_summary(line, profile);
+	summary_append_summary(line, profile);
 	add_entry(w, "Samples", line);
 	for (i = 0; i < profile->events->len; i++) {
 		g_autofree char *label = g_strdup_printf("Event %" PRIu32, i + 1);
 
 		g_string_truncate(line, 0);
-		head_append_event(line, profile_event(profile, i), false);
+		summary_append_event(line, profile_event(profile, i), false);
 		g_string_append_c(w->text, ',');
 		add_entry(w, label, line);
 	}

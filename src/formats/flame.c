@@ -11,7 +11,7 @@
 
 #include "formats/calltree.h"
 #include "formats/flame_page.h"
-#include "formats/head.h"
+#include "formats/summary.h"
 #include "base/text.h"
 
 #define FRAMES_PER_LOOK 1024
@@ -75,7 +75,7 @@ static void append_xml(struct flame *f, const char *text)
 static void append_samples(struct flame *f, const struct profile_count *count)
 {
 	g_string_append_printf(f->svg, "%" PRIu64 " sample%s, %.2f%%", count->samples,
-		count->samples == 1 ? "" : "s", head_share(count->weight, f->whole));
+		count->samples == 1 ? "" : "s", summary_share(count->weight, f->whole));
 }
 
 /* The first line is the name, for the script. */
@@ -94,8 +94,8 @@ static void append_title(struct flame *f, const struct calltree_node *node)
 	g_string_append_c(f->svg, '\n');
 	append_samples(f, &node->total);
 	if (node->self.samples && node->self.samples < node->total.samples)
-		g_string_append_printf(f->svg, ", %.2f%% in itself",
-			head_share(node->self.weight, f->whole));
+		g_string_append_printf(
+			f->svg, ", %.2f%% in itself", summary_share(node->self.weight, f->whole));
 	if (kinds[node->kind])
 		g_string_append_printf(f->svg, "\n%s", kinds[node->kind]);
 	if (node->kind >= CALLTREE_USER) {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "formats/flame.h"
-#include "formats/head.h"
+#include "formats/summary.h"
 #include "base/text.h"
 
 #define LINE 16		/* pixels */
@@ -117,7 +117,7 @@ uint32_t flame_page_append_event(GString *svg, const struct profile_event *event
 	g_autoptr(GString) text = g_string_new(NULL);
 
 	y += SPACE_ABOVE;
-	head_append_event(text, event, false);
+	summary_append_event(text, event, false);
 	g_string_append(svg, "<g class=\"e\">\n");
 	y = append_lines(svg, text->str, y);
 	return y - LINE / 2;
@@ -141,7 +141,7 @@ static void append_head(GString *svg, const struct profile *profile)
 {
 	g_autoptr(GString) text = g_string_new(NULL);
 
-	head_append_summary(text, profile);
+	summary_append_summary(text, profile);
 	g_string_append_printf(svg,
 		"<title>Flame graph</title>\n"
 		"<text class=\"t\" x=\"%d\" y=\"22\">Flame graph of %s</text>\n",

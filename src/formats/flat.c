@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "formats/flat_count.h"
-#include "formats/head.h"
+#include "formats/summary.h"
 #include "base/text.h"
 
 /* Columns are padded up to here; what is longer pushes the rest of its line to the right. */
@@ -113,14 +113,15 @@ static void put_row(struct printer *p, const struct flat_row *row)
 	uint64_t whole = g_array_index(p->count->weights, uint64_t, row->event);
 	const struct flat_row *call;
 	const char *colour = text_colour(
-		head_share(p->options->total ? row->total.weight : row->self.weight, whole));
+		summary_share(p->options->total ? row->total.weight : row->self.weight, whole));
 
 	if (p->options->colours)
 		g_string_append(p->line, colour);
 	if (p->options->total)
-		g_string_append_printf(p->line, "%6.2f%%  ", head_share(row->total.weight, whole));
-	g_string_append_printf(p->line, "%6.2f%%  %7" PRIu64, head_share(row->self.weight, whole),
-		row->self.samples);
+		g_string_append_printf(
+			p->line, "%6.2f%%  ", summary_share(row->total.weight, whole));
+	g_string_append_printf(p->line, "%6.2f%%  %7" PRIu64,
+		summary_share(row->self.weight, whole), row->self.samples);
 	append_rest(p, profile_event(p->profile, row->event)->text, row->process,
 		function_name(p, row->function), function_file(p, row->function));
 	if (p->options->colours && *colour)
@@ -129,7 +130,7 @@ static void put_row(struct printer *p, const struct flat_row *row)
 	for (call = flat_first_call(p->count, row); call; call = flat_next_call(p->count, call)) {
 		const struct profile_count *c = p->options->total ? &call->total : &call->self;
 
-		g_string_append_printf(p->line, "%6.2f%%  ", head_share(c->weight, whole));
+		g_string_append_printf(p->line, "%6.2f%%  ", summary_share(c->weight, whole));
 		if (p->options->total)
 			g_string_append(p->line, "      -  ");
 		g_string_append_printf(p->line, "%7" PRIu64, c->samples);
@@ -167,14 +168,14 @@ void flat_write(const struct profile *profile, const struct functions *names,
 		.line = g_string_new(NULL),
 		.out = out,
 	};
-	const struct head head = {
+	const struct summary head = {
 		.own = options->own,
 		.counted = count->counted,
 		.unresolved = count->unresolved,
 	};
 	uint32_t i;
 
-	head_write(profile, &head, out);
+	summary_write(profile, &head, out);
 	set_widths(&p);
 	if (profile->samples)
 		put_column_heads(&p);

@@ -11,7 +11,7 @@ libformats_a_SOURCES = \
 	%D%/flat_count.c %D%/flat_count.h \
 	%D%/folded.c %D%/folded.h \
 	%D%/gzip.c %D%/gzip.h \
-	%D%/head.c %D%/head.h \
+	%D%/summary.c %D%/summary.h \
 	%D%/json.c %D%/json.h \
 	%D%/pprof.c %D%/pprof.h \
 	%D%/protobuf.h \

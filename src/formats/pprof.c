@@ -8,7 +8,7 @@
 
 #include "base/units.h"
 #include "formats/gzip.h"
-#include "formats/head.h"
+#include "formats/summary.h"
 #include "formats/protobuf.h"
 #include "capture/table.h"
 #include "base/text.h"
@@ -451,11 +451,11 @@ static void put_comments(struct writer *w)
 	g_autoptr(GString) comment = g_string_new(NULL);
 	uint32_t i;
 
-	head_append_summary(comment, profile);
+	summary_append_summary(comment, profile);
 	put_number(w, PROFILE_COMMENT, add_string(w, comment));
 	for (i = 0; i < profile->events->len; i++) {
 		g_string_truncate(comment, 0);
-		head_append_event(comment, profile_event(profile, i), false);
+		summary_append_event(comment, profile_event(profile, i), false);
 		put_number(w, PROFILE_COMMENT, add_string(w, comment));
 	}
 }

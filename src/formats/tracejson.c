@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "formats/head.h"
+#include "formats/summary.h"
 #include "formats/json.h"
 #include "formats/timeline.h"
 
@@ -84,13 +84,13 @@ static void put_head(struct writer *w)
 	uint32_t i;
 
 	g_string_append(w->text, "{\"displayTimeUnit\":\"ns\",\"otherData\":{");
-	head_append_summary(line, profile);
+	summary_append_summary(line, profile);
 	json_append_member(w->text, "capture", line->str);
 	for (i = 0; i < profile->events->len; i++) {
 		g_autofree char *name = g_strdup_printf("event %" PRIu32, i + 1);
 
 		g_string_truncate(line, 0);
-		head_append_event(line, profile_event(profile, i), false);
+		summary_append_event(line, profile_event(profile, i), false);
 		json_append_member(w->text, name, line->str);
 	}
 	append_missing(w->text, w->input->marks);

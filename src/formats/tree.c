@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "formats/calltree.h"
-#include "formats/head.h"
+#include "formats/summary.h"
 #include "base/text.h"
 
 /* However deep a stack is, lines begin at most this far to the right. */
@@ -53,9 +53,9 @@ static uint32_t count_shown(const struct printer *p, const struct calltree_node 
 static void append_numbers(struct printer *p, const struct profile_count *total,
 	const struct profile_count *self)
 {
-	g_string_append_printf(p->line, "%6.2f%%", head_share(total->weight, p->whole));
+	g_string_append_printf(p->line, "%6.2f%%", summary_share(total->weight, p->whole));
 	if (!p->inverted && self)
-		g_string_append_printf(p->line, "  %6.2f%%", head_share(self->weight, p->whole));
+		g_string_append_printf(p->line, "  %6.2f%%", summary_share(self->weight, p->whole));
 	else if (!p->inverted)
 		g_string_append(p->line, "        -");
 	g_string_append_printf(p->line, "  %7" PRIu64 "  ", total->samples);
@@ -182,7 +182,7 @@ static int put_tree(struct printer *p)
 
 static void put_head(struct printer *p)
 {
-	struct head head = { .own = false };
+	struct summary head = {.own = false};
 	uint32_t i;
 
 	for (i = 0; i < p->tree->nodes->len; i++) {
@@ -193,7 +193,7 @@ static void put_head(struct printer *p)
 			!functions_function(p->input->names, node->what)->resolved)
 			head.unresolved += node->self.samples;
 	}
-	head_write(p->input->profile, &head, p->out);
+	summary_write(p->input->profile, &head, p->out);
 	g_string_append_printf(p->line,
 		"# left out: what is below %.2f%% of its event's samples that are not idle",
 		TREE_THRESHOLD);

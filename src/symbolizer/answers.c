@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-struct head {
+struct summary {
 	uint32_t index;
 	uint16_t count;
 	uint16_t located; /* 1: the address is known */
@@ -37,7 +37,7 @@ static uint8_t *put(uint8_t *to, const void *from, size_t size)
 
 size_t answers_write(uint8_t *bytes, size_t size, uint32_t index, const struct symbols_place *place)
 {
-	struct head head = {
+	struct summary head = {
 		.index = index,
 		.located = place->located,
 		.start = place->start,
@@ -107,7 +107,7 @@ size_t answers_read(const uint8_t *bytes, size_t size, struct symbols_arena *are
 	struct reader reader = { .at = bytes, .left = size };
 	struct symbols_frame frames[SYMBOLS_FRAMES_MAX];
 	struct symbols_place got = { .frames = frames };
-	struct head head;
+	struct summary head;
 	uint32_t i;
 
 	take(&reader, &head, sizeof(head));

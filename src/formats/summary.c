@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The first lines of a view in text: see head.h. */
-#include "formats/head.h"
+#include "formats/summary.h"
 
 #include <inttypes.h>
 
@@ -34,14 +34,14 @@ static void append_lost(GString *line, const struct profile_event *event)
 	for (i = 0; i < PROFILE_LOST_REASONS; i++) {
 		if (!event->lost[i])
 			continue;
-		g_string_append_printf(line, "%s%" PRIu64 " %s", sep, event->lost[i],
-			lost_words[i]);
+		g_string_append_printf(
+			line, "%s%" PRIu64 " %s", sep, event->lost[i], lost_words[i]);
 		sep = ", ";
 	}
 	g_string_append_c(line, ')');
 }
 
-void head_append_event(GString *line, const struct profile_event *event, bool own)
+void summary_append_event(GString *line, const struct profile_event *event, bool own)
 {
 	text_append_cut(line, event->text);
 	if (event->flags & KPROF_EVENT_FALLBACK)
@@ -60,12 +60,12 @@ void head_append_event(GString *line, const struct profile_event *event, bool ow
 	if (event->throttles) {
 		g_string_append(line, ", throttled ");
 		text_append_count(line, event->throttles, "time", "times");
-		g_string_append_printf(line, " for %.3f s",
-			(double)event->throttled_ns / NSEC_PER_SEC);
+		g_string_append_printf(
+			line, " for %.3f s", (double)event->throttled_ns / NSEC_PER_SEC);
 	}
 }
 
-void head_append_summary(GString *line, const struct profile *profile)
+void summary_append_summary(GString *line, const struct profile *profile)
 {
 	text_append_count(line, profile->samples, "sample", "samples");
 	g_string_append(line, " of ");
@@ -86,19 +86,19 @@ static void append_cut_stacks(GString *text, const struct profile *profile)
 	g_string_append(text, "# ");
 	text_append_count(text, cut, "stack ends", "stacks end");
 	g_string_append_printf(text, " (%.2f%%) at a return address that is not in code\n",
-		head_share(cut, profile->samples));
+		summary_share(cut, profile->samples));
 }
 
-void head_write(const struct profile *profile, const struct head *head, FILE *out)
+void summary_write(const struct profile *profile, const struct summary *head, FILE *out)
 {
 	g_autoptr(GString) text = g_string_new("# ");
 	uint32_t i;
 
-	head_append_summary(text, profile);
+	summary_append_summary(text, profile);
 	g_string_append_c(text, '\n');
 	for (i = 0; i < profile->events->len; i++) {
 		g_string_append(text, "# ");
-		head_append_event(text, profile_event(profile, i), head->own);
+		summary_append_event(text, profile_event(profile, i), head->own);
 		g_string_append_c(text, '\n');
 	}
 	if (profile->unknown) {
@@ -111,7 +111,7 @@ void head_write(const struct profile *profile, const struct head *head, FILE *ou
 		g_string_append(text, "# ");
 		text_append_count(text, head->unresolved, "sample", "samples");
 		g_string_append_printf(text, " (%.2f%%) at addresses without a symbol\n",
-			head_share(head->unresolved, head->counted));
+			summary_share(head->unresolved, head->counted));
 	}
 	append_cut_stacks(text, profile);
 	fwrite(text->str, 1, text->len, out);
