@@ -2,10 +2,10 @@
 /*
  * Tasks: what is over, and when it may be forgotten.
  *
- * What is over goes through two steps. Samples of it may still stand in rings: so it waits in `ending`
- * until the rings have been drained once more, from where they stood when its end was known. Then it
- * is known which block is the last that can refer to it, and it waits in `ended` until that block has
- * left. Where no sample at all was stored since it began, nothing waits.
+ * What is over goes through two steps. Samples of it may still stand in rings: so it waits in
+ * `ending` until the rings have been drained once more, from where they stood when its end was
+ * known. Then it is known which block is the last that can refer to it, and it waits in `ended`
+ * until that block has left. Where no sample at all was stored since it began, nothing waits.
  */
 #include "prof/tasks_state.h"
 
@@ -20,7 +20,8 @@ static void end_thing(struct tasks *t, struct ending ending)
 	g_queue_push_tail(&t->ending, e);
 }
 
-/* ---- ends --------------------------------------------------------------------------------------- */
+/* ---- ends ---------------------------------------------------------------------------------------
+ */
 
 #define MAPPING_BYTES (sizeof(struct mapping) + sizeof(void *))
 
@@ -58,22 +59,22 @@ void tasks_end_process(struct tasks *t, struct process *p)
 		forget_tid(t, link->data);
 	g_hash_table_remove(t->living, GUINT_TO_POINTER(p->pid));
 	end_thing(t, (struct ending){
-		.kind = END_PROCESS,
-		.process_id = p->id,
-		.born_runs = p->born_runs,
-		.bytes = process_bytes(p),
-	});
+			     .kind = END_PROCESS,
+			     .process_id = p->id,
+			     .born_runs = p->born_runs,
+			     .bytes = process_bytes(p),
+		     });
 }
 
 void tasks_end_program(struct tasks *t, struct process *p, struct program *program)
 {
 	end_thing(t, (struct ending){
-		.kind = END_PROGRAM,
-		.process_id = p->id,
-		.born_runs = program->born_runs,
-		.thing = program,
-		.bytes = program_bytes(program),
-	});
+			     .kind = END_PROGRAM,
+			     .process_id = p->id,
+			     .born_runs = program->born_runs,
+			     .thing = program,
+			     .bytes = program_bytes(program),
+		     });
 }
 
 void tasks_end_thread(struct tasks *t, struct thread *thread, uint64_t time_ns)
@@ -86,12 +87,12 @@ void tasks_end_thread(struct tasks *t, struct thread *thread, uint64_t time_ns)
 	forget_tid(t, thread);
 	p->living--;
 	end_thing(t, (struct ending){
-		.kind = END_THREAD,
-		.process_id = p->id,
-		.born_runs = thread->born_runs,
-		.thing = thread,
-		.bytes = sizeof(*thread),
-	});
+			     .kind = END_THREAD,
+			     .process_id = p->id,
+			     .born_runs = thread->born_runs,
+			     .thing = thread,
+			     .bytes = sizeof(*thread),
+		     });
 }
 
 void tasks_end_mapping(struct tasks *t, struct process *p, struct program *program, guint index)
@@ -111,16 +112,17 @@ void tasks_end_mapping(struct tasks *t, struct process *p, struct program *progr
 	m->over = true;
 	m->refs++; /* the ending's */
 	end_thing(t, (struct ending){
-		.kind = END_MAPPING,
-		.process_id = p->id,
-		.born_runs = m->born_runs,
-		.thing = m,
-		.program = program,
-		.bytes = MAPPING_BYTES,
-	});
+			     .kind = END_MAPPING,
+			     .process_id = p->id,
+			     .born_runs = m->born_runs,
+			     .thing = m,
+			     .program = program,
+			     .bytes = MAPPING_BYTES,
+		     });
 }
 
-/* ---- forgetting --------------------------------------------------------------------------------- */
+/* ---- forgetting ---------------------------------------------------------------------------------
+ */
 
 static void free_ending(struct ending *e)
 {
