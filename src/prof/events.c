@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "kprof/records.h"
-#include "prof/event_forms.h"
+#include "prof/event_parse.h"
 #include "sys/perf.h"
 
 #define DEFAULT_TEXT "default"
@@ -43,7 +43,7 @@ static void init_event(struct event *event, const char *text, size_t length)
 static void set_default(struct event *event)
 {
 	event->is_default = true;
-	event_form_default(&event->attr);
+	event_parse_default(&event->attr);
 	set_freq(event, EVENT_DEFAULT_HZ);
 }
 
@@ -98,9 +98,9 @@ static int check_text(const char *text, size_t length, struct err *err)
 }
 
 /*
- * Whether samples of the two would be confused: where two software events of one kind sample the same
- * moment, the kernel gives both samples the id of one of them (see sys/perf.h). Clocks have timers of
- * their own.
+ * Whether samples of the two would be confused: where two software events of one kind sample the
+ * same moment, the kernel gives both samples the id of one of them (see sys/perf.h). Clocks have
+ * timers of their own.
  */
 static bool are_confused(const struct perf_event_attr *a, const struct perf_event_attr *b)
 {
@@ -111,8 +111,8 @@ static bool are_confused(const struct perf_event_attr *a, const struct perf_even
 			(!a->exclude_kernel && !b->exclude_kernel));
 }
 
-static int parse_event(struct event_forms *forms, uint64_t max_rate, struct event *event,
-	struct err *err)
+static int parse_event(
+	struct event_parse *forms, uint64_t max_rate, struct event *event, struct err *err)
 {
 	int ret;
 
@@ -122,11 +122,11 @@ static int parse_event(struct event_forms *forms, uint64_t max_rate, struct even
 	}
 	if (!strncmp(event->text, DEFAULT_TEXT ":", strlen(DEFAULT_TEXT ":")))
 		return err_set(err, EINVAL, "'%s': default takes no modifiers", event->text);
-	ret = event_form_parse(forms, event->text, &event->attr, &event->rate_given, err);
+	ret = event_parse_parse(forms, event->text, &event->attr, &event->rate_given, err);
 	return ret ? ret : settle_rate(event, max_rate, err);
 }
 
-static int add_event(struct event_list *list, struct event_forms *forms, uint64_t max_rate,
+static int add_event(struct event_list *list, struct event_parse *forms, uint64_t max_rate,
 	const char *text, size_t length, struct err *err)
 {
 	struct event *event = &list->events[list->count];
@@ -160,11 +160,11 @@ int events_parse(const char *specs, const struct events_paths *paths, struct eve
 {
 	struct event_list parsed = { 0 };
 	uint64_t max_rate = read_max_rate(paths);
-	struct event_forms forms;
+	struct event_parse forms;
 	const char *at = specs;
 	int ret;
 
-	event_forms_init(&forms, paths ? paths->tracefs : NULL);
+	event_parse_init(&forms, paths ? paths->tracefs : NULL);
 	for (;;) {
 		size_t length = strcspn(at, ",");
 
@@ -173,7 +173,7 @@ int events_parse(const char *specs, const struct events_paths *paths, struct eve
 			break;
 		at += length + 1;
 	}
-	event_forms_fini(&forms);
+	event_parse_fini(&forms);
 	if (!ret)
 		*list = parsed;
 	return ret;
@@ -216,7 +216,7 @@ bool event_fallback(struct event *event)
 {
 	if (!event->is_default || event->flags & KPROF_EVENT_FALLBACK)
 		return false;
-	event_form_fallback(&event->attr);
+	event_parse_fallback(&event->attr);
 	event->flags |= KPROF_EVENT_FALLBACK;
 	return true;
 }

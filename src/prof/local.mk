@@ -9,8 +9,8 @@ libprof_a_SOURCES = \
 	%D%/cursor.c \
 	%D%/encoder.c \
 	%D%/encoder.h \
-	%D%/event_forms.c \
-	%D%/event_forms.h \
+	%D%/event_parse.c \
+	%D%/event_parse.h \
 	%D%/events.c \
 	%D%/events.h \
 	%D%/profiler.c \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The forms of one SPEC: see event_forms.h, and events.h for their order. */
-#include "prof/event_forms.h"
+#include "prof/event_parse.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +19,8 @@
 #define PRECISE_MAX 3
 #define NAME_MAX_BYTES NEAREST_NAME_MAX
 
-/* ---- modifiers of the forms that libpfm4 does not parse ---------------------------------------- */
+/* ---- modifiers of the forms that libpfm4 does not parse ----------------------------------------
+ */
 
 enum form_bit {
 	FORM_TRACEPOINT = 1 << 0,
@@ -29,8 +30,17 @@ enum form_bit {
 	FORM_ALL = FORM_TRACEPOINT | FORM_PMU,
 };
 
-enum modifier_id { MOD_USER, MOD_KERNEL, MOD_HV, MOD_GUEST, MOD_HOST, MOD_PRECISE, MOD_PERIOD,
-	MOD_FREQ, MOD_REFUSED };
+enum modifier_id {
+	MOD_USER,
+	MOD_KERNEL,
+	MOD_HV,
+	MOD_GUEST,
+	MOD_HOST,
+	MOD_PRECISE,
+	MOD_PERIOD,
+	MOD_FREQ,
+	MOD_REFUSED
+};
 
 static const struct modifier {
 	const char *name;
@@ -38,17 +48,17 @@ static const struct modifier {
 	unsigned int forms; /* where it may stand */
 	bool has_value;
 } modifiers[] = {
-	{ "u", MOD_USER, FORM_ALL, false },
-	{ "k", MOD_KERNEL, FORM_ALL, false },
-	{ "h", MOD_HV, FORM_HARDWARE, false },
-	{ "mg", MOD_GUEST, FORM_PMU, false },
-	{ "mh", MOD_HOST, FORM_PMU, false },
-	{ "precise", MOD_PRECISE, FORM_HARDWARE, true },
-	{ "period", MOD_PERIOD, FORM_ALL, true },
-	{ "freq", MOD_FREQ, FORM_ALL, true },
-	{ "cpu", MOD_REFUSED, FORM_ALL, true },
-	{ "pinned", MOD_REFUSED, FORM_ALL, true },
-	{ "excl", MOD_REFUSED, FORM_ALL, true },
+	{"u", MOD_USER, FORM_ALL, false},
+	{"k", MOD_KERNEL, FORM_ALL, false},
+	{"h", MOD_HV, FORM_HARDWARE, false},
+	{"mg", MOD_GUEST, FORM_PMU, false},
+	{"mh", MOD_HOST, FORM_PMU, false},
+	{"precise", MOD_PRECISE, FORM_HARDWARE, true},
+	{"period", MOD_PERIOD, FORM_ALL, true},
+	{"freq", MOD_FREQ, FORM_ALL, true},
+	{"cpu", MOD_REFUSED, FORM_ALL, true},
+	{"pinned", MOD_REFUSED, FORM_ALL, true},
+	{"excl", MOD_REFUSED, FORM_ALL, true},
 };
 
 /* One modifier in a text: "NAME" or "NAME=VALUE". */
@@ -92,10 +102,11 @@ static const struct modifier *find_modifier(const char *name)
 static int refuse_modifier(const char *text, const char *name, struct err *err)
 {
 	if (!strcasecmp(name, "cpu"))
-		return err_set(err, EINVAL, "'%s': the modifier cpu is not for events: use `cpus`",
-			text);
-	return err_set(err, EINVAL, "'%s': the modifier %s is refused: it would keep others from"
-				    " their counters",
+		return err_set(
+			err, EINVAL, "'%s': the modifier cpu is not for events: use `cpus`", text);
+	return err_set(err, EINVAL,
+		"'%s': the modifier %s is refused: it would keep others from"
+		" their counters",
 		text, name);
 }
 
@@ -126,10 +137,11 @@ static int take_modifier(const char *text, const struct word *word, unsigned int
 	int ret;
 
 	if (!modifier || !(modifier->forms & form))
-		return err_set(err, EINVAL, "'%s': no modifier '%s' here; there are: u, k, period=N,"
-					    " freq=HZ%s",
+		return err_set(err, EINVAL,
+			"'%s': no modifier '%s' here; there are: u, k, period=N,"
+			" freq=HZ%s",
 			text, word->name,
-			form == FORM_HARDWARE	? ", h, mg, mh, precise=N"
+			form == FORM_HARDWARE   ? ", h, mg, mh, precise=N"
 			: form == FORM_SOFTWARE ? ", mg, mh"
 						: "");
 	if (modifier->id == MOD_REFUSED)
@@ -174,7 +186,7 @@ static int take_modifier(const char *text, const struct word *word, unsigned int
 static int parse_modifiers(const char *text, const char *at, unsigned int form,
 	struct perf_event_attr *attr, bool *rate_given, struct err *err)
 {
-	struct selection selection = { 0 };
+	struct selection selection = {0};
 	struct word word;
 	int ret;
 
@@ -201,38 +213,39 @@ static int parse_modifiers(const char *text, const char *at, unsigned int form,
 	return 0;
 }
 
-/* ---- perf's generic events by our own table ---------------------------------------------------- */
+/* ---- perf's generic events by our own table ----------------------------------------------------
+ */
 
 static const struct generic {
 	const char *name;
 	uint32_t type;
 	uint64_t config;
 } generics[] = {
-	{ "cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES },
-	{ "cpu-cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES },
-	{ "instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS },
-	{ "cache-references", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_REFERENCES },
-	{ "cache-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES },
-	{ "branches", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS },
-	{ "branch-instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS },
-	{ "branch-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES },
-	{ "bus-cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BUS_CYCLES },
-	{ "stalled-cycles-frontend", PERF_TYPE_HARDWARE, PERF_COUNT_HW_STALLED_CYCLES_FRONTEND },
-	{ "stalled-cycles-backend", PERF_TYPE_HARDWARE, PERF_COUNT_HW_STALLED_CYCLES_BACKEND },
-	{ "ref-cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_REF_CPU_CYCLES },
-	{ "cpu-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK },
-	{ "task-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK },
-	{ "page-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS },
-	{ "faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS },
-	{ "minor-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MIN },
-	{ "major-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MAJ },
-	{ "context-switches", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES },
-	{ "cs", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES },
-	{ "cpu-migrations", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS },
-	{ "migrations", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS },
-	{ "alignment-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_ALIGNMENT_FAULTS },
-	{ "emulation-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_EMULATION_FAULTS },
-	{ "cgroup-switches", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CGROUP_SWITCHES },
+	{"cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES},
+	{"cpu-cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES},
+	{"instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS},
+	{"cache-references", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_REFERENCES},
+	{"cache-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES},
+	{"branches", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS},
+	{"branch-instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS},
+	{"branch-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES},
+	{"bus-cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BUS_CYCLES},
+	{"stalled-cycles-frontend", PERF_TYPE_HARDWARE, PERF_COUNT_HW_STALLED_CYCLES_FRONTEND},
+	{"stalled-cycles-backend", PERF_TYPE_HARDWARE, PERF_COUNT_HW_STALLED_CYCLES_BACKEND},
+	{"ref-cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_REF_CPU_CYCLES},
+	{"cpu-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK},
+	{"task-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK},
+	{"page-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS},
+	{"faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS},
+	{"minor-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MIN},
+	{"major-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MAJ},
+	{"context-switches", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES},
+	{"cs", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES},
+	{"cpu-migrations", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS},
+	{"migrations", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS},
+	{"alignment-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_ALIGNMENT_FAULTS},
+	{"emulation-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_EMULATION_FAULTS},
+	{"cgroup-switches", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CGROUP_SWITCHES},
 };
 
 #define GENERICS (sizeof(generics) / sizeof(generics[0]))
@@ -253,19 +266,19 @@ static void set_generic(struct perf_event_attr *attr, uint32_t type, uint64_t co
 	attr->exclude_guest = 1;
 }
 
-void event_form_default(struct perf_event_attr *attr)
+void event_parse_default(struct perf_event_attr *attr)
 {
 	set_generic(attr, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
 }
 
-void event_form_fallback(struct perf_event_attr *attr)
+void event_parse_fallback(struct perf_event_attr *attr)
 {
 	set_generic(attr, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
 }
 
 /* -ESRCH: not in the table */
-static int parse_generic(const char *text, struct perf_event_attr *attr, bool *rate_given,
-	struct err *err)
+static int parse_generic(
+	const char *text, struct perf_event_attr *attr, bool *rate_given, struct err *err)
 {
 	const char *name = text;
 	size_t i, length;
@@ -286,11 +299,12 @@ static int parse_generic(const char *text, struct perf_event_attr *attr, bool *r
 	return -ESRCH;
 }
 
-/* ---- raw events -------------------------------------------------------------------------------- */
+/* ---- raw events --------------------------------------------------------------------------------
+ */
 
 /* -ESRCH: not of this form */
-static int parse_raw(const char *text, struct perf_event_attr *attr, bool *rate_given,
-	struct err *err)
+static int parse_raw(
+	const char *text, struct perf_event_attr *attr, bool *rate_given, struct err *err)
 {
 	size_t digits = text[0] == 'r' ? strspn(text + 1, "0123456789abcdefABCDEF") : 0;
 
@@ -304,7 +318,8 @@ static int parse_raw(const char *text, struct perf_event_attr *attr, bool *rate_
 	return parse_modifiers(text, text + 1 + digits, FORM_HARDWARE, attr, rate_given, err);
 }
 
-/* ---- tracepoints ------------------------------------------------------------------------------- */
+/* ---- tracepoints -------------------------------------------------------------------------------
+ */
 
 /* "SYSTEM:NAME" taken apart; false where the text has not that form, as PMU::EVENT has not. */
 static bool split_tracepoint(const char *text, char *system, char *name, const char **rest)
@@ -327,7 +342,7 @@ static bool split_tracepoint(const char *text, char *system, char *name, const c
 }
 
 /* The descriptor of tracefs, or why there is none. */
-static int open_tracefs(struct event_forms *forms)
+static int open_tracefs(struct event_parse *forms)
 {
 	int ret;
 
@@ -340,7 +355,7 @@ static int open_tracefs(struct event_forms *forms)
 }
 
 /* -ESRCH: not of this form, or no such tracepoint */
-static int parse_tracepoint(struct event_forms *forms, const char *text,
+static int parse_tracepoint(struct event_parse *forms, const char *text,
 	struct perf_event_attr *attr, bool *rate_given, struct err *err)
 {
 	char system[NAME_MAX_BYTES], name[NAME_MAX_BYTES];
@@ -358,11 +373,12 @@ static int parse_tracepoint(struct event_forms *forms, const char *text,
 	return parse_modifiers(text, rest, FORM_TRACEPOINT, attr, rate_given, err);
 }
 
-/* ---- libpfm4's strings ------------------------------------------------------------------------- */
+/* ---- libpfm4's strings -------------------------------------------------------------------------
+ */
 
 /*
- * libpfm4 takes what we refuse: cpu, pinned and excl, and rates that are negative or too large for a
- * u64, which it makes into some other number without a word.
+ * libpfm4 takes what we refuse: cpu, pinned and excl, and rates that are negative or too large for
+ * a u64, which it makes into some other number without a word.
  */
 static int check_words(const char *text, bool *rate_given, struct err *err)
 {
@@ -396,8 +412,8 @@ static int check_words(const char *text, bool *rate_given, struct err *err)
 	return 0;
 }
 
-static int parse_pfm(const char *text, struct perf_event_attr *attr, bool *rate_given,
-	struct err *err)
+static int parse_pfm(
+	const char *text, struct perf_event_attr *attr, bool *rate_given, struct err *err)
 {
 	struct pfm_encoding encoding;
 	int ret;
@@ -408,8 +424,10 @@ static int parse_pfm(const char *text, struct perf_event_attr *attr, bool *rate_
 	if (ret)
 		return ret;
 	if (encoding.pinned || encoding.exclusive || encoding.cpu != -1)
-		return refuse_modifier(text, encoding.pinned ? "pinned" : encoding.exclusive ? "excl"
-										  : "cpu",
+		return refuse_modifier(text,
+			encoding.pinned      ? "pinned"
+			: encoding.exclusive ? "excl"
+					     : "cpu",
 			err);
 	attr->type = encoding.type;
 	attr->config = encoding.config;
@@ -426,15 +444,16 @@ static int parse_pfm(const char *text, struct perf_event_attr *attr, bool *rate_
 	return 0;
 }
 
-/* ---- one SPEC ---------------------------------------------------------------------------------- */
+/* ---- one SPEC ----------------------------------------------------------------------------------
+ */
 
-void event_forms_init(struct event_forms *forms, const char *tracefs_path)
+void event_parse_init(struct event_parse *forms, const char *tracefs_path)
 {
 	forms->tracefs_path = tracefs_path;
 	forms->tracefs = 0;
 }
 
-void event_forms_fini(struct event_forms *forms)
+void event_parse_fini(struct event_parse *forms)
 {
 	if (forms->tracefs > 0)
 		close(forms->tracefs);
@@ -442,7 +461,7 @@ void event_forms_fini(struct event_forms *forms)
 }
 
 /* Nobody knows the event: says so with the nearest names of all who were asked. */
-static int refuse_unknown(struct event_forms *forms, const char *text, struct err *err)
+static int refuse_unknown(struct event_parse *forms, const char *text, struct err *err)
 {
 	char system[NAME_MAX_BYTES], name[NAME_MAX_BYTES], near[NEAREST_TEXT_MAX];
 	struct nearest nearest;
@@ -470,14 +489,14 @@ static int refuse_unknown(struct event_forms *forms, const char *text, struct er
 	for (i = 0; i < GENERICS; i++)
 		nearest_offer(&nearest, generics[i].name);
 	pfm_nearest(text, &nearest);
-	return err_set(err, ENOENT, "no event '%s'%s", text,
-		nearest_text(&nearest, near, sizeof(near)));
+	return err_set(
+		err, ENOENT, "no event '%s'%s", text, nearest_text(&nearest, near, sizeof(near)));
 }
 
-int event_form_parse(struct event_forms *forms, const char *text, struct perf_event_attr *attr,
+int event_parse_parse(struct event_parse *forms, const char *text, struct perf_event_attr *attr,
 	bool *rate_given, struct err *err)
 {
-	struct err said = { "" };
+	struct err said = {""};
 	int ret, own;
 
 	ret = parse_raw(text, attr, rate_given, err);
