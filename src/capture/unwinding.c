@@ -11,7 +11,7 @@
 
 #include "base/units.h"
 #include "symbolizer/proto.h"
-#include "symbolizer/rows.h"
+#include "symbolizer/unwind_table.h"
 #include "symbolizer/unwind.h"
 #include "capture/functions.h"
 #include "capture/processes.h"
@@ -39,7 +39,7 @@
 
 struct unwinding {
 	struct processes *processes;
-	struct rows *rows;
+	struct unwind_table *rows;
 	uint32_t section;
 	uint64_t section_records;
 	FILE *out;
@@ -85,11 +85,11 @@ static bool find_row(struct unwinding *u, uint32_t life, uint64_t address, uint6
 	processes_find_user(u->processes, life, address, time, &hit);
 	if (hit.file == PROCESSES_NONE)
 		return false;
-	if (!rows_has_file(u->rows, hit.file)) {
+	if (!unwind_table_has_file(u->rows, hit.file)) {
 		functions_describe(u->processes, processes_file(u->processes, hit.file), &question);
-		rows_add_file(u->rows, hit.file, &question.file);
+		unwind_table_add_file(u->rows, hit.file, &question.file);
 	}
-	*row = rows_find(u->rows, hit.file, hit.offset);
+	*row = unwind_table_find(u->rows, hit.file, hit.offset);
 	return true;
 }
 
@@ -297,13 +297,13 @@ int unwinding_make(struct decoder *decoder, struct symbols *symbols,
 	u->room = GROWTH_MAX;
 	*u->counts = own;
 	u->processes = processes_create();
-	u->rows = rows_create(symbols, &how);
+	u->rows = unwind_table_create(symbols, &how);
 	u->stack = g_byte_array_new();
 	ret = learn(u, decoder);
 	if (!ret)
 		ret = rewrite(u, decoder, wish);
 	g_byte_array_free(u->stack, TRUE);
-	rows_destroy(u->rows);
+	unwind_table_destroy(u->rows);
 	processes_destroy(u->processes);
 	g_free(u);
 	fclose(out);

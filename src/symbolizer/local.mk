@@ -10,7 +10,7 @@ libsymbolizer_a_SOURCES = \
 	%D%/remote_internal.h \
 	%D%/remote_talk.c \
 	%D%/row.h \
-	%D%/rows.c %D%/rows.h \
+	%D%/unwind_table.c %D%/unwind_table.h \
 	%D%/symbols.c %D%/symbols.h \
 	%D%/unwind.c %D%/unwind.h
 libsymbolizer_a_CFLAGS = $(AM_CFLAGS) $(DW_CFLAGS)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* How the functions of files are unwound: see rows.h. */
-#include "symbolizer/rows.h"
+#include "symbolizer/unwind_table.h"
 
 #include <errno.h>
 #include <glib.h>
@@ -24,8 +24,8 @@
 
 struct file {
 	int connection; /* to its parser; -1: it has none (any more) */
-	bool again;	/* its parser was ended for another's sake */
-	uint64_t used;	/* when it was last asked */
+	bool again;     /* its parser was ended for another's sake */
+	uint64_t used;  /* when it was last asked */
 	/* to ask for it again; strings and bytes are ours */
 	struct symbols_file file;
 	char *path;
@@ -39,7 +39,7 @@ struct place {
 	uint64_t offset;
 };
 
-struct rows {
+struct unwind_table {
 	struct symbols *symbols;
 	const struct symbols_how *how;
 	GHashTable *files; /* number -> struct file */
@@ -76,9 +76,9 @@ static void free_file(gpointer data)
 	g_free(f);
 }
 
-struct rows *rows_create(struct symbols *symbols, const struct symbols_how *how)
+struct unwind_table *unwind_table_create(struct symbols *symbols, const struct symbols_how *how)
 {
-	struct rows *rows = g_new0(struct rows, 1);
+	struct unwind_table *rows = g_new0(struct unwind_table, 1);
 
 	rows->symbols = symbols;
 	rows->how = how;
@@ -88,7 +88,7 @@ struct rows *rows_create(struct symbols *symbols, const struct symbols_how *how)
 	return rows;
 }
 
-void rows_destroy(struct rows *rows)
+void unwind_table_destroy(struct unwind_table *rows)
 {
 	if (!rows)
 		return;
@@ -122,7 +122,7 @@ static struct file *copy_file(const struct symbols_file *from)
 	return f;
 }
 
-static void hang_up(struct rows *rows, struct file *f)
+static void hang_up(struct unwind_table *rows, struct file *f)
 {
 	if (f->connection < 0)
 		return;
@@ -131,7 +131,7 @@ static void hang_up(struct rows *rows, struct file *f)
 	rows->parsers--;
 }
 
-static void end_oldest(struct rows *rows)
+static void end_oldest(struct unwind_table *rows)
 {
 	struct file *f, *oldest = NULL;
 	GHashTableIter iter;
@@ -146,7 +146,7 @@ static void end_oldest(struct rows *rows)
 	oldest->again = true;
 }
 
-static void start_parser(struct rows *rows, struct file *f)
+static void start_parser(struct unwind_table *rows, struct file *f)
 {
 	struct symbols_how how = *rows->how;
 	int ret;
@@ -163,12 +163,13 @@ static void start_parser(struct rows *rows, struct file *f)
 	rows->parsers++;
 }
 
-bool rows_has_file(const struct rows *rows, uint32_t number)
+bool unwind_table_has_file(const struct unwind_table *rows, uint32_t number)
 {
 	return g_hash_table_contains(rows->files, GUINT_TO_POINTER(number));
 }
 
-void rows_add_file(struct rows *rows, uint32_t number, const struct symbols_file *file)
+void unwind_table_add_file(
+	struct unwind_table *rows, uint32_t number, const struct symbols_file *file)
 {
 	struct file *f = copy_file(file);
 
@@ -181,11 +182,11 @@ void rows_add_file(struct rows *rows, uint32_t number, const struct symbols_file
  */
 
 /* What the parser says, copied; NULL: nothing, and it is not asked again if it can't answer. */
-static struct row *ask(struct rows *rows, struct file *f, uint64_t offset)
+static struct row *ask(struct unwind_table *rows, struct file *f, uint64_t offset)
 {
 	struct proto_message *message = rows->message;
-	struct proto_wait wait = { rows->how->cancel_fd, proto_now_ns() + ROWS_ASK_NS };
-	struct row row = { 0 };
+	struct proto_wait wait = {rows->how->cancel_fd, proto_now_ns() + ROWS_ASK_NS};
+	struct row row = {0};
 	int ret;
 
 	if (rows->how->deadline_ns)
@@ -210,9 +211,9 @@ static struct row *ask(struct rows *rows, struct file *f, uint64_t offset)
 	return g_memdup2(&row, row_bytes(&row));
 }
 
-const struct row *rows_find(struct rows *rows, uint32_t number, uint64_t offset)
+const struct row *unwind_table_find(struct unwind_table *rows, uint32_t number, uint64_t offset)
 {
-	const struct place key = { number, offset };
+	const struct place key = {number, offset};
 	struct file *f;
 	gpointer known;
 
