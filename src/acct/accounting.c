@@ -41,7 +41,7 @@ static const enum state state_of[SOURCE_TIMES] = {
 	[SOURCE_STEAL] = STATE_STEAL,
 };
 
-struct row {
+struct unwind_row {
 	bool present;                   /* at the newest look; else it is not shown */
 	bool online;                    /* at the newest look */
 	bool based;                     /* `highest` was seen within the accounted time */
@@ -57,7 +57,7 @@ struct accounting {
 	void *source;                 /* i; what it points to: m */
 	pthread_mutex_t mutex;
 	GArray *sample; /* m: of struct source_cpu, room for the newest look */
-	GArray *rows;   /* m: of struct row, by CPU number */
+	GArray *rows;   /* m: of struct unwind_row, by CPU number */
 	size_t text_bytes, raw_bytes; /* m: of the newest text of its kind; 0: none was made */
 	uint64_t falls; /* m */
 	bool on;        /* m */
@@ -70,7 +70,8 @@ static uint64_t add_saturated(uint64_t a, uint64_t b)
 }
 
 /* Takes one CPU's counters into its row; what passed is accounted time if `count`. */
-static void advance_row(struct accounting *acct, struct row *row, const uint64_t *ns, bool count)
+static void advance_row(
+	struct accounting *acct, struct unwind_row *row, const uint64_t *ns, bool count)
 {
 	uint64_t *sum;
 	int t;
@@ -92,7 +93,7 @@ static void advance_row(struct accounting *acct, struct row *row, const uint64_t
 static int take_sample(struct accounting *acct, bool count)
 {
 	const struct source_cpu *cpu;
-	struct row *row;
+	struct unwind_row *row;
 	guint i;
 	int ret;
 
@@ -102,7 +103,7 @@ static int take_sample(struct accounting *acct, bool count)
 	if (acct->rows->len < acct->sample->len)
 		g_array_set_size(acct->rows, acct->sample->len);
 	for (i = 0; i < acct->rows->len; i++) {
-		row = &g_array_index(acct->rows, struct row, i);
+		row = &g_array_index(acct->rows, struct unwind_row, i);
 		if (i >= acct->sample->len) {
 			row->present = false;
 			row->online = false;
@@ -120,11 +121,11 @@ static int take_sample(struct accounting *acct, bool count)
 /* The accounted time begins at the look just taken: nothing older may be added later. */
 static void forget_offline(struct accounting *acct)
 {
-	struct row *row;
+	struct unwind_row *row;
 	guint i;
 
 	for (i = 0; i < acct->rows->len; i++) {
-		row = &g_array_index(acct->rows, struct row, i);
+		row = &g_array_index(acct->rows, struct unwind_row, i);
 		if (!row->online)
 			row->based = false;
 	}
@@ -137,7 +138,7 @@ int accounting_create_from(const struct source_ops *ops, const struct source_pat
 	int ret;
 
 	a->sample = g_array_new(FALSE, TRUE, sizeof(struct source_cpu));
-	a->rows = g_array_new(FALSE, TRUE, sizeof(struct row));
+	a->rows = g_array_new(FALSE, TRUE, sizeof(struct unwind_row));
 	a->on = true;
 	a->ipi = true; /* as Akaros */
 	pthread_mutex_init(&a->mutex, NULL);
@@ -213,7 +214,7 @@ static unsigned int take_percent(uint64_t part, uint64_t total)
 }
 
 /* Numbers too large for their column widen the line, as printf has it on Akaros too. */
-static void print_row(unsigned int cpu, const struct row *row, GString *out)
+static void print_row(unsigned int cpu, const struct unwind_row *row, GString *out)
 {
 	char text[64];
 	uint64_t total = 0;
@@ -232,7 +233,7 @@ static void print_row(unsigned int cpu, const struct row *row, GString *out)
 	}
 }
 
-static void print_row_raw(unsigned int cpu, const struct row *row, GString *out)
+static void print_row_raw(unsigned int cpu, const struct unwind_row *row, GString *out)
 {
 	char text[64];
 	int s, n;
@@ -247,13 +248,13 @@ static void print_row_raw(unsigned int cpu, const struct row *row, GString *out)
 }
 
 static void print_rows(struct accounting *acct,
-	void (*print)(unsigned int cpu, const struct row *row, GString *out), GString *out)
+	void (*print)(unsigned int cpu, const struct unwind_row *row, GString *out), GString *out)
 {
-	const struct row *row;
+	const struct unwind_row *row;
 	guint i;
 
 	for (i = 0; i < acct->rows->len; i++) {
-		row = &g_array_index(acct->rows, struct row, i);
+		row = &g_array_index(acct->rows, struct unwind_row, i);
 		if (row->present)
 			print(i, row, out);
 	}
@@ -265,7 +266,7 @@ static unsigned int count_rows(const struct accounting *acct)
 	guint i;
 
 	for (i = 0; i < acct->rows->len; i++)
-		count += g_array_index(acct->rows, struct row, i).present;
+		count += g_array_index(acct->rows, struct unwind_row, i).present;
 	return count;
 }
 
@@ -355,8 +356,8 @@ int accounting_reset(struct accounting *acct)
 	ret = take_sample(acct, false);
 	if (!ret) {
 		for (i = 0; i < acct->rows->len; i++)
-			memset(g_array_index(acct->rows, struct row, i).ns, 0,
-				sizeof(((struct row *)NULL)->ns));
+			memset(g_array_index(acct->rows, struct unwind_row, i).ns, 0,
+				sizeof(((struct unwind_row *)NULL)->ns));
 		forget_offline(acct);
 	}
 	pthread_mutex_unlock(&acct->mutex);
@@ -387,7 +388,7 @@ void accounting_set_ipi(struct accounting *acct, bool on)
 
 int accounting_print_stats(struct accounting *acct, struct stats *stats)
 {
-	const struct row *row;
+	const struct unwind_row *row;
 	guint i;
 	int ret;
 
@@ -398,7 +399,7 @@ int accounting_print_stats(struct accounting *acct, struct stats *stats)
 	stats_text(stats, acct->ops->name, "mpstat.source");
 	stats_u64(stats, acct->falls, "mpstat.falls");
 	for (i = 0; !ret && i < acct->rows->len; i++) {
-		row = &g_array_index(acct->rows, struct row, i);
+		row = &g_array_index(acct->rows, struct unwind_row, i);
 		if (row->present)
 			stats_u64(stats, row->ns[STATE_STEAL], "cpu.%u.steal_ns", i);
 	}

@@ -77,7 +77,7 @@ static void enter_record(struct unwinding *u, const struct decode_record *record
 
 /* The row of an address; false: nothing is mapped there. */
 static bool find_row(struct unwinding *u, uint32_t life, uint64_t address, uint64_t time,
-	const struct row **row)
+	const struct unwind_row **row)
 {
 	struct functions_question question;
 	struct processes_hit hit;
@@ -101,7 +101,7 @@ static size_t find_callers(struct unwinding *u, struct unwind *place, uint32_t l
 	size_t max)
 {
 	enum unwind_result result;
-	const struct row *row;
+	const struct unwind_row *row;
 	bool called = false;
 	size_t n = 0;
 
@@ -126,12 +126,12 @@ static size_t unwind_sample(struct unwinding *u, const struct decode_record *sam
 	const size_t have = sample->trace.num_traces - marks;
 	const size_t regs_bytes = head->num_regs * sizeof(uint64_t);
 	const size_t most = MIN(head->depth, FRAMES_MAX);
-	uint64_t regs[ROW_REGS_MAX];
+	uint64_t regs[UNWIND_ROW_REGS_MAX];
 	struct unwind place;
 	uint32_t life;
 
 	u->counts->stacks++;
-	if (head->num_regs > ROW_REGS_MAX || have >= most)
+	if (head->num_regs > UNWIND_ROW_REGS_MAX || have >= most)
 		return 0;
 	memcpy(regs, u->stack->data, regs_bytes);
 	if (!unwind_begin(&place, head->machine, regs, head->num_regs,

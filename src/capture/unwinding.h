@@ -5,8 +5,8 @@
  *
  *	USER_STACK and its sample  ->  here  ->  the sample with all its frames  ->  profile, ...
  *
- * Each frame is found from the row (symbolizer/row.h) of the place in its file. Where there is
- * none, a frame pointer that leads somewhere in the copy is believed. A stack ends where neither
+ * Each frame is found from the row (symbolizer/unwind_row.h) of the place in its file. Where there
+ *is none, a frame pointer that leads somewhere in the copy is believed. A stack ends where neither
  * helps, where the copy ends, or with what has no caller.
  */
 #ifndef KPROFS_CAPTURE_UNWINDING_H

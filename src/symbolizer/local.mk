@@ -9,7 +9,7 @@ libsymbolizer_a_SOURCES = \
 	%D%/remote_find.c \
 	%D%/remote_internal.h \
 	%D%/remote_talk.c \
-	%D%/row.h \
+	%D%/unwind_row.h \
 	%D%/unwind_table.c %D%/unwind_table.h \
 	%D%/symbols.c %D%/symbols.h \
 	%D%/unwind.c %D%/unwind.h

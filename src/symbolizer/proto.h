@@ -14,7 +14,7 @@
  *	asker -> parser    FORK with one end of a new pair: a child that serves it; no answer
  *	asker -> child     ELF, DEBUG, ALT, VDSO, KERNEL, JIT (with the file)    <- INFO
  *	                   OFFSETS (any number), RESOLVE    <- ANSWERS (any number), DONE
- *	                   ROW (address: an offset)         <- ROW (error, or a struct row)
+ *	                   ROW (address: an offset)         <- ROW (error, or a struct unwind_row)
  *
  * Thread-safe, one thread at a time on a descriptor.
  */

@@ -128,7 +128,7 @@ static bool combine(uint8_t atom, uint64_t a, uint64_t b, uint64_t *result)
 	}
 }
 
-static bool run_op(const struct unwind *u, const struct row_op *op, const uint64_t *cfa,
+static bool run_op(const struct unwind *u, const struct unwind_row_op *op, const uint64_t *cfa,
 	struct machine *m)
 {
 	uint64_t *top = m->depth ? &m->words[m->depth - 1] : NULL, word;
@@ -167,8 +167,8 @@ static bool run_op(const struct unwind *u, const struct row_op *op, const uint64
 }
 
 /* cfa NULL: it is what is being computed. Begins with the CFA on the stack else, as DWARF says. */
-static bool run_expression(const struct unwind *u, const struct row *row,
-	const struct row_value *value, const uint64_t *cfa, uint64_t *result)
+static bool run_expression(const struct unwind *u, const struct unwind_row *row,
+	const struct unwind_row_value *value, const uint64_t *cfa, uint64_t *result)
 {
 	struct machine m = { .depth = 0 };
 	unsigned int i;
@@ -188,42 +188,42 @@ static bool run_expression(const struct unwind *u, const struct row *row,
  * ---- steps ------------------------------------------------------------------------------------
  */
 
-static bool find_cfa(const struct unwind *u, const struct row *row, uint64_t *cfa)
+static bool find_cfa(const struct unwind *u, const struct unwind_row *row, uint64_t *cfa)
 {
 	switch (row->cfa.rule) {
-	case ROW_REGISTER:
+	case UNWIND_ROW_REGISTER:
 		if (!read_register(u, row->cfa.reg, cfa))
 			return false;
 		*cfa += (uint64_t)row->cfa.number;
 		return true;
-	case ROW_EXPRESSION:
+	case UNWIND_ROW_EXPRESSION:
 		return run_expression(u, row, &row->cfa, NULL, cfa);
 	default:
 		return false;
 	}
 }
 
-static bool find_value(const struct unwind *u, const struct row *row, unsigned int reg,
+static bool find_value(const struct unwind *u, const struct unwind_row *row, unsigned int reg,
 	uint64_t cfa, uint64_t *result)
 {
-	const struct row_value *value = &row->regs[reg];
+	const struct unwind_row_value *value = &row->regs[reg];
 
 	switch (value->rule) {
-	case ROW_SAME:
+	case UNWIND_ROW_SAME:
 		return read_register(u, reg, result);
-	case ROW_AT_CFA:
+	case UNWIND_ROW_AT_CFA:
 		return read_word(u, cfa + (uint64_t)value->number, result);
-	case ROW_CFA:
+	case UNWIND_ROW_CFA:
 		*result = cfa + (uint64_t)value->number;
 		return true;
-	case ROW_REGISTER:
+	case UNWIND_ROW_REGISTER:
 		if (!read_register(u, value->reg, result))
 			return false;
 		*result += (uint64_t)value->number;
 		return true;
-	case ROW_AT_EXPRESSION:
+	case UNWIND_ROW_AT_EXPRESSION:
 		return run_expression(u, row, value, &cfa, result) && read_word(u, *result, result);
-	case ROW_EXPRESSION:
+	case UNWIND_ROW_EXPRESSION:
 		return run_expression(u, row, value, &cfa, result);
 	default:
 		return false;
@@ -241,16 +241,16 @@ static enum unwind_result arrive(struct unwind *u, const struct unwind *caller, 
 	return unwind_pc(u) ? UNWIND_CALLER : UNWIND_END;
 }
 
-enum unwind_result unwind_step(struct unwind *u, const struct row *row)
+enum unwind_result unwind_step(struct unwind *u, const struct unwind_row *row)
 {
-	const struct row_value *back = &row->regs[row->return_reg];
+	const struct unwind_row_value *back = &row->regs[row->return_reg];
 	struct unwind caller = *u;
 	unsigned int i, count = row->reg_count < u->count ? row->reg_count : u->count;
 	uint64_t cfa;
 
 	if (row->machine != u->machine)
 		return UNWIND_LOST;
-	if (back->rule == ROW_UNDEFINED)
+	if (back->rule == UNWIND_ROW_UNDEFINED)
 		return UNWIND_END;
 	if (!find_cfa(u, row, &cfa) ||
 		!find_value(u, row, row->return_reg, cfa, &caller.regs[u->pc]))
@@ -259,7 +259,8 @@ enum unwind_result unwind_step(struct unwind *u, const struct row *row)
 	for (i = 0; i < count; i++) {
 		if (i == u->pc)
 			continue;
-		if (i == u->sp && (row->regs[i].rule == ROW_UNDEFINED || row->regs[i].rule == ROW_SAME)) {
+		if (i == u->sp && (row->regs[i].rule == UNWIND_ROW_UNDEFINED ||
+					  row->regs[i].rule == UNWIND_ROW_SAME)) {
 			caller.regs[i] = cfa;
 			caller.known |= 1ull << i;
 		} else if (find_value(u, row, i, cfa, &caller.regs[i])) {

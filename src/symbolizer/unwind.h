@@ -10,12 +10,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "symbolizer/row.h"
+#include "symbolizer/unwind_row.h"
 
 struct unwind {
 	uint16_t machine;	/* EM_ of ELF */
 	uint8_t count, pc, sp, fp; /* numbers of registers: how many, and which is what */
-	uint64_t regs[ROW_REGS_MAX];
+	uint64_t regs[UNWIND_ROW_REGS_MAX];
 	uint64_t known; /* a bit for each register whose value is known */
 	const uint8_t *stack; /* the caller's */
 	uint64_t stack_at;    /* its address in the program */
@@ -40,7 +40,7 @@ enum unwind_result {
 	UNWIND_LOST,   /* what would be needed is not in the copy, or makes no sense */
 };
 
-enum unwind_result unwind_step(struct unwind *unwind, const struct row *row);
+enum unwind_result unwind_step(struct unwind *unwind, const struct unwind_row *row);
 
 /* Where there is no row: by the frame pointer, if it points into the copy. */
 enum unwind_result unwind_step_by_frame_pointer(struct unwind *unwind);

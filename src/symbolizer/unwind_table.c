@@ -43,7 +43,7 @@ struct unwind_table {
 	struct symbols *symbols;
 	const struct symbols_how *how;
 	GHashTable *files; /* number -> struct file */
-	GHashTable *known; /* struct place -> struct row, NULL: none */
+	GHashTable *known; /* struct place -> struct unwind_row, NULL: none */
 	unsigned int parsers;
 	uint64_t questions;
 	struct proto_message *message;
@@ -182,11 +182,11 @@ void unwind_table_add_file(
  */
 
 /* What the parser says, copied; NULL: nothing, and it is not asked again if it can't answer. */
-static struct row *ask(struct unwind_table *rows, struct file *f, uint64_t offset)
+static struct unwind_row *ask(struct unwind_table *rows, struct file *f, uint64_t offset)
 {
 	struct proto_message *message = rows->message;
 	struct proto_wait wait = {rows->how->cancel_fd, proto_now_ns() + ROWS_ASK_NS};
-	struct row row = {0};
+	struct unwind_row row = {0};
 	int ret;
 
 	if (rows->how->deadline_ns)
@@ -204,14 +204,15 @@ static struct row *ask(struct unwind_table *rows, struct file *f, uint64_t offse
 		return NULL;
 	}
 	memcpy(&row, message->tail.bytes, message->head.count);
-	if (!row_is_sound(&row, message->head.count)) {
+	if (!unwind_row_is_sound(&row, message->head.count)) {
 		hang_up(rows, f);
 		return NULL;
 	}
-	return g_memdup2(&row, row_bytes(&row));
+	return g_memdup2(&row, unwind_row_bytes(&row));
 }
 
-const struct row *unwind_table_find(struct unwind_table *rows, uint32_t number, uint64_t offset)
+const struct unwind_row *unwind_table_find(
+	struct unwind_table *rows, uint32_t number, uint64_t offset)
 {
 	const struct place key = {number, offset};
 	struct file *f;

@@ -9,7 +9,7 @@
 #ifndef KPROFS_SYMBOLIZER_UNWIND_TABLE_H
 #define KPROFS_SYMBOLIZER_UNWIND_TABLE_H
 
-#include "symbolizer/row.h"
+#include "symbolizer/unwind_row.h"
 #include "symbolizer/symbols.h"
 
 struct unwind_table;
@@ -31,6 +31,7 @@ void unwind_table_add_file(
  * The row at an offset of a file that was added, valid until the next call; NULL: there is none, or
  * none can be had (any more). May block for two seconds.
  */
-const struct row *unwind_table_find(struct unwind_table *rows, uint32_t number, uint64_t offset);
+const struct unwind_row *unwind_table_find(
+	struct unwind_table *rows, uint32_t number, uint64_t offset);
 
 #endif

@@ -54,18 +54,18 @@ void cfi_close(struct cfi *cfi)
  */
 
 /* In the forms that unwind.c knows: registers as bregx, constants as consts. */
-static int add_op(struct row *row, const Dwarf_Op *from)
+static int add_op(struct unwind_row *row, const Dwarf_Op *from)
 {
-	struct row_op *op = &row->ops[row->op_count];
+	struct unwind_row_op *op = &row->ops[row->op_count];
 
-	if (row->op_count == ROW_OPS_MAX)
+	if (row->op_count == UNWIND_ROW_OPS_MAX)
 		return -E2BIG;
-	*op = (struct row_op){ .atom = from->atom, .number = (int64_t)from->number };
+	*op = (struct unwind_row_op){.atom = from->atom, .number = (int64_t)from->number};
 	if (from->atom >= DW_OP_breg0 && from->atom <= DW_OP_breg31) {
 		op->reg = (uint8_t)(from->atom - DW_OP_breg0);
 		op->atom = DW_OP_bregx;
 	} else if (from->atom == DW_OP_bregx) {
-		if (from->number >= ROW_REGS_MAX)
+		if (from->number >= UNWIND_ROW_REGS_MAX)
 			return -E2BIG;
 		op->reg = (uint8_t)from->number;
 		op->number = (int64_t)from->number2;
@@ -76,8 +76,8 @@ static int add_op(struct row *row, const Dwarf_Op *from)
 	return 0;
 }
 
-static int add_expression(struct row *row, const Dwarf_Op *ops, size_t count,
-	struct row_value *value)
+static int add_expression(
+	struct unwind_row *row, const Dwarf_Op *ops, size_t count, struct unwind_row_value *value)
 {
 	size_t i;
 	int ret = 0;
@@ -89,66 +89,67 @@ static int add_expression(struct row *row, const Dwarf_Op *ops, size_t count,
 	return ret;
 }
 
-static int take_cfa(Dwarf_Frame *frame, struct row *row)
+static int take_cfa(Dwarf_Frame *frame, struct unwind_row *row)
 {
 	Dwarf_Op *ops;
 	size_t count;
 
 	if (dwarf_frame_cfa(frame, &ops, &count) != 0 || !count)
 		return -ENOENT;
-	if (count == 1 && ops[0].atom == DW_OP_bregx && ops[0].number < ROW_REGS_MAX) {
-		row->cfa = (struct row_value){
-			.rule = ROW_REGISTER,
+	if (count == 1 && ops[0].atom == DW_OP_bregx && ops[0].number < UNWIND_ROW_REGS_MAX) {
+		row->cfa = (struct unwind_row_value){
+			.rule = UNWIND_ROW_REGISTER,
 			.reg = (uint8_t)ops[0].number,
 			.number = (int64_t)ops[0].number2,
 		};
 		return 0;
 	}
-	row->cfa.rule = ROW_EXPRESSION;
+	row->cfa.rule = UNWIND_ROW_EXPRESSION;
 	return add_expression(row, ops, count, &row->cfa);
 }
 
 /* The forms in which libdw gives what is no expression: [CFA], [+ number], [is the value]. */
-static bool take_simple(const Dwarf_Op *ops, size_t count, struct row_value *value)
+static bool take_simple(const Dwarf_Op *ops, size_t count, struct unwind_row_value *value)
 {
 	size_t i = 1;
 
-	if (ops[0].atom == DW_OP_regx && count == 1 && ops[0].number < ROW_REGS_MAX) {
-		*value = (struct row_value){ .rule = ROW_REGISTER, .reg = (uint8_t)ops[0].number };
+	if (ops[0].atom == DW_OP_regx && count == 1 && ops[0].number < UNWIND_ROW_REGS_MAX) {
+		*value = (struct unwind_row_value){
+			.rule = UNWIND_ROW_REGISTER, .reg = (uint8_t)ops[0].number};
 		return true;
 	}
 	if (ops[0].atom != DW_OP_call_frame_cfa)
 		return false;
-	*value = (struct row_value){ .rule = ROW_AT_CFA };
+	*value = (struct unwind_row_value){.rule = UNWIND_ROW_AT_CFA};
 	if (i < count && ops[i].atom == DW_OP_plus_uconst)
 		value->number = (int64_t)ops[i++].number;
 	if (i < count && ops[i].atom == DW_OP_stack_value) {
-		value->rule = ROW_CFA;
+		value->rule = UNWIND_ROW_CFA;
 		i++;
 	}
 	return i == count;
 }
 
-static int take_register(Dwarf_Frame *frame, unsigned int reg, struct row *row)
+static int take_register(Dwarf_Frame *frame, unsigned int reg, struct unwind_row *row)
 {
-	struct row_value *value = &row->regs[reg];
+	struct unwind_row_value *value = &row->regs[reg];
 	Dwarf_Op memory[3], *ops;
 	size_t count;
 
 	if (dwarf_frame_register(frame, (int)reg, memory, &ops, &count) != 0)
 		return -ENOENT;
-	*value = (struct row_value){ .rule = ops ? ROW_UNDEFINED : ROW_SAME };
+	*value = (struct unwind_row_value){.rule = ops ? UNWIND_ROW_UNDEFINED : UNWIND_ROW_SAME};
 	if (!count || take_simple(ops, count, value))
 		return 0;
-	value->rule = ROW_AT_EXPRESSION;
+	value->rule = UNWIND_ROW_AT_EXPRESSION;
 	if (ops[count - 1].atom == DW_OP_stack_value) {
-		value->rule = ROW_EXPRESSION;
+		value->rule = UNWIND_ROW_EXPRESSION;
 		count--;
 	}
 	return add_expression(row, ops, count, value);
 }
 
-int cfi_find(struct cfi *cfi, uint64_t address, struct row *row)
+int cfi_find(struct cfi *cfi, uint64_t address, struct unwind_row *row)
 {
 	Dwarf_Frame *frame = NULL;
 	Dwarf_Addr start, end;

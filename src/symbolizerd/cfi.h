@@ -9,7 +9,7 @@
 #include <libelf.h>
 #include <stdint.h>
 
-#include "symbolizer/row.h"
+#include "symbolizer/unwind_row.h"
 
 struct cfi;
 
@@ -22,6 +22,6 @@ void cfi_close(struct cfi *cfi);
  * The row of an address, as the file's own addresses count. -ENOENT: there is none; -E2BIG: its
  * expressions are longer than a row holds, or have operations that nobody needs for this.
  */
-int cfi_find(struct cfi *cfi, uint64_t address, struct row *row);
+int cfi_find(struct cfi *cfi, uint64_t address, struct unwind_row *row);
 
 #endif

@@ -480,7 +480,7 @@ int parse_resolve(struct parse *parse, const uint64_t *offsets, size_t count, un
  * ---- unwinding --------------------------------------------------------------------------------
  */
 
-int parse_row(struct parse *parse, uint64_t offset, struct row *row)
+int parse_row(struct parse *parse, uint64_t offset, struct unwind_row *row)
 {
 	struct object *object = &parse->main;
 	uint64_t address, delta;

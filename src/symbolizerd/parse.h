@@ -13,7 +13,7 @@
 #include <stdbool.h>
 
 #include "symbolizer/proto.h"
-#include "symbolizer/row.h"
+#include "symbolizer/unwind_row.h"
 #include "symbolizer/symbols.h"
 #include "symbolizerd/textsyms.h"
 
@@ -66,6 +66,6 @@ int parse_resolve(struct parse *parse, const uint64_t *offsets, size_t count, un
  * How the function at an offset of the loaded ELF file is unwound. -ENOENT: the file does not say;
  * -E2BIG: in a way that a row can't hold; -EINVAL: no ELF file is loaded.
  */
-int parse_row(struct parse *parse, uint64_t offset, struct row *row);
+int parse_row(struct parse *parse, uint64_t offset, struct unwind_row *row);
 
 #endif

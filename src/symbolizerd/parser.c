@@ -140,13 +140,13 @@ static int take_offsets(struct child *child)
 static int answer_row(struct child *child)
 {
 	struct proto_message *message = child->message;
-	struct row row;
+	struct unwind_row row;
 	int ret = parse_row(child->parse, message->address, &row);
 
 	proto_init(message, PROTO_ROW);
 	message->head.error = ret;
 	if (!ret) {
-		message->head.count = (uint32_t)row_bytes(&row);
+		message->head.count = (uint32_t)unwind_row_bytes(&row);
 		memcpy(message->tail.bytes, &row, message->head.count);
 	}
 	return proto_send(child->fd, message, -1, NULL);

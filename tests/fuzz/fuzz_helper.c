@@ -13,7 +13,7 @@
 
 #include "symbolizer/answers.h"
 #include "symbolizer/proto.h"
-#include "symbolizer/row.h"
+#include "symbolizer/unwind_row.h"
 
 static void read_answers(const uint8_t *bytes, size_t size)
 {
@@ -44,7 +44,8 @@ static void read_message(int fd, struct proto_message *message)
 	if (message->head.type == PROTO_ANSWERS)
 		read_answers(message->tail.bytes, message->head.count);
 	if (message->head.type == PROTO_ROW)
-		(void)row_is_sound((const struct row *)(const void *)message->tail.bytes,
+		(void)unwind_row_is_sound(
+			(const struct unwind_row *)(const void *)message->tail.bytes,
 			message->head.count);
 	if (message->head.type == PROTO_INFO)
 		FUZZ_CHECK(memchr(message->tail.path, 0, sizeof(message->tail.path)));
@@ -69,7 +70,7 @@ bool fuzz_seed(unsigned int number, GByteArray *out)
 	static const struct symbols_frame frames[] = { { "inner", "a.c", 7 }, { "outer", NULL, 0 } };
 	const struct symbols_place place = { .frames = frames, .count = 2, .start = 0x10, .size = 32 };
 	g_autofree struct proto_message *message = g_new0(struct proto_message, 1);
-	struct row row = { .return_reg = 16, .reg_count = 17 };
+	struct unwind_row row = {.return_reg = 16, .reg_count = 17};
 	size_t bytes;
 
 	switch (number) {
@@ -80,7 +81,7 @@ bool fuzz_seed(unsigned int number, GByteArray *out)
 		break;
 	case 1:
 		proto_init(message, PROTO_ROW);
-		bytes = row_bytes(&row);
+		bytes = unwind_row_bytes(&row);
 		memcpy(message->tail.bytes, &row, bytes);
 		break;
 	case 2:

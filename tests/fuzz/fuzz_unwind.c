@@ -20,21 +20,21 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	size_t bytes = offsetof(struct row, ops);
+	size_t bytes = offsetof(struct unwind_row, ops);
 	uint64_t regs[REGS] = { 0 };
 	struct unwind unwind;
-	struct row row;
+	struct unwind_row row;
 	int steps;
 
 	if (size < bytes)
 		return 0;
 	memset(&row, 0, sizeof(row));
 	memcpy(&row, data, bytes);
-	if (row.op_count > ROW_OPS_MAX || size < row_bytes(&row))
+	if (row.op_count > UNWIND_ROW_OPS_MAX || size < unwind_row_bytes(&row))
 		return 0;
-	bytes = row_bytes(&row);
+	bytes = unwind_row_bytes(&row);
 	memcpy(&row, data, bytes);
-	if (!row_is_sound(&row, bytes))
+	if (!unwind_row_is_sound(&row, bytes))
 		return 0;
 	regs[RSP] = STACK_AT;
 	regs[RA] = 0x401000;
@@ -49,25 +49,25 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 /* CFA = rsp + 16, the return address below it; with an expression in the second one. */
 bool fuzz_seed(unsigned int number, GByteArray *out)
 {
-	struct row row = { .machine = EM_X86_64, .return_reg = RA, .reg_count = REGS };
+	struct unwind_row row = {.machine = EM_X86_64, .return_reg = RA, .reg_count = REGS};
 	uint64_t stack[32];
 	unsigned int i;
 
 	if (number > 1)
 		return false;
 	for (i = 0; i < REGS; i++)
-		row.regs[i].rule = ROW_SAME;
-	row.cfa = (struct row_value){ .rule = ROW_REGISTER, .reg = RSP, .number = 16 };
-	row.regs[RA] = (struct row_value){ .rule = ROW_AT_CFA, .number = -8 };
+		row.regs[i].rule = UNWIND_ROW_SAME;
+	row.cfa = (struct unwind_row_value){.rule = UNWIND_ROW_REGISTER, .reg = RSP, .number = 16};
+	row.regs[RA] = (struct unwind_row_value){.rule = UNWIND_ROW_AT_CFA, .number = -8};
 	if (number) {
 		row.op_count = 2;
-		row.ops[0] = (struct row_op){ .atom = 0x77, .number = 8 }; /* DW_OP_breg7 */
-		row.ops[1] = (struct row_op){ .atom = 0x06 };		   /* DW_OP_deref */
-		row.cfa = (struct row_value){ .rule = ROW_EXPRESSION, .count = 2 };
+		row.ops[0] = (struct unwind_row_op){.atom = 0x77, .number = 8}; /* DW_OP_breg7 */
+		row.ops[1] = (struct unwind_row_op){.atom = 0x06};              /* DW_OP_deref */
+		row.cfa = (struct unwind_row_value){.rule = UNWIND_ROW_EXPRESSION, .count = 2};
 	}
 	for (i = 0; i < G_N_ELEMENTS(stack); i++)
 		stack[i] = i % 2 ? 0x401000 + i : STACK_AT + 8 * i;
-	g_byte_array_append(out, (const guint8 *)&row, (guint)row_bytes(&row));
+	g_byte_array_append(out, (const guint8 *)&row, (guint)unwind_row_bytes(&row));
 	g_byte_array_append(out, (const guint8 *)stack, sizeof(stack));
 	return true;
 }

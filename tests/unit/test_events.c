@@ -4,8 +4,9 @@
  * sys/pfm, sys/tracefs and base/nearest.
  *
  * libpfm4 reads LIBPFM_FORCE_PMU once, so the rows of each PMU run in a child process of their own.
- * Encodings: Skylake's from Intel's published event tables (config = event | umask << 8 | edge << 18 |
- * inv << 23 | cmask << 24, as the SDM lays IA32_PERFEVTSELx out), Zen's from AMD's PPR of family 17h.
+ * Encodings: Skylake's from Intel's published event tables (config = event | umask << 8 | edge <<
+ * 18 | inv << 23 | cmask << 24, as the SDM lays IA32_PERFEVTSELx out), Zen's from AMD's PPR of
+ * family 17h.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +30,9 @@
 #include "prof/events.h"
 #include "sys/tracefs.h"
 
-/* ---- a tracefs and a /proc of our own ---------------------------------------------------------- */
+/*
+ * ---- a tracefs and a /proc of our own ----------------------------------------------------------
+ */
 
 static char root[32]; /* of the fixture */
 static struct events_paths paths;
@@ -115,7 +118,9 @@ static int remove_fixture(void **state)
 	return rmdir(root);
 }
 
-/* ---- one event --------------------------------------------------------------------------------- */
+/*
+ * ---- one event ---------------------------------------------------------------------------------
+ */
 
 enum row_bits {
 	XU = 1 << 0, /* exclude_user */
@@ -129,7 +134,7 @@ enum row_bits {
 	P2 = 1 << 8,
 };
 
-struct row {
+struct unwind_row {
 	int line;
 	const char *pmu; /* LIBPFM_FORCE_PMU, NULL: what this machine has */
 	const char *text;
@@ -147,172 +152,176 @@ struct row {
 #define RAW PERF_TYPE_RAW
 #define GENERIC (XH | XG)
 
-static const struct row rows[] = {
+static const struct unwind_row rows[] = {
 	/* default */
-	{ __LINE__, NULL, "default", 0, NULL, HW, 0, 999, HZ | GENERIC },
-	{ __LINE__, "skl", "default", 0, NULL, HW, 0, 999, HZ | GENERIC },
-	{ __LINE__, NULL, "default:u", EINVAL, "no modifiers", 0, 0, 0, 0 },
-	{ __LINE__, NULL, "Default", ENOENT, NULL, 0, 0, 0, 0 },
+	{__LINE__, NULL, "default", 0, NULL, HW, 0, 999, HZ | GENERIC},
+	{__LINE__, "skl", "default", 0, NULL, HW, 0, 999, HZ | GENERIC},
+	{__LINE__, NULL, "default:u", EINVAL, "no modifiers", 0, 0, 0, 0},
+	{__LINE__, NULL, "Default", ENOENT, NULL, 0, 0, 0, 0},
 
 	/* perf's generic events through libpfm4 (PERF_COUNT_* of <linux/perf_event.h>) */
-	{ __LINE__, NULL, "cycles", 0, NULL, HW, 0, 999, HZ | GENERIC },
-	{ __LINE__, NULL, "cycles:u", 0, NULL, HW, 0, 999, HZ | GENERIC | XK },
-	{ __LINE__, NULL, "cycles:k", 0, NULL, HW, 0, 999, HZ | GENERIC | XU },
-	{ __LINE__, NULL, "cycles:u:k", 0, NULL, HW, 0, 999, HZ | GENERIC },
-	{ __LINE__, NULL, "cycles:u:period=100000", 0, NULL, HW, 0, 100000, GIVEN | GENERIC | XK },
-	{ __LINE__, NULL, "cycles:period=0x10", 0, NULL, HW, 0, 16, GIVEN | GENERIC },
-	{ __LINE__, NULL, "cycles:period=010", 0, NULL, HW, 0, 8, GIVEN | GENERIC },
-	{ __LINE__, NULL, "cycles:precise=2", 0, NULL, HW, 0, 999, HZ | GENERIC | P2 },
-	{ __LINE__, NULL, "cycles:mg", 0, NULL, HW, 0, 999, HZ | XH | XHOST },
-	{ __LINE__, NULL, "cycles.u.period=5", 0, NULL, HW, 0, 5, GIVEN | GENERIC | XK },
-	{ __LINE__, NULL, "instructions", 0, NULL, HW, 1, 999, HZ | GENERIC },
-	{ __LINE__, NULL, "perf::instructions:u", 0, NULL, HW, 1, 999, HZ | GENERIC | XK },
-	{ __LINE__, NULL, "PERF_COUNT_HW_BRANCH_MISSES", 0, NULL, HW, 5, 999, HZ | GENERIC },
-	{ __LINE__, NULL, "cpu-clock:freq=999", 0, NULL, SW, 0, 999, GIVEN | HZ | GENERIC },
-	{ __LINE__, NULL, "cpu-clock:freq=20000", 0, NULL, SW, 0, 20000, GIVEN | HZ | GENERIC },
-	{ __LINE__, NULL, "task-clock", 0, NULL, SW, 1, 999, HZ | GENERIC },
-	{ __LINE__, NULL, "page-faults:period=1", 0, NULL, SW, 2, 1, GIVEN | GENERIC },
-	{ __LINE__, NULL, "context-switches", 0, NULL, SW, 3, 999, HZ | GENERIC },
-	{ __LINE__, NULL, "cpu-migrations", 0, NULL, SW, 4, 999, HZ | GENERIC },
-	{ __LINE__, NULL, "minor-faults", 0, NULL, SW, 5, 999, HZ | GENERIC },
+	{__LINE__, NULL, "cycles", 0, NULL, HW, 0, 999, HZ | GENERIC},
+	{__LINE__, NULL, "cycles:u", 0, NULL, HW, 0, 999, HZ | GENERIC | XK},
+	{__LINE__, NULL, "cycles:k", 0, NULL, HW, 0, 999, HZ | GENERIC | XU},
+	{__LINE__, NULL, "cycles:u:k", 0, NULL, HW, 0, 999, HZ | GENERIC},
+	{__LINE__, NULL, "cycles:u:period=100000", 0, NULL, HW, 0, 100000, GIVEN | GENERIC | XK},
+	{__LINE__, NULL, "cycles:period=0x10", 0, NULL, HW, 0, 16, GIVEN | GENERIC},
+	{__LINE__, NULL, "cycles:period=010", 0, NULL, HW, 0, 8, GIVEN | GENERIC},
+	{__LINE__, NULL, "cycles:precise=2", 0, NULL, HW, 0, 999, HZ | GENERIC | P2},
+	{__LINE__, NULL, "cycles:mg", 0, NULL, HW, 0, 999, HZ | XH | XHOST},
+	{__LINE__, NULL, "cycles.u.period=5", 0, NULL, HW, 0, 5, GIVEN | GENERIC | XK},
+	{__LINE__, NULL, "instructions", 0, NULL, HW, 1, 999, HZ | GENERIC},
+	{__LINE__, NULL, "perf::instructions:u", 0, NULL, HW, 1, 999, HZ | GENERIC | XK},
+	{__LINE__, NULL, "PERF_COUNT_HW_BRANCH_MISSES", 0, NULL, HW, 5, 999, HZ | GENERIC},
+	{__LINE__, NULL, "cpu-clock:freq=999", 0, NULL, SW, 0, 999, GIVEN | HZ | GENERIC},
+	{__LINE__, NULL, "cpu-clock:freq=20000", 0, NULL, SW, 0, 20000, GIVEN | HZ | GENERIC},
+	{__LINE__, NULL, "task-clock", 0, NULL, SW, 1, 999, HZ | GENERIC},
+	{__LINE__, NULL, "page-faults:period=1", 0, NULL, SW, 2, 1, GIVEN | GENERIC},
+	{__LINE__, NULL, "context-switches", 0, NULL, SW, 3, 999, HZ | GENERIC},
+	{__LINE__, NULL, "cpu-migrations", 0, NULL, SW, 4, 999, HZ | GENERIC},
+	{__LINE__, NULL, "minor-faults", 0, NULL, SW, 5, 999, HZ | GENERIC},
 
 	/* the same by our own table, where libpfm4 has been told of another PMU only */
-	{ __LINE__, "skl", "cycles", 0, NULL, HW, 0, 999, HZ | GENERIC },
-	{ __LINE__, "skl", "CYCLES:u", 0, NULL, HW, 0, 999, HZ | GENERIC | XK },
-	{ __LINE__, "skl", "perf::cycles:k:precise=1", 0, NULL, HW, 0, 999, HZ | GENERIC | XU | P1 },
-	{ __LINE__, "skl", "cycles:h", 0, NULL, HW, 0, 999, HZ | XG | XU | XK },
-	{ __LINE__, "skl", "cycles:mg", 0, NULL, HW, 0, 999, HZ | XH | XHOST },
-	{ __LINE__, "skl", "cycles:mg:mh", 0, NULL, HW, 0, 999, HZ | XH },
-	{ __LINE__, "skl", "branch-misses", 0, NULL, HW, 5, 999, HZ | GENERIC },
-	{ __LINE__, "skl", "ref-cycles", 0, NULL, HW, 9, 999, HZ | GENERIC },
-	{ __LINE__, "skl", "cpu-clock:freq=100", 0, NULL, SW, 0, 100, GIVEN | HZ | GENERIC },
-	{ __LINE__, "skl", "page-faults:u:period=1", 0, NULL, SW, 2, 1, GIVEN | GENERIC | XK },
-	{ __LINE__, "skl", "cs", 0, NULL, SW, 3, 999, HZ | GENERIC },
-	{ __LINE__, "skl", "major-faults", 0, NULL, SW, 6, 999, HZ | GENERIC },
-	{ __LINE__, "skl", "cgroup-switches", 0, NULL, SW, 11, 999, HZ | GENERIC },
-	{ __LINE__, "skl", "cycles:precise=4", EINVAL, "0 to 3", 0, 0, 0, 0 },
-	{ __LINE__, "skl", "cpu-clock:precise=1", EINVAL, "no modifier", 0, 0, 0, 0 },
-	{ __LINE__, "skl", "cycles:pinned", EINVAL, "pinned", 0, 0, 0, 0 },
-	{ __LINE__, "skl", "cycles:nope", EINVAL, "nope", 0, 0, 0, 0 },
-	{ __LINE__, "skl", "cycles:u=1", EINVAL, "no value", 0, 0, 0, 0 },
-	{ __LINE__, "skl", "cycles:period", EINVAL, "number", 0, 0, 0, 0 },
-	{ __LINE__, "skl", "cycles:", EINVAL, NULL, 0, 0, 0, 0 },
-	{ __LINE__, "bogus", "cpu-clock", 0, NULL, SW, 0, 999, HZ | GENERIC },
+	{__LINE__, "skl", "cycles", 0, NULL, HW, 0, 999, HZ | GENERIC},
+	{__LINE__, "skl", "CYCLES:u", 0, NULL, HW, 0, 999, HZ | GENERIC | XK},
+	{__LINE__, "skl", "perf::cycles:k:precise=1", 0, NULL, HW, 0, 999, HZ | GENERIC | XU | P1},
+	{__LINE__, "skl", "cycles:h", 0, NULL, HW, 0, 999, HZ | XG | XU | XK},
+	{__LINE__, "skl", "cycles:mg", 0, NULL, HW, 0, 999, HZ | XH | XHOST},
+	{__LINE__, "skl", "cycles:mg:mh", 0, NULL, HW, 0, 999, HZ | XH},
+	{__LINE__, "skl", "branch-misses", 0, NULL, HW, 5, 999, HZ | GENERIC},
+	{__LINE__, "skl", "ref-cycles", 0, NULL, HW, 9, 999, HZ | GENERIC},
+	{__LINE__, "skl", "cpu-clock:freq=100", 0, NULL, SW, 0, 100, GIVEN | HZ | GENERIC},
+	{__LINE__, "skl", "page-faults:u:period=1", 0, NULL, SW, 2, 1, GIVEN | GENERIC | XK},
+	{__LINE__, "skl", "cs", 0, NULL, SW, 3, 999, HZ | GENERIC},
+	{__LINE__, "skl", "major-faults", 0, NULL, SW, 6, 999, HZ | GENERIC},
+	{__LINE__, "skl", "cgroup-switches", 0, NULL, SW, 11, 999, HZ | GENERIC},
+	{__LINE__, "skl", "cycles:precise=4", EINVAL, "0 to 3", 0, 0, 0, 0},
+	{__LINE__, "skl", "cpu-clock:precise=1", EINVAL, "no modifier", 0, 0, 0, 0},
+	{__LINE__, "skl", "cycles:pinned", EINVAL, "pinned", 0, 0, 0, 0},
+	{__LINE__, "skl", "cycles:nope", EINVAL, "nope", 0, 0, 0, 0},
+	{__LINE__, "skl", "cycles:u=1", EINVAL, "no value", 0, 0, 0, 0},
+	{__LINE__, "skl", "cycles:period", EINVAL, "number", 0, 0, 0, 0},
+	{__LINE__, "skl", "cycles:", EINVAL, NULL, 0, 0, 0, 0},
+	{__LINE__, "bogus", "cpu-clock", 0, NULL, SW, 0, 999, HZ | GENERIC},
 
 	/* Skylake */
-	{ __LINE__, "skl", "skl::INST_RETIRED:ANY_P", 0, NULL, RAW, 0x00c0, 999, HZ | XG },
-	{ __LINE__, "skl", "INST_RETIRED:ANY_P", 0, NULL, RAW, 0x00c0, 999, HZ | XG },
-	{ __LINE__, "skl", "skl::inst_retired:any_p:u", 0, NULL, RAW, 0x00c0, 999, HZ | XG | XK },
-	{ __LINE__, "skl", "skl::BR_INST_RETIRED:CONDITIONAL", 0, NULL, RAW, 0x01c4, 999, HZ | XG },
-	{ __LINE__, "skl", "skl::BR_INST_RETIRED:CONDITIONAL:period=1000:precise=1", 0, NULL, RAW,
-		0x01c4, 1000, GIVEN | XG | P1 },
-	{ __LINE__, "skl", "BR_INST_RETIRED:NEAR_RETURN", 0, NULL, RAW, 0x08c4, 999, HZ | XG },
-	{ __LINE__, "skl", "BR_MISP_RETIRED:ALL_BRANCHES", 0, NULL, RAW, 0x00c5, 999, HZ | XG },
-	{ __LINE__, "skl", "UOPS_ISSUED:ANY", 0, NULL, RAW, 0x010e, 999, HZ | XG },
-	{ __LINE__, "skl", "UOPS_ISSUED:STALL_CYCLES", 0, NULL, RAW, 0x180010e, 999, HZ | XG },
-	{ __LINE__, "skl", "UOPS_ISSUED:ANY:e:i:c=2", 0, NULL, RAW, 0x284010e, 999, HZ | XG },
-	{ __LINE__, "skl", "ARITH:DIVIDER_ACTIVE", 0, NULL, RAW, 0x1000114, 999, HZ | XG },
-	{ __LINE__, "skl", "CPU_CLK_UNHALTED:THREAD_P", 0, NULL, RAW, 0x003c, 999, HZ | XG },
-	{ __LINE__, "skl", "CYCLE_ACTIVITY:STALLS_TOTAL", 0, NULL, RAW, 0x40004a3, 999, HZ | XG },
-	{ __LINE__, "skl", "MEM_LOAD_RETIRED:L1_HIT", 0, NULL, RAW, 0x01d1, 999, HZ | XG },
-	{ __LINE__, "skl", "skl::INST_RETIRED:ANY_Q", ENOENT, "ANY_P", 0, 0, 0, 0 },
-	{ __LINE__, "skl", "skl::INST_RETIRED:foo=1", EINVAL, "foo", 0, 0, 0, 0 },
-	{ __LINE__, "skl", "skl::INST_RETIERD:ANY_P", ENOENT, "INST_RETIRED", 0, 0, 0, 0 },
-	{ __LINE__, "skl", "cylces", ENOENT, "nearest: cycles", 0, 0, 0, 0 },
-	{ __LINE__, "skl", "hsw::INST_RETIRED:ANY_P", ENOENT, "no PMU 'hsw'", 0, 0, 0, 0 },
-	{ __LINE__, "skl", "skl::INST_RETIRED:ANY_P:pinned", EINVAL, "pinned", 0, 0, 0, 0 },
-	{ __LINE__, "skl", "skl::INST_RETIRED:ANY_P:c=300", EINVAL, NULL, 0, 0, 0, 0 },
+	{__LINE__, "skl", "skl::INST_RETIRED:ANY_P", 0, NULL, RAW, 0x00c0, 999, HZ | XG},
+	{__LINE__, "skl", "INST_RETIRED:ANY_P", 0, NULL, RAW, 0x00c0, 999, HZ | XG},
+	{__LINE__, "skl", "skl::inst_retired:any_p:u", 0, NULL, RAW, 0x00c0, 999, HZ | XG | XK},
+	{__LINE__, "skl", "skl::BR_INST_RETIRED:CONDITIONAL", 0, NULL, RAW, 0x01c4, 999, HZ | XG},
+	{__LINE__, "skl", "skl::BR_INST_RETIRED:CONDITIONAL:period=1000:precise=1", 0, NULL, RAW,
+		0x01c4, 1000, GIVEN | XG | P1},
+	{__LINE__, "skl", "BR_INST_RETIRED:NEAR_RETURN", 0, NULL, RAW, 0x08c4, 999, HZ | XG},
+	{__LINE__, "skl", "BR_MISP_RETIRED:ALL_BRANCHES", 0, NULL, RAW, 0x00c5, 999, HZ | XG},
+	{__LINE__, "skl", "UOPS_ISSUED:ANY", 0, NULL, RAW, 0x010e, 999, HZ | XG},
+	{__LINE__, "skl", "UOPS_ISSUED:STALL_CYCLES", 0, NULL, RAW, 0x180010e, 999, HZ | XG},
+	{__LINE__, "skl", "UOPS_ISSUED:ANY:e:i:c=2", 0, NULL, RAW, 0x284010e, 999, HZ | XG},
+	{__LINE__, "skl", "ARITH:DIVIDER_ACTIVE", 0, NULL, RAW, 0x1000114, 999, HZ | XG},
+	{__LINE__, "skl", "CPU_CLK_UNHALTED:THREAD_P", 0, NULL, RAW, 0x003c, 999, HZ | XG},
+	{__LINE__, "skl", "CYCLE_ACTIVITY:STALLS_TOTAL", 0, NULL, RAW, 0x40004a3, 999, HZ | XG},
+	{__LINE__, "skl", "MEM_LOAD_RETIRED:L1_HIT", 0, NULL, RAW, 0x01d1, 999, HZ | XG},
+	{__LINE__, "skl", "skl::INST_RETIRED:ANY_Q", ENOENT, "ANY_P", 0, 0, 0, 0},
+	{__LINE__, "skl", "skl::INST_RETIRED:foo=1", EINVAL, "foo", 0, 0, 0, 0},
+	{__LINE__, "skl", "skl::INST_RETIERD:ANY_P", ENOENT, "INST_RETIRED", 0, 0, 0, 0},
+	{__LINE__, "skl", "cylces", ENOENT, "nearest: cycles", 0, 0, 0, 0},
+	{__LINE__, "skl", "hsw::INST_RETIRED:ANY_P", ENOENT, "no PMU 'hsw'", 0, 0, 0, 0},
+	{__LINE__, "skl", "skl::INST_RETIRED:ANY_P:pinned", EINVAL, "pinned", 0, 0, 0, 0},
+	{__LINE__, "skl", "skl::INST_RETIRED:ANY_P:c=300", EINVAL, NULL, 0, 0, 0, 0},
 
 	/* Zen: has no level of the hypervisor's, and so excludes it */
-	{ __LINE__, "amd64_fam17h_zen1", "RETIRED_INSTRUCTIONS", 0, NULL, RAW, 0xc0, 999, HZ | GENERIC },
-	{ __LINE__, "amd64_fam17h_zen1", "RETIRED_BRANCH_INSTRUCTIONS:u", 0, NULL, RAW, 0xc2, 999,
-		HZ | GENERIC | XK },
-	{ __LINE__, "amd64_fam17h_zen1", "CYCLES_NOT_IN_HALT", 0, NULL, RAW, 0x76, 999, HZ | GENERIC },
-	{ __LINE__, "amd64_fam17h_zen1", "skl::INST_RETIRED:ANY_P", ENOENT, "no PMU 'skl'", 0, 0, 0, 0 },
+	{__LINE__, "amd64_fam17h_zen1", "RETIRED_INSTRUCTIONS", 0, NULL, RAW, 0xc0, 999,
+		HZ | GENERIC},
+	{__LINE__, "amd64_fam17h_zen1", "RETIRED_BRANCH_INSTRUCTIONS:u", 0, NULL, RAW, 0xc2, 999,
+		HZ | GENERIC | XK},
+	{__LINE__, "amd64_fam17h_zen1", "CYCLES_NOT_IN_HALT", 0, NULL, RAW, 0x76, 999,
+		HZ | GENERIC},
+	{__LINE__, "amd64_fam17h_zen1", "skl::INST_RETIRED:ANY_P", ENOENT, "no PMU 'skl'", 0, 0, 0,
+		0},
 
 	/* raw */
-	{ __LINE__, NULL, "r1c4", 0, NULL, RAW, 0x1c4, 999, HZ | GENERIC },
-	{ __LINE__, "skl", "r1C4:u:period=100", 0, NULL, RAW, 0x1c4, 100, GIVEN | GENERIC | XK },
-	{ __LINE__, NULL, "r3c", 0, NULL, RAW, 0x3c, 999, HZ | GENERIC },
-	{ __LINE__, NULL, "r00c0:k:freq=50", 0, NULL, RAW, 0xc0, 50, GIVEN | HZ | GENERIC | XU },
-	{ __LINE__, NULL, "rffffffffffffffff", 0, NULL, RAW, UINT64_MAX, 999, HZ | GENERIC },
-	{ __LINE__, NULL, "rfffffffffffffffff", EINVAL, "16 hex", 0, 0, 0, 0 },
-	{ __LINE__, NULL, "r1c4:e", EINVAL, "no modifier 'e'", 0, 0, 0, 0 },
-	{ __LINE__, NULL, "r1c4:cpu=0", EINVAL, "cpus", 0, 0, 0, 0 },
-	{ __LINE__, NULL, "r", ENOENT, NULL, 0, 0, 0, 0 },
-	{ __LINE__, NULL, "r1g", ENOENT, NULL, 0, 0, 0, 0 },
-	{ __LINE__, NULL, "r-1", ENOENT, NULL, 0, 0, 0, 0 },
+	{__LINE__, NULL, "r1c4", 0, NULL, RAW, 0x1c4, 999, HZ | GENERIC},
+	{__LINE__, "skl", "r1C4:u:period=100", 0, NULL, RAW, 0x1c4, 100, GIVEN | GENERIC | XK},
+	{__LINE__, NULL, "r3c", 0, NULL, RAW, 0x3c, 999, HZ | GENERIC},
+	{__LINE__, NULL, "r00c0:k:freq=50", 0, NULL, RAW, 0xc0, 50, GIVEN | HZ | GENERIC | XU},
+	{__LINE__, NULL, "rffffffffffffffff", 0, NULL, RAW, UINT64_MAX, 999, HZ | GENERIC},
+	{__LINE__, NULL, "rfffffffffffffffff", EINVAL, "16 hex", 0, 0, 0, 0},
+	{__LINE__, NULL, "r1c4:e", EINVAL, "no modifier 'e'", 0, 0, 0, 0},
+	{__LINE__, NULL, "r1c4:cpu=0", EINVAL, "cpus", 0, 0, 0, 0},
+	{__LINE__, NULL, "r", ENOENT, NULL, 0, 0, 0, 0},
+	{__LINE__, NULL, "r1g", ENOENT, NULL, 0, 0, 0, 0},
+	{__LINE__, NULL, "r-1", ENOENT, NULL, 0, 0, 0, 0},
 
 	/* tracepoints of the fixture */
-	{ __LINE__, NULL, "sched:sched_switch", 0, NULL, TP, 314, 1, 0 },
-	{ __LINE__, "skl", "sched:sched_wakeup", 0, NULL, TP, 316, 1, 0 },
-	{ __LINE__, NULL, "sched:sched_switch:k", 0, NULL, TP, 314, 1, XU },
-	{ __LINE__, NULL, "sched:sched_switch:u", 0, NULL, TP, 314, 1, XK },
-	{ __LINE__, NULL, "sched:sched_switch:u:k", 0, NULL, TP, 314, 1, 0 },
-	{ __LINE__, NULL, "sched:sched_switch:period=7", 0, NULL, TP, 314, 7, GIVEN },
-	{ __LINE__, NULL, "sched:sched_switch:freq=99", 0, NULL, TP, 314, 99, GIVEN | HZ },
-	{ __LINE__, NULL, "rcu:rcu_utilization", 0, NULL, TP, 417, 1, 0 },
-	{ __LINE__, NULL, "instructions:u", 0, NULL, TP, 999, 1, 0 },
-	{ __LINE__, NULL, "instructions:k", 0, NULL, HW, 1, 999, HZ | GENERIC | XU },
-	{ __LINE__, NULL, "sched:sched_swich", ENOENT, "nearest: sched:sched_switch", 0, 0, 0, 0 },
-	{ __LINE__, NULL, "shced:sched_switch", ENOENT, "nearest: sched:sched_switch", 0, 0, 0, 0 },
-	{ __LINE__, NULL, "sched:", ENOENT, NULL, 0, 0, 0, 0 },
-	{ __LINE__, NULL, "sched", ENOENT, NULL, 0, 0, 0, 0 },
-	{ __LINE__, NULL, ":sched_switch", ENOENT, NULL, 0, 0, 0, 0 },
-	{ __LINE__, NULL, "sched::sched_switch", ENOENT, "no PMU 'sched'", 0, 0, 0, 0 },
-	{ __LINE__, NULL, "sched:sched_broken", ENOENT, NULL, 0, 0, 0, 0 },
-	{ __LINE__, NULL, "sched:enable", ENOENT, NULL, 0, 0, 0, 0 },
-	{ __LINE__, NULL, "sched:../sched/sched_switch", ENOENT, NULL, 0, 0, 0, 0 },
-	{ __LINE__, NULL, "..:..", ENOENT, NULL, 0, 0, 0, 0 },
-	{ __LINE__, NULL, "sched:sched_switch:precise=1", EINVAL, "precise", 0, 0, 0, 0 },
-	{ __LINE__, NULL, "sched:sched_switch:cpu=0", EINVAL, "cpus", 0, 0, 0, 0 },
-	{ __LINE__, NULL, "sched:sched_switch:pinned", EINVAL, "pinned", 0, 0, 0, 0 },
-	{ __LINE__, NULL, "sched:sched_switch:period=0", EINVAL, "0", 0, 0, 0, 0 },
-	{ __LINE__, NULL, "sched:sched_switch:period=18446744073709551616", EINVAL, "too large a number",
-		0, 0, 0, 0 },
-	{ __LINE__, NULL, "sched:sched_switch:freq=20001", EINVAL, "max_sample_rate", 0, 0, 0, 0 },
+	{__LINE__, NULL, "sched:sched_switch", 0, NULL, TP, 314, 1, 0},
+	{__LINE__, "skl", "sched:sched_wakeup", 0, NULL, TP, 316, 1, 0},
+	{__LINE__, NULL, "sched:sched_switch:k", 0, NULL, TP, 314, 1, XU},
+	{__LINE__, NULL, "sched:sched_switch:u", 0, NULL, TP, 314, 1, XK},
+	{__LINE__, NULL, "sched:sched_switch:u:k", 0, NULL, TP, 314, 1, 0},
+	{__LINE__, NULL, "sched:sched_switch:period=7", 0, NULL, TP, 314, 7, GIVEN},
+	{__LINE__, NULL, "sched:sched_switch:freq=99", 0, NULL, TP, 314, 99, GIVEN | HZ},
+	{__LINE__, NULL, "rcu:rcu_utilization", 0, NULL, TP, 417, 1, 0},
+	{__LINE__, NULL, "instructions:u", 0, NULL, TP, 999, 1, 0},
+	{__LINE__, NULL, "instructions:k", 0, NULL, HW, 1, 999, HZ | GENERIC | XU},
+	{__LINE__, NULL, "sched:sched_swich", ENOENT, "nearest: sched:sched_switch", 0, 0, 0, 0},
+	{__LINE__, NULL, "shced:sched_switch", ENOENT, "nearest: sched:sched_switch", 0, 0, 0, 0},
+	{__LINE__, NULL, "sched:", ENOENT, NULL, 0, 0, 0, 0},
+	{__LINE__, NULL, "sched", ENOENT, NULL, 0, 0, 0, 0},
+	{__LINE__, NULL, ":sched_switch", ENOENT, NULL, 0, 0, 0, 0},
+	{__LINE__, NULL, "sched::sched_switch", ENOENT, "no PMU 'sched'", 0, 0, 0, 0},
+	{__LINE__, NULL, "sched:sched_broken", ENOENT, NULL, 0, 0, 0, 0},
+	{__LINE__, NULL, "sched:enable", ENOENT, NULL, 0, 0, 0, 0},
+	{__LINE__, NULL, "sched:../sched/sched_switch", ENOENT, NULL, 0, 0, 0, 0},
+	{__LINE__, NULL, "..:..", ENOENT, NULL, 0, 0, 0, 0},
+	{__LINE__, NULL, "sched:sched_switch:precise=1", EINVAL, "precise", 0, 0, 0, 0},
+	{__LINE__, NULL, "sched:sched_switch:cpu=0", EINVAL, "cpus", 0, 0, 0, 0},
+	{__LINE__, NULL, "sched:sched_switch:pinned", EINVAL, "pinned", 0, 0, 0, 0},
+	{__LINE__, NULL, "sched:sched_switch:period=0", EINVAL, "0", 0, 0, 0, 0},
+	{__LINE__, NULL, "sched:sched_switch:period=18446744073709551616", EINVAL,
+		"too large a number", 0, 0, 0, 0},
+	{__LINE__, NULL, "sched:sched_switch:freq=20001", EINVAL, "max_sample_rate", 0, 0, 0, 0},
 
 	/* rates that sampling can't have */
-	{ __LINE__, NULL, "cpu-clock:freq=20001", EINVAL, "max_sample_rate (20000)", 0, 0, 0, 0 },
-	{ __LINE__, NULL, "cycles:freq=99999999999", EINVAL, "max_sample_rate", 0, 0, 0, 0 },
-	{ __LINE__, NULL, "cycles:freq=0", EINVAL, "0", 0, 0, 0, 0 },
-	{ __LINE__, NULL, "cycles:period=0", EINVAL, "0", 0, 0, 0, 0 },
-	{ __LINE__, NULL, "cycles:period=-1", EINVAL, "number", 0, 0, 0, 0 },
+	{__LINE__, NULL, "cpu-clock:freq=20001", EINVAL, "max_sample_rate (20000)", 0, 0, 0, 0},
+	{__LINE__, NULL, "cycles:freq=99999999999", EINVAL, "max_sample_rate", 0, 0, 0, 0},
+	{__LINE__, NULL, "cycles:freq=0", EINVAL, "0", 0, 0, 0, 0},
+	{__LINE__, NULL, "cycles:period=0", EINVAL, "0", 0, 0, 0, 0},
+	{__LINE__, NULL, "cycles:period=-1", EINVAL, "number", 0, 0, 0, 0},
 	/* which libpfm4 takes for 1 */
-	{ __LINE__, NULL, "cycles:period=-18446744073709551615", EINVAL, "number", 0, 0, 0, 0 },
-	{ __LINE__, NULL, "cycles.period=-18446744073709551615", EINVAL, "number", 0, 0, 0, 0 },
-	{ __LINE__, NULL, "cycles:PERIOD=-5", EINVAL, "number", 0, 0, 0, 0 },
-	{ __LINE__, NULL, "cycles:period=18446744073709551617", EINVAL, "too large a number", 0, 0, 0, 0 },
-	{ __LINE__, NULL, "cycles:period=9223372036854775807", 0, NULL, HW, 0, INT64_MAX,
-		GIVEN | GENERIC },
-	{ __LINE__, NULL, "cycles:period=9223372036854775808", EINVAL, "too long", 0, 0, 0, 0 },
-	{ __LINE__, NULL, "cycles:period=10x", EINVAL, "number", 0, 0, 0, 0 },
-	{ __LINE__, NULL, "cycles:period=", EINVAL, "number", 0, 0, 0, 0 },
-	{ __LINE__, NULL, "cycles:freq=10:period=10", EINVAL, "one rate", 0, 0, 0, 0 },
-	{ __LINE__, NULL, "cycles:freq=10:freq=10", EINVAL, "one rate", 0, 0, 0, 0 },
-	{ __LINE__, NULL, "r1c4:freq=10:freq=10", EINVAL, "one rate", 0, 0, 0, 0 },
+	{__LINE__, NULL, "cycles:period=-18446744073709551615", EINVAL, "number", 0, 0, 0, 0},
+	{__LINE__, NULL, "cycles.period=-18446744073709551615", EINVAL, "number", 0, 0, 0, 0},
+	{__LINE__, NULL, "cycles:PERIOD=-5", EINVAL, "number", 0, 0, 0, 0},
+	{__LINE__, NULL, "cycles:period=18446744073709551617", EINVAL, "too large a number", 0, 0,
+		0, 0},
+	{__LINE__, NULL, "cycles:period=9223372036854775807", 0, NULL, HW, 0, INT64_MAX,
+		GIVEN | GENERIC},
+	{__LINE__, NULL, "cycles:period=9223372036854775808", EINVAL, "too long", 0, 0, 0, 0},
+	{__LINE__, NULL, "cycles:period=10x", EINVAL, "number", 0, 0, 0, 0},
+	{__LINE__, NULL, "cycles:period=", EINVAL, "number", 0, 0, 0, 0},
+	{__LINE__, NULL, "cycles:freq=10:period=10", EINVAL, "one rate", 0, 0, 0, 0},
+	{__LINE__, NULL, "cycles:freq=10:freq=10", EINVAL, "one rate", 0, 0, 0, 0},
+	{__LINE__, NULL, "r1c4:freq=10:freq=10", EINVAL, "one rate", 0, 0, 0, 0},
 
 	/* what libpfm4 takes and kpctl does not */
-	{ __LINE__, NULL, "cycles:cpu=1", EINVAL, "cpus", 0, 0, 0, 0 },
-	{ __LINE__, NULL, "cycles:CPU=1", EINVAL, "cpus", 0, 0, 0, 0 },
-	{ __LINE__, NULL, "cycles.cpu=1", EINVAL, "cpus", 0, 0, 0, 0 },
-	{ __LINE__, NULL, "cycles:pinned", EINVAL, "pinned", 0, 0, 0, 0 },
-	{ __LINE__, NULL, "cycles:excl", EINVAL, "excl", 0, 0, 0, 0 },
-	{ __LINE__, NULL, "cycles:excl=0", EINVAL, "excl", 0, 0, 0, 0 },
-	{ __LINE__, NULL, "cycles:nope", EINVAL, "nope", 0, 0, 0, 0 },
+	{__LINE__, NULL, "cycles:cpu=1", EINVAL, "cpus", 0, 0, 0, 0},
+	{__LINE__, NULL, "cycles:CPU=1", EINVAL, "cpus", 0, 0, 0, 0},
+	{__LINE__, NULL, "cycles.cpu=1", EINVAL, "cpus", 0, 0, 0, 0},
+	{__LINE__, NULL, "cycles:pinned", EINVAL, "pinned", 0, 0, 0, 0},
+	{__LINE__, NULL, "cycles:excl", EINVAL, "excl", 0, 0, 0, 0},
+	{__LINE__, NULL, "cycles:excl=0", EINVAL, "excl", 0, 0, 0, 0},
+	{__LINE__, NULL, "cycles:nope", EINVAL, "nope", 0, 0, 0, 0},
 
 	/* no events */
-	{ __LINE__, NULL, "", EINVAL, NULL, 0, 0, 0, 0 },
-	{ __LINE__, NULL, ",", EINVAL, NULL, 0, 0, 0, 0 },
-	{ __LINE__, NULL, "cycles,", EINVAL, NULL, 0, 0, 0, 0 },
-	{ __LINE__, NULL, ",cycles", EINVAL, NULL, 0, 0, 0, 0 },
-	{ __LINE__, NULL, "cycles, instructions", EINVAL, NULL, 0, 0, 0, 0 },
-	{ __LINE__, NULL, "cy\ncles", EINVAL, NULL, 0, 0, 0, 0 },
-	{ __LINE__, NULL, "cy\177cles", EINVAL, NULL, 0, 0, 0, 0 },
-	{ __LINE__, NULL, "cycl\303\251s", EINVAL, NULL, 0, 0, 0, 0 },
-	{ __LINE__, NULL, "cylces", ENOENT, "nearest: cycles", 0, 0, 0, 0 },
-	{ __LINE__, NULL, "context-switch", ENOENT, "context-switches", 0, 0, 0, 0 },
-	{ __LINE__, NULL, "%s%n", ENOENT, "'%s%n'", 0, 0, 0, 0 },
+	{__LINE__, NULL, "", EINVAL, NULL, 0, 0, 0, 0},
+	{__LINE__, NULL, ",", EINVAL, NULL, 0, 0, 0, 0},
+	{__LINE__, NULL, "cycles,", EINVAL, NULL, 0, 0, 0, 0},
+	{__LINE__, NULL, ",cycles", EINVAL, NULL, 0, 0, 0, 0},
+	{__LINE__, NULL, "cycles, instructions", EINVAL, NULL, 0, 0, 0, 0},
+	{__LINE__, NULL, "cy\ncles", EINVAL, NULL, 0, 0, 0, 0},
+	{__LINE__, NULL, "cy\177cles", EINVAL, NULL, 0, 0, 0, 0},
+	{__LINE__, NULL, "cycl\303\251s", EINVAL, NULL, 0, 0, 0, 0},
+	{__LINE__, NULL, "cylces", ENOENT, "nearest: cycles", 0, 0, 0, 0},
+	{__LINE__, NULL, "context-switch", ENOENT, "context-switches", 0, 0, 0, 0},
+	{__LINE__, NULL, "%s%n", ENOENT, "'%s%n'", 0, 0, 0, 0},
 };
 
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
@@ -329,16 +338,16 @@ static unsigned int bits_of(const struct event *event)
 }
 
 /*
- * Whether libpfm4 excludes the hypervisor depends on the machine's CPU: only rows with a PMU of their
- * own say it.
+ * Whether libpfm4 excludes the hypervisor depends on the machine's CPU: only rows with a PMU of
+ * their own say it.
  */
-static unsigned int known_bits(const struct row *row)
+static unsigned int known_bits(const struct unwind_row *row)
 {
 	return row->pmu ? ~0u : ~(unsigned int)XH;
 }
 
 /* Whether the row holds; says so if not. Runs in a child. */
-static bool check_row(const struct row *row)
+static bool check_row(const struct unwind_row *row)
 {
 	struct event_list list, untouched;
 	struct err err = { "" };
@@ -416,16 +425,23 @@ static void test_rows(void **state)
 	}
 }
 
-/* ---- hints ------------------------------------------------------------------------------------- */
+/*
+ * ---- hints -------------------------------------------------------------------------------------
+ */
 
-/* Refused texts; what their sentence names first after "nearest: ", or after "there are: "; NULL: any. */
+/*
+ * Refused texts; what their sentence names first after "nearest: ", or after "there are: "; NULL:
+ * any.
+ */
 static const struct hint_row {
 	int line;
 	const char *pmu;
 	const char *text;
 	const char *hint;
 } hint_rows[] = {
-	/* an event that has no number can't be sampled: neither can the one that was just refused */
+	/*
+	 * an event that has no number can't be sampled: neither can the one that was just refused
+	 */
 	{ __LINE__, NULL, "ftrace:bprint", "ftrace:print" },
 	{ __LINE__, NULL, "sched:sched_broken", NULL },
 	{ __LINE__, NULL, "sched:sched_brokem", NULL },
@@ -514,7 +530,9 @@ static void test_hints(void **state)
 	}
 }
 
-/* ---- lists ------------------------------------------------------------------------------------- */
+/*
+ * ---- lists -------------------------------------------------------------------------------------
+ */
 
 static void test_lists(void **state)
 {
@@ -682,7 +700,9 @@ static void test_fit(void **state)
 	fclose(file);
 }
 
-/* ---- tracefs ----------------------------------------------------------------------------------- */
+/*
+ * ---- tracefs -----------------------------------------------------------------------------------
+ */
 
 static void test_tracefs_names(void **state)
 {
@@ -756,7 +776,9 @@ static void test_tracefs_real(void **state)
 	close(dirfd);
 }
 
-/* ---- nearest ----------------------------------------------------------------------------------- */
+/*
+ * ---- nearest -----------------------------------------------------------------------------------
+ */
 
 static void test_nearest(void **state)
 {

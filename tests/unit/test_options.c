@@ -13,7 +13,7 @@
 
 #include "fs/options.h"
 
-struct row {
+struct unwind_row {
 	int line;
 	const char *words; /* of the command line, blanks between */
 	const char *wrong; /* part of the sentence; NULL: it is right */
@@ -26,43 +26,44 @@ struct row {
 
 #define KB ((size_t)1024)
 
-static const struct row rows[] = {
-	{ __LINE__, "kprofs /mnt", NULL, NULL, "/mnt", "", false, false, -1, 128 * KB },
-	{ __LINE__, "kprofs -f /mnt", NULL, NULL, "/mnt", "", true, false, -1, 128 * KB },
-	{ __LINE__, "kprofs /mnt --foreground", NULL, NULL, "/mnt", "", true, false, -1, 128 * KB },
-	{ __LINE__, "kprofs none /mnt -o rw,dev,suid", NULL, "none", "/mnt", "rw,dev,suid", false, false,
-		-1, 128 * KB },
-	{ __LINE__, "kprofs -o akaros -o mode=0640,trace_size=1 /mnt", NULL, NULL, "/mnt", "", false,
-		true, 0640, KB },
-	{ __LINE__, "kprofs -omode=7,trace_size=65536,allow_other none /mnt", NULL, "none", "/mnt",
-		"allow_other", false, false, 7, 65536 * KB },
-	{ __LINE__, "kprofs /mnt -o nofail,x-systemd.automount,_netdev,noauto,X-a=b,user=joe,,ro", NULL,
-		NULL, "/mnt", "ro", false, false, -1, 128 * KB },
-	{ __LINE__, "kprofs /mnt -o context=system_u:object_r:t", NULL, NULL, "/mnt",
-		"context=system_u:object_r:t", false, false, -1, 128 * KB },
-	{ __LINE__, "kprofs", "no mount point" },
-	{ __LINE__, "kprofs a b c", "too many" },
-	{ __LINE__, "kprofs /mnt -o", "-o needs a value" },
-	{ __LINE__, "kprofs /mnt -z", "unknown option '-z'" },
-	{ __LINE__, "kprofs /mnt --bogus", "unknown option '--bogus'" },
-	{ __LINE__, "kprofs /mnt -o akaros=1", "unknown mount option 'akaros=1'" },
-	{ __LINE__, "kprofs /mnt -o uid", "unknown mount option 'uid'" },
-	{ __LINE__, "kprofs /mnt -o uid=", "mount option 'uid='" },
-	{ __LINE__, "kprofs /mnt -o uid=-1", "mount option 'uid=-1'" },
-	{ __LINE__, "kprofs /mnt -o uid=4294967295", "mount option 'uid=4294967295'" },
-	{ __LINE__, "kprofs /mnt -o gid=4294967296", "mount option 'gid=4294967296'" },
-	{ __LINE__, "kprofs /mnt -o mode=", "mount option 'mode='" },
-	{ __LINE__, "kprofs /mnt -o mode=1000", "mount option 'mode=1000'" },
-	{ __LINE__, "kprofs /mnt -o mode=08", "mount option 'mode=08'" },
-	{ __LINE__, "kprofs /mnt -o mode=-1", "mount option 'mode=-1'" },
-	{ __LINE__, "kprofs /mnt -o mode=00000644", "mount option 'mode=00000644'" },
-	{ __LINE__, "kprofs /mnt -o trace_size=0", "mount option 'trace_size=0': from 1 to 65536 KB" },
-	{ __LINE__, "kprofs /mnt -o trace_size=65537", "from 1 to 65536 KB" },
-	{ __LINE__, "kprofs /mnt -o trace_size=18014398509481985", "mount option 'trace_size=1801" },
-	{ __LINE__, "kprofs /mnt -o trace_size=1M", "mount option 'trace_size=1M'" },
+static const struct unwind_row rows[] = {
+	{__LINE__, "kprofs /mnt", NULL, NULL, "/mnt", "", false, false, -1, 128 * KB},
+	{__LINE__, "kprofs -f /mnt", NULL, NULL, "/mnt", "", true, false, -1, 128 * KB},
+	{__LINE__, "kprofs /mnt --foreground", NULL, NULL, "/mnt", "", true, false, -1, 128 * KB},
+	{__LINE__, "kprofs none /mnt -o rw,dev,suid", NULL, "none", "/mnt", "rw,dev,suid", false,
+		false, -1, 128 * KB},
+	{__LINE__, "kprofs -o akaros -o mode=0640,trace_size=1 /mnt", NULL, NULL, "/mnt", "", false,
+		true, 0640, KB},
+	{__LINE__, "kprofs -omode=7,trace_size=65536,allow_other none /mnt", NULL, "none", "/mnt",
+		"allow_other", false, false, 7, 65536 * KB},
+	{__LINE__, "kprofs /mnt -o nofail,x-systemd.automount,_netdev,noauto,X-a=b,user=joe,,ro",
+		NULL, NULL, "/mnt", "ro", false, false, -1, 128 * KB},
+	{__LINE__, "kprofs /mnt -o context=system_u:object_r:t", NULL, NULL, "/mnt",
+		"context=system_u:object_r:t", false, false, -1, 128 * KB},
+	{__LINE__, "kprofs", "no mount point"},
+	{__LINE__, "kprofs a b c", "too many"},
+	{__LINE__, "kprofs /mnt -o", "-o needs a value"},
+	{__LINE__, "kprofs /mnt -z", "unknown option '-z'"},
+	{__LINE__, "kprofs /mnt --bogus", "unknown option '--bogus'"},
+	{__LINE__, "kprofs /mnt -o akaros=1", "unknown mount option 'akaros=1'"},
+	{__LINE__, "kprofs /mnt -o uid", "unknown mount option 'uid'"},
+	{__LINE__, "kprofs /mnt -o uid=", "mount option 'uid='"},
+	{__LINE__, "kprofs /mnt -o uid=-1", "mount option 'uid=-1'"},
+	{__LINE__, "kprofs /mnt -o uid=4294967295", "mount option 'uid=4294967295'"},
+	{__LINE__, "kprofs /mnt -o gid=4294967296", "mount option 'gid=4294967296'"},
+	{__LINE__, "kprofs /mnt -o mode=", "mount option 'mode='"},
+	{__LINE__, "kprofs /mnt -o mode=1000", "mount option 'mode=1000'"},
+	{__LINE__, "kprofs /mnt -o mode=08", "mount option 'mode=08'"},
+	{__LINE__, "kprofs /mnt -o mode=-1", "mount option 'mode=-1'"},
+	{__LINE__, "kprofs /mnt -o mode=00000644", "mount option 'mode=00000644'"},
+	{__LINE__, "kprofs /mnt -o trace_size=0",
+		"mount option 'trace_size=0': from 1 to 65536 KB"},
+	{__LINE__, "kprofs /mnt -o trace_size=65537", "from 1 to 65536 KB"},
+	{__LINE__, "kprofs /mnt -o trace_size=18014398509481985", "mount option 'trace_size=1801"},
+	{__LINE__, "kprofs /mnt -o trace_size=1M", "mount option 'trace_size=1M'"},
 };
 
-static bool as_expected(const struct row *row, const struct options *options)
+static bool as_expected(const struct unwind_row *row, const struct options *options)
 {
 	g_autofree char *mount = NULL;
 
@@ -83,7 +84,7 @@ static void test_rows(void **state)
 	size_t i;
 
 	for (i = 0; i < G_N_ELEMENTS(rows); i++) {
-		const struct row *row = &rows[i];
+		const struct unwind_row *row = &rows[i];
 		g_auto(GStrv) argv = g_strsplit(row->words, " ", -1);
 		struct options options;
 		struct err err = { "" };

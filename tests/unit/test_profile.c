@@ -19,7 +19,7 @@
 #define KTEXT 0xffffffff81000000ull
 
 /* A sample of one user frame, and what is expected of it. */
-struct row {
+struct unwind_row {
 	int line;
 	uint64_t time;
 	uint32_t pid;
@@ -74,7 +74,7 @@ static char *print_stack(const struct profile *profile, uint32_t node)
 	return g_string_free(text, FALSE);
 }
 
-static void add_samples(struct gen *gen, const struct row *rows, size_t count)
+static void add_samples(struct gen *gen, const struct unwind_row *rows, size_t count)
 {
 	uint16_t i;
 
@@ -82,7 +82,7 @@ static void add_samples(struct gen *gen, const struct row *rows, size_t count)
 		gen_trace(gen, 2, 1, rows[i].time, rows[i].pid, i, 1, &rows[i].address);
 }
 
-static void check_rows(const struct profile *profile, const struct row *rows, size_t count)
+static void check_rows(const struct profile *profile, const struct unwind_row *rows, size_t count)
 {
 	uint16_t i;
 
@@ -100,8 +100,8 @@ static void check_rows(const struct profile *profile, const struct row *rows, si
 }
 
 /* What is announced before the samples or behind them is the same. */
-static void check_both_orders(void (*announce)(struct gen *gen), const struct row *rows,
-	size_t count)
+static void check_both_orders(
+	void (*announce)(struct gen *gen), const struct unwind_row *rows, size_t count)
 {
 	int samples_first;
 
@@ -144,32 +144,32 @@ static void announce_mappings(struct gen *gen)
 	gen_mmap(gen, 500, 10, 0x1000, 0x1000, 0, "/bin/a");
 }
 
-static const struct row mapping_rows[] = {
-	{ __LINE__, 150, 10, 0x1010, "a", "/bin/a+0x10" },
-	{ __LINE__, 150, 10, 0x1000, "a", "/bin/a+0x0" },
-	{ __LINE__, 150, 10, 0x1fff, "a", "/bin/a+0xfff" },
-	{ __LINE__, 150, 10, 0x2000, "a", "*+0x2000" },
-	{ __LINE__, 150, 10, 0xfff, "a", "*+0xfff" },
-	{ __LINE__, 600, 10, 0x1010, "a", "/bin/a+0x10" },
-	{ __LINE__, 150, 11, 0x1010, "pid 11", "/bin/other+0x10" },
-	{ __LINE__, 150, 12, 0x1010, "pid 12", "*+0x1010" },
+static const struct unwind_row mapping_rows[] = {
+	{__LINE__, 150, 10, 0x1010, "a", "/bin/a+0x10"},
+	{__LINE__, 150, 10, 0x1000, "a", "/bin/a+0x0"},
+	{__LINE__, 150, 10, 0x1fff, "a", "/bin/a+0xfff"},
+	{__LINE__, 150, 10, 0x2000, "a", "*+0x2000"},
+	{__LINE__, 150, 10, 0xfff, "a", "*+0xfff"},
+	{__LINE__, 600, 10, 0x1010, "a", "/bin/a+0x10"},
+	{__LINE__, 150, 11, 0x1010, "pid 11", "/bin/other+0x10"},
+	{__LINE__, 150, 12, 0x1010, "pid 12", "*+0x1010"},
 	/* the latest that was there by then */
-	{ __LINE__, 150, 10, 0x5010, "a", "/lib/1+0x1010" },
-	{ __LINE__, 199, 10, 0x5010, "a", "/lib/1+0x1010" },
-	{ __LINE__, 200, 10, 0x5010, "a", "/lib/2+0x10" },
-	{ __LINE__, 299, 10, 0x5900, "a", "/lib/2+0x900" },
-	{ __LINE__, 300, 10, 0x5900, "a", "/lib/3+0x100" },
-	{ __LINE__, 300, 10, 0x5700, "a", "/lib/2+0x700" },
-	{ __LINE__, 300, 10, 0x6400, "a", "/lib/3+0xc00" },
-	{ __LINE__, 900, 10, 0x8010, "a", "/lib/second+0x10" },
+	{__LINE__, 150, 10, 0x5010, "a", "/lib/1+0x1010"},
+	{__LINE__, 199, 10, 0x5010, "a", "/lib/1+0x1010"},
+	{__LINE__, 200, 10, 0x5010, "a", "/lib/2+0x10"},
+	{__LINE__, 299, 10, 0x5900, "a", "/lib/2+0x900"},
+	{__LINE__, 300, 10, 0x5900, "a", "/lib/3+0x100"},
+	{__LINE__, 300, 10, 0x5700, "a", "/lib/2+0x700"},
+	{__LINE__, 300, 10, 0x6400, "a", "/lib/3+0xc00"},
+	{__LINE__, 900, 10, 0x8010, "a", "/lib/second+0x10"},
 	/* nothing was announced by then: the earliest */
-	{ __LINE__, 50, 10, 0x5900, "a", "/lib/1+0x1900" },
-	{ __LINE__, 150, 10, 0x6400, "a", "/lib/3+0xc00" },
-	{ __LINE__, 50, 10, 0x8010, "a", "/lib/first+0x10" },
+	{__LINE__, 50, 10, 0x5900, "a", "/lib/1+0x1900"},
+	{__LINE__, 150, 10, 0x6400, "a", "/lib/3+0xc00"},
+	{__LINE__, 50, 10, 0x8010, "a", "/lib/first+0x10"},
 	/* a mapping of no size, one beyond the end of everything */
-	{ __LINE__, 150, 10, 0x7000, "a", "*+0x7000" },
-	{ __LINE__, 150, 10, 0xfffffffffffff010, "a", "/wraps+0x10" },
-	{ __LINE__, 150, 10, 0x0, "a", "*+0x0" },
+	{__LINE__, 150, 10, 0x7000, "a", "*+0x7000"},
+	{__LINE__, 150, 10, 0xfffffffffffff010, "a", "/wraps+0x10"},
+	{__LINE__, 150, 10, 0x0, "a", "*+0x0"},
 };
 
 static void test_mappings(void **state)
@@ -193,17 +193,17 @@ static void announce_exec(struct gen *gen)
 	gen_new_process(gen, 100, 20, "/bin/b");
 }
 
-static const struct row exec_rows[] = {
-	{ __LINE__, 499, 10, 0x1010, "sh", "/bin/sh+0x10" },
-	{ __LINE__, 500, 10, 0x1010, "ls", "/bin/ls+0x10" },
-	{ __LINE__, 520, 10, 0x1010, "ls", "/bin/ls+0x10" },
-	{ __LINE__, 499, 10, 0x9010, "sh", "/lib/c+0x10" },
-	{ __LINE__, 500, 10, 0x9010, "ls", "/lib/c+0x1010" },
-	{ __LINE__, 499, 10, 0x8010, "sh", "/lib/of-sh+0x10" },
-	{ __LINE__, 600, 10, 0x8010, "ls", "*+0x8010" },
-	{ __LINE__, 50, 10, 0x1010, "sh", "/bin/sh+0x10" },
-	{ __LINE__, 95, 20, 0x1010, "b", "/bin/b+0x10" },
-	{ __LINE__, 200, 20, 0x1010, "b", "/bin/b+0x10" },
+static const struct unwind_row exec_rows[] = {
+	{__LINE__, 499, 10, 0x1010, "sh", "/bin/sh+0x10"},
+	{__LINE__, 500, 10, 0x1010, "ls", "/bin/ls+0x10"},
+	{__LINE__, 520, 10, 0x1010, "ls", "/bin/ls+0x10"},
+	{__LINE__, 499, 10, 0x9010, "sh", "/lib/c+0x10"},
+	{__LINE__, 500, 10, 0x9010, "ls", "/lib/c+0x1010"},
+	{__LINE__, 499, 10, 0x8010, "sh", "/lib/of-sh+0x10"},
+	{__LINE__, 600, 10, 0x8010, "ls", "*+0x8010"},
+	{__LINE__, 50, 10, 0x1010, "sh", "/bin/sh+0x10"},
+	{__LINE__, 95, 20, 0x1010, "b", "/bin/b+0x10"},
+	{__LINE__, 200, 20, 0x1010, "b", "/bin/b+0x10"},
 };
 
 static void test_exec(void **state)
@@ -239,19 +239,19 @@ static void announce_forks(struct gen *gen)
 	gen_fork(gen, 200, 41, 41, 40, 40);
 }
 
-static const struct row fork_rows[] = {
-	{ __LINE__, 210, 11, 0x1010, "a", "/bin/a+0x10" },
-	{ __LINE__, 350, 10, 0x5010, "renamed", "/lib/new+0x10" },
-	{ __LINE__, 350, 11, 0x5010, "a", "/lib/old+0x10" },
-	{ __LINE__, 460, 13, 0x5010, "a", "/lib/old+0x10" },
-	{ __LINE__, 460, 13, 0x7010, "a", "/lib/own+0x10" },
-	{ __LINE__, 460, 11, 0x7010, "a", "*+0x7010" },
-	{ __LINE__, 350, 14, 0x5010, "a", "/lib/old+0x10" },
-	{ __LINE__, 255, 15, 0x1010, "a", "/bin/a+0x10" },
-	{ __LINE__, 270, 15, 0x1010, "c", "*+0x1010" },
-	{ __LINE__, 270, 15, 0x2010, "c", "/bin/c+0x10" },
-	{ __LINE__, 300, 31, 0x1010, "late", "/bin/late+0x10" },
-	{ __LINE__, 300, 41, 0x1010, "pid 41", "*+0x1010" },
+static const struct unwind_row fork_rows[] = {
+	{__LINE__, 210, 11, 0x1010, "a", "/bin/a+0x10"},
+	{__LINE__, 350, 10, 0x5010, "renamed", "/lib/new+0x10"},
+	{__LINE__, 350, 11, 0x5010, "a", "/lib/old+0x10"},
+	{__LINE__, 460, 13, 0x5010, "a", "/lib/old+0x10"},
+	{__LINE__, 460, 13, 0x7010, "a", "/lib/own+0x10"},
+	{__LINE__, 460, 11, 0x7010, "a", "*+0x7010"},
+	{__LINE__, 350, 14, 0x5010, "a", "/lib/old+0x10"},
+	{__LINE__, 255, 15, 0x1010, "a", "/bin/a+0x10"},
+	{__LINE__, 270, 15, 0x1010, "c", "*+0x1010"},
+	{__LINE__, 270, 15, 0x2010, "c", "/bin/c+0x10"},
+	{__LINE__, 300, 31, 0x1010, "late", "/bin/late+0x10"},
+	{__LINE__, 300, 41, 0x1010, "pid 41", "*+0x1010"},
 };
 
 static void test_forks(void **state)
@@ -272,14 +272,14 @@ static void announce_reuse(struct gen *gen)
 	gen_mmap(gen, 700, 10, 0x3000, 0x1000, 0, "/bin/third");
 }
 
-static const struct row reuse_rows[] = {
-	{ __LINE__, 200, 10, 0x1010, "first", "/bin/first+0x10" },
+static const struct unwind_row reuse_rows[] = {
+	{__LINE__, 200, 10, 0x1010, "first", "/bin/first+0x10"},
 	/* a thread that lives on after the first one has gone */
-	{ __LINE__, 450, 10, 0x1010, "first", "/bin/first+0x10" },
-	{ __LINE__, 550, 10, 0x1010, "parent", "*+0x1010" },
-	{ __LINE__, 550, 10, 0x2010, "parent", "/bin/parent+0x10" },
-	{ __LINE__, 750, 10, 0x2010, "third", "*+0x2010" },
-	{ __LINE__, 750, 10, 0x3010, "third", "/bin/third+0x10" },
+	{__LINE__, 450, 10, 0x1010, "first", "/bin/first+0x10"},
+	{__LINE__, 550, 10, 0x1010, "parent", "*+0x1010"},
+	{__LINE__, 550, 10, 0x2010, "parent", "/bin/parent+0x10"},
+	{__LINE__, 750, 10, 0x2010, "third", "*+0x2010"},
+	{__LINE__, 750, 10, 0x3010, "third", "/bin/third+0x10"},
 };
 
 static void test_reuse(void **state)
@@ -325,8 +325,8 @@ static void announce_circle(struct gen *gen)
 	gen_fork(gen, 100, 11, 11, 10, 10);
 }
 
-static const struct row circle_rows[] = {
-	{ __LINE__, 200, 10, 0x1010, "pid 10", "*+0x1010" },
+static const struct unwind_row circle_rows[] = {
+	{__LINE__, 200, 10, 0x1010, "pid 10", "*+0x1010"},
 };
 
 static void test_circle(void **state)
@@ -350,19 +350,19 @@ static void announce_names(struct gen *gen)
 	gen_new_process(gen, 300, 40, "/bin/y");
 }
 
-static const struct row name_rows[] = {
-	{ __LINE__, 50, 10, 0x1, "one", "*+0x1" },
-	{ __LINE__, 100, 10, 0x1, "one", "*+0x1" },
-	{ __LINE__, 199, 10, 0x1, "one", "*+0x1" },
-	{ __LINE__, 200, 10, 0x1, "two", "*+0x1" },
-	{ __LINE__, 220, 10, 0x1, "two", "*+0x1" },
+static const struct unwind_row name_rows[] = {
+	{__LINE__, 50, 10, 0x1, "one", "*+0x1"},
+	{__LINE__, 100, 10, 0x1, "one", "*+0x1"},
+	{__LINE__, 199, 10, 0x1, "one", "*+0x1"},
+	{__LINE__, 200, 10, 0x1, "two", "*+0x1"},
+	{__LINE__, 220, 10, 0x1, "two", "*+0x1"},
 	/* again, so that no answer kept from before is given */
-	{ __LINE__, 60, 10, 0x1, "one", "*+0x1" },
-	{ __LINE__, 150, 20, 0x1, "no name", "*+0x1" },
-	{ __LINE__, 150, 30, 0x1, "pid 30", "*+0x1" },
-	{ __LINE__, 150, 40, 0x1, "before", "*+0x1" },
-	{ __LINE__, 350, 40, 0x1, "y", "*+0x1" },
-	{ __LINE__, 350, 0xfffffffe, 0x1, "[gone]", "*+0x1" },
+	{__LINE__, 60, 10, 0x1, "one", "*+0x1"},
+	{__LINE__, 150, 20, 0x1, "no name", "*+0x1"},
+	{__LINE__, 150, 30, 0x1, "pid 30", "*+0x1"},
+	{__LINE__, 150, 40, 0x1, "before", "*+0x1"},
+	{__LINE__, 350, 40, 0x1, "y", "*+0x1"},
+	{__LINE__, 350, 0xfffffffe, 0x1, "[gone]", "*+0x1"},
 };
 
 static void test_functions(void **state)

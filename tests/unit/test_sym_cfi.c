@@ -70,19 +70,19 @@ static struct parse *open_program(const char *name)
 static void check_row(struct parse *parse, const char *line, uint64_t address, const char *cfa)
 {
 	uint64_t offset = symfixture_offset(&fixture, "program", address);
-	struct row row;
+	struct unwind_row row;
 
 	if (parse_row(parse, offset, &row) != 0)
 		fail_msg("no row: %s", line);
-	assert_true(row_is_sound(&row, row_bytes(&row)));
+	assert_true(unwind_row_is_sound(&row, unwind_row_bytes(&row)));
 	assert_true(row.start <= offset && offset < row.end);
 	assert_int_equal(row.return_reg, RA);
 	assert_int_equal(row.signal, 0);
 	if (strcmp(cfa, "exp") == 0) {
-		assert_int_equal(row.cfa.rule, ROW_EXPRESSION);
+		assert_int_equal(row.cfa.rule, UNWIND_ROW_EXPRESSION);
 		return;
 	}
-	assert_int_equal(row.cfa.rule, ROW_REGISTER);
+	assert_int_equal(row.cfa.rule, UNWIND_ROW_REGISTER);
 	if (row.cfa.reg != (g_str_has_prefix(cfa, "rsp") ? RSP : RBP) ||
 		row.cfa.number != atoi(cfa + 4))
 		fail_msg("register %u + %" PRIi64 ": %s", row.cfa.reg, row.cfa.number, line);
@@ -105,7 +105,7 @@ static void test_rows(void **state)
 	for (i = 0; lines[i]; i++) {
 		char cfa[32];
 		uint64_t address;
-		struct row row;
+		struct unwind_row row;
 
 		if (strstr(lines[i], "CIE")) { /* its row holds nowhere */
 			i += 2;
@@ -117,7 +117,7 @@ static void test_rows(void **state)
 		check_row(parse, lines[i], address, cfa);
 		parse_row(parse, symfixture_offset(&fixture, "program", address), &row);
 		assert_true(g_str_has_suffix(g_strchomp(lines[i]), " c-8"));
-		assert_int_equal(row.regs[RA].rule, ROW_AT_CFA);
+		assert_int_equal(row.regs[RA].rule, UNWIND_ROW_AT_CFA);
 		assert_int_equal(row.regs[RA].number, -8);
 		expressions += strcmp(cfa, "exp") == 0;
 		count++;
@@ -132,21 +132,21 @@ static void test_end(void **state)
 {
 	struct symfixture_symbol start = symfixture_find(&fixture, "program", "_start");
 	struct parse *parse;
-	struct row row;
+	struct unwind_row row;
 
 	(void)state;
 	if (!is_x86_64())
 		skip();
 	parse = open_program("program");
 	assert_int_equal(parse_row(parse, symfixture_offset(&fixture, "program", start.address), &row), 0);
-	assert_int_equal(row.regs[RA].rule, ROW_UNDEFINED);
+	assert_int_equal(row.regs[RA].rule, UNWIND_ROW_UNDEFINED);
 	parse_destroy(parse);
 }
 
 static void test_without(void **state)
 {
 	struct parse *parse;
-	struct row row;
+	struct unwind_row row;
 
 	(void)state;
 	parse = parse_create();
@@ -162,7 +162,7 @@ static void test_without(void **state)
 static int ask_damaged(const char *name, uint64_t from, uint64_t to)
 {
 	struct parse *parse;
-	struct row row;
+	struct unwind_row row;
 	int status;
 	pid_t pid = fork();
 
@@ -171,7 +171,8 @@ static int ask_damaged(const char *name, uint64_t from, uint64_t to)
 		alarm(20);
 		parse = open_program(name);
 		for (; from < to; from += 7)
-			if (!parse_row(parse, from, &row) && !row_is_sound(&row, row_bytes(&row)))
+			if (!parse_row(parse, from, &row) &&
+				!unwind_row_is_sound(&row, unwind_row_bytes(&row)))
 				_exit(1);
 		parse_destroy(parse);
 		_exit(0);

@@ -19,102 +19,110 @@
 
 #include "symbolizerd/demangle.h"
 
-struct row {
+struct unwind_row {
 	int line; /* a failing row names itself */
 	const char *name;
 	const char *expected; /* NULL: it is shown as it is */
 };
 
-static const struct row rows[] = {
+static const struct unwind_row rows[] = {
 	/* not mangled */
-	{ __LINE__, "main", NULL },
-	{ __LINE__, "", NULL },
-	{ __LINE__, "_", NULL },
-	{ __LINE__, "_start", NULL },
-	{ __LINE__, "_Z", NULL },
-	{ __LINE__, "_R", NULL },
-	{ __LINE__, "_ReadFile", NULL },
-	{ __LINE__, "_Zebra", NULL },
+	{__LINE__, "main", NULL},
+	{__LINE__, "", NULL},
+	{__LINE__, "_", NULL},
+	{__LINE__, "_start", NULL},
+	{__LINE__, "_Z", NULL},
+	{__LINE__, "_R", NULL},
+	{__LINE__, "_ReadFile", NULL},
+	{__LINE__, "_Zebra", NULL},
 
 	/* C++ */
-	{ __LINE__, "_Z3fooi", "foo(int)" },
-	{ __LINE__, "_ZNSt6vectorIiSaIiEE9push_backEOi",
-		"std::vector<int, std::allocator<int> >::push_back(int&&)" },
-	{ __LINE__, "_ZN1A1fEv.constprop.0", "A::f() [clone .constprop.0]" },
-	{ __LINE__, "_ZN1A1fEv.cold", "A::f() [clone .cold]" },
-	{ __LINE__, "_ZTv0_n24_N1B1gEv", "virtual thunk to B::g()" },
+	{__LINE__, "_Z3fooi", "foo(int)"},
+	{__LINE__, "_ZNSt6vectorIiSaIiEE9push_backEOi",
+		"std::vector<int, std::allocator<int> >::push_back(int&&)"},
+	{__LINE__, "_ZN1A1fEv.constprop.0", "A::f() [clone .constprop.0]"},
+	{__LINE__, "_ZN1A1fEv.cold", "A::f() [clone .cold]"},
+	{__LINE__, "_ZTv0_n24_N1B1gEv", "virtual thunk to B::g()"},
 
 	/* Rust's first way */
-	{ __LINE__, "_ZN4core3ptr13drop_in_place17h0123456789abcdefE", "core::ptr::drop_in_place" },
-	{ __LINE__, "_ZN3foo3bar17h0123456789abcdefE.llvm.1234", "foo::bar" },
-	{ __LINE__, "_ZN3foo3bar17h0123456789abcdefE.cold", "foo::bar.cold" },
-	{ __LINE__, "_ZN71_$LT$Test$u20$$u2b$$u20$$u27$static$u20$as$u20$foo..Bar$LT$Test$GT$$GT$"
-		"3bar17h930b740aa94f1d3aE", "<Test + 'static as foo::Bar<Test>>::bar" },
-	{ __LINE__, "_ZN28_$u7b$$u7b$closure$u7d$$u7d$17h0123456789abcdefE", "{{closure}}" },
-	{ __LINE__, "_ZN12$RF$mut$SP$x17h0123456789abcdefE", "&mut@x" },
+	{__LINE__, "_ZN4core3ptr13drop_in_place17h0123456789abcdefE", "core::ptr::drop_in_place"},
+	{__LINE__, "_ZN3foo3bar17h0123456789abcdefE.llvm.1234", "foo::bar"},
+	{__LINE__, "_ZN3foo3bar17h0123456789abcdefE.cold", "foo::bar.cold"},
+	{__LINE__,
+		"_ZN71_$LT$Test$u20$$u2b$$u20$$u27$static$u20$as$u20$foo..Bar$LT$Test$GT$$GT$"
+		"3bar17h930b740aa94f1d3aE",
+		"<Test + 'static as foo::Bar<Test>>::bar"},
+	{__LINE__, "_ZN28_$u7b$$u7b$closure$u7d$$u7d$17h0123456789abcdefE", "{{closure}}"},
+	{__LINE__, "_ZN12$RF$mut$SP$x17h0123456789abcdefE", "&mut@x"},
 	/* no such escape: as it is written (rustfilt) */
-	{ __LINE__, "_ZN5$XY$x17h0123456789abcdefE", "$XY$x" },
+	{__LINE__, "_ZN5$XY$x17h0123456789abcdefE", "$XY$x"},
 	/* no hash, or damaged: C++, or nothing */
-	{ __LINE__, "_ZN3foo3barE", "foo::bar" },
-	{ __LINE__, "_ZN3foo17h0123456789abcdegE", "foo::h0123456789abcdeg" },
-	{ __LINE__, "_ZN999999999999999999999foo17h0123456789abcdefE", NULL },
+	{__LINE__, "_ZN3foo3barE", "foo::bar"},
+	{__LINE__, "_ZN3foo17h0123456789abcdegE", "foo::h0123456789abcdeg"},
+	{__LINE__, "_ZN999999999999999999999foo17h0123456789abcdefE", NULL},
 
 	/* v0: the examples of the RFC */
-	{ __LINE__, "_RNvCs1234_7mycrate3foo", "mycrate::foo" },
-	{ __LINE__, "_RNvNtCs1234_7mycrate3foo3bar", "mycrate::foo::bar" },
-	{ __LINE__, "_RNvCs1234_7mycrateu3gdel", NULL }, /* punycode without a letter */
-	{ __LINE__, "_RINvNtC3std3mem8align_ofjEC3bar", "std::mem::align_of::<usize>" },
-	{ __LINE__, "_RNvNvMCs4fqI2P2rA04_13const_genericINtB4_8UnsignedKhb_E1f3foo",
-		"<const_generic::Unsigned<11>>::f::foo" },
+	{__LINE__, "_RNvCs1234_7mycrate3foo", "mycrate::foo"},
+	{__LINE__, "_RNvNtCs1234_7mycrate3foo3bar", "mycrate::foo::bar"},
+	{__LINE__, "_RNvCs1234_7mycrateu3gdel", NULL}, /* punycode without a letter */
+	{__LINE__, "_RINvNtC3std3mem8align_ofjEC3bar", "std::mem::align_of::<usize>"},
+	{__LINE__, "_RNvNvMCs4fqI2P2rA04_13const_genericINtB4_8UnsignedKhb_E1f3foo",
+		"<const_generic::Unsigned<11>>::f::foo"},
 	/* v0: c++filt */
-	{ __LINE__, "_RINvCs6xxl1lAjzDf_1a3arrKj0_ReEB2_", "a::arr::<0, &str>" },
-	{ __LINE__, "_RINvCs6xxl1lAjzDf_1a3genNCNvB2_4mains0_0EB2_",
-		"a::gen::<a::main::{closure#2}>" },
-	{ __LINE__, "_RNvMNtCs6xxl1lAjzDf_1a5innerINtB2_4WrapmE4showB4_",
-		"<a::inner::Wrap<u32>>::show" },
-	{ __LINE__, "_RNvXs1_NtCs6xxl1lAjzDf_1a5innerINtB5_4WrapmENtB5_2Op2op",
-		"<a::inner::Wrap<u32> as a::inner::Op>::op" },
-	{ __LINE__, "_RINvNtCsgEmfK2I1SDS_4core3ptr13drop_in_placeINtNtCslNYArtu3iFV_5alloc5boxed3BoxD"
+	{__LINE__, "_RINvCs6xxl1lAjzDf_1a3arrKj0_ReEB2_", "a::arr::<0, &str>"},
+	{__LINE__, "_RINvCs6xxl1lAjzDf_1a3genNCNvB2_4mains0_0EB2_",
+		"a::gen::<a::main::{closure#2}>"},
+	{__LINE__, "_RNvMNtCs6xxl1lAjzDf_1a5innerINtB2_4WrapmE4showB4_",
+		"<a::inner::Wrap<u32>>::show"},
+	{__LINE__, "_RNvXs1_NtCs6xxl1lAjzDf_1a5innerINtB5_4WrapmENtB5_2Op2op",
+		"<a::inner::Wrap<u32> as a::inner::Op>::op"},
+	{__LINE__,
+		"_RINvNtCsgEmfK2I1SDS_4core3ptr13drop_in_placeINtNtCslNYArtu3iFV_5alloc5boxed3BoxD"
 		"INtNtNtB4_3ops8function6FnOnceuEp6OutputuNtNtB4_6marker4SendEL_EECs6xxl1lAjzDf_1a"
 		".llvm.4300876430684541219",
 		"core::ptr::drop_in_place::<alloc::boxed::Box<dyn core::ops::function::FnOnce<(), "
-		"Output = ()> + core::marker::Send>>" },
-	{ __LINE__, "_RNSNvYNCINvNtCsjrHSEGnQ3l9_3std2rt10lang_startuE0INtNtNtCsgEmfK2I1SDS_4core3ops"
+		"Output = ()> + core::marker::Send>>"},
+	{__LINE__,
+		"_RNSNvYNCINvNtCsjrHSEGnQ3l9_3std2rt10lang_startuE0INtNtNtCsgEmfK2I1SDS_4core3ops"
 		"8function6FnOnceuE9call_once6vtableCs6xxl1lAjzDf_1a",
-		"<std::rt::lang_start<()>::{closure#0} as core::ops::function::FnOnce<()>>::call_once"
-		"::{shim:vtable#0}" },
-	{ __LINE__, "_RINvNtNtCsjrHSEGnQ3l9_3std3sys9backtrace28___rust_begin_short_backtraceFEuuE"
+		"<std::rt::lang_start<()>::{closure#0} as "
+		"core::ops::function::FnOnce<()>>::call_once"
+		"::{shim:vtable#0}"},
+	{__LINE__,
+		"_RINvNtNtCsjrHSEGnQ3l9_3std3sys9backtrace28___rust_begin_short_backtraceFEuuE"
 		"Cs6xxl1lAjzDf_1a",
-		"std::sys::backtrace::__rust_begin_short_backtrace::<fn(), ()>" },
-	{ __LINE__, "_RNvC6_123foo3bar", "123foo::bar" },
-	{ __LINE__, "_RINbNbCskIICzLVDPPb_5alloc5alloc8box_freeDINbNiB4_5boxed5FnBoxuEp6OutputuEL_EC",
-		NULL },
-	{ __LINE__, "_RINvC1a1fTmEE", "a::f::<(u32,)>" },
-	{ __LINE__, "_RINvC1a1fTmhEAhj3_ShPhOhRhQhE",
-		"a::f::<(u32, u8), [u8; 3], [u8], *const u8, *mut u8, &u8, &mut u8>" },
-	{ __LINE__, "_RINvC1a1fFG_RL0_hEBa_E", "a::f::<for<'a> fn(&'a u8) -> &'a u8>" },
-	{ __LINE__, "_RINvC1a1fFG_RL0_hEuE", "a::f::<for<'a> fn(&'a u8)>" },
-	{ __LINE__, "_RINvC1a1fFUK10system_v_xlEmE",
-		"a::f::<unsafe extern \"system-v-x\" fn(i32) -> u32>" },
-	{ __LINE__, "_RINvC1a1fFUKClEmE", "a::f::<unsafe extern \"C\" fn(i32) -> u32>" },
-	{ __LINE__, "_RINvC1a1fKln5_Kb1_Kc41_Kca_Kc0_KpE",
-		"a::f::<-5, true, 'A', '\\n', '\\u{0}', _>" },
-	{ __LINE__, "_RINvC1a1fKo7fffffffffffffffffffffffffffffff_E",
-		"a::f::<0x7fffffffffffffffffffffffffffffff>" },
+		"std::sys::backtrace::__rust_begin_short_backtrace::<fn(), ()>"},
+	{__LINE__, "_RNvC6_123foo3bar", "123foo::bar"},
+	{__LINE__,
+		"_RINbNbCskIICzLVDPPb_5alloc5alloc8box_freeDINbNiB4_5boxed5FnBoxuEp6OutputuEL_EC",
+		NULL},
+	{__LINE__, "_RINvC1a1fTmEE", "a::f::<(u32,)>"},
+	{__LINE__, "_RINvC1a1fTmhEAhj3_ShPhOhRhQhE",
+		"a::f::<(u32, u8), [u8; 3], [u8], *const u8, *mut u8, &u8, &mut u8>"},
+	{__LINE__, "_RINvC1a1fFG_RL0_hEBa_E", "a::f::<for<'a> fn(&'a u8) -> &'a u8>"},
+	{__LINE__, "_RINvC1a1fFG_RL0_hEuE", "a::f::<for<'a> fn(&'a u8)>"},
+	{__LINE__, "_RINvC1a1fFUK10system_v_xlEmE",
+		"a::f::<unsafe extern \"system-v-x\" fn(i32) -> u32>"},
+	{__LINE__, "_RINvC1a1fFUKClEmE", "a::f::<unsafe extern \"C\" fn(i32) -> u32>"},
+	{__LINE__, "_RINvC1a1fKln5_Kb1_Kc41_Kca_Kc0_KpE",
+		"a::f::<-5, true, 'A', '\\n', '\\u{0}', _>"},
+	{__LINE__, "_RINvC1a1fKo7fffffffffffffffffffffffffffffff_E",
+		"a::f::<0x7fffffffffffffffffffffffffffffff>"},
 	/* punycode as Python's codec of that name writes it */
-	{ __LINE__, "_RNvC7mycrateu8gdel_5qa", "mycrate::g\xc3\xb6"
-					       "del" },
-	{ __LINE__, "_RNvC1au24_ihqwcrb4cv8a8dqg056pqjye",
+	{__LINE__, "_RNvC7mycrateu8gdel_5qa",
+		"mycrate::g\xc3\xb6"
+		"del"},
+	{__LINE__, "_RNvC1au24_ihqwcrb4cv8a8dqg056pqjye",
 		"a::\xe4\xbb\x96\xe4\xbb\xac\xe4\xb8\xba\xe4\xbb\x80\xe4\xb9\x88"
-		"\xe4\xb8\x8d\xe8\xaf\xb4\xe4\xb8\xad\xe6\x96\x87" },
-	{ __LINE__, "_RNvC1au12gdel_99999999", NULL }, /* no letter has this number */
-	{ __LINE__, "_RNvC1a3foo.cold.1", "a::foo.cold.1" },
+		"\xe4\xb8\x8d\xe8\xaf\xb4\xe4\xb8\xad\xe6\x96\x87"},
+	{__LINE__, "_RNvC1au12gdel_99999999", NULL}, /* no letter has this number */
+	{__LINE__, "_RNvC1a3foo.cold.1", "a::foo.cold.1"},
 	/* v0: references that lead nowhere, or to themselves */
-	{ __LINE__, "_RNvB_1f", NULL },
-	{ __LINE__, "_RB_", NULL },
-	{ __LINE__, "_RNvB0_1f", NULL },
-	{ __LINE__, "_RIC1aB_E", NULL },
-	{ __LINE__, "_RNvC99999999999999999999a1f", NULL },
+	{__LINE__, "_RNvB_1f", NULL},
+	{__LINE__, "_RB_", NULL},
+	{__LINE__, "_RNvB0_1f", NULL},
+	{__LINE__, "_RIC1aB_E", NULL},
+	{__LINE__, "_RNvC99999999999999999999a1f", NULL},
 };
 
 static void test_rows(void **state)

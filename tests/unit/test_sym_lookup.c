@@ -29,35 +29,25 @@ static const struct lookup_symbol symbols[] = {
 	{ 0x8000, 0, UINT64_MAX, "barrier", 0, true, false },
 };
 
-struct row {
+struct unwind_row {
 	int line;
 	uint64_t address;
 	const char *name; /* NULL: none */
 };
 
-static const struct row rows[] = {
-	{ __LINE__, 0, NULL },
-	{ __LINE__, 0xfff, NULL },
-	{ __LINE__, 0x1000, "sized" },
-	{ __LINE__, 0x100f, "sized" },
-	{ __LINE__, 0x1010, NULL }, /* a gap */
-	{ __LINE__, 0x2000, "label" },
-	{ __LINE__, 0x27ff, "label" }, /* no size: up to its limit */
-	{ __LINE__, 0x2800, NULL },
-	{ __LINE__, 0x3000, "alias" }, /* of equals the one of lower rank */
-	{ __LINE__, 0x30ff, "alias" }, /* with the size of its twin */
-	{ __LINE__, 0x3100, NULL },
-	{ __LINE__, 0x4000, "open" },
-	{ __LINE__, 0x500f, "outer" },
-	{ __LINE__, 0x5010, "inner" },
-	{ __LINE__, 0x5020, "outer" }, /* behind a function inside of it */
-	{ __LINE__, 0x50ff, "outer" },
-	{ __LINE__, 0x5100, NULL },
-	{ __LINE__, 0x6000, "last" },
-	{ __LINE__, 0x6fff, "last" },
-	{ __LINE__, 0x7000, NULL },	/* a foreign one */
-	{ __LINE__, 0x8000, NULL },	/* and one without a size */
-	{ __LINE__, UINT64_MAX, NULL }, /* not "last" again */
+static const struct unwind_row rows[] = {
+	{__LINE__, 0, NULL}, {__LINE__, 0xfff, NULL}, {__LINE__, 0x1000, "sized"},
+	{__LINE__, 0x100f, "sized"}, {__LINE__, 0x1010, NULL},    /* a gap */
+	{__LINE__, 0x2000, "label"}, {__LINE__, 0x27ff, "label"}, /* no size: up to its limit */
+	{__LINE__, 0x2800, NULL}, {__LINE__, 0x3000, "alias"}, /* of equals the one of lower rank */
+	{__LINE__, 0x30ff, "alias"},                           /* with the size of its twin */
+	{__LINE__, 0x3100, NULL}, {__LINE__, 0x4000, "open"}, {__LINE__, 0x500f, "outer"},
+	{__LINE__, 0x5010, "inner"},
+	{__LINE__, 0x5020, "outer"}, /* behind a function inside of it */
+	{__LINE__, 0x50ff, "outer"}, {__LINE__, 0x5100, NULL}, {__LINE__, 0x6000, "last"},
+	{__LINE__, 0x6fff, "last"}, {__LINE__, 0x7000, NULL}, /* a foreign one */
+	{__LINE__, 0x8000, NULL},                             /* and one without a size */
+	{__LINE__, UINT64_MAX, NULL},                         /* not "last" again */
 };
 
 /* The answers depend neither on the order of the symbols nor on which other addresses are asked. */
@@ -75,7 +65,7 @@ static void check_rows(const size_t *which, size_t count, bool backwards)
 	lookup_finish(lookup);
 	for (i = 0; i < count; i++) {
 		const struct lookup_symbol *found = lookup_answer(lookup, i);
-		const struct row *row = &rows[which[i]];
+		const struct unwind_row *row = &rows[which[i]];
 
 		if (g_strcmp0(found ? found->name : NULL, row->name) != 0)
 			fail_msg("row of line %d: %s", row->line, found ? found->name : "-");
@@ -236,21 +226,21 @@ static const char aliases[] = "ffffffff81000000 T _text\n"
 			      "ffffffff81000c00 t __do_sys_pause\n"
 			      "ffffffff81000d00 T next\n";
 
-static const struct row alias_rows[] = {
-	{ __LINE__, TEXT + 0x100, "__x64_sys_fork" },
-	{ __LINE__, TEXT + 0x110, "__x64_sys_fork" },
-	{ __LINE__, TEXT + 0x200, "__x64_sys_sync" }, /* never __ia32_ where there is __x64_ */
-	{ __LINE__, TEXT + 0x300, "__memmove" },
-	{ __LINE__, TEXT + 0x400, "__memcpy" },		/* not __pi_ */
-	{ __LINE__, TEXT + 0x500, "clkdev_hw_create" }, /* global before local */
-	{ __LINE__, TEXT + 0x600, "hash_ip6_destroy" },
-	{ __LINE__, TEXT + 0x700, "show_ghostwrite" },
-	{ __LINE__, TEXT + 0x800, "__pi_only" }, /* there is no other */
-	{ __LINE__, TEXT + 0x900, "local" },	 /* not __pi_, global or not */
-	{ __LINE__, TEXT + 0xa00, "__pfx_memset" },
-	{ __LINE__, TEXT + 0xb00, "__pfx___x64_sys_fork" },
-	{ __LINE__, TEXT + 0xc00, "__ia32_sys_pause" }, /* global before local */
-	{ __LINE__, TEXT + 0xd00, "next" },
+static const struct unwind_row alias_rows[] = {
+	{__LINE__, TEXT + 0x100, "__x64_sys_fork"},
+	{__LINE__, TEXT + 0x110, "__x64_sys_fork"},
+	{__LINE__, TEXT + 0x200, "__x64_sys_sync"}, /* never __ia32_ where there is __x64_ */
+	{__LINE__, TEXT + 0x300, "__memmove"},
+	{__LINE__, TEXT + 0x400, "__memcpy"},         /* not __pi_ */
+	{__LINE__, TEXT + 0x500, "clkdev_hw_create"}, /* global before local */
+	{__LINE__, TEXT + 0x600, "hash_ip6_destroy"},
+	{__LINE__, TEXT + 0x700, "show_ghostwrite"},
+	{__LINE__, TEXT + 0x800, "__pi_only"}, /* there is no other */
+	{__LINE__, TEXT + 0x900, "local"},     /* not __pi_, global or not */
+	{__LINE__, TEXT + 0xa00, "__pfx_memset"},
+	{__LINE__, TEXT + 0xb00, "__pfx___x64_sys_fork"},
+	{__LINE__, TEXT + 0xc00, "__ia32_sys_pause"}, /* global before local */
+	{__LINE__, TEXT + 0xd00, "next"},
 };
 
 static void test_kernel_aliases(void **state)
@@ -287,20 +277,20 @@ static const char jit[] = "7f0000001000 100 first\n"
 			  "7f0000005000 10 \n"
 			  "7f0000006000 10 last";
 
-static const struct row jit_rows[] = {
-	{ __LINE__, 0x7f0000001000, "first" },
-	{ __LINE__, 0x7f000000107f, "first" },
-	{ __LINE__, 0x7f0000001080, "moved here" },
-	{ __LINE__, 0x7f0000001090, "first" },
-	{ __LINE__, 0x7f0000001100, NULL },
-	{ __LINE__, 0x7f0000002008, "LazyCompile:~run /a b.js:1:1" },
-	{ __LINE__, 0x7f0000003000, NULL },
-	{ __LINE__, 0x7f0000004000, NULL },
-	{ __LINE__, 0x7f0000005000, NULL },
-	{ __LINE__, 0x7f000000600f, "last" },
+static const struct unwind_row jit_rows[] = {
+	{__LINE__, 0x7f0000001000, "first"},
+	{__LINE__, 0x7f000000107f, "first"},
+	{__LINE__, 0x7f0000001080, "moved here"},
+	{__LINE__, 0x7f0000001090, "first"},
+	{__LINE__, 0x7f0000001100, NULL},
+	{__LINE__, 0x7f0000002008, "LazyCompile:~run /a b.js:1:1"},
+	{__LINE__, 0x7f0000003000, NULL},
+	{__LINE__, 0x7f0000004000, NULL},
+	{__LINE__, 0x7f0000005000, NULL},
+	{__LINE__, 0x7f000000600f, "last"},
 };
 
-static void check_jit(const char *text, const struct row *row, const char *name)
+static void check_jit(const char *text, const struct unwind_row *row, const char *name)
 {
 	struct lookup *lookup = lookup_create(&row->address, 1);
 	g_autofree char *copy = g_strdup(text);

@@ -47,27 +47,27 @@ static void begin(struct copy *copy)
 }
 
 /* CFA = rsp + n, the return address below it, all other registers as they are. */
-static struct row call_row(int64_t n)
+static struct unwind_row call_row(int64_t n)
 {
-	struct row row = { .machine = EM_X86_64, .return_reg = RA, .reg_count = 17 };
+	struct unwind_row row = {.machine = EM_X86_64, .return_reg = RA, .reg_count = 17};
 	unsigned int i;
 
 	for (i = 0; i < 17; i++)
-		row.regs[i].rule = ROW_SAME;
-	row.cfa = (struct row_value){ .rule = ROW_REGISTER, .reg = RSP, .number = n };
-	row.regs[RA] = (struct row_value){ .rule = ROW_AT_CFA, .number = -8 };
+		row.regs[i].rule = UNWIND_ROW_SAME;
+	row.cfa = (struct unwind_row_value){.rule = UNWIND_ROW_REGISTER, .reg = RSP, .number = n};
+	row.regs[RA] = (struct unwind_row_value){.rule = UNWIND_ROW_AT_CFA, .number = -8};
 	return row;
 }
 
 static void test_call(void **state)
 {
-	struct row row = call_row(24);
+	struct unwind_row row = call_row(24);
 	struct copy copy;
 
 	(void)state;
 	begin(&copy);
-	row.regs[RBX] = (struct row_value){ .rule = ROW_AT_CFA, .number = -16 };
-	row.regs[0].rule = ROW_UNDEFINED;
+	row.regs[RBX] = (struct unwind_row_value){.rule = UNWIND_ROW_AT_CFA, .number = -16};
+	row.regs[0].rule = UNWIND_ROW_UNDEFINED;
 	assert_int_equal(unwind_step(&copy.unwind, &row), UNWIND_CALLER);
 	assert_int_equal(unwind_pc(&copy.unwind), 0x1002);
 	assert_int_equal(copy.unwind.regs[RSP], SP + 24);
@@ -81,12 +81,12 @@ static void test_call(void **state)
 
 static void test_end(void **state)
 {
-	struct row row = call_row(8);
+	struct unwind_row row = call_row(8);
 	struct copy copy;
 
 	(void)state;
 	begin(&copy);
-	row.regs[RA].rule = ROW_UNDEFINED;
+	row.regs[RA].rule = UNWIND_ROW_UNDEFINED;
 	assert_int_equal(unwind_step(&copy.unwind, &row), UNWIND_END);
 	row = call_row(8);
 	copy.stack[0] = 0;
@@ -98,7 +98,7 @@ static void test_edges(void **state)
 {
 	static const int64_t beyond[] = { 8 * WORDS + 1, 8 * WORDS + 8, 0, 7, -8, INT64_MAX, INT64_MIN };
 	struct copy copy;
-	struct row row;
+	struct unwind_row row;
 	size_t i;
 
 	(void)state;
@@ -122,12 +122,12 @@ static void test_edges(void **state)
 /* Frames of calls lie one above the other; that of a signal may lie anywhere. */
 static void test_direction(void **state)
 {
-	struct row row = call_row(16);
+	struct unwind_row row = call_row(16);
 	struct copy copy;
 
 	(void)state;
 	begin(&copy);
-	row.regs[RSP] = (struct row_value){ .rule = ROW_CFA, .number = -17 };
+	row.regs[RSP] = (struct unwind_row_value){.rule = UNWIND_ROW_CFA, .number = -17};
 	assert_int_equal(unwind_step(&copy.unwind, &row), UNWIND_LOST);
 	row.signal = 1;
 	assert_int_equal(unwind_step(&copy.unwind, &row), UNWIND_CALLER);
@@ -137,25 +137,25 @@ static void test_direction(void **state)
 /* What the linker writes for the PLT: rsp + 8 + ((rip & 15) >= 11) << 3. */
 static void test_plt(void **state)
 {
-	static const struct row_op ops[] = {
-		{ .atom = DW_OP_bregx, .reg = RSP, .number = 8 },
-		{ .atom = DW_OP_bregx, .reg = RA },
-		{ .atom = DW_OP_lit15 },
-		{ .atom = DW_OP_and },
-		{ .atom = DW_OP_lit11 },
-		{ .atom = DW_OP_ge },
-		{ .atom = DW_OP_lit3 },
-		{ .atom = DW_OP_shl },
-		{ .atom = DW_OP_plus },
+	static const struct unwind_row_op ops[] = {
+		{.atom = DW_OP_bregx, .reg = RSP, .number = 8},
+		{.atom = DW_OP_bregx, .reg = RA},
+		{.atom = DW_OP_lit15},
+		{.atom = DW_OP_and},
+		{.atom = DW_OP_lit11},
+		{.atom = DW_OP_ge},
+		{.atom = DW_OP_lit3},
+		{.atom = DW_OP_shl},
+		{.atom = DW_OP_plus},
 	};
-	struct row row = call_row(0);
+	struct unwind_row row = call_row(0);
 	struct copy copy;
 	unsigned int last;
 
 	(void)state;
 	memcpy(row.ops, ops, sizeof(ops));
 	row.op_count = 9;
-	row.cfa = (struct row_value){ .rule = ROW_EXPRESSION, .first = 0, .count = 9 };
+	row.cfa = (struct unwind_row_value){.rule = UNWIND_ROW_EXPRESSION, .first = 0, .count = 9};
 	for (last = 0; last < 16; last++) {
 		begin(&copy);
 		copy.unwind.regs[RA] = 0x401000 + last;
@@ -167,12 +167,12 @@ static void test_plt(void **state)
 /* What the C library writes for signals: registers in memory at rsp + n, the CFA too. */
 static void test_signal(void **state)
 {
-	static const struct row_op ops[] = {
-		{ .atom = DW_OP_bregx, .reg = RSP, .number = 16 },
-		{ .atom = DW_OP_deref },
-		{ .atom = DW_OP_bregx, .reg = RSP, .number = 24 },
+	static const struct unwind_row_op ops[] = {
+		{.atom = DW_OP_bregx, .reg = RSP, .number = 16},
+		{.atom = DW_OP_deref},
+		{.atom = DW_OP_bregx, .reg = RSP, .number = 24},
 	};
-	struct row row = call_row(0);
+	struct unwind_row row = call_row(0);
 	struct copy copy;
 
 	(void)state;
@@ -180,8 +180,9 @@ static void test_signal(void **state)
 	memcpy(row.ops, ops, sizeof(ops));
 	row.op_count = 3;
 	row.signal = 1;
-	row.cfa = (struct row_value){ .rule = ROW_EXPRESSION, .first = 0, .count = 2 };
-	row.regs[RA] = (struct row_value){ .rule = ROW_AT_EXPRESSION, .first = 2, .count = 1 };
+	row.cfa = (struct unwind_row_value){.rule = UNWIND_ROW_EXPRESSION, .first = 0, .count = 2};
+	row.regs[RA] =
+		(struct unwind_row_value){.rule = UNWIND_ROW_AT_EXPRESSION, .first = 2, .count = 1};
 	assert_int_equal(unwind_step(&copy.unwind, &row), UNWIND_CALLER);
 	assert_int_equal(unwind_pc(&copy.unwind), 0x1003);
 	assert_int_equal(copy.unwind.regs[RSP], 0x1002);
@@ -195,20 +196,20 @@ static void test_any_expression(void **state)
 
 	(void)state;
 	for (round = 0; round < 20000; round++) {
-		struct row row = call_row(16);
+		struct unwind_row row = call_row(16);
 
 		begin(&copy);
-		row.op_count = (uint8_t)(rand_r(&seed) % (ROW_OPS_MAX + 1));
+		row.op_count = (uint8_t)(rand_r(&seed) % (UNWIND_ROW_OPS_MAX + 1));
 		for (i = 0; i < row.op_count; i++)
-			row.ops[i] = (struct row_op){
+			row.ops[i] = (struct unwind_row_op){
 				.atom = (uint8_t)rand_r(&seed),
 				.reg = (uint8_t)rand_r(&seed),
 				.number = rand_r(&seed) % 3 ? rand_r(&seed) % 64 : INT64_MIN,
 			};
-		row.cfa = (struct row_value){
-			.rule = ROW_EXPRESSION, .count = row.op_count };
-		row.regs[RA] = (struct row_value){
-			.rule = (uint8_t)(rand_r(&seed) % ROW_RULES), .count = row.op_count };
+		row.cfa = (struct unwind_row_value){
+			.rule = UNWIND_ROW_EXPRESSION, .count = row.op_count};
+		row.regs[RA] = (struct unwind_row_value){
+			.rule = (uint8_t)(rand_r(&seed) % UNWIND_ROW_RULES), .count = row.op_count};
 		unwind_step(&copy.unwind, &row);
 	}
 }
@@ -237,7 +238,7 @@ static void test_frame_pointer(void **state)
 
 static void test_machines(void **state)
 {
-	struct row row = call_row(8);
+	struct unwind_row row = call_row(8);
 	uint64_t regs[33] = { 0 };
 	struct unwind unwind;
 	struct copy copy;
@@ -254,34 +255,34 @@ static void test_machines(void **state)
 /* What a parser may send: each field beyond its bounds makes it none. */
 static void test_sound(void **state)
 {
-	const size_t bytes = offsetof(struct row, ops);
-	struct row row = call_row(8), bad;
+	const size_t bytes = offsetof(struct unwind_row, ops);
+	struct unwind_row row = call_row(8), bad;
 
 	(void)state;
-	assert_true(row_is_sound(&row, bytes));
-	assert_false(row_is_sound(&row, bytes - 1));
-	assert_false(row_is_sound(&row, bytes + 1));
+	assert_true(unwind_row_is_sound(&row, bytes));
+	assert_false(unwind_row_is_sound(&row, bytes - 1));
+	assert_false(unwind_row_is_sound(&row, bytes + 1));
 	bad = row;
-	bad.reg_count = ROW_REGS_MAX + 1;
-	assert_false(row_is_sound(&bad, bytes));
+	bad.reg_count = UNWIND_ROW_REGS_MAX + 1;
+	assert_false(unwind_row_is_sound(&bad, bytes));
 	bad = row;
 	bad.return_reg = 17;
-	assert_false(row_is_sound(&bad, bytes));
+	assert_false(unwind_row_is_sound(&bad, bytes));
 	bad = row;
-	bad.cfa.reg = ROW_REGS_MAX;
-	assert_false(row_is_sound(&bad, bytes));
+	bad.cfa.reg = UNWIND_ROW_REGS_MAX;
+	assert_false(unwind_row_is_sound(&bad, bytes));
 	bad = row;
-	bad.regs[16].rule = ROW_RULES;
-	assert_false(row_is_sound(&bad, bytes));
+	bad.regs[16].rule = UNWIND_ROW_RULES;
+	assert_false(unwind_row_is_sound(&bad, bytes));
 	bad = row;
 	bad.op_count = 2;
-	assert_true(row_is_sound(&bad, bytes + 2 * sizeof(struct row_op)));
+	assert_true(unwind_row_is_sound(&bad, bytes + 2 * sizeof(struct unwind_row_op)));
 	bad.regs[2].first = 1;
 	bad.regs[2].count = 2;
-	assert_false(row_is_sound(&bad, bytes + 2 * sizeof(struct row_op)));
+	assert_false(unwind_row_is_sound(&bad, bytes + 2 * sizeof(struct unwind_row_op)));
 	bad.regs[2].first = 255;
 	bad.regs[2].count = 2;
-	assert_false(row_is_sound(&bad, bytes + 2 * sizeof(struct row_op)));
+	assert_false(unwind_row_is_sound(&bad, bytes + 2 * sizeof(struct unwind_row_op)));
 }
 
 int main(void)

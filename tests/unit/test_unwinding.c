@@ -21,7 +21,7 @@
 #include <glib.h>
 
 #include "symbolizer/proto.h"
-#include "symbolizer/row.h"
+#include "symbolizer/unwind_row.h"
 #include "tests/fixtures/gen.h"
 #include "capture/unwinding.h"
 
@@ -54,7 +54,7 @@ static int connects;
  */
 static void answer(struct proto_message *message)
 {
-	struct row row = { .machine = MACHINE, .return_reg = RA, .reg_count = 17 };
+	struct unwind_row row = {.machine = MACHINE, .return_reg = RA, .reg_count = 17};
 	uint64_t offset = message->address;
 	unsigned int i;
 
@@ -64,18 +64,18 @@ static void answer(struct proto_message *message)
 		return;
 	}
 	for (i = 0; i < 17; i++)
-		row.regs[i].rule = ROW_SAME;
-	row.cfa = (struct row_value){ .rule = ROW_REGISTER, .reg = RSP, .number = 16 };
-	row.regs[RA] = (struct row_value){ .rule = ROW_AT_CFA, .number = -8 };
+		row.regs[i].rule = UNWIND_ROW_SAME;
+	row.cfa = (struct unwind_row_value){.rule = UNWIND_ROW_REGISTER, .reg = RSP, .number = 16};
+	row.regs[RA] = (struct unwind_row_value){.rule = UNWIND_ROW_AT_CFA, .number = -8};
 	if (offset >= 0x12ff)
-		row.regs[RA].rule = ROW_UNDEFINED;
+		row.regs[RA].rule = UNWIND_ROW_UNDEFINED;
 	if (behaviour == SAYS_NONSENSE)
 		row.return_reg = 200;
 	if (behaviour == RUNS_ON) { /* each place is its own caller, a byte higher */
 		row.cfa.number = 1;
-		row.regs[RA].rule = ROW_SAME;
+		row.regs[RA].rule = UNWIND_ROW_SAME;
 	}
-	message->head.count = (uint32_t)row_bytes(&row);
+	message->head.count = (uint32_t)unwind_row_bytes(&row);
 	memcpy(message->tail.bytes, &row, message->head.count);
 }
 
