@@ -1,7 +1,7 @@
 # symbolizer: asks kprof-symbols for the names of addresses, keeps the answers, unwinds copied stacks
 noinst_LIBRARIES += libsymbolizer.a
 libsymbolizer_a_SOURCES = \
-	%D%/answers.c %D%/answers.h \
+	%D%/result_wire.c %D%/result_wire.h \
 	%D%/cache.c %D%/cache.h \
 	%D%/helpers.c %D%/helpers.h \
 	%D%/proto.c %D%/proto.h \

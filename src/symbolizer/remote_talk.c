@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "symbolizer/answers.h"
+#include "symbolizer/result_wire.h"
 
 /*
  * What the answers about one file may take: names of C++ have some hundred bytes, and most
@@ -126,7 +126,7 @@ static int take_answers(struct talk *talk, size_t count, struct symbols_arena *a
 	uint32_t i;
 
 	while (left) {
-		n = answers_read(bytes, left, arena, &i, &place);
+		n = result_wire_read(bytes, left, arena, &i, &place);
 		if (!n || i >= count || !is_answered(&place) || is_answered(&places[i]))
 			return -EBADMSG;
 		if (!(talk->how->flags & SYMBOLS_LINES) && place.count > 1)

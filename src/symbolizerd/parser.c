@@ -13,7 +13,7 @@
 
 #include "base/units.h"
 #include "symbolizerd/helper.h"
-#include "symbolizer/answers.h"
+#include "symbolizer/result_wire.h"
 #include "symbolizerd/parse.h"
 #include "symbolizer/proto.h"
 #include "sys/confine.h"
@@ -59,11 +59,11 @@ static void add_answer(void *arg, size_t i, const struct symbols_place *place)
 	struct child *child = arg;
 	uint8_t *bytes = child->answers->tail.bytes;
 	uint32_t *used = &child->answers->head.count;
-	size_t n = answers_write(bytes + *used, PROTO_BYTES_MAX - *used, (uint32_t)i, place);
+	size_t n = result_wire_write(bytes + *used, PROTO_BYTES_MAX - *used, (uint32_t)i, place);
 
 	if (!n) {
 		flush_answers(child);
-		n = answers_write(bytes, PROTO_BYTES_MAX, (uint32_t)i, place);
+		n = result_wire_write(bytes, PROTO_BYTES_MAX, (uint32_t)i, place);
 	}
 	*used += (uint32_t)n;
 }

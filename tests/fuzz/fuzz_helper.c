@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "symbolizer/answers.h"
+#include "symbolizer/result_wire.h"
 #include "symbolizer/proto.h"
 #include "symbolizer/unwind_row.h"
 
@@ -22,7 +22,7 @@ static void read_answers(const uint8_t *bytes, size_t size)
 	uint32_t index, i;
 	size_t taken;
 
-	while (size && (taken = answers_read(bytes, size, arena, &index, &place))) {
+	while (size && (taken = result_wire_read(bytes, size, arena, &index, &place))) {
 		FUZZ_CHECK(taken <= size);
 		FUZZ_CHECK(place.count <= SYMBOLS_FRAMES_MAX);
 		for (i = 0; i < place.count; i++)
@@ -76,8 +76,9 @@ bool fuzz_seed(unsigned int number, GByteArray *out)
 	switch (number) {
 	case 0:
 		proto_init(message, PROTO_ANSWERS);
-		bytes = answers_write(message->tail.bytes, PROTO_BYTES_MAX, 3, &place);
-		bytes += answers_write(message->tail.bytes + bytes, PROTO_BYTES_MAX - bytes, 4, &place);
+		bytes = result_wire_write(message->tail.bytes, PROTO_BYTES_MAX, 3, &place);
+		bytes += result_wire_write(
+			message->tail.bytes + bytes, PROTO_BYTES_MAX - bytes, 4, &place);
 		break;
 	case 1:
 		proto_init(message, PROTO_ROW);

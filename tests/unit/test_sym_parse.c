@@ -90,13 +90,13 @@ static const char program_cpp[] =
  * ---- answers ----------------------------------------------------------------------------------
  */
 
-struct answers {
+struct result_wire {
 	struct symbols_arena *arena;
 	struct symbols_place *places;
 	int ret;
 };
 
-static void ask(struct answers *answers, const struct symfixture *fixture, const char *program,
+static void ask(struct result_wire *answers, const struct symfixture *fixture, const char *program,
 	const uint64_t *offsets, size_t count, unsigned int flags)
 {
 	g_autofree char *path = symfixture_path(fixture, program);
@@ -112,7 +112,7 @@ static void ask(struct answers *answers, const struct symfixture *fixture, const
 	symbols_destroy(symbols);
 }
 
-static void forget(struct answers *answers)
+static void forget(struct result_wire *answers)
 {
 	g_free(answers->places);
 	symbols_arena_destroy(answers->arena);
@@ -163,7 +163,7 @@ static void check_functions(const struct symfixture *fixture, const char *progra
 	g_autoptr(GArray) addresses = list_addresses(fixture, program);
 	g_autoptr(GArray) symbols = symfixture_nm(fixture, program, nm_options);
 	g_autofree uint64_t *offsets = g_new(uint64_t, addresses->len);
-	struct answers answers;
+	struct result_wire answers;
 	uint64_t delta;
 	guint i;
 
@@ -203,7 +203,7 @@ static void test_stripped(void **state)
 	struct symfixture_symbol outer = symfixture_find(fixture, "dynamic", "outer");
 	struct symfixture_symbol local = symfixture_find(fixture, "dynamic", "local");
 	uint64_t offsets[2];
-	struct answers answers;
+	struct result_wire answers;
 
 	assert_true(symfixture_run(fixture, NULL, "strip -o dynamic_stripped dynamic"));
 	offsets[0] = symfixture_offset(fixture, "dynamic", outer.address + 1);
@@ -220,7 +220,7 @@ static void test_other_offsets(void **state)
 	struct symfixture *fixture = *state;
 	struct symfixture_symbol outer = symfixture_find(fixture, "plain", "outer");
 	uint64_t offsets[4] = { UINT64_MAX, symfixture_offset(fixture, "plain", outer.address), 0 };
-	struct answers answers;
+	struct result_wire answers;
 
 	offsets[3] = offsets[1]; /* twice */
 	ask(&answers, fixture, "plain", offsets, 4, 0);
@@ -250,7 +250,7 @@ static void check_stubs(const struct symfixture *fixture, const char *program, g
 	for (i = 0; lines[i] && *lines[i]; i++) {
 		uint64_t address = g_ascii_strtoull(lines[i], NULL, 16), offsets[8];
 		g_autofree char *name = g_strdup(strchr(lines[i], '<') + 1);
-		struct answers answers;
+		struct result_wire answers;
 
 		*strchr(name, '>') = '\0';
 		for (k = 0; k < G_N_ELEMENTS(offsets); k++)
@@ -307,7 +307,7 @@ static void test_stubs_demangled(void **state)
 {
 	struct symfixture *fixture = *state;
 	g_autofree char *output = NULL;
-	struct answers answers;
+	struct result_wire answers;
 	uint64_t offset;
 
 #ifndef __x86_64__
@@ -398,7 +398,7 @@ static void check_lines(const struct symfixture *fixture, const char *program, u
 	g_autoptr(GArray) addresses = list_addresses(fixture, program);
 	g_auto(GStrv) lines = run_tool(fixture, program, addresses, tool);
 	g_autofree uint64_t *offsets = g_new(uint64_t, addresses->len);
-	struct answers answers;
+	struct result_wire answers;
 	uint32_t deep = 0, without = 0;
 	uint64_t delta;
 	int at = 0;
@@ -462,7 +462,7 @@ static void test_no_lines(void **state)
 	struct symfixture *fixture = *state;
 	struct symfixture_symbol outer = symfixture_find(fixture, "plain", "outer");
 	uint64_t offset = symfixture_offset(fixture, "plain", outer.address + 8);
-	struct answers answers;
+	struct result_wire answers;
 
 	ask(&answers, fixture, "plain", &offset, 1, 0);
 	assert_int_equal(answers.places[0].count, 1);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * symbolizer/proto and symbolizer/answers: what goes over the connections, whole, cut, and made up.
+ * symbolizer/proto and symbolizer/result_wire: what goes over the connections, whole, cut, and made
+ * up.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +18,7 @@
 #include <glib.h>
 
 #include "base/units.h"
-#include "symbolizer/answers.h"
+#include "symbolizer/result_wire.h"
 #include "symbolizer/proto.h"
 
 struct pair_map_entry {
@@ -241,11 +242,11 @@ static void test_answers(void **state)
 	(void)state;
 	frames[0] = (struct symbols_frame){ "inlined", "a.c", 7 };
 	frames[1] = (struct symbols_frame){ "outer", NULL, 0 };
-	n = answers_write(bytes, PROTO_BYTES_MAX, 4711, &place);
+	n = result_wire_write(bytes, PROTO_BYTES_MAX, 4711, &place);
 	assert_true(n > 0);
-	assert_int_equal(answers_write(bytes, n - 1, 4711, &place), 0);
-	assert_int_equal(answers_write(bytes, n, 4711, &place), n);
-	assert_int_equal(answers_read(bytes, n, arena, &index, &got), n);
+	assert_int_equal(result_wire_write(bytes, n - 1, 4711, &place), 0);
+	assert_int_equal(result_wire_write(bytes, n, 4711, &place), n);
+	assert_int_equal(result_wire_read(bytes, n, arena, &index, &got), n);
 	assert_int_equal(index, 4711);
 	assert_int_equal(got.count, 2);
 	assert_int_equal(got.start, 0x1000);
@@ -257,15 +258,15 @@ static void test_answers(void **state)
 	assert_null(got.frames[1].source);
 	/* cut anywhere it is none */
 	for (i = 0; i < n; i++)
-		assert_int_equal(answers_read(bytes, i, arena, &index, &got), 0);
+		assert_int_equal(result_wire_read(bytes, i, arena, &index, &got), 0);
 
 	/* the largest one fits a message, and what goes beyond is cut */
 	for (i = 0; i <= SYMBOLS_FRAMES_MAX; i++)
 		frames[i] = (struct symbols_frame){ longer, longer, i };
 	place.count = SYMBOLS_FRAMES_MAX + 1;
-	n = answers_write(bytes, PROTO_BYTES_MAX, 0, &place);
+	n = result_wire_write(bytes, PROTO_BYTES_MAX, 0, &place);
 	assert_true(n > 0);
-	assert_int_equal(answers_read(bytes, n, arena, &index, &got), n);
+	assert_int_equal(result_wire_read(bytes, n, arena, &index, &got), n);
 	assert_int_equal(got.count, SYMBOLS_FRAMES_MAX);
 	assert_int_equal(strlen(got.frames[SYMBOLS_FRAMES_MAX - 1].source), SYMBOLS_TEXT_MAX);
 	g_free(bytes);
@@ -294,7 +295,7 @@ static void test_any_bytes(void **state)
 			/* small numbers are the ones that are taken */
 			bytes[i] = number & 0x300 ? 0 : (uint8_t)(number % 40);
 		}
-		n = answers_read(bytes, sizeof(bytes), arena, &index, &place);
+		n = result_wire_read(bytes, sizeof(bytes), arena, &index, &place);
 		assert_true(n <= sizeof(bytes));
 		if (!n)
 			continue;

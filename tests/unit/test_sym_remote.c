@@ -26,7 +26,7 @@
 #include <glib.h>
 
 #include "base/units.h"
-#include "symbolizer/answers.h"
+#include "symbolizer/result_wire.h"
 #include "symbolizerd/local.h"
 #include "symbolizer/remote.h"
 #include "sys/proc.h"
@@ -1004,8 +1004,8 @@ static void lie_about(int fd, struct proto_message *message, enum lie lie)
 	uint32_t i;
 
 	proto_init(message, PROTO_ANSWERS);
-	message->head.count = (uint32_t)answers_write(bytes, PROTO_BYTES_MAX,
-		lie == LIE_INDEX ? 1 : 0, &place);
+	message->head.count = (uint32_t)result_wire_write(
+		bytes, PROTO_BYTES_MAX, lie == LIE_INDEX ? 1 : 0, &place);
 	if (lie == LIE_GARBAGE)
 		memset(bytes, 0xff, message->head.count);
 	if (lie == LIE_END)
@@ -1021,7 +1021,7 @@ static void lie_about(int fd, struct proto_message *message, enum lie lie)
 		name[strlen(name)] = '_';
 		frames[0].function = name;
 		message->head.count =
-			(uint32_t)answers_write(bytes, PROTO_BYTES_MAX, i, &place);
+			(uint32_t)result_wire_write(bytes, PROTO_BYTES_MAX, i, &place);
 		if (proto_send(fd, message, -1, NULL))
 			_exit(0);
 	}

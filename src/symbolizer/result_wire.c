@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Answers as bytes: see answers.h. */
-#include "symbolizer/answers.h"
+#include "symbolizer/result_wire.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -35,7 +35,8 @@ static uint8_t *put(uint8_t *to, const void *from, size_t size)
 	return to + size;
 }
 
-size_t answers_write(uint8_t *bytes, size_t size, uint32_t index, const struct symbols_place *place)
+size_t result_wire_write(
+	uint8_t *bytes, size_t size, uint32_t index, const struct symbols_place *place)
 {
 	struct summary head = {
 		.index = index,
@@ -51,7 +52,7 @@ size_t answers_write(uint8_t *bytes, size_t size, uint32_t index, const struct s
 	head.count = place->count < SYMBOLS_FRAMES_MAX ? place->count : SYMBOLS_FRAMES_MAX;
 	for (i = 0; i < head.count; i++)
 		needed += sizeof(struct frame) + text_length(place->frames[i].function) +
-			text_length(place->frames[i].source);
+			  text_length(place->frames[i].source);
 	if (needed > size)
 		return 0;
 	at = put(at, &head, sizeof(head));
@@ -101,12 +102,12 @@ static const char *take_text(struct reader *reader, size_t length, struct symbol
 	return *text ? symbols_arena_text(arena, text) : NULL;
 }
 
-size_t answers_read(const uint8_t *bytes, size_t size, struct symbols_arena *arena,
+size_t result_wire_read(const uint8_t *bytes, size_t size, struct symbols_arena *arena,
 	uint32_t *index, struct symbols_place *place)
 {
-	struct reader reader = { .at = bytes, .left = size };
+	struct reader reader = {.at = bytes, .left = size};
 	struct symbols_frame frames[SYMBOLS_FRAMES_MAX];
-	struct symbols_place got = { .frames = frames };
+	struct symbols_place got = {.frames = frames};
 	struct summary head;
 	uint32_t i;
 
