@@ -76,9 +76,10 @@ static uint8_t rank_of(const GElf_Sym *symbol)
 	}
 }
 
-static void offer_symbol(const struct table *table, const GElf_Sym *symbol, struct lookup *lookup)
+static void offer_symbol(
+	const struct table *table, const GElf_Sym *symbol, struct addr_match *lookup)
 {
-	struct lookup_symbol offer = { .start = symbol->st_value, .size = symbol->st_size };
+	struct addr_match_symbol offer = {.start = symbol->st_value, .size = symbol->st_size};
 	int type = GELF_ST_TYPE(symbol->st_info);
 
 	if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE)
@@ -92,10 +93,10 @@ static void offer_symbol(const struct table *table, const GElf_Sym *symbol, stru
 	if (!offer.limit || !*offer.name || *offer.name == '$' || (!table->full && !offer.size))
 		return;
 	offer.rank = rank_of(symbol);
-	lookup_offer(lookup, &offer);
+	addr_match_offer(lookup, &offer);
 }
 
-bool elfsyms_offer(const struct image *image, struct lookup *lookup)
+bool elfsyms_offer(const struct image *image, struct addr_match *lookup)
 {
 	struct table table;
 	GElf_Sym symbol;

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 #include "symbolizerd/image.h"
-#include "symbolizerd/lookup.h"
+#include "symbolizerd/addr_match.h"
 
 /* Has it the full table of symbols, not only the dynamic one? */
 bool elfsyms_is_full(const struct image *image);
@@ -18,6 +18,6 @@ bool elfsyms_is_full(const struct image *image);
  * that have a size (between them lie functions that the file does not name). The image's bytes must
  * outlive the lookup. False: there is no table.
  */
-bool elfsyms_offer(const struct image *image, struct lookup *lookup);
+bool elfsyms_offer(const struct image *image, struct addr_match *lookup);
 
 #endif

@@ -8,7 +8,7 @@ libsymbolizerd_a_SOURCES = \
 	%D%/elfsyms.c %D%/elfsyms.h \
 	%D%/image.c %D%/image.h \
 	%D%/local.c %D%/local.h \
-	%D%/lookup.c %D%/lookup.h \
+	%D%/addr_match.c %D%/addr_match.h \
 	%D%/parse.c %D%/parse.h \
 	%D%/plt.c %D%/plt.h \
 	%D%/textsyms.c %D%/textsyms.h

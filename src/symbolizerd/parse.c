@@ -16,7 +16,7 @@
 #include "symbolizerd/dwarflines.h"
 #include "symbolizerd/elfsyms.h"
 #include "symbolizerd/image.h"
-#include "symbolizerd/lookup.h"
+#include "symbolizerd/addr_match.h"
 #include "symbolizerd/plt.h"
 
 /* An ELF file in memory, and its DWARF if it was asked for. */
@@ -282,7 +282,7 @@ struct question {
 	size_t count;
 	size_t *firsts; /* the first of asked for each address, and one more */
 	bool *told;	/* addresses about which found() has been called */
-	struct lookup *lookup;
+	struct addr_match *lookup;
 	void (*found)(void *arg, size_t i, const struct symbols_place *place);
 	void *arg;
 	GHashTable *demangled; /* name in the file -> what is shown */
@@ -324,14 +324,14 @@ static void init_question(struct question *question, const struct parse *parse,
 	}
 	question->firsts[question->count] = n;
 	question->told = g_new0(bool, question->count + 1);
-	question->lookup = lookup_create(question->addresses, question->count);
+	question->lookup = addr_match_create(question->addresses, question->count);
 	question->demangled = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	question->strings = g_string_chunk_new(1024);
 }
 
 static void fini_question(struct question *question)
 {
-	lookup_destroy(question->lookup);
+	addr_match_destroy(question->lookup);
 	g_hash_table_destroy(question->demangled);
 	g_string_chunk_free(question->strings);
 	g_free(question->asked);
@@ -375,7 +375,7 @@ static const char *show_name(struct question *question, const char *name)
 
 static void tell(struct question *question, size_t i, struct symbols_place *place)
 {
-	const struct lookup_symbol *symbol = lookup_answer(question->lookup, i);
+	const struct addr_match_symbol *symbol = addr_match_answer(question->lookup, i);
 	size_t k;
 
 	place->located = question->parse->loaded == ELF;
@@ -398,7 +398,7 @@ static void tell(struct question *question, size_t i, struct symbols_place *plac
 static void take_lines(void *arg, size_t i, const struct symbols_frame *from, uint32_t count)
 {
 	struct question *question = arg;
-	const struct lookup_symbol *symbol = lookup_answer(question->lookup, i);
+	const struct addr_match_symbol *symbol = addr_match_answer(question->lookup, i);
 	struct symbols_frame frames[SYMBOLS_FRAMES_MAX];
 	struct symbols_place place = { .frames = frames, .count = count };
 	uint32_t n;
@@ -415,7 +415,7 @@ static void take_lines(void *arg, size_t i, const struct symbols_frame *from, ui
 
 static void tell_symbol(struct question *question, size_t i)
 {
-	const struct lookup_symbol *symbol = lookup_answer(question->lookup, i);
+	const struct addr_match_symbol *symbol = addr_match_answer(question->lookup, i);
 	struct symbols_frame frame = { NULL };
 	struct symbols_place place = { .frames = &frame, .count = 1 };
 
@@ -431,7 +431,7 @@ static void tell_symbol(struct question *question, size_t i)
 /* Offers the symbols of what is loaded. False: it is not the kernel that was asked about. */
 static bool offer_symbols(struct parse *parse, const struct question *question)
 {
-	struct lookup *lookup = question->lookup;
+	struct addr_match *lookup = question->lookup;
 
 	switch (parse->loaded) {
 	case KERNEL:
@@ -461,7 +461,7 @@ int parse_resolve(struct parse *parse, const uint64_t *offsets, size_t count, un
 		return -EINVAL;
 	init_question(&question, parse, offsets, count);
 	same = offer_symbols(parse, &question);
-	lookup_finish(question.lookup);
+	addr_match_finish(question.lookup);
 	if (same && lines && (flags & SYMBOLS_LINES))
 		dwarflines_find(lines, question.addresses, question.count, take_lines, &question);
 	for (i = 0; same && i < question.count; i++) {

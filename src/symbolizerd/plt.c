@@ -152,11 +152,10 @@ static guint find_stub(const GArray *stubs, uint64_t slot)
 }
 
 static void offer_stub(const struct table *table, const struct stub *stub, uint64_t index,
-	struct lookup *lookup, GStringChunk *strings)
+	struct addr_match *lookup, GStringChunk *strings)
 {
-	struct lookup_symbol offer = {
-		.start = stub->start, .size = stub->size, .rank = RANK_STUB
-	};
+	struct addr_match_symbol offer = {
+		.start = stub->start, .size = stub->size, .rank = RANK_STUB};
 	char name[SYMBOLS_TEXT_MAX + 1];
 	GElf_Sym symbol;
 	const char *from;
@@ -172,11 +171,11 @@ static void offer_stub(const struct table *table, const struct stub *stub, uint6
 	memcpy(name, from, length);
 	strcpy(name + length, PLT_SUFFIX);
 	offer.name = g_string_chunk_insert(strings, name);
-	lookup_offer(lookup, &offer);
+	addr_match_offer(lookup, &offer);
 }
 
-static void read_relocations(const struct table *table, const GArray *stubs, struct lookup *lookup,
-	GStringChunk *strings)
+static void read_relocations(const struct table *table, const GArray *stubs,
+	struct addr_match *lookup, GStringChunk *strings)
 {
 	GElf_Rela relocation;
 	guint i;
@@ -220,7 +219,7 @@ static bool is_x86_64(const struct image *image)
 }
 
 void plt_offer(const struct image *image, const uint64_t *addresses, size_t count,
-	struct lookup *lookup, GStringChunk *strings)
+	struct addr_match *lookup, GStringChunk *strings)
 {
 	unsigned int tables = 0;
 	Elf_Scn *scn = NULL;

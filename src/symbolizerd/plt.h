@@ -10,16 +10,16 @@
 #include <glib.h>
 
 #include "symbolizerd/image.h"
-#include "symbolizerd/lookup.h"
+#include "symbolizerd/addr_match.h"
 
 /* What a name ends in. */
 #define PLT_SUFFIX "@plt"
 
 /*
- * Offers the stubs in which one of the addresses lies; these are as in lookup_create(). The names
- * are put into `strings`, which must outlive the lookup.
+ * Offers the stubs in which one of the addresses lies; these are as in addr_match_create(). The
+ * names are put into `strings`, which must outlive the lookup.
  */
 void plt_offer(const struct image *image, const uint64_t *addresses, size_t count,
-	struct lookup *lookup, GStringChunk *strings);
+	struct addr_match *lookup, GStringChunk *strings);
 
 #endif

@@ -134,7 +134,8 @@ static uint8_t rank_kernel_symbol(const struct kernel_line *line)
 	return rank;
 }
 
-bool textsyms_offer_kernel(char *text, const struct textsyms_kernel *kernel, struct lookup *lookup)
+bool textsyms_offer_kernel(
+	char *text, const struct textsyms_kernel *kernel, struct addr_match *lookup)
 {
 	const char *module = strcmp(kernel->path, KPROF_PATH_KERNEL) == 0 ? "" : kernel->path;
 	bool same = false;
@@ -142,7 +143,7 @@ bool textsyms_offer_kernel(char *text, const struct textsyms_kernel *kernel, str
 	char *at;
 
 	while ((at = take_line(&text)) != NULL) {
-		struct lookup_symbol symbol = { .limit = UINT64_MAX, .latest = true };
+		struct addr_match_symbol symbol = {.limit = UINT64_MAX, .latest = true};
 
 		if (!take_kernel_line(at, &line) || !line.address)
 			continue;
@@ -159,7 +160,7 @@ bool textsyms_offer_kernel(char *text, const struct textsyms_kernel *kernel, str
 		symbol.start = line.address;
 		symbol.name = line.name;
 		symbol.rank = rank_kernel_symbol(&line);
-		lookup_offer(lookup, &symbol);
+		addr_match_offer(lookup, &symbol);
 	}
 	return same && kernel->text;
 }
@@ -168,17 +169,17 @@ bool textsyms_offer_kernel(char *text, const struct textsyms_kernel *kernel, str
  * ---- a JIT ------------------------------------------------------------------------------------
  */
 
-void textsyms_offer_jit(char *text, struct lookup *lookup)
+void textsyms_offer_jit(char *text, struct addr_match *lookup)
 {
 	char *at;
 
 	while ((at = take_line(&text)) != NULL) {
-		struct lookup_symbol symbol = { .rank = 0 };
+		struct addr_match_symbol symbol = {.rank = 0};
 
 		if (!take_hex(&at, &symbol.start) || !take_hex(&at, &symbol.size) || !symbol.size ||
 			!*at)
 			continue;
 		symbol.name = at;
-		lookup_replace(lookup, &symbol);
+		addr_match_replace(lookup, &symbol);
 	}
 }

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symbolizerd/lookup.h"
+#include "symbolizerd/addr_match.h"
 
 /* A kernel has 8 MB of them, a large JIT's map some tens. The rest of a larger file is not read. */
 #define TEXTSYMS_BYTES_MAX (128u << 20)
@@ -32,14 +32,14 @@ struct textsyms_kernel {
  * its addresses; what has been offered counts for nothing. The text is cut into strings, which must
  * outlive the lookup.
  */
-bool textsyms_offer_kernel(char *text, const struct textsyms_kernel *kernel,
-	struct lookup *lookup);
+bool textsyms_offer_kernel(
+	char *text, const struct textsyms_kernel *kernel, struct addr_match *lookup);
 
 /*
  * Offers the lines `START SIZE name`, numbers in hex, where the name may have blanks. Others are
  * passed over. The text is cut into strings. A later line replaces an earlier one at its address: a
  * JIT that moves code appends.
  */
-void textsyms_offer_jit(char *text, struct lookup *lookup);
+void textsyms_offer_jit(char *text, struct addr_match *lookup);
 
 #endif

@@ -13,7 +13,7 @@
 
 #include "symbolizerd/elfsyms.h"
 #include "symbolizerd/image.h"
-#include "symbolizerd/lookup.h"
+#include "symbolizerd/addr_match.h"
 #include "symbolizerd/plt.h"
 
 #define BASE 0x400000
@@ -36,19 +36,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	GStringChunk *strings = g_string_chunk_new(64);
 	uint64_t addresses[ADDRESSES];
-	struct lookup *lookup;
+	struct addr_match *lookup;
 	struct image image;
 	size_t i;
 
 	for (i = 0; i < ADDRESSES; i++)
 		addresses[i] = BASE + PLT_AT - 16 + i;
-	lookup = lookup_create(addresses, ADDRESSES);
+	lookup = addr_match_create(addresses, ADDRESSES);
 	if (image_init(&image, data, size) == 0) {
 		elfsyms_offer(&image, lookup);
 		plt_offer(&image, addresses, ADDRESSES, lookup, strings);
-		lookup_finish(lookup);
+		addr_match_finish(lookup);
 		for (i = 0; i < ADDRESSES; i++) {
-			const struct lookup_symbol *symbol = lookup_answer(lookup, i);
+			const struct addr_match_symbol *symbol = addr_match_answer(lookup, i);
 
 			ask_offset(&image, addresses[i] - BASE);
 			if (!symbol)
@@ -60,7 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		}
 		image_fini(&image);
 	}
-	lookup_destroy(lookup);
+	addr_match_destroy(lookup);
 	g_string_chunk_free(strings);
 	return 0;
 }
@@ -152,16 +152,16 @@ static void check_seed(const struct seed *seed)
 {
 	const uint64_t address = BASE + PLT_AT + 16;
 	GStringChunk *chunk = g_string_chunk_new(64);
-	struct lookup *lookup = lookup_create(&address, 1);
-	const struct lookup_symbol *symbol;
+	struct addr_match *lookup = addr_match_create(&address, 1);
+	const struct addr_match_symbol *symbol;
 	struct image image;
 
 	FUZZ_CHECK(image_init(&image, seed, sizeof(*seed)) == 0);
 	plt_offer(&image, &address, 1, lookup, chunk);
-	lookup_finish(lookup);
-	symbol = lookup_answer(lookup, 0);
+	addr_match_finish(lookup);
+	symbol = addr_match_answer(lookup, 0);
 	FUZZ_CHECK(symbol && strcmp(symbol->name, "_ZSt4stoi@plt") == 0);
-	lookup_destroy(lookup);
+	addr_match_destroy(lookup);
 	image_fini(&image);
 	g_string_chunk_free(chunk);
 }

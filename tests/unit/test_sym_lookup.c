@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* symbolizerd/lookup and symbolizerd/textsyms: which symbol covers which address, by hand. */
+/* symbolizerd/addr_match and symbolizerd/textsyms: which symbol covers which address, by hand. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,22 +11,22 @@
 #include <cmocka.h>
 #include <glib.h>
 
-#include "symbolizerd/lookup.h"
+#include "symbolizerd/addr_match.h"
 #include "symbolizerd/textsyms.h"
 
-static const struct lookup_symbol symbols[] = {
-	{ 0x5010, 0x10, 0, "inner", 0, false, false },
-	{ 0x3000, 0x100, 0, "weaker", 1, false, false },
-	{ 0x6000, 0, UINT64_MAX, "last", 0, false, false },
-	{ 0x1000, 0x10, 0, "sized", 0, false, false },
-	{ 0x4000, 0x10, 0, "__open", 0, false, false },
-	{ 0x4000, 0x10, 0, "open", 0, false, false },
-	{ 0x4000, 0x10, 0, "zopen", 0, false, false },
-	{ 0x2000, 0, 0x2800, "label", 0, false, false },
-	{ 0x3000, 0, 0x3100, "alias", 0, false, false },
-	{ 0x5000, 0x100, 0, "outer", 0, false, false },
-	{ 0x7000, 0x10, 0, "other", 0, true, false },
-	{ 0x8000, 0, UINT64_MAX, "barrier", 0, true, false },
+static const struct addr_match_symbol symbols[] = {
+	{0x5010, 0x10, 0, "inner", 0, false, false},
+	{0x3000, 0x100, 0, "weaker", 1, false, false},
+	{0x6000, 0, UINT64_MAX, "last", 0, false, false},
+	{0x1000, 0x10, 0, "sized", 0, false, false},
+	{0x4000, 0x10, 0, "__open", 0, false, false},
+	{0x4000, 0x10, 0, "open", 0, false, false},
+	{0x4000, 0x10, 0, "zopen", 0, false, false},
+	{0x2000, 0, 0x2800, "label", 0, false, false},
+	{0x3000, 0, 0x3100, "alias", 0, false, false},
+	{0x5000, 0x100, 0, "outer", 0, false, false},
+	{0x7000, 0x10, 0, "other", 0, true, false},
+	{0x8000, 0, UINT64_MAX, "barrier", 0, true, false},
 };
 
 struct unwind_row {
@@ -54,23 +54,23 @@ static const struct unwind_row rows[] = {
 static void check_rows(const size_t *which, size_t count, bool backwards)
 {
 	g_autofree uint64_t *addresses = g_new(uint64_t, count);
-	struct lookup *lookup;
+	struct addr_match *lookup;
 	size_t i;
 
 	for (i = 0; i < count; i++)
 		addresses[i] = rows[which[i]].address;
-	lookup = lookup_create(addresses, count);
+	lookup = addr_match_create(addresses, count);
 	for (i = 0; i < G_N_ELEMENTS(symbols); i++)
-		lookup_offer(lookup, &symbols[backwards ? G_N_ELEMENTS(symbols) - 1 - i : i]);
-	lookup_finish(lookup);
+		addr_match_offer(lookup, &symbols[backwards ? G_N_ELEMENTS(symbols) - 1 - i : i]);
+	addr_match_finish(lookup);
 	for (i = 0; i < count; i++) {
-		const struct lookup_symbol *found = lookup_answer(lookup, i);
+		const struct addr_match_symbol *found = addr_match_answer(lookup, i);
 		const struct unwind_row *row = &rows[which[i]];
 
 		if (g_strcmp0(found ? found->name : NULL, row->name) != 0)
 			fail_msg("row of line %d: %s", row->line, found ? found->name : "-");
 	}
-	lookup_destroy(lookup);
+	addr_match_destroy(lookup);
 }
 
 static void test_rows(void **state)
@@ -90,15 +90,15 @@ static void test_rows(void **state)
 static void test_size(void **state)
 {
 	uint64_t address = 0x3050;
-	struct lookup *lookup = lookup_create(&address, 1);
+	struct addr_match *lookup = addr_match_create(&address, 1);
 
 	(void)state;
-	lookup_offer(lookup, &symbols[1]);
-	lookup_offer(lookup, &symbols[8]);
-	lookup_finish(lookup);
-	assert_int_equal(lookup_answer(lookup, 0)->start, 0x3000);
-	assert_int_equal(lookup_answer(lookup, 0)->size, 0x100);
-	lookup_destroy(lookup);
+	addr_match_offer(lookup, &symbols[1]);
+	addr_match_offer(lookup, &symbols[8]);
+	addr_match_finish(lookup);
+	assert_int_equal(addr_match_answer(lookup, 0)->start, 0x3000);
+	assert_int_equal(addr_match_answer(lookup, 0)->size, 0x100);
+	addr_match_destroy(lookup);
 }
 
 /* A table that covers everything many times over costs time, but not squared. */
@@ -106,20 +106,20 @@ static void test_hostile(void **state)
 {
 	const size_t count = 100000;
 	g_autofree uint64_t *addresses = g_new(uint64_t, count);
-	struct lookup_symbol symbol = { 0, UINT64_MAX, 0, "all", 0, false };
-	struct lookup *lookup;
+	struct addr_match_symbol symbol = {0, UINT64_MAX, 0, "all", 0, false};
+	struct addr_match *lookup;
 	size_t i;
 
 	(void)state;
 	for (i = 0; i < count; i++)
 		addresses[i] = i * 16;
-	lookup = lookup_create(addresses, count);
+	lookup = addr_match_create(addresses, count);
 	/* 10^10 visits if nobody counted them: minutes */
 	for (i = 0; i < count; i++)
-		lookup_offer(lookup, &symbol);
-	lookup_finish(lookup);
-	assert_string_equal(lookup_answer(lookup, count - 1)->name, "all");
-	lookup_destroy(lookup);
+		addr_match_offer(lookup, &symbol);
+	addr_match_finish(lookup);
+	assert_string_equal(addr_match_answer(lookup, count - 1)->name, "all");
+	addr_match_destroy(lookup);
 }
 
 /*
@@ -181,17 +181,17 @@ static void check_kernel(const struct kernel_row *row, const char *text, bool sa
 	const char *name)
 {
 	struct textsyms_kernel kernel = { row->path, row->text, row->start, row->end };
-	struct lookup *lookup = lookup_create(&row->address, 1);
+	struct addr_match *lookup = addr_match_create(&row->address, 1);
 	g_autofree char *copy = g_strdup(text);
-	const struct lookup_symbol *found;
+	const struct addr_match_symbol *found;
 
 	if (textsyms_offer_kernel(copy, &kernel, lookup) != same)
 		fail_msg("row of line %d: the wrong kernel", row->line);
-	lookup_finish(lookup);
-	found = same ? lookup_answer(lookup, 0) : NULL;
+	addr_match_finish(lookup);
+	found = same ? addr_match_answer(lookup, 0) : NULL;
 	if (g_strcmp0(found ? found->name : NULL, name) != 0)
 		fail_msg("row of line %d: %s", row->line, found ? found->name : "-");
-	lookup_destroy(lookup);
+	addr_match_destroy(lookup);
 }
 
 /*
@@ -292,16 +292,16 @@ static const struct unwind_row jit_rows[] = {
 
 static void check_jit(const char *text, const struct unwind_row *row, const char *name)
 {
-	struct lookup *lookup = lookup_create(&row->address, 1);
+	struct addr_match *lookup = addr_match_create(&row->address, 1);
 	g_autofree char *copy = g_strdup(text);
-	const struct lookup_symbol *found;
+	const struct addr_match_symbol *found;
 
 	textsyms_offer_jit(copy, lookup);
-	lookup_finish(lookup);
-	found = lookup_answer(lookup, 0);
+	addr_match_finish(lookup);
+	found = addr_match_answer(lookup, 0);
 	if (g_strcmp0(found ? found->name : NULL, name) != 0)
 		fail_msg("row of line %d: %s", row->line, found ? found->name : "-");
-	lookup_destroy(lookup);
+	addr_match_destroy(lookup);
 }
 
 static void test_jit(void **state)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which symbol covers which address: see lookup.h. */
-#include "symbolizerd/lookup.h"
+#include "symbolizerd/addr_match.h"
 
 #include <glib.h>
 #include <string.h>
@@ -12,28 +12,28 @@
 #define VISITS_PER_ADDRESS 64
 #define VISITS_MIN 1000000
 
-struct lookup {
+struct addr_match {
 	const uint64_t *addresses;
 	size_t count;
 	/* at i: the last symbol that begins above addresses[i - 1] and not above addresses[i] */
-	struct lookup_symbol *nearest;
-	struct lookup_symbol *covering; /* the innermost one with a size */
-	uint64_t visits;		/* left */
+	struct addr_match_symbol *nearest;
+	struct addr_match_symbol *covering; /* the innermost one with a size */
+	uint64_t visits;                    /* left */
 };
 
-struct lookup *lookup_create(const uint64_t *addresses, size_t count)
+struct addr_match *addr_match_create(const uint64_t *addresses, size_t count)
 {
-	struct lookup *lookup = g_new0(struct lookup, 1);
+	struct addr_match *lookup = g_new0(struct addr_match, 1);
 
 	lookup->addresses = addresses;
 	lookup->count = count;
-	lookup->nearest = g_new0(struct lookup_symbol, count + 1);
-	lookup->covering = g_new0(struct lookup_symbol, count + 1);
+	lookup->nearest = g_new0(struct addr_match_symbol, count + 1);
+	lookup->covering = g_new0(struct addr_match_symbol, count + 1);
 	lookup->visits = VISITS_MIN + (uint64_t)count * VISITS_PER_ADDRESS;
 	return lookup;
 }
 
-void lookup_destroy(struct lookup *lookup)
+void addr_match_destroy(struct addr_match *lookup)
 {
 	if (!lookup)
 		return;
@@ -43,7 +43,7 @@ void lookup_destroy(struct lookup *lookup)
 }
 
 /* Is it the better one of two that begin together? */
-static bool is_better(const struct lookup_symbol *symbol, const struct lookup_symbol *than)
+static bool is_better(const struct addr_match_symbol *symbol, const struct addr_match_symbol *than)
 {
 	size_t a, b;
 
@@ -57,14 +57,14 @@ static bool is_better(const struct lookup_symbol *symbol, const struct lookup_sy
 	return a != b ? a < b : strcmp(symbol->name, than->name) < 0;
 }
 
-static void improve(struct lookup_symbol *best, const struct lookup_symbol *symbol)
+static void improve(struct addr_match_symbol *best, const struct addr_match_symbol *symbol)
 {
 	if (!best->name || symbol->start > best->start ||
 		(symbol->start == best->start && is_better(symbol, best)))
 		*best = *symbol;
 }
 
-static size_t find_from(const struct lookup *lookup, uint64_t start)
+static size_t find_from(const struct addr_match *lookup, uint64_t start)
 {
 	size_t low = 0, high = lookup->count;
 
@@ -79,7 +79,7 @@ static size_t find_from(const struct lookup *lookup, uint64_t start)
 	return low;
 }
 
-void lookup_offer(struct lookup *lookup, const struct lookup_symbol *symbol)
+void addr_match_offer(struct addr_match *lookup, const struct addr_match_symbol *symbol)
 {
 	size_t i = find_from(lookup, symbol->start);
 
@@ -93,7 +93,7 @@ void lookup_offer(struct lookup *lookup, const struct lookup_symbol *symbol)
 	}
 }
 
-void lookup_replace(struct lookup *lookup, const struct lookup_symbol *symbol)
+void addr_match_replace(struct addr_match *lookup, const struct addr_match_symbol *symbol)
 {
 	size_t i = find_from(lookup, symbol->start);
 
@@ -106,8 +106,8 @@ void lookup_replace(struct lookup *lookup, const struct lookup_symbol *symbol)
 }
 
 /* Does the nearest one, whose own size does not tell, count for the address? */
-static bool reaches(const struct lookup_symbol *nearest, const struct lookup_symbol *covering,
-	uint64_t address)
+static bool reaches(const struct addr_match_symbol *nearest,
+	const struct addr_match_symbol *covering, uint64_t address)
 {
 	if (!nearest->name)
 		return false;
@@ -116,7 +116,7 @@ static bool reaches(const struct lookup_symbol *nearest, const struct lookup_sym
 	return !nearest->size && address < nearest->limit;
 }
 
-void lookup_finish(struct lookup *lookup)
+void addr_match_finish(struct addr_match *lookup)
 {
 	size_t i;
 
@@ -126,7 +126,7 @@ void lookup_finish(struct lookup *lookup)
 		if (reaches(&lookup->nearest[i], &lookup->covering[i], lookup->addresses[i])) {
 			uint64_t size = lookup->covering[i].name ? lookup->covering[i].size : 0;
 			bool together = lookup->covering[i].name &&
-				lookup->covering[i].start == lookup->nearest[i].start;
+					lookup->covering[i].start == lookup->nearest[i].start;
 
 			lookup->covering[i] = lookup->nearest[i];
 			if (together && !lookup->covering[i].size)
@@ -135,9 +135,9 @@ void lookup_finish(struct lookup *lookup)
 	}
 }
 
-const struct lookup_symbol *lookup_answer(const struct lookup *lookup, size_t i)
+const struct addr_match_symbol *addr_match_answer(const struct addr_match *lookup, size_t i)
 {
-	const struct lookup_symbol *symbol = &lookup->covering[i];
+	const struct addr_match_symbol *symbol = &lookup->covering[i];
 
 	return symbol->name && !symbol->foreign ? symbol : NULL;
 }
