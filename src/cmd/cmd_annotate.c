@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/code.h"
+#include "cmd/disasm.h"
 #include "cmd/loaded.h"
 #include "formats/summary.h"
 #include "formats/json.h"
@@ -51,7 +51,7 @@ struct annotate {
 	uint64_t whole;		  /* weight of the event's samples: 100 % */
 	struct profile_count all; /* of the function */
 	GArray *hits; /* struct hit: addresses with samples */
-	GArray *lines;		      /* struct code_line, sorted as the code is */
+	GArray *lines; /* struct disasm_line, sorted as the code is */
 };
 
 /*
@@ -234,7 +234,7 @@ static void list_addresses(struct annotate *a)
 	g_array_set_size(a->lines, 0);
 	for (i = 0; i < a->hits->len; i++) {
 		const struct hit *hit = &g_array_index(a->hits, struct hit, i);
-		const struct code_line line = { true, hit->address, hit->offset, g_strdup("") };
+		const struct disasm_line line = {true, hit->address, hit->offset, g_strdup("")};
 
 		g_array_append_val(a->lines, line);
 	}
@@ -250,9 +250,9 @@ static int read_code(struct annotate *a, struct err *err)
 		file = processes_file(a->loaded.profile->processes, a->file);
 	if (file && file->kernel == PROCESSES_NONE && file->process == PROCESSES_NONE &&
 		*file->path == '/') {
-		const struct code_file code = { file->path, file->build_id, file->build_id_length };
+		const struct disasm_file code = {file->path, file->build_id, file->build_id_length};
 
-		return code_read(&code, a->start, a->end, !a->no_source, a->lines, err);
+		return disasm_read(&code, a->start, a->end, !a->no_source, a->lines, err);
 	}
 	return err_set(err, ENOENT, "it is not in a file (the kernel, or made at run time)");
 }
@@ -261,7 +261,7 @@ static void find_code(struct annotate *a)
 {
 	struct err err = { "" };
 
-	a->lines = code_lines();
+	a->lines = disasm_lines();
 	if (read_code(a, &err)) {
 		cmd_error("the code can't be shown: %s", err.text);
 		list_addresses(a);
@@ -271,13 +271,13 @@ static void find_code(struct annotate *a)
 /* The samples from this line of code up to the next. */
 static struct profile_count count_line(const struct annotate *a, guint i)
 {
-	const uint64_t from = g_array_index(a->lines, struct code_line, i).offset;
+	const uint64_t from = g_array_index(a->lines, struct disasm_line, i).offset;
 	struct profile_count count = { 0, 0 };
 	uint64_t to = UINT64_MAX;
 	guint next, hit;
 
 	for (next = i + 1; next < a->lines->len; next++) {
-		const struct code_line *line = &g_array_index(a->lines, struct code_line, next);
+		const struct disasm_line *line = &g_array_index(a->lines, struct disasm_line, next);
 
 		if (line->is_code) {
 			to = line->offset;
@@ -332,7 +332,7 @@ static void print_text(const struct annotate *a)
 	g_string_append_printf(out, ", %.2f%% of all\n  share  samples  address  code\n",
 		summary_share(a->all.weight, a->whole));
 	for (i = 0; i < a->lines->len; i++) {
-		const struct code_line *line = &g_array_index(a->lines, struct code_line, i);
+		const struct disasm_line *line = &g_array_index(a->lines, struct disasm_line, i);
 		struct profile_count count = { 0, 0 };
 
 		if (line->is_code)
@@ -384,7 +384,7 @@ static void print_json(const struct annotate *a)
 	json_append_name(out, "lines");
 	g_string_append_c(out, '[');
 	for (i = 0; i < a->lines->len; i++) {
-		const struct code_line *line = &g_array_index(a->lines, struct code_line, i);
+		const struct disasm_line *line = &g_array_index(a->lines, struct disasm_line, i);
 
 		g_string_append(out, i ? ",\n{" : "\n{");
 		if (line->is_code) {

@@ -12,7 +12,7 @@ kprof_SOURCES = \
 	%D%/cmd_stat.c \
 	%D%/cmd_top.c \
 	%D%/cmd_trace.c \
-	%D%/code.c %D%/code.h \
+	%D%/disasm.c %D%/disasm.h \
 	%D%/completions.c %D%/completions.h \
 	%D%/control.c %D%/control.h \
 	%D%/doctor.c %D%/doctor.h %D%/doctor_look.c \

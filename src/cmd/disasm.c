@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Machine code by objdump: see code.h. */
-#include "cmd/code.h"
+#include "cmd/disasm.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -17,7 +17,8 @@
 #define NOTES_BYTES_MAX (64 * KIB)
 #define HEADERS_MAX 256
 
-/* ---- the file --------------------------------------------------------------------------------- */
+/* ---- the file ---------------------------------------------------------------------------------
+ */
 
 struct elf {
 	int fd;
@@ -40,10 +41,12 @@ static int open_elf(struct elf *elf, const char *path, struct err *err)
 		return err_set(err, errno, "%s: %s", path, strerror(errno));
 	if (!S_ISREG(st.st_mode) || !read_at(elf->fd, &head, sizeof(head), 0) ||
 		memcmp(head.e_ident, ELFMAG, SELFMAG) || head.e_ident[EI_CLASS] != ELFCLASS64 ||
-		head.e_ident[EI_DATA] != (G_BYTE_ORDER == G_LITTLE_ENDIAN ? ELFDATA2LSB : ELFDATA2MSB) ||
+		head.e_ident[EI_DATA] !=
+			(G_BYTE_ORDER == G_LITTLE_ENDIAN ? ELFDATA2LSB : ELFDATA2MSB) ||
 		head.e_phentsize != sizeof(Elf64_Phdr) || head.e_phnum > HEADERS_MAX ||
 		!read_at(elf->fd, elf->headers, head.e_phnum * sizeof(Elf64_Phdr), head.e_phoff))
-		return err_set(err, ENOEXEC, "%s: not a program or library that can be shown", path);
+		return err_set(
+			err, ENOEXEC, "%s: not a program or library that can be shown", path);
 	elf->count = head.e_phnum;
 	return 0;
 }
@@ -73,7 +76,7 @@ static size_t find_build_id(const uint8_t *notes, size_t size, const uint8_t **i
 	return 0;
 }
 
-static bool has_build_id(const struct elf *elf, const struct code_file *file)
+static bool has_build_id(const struct elf *elf, const struct disasm_file *file)
 {
 	unsigned int i;
 
@@ -104,7 +107,8 @@ static bool find_distance(const struct elf *elf, uint64_t offset, uint64_t *dist
 	for (i = 0; i < elf->count; i++) {
 		const Elf64_Phdr *h = &elf->headers[i];
 
-		if (h->p_type == PT_LOAD && offset >= h->p_offset && offset - h->p_offset < h->p_filesz) {
+		if (h->p_type == PT_LOAD && offset >= h->p_offset &&
+			offset - h->p_offset < h->p_filesz) {
 			*distance = h->p_vaddr - h->p_offset;
 			return true;
 		}
@@ -112,14 +116,15 @@ static bool find_distance(const struct elf *elf, uint64_t offset, uint64_t *dist
 	return false;
 }
 
-static int check_file(const struct code_file *file, uint64_t offset, uint64_t *distance,
-	struct err *err)
+static int check_file(
+	const struct disasm_file *file, uint64_t offset, uint64_t *distance, struct err *err)
 {
 	struct elf *elf = g_new0(struct elf, 1);
 	int ret = open_elf(elf, file->path, err);
 
 	if (!ret && file->build_id_length && !has_build_id(elf, file))
-		ret = err_set(err, ESTALE, "%s: another file now than when it was sampled", file->path);
+		ret = err_set(
+			err, ESTALE, "%s: another file now than when it was sampled", file->path);
 	if (!ret && !find_distance(elf, offset, distance))
 		ret = err_set(err, ENOEXEC, "%s: nothing of it is loaded from there", file->path);
 	if (elf->fd >= 0)
@@ -128,16 +133,17 @@ static int check_file(const struct code_file *file, uint64_t offset, uint64_t *d
 	return ret;
 }
 
-/* ---- objdump ---------------------------------------------------------------------------------- */
+/* ---- objdump ----------------------------------------------------------------------------------
+ */
 
 static void free_line(void *line)
 {
-	g_free(((struct code_line *)line)->text);
+	g_free(((struct disasm_line *)line)->text);
 }
 
-GArray *code_lines(void)
+GArray *disasm_lines(void)
 {
-	GArray *lines = g_array_new(FALSE, FALSE, sizeof(struct code_line));
+	GArray *lines = g_array_new(FALSE, FALSE, sizeof(struct disasm_line));
 
 	g_array_set_clear_func(lines, free_line);
 	return lines;
@@ -146,7 +152,7 @@ GArray *code_lines(void)
 /* "  401136:\tpush   %rbp" is code, all else is not. */
 static void take_line(GArray *lines, const char *text, uint64_t distance)
 {
-	struct code_line line = { .is_code = false };
+	struct disasm_line line = {.is_code = false};
 	const char *digits = text + strspn(text, " ");
 	char *end;
 
@@ -172,34 +178,34 @@ static void take_output(GArray *lines, const char *output, uint64_t distance)
 	}
 }
 
-static int run_objdump(const struct code_file *file, uint64_t begin, uint64_t end, bool source,
+static int run_objdump(const struct disasm_file *file, uint64_t begin, uint64_t end, bool source,
 	char **output, struct err *err)
 {
 	g_autofree char *from = g_strdup_printf("--start-address=0x%" PRIx64, begin);
 	g_autofree char *to = g_strdup_printf("--stop-address=0x%" PRIx64, end);
-	char *argv[] = { (char *)"objdump", (char *)"-d", (char *)"-C", (char *)"--no-show-raw-insn",
-		from, to, (char *)(source ? "-S" : "-w"), (char *)"--", (char *)file->path, NULL };
+	char *argv[] = {(char *)"objdump", (char *)"-d", (char *)"-C", (char *)"--no-show-raw-insn",
+		from, to, (char *)(source ? "-S" : "-w"), (char *)"--", (char *)file->path, NULL};
 	g_autoptr(GError) error = NULL;
 	int status;
 
-	if (!g_spawn_sync(NULL, argv, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_STDERR_TO_DEV_NULL, NULL, NULL,
-		    output, NULL, &status, &error))
+	if (!g_spawn_sync(NULL, argv, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_STDERR_TO_DEV_NULL, NULL,
+		    NULL, output, NULL, &status, &error))
 		return err_set(err, ENOENT, "%s (objdump is of binutils)", error->message);
 	if (status)
 		return err_set(err, EIO, "%s: objdump can't read it", file->path);
 	return 0;
 }
 
-int code_read(const struct code_file *file, uint64_t begin, uint64_t end, bool source, GArray *lines,
-	struct err *err)
+int disasm_read(const struct disasm_file *file, uint64_t begin, uint64_t end, bool source,
+	GArray *lines, struct err *err)
 {
 	g_autofree char *output = NULL;
 	uint64_t distance = 0;
 	int ret;
 
 	if (end < begin || end - begin > CODE_BYTES_MAX)
-		return err_set(err, EFBIG, "%s: a function of %" PRIu64 " bytes is not shown", file->path,
-			end - begin);
+		return err_set(err, EFBIG, "%s: a function of %" PRIu64 " bytes is not shown",
+			file->path, end - begin);
 	ret = check_file(file, begin, &distance, err);
 	if (!ret)
 		ret = run_objdump(file, begin + distance, end + distance, source, &output, err);
