@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/instance.h"
+#include "cmd/private_server.h"
 #include "sys/host.h"
 #include "sys/mounts.h"
 #include "sys/perf_count.h"
@@ -61,7 +61,7 @@ static bool has_program(const char *name)
 
 static bool has_server(void)
 {
-	g_autofree char *path = instance_find_server();
+	g_autofree char *path = private_server_find_server();
 
 	return path != NULL;
 }

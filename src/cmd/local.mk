@@ -19,7 +19,7 @@ kprof_SOURCES = \
 	%D%/eventlist.c %D%/eventlist.h \
 	%D%/follow.c %D%/follow.h \
 	%D%/input.c %D%/input.h \
-	%D%/instance.c %D%/instance.h \
+	%D%/private_server.c %D%/private_server.h \
 	%D%/launch.c %D%/launch.h \
 	%D%/live.c %D%/live.h \
 	%D%/loaded.c %D%/loaded.h \

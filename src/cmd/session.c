@@ -15,7 +15,7 @@
 
 static int start_own(struct session *s, const sigset_t *mask, struct err *err)
 {
-	int ret = instance_start(&s->instance, mask, err);
+	int ret = private_server_start(&s->instance, mask, err);
 
 	if (!ret)
 		s->dir = g_strdup(s->instance.dir);
@@ -71,7 +71,9 @@ static int refuse_running(const struct session *s, struct err *err)
 		s->control.event ? s->control.event : "?", s->dir);
 }
 
-/* In one write with `event`, which is refused while somebody's run is on: nobody can come between. */
+/*
+ * In one write with `event`, which is refused while somebody's run is on: nobody can come between.
+ */
 int session_start(struct session *s, const char *event, const char *stack, struct err *err)
 {
 	const char *events = event ? event : s->control.event;
@@ -122,7 +124,7 @@ void session_close(struct session *s)
 
 	if (session_stop(s, &err))
 		cmd_error("%s", err.text);
-	instance_end(&s->instance);
+	private_server_end(&s->instance);
 	control_clear(&s->control);
 	g_clear_pointer(&s->dir, g_free);
 }

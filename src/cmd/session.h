@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sampling for as long as a command of kprof needs it: by the server that is mounted, or by one of our
- * own (instance.h); and everything as it was afterwards. One thread.
+ * Sampling for as long as a command of kprof needs it: by the server that is mounted, or by one of
+ * our own (instance.h); and everything as it was afterwards. One thread.
  */
 #ifndef KPROFS_CMD_SESSION_H
 #define KPROFS_CMD_SESSION_H
@@ -11,7 +11,7 @@
 
 #include "base/err.h"
 #include "cmd/control.h"
-#include "cmd/instance.h"
+#include "cmd/private_server.h"
 
 struct session_choice {
 	const char *mount; /* directory; NULL: the one that there is */
@@ -20,7 +20,7 @@ struct session_choice {
 
 struct session {
 	char *dir; /* of the server */
-	struct instance instance;
+	struct private_server instance;
 	struct control control; /* as it was found */
 	bool started;		/* by us */
 	bool event_set, stack_set; /* or tried to: to be set as they were */

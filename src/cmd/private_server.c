@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A server of one's own: see instance.h. */
-#include "cmd/instance.h"
+#include "cmd/private_server.h"
 
 #include <errno.h>
 #include <glib.h>
@@ -19,9 +19,9 @@
 #define LOOK_MS 5
 
 /* Where it may lie as seen from the folder of kprof: a build tree, an installation. */
-static const char *const beside[] = { "kprofs", "../sbin/kprofs", "../../sbin/kprofs" };
+static const char *const beside[] = {"kprofs", "../sbin/kprofs", "../../sbin/kprofs"};
 
-char *instance_find_server(void)
+char *private_server_find_server(void)
 {
 	g_autofree char *self = g_file_read_link("/proc/self/exe", NULL);
 	g_autofree char *folder = self ? g_path_get_dirname(self) : NULL;
@@ -38,8 +38,8 @@ char *instance_find_server(void)
 }
 
 /* In a process group of its own: what a terminal sends is for the command, not for the server. */
-static _Noreturn void run_server(const char *program, const char *dir, pid_t parent,
-	const sigset_t *mask)
+static _Noreturn void run_server(
+	const char *program, const char *dir, pid_t parent, const sigset_t *mask)
 {
 	setpgid(0, 0);
 	sigprocmask(SIG_SETMASK, mask, NULL);
@@ -48,15 +48,15 @@ static _Noreturn void run_server(const char *program, const char *dir, pid_t par
 	_exit(127);
 }
 
-static bool has_ended(struct instance *instance)
+static bool has_ended(struct private_server *instance)
 {
-	siginfo_t info = { .si_pid = 0 };
+	siginfo_t info = {.si_pid = 0};
 
 	return waitid(P_PID, (id_t)instance->pid, &info, WEXITED | WNOHANG | WNOWAIT) ||
 	       info.si_pid == instance->pid;
 }
 
-static int wait_for_mount(struct instance *instance, struct err *err)
+static int wait_for_mount(struct private_server *instance, struct err *err)
 {
 	g_autofree char *file = g_build_filename(instance->dir, "kpctl", NULL);
 	const uint64_t end_ns = clock_monotonic_ns() + START_NS;
@@ -72,9 +72,9 @@ static int wait_for_mount(struct instance *instance, struct err *err)
 	return 0;
 }
 
-int instance_start(struct instance *instance, const sigset_t *mask, struct err *err)
+int private_server_start(struct private_server *instance, const sigset_t *mask, struct err *err)
 {
-	g_autofree char *program = instance_find_server();
+	g_autofree char *program = private_server_find_server();
 	const pid_t parent = getpid();
 	int ret;
 
@@ -96,22 +96,24 @@ int instance_start(struct instance *instance, const sigset_t *mask, struct err *
 	else
 		ret = wait_for_mount(instance, err);
 	if (ret)
-		instance_end(instance);
+		private_server_end(instance);
 	return ret;
 }
 
 /* A server that did not end well leaves its mount; who may not unmount has fusermount3 do it. */
 static void detach(const char *dir)
 {
-	char *argv[] = { (char *)"fusermount3", (char *)"-u", (char *)"-z", (char *)"--", (char *)dir, NULL };
+	char *argv[] = {
+		(char *)"fusermount3", (char *)"-u", (char *)"-z", (char *)"--", (char *)dir, NULL};
 
 	if (mounts_detach(dir) == -EPERM)
 		g_spawn_sync(NULL, argv, NULL,
-			G_SPAWN_SEARCH_PATH | G_SPAWN_STDOUT_TO_DEV_NULL | G_SPAWN_STDERR_TO_DEV_NULL,
+			G_SPAWN_SEARCH_PATH | G_SPAWN_STDOUT_TO_DEV_NULL |
+				G_SPAWN_STDERR_TO_DEV_NULL,
 			NULL, NULL, NULL, NULL, NULL, NULL);
 }
 
-void instance_end(struct instance *instance)
+void private_server_end(struct private_server *instance)
 {
 	if (!instance->dir)
 		return;
