@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "cmd/disasm.h"
-#include "cmd/loaded.h"
+#include "cmd/report_input.h"
 #include "formats/summary.h"
 #include "formats/json.h"
 #include "base/text.h"
@@ -43,7 +43,7 @@ struct annotate {
 	struct input_choice choice;
 	bool no_source, own, json;
 
-	struct loaded loaded;
+	struct report_input loaded;
 	/* what was chosen */
 	uint32_t shown, function; /* event, of names */
 	uint64_t start, end;	  /* of the function, as offsets */
@@ -407,7 +407,7 @@ static void print_json(const struct annotate *a)
 
 static int annotate(struct annotate *a)
 {
-	int status = loaded_open(&a->loaded, &a->choice, false);
+	int status = report_input_open(&a->loaded, &a->choice, false);
 
 	if (status != CMD_OK)
 		return status;
@@ -425,8 +425,8 @@ static int annotate(struct annotate *a)
 			a->event ? " of the event " : "", a->event ? a->event : "");
 		status = CMD_FAILED;
 	}
-	status |= loaded_report_damage(&a->loaded);
-	loaded_close(&a->loaded);
+	status |= report_input_report_damage(&a->loaded);
+	report_input_close(&a->loaded);
 	return cmd_finish_output(status);
 }
 

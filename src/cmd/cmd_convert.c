@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "cmd/input.h"
-#include "cmd/loaded.h"
+#include "cmd/report_input.h"
 #include "cmd/progress.h"
 #include "capture/functions.h"
 #include "capture/profile.h"
@@ -152,7 +152,7 @@ static int convert(const struct convert *c, struct input *input)
 	status = write_view(c, input, profile, names, capture_fd);
 	functions_destroy(names);
 	symbols_destroy(symbols); /* with its progress */
-	status |= loaded_say_damage(input->name, profile);
+	status |= report_input_say_damage(input->name, profile);
 	profile_destroy(profile);
 	close(capture_fd);
 	return cmd_finish_output(status);

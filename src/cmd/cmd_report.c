@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/loaded.h"
+#include "cmd/report_input.h"
 #include "cmd/report.h"
 #include "formats/flat.h"
 
@@ -63,7 +63,7 @@ bool report_shows(const struct report *report, const struct breakdown_row *row)
 	return false;
 }
 
-static void report_rows(struct arguments *a, const struct loaded *captures, size_t count)
+static void report_rows(struct arguments *a, const struct report_input *captures, size_t count)
 {
 	struct breakdown_input inputs[2];
 	struct breakdown *rows;
@@ -102,16 +102,16 @@ static int report_captures(struct arguments *a)
 {
 	const struct input_choice before = { .file = a->before };
 	const bool lines = needs_lines(&a->report.options);
-	struct loaded captures[2];
+	struct report_input captures[2];
 	size_t count = 0, i;
 	int status = CMD_OK;
 
 	if (a->before)
-		status = loaded_open(&captures[count], &before, lines);
+		status = report_input_open(&captures[count], &before, lines);
 	if (status == CMD_OK && a->before)
 		count++;
 	if (status == CMD_OK)
-		status = loaded_open(&captures[count], &a->choice, lines);
+		status = report_input_open(&captures[count], &a->choice, lines);
 	if (status == CMD_OK) {
 		count++;
 		if (a->rows)
@@ -120,8 +120,8 @@ static int report_captures(struct arguments *a)
 			flat_write(captures[0].profile, captures[0].names, &a->flat, stdout);
 	}
 	for (i = 0; i < count; i++) {
-		status |= loaded_report_damage(&captures[i]);
-		loaded_close(&captures[i]);
+		status |= report_input_report_damage(&captures[i]);
+		report_input_close(&captures[i]);
 	}
 	return cmd_finish_output(status);
 }

@@ -22,7 +22,7 @@ kprof_SOURCES = \
 	%D%/private_server.c %D%/private_server.h \
 	%D%/launch.c %D%/launch.h \
 	%D%/live.c %D%/live.h \
-	%D%/loaded.c %D%/loaded.h \
+	%D%/report_input.c %D%/report_input.h \
 	%D%/main.c \
 	%D%/progress.c %D%/progress.h \
 	%D%/session.c %D%/session.h \

@@ -7,11 +7,11 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "cmd/loaded.h"
+#include "cmd/report_input.h"
 #include "formats/breakdown.h"
 
 struct report {
-	const struct loaded *captures; /* one, or the two that are compared */
+	const struct report_input *captures; /* one, or the two that are compared */
 	size_t count;
 	struct breakdown_options options;
 	double threshold; /* percent: rows below it in every column are left out, and counted */

@@ -51,7 +51,7 @@ static void append_event(GString *out, const struct profile_event *event)
 	g_string_append_c(out, '}');
 }
 
-static void append_capture(GString *out, const struct loaded *capture)
+static void append_capture(GString *out, const struct report_input *capture)
 {
 	uint32_t i;
 

@@ -93,7 +93,7 @@ static void put_heads(struct printer *p)
 	size_t i;
 
 	for (i = 0; i < p->report->count; i++) {
-		const struct loaded *capture = &p->report->captures[i];
+		const struct report_input *capture = &p->report->captures[i];
 		const struct summary head = {
 			.own = p->report->options.own,
 			.counted = p->rows->counted[i],

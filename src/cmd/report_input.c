@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A capture as the reports need it: see loaded.h. */
-#include "cmd/loaded.h"
+#include "cmd/report_input.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,9 +9,9 @@
 #include "cmd/cmd.h"
 #include "cmd/progress.h"
 
-int loaded_open(struct loaded *loaded, const struct input_choice *choice, bool lines)
+int report_input_open(struct report_input *loaded, const struct input_choice *choice, bool lines)
 {
-	const struct symbols_how how = { .flags = lines ? SYMBOLS_LINES : 0, .cancel_fd = -1 };
+	const struct symbols_how how = {.flags = lines ? SYMBOLS_LINES : 0, .cancel_fd = -1};
 	struct progress *progress;
 	struct err err;
 
@@ -40,7 +40,7 @@ int loaded_open(struct loaded *loaded, const struct input_choice *choice, bool l
 	return CMD_OK;
 }
 
-void loaded_close(struct loaded *loaded)
+void report_input_close(struct report_input *loaded)
 {
 	functions_destroy(loaded->names);
 	symbols_destroy(loaded->symbols); /* with its progress */
@@ -48,7 +48,7 @@ void loaded_close(struct loaded *loaded)
 	input_close(&loaded->input);
 }
 
-int loaded_say_damage(const char *name, const struct profile *profile)
+int report_input_say_damage(const char *name, const struct profile *profile)
 {
 	guint i;
 
@@ -64,7 +64,7 @@ int loaded_say_damage(const char *name, const struct profile *profile)
 	return profile->damaged ? CMD_FAILED : CMD_OK;
 }
 
-int loaded_report_damage(const struct loaded *loaded)
+int report_input_report_damage(const struct report_input *loaded)
 {
-	return loaded_say_damage(loaded->input.name, loaded->profile);
+	return report_input_say_damage(loaded->input.name, loaded->profile);
 }
