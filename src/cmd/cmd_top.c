@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "base/units.h"
-#include "cmd/live.h"
+#include "cmd/recent_samples.h"
 #include "cmd/session.h"
 #include "sys/clock.h"
 #include "sys/terminal.h"
@@ -48,7 +48,7 @@ struct top {
 	bool own;
 
 	struct session session;
-	struct live *live;
+	struct recent_samples *live;
 	struct symbols *symbols;
 	int signal_fd;
 	sigset_t before;
@@ -128,8 +128,8 @@ static void put_head(const struct top *t, struct screen *screen, const struct pr
 	if (!screen->terminal)
 		return;
 	g_string_append_printf(screen->line, "%sq quit   p %s   e event %u of %u",
-		live_runs(t->live) ? "" : "the profiler is stopped   ", t->paused ? "go on" : "pause",
-		t->shown % count + 1, count);
+		recent_samples_runs(t->live) ? "" : "the profiler is stopped   ",
+		t->paused ? "go on" : "pause", t->shown % count + 1, count);
 	put_line(screen);
 }
 
@@ -284,7 +284,7 @@ static int refresh(struct top *t, struct look *look, struct err *err)
 	int ret;
 
 	forget(look);
-	ret = live_take(t->live, t->symbols, &look->profile, err);
+	ret = recent_samples_take(t->live, t->symbols, &look->profile, err);
 	if (ret)
 		return ret;
 	look->names = functions_create(look->profile, t->symbols, NULL);
@@ -339,7 +339,7 @@ static int begin(struct top *t, struct err *err)
 	if (!ret)
 		t->events = split_events(t->event ? t->event : t->session.control.event);
 	if (!ret)
-		ret = live_open(t->session.dir, &t->live, err);
+		ret = recent_samples_open(t->session.dir, &t->live, err);
 	if (!ret)
 		t->symbols = functions_open_symbols(NULL);
 	return ret;
@@ -357,7 +357,7 @@ static int top(struct top *t)
 	}
 	g_strfreev(t->events);
 	symbols_destroy(t->symbols);
-	live_close(t->live);
+	recent_samples_close(t->live);
 	session_close(&t->session);
 	if (t->signal_fd >= 0)
 		close(t->signal_fd);

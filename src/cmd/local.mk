@@ -21,7 +21,7 @@ kprof_SOURCES = \
 	%D%/input.c %D%/input.h \
 	%D%/private_server.c %D%/private_server.h \
 	%D%/launch.c %D%/launch.h \
-	%D%/live.c %D%/live.h \
+	%D%/recent_samples.c %D%/recent_samples.h \
 	%D%/report_input.c %D%/report_input.h \
 	%D%/main.c \
 	%D%/progress.c %D%/progress.h \

@@ -9,8 +9,8 @@
  *	What samples (record, top) or counts (stat):
  *	    session_open	the server that is mounted, or one of our own (session.c,
  *instance.c) launch_begin	the command that is measured, and its signals (launch.c) follow_read
- *kpdata as it comes, into a file (follow.c); live_take: a look at it (live.c) process_filter_wants
- *what belongs to the command (capture/process_filter.c)
+ *kpdata as it comes, into a file (follow.c); recent_samples_take: a look at it (live.c)
+ *process_filter_wants what belongs to the command (capture/process_filter.c)
  *
  *	What reads (report, annotate, dump, convert):
  *	    input_open		a file, standard input, or the mounted kpdata (input.c)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What was sampled since the last look: see live.h. */
-#include "cmd/live.h"
+#include "cmd/recent_samples.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,12 +15,13 @@
 /* What is known of processes only grows; from here on it is asked for anew, without the dead. */
 #define STATE_BYTES_MAX (16 * MIB)
 
-struct live {
+struct recent_samples {
 	char *path;
 	int fd;
 	bool runs;
-	GByteArray *state;   /* records that tell of processes, events, the kernel */
-	GHashTable *current; /* what the last PERIODs and TASKs of each CPU said: key -> GByteArray */
+	GByteArray *state; /* records that tell of processes, events, the kernel */
+	GHashTable
+		*current; /* what the last PERIODs and TASKs of each CPU said: key -> GByteArray */
 	GByteArray *samples; /* the records since the last look */
 	GByteArray *tail;    /* of a record of which the rest has not been read yet */
 	char *buffer;
@@ -31,7 +32,7 @@ static void free_bytes(gpointer bytes)
 	g_byte_array_free(bytes, TRUE);
 }
 
-static int open_kpdata(struct live *live, struct err *err)
+static int open_kpdata(struct recent_samples *live, struct err *err)
 {
 	int fd = open(live->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
@@ -51,13 +52,13 @@ static int open_kpdata(struct live *live, struct err *err)
  */
 
 /* Of a CPU and event, or of a CPU alone: what a later one replaces. */
-static void keep_current(struct live *live, const struct decode_record *record, const uint8_t *raw,
-	size_t size)
+static void keep_current(struct recent_samples *live, const struct decode_record *record,
+	const uint8_t *raw, size_t size)
 {
 	const bool task = record->type == KPROF_REC_TASK;
-	const uint64_t number = task ? (uint64_t)record->task.cpu << 32
-				     : (uint64_t)record->period.cpu << 32 |
-						(uint32_t)(record->period.event + 1);
+	const uint64_t number =
+		task ? (uint64_t)record->task.cpu << 32
+		     : (uint64_t)record->period.cpu << 32 | (uint32_t)(record->period.event + 1);
 	gint64 *key = g_new(gint64, 1);
 	GByteArray *bytes = g_byte_array_sized_new((guint)size);
 
@@ -66,8 +67,8 @@ static void keep_current(struct live *live, const struct decode_record *record, 
 	g_hash_table_replace(live->current, key, bytes);
 }
 
-static void take_record(struct live *live, const struct decode_record *record, size_t size,
-	bool discard)
+static void take_record(
+	struct recent_samples *live, const struct decode_record *record, size_t size, bool discard)
 {
 	const uint8_t *raw = record->payload + record->size - size;
 
@@ -93,7 +94,7 @@ static void take_record(struct live *live, const struct decode_record *record, s
 }
 
 /* Whole records of what was read; the rest waits for its end. */
-static int take_bytes(struct live *live, size_t size, bool discard, struct err *err)
+static int take_bytes(struct recent_samples *live, size_t size, bool discard, struct err *err)
 {
 	struct decode_record record;
 	struct decoder decoder;
@@ -112,7 +113,7 @@ static int take_bytes(struct live *live, size_t size, bool discard, struct err *
 	return ret == -ENODATA ? 0 : ret;
 }
 
-static int read_all(struct live *live, bool discard, struct err *err)
+static int read_all(struct recent_samples *live, bool discard, struct err *err)
 {
 	int ret = 0;
 
@@ -135,9 +136,9 @@ static int read_all(struct live *live, bool discard, struct err *err)
  * ---- looks ------------------------------------------------------------------------------------
  */
 
-int live_open(const char *dir, struct live **out, struct err *err)
+int recent_samples_open(const char *dir, struct recent_samples **out, struct err *err)
 {
-	struct live *live = g_new0(struct live, 1);
+	struct recent_samples *live = g_new0(struct recent_samples, 1);
 	int ret;
 
 	live->path = g_build_filename(dir, "kpdata", NULL);
@@ -151,13 +152,13 @@ int live_open(const char *dir, struct live **out, struct err *err)
 	if (!ret)
 		ret = read_all(live, true, err);
 	if (ret)
-		live_close(live);
+		recent_samples_close(live);
 	else
 		*out = live;
 	return ret;
 }
 
-void live_close(struct live *live)
+void recent_samples_close(struct recent_samples *live)
 {
 	if (!live)
 		return;
@@ -172,13 +173,13 @@ void live_close(struct live *live)
 	g_free(live);
 }
 
-bool live_runs(const struct live *live)
+bool recent_samples_runs(const struct recent_samples *live)
 {
 	return live->runs;
 }
 
 /* What the CPUs were at, so that the samples that follow are read as they were meant. */
-static void begin_samples(struct live *live)
+static void begin_samples(struct recent_samples *live)
 {
 	GHashTableIter iter;
 	gpointer bytes;
@@ -186,13 +187,13 @@ static void begin_samples(struct live *live)
 	g_byte_array_set_size(live->samples, 0);
 	g_hash_table_iter_init(&iter, live->current);
 	while (g_hash_table_iter_next(&iter, NULL, &bytes))
-		g_byte_array_append(live->samples, ((GByteArray *)bytes)->data,
-			((GByteArray *)bytes)->len);
+		g_byte_array_append(
+			live->samples, ((GByteArray *)bytes)->data, ((GByteArray *)bytes)->len);
 }
 
 /* What was sampled, with whole stacks. */
-static int load(const GByteArray *all, struct symbols *symbols, struct profile **profile,
-	struct err *err)
+static int load(
+	const GByteArray *all, struct symbols *symbols, struct profile **profile, struct err *err)
 {
 	struct decoder decoder, unwound;
 	bool needed;
@@ -215,7 +216,8 @@ static int load(const GByteArray *all, struct symbols *symbols, struct profile *
 	return ret;
 }
 
-int live_take(struct live *live, struct symbols *symbols, struct profile **profile, struct err *err)
+int recent_samples_take(struct recent_samples *live, struct symbols *symbols,
+	struct profile **profile, struct err *err)
 {
 	g_autoptr(GByteArray) all = g_byte_array_new();
 	int ret = read_all(live, false, err);
