@@ -11,8 +11,8 @@
  * they have no `put` and live as long as the server.
  *
  * Callbacks run in any worker of the FUSE loop, several at once, and answer from memory in bounded
- * time. What runs in the control thread may block: the words and closes of a row with DIRTAB_CONTROL, and
- * `write` of one with DIRTAB_SLOW_WRITE.
+ * time. What runs in the control thread may block: the words and closes of a row with
+ * DIRTAB_CONTROL, and `write` of one with DIRTAB_SLOW_WRITE.
  */
 #ifndef KPROFS_FS_DIRTAB_H
 #define KPROFS_FS_DIRTAB_H
@@ -44,23 +44,28 @@ enum dirtab_flags {
 	/* commands go to the control thread, and an open file of this row can hold the run */
 	DIRTAB_CONTROL = 1 << 0,
 	/*
-	 * a text that costs much to render: while nobody has it open, stat tells the size that it had
-	 * when it was opened last. The kernel asks for a size before each open, too.
+	 * a text that costs much to render: while nobody has it open, stat tells the size that it
+	 * had when it was opened last. The kernel asks for a size before each open, too.
 	 */
 	DIRTAB_COSTLY = 1 << 1,
 	/* its words change what programs are told: a write is answered when they have taken it */
 	DIRTAB_SWITCH = 1 << 2,
-	/* what is written goes to the control thread, as commands do, but no open file holds the run */
+	/*
+	 * what is written goes to the control thread, as commands do, but no open file holds the
+	 * run
+	 */
 	DIRTAB_SLOW_WRITE = 1 << 3,
 };
 
 /*
  * How a stream is read: one object, the cursor, for each open file; one call at a time for each.
- * begin and end are cursor_begin() and cursor_end() of prof/profiler.h, which says what they promise.
+ * begin and end are cursor_begin() and cursor_end() of prof/profiler.h, which says what they
+ * promise.
  */
 struct stream_ops {
 	enum quota_kind quota; /* of what an open that reads takes one */
-	/* job: for views_cancelled(), by which an open of a row that is_long gives up with -EINTR */
+	/* job: for slow_ops_cancelled(), by which an open of a row that is_long gives up with
+	 * -EINTR */
 	int (*open)(struct server *server, const struct dirtab_row *row, uid_t reader, void *job,
 		void **cursor);
 	void (*close)(void *cursor);
@@ -82,22 +87,23 @@ struct dirtab_row {
 	int (*render_for)(struct server *server, const struct dirtab_row *row, uid_t reader,
 		GString *out, struct err *err);
 	/*
-	 * a text that takes long to make, instead of render: written into an empty file without name,
-	 * by a thread of its own, which gives up with -EINTR once views_cancelled(job)
+	 * a text that takes long to make, instead of render: written into an empty file without
+	 * name, by a thread of its own, which gives up with -EINTR once slow_ops_cancelled(job)
 	 */
 	int (*make)(struct server *server, const struct dirtab_row *row, int fd, void *job,
 		struct err *err);
 	/*
-	 * a text that may be too long to hold: its maker is begun, by a thread of its own, which gives
-	 * up as above; instead of render, or of that only when is_long says so
+	 * a text that may be too long to hold: its maker is begun, by a thread of its own, which
+	 * gives up as above; instead of render, or of that only when is_long says so
 	 */
 	int (*begin)(struct server *server, const struct dirtab_row *row, void *job,
 		struct lazy **lazy, struct err *err);
 	/* text and streams: whether an open now takes so long that it needs that thread */
 	bool (*is_long)(struct server *server, const struct dirtab_row *row);
 	/*
-	 * a text that several files are parts of, and several openers share: a reference of it, made
-	 * by a thread of its own, which gives up as above; it is in no count of open files' texts
+	 * a text that several files are parts of, and several openers share: a reference of it,
+	 * made by a thread of its own, which gives up as above; it is in no count of open files'
+	 * texts
 	 */
 	int (*share)(struct server *server, const struct dirtab_row *row, void *job,
 		struct text **text, struct err *err);

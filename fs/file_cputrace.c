@@ -17,7 +17,7 @@
 #include "fs/lazy.h"
 #include "fs/pipes.h"
 #include "fs/server.h"
-#include "fs/views.h"
+#include "fs/slow_ops.h"
 #include "prof/profiler.h"
 #include "sys/cpu.h"
 #include "trace/trace_records.h"
@@ -71,7 +71,8 @@ int file_reading_begin(
 {
 	static const struct lazy_maker maker = { next_piece, restart, destroy };
 	struct reading *reading;
-	int ret = reading_create(server->readings, views_uid(job), cpu, views_cancelled, job, &reading);
+	int ret = reading_create(
+		server->readings, slow_ops_uid(job), cpu, slow_ops_cancelled, job, &reading);
 
 	if (!ret)
 		*lazy = lazy_create(&maker, reading, reading_size(reading));
@@ -97,8 +98,8 @@ static uint64_t trace_size(struct server *server, const struct dirtab_row *row)
 static int open_cpu_pipe(struct server *server, const struct dirtab_row *row, uid_t reader,
 	void *job, void **cursor)
 {
-	return pipe_open(server->pipes, reader, cpu_of(row), job ? views_cancelled : NULL, job,
-		cursor);
+	return pipe_open(
+		server->pipes, reader, cpu_of(row), job ? slow_ops_cancelled : NULL, job, cursor);
 }
 
 static const struct stream_ops cpu_pipe = {
@@ -115,7 +116,7 @@ static int open_text_pipe(struct server *server, const struct dirtab_row *row, u
 {
 	const struct trace_records_cpu all = {.cpu = TRACE_RECORDS_TEXT};
 
-	return pipe_open(server->pipes, reader, &all, job ? views_cancelled : NULL, job, cursor);
+	return pipe_open(server->pipes, reader, &all, job ? slow_ops_cancelled : NULL, job, cursor);
 }
 
 const struct stream_ops file_kptrace_pipe_stream = {

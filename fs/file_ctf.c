@@ -23,7 +23,7 @@
 #include "fs/node.h"
 #include "fs/openfile.h"
 #include "fs/server.h"
-#include "fs/views.h"
+#include "fs/slow_ops.h"
 #include "sys/clock.h"
 #include "trace/ctf/ctf.h"
 #include "trace/reading.h"
@@ -99,7 +99,8 @@ static int make_set(struct server *server, void *job, int **fds, struct err *err
 		.metadata_max = CTF_METADATA_MAX,
 	};
 	struct snapshot *snapshot;
-	int ret = readings_take(server->readings, views_uid(job), views_cancelled, job, &snapshot);
+	int ret = readings_take(
+		server->readings, slow_ops_uid(job), slow_ops_cancelled, job, &snapshot);
 
 	if (ret)
 		return ret;
@@ -108,7 +109,7 @@ static int make_set(struct server *server, void *job, int **fds, struct err *err
 		output.metadata = (*fds)[0];
 		output.streams = *fds + 1;
 		ctf_make_uuid(output.uuid);
-		ret = ctf_write(snapshot, &output, views_cancelled, job, err);
+		ret = ctf_write(snapshot, &output, slow_ops_cancelled, job, err);
 	}
 	snapshot_destroy(snapshot);
 	if (ret)
@@ -144,7 +145,7 @@ static int *take_old_set(struct file_ctf *ctf)
 static int wait_for_maker(struct file_ctf *ctf, void *job)
 {
 	clock_wait_until(&ctf->made, &ctf->lock, clock_monotonic_ns() + LOOK_NS);
-	return views_cancelled(job) ? -EINTR : 0;
+	return slow_ops_cancelled(job) ? -EINTR : 0;
 }
 
 /* With the lock held, which is let go meanwhile. */

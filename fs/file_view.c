@@ -17,7 +17,7 @@
 #include "fs/server.h"
 #include "fs/viewmarks.h"
 #include "fs/viewproc.h"
-#include "fs/views.h"
+#include "fs/slow_ops.h"
 #include "prof/profiler.h"
 #include "formats/view.h"
 
@@ -67,7 +67,7 @@ static int copy_capture(struct profiler *profiler, bool enough, int fd, void *jo
 		ret = write_all(fd, iov, count);
 		cursor_end(cursor, true);
 		any = true;
-		if (!ret && views_cancelled(job))
+		if (!ret && slow_ops_cancelled(job))
 			ret = -EINTR;
 	}
 	profiler_close_cursor(cursor);
@@ -85,7 +85,7 @@ static int open_marks(struct server *server, const struct view_format *format, v
 	*fd = -1;
 	if (!(format->needs & VIEW_MARKS))
 		return 0;
-	ret = viewmarks_write(server->readings, views_uid(job), views_cancelled, job, fd);
+	ret = viewmarks_write(server->readings, slow_ops_uid(job), slow_ops_cancelled, job, fd);
 	return ret == -ENODATA ? 0 : ret;
 }
 
@@ -98,8 +98,8 @@ static int hand_over(struct server *server, const struct view_format *format,
 	};
 
 	g_strlcpy(request.format, format->name, sizeof(request.format));
-	return viewproc_make(server->viewproc, &request, files, views_cancelled, job,
-		views_cancel_fd(job), err);
+	return viewproc_make(server->viewproc, &request, files, slow_ops_cancelled, job,
+		slow_ops_cancel_fd(job), err);
 }
 
 int file_view_make(struct server *server, const struct dirtab_row *row, int fd, void *job,
@@ -108,7 +108,7 @@ int file_view_make(struct server *server, const struct dirtab_row *row, int fd, 
 	const struct view_format *format = view_find(row->name);
 	int files[VIEWPROC_FILES] = { -1, fd, -1 }, ret;
 
-	if (views_cancelled(job))
+	if (slow_ops_cancelled(job))
 		return -EINTR;
 	files[VIEWPROC_CAPTURE] = memfd_create("capture", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (files[VIEWPROC_CAPTURE] < 0)
@@ -124,6 +124,6 @@ int file_view_make(struct server *server, const struct dirtab_row *row, int fd, 
 	close(files[VIEWPROC_CAPTURE]);
 	if (files[VIEWPROC_MARKS] >= 0)
 		close(files[VIEWPROC_MARKS]);
-	views_close_cancel_fd(job);
+	slow_ops_close_cancel_fd(job);
 	return ret;
 }

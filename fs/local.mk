@@ -54,8 +54,8 @@ libfs_a_SOURCES = \
 	%D%/viewmodel.h \
 	%D%/viewproc.c \
 	%D%/viewproc.h \
-	%D%/views.c \
-	%D%/views.h
+	%D%/slow_ops.c \
+	%D%/slow_ops.h
 
 kprofs_SOURCES = %D%/main.c
 kprofs_LDADD = libfs.a libprof.a libtrace.a libproducers.a libring.a libacct.a libformats.a libcapture.a libsymbolizer.a libsys.a libbase.a \

@@ -45,7 +45,7 @@ struct openfile {
 	const struct dirtab_row *row;	 /* i */
 	struct node *node;		 /* i; valid until the kernel's close */
 	int flags;			 /* i: of open(2) */
-	void *maker;			 /* while the open is answered: for views_cancelled() */
+	void *maker;                     /* while the open is answered: for slow_ops_cancelled() */
 	struct text *text;		 /* i: what a reader of a text sees */
 	bool lazily;			 /* i: not to be opened in a worker */
 	struct quota_share share;	 /* i: what it has taken, and for whom */
@@ -66,8 +66,8 @@ uint64_t openfiles_count(struct openfiles *files);
 void openfiles_wait_streams(struct openfiles *files, unsigned int timeout_ms);
 
 /*
- * -EACCES: the row has no callback for this way of opening. -EMFILE, -ENFILE: see quota.h. Both are said
- * in kperr. The file is empty so far.
+ * -EACCES: the row has no callback for this way of opening. -EMFILE, -ENFILE: see quota.h. Both are
+ * said in kperr. The file is empty so far.
  */
 int openfile_create(struct server *server, struct node *node, int flags,
 	const struct origin *origin, struct openfile **file);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * FUSE requests into calls of the rows of the dirtab, and -errno into exactly one reply each: what is
- * asked of open files, and the session with the kernel. ops_tree.c has what is asked by name.
+ * FUSE requests into calls of the rows of the dirtab, and -errno into exactly one reply each: what
+ * is asked of open files, and the session with the kernel. ops_tree.c has what is asked by name.
  *
  * The functions that end in _op run in any worker, several at once. None of them blocks: what must
  * wait goes to streams.c, control.c or switches.c together with its request.
@@ -33,7 +33,7 @@
 #include "fs/server.h"
 #include "fs/streams.h"
 #include "fs/switches.h"
-#include "fs/views.h"
+#include "fs/slow_ops.h"
 
 /*
  * Larger texts are not put into the page cache at open: only their last byte, for the size, and the
@@ -43,7 +43,9 @@
 
 #define DEVICE "/dev/fuse"
 
-/* ---- answers ---------------------------------------------------------------------------------- */
+/*
+ * ---- answers ----------------------------------------------------------------------------------
+ */
 
 void ops_reply_error(struct fuse_req *req, int code)
 {
@@ -82,7 +84,9 @@ void ops_poll_destroy(struct fuse_pollhandle *handle)
 	fuse_pollhandle_destroy(handle);
 }
 
-/* ---- open and close --------------------------------------------------------------------------- */
+/*
+ * ---- open and close ---------------------------------------------------------------------------
+ */
 
 /* The file is gone without having been open: whoever owns its end. */
 static void drop_file(struct openfile *file)
@@ -194,9 +198,9 @@ static void open_op(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	else if (file->row->flags & DIRTAB_CONTROL)
 		control_open(server->control, req, file, &origin);
 	else if (file->row->make || file->row->share)
-		views_open(server->views, req, file, &origin);
+		slow_ops_open(server->views, req, file, &origin);
 	else if (openfile_is_lazy(file))
-		views_open(server->trace_readers, req, file, &origin);
+		slow_ops_open(server->trace_readers, req, file, &origin);
 	else
 		ops_finish_open(req, file, &origin);
 }
@@ -243,7 +247,9 @@ static void release_op(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	fuse_reply_err(req, 0);
 }
 
-/* ---- read, write, poll ------------------------------------------------------------------------ */
+/*
+ * ---- read, write, poll ------------------------------------------------------------------------
+ */
 
 /* Once it is answered the program may close the file: the text is kept until libfuse has let go. */
 static void reply_text(fuse_req_t req, struct text *text, size_t offset, size_t size)
@@ -260,7 +266,7 @@ void ops_finish_read(struct fuse_req *req, struct openfile *file, uint64_t offse
 {
 	g_autoptr(GString) bytes = g_string_sized_new(size);
 	/* also if it was given up already: it comes again, and nearer to its end */
-	int ret = lazy_read(file->text->lazy, offset, size, bytes, views_cancelled, job);
+	int ret = lazy_read(file->text->lazy, offset, size, bytes, slow_ops_cancelled, job);
 
 	if (ret)
 		fuse_reply_err(req, -ret);
@@ -288,7 +294,7 @@ static void read_op(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 	else if (off < 0 || (uint64_t)off >= text->size)
 		fuse_reply_buf(req, NULL, 0);
 	else if (text->lazy)
-		views_read(file->server->trace_readers, req, file, (uint64_t)off, size);
+		slow_ops_read(file->server->trace_readers, req, file, (uint64_t)off, size);
 	else
 		reply_text(req, text, (size_t)off, MIN(size, text->size - (size_t)off));
 }
@@ -336,7 +342,9 @@ static void poll_op(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi,
 	fuse_reply_poll(req, events);
 }
 
-/* ---- the session ------------------------------------------------------------------------------ */
+/*
+ * ---- the session ------------------------------------------------------------------------------
+ */
 
 static void init_op(void *arg, struct fuse_conn_info *conn)
 {
@@ -348,14 +356,16 @@ static void init_op(void *arg, struct fuse_conn_info *conn)
 	conn->want &= ~(unsigned int)(FUSE_CAP_ASYNC_DIO | FUSE_CAP_WRITEBACK_CACHE);
 	/* `>` is a flag of open, not a truncation before it */
 	conn->want |= conn->capable & FUSE_CAP_ATOMIC_O_TRUNC;
-	/* a text in a file goes from its pages to the reader's, without memory of ours between them */
+	/*
+	 * a text in a file goes from its pages to the reader's, without memory of ours between them
+	 */
 	conn->want |= conn->capable & FUSE_CAP_SPLICE_WRITE;
 	server_ready(ops->server);
 }
 
 /*
- * What is here; ops_tree_add() has the others. No flush, fsync, xattr, ...: the kernel asks once, hears
- * ENOSYS and does without.
+ * What is here; ops_tree_add() has the others. No flush, fsync, xattr, ...: the kernel asks once,
+ * hears ENOSYS and does without.
  */
 static const struct fuse_lowlevel_ops operations = {
 	.init = init_op,
@@ -459,7 +469,9 @@ int ops_mount(struct ops *ops, const char *mountpoint, struct err *err)
 		return err_set(err, EPERM, "cannot mount at %s", mountpoint);
 	ops->mounted = true;
 	device = fuse_session_fd(ops->session);
-	/* of the workers that wake for a request one gets it; the others must not wait in the read */
+	/*
+	 * of the workers that wake for a request one gets it; the others must not wait in the read
+	 */
 	if (fcntl(device, F_SETFL, fcntl(device, F_GETFL) | O_NONBLOCK) || wait_also_for(ops, device))
 		return err_set(err, errno, DEVICE ": %s", g_strerror(errno));
 	return 0;
@@ -500,9 +512,9 @@ void ops_stop(struct ops *ops)
 }
 
 /*
- * libfuse unmounts by path, unless poll says POLLERR of the device, as it does when the mount is gone.
- * After a lazy unmount it does not as long as files are open: so a pipe that nobody reads, of which poll
- * says so, gets the device's number. That closes the device.
+ * libfuse unmounts by path, unless poll says POLLERR of the device, as it does when the mount is
+ * gone. After a lazy unmount it does not as long as files are open: so a pipe that nobody reads, of
+ * which poll says so, gets the device's number. That closes the device.
  */
 void ops_unmounted(struct ops *ops)
 {

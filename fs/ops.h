@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The FUSE side of the server. Nothing outside ops.c and ops_tree.c knows libfuse: others see requests
- * and poll handles as opaque pointers and answer them with the functions here.
+ * The FUSE side of the server. Nothing outside ops.c and ops_tree.c knows libfuse: others see
+ * requests and poll handles as opaque pointers and answer them with the functions here.
  *
  * A request is answered exactly once, by any thread; it is gone then. Replies don't block.
  */
@@ -28,8 +28,9 @@ int ops_create(struct server *server, const struct options *options, struct ops 
 	struct err *err);
 int ops_mount(struct ops *ops, const char *mountpoint, struct err *err);
 /*
- * The mount is not in the mount table any more: ops_destroy() unmounts nothing, since another server may
- * have mounted there. What clients have open gives them errors from now on. No thread may be in ops_serve.
+ * The mount is not in the mount table any more: ops_destroy() unmounts nothing, since another
+ * server may have mounted there. What clients have open gives them errors from now on. No thread
+ * may be in ops_serve.
  */
 void ops_unmounted(struct ops *ops);
 /* Unmounts, if that has not happened otherwise. No thread may be in ops_serve. */
@@ -40,7 +41,9 @@ void ops_serve(struct ops *ops);
 /* Makes ops_serve() return in all threads, each after the request it is at. Needs no descriptor. */
 void ops_stop(struct ops *ops);
 
-/* ---- answers ---------------------------------------------------------------------------------- */
+/*
+ * ---- answers ----------------------------------------------------------------------------------
+ */
 
 void ops_reply_error(struct fuse_req *req, int code); /* an errno; 0: done */
 void ops_reply_written(struct fuse_req *req, size_t size);
@@ -56,12 +59,14 @@ void ops_fail_open(struct fuse_req *req, struct openfile *file, int code);
 
 /*
  * Makes the bytes of a file's lazy text and answers the read with them, or with EINTR where
- * views_cancelled(job). The caller has a reference to the file.
+ * slow_ops_cancelled(job). The caller has a reference to the file.
  */
 void ops_finish_read(struct fuse_req *req, struct openfile *file, uint64_t offset, size_t size,
 	void *job);
 
-/* ---- interruption ----------------------------------------------------------------------------- */
+/*
+ * ---- interruption -----------------------------------------------------------------------------
+ */
 
 /*
  * `interrupt` is called at most once, from a worker, when the program that waits for the request
@@ -73,7 +78,9 @@ void ops_on_interrupt(struct fuse_req *req, void (*interrupt)(struct fuse_req *r
 	void *arg);
 bool ops_interrupted(struct fuse_req *req);
 
-/* ---- poll ------------------------------------------------------------------------------------- */
+/*
+ * ---- poll -------------------------------------------------------------------------------------
+ */
 
 /* Tells the kernel that a file it polled should be polled again; frees the handle. */
 void ops_poll_notify(struct fuse_pollhandle *handle);

@@ -58,7 +58,7 @@
 #include "fs/streams.h"
 #include "fs/switches.h"
 #include "fs/viewproc.h"
-#include "fs/views.h"
+#include "fs/slow_ops.h"
 #include "prof/profiler.h"
 #include "sys/clock.h"
 #include "sys/mounts.h"
@@ -240,11 +240,11 @@ static int create_threads(struct server *server, const struct options *options, 
 
 	if (!ret)
 		ret = control_create(server->profiler, options->akaros, &server->control);
-	server->views = views_create("kp-view", VIEWS_THREADS, false, server->quotas);
+	server->views = slow_ops_create("kp-view", SLOW_OPS_THREADS, false, server->quotas);
 	if (!ret)
 		server->pipes = pipes_create(server->readings, server->streams);
-	server->trace_readers = views_create("kp-trace", VIEWS_TRACE_THREADS, true,
-		server->quotas);
+	server->trace_readers =
+		slow_ops_create("kp-trace", SLOW_OPS_TRACE_THREADS, true, server->quotas);
 	if (!ret)
 		ret = viewproc_create(options->debuginfod, &server->viewproc);
 	return ret ? err_set(err, -ret, "threads: %s", g_strerror(-ret)) : 0;
@@ -485,9 +485,9 @@ void server_destroy(struct server *server)
 	if (server->control)
 		control_close(server->control);
 	if (server->views)
-		views_close(server->views);
+		slow_ops_close(server->views);
 	if (server->trace_readers)
-		views_close(server->trace_readers);
+		slow_ops_close(server->trace_readers);
 	if (server->pipes)
 		pipes_close(server->pipes);
 	/* a reader that has its end of file closes; one that never asks must not keep us */
@@ -499,8 +499,8 @@ void server_destroy(struct server *server)
 	ops_destroy(server->ops);
 	control_destroy(server->control);
 	streams_destroy(server->streams);
-	views_destroy(server->views);
-	views_destroy(server->trace_readers);
+	slow_ops_destroy(server->views);
+	slow_ops_destroy(server->trace_readers);
 	viewproc_destroy(server->viewproc);
 	openfiles_destroy(server->files);
 	quotas_destroy(server->quotas);

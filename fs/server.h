@@ -38,7 +38,7 @@ struct switches;
 struct readings;
 struct trace;
 struct viewproc;
-struct views;
+struct slow_ops;
 
 /* Requests take microseconds, and none waits in a worker: enough for two CPUs' worth of readers. */
 #define SERVER_WORKERS 4
@@ -71,8 +71,8 @@ struct server {
 	struct streams *streams;	   /* i */
 	struct switches *switches;	   /* i */
 	struct control *control;	   /* i */
-	struct views *views;		   /* i */
-	struct views *trace_readers;	   /* i */
+	struct slow_ops *views;            /* i */
+	struct slow_ops *trace_readers;    /* i */
 	struct viewproc *viewproc;	   /* i */
 	struct nodes *nodes;		   /* i */
 	struct openfiles *files;	   /* i */

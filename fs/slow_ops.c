@@ -3,10 +3,10 @@
  * Opens and reads that take long: see views.h.
  *
  * A job is queued, or current in one thread. Who takes it out of the queue answers its request: a
- * thread, or the worker in which an interrupt arrives. A current one is only marked; its maker looks
- * at the mark now and then, or waits for the descriptor too, and its thread answers EINTR.
+ * thread, or the worker in which an interrupt arrives. A current one is only marked; its maker
+ * looks at the mark now and then, or waits for the descriptor too, and its thread answers EINTR.
  */
-#include "fs/views.h"
+#include "fs/slow_ops.h"
 
 #include <errno.h>
 #include <glib.h>
@@ -24,7 +24,8 @@
 #include "sys/clock.h"
 #include "sys/proc.h"
 
-/* How often /proc is asked about an opener of which the kernel would tell no more: that takes some 20 us. */
+/* How often /proc is asked about an opener of which the kernel would tell no more: that takes some
+ * 20 us. */
 #define LOOK_NS (10 * NSEC_PER_MSEC)
 
 struct view_job {
@@ -36,23 +37,23 @@ struct view_job {
 	uint64_t offset;
 	size_t size;
 	_Atomic bool cancelled; /* relaxed: a wish, nothing goes with it */
-	_Atomic bool doubted;	/* relaxed: it was interrupted, and not for good */
-	uint64_t look_ns;	/* the maker's: then it looks again whether the opener ends */
-	int cancel_fd;		/* (lock) a bell; < 0: nobody asked for one */
-	struct views *views;	/* invariant */
+	_Atomic bool doubted;   /* relaxed: it was interrupted, and not for good */
+	uint64_t look_ns;       /* the maker's: then it looks again whether the opener ends */
+	int cancel_fd;          /* (lock) a bell; < 0: nobody asked for one */
+	struct slow_ops *views; /* invariant */
 };
 
-struct views {
-	const char *name;     /* invariant */
-	unsigned int max;     /* invariant: threads, without the one for who is privileged */
-	bool brief;	      /* invariant */
+struct slow_ops {
+	const char *name;            /* invariant */
+	unsigned int max;            /* invariant: threads, without the one for who is privileged */
+	bool brief;                  /* invariant */
 	const struct quotas *quotas; /* invariant: who is privileged */
-	pthread_mutex_t lock; /* inside libfuse's lock of a request, else a leaf */
-	pthread_cond_t ended; /* a thread has ended */
-	struct turns waiting; /* (lock) of struct view_job */
-	GQueue current;	      /* (lock) of struct view_job */
-	unsigned int threads; /* (lock) */
-	bool closing;	      /* (lock) */
+	pthread_mutex_t lock;        /* inside libfuse's lock of a request, else a leaf */
+	pthread_cond_t ended;        /* a thread has ended */
+	struct turns waiting;        /* (lock) of struct view_job */
+	GQueue current;              /* (lock) of struct view_job */
+	unsigned int threads;        /* (lock) */
+	bool closing;                /* (lock) */
 };
 
 /* Who waits for the open; 0: it is a read. */
@@ -62,18 +63,19 @@ static pid_t tid_of(const struct view_job *job)
 }
 
 /*
- * An open is not given up for a signal that only tells its program something. One that takes a moment
- * is not for any that its program handles: where a timer interrupts it every few ms it would begin anew
- * for ever.
+ * An open is not given up for a signal that only tells its program something. One that takes a
+ * moment is not for any that its program handles: where a timer interrupts it every few ms it would
+ * begin anew for ever.
  */
-static bool counts(const struct views *views, pid_t opener)
+static bool counts(const struct slow_ops *views, pid_t opener)
 {
 	if (!opener)
 		return true;
 	return views->brief ? proc_is_ending(NULL, opener) : proc_is_interrupted(NULL, opener);
 }
 
-/* The kernel tells of one signal for each request: behind one that did not count the end is looked for. */
+/* The kernel tells of one signal for each request: behind one that did not count the end is looked
+ * for. */
 static bool has_ended(struct view_job *job)
 {
 	uint64_t now_ns = clock_monotonic_ns();
@@ -84,7 +86,7 @@ static bool has_ended(struct view_job *job)
 	return proc_is_ending(NULL, tid_of(job));
 }
 
-bool views_cancelled(void *arg)
+bool slow_ops_cancelled(void *arg)
 {
 	struct view_job *job = arg;
 
@@ -94,14 +96,14 @@ bool views_cancelled(void *arg)
 	return atomic_read_relaxed(&job->cancelled);
 }
 
-uid_t views_uid(const void *arg)
+uid_t slow_ops_uid(const void *arg)
 {
 	const struct view_job *job = arg;
 
 	return job->uid;
 }
 
-int views_cancel_fd(void *arg)
+int slow_ops_cancel_fd(void *arg)
 {
 	struct view_job *job = arg;
 	int fd;
@@ -116,7 +118,7 @@ int views_cancel_fd(void *arg)
 	return fd;
 }
 
-void views_close_cancel_fd(void *arg)
+void slow_ops_close_cancel_fd(void *arg)
 {
 	struct view_job *job = arg;
 
@@ -146,7 +148,7 @@ static bool is_any(const void *job, const void *arg)
 }
 
 /* With the lock held. */
-static struct view_job *find_current(struct views *views, const struct fuse_req *req)
+static struct view_job *find_current(struct slow_ops *views, const struct fuse_req *req)
 {
 	GList *link;
 
@@ -189,7 +191,7 @@ static void fail_job(struct view_job *job, int code)
 }
 
 /* A job that goes on is in doubt from then on. */
-static bool is_serious(struct views *views, const struct fuse_req *req)
+static bool is_serious(struct slow_ops *views, const struct fuse_req *req)
 {
 	struct view_job *job;
 	pid_t tid = 0;
@@ -208,7 +210,7 @@ static bool is_serious(struct views *views, const struct fuse_req *req)
 
 static void interrupt_job(struct fuse_req *req, void *arg)
 {
-	struct views *views = arg;
+	struct slow_ops *views = arg;
 	struct view_job *job, *current;
 
 	if (!is_serious(views, req))
@@ -225,7 +227,7 @@ static void interrupt_job(struct fuse_req *req, void *arg)
 		give_up(job);
 }
 
-static struct view_job *next_job(struct views *views)
+static struct view_job *next_job(struct slow_ops *views)
 {
 	struct view_job *job;
 	uid_t uid;
@@ -244,7 +246,7 @@ static struct view_job *next_job(struct views *views)
 
 static void *run_views(void *arg)
 {
-	struct views *views = arg;
+	struct slow_ops *views = arg;
 	struct view_job *job;
 
 	pthread_setname_np(pthread_self(), views->name);
@@ -260,7 +262,7 @@ static void *run_views(void *arg)
 }
 
 /* With the lock held. Without a thread at all the caller answers with the error. */
-static int need_thread(struct views *views)
+static int need_thread(struct slow_ops *views)
 {
 	pthread_attr_t detached;
 	pthread_t thread;
@@ -277,7 +279,7 @@ static int need_thread(struct views *views)
 	return views->threads ? 0 : -ret;
 }
 
-static void add_job(struct views *views, struct view_job *job)
+static void add_job(struct slow_ops *views, struct view_job *job)
 {
 	bool queued = false;
 	int ret = 0;
@@ -287,8 +289,8 @@ static void add_job(struct views *views, struct view_job *job)
 	ops_on_interrupt(job->req, interrupt_job, views);
 	pthread_mutex_lock(&views->lock);
 	if (!views->closing && !(ops_interrupted(job->req) && counts(views, tid_of(job)))) {
-		turns_add(&views->waiting, job->uid,
-			quotas_is_privileged(views->quotas, job->uid), job);
+		turns_add(&views->waiting, job->uid, quotas_is_privileged(views->quotas, job->uid),
+			job);
 		ret = need_thread(views);
 		queued = !ret;
 		if (!queued)
@@ -301,7 +303,7 @@ static void add_job(struct views *views, struct view_job *job)
 		give_up(job);
 }
 
-void views_open(struct views *views, struct fuse_req *req, struct openfile *file,
+void slow_ops_open(struct slow_ops *views, struct fuse_req *req, struct openfile *file,
 	const struct origin *origin)
 {
 	struct view_job *job = g_new0(struct view_job, 1);
@@ -313,8 +315,8 @@ void views_open(struct views *views, struct fuse_req *req, struct openfile *file
 	add_job(views, job);
 }
 
-void views_read(struct views *views, struct fuse_req *req, struct openfile *file, uint64_t offset,
-	size_t size)
+void slow_ops_read(struct slow_ops *views, struct fuse_req *req, struct openfile *file,
+	uint64_t offset, size_t size)
 {
 	struct view_job *job = g_new0(struct view_job, 1);
 
@@ -327,10 +329,10 @@ void views_read(struct views *views, struct fuse_req *req, struct openfile *file
 	add_job(views, job);
 }
 
-struct views *views_create(const char *name, unsigned int max_threads, bool brief,
-	const struct quotas *quotas)
+struct slow_ops *slow_ops_create(
+	const char *name, unsigned int max_threads, bool brief, const struct quotas *quotas)
 {
-	struct views *views = g_new0(struct views, 1);
+	struct slow_ops *views = g_new0(struct slow_ops, 1);
 
 	views->name = name;
 	views->max = max_threads;
@@ -343,7 +345,7 @@ struct views *views_create(const char *name, unsigned int max_threads, bool brie
 	return views;
 }
 
-void views_close(struct views *views)
+void slow_ops_close(struct slow_ops *views)
 {
 	struct view_job *job;
 	GList *link;
@@ -363,7 +365,7 @@ void views_close(struct views *views)
 	pthread_mutex_unlock(&views->lock);
 }
 
-void views_destroy(struct views *views)
+void slow_ops_destroy(struct slow_ops *views)
 {
 	if (!views)
 		return;
