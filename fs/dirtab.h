@@ -27,7 +27,7 @@
 #include "base/err.h"
 #include "fs/quota.h"
 
-struct ctl_word;
+struct ctl_words_word;
 struct dirtab_row;
 struct lazy;
 struct origin;
@@ -112,7 +112,7 @@ struct dirtab_row {
 	const struct stream_ops *stream;
 
 	/* what may be written: commands of a table, or anything that `write` takes */
-	const struct ctl_word *words;
+	const struct ctl_words_word *words;
 	int (*write)(struct server *server, const struct dirtab_row *row,
 		const struct origin *origin, const char *data, size_t size, struct err *err);
 	const char *usage; /* of `write` */

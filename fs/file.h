@@ -8,7 +8,7 @@
 
 #include <glib.h>
 
-#include "fs/ctl.h"
+#include "fs/ctl_words.h"
 #include "fs/dirtab.h"
 
 struct file_cpus;
@@ -18,7 +18,7 @@ struct trace_records_cpu;
 /* file_prof.c: kpctl, kpdata */
 int file_kpctl_render(struct server *server, const struct dirtab_row *row, GString *out,
 	struct err *err);
-extern const struct ctl_word file_kpctl_words[];
+extern const struct ctl_words_word file_kpctl_words[];
 extern const struct stream_ops file_kpdata_stream;
 uint64_t file_kpdata_size(struct server *server, const struct dirtab_row *row);
 int file_kpdata_write(struct server *server, const struct dirtab_row *row,
@@ -35,10 +35,10 @@ int file_kptrace_write(struct server *server, const struct dirtab_row *row,
 	const struct origin *origin, const char *data, size_t size, struct err *err);
 int file_kptrace_ctl_render(struct server *server, const struct dirtab_row *row, GString *out,
 	struct err *err);
-extern const struct ctl_word file_kptrace_ctl_words[];
+extern const struct ctl_words_word file_kptrace_ctl_words[];
 int file_kprintx_render(struct server *server, const struct dirtab_row *row, GString *out,
 	struct err *err);
-extern const struct ctl_word file_kprintx_words[];
+extern const struct ctl_words_word file_kprintx_words[];
 
 /* file_cputrace.c: kptrace_pipe, cpu/. A reading of the trace, for kptrace too: -EINTR */
 int file_reading_begin(
@@ -62,15 +62,15 @@ const struct dirtab_row *file_events_create(struct server *server, const struct 
 void file_events_list(struct server *server, const struct dirtab_row *dir, GPtrArray *rows);
 int file_events_enabled_render(struct server *server, const struct dirtab_row *row, GString *out,
 	struct err *err);
-extern const struct ctl_word file_events_enabled_words[];
+extern const struct ctl_words_word file_events_enabled_words[];
 int file_events_all_render(struct server *server, const struct dirtab_row *row, GString *out,
 	struct err *err);
-extern const struct ctl_word file_events_all_words[];
+extern const struct ctl_words_word file_events_all_words[];
 int file_events_info_render(struct server *server, const struct dirtab_row *row, GString *out,
 	struct err *err);
 int file_events_overflow_render(struct server *server, const struct dirtab_row *row, GString *out,
 	struct err *err);
-extern const struct ctl_word file_events_reset_words[];
+extern const struct ctl_words_word file_events_reset_words[];
 
 /* file_cpu.c: mpstat, mpstat-raw */
 int file_mpstat_render(struct server *server, const struct dirtab_row *row, GString *out,
@@ -79,7 +79,7 @@ int file_mpstat_raw_render(struct server *server, const struct dirtab_row *row, 
 	struct err *err);
 uint64_t file_mpstat_size(struct server *server, const struct dirtab_row *row);
 uint64_t file_mpstat_raw_size(struct server *server, const struct dirtab_row *row);
-extern const struct ctl_word file_mpstat_words[];
+extern const struct ctl_words_word file_mpstat_words[];
 
 /* file_view.c: views/ */
 int file_view_make(struct server *server, const struct dirtab_row *row, int fd, void *job,

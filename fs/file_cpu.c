@@ -36,35 +36,35 @@ uint64_t file_mpstat_raw_size(struct server *server, const struct dirtab_row *ro
 	return accounting_bytes_raw(server->accounting);
 }
 
-static int run_reset(struct ctl_call *call, struct err *err)
+static int run_reset(struct ctl_words_call *call, struct err *err)
 {
 	return explain(accounting_reset(call->server->accounting), err);
 }
 
-static int run_on(struct ctl_call *call, struct err *err)
+static int run_on(struct ctl_words_call *call, struct err *err)
 {
 	return explain(accounting_set_on(call->server->accounting, true), err);
 }
 
-static int run_off(struct ctl_call *call, struct err *err)
+static int run_off(struct ctl_words_call *call, struct err *err)
 {
 	return explain(accounting_set_on(call->server->accounting, false), err);
 }
 
-static int run_ipi(struct ctl_call *call, struct err *err)
+static int run_ipi(struct ctl_words_call *call, struct err *err)
 {
 	bool on;
-	int ret = ctl_on_off(call, 0, &on, err);
+	int ret = ctl_words_on_off(call, 0, &on, err);
 
 	if (!ret)
 		accounting_set_ipi(call->server->accounting, on);
 	return ret;
 }
 
-const struct ctl_word file_mpstat_words[] = {
-	{ "reset", "", 0, 0, run_reset, "count from now" },
-	{ "on", "", 0, 0, run_on, "resume the accounting" },
-	{ "off", "", 0, 0, run_off, "pause the accounting" },
-	{ "ipi", "on|off", 1, 1, run_ipi, "wake the CPUs for exact times, where that is needed" },
-	{ NULL },
+const struct ctl_words_word file_mpstat_words[] = {
+	{"reset", "", 0, 0, run_reset, "count from now"},
+	{"on", "", 0, 0, run_on, "resume the accounting"},
+	{"off", "", 0, 0, run_off, "pause the accounting"},
+	{"ipi", "on|off", 1, 1, run_ipi, "wake the CPUs for exact times, where that is needed"},
+	{NULL},
 };

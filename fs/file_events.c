@@ -26,7 +26,7 @@ struct event_row {
  * ---- one event --------------------------------------------------------------------------------
  */
 
-static int run_event(struct ctl_call *call, struct err *err)
+static int run_event(struct ctl_words_call *call, struct err *err)
 {
 	int ret = catalog_set(call->server->catalog, call->file->row->name, call->number != 0);
 
@@ -36,9 +36,9 @@ static int run_event(struct ctl_call *call, struct err *err)
 				ret;
 }
 
-static const struct ctl_word event_words[] = {
-	{ "NUMBER", "", 0, 0, run_event, "0: off; any other: on, where the master switch is", true },
-	{ NULL },
+static const struct ctl_words_word event_words[] = {
+	{"NUMBER", "", 0, 0, run_event, "0: off; any other: on, where the master switch is", true},
+	{NULL},
 };
 
 static void append_switch(GString *out, bool on)
@@ -114,16 +114,16 @@ int file_events_enabled_render(struct server *server, const struct dirtab_row *r
 	return 0;
 }
 
-static int run_enabled(struct ctl_call *call, struct err *err)
+static int run_enabled(struct ctl_words_call *call, struct err *err)
 {
 	catalog_set_enabled(call->server->catalog, call->number != 0);
 	return 0;
 }
 
-const struct ctl_word file_events_enabled_words[] = {
-	{ "NUMBER", "", 0, 0, run_enabled,
-		"0: no program writes anything; any other: events that are on are written", true },
-	{ NULL },
+const struct ctl_words_word file_events_enabled_words[] = {
+	{"NUMBER", "", 0, 0, run_enabled,
+		"0: no program writes anything; any other: events that are on are written", true},
+	{NULL},
 };
 
 int file_events_all_render(struct server *server, const struct dirtab_row *row, GString *out,
@@ -133,16 +133,16 @@ int file_events_all_render(struct server *server, const struct dirtab_row *row, 
 	return 0;
 }
 
-static int run_all(struct ctl_call *call, struct err *err)
+static int run_all(struct ctl_words_call *call, struct err *err)
 {
 	catalog_set_all(call->server->catalog, call->number != 0);
 	return 0;
 }
 
-const struct ctl_word file_events_all_words[] = {
-	{ "NUMBER", "", 0, 0, run_all,
-		"0: switch all events off, those to come too; any other: on", true },
-	{ NULL },
+const struct ctl_words_word file_events_all_words[] = {
+	{"NUMBER", "", 0, 0, run_all, "0: switch all events off, those to come too; any other: on",
+		true},
+	{NULL},
 };
 
 int file_events_info_render(struct server *server, const struct dirtab_row *row, GString *out,
@@ -162,7 +162,7 @@ int file_events_overflow_render(struct server *server, const struct dirtab_row *
 	return 0;
 }
 
-static int run_reset(struct ctl_call *call, struct err *err)
+static int run_reset(struct ctl_words_call *call, struct err *err)
 {
 	if (!call->number)
 		return err_set(err, EINVAL, "0 forgets nothing; any other number forgets all events");
@@ -170,7 +170,7 @@ static int run_reset(struct ctl_call *call, struct err *err)
 	return 0;
 }
 
-const struct ctl_word file_events_reset_words[] = {
-	{ "NUMBER", "", 0, 0, run_reset, "any but 0: forget all events", true },
-	{ NULL },
+const struct ctl_words_word file_events_reset_words[] = {
+	{"NUMBER", "", 0, 0, run_reset, "any but 0: forget all events", true},
+	{NULL},
 };

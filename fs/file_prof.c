@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* kpctl and kpdata: the profiler. What is written runs in the control thread, all else in any worker. */
+/*
+ * kpctl and kpdata: the profiler. What is written runs in the control thread, all else in any
+ * worker.
+ */
 #include "fs/file.h"
 
 #include <errno.h>
@@ -15,7 +18,9 @@
 /* The longest text of a number that fits: 22 octal digits and a 0 in front, with room for more. */
 #define NUMBER_TEXT_MAX 31
 
-/* ---- kpctl ------------------------------------------------------------------------------------ */
+/*
+ * ---- kpctl ------------------------------------------------------------------------------------
+ */
 
 int file_kpctl_render(struct server *server, const struct dirtab_row *row, GString *out,
 	struct err *err)
@@ -24,61 +29,61 @@ int file_kpctl_render(struct server *server, const struct dirtab_row *row, GStri
 	return 0;
 }
 
-static int run_start(struct ctl_call *call, struct err *err)
+static int run_start(struct ctl_words_call *call, struct err *err)
 {
 	if (!reserve_is_whole())
 		return err_set(err, ENOMEM, "the server has not enough memory");
 	return profiler_start(call->server->profiler, err);
 }
 
-static int run_stop(struct ctl_call *call, struct err *err)
+static int run_stop(struct ctl_words_call *call, struct err *err)
 {
 	return profiler_stop(call->server->profiler, err);
 }
 
-static int run_flush(struct ctl_call *call, struct err *err)
+static int run_flush(struct ctl_words_call *call, struct err *err)
 {
 	return profiler_flush(call->server->profiler, err);
 }
 
-static int run_clear(struct ctl_call *call, struct err *err)
+static int run_clear(struct ctl_words_call *call, struct err *err)
 {
 	return profiler_clear(call->server->profiler, err);
 }
 
-static int run_event(struct ctl_call *call, struct err *err)
+static int run_event(struct ctl_words_call *call, struct err *err)
 {
 	return profiler_set_events(call->server->profiler, call->argv[0], err);
 }
 
-static int run_cpus(struct ctl_call *call, struct err *err)
+static int run_cpus(struct ctl_words_call *call, struct err *err)
 {
 	return profiler_set_cpus(call->server->profiler, call->argv[0], err);
 }
 
-static int run_stack(struct ctl_call *call, struct err *err)
+static int run_stack(struct ctl_words_call *call, struct err *err)
 {
 	return profiler_set_stack(call->server->profiler, call->argv[0],
 		call->argc > 1 ? call->argv[1] : NULL, err);
 }
 
-static int run_qlimit(struct ctl_call *call, struct err *err)
+static int run_qlimit(struct ctl_words_call *call, struct err *err)
 {
 	uint64_t kb;
-	int ret = ctl_number(call, 0, &kb, err);
+	int ret = ctl_words_number(call, 0, &kb, err);
 
 	return ret ? ret : profiler_set_qlimit_kb(call->server->profiler, kb, err);
 }
 
-static int run_cpubufsz(struct ctl_call *call, struct err *err)
+static int run_cpubufsz(struct ctl_words_call *call, struct err *err)
 {
 	uint64_t kb;
-	int ret = ctl_number(call, 0, &kb, err);
+	int ret = ctl_words_number(call, 0, &kb, err);
 
 	return ret ? ret : profiler_set_cpubufsz_kb(call->server->profiler, kb, err);
 }
 
-static int run_mode(struct ctl_call *call, struct err *err)
+static int run_mode(struct ctl_words_call *call, struct err *err)
 {
 	struct profiler *profiler = call->server->profiler;
 
@@ -89,27 +94,30 @@ static int run_mode(struct ctl_call *call, struct err *err)
 	return err_set(err, EINVAL, "neither discard nor overwrite");
 }
 
-static int run_hold(struct ctl_call *call, struct err *err)
+static int run_hold(struct ctl_words_call *call, struct err *err)
 {
 	return control_hold(call->server->control, call->file, err);
 }
 
-const struct ctl_word file_kpctl_words[] = {
-	{ "start", "", 0, 0, run_start, "begin sampling" },
-	{ "stop", "", 0, 0, run_stop, "stop sampling; what the CPUs still hold goes to kpdata" },
-	{ "flush", "", 0, 0, run_flush, "bring what the CPUs hold to kpdata and go on" },
-	{ "clear", "", 0, 0, run_clear, "forget the samples" },
-	{ "event", "SPEC[,SPEC...]|default", 1, 1, run_event, "choose the events to sample" },
-	{ "cpus", "LIST|all", 1, 1, run_cpus, "choose the CPUs to sample on" },
-	{ "stack", "user|kernel|both|dwarf|none [DEPTH]", 1, 2, run_stack, "choose the stacks to take" },
-	{ "prof_qlimit", "KB", 1, 1, run_qlimit, "limit what kpdata may hold" },
-	{ "prof_cpubufsz", "KB", 1, 1, run_cpubufsz, "size the buffer of one CPU" },
-	{ "mode", "discard|overwrite", 1, 1, run_mode, "choose what goes when kpdata is full" },
-	{ "hold", "", 0, 0, run_hold, "end the run when this open file is closed" },
-	{ NULL },
+const struct ctl_words_word file_kpctl_words[] = {
+	{"start", "", 0, 0, run_start, "begin sampling"},
+	{"stop", "", 0, 0, run_stop, "stop sampling; what the CPUs still hold goes to kpdata"},
+	{"flush", "", 0, 0, run_flush, "bring what the CPUs hold to kpdata and go on"},
+	{"clear", "", 0, 0, run_clear, "forget the samples"},
+	{"event", "SPEC[,SPEC...]|default", 1, 1, run_event, "choose the events to sample"},
+	{"cpus", "LIST|all", 1, 1, run_cpus, "choose the CPUs to sample on"},
+	{"stack", "user|kernel|both|dwarf|none [DEPTH]", 1, 2, run_stack,
+		"choose the stacks to take"},
+	{"prof_qlimit", "KB", 1, 1, run_qlimit, "limit what kpdata may hold"},
+	{"prof_cpubufsz", "KB", 1, 1, run_cpubufsz, "size the buffer of one CPU"},
+	{"mode", "discard|overwrite", 1, 1, run_mode, "choose what goes when kpdata is full"},
+	{"hold", "", 0, 0, run_hold, "end the run when this open file is closed"},
+	{NULL},
 };
 
-/* ---- kpdata ----------------------------------------------------------------------------------- */
+/*
+ * ---- kpdata -----------------------------------------------------------------------------------
+ */
 
 static int open_data(struct server *server, const struct dirtab_row *row, uid_t reader, void *job,
 	void **cursor)

@@ -49,16 +49,16 @@ int file_kptrace_write(struct server *server, const struct dirtab_row *row,
 	return ret;
 }
 
-static int run_clear(struct ctl_call *call, struct err *err)
+static int run_clear(struct ctl_words_call *call, struct err *err)
 {
 	trace_clear(call->server->trace);
 	server_clear_events(call->server);
 	return 0;
 }
 
-const struct ctl_word file_kptrace_ctl_words[] = {
-	{ "clear", "", 0, 0, run_clear, "empty the trace" },
-	{ NULL },
+const struct ctl_words_word file_kptrace_ctl_words[] = {
+	{"clear", "", 0, 0, run_clear, "empty the trace"},
+	{NULL},
 };
 
 /* A control file that has nothing to show reads as empty. */
@@ -75,27 +75,27 @@ int file_kprintx_render(struct server *server, const struct dirtab_row *row, GSt
 	return 0;
 }
 
-static int run_on(struct ctl_call *call, struct err *err)
+static int run_on(struct ctl_words_call *call, struct err *err)
 {
 	catalog_set_printx(call->server->catalog, true);
 	return 0;
 }
 
-static int run_off(struct ctl_call *call, struct err *err)
+static int run_off(struct ctl_words_call *call, struct err *err)
 {
 	catalog_set_printx(call->server->catalog, false);
 	return 0;
 }
 
-static int run_toggle(struct ctl_call *call, struct err *err)
+static int run_toggle(struct ctl_words_call *call, struct err *err)
 {
 	catalog_toggle_printx(call->server->catalog);
 	return 0;
 }
 
-const struct ctl_word file_kprintx_words[] = {
-	{ "on", "", 0, 0, run_on, "let kprof_printx() write" },
-	{ "off", "", 0, 0, run_off, "keep kprof_printx() silent" },
-	{ "toggle", "", 0, 0, run_toggle, "the other one of the two" },
-	{ NULL },
+const struct ctl_words_word file_kprintx_words[] = {
+	{"on", "", 0, 0, run_on, "let kprof_printx() write"},
+	{"off", "", 0, 0, run_off, "keep kprof_printx() silent"},
+	{"toggle", "", 0, 0, run_toggle, "the other one of the two"},
+	{NULL},
 };

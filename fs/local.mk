@@ -6,8 +6,8 @@ libfs_a_CFLAGS = $(AM_CFLAGS) $(FUSE_CFLAGS)
 libfs_a_SOURCES = \
 	%D%/control.c \
 	%D%/control.h \
-	%D%/ctl.c \
-	%D%/ctl.h \
+	%D%/ctl_words.c \
+	%D%/ctl_words.h \
 	%D%/dirtab.c \
 	%D%/dirtab.h \
 	%D%/file.h \

@@ -45,7 +45,7 @@
 #include "base/reserve.h"
 #include "base/stdfds.h"
 #include "base/units.h"
-#include "fs/ctl.h"
+#include "fs/ctl_words.h"
 #include "fs/dirtab.h"
 #include "fs/options.h"
 #include "fs/server.h"
@@ -53,9 +53,10 @@
 #include "sys/mounts.h"
 
 /*
- * Views make large arrays, several of them at once, for a moment. From this size on each is a mapping
- * of its own, which grows without a copy and is gone when it is freed; what is smaller lies in few
- * arenas, where what one view leaves the next one takes. Three views at once peak a quarter lower.
+ * Views make large arrays, several of them at once, for a moment. From this size on each is a
+ * mapping of its own, which grows without a copy and is gone when it is freed; what is smaller lies
+ * in few arenas, where what one view leaves the next one takes. Three views at once peak a quarter
+ * lower.
  */
 #define ALLOC_MAP_BYTES (64 * KIB)
 #define ALLOC_ARENAS 2
@@ -66,13 +67,15 @@
 /* What the daemon tells the process that was started, through a pipe: one byte. */
 #define DAEMON_READY 0
 
-/* ---- what is printed without a mount ----------------------------------------------------------- */
+/*
+ * ---- what is printed without a mount -----------------------------------------------------------
+ */
 
 /* One line for each word, tabs between: file, word, least and most arguments, usage. */
 static void print_words(const struct dirtab_row *dir, const char *prefix)
 {
 	const struct dirtab_row *row;
-	const struct ctl_word *word;
+	const struct ctl_words_word *word;
 
 	for (row = dir->rows; row && row->name; row++) {
 		g_autofree char *path = g_strconcat(prefix, row->name, NULL);
@@ -100,7 +103,9 @@ static int print_instead(const struct options *options)
 	return fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/* ---- the mount point --------------------------------------------------------------------------- */
+/*
+ * ---- the mount point ---------------------------------------------------------------------------
+ */
 
 /* What is wrong with the path, with the number `code`. */
 static int explain_mountpoint(const char *given, int code, struct err *err)
@@ -149,7 +154,9 @@ static int find_mountpoint(const char *given, char **mountpoint, struct err *err
 	return ret ? explain_mountpoint(given, -ret, err) : 0;
 }
 
-/* ---- becoming a daemon ------------------------------------------------------------------------- */
+/*
+ * ---- becoming a daemon -------------------------------------------------------------------------
+ */
 
 /* In the process that was started: ends as the daemon says, or as it died. */
 static void wait_for_daemon(pid_t daemon, int pipe_fd)
@@ -168,7 +175,9 @@ static void wait_for_daemon(pid_t daemon, int pipe_fd)
 	_exit(EXIT_FAILURE);
 }
 
-/* Forks before there are threads. *ready_fd: what the daemon reports through; -1 in the foreground. */
+/*
+ * Forks before there are threads. *ready_fd: what the daemon reports through; -1 in the foreground.
+ */
 static int begin_daemon(const struct options *options, int *ready_fd, struct err *err)
 {
 	int ends[2];
@@ -216,7 +225,9 @@ static void finish_daemon(struct server *server, int ready_fd)
 	close(ready_fd);
 }
 
-/* ---- the run ----------------------------------------------------------------------------------- */
+/*
+ * ---- the run -----------------------------------------------------------------------------------
+ */
 
 static void block_signals(void)
 {

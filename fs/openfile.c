@@ -10,7 +10,7 @@
 
 #include "base/reserve.h"
 #include "base/units.h"
-#include "fs/ctl.h"
+#include "fs/ctl_words.h"
 #include "fs/lazy.h"
 #include "fs/ops.h"
 #include "fs/server.h"
@@ -18,8 +18,8 @@
 #include "sys/proc.h"
 
 /*
- * What closed files had, about, before the memory is given back to the machine: what the allocator keeps
- * for the next open would stay with the server otherwise. Giving back walks through the heap.
+ * What closed files had, about, before the memory is given back to the machine: what the allocator
+ * keeps for the next open would stay with the server otherwise. Giving back walks through the heap.
  */
 #define TRIM_BYTES (4 * MIB)
 /* What one has besides its text. */
@@ -97,12 +97,12 @@ static bool wants_write(int flags)
 }
 
 /* The usage that goes with a refusal: of the word, of all words, or of what the row takes. */
-static char *describe_usage(const struct dirtab_row *row, const struct ctl_word *word)
+static char *describe_usage(const struct dirtab_row *row, const struct ctl_words_word *word)
 {
 	GString *out = g_string_new(NULL);
 
 	if (row->words)
-		ctl_usage(row->words, word, out);
+		ctl_words_usage(row->words, word, out);
 	else
 		g_string_append(out, row->usage ? row->usage : "read only");
 	return g_string_free(out, FALSE);
@@ -110,7 +110,7 @@ static char *describe_usage(const struct dirtab_row *row, const struct ctl_word 
 
 static void report(struct server *server, const struct dirtab_row *row, const struct origin *origin,
 	unsigned int line, const char *written, size_t size, const char *reason,
-	const struct ctl_word *word)
+	const struct ctl_words_word *word)
 {
 	g_autofree char *usage = describe_usage(row, word);
 	struct kperr_entry entry = {
@@ -134,8 +134,8 @@ void openfile_report(struct server *server, const struct dirtab_row *row,
 }
 
 /*
- * What needs memory is not begun while there is none. A stream is read all the same, so that a capture can
- * be saved, and the words of control files are taken, of which some give memory back.
+ * What needs memory is not begun while there is none. A stream is read all the same, so that a
+ * capture can be saved, and the words of control files are taken, of which some give memory back.
  */
 static bool has_memory(const struct dirtab_row *row, bool reads)
 {
@@ -146,7 +146,10 @@ static bool has_memory(const struct dirtab_row *row, bool reads)
 
 static const char no_memory[] = "the server has not enough memory";
 
-/* Only root comes so far, or who has a mode that the mount made: others the kernel refuses by the mode. */
+/*
+ * Only root comes so far, or who has a mode that the mount made: others the kernel refuses by the
+ * mode.
+ */
 static int refuse_mode(struct server *server, const struct dirtab_row *row,
 	const struct origin *origin, const char *reason)
 {
@@ -397,20 +400,20 @@ void openfile_leave_node(struct openfile *file)
 static int run_lines(struct openfile *file, struct fuse_req *req, const struct origin *origin,
 	const char *data, size_t size)
 {
-	struct ctl_call call = { .server = file->server, .file = file };
-	const struct ctl_word *word;
+	struct ctl_words_call call = {.server = file->server, .file = file};
+	const struct ctl_words_word *word;
 	const char *line;
 	unsigned int n = 0;
 	size_t len;
 	int ret;
 
-	while (ctl_next_line(&data, &size, &line, &len)) {
+	while (ctl_words_next_line(&data, &size, &line, &len)) {
 		struct err err = { "" };
 
 		if (req && ops_interrupted(req) && proc_is_interrupted(NULL, origin->pid))
 			return -EINTR;
 		n++;
-		ret = ctl_run(file->row->words, &call, line, len, &word, &err);
+		ret = ctl_words_run(file->row->words, &call, line, len, &word, &err);
 		if (ret || err.text[0])
 			report(file->server, file->row, origin, n, line, len, reason_of(&err, ret), word);
 		if (ret)
@@ -425,9 +428,9 @@ int openfile_write(struct openfile *file, struct fuse_req *req, const struct ori
 	struct err err = { "" };
 	int ret;
 
-	if (size >= CTL_WRITE_MAX)
+	if (size >= CTL_WORDS_WRITE_MAX)
 		ret = err_set(&err, EMSGSIZE, "%zu bytes in one write; less than %d are taken",
-			size, CTL_WRITE_MAX);
+			size, CTL_WORDS_WRITE_MAX);
 	else if (!has_memory(file->row, false))
 		ret = err_set(&err, ENOMEM, "%s", no_memory);
 	else if (file->row->words)

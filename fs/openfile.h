@@ -91,7 +91,7 @@ void openfile_leave_node(struct openfile *file);
 /*
  * Carries out what was written: commands line by line, or the whole for a file without words. Stops
  * at the first refusal, which is in kperr when it returns. -EINTR before a line is begun when `req`
- * (NULL: none) has been interrupted; -EMSGSIZE: CTL_WRITE_MAX bytes or more.
+ * (NULL: none) has been interrupted; -EMSGSIZE: CTL_WORDS_WRITE_MAX bytes or more.
  */
 int openfile_write(struct openfile *file, struct fuse_req *req, const struct origin *origin,
 	const char *data, size_t size);

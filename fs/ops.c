@@ -24,7 +24,7 @@
 #include "base/bell.h"
 #include "base/reserve.h"
 #include "fs/control.h"
-#include "fs/ctl.h"
+#include "fs/ctl_words.h"
 #include "fs/dirtab.h"
 #include "fs/lazy.h"
 #include "fs/node.h"
@@ -306,7 +306,7 @@ static void write_op(fuse_req_t req, fuse_ino_t ino, const char *data, size_t si
 	struct origin origin = origin_of(req);
 	int ret;
 
-	if (file->row->flags & (DIRTAB_CONTROL | DIRTAB_SLOW_WRITE) && size < CTL_WRITE_MAX) {
+	if (file->row->flags & (DIRTAB_CONTROL | DIRTAB_SLOW_WRITE) && size < CTL_WORDS_WRITE_MAX) {
 		control_write(file->server->control, req, file, &origin, data, size);
 		return;
 	}

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "acct/accounting.h"
-#include "fs/ctl.h"
+#include "fs/ctl_words.h"
 #include "fs/file.h"
 #include "fs/server.h"
 #include "fs/switches.h"
@@ -24,7 +24,7 @@
 
 #define TRACE_BYTES 4096
 
-static const struct ctl_word *const tables[] = {
+static const struct ctl_words_word *const tables[] = {
 	file_kpctl_words,
 	file_mpstat_words,
 	file_kprintx_words,
@@ -79,16 +79,17 @@ static bool is_left_out(const char *line, size_t len)
 	return false;
 }
 
-static void run_line(struct server *server, const struct ctl_word *words, const char *line, size_t len)
+static void run_line(
+	struct server *server, const struct ctl_words_word *words, const char *line, size_t len)
 {
-	struct ctl_call call = { .server = server };
+	struct ctl_words_call call = {.server = server};
 	g_autofree char *before = settings_of(server);
 	g_autofree char *after = NULL;
-	const struct ctl_word *word;
+	const struct ctl_words_word *word;
 	struct err err = { "" };
 	int ret;
 
-	ret = ctl_run(words, &call, line, len, &word, &err);
+	ret = ctl_words_run(words, &call, line, len, &word, &err);
 	FUZZ_CHECK(ret <= 0);
 	after = settings_of(server);
 	if (ret) {
@@ -104,13 +105,13 @@ static void check_restore(struct server *server)
 	g_autofree char *after = NULL;
 	const char *data = text, *line;
 	size_t left = strlen(text), len;
-	const struct ctl_word *word;
+	const struct ctl_words_word *word;
 
-	while (ctl_next_line(&data, &left, &line, &len)) {
-		struct ctl_call call = { .server = server };
+	while (ctl_words_next_line(&data, &left, &line, &len)) {
+		struct ctl_words_call call = {.server = server};
 		struct err err = { "" };
 
-		FUZZ_CHECK(!ctl_run(file_kpctl_words, &call, line, len, &word, &err));
+		FUZZ_CHECK(!ctl_words_run(file_kpctl_words, &call, line, len, &word, &err));
 	}
 	after = settings_of(server);
 	FUZZ_CHECK(!strcmp(text, after));
@@ -119,7 +120,7 @@ static void check_restore(struct server *server)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct server *server = the_server();
-	const struct ctl_word *words;
+	const struct ctl_words_word *words;
 	const char *text, *line;
 	size_t left, len;
 
@@ -130,7 +131,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	text = g_memdup2(data + 1, size - 1);
 	left = size - 1;
 	data = (const uint8_t *)text;
-	while (left && ctl_next_line((const char **)&data, &left, &line, &len))
+	while (left && ctl_words_next_line((const char **)&data, &left, &line, &len))
 		if (!is_left_out(line, len))
 			run_line(server, words, line, len);
 	g_free((char *)text);

@@ -104,8 +104,8 @@ tests_unit_test_folded_LDADD = $(VIEW_TEST_LDADD)
 FS_UNIT_LIBS = libfs.a libprof.a libtrace.a libproducers.a libring.a libacct.a libformats.a libcapture.a libsymbolizer.a libsys.a libbase.a \
 	$(CMOCKA_LIBS) $(Z_LIBS) $(FUSE_LIBS) $(PFM_LIBS) $(GLIB_LIBS) -lpthread
 
-unit_tests += tests/unit/test_ctl
-tests_unit_test_ctl_LDADD = $(FS_UNIT_LIBS)
+unit_tests += tests/unit/test_ctl_words
+tests_unit_test_ctl_words_LDADD = $(FS_UNIT_LIBS)
 
 unit_tests += tests/unit/test_dirtab
 tests_unit_test_dirtab_LDADD = $(FS_UNIT_LIBS)

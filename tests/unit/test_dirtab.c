@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* fs/dirtab and fs/node: the table against the contract, modes, inode numbers, lookups and texts. */
+/*
+ * fs/dirtab and fs/node: the table against the contract, modes, inode numbers, lookups and texts.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "fs/ctl.h"
+#include "fs/ctl_words.h"
 #include "fs/dirtab.h"
 #include "fs/node.h"
 
@@ -66,7 +68,7 @@ static void test_contract(void **state)
 /* Each row has what its kind needs, and each word what the usage and the man page show. */
 static void check_row(const struct dirtab_row *row)
 {
-	const struct ctl_word *word;
+	const struct ctl_words_word *word;
 
 	/* a text has one way to be made, or none if it is only written */
 	if (!(row->render || row->render_for) + !row->make !=
@@ -77,7 +79,7 @@ static void check_row(const struct dirtab_row *row)
 		fail_msg("row of %s", row->name);
 	for (word = row->words; word && word->word; word++)
 		if (!word->handler || !word->help || !word->help[0] ||
-			word->min_args > word->max_args || word->max_args > CTL_ARGS_MAX ||
+			word->min_args > word->max_args || word->max_args > CTL_WORDS_ARGS_MAX ||
 			!word->max_args != !word->args[0])
 			fail_msg("word %s of %s", word->word, row->name);
 }

@@ -5,8 +5,8 @@
  * A line is one command: words are split at blanks, case counts, nothing is quoted. Usage texts and
  * errors are generated from the table, so that they cannot name a word that does not exist.
  */
-#ifndef KPROFS_FS_CTL_H
-#define KPROFS_FS_CTL_H
+#ifndef KPROFS_FS_CTL_WORDS_H
+#define KPROFS_FS_CTL_WORDS_H
 
 #include <glib.h>
 #include <stdbool.h>
@@ -19,46 +19,49 @@ struct openfile;
 struct server;
 
 /* One write carries less than this; the same bound as for a message of kptrace. */
-#define CTL_WRITE_MAX (64 * 1024)
+#define CTL_WORDS_WRITE_MAX (64 * 1024)
 /* More words than any command takes, with one to spare so that "too many" can be told. */
-#define CTL_ARGS_MAX 8
+#define CTL_WORDS_ARGS_MAX 8
 
-struct ctl_call {
+struct ctl_words_call {
 	struct server *server;
 	struct openfile *file; /* the open file that the command came through */
 	uint64_t number;       /* the first word, of a row that is a number */
 	unsigned int argc;
-	char *argv[CTL_ARGS_MAX]; /* the words after the first */
+	char *argv[CTL_WORDS_ARGS_MAX]; /* the words after the first */
 };
 
 /* A table ends with a row without word. */
-struct ctl_word {
+struct ctl_words_word {
 	const char *word;
 	const char *args; /* as the usage shows them; "": none */
 	unsigned int min_args, max_args;
 	/* 0 with text in err: carried out, and worth a note */
-	int (*handler)(struct ctl_call *call, struct err *err);
+	int (*handler)(struct ctl_words_call *call, struct err *err);
 	const char *help; /* one sentence without full stop */
-	bool is_number; /* `word` stands for any number in C syntax: 1, 0x1f, 0 */
+	bool is_number;   /* `word` stands for any number in C syntax: 1, 0x1f, 0 */
 };
 
 /* The next line of what is left of a write, without its newline. false: nothing left. */
-bool ctl_next_line(const char **data, size_t *left, const char **line, size_t *len);
+bool ctl_words_next_line(const char **data, size_t *left, const char **line, size_t *len);
 
 /*
  * Carries out one line. -EINVAL: a word that is not in the table, a wrong number of arguments, a
  * NUL, no word at all; else what the handler returns. *word: the row that the line named, or NULL.
  */
-int ctl_run(const struct ctl_word *words, struct ctl_call *call, const char *line, size_t len,
-	const struct ctl_word **word, struct err *err);
+int ctl_words_run(const struct ctl_words_word *words, struct ctl_words_call *call, const char *line,
+	size_t len, const struct ctl_words_word **word, struct err *err);
 
 /* Appends "WORD ARGS" of one row, or of all rows with " | " between them where word is NULL. */
-void ctl_usage(const struct ctl_word *words, const struct ctl_word *word, GString *out);
+void ctl_words_usage(
+	const struct ctl_words_word *words, const struct ctl_words_word *word, GString *out);
 
 /* Argument i as a number; -EINVAL with a sentence. */
-int ctl_number(const struct ctl_call *call, unsigned int i, uint64_t *value, struct err *err);
+int ctl_words_number(
+	const struct ctl_words_call *call, unsigned int i, uint64_t *value, struct err *err);
 
 /* Argument i as `on` or `off`; -EINVAL with a sentence. */
-int ctl_on_off(const struct ctl_call *call, unsigned int i, bool *value, struct err *err);
+int ctl_words_on_off(
+	const struct ctl_words_call *call, unsigned int i, bool *value, struct err *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Lines into commands: see ctl.h. */
-#include "fs/ctl.h"
+#include "fs/ctl_words.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -8,7 +8,7 @@
 
 #include "base/units.h"
 
-bool ctl_next_line(const char **data, size_t *left, const char **line, size_t *len)
+bool ctl_words_next_line(const char **data, size_t *left, const char **line, size_t *len)
 {
 	const char *newline;
 
@@ -42,8 +42,8 @@ static unsigned int split_words(char *text, char **words, unsigned int max)
 	}
 }
 
-static const struct ctl_word *find_word(const struct ctl_word *words, const char *text,
-	uint64_t *number, struct err *err)
+static const struct ctl_words_word *find_word(
+	const struct ctl_words_word *words, const char *text, uint64_t *number, struct err *err)
 {
 	const char *reason = "unknown word";
 	int ret;
@@ -63,7 +63,7 @@ static const struct ctl_word *find_word(const struct ctl_word *words, const char
 	return NULL;
 }
 
-static int check_args(const struct ctl_word *word, unsigned int argc, struct err *err)
+static int check_args(const struct ctl_words_word *word, unsigned int argc, struct err *err)
 {
 	if (argc < word->min_args)
 		return err_set(err, EINVAL, "'%s' needs %s", word->word,
@@ -75,18 +75,18 @@ static int check_args(const struct ctl_word *word, unsigned int argc, struct err
 	return 0;
 }
 
-int ctl_run(const struct ctl_word *words, struct ctl_call *call, const char *line, size_t len,
-	const struct ctl_word **word, struct err *err)
+int ctl_words_run(const struct ctl_words_word *words, struct ctl_words_call *call, const char *line,
+	size_t len, const struct ctl_words_word **word, struct err *err)
 {
 	g_autofree char *text = g_strndup(line, len);
-	char *split[CTL_ARGS_MAX + 1];
+	char *split[CTL_WORDS_ARGS_MAX + 1];
 	unsigned int n;
 	int ret;
 
 	*word = NULL;
 	if (memchr(line, '\0', len))
 		return err_set(err, EINVAL, "a NUL byte in the command");
-	n = split_words(text, split, CTL_ARGS_MAX + 1);
+	n = split_words(text, split, CTL_WORDS_ARGS_MAX + 1);
 	if (!n)
 		return err_set(err, EINVAL, "an empty command");
 	*word = find_word(words, split[0], &call->number, err);
@@ -100,16 +100,17 @@ int ctl_run(const struct ctl_word *words, struct ctl_call *call, const char *lin
 	return (*word)->handler(call, err);
 }
 
-static void append_usage(const struct ctl_word *word, GString *out)
+static void append_usage(const struct ctl_words_word *word, GString *out)
 {
 	g_string_append(out, word->word);
 	if (word->args[0])
 		g_string_append_printf(out, " %s", word->args);
 }
 
-void ctl_usage(const struct ctl_word *words, const struct ctl_word *word, GString *out)
+void ctl_words_usage(
+	const struct ctl_words_word *words, const struct ctl_words_word *word, GString *out)
 {
-	const struct ctl_word *w;
+	const struct ctl_words_word *w;
 
 	if (word) {
 		append_usage(word, out);
@@ -122,7 +123,8 @@ void ctl_usage(const struct ctl_word *words, const struct ctl_word *word, GStrin
 	}
 }
 
-int ctl_number(const struct ctl_call *call, unsigned int i, uint64_t *value, struct err *err)
+int ctl_words_number(
+	const struct ctl_words_call *call, unsigned int i, uint64_t *value, struct err *err)
 {
 	int ret = units_parse_u64(call->argv[i], value);
 
@@ -133,7 +135,8 @@ int ctl_number(const struct ctl_call *call, unsigned int i, uint64_t *value, str
 	return 0;
 }
 
-int ctl_on_off(const struct ctl_call *call, unsigned int i, bool *value, struct err *err)
+int ctl_words_on_off(
+	const struct ctl_words_call *call, unsigned int i, bool *value, struct err *err)
 {
 	if (!strcmp(call->argv[i], "on"))
 		*value = true;
