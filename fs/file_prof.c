@@ -10,7 +10,7 @@
 
 #include "base/reserve.h"
 #include "base/units.h"
-#include "fs/control.h"
+#include "fs/kpctl_thread.h"
 #include "fs/openfile.h"
 #include "fs/server.h"
 #include "prof/profiler.h"
@@ -96,7 +96,7 @@ static int run_mode(struct ctl_words_call *call, struct err *err)
 
 static int run_hold(struct ctl_words_call *call, struct err *err)
 {
-	return control_hold(call->server->control, call->file, err);
+	return kpctl_thread_hold(call->server->control, call->file, err);
 }
 
 const struct ctl_words_word file_kpctl_words[] = {

@@ -8,7 +8,7 @@
 #include "base/stats.h"
 #include "base/units.h"
 #include "config.h"
-#include "fs/control.h"
+#include "fs/kpctl_thread.h"
 #include "fs/kperr.h"
 #include "fs/node.h"
 #include "fs/openfile.h"
@@ -45,7 +45,7 @@ static void add_server(struct server *server, struct stats *stats)
 	quotas_print_stats(server->quotas, stats);
 	stats_u64(stats, nodes_count(server->nodes), "fs.nodes");
 	stats_u64(stats, streams_waiting(server->streams), "fs.waiting_reads");
-	stats_u64(stats, control_waiting(server->control), "fs.waiting_commands");
+	stats_u64(stats, kpctl_thread_waiting(server->control), "fs.waiting_commands");
 }
 
 static void add_trace(struct server *server, struct stats *stats)

@@ -4,8 +4,8 @@ noinst_LIBRARIES += libfs.a
 libfs_a_CPPFLAGS = $(AM_CPPFLAGS)
 libfs_a_CFLAGS = $(AM_CFLAGS) $(FUSE_CFLAGS)
 libfs_a_SOURCES = \
-	%D%/control.c \
-	%D%/control.h \
+	%D%/kpctl_thread.c \
+	%D%/kpctl_thread.h \
 	%D%/ctl_words.c \
 	%D%/ctl_words.h \
 	%D%/dirtab.c \

@@ -23,7 +23,7 @@
 
 #include "base/bell.h"
 #include "base/reserve.h"
-#include "fs/control.h"
+#include "fs/kpctl_thread.h"
 #include "fs/ctl_words.h"
 #include "fs/dirtab.h"
 #include "fs/lazy.h"
@@ -93,7 +93,7 @@ static void drop_file(struct openfile *file)
 {
 	openfile_leave_node(file);
 	if (file->row->flags & DIRTAB_CONTROL)
-		control_release(file->server->control, file);
+		kpctl_thread_release(file->server->control, file);
 	else
 		openfile_put(file);
 }
@@ -196,7 +196,7 @@ static void open_op(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	if (ret)
 		fuse_reply_err(req, -ret);
 	else if (file->row->flags & DIRTAB_CONTROL)
-		control_open(server->control, req, file, &origin);
+		kpctl_thread_open(server->control, req, file, &origin);
 	else if (file->row->make || file->row->share)
 		slow_ops_open(server->views, req, file, &origin);
 	else if (openfile_is_lazy(file))
@@ -307,7 +307,7 @@ static void write_op(fuse_req_t req, fuse_ino_t ino, const char *data, size_t si
 	int ret;
 
 	if (file->row->flags & (DIRTAB_CONTROL | DIRTAB_SLOW_WRITE) && size < CTL_WORDS_WRITE_MAX) {
-		control_write(file->server->control, req, file, &origin, data, size);
+		kpctl_thread_write(file->server->control, req, file, &origin, data, size);
 		return;
 	}
 	if (file->row->flags & DIRTAB_SWITCH) {

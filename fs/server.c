@@ -47,7 +47,7 @@
 #include "acct/accounting.h"
 #include "base/bell.h"
 #include "base/units.h"
-#include "fs/control.h"
+#include "fs/kpctl_thread.h"
 #include "fs/file.h"
 #include "fs/node.h"
 #include "fs/openfile.h"
@@ -91,7 +91,7 @@ static void on_cpus_changed(void *arg)
 {
 	struct server *server = arg;
 
-	control_cpus_changed(server->control);
+	kpctl_thread_cpus_changed(server->control);
 }
 
 static void on_switched(void *arg)
@@ -239,7 +239,7 @@ static int create_threads(struct server *server, const struct options *options, 
 	int ret = streams_create(&server->streams);
 
 	if (!ret)
-		ret = control_create(server->profiler, options->akaros, &server->control);
+		ret = kpctl_thread_create(server->profiler, options->akaros, &server->control);
 	server->views = slow_ops_create("kp-view", SLOW_OPS_THREADS, false, server->quotas);
 	if (!ret)
 		server->pipes = pipes_create(server->readings, server->streams);
@@ -483,7 +483,7 @@ void server_destroy(struct server *server)
 	if (server->streams)
 		streams_close(server->streams);
 	if (server->control)
-		control_close(server->control);
+		kpctl_thread_close(server->control);
 	if (server->views)
 		slow_ops_close(server->views);
 	if (server->trace_readers)
@@ -497,7 +497,7 @@ void server_destroy(struct server *server)
 	if (is_unmounted(server))
 		ops_unmounted(server->ops);
 	ops_destroy(server->ops);
-	control_destroy(server->control);
+	kpctl_thread_destroy(server->control);
 	streams_destroy(server->streams);
 	slow_ops_destroy(server->views);
 	slow_ops_destroy(server->trace_readers);

@@ -20,7 +20,7 @@
 
 struct accounting;
 struct catalog;
-struct control;
+struct kpctl_thread;
 struct file_cpus;
 struct file_ctf;
 struct endpoint;
@@ -70,7 +70,7 @@ struct server {
 	struct accounting *accounting;	   /* i */
 	struct streams *streams;	   /* i */
 	struct switches *switches;	   /* i */
-	struct control *control;	   /* i */
+	struct kpctl_thread *control;      /* i */
 	struct slow_ops *views;            /* i */
 	struct slow_ops *trace_readers;    /* i */
 	struct viewproc *viewproc;	   /* i */

@@ -5,7 +5,7 @@
  * A write or an open that waits is in exactly one queue; who takes it out answers it: the control
  * thread, or the worker in which an interrupt arrives.
  */
-#include "fs/control.h"
+#include "fs/kpctl_thread.h"
 
 #include <errno.h>
 #include <glib.h>
@@ -24,28 +24,28 @@ struct job {
 	struct openfile *file; /* a reference */
 	struct origin origin;
 	uint64_t deadline_ns; /* of an open; CLOCK_MONOTONIC */
-	char *data;	      /* of a write */
+	char *data;           /* of a write */
 	size_t size;
 };
 
-struct control {
+struct kpctl_thread {
 	struct profiler *profiler; /* invariant */
-	bool akaros;		   /* invariant */
+	bool akaros;               /* invariant */
 	pthread_t thread;
-	pthread_mutex_t lock; /* never held while the profiler is called or a file is used */
-	pthread_cond_t wake;  /* the thread's */
-	GQueue jobs;	      /* (lock) writes, and the holder's close; oldest first */
-	GQueue opens;	      /* (lock) opens that met a holder, oldest first */
+	pthread_mutex_t lock;      /* never held while the profiler is called or a file is used */
+	pthread_cond_t wake;       /* the thread's */
+	GQueue jobs;               /* (lock) writes, and the holder's close; oldest first */
+	GQueue opens;              /* (lock) opens that met a holder, oldest first */
 	struct openfile *holder;   /* (lock) the run is tied to it; its close is still to come */
 	struct fuse_req *current;  /* (lock) the write at hand */
-	pid_t current_tid;	   /* (lock) who waits for it */
+	pid_t current_tid;         /* (lock) who waits for it */
 	unsigned int interrupting; /* (lock) workers on their way into profiler_interrupt() */
-	bool cpus_changed;	   /* (lock) */
-	bool closing;		   /* (lock) */
+	bool cpus_changed;         /* (lock) */
+	bool closing;              /* (lock) */
 };
 
-static struct job *create_job(struct fuse_req *req, struct openfile *file,
-	const struct origin *origin)
+static struct job *create_job(
+	struct fuse_req *req, struct openfile *file, const struct origin *origin)
 {
 	struct job *job = g_new0(struct job, 1);
 
@@ -93,7 +93,7 @@ static pid_t tid_in(GQueue *queue, const struct fuse_req *req)
  * The kernel interrupts a request for any signal. All that waits here ends soon, so what is no wish
  * to end it does not: a shell's background job that ends would make its `echo start` fail.
  */
-static bool is_serious(struct control *control, const struct fuse_req *req)
+static bool is_serious(struct kpctl_thread *control, const struct fuse_req *req)
 {
 	pid_t tid;
 
@@ -113,7 +113,7 @@ static bool is_serious(struct control *control, const struct fuse_req *req)
  */
 static void interrupt_job(struct fuse_req *req, void *arg)
 {
-	struct control *control = arg;
+	struct kpctl_thread *control = arg;
 	bool under_way;
 	struct job *job;
 
@@ -142,7 +142,7 @@ static void interrupt_job(struct fuse_req *req, void *arg)
 }
 
 /* Queues the job, or returns an errno to answer it with. */
-static int queue_job(struct control *control, GQueue *queue, struct job *job)
+static int queue_job(struct kpctl_thread *control, GQueue *queue, struct job *job)
 {
 	int ret = 0;
 
@@ -150,7 +150,7 @@ static int queue_job(struct control *control, GQueue *queue, struct job *job)
 	if (control->closing)
 		ret = ESHUTDOWN;
 	else if (job->req && ops_interrupted(job->req) &&
-		proc_is_interrupted(NULL, job->origin.pid))
+		 proc_is_interrupted(NULL, job->origin.pid))
 		ret = EINTR;
 	else
 		g_queue_push_tail(queue, job);
@@ -159,10 +159,11 @@ static int queue_job(struct control *control, GQueue *queue, struct job *job)
 	return ret;
 }
 
-/* ---- opening ---------------------------------------------------------------------------------- */
+/* ---- opening ----------------------------------------------------------------------------------
+ */
 
 /* Whether the file may be open beside the holder; with the lock held. Makes it the holder. */
-static bool admit(struct control *control, struct openfile *file)
+static bool admit(struct kpctl_thread *control, struct openfile *file)
 {
 	if (control->holder && (control->akaros || openfile_writes(file)))
 		return false;
@@ -171,7 +172,7 @@ static bool admit(struct control *control, struct openfile *file)
 	return true;
 }
 
-void control_open(struct control *control, struct fuse_req *req, struct openfile *file,
+void kpctl_thread_open(struct kpctl_thread *control, struct fuse_req *req, struct openfile *file,
 	const struct origin *origin)
 {
 	bool contends = control->akaros || openfile_writes(file);
@@ -188,7 +189,7 @@ void control_open(struct control *control, struct fuse_req *req, struct openfile
 	}
 	ops_on_interrupt(req, interrupt_job, control);
 	job = create_job(req, file, origin);
-	job->deadline_ns = clock_monotonic_ns() + CONTROL_OPEN_WAIT_MS * NSEC_PER_MSEC;
+	job->deadline_ns = clock_monotonic_ns() + KPCTL_THREAD_OPEN_WAIT_MS * NSEC_PER_MSEC;
 	ret = queue_job(control, &control->opens, job);
 	if (ret) {
 		ops_reply_error(req, ret);
@@ -196,7 +197,7 @@ void control_open(struct control *control, struct fuse_req *req, struct openfile
 	}
 }
 
-static void finish_open(struct control *control, struct job *job, bool admitted)
+static void finish_open(struct kpctl_thread *control, struct job *job, bool admitted)
 {
 	if (admitted) {
 		ops_finish_open(job->req, g_steal_pointer(&job->file), &job->origin);
@@ -212,7 +213,7 @@ static void finish_open(struct control *control, struct job *job, bool admitted)
  * Admits or refuses the opens that wait, the oldest first; with the lock held, which is given up in
  * between. Returns when the next one is due, or 0.
  */
-static uint64_t serve_opens(struct control *control)
+static uint64_t serve_opens(struct kpctl_thread *control)
 {
 	struct job *job;
 
@@ -229,9 +230,10 @@ static uint64_t serve_opens(struct control *control)
 	return 0;
 }
 
-/* ---- holding ---------------------------------------------------------------------------------- */
+/* ---- holding ----------------------------------------------------------------------------------
+ */
 
-int control_hold(struct control *control, struct openfile *file, struct err *err)
+int kpctl_thread_hold(struct kpctl_thread *control, struct openfile *file, struct err *err)
 {
 	int ret = 0;
 
@@ -244,7 +246,7 @@ int control_hold(struct control *control, struct openfile *file, struct err *err
 	return ret;
 }
 
-static bool holds(struct control *control, struct openfile *file)
+static bool holds(struct kpctl_thread *control, struct openfile *file)
 {
 	bool held;
 
@@ -255,7 +257,7 @@ static bool holds(struct control *control, struct openfile *file)
 }
 
 /* The holder's close, in the control thread. */
-static void end_hold(struct control *control)
+static void end_hold(struct kpctl_thread *control)
 {
 	profiler_stop(control->profiler, NULL);
 	profiler_clear(control->profiler, NULL);
@@ -265,7 +267,7 @@ static void end_hold(struct control *control)
 }
 
 /* No command of the file is left: each was waited for, or taken back, before it could be closed. */
-void control_release(struct control *control, struct openfile *file)
+void kpctl_thread_release(struct kpctl_thread *control, struct openfile *file)
 {
 	struct job *job;
 
@@ -278,9 +280,10 @@ void control_release(struct control *control, struct openfile *file)
 		free_job(job); /* closing: the run is being stopped anyway */
 }
 
-/* ---- commands --------------------------------------------------------------------------------- */
+/* ---- commands ---------------------------------------------------------------------------------
+ */
 
-void control_write(struct control *control, struct fuse_req *req, struct openfile *file,
+void kpctl_thread_write(struct kpctl_thread *control, struct fuse_req *req, struct openfile *file,
 	const struct origin *origin, const char *data, size_t size)
 {
 	struct job *job = create_job(req, openfile_get(file), origin);
@@ -296,7 +299,7 @@ void control_write(struct control *control, struct fuse_req *req, struct openfil
 	}
 }
 
-static void carry_out(struct control *control, struct job *job)
+static void carry_out(struct kpctl_thread *control, struct job *job)
 {
 	int ret;
 
@@ -317,7 +320,7 @@ static void carry_out(struct control *control, struct job *job)
 }
 
 /* Sleeps until something is to be done; with the lock held. due_ns: 0 for no timeout. */
-static void wait_for_work(struct control *control, uint64_t due_ns)
+static void wait_for_work(struct kpctl_thread *control, uint64_t due_ns)
 {
 	if (due_ns)
 		clock_wait_until(&control->wake, &control->lock, due_ns);
@@ -326,7 +329,7 @@ static void wait_for_work(struct control *control, uint64_t due_ns)
 }
 
 /* What the profiler wants to hear besides commands; with the lock held. false: nothing. */
-static bool serve_news(struct control *control)
+static bool serve_news(struct kpctl_thread *control)
 {
 	if (!control->cpus_changed)
 		return false;
@@ -341,9 +344,9 @@ static bool serve_news(struct control *control)
  * Who clears often starts next. If nobody does, the memory goes back; with the lock held, which is
  * given up in between. Returns when that is due, or 0: nothing is.
  */
-static uint64_t serve_spare(struct control *control, uint64_t last_job_ns)
+static uint64_t serve_spare(struct kpctl_thread *control, uint64_t last_job_ns)
 {
-	const uint64_t due_ns = last_job_ns + CONTROL_SPARE_KEPT_MS * NSEC_PER_MSEC;
+	const uint64_t due_ns = last_job_ns + KPCTL_THREAD_SPARE_KEPT_MS * NSEC_PER_MSEC;
 
 	if (!profiler_has_spare(control->profiler))
 		return 0;
@@ -364,7 +367,7 @@ static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
 
 static void *run_control(void *arg)
 {
-	struct control *control = arg;
+	struct kpctl_thread *control = arg;
 	struct job *job;
 	uint64_t due_ns, last_job_ns = 0;
 
@@ -392,7 +395,7 @@ static void *run_control(void *arg)
 	return NULL;
 }
 
-void control_cpus_changed(struct control *control)
+void kpctl_thread_cpus_changed(struct kpctl_thread *control)
 {
 	pthread_mutex_lock(&control->lock);
 	control->cpus_changed = true;
@@ -400,7 +403,7 @@ void control_cpus_changed(struct control *control)
 	pthread_mutex_unlock(&control->lock);
 }
 
-unsigned int control_waiting(struct control *control)
+unsigned int kpctl_thread_waiting(struct kpctl_thread *control)
 {
 	unsigned int waiting;
 
@@ -410,11 +413,12 @@ unsigned int control_waiting(struct control *control)
 	return waiting;
 }
 
-/* ---- the thread ------------------------------------------------------------------------------- */
+/* ---- the thread -------------------------------------------------------------------------------
+ */
 
-int control_create(struct profiler *profiler, bool akaros, struct control **control)
+int kpctl_thread_create(struct profiler *profiler, bool akaros, struct kpctl_thread **control)
 {
-	struct control *c = g_new0(struct control, 1);
+	struct kpctl_thread *c = g_new0(struct kpctl_thread, 1);
 	int ret;
 
 	c->profiler = profiler;
@@ -445,7 +449,7 @@ static void refuse_all(GQueue *queue)
 	}
 }
 
-void control_close(struct control *control)
+void kpctl_thread_close(struct kpctl_thread *control)
 {
 	GQueue jobs, opens;
 	bool under_way;
@@ -468,7 +472,7 @@ void control_close(struct control *control)
 	profiler_stop(control->profiler, NULL);
 }
 
-void control_destroy(struct control *control)
+void kpctl_thread_destroy(struct kpctl_thread *control)
 {
 	if (!control)
 		return;

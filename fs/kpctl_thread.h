@@ -5,10 +5,10 @@
  *
  * It also owns `hold`: which open file of kpctl the run is tied to, the opens that wait for that
  * file's close, and what happens at the close. Everything here is thread-safe and does not block,
- * but for control_hold().
+ * but for kpctl_thread_hold().
  */
-#ifndef KPROFS_FS_CONTROL_H
-#define KPROFS_FS_CONTROL_H
+#ifndef KPROFS_FS_KPCTL_THREAD_H
+#define KPROFS_FS_KPCTL_THREAD_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,53 +16,54 @@
 
 #include "base/err.h"
 
-struct control;
+struct kpctl_thread;
 struct fuse_req;
 struct openfile;
 struct origin;
 struct profiler;
 
 /* What an open that meets a holder waits for the close that may be on its way. */
-#define CONTROL_OPEN_WAIT_MS 1000
+#define KPCTL_THREAD_OPEN_WAIT_MS 1000
 /* After the last command memory that the next start would use is kept for so long. */
-#define CONTROL_SPARE_KEPT_MS 2000
+#define KPCTL_THREAD_SPARE_KEPT_MS 2000
 
 /* akaros: every open file holds the run, for reading too. The profiler must outlive the thread. */
-int control_create(struct profiler *profiler, bool akaros, struct control **control);
+int kpctl_thread_create(struct profiler *profiler, bool akaros, struct kpctl_thread **control);
 
-/* After control_close(); no request may come any more. */
-void control_destroy(struct control *control);
+/* After kpctl_thread_close(); no request may come any more. */
+void kpctl_thread_destroy(struct kpctl_thread *control);
 
 /*
  * Finishes the open of a file with DIRTAB_CONTROL, now or when the holder has closed; -EBUSY after
- * CONTROL_OPEN_WAIT_MS. Takes the caller's reference.
+ * KPCTL_THREAD_OPEN_WAIT_MS. Takes the caller's reference.
  */
-void control_open(struct control *control, struct fuse_req *req, struct openfile *file,
+void kpctl_thread_open(struct kpctl_thread *control, struct fuse_req *req, struct openfile *file,
 	const struct origin *origin);
 
 /*
  * Queues a write and answers it when it has been carried out. Interrupted before it is begun:
  * EINTR; while it is under way, a start gives up.
  */
-void control_write(struct control *control, struct fuse_req *req, struct openfile *file,
+void kpctl_thread_write(struct kpctl_thread *control, struct fuse_req *req, struct openfile *file,
 	const struct origin *origin, const char *data, size_t size);
 
 /* The kernel closed the file. Takes the caller's reference. */
-void control_release(struct control *control, struct openfile *file);
+void kpctl_thread_release(struct kpctl_thread *control, struct openfile *file);
 
-/* Ties the run to the file (the word `hold`); in the control thread. -EBUSY: another file has it. */
-int control_hold(struct control *control, struct openfile *file, struct err *err);
+/* Ties the run to the file (the word `hold`); in the control thread. -EBUSY: another file has it.
+ */
+int kpctl_thread_hold(struct kpctl_thread *control, struct openfile *file, struct err *err);
 
 /* CPUs came or went: the profiler will be told from the control thread. */
-void control_cpus_changed(struct control *control);
+void kpctl_thread_cpus_changed(struct kpctl_thread *control);
 
 /* Commands queued behind the one at hand, and opens that wait for a holder's close. */
-unsigned int control_waiting(struct control *control);
+unsigned int kpctl_thread_waiting(struct kpctl_thread *control);
 
 /*
  * Answers what waits (ESHUTDOWN), stops a run and ends the thread; waits for the command at hand,
  * a start under way gives up. Later requests get ESHUTDOWN.
  */
-void control_close(struct control *control);
+void kpctl_thread_close(struct kpctl_thread *control);
 
 #endif
