@@ -14,7 +14,7 @@ kprof_SOURCES = \
 	%D%/cmd_trace.c \
 	%D%/disasm.c %D%/disasm.h \
 	%D%/completions.c %D%/completions.h \
-	%D%/control.c %D%/control.h \
+	%D%/kpctl_client.c %D%/kpctl_client.h \
 	%D%/doctor.c %D%/doctor.h %D%/doctor_look.c \
 	%D%/eventlist.c %D%/eventlist.h \
 	%D%/follow.c %D%/follow.h \

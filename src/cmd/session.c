@@ -56,12 +56,13 @@ int session_open(struct session *s, const struct session_choice *choice, const s
 
 	memset(s, 0, sizeof(*s));
 	ret = find_server(s, choice, mask, err);
-	return ret ? ret : control_read(s->dir, &s->control, err);
+	return ret ? ret : kpctl_client_read(s->dir, &s->control, err);
 }
 
 static int refuse_running(const struct session *s, struct err *err)
 {
-	const uint64_t since = control_stat(s->dir, "profiler.since_ns"), now = clock_monotonic_ns();
+	const uint64_t since = kpctl_client_stat(s->dir, "profiler.since_ns"),
+		       now = clock_monotonic_ns();
 
 	return err_set(err, EBUSY,
 		"%s: the profiler is already running, since %" PRIu64
@@ -88,7 +89,7 @@ int session_start(struct session *s, const char *event, const char *stack, struc
 	g_string_append(lines, "start\n");
 	s->event_set = event != NULL;
 	s->stack_set = stack != NULL;
-	ret = control_write(s->dir, lines->str, err);
+	ret = kpctl_client_write(s->dir, lines->str, err);
 	s->started = !ret;
 	return ret;
 }
@@ -104,7 +105,7 @@ static void set_back(struct session *s)
 		g_string_append_printf(lines, "stack %s\n", s->control.stack);
 	s->event_set = s->stack_set = false;
 	if (lines->len && !s->instance.dir)
-		control_write(s->dir, lines->str, NULL);
+		kpctl_client_write(s->dir, lines->str, NULL);
 }
 
 int session_stop(struct session *s, struct err *err)
@@ -112,7 +113,7 @@ int session_stop(struct session *s, struct err *err)
 	int ret = 0;
 
 	if (s->started)
-		ret = control_write(s->dir, "stop\n", err);
+		ret = kpctl_client_write(s->dir, "stop\n", err);
 	s->started = false;
 	set_back(s);
 	return ret;
@@ -125,6 +126,6 @@ void session_close(struct session *s)
 	if (session_stop(s, &err))
 		cmd_error("%s", err.text);
 	private_server_end(&s->instance);
-	control_clear(&s->control);
+	kpctl_client_clear(&s->control);
 	g_clear_pointer(&s->dir, g_free);
 }

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
-#include "cmd/control.h"
+#include "cmd/kpctl_client.h"
 #include "cmd/private_server.h"
 
 struct session_choice {
@@ -21,7 +21,7 @@ struct session_choice {
 struct session {
 	char *dir; /* of the server */
 	struct private_server instance;
-	struct control control; /* as it was found */
+	struct kpctl_client control; /* as it was found */
 	bool started;		/* by us */
 	bool event_set, stack_set; /* or tried to: to be set as they were */
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The profiler of a mount: see control.h. */
-#include "cmd/control.h"
+#include "cmd/kpctl_client.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +35,7 @@ static int read_text(const char *dir, const char *name, char **text, struct err 
 	return (int)n;
 }
 
-int control_read(const char *dir, struct control *control, struct err *err)
+int kpctl_client_read(const char *dir, struct kpctl_client *control, struct err *err)
 {
 	g_autofree char *text = NULL;
 	g_auto(GStrv) lines = NULL;
@@ -60,7 +60,7 @@ int control_read(const char *dir, struct control *control, struct err *err)
 	return 0;
 }
 
-void control_clear(struct control *control)
+void kpctl_client_clear(struct kpctl_client *control)
 {
 	g_clear_pointer(&control->event, g_free);
 	g_clear_pointer(&control->stack, g_free);
@@ -88,7 +88,7 @@ static char *find_reason(const char *dir)
 	return reason;
 }
 
-int control_write(const char *dir, const char *lines, struct err *err)
+int kpctl_client_write(const char *dir, const char *lines, struct err *err)
 {
 	g_autofree char *path = g_build_filename(dir, "kpctl", NULL), *reason = NULL;
 	int fd = open(path, O_WRONLY | O_CLOEXEC), code;
@@ -97,7 +97,8 @@ int control_write(const char *dir, const char *lines, struct err *err)
 	if (fd < 0) {
 		code = errno;
 		return err_set(err, code, "%s: %s", path,
-			code == EBUSY ? "somebody else's open file holds the profiler" : strerror(code));
+			code == EBUSY ? "somebody else's open file holds the profiler"
+				      : strerror(code));
 	}
 	do
 		n = write(fd, lines, strlen(lines));
@@ -110,7 +111,7 @@ int control_write(const char *dir, const char *lines, struct err *err)
 	return err_set(err, code, "%s: %s", path, reason ? reason : strerror(code));
 }
 
-uint64_t control_stat(const char *dir, const char *name)
+uint64_t kpctl_client_stat(const char *dir, const char *name)
 {
 	g_autofree char *text = NULL;
 	g_auto(GStrv) lines = NULL;
