@@ -11,7 +11,7 @@ libfs_a_SOURCES = \
 	%D%/dirtab.c \
 	%D%/dirtab.h \
 	%D%/file.h \
-	%D%/file_cpu.c \
+	%D%/file_mpstat.c \
 	%D%/file_cputrace.c \
 	%D%/file_ctf.c \
 	%D%/file_events.c \
