@@ -12,7 +12,7 @@ libfs_a_SOURCES = \
 	%D%/dirtab.h \
 	%D%/file.h \
 	%D%/file_mpstat.c \
-	%D%/file_cputrace.c \
+	%D%/file_cpudir.c \
 	%D%/file_ctf.c \
 	%D%/file_events.c \
 	%D%/file_prof.c \

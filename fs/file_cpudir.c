@@ -69,7 +69,7 @@ static void destroy(void *maker)
 int file_reading_begin(
 	struct server *server, const struct trace_records_cpu *cpu, void *job, struct lazy **lazy)
 {
-	static const struct lazy_maker maker = { next_piece, restart, destroy };
+	static const struct lazy_maker maker = {next_piece, restart, destroy};
 	struct reading *reading;
 	int ret = reading_create(
 		server->readings, slow_ops_uid(job), cpu, slow_ops_cancelled, job, &reading);
@@ -95,8 +95,8 @@ static uint64_t trace_size(struct server *server, const struct dirtab_row *row)
  * ---- trace_pipe, kptrace_pipe -----------------------------------------------------------------
  */
 
-static int open_cpu_pipe(struct server *server, const struct dirtab_row *row, uid_t reader,
-	void *job, void **cursor)
+static int open_cpu_pipe(
+	struct server *server, const struct dirtab_row *row, uid_t reader, void *job, void **cursor)
 {
 	return pipe_open(
 		server->pipes, reader, cpu_of(row), job ? slow_ops_cancelled : NULL, job, cursor);
@@ -111,8 +111,8 @@ static const struct stream_ops cpu_pipe = {
 	.readable = pipe_readable,
 };
 
-static int open_text_pipe(struct server *server, const struct dirtab_row *row, uid_t reader,
-	void *job, void **cursor)
+static int open_text_pipe(
+	struct server *server, const struct dirtab_row *row, uid_t reader, void *job, void **cursor)
 {
 	const struct trace_records_cpu all = {.cpu = TRACE_RECORDS_TEXT};
 
@@ -138,8 +138,8 @@ uint64_t file_kptrace_pipe_size(struct server *server, const struct dirtab_row *
  */
 
 /* The rows of kpstat that begin with cpu.N., without that. */
-static int render_stat(struct server *server, const struct dirtab_row *row, GString *out,
-	struct err *err)
+static int render_stat(
+	struct server *server, const struct dirtab_row *row, GString *out, struct err *err)
 {
 	g_autofree char *prefix = g_strdup_printf("cpu.%u.", cpu_of(row)->cpu);
 	g_autoptr(GString) all = g_string_new(NULL);
@@ -162,8 +162,8 @@ static int render_stat(struct server *server, const struct dirtab_row *row, GStr
  * ---- the folders ------------------------------------------------------------------------------
  */
 
-static const struct dirtab_row *lookup_file(struct server *server, const struct dirtab_row *dir,
-	const char *name)
+static const struct dirtab_row *lookup_file(
+	struct server *server, const struct dirtab_row *dir, const char *name)
 {
 	struct cpu_folder *folder = (struct cpu_folder *)(void *)dir;
 	unsigned int i;
@@ -183,8 +183,8 @@ static void list_files(struct server *server, const struct dirtab_row *dir, GPtr
 		g_ptr_array_add(rows, &folder->files[i].row);
 }
 
-const struct dirtab_row *file_cpu_lookup(struct server *server, const struct dirtab_row *dir,
-	const char *name)
+const struct dirtab_row *file_cpu_lookup(
+	struct server *server, const struct dirtab_row *dir, const char *name)
 {
 	unsigned int i;
 
@@ -205,20 +205,33 @@ void file_cpu_list(struct server *server, const struct dirtab_row *dir, GPtrArra
 static void fill_folder(struct cpu_folder *folder, const struct trace_records_cpu *cpu)
 {
 	static const struct dirtab_row files[CPU_FILES] = {
-		{ .name = "trace", .type = DIRTAB_TEXT, .mode = 0400, .begin = begin_trace,
-			.size = trace_size },
-		{ .name = "trace_pipe", .type = DIRTAB_STREAM, .mode = 0400, .stream = &cpu_pipe,
-			.is_long = file_kptrace_is_long, .size = trace_size },
-		{ .name = "stat", .type = DIRTAB_TEXT, .mode = 0400, .flags = DIRTAB_COSTLY,
-			.render = render_stat },
+		{.name = "trace",
+			.type = DIRTAB_TEXT,
+			.mode = 0400,
+			.begin = begin_trace,
+			.size = trace_size},
+		{.name = "trace_pipe",
+			.type = DIRTAB_STREAM,
+			.mode = 0400,
+			.stream = &cpu_pipe,
+			.is_long = file_kptrace_is_long,
+			.size = trace_size},
+		{.name = "stat",
+			.type = DIRTAB_TEXT,
+			.mode = 0400,
+			.flags = DIRTAB_COSTLY,
+			.render = render_stat},
 	};
 	unsigned int i;
 
 	snprintf(folder->name, sizeof(folder->name), "%u", cpu->cpu);
-	folder->row = (struct dirtab_row){ .name = folder->name, .type = DIRTAB_DIR, .mode = 0500,
-		.lookup = lookup_file, .list = list_files };
+	folder->row = (struct dirtab_row){.name = folder->name,
+		.type = DIRTAB_DIR,
+		.mode = 0500,
+		.lookup = lookup_file,
+		.list = list_files};
 	for (i = 0; i < CPU_FILES; i++)
-		folder->files[i] = (struct cpu_file){ files[i], *cpu };
+		folder->files[i] = (struct cpu_file){files[i], *cpu};
 }
 
 struct file_cpus *file_cpus_create(void)
