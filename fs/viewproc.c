@@ -30,7 +30,7 @@
 #define END_MS 1000
 
 const char *const viewproc_counts[VIEWPROC_COUNTS] = {
-	"symbols.asked", "symbols.cached", "symbols.bytes", "symbols.damaged", "symbols.late",
+	"symbols.asked", "symbols.cached", "symbols.bytes", "symbols.parser_failures", "symbols.timeouts",
 	"symbols.helpers.started", "symbols.helpers.killed",
 };
 
@@ -64,7 +64,9 @@ int viewproc_create(const char *urls, struct viewproc **viewproc)
 	return 0;
 }
 
-/* ---- its life --------------------------------------------------------------------------------- */
+/*
+ * ---- its life ---------------------------------------------------------------------------------
+ */
 
 static int spawn(const struct viewproc *v, int fd, pid_t *pid)
 {
@@ -195,7 +197,9 @@ void viewproc_stats(struct viewproc *v, struct stats *stats)
 	pthread_mutex_unlock(&v->lock);
 }
 
-/* ---- one view --------------------------------------------------------------------------------- */
+/*
+ * ---- one view ---------------------------------------------------------------------------------
+ */
 
 static int send_files(int socket, const struct viewproc_request *request, int connection,
 	const int files[VIEWPROC_FILES])
@@ -257,7 +261,10 @@ static void leave(struct viewproc *v, const struct viewproc_answer *answer)
 	pthread_mutex_unlock(&v->lock);
 }
 
-/* GLib ends where there is no memory with a trap, or an abort; the kernel chose it to end for the same. */
+/*
+ * GLib ends where there is no memory with a trap, or an abort; the kernel chose it to end for the
+ * same.
+ */
 static bool is_for_memory(int status)
 {
 	int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;

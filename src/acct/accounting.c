@@ -397,7 +397,7 @@ int accounting_print_stats(struct accounting *acct, struct stats *stats)
 	stats_text(stats, acct->on ? "on" : "off", "mpstat.accounting");
 	stats_text(stats, acct->ipi ? "on" : "off", "mpstat.ipi");
 	stats_text(stats, acct->ops->name, "mpstat.source");
-	stats_u64(stats, acct->falls, "mpstat.falls");
+	stats_u64(stats, acct->falls, "mpstat.backward_steps");
 	for (i = 0; !ret && i < acct->rows->len; i++) {
 		row = &g_array_index(acct->rows, struct unwind_row, i);
 		if (row->present)

@@ -64,9 +64,10 @@ int accounting_set_on(struct accounting *acct, bool on);
 void accounting_set_ipi(struct accounting *acct, bool on);
 
 /*
- * Adds mpstat.ipi and mpstat.accounting (on or off), mpstat.source, mpstat.falls (how often a
- * counter of the kernel was found below an earlier value of itself) and cpu.N.steal_ns (under the
- * rules above, so since the baseline). On failure the cpu rows are missing, the others are there.
+ * Adds mpstat.ipi and mpstat.accounting (on or off), mpstat.source, mpstat.backward_steps (how
+ * often a counter of the kernel was found below an earlier value of itself) and cpu.N.steal_ns
+ * (under the rules above, so since the baseline). On failure the cpu rows are missing, the others
+ * are there.
  */
 int accounting_print_stats(struct accounting *acct, struct stats *stats);
 

@@ -253,8 +253,8 @@ static void add_stats(void *self, struct stats *stats)
 		started += remote->counts[i].started;
 		killed += remote->counts[i].killed;
 	}
-	stats_u64(stats, remote->damaged, "symbols.damaged");
-	stats_u64(stats, remote->late, "symbols.late");
+	stats_u64(stats, remote->damaged, "symbols.parser_failures");
+	stats_u64(stats, remote->late, "symbols.timeouts");
 	stats_u64(stats, started, "symbols.helpers.started");
 	stats_u64(stats, killed, "symbols.helpers.killed");
 	pthread_mutex_unlock(&remote->lock);

@@ -105,7 +105,7 @@ void readings_print_stats(struct readings *readings, struct stats *stats)
 	stats_text(stats, clock_map_map_frequency(map) ? "counter" : "monotonic", "trace.clock");
 	clock_map_map_free(map);
 	stats_u64(stats, atomic_read_relaxed(&readings->left_out), "trace.left_out");
-	stats_u64(stats, atomic_read_relaxed(&readings->overtaken), "trace.overtaken");
+	stats_u64(stats, atomic_read_relaxed(&readings->overtaken), "trace.overwritten_during_read");
 	stats_u64(stats, atomic_read_relaxed(&readings->unknown), "trace.unknown");
 }
 

@@ -48,7 +48,10 @@ bool readings_have_programs(struct readings *readings);
  */
 uint64_t readings_size(struct readings *readings);
 
-/* trace.clock: "counter" or "monotonic"; trace.left_out, trace.overtaken, trace.unknown. */
+/*
+ * trace.clock: "counter" or "monotonic"; trace.left_out, trace.overwritten_during_read,
+ * trace.unknown.
+ */
 void readings_print_stats(struct readings *readings, struct stats *stats);
 
 /*

@@ -118,7 +118,7 @@ column() {
 
 # Whether a counter of the kernel went back, which idle and iowait may: then nothing bounds anything.
 counters_fell() {
-	[ "$(stat_of mpstat.falls)" != "$1" ] || (cd "$WORK" && awk '
+	[ "$(stat_of mpstat.backward_steps)" != "$1" ] || (cd "$WORK" && awk '
 		/^cpu[0-9]/ {
 			for (i = 2; i <= 9; i++) {
 				if ($i < last[$1, i]) fell = 1
@@ -143,7 +143,7 @@ measure() {
 	local kind=$1 try falls status passed
 	shift
 	for ((try = 0; try < tries; try++)); do
-		falls=$(stat_of mpstat.falls)
+		falls=$(stat_of mpstat.backward_steps)
 		taskset -c "$cpu" "$@" &
 		load=$!
 		look first

@@ -127,11 +127,11 @@ id=$(sed -n "s/^name 'roles:number' .* id \([0-9]*\) .*/\1/p" "$MNT/events/info"
 kill -9 "$numbers"
 wait_for stat_is trace.producers 0
 same "events of nobody" "" "$(events)"
-same "kept" 1 "$(stat_of trace.kept)"
+same "kept" 1 "$(stat_of trace.dead_producers)"
 same "counted still" $((before + 1000)) "$(stat_of trace.written)"
 check "known still, by its number" grep -q "^name 'roles:number' .* id $id enabled$" "$MNT/events/info"
 put events/reset 3
-same "forgotten by reset" 0 "$(stat_of trace.kept)"
+same "forgotten by reset" 0 "$(stat_of trace.dead_producers)"
 same "so is what its events were" "version 1" "$(cat "$MNT/events/info")"
 same "what was cleared is not lost" 0 "$(cat "$MNT/events/overflow")"
 
@@ -180,9 +180,9 @@ put events/roles:counted 1
 wait_for grows trace.written
 kill -9 "$forever"
 wait_for stat_is trace.producers 0
-same "kept" 1 "$(stat_of trace.kept)"
+same "kept" 1 "$(stat_of trace.dead_producers)"
 put kptrace_ctl clear
-same "forgotten by clear" 0 "$(stat_of trace.kept)"
+same "forgotten by clear" 0 "$(stat_of trace.dead_producers)"
 
 # ---- a library that comes and goes ---------------------------------------------------------------
 

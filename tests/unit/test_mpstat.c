@@ -358,7 +358,7 @@ static void test_columns(void **state)
 	check_raw(acct, __LINE__, HEADER_RAW("    1")
 		"    0:         39387000          2625a00          1c9c380          e4e1c00\n");
 	check_stats(acct, __LINE__, 0, "cpu.0.steal_ns 1280000000\nmpstat.accounting on\n"
-		"mpstat.falls 0\nmpstat.ipi on\nmpstat.source /proc/stat\n");
+		"mpstat.backward_steps 0\nmpstat.ipi on\nmpstat.source /proc/stat\n");
 	accounting_destroy(acct);
 }
 
@@ -378,7 +378,7 @@ static void test_reset(void **state)
 	put_stat(files, "cpu0 19 0 2 1 0 0 0 4 0 0\n");
 	check_ticks(acct, __LINE__, 0, 0, 0, 3, 1);
 	check_stats(acct, __LINE__, 0, "cpu.0.steal_ns 40000000\nmpstat.accounting on\n"
-		"mpstat.falls 0\nmpstat.ipi on\nmpstat.source /proc/stat\n");
+		"mpstat.backward_steps 0\nmpstat.ipi on\nmpstat.source /proc/stat\n");
 	accounting_destroy(acct);
 }
 
@@ -399,7 +399,7 @@ static void test_pause(void **state)
 	assert_int_equal(accounting_set_on(acct, false), 0); /* already off */
 	put_stat(files, "cpu0 212 0 0 0 0 0 0 100 0 0\n");
 	check_stats(acct, __LINE__, 0, "cpu.0.steal_ns 0\nmpstat.accounting off\n"
-		"mpstat.falls 0\nmpstat.ipi on\nmpstat.source /proc/stat\n");
+		"mpstat.backward_steps 0\nmpstat.ipi on\nmpstat.source /proc/stat\n");
 	put_stat(files, "cpu0 312 0 0 0 0 0 0 100 0 0\n");
 	assert_int_equal(accounting_set_on(acct, true), 0);
 	check_ticks(acct, __LINE__, 0, 0, 0, 2, 0);
@@ -437,7 +437,7 @@ static void test_falling(void **state)
 	check_ticks(acct, __LINE__, 0, 0, 0, 0, 1);
 	/* idle at 2 looks; iowait and steal at one and at the reset; iowait once more: 7 */
 	check_stats(acct, __LINE__, 0, "cpu.0.steal_ns 10000000\nmpstat.accounting on\n"
-		"mpstat.falls 7\nmpstat.ipi on\nmpstat.source /proc/stat\n");
+		"mpstat.backward_steps 7\nmpstat.ipi on\nmpstat.source /proc/stat\n");
 	accounting_destroy(acct);
 }
 
@@ -661,7 +661,7 @@ static void test_malformed(void **state)
 			accounting_set_on(acct, false) != -EBADMSG ||
 			strcmp(out->str, "before") != 0)
 			fail_msg("row of line %d", row->line);
-		check_stats(acct, row->line, -EBADMSG, "mpstat.accounting on\nmpstat.falls 0\n"
+		check_stats(acct, row->line, -EBADMSG, "mpstat.accounting on\nmpstat.backward_steps 0\n"
 			"mpstat.ipi on\nmpstat.source /proc/stat\n");
 		/* nothing has happened: neither the reset nor the pause */
 		put_stat(files, "cpu0 103 0 0 0 0 0 0 0 0 0\n");
@@ -689,7 +689,7 @@ static void test_not_available(void **state)
 		assert_int_equal(accounting_set_on(acct, false), -EOPNOTSUPP);
 		assert_string_equal(out->str, "");
 		accounting_set_ipi(acct, false);
-		check_stats(acct, __LINE__, -EOPNOTSUPP, "mpstat.accounting on\nmpstat.falls 0\n"
+		check_stats(acct, __LINE__, -EOPNOTSUPP, "mpstat.accounting on\nmpstat.backward_steps 0\n"
 			"mpstat.ipi off\nmpstat.source none\n");
 		accounting_destroy(acct);
 		put_text(files->stat, "no such thing\n"); /* there, but something else */
@@ -706,10 +706,10 @@ static void test_ipi(void **state)
 
 	accounting_set_ipi(acct, false);
 	check_stats(acct, __LINE__, 0, "cpu.0.steal_ns 0\ncpu.1.steal_ns 0\nmpstat.accounting on\n"
-		"mpstat.falls 0\nmpstat.ipi off\nmpstat.source fake\n");
+		"mpstat.backward_steps 0\nmpstat.ipi off\nmpstat.source fake\n");
 	accounting_set_ipi(acct, true);
 	check_stats(acct, __LINE__, 0, "cpu.0.steal_ns 0\ncpu.1.steal_ns 0\nmpstat.accounting on\n"
-		"mpstat.falls 0\nmpstat.ipi on\nmpstat.source fake\n");
+		"mpstat.backward_steps 0\nmpstat.ipi on\nmpstat.source fake\n");
 	accounting_destroy(acct);
 }
 

@@ -550,7 +550,7 @@ static void test_hanging(void **state)
 	took = proto_now_ns() - before;
 	/* not the patience of whoever asked, nor that for a file on a disk */
 	assert_true(took >= HELPERS_PROCESS_NS && took < HELPERS_OPEN_NS);
-	assert_in_range(count_of(world->symbols, "symbols.late"), 1, 2); /* the place, and the file */
+	assert_in_range(count_of(world->symbols, "symbols.timeouts"), 1, 2); /* the place, and the file */
 	/* not again, for a while; and others don't suffer */
 	before = proto_now_ns();
 	expect(world, &file, 0x100, NULL);
@@ -861,7 +861,7 @@ static void test_endless_name(void **state)
 		"cc -x c -o odd -", name));
 	offset = symfixture_offset(fixture, "odd", symfixture_find(fixture, "odd", name).address);
 	expect(world, &file, offset, NULL);
-	assert_int_equal(count_of(world->symbols, "symbols.damaged"), 1);
+	assert_int_equal(count_of(world->symbols, "symbols.parser_failures"), 1);
 	file = describe(world, good, true, NULL);
 	expect(world, &file, world->offset, "work");
 }
