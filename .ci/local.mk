@@ -27,7 +27,7 @@ check-valgrind:
 # What the thread sanitizer can't be told: test_perf counts its own instructions and page faults, of which
 # there are more; kprof-symbols gives up calls that the sanitizer makes.
 TSAN_TESTS = $(filter-out tests/unit/test_perf tests/unit/test_sym_remote tests/race/%.sh, \
-	$(UNIT_TESTS) $(filter tests/race/%,$(TESTS)) tests/fuzz/fuzz_trace tests/fuzz/fuzz_attach)
+	$(UNIT_TESTS) $(filter tests/race/%,$(TESTS)) tests/fuzz/fuzz_attach)
 
 check-tsan:
 	G_SLICE=always-malloc TSAN_OPTIONS="suppressions=$(abs_top_srcdir)/tests/tsan.supp $$TSAN_OPTIONS" \
