@@ -99,7 +99,7 @@ static int make_set(struct server *server, void *job, int **fds, struct err *err
 		.metadata_max = CTF_METADATA_MAX,
 	};
 	struct snapshot *snapshot;
-	int ret = readings_take(
+	int ret = readings_take_shown(
 		server->readings, slow_ops_uid(job), slow_ops_cancelled, job, &snapshot);
 
 	if (ret)

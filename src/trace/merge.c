@@ -179,31 +179,46 @@ static void show_event(const struct stream *stream, struct merge_item *item)
 		trace_text_split_text(event);
 }
 
-int merge_each(struct merge *merge, bool (*see)(void *arg, const struct merge_item *item),
-	void *arg, struct merge_sums *sums)
+bool merge_messages(struct merge *merge, bool (*see)(void *arg, const struct merge_item *item),
+	void *arg)
 {
 	struct merge_item item;
 	bool more = true;
-	uint32_t i;
 
 	merge->sums = (struct merge_sums){ 0 };
 	for (merge->message = 0; more && advance_messages(merge, &item.time_ns); merge->message++) {
 		show_message(merge, &item);
 		more = see(arg, &item);
 	}
+	return more;
+}
+
+bool merge_chunk(struct merge *merge, uint32_t i,
+	bool (*see)(void *arg, const struct merge_item *item), void *arg)
+{
+	struct merge_item item;
+	bool more;
+
 	merge->count = 0;
-	for (i = 0; more && i < merge->snapshot->chunks->len; i++) {
-		start_stream(merge, i);
-		if (!merge->count)
-			continue;
-		merge->count = 0;
-		item.time_ns = merge->heap[0].time_ns;
-		do {
-			show_event(&merge->streams[i], &item);
-			more = see(arg, &item);
-			merge->sums.shown++;
-		} while (more && advance(merge, &merge->streams[i], &item.time_ns));
-	}
+	start_stream(merge, i);
+	if (!merge->count)
+		return true;
+	item.time_ns = merge->heap[0].time_ns;
+	do {
+		show_event(&merge->streams[i], &item);
+		more = see(arg, &item);
+		merge->sums.shown++;
+	} while (more && advance(merge, &merge->streams[i], &item.time_ns));
+	return more;
+}
+
+int merge_each(struct merge *merge, bool (*see)(void *arg, const struct merge_item *item),
+	void *arg, struct merge_sums *sums)
+{
+	bool more = merge_messages(merge, see, arg);
+
+	for (uint32_t i = 0; more && i < merge->snapshot->chunks->len; i++)
+		more = merge_chunk(merge, i, see, arg);
 	*sums = merge->sums;
 	if (!more)
 		return -EINTR;

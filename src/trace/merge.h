@@ -53,6 +53,14 @@ void merge_restart(struct merge *merge);
  */
 int merge_each(struct merge *merge, bool (*see)(void *arg, const struct merge_item *item),
 	void *arg, struct merge_sums *sums);
+/*
+ * The parts of merge_each: all messages, which begins the sums, and the events of a chunk of the
+ * snapshot. false: see returned false. merge_restart() afterwards.
+ */
+bool merge_messages(struct merge *merge, bool (*see)(void *arg, const struct merge_item *item),
+	void *arg);
+bool merge_chunk(struct merge *merge, uint32_t i,
+	bool (*see)(void *arg, const struct merge_item *item), void *arg);
 void merge_get_sums(const struct merge *merge, struct merge_sums *sums);
 
 /* A line of a message without its header and newline. */

@@ -7,6 +7,7 @@
 #include "base/atomic.h"
 #include "trace/trace_records.h"
 #include "trace/merge.h"
+#include "producers/fair_share.h"
 #include "trace/snapshot.h"
 #include "trace/clock_map.h"
 
@@ -14,6 +15,13 @@
 #define PIECE_BYTES 32768
 /* What a byte of a program's memory is as text: a plain event of 24 bytes makes some 70. */
 #define TEXT_OF_BYTE 4
+/*
+ * What a byte may make at most, in a program's memory and in that of all together: a kprof_backtrace, whose
+ * addresses of 8 bytes are a line each, makes 10. Of little memory, some more.
+ */
+#define TEXT_OF_BYTE_MAX 16
+#define TEXT_OF_ALL_BYTE_MAX 8
+#define TEXT_SPARE ((uint64_t)64 << 10)
 
 /* i: invariant; a: atomic, relaxed: sums that nothing else depends on */
 struct readings {
@@ -31,6 +39,7 @@ struct reading {
 	struct merge *merge;
 	struct trace_records *form;
 	uint64_t size;
+	bool is_text; /* else records of a CPU */
 	bool begun;
 };
 
@@ -161,19 +170,90 @@ static bool add_length(void *arg, const struct merge_item *item)
 	return !measuring->cancelled || !measuring->cancelled(measuring->arg);
 }
 
+static const struct snapshot_chunk *chunk_at(const struct reading *reading, guint i)
+{
+	return &g_array_index(reading->snapshot->chunks, struct snapshot_chunk, i);
+}
+
+/*
+ * How much text the programs of the snapshot may make, each: some times the memory that it is made of,
+ * and if that is too much for all together, users get equal parts, as of memory.
+ */
+static struct fair_share *divide_text(const struct reading *reading)
+{
+	const struct snapshot *snapshot = reading->snapshot;
+	GPtrArray *producers = snapshot->producers;
+	struct fair_share *shares = g_new0(struct fair_share, producers->len + 1);
+	guint i, k = 0;
+
+	for (i = 0; i < producers->len; i++) {
+		const struct producer *producer = g_ptr_array_index(producers, i);
+
+		shares[i].uid = producer->uid;
+		shares[i].wants = TEXT_SPARE;
+		/* chunks are by program, in the same order */
+		for (; k < snapshot->chunks->len && chunk_at(reading, k)->producer == producer; k++)
+			shares[i].wants += (uint64_t)chunk_at(reading, k)->extent.end * TEXT_OF_BYTE_MAX;
+	}
+	fair_share_divide(shares, producers->len,
+		snapshot_budget_max(snapshot->budget) * TEXT_OF_ALL_BYTE_MAX);
+	return shares;
+}
+
+/*
+ * Adds the length of a program's text, from its newest chunk on, which is number *end - 1. What does not
+ * fit into `most` is left out, and what is older is not even measured: that could take long.
+ */
+static bool measure_program(struct measuring *measuring, const struct producer *producer, guint *end,
+	uint64_t most)
+{
+	struct reading *reading = measuring->reading;
+	bool more = true;
+	guint too_old;
+
+	for (; more && *end && chunk_at(reading, *end - 1)->producer == producer; --*end) {
+		uint64_t before = reading->size;
+
+		more = merge_chunk(reading->merge, *end - 1, add_length, measuring);
+		if (reading->size - before > most) {
+			reading->size = before;
+			break;
+		}
+		most -= reading->size - before;
+	}
+	too_old = *end;
+	while (*end && chunk_at(reading, *end - 1)->producer == producer)
+		--*end;
+	if (more && *end < too_old)
+		snapshot_leave_out(reading->snapshot, *end, too_old);
+	return more;
+}
+
 static int measure(struct reading *reading, bool (*cancelled)(void *arg), void *arg)
 {
 	struct measuring measuring = { reading, cancelled, arg };
 	g_autoptr(GString) beginning = g_string_new(NULL);
+	g_autofree struct fair_share *shares = divide_text(reading);
+	GPtrArray *producers = reading->snapshot->producers;
+	guint end = reading->snapshot->chunks->len;
+	uint64_t left_out = reading->snapshot->left_out;
 	struct merge_sums sums;
 	struct merge_item first;
-	int ret;
+	bool more = merge_messages(reading->merge, add_length, &measuring);
 
-	append_beginning(reading, merge_next(reading->merge, &first) ? &first : NULL, beginning);
-	reading->size = beginning->len;
-	ret = merge_each(reading->merge, add_length, &measuring, &sums);
+	for (guint i = producers->len; more && i-- > 0;)
+		more = measure_program(&measuring, g_ptr_array_index(producers, i), &end,
+			reading->is_text ? shares[i].gets : UINT64_MAX);
+	merge_get_sums(reading->merge, &sums);
 	atomic_add_relaxed(&reading->readings->unknown, sums.unknown);
-	return ret;
+	atomic_add_relaxed(&reading->readings->left_out, reading->snapshot->left_out - left_out);
+	if (!more)
+		return -EINTR;
+	merge_restart(reading->merge);
+	append_beginning(reading, merge_next(reading->merge, &first) ? &first : NULL, beginning);
+	reading->size += beginning->len;
+	merge_restart(reading->merge);
+	return 0;
 }
 
 int reading_create(struct readings *readings, uid_t reader, const struct trace_records_cpu *cpu,
@@ -190,6 +270,7 @@ int reading_create(struct readings *readings, uid_t reader, const struct trace_r
 	r->snapshot = snapshot;
 	r->merge = merge_create(snapshot);
 	r->form = trace_records_create(cpu);
+	r->is_text = cpu->cpu == TRACE_RECORDS_TEXT;
 	ret = r->merge ? measure(r, cancelled, arg) : -ENOMEM;
 	if (ret) {
 		reading_destroy(r);
@@ -198,6 +279,21 @@ int reading_create(struct readings *readings, uid_t reader, const struct trace_r
 	if (cpu->cpu == TRACE_RECORDS_TEXT)
 		atomic_write_relaxed(&readings->newest, r->size);
 	*reading = r;
+	return 0;
+}
+
+int readings_take_shown(struct readings *readings, uid_t reader, bool (*cancelled)(void *arg),
+	void *arg, struct snapshot **snapshot)
+{
+	const struct trace_records_cpu all = { .cpu = TRACE_RECORDS_TEXT };
+	struct reading *reading;
+	int ret = reading_create(readings, reader, &all, cancelled, arg, &reading);
+
+	if (ret)
+		return ret;
+	*snapshot = reading->snapshot;
+	reading->snapshot = NULL;
+	reading_destroy(reading);
 	return 0;
 }
 

@@ -63,8 +63,15 @@ int readings_take(struct readings *readings, uid_t reader, bool (*cancelled)(voi
 	struct snapshot **snapshot);
 
 /*
- * Takes the snapshot, for lines of all CPUs or records of one. -EINTR: `cancelled` said so. Blocks
- * for as long as copying takes.
+ * The same without the events that are left out of kptrace since their program's text is too long: a
+ * program's text is bounded as its memory is.
+ */
+int readings_take_shown(struct readings *readings, uid_t reader, bool (*cancelled)(void *arg),
+	void *arg, struct snapshot **snapshot);
+
+/*
+ * Takes the snapshot, for lines of all CPUs or records of one. -EINTR: `cancelled` said so. Blocks for
+ * as long as copying takes.
  */
 int reading_create(struct readings *readings, uid_t reader, const struct trace_records_cpu *cpu,
 	bool (*cancelled)(void *arg), void *arg, struct reading **reading);

@@ -52,6 +52,11 @@ void snapshot_budget_destroy(struct snapshot_budget *budget)
 	g_free(budget);
 }
 
+uint64_t snapshot_budget_max(const struct snapshot_budget *budget)
+{
+	return budget->max;
+}
+
 uint64_t snapshot_budget_used(struct snapshot_budget *budget)
 {
 	uint64_t used;
@@ -188,6 +193,19 @@ int snapshot_reserve(struct snapshot *snapshot, uint64_t bytes)
 int snapshot_add(struct snapshot *snapshot, const struct snapshot_chunk *chunk)
 {
 	return growing_add(snapshot->chunks, chunk);
+}
+
+void snapshot_leave_out(struct snapshot *snapshot, guint first, guint end)
+{
+	struct snapshot_chunk *all = &g_array_index(snapshot->chunks, struct snapshot_chunk, 0);
+	guint len = snapshot->chunks->len, i;
+
+	for (i = first; i < end; i++) {
+		snapshot->left_out += all[i].extent.count;
+		g_free(all[i].data);
+	}
+	memmove(&all[first], &all[end], (len - end) * sizeof(*all));
+	growing_cut(snapshot->chunks, len - (end - first));
 }
 
 /*

@@ -39,6 +39,7 @@ struct snapshot_budget;
  */
 struct snapshot_budget *snapshot_budget_create(uint64_t max_bytes, uid_t owner);
 void snapshot_budget_destroy(struct snapshot_budget *budget);
+uint64_t snapshot_budget_max(const struct snapshot_budget *budget);
 uint64_t snapshot_budget_used(struct snapshot_budget *budget);
 
 /* A stretch of a chunk that was copied. */
@@ -92,6 +93,8 @@ int snapshot_take(struct snapshot *snapshot, struct clock_map *stamps, struct tr
 int snapshot_reserve(struct snapshot *snapshot, uint64_t bytes);
 /* Takes the memory of chunk->data, for which there is room; -ENOMEM: it is still the caller's. */
 int snapshot_add(struct snapshot *snapshot, const struct snapshot_chunk *chunk);
+/* Forgets the chunks from `first` to before `end`; their events are left out. */
+void snapshot_leave_out(struct snapshot *snapshot, guint first, guint end);
 
 /* The time of a stamp of this program, CLOCK_MONOTONIC. */
 static inline uint64_t snapshot_ns(const struct snapshot *snapshot,

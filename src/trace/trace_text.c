@@ -460,29 +460,40 @@ static size_t count_digits(uint64_t value, uint32_t base)
 	return count;
 }
 
-/* The length of an argument that is printed the short way. false: it is not. */
+/* A width alone makes a text longer, by blanks or zeroes, and changes nothing else about its length. */
+static bool is_plain_but_wide(const struct args_conversion *c)
+{
+	struct args_conversion plain = *c;
+
+	plain.width = c->width >= 0 ? ARGS_NONE : c->width;
+	return is_plain(&plain);
+}
+
+/* The length of an argument whose digits are not to be made for it. false: they are. */
 static bool measure_argument(const struct args_conversion *c, struct arguments *args, size_t *bytes)
 {
+	size_t width = c->width > 0 ? (size_t)MIN(c->width, NUMBER_WIDTH_MAX) : 0, count;
 	const char *text;
 	uint64_t word;
-	size_t count;
 
-	if (!is_plain(c))
+	if (!is_plain_but_wide(c))
 		return false;
 	if (c->letter == 's') {
 		if (!arguments_take_string(args, &text, &count) || !text || !is_clean(text, count))
 			return false;
-		*bytes += count;
+		*bytes += MAX(count, width);
 		return true;
 	}
 	if (!strchr("dux", c->letter) || !arguments_take_word(args, &word))
 		return false;
 	word = narrow(word, c->bytes, c->letter == 'd');
+	count = 0;
 	if (c->letter == 'd' && (int64_t)word < 0) {
 		word = -word;
-		++*bytes;
+		count = 1;
 	}
-	*bytes += count_digits(word, c->letter == 'x' ? 16 : 10);
+	count += count_digits(word, c->letter == 'x' ? 16 : 10);
+	*bytes += MAX(count, width);
 	return true;
 }
 

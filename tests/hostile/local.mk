@@ -18,6 +18,13 @@ check_PROGRAMS += %D%/hold_mmap
 tests_hostile_hold_mmap_SOURCES = %D%/hold_mmap.c
 tests_hostile_hold_mmap_CFLAGS = $(WARN_CFLAGS)
 
+# a program whose events make long lines
+HOSTILE_TESTS += %D%/long_text.sh
+check_PROGRAMS += %D%/long_text
+tests_hostile_long_text_SOURCES = %D%/long_text.c
+tests_hostile_long_text_LDADD = libkprof.la -lpthread
+tests_hostile_long_text_LDFLAGS = -static
+
 # programs that attach without libkprof
 HOSTILE_TESTS += %D%/endless_events.sh %D%/foreign_descriptor.sh
 check_PROGRAMS += %D%/attach_time %D%/send_descriptor %D%/send_events %D%/switch_time
