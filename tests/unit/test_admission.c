@@ -61,7 +61,7 @@ static unsigned int crowd(struct world *world, pid_t first, uid_t uid)
 }
 
 /* Of 64 places a user has 48 at most, and three fourths of what others leave. */
-static void test_greedy_users(void **state)
+static void test_users_who_take_all_leave_a_share_for_others(void **state)
 {
 	static const unsigned int expected[] = {48, 12, 3, 1};
 	struct world world;
@@ -79,7 +79,7 @@ static void test_greedy_users(void **state)
 	finish(&world);
 }
 
-static void test_process(void **state)
+static void test_process_attaches_a_limited_number_of_times(void **state)
 {
 	struct world world;
 
@@ -105,7 +105,7 @@ static void check_way(
 }
 
 /* Who has said nothing makes way: of the process, of the user, of anybody; the oldest first. */
-static void test_late(void **state)
+static void test_oldest_connection_without_hello_is_evicted_first(void **state)
 {
 	struct world world;
 
@@ -132,9 +132,9 @@ static void test_late(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_greedy_users),
-		cmocka_unit_test(test_process),
-		cmocka_unit_test(test_late),
+		cmocka_unit_test(test_users_who_take_all_leave_a_share_for_others),
+		cmocka_unit_test(test_process_attaches_a_limited_number_of_times),
+		cmocka_unit_test(test_oldest_connection_without_hello_is_evicted_first),
 	};
 
 	return cmocka_run_group_tests_name("places", tests, NULL, NULL);

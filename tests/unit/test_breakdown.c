@@ -104,7 +104,7 @@ static void fill(struct capture *c)
 	load(c);
 }
 
-static void test_fields(void **state)
+static void test_samples_are_grouped_by_each_field(void **state)
 {
 	static const struct {
 		int line;
@@ -137,7 +137,7 @@ static void test_fields(void **state)
 	end(&c);
 }
 
-static void test_total(void **state)
+static void test_total_counts_callers_once(void **state)
 {
 	const struct breakdown_options options = { .fields = BIT(FUNCTION), .total = true };
 	struct breakdown_order order = { .field = BREAKDOWN_FIELDS, .total = true };
@@ -152,7 +152,7 @@ static void test_total(void **state)
 	end(&c);
 }
 
-static void test_filters(void **state)
+static void test_filters_select_and_exclude_samples(void **state)
 {
 	static const struct {
 		int line;
@@ -192,7 +192,7 @@ static void test_filters(void **state)
 }
 
 /* Numbers by their value, hexadecimal ones too. */
-static void test_sort(void **state)
+static void test_numbers_sort_by_value(void **state)
 {
 	struct breakdown_options options = { .fields = BIT(ADDRESS) };
 	struct breakdown_order order = { .field = BREAKDOWN_ADDRESS };
@@ -208,7 +208,7 @@ static void test_sort(void **state)
 }
 
 /* Event 2 weighs: 3 samples of 1, and one of 7 in another function. */
-static void test_side_by_side(void **state)
+static void test_events_stand_side_by_side(void **state)
 {
 	const struct breakdown_options options = { .fields = BIT(FUNCTION), .side_by_side = true };
 	const struct breakdown_order order = { .field = BREAKDOWN_FIELDS };
@@ -228,7 +228,7 @@ static void test_side_by_side(void **state)
 /*
  * The largest change first, whatever its direction: main 10 -> 60, work 60 -> 40, call_a is gone.
  */
-static void test_difference(void **state)
+static void test_largest_change_comes_first(void **state)
 {
 	const struct breakdown_options options = { .fields = BIT(FUNCTION) };
 	const struct breakdown_order order = { .field = BREAKDOWN_FIELDS, .difference = true };
@@ -268,7 +268,7 @@ static int resolve_lines(void *self, const struct symbols_file *file, const uint
 }
 
 /* The line is the innermost one, the function the one around it. */
-static void test_lines(void **state)
+static void test_line_is_the_innermost_one(void **state)
 {
 	static const struct symbols_source source = {
 		.resolve = resolve_lines,
@@ -303,13 +303,13 @@ static void test_lines(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_fields),
-		cmocka_unit_test(test_total),
-		cmocka_unit_test(test_filters),
-		cmocka_unit_test(test_sort),
-		cmocka_unit_test(test_side_by_side),
-		cmocka_unit_test(test_difference),
-		cmocka_unit_test(test_lines),
+		cmocka_unit_test(test_samples_are_grouped_by_each_field),
+		cmocka_unit_test(test_total_counts_callers_once),
+		cmocka_unit_test(test_filters_select_and_exclude_samples),
+		cmocka_unit_test(test_numbers_sort_by_value),
+		cmocka_unit_test(test_events_stand_side_by_side),
+		cmocka_unit_test(test_largest_change_comes_first),
+		cmocka_unit_test(test_line_is_the_innermost_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -301,7 +301,7 @@ static size_t make_records(unsigned char *bytes)
 	return n + proc_wire_unreadable(bytes + n, 9);
 }
 
-static void test_records_come_back(void **state)
+static void test_written_records_are_read_back(void **state)
 {
 	static unsigned char bytes[4 * PROC_WIRE_MAX];
 	struct told told = { "" };
@@ -349,7 +349,7 @@ int main(void)
 		cmocka_unit_test(test_a_cut_file_gives_nothing),
 		cmocka_unit_test(test_damaged_files_are_harmless),
 		cmocka_unit_test(test_only_what_was_mapped_is_read),
-		cmocka_unit_test(test_records_come_back),
+		cmocka_unit_test(test_written_records_are_read_back),
 		cmocka_unit_test(test_damaged_records_are_refused),
 	};
 

@@ -90,7 +90,7 @@ static void read_at_size(struct capture *c, const struct bytes *all, size_t want
 	capture_detach(c, &pos);
 }
 
-static void test_every_size(void **state)
+static void test_reads_of_every_size_give_the_same_bytes(void **state)
 {
 	static const size_t larger[] = {
 		511, 512, 513, 4095, 4096, 4097, 4800, 65535, 65536, 131071, 131072, 131073, 200000,
@@ -118,7 +118,7 @@ static void test_every_size(void **state)
 }
 
 /* Without `split` a record that does not fit stays where it is. */
-static void test_no_split(void **state)
+static void test_record_that_does_not_fit_stays_without_split(void **state)
 {
 	struct capture *c = create(MIB);
 	struct bytes got = { 0 };
@@ -138,7 +138,7 @@ static void test_no_split(void **state)
 	capture_destroy(c);
 }
 
-static void test_few_pieces(void **state)
+static void test_pieces_are_limited_to_the_count_given(void **state)
 {
 	struct capture *c = create(MIB);
 	struct capture_mark mark;
@@ -167,7 +167,7 @@ static void test_few_pieces(void **state)
 }
 
 /* What comes after an end was fixed is for later, in the same block and in others. */
-static void test_mark(void **state)
+static void test_records_after_the_mark_are_read_later(void **state)
 {
 	struct capture *c = create(MIB);
 	struct capture_mark mark;
@@ -196,7 +196,7 @@ static void test_mark(void **state)
 	capture_destroy(c);
 }
 
-static void test_two_readers(void **state)
+static void test_two_readers_get_the_same_bytes(void **state)
 {
 	struct capture *c = create(MIB);
 	struct bytes fast = { 0 }, slow = { 0 };
@@ -222,7 +222,7 @@ static void test_two_readers(void **state)
 	capture_destroy(c);
 }
 
-static void test_attach_and_detach(void **state)
+static void test_readers_attach_and_detach_in_any_order(void **state)
 {
 	static const int orders[6][3] = {
 		{ 0, 1, 2 }, { 0, 2, 1 }, { 1, 0, 2 }, { 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 },
@@ -253,7 +253,7 @@ static void test_attach_and_detach(void **state)
 /* ---- mode discard -------------------------------------------------------------------------------- */
 
 /* Nothing that somebody may still read goes; what does not fit is counted at its place. */
-static void test_discard_full(void **state)
+static void test_full_capture_discards_new_records_and_counts_them(void **state)
 {
 	struct capture *c = create(MIB);
 	struct bytes stream = { 0 };
@@ -300,7 +300,7 @@ static void test_discard_full(void **state)
 }
 
 /* Blocks go when all have passed them and one has read them: not sooner. */
-static void test_spent_blocks(void **state)
+static void test_blocks_are_freed_when_all_readers_passed_them(void **state)
 {
 	struct capture *c = create(MIB);
 	struct capture_pos a, b, late;
@@ -339,7 +339,7 @@ static void test_spent_blocks(void **state)
 }
 
 /* What other state keeps for the records counts; more than the limit stops everything, not for ever. */
-static void test_beside(void **state)
+static void test_memory_beside_the_records_counts_to_the_limit(void **state)
 {
 	struct capture *c = create(MIB);
 
@@ -351,7 +351,7 @@ static void test_beside(void **state)
 	capture_destroy(c);
 }
 
-static void test_lost_settles(void **state)
+static void test_repeated_losses_take_bounded_memory(void **state)
 {
 	struct capture *c = create(100 * KIB);
 	struct capture_pos pos;
@@ -388,7 +388,7 @@ static struct capture *create_ring(uint64_t limit)
 	return c;
 }
 
-static void test_overwrite_unread(void **state)
+static void test_overwritten_unread_samples_are_counted(void **state)
 {
 	struct capture *c = create_ring(MIB);
 	struct capture_pos pos;
@@ -411,7 +411,7 @@ static void test_overwrite_unread(void **state)
 	capture_destroy(c);
 }
 
-static void test_overwrite_overtakes(void **state)
+static void test_slow_reader_is_told_what_was_overwritten(void **state)
 {
 	struct capture *c = create_ring(MIB);
 	struct capture_pos fast, slow;
@@ -446,7 +446,7 @@ static void test_overwrite_overtakes(void **state)
  * A reader in the middle of a block that goes gets the record that it has begun, to its end; then it
  * hears that the rest is missing, like all that was between: nobody keeps for it what the rest refers to.
  */
-static void test_overwrite_in_the_middle(void **state)
+static void test_overwrite_within_a_record_delivers_its_rest(void **state)
 {
 	struct capture *c = create_ring(MIB);
 	struct bytes stream = { 0 };
@@ -483,7 +483,7 @@ static void test_overwrite_in_the_middle(void **state)
 }
 
 /* The same between two records. */
-static void test_overwrite_between_records(void **state)
+static void test_overwrite_between_two_records_keeps_the_stream_whole(void **state)
 {
 	struct capture *c = create_ring(MIB);
 	struct capture_pos pos;
@@ -504,7 +504,7 @@ static void test_overwrite_between_records(void **state)
 }
 
 /* A block that goes while a reply with it is under way was read, or was missed: never both. */
-static void test_overwrite_in_flight(void **state)
+static void test_overwritten_reply_is_read_or_missed_never_both(void **state)
 {
 	int taken;
 
@@ -543,7 +543,7 @@ static void test_overwrite_in_flight(void **state)
 }
 
 /* What was overwritten after the reader last asked is told before anything newer is read. */
-static void test_missed_comes_first(void **state)
+static void test_missed_records_are_told_before_newer_ones(void **state)
 {
 	struct capture *c = create_ring(MIB);
 	struct capture_pos pos;
@@ -564,7 +564,7 @@ static void test_missed_comes_first(void **state)
 }
 
 /* The rest of a block that its only reader has not read is lost once, and told to who comes later. */
-static void test_overwrite_reader_leaves(void **state)
+static void test_rest_of_a_left_block_is_lost_once(void **state)
 {
 	struct capture *c = create_ring(MIB);
 	struct capture_pos pos, late;
@@ -588,7 +588,7 @@ static void test_overwrite_reader_leaves(void **state)
 }
 
 /* LOST records that go with a block are told as what they said. */
-static void test_overwritten_lost(void **state)
+static void test_overwritten_lost_records_keep_their_counts(void **state)
 {
 	struct capture *c = create_ring(MIB);
 	struct capture_pos pos;
@@ -664,7 +664,7 @@ static const void *last_place(struct capture *c)
 	return (const uint8_t *)iov[last].iov_base + iov[last].iov_len;
 }
 
-static void test_in_place(void **state)
+static void test_run_written_in_place_is_read(void **state)
 {
 	struct capture *c = create(MIB);
 	const uint64_t first = next_id;
@@ -703,7 +703,7 @@ static void test_in_place(void **state)
 }
 
 /* What others append while a run is being written comes before it, and harms neither. */
-static void test_in_place_others(void **state)
+static void test_records_appended_meanwhile_come_before_the_run(void **state)
 {
 	struct capture *c = create(MIB);
 	const uint64_t first = next_id + 1;
@@ -730,7 +730,7 @@ static void test_in_place_others(void **state)
 }
 
 /* The block in which a run is being written goes meanwhile: cleared, or overwritten. */
-static void test_in_place_of_a_block_gone(void **state)
+static void test_run_in_place_of_an_overwritten_block_is_moved(void **state)
 {
 	struct capture *c = create_ring(MIB);
 	struct capture_pos pos;
@@ -758,7 +758,7 @@ static void test_in_place_of_a_block_gone(void **state)
 	capture_destroy(c);
 }
 
-static void test_in_place_full(void **state)
+static void test_run_in_place_is_refused_when_full(void **state)
 {
 	struct capture *c = create(MIB);
 	struct capture_pos pos;
@@ -785,7 +785,7 @@ static void test_in_place_full(void **state)
 
 /* ---- clear, limits ------------------------------------------------------------------------------- */
 
-static void test_clear(void **state)
+static void test_clear_empties_the_capture_and_its_counts(void **state)
 {
 	struct capture *c = create_ring(MIB);
 	struct capture_stats stats;
@@ -855,7 +855,7 @@ static bool is_among(const void *data, const void *const all[], int count)
 }
 
 /* What is cleared serves what comes next; only trimming gives it back. */
-static void test_clear_keeps_memory(void **state)
+static void test_cleared_memory_is_reused_until_trimmed(void **state)
 {
 	struct capture *c = create(8 * MIB);
 	const void *before[40], *after[40];
@@ -890,7 +890,7 @@ static void test_clear_keeps_memory(void **state)
  * A large capture takes many blocks together. What it frees serves it again; trimming gives the rest of
  * an arena back although a reader still pins one of its blocks, and that block stays whole.
  */
-static void test_arenas(void **state)
+static void test_trimming_keeps_a_pinned_block_of_an_arena(void **state)
 {
 	struct capture *c = create(64 * MIB);
 	const void *before[40];
@@ -928,7 +928,7 @@ static void test_arenas(void **state)
 }
 
 /* A reader that has the first bytes of a record gets its last ones, then what is new. */
-static void test_clear_in_a_record(void **state)
+static void test_clear_within_a_record_delivers_its_rest(void **state)
 {
 	size_t first, step;
 
@@ -959,7 +959,7 @@ static void test_clear_in_a_record(void **state)
 	}
 }
 
-static void test_clear_in_flight(void **state)
+static void test_clear_during_a_reply_keeps_the_stream_whole(void **state)
 {
 	const size_t wants[] = { 34, 50, 90, 1000 };
 	int taken;
@@ -1000,7 +1000,7 @@ static void test_clear_in_flight(void **state)
 }
 
 /* Cleared while its block is pinned and overwritten: what is lost of the old books is in no new one. */
-static void test_clear_after_overwrite(void **state)
+static void test_clear_of_an_overwritten_pinned_block_counts_nothing(void **state)
 {
 	struct capture *c = create_ring(MIB);
 	struct capture_pos pos;
@@ -1021,7 +1021,7 @@ static void test_clear_after_overwrite(void **state)
 	capture_destroy(c);
 }
 
-static void test_limit_shrinks(void **state)
+static void test_lower_limit_discards_or_overwrites(void **state)
 {
 	struct capture *c = create(2 * MIB);
 	struct capture_pos pos;
@@ -1056,7 +1056,7 @@ static void test_limit_shrinks(void **state)
 }
 
 /* A run larger than the whole limit: lost, whatever the mode. */
-static void test_limit_below_a_run(void **state)
+static void test_limit_below_a_run_refuses_it(void **state)
 {
 	int overwrite;
 
@@ -1073,7 +1073,7 @@ static void test_limit_below_a_run(void **state)
 	}
 }
 
-static void test_numbers_of_blocks(void **state)
+static void test_blocks_are_numbered_in_order(void **state)
 {
 	struct capture *c = create(MIB);
 	struct capture_stats stats;
@@ -1101,37 +1101,37 @@ static void test_numbers_of_blocks(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_size),
-		cmocka_unit_test(test_no_split),
-		cmocka_unit_test(test_few_pieces),
-		cmocka_unit_test(test_mark),
-		cmocka_unit_test(test_two_readers),
-		cmocka_unit_test(test_attach_and_detach),
-		cmocka_unit_test(test_discard_full),
-		cmocka_unit_test(test_spent_blocks),
-		cmocka_unit_test(test_beside),
-		cmocka_unit_test(test_lost_settles),
-		cmocka_unit_test(test_overwrite_unread),
-		cmocka_unit_test(test_overwrite_overtakes),
-		cmocka_unit_test(test_overwrite_in_the_middle),
-		cmocka_unit_test(test_overwrite_between_records),
-		cmocka_unit_test(test_overwrite_in_flight),
-		cmocka_unit_test(test_missed_comes_first),
-		cmocka_unit_test(test_overwrite_reader_leaves),
-		cmocka_unit_test(test_overwritten_lost),
-		cmocka_unit_test(test_in_place),
-		cmocka_unit_test(test_in_place_others),
-		cmocka_unit_test(test_in_place_of_a_block_gone),
-		cmocka_unit_test(test_in_place_full),
-		cmocka_unit_test(test_arenas),
-		cmocka_unit_test(test_clear),
-		cmocka_unit_test(test_clear_keeps_memory),
-		cmocka_unit_test(test_clear_in_a_record),
-		cmocka_unit_test(test_clear_in_flight),
-		cmocka_unit_test(test_clear_after_overwrite),
-		cmocka_unit_test(test_limit_shrinks),
-		cmocka_unit_test(test_limit_below_a_run),
-		cmocka_unit_test(test_numbers_of_blocks),
+		cmocka_unit_test(test_reads_of_every_size_give_the_same_bytes),
+		cmocka_unit_test(test_record_that_does_not_fit_stays_without_split),
+		cmocka_unit_test(test_pieces_are_limited_to_the_count_given),
+		cmocka_unit_test(test_records_after_the_mark_are_read_later),
+		cmocka_unit_test(test_two_readers_get_the_same_bytes),
+		cmocka_unit_test(test_readers_attach_and_detach_in_any_order),
+		cmocka_unit_test(test_full_capture_discards_new_records_and_counts_them),
+		cmocka_unit_test(test_blocks_are_freed_when_all_readers_passed_them),
+		cmocka_unit_test(test_memory_beside_the_records_counts_to_the_limit),
+		cmocka_unit_test(test_repeated_losses_take_bounded_memory),
+		cmocka_unit_test(test_overwritten_unread_samples_are_counted),
+		cmocka_unit_test(test_slow_reader_is_told_what_was_overwritten),
+		cmocka_unit_test(test_overwrite_within_a_record_delivers_its_rest),
+		cmocka_unit_test(test_overwrite_between_two_records_keeps_the_stream_whole),
+		cmocka_unit_test(test_overwritten_reply_is_read_or_missed_never_both),
+		cmocka_unit_test(test_missed_records_are_told_before_newer_ones),
+		cmocka_unit_test(test_rest_of_a_left_block_is_lost_once),
+		cmocka_unit_test(test_overwritten_lost_records_keep_their_counts),
+		cmocka_unit_test(test_run_written_in_place_is_read),
+		cmocka_unit_test(test_records_appended_meanwhile_come_before_the_run),
+		cmocka_unit_test(test_run_in_place_of_an_overwritten_block_is_moved),
+		cmocka_unit_test(test_run_in_place_is_refused_when_full),
+		cmocka_unit_test(test_trimming_keeps_a_pinned_block_of_an_arena),
+		cmocka_unit_test(test_clear_empties_the_capture_and_its_counts),
+		cmocka_unit_test(test_cleared_memory_is_reused_until_trimmed),
+		cmocka_unit_test(test_clear_within_a_record_delivers_its_rest),
+		cmocka_unit_test(test_clear_during_a_reply_keeps_the_stream_whole),
+		cmocka_unit_test(test_clear_of_an_overwritten_pinned_block_counts_nothing),
+		cmocka_unit_test(test_lower_limit_discards_or_overwrites),
+		cmocka_unit_test(test_limit_below_a_run_refuses_it),
+		cmocka_unit_test(test_blocks_are_numbered_in_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -560,7 +560,7 @@ static void run_model(unsigned int seed, int steps)
 }
 
 /* KPROFS_TEST_SEED repeats one that failed. */
-static void test_at_random(void **state)
+static void test_random_operations_match_the_model(void **state)
 {
 	const char *given = getenv("KPROFS_TEST_SEED");
 	unsigned int seed;
@@ -651,13 +651,13 @@ static void run_threads(bool overwrite)
 	capture_destroy(c);
 }
 
-static void test_threads_discard(void **state)
+static void test_threads_agree_in_mode_discard(void **state)
 {
 	(void)state;
 	run_threads(false);
 }
 
-static void test_threads_overwrite(void **state)
+static void test_threads_agree_in_mode_overwrite(void **state)
 {
 	(void)state;
 	run_threads(true);
@@ -666,9 +666,9 @@ static void test_threads_overwrite(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_at_random),
-		cmocka_unit_test(test_threads_discard),
-		cmocka_unit_test(test_threads_overwrite),
+		cmocka_unit_test(test_random_operations_match_the_model),
+		cmocka_unit_test(test_threads_agree_in_mode_discard),
+		cmocka_unit_test(test_threads_agree_in_mode_overwrite),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -89,7 +89,7 @@ static void check_counts(struct catalog *catalog, int line, uint64_t events, uin
 		fail_msg("line %d: %d bytes of nothing", line, (int)counts.bytes);
 }
 
-static void test_labels(void **state)
+static void test_labels_are_checked(void **state)
 {
 	char longest[CATALOG_LABEL_MAX + 2];
 	static const char *const good[] = {"a:b", "A.b-c_9:Z", "0:-"};
@@ -113,7 +113,7 @@ static void test_labels(void **state)
 	assert_false(catalog_is_label(longest)); /* the provider has */
 }
 
-static void test_switches(void **state)
+static void test_switches_are_set_and_listed(void **state)
 {
 	struct catalog *catalog = create();
 	const struct catalog_event *a = add(catalog, "p:a", "%d"), *b = add(catalog, "p:b", ""), *text;
@@ -151,7 +151,7 @@ static void test_switches(void **state)
 	catalog_destroy(catalog);
 }
 
-static void test_all(void **state)
+static void test_switching_all_sets_every_event(void **state)
 {
 	struct catalog *catalog = create();
 	const struct catalog_event *a = add(catalog, "p:a", "%d"), *b;
@@ -179,7 +179,7 @@ static void test_all(void **state)
 }
 
 /* Settings made before the first program and kept after the last. */
-static void test_remembered(void **state)
+static void test_settings_outlive_the_programs(void **state)
 {
 	struct catalog *catalog = create();
 	const struct catalog_event *a, *again;
@@ -209,7 +209,7 @@ static void test_remembered(void **state)
 	catalog_destroy(catalog);
 }
 
-static void test_numbers_and_formats(void **state)
+static void test_numbers_and_formats_are_checked_and_printed(void **state)
 {
 	struct catalog *catalog = create();
 	const struct catalog_event *a = add(catalog, "p:a", "%d '\"\\\n\x1b[1m"), *b, *other = NULL;
@@ -246,7 +246,7 @@ static void test_numbers_and_formats(void **state)
 }
 
 /* The same text of many programs is one copy, and each kind is a text of its own. */
-static void test_texts(void **state)
+static void test_equal_texts_share_one_copy(void **state)
 {
 	struct catalog *catalog = create();
 	const struct catalog_event *a, *b, *c;
@@ -284,7 +284,7 @@ static int add_numbered(struct catalog *catalog, uid_t uid, unsigned int i, cons
  * Users who take all that they can get leave some for the next; what was refused leaves nothing
  * behind.
  */
-static void test_bounds(void **state)
+static void test_users_who_take_all_leave_numbers_for_others(void **state)
 {
 	static const struct catalog_event *events[2 * CATALOG_BYTES_MAX / 1000];
 	struct catalog *catalog = create();
@@ -321,7 +321,7 @@ static void test_bounds(void **state)
 	catalog_destroy(catalog);
 }
 
-static void test_settings_bound(void **state)
+static void test_settings_are_bounded(void **state)
 {
 	struct catalog *catalog = create();
 	const struct catalog_event *held;
@@ -356,14 +356,14 @@ static void test_settings_bound(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_labels),
-		cmocka_unit_test(test_switches),
-		cmocka_unit_test(test_all),
-		cmocka_unit_test(test_remembered),
-		cmocka_unit_test(test_numbers_and_formats),
-		cmocka_unit_test(test_texts),
-		cmocka_unit_test(test_bounds),
-		cmocka_unit_test(test_settings_bound),
+		cmocka_unit_test(test_labels_are_checked),
+		cmocka_unit_test(test_switches_are_set_and_listed),
+		cmocka_unit_test(test_switching_all_sets_every_event),
+		cmocka_unit_test(test_settings_outlive_the_programs),
+		cmocka_unit_test(test_numbers_and_formats_are_checked_and_printed),
+		cmocka_unit_test(test_equal_texts_share_one_copy),
+		cmocka_unit_test(test_users_who_take_all_leave_numbers_for_others),
+		cmocka_unit_test(test_settings_are_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -51,7 +51,7 @@ static uint64_t ask(struct clock_map *stamps, uint64_t counter)
 }
 
 /* Before anybody looked, the line goes through the first and the last anchor, also back in time. */
-static void test_first_line(void **state)
+static void test_first_line_goes_through_first_and_last_anchor(void **state)
 {
 	struct clocks clocks = {true, {1000000, 5000000, 7}};
 	struct clock_map *stamps = create(&clocks);
@@ -78,7 +78,7 @@ static void test_first_line(void **state)
 }
 
 /* Far from what 64 bits hold: neither wraps. */
-static void test_ends(void **state)
+static void test_extreme_counters_do_not_wrap(void **state)
 {
 	struct clocks clocks = {true, {1000, 1000, 0}};
 	struct clock_map *stamps = create(&clocks);
@@ -91,7 +91,7 @@ static void test_ends(void **state)
 	clock_map_destroy(stamps);
 }
 
-static void test_no_counter(void **state)
+static void test_clock_without_a_counter_is_taken_as_it_is(void **state)
 {
 	struct clocks clocks = {false, {0, 500, 0}};
 	struct clock_map *stamps = create(&clocks);
@@ -107,7 +107,7 @@ static void test_no_counter(void **state)
 }
 
 /* Less than a second after the last, an anchor is taken only when that is said. */
-static void test_when(void **state)
+static void test_anchor_is_taken_once_a_second_unless_forced(void **state)
 {
 	struct clocks clocks = {true, {1000, 1000, 0}};
 	struct clock_map *stamps = create(&clocks);
@@ -124,7 +124,7 @@ static void test_when(void **state)
  * The clock is steered: a second is 3 us longer than the counter's. The line bends without a step,
  * what it said stays, and a second later it is where the clock is.
  */
-static void test_correction(void **state)
+static void test_steered_clock_bends_the_line_without_a_step(void **state)
 {
 	const uint64_t second = 2 * NSEC_PER_SEC; /* in ticks */
 	struct clocks clocks = {true, {0, 0, 0}};
@@ -156,7 +156,7 @@ static void test_correction(void **state)
 }
 
 /* A clock that fell, or jumped, never makes the line go back; what was said stays. */
-static void test_jumps(void **state)
+static void test_jumping_clock_never_goes_back(void **state)
 {
 	static const struct {
 		int line;
@@ -196,7 +196,7 @@ static void test_jumps(void **state)
 }
 
 /* Full: the last piece goes on, and everything said stays. */
-static void test_full(void **state)
+static void test_last_piece_goes_on_when_full(void **state)
 {
 	struct clocks clocks = {true, {0, 0, 0}};
 	struct clock_map *stamps = create(&clocks);
@@ -216,7 +216,7 @@ static void test_full(void **state)
 }
 
 /* On this machine: a counter read between two reads of the clock is between them on the line. */
-static void test_machine(void **state)
+static void test_this_machine_maps_between_two_clock_reads(void **state)
 {
 	struct clock_map *stamps;
 	struct clock_map_map *map;
@@ -240,14 +240,14 @@ static void test_machine(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_first_line),
-		cmocka_unit_test(test_ends),
-		cmocka_unit_test(test_no_counter),
-		cmocka_unit_test(test_when),
-		cmocka_unit_test(test_correction),
-		cmocka_unit_test(test_jumps),
-		cmocka_unit_test(test_full),
-		cmocka_unit_test(test_machine),
+		cmocka_unit_test(test_first_line_goes_through_first_and_last_anchor),
+		cmocka_unit_test(test_extreme_counters_do_not_wrap),
+		cmocka_unit_test(test_clock_without_a_counter_is_taken_as_it_is),
+		cmocka_unit_test(test_anchor_is_taken_once_a_second_unless_forced),
+		cmocka_unit_test(test_steered_clock_bends_the_line_without_a_step),
+		cmocka_unit_test(test_jumping_clock_never_goes_back),
+		cmocka_unit_test(test_last_piece_goes_on_when_full),
+		cmocka_unit_test(test_this_machine_maps_between_two_clock_reads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

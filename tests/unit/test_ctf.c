@@ -201,7 +201,7 @@ static void has(const GString *text, const char *part)
  */
 
 /* An event in each stream, and two lines written through kptrace; ids in the order of time. */
-static void test_bytes(void **state)
+static void test_streams_have_the_bytes_of_the_specification(void **state)
 {
 	struct fixed *f = *state;
 	const uint64_t minus = (uint64_t)-5, t = f->base_ns;
@@ -246,7 +246,7 @@ static void test_bytes(void **state)
 }
 
 /* What is no string of UTF-8, and where it is cut. */
-static void test_strings(void **state)
+static void test_strings_are_valid_utf8_and_cut(void **state)
 {
 	static const struct {
 		int line;
@@ -277,7 +277,7 @@ static void test_strings(void **state)
 }
 
 /* Formats, and the fields that they make. */
-static void test_fields(void **state)
+static void test_formats_become_typed_fields(void **state)
 {
 	static const struct {
 		int line;
@@ -323,7 +323,7 @@ static void test_fields(void **state)
 }
 
 /* What would end a comment or a name in the metadata does not. */
-static void test_hostile_words(void **state)
+static void test_hostile_names_do_not_break_the_metadata(void **state)
 {
 	struct ctf_classes *classes = ctf_classes_create();
 	const struct ctf_head nothing = { .lost = 0 };
@@ -337,7 +337,7 @@ static void test_hostile_words(void **state)
 }
 
 /* One class for each name, format and shape. */
-static void test_classes(void **state)
+static void test_each_name_format_and_shape_is_one_class(void **state)
 {
 	struct ctf_classes *classes = ctf_classes_create();
 
@@ -353,7 +353,7 @@ static void test_classes(void **state)
 }
 
 /* A stack, a cut string, a null pointer; arguments that are not there; a printf. */
-static void test_shapes(void **state)
+static void test_stacks_cut_strings_and_missing_arguments_are_written(void **state)
 {
 	struct fixed *f = *state;
 	const uint64_t t = f->base_ns, stack[4] = { 7, 2, 0xa1, 0xa2 }, lies[2] = { 7, 99 };
@@ -398,7 +398,7 @@ static void test_shapes(void **state)
 }
 
 /* kprof_backtrace: what it says is the text, its stack a field. */
-static void test_backtrace(void **state)
+static void test_backtrace_is_a_text_with_a_stack(void **state)
 {
 	struct fixed *f = *state;
 	const uint64_t t = f->base_ns, nothing[2] = { 0, 0 };
@@ -440,7 +440,7 @@ static void test_backtrace(void **state)
 }
 
 /* CPUs that have no stream, or none at all: in the first one, in packets of their own. */
-static void test_other_cpus(void **state)
+static void test_events_of_unknown_cpus_go_to_the_first_stream(void **state)
 {
 	struct fixed *f = *state;
 	const uint64_t t = f->base_ns, n = 1;
@@ -464,7 +464,7 @@ static void test_other_cpus(void **state)
 /*
  * The counter begins at 0 in the first packet, and says it all in the second, also without events.
  */
-static void test_lost(void **state)
+static void test_lost_events_are_counted_in_the_second_packet(void **state)
 {
 	struct fixed *f = *state;
 	const uint64_t t = f->base_ns, n = 1;
@@ -479,7 +479,7 @@ static void test_lost(void **state)
 }
 
 /* Stamps that no clock can have made are as late as a reader's signed numbers can be. */
-static void test_far_future(void **state)
+static void test_impossible_times_are_clamped(void **state)
 {
 	struct fixed *f = *state;
 	const uint64_t n = 1, last = INT64_MAX - 1000000002500000000;
@@ -496,7 +496,7 @@ static void test_far_future(void **state)
 }
 
 /* Packets end when they are full, and follow each other in time. */
-static void test_many(void **state)
+static void test_full_packets_follow_each_other_in_time(void **state)
 {
 	struct fixed *f = *state;
 	size_t at = 68, packets = 0, events = 0;
@@ -522,7 +522,7 @@ static bool always(void *arg)
 	return true;
 }
 
-static void test_refusals(void **state)
+static void test_empty_cancelled_and_too_large_traces_are_refused(void **state)
 {
 	struct fixed *f = *state;
 	struct err err = { "" };
@@ -545,18 +545,26 @@ static void test_refusals(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_bytes, set_up, tear_down),
-		cmocka_unit_test(test_strings),
-		cmocka_unit_test(test_fields),
-		cmocka_unit_test(test_hostile_words),
-		cmocka_unit_test(test_classes),
-		cmocka_unit_test_setup_teardown(test_shapes, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_backtrace, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_other_cpus, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_lost, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_far_future, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_many, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_refusals, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_streams_have_the_bytes_of_the_specification,
+						set_up, tear_down),
+		cmocka_unit_test(test_strings_are_valid_utf8_and_cut),
+		cmocka_unit_test(test_formats_become_typed_fields),
+		cmocka_unit_test(test_hostile_names_do_not_break_the_metadata),
+		cmocka_unit_test(test_each_name_format_and_shape_is_one_class),
+		cmocka_unit_test_setup_teardown(test_stacks_cut_strings_and_missing_arguments_are_written,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_backtrace_is_a_text_with_a_stack,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_events_of_unknown_cpus_go_to_the_first_stream,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_lost_events_are_counted_in_the_second_packet,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_impossible_times_are_clamped,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_full_packets_follow_each_other_in_time,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_empty_cancelled_and_too_large_traces_are_refused,
+						set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

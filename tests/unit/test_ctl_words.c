@@ -119,7 +119,7 @@ static void check_line(const struct ctl_words_word *table, const struct line_row
 			called, word ? word->word : "-", err.text);
 }
 
-static void test_lines(void **state)
+static void test_lines_call_the_handler_of_their_word(void **state)
 {
 	for (size_t i = 0; i < sizeof(line_rows) / sizeof(line_rows[0]); i++)
 		check_line(words, &line_rows[i]);
@@ -138,7 +138,7 @@ static const struct line_row number_rows[] = {
 	{__LINE__, TEXT("1 1"), -EINVAL, "NUMBER", "", "'NUMBER' takes no argument"},
 };
 
-static void test_numbers(void **state)
+static void test_numbers_are_handled_as_words(void **state)
 {
 	for (size_t i = 0; i < sizeof(number_rows) / sizeof(number_rows[0]); i++)
 		check_line(numbers, &number_rows[i]);
@@ -163,7 +163,7 @@ static const struct split_row split_rows[] = {
 	{__LINE__, TEXT("a\0\nb"), 2, "a0|b|"},
 };
 
-static void test_split(void **state)
+static void test_writes_are_split_into_lines(void **state)
 {
 	size_t i, k;
 
@@ -186,7 +186,7 @@ static void test_split(void **state)
 	}
 }
 
-static void test_usage(void **state)
+static void test_usage_is_made_from_the_table(void **state)
 {
 	GString *out = g_string_new("usage: ");
 
@@ -201,7 +201,7 @@ static void test_usage(void **state)
 	g_string_free(out, TRUE);
 }
 
-static void test_arguments(void **state)
+static void test_arguments_are_converted(void **state)
 {
 	char hex[] = "0x10", on_word[] = "on", off_word[] = "off", huge[] = "99999999999999999999",
 	     capital[] = "On";
@@ -229,11 +229,11 @@ static void test_arguments(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lines),
-		cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_split),
-		cmocka_unit_test(test_usage),
-		cmocka_unit_test(test_arguments),
+		cmocka_unit_test(test_lines_call_the_handler_of_their_word),
+		cmocka_unit_test(test_numbers_are_handled_as_words),
+		cmocka_unit_test(test_writes_are_split_into_lines),
+		cmocka_unit_test(test_usage_is_made_from_the_table),
+		cmocka_unit_test(test_arguments_are_converted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

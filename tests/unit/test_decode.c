@@ -155,7 +155,7 @@ static const struct line_row line_rows[] = {
 };
 /* clang-format on */
 
-static void test_lines(void **state)
+static void test_records_are_dumped_as_lines(void **state)
 {
 	size_t i;
 
@@ -263,7 +263,7 @@ static GByteArray *from_hex_with_zeros(const char *hex)
 	return bytes;
 }
 
-static void test_damage(void **state)
+static void test_damage_is_reported_with_its_offset(void **state)
 {
 	size_t i;
 
@@ -345,7 +345,7 @@ static char *dump_all(struct decoder *decoder, int *ret)
 }
 
 /* Every prefix of a stream is the records that are whole in it, and a cut unless one just ended. */
-static void test_cuts(void **state)
+static void test_cut_stream_gives_its_whole_records(void **state)
 {
 	struct gen gen;
 	guint ends[STREAM_RECORDS + 1] = { 0 }, count = 0, length;
@@ -384,7 +384,7 @@ static void test_cuts(void **state)
 }
 
 /* A machine of the other byte order says the same. */
-static void test_byte_order(void **state)
+static void test_other_byte_order_decodes_the_same(void **state)
 {
 	struct gen little, big;
 	struct decoder decoder;
@@ -427,7 +427,7 @@ static int open_temporary(const GByteArray *bytes)
 }
 
 /* A file gives what memory gives, twice, also with records larger than the buffer. */
-static void test_file(void **state)
+static void test_file_decodes_like_memory(void **state)
 {
 	g_autofree char *expected = NULL, *first = NULL, *second = NULL;
 	struct decoder decoder;
@@ -463,7 +463,7 @@ static void test_file(void **state)
 }
 
 /* A pipe gives its bytes in pieces, here one by one, and can't be rewound. */
-static void test_pipe(void **state)
+static void test_pipe_decodes_byte_by_byte(void **state)
 {
 	g_autofree char *expected = NULL;
 	GString *text = g_string_new(NULL);
@@ -510,7 +510,7 @@ static int open_memfd(const GByteArray *bytes, size_t before, size_t length)
  * A sealed file is mapped in pieces, which end anywhere in a record, and which a record may be
  * larger than; one that could still be cut or written is read.
  */
-static void test_sealed(void **state)
+static void test_sealed_file_is_mapped_in_pieces(void **state)
 {
 	g_autofree char *expected = NULL;
 	const size_t before = 5000; /* no page begins there */
@@ -559,7 +559,7 @@ static void test_sealed(void **state)
 	gen_fini(&gen);
 }
 
-static void test_read_error(void **state)
+static void test_read_error_is_reported(void **state)
 {
 	struct decode_record record;
 	struct decoder decoder;
@@ -577,14 +577,14 @@ static void test_read_error(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lines),
-		cmocka_unit_test(test_damage),
-		cmocka_unit_test(test_cuts),
-		cmocka_unit_test(test_byte_order),
-		cmocka_unit_test(test_file),
-		cmocka_unit_test(test_pipe),
-		cmocka_unit_test(test_sealed),
-		cmocka_unit_test(test_read_error),
+		cmocka_unit_test(test_records_are_dumped_as_lines),
+		cmocka_unit_test(test_damage_is_reported_with_its_offset),
+		cmocka_unit_test(test_cut_stream_gives_its_whole_records),
+		cmocka_unit_test(test_other_byte_order_decodes_the_same),
+		cmocka_unit_test(test_file_decodes_like_memory),
+		cmocka_unit_test(test_pipe_decodes_byte_by_byte),
+		cmocka_unit_test(test_sealed_file_is_mapped_in_pieces),
+		cmocka_unit_test(test_read_error_is_reported),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

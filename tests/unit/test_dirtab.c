@@ -38,7 +38,7 @@ static const struct contract_row contract[] = {
 
 static const struct dirtab_owner plain_owner = { .uid = 7, .gid = 8 };
 
-static void test_contract(void **state)
+static void test_rows_match_the_contract(void **state)
 {
 	GPtrArray *rows = g_ptr_array_new();
 	size_t i;
@@ -97,7 +97,7 @@ static void check_rows(const struct dirtab_row *dir)
 	}
 }
 
-static void test_rows_complete(void **state)
+static void test_rows_are_complete(void **state)
 {
 	check_rows(dirtab_root());
 }
@@ -147,7 +147,7 @@ static const struct mode_row mode_rows[] = {
 	{ __LINE__, 0000, 0000, 0000, 0000, 0000, 0000 },
 };
 
-static void test_modes(void **state)
+static void test_modes_follow_the_mount_options(void **state)
 {
 	size_t i;
 
@@ -168,7 +168,7 @@ static void test_modes(void **state)
 	}
 }
 
-static void test_numbers(void **state)
+static void test_inode_numbers_are_distinct(void **state)
 {
 	GHashTable *seen = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
 	char name[32];
@@ -225,7 +225,7 @@ static const struct dirtab_row table_rows[] = {
 static const struct dirtab_row made_folder = { .name = "made", .type = DIRTAB_DIR, .mode = 0550,
 	.rows = table_rows, .lookup = lookup_made, .list = list_made };
 
-static void test_made_rows(void **state)
+static void test_made_rows_are_looked_up_and_released(void **state)
 {
 	GPtrArray *rows = g_ptr_array_new();
 
@@ -247,7 +247,7 @@ static void test_made_rows(void **state)
 	g_ptr_array_free(rows, TRUE);
 }
 
-static void test_nodes(void **state)
+static void test_nodes_are_shared_and_counted(void **state)
 {
 	struct nodes *nodes = nodes_create(NULL, &plain_owner);
 	struct node *root = nodes_root(nodes);
@@ -271,7 +271,7 @@ static void test_nodes(void **state)
 	nodes_destroy(nodes); /* with b in it */
 }
 
-static void test_texts(void **state)
+static void test_size_of_a_text_is_told_until_it_is_closed(void **state)
 {
 	struct nodes *nodes = nodes_create(NULL, &plain_owner);
 	struct node *node = node_lookup(nodes, nodes_root(nodes), "kptrace_ctl");
@@ -310,13 +310,13 @@ static void test_texts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_contract),
-		cmocka_unit_test(test_rows_complete),
-		cmocka_unit_test(test_modes),
-		cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_made_rows),
-		cmocka_unit_test(test_nodes),
-		cmocka_unit_test(test_texts),
+		cmocka_unit_test(test_rows_match_the_contract),
+		cmocka_unit_test(test_rows_are_complete),
+		cmocka_unit_test(test_modes_follow_the_mount_options),
+		cmocka_unit_test(test_inode_numbers_are_distinct),
+		cmocka_unit_test(test_made_rows_are_looked_up_and_released),
+		cmocka_unit_test(test_nodes_are_shared_and_counted),
+		cmocka_unit_test(test_size_of_a_text_is_told_until_it_is_closed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -60,7 +60,7 @@ static int verdict(const struct doctor_facts *facts, const char *name, const cha
 	return found;
 }
 
-static void test_fine(void **state)
+static void test_healthy_machine_has_no_findings(void **state)
 {
 	struct doctor_facts f = all_fine();
 	GArray *findings = doctor_judge(&f);
@@ -76,7 +76,7 @@ static void test_fine(void **state)
 	assert_int_equal(verdict(&f, "mlock", NULL, NULL), -1);
 }
 
-static void test_perf(void **state)
+static void test_perf_restrictions_are_found(void **state)
 {
 	struct doctor_facts f = all_fine();
 
@@ -102,7 +102,7 @@ static void test_perf(void **state)
 	assert_int_equal(verdict(&f, "perf_events", "not there", "CONFIG_PERF_EVENTS"), DOCTOR_MISSING);
 }
 
-static void test_machine(void **state)
+static void test_missing_machine_features_are_found(void **state)
 {
 	struct doctor_facts f = all_fine();
 
@@ -131,7 +131,7 @@ static void test_machine(void **state)
 }
 
 /* A ring of 512 KB and a page for each CPU; a user has 516 KB a CPU and RLIMIT_MEMLOCK on top. */
-static void test_mlock(void **state)
+static void test_mlock_limit_is_computed(void **state)
 {
 	struct doctor_facts f = all_fine();
 
@@ -150,7 +150,7 @@ static void test_mlock(void **state)
 	assert_int_equal(verdict(&f, "mlock", NULL, NULL), -1);
 }
 
-static void test_mount(void **state)
+static void test_mount_problems_are_found(void **state)
 {
 	struct doctor_facts f = all_fine();
 	static char dirs[] = "/mnt/a, /mnt/b";
@@ -178,11 +178,11 @@ static void test_mount(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_fine),
-		cmocka_unit_test(test_perf),
-		cmocka_unit_test(test_machine),
-		cmocka_unit_test(test_mlock),
-		cmocka_unit_test(test_mount),
+		cmocka_unit_test(test_healthy_machine_has_no_findings),
+		cmocka_unit_test(test_perf_restrictions_are_found),
+		cmocka_unit_test(test_missing_machine_features_are_found),
+		cmocka_unit_test(test_mlock_limit_is_computed),
+		cmocka_unit_test(test_mount_problems_are_found),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -175,7 +175,7 @@ static void check_chain(const struct chain_row *row)
 	encoder_destroy(e);
 }
 
-static void test_chains(void **state)
+static void test_callchains_are_encoded(void **state)
 {
 	size_t i;
 
@@ -184,7 +184,7 @@ static void test_chains(void **state)
 		check_chain(&chain_rows[i]);
 }
 
-static void test_stack_none(void **state)
+static void test_stack_none_keeps_one_address(void **state)
 {
 	static struct kernel_record k;
 	struct rings_config config;
@@ -212,7 +212,7 @@ static void test_stack_none(void **state)
 	encoder_destroy(e);
 }
 
-static void test_counts(void **state)
+static void test_samples_of_each_side_are_counted(void **state)
 {
 	const uint64_t chain[] = { M(MARK_KERNEL), 9, 8, M(MARK_USER), 7, 6, 5 };
 	const uint64_t short_of_it[] = { M(MARK_USER), 7, 6, 5, 4 };
@@ -359,7 +359,7 @@ static void check_copied(const struct copied_row *row)
 	encoder_destroy(e);
 }
 
-static void test_copied_stacks(void **state)
+static void test_copied_stacks_are_encoded(void **state)
 {
 	size_t i;
 
@@ -373,7 +373,7 @@ static void test_copied_stacks(void **state)
 /*
  * The kernel's frames are as many as there may be: nothing of the program, which would be one more.
  */
-static void test_depth_of_copies(void **state)
+static void test_no_stack_is_copied_at_full_depth(void **state)
 {
 	static struct kernel_record k;
 	struct rings_config config;
@@ -401,7 +401,7 @@ static void test_depth_of_copies(void **state)
 /*
  * DWARF's numbers by the psABI: 3 is rbx and 7 is rsp, which perf gives as its second and eighth.
  */
-static void test_register_order(void **state)
+static void test_registers_are_in_dwarf_order(void **state)
 {
 	const struct perf_user_regs *regs = perf_user_regs();
 
@@ -418,7 +418,7 @@ static void test_register_order(void **state)
 /*
  * Of each length that a record can be cut to, it is whole or refused; and so is a lie about sizes.
  */
-static void test_damaged_copies(void **state)
+static void test_damaged_copies_are_whole_or_refused(void **state)
 {
 	static struct kernel_record k;
 	struct rings_config config;
@@ -450,7 +450,7 @@ static void test_damaged_copies(void **state)
 }
 
 /* The largest that the kernel can send fits an empty run, and a full run takes nothing of it. */
-static void test_largest_copy(void **state)
+static void test_largest_copy_fits_an_empty_run(void **state)
 {
 	static const struct copied_row largest = { 0, K, ABI_64, true, 65000, 65000 };
 	static struct kernel_record k;
@@ -500,7 +500,7 @@ static const struct name_row name_rows[] = {
 	{ __LINE__, false, 17, 0, 17, true, 0xfffffffe },
 };
 
-static void test_functions(void **state)
+static void test_task_names_are_announced_once(void **state)
 {
 	static struct kernel_record k;
 	struct rings_config config;
@@ -652,7 +652,7 @@ static void free_runs(struct capture_of_runs *all)
  * Processes of one thread and of several, pids that come again with other threads, and a second
  * encoder for the same CPU, as after stop and start: its runs follow the first one's.
  */
-static void test_runs_stand_alone(void **state)
+static void test_each_run_decodes_alone(void **state)
 {
 	struct capture_of_runs all = { 0 };
 	struct rings_config config;
@@ -687,7 +687,7 @@ static void test_runs_stand_alone(void **state)
 }
 
 /* More processes with threads than are remembered. */
-static void test_many_threaded(void **state)
+static void test_more_threaded_processes_than_remembered_decode(void **state)
 {
 	struct capture_of_runs all = { 0 };
 	static struct knowledge know;
@@ -731,7 +731,7 @@ static size_t count_type(const struct encoder *e, uint64_t type)
 }
 
 /* Nothing is said that is not needed. */
-static void test_little_is_said_twice(void **state)
+static void test_known_tasks_are_not_repeated(void **state)
 {
 	static struct kernel_record k;
 	struct rings_config config;
@@ -785,7 +785,7 @@ static void expect_refused(struct encoder *e, unsigned int index, const struct k
 		fail_msg("line %d: the run grew", line);
 }
 
-static void test_wrong_sizes(void **state)
+static void test_wrong_sizes_are_refused(void **state)
 {
 	const uint64_t counts[] = { 3, 4, 1000, UINT32_MAX, UINT64_MAX, UINT64_MAX / 8, 1ull << 61 };
 	const uint64_t chain[] = { M(MARK_USER), 7 };
@@ -823,7 +823,7 @@ static void test_wrong_sizes(void **state)
 }
 
 /* A run says how many samples of each event it holds, and may be written elsewhere. */
-static void test_run_elsewhere(void **state)
+static void test_run_is_written_to_a_given_place(void **state)
 {
 	static struct kernel_record k;
 	struct rings_config config;
@@ -860,7 +860,7 @@ static void test_run_elsewhere(void **state)
 }
 
 /* A record of the kernel's largest fits an empty run; one that doesn't fit changes nothing. */
-static void test_full_run(void **state)
+static void test_record_that_does_not_fit_changes_nothing(void **state)
 {
 	static struct kernel_record k;
 	struct rings_config config;
@@ -904,7 +904,7 @@ static void test_full_run(void **state)
 }
 
 /* Where a sample fits and TASK and PERIOD before it do not, it does not fit. */
-static void test_full_to_the_byte(void **state)
+static void test_run_is_filled_to_the_last_byte(void **state)
 {
 	static struct kernel_record k;
 	struct rings_config config;
@@ -948,7 +948,7 @@ static void test_full_to_the_byte(void **state)
 	}
 }
 
-static void test_throttle(void **state)
+static void test_throttle_is_encoded(void **state)
 {
 	struct rings_config config;
 	struct encoder *e;
@@ -978,23 +978,23 @@ static void test_throttle(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_chains),
-		cmocka_unit_test(test_stack_none),
-		cmocka_unit_test(test_counts),
-		cmocka_unit_test(test_copied_stacks),
-		cmocka_unit_test(test_depth_of_copies),
-		cmocka_unit_test(test_register_order),
-		cmocka_unit_test(test_damaged_copies),
-		cmocka_unit_test(test_largest_copy),
-		cmocka_unit_test(test_functions),
-		cmocka_unit_test(test_runs_stand_alone),
-		cmocka_unit_test(test_many_threaded),
-		cmocka_unit_test(test_little_is_said_twice),
-		cmocka_unit_test(test_wrong_sizes),
-		cmocka_unit_test(test_run_elsewhere),
-		cmocka_unit_test(test_full_run),
-		cmocka_unit_test(test_full_to_the_byte),
-		cmocka_unit_test(test_throttle),
+		cmocka_unit_test(test_callchains_are_encoded),
+		cmocka_unit_test(test_stack_none_keeps_one_address),
+		cmocka_unit_test(test_samples_of_each_side_are_counted),
+		cmocka_unit_test(test_copied_stacks_are_encoded),
+		cmocka_unit_test(test_no_stack_is_copied_at_full_depth),
+		cmocka_unit_test(test_registers_are_in_dwarf_order),
+		cmocka_unit_test(test_damaged_copies_are_whole_or_refused),
+		cmocka_unit_test(test_largest_copy_fits_an_empty_run),
+		cmocka_unit_test(test_task_names_are_announced_once),
+		cmocka_unit_test(test_each_run_decodes_alone),
+		cmocka_unit_test(test_more_threaded_processes_than_remembered_decode),
+		cmocka_unit_test(test_known_tasks_are_not_repeated),
+		cmocka_unit_test(test_wrong_sizes_are_refused),
+		cmocka_unit_test(test_run_is_written_to_a_given_place),
+		cmocka_unit_test(test_record_that_does_not_fit_changes_nothing),
+		cmocka_unit_test(test_run_is_filled_to_the_last_byte),
+		cmocka_unit_test(test_throttle_is_encoded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

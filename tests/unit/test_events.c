@@ -412,7 +412,7 @@ static void check_rows_of(const char *pmu)
 		fail_msg("rows of PMU %s", pmu ? pmu : "of this machine");
 }
 
-static void test_rows(void **state)
+static void test_event_texts_become_attributes(void **state)
 {
 	size_t i, j;
 
@@ -512,7 +512,7 @@ static int check_hints_of(const char *pmu)
 }
 
 /* libpfm4 reads its environment once in a process */
-static void test_hints(void **state)
+static void test_wrong_events_get_hints(void **state)
 {
 	static const char *const pmus[] = { NULL, "skl", "bogus" };
 	size_t i;
@@ -534,7 +534,7 @@ static void test_hints(void **state)
  * ---- lists -------------------------------------------------------------------------------------
  */
 
-static void test_lists(void **state)
+static void test_lists_are_parsed_and_printed_back(void **state)
 {
 	static const char text[] = "default,sched:sched_switch:k,r1c4:period=7,cpu-clock";
 	struct event_list list, again;
@@ -574,7 +574,7 @@ static int check_configs(void)
 		list.events[1].attr.config != 0x1c6 || list.events[1].attr.config1 != 0x12;
 }
 
-static void test_configs(void **state)
+static void test_configs_of_other_pmus_are_encoded(void **state)
 {
 	pid_t child = fork();
 	int status;
@@ -610,7 +610,7 @@ static const struct list_row list_rows[] = {
 	{ __LINE__, "r1,r2,r3,r4,r5,r6,r7,r8,r9,ra,rb,rc,rd,re,rf,r10,r11", EINVAL },
 };
 
-static void test_list_rows(void **state)
+static void test_wrong_lists_are_refused(void **state)
 {
 	struct event_list list;
 	struct err err;
@@ -625,7 +625,7 @@ static void test_list_rows(void **state)
 	}
 }
 
-static void test_length(void **state)
+static void test_longest_text_is_accepted(void **state)
 {
 	char text[EVENT_TEXT_MAX + 1] = "r1c4";
 	struct event_list list;
@@ -644,7 +644,7 @@ static void test_length(void **state)
 	assert_int_equal(events_parse(text, &paths, &list, &err), -EINVAL);
 }
 
-static void test_fallback(void **state)
+static void test_only_the_default_event_falls_back(void **state)
 {
 	struct event_list list;
 	struct err err;
@@ -663,7 +663,7 @@ static void test_fallback(void **state)
 }
 
 /* The kernel has lowered its limit since the events were set. */
-static void test_fit(void **state)
+static void test_events_are_fitted_to_a_lowered_limit(void **state)
 {
 	struct event_list list, copy;
 	struct err err = { "" };
@@ -704,7 +704,7 @@ static void test_fit(void **state)
  * ---- tracefs -----------------------------------------------------------------------------------
  */
 
-static void test_tracefs_names(void **state)
+static void test_nearest_tracepoint_is_suggested(void **state)
 {
 	struct nearest nearest;
 	int dirfd;
@@ -725,7 +725,7 @@ static void test_tracefs_names(void **state)
 	close(dirfd);
 }
 
-static void test_tracefs_missing(void **state)
+static void test_missing_tracefs_is_reported(void **state)
 {
 	struct events_paths nowhere = { .proc = root, .tracefs = "/nonexistent" };
 	struct event_list list;
@@ -742,7 +742,7 @@ static void test_tracefs_missing(void **state)
 }
 
 /* The kernel's own, and that looking there leaves no mount behind. */
-static void test_tracefs_real(void **state)
+static void test_reading_tracefs_leaves_no_mount(void **state)
 {
 	static char before[65536], after[65536];
 	struct nearest nearest;
@@ -780,7 +780,7 @@ static void test_tracefs_real(void **state)
  * ---- nearest -----------------------------------------------------------------------------------
  */
 
-static void test_nearest(void **state)
+static void test_nearest_names_are_found(void **state)
 {
 	static const char *const names[] = { "cycles", "cpu-cycles", "instructions", "recycles",
 		"bicycle", "cycle", "", "CYCLES-2" };
@@ -816,19 +816,19 @@ static void test_nearest(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_event_texts_become_attributes),
 		/* before libpfm4 has read its environment here */
-		cmocka_unit_test(test_hints),
-		cmocka_unit_test(test_configs),
-		cmocka_unit_test(test_lists),
-		cmocka_unit_test(test_list_rows),
-		cmocka_unit_test(test_length),
-		cmocka_unit_test(test_fallback),
-		cmocka_unit_test(test_fit),
-		cmocka_unit_test(test_tracefs_names),
-		cmocka_unit_test(test_tracefs_missing),
-		cmocka_unit_test(test_tracefs_real),
-		cmocka_unit_test(test_nearest),
+		cmocka_unit_test(test_wrong_events_get_hints),
+		cmocka_unit_test(test_configs_of_other_pmus_are_encoded),
+		cmocka_unit_test(test_lists_are_parsed_and_printed_back),
+		cmocka_unit_test(test_wrong_lists_are_refused),
+		cmocka_unit_test(test_longest_text_is_accepted),
+		cmocka_unit_test(test_only_the_default_event_falls_back),
+		cmocka_unit_test(test_events_are_fitted_to_a_lowered_limit),
+		cmocka_unit_test(test_nearest_tracepoint_is_suggested),
+		cmocka_unit_test(test_missing_tracefs_is_reported),
+		cmocka_unit_test(test_reading_tracefs_leaves_no_mount),
+		cmocka_unit_test(test_nearest_names_are_found),
 	};
 
 	unsetenv("LIBPFM_FORCE_PMU");

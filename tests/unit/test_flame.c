@@ -36,7 +36,7 @@ static size_t count_of(const char *text, const char *part)
 }
 
 /* 5 of 10 samples in work for call_a, 4 in call_b, 1 in main: each is a tenth, 118 pixels. */
-static void test_admission(void **state)
+static void test_blocks_have_the_width_of_their_share(void **state)
 {
 	struct gen gen;
 	char *svg;
@@ -73,7 +73,7 @@ static void test_admission(void **state)
 /*
  * 20,000 samples: one is 0.059 pixels, too narrow; two siblings of one each are drawn as one block.
  */
-static void test_narrow(void **state)
+static void test_narrow_siblings_are_one_block(void **state)
 {
 	struct gen gen;
 	char *svg;
@@ -109,7 +109,7 @@ static void check_xml(const char *svg)
 	g_markup_parse_context_free(context);
 }
 
-static void test_functions(void **state)
+static void test_names_are_escaped(void **state)
 {
 	char path[400];
 	struct gen gen;
@@ -140,7 +140,7 @@ static void test_functions(void **state)
 	gen_fini(&gen);
 }
 
-static void test_nothing(void **state)
+static void test_idle_capture_draws_no_block(void **state)
 {
 	struct gen gen;
 	char *svg;
@@ -163,7 +163,7 @@ static void test_nothing(void **state)
  * 11,000 processes with names of 250 bytes, one sample in each: wide enough to be drawn, 0.107
  * pixels, but together more than what is allowed. So none is drawn, and all are counted.
  */
-static void test_large(void **state)
+static void test_too_large_drawing_counts_what_is_left_out(void **state)
 {
 	enum { PROCESSES = 11000 };
 	g_autofree char *fill = g_strnfill(244, 'x');
@@ -188,7 +188,7 @@ static void test_large(void **state)
 }
 
 /* Rows end at some depth, their samples don't. */
-static void test_deep(void **state)
+static void test_depth_of_the_drawing_is_bounded(void **state)
 {
 	enum { DEPTH = 2000 };
 	uint64_t *frames = g_new(uint64_t, DEPTH);
@@ -209,7 +209,7 @@ static void test_deep(void **state)
 	gen_fini(&gen);
 }
 
-static void test_cancelled(void **state)
+static void test_cancelled_view_is_interrupted(void **state)
 {
 	struct gen gen;
 
@@ -222,13 +222,13 @@ static void test_cancelled(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_admission),
-		cmocka_unit_test(test_narrow),
-		cmocka_unit_test(test_functions),
-		cmocka_unit_test(test_nothing),
-		cmocka_unit_test(test_large),
-		cmocka_unit_test(test_deep),
-		cmocka_unit_test(test_cancelled),
+		cmocka_unit_test(test_blocks_have_the_width_of_their_share),
+		cmocka_unit_test(test_narrow_siblings_are_one_block),
+		cmocka_unit_test(test_names_are_escaped),
+		cmocka_unit_test(test_idle_capture_draws_no_block),
+		cmocka_unit_test(test_too_large_drawing_counts_what_is_left_out),
+		cmocka_unit_test(test_depth_of_the_drawing_is_bounded),
+		cmocka_unit_test(test_cancelled_view_is_interrupted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

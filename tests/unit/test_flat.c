@@ -107,7 +107,7 @@ static void make_capture(struct gen *gen)
 	gen_lost(gen, 0, 1, 2, 5);
 }
 
-static void test_shares(void **state)
+static void test_shares_are_computed(void **state)
 {
 	struct flat_options options = { .own = false };
 	struct gen gen;
@@ -128,7 +128,7 @@ static void test_shares(void **state)
 }
 
 /* With the server's own sample 21 are counted: 10 / 21 = 47.62 %, 1 / 21 = 4.76 %. */
-static void test_self(void **state)
+static void test_own_samples_are_counted_on_request(void **state)
 {
 	struct flat_options options = { .own = true };
 	struct gen gen;
@@ -148,7 +148,7 @@ static void test_self(void **state)
 	gen_fini(&gen);
 }
 
-static void test_callers(void **state)
+static void test_callers_are_listed(void **state)
 {
 	struct flat_options options = { .callers = true };
 	struct gen gen;
@@ -183,7 +183,7 @@ static void test_callers(void **state)
 }
 
 /* A function that calls itself is in the total once, on behalf of who called it first. */
-static void test_recursion(void **state)
+static void test_recursive_function_is_counted_once(void **state)
 {
 	struct flat_options options = { .callers = true, .total = true };
 	struct gen gen;
@@ -203,7 +203,7 @@ static void test_recursion(void **state)
 }
 
 /* Names of others stay in their line and steer no terminal; long ones are cut. */
-static void test_functions(void **state)
+static void test_names_are_escaped_and_cut(void **state)
 {
 	struct flat_options options = { .own = false };
 	g_autofree char *path = NULL, *cut = NULL;
@@ -244,7 +244,7 @@ static void test_functions(void **state)
 	gen_fini(&gen);
 }
 
-static void test_nothing(void **state)
+static void test_empty_capture_has_a_heading_only(void **state)
 {
 	struct flat_options options = { .own = false };
 	struct gen gen;
@@ -264,7 +264,7 @@ static void test_nothing(void **state)
 }
 
 /* Each event for itself, in the order in which they were announced. */
-static void test_events(void **state)
+static void test_each_event_has_a_section(void **state)
 {
 	struct flat_options options = { .own = false };
 	uint64_t frame = 0x1310, other = 0x1010;
@@ -294,13 +294,13 @@ static void test_events(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_shares),
-		cmocka_unit_test(test_self),
-		cmocka_unit_test(test_callers),
-		cmocka_unit_test(test_recursion),
-		cmocka_unit_test(test_functions),
-		cmocka_unit_test(test_nothing),
-		cmocka_unit_test(test_events),
+		cmocka_unit_test(test_shares_are_computed),
+		cmocka_unit_test(test_own_samples_are_counted_on_request),
+		cmocka_unit_test(test_callers_are_listed),
+		cmocka_unit_test(test_recursive_function_is_counted_once),
+		cmocka_unit_test(test_names_are_escaped_and_cut),
+		cmocka_unit_test(test_empty_capture_has_a_heading_only),
+		cmocka_unit_test(test_each_event_has_a_section),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

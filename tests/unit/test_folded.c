@@ -19,7 +19,7 @@ static void begin(struct gen *gen)
 }
 
 /* Other addresses of the same functions are the same stack; each sample is in one line. */
-static void test_lines(void **state)
+static void test_equal_stacks_are_one_line(void **state)
 {
 	uint64_t both[] = { READ, ENTRY, GEN_USER, 0x1310, 0x1011 };
 	struct gen gen;
@@ -48,7 +48,7 @@ static void test_lines(void **state)
 }
 
 /* Inlined functions stand below the one around them, in the middle of a stack too. */
-static void test_inlined(void **state)
+static void test_inlined_functions_stand_below_their_caller(void **state)
 {
 	struct gen gen;
 
@@ -65,7 +65,7 @@ static void test_inlined(void **state)
 /*
  * With several events each line begins with its event; the counts are samples, whatever they weigh.
  */
-static void test_events(void **state)
+static void test_lines_begin_with_their_event(void **state)
 {
 	struct gen gen;
 
@@ -84,7 +84,7 @@ static void test_events(void **state)
 }
 
 /* No name breaks the line: the last blank is before the count, semicolons separate frames. */
-static void test_functions(void **state)
+static void test_names_do_not_break_the_line(void **state)
 {
 	struct gen gen;
 
@@ -102,7 +102,7 @@ static void test_functions(void **state)
 	gen_fini(&gen);
 }
 
-static void test_nothing(void **state)
+static void test_empty_capture_has_no_line(void **state)
 {
 	struct gen gen;
 
@@ -111,7 +111,7 @@ static void test_nothing(void **state)
 	gen_fini(&gen);
 }
 
-static void test_cancelled(void **state)
+static void test_cancelled_view_is_interrupted(void **state)
 {
 	struct gen gen;
 
@@ -122,7 +122,7 @@ static void test_cancelled(void **state)
 }
 
 /* Addresses without a symbol are one function a file, in the order of hotter ones first. */
-static void test_unresolved(void **state)
+static void test_unresolved_addresses_are_one_function_a_file(void **state)
 {
 	struct gen gen;
 
@@ -140,7 +140,7 @@ static void test_unresolved(void **state)
 }
 
 /* A line names no files: what has the same names is one stack. */
-static void test_files(void **state)
+static void test_files_of_the_same_name_are_one_stack(void **state)
 {
 	struct gen gen;
 
@@ -154,7 +154,7 @@ static void test_files(void **state)
 }
 
 /* As deep as a record can be: no recursion of ours, and every frame in its place. */
-static void test_deep(void **state)
+static void test_deepest_stack_is_written_whole(void **state)
 {
 	enum { DEPTH = 8000 };
 	uint64_t *frames = g_new(uint64_t, DEPTH);
@@ -178,15 +178,15 @@ static void test_deep(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lines),
-		cmocka_unit_test(test_inlined),
-		cmocka_unit_test(test_events),
-		cmocka_unit_test(test_functions),
-		cmocka_unit_test(test_nothing),
-		cmocka_unit_test(test_cancelled),
-		cmocka_unit_test(test_unresolved),
-		cmocka_unit_test(test_files),
-		cmocka_unit_test(test_deep),
+		cmocka_unit_test(test_equal_stacks_are_one_line),
+		cmocka_unit_test(test_inlined_functions_stand_below_their_caller),
+		cmocka_unit_test(test_lines_begin_with_their_event),
+		cmocka_unit_test(test_names_do_not_break_the_line),
+		cmocka_unit_test(test_empty_capture_has_no_line),
+		cmocka_unit_test(test_cancelled_view_is_interrupted),
+		cmocka_unit_test(test_unresolved_addresses_are_one_function_a_file),
+		cmocka_unit_test(test_files_of_the_same_name_are_one_stack),
+		cmocka_unit_test(test_deepest_stack_is_written_whole),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

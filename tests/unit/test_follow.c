@@ -193,7 +193,7 @@ static struct follow *begin(void)
  */
 
 /* From the open on, in the middle of a chunk: with its thread; messages between. */
-static void test_begin(void **state)
+static void test_follower_begins_at_the_open(void **state)
 {
 	struct told *told = create(100, KPROF_MODE_OVERWRITE);
 	struct ring_writer *writer = ring_writer_begin(&told->pool.pool);
@@ -223,7 +223,7 @@ static void test_begin(void **state)
 }
 
 /* What is begun and not finished is waited for, twice; the other threads are not. */
-static void test_held(void **state)
+static void test_uncommitted_record_holds_back_its_thread_only(void **state)
 {
 	struct told *told = create(100, KPROF_MODE_OVERWRITE);
 	struct ring_writer *first = ring_writer_begin(&told->pool.pool);
@@ -264,7 +264,7 @@ static void test_held(void **state)
 }
 
 /* What is stamped behind the moment of the gathering is for another one: neither shown nor lost. */
-static void test_horizon(void **state)
+static void test_records_after_the_gathering_are_shown_later(void **state)
 {
 	struct told *told = create(100, KPROF_MODE_OVERWRITE);
 	struct ring_writer *writer = ring_writer_begin(&told->pool.pool);
@@ -288,7 +288,7 @@ static void test_horizon(void **state)
 }
 
 /* An event whose meaning comes a little late. */
-static void test_unknown(void **state)
+static void test_event_defined_late_is_shown(void **state)
 {
 	struct told *told = g_new0(struct told, 1);
 	struct shown shown = { .events = 0 };
@@ -313,7 +313,7 @@ static void test_unknown(void **state)
  * Twice round the pool between two looks. By hand: 20 chunks of 254 events are begun; the seven
  * newest chunks are there, the last of them full.
  */
-static void test_overwritten(void **state)
+static void test_overwritten_events_are_counted_as_lost(void **state)
 {
 	struct told *told = create(100, KPROF_MODE_OVERWRITE);
 	struct ring_writer *writer = ring_writer_begin(&told->pool.pool);
@@ -340,7 +340,7 @@ static void test_overwritten(void **state)
 }
 
 /* A pool that keeps the oldest: what finds no place is lost, though nothing follows it. */
-static void test_discarded(void **state)
+static void test_discarded_events_are_counted_as_lost(void **state)
 {
 	struct told *told = create(100, KPROF_MODE_DISCARD);
 	struct ring_writer *writer = ring_writer_begin(&told->pool.pool);
@@ -364,7 +364,7 @@ static void test_discarded(void **state)
  * Programs that come later: what is older than the follower is not its; one that attaches again
  * goes on.
  */
-static void test_late(void **state)
+static void test_producer_that_comes_later_is_followed(void **state)
 {
 	struct told *told = g_new0(struct told, 1);
 	struct shown shown = { .events = 0 };
@@ -423,7 +423,7 @@ static void *write_numbers(void *arg)
 	return NULL;
 }
 
-static void test_stress(void **state)
+static void test_every_event_is_shown_or_lost_under_load(void **state)
 {
 	struct told *told[2] = { create(100, KPROF_MODE_OVERWRITE), create(200, KPROF_MODE_OVERWRITE) };
 	struct shown shown = { .events = 0 };
@@ -454,7 +454,7 @@ static void test_stress(void **state)
 }
 
 /* What is looked at in one call is bounded: of one CPU's form most may be others'. */
-static void test_piece(void **state)
+static void test_work_of_one_call_is_bounded(void **state)
 {
 	const struct trace_records_cpu other = {.cpu = 1, .first = 0, .count = 2};
 	struct told *told = g_new0(struct told, 1);
@@ -547,15 +547,24 @@ static void test_beginning_is_cancelled(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_begin, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_held, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_horizon, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_unknown, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_overwritten, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_discarded, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_late, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_stress, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_piece, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_follower_begins_at_the_open,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_uncommitted_record_holds_back_its_thread_only,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_records_after_the_gathering_are_shown_later,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_event_defined_late_is_shown,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_overwritten_events_are_counted_as_lost,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_discarded_events_are_counted_as_lost,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_producer_that_comes_later_is_followed,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_every_event_is_shown_or_lost_under_load,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_work_of_one_call_is_bounded,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_reading_is_cancelled, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_beginning_is_cancelled, set_up, tear_down),
 	};

@@ -89,7 +89,7 @@ static void check(struct asked *asked, const struct symbols_how *how, uint32_t f
 	check_source(&source, asked, how, frames);
 }
 
-static void test_lines(void **state)
+static void test_lines_are_resolved_on_request(void **state)
 {
 	struct symbols_how how = {.flags = SYMBOLS_LINES, .cancel_fd = -1};
 	struct asked asked = {0};
@@ -103,7 +103,7 @@ static void test_lines(void **state)
 }
 
 /* The first file takes all the time: both have their functions all the same. */
-static void test_late(void **state)
+static void test_late_files_get_functions_without_lines(void **state)
 {
 	struct symbols_how how = {.flags = SYMBOLS_LINES, .cancel_fd = -1};
 	struct asked asked = {.late = true};
@@ -120,7 +120,7 @@ static void test_late(void **state)
 }
 
 /* Nobody is asked about the other file. */
-static void test_given_up(void **state)
+static void test_cancelled_request_asks_no_other_file(void **state)
 {
 	struct symbols_how how = {.flags = SYMBOLS_LINES, .cancel_fd = -1};
 	struct asked asked = {.given_up = true};
@@ -166,7 +166,7 @@ static int resolve_pair(void *self, const struct symbols_file *file, const uint6
 }
 
 /* Two files are asked about at once where the source can do that, else one after the other. */
-static void test_lanes(void **state)
+static void test_two_files_are_asked_at_once_if_possible(void **state)
 {
 	const struct symbols_source one = {.resolve = resolve_pair};
 	const struct symbols_source two = {.resolve = resolve_pair, .lanes = 2};
@@ -182,10 +182,10 @@ static void test_lanes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lines),
-		cmocka_unit_test(test_late),
-		cmocka_unit_test(test_given_up),
-		cmocka_unit_test(test_lanes),
+		cmocka_unit_test(test_lines_are_resolved_on_request),
+		cmocka_unit_test(test_late_files_get_functions_without_lines),
+		cmocka_unit_test(test_cancelled_request_asks_no_other_file),
+		cmocka_unit_test(test_two_files_are_asked_at_once_if_possible),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

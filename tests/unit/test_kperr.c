@@ -39,13 +39,13 @@ static void expect_line(const struct kperr_entry *entry, const char *expected)
 	kperr_destroy(kperr);
 }
 
-static void test_form(void **state)
+static void test_line_has_the_documented_form(void **state)
 {
 	expect_line(&plain, "12.000345678 pid 1234 uid 1000 kpctl line 2: 'bogus': unknown word; "
 			    "usage: start | stop");
 }
 
-static void test_printable(void **state)
+static void test_control_bytes_are_escaped(void **state)
 {
 	struct kperr_entry entry = plain;
 
@@ -58,7 +58,7 @@ static void test_printable(void **state)
 }
 
 /* 200 bytes are shown, 201 are cut; the cut counts bytes of what was written, not of what is shown. */
-static void test_cut(void **state)
+static void test_long_writes_are_cut(void **state)
 {
 	struct kperr_entry entry = plain;
 	char written[300], expected[1200], shown[900] = "";
@@ -77,7 +77,7 @@ static void test_cut(void **state)
 	expect_line(&entry, expected);
 }
 
-static void test_kept(void **state)
+static void test_last_lines_are_kept(void **state)
 {
 	struct kperr *kperr = kperr_create(0);
 	struct kperr_entry entry = plain;
@@ -156,7 +156,7 @@ static void test_each_user_sees_own_lines(void **state)
 	kperr_destroy(kperr);
 }
 
-static void test_one_user_pushes_no_other_out(void **state)
+static void test_one_user_displaces_no_other(void **state)
 {
 	struct kperr *kperr = kperr_create(0);
 	unsigned int i;
@@ -202,12 +202,12 @@ static void test_users_are_bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_form),
-		cmocka_unit_test(test_printable),
-		cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_kept),
+		cmocka_unit_test(test_line_has_the_documented_form),
+		cmocka_unit_test(test_control_bytes_are_escaped),
+		cmocka_unit_test(test_long_writes_are_cut),
+		cmocka_unit_test(test_last_lines_are_kept),
 		cmocka_unit_test(test_each_user_sees_own_lines),
-		cmocka_unit_test(test_one_user_pushes_no_other_out),
+		cmocka_unit_test(test_one_user_displaces_no_other),
 		cmocka_unit_test(test_users_are_bounded),
 	};
 

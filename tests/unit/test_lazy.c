@@ -77,7 +77,7 @@ static void check_read(struct lazy *lazy, uint64_t offset, size_t size)
 	g_string_free(out, TRUE);
 }
 
-static void test_sequential(void **state)
+static void test_sequential_reads_give_the_whole_text(void **state)
 {
 	static const size_t sizes[] = { 131072, 1048576, 777 };
 	size_t i;
@@ -97,7 +97,7 @@ static void test_sequential(void **state)
 }
 
 /* As the kernel reads ahead: neighbours change places; nothing is made twice. */
-static void test_swapped(void **state)
+static void test_swapped_reads_make_nothing_twice(void **state)
 {
 	bool destroyed;
 	struct numbers numbers = { .end = SIZE, .destroyed = &destroyed };
@@ -114,7 +114,7 @@ static void test_swapped(void **state)
 	lazy_destroy(lazy);
 }
 
-static void test_anywhere(void **state)
+static void test_random_offsets_are_read(void **state)
 {
 	bool destroyed;
 	struct numbers numbers = { .end = SIZE, .destroyed = &destroyed };
@@ -135,7 +135,7 @@ static void test_anywhere(void **state)
 }
 
 /* Given up in the middle: nothing is lost for who asks again. */
-static void test_cancelled(void **state)
+static void test_cancelled_read_loses_nothing(void **state)
 {
 	bool destroyed;
 	struct numbers numbers = { .end = SIZE, .destroyed = &destroyed };
@@ -158,7 +158,7 @@ static bool always(void *arg)
 }
 
 /* Given up whenever it is looked at, also before it began: it comes to its end all the same. */
-static void test_always_cancelled(void **state)
+static void test_read_that_is_always_cancelled_still_ends(void **state)
 {
 	bool destroyed;
 	struct numbers numbers = { .end = SIZE, .destroyed = &destroyed };
@@ -180,7 +180,7 @@ static void test_always_cancelled(void **state)
  * Who goes back and is interrupted, while others read on from the end: its bytes are put aside when
  * they come by, and it begins the text anew once.
  */
-static void test_cancelled_among_others(void **state)
+static void test_cancelled_reader_behind_others_restarts_once(void **state)
 {
 	bool destroyed;
 	struct numbers numbers = { .end = SIZE, .destroyed = &destroyed };
@@ -212,7 +212,7 @@ static void test_cancelled_among_others(void **state)
 }
 
 /* A maker that ends before the size it gave. */
-static void test_short(void **state)
+static void test_short_maker_is_an_error(void **state)
 {
 	bool destroyed;
 	struct numbers numbers = { .end = 1000, .destroyed = &destroyed };
@@ -235,7 +235,7 @@ static void *read_it_all(void *arg)
 	return NULL;
 }
 
-static void test_two_readers(void **state)
+static void test_two_readers_get_the_whole_text(void **state)
 {
 	bool destroyed;
 	struct numbers numbers = { .end = SIZE, .destroyed = &destroyed };
@@ -253,10 +253,14 @@ static void test_two_readers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sequential), cmocka_unit_test(test_swapped),
-		cmocka_unit_test(test_anywhere), cmocka_unit_test(test_cancelled),
-		cmocka_unit_test(test_always_cancelled), cmocka_unit_test(test_cancelled_among_others),
-		cmocka_unit_test(test_short), cmocka_unit_test(test_two_readers),
+		cmocka_unit_test(test_sequential_reads_give_the_whole_text),
+		cmocka_unit_test(test_swapped_reads_make_nothing_twice),
+		cmocka_unit_test(test_random_offsets_are_read),
+		cmocka_unit_test(test_cancelled_read_loses_nothing),
+		cmocka_unit_test(test_read_that_is_always_cancelled_still_ends),
+		cmocka_unit_test(test_cancelled_reader_behind_others_restarts_once),
+		cmocka_unit_test(test_short_maker_is_an_error),
+		cmocka_unit_test(test_two_readers_get_the_whole_text),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

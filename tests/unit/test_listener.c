@@ -329,7 +329,7 @@ static bool is_ended(int fd, struct heard *heard)
  * ---- as it should be ----------------------------------------------------------------------------
  */
 
-static void test_attach(void **state)
+static void test_producer_attaches_and_is_switched(void **state)
 {
 	struct ring_writer *writer;
 	struct heard heard;
@@ -380,7 +380,7 @@ static void test_attach(void **state)
 }
 
 /* A program that is over before the server has looked. It never reads what it was told. */
-static void test_short(void **state)
+static void test_producer_that_exits_early_is_kept(void **state)
 {
 	const uint64_t value = 7;
 	GPtrArray *all;
@@ -414,7 +414,7 @@ static void test_short(void **state)
 }
 
 /* The same memory again, over another connection: the older one is over. */
-static void test_again(void **state)
+static void test_same_pool_ends_the_older_connection(void **state)
 {
 	struct heard first, second;
 	struct fixture f;
@@ -441,7 +441,7 @@ static void test_again(void **state)
 }
 
 /* Who does not read is told later, of how things are then; nobody else waits for it. */
-static void test_stall(void **state)
+static void test_producer_that_does_not_read_delays_no_other(void **state)
 {
 	struct heard slow, quick;
 	struct fixture f, g;
@@ -478,7 +478,7 @@ static void test_stall(void **state)
 }
 
 /* 200 programs of 50 events; all are told when all are switched. */
-static void test_many(void **state)
+static void test_all_of_many_producers_are_switched(void **state)
 {
 	static struct fixture f[200];
 	static struct heard heard[200];
@@ -592,7 +592,7 @@ static int begin_with_reports(void **state)
 	return 0;
 }
 
-static void test_bad_pools(void **state)
+static void test_bad_pools_are_refused(void **state)
 {
 	unsigned int before = count_descriptors();
 	uint64_t refused = 0;
@@ -688,7 +688,7 @@ static const struct packet_row packet_rows[] = {
 	{__LINE__, true, "another length", GONE(19, 1)},
 };
 
-static void test_bad_packets(void **state)
+static void test_bad_packets_end_their_connection(void **state)
 {
 	unsigned int before = count_descriptors();
 	struct heard good_heard;
@@ -731,7 +731,7 @@ static void test_bad_packets(void **state)
 	WAIT_FOR(count_descriptors() == before);
 }
 
-static void test_descriptors(void **state)
+static void test_superfluous_descriptors_are_closed(void **state)
 {
 	const uint32_t unknown[2] = {99, 8};
 	unsigned int before = count_descriptors();
@@ -785,7 +785,7 @@ static void test_descriptors(void **state)
 	WAIT_FOR(count_descriptors() == before);
 }
 
-static void test_large_packet(void **state)
+static void test_too_large_packet_ends_the_connection(void **state)
 {
 	static char data[2 * KPROF_PACKET_MAX];
 	struct kprof_packet *head = (void *)data;
@@ -803,7 +803,7 @@ static void test_large_packet(void **state)
 }
 
 /* Refused, and the program goes on. */
-static void test_refused_events(void **state)
+static void test_refused_events_keep_the_connection(void **state)
 {
 	GByteArray *packet = begin_packet(KPROF_PACKET_EVENTS);
 	struct kprof_event_def *def;
@@ -854,7 +854,7 @@ static int begin_strict(void **state)
 	return 0;
 }
 
-static void test_late(void **state)
+static void test_connection_without_hello_times_out(void **state)
 {
 	struct heard heard, good;
 	struct fixture f;
@@ -873,7 +873,7 @@ static void test_late(void **state)
 	fixture_close(&f);
 }
 
-static void test_flood(void **state)
+static void test_too_many_packets_end_the_connection(void **state)
 {
 	const uint32_t unknown[2] = {99, 8};
 	struct heard heard;
@@ -902,7 +902,7 @@ static bool finds_liars(uint64_t count)
 /*
  * Memory that counts what can't be: its program is sent away, and named; also if it closed before.
  */
-static void test_liars(void **state)
+static void test_corrupt_producer_is_detached_and_reported(void **state)
 {
 	struct heard heard;
 	struct fixture f[2];
@@ -934,7 +934,7 @@ static void test_liars(void **state)
 	fixture_close(&f[1]);
 }
 
-static void test_crowd(void **state)
+static void test_connections_over_the_limit_are_refused(void **state)
 {
 	struct heard heard[4];
 	struct fixture f[4];
@@ -1006,7 +1006,7 @@ static bool was_welcome(pid_t child)
 }
 
 /* One process that attaches as often as it can takes no places from the user's others. */
-static void test_greedy_process(void **state)
+static void test_greedy_process_leaves_connections_to_others(void **state)
 {
 	struct heard heard[4], late;
 	struct fixture f[4];
@@ -1132,7 +1132,7 @@ static void send_hanging(pid_t server_pid, int may_end)
 }
 
 /* A process whose descriptors nobody can close: the user's others are welcome all the same. */
-static void test_hanging_descriptors(void **state)
+static void test_descriptors_that_cannot_be_closed_block_no_other(void **state)
 {
 	int may_end[2], status = -1;
 	const char *preload = getenv("LD_PRELOAD");
@@ -1161,7 +1161,7 @@ static void test_hanging_descriptors(void **state)
 }
 
 /* Who says nothing keeps nobody out. */
-static void test_silent_crowd(void **state)
+static void test_connections_without_hello_keep_no_producer_out(void **state)
 {
 	struct heard heard[7], good;
 	struct fixture f;
@@ -1200,7 +1200,7 @@ static int begin_quiet(void **state)
 }
 
 /* Reports are few, counts are not. */
-static void test_reports(void **state)
+static void test_reports_are_limited_and_counts_are_not(void **state)
 {
 	for (int i = 0; i < 40; i++) {
 		struct heard heard;
@@ -1243,7 +1243,7 @@ static void flood(int ready, int stop)
 }
 
 /* One process floods: another's damage is reported all the same. */
-static void test_flooded_reports(void **state)
+static void test_flood_of_one_process_hides_no_other_report(void **state)
 {
 	int ready[2], stop[2], fd;
 	const uint32_t none[2] = {99, 7};
@@ -1295,7 +1295,7 @@ static mode_t mode_of(const char *path)
 	return lstat(path, &st) ? 0 : st.st_mode;
 }
 
-static void test_place(void **state)
+static void test_socket_path_is_locked_and_reused(void **state)
 {
 	g_autofree char *path = g_build_filename(server.dir, "place", NULL);
 	g_autofree char *lock = g_strconcat(path, ".lock", NULL);
@@ -1339,7 +1339,7 @@ static void test_place(void **state)
 	assert_int_equal(unlink(path), 0);
 }
 
-static void test_bad_place(void **state)
+static void test_bad_socket_paths_are_refused(void **state)
 {
 	g_autofree char *dir = g_build_filename(server.dir, "dir", NULL);
 	g_autofree char *path = g_build_filename(dir, "trace", NULL);
@@ -1392,27 +1392,46 @@ static int remove_dir(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_attach, begin, finish),
-		cmocka_unit_test_setup_teardown(test_short, begin, finish),
-		cmocka_unit_test_setup_teardown(test_again, begin, finish),
-		cmocka_unit_test_setup_teardown(test_stall, begin, finish),
-		cmocka_unit_test_setup_teardown(test_many, begin, finish),
-		cmocka_unit_test_setup_teardown(test_bad_pools, begin_with_reports, finish),
-		cmocka_unit_test_setup_teardown(test_bad_packets, begin_with_reports, finish),
-		cmocka_unit_test_setup_teardown(test_descriptors, begin_with_reports, finish),
-		cmocka_unit_test_setup_teardown(test_large_packet, begin, finish),
-		cmocka_unit_test_setup_teardown(test_refused_events, begin, finish),
-		cmocka_unit_test_setup_teardown(test_late, begin_strict, finish),
-		cmocka_unit_test_setup_teardown(test_flood, begin_strict, finish),
-		cmocka_unit_test_setup_teardown(test_liars, begin_with_reports, finish),
-		cmocka_unit_test_setup_teardown(test_crowd, begin_strict, finish),
-		cmocka_unit_test_setup_teardown(test_greedy_process, begin_strict_with_processes, finish),
-		cmocka_unit_test_setup_teardown(test_hanging_descriptors, begin_with_reports, finish),
-		cmocka_unit_test_setup_teardown(test_silent_crowd, begin_strict, finish),
-		cmocka_unit_test_setup_teardown(test_reports, begin_quiet, finish),
-		cmocka_unit_test_setup_teardown(test_flooded_reports, begin_quiet, finish),
-		cmocka_unit_test(test_place),
-		cmocka_unit_test(test_bad_place),
+		cmocka_unit_test_setup_teardown(test_producer_attaches_and_is_switched,
+						begin, finish),
+		cmocka_unit_test_setup_teardown(test_producer_that_exits_early_is_kept,
+						begin, finish),
+		cmocka_unit_test_setup_teardown(test_same_pool_ends_the_older_connection,
+						begin, finish),
+		cmocka_unit_test_setup_teardown(test_producer_that_does_not_read_delays_no_other,
+						begin, finish),
+		cmocka_unit_test_setup_teardown(test_all_of_many_producers_are_switched,
+						begin, finish),
+		cmocka_unit_test_setup_teardown(test_bad_pools_are_refused,
+						begin_with_reports, finish),
+		cmocka_unit_test_setup_teardown(test_bad_packets_end_their_connection,
+						begin_with_reports, finish),
+		cmocka_unit_test_setup_teardown(test_superfluous_descriptors_are_closed,
+						begin_with_reports, finish),
+		cmocka_unit_test_setup_teardown(test_too_large_packet_ends_the_connection,
+						begin, finish),
+		cmocka_unit_test_setup_teardown(test_refused_events_keep_the_connection,
+						begin, finish),
+		cmocka_unit_test_setup_teardown(test_connection_without_hello_times_out,
+						begin_strict, finish),
+		cmocka_unit_test_setup_teardown(test_too_many_packets_end_the_connection,
+						begin_strict, finish),
+		cmocka_unit_test_setup_teardown(test_corrupt_producer_is_detached_and_reported,
+						begin_with_reports, finish),
+		cmocka_unit_test_setup_teardown(test_connections_over_the_limit_are_refused,
+						begin_strict, finish),
+		cmocka_unit_test_setup_teardown(test_greedy_process_leaves_connections_to_others,
+						begin_strict_with_processes, finish),
+		cmocka_unit_test_setup_teardown(test_descriptors_that_cannot_be_closed_block_no_other,
+						begin_with_reports, finish),
+		cmocka_unit_test_setup_teardown(test_connections_without_hello_keep_no_producer_out,
+						begin_strict, finish),
+		cmocka_unit_test_setup_teardown(test_reports_are_limited_and_counts_are_not,
+						begin_quiet, finish),
+		cmocka_unit_test_setup_teardown(test_flood_of_one_process_hides_no_other_report,
+						begin_quiet, finish),
+		cmocka_unit_test(test_socket_path_is_locked_and_reused),
+		cmocka_unit_test(test_bad_socket_paths_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, make_dir, remove_dir);

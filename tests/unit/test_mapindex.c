@@ -81,7 +81,7 @@ static void check_space(uint64_t *state, uint64_t width, uint64_t longest, uint6
 	mapindex_destroy(index);
 }
 
-static void test_random(void **state)
+static void test_random_mappings_match_a_plain_search(void **state)
 {
 	uint64_t seed = 1;
 	int i;
@@ -94,7 +94,7 @@ static void test_random(void **state)
 	}
 }
 
-static void test_edges(void **state)
+static void test_empty_index_and_extreme_addresses_are_found(void **state)
 {
 	struct mapindex_mapping all = { .time_ns = 5, .start = 0, .end = UINT64_MAX };
 	struct mapindex *index = mapindex_create(NULL, 0);
@@ -117,8 +117,8 @@ static void test_edges(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_random),
-		cmocka_unit_test(test_edges),
+		cmocka_unit_test(test_random_mappings_match_a_plain_search),
+		cmocka_unit_test(test_empty_index_and_extreme_addresses_are_found),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

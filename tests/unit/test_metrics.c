@@ -18,7 +18,7 @@ static void check(const char *kpstat, const char *mpstat, const char *expected)
 	g_string_free(out, TRUE);
 }
 
-static void test_numbers(void **state)
+static void test_number_becomes_a_gauge(void **state)
 {
 	check("bytes.held 18446744073709551615\n", "",
 		"# TYPE kprofs_bytes_held gauge\n"
@@ -29,7 +29,7 @@ static void test_numbers(void **state)
 }
 
 /* Samples of one name stand together, wherever their rows stood. */
-static void test_labels(void **state)
+static void test_samples_of_one_name_stand_together(void **state)
 {
 	check("event.1.cpu.0.delivered 5\nevent.1.cpu.0.lost 0\nevent.1.cpu.0.undelivered -3\n"
 	      "event.1.cpu.12.delivered 6\nevent.1.cpu.12.undelivered unknown\nversion2 7\n", "",
@@ -49,7 +49,7 @@ static void test_labels(void **state)
 		"# EOF\n");
 }
 
-static void test_units_and_endings(void **state)
+static void test_units_become_base_units(void **state)
 {
 	check("cpu.0.steal_ns 1500000001\nself.cpu_ns_per_sample 900\nevent.2.cpu.1.count 4\n", "",
 		"# TYPE kprofs_cpu_steal_seconds gauge\n"
@@ -64,7 +64,7 @@ static void test_units_and_endings(void **state)
 		"# EOF\n");
 }
 
-static void test_texts(void **state)
+static void test_texts_become_labels(void **state)
 {
 	check("event.1.text a \"b\" \\\xff 5\nversion 0.1.0\n", "",
 		"# TYPE kprofs_event_text_info gauge\n"
@@ -77,7 +77,7 @@ static void test_texts(void **state)
 }
 
 /* The layout is that of kprof(5): a header, then a line for each CPU, in hexadecimal. */
-static void test_mpstat(void **state)
+static void test_mpstat_becomes_seconds(void **state)
 {
 	check("", "v001     2       1000000000    irq   kern   user   idle\n"
 		  "    0:         3b9aca00        77359401                0      2540be400\n"
@@ -98,11 +98,11 @@ static void test_mpstat(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_labels),
-		cmocka_unit_test(test_units_and_endings),
-		cmocka_unit_test(test_texts),
-		cmocka_unit_test(test_mpstat),
+		cmocka_unit_test(test_number_becomes_a_gauge),
+		cmocka_unit_test(test_samples_of_one_name_stand_together),
+		cmocka_unit_test(test_units_become_base_units),
+		cmocka_unit_test(test_texts_become_labels),
+		cmocka_unit_test(test_mpstat_becomes_seconds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,7 +23,7 @@ static const char table[] =
 	"41 35 0:39 / /mnt/kprof rw,nosuid - fuse.kprofs 0:55 rw,user_id=0\n"
 	"42 35 0:40 / /tmp rw - tmpfs tmpfs rw";
 
-static void test_table(void **state)
+static void test_device_is_found_in_a_mount_table(void **state)
 {
 	char path[] = "/tmp/test_mounts.XXXXXX";
 	int file = mkstemp(path), fd = -1;
@@ -51,7 +51,7 @@ static void test_table(void **state)
 }
 
 /* The device of / can be one that stat makes up (overlay, btrfs); that of /proc is its mount's. */
-static void test_real(void **state)
+static void test_device_of_proc_is_found(void **state)
 {
 	bool present = false;
 	struct stat st;
@@ -64,7 +64,7 @@ static void test_real(void **state)
 	close(fd);
 }
 
-static void test_failures(void **state)
+static void test_unreadable_table_is_an_error(void **state)
 {
 	bool present = true;
 	int fd = 4711;
@@ -83,7 +83,7 @@ static int take_mount(void *arg, const char *dir)
 	return strcmp(dir, "/stop") == 0 ? 7 : 0;
 }
 
-static void test_find(void **state)
+static void test_kprofs_mounts_are_found(void **state)
 {
 	g_autofree char *dir = g_dir_make_tmp("test_mounts.XXXXXX", NULL);
 	g_autofree char *path = g_build_filename(dir, "mounts", NULL);
@@ -110,10 +110,10 @@ static void test_find(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_table),
-		cmocka_unit_test(test_real),
-		cmocka_unit_test(test_failures),
-		cmocka_unit_test(test_find),
+		cmocka_unit_test(test_device_is_found_in_a_mount_table),
+		cmocka_unit_test(test_device_of_proc_is_found),
+		cmocka_unit_test(test_unreadable_table_is_an_error),
+		cmocka_unit_test(test_kprofs_mounts_are_found),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -228,7 +228,7 @@ static void check_stats(struct accounting *acct, int line, int expected_ret, con
  * ticks to ns truncates early and shows up to 6 us less than that; these ns are what it shows, so
  * its text must come out byte for byte (with the aligned header of 2014 to 2019).
  */
-static void test_worked_text(void **state)
+static void test_text_matches_the_worked_example(void **state)
 {
 	struct accounting *acct = create_faked();
 
@@ -247,7 +247,7 @@ static void test_worked_text(void **state)
  * The same ticks in exact ns (ticks * 10 / 24). Akaros's raw file shows ticks, f4353000 for the
  * first; ours shows ns, so the header names 1000000000 and the first is 1707136000 = 65c0d400.
  */
-static void test_worked_raw(void **state)
+static void test_raw_text_matches_the_worked_example(void **state)
 {
 	struct accounting *acct = create_faked();
 	g_autoptr(GString) out = g_string_new(NULL);
@@ -291,7 +291,7 @@ static const struct percent_row percent_rows[] = {
 	{__LINE__, UINT64_MAX, 0, "100%", "  0%"},
 };
 
-static void test_percent(void **state)
+static void test_percentages_are_rounded_as_akaros_does(void **state)
 {
 	size_t i;
 
@@ -313,7 +313,7 @@ static void test_percent(void **state)
 }
 
 /* 584 years: seconds have one digit more than the column, and widen the row as printf does */
-static void test_widest(void **state)
+static void test_widest_values_widen_the_row(void **state)
 {
 	struct accounting *acct = create_faked();
 
@@ -337,7 +337,7 @@ static void test_widest(void **state)
 
 /* ---- /proc/stat ----------------------------------------------------------------------------- */
 
-static void test_columns(void **state)
+static void test_each_time_goes_into_its_column(void **state)
 {
 	const struct files *files = *state;
 	struct accounting *acct;
@@ -362,7 +362,7 @@ static void test_columns(void **state)
 	accounting_destroy(acct);
 }
 
-static void test_reset(void **state)
+static void test_reset_begins_a_new_baseline(void **state)
 {
 	const struct files *files = *state;
 	struct accounting *acct;
@@ -382,7 +382,7 @@ static void test_reset(void **state)
 	accounting_destroy(acct);
 }
 
-static void test_pause(void **state)
+static void test_pause_counts_nothing(void **state)
 {
 	const struct files *files = *state;
 	struct accounting *acct;
@@ -413,7 +413,7 @@ static void test_pause(void **state)
 	accounting_destroy(acct);
 }
 
-static void test_falling(void **state)
+static void test_falling_counters_are_counted_as_backward_steps(void **state)
 {
 	const struct files *files = *state;
 	struct accounting *acct;
@@ -443,7 +443,7 @@ static void test_falling(void **state)
 
 /* ---- CPUs that come and go ------------------------------------------------------------------ */
 
-static void test_offline(void **state)
+static void test_offline_cpu_keeps_its_times(void **state)
 {
 	const struct files *files = *state;
 	struct accounting *acct;
@@ -462,7 +462,7 @@ static void test_offline(void **state)
 }
 
 /* who is offline while a baseline is taken has an unknown past: counted from when it is seen */
-static void test_offline_at_baseline(void **state)
+static void test_cpu_offline_at_the_baseline_counts_from_its_return(void **state)
 {
 	const struct files *files = *state;
 	struct accounting *acct;
@@ -493,7 +493,7 @@ static void test_offline_at_baseline(void **state)
 	accounting_destroy(acct);
 }
 
-static void test_rows(void **state)
+static void test_each_present_cpu_has_a_row(void **state)
 {
 	const struct files *files = *state;
 	struct accounting *acct;
@@ -533,7 +533,7 @@ static void test_rows(void **state)
 }
 
 /* without a usable list, who was online once keeps a row */
-static void test_no_present_list(void **state)
+static void test_every_cpu_seen_keeps_a_row_without_a_list(void **state)
 {
 	static const char *const lists[] = {NULL, "", "junk\n", "0-99999999\n"};
 	const struct files *files = *state;
@@ -557,7 +557,7 @@ static void test_no_present_list(void **state)
 
 #define MANY_CPUS 4096
 
-static void test_many_cpus(void **state)
+static void test_all_of_4096_cpus_have_rows(void **state)
 {
 	const struct files *files = *state;
 	g_autoptr(GString) stat = g_string_new("cpu  1 2 3 4 5 6 7 8 9 10\n");
@@ -593,7 +593,7 @@ static void test_many_cpus(void **state)
 	accounting_destroy(acct);
 }
 
-static void test_extremes(void **state)
+static void test_extreme_times_saturate(void **state)
 {
 	const struct files *files = *state;
 	struct accounting *acct;
@@ -639,7 +639,7 @@ static const struct bad_row bad_rows[] = {
 	{__LINE__, "cpu99999999999999999999 1 2 3 4\n"},
 };
 
-static void test_malformed(void **state)
+static void test_malformed_files_are_refused(void **state)
 {
 	const struct files *files = *state;
 	size_t i;
@@ -670,7 +670,7 @@ static void test_malformed(void **state)
 	}
 }
 
-static void test_not_available(void **state)
+static void test_missing_files_are_reported_at_each_print(void **state)
 {
 	const struct files *files = *state;
 	g_autoptr(GString) out = g_string_new(NULL);
@@ -700,7 +700,7 @@ static void test_not_available(void **state)
 	accounting_destroy(NULL);
 }
 
-static void test_ipi(void **state)
+static void test_ipi_setting_is_printed(void **state)
 {
 	struct accounting *acct = create_faked();
 
@@ -716,7 +716,7 @@ static void test_ipi(void **state)
 /* ---- this machine, and many threads --------------------------------------------------------- */
 
 /* the kernel's own files: a row for each CPU of the list, and neither NULL path is forgotten */
-static void test_this_machine(void **state)
+static void test_this_machine_has_a_row_for_each_cpu(void **state)
 {
 	g_autoptr(GString) out = g_string_new(NULL);
 	struct accounting *acct;
@@ -768,7 +768,7 @@ static gpointer use_accounting(gpointer data)
 	return NULL;
 }
 
-static void test_threads(void **state)
+static void test_threads_may_use_it_at_once(void **state)
 {
 	const struct files *files = *state;
 	struct accounting *acct;
@@ -788,25 +788,33 @@ static void test_threads(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_worked_text),
-		cmocka_unit_test(test_worked_raw),
-		cmocka_unit_test(test_percent),
-		cmocka_unit_test(test_widest),
-		cmocka_unit_test(test_ipi),
-		cmocka_unit_test(test_this_machine),
-		cmocka_unit_test_setup_teardown(test_columns, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_reset, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_pause, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_falling, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_offline, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_offline_at_baseline, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_rows, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_no_present_list, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_many_cpus, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_extremes, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_malformed, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_not_available, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_threads, set_up, tear_down),
+		cmocka_unit_test(test_text_matches_the_worked_example),
+		cmocka_unit_test(test_raw_text_matches_the_worked_example),
+		cmocka_unit_test(test_percentages_are_rounded_as_akaros_does),
+		cmocka_unit_test(test_widest_values_widen_the_row),
+		cmocka_unit_test(test_ipi_setting_is_printed),
+		cmocka_unit_test(test_this_machine_has_a_row_for_each_cpu),
+		cmocka_unit_test_setup_teardown(test_each_time_goes_into_its_column,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_reset_begins_a_new_baseline,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_pause_counts_nothing, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_falling_counters_are_counted_as_backward_steps,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_offline_cpu_keeps_its_times,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_cpu_offline_at_the_baseline_counts_from_its_return,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_each_present_cpu_has_a_row, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_every_cpu_seen_keeps_a_row_without_a_list,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_all_of_4096_cpus_have_rows, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_extreme_times_saturate, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_malformed_files_are_refused,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_missing_files_are_reported_at_each_print,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_threads_may_use_it_at_once, set_up, tear_down),
 	};
 
 	if (sysconf(_SC_CLK_TCK) != 100) {

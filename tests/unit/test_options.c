@@ -79,7 +79,7 @@ static bool as_expected(const struct unwind_row *row, const struct options *opti
 		options->trace_bytes == row->trace_bytes;
 }
 
-static void test_rows(void **state)
+static void test_unwind_options_are_parsed(void **state)
 {
 	size_t i;
 
@@ -97,7 +97,7 @@ static void test_rows(void **state)
 	}
 }
 
-static void test_owner(void **state)
+static void test_owner_option_is_parsed(void **state)
 {
 	g_auto(GStrv) argv = g_strsplit("kprofs -o uid=12,gid=0x10 /mnt", " ", -1);
 	struct options options;
@@ -133,7 +133,7 @@ static const struct attach_row attach_rows[] = {
 	{ __LINE__, "attach=group:4294967295", NULL, 0, 0, "there is no group" },
 };
 
-static void test_attach(void **state)
+static void test_attach_options_are_parsed(void **state)
 {
 	for (size_t i = 0; i < G_N_ELEMENTS(attach_rows); i++) {
 		const struct attach_row *row = &attach_rows[i];
@@ -153,7 +153,7 @@ static void test_attach(void **state)
 }
 
 /* The servers are those that are named, else those of the variable, and none without the option. */
-static void test_debuginfod(void **state)
+static void test_debuginfod_servers_come_from_option_or_variable(void **state)
 {
 	static const struct {
 		int line;
@@ -188,7 +188,7 @@ static void test_debuginfod(void **state)
 	}
 }
 
-static void test_instead(void **state)
+static void test_help_and_version_need_no_mount(void **state)
 {
 	g_auto(GStrv) argv = g_strsplit("kprofs -hV", " ", -1);
 	struct options options;
@@ -202,11 +202,11 @@ static void test_instead(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows),
-		cmocka_unit_test(test_owner),
-		cmocka_unit_test(test_attach),
-		cmocka_unit_test(test_debuginfod),
-		cmocka_unit_test(test_instead),
+		cmocka_unit_test(test_unwind_options_are_parsed),
+		cmocka_unit_test(test_owner_option_is_parsed),
+		cmocka_unit_test(test_attach_options_are_parsed),
+		cmocka_unit_test(test_debuginfod_servers_come_from_option_or_variable),
+		cmocka_unit_test(test_help_and_version_need_no_mount),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -87,7 +87,7 @@ static void remove_fixture(struct fixture *fixture)
 	assert_int_equal(rmdir(fixture->root), 0);
 }
 
-static void test_sysctls(void **state)
+static void test_sysctls_are_parsed(void **state)
 {
 	struct fixture fixture;
 	size_t i;
@@ -127,7 +127,7 @@ static const struct explain_row explain_rows[] = {
 	{ __LINE__, EINVAL, "2\n", "Invalid argument" },
 };
 
-static void test_explanations(void **state)
+static void test_errors_are_explained(void **state)
 {
 	struct fixture fixture;
 	size_t i;
@@ -198,7 +198,7 @@ static void check_record(const struct perf_event_header *header, uint32_t mark, 
 		assert_int_equal(bytes[i], (unsigned char)mark);
 }
 
-static void test_ring_order(void **state)
+static void test_ring_gives_records_in_order(void **state)
 {
 	struct hand hand;
 
@@ -225,7 +225,7 @@ static void test_ring_order(void **state)
 	assert_int_equal(hand.ring.damaged, 0);
 }
 
-static void test_ring_wrap(void **state)
+static void test_records_wrap_around_the_ring(void **state)
 {
 	const struct perf_event_header *header;
 	struct hand hand;
@@ -258,7 +258,7 @@ static void test_ring_wrap(void **state)
 }
 
 /* Records of all sizes, drained in runs of all lengths: none missing, none twice, all whole. */
-static void test_ring_sequence(void **state)
+static void test_drained_sequence_is_complete(void **state)
 {
 	uint32_t written = 0, read = 0, random = 12345;
 	struct hand hand;
@@ -304,7 +304,7 @@ static const struct damage_row damage_rows[] = {
 	{ __LINE__, 65535, false },
 };
 
-static void test_ring_damage(void **state)
+static void test_damaged_record_skips_the_rest(void **state)
 {
 	size_t i;
 
@@ -337,7 +337,7 @@ static void test_ring_damage(void **state)
 	}
 }
 
-static void test_ring_head_astray(void **state)
+static void test_wrong_head_is_damage(void **state)
 {
 	struct hand hand;
 
@@ -397,7 +397,7 @@ static void touch_pages(size_t pages, uintptr_t *base)
 	munmap((void *)memory, pages * page);
 }
 
-static void test_count_and_ring(void **state)
+static void test_counts_match_the_samples_in_the_ring(void **state)
 {
 	size_t page = sysconf(_SC_PAGESIZE), pages = 300, samples = 0, hits = 0;
 	struct perf_event_attr attr = faults_attr;
@@ -441,7 +441,7 @@ static void test_count_and_ring(void **state)
 }
 
 /* The smallest ring and nobody who drains it: what is counted was delivered or lost. */
-static void test_lost(void **state)
+static void test_lost_and_delivered_samples_add_up(void **state)
 {
 	size_t page = sysconf(_SC_PAGESIZE), samples = 0;
 	struct perf_event_attr attr = faults_attr;
@@ -476,7 +476,7 @@ static void test_lost(void **state)
 }
 
 /* Two events in one ring, told apart by their ids. */
-static void test_shared_ring(void **state)
+static void test_events_in_a_shared_ring_are_told_apart(void **state)
 {
 	size_t page = sysconf(_SC_PAGESIZE), of_first = 0, of_second = 0;
 	struct perf_event_attr second_attr = faults_attr;
@@ -515,7 +515,7 @@ static void test_shared_ring(void **state)
 	close(fd);
 }
 
-static void test_refusals(void **state)
+static void test_refused_attributes_leave_nothing_open(void **state)
 {
 	struct perf_event_attr attr = faults_attr;
 	size_t page = sysconf(_SC_PAGESIZE);
@@ -544,7 +544,7 @@ static void test_refusals(void **state)
 }
 
 /* The kernels that are known to have a feature must be seen to have it. */
-static void test_features(void **state)
+static void test_known_features_are_detected(void **state)
 {
 	struct utsname name;
 	int major;
@@ -585,18 +585,18 @@ static int expect(const char *wanted)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sysctls),
-		cmocka_unit_test(test_explanations),
-		cmocka_unit_test(test_ring_order),
-		cmocka_unit_test(test_ring_wrap),
-		cmocka_unit_test(test_ring_sequence),
-		cmocka_unit_test(test_ring_damage),
-		cmocka_unit_test(test_ring_head_astray),
-		cmocka_unit_test(test_count_and_ring),
-		cmocka_unit_test(test_lost),
-		cmocka_unit_test(test_shared_ring),
-		cmocka_unit_test(test_refusals),
-		cmocka_unit_test(test_features),
+		cmocka_unit_test(test_sysctls_are_parsed),
+		cmocka_unit_test(test_errors_are_explained),
+		cmocka_unit_test(test_ring_gives_records_in_order),
+		cmocka_unit_test(test_records_wrap_around_the_ring),
+		cmocka_unit_test(test_drained_sequence_is_complete),
+		cmocka_unit_test(test_damaged_record_skips_the_rest),
+		cmocka_unit_test(test_wrong_head_is_damage),
+		cmocka_unit_test(test_counts_match_the_samples_in_the_ring),
+		cmocka_unit_test(test_lost_and_delivered_samples_add_up),
+		cmocka_unit_test(test_events_in_a_shared_ring_are_told_apart),
+		cmocka_unit_test(test_refused_attributes_leave_nothing_open),
+		cmocka_unit_test(test_known_features_are_detected),
 	};
 
 	if (argc == 3 && !strcmp(argv[1], "expect"))

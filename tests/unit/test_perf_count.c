@@ -9,7 +9,7 @@
 
 #include "sys/perf_count.h"
 
-static void test_scale(void **state)
+static void test_multiplexed_counts_are_scaled(void **state)
 {
 	static const struct {
 		int line;
@@ -39,7 +39,7 @@ static void test_scale(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_scale),
+		cmocka_unit_test(test_multiplexed_counts_are_scaled),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -310,7 +310,7 @@ static void make_all(struct gen *gen)
 	"exit 10/11 of 10/10 t=180 [10/11 t=180 cpu=0 id=0]\n"                                   \
 	"round\n"
 
-static void test_events(void **state)
+static void test_records_become_events_of_perf(void **state)
 {
 	struct gen gen;
 
@@ -321,7 +321,7 @@ static void test_events(void **state)
 }
 
 /* A capture of the time when the kernel's mappings were of type 3. */
-static void test_before_75(void **state)
+static void test_old_kernel_mappings_become_events_of_perf(void **state)
 {
 	struct gen gen;
 
@@ -333,7 +333,7 @@ static void test_before_75(void **state)
 }
 
 /* What a machine of the other byte order wrote becomes a file of ours. */
-static void test_byte_order(void **state)
+static void test_other_byte_order_becomes_ours(void **state)
 {
 	struct gen gen;
 
@@ -343,7 +343,7 @@ static void test_byte_order(void **state)
 	gen_fini(&gen);
 }
 
-static void test_attributes(void **state)
+static void test_attributes_are_written(void **state)
 {
 	struct gen gen;
 	struct file f;
@@ -397,13 +397,13 @@ static void check_configs(bool big_endian)
 	gen_fini(&gen);
 }
 
-static void test_configs(void **state)
+static void test_configs_are_written(void **state)
 {
 	check_configs(false);
 	check_configs(true);
 }
 
-static void test_features(void **state)
+static void test_features_are_written(void **state)
 {
 	uint64_t at, size;
 	struct gen gen;
@@ -451,7 +451,7 @@ static void test_features(void **state)
 }
 
 /* Each file with a build-id once; one whose build-id is another is another file. */
-static void test_files(void **state)
+static void test_each_build_id_is_written_once(void **state)
 {
 	static const char *const paths[] = { "/bin/a", "/bin/a", "/bin/b" };
 	static const char ids[] = { 1, 2, 1 };
@@ -491,7 +491,7 @@ static void test_files(void **state)
  * Without stacks there are no callchains; a tracepoint and an unknown event have no type of their
  * own.
  */
-static void test_no_stacks(void **state)
+static void test_samples_without_stacks_have_no_callchain(void **state)
 {
 	uint64_t ip = 0x1010;
 	struct gen gen;
@@ -532,7 +532,7 @@ static void test_no_stacks(void **state)
  * A process that was there before is announced late: its mappings count from the beginning, but not
  * one that covers an older one; one that was forked has each from its time on.
  */
-static void test_late(void **state)
+static void test_late_announcements_count_from_the_beginning(void **state)
 {
 	uint64_t ip = 0x1010;
 	struct gen gen;
@@ -573,7 +573,7 @@ static void test_late(void **state)
  * Threads of which nothing is known are called as their process; thread 0 would be perf's idle
  * task.
  */
-static void test_threads(void **state)
+static void test_unknown_threads_take_the_name_of_their_process(void **state)
 {
 	uint64_t ip = 0x1010;
 	struct gen gen;
@@ -600,7 +600,7 @@ static void test_threads(void **state)
  * What is said of a CPU or an event holds from there on, until a section ends; CPU 64 is another
  * one.
  */
-static void test_changes(void **state)
+static void test_periods_and_events_hold_until_the_section_ends(void **state)
 {
 	uint64_t ip = 0x1010;
 	struct gen gen;
@@ -633,7 +633,7 @@ static void test_changes(void **state)
 	gen_fini(&gen);
 }
 
-static void test_sections(void **state)
+static void test_sections_follow_each_other(void **state)
 {
 	uint64_t ip = 0x1010;
 	struct gen gen;
@@ -691,7 +691,7 @@ static unsigned int check_rounds(const struct file *f)
 }
 
 /* Two CPUs in runs of 1,000 samples, each run of one starting where that of the other started. */
-static void test_rounds(void **state)
+static void test_samples_of_several_cpus_are_sorted_in_rounds(void **state)
 {
 	uint64_t ip = 0x1010, i, run;
 	struct gen gen;
@@ -717,7 +717,7 @@ static void test_rounds(void **state)
 }
 
 /* Events have 16 bits for their size: the outer frames of a stack that is too deep are cut off. */
-static void test_limits(void **state)
+static void test_too_deep_stacks_are_cut(void **state)
 {
 	g_autofree uint64_t *frames = g_new(uint64_t, 65535);
 	g_autofree char *path = g_strnfill(6000, 'x');
@@ -752,7 +752,7 @@ static bool always(void *arg)
 	return true;
 }
 
-static void test_refusals(void **state)
+static void test_empty_and_cancelled_captures_are_refused(void **state)
 {
 	uint64_t ip = 0x1010;
 	struct gen gen;
@@ -774,7 +774,7 @@ static void test_refusals(void **state)
 }
 
 /* 10,000 processes with a mapping each take more than 30 bytes and less than 10,000 each. */
-static void test_bytes(void **state)
+static void test_too_large_file_is_refused(void **state)
 {
 	uint64_t ip = 0x1010;
 	struct gen gen;
@@ -791,7 +791,7 @@ static void test_bytes(void **state)
 }
 
 /* What is readable is written; what follows damage is not there. */
-static void test_damage(void **state)
+static void test_damaged_capture_is_written_up_to_the_damage(void **state)
 {
 	uint64_t ip = 0x1010;
 	struct gen gen;
@@ -814,23 +814,23 @@ static void test_damage(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_events),
-		cmocka_unit_test(test_before_75),
-		cmocka_unit_test(test_byte_order),
-		cmocka_unit_test(test_attributes),
-		cmocka_unit_test(test_configs),
-		cmocka_unit_test(test_features),
-		cmocka_unit_test(test_files),
-		cmocka_unit_test(test_no_stacks),
-		cmocka_unit_test(test_late),
-		cmocka_unit_test(test_threads),
-		cmocka_unit_test(test_changes),
-		cmocka_unit_test(test_sections),
-		cmocka_unit_test(test_rounds),
-		cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_refusals),
-		cmocka_unit_test(test_bytes),
-		cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_records_become_events_of_perf),
+		cmocka_unit_test(test_old_kernel_mappings_become_events_of_perf),
+		cmocka_unit_test(test_other_byte_order_becomes_ours),
+		cmocka_unit_test(test_attributes_are_written),
+		cmocka_unit_test(test_configs_are_written),
+		cmocka_unit_test(test_features_are_written),
+		cmocka_unit_test(test_each_build_id_is_written_once),
+		cmocka_unit_test(test_samples_without_stacks_have_no_callchain),
+		cmocka_unit_test(test_late_announcements_count_from_the_beginning),
+		cmocka_unit_test(test_unknown_threads_take_the_name_of_their_process),
+		cmocka_unit_test(test_periods_and_events_hold_until_the_section_ends),
+		cmocka_unit_test(test_sections_follow_each_other),
+		cmocka_unit_test(test_samples_of_several_cpus_are_sorted_in_rounds),
+		cmocka_unit_test(test_too_deep_stacks_are_cut),
+		cmocka_unit_test(test_empty_and_cancelled_captures_are_refused),
+		cmocka_unit_test(test_too_large_file_is_refused),
+		cmocka_unit_test(test_damaged_capture_is_written_up_to_the_damage),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -175,7 +175,7 @@ static bool always(void *arg)
 }
 
 /* Given up while it was being opened: no pipe is left behind. */
-static void test_open_cancelled(void **state)
+static void test_cancelled_open_leaves_no_pipe(void **state)
 {
 	struct pipes *pipes = pipes_create(NULL, NULL);
 	void *pipe = NULL;
@@ -191,7 +191,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_reader_does_not_wait, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_reader_looks_at_one_piece, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_open_cancelled, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_cancelled_open_leaves_no_pipe,
+						set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

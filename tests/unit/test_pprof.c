@@ -225,7 +225,7 @@ static void add_event(struct gen *gen, uint32_t number, uint32_t type, uint64_t 
  * the byte behind the call, and one in the kernel called from there; idle and the server have one
  * each.
  */
-static void test_profile(void **state)
+static void test_profile_has_samples_locations_and_functions(void **state)
 {
 	uint64_t user[] = { 0x1310, 0x1101 }, both[] = { KERNEL + 0x110, GEN_USER, 0x1310 };
 	struct gen gen;
@@ -282,7 +282,7 @@ static void test_profile(void **state)
 }
 
 /* The first mapping, which pprof calls the profile's file, is the program with most samples. */
-static void test_main_file(void **state)
+static void test_main_file_is_the_program_with_most_samples(void **state)
 {
 	uint64_t kernel = KERNEL + 0x110, library[] = { 0x5010, 0x1310 }, ip = 0x1310;
 	const char *first, *program;
@@ -317,7 +317,7 @@ static void test_main_file(void **state)
 }
 
 /* A function with another one inlined: two lines of one place, the inlined one first. */
-static void test_lines(void **state)
+static void test_inlined_function_is_the_first_line(void **state)
 {
 	uint64_t ip = 0x1390;
 	struct gen gen;
@@ -339,7 +339,7 @@ static void test_lines(void **state)
 }
 
 /* Several events: two values each, and names that tell them apart. */
-static void test_events(void **state)
+static void test_each_event_has_two_values(void **state)
 {
 	uint64_t ip = 0x1010;
 	struct gen gen;
@@ -379,7 +379,7 @@ static bool always(void *arg)
 	return true;
 }
 
-static void test_refusals(void **state)
+static void test_empty_and_cancelled_captures_are_refused(void **state)
 {
 	uint64_t ip = 0x1010;
 	struct gen gen;
@@ -400,11 +400,11 @@ static void test_refusals(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_profile),
-		cmocka_unit_test(test_lines),
-		cmocka_unit_test(test_main_file),
-		cmocka_unit_test(test_events),
-		cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_profile_has_samples_locations_and_functions),
+		cmocka_unit_test(test_inlined_function_is_the_first_line),
+		cmocka_unit_test(test_main_file_is_the_program_with_most_samples),
+		cmocka_unit_test(test_each_event_has_two_values),
+		cmocka_unit_test(test_empty_and_cancelled_captures_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -210,7 +210,7 @@ static bool said_block(const char *block)
 	return found && (found == said.text || found[-1] == '\n');
 }
 
-static void test_walk(void **state)
+static void test_walk_visits_processes_threads_and_mappings(void **state)
 {
 	struct proc_result result = { 0 };
 
@@ -250,7 +250,7 @@ static void test_walk(void **state)
 }
 
 /* What a callback returns ends the walk and comes back, also where it looks like a lost process. */
-static void test_walk_stopped(void **state)
+static void test_value_of_a_callback_stops_the_walk(void **state)
 {
 	static const int values[] = { 1, -EINTR, -ENOENT, -ESRCH };
 	size_t i;
@@ -274,7 +274,7 @@ static void test_walk_stopped(void **state)
 	}
 }
 
-static void test_walk_nowhere(void **state)
+static void test_missing_proc_is_an_error(void **state)
 {
 	(void)state;
 	assert_int_equal(proc_walk("/nonexistent", &sayer, NULL), -ENOENT);
@@ -382,9 +382,10 @@ static void check_build_id(const struct self *self)
 		assert_string_equal(got, wanted);
 }
 
-static void test_self(void **state)
+static void test_own_process_is_found(void **state)
 {
-	struct self self = { .text = (uintptr_t)test_self, .vdso = getauxval(AT_SYSINFO_EHDR) };
+	struct self self = { .text = (uintptr_t)test_own_process_is_found,
+			     .vdso = getauxval(AT_SYSINFO_EHDR) };
 	struct proc_visitor visitor = { find_process, find_thread, find_mapping, &self };
 	size_t page = sysconf(_SC_PAGESIZE);
 	char exe[4096], path[4096] = "";
@@ -443,7 +444,7 @@ static bool read_maps(pid_t pid, bool no_query, struct log *log)
 }
 
 /* By query and by text the same mappings come out, of a process that holds still. */
-static void test_query_and_text(void **state)
+static void test_query_and_text_give_the_same_mappings(void **state)
 {
 	size_t page = sysconf(_SC_PAGESIZE);
 	static struct log by_text;
@@ -476,7 +477,7 @@ static void test_query_and_text(void **state)
 
 /* ---- whose build-ids may be asked for ---------------------------------------------------------- */
 
-static void test_trusted_devices(void **state)
+static void test_trusted_devices_are_told_from_mountinfo(void **state)
 {
 	struct proc_maps *maps = calloc(1, sizeof(*maps));
 	struct stat info;
@@ -521,7 +522,7 @@ static bool lives_for_nobody(pid_t pid)
 	return WEXITSTATUS(status);
 }
 
-static void test_lives(void **state)
+static void test_living_process_is_told_from_an_ended_one(void **state)
 {
 	pid_t child;
 
@@ -545,7 +546,7 @@ static void test_lives(void **state)
 	assert_false(proc_lives(NULL, child));
 }
 
-static void test_kernel(void **state)
+static void test_kernel_start_and_build_id_are_read(void **state)
 {
 	static const unsigned char notes[] = {
 		/* another's note, its sizes padded: name 6 of 8, 5 of 8 */
@@ -601,7 +602,7 @@ static void test_kernel(void **state)
 }
 
 /* Sizes that lie: near 2^32, longer than a build-id, nothing at all. */
-static void test_bad_notes(void **state)
+static void test_wrong_note_sizes_give_no_build_id(void **state)
 {
 	static const uint32_t sizes[][2] = {
 		{ 0xffffffff, 20 }, { 4, 0xffffffff }, { 0xfffffffd, 0xfffffffd }, { 4, 21 }, { 4, 0 },
@@ -638,7 +639,7 @@ static int say_module(void *arg, const struct proc_module *module)
 		module->build_id_length ? module->build_id[0] : 0);
 }
 
-static void test_modules(void **state)
+static void test_modules_are_listed(void **state)
 {
 	static const unsigned char note[] = { 4, 0, 0, 0, 4, 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0,
 		0xd1, 0xd2, 0xd3, 0xd4 };
@@ -705,7 +706,7 @@ static const struct lines_row lines_rows[] = {
 	{ __LINE__, 5, "ab\nabc", "|ab|abc" },
 };
 
-static void test_lines(void **state)
+static void test_lines_are_read_in_a_small_buffer(void **state)
 {
 	struct lines lines;
 	char out[128], buf[8];
@@ -750,7 +751,7 @@ static const struct uevent_row uevent_rows[] = {
 	{ __LINE__, "", 0, -EINVAL, 0, false },
 };
 
-static void test_uevents(void **state)
+static void test_uevents_of_cpus_are_parsed(void **state)
 {
 	struct uevent_cpu event;
 	size_t i;
@@ -783,7 +784,7 @@ static bool announce(const char *cpu_uevent)
 	return done;
 }
 
-static void test_uevent_socket(void **state)
+static void test_uevents_arrive_on_the_socket(void **state)
 {
 	struct pollfd poller = { .events = POLLIN };
 	struct uevent_cpu event;
@@ -814,19 +815,25 @@ static void test_uevent_socket(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_walk, make_root, remove_root),
-		cmocka_unit_test_setup_teardown(test_walk_stopped, make_root, remove_root),
-		cmocka_unit_test(test_walk_nowhere),
-		cmocka_unit_test(test_self),
-		cmocka_unit_test(test_query_and_text),
-		cmocka_unit_test_setup_teardown(test_trusted_devices, make_root, remove_root),
-		cmocka_unit_test_setup_teardown(test_lives, make_root, remove_root),
-		cmocka_unit_test_setup_teardown(test_kernel, make_root, remove_root),
-		cmocka_unit_test_setup_teardown(test_bad_notes, make_root, remove_root),
-		cmocka_unit_test_setup_teardown(test_modules, make_root, remove_root),
-		cmocka_unit_test(test_lines),
-		cmocka_unit_test(test_uevents),
-		cmocka_unit_test(test_uevent_socket),
+		cmocka_unit_test_setup_teardown(test_walk_visits_processes_threads_and_mappings,
+						make_root, remove_root),
+		cmocka_unit_test_setup_teardown(test_value_of_a_callback_stops_the_walk,
+						make_root, remove_root),
+		cmocka_unit_test(test_missing_proc_is_an_error),
+		cmocka_unit_test(test_own_process_is_found),
+		cmocka_unit_test(test_query_and_text_give_the_same_mappings),
+		cmocka_unit_test_setup_teardown(test_trusted_devices_are_told_from_mountinfo,
+						make_root, remove_root),
+		cmocka_unit_test_setup_teardown(test_living_process_is_told_from_an_ended_one,
+						make_root, remove_root),
+		cmocka_unit_test_setup_teardown(test_kernel_start_and_build_id_are_read,
+						make_root, remove_root),
+		cmocka_unit_test_setup_teardown(test_wrong_note_sizes_give_no_build_id,
+						make_root, remove_root),
+		cmocka_unit_test_setup_teardown(test_modules_are_listed, make_root, remove_root),
+		cmocka_unit_test(test_lines_are_read_in_a_small_buffer),
+		cmocka_unit_test(test_uevents_of_cpus_are_parsed),
+		cmocka_unit_test(test_uevents_arrive_on_the_socket),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -58,7 +58,7 @@ static bool has(const char *text, const char *part)
 }
 
 /* Children, their children, told in any order; not threads, not strangers. */
-static void test_descendants(void **state)
+static void test_descendants_are_kept_and_other_processes_are_not(void **state)
 {
 	struct process_filter_counts counts;
 	struct gen gen;
@@ -108,7 +108,7 @@ static void put_stack(struct gen *gen, uint64_t time, uint32_t pid)
 }
 
 /* A copied stack goes where its sample goes: it is the other program's memory. */
-static void test_copied_stacks(void **state)
+static void test_copied_stack_follows_its_sample(void **state)
 {
 	struct process_filter_counts counts;
 	struct gen gen;
@@ -132,7 +132,7 @@ static void test_copied_stacks(void **state)
 }
 
 /* A pid is who was forked last: ours only while it is. */
-static void test_reuse(void **state)
+static void test_reused_pid_is_the_last_forked_process(void **state)
 {
 	struct process_filter_counts counts;
 	struct gen gen;
@@ -214,13 +214,13 @@ static void check_state(bool before_75)
 	gen_fini(&gen);
 }
 
-static void test_state(void **state)
+static void test_state_of_cpus_and_events_is_kept(void **state)
 {
 	check_state(false);
 }
 
 /* A capture of the time when the kernel's mappings were of type 3. */
-static void test_before_75(void **state)
+static void test_state_is_kept_with_old_kernel_mappings(void **state)
 {
 	check_state(true);
 }
@@ -228,7 +228,7 @@ static void test_before_75(void **state)
 /*
  * Of an earlier run in front: what it says of processes and of the events used later, no samples.
  */
-static void test_earlier(void **state)
+static void test_earlier_run_keeps_its_processes_without_samples(void **state)
 {
 	struct process_filter_counts counts;
 	struct gen gen;
@@ -265,12 +265,12 @@ static void test_earlier(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_descendants),
-		cmocka_unit_test(test_copied_stacks),
-		cmocka_unit_test(test_reuse),
-		cmocka_unit_test(test_state),
-		cmocka_unit_test(test_before_75),
-		cmocka_unit_test(test_earlier),
+		cmocka_unit_test(test_descendants_are_kept_and_other_processes_are_not),
+		cmocka_unit_test(test_copied_stack_follows_its_sample),
+		cmocka_unit_test(test_reused_pid_is_the_last_forked_process),
+		cmocka_unit_test(test_state_of_cpus_and_events_is_kept),
+		cmocka_unit_test(test_state_is_kept_with_old_kernel_mappings),
+		cmocka_unit_test(test_earlier_run_keeps_its_processes_without_samples),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -51,7 +51,7 @@ static void put_file(const char *path, const char *text, size_t length)
 
 /* ---- procstat ------------------------------------------------------------------------------- */
 
-static void test_fields(void **state)
+static void test_fields_are_read(void **state)
 {
 	static const uint64_t first[] = {2107, 1, 2397, 287893, 361, 3, 38, 11};
 	static const uint64_t second[] = {5, 6, 7, UINT64_MAX, 0, 0, 0, 0};
@@ -74,7 +74,7 @@ static void test_fields(void **state)
 	procstat_close(procstat);
 }
 
-static void test_open_errors(void **state)
+static void test_unreadable_file_is_an_error(void **state)
 {
 	const struct procstat_cpu *cpus;
 	struct procstat *procstat = NULL;
@@ -120,7 +120,7 @@ static void check_length(const char *path, size_t total, const char *behind)
 	procstat_close(procstat);
 }
 
-static void test_buffer_ends(void **state)
+static void test_lines_across_buffer_ends_are_read(void **state)
 {
 	g_autofree char *intr = g_strnfill(100000, '1');
 	g_autofree char *behind = g_strconcat("intr ", intr, "\n", NULL);
@@ -138,7 +138,7 @@ static void test_buffer_ends(void **state)
 }
 
 /* nothing but CPU lines without an end is no /proc/stat, and is not read for ever */
-static void test_endless(void **state)
+static void test_endless_file_is_refused(void **state)
 {
 	g_autoptr(GString) text = g_string_sized_new(5 << 20);
 	const struct procstat_cpu *cpus;
@@ -153,7 +153,7 @@ static void test_endless(void **state)
 	procstat_close(procstat);
 }
 
-static void test_nul(void **state)
+static void test_nul_byte_is_refused(void **state)
 {
 	static const char text[] = "cpu0 1 2 3 4\ncpu1 1 \0 2 3 4\nintr\n";
 	const struct procstat_cpu *cpus;
@@ -167,7 +167,7 @@ static void test_nul(void **state)
 }
 
 /* the kernel's own file, against a plain count of its lines */
-static void test_kernel(void **state)
+static void test_file_of_the_kernel_has_all_its_lines(void **state)
 {
 	const struct procstat_cpu *cpus;
 	struct procstat *procstat;
@@ -222,7 +222,7 @@ static void check_list(const char *path, const struct list_row *row)
 			fail_msg("row of line %d: CPU %u", row->line, cpu);
 }
 
-static void test_lists(void **state)
+static void test_cpu_lists_are_read(void **state)
 {
 	const struct list_row nul = {__LINE__, NULL, -EINVAL, NULL};
 	const struct list_row big = {__LINE__, NULL, -EFBIG, NULL};
@@ -242,7 +242,7 @@ static void test_lists(void **state)
 	assert_int_equal(cpu_read_list("/", bitmap), -EISDIR);
 }
 
-static void test_current_cpu(void **state)
+static void test_current_cpu_is_below_their_number(void **state)
 {
 	assert_true((long)cpu_current() < sysconf(_SC_NPROCESSORS_CONF));
 }
@@ -268,7 +268,7 @@ static const struct ticks_row ticks_rows[] = {
 	{__LINE__, 18446744074, 1, UINT64_MAX},
 };
 
-static void test_ticks(void **state)
+static void test_ticks_become_nanoseconds(void **state)
 {
 	size_t i;
 
@@ -282,7 +282,7 @@ static void test_ticks(void **state)
 	assert_int_equal(clock_ticks_per_second(), sysconf(_SC_CLK_TCK));
 }
 
-static void test_monotonic(void **state)
+static void test_clock_is_monotonic(void **state)
 {
 	struct timespec before, after;
 	uint64_t ns;
@@ -297,16 +297,17 @@ static void test_monotonic(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_fields, set_up, tear_down),
-		cmocka_unit_test(test_open_errors),
-		cmocka_unit_test_setup_teardown(test_buffer_ends, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_endless, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_nul, set_up, tear_down),
-		cmocka_unit_test(test_kernel),
-		cmocka_unit_test_setup_teardown(test_lists, set_up, tear_down),
-		cmocka_unit_test(test_current_cpu),
-		cmocka_unit_test(test_ticks),
-		cmocka_unit_test(test_monotonic),
+		cmocka_unit_test_setup_teardown(test_fields_are_read, set_up, tear_down),
+		cmocka_unit_test(test_unreadable_file_is_an_error),
+		cmocka_unit_test_setup_teardown(test_lines_across_buffer_ends_are_read,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_endless_file_is_refused, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_nul_byte_is_refused, set_up, tear_down),
+		cmocka_unit_test(test_file_of_the_kernel_has_all_its_lines),
+		cmocka_unit_test_setup_teardown(test_cpu_lists_are_read, set_up, tear_down),
+		cmocka_unit_test(test_current_cpu_is_below_their_number),
+		cmocka_unit_test(test_ticks_become_nanoseconds),
+		cmocka_unit_test(test_clock_is_monotonic),
 	};
 
 	return cmocka_run_group_tests_name("procstat", tests, NULL, NULL);

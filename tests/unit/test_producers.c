@@ -91,7 +91,7 @@ static void end(struct producer *producer)
 	producer_put(producer);
 }
 
-static void test_functions(void **state)
+static void test_program_names_are_made_printable(void **state)
 {
 	struct world world = create(&roomy);
 	struct producer *producer = NULL;
@@ -115,7 +115,7 @@ static void test_functions(void **state)
 	destroy(&world);
 }
 
-static void test_not_a_pool(void **state)
+static void test_file_that_is_not_a_pool_is_refused(void **state)
 {
 	struct world world = create(&roomy);
 	struct producer *producer = NULL;
@@ -131,7 +131,7 @@ static void test_not_a_pool(void **state)
 	destroy(&world);
 }
 
-static void test_events(void **state)
+static void test_events_are_defined_and_counted(void **state)
 {
 	struct world world = create(&roomy);
 	const struct producer_event *event;
@@ -200,7 +200,7 @@ static void test_events(void **state)
 }
 
 /* A user's events are bounded, those that are refused cost nothing for long. */
-static void test_ids(void **state)
+static void test_ids_of_a_user_are_bounded(void **state)
 {
 	struct world world = create(&roomy);
 	struct err err = {""};
@@ -237,7 +237,7 @@ static uint16_t define_all(struct producer *producer, uint16_t id, int error)
 /*
  * What the dead have makes way for the events of the living: the user's own first, then anybody's.
  */
-static void test_ids_of_the_dead(void **state)
+static void test_ids_of_exited_producers_are_freed(void **state)
 {
 	struct world world = create(&roomy);
 	struct producer *producer;
@@ -255,7 +255,7 @@ static void test_ids_of_the_dead(void **state)
 }
 
 /* Users who take all that they can get, of whatever there is, leave some for the next. */
-static void test_greedy_users(void **state)
+static void test_users_who_take_all_leave_a_share_for_others(void **state)
 {
 	const struct producers_limits limits = {
 		.programs = 64, .user_programs = 48,
@@ -304,7 +304,7 @@ static void test_greedy_users(void **state)
 }
 
 /* A slot of 8 KiB chunks in 64 KiB: 7 chunks. What the numbers must be is counted beside them. */
-static void test_books(void **state)
+static void test_written_and_lost_events_add_up(void **state)
 {
 	struct world world = create(&roomy);
 	struct producers_totals totals;
@@ -368,7 +368,7 @@ static void test_books(void **state)
  * Killed behind the commit and before it was counted as done: that event is whole, others may be
  * torn.
  */
-static void test_killed_behind_commit(void **state)
+static void test_record_committed_before_a_kill_is_whole(void **state)
 {
 	struct world world = create(&roomy);
 	struct producers_totals totals;
@@ -399,7 +399,7 @@ static void test_killed_behind_commit(void **state)
 }
 
 /* The process comes again before its old connection's end was seen; another process may not. */
-static void test_same_pool(void **state)
+static void test_same_process_may_attach_its_pool_again(void **state)
 {
 	struct world world = create(&roomy);
 	struct producer *first, *second, *third = NULL;
@@ -438,7 +438,7 @@ static void test_same_pool(void **state)
 	destroy(&world);
 }
 
-static void test_limits(void **state)
+static void test_producers_and_their_memory_are_limited(void **state)
 {
 	struct world world = create(&roomy);
 	struct producer *programs[8], *more = NULL;
@@ -494,7 +494,7 @@ static void check_pids(struct world *world, int line, const char *expected)
 }
 
 /* Room is made by the oldest dead of the user who keeps most; their events are overwritten then. */
-static void test_kept(void **state)
+static void test_oldest_exited_producer_of_the_largest_user_is_evicted(void **state)
 {
 	struct world world = create(&roomy);
 	struct producers_totals totals;
@@ -524,7 +524,7 @@ static void test_kept(void **state)
 	destroy(&world);
 }
 
-static void test_kept_bytes(void **state)
+static void test_memory_of_exited_producers_is_bounded(void **state)
 {
 	struct producers_limits limits = roomy;
 	struct world world;
@@ -541,7 +541,7 @@ static void test_kept_bytes(void **state)
 }
 
 /* The dead make way for the living. */
-static void test_room(void **state)
+static void test_exited_producers_are_evicted_for_new_ones(void **state)
 {
 	struct producers_limits limits = roomy;
 	struct producer *programs[3], *more = NULL;
@@ -574,7 +574,7 @@ static void test_room(void **state)
 }
 
 /* The same memory again takes no more room, and nobody has to make way for it. */
-static void test_room_again(void **state)
+static void test_pool_attached_again_evicts_no_other(void **state)
 {
 	struct producers_limits limits = roomy;
 	struct producer *again;
@@ -604,7 +604,7 @@ static void test_room_again(void **state)
  * One that closed its descriptors before it wrote anything, and writes then, is read and counted.
  * Its memory is the first to make way.
  */
-static void test_lives_on(void **state)
+static void test_producer_that_closed_its_connection_is_still_read(void **state)
 {
 	struct world world = create(&roomy);
 	struct producer *producer;
@@ -632,7 +632,7 @@ static void test_lives_on(void **state)
 	destroy(&world);
 }
 
-static void test_clear(void **state)
+static void test_clear_hides_events_and_keeps_counting(void **state)
 {
 	struct world world = create(&roomy);
 	struct ring_writer *writer;
@@ -658,7 +658,7 @@ static void test_clear(void **state)
 /*
  * It closes the server's descriptor, as daemons do, and writes on in the memory that it has mapped.
  */
-static void test_writes_on(void **state)
+static void test_producer_writes_after_its_connection_ended(void **state)
 {
 	struct world world = create(&roomy);
 	struct producer *producer;
@@ -792,7 +792,7 @@ static void check_sums(struct world *world, int line, uint64_t liars)
 }
 
 /* What was counted before stands, and nothing else, also when the pool goes. */
-static void test_liars(void **state)
+static void test_counts_of_a_corrupt_producer_stay_as_they_were(void **state)
 {
 	for (size_t i = 0; i < G_N_ELEMENTS(lies); i++) {
 		struct world world = create(&roomy);
@@ -843,7 +843,7 @@ static void *write_much(void *arg)
 }
 
 /* However the numbers move while they are read: none is a lie, none goes back. */
-static void test_no_liars(void **state)
+static void test_moving_counters_are_not_taken_for_corruption(void **state)
 {
 	struct world world = create(&roomy);
 	uint64_t all = (uint64_t)WRITERS * ROUNDS * STRETCH, seen = 0;
@@ -874,25 +874,25 @@ static void test_no_liars(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_functions),
-		cmocka_unit_test(test_not_a_pool),
-		cmocka_unit_test(test_events),
-		cmocka_unit_test(test_ids),
-		cmocka_unit_test(test_ids_of_the_dead),
-		cmocka_unit_test(test_greedy_users),
-		cmocka_unit_test(test_books),
-		cmocka_unit_test(test_killed_behind_commit),
-		cmocka_unit_test(test_same_pool),
-		cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_kept),
-		cmocka_unit_test(test_kept_bytes),
-		cmocka_unit_test(test_room),
-		cmocka_unit_test(test_room_again),
-		cmocka_unit_test(test_lives_on),
-		cmocka_unit_test(test_clear),
-		cmocka_unit_test(test_writes_on),
-		cmocka_unit_test(test_liars),
-		cmocka_unit_test(test_no_liars),
+		cmocka_unit_test(test_program_names_are_made_printable),
+		cmocka_unit_test(test_file_that_is_not_a_pool_is_refused),
+		cmocka_unit_test(test_events_are_defined_and_counted),
+		cmocka_unit_test(test_ids_of_a_user_are_bounded),
+		cmocka_unit_test(test_ids_of_exited_producers_are_freed),
+		cmocka_unit_test(test_users_who_take_all_leave_a_share_for_others),
+		cmocka_unit_test(test_written_and_lost_events_add_up),
+		cmocka_unit_test(test_record_committed_before_a_kill_is_whole),
+		cmocka_unit_test(test_same_process_may_attach_its_pool_again),
+		cmocka_unit_test(test_producers_and_their_memory_are_limited),
+		cmocka_unit_test(test_oldest_exited_producer_of_the_largest_user_is_evicted),
+		cmocka_unit_test(test_memory_of_exited_producers_is_bounded),
+		cmocka_unit_test(test_exited_producers_are_evicted_for_new_ones),
+		cmocka_unit_test(test_pool_attached_again_evicts_no_other),
+		cmocka_unit_test(test_producer_that_closed_its_connection_is_still_read),
+		cmocka_unit_test(test_clear_hides_events_and_keeps_counting),
+		cmocka_unit_test(test_producer_writes_after_its_connection_ended),
+		cmocka_unit_test(test_counts_of_a_corrupt_producer_stay_as_they_were),
+		cmocka_unit_test(test_moving_counters_are_not_taken_for_corruption),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

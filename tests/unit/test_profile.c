@@ -172,7 +172,7 @@ static const struct unwind_row mapping_rows[] = {
 	{__LINE__, 150, 10, 0x0, "a", "*+0x0"},
 };
 
-static void test_mappings(void **state)
+static void test_addresses_are_found_in_mappings(void **state)
 {
 	check_both_orders(announce_mappings, mapping_rows, G_N_ELEMENTS(mapping_rows));
 }
@@ -206,7 +206,7 @@ static const struct unwind_row exec_rows[] = {
 	{__LINE__, 200, 20, 0x1010, "b", "/bin/b+0x10"},
 };
 
-static void test_exec(void **state)
+static void test_exec_replaces_mappings(void **state)
 {
 	check_both_orders(announce_exec, exec_rows, G_N_ELEMENTS(exec_rows));
 }
@@ -254,7 +254,7 @@ static const struct unwind_row fork_rows[] = {
 	{__LINE__, 300, 41, 0x1010, "pid 41", "*+0x1010"},
 };
 
-static void test_forks(void **state)
+static void test_forked_process_inherits_mappings(void **state)
 {
 	check_both_orders(announce_forks, fork_rows, G_N_ELEMENTS(fork_rows));
 }
@@ -282,13 +282,13 @@ static const struct unwind_row reuse_rows[] = {
 	{__LINE__, 750, 10, 0x3010, "third", "/bin/third+0x10"},
 };
 
-static void test_reuse(void **state)
+static void test_reused_pid_has_its_own_mappings(void **state)
 {
 	check_both_orders(announce_reuse, reuse_rows, G_N_ELEMENTS(reuse_rows));
 }
 
 /* An answer holds from one change to the next: of the mappings, and of the life. */
-static void test_spans(void **state)
+static void test_answer_holds_from_one_change_to_the_next(void **state)
 {
 	struct kprof_rec_new_process program = { .time_ns = 100, .pid = 10 };
 	struct kprof_rec_mmap mmap = { .time_ns = 120, .addr = 0x1000, .size = 0x1000, .pid = 10 };
@@ -329,7 +329,7 @@ static const struct unwind_row circle_rows[] = {
 	{__LINE__, 200, 10, 0x1010, "pid 10", "*+0x1010"},
 };
 
-static void test_circle(void **state)
+static void test_circular_forks_end(void **state)
 {
 	check_both_orders(announce_circle, circle_rows, G_N_ELEMENTS(circle_rows));
 }
@@ -365,7 +365,7 @@ static const struct unwind_row name_rows[] = {
 	{__LINE__, 350, 0xfffffffe, 0x1, "[gone]", "*+0x1"},
 };
 
-static void test_functions(void **state)
+static void test_process_names_hold_from_their_time(void **state)
 {
 	check_both_orders(announce_names, name_rows, G_N_ELEMENTS(name_rows));
 }
@@ -418,7 +418,7 @@ static void check_sides(bool before_75)
 	gen_fini(&gen);
 }
 
-static void test_sides(void **state)
+static void test_kernel_and_user_frames_are_separated(void **state)
 {
 	check_sides(false);
 }
@@ -453,7 +453,7 @@ static const struct cut_row cut_rows[] = {
 		"[kernel.kallsyms]+0xffffffff81000010 *+0xffffffffa0000000 /bin/a+0x4000", true },
 };
 
-static void test_no_code(void **state)
+static void test_addresses_without_a_mapping_are_places_too(void **state)
 {
 	struct profile *profile;
 	uint64_t cut = 0;
@@ -487,13 +487,13 @@ static void test_no_code(void **state)
 	gen_fini(&gen);
 }
 
-static void test_before_75(void **state)
+static void test_old_kernel_mappings_separate_the_sides_too(void **state)
 {
 	check_sides(true);
 }
 
 /* Stacks that are equal are one cell, and share nodes with those that begin alike. */
-static void test_sharing(void **state)
+static void test_equal_stacks_are_one_cell(void **state)
 {
 	uint64_t a[] = { 0x1010, 0x1020, 0x1030 }, b[] = { 0x1011, 0x1020, 0x1030 };
 	struct profile *profile;
@@ -538,7 +538,7 @@ static void check_cell(const struct profile *profile, uint16_t cpu, uint32_t tid
 	assert_int_equal(cell->count.weight, weight);
 }
 
-static void test_threads(void **state)
+static void test_threads_are_told_by_task_records(void **state)
 {
 	struct profile *profile;
 	struct gen gen;
@@ -567,7 +567,7 @@ static void test_threads(void **state)
 	gen_fini(&gen);
 }
 
-static void test_weights(void **state)
+static void test_samples_weigh_their_period(void **state)
 {
 	struct profile *profile;
 	struct gen gen;
@@ -606,7 +606,7 @@ static void test_weights(void **state)
 }
 
 /* What is not counted as work: idle, the server; and what is missing. */
-static void test_aside(void **state)
+static void test_idle_and_own_samples_are_set_aside(void **state)
 {
 	const struct profile_event *event;
 	struct profile *profile;
@@ -655,7 +655,7 @@ static void test_aside(void **state)
 }
 
 /* A capture that tells its writer's pid is not judged by names. */
-static void test_writer(void **state)
+static void test_writer_is_told_by_its_pid(void **state)
 {
 	struct profile *profile;
 	struct gen gen;
@@ -682,7 +682,7 @@ static void test_writer(void **state)
  * ---- several captures in one file -------------------------------------------------------------
  */
 
-static void test_sections(void **state)
+static void test_sections_have_their_own_events_and_processes(void **state)
 {
 	struct profile *profile;
 	struct gen gen;
@@ -730,7 +730,7 @@ static void check_id(const struct profile *profile, uint16_t cpu, const char *id
 	assert_memory_equal(file->build_id, id, strlen(id));
 }
 
-static void test_build_ids(void **state)
+static void test_build_ids_belong_to_their_files(void **state)
 {
 	const struct processes_kernel *kernel;
 	const struct processes_file *file;
@@ -781,7 +781,7 @@ static void test_build_ids(void **state)
  * ---- damage -----------------------------------------------------------------------------------
  */
 
-static void test_damage(void **state)
+static void test_damage_is_counted_and_skipped(void **state)
 {
 	struct profile *profile;
 	struct gen gen;
@@ -808,7 +808,7 @@ static void test_damage(void **state)
 	gen_fini(&gen);
 }
 
-static void test_empty(void **state)
+static void test_empty_capture_is_an_empty_profile(void **state)
 {
 	struct profile *profile;
 	struct gen gen;
@@ -826,7 +826,7 @@ static void test_empty(void **state)
  * Bounds: 5,000 samples of four frames that nobody else has are 20,000 places and nodes, which take
  * 24 bytes each at the very least: 940 KB. They fit into 16 MiB and not into half a MiB.
  */
-static void test_bounds(void **state)
+static void test_memory_of_the_profile_is_bounded(void **state)
 {
 	struct profile_options options = { .moments = true };
 	struct profile *profile = NULL;
@@ -868,7 +868,7 @@ static void test_bounds(void **state)
 }
 
 /* Of the stacks only where the CPU was; a mark in front of it is no place. */
-static void test_leaves(void **state)
+static void test_leaves_keep_the_innermost_frame_only(void **state)
 {
 	static const struct profile_options options = { .leaves = true };
 	uint64_t both[] = { 0xffffffff81000010, 0xffffffff81000020, GEN_USER, 0x1030 };
@@ -902,27 +902,27 @@ static void test_leaves(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_mappings),
-		cmocka_unit_test(test_exec),
-		cmocka_unit_test(test_forks),
-		cmocka_unit_test(test_reuse),
-		cmocka_unit_test(test_spans),
-		cmocka_unit_test(test_circle),
-		cmocka_unit_test(test_functions),
-		cmocka_unit_test(test_sides),
-		cmocka_unit_test(test_before_75),
-		cmocka_unit_test(test_no_code),
-		cmocka_unit_test(test_sharing),
-		cmocka_unit_test(test_threads),
-		cmocka_unit_test(test_weights),
-		cmocka_unit_test(test_aside),
-		cmocka_unit_test(test_writer),
-		cmocka_unit_test(test_sections),
-		cmocka_unit_test(test_build_ids),
-		cmocka_unit_test(test_damage),
-		cmocka_unit_test(test_empty),
-		cmocka_unit_test(test_bounds),
-		cmocka_unit_test(test_leaves),
+		cmocka_unit_test(test_addresses_are_found_in_mappings),
+		cmocka_unit_test(test_exec_replaces_mappings),
+		cmocka_unit_test(test_forked_process_inherits_mappings),
+		cmocka_unit_test(test_reused_pid_has_its_own_mappings),
+		cmocka_unit_test(test_answer_holds_from_one_change_to_the_next),
+		cmocka_unit_test(test_circular_forks_end),
+		cmocka_unit_test(test_process_names_hold_from_their_time),
+		cmocka_unit_test(test_kernel_and_user_frames_are_separated),
+		cmocka_unit_test(test_old_kernel_mappings_separate_the_sides_too),
+		cmocka_unit_test(test_addresses_without_a_mapping_are_places_too),
+		cmocka_unit_test(test_equal_stacks_are_one_cell),
+		cmocka_unit_test(test_threads_are_told_by_task_records),
+		cmocka_unit_test(test_samples_weigh_their_period),
+		cmocka_unit_test(test_idle_and_own_samples_are_set_aside),
+		cmocka_unit_test(test_writer_is_told_by_its_pid),
+		cmocka_unit_test(test_sections_have_their_own_events_and_processes),
+		cmocka_unit_test(test_build_ids_belong_to_their_files),
+		cmocka_unit_test(test_damage_is_counted_and_skipped),
+		cmocka_unit_test(test_empty_capture_is_an_empty_profile),
+		cmocka_unit_test(test_memory_of_the_profile_is_bounded),
+		cmocka_unit_test(test_leaves_keep_the_innermost_frame_only),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

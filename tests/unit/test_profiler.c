@@ -391,7 +391,7 @@ static void play_ping_pong(int rounds)
 #define FAULTS "page-faults:period=1"
 #define SWITCHES "sched:sched_switch:period=1"
 
-static void test_page_faults(void **state)
+static void test_page_faults_are_counted_exactly(void **state)
 {
 	struct host *h;
 	struct sums sums = { 0 };
@@ -417,7 +417,7 @@ static void test_page_faults(void **state)
 	destroy_host(h);
 }
 
-static void test_switches(void **state)
+static void test_context_switches_are_counted_exactly(void **state)
 {
 	struct host *h;
 	struct sums sums = { 0 };
@@ -443,7 +443,7 @@ static void test_switches(void **state)
 }
 
 /* The smallest ring, nobody who drains it, then somebody again: thousands are lost, and counted. */
-static void test_ring_overflows(void **state)
+static void test_overflowing_rings_are_counted(void **state)
 {
 	const char *events = has_tracefs() ? FAULTS "," SWITCHES : FAULTS;
 	struct host *h;
@@ -489,7 +489,7 @@ static void set_smallest_queue(struct host *h)
 	}
 }
 
-static void test_queue_full(void **state)
+static void test_full_queue_discards_and_counts(void **state)
 {
 	struct host *h;
 	struct sums sums = { 0 };
@@ -522,7 +522,7 @@ static void test_queue_full(void **state)
 	destroy_host(h);
 }
 
-static void test_overtaken(void **state)
+static void test_overtaken_reader_is_told_its_loss(void **state)
 {
 	struct host *h;
 	struct sums sums = { 0 };
@@ -554,7 +554,7 @@ static void test_overtaken(void **state)
 
 /* ---- commands while it runs ---------------------------------------------------------------------- */
 
-static void test_stop_start_flush(void **state)
+static void test_stop_and_flush_deliver_all_samples(void **state)
 {
 	struct host *h;
 	struct sums sums = { 0 };
@@ -591,7 +591,7 @@ static void test_stop_start_flush(void **state)
 }
 
 /* After a clear the books begin anew: for a new reader and for one that follows. */
-static void test_clear(void **state)
+static void test_clear_begins_new_books_for_all_readers(void **state)
 {
 	struct host *h;
 	struct sums following = { 0 }, fresh = { 0 };
@@ -643,7 +643,7 @@ static unsigned int count_lines(const char *path)
 	return lines;
 }
 
-static void test_cycles_leave_nothing(void **state)
+static void test_start_and_stop_leave_nothing_behind(void **state)
 {
 	struct leftovers before;
 	unsigned int maps = 0;
@@ -686,7 +686,7 @@ static void *interrupt_often(void *arg)
 	return NULL;
 }
 
-static void test_interrupted_start(void **state)
+static void test_interrupted_start_leaves_nothing_behind(void **state)
 {
 	struct leftovers before;
 	struct sums sums = { 0 };
@@ -732,7 +732,7 @@ static void test_interrupted_start(void **state)
 
 /* ---- several, and some CPUs ---------------------------------------------------------------------- */
 
-static void test_two_profilers(void **state)
+static void test_two_profilers_do_not_mix(void **state)
 {
 	struct host *a, *b;
 	struct sums of_a = { 0 }, of_b = { 0 };
@@ -794,7 +794,7 @@ static void check_cpus(struct host *h, const char *list, const char *line)
 }
 
 /* However long a list is written, it is printed so that it can be written back. */
-static void test_cpus_printed(void **state)
+static void test_printed_cpu_list_can_be_written_back(void **state)
 {
 	struct host *h;
 
@@ -809,7 +809,7 @@ static void test_cpus_printed(void **state)
 	destroy_host(h);
 }
 
-static void test_one_cpu(void **state)
+static void test_one_cpu_is_sampled_alone(void **state)
 {
 	struct host *h;
 	struct sums sums = { 0 };
@@ -916,7 +916,7 @@ static void serve_until(struct host *h, bool sampled)
 	}
 }
 
-static void test_cpu_goes_and_comes(void **state)
+static void test_cpu_may_go_offline_and_return(void **state)
 {
 	struct host *h;
 	struct sums sums = { 0 };
@@ -977,7 +977,7 @@ static void *read_slowly(void *arg)
 }
 
 /* Several threads read, one asks for numbers, while it samples; each reader gets its whole account. */
-static void test_readers_beside(void **state)
+static void test_readers_get_their_whole_account_while_sampling(void **state)
 {
 	struct sums sums[3] = { 0 };
 	void *args[3][2];
@@ -1022,7 +1022,7 @@ static void test_readers_beside(void **state)
 }
 
 /* Never started: end of file at once, every time. Stopped: the same at the end. */
-static void test_end_of_file(void **state)
+static void test_stopped_profiler_gives_end_of_file(void **state)
 {
 	struct sums sums = { 0 };
 	struct cursor *c;
@@ -1060,21 +1060,21 @@ static void test_end_of_file(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cpus_printed),
-		cmocka_unit_test(test_page_faults),
-		cmocka_unit_test(test_switches),
-		cmocka_unit_test(test_ring_overflows),
-		cmocka_unit_test(test_queue_full),
-		cmocka_unit_test(test_overtaken),
-		cmocka_unit_test(test_stop_start_flush),
-		cmocka_unit_test(test_clear),
-		cmocka_unit_test(test_cycles_leave_nothing),
-		cmocka_unit_test(test_interrupted_start),
-		cmocka_unit_test(test_two_profilers),
-		cmocka_unit_test(test_one_cpu),
-		cmocka_unit_test(test_cpu_goes_and_comes),
-		cmocka_unit_test(test_readers_beside),
-		cmocka_unit_test(test_end_of_file),
+		cmocka_unit_test(test_printed_cpu_list_can_be_written_back),
+		cmocka_unit_test(test_page_faults_are_counted_exactly),
+		cmocka_unit_test(test_context_switches_are_counted_exactly),
+		cmocka_unit_test(test_overflowing_rings_are_counted),
+		cmocka_unit_test(test_full_queue_discards_and_counts),
+		cmocka_unit_test(test_overtaken_reader_is_told_its_loss),
+		cmocka_unit_test(test_stop_and_flush_deliver_all_samples),
+		cmocka_unit_test(test_clear_begins_new_books_for_all_readers),
+		cmocka_unit_test(test_start_and_stop_leave_nothing_behind),
+		cmocka_unit_test(test_interrupted_start_leaves_nothing_behind),
+		cmocka_unit_test(test_two_profilers_do_not_mix),
+		cmocka_unit_test(test_one_cpu_is_sampled_alone),
+		cmocka_unit_test(test_cpu_may_go_offline_and_return),
+		cmocka_unit_test(test_readers_get_their_whole_account_while_sampling),
+		cmocka_unit_test(test_stopped_profiler_gives_end_of_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

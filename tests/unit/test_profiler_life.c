@@ -106,7 +106,7 @@ static const struct {
 	{ "kernel", "1", PROFILER_DISCARD, 16 },
 };
 
-static void test_lives(void **state)
+static void test_short_lives_leave_nothing_behind(void **state)
 {
 	struct leftovers before;
 	struct profiler *p;
@@ -155,7 +155,7 @@ static void test_lives(void **state)
 }
 
 /* Two at once; and one that is ended without having been stopped. */
-static void test_two(void **state)
+static void test_profiler_ends_beside_a_running_one(void **state)
 {
 	struct leftovers before;
 	struct profiler *p, *q;
@@ -195,7 +195,7 @@ static void *interrupt_often(void *arg)
 	return NULL;
 }
 
-static void test_interrupted(void **state)
+static void test_interrupted_start_leaves_nothing_behind(void **state)
 {
 	struct interrupter it = { 0 };
 	struct leftovers before;
@@ -226,7 +226,7 @@ static void test_interrupted(void **state)
 }
 
 /* Each is refused with a sentence, and changes nothing. */
-static void test_refused(void **state)
+static void test_refused_settings_change_nothing(void **state)
 {
 	static const struct {
 		int line;
@@ -262,10 +262,10 @@ static void test_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lives),
-		cmocka_unit_test(test_two),
-		cmocka_unit_test(test_interrupted),
-		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_short_lives_leave_nothing_behind),
+		cmocka_unit_test(test_profiler_ends_beside_a_running_one),
+		cmocka_unit_test(test_interrupted_start_leaves_nothing_behind),
+		cmocka_unit_test(test_refused_settings_change_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,7 +29,7 @@ static unsigned int take_all(struct quotas *quotas, struct quota_share *share, u
 }
 
 /* 20 CPUs, 16384 descriptors: the figures of quota.c and kprof(5). */
-static void test_bounds(void **state)
+static void test_bounds_are_those_of_the_manual(void **state)
 {
 	static const struct {
 		int line;
@@ -71,7 +71,7 @@ static void test_bounds(void **state)
 	}
 }
 
-static void test_bytes(void **state)
+static void test_bytes_are_bounded_for_each_user(void **state)
 {
 	struct quotas *quotas = quotas_create(OWNER, 16384, 2);
 	struct quota_share user = { .uid = 1000 }, other = { .uid = 1001 }, third = { .uid = 1002 };
@@ -93,7 +93,7 @@ static void test_bytes(void **state)
 }
 
 /* A process that may open few files: each user can open a view all the same, and root more. */
-static void test_few_descriptors(void **state)
+static void test_few_descriptors_leave_one_view_for_each_user(void **state)
 {
 	struct quotas *quotas = quotas_create(OWNER, 32, 2);
 	struct quota_share share;
@@ -104,7 +104,7 @@ static void test_few_descriptors(void **state)
 	quotas_destroy(quotas);
 }
 
-static void test_privileged(void **state)
+static void test_root_and_owner_are_privileged(void **state)
 {
 	struct quotas *quotas = quotas_create(OWNER, 32, 2);
 
@@ -117,10 +117,10 @@ static void test_privileged(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bounds),
-		cmocka_unit_test(test_bytes),
-		cmocka_unit_test(test_few_descriptors),
-		cmocka_unit_test(test_privileged),
+		cmocka_unit_test(test_bounds_are_those_of_the_manual),
+		cmocka_unit_test(test_bytes_are_bounded_for_each_user),
+		cmocka_unit_test(test_few_descriptors_leave_one_view_for_each_user),
+		cmocka_unit_test(test_root_and_owner_are_privileged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -41,7 +41,7 @@ static void check_bytes(int line, const struct record_buf *buf, const uint8_t *e
 
 /* ---- the worked examples of Akaros's format ------------------------------------------------------ */
 
-static void test_akaros_kernel_sample(void **state)
+static void test_kernel_sample_has_the_bytes_of_akaros(void **state)
 {
 	const struct kprof_rec_trace head = {
 		.info = 0x00005571c0de1000, .time_ns = 1234567890123, .pid = 0xffffffff, .cpu = 3
@@ -58,7 +58,7 @@ static void test_akaros_kernel_sample(void **state)
 	record_buf_fini(&buf);
 }
 
-static void test_akaros_user_sample(void **state)
+static void test_user_sample_has_the_bytes_of_akaros(void **state)
 {
 	const struct kprof_rec_trace head = {
 		.info = 0x00005571c0de1000, .time_ns = 1234567890456, .pid = 42, .cpu = 1
@@ -75,7 +75,7 @@ static void test_akaros_user_sample(void **state)
 	record_buf_fini(&buf);
 }
 
-static void test_akaros_deep_sample(void **state)
+static void test_deep_sample_has_a_long_size(void **state)
 {
 	const struct kprof_rec_trace head = { .pid = 42 };
 	const uint64_t pcs[16] = { 0 };
@@ -89,7 +89,7 @@ static void test_akaros_deep_sample(void **state)
 	record_buf_fini(&buf);
 }
 
-static void test_akaros_mmap(void **state)
+static void test_mmap_has_the_bytes_of_akaros(void **state)
 {
 	const struct kprof_rec_mmap head = {
 		.time_ns = 1234567890789, .addr = 0x400000, .size = 0x3000, .pid = 42
@@ -106,7 +106,7 @@ static void test_akaros_mmap(void **state)
 	record_buf_fini(&buf);
 }
 
-static void test_kernel_mmap(void **state)
+static void test_kernel_mmap_has_its_own_type(void **state)
 {
 	struct record_buf buf;
 
@@ -119,7 +119,7 @@ static void test_kernel_mmap(void **state)
 	record_buf_fini(&buf);
 }
 
-static void test_akaros_new_process(void **state)
+static void test_new_process_has_the_bytes_of_akaros(void **state)
 {
 	struct record_buf buf;
 
@@ -137,7 +137,7 @@ static void test_akaros_new_process(void **state)
 #define TIME 0x0807060504030201
 #define TIME_BYTES 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08
 
-static void test_event(void **state)
+static void test_event_has_the_documented_bytes(void **state)
 {
 	const struct kprof_rec_event head = {
 		.number = 0x11121314,
@@ -159,7 +159,7 @@ static void test_event(void **state)
 	record_buf_fini(&buf);
 }
 
-static void test_task_lost_period(void **state)
+static void test_task_lost_and_period_have_the_documented_bytes(void **state)
 {
 	struct record_buf buf;
 
@@ -176,7 +176,7 @@ static void test_task_lost_period(void **state)
 	record_buf_fini(&buf);
 }
 
-static void test_lost_reasons(void **state)
+static void test_reasons_of_losses_keep_their_numbers(void **state)
 {
 	(void)state;
 	assert_int_equal(KPROF_LOST_RING, 1);
@@ -186,7 +186,7 @@ static void test_lost_reasons(void **state)
 	assert_int_equal(KPROF_LOST_RING_RECORDS, 5);
 }
 
-static void test_comm_fork_exit(void **state)
+static void test_comm_fork_and_exit_have_the_documented_bytes(void **state)
 {
 	const struct kprof_rec_fork fork = {
 		.time_ns = TIME,
@@ -211,7 +211,7 @@ static void test_comm_fork_exit(void **state)
 	record_buf_fini(&buf);
 }
 
-static void test_build_id_clock_throttle(void **state)
+static void test_build_id_clock_and_throttle_have_the_documented_bytes(void **state)
 {
 	static const uint8_t id[3] = { 0xaa, 0xbb, 0xcc };
 	struct record_buf buf;
@@ -233,7 +233,7 @@ static void test_build_id_clock_throttle(void **state)
 	record_buf_fini(&buf);
 }
 
-static void test_file_id(void **state)
+static void test_file_id_has_the_documented_bytes(void **state)
 {
 	static const struct kprof_rec_file_id head = {
 		.time_ns = TIME,
@@ -256,7 +256,7 @@ static void test_file_id(void **state)
 }
 
 /* Kernel frames, the marker, user frames; the marker only where both are there. */
-static void test_both_sides(void **state)
+static void test_marker_stands_between_kernel_and_user_frames(void **state)
 {
 	const struct kprof_rec_trace head = { .info = 1, .time_ns = 2, .pid = 3, .cpu = 4 };
 	const uint64_t kernel[] = { 0xffffffff81000001 }, user[] = { 0x401000, 0x402000 };
@@ -300,7 +300,7 @@ static const struct varint_row varint_rows[] = {
 	{ __LINE__, 33554432, "\x80\x80\x80\x10", 4 }, /* the most that a payload may have */
 };
 
-static void test_varints(void **state)
+static void test_sizes_are_varints(void **state)
 {
 	size_t i;
 
@@ -329,7 +329,7 @@ static void test_varints(void **state)
 
 /* ---- memory -------------------------------------------------------------------------------------- */
 
-static void test_fixed_memory(void **state)
+static void test_fixed_memory_takes_a_record_whole_or_not(void **state)
 {
 	uint8_t memory[64];
 	struct record_buf buf;
@@ -363,7 +363,7 @@ static void test_fixed_memory(void **state)
 	record_buf_fini(&buf);
 }
 
-static void test_growing_memory(void **state)
+static void test_growing_memory_takes_many_records(void **state)
 {
 	struct record_buf buf;
 	struct decoded r;
@@ -385,7 +385,7 @@ static void test_growing_memory(void **state)
 }
 
 /* What the encoder reserves is enough: chains of every length that a perf record can hold. */
-static void test_trace_bytes(void **state)
+static void test_reserved_bytes_are_enough_for_every_chain(void **state)
 {
 	const struct kprof_rec_trace head = { .info = 1 };
 	static uint64_t words[8192];
@@ -404,7 +404,7 @@ static void test_trace_bytes(void **state)
 /* ---- walking ------------------------------------------------------------------------------------- */
 
 /* Every `want` against a walk that the test does itself. */
-static void test_fit(void **state)
+static void test_records_that_fit_are_found(void **state)
 {
 	struct record_buf buf;
 	size_t want, len, first;
@@ -449,7 +449,7 @@ static void add_sample(struct record_buf *buf, uint32_t event, uint16_t cpu)
 		record_trace(buf, KPROF_REC_USER_TRACE, &head, NULL, 0, &pc, 1);
 }
 
-static void test_tally(void **state)
+static void test_samples_in_a_run_are_tallied(void **state)
 {
 	struct record_buf buf;
 	struct tally tally;
@@ -487,25 +487,25 @@ static void test_tally(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_akaros_kernel_sample),
-		cmocka_unit_test(test_akaros_user_sample),
-		cmocka_unit_test(test_akaros_deep_sample),
-		cmocka_unit_test(test_akaros_mmap),
-		cmocka_unit_test(test_akaros_new_process),
-		cmocka_unit_test(test_kernel_mmap),
-		cmocka_unit_test(test_event),
-		cmocka_unit_test(test_task_lost_period),
-		cmocka_unit_test(test_lost_reasons),
-		cmocka_unit_test(test_comm_fork_exit),
-		cmocka_unit_test(test_build_id_clock_throttle),
-		cmocka_unit_test(test_file_id),
-		cmocka_unit_test(test_both_sides),
-		cmocka_unit_test(test_varints),
-		cmocka_unit_test(test_fixed_memory),
-		cmocka_unit_test(test_growing_memory),
-		cmocka_unit_test(test_trace_bytes),
-		cmocka_unit_test(test_fit),
-		cmocka_unit_test(test_tally),
+		cmocka_unit_test(test_kernel_sample_has_the_bytes_of_akaros),
+		cmocka_unit_test(test_user_sample_has_the_bytes_of_akaros),
+		cmocka_unit_test(test_deep_sample_has_a_long_size),
+		cmocka_unit_test(test_mmap_has_the_bytes_of_akaros),
+		cmocka_unit_test(test_new_process_has_the_bytes_of_akaros),
+		cmocka_unit_test(test_kernel_mmap_has_its_own_type),
+		cmocka_unit_test(test_event_has_the_documented_bytes),
+		cmocka_unit_test(test_task_lost_and_period_have_the_documented_bytes),
+		cmocka_unit_test(test_reasons_of_losses_keep_their_numbers),
+		cmocka_unit_test(test_comm_fork_and_exit_have_the_documented_bytes),
+		cmocka_unit_test(test_build_id_clock_and_throttle_have_the_documented_bytes),
+		cmocka_unit_test(test_file_id_has_the_documented_bytes),
+		cmocka_unit_test(test_marker_stands_between_kernel_and_user_frames),
+		cmocka_unit_test(test_sizes_are_varints),
+		cmocka_unit_test(test_fixed_memory_takes_a_record_whole_or_not),
+		cmocka_unit_test(test_growing_memory_takes_many_records),
+		cmocka_unit_test(test_reserved_bytes_are_enough_for_every_chain),
+		cmocka_unit_test(test_records_that_fit_are_found),
+		cmocka_unit_test(test_samples_in_a_run_are_tallied),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

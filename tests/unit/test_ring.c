@@ -17,7 +17,7 @@
 /* ---- layout ---------------------------------------------------------------------------------- */
 
 /* By hand: a page, then 192 bytes a chunk for slot and head, rounded to a page, then the chunks. */
-static void test_layout_make(void **state)
+static void test_layout_is_computed(void **state)
 {
 	static const struct {
 		int line;
@@ -53,7 +53,7 @@ static void test_layout_make(void **state)
 	assert_int_equal(layout_make(65535, &pool), -EINVAL);
 }
 
-static void test_layout_check(void **state)
+static void test_wrong_layouts_are_refused(void **state)
 {
 #define FIELD(f, v) __LINE__, offsetof(struct kprof_pool, f), sizeof(((struct kprof_pool *)0)->f), v
 	static const struct {
@@ -117,7 +117,7 @@ static int sealed(uint64_t bytes, int seals, unsigned flags)
 	return fd;
 }
 
-static void test_open_refuses(void **state)
+static void test_wrong_files_are_refused(void **state)
 {
 	static const struct {
 		int line;
@@ -254,7 +254,7 @@ static void write_numbers(struct fixture *f, struct ring_writer *writer, uint64_
 		assert_true(fixture_write(f, writer, ID, &i, 1));
 }
 
-static void test_write_read(void **state)
+static void test_written_events_are_read(void **state)
 {
 	uint64_t words[3] = {1, 2, 3};
 	struct ring_writer *writer;
@@ -354,7 +354,7 @@ static void test_discard_keeps_the_oldest_until_cleared(void **state)
 }
 
 /* Two threads' events: what is forgotten is what was given back first, whoever wrote it. */
-static void test_oldest_chunk_of_all_goes_first(void **state)
+static void test_oldest_chunk_is_overwritten_first(void **state)
 {
 	struct ring_writer *slow, *busy;
 	struct fixture f;
@@ -466,7 +466,7 @@ static void *begin_and_leave(void *data)
 }
 
 /* A thread that ended without saying so: its slot comes back, its event stays. */
-static void test_reap(void **state)
+static void test_slot_of_an_ended_thread_comes_back(void **state)
 {
 	struct fixture f;
 	pthread_t thread;
@@ -488,7 +488,7 @@ static void test_reap(void **state)
 }
 
 /* The largest records: 2 * (4096) > 8192 - 56, so one a chunk. */
-static void test_largest_record(void **state)
+static void test_largest_records_fill_a_chunk_each(void **state)
 {
 	uint64_t words[KPROF_RECORD_MAX / 8 - 2] = {9};
 	struct ring_writer *writer;
@@ -504,7 +504,7 @@ static void test_largest_record(void **state)
 }
 
 /* A follower takes up where it was. */
-static void test_read_from_an_offset(void **state)
+static void test_reading_begins_at_an_offset(void **state)
 {
 	struct ring_index *index = calloc(1, sizeof(*index));
 	struct ring_extent extent;
@@ -539,7 +539,7 @@ static void test_read_from_an_offset(void **state)
 
 /* ---- formats --------------------------------------------------------------------------------- */
 
-static void test_args_plan(void **state)
+static void test_formats_become_argument_plans(void **state)
 {
 	static const struct {
 		int line;
@@ -594,7 +594,7 @@ static void test_args_plan(void **state)
 	}
 }
 
-static void test_args_limits(void **state)
+static void test_argument_plans_are_bounded(void **state)
 {
 	struct args_plan plan[KPROF_ARGS_MAX];
 	char format[3 * 17 + 1] = "";
@@ -623,21 +623,21 @@ static void test_args_limits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_layout_make),
-		cmocka_unit_test(test_layout_check),
-		cmocka_unit_test(test_open_refuses),
+		cmocka_unit_test(test_layout_is_computed),
+		cmocka_unit_test(test_wrong_layouts_are_refused),
+		cmocka_unit_test(test_wrong_files_are_refused),
 		cmocka_unit_test(test_open_refuses_huge_pages),
-		cmocka_unit_test(test_write_read),
+		cmocka_unit_test(test_written_events_are_read),
 		cmocka_unit_test(test_flight_recorder_keeps_the_newest),
 		cmocka_unit_test(test_discard_keeps_the_oldest_until_cleared),
-		cmocka_unit_test(test_oldest_chunk_of_all_goes_first),
+		cmocka_unit_test(test_oldest_chunk_is_overwritten_first),
 		cmocka_unit_test(test_short_threads_share_chunks),
 		cmocka_unit_test(test_more_threads_than_slots),
-		cmocka_unit_test(test_reap),
-		cmocka_unit_test(test_largest_record),
-		cmocka_unit_test(test_read_from_an_offset),
-		cmocka_unit_test(test_args_plan),
-		cmocka_unit_test(test_args_limits),
+		cmocka_unit_test(test_slot_of_an_ended_thread_comes_back),
+		cmocka_unit_test(test_largest_records_fill_a_chunk_each),
+		cmocka_unit_test(test_reading_begins_at_an_offset),
+		cmocka_unit_test(test_formats_become_argument_plans),
+		cmocka_unit_test(test_argument_plans_are_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -62,7 +62,7 @@ static uint64_t later_ns(void)
 }
 
 /* Three programs and messages, by times given by hand; equal ones in the order that is promised. */
-static void test_order(void **state)
+static void test_merge_is_in_order_of_time(void **state)
 {
 	static const struct {
 		int program; /* 0: a message */
@@ -133,7 +133,7 @@ static void test_order(void **state)
 }
 
 /* Cleared, provisional and unknown events are not shown, each for its reason; texts are. */
-static void test_sight(void **state)
+static void test_cleared_and_unknown_events_are_counted_not_shown(void **state)
 {
 	struct program *program = tracing_create(1, POOL, KPROF_MODE_OVERWRITE);
 	struct ring_writer *writer = ring_writer_begin(&program->pool.pool);
@@ -175,7 +175,7 @@ static void test_sight(void **state)
 }
 
 /* Reserved and not committed: missing, and its neighbours are there. */
-static void test_torn(void **state)
+static void test_uncommitted_record_is_left_out(void **state)
 {
 	struct program *program = tracing_create(1, POOL, KPROF_MODE_OVERWRITE);
 	struct ring_writer *writer = ring_writer_begin(&program->pool.pool);
@@ -208,7 +208,7 @@ static void test_torn(void **state)
  * Two programs with three full chunks each, and room for three in all: the newest three, of
  * whichever program, and the number of the others.
  */
-static void test_bound(void **state)
+static void test_newest_chunks_of_all_producers_are_taken(void **state)
 {
 	struct program *programs[2] = { tracing_create(1, POOL, KPROF_MODE_OVERWRITE),
 		tracing_create(2, POOL, KPROF_MODE_OVERWRITE) };
@@ -259,7 +259,7 @@ static uint64_t reserve_all(struct snapshot_budget *from, uid_t reader, struct s
 }
 
 /* Of 8000 bytes a user gets half, all users three fourths; root and the owner all that is left. */
-static void test_readers(void **state)
+static void test_budget_leaves_memory_for_other_users(void **state)
 {
 	struct snapshot_budget *of_readers = snapshot_budget_create(8000, 500);
 	struct snapshot *user, *other, *third, *owner, *root;
@@ -302,7 +302,7 @@ static void check_newest(struct merge *merge, const struct producer *producer, u
  * A program whose memory says that it is the newest of all, or that is so because it wrote last,
  * gets its part and not the others'; who wants less than a part has all that it wants.
  */
-static void test_shares_of_liars(void **state)
+static void test_corrupt_producer_takes_no_more_than_its_share(void **state)
 {
 	static const uint64_t begun[] = { UINT64_MAX, 0 }; /* 0: the truth */
 	struct snapshot_budget *all = budget;
@@ -340,7 +340,7 @@ static void test_shares_of_liars(void **state)
 }
 
 /* Divided by hand. */
-static void test_shares(void **state)
+static void test_memory_is_divided_fairly(void **state)
 {
 	static const struct {
 		int line;
@@ -381,7 +381,7 @@ static bool always(void *arg)
 	return true;
 }
 
-static void test_cancelled(void **state)
+static void test_cancelled_snapshot_is_interrupted(void **state)
 {
 	struct program *program = tracing_create(1, POOL, KPROF_MODE_OVERWRITE);
 	struct snapshot *snapshot = snapshot_create(budget, 0, tracing_list(&program, 1), 0);
@@ -392,7 +392,7 @@ static void test_cancelled(void **state)
 }
 
 /* A pool that can no longer be read as it was announced: its program is passed over. */
-static void test_unreadable(void **state)
+static void test_unreadable_pool_is_passed_over(void **state)
 {
 	struct program *programs[2] = { tracing_create(1, POOL, KPROF_MODE_OVERWRITE),
 		tracing_create(2, POOL, KPROF_MODE_OVERWRITE) };
@@ -469,7 +469,7 @@ static uint64_t check_reading(struct snapshot *snapshot)
 	return sums.shown + sums.missing;
 }
 
-static void test_stress(void **state)
+static void test_every_event_is_read_or_counted_under_load(void **state)
 {
 	struct program *programs[PROGRAMS];
 	struct ring_index *index = g_new(struct ring_index, 1);
@@ -518,16 +518,23 @@ static void test_stress(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_order, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_sight, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_torn, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_bound, set_up, tear_down),
-		cmocka_unit_test(test_readers),
-		cmocka_unit_test_setup_teardown(test_shares_of_liars, set_up, tear_down),
-		cmocka_unit_test(test_shares),
-		cmocka_unit_test_setup_teardown(test_cancelled, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_unreadable, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_stress, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_merge_is_in_order_of_time, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_cleared_and_unknown_events_are_counted_not_shown,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_uncommitted_record_is_left_out,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_newest_chunks_of_all_producers_are_taken,
+						set_up, tear_down),
+		cmocka_unit_test(test_budget_leaves_memory_for_other_users),
+		cmocka_unit_test_setup_teardown(test_corrupt_producer_takes_no_more_than_its_share,
+						set_up, tear_down),
+		cmocka_unit_test(test_memory_is_divided_fairly),
+		cmocka_unit_test_setup_teardown(test_cancelled_snapshot_is_interrupted,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_unreadable_pool_is_passed_over,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_every_event_is_read_or_counted_under_load,
+						set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

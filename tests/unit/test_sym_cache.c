@@ -74,7 +74,7 @@ static void ask(struct symbols *symbols, const struct symbols_file *file, uint64
 	symbols_arena_destroy(arena);
 }
 
-static void test_kept(void **state)
+static void test_answers_are_kept_for_each_file(void **state)
 {
 	struct fake fake = { .able = SYMBOLS_LINES };
 	struct symbols *symbols = symbols_create(&source, &fake, 1 << 20);
@@ -108,7 +108,7 @@ static void test_kept(void **state)
 	symbols_destroy(symbols);
 }
 
-static void test_kernels(void **state)
+static void test_kernel_at_another_address_is_another_file(void **state)
 {
 	struct fake fake = { .able = 0 };
 	struct symbols *symbols = symbols_create(&source, &fake, 1 << 20);
@@ -137,7 +137,7 @@ static void test_kernels(void **state)
 }
 
 /* Only what is missing is asked, and each answer gets to its question. */
-static void test_batches(void **state)
+static void test_only_missing_offsets_are_asked(void **state)
 {
 	struct fake fake = { .able = 0 };
 	struct symbols *symbols = symbols_create(&source, &fake, 1 << 20);
@@ -165,7 +165,7 @@ static void test_batches(void **state)
 	symbols_destroy(symbols);
 }
 
-static void test_errors(void **state)
+static void test_errors_are_not_kept(void **state)
 {
 	struct fake fake = { .error = -ENOENT };
 	struct symbols *symbols = symbols_create(&source, &fake, 1 << 20);
@@ -188,7 +188,7 @@ static void test_errors(void **state)
 }
 
 /* A debug file may be installed: that something is missing is believed for a minute. */
-static void test_retry(void **state)
+static void test_missing_names_are_asked_again_after_a_minute(void **state)
 {
 	struct cache *cache = cache_create(1 << 20);
 	struct symbols_file a = { SYMBOLS_ELF, "/a", id_a, 20, NULL, NULL, 0 };
@@ -211,7 +211,7 @@ static void test_retry(void **state)
 }
 
 /* It stays under its bound; the file that was asked last stays longest. */
-static void test_bound(void **state)
+static void test_cache_stays_below_its_bound(void **state)
 {
 	const size_t bound = 256 << 10;
 	struct cache *cache = cache_create(bound);
@@ -253,12 +253,12 @@ static void test_bound(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_kept),
-		cmocka_unit_test(test_kernels),
-		cmocka_unit_test(test_batches),
-		cmocka_unit_test(test_errors),
-		cmocka_unit_test(test_retry),
-		cmocka_unit_test(test_bound),
+		cmocka_unit_test(test_answers_are_kept_for_each_file),
+		cmocka_unit_test(test_kernel_at_another_address_is_another_file),
+		cmocka_unit_test(test_only_missing_offsets_are_asked),
+		cmocka_unit_test(test_errors_are_not_kept),
+		cmocka_unit_test(test_missing_names_are_asked_again_after_a_minute),
+		cmocka_unit_test(test_cache_stays_below_its_bound),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -89,7 +89,7 @@ static void check_row(struct parse *parse, const char *line, uint64_t address, c
 }
 
 /* `LOC CFA registers ra` of readelf. */
-static void test_rows(void **state)
+static void test_rows_match_those_of_readelf(void **state)
 {
 	g_autofree char *output = NULL;
 	g_auto(GStrv) lines = NULL;
@@ -128,7 +128,7 @@ static void test_rows(void **state)
 }
 
 /* The C library says that _start has no caller. */
-static void test_end(void **state)
+static void test_start_has_no_caller(void **state)
 {
 	struct symfixture_symbol start = symfixture_find(&fixture, "program", "_start");
 	struct parse *parse;
@@ -143,7 +143,7 @@ static void test_end(void **state)
 	parse_destroy(parse);
 }
 
-static void test_without(void **state)
+static void test_addresses_without_a_rule_are_not_found(void **state)
 {
 	struct parse *parse;
 	struct unwind_row row;
@@ -184,7 +184,7 @@ static int ask_damaged(const char *name, uint64_t from, uint64_t to)
 	return WIFSIGNALED(status);
 }
 
-static void test_damaged(void **state)
+static void test_damaged_tables_are_harmless(void **state)
 {
 	struct symfixture_symbol deep = symfixture_find(&fixture, "program", "deep");
 	uint64_t offset = symfixture_offset(&fixture, "program", deep.address);
@@ -227,10 +227,10 @@ static int tear_down(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows),
-		cmocka_unit_test(test_end),
-		cmocka_unit_test(test_without),
-		cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_rows_match_those_of_readelf),
+		cmocka_unit_test(test_start_has_no_caller),
+		cmocka_unit_test(test_addresses_without_a_rule_are_not_found),
+		cmocka_unit_test(test_damaged_tables_are_harmless),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

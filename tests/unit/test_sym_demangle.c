@@ -125,7 +125,7 @@ static const struct unwind_row rows[] = {
 	{__LINE__, "_RNvC99999999999999999999a1f", NULL},
 };
 
-static void test_rows(void **state)
+static void test_mangled_names_are_demangled(void **state)
 {
 	size_t i;
 
@@ -142,7 +142,7 @@ static void test_rows(void **state)
  * What no compiler writes, and what libiberty 2.40 and c++filt print wrongly: whatever is made of
  * them, it ends.
  */
-static void test_odd_names(void **state)
+static void test_odd_names_end(void **state)
 {
 	static const char *const names[] = {
 		"_RINvC1a1fRL0_hE", /* a lifetime that is not bound */
@@ -160,7 +160,7 @@ static void test_odd_names(void **state)
 }
 
 /* 62^10 lifetimes in a part of the name that is not printed: it is the process that ends. */
-static void test_endless(void **state)
+static void test_endless_name_ends_the_process(void **state)
 {
 	pid_t pid = fork();
 	int status;
@@ -192,7 +192,7 @@ static void append_base62(GString *to, size_t number)
 }
 
 /* Each type is a pair of the one before: 2^20 types in a name of some hundred bytes. */
-static void test_bomb(void **state)
+static void test_exponential_name_is_bounded(void **state)
 {
 	GString *name = g_string_new("_RINvC1a1f");
 	size_t last = name->len - 2, here;
@@ -221,7 +221,7 @@ static void test_bomb(void **state)
 }
 
 /* As deep as it likes: no name, and no end of the stack. */
-static void test_depth(void **state)
+static void test_deep_name_is_refused_without_a_crash(void **state)
 {
 	GString *name = g_string_new("_RINvC1a1f");
 	int i;
@@ -245,11 +245,11 @@ static void test_depth(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows),
-		cmocka_unit_test(test_odd_names),
-		cmocka_unit_test(test_endless),
-		cmocka_unit_test(test_bomb),
-		cmocka_unit_test(test_depth),
+		cmocka_unit_test(test_mangled_names_are_demangled),
+		cmocka_unit_test(test_odd_names_end),
+		cmocka_unit_test(test_endless_name_ends_the_process),
+		cmocka_unit_test(test_exponential_name_is_bounded),
+		cmocka_unit_test(test_deep_name_is_refused_without_a_crash),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

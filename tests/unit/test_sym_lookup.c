@@ -73,7 +73,7 @@ static void check_rows(const size_t *which, size_t count, bool backwards)
 	addr_match_destroy(lookup);
 }
 
-static void test_rows(void **state)
+static void test_addresses_are_matched_to_symbols(void **state)
 {
 	size_t which[G_N_ELEMENTS(rows)], i;
 
@@ -87,7 +87,7 @@ static void test_rows(void **state)
 }
 
 /* The start of an alias without a size has the size of its twin. */
-static void test_size(void **state)
+static void test_alias_without_size_takes_that_of_its_twin(void **state)
 {
 	uint64_t address = 0x3050;
 	struct addr_match *lookup = addr_match_create(&address, 1);
@@ -102,7 +102,7 @@ static void test_size(void **state)
 }
 
 /* A table that covers everything many times over costs time, but not squared. */
-static void test_hostile(void **state)
+static void test_overlapping_symbols_take_no_squared_time(void **state)
 {
 	const size_t count = 100000;
 	g_autofree uint64_t *addresses = g_new(uint64_t, count);
@@ -243,7 +243,7 @@ static const struct unwind_row alias_rows[] = {
 	{__LINE__, TEXT + 0xd00, "next"},
 };
 
-static void test_kernel_aliases(void **state)
+static void test_last_alias_in_kallsyms_is_taken(void **state)
 {
 	struct kernel_row row = { .path = KERNEL, .text = TEXT, .same = true };
 	size_t i;
@@ -256,7 +256,7 @@ static void test_kernel_aliases(void **state)
 	}
 }
 
-static void test_kernel(void **state)
+static void test_kernel_addresses_are_matched(void **state)
 {
 	/* to those who may not see addresses they are 0 */
 	static const char hidden[] = "0000000000000000 T _text\n0000000000000000 T do_one\n";
@@ -304,7 +304,7 @@ static void check_jit(const char *text, const struct unwind_row *row, const char
 	addr_match_destroy(lookup);
 }
 
-static void test_jit(void **state)
+static void test_jit_maps_are_matched(void **state)
 {
 	size_t i;
 
@@ -315,7 +315,7 @@ static void test_jit(void **state)
 	check_jit("7f0000001080 10 old\n7f0000001000 100 new\n", &jit_rows[2], "new");
 }
 
-static void test_read(void **state)
+static void test_growing_text_is_read_whole(void **state)
 {
 	int fd = memfd_create("text", 0);
 	size_t size = 300 * 1024, got = 0;
@@ -337,13 +337,13 @@ static void test_read(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows),
-		cmocka_unit_test(test_size),
-		cmocka_unit_test(test_hostile),
-		cmocka_unit_test(test_kernel),
-		cmocka_unit_test(test_kernel_aliases),
-		cmocka_unit_test(test_jit),
-		cmocka_unit_test(test_read),
+		cmocka_unit_test(test_addresses_are_matched_to_symbols),
+		cmocka_unit_test(test_alias_without_size_takes_that_of_its_twin),
+		cmocka_unit_test(test_overlapping_symbols_take_no_squared_time),
+		cmocka_unit_test(test_kernel_addresses_are_matched),
+		cmocka_unit_test(test_last_alias_in_kallsyms_is_taken),
+		cmocka_unit_test(test_jit_maps_are_matched),
+		cmocka_unit_test(test_growing_text_is_read_whole),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

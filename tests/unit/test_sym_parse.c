@@ -187,7 +187,7 @@ static void check_functions(const struct symfixture *fixture, const char *progra
 	forget(&answers);
 }
 
-static void test_functions(void **state)
+static void test_functions_match_those_of_nm(void **state)
 {
 	struct symfixture *fixture = *state;
 
@@ -197,7 +197,7 @@ static void test_functions(void **state)
 }
 
 /* Without .symtab: what the dynamic table says, and nothing about the others. */
-static void test_stripped(void **state)
+static void test_stripped_file_uses_the_dynamic_table(void **state)
 {
 	struct symfixture *fixture = *state;
 	struct symfixture_symbol outer = symfixture_find(fixture, "dynamic", "outer");
@@ -215,7 +215,7 @@ static void test_stripped(void **state)
 	forget(&answers);
 }
 
-static void test_other_offsets(void **state)
+static void test_offsets_outside_of_functions_have_no_name(void **state)
 {
 	struct symfixture *fixture = *state;
 	struct symfixture_symbol outer = symfixture_find(fixture, "plain", "outer");
@@ -270,7 +270,7 @@ static void check_stubs(const struct symfixture *fixture, const char *program, g
 		fail_msg("%s: objdump names %u stubs", program, found);
 }
 
-static void test_stubs(void **state)
+static void test_plt_stubs_have_names(void **state)
 {
 	struct symfixture *fixture = *state;
 
@@ -303,7 +303,7 @@ static void test_stubs(void **state)
 }
 
 /* objdump -C writes them so, too. */
-static void test_stubs_demangled(void **state)
+static void test_names_of_plt_stubs_are_demangled(void **state)
 {
 	struct symfixture *fixture = *state;
 	g_autofree char *output = NULL;
@@ -428,7 +428,7 @@ static void check_lines(const struct symfixture *fixture, const char *program, u
 	forget(&answers);
 }
 
-static void test_lines(void **state)
+static void test_lines_match_those_of_addr2line(void **state)
 {
 	struct symfixture *fixture = *state;
 
@@ -441,7 +441,7 @@ static void test_lines(void **state)
 }
 
 /* clang writes no .debug_aranges, and DWARF in an order of its own. */
-static void test_clang(void **state)
+static void test_files_of_clang_are_parsed(void **state)
 {
 	struct symfixture *fixture = *state;
 
@@ -457,7 +457,7 @@ static void test_clang(void **state)
 }
 
 /* Lines that nobody asked for are not there; where there is no DWARF there are functions. */
-static void test_no_lines(void **state)
+static void test_lines_are_given_on_request_only(void **state)
 {
 	struct symfixture *fixture = *state;
 	struct symfixture_symbol outer = symfixture_find(fixture, "plain", "outer");
@@ -497,7 +497,7 @@ static void take_text(void *arg, size_t i, const struct symbols_place *place)
 	*text = describe_place(place);
 }
 
-static void test_debug_file(void **state)
+static void test_debug_file_is_used(void **state)
 {
 	struct symfixture *fixture = *state;
 	struct symfixture_symbol local = symfixture_find(fixture, "plain", "local");
@@ -543,7 +543,7 @@ static void test_debug_file(void **state)
 }
 
 /* What dwz took out of two debug files into a third. */
-static void test_shared_file(void **state)
+static void test_file_shared_by_dwz_is_used(void **state)
 {
 	struct symfixture *fixture = *state;
 	struct symfixture_symbol outer = symfixture_find(fixture, "plain", "outer");
@@ -577,7 +577,7 @@ static void test_shared_file(void **state)
  * ---- no ELF files -----------------------------------------------------------------------------
  */
 
-static void test_not_elf(void **state)
+static void test_files_that_are_not_elf_are_refused(void **state)
 {
 	struct symfixture *fixture = *state;
 	static const char *const names[] = { "empty", "text", "short", "big_endian" };
@@ -604,7 +604,7 @@ static void test_not_elf(void **state)
 }
 
 /* A 32-bit file, if the compiler can make one that needs no library. */
-static void test_32_bits(void **state)
+static void test_file_of_32_bits_is_parsed(void **state)
 {
 	struct symfixture *fixture = *state;
 
@@ -623,7 +623,7 @@ static void test_32_bits(void **state)
  */
 
 /* The kernel's own file is in our memory; what nm says of a copy of it is the answer. */
-static void test_vdso(void **state)
+static void test_vdso_is_parsed_from_memory(void **state)
 {
 	struct symfixture *fixture = *state;
 	const char *vdso = (const char *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
@@ -683,19 +683,19 @@ static int tear_down(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_functions),
-		cmocka_unit_test(test_stripped),
-		cmocka_unit_test(test_other_offsets),
-		cmocka_unit_test(test_stubs),
-		cmocka_unit_test(test_stubs_demangled),
-		cmocka_unit_test(test_lines),
-		cmocka_unit_test(test_clang),
-		cmocka_unit_test(test_no_lines),
-		cmocka_unit_test(test_debug_file),
-		cmocka_unit_test(test_shared_file),
-		cmocka_unit_test(test_not_elf),
-		cmocka_unit_test(test_32_bits),
-		cmocka_unit_test(test_vdso),
+		cmocka_unit_test(test_functions_match_those_of_nm),
+		cmocka_unit_test(test_stripped_file_uses_the_dynamic_table),
+		cmocka_unit_test(test_offsets_outside_of_functions_have_no_name),
+		cmocka_unit_test(test_plt_stubs_have_names),
+		cmocka_unit_test(test_names_of_plt_stubs_are_demangled),
+		cmocka_unit_test(test_lines_match_those_of_addr2line),
+		cmocka_unit_test(test_files_of_clang_are_parsed),
+		cmocka_unit_test(test_lines_are_given_on_request_only),
+		cmocka_unit_test(test_debug_file_is_used),
+		cmocka_unit_test(test_file_shared_by_dwz_is_used),
+		cmocka_unit_test(test_files_that_are_not_elf_are_refused),
+		cmocka_unit_test(test_file_of_32_bits_is_parsed),
+		cmocka_unit_test(test_vdso_is_parsed_from_memory),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

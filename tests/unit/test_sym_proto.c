@@ -58,7 +58,7 @@ static unsigned int count_descriptors(void)
 	return count;
 }
 
-static void test_round_trip(void **state)
+static void test_message_comes_back_as_sent(void **state)
 {
 	struct pair_map_entry *pair = *state;
 	unsigned int before = count_descriptors();
@@ -99,7 +99,7 @@ static void test_round_trip(void **state)
 	assert_int_equal(count_descriptors(), before);
 }
 
-static void test_paths(void **state)
+static void test_longest_path_is_sent_and_a_longer_one_refused(void **state)
 {
 	struct pair_map_entry *pair = *state;
 	g_autofree char *longest = g_strnfill(PATH_MAX - 1, 'x'), *longer = g_strnfill(PATH_MAX, 'x');
@@ -138,7 +138,7 @@ static const struct {
 	{ __LINE__, PROTO_OPEN_PATH, 4, 0, HEAD + 4, "a\0b" }, /* and has none before */
 };
 
-static void test_bad(void **state)
+static void test_wrong_messages_are_refused(void **state)
 {
 	struct pair_map_entry *pair = *state;
 	unsigned int before = count_descriptors();
@@ -162,7 +162,7 @@ static void test_bad(void **state)
 }
 
 /* Several descriptors at once: one is taken, the others don't stay. */
-static void test_many_descriptors(void **state)
+static void test_superfluous_descriptors_are_closed(void **state)
 {
 	struct pair_map_entry *pair = *state;
 	struct iovec iov = { pair->out, HEAD };
@@ -188,7 +188,7 @@ static void test_many_descriptors(void **state)
 	close(passed);
 }
 
-static void test_waiting(void **state)
+static void test_waiting_ends_by_deadline_or_cancellation(void **state)
 {
 	struct pair_map_entry *pair = *state;
 	struct proto_wait wait = { .cancel_fd = -1, .deadline_ns = proto_now_ns() + 20 * NSEC_PER_MSEC };
@@ -213,7 +213,7 @@ static void test_waiting(void **state)
 	close(cancel[1]);
 }
 
-static void test_closed(void **state)
+static void test_closed_socket_is_reported(void **state)
 {
 	struct pair_map_entry *pair = *state;
 
@@ -229,7 +229,7 @@ static void test_closed(void **state)
  * ---- answers ----------------------------------------------------------------------------------
  */
 
-static void test_answers(void **state)
+static void test_answers_come_back_as_sent(void **state)
 {
 	struct symbols_frame frames[SYMBOLS_FRAMES_MAX + 1];
 	struct symbols_place place = { frames, 2, 0x1000, 0x20 }, got;
@@ -274,7 +274,7 @@ static void test_answers(void **state)
 }
 
 /* Any bytes: an answer within bounds, or none. */
-static void test_any_bytes(void **state)
+static void test_random_bytes_give_a_bounded_answer_or_none(void **state)
 {
 	struct symbols_arena *arena = symbols_arena_create();
 	uint64_t number = 88172645463325252u;
@@ -309,14 +309,17 @@ static void test_any_bytes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_round_trip, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_paths, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_bad, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_many_descriptors, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_waiting, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_closed, set_up, tear_down),
-		cmocka_unit_test(test_answers),
-		cmocka_unit_test(test_any_bytes),
+		cmocka_unit_test_setup_teardown(test_message_comes_back_as_sent, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_longest_path_is_sent_and_a_longer_one_refused,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_wrong_messages_are_refused, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_superfluous_descriptors_are_closed,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_waiting_ends_by_deadline_or_cancellation,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_closed_socket_is_reported, set_up, tear_down),
+		cmocka_unit_test(test_answers_come_back_as_sent),
+		cmocka_unit_test(test_random_bytes_give_a_bounded_answer_or_none),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -172,7 +172,7 @@ static bool is_root(void)
  * ---- files ------------------------------------------------------------------------------------
  */
 
-static void test_a_file(void **state)
+static void test_file_has_names(void **state)
 {
 	struct world *world = *state;
 	g_autofree char *path = symfixture_path(&world->fixture, "program");
@@ -209,7 +209,7 @@ static void check_same(const char *here, const char *there)
 }
 
 /* Every offset of a large program, so that it takes several messages: as without processes. */
-static void test_many(void **state)
+static void test_many_offsets_have_the_names_of_the_local_parser(void **state)
 {
 	struct world *world = *state;
 	struct symbols *local = symbols_create(&local_source, NULL, 0);
@@ -246,7 +246,7 @@ static void test_many(void **state)
 	symbols_destroy(local);
 }
 
-static void test_deleted(void **state)
+static void test_deleted_file_has_names(void **state)
 {
 	struct world *world = *state;
 	g_autofree char *path = NULL;
@@ -286,7 +286,7 @@ static void test_deleted(void **state)
 }
 
 /* A package was upgraded: the name leads to another file now. */
-static void test_replaced(void **state)
+static void test_replaced_file_keeps_its_names(void **state)
 {
 	struct world *world = *state;
 	g_autofree char *path = NULL;
@@ -365,7 +365,7 @@ static void check_id(struct world *world, const struct id_row *row, const char *
 }
 
 /* Without a build-id a file is told by its inode, and by when it was modified. */
-static void test_file_id(void **state)
+static void test_file_without_build_id_is_told_by_its_inode(void **state)
 {
 	struct world *world = *state;
 	g_autofree char *path = NULL;
@@ -391,7 +391,7 @@ static void test_file_id(void **state)
 }
 
 /* In a container: the host has nothing at that path, or something else. */
-static void test_mount_namespace(void **state)
+static void test_file_in_another_mount_namespace_has_names(void **state)
 {
 	struct world *world = *state;
 	g_autofree char *path = NULL;
@@ -420,7 +420,7 @@ static void test_mount_namespace(void **state)
 }
 
 /* A stripped program whose debug file is where its distribution puts it, in its own root. */
-static void test_debug_file(void **state)
+static void test_debug_file_in_another_root_is_used(void **state)
 {
 	struct world *world = *state;
 	g_autofree char *hex = NULL;
@@ -453,7 +453,7 @@ static void test_debug_file(void **state)
 }
 
 /* Stripped files that name their debug file: it lies beside them, or in a folder .debug. */
-static void test_linked_debug_file(void **state)
+static void test_linked_debug_file_is_used(void **state)
 {
 	struct world *world = *state;
 	g_autofree char *beside = symfixture_path(&world->fixture, "beside");
@@ -476,7 +476,7 @@ static void test_linked_debug_file(void **state)
 }
 
 /* Paths that are no file, or not to be opened: no names, no waiting, and nobody notices. */
-static void test_no_file(void **state)
+static void test_paths_that_are_no_file_have_no_names(void **state)
 {
 	struct world *world = *state;
 	g_autofree char *fifo = symfixture_path(&world->fixture, "fifo");
@@ -520,7 +520,7 @@ static uint64_t count_of(struct symbols *symbols, const char *name)
 	return value;
 }
 
-static void test_hanging(void **state)
+static void test_hanging_file_system_delays_no_answer(void **state)
 {
 	struct world *world = *state;
 	g_autofree char *mount = NULL;
@@ -554,7 +554,7 @@ static void test_hanging(void **state)
 	/* not again, for a while; and others don't suffer */
 	before = proto_now_ns();
 	expect(world, &file, 0x100, NULL);
-	test_a_file(state);
+	test_file_has_names(state);
 	assert_true(proto_now_ns() - before < HELPERS_OPEN_NS);
 	kill(server, SIGCONT);
 	kill(server, SIGTERM);
@@ -565,7 +565,7 @@ static void test_hanging(void **state)
  * ---- JITs -------------------------------------------------------------------------------------
  */
 
-static void test_jit(void **state)
+static void test_jit_code_has_names(void **state)
 {
 	struct world *world = *state;
 	struct symbols_file file;
@@ -608,7 +608,7 @@ static void test_jit(void **state)
 }
 
 /* In a pid namespace, with a /tmp and a user of its own. */
-static void test_jit_namespace(void **state)
+static void test_jit_code_in_another_pid_namespace_has_names(void **state)
 {
 	struct world *world = *state;
 	struct symbols_file file;
@@ -640,7 +640,7 @@ static void test_jit_namespace(void **state)
  * ---- the kernel -------------------------------------------------------------------------------
  */
 
-static void test_kernel(void **state)
+static void test_kernel_address_has_a_name(void **state)
 {
 	struct world *world = *state;
 	struct symbols_file file = describe(world, "[kernel.kallsyms]", false, NULL);
@@ -670,7 +670,7 @@ static void test_kernel(void **state)
 	expect(world, &file, address, NULL);
 }
 
-static void test_vdso(void **state)
+static void test_vdso_address_has_a_name(void **state)
 {
 	struct world *world = *state;
 	const char *vdso = (const char *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
@@ -744,7 +744,7 @@ static void has_line(const char *status, const char *line)
 		fail_msg("no line %s in %s", line, status);
 }
 
-static void test_rights(void **state)
+static void test_helpers_have_no_rights(void **state)
 {
 	struct helpers_options options = { .program = HELPER };
 	struct helpers *helpers = helpers_create(&options);
@@ -796,7 +796,7 @@ static void test_rights(void **state)
 }
 
 /* The answer never comes; whoever asked notices at once, and the next child is there. */
-static void test_killed_in_a_question(void **state)
+static void test_helper_killed_in_a_request_is_started_again(void **state)
 {
 	struct helpers_options options = { .program = HELPER };
 	struct helpers *helpers = helpers_create(&options);
@@ -828,25 +828,25 @@ static void test_killed_in_a_question(void **state)
 }
 
 /* All helpers are killed between two questions: the next one is answered. */
-static void test_killed(void **state)
+static void test_killed_helpers_are_started_again(void **state)
 {
 	struct world *world = *state;
 	const char *const roles[] = { "opener", "parser" };
 	pid_t pid;
 	size_t i;
 
-	test_a_file(state);
+	test_file_has_names(state);
 	for (i = 0; i < G_N_ELEMENTS(roles); i++) {
 		pid = find_helper(getpid(), roles[i]);
 		assert_true(pid > 0);
 		kill(pid, SIGKILL);
 	}
-	test_a_file(state);
+	test_file_has_names(state);
 	assert_int_equal(count_of(world->symbols, "symbols.helpers.started"), 4);
 }
 
 /* A name of Rust with 62^10 lifetimes in it: its file has no names, counted, and soon. */
-static void test_endless_name(void **state)
+static void test_endless_name_is_counted_and_ends_soon(void **state)
 {
 	struct world *world = *state;
 	const struct symfixture *fixture = &world->fixture;
@@ -870,7 +870,7 @@ static void test_endless_name(void **state)
  * ---- waiting ----------------------------------------------------------------------------------
  */
 
-static void test_given_up(void **state)
+static void test_cancelled_request_ends_at_once(void **state)
 {
 	struct world *world = *state;
 	g_autofree char *path = symfixture_path(&world->fixture, "program");
@@ -895,7 +895,7 @@ static void test_given_up(void **state)
 	close(cancel[0]);
 	close(cancel[1]);
 	/* that nobody wanted to wait is nothing against the file */
-	test_a_file(state);
+	test_file_has_names(state);
 }
 
 static void expect_nothing(struct world *world)
@@ -916,14 +916,14 @@ static void *ask_often(void *arg)
 
 	world.arena = symbols_arena_create();
 	for (i = 0; i < 20; i++) {
-		test_a_file(&state);
+		test_file_has_names(&state);
 		expect_nothing(&world);
 	}
 	symbols_arena_destroy(world.arena);
 	return NULL;
 }
 
-static void test_threads(void **state)
+static void test_threads_may_ask_at_once(void **state)
 {
 	GThread *threads[4];
 	size_t i;
@@ -968,7 +968,7 @@ static void ask_server(struct world *world, bool client)
 	assert_int_equal(count_of(asks, "symbols.helpers.started"), 3);
 }
 
-static void test_debuginfod(void **state)
+static void test_debuginfod_server_gives_names(void **state)
 {
 	struct world *world = *state;
 	bool client = symfixture_can(&world->fixture, "ldconfig -p | grep -q libdebuginfod");
@@ -1108,7 +1108,7 @@ static struct symbols *open_liar(enum lie lie)
 	return symbols_create(&remote_source, remote_create(&options), 0);
 }
 
-static void test_liars(void **state)
+static void test_wrong_answers_give_no_names(void **state)
 {
 	struct world *world = *state;
 	struct symbols_file file = describe(world, "/some/file", false, NULL);
@@ -1134,7 +1134,7 @@ static void test_liars(void **state)
 }
 
 /* Answers that would fill the memory are not taken to their end. */
-static void test_endless(void **state)
+static void test_endless_answers_are_bounded(void **state)
 {
 	struct world *world = *state;
 	struct symbols_file file = describe(world, "/some/file", false, NULL);
@@ -1154,7 +1154,7 @@ static void test_endless(void **state)
  * ---- no helpers -------------------------------------------------------------------------------
  */
 
-static void test_no_program(void **state)
+static void test_missing_helper_gives_no_names(void **state)
 {
 	struct world *world = *state;
 
@@ -1225,30 +1225,30 @@ static int close_world(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_a_file),
-		TEST(test_many),
-		TEST(test_deleted),
-		TEST(test_replaced),
-		TEST(test_file_id),
-		TEST(test_mount_namespace),
-		TEST(test_debug_file),
-		TEST(test_linked_debug_file),
-		TEST(test_no_file),
-		TEST(test_hanging),
-		TEST(test_jit),
-		TEST(test_jit_namespace),
-		TEST(test_kernel),
-		TEST(test_vdso),
-		TEST(test_rights),
-		TEST(test_killed_in_a_question),
-		TEST(test_killed),
-		TEST(test_endless_name),
-		TEST(test_given_up),
-		TEST(test_threads),
-		TEST(test_debuginfod),
-		TEST(test_liars),
-		TEST(test_endless),
-		TEST(test_no_program),
+		TEST(test_file_has_names),
+		TEST(test_many_offsets_have_the_names_of_the_local_parser),
+		TEST(test_deleted_file_has_names),
+		TEST(test_replaced_file_keeps_its_names),
+		TEST(test_file_without_build_id_is_told_by_its_inode),
+		TEST(test_file_in_another_mount_namespace_has_names),
+		TEST(test_debug_file_in_another_root_is_used),
+		TEST(test_linked_debug_file_is_used),
+		TEST(test_paths_that_are_no_file_have_no_names),
+		TEST(test_hanging_file_system_delays_no_answer),
+		TEST(test_jit_code_has_names),
+		TEST(test_jit_code_in_another_pid_namespace_has_names),
+		TEST(test_kernel_address_has_a_name),
+		TEST(test_vdso_address_has_a_name),
+		TEST(test_helpers_have_no_rights),
+		TEST(test_helper_killed_in_a_request_is_started_again),
+		TEST(test_killed_helpers_are_started_again),
+		TEST(test_endless_name_is_counted_and_ends_soon),
+		TEST(test_cancelled_request_ends_at_once),
+		TEST(test_threads_may_ask_at_once),
+		TEST(test_debuginfod_server_gives_names),
+		TEST(test_wrong_answers_give_no_names),
+		TEST(test_endless_answers_are_bounded),
+		TEST(test_missing_helper_gives_no_names),
 	};
 
 	if (argc == 4 && strcmp(argv[0], "kprof-symbols") == 0)

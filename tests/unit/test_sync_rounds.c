@@ -112,7 +112,7 @@ static void test_later_round_does_not_wait_for_an_earlier_one(void **state)
 	sync_rounds_destroy(rounds);
 }
 
-static void test_round_is_late_after_its_time(void **state)
+static void test_round_times_out(void **state)
 {
 	struct sync_rounds *rounds = sync_rounds_create();
 	uint64_t end_ns;
@@ -152,7 +152,7 @@ static void test_cancelled_write_is_not_answered(void **state)
 	sync_rounds_destroy(rounds);
 }
 
-static void test_close_ends_all(void **state)
+static void test_closing_ends_all_writes(void **state)
 {
 	struct sync_rounds *rounds = sync_rounds_create();
 	struct write asked, added, after = {.waiter.done = on_done};
@@ -260,7 +260,7 @@ static void switch_printx(bool on)
 	session_look(&world.session);
 }
 
-static void test_program_is_asked_behind_what_changed(void **state)
+static void test_request_for_an_answer_follows_the_change(void **state)
 {
 	uint64_t number = 0;
 
@@ -275,7 +275,7 @@ static void test_program_is_asked_behind_what_changed(void **state)
 }
 
 /* It was told before the write began to wait, and nobody knows yet that it has taken it. */
-static void test_program_is_asked_for_what_it_was_told_before(void **state)
+static void test_sync_is_requested_for_a_change_sent_before(void **state)
 {
 	uint64_t number = 0;
 
@@ -352,11 +352,11 @@ int main(void)
 		cmocka_unit_test(test_write_without_programs_ends_at_once),
 		cmocka_unit_test(test_round_ends_with_the_last_answer),
 		cmocka_unit_test(test_later_round_does_not_wait_for_an_earlier_one),
-		cmocka_unit_test(test_round_is_late_after_its_time),
+		cmocka_unit_test(test_round_times_out),
 		cmocka_unit_test(test_cancelled_write_is_not_answered),
-		cmocka_unit_test(test_close_ends_all),
-		cmocka_unit_test_setup_teardown(test_program_is_asked_behind_what_changed, begin, end),
-		cmocka_unit_test_setup_teardown(test_program_is_asked_for_what_it_was_told_before, begin,
+		cmocka_unit_test(test_closing_ends_all_writes),
+		cmocka_unit_test_setup_teardown(test_request_for_an_answer_follows_the_change, begin, end),
+		cmocka_unit_test_setup_teardown(test_sync_is_requested_for_a_change_sent_before, begin,
 			end),
 		cmocka_unit_test_setup_teardown(test_answer_to_an_older_round_is_not_enough, begin, end),
 		cmocka_unit_test_setup_teardown(test_newest_number_answers_all, begin, end),

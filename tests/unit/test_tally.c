@@ -34,7 +34,7 @@ static void check_sorted(const struct tally *tally)
 	}
 }
 
-static void test_against_table(void **state)
+static void test_tally_matches_a_plain_table(void **state)
 {
 	static uint64_t table[SIDE][SIDE][SIDE];
 	unsigned int seed = 20150527, i, j, k;
@@ -75,7 +75,7 @@ static void test_against_table(void **state)
 	tally_fini(&tally);
 }
 
-static void test_merge_and_clear(void **state)
+static void test_tallies_are_merged_and_cleared(void **state)
 {
 	struct tally a, b;
 
@@ -107,8 +107,8 @@ static void test_merge_and_clear(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_against_table),
-		cmocka_unit_test(test_merge_and_clear),
+		cmocka_unit_test(test_tally_matches_a_plain_table),
+		cmocka_unit_test(test_tallies_are_merged_and_cleared),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

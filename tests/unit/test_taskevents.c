@@ -156,7 +156,7 @@ static void check(struct fixture *f, int line, uint64_t until_ns, const char *ex
 		fail_msg("line %d: told\n%sexpected\n%s", line, text->str, expected);
 }
 
-static void test_layouts(void **state)
+static void test_records_of_the_kernel_are_read(void **state)
 {
 	struct fixture f = create();
 	struct record r;
@@ -181,7 +181,7 @@ static void test_layouts(void **state)
 }
 
 /* What is not executable, and what the idle tasks and foreign ones do, is nobody's. */
-static void test_left_out(void **state)
+static void test_data_mappings_and_foreign_tasks_are_left_out(void **state)
 {
 	struct fixture f = create();
 	struct record r;
@@ -199,7 +199,7 @@ static void test_left_out(void **state)
 }
 
 /* A build-id longer than the field is damage: the mapping counts, the id does not. */
-static void test_long_build_id(void **state)
+static void test_too_long_build_id_is_left_out(void **state)
 {
 	struct fixture f = create();
 	struct record r;
@@ -214,7 +214,7 @@ static void test_long_build_id(void **state)
 }
 
 /* The five events of one life, in every order of arrival, in one drain. */
-static void test_every_order(void **state)
+static void test_every_order_of_arrival_gives_the_order_of_time(void **state)
 {
 	int order[5] = { 0, 1, 2, 3, 4 }, swaps[5] = { 0 }, i = 0;
 
@@ -256,7 +256,7 @@ static void test_every_order(void **state)
 }
 
 /* What is later waits; what has one time goes in the order of arrival. */
-static void test_until(void **state)
+static void test_later_events_wait(void **state)
 {
 	struct fixture f = create();
 	struct record r;
@@ -295,7 +295,7 @@ static void cut_everywhere(const struct perf_event_header *whole)
 	}
 }
 
-static void test_cut(void **state)
+static void test_cut_records_are_refused(void **state)
 {
 	struct record r;
 
@@ -307,7 +307,7 @@ static void test_cut(void **state)
 }
 
 /* A name or a path that never ends would be read into the trailer and beyond. */
-static void test_unterminated(void **state)
+static void test_unterminated_names_are_bounded(void **state)
 {
 	struct fixture f = create();
 	struct record r;
@@ -324,7 +324,7 @@ static void test_unterminated(void **state)
 	destroy(&f);
 }
 
-static void test_other_types(void **state)
+static void test_other_types_are_left_out(void **state)
 {
 	struct fixture f = create();
 	struct record r;
@@ -342,7 +342,7 @@ static void test_other_types(void **state)
 }
 
 /* Any bytes in records of the four types. */
-static void test_garbage(void **state)
+static void test_random_bytes_are_harmless(void **state)
 {
 	static const uint32_t types[] = {
 		PERF_RECORD_FORK, PERF_RECORD_EXIT, PERF_RECORD_COMM, PERF_RECORD_MMAP2,
@@ -382,15 +382,15 @@ static void test_garbage(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_layouts),
-		cmocka_unit_test(test_left_out),
-		cmocka_unit_test(test_long_build_id),
-		cmocka_unit_test(test_every_order),
-		cmocka_unit_test(test_until),
-		cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_unterminated),
-		cmocka_unit_test(test_other_types),
-		cmocka_unit_test(test_garbage),
+		cmocka_unit_test(test_records_of_the_kernel_are_read),
+		cmocka_unit_test(test_data_mappings_and_foreign_tasks_are_left_out),
+		cmocka_unit_test(test_too_long_build_id_is_left_out),
+		cmocka_unit_test(test_every_order_of_arrival_gives_the_order_of_time),
+		cmocka_unit_test(test_later_events_wait),
+		cmocka_unit_test(test_cut_records_are_refused),
+		cmocka_unit_test(test_unterminated_names_are_bounded),
+		cmocka_unit_test(test_other_types_are_left_out),
+		cmocka_unit_test(test_random_bytes_are_harmless),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

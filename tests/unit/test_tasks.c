@@ -69,7 +69,7 @@ static void drain_past(struct tasks *t, uint64_t seq)
 
 /* ---- what is told -------------------------------------------------------------------------------- */
 
-static void test_walk(void **state)
+static void test_walk_is_told_as_records(void **state)
 {
 	struct tasks *t = tasks_create();
 	const uint8_t id[3] = { 1, 2, 3 };
@@ -107,7 +107,7 @@ static void test_walk(void **state)
 	tasks_destroy(t);
 }
 
-static void test_fork_exec_exit(void **state)
+static void test_fork_exec_and_exit_are_told(void **state)
 {
 	struct tasks *t = tasks_create();
 	struct told reader;
@@ -142,7 +142,7 @@ static void test_fork_exec_exit(void **state)
 }
 
 /* A parent that is gone, or has other mappings since, does not tell the child's. */
-static void test_child_outlives_parent(void **state)
+static void test_child_of_a_gone_parent_keeps_its_mappings(void **state)
 {
 	struct tasks *t = tasks_create();
 
@@ -166,7 +166,7 @@ static void test_child_outlives_parent(void **state)
 	tasks_destroy(t);
 }
 
-static void test_sets_part(void **state)
+static void test_mappings_of_parent_and_child_part(void **state)
 {
 	struct tasks *t = tasks_create();
 
@@ -202,7 +202,7 @@ static void test_sets_part(void **state)
 }
 
 /* The thread that was forked may end before its process: then no FORK says where mappings are. */
-static void test_first_thread_ends(void **state)
+static void test_mappings_outlive_the_first_thread(void **state)
 {
 	struct tasks *t = tasks_create();
 
@@ -222,7 +222,7 @@ static void test_first_thread_ends(void **state)
 /* ---- in which order things become known ---------------------------------------------------------- */
 
 /* A walk meets the child, then its fork is applied: it is one process, and keeps its mappings. */
-static void test_walk_before_fork(void **state)
+static void test_child_met_before_its_fork_is_one_process(void **state)
 {
 	struct tasks *t = tasks_create();
 
@@ -244,7 +244,7 @@ static void test_walk_before_fork(void **state)
 }
 
 /* A process that was walked and never forked while we watched, whose pid comes again. */
-static void test_walked_pid_comes_again(void **state)
+static void test_reused_pid_met_by_a_walk_is_another_process(void **state)
 {
 	struct tasks *t = tasks_create();
 
@@ -260,7 +260,7 @@ static void test_walked_pid_comes_again(void **state)
 }
 
 /* Forked behind the walk by a process that the walk has not met yet: it must be visited too. */
-static void test_orphan(void **state)
+static void test_child_of_an_unmet_parent_is_visited(void **state)
 {
 	struct tasks *t = tasks_create();
 	uint32_t pid = 0;
@@ -279,7 +279,7 @@ static void test_orphan(void **state)
 }
 
 /* A path that becomes known late is no reason to tell what came by fork again. */
-static void test_late_path(void **state)
+static void test_late_path_tells_nothing_again(void **state)
 {
 	struct tasks *t = tasks_create();
 	struct told reader;
@@ -299,7 +299,7 @@ static void test_late_path(void **state)
 }
 
 /* A fork older than the walk that met its parent's mappings: the child has them all the same. */
-static void test_walked_parent_forked(void **state)
+static void test_older_fork_inherits_walked_mappings(void **state)
 {
 	struct tasks *t = tasks_create();
 	struct told reader;
@@ -365,7 +365,7 @@ static void test_walk_after_lost_exec(void **state)
 	tasks_destroy(t);
 }
 
-static void test_pid_comes_again(void **state)
+static void test_reused_pid_is_another_process(void **state)
 {
 	struct tasks *t = tasks_create();
 
@@ -391,7 +391,7 @@ static void test_pid_comes_again(void **state)
 }
 
 /* A tid that belongs to another process now: whoever had it has ended unseen. */
-static void test_tid_comes_again(void **state)
+static void test_reused_tid_ends_its_former_thread(void **state)
 {
 	struct tasks *t = tasks_create();
 
@@ -422,7 +422,7 @@ static void test_tid_comes_again(void **state)
 }
 
 /* An exec by another thread than the first: it takes the process's number, the others are gone. */
-static void test_exec_of_a_thread(void **state)
+static void test_exec_of_a_thread_ends_the_others(void **state)
 {
 	struct tasks *t = tasks_create();
 
@@ -466,7 +466,7 @@ static const struct over_row over_rows[] = {
 	{ __LINE__, 4, 1, "/b", "/a /b /b" },
 };
 
-static void test_mappings_over_others(void **state)
+static void test_new_mapping_cuts_those_it_covers(void **state)
 {
 	size_t i;
 
@@ -505,7 +505,7 @@ static void test_mappings_over_others(void **state)
 }
 
 /* The highest pages there are: no sum of address and size fits 64 bits. */
-static void test_highest_addresses(void **state)
+static void test_highest_addresses_do_not_wrap(void **state)
 {
 	const struct tasks_mapping top = {
 		.addr = UINT64_MAX - 0xfff, .size = 0x1000, .path = "/top"
@@ -528,7 +528,7 @@ static void test_highest_addresses(void **state)
 }
 
 /* Code that is made anew for ever leaves room for the program itself. */
-static void test_endless_mappings(void **state)
+static void test_endless_mappings_leave_room_for_the_program(void **state)
 {
 	struct tasks *t = tasks_create();
 	struct told told;
@@ -559,7 +559,7 @@ static void test_endless_mappings(void **state)
  * A process that ended is needed until the rings have been drained from where they stood after its
  * end, and then as long as the block that the last of that drain went into is held.
  */
-static void test_kept_as_long_as_needed(void **state)
+static void test_ended_tasks_are_kept_as_long_as_needed(void **state)
 {
 	struct tasks *t = tasks_create();
 	const char *all = "comm 100 10/10 a\nnew 100 10 /bin/a\nmmap 100 10 1000+1000 /bin/a\n"
@@ -586,7 +586,7 @@ static void test_kept_as_long_as_needed(void **state)
 }
 
 /* What is kept for what is over is counted as it is: the queue's limit rests on it. */
-static void test_bytes(void **state)
+static void test_bytes_of_ended_tasks_are_counted(void **state)
 {
 	struct tasks *t = tasks_create();
 	uint64_t before;
@@ -610,7 +610,7 @@ static void test_bytes(void **state)
 }
 
 /* What nothing stored can refer to is not kept: a full capture in mode discard stores nothing more. */
-static void test_nothing_stored(void **state)
+static void test_events_without_stored_samples_are_not_kept(void **state)
 {
 	struct tasks *t = tasks_create();
 	uint32_t i;
@@ -644,7 +644,7 @@ static void test_nothing_stored(void **state)
 }
 
 /* Short lives while samples are stored and blocks leave: as much as the blocks held can refer to. */
-static void test_short_lives(void **state)
+static void test_short_lives_are_kept_as_long_as_their_blocks(void **state)
 {
 	struct tasks *t = tasks_create();
 	struct told told;
@@ -675,7 +675,7 @@ static void test_short_lives(void **state)
 }
 
 /* A process whose threads come and go by the thousand: each event takes no longer than the first. */
-static void test_many_threads(void **state)
+static void test_many_threads_take_constant_time_each(void **state)
 {
 	struct tasks *t = tasks_create();
 	struct told reader;
@@ -722,7 +722,7 @@ static void walk_ten(struct tasks *t, uint64_t time_ns, uint64_t start_ns, const
 }
 
 /* What a second walk finds as it was is not told again, and not one byte is kept for it. */
-static void test_same_in_two_runs(void **state)
+static void test_unchanged_tasks_are_told_once_for_two_runs(void **state)
 {
 	struct tasks *t = tasks_create();
 	uint64_t time_ns = 100;
@@ -751,7 +751,7 @@ static void test_same_in_two_runs(void **state)
 }
 
 /* What changed between two runs: a mapping, the program, the process itself; and what is gone. */
-static void test_changed_between_runs(void **state)
+static void test_changes_between_two_runs_are_told(void **state)
 {
 	struct tasks *t = tasks_create();
 	struct told reader;
@@ -798,7 +798,7 @@ static void test_changed_between_runs(void **state)
 }
 
 /* A process that perf told of is the one that a later walk meets; another one with its pid is not. */
-static void test_forked_then_walked(void **state)
+static void test_forked_process_is_the_one_walked_later(void **state)
 {
 	struct tasks *t = tasks_create();
 
@@ -822,7 +822,7 @@ static void test_forked_then_walked(void **state)
 	tasks_destroy(t);
 }
 
-static void test_walk_and_clear(void **state)
+static void test_clear_keeps_living_processes_only(void **state)
 {
 	struct tasks *t = tasks_create();
 	struct told reader;
@@ -856,7 +856,7 @@ static void map_file(struct tasks *t, uint64_t time_ns, uint32_t pid, uint64_t p
 }
 
 /* One file is asked for once for all that have it; who was told of it is told again, also of the dead. */
-static void test_build_ids_come_later(void **state)
+static void test_build_ids_are_told_later(void **state)
 {
 	const uint8_t id[3] = { 1, 2, 3 };
 	struct tasks *t = tasks_create();
@@ -919,34 +919,34 @@ static void test_build_ids_come_later(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_walk),
-		cmocka_unit_test(test_fork_exec_exit),
-		cmocka_unit_test(test_child_outlives_parent),
-		cmocka_unit_test(test_sets_part),
-		cmocka_unit_test(test_first_thread_ends),
-		cmocka_unit_test(test_walk_before_fork),
-		cmocka_unit_test(test_walked_pid_comes_again),
-		cmocka_unit_test(test_orphan),
-		cmocka_unit_test(test_late_path),
-		cmocka_unit_test(test_walked_parent_forked),
+		cmocka_unit_test(test_walk_is_told_as_records),
+		cmocka_unit_test(test_fork_exec_and_exit_are_told),
+		cmocka_unit_test(test_child_of_a_gone_parent_keeps_its_mappings),
+		cmocka_unit_test(test_mappings_of_parent_and_child_part),
+		cmocka_unit_test(test_mappings_outlive_the_first_thread),
+		cmocka_unit_test(test_child_met_before_its_fork_is_one_process),
+		cmocka_unit_test(test_reused_pid_met_by_a_walk_is_another_process),
+		cmocka_unit_test(test_child_of_an_unmet_parent_is_visited),
+		cmocka_unit_test(test_late_path_tells_nothing_again),
+		cmocka_unit_test(test_older_fork_inherits_walked_mappings),
 		cmocka_unit_test(test_fork_before_parent_was_met),
 		cmocka_unit_test(test_walk_after_lost_exec),
-		cmocka_unit_test(test_pid_comes_again),
-		cmocka_unit_test(test_tid_comes_again),
-		cmocka_unit_test(test_exec_of_a_thread),
-		cmocka_unit_test(test_mappings_over_others),
-		cmocka_unit_test(test_highest_addresses),
-		cmocka_unit_test(test_endless_mappings),
-		cmocka_unit_test(test_kept_as_long_as_needed),
-		cmocka_unit_test(test_bytes),
-		cmocka_unit_test(test_nothing_stored),
-		cmocka_unit_test(test_short_lives),
-		cmocka_unit_test(test_many_threads),
-		cmocka_unit_test(test_same_in_two_runs),
-		cmocka_unit_test(test_changed_between_runs),
-		cmocka_unit_test(test_forked_then_walked),
-		cmocka_unit_test(test_walk_and_clear),
-		cmocka_unit_test(test_build_ids_come_later),
+		cmocka_unit_test(test_reused_pid_is_another_process),
+		cmocka_unit_test(test_reused_tid_ends_its_former_thread),
+		cmocka_unit_test(test_exec_of_a_thread_ends_the_others),
+		cmocka_unit_test(test_new_mapping_cuts_those_it_covers),
+		cmocka_unit_test(test_highest_addresses_do_not_wrap),
+		cmocka_unit_test(test_endless_mappings_leave_room_for_the_program),
+		cmocka_unit_test(test_ended_tasks_are_kept_as_long_as_needed),
+		cmocka_unit_test(test_bytes_of_ended_tasks_are_counted),
+		cmocka_unit_test(test_events_without_stored_samples_are_not_kept),
+		cmocka_unit_test(test_short_lives_are_kept_as_long_as_their_blocks),
+		cmocka_unit_test(test_many_threads_take_constant_time_each),
+		cmocka_unit_test(test_unchanged_tasks_are_told_once_for_two_runs),
+		cmocka_unit_test(test_changes_between_two_runs_are_told),
+		cmocka_unit_test(test_forked_process_is_the_one_walked_later),
+		cmocka_unit_test(test_clear_keeps_living_processes_only),
+		cmocka_unit_test(test_build_ids_are_told_later),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -522,13 +522,13 @@ static void run_seeds(bool losses)
 		run_machine(hard_seeds[i], 1500, losses);
 }
 
-static void test_machine(void **state)
+static void test_random_machine_is_told_exactly(void **state)
 {
 	(void)state;
 	run_seeds(false);
 }
 
-static void test_machine_with_losses(void **state)
+static void test_random_machine_with_losses_is_told_soundly(void **state)
 {
 	(void)state;
 	run_seeds(true);
@@ -537,8 +537,8 @@ static void test_machine_with_losses(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_machine),
-		cmocka_unit_test(test_machine_with_losses),
+		cmocka_unit_test(test_random_machine_is_told_exactly),
+		cmocka_unit_test(test_random_machine_with_losses_is_told_soundly),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

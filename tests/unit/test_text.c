@@ -46,7 +46,7 @@ static char *put(uint32_t bytes, uint32_t behind)
 	return text;
 }
 
-static void test_lengths(void **state)
+static void test_lengths_are_found_at_every_alignment(void **state)
 {
 	(void)state;
 	for (uint32_t bytes = 0; bytes < LENGTHS; bytes++)
@@ -84,7 +84,7 @@ static void check_record(const uint64_t *words, const uint64_t *end, const char 
 	assert_memory_equal(words, expected, sizeof(expected));
 }
 
-static void test_records(void **state)
+static void test_stored_texts_are_whole_and_padded(void **state)
 {
 	uint64_t words[16];
 
@@ -105,8 +105,8 @@ static void test_records(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lengths),
-		cmocka_unit_test(test_records),
+		cmocka_unit_test(test_lengths_are_found_at_every_alignment),
+		cmocka_unit_test(test_stored_texts_are_whole_and_padded),
 	};
 
 	return cmocka_run_group_tests(tests, make_page, drop_page);

@@ -97,7 +97,7 @@ static const struct line_row line_rows[] = {
 	{__LINE__, T0, 0, "", ""},
 };
 
-static void test_lines(void **state)
+static void test_messages_become_lines(void **state)
 {
 	size_t i;
 
@@ -113,7 +113,7 @@ static void test_lines(void **state)
 	}
 }
 
-static void test_bounds(void **state)
+static void test_sizes_are_bounded(void **state)
 {
 	g_autofree char *big = g_strnfill(65536, 'x');
 	g_autoptr(GString) out = g_string_new(NULL);
@@ -143,7 +143,7 @@ static void test_bounds(void **state)
 }
 
 /* what doesn't fit the whole ring is refused, however it grew, and nothing leaves for it */
-static void test_too_big(void **state)
+static void test_message_larger_than_the_ring_is_refused(void **state)
 {
 	g_autofree char *newlines = g_strnfill(65535, '\n');
 	g_autofree char *escapes = g_strnfill(65535, '\x01');
@@ -167,7 +167,7 @@ static void test_too_big(void **state)
 	trace_destroy(trace);
 }
 
-static void test_times(void **state)
+static void test_times_never_go_back(void **state)
 {
 	struct trace *trace = create_trace(TRACE_RING_BYTES_DEFAULT);
 
@@ -181,7 +181,7 @@ static void test_times(void **state)
 }
 
 /* the stamp lies between two looks at the clock that surround the call */
-static void test_stamp(void **state)
+static void test_time_is_that_of_the_call(void **state)
 {
 	struct trace *trace = create_trace(TRACE_RING_BYTES_DEFAULT);
 	g_autoptr(GString) out = g_string_new(NULL);
@@ -300,7 +300,7 @@ static void run_against_model(size_t size, size_t longest, int steps)
 	messages_destroy(ring);
 }
 
-static void test_against_model(void **state)
+static void test_ring_matches_the_model(void **state)
 {
 	run_against_model(1, 2, 300);
 	run_against_model(7, 9, 2000);
@@ -309,7 +309,7 @@ static void test_against_model(void **state)
 	run_against_model(1021, 300, 2000);
 }
 
-static void test_ring_errors(void **state)
+static void test_wrong_ring_sizes_are_refused(void **state)
 {
 	struct messages *ring = NULL;
 	uint64_t evicted = 77;
@@ -326,7 +326,7 @@ static void test_ring_errors(void **state)
 	messages_destroy(NULL);
 }
 
-static void test_eviction(void **state)
+static void test_oldest_messages_are_evicted(void **state)
 {
 	struct trace *trace = create_trace(1024);
 	g_autofree char *text = g_strnfill(234, 'x'); /* with header and newline 256 */
@@ -380,7 +380,7 @@ static void check_nothing(struct trace *trace, struct trace_cursor *cursor, int 
 		fail_msg("line %d: at %" PRIu64 ": %s", line, time, out->str);
 }
 
-static void test_cursor(void **state)
+static void test_cursors_hold_and_follow(void **state)
 {
 	struct trace *trace = create_trace(TRACE_RING_BYTES_DEFAULT);
 	struct trace_cursor held, follow;
@@ -405,7 +405,7 @@ static void test_cursor(void **state)
 }
 
 /* what leaves before it is read is counted, for each reader by itself, and never beyond its end */
-static void test_cursor_overtaken(void **state)
+static void test_evicted_messages_are_counted_for_each_cursor(void **state)
 {
 	struct trace *trace = create_trace(1024);
 	struct trace_cursor held, follow;
@@ -462,7 +462,7 @@ static gpointer write_messages(gpointer data)
 }
 
 /* each message comes once or is counted as missed, each writer's in order, times never go back */
-static void test_threads(void **state)
+static void test_threads_lose_no_message_uncounted(void **state)
 {
 	struct trace *trace = create_trace(4096);
 	struct writer writers[WRITERS];
@@ -503,17 +503,17 @@ static void test_threads(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lines),
-		cmocka_unit_test(test_bounds),
-		cmocka_unit_test(test_too_big),
-		cmocka_unit_test(test_times),
-		cmocka_unit_test(test_stamp),
-		cmocka_unit_test(test_against_model),
-		cmocka_unit_test(test_ring_errors),
-		cmocka_unit_test(test_eviction),
-		cmocka_unit_test(test_cursor),
-		cmocka_unit_test(test_cursor_overtaken),
-		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_messages_become_lines),
+		cmocka_unit_test(test_sizes_are_bounded),
+		cmocka_unit_test(test_message_larger_than_the_ring_is_refused),
+		cmocka_unit_test(test_times_never_go_back),
+		cmocka_unit_test(test_time_is_that_of_the_call),
+		cmocka_unit_test(test_ring_matches_the_model),
+		cmocka_unit_test(test_wrong_ring_sizes_are_refused),
+		cmocka_unit_test(test_oldest_messages_are_evicted),
+		cmocka_unit_test(test_cursors_hold_and_follow),
+		cmocka_unit_test(test_evicted_messages_are_counted_for_each_cursor),
+		cmocka_unit_test(test_threads_lose_no_message_uncounted),
 	};
 
 	return cmocka_run_group_tests_name("trace", tests, NULL, NULL);

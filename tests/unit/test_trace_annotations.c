@@ -71,7 +71,7 @@ static void has(struct trace_annotations *marks, uint64_t time_ns, const char *t
 }
 
 /* The older of five lines are left out, also where that is in the middle of a message. */
-static void test_newest(void **state)
+static void test_newest_lines_are_kept(void **state)
 {
 	struct fixed *f = *state;
 	struct trace_annotations_missing missing;
@@ -100,7 +100,7 @@ static void test_newest(void **state)
 }
 
 /* After 256 bytes, and not within a character. */
-static void test_cut(void **state)
+static void test_long_lines_are_cut_between_characters(void **state)
 {
 	struct fixed *f = *state;
 	g_autofree char *whole = g_strnfill(256, 'x');
@@ -127,7 +127,7 @@ static bool always(void *arg)
 	return true;
 }
 
-static void test_cancelled(void **state)
+static void test_cancelled_annotations_leave_nothing(void **state)
 {
 	struct fixed *f = *state;
 	struct trace_annotations *marks;
@@ -141,9 +141,11 @@ static void test_cancelled(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_newest, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_cut, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_cancelled, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_newest_lines_are_kept, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_long_lines_are_cut_between_characters,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_cancelled_annotations_leave_nothing,
+						set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -104,7 +104,7 @@ static void expect(int line, const struct trace_text_event *event, const char *t
 		expect(__LINE__, &event, text);                                                    \
 	} while (0)
 
-static void test_numbers(void **state)
+static void test_numbers_print_as_printf_does(void **state)
 {
 	static const int64_t values[] = {0, 1, -1, 9, 10, 127, 128, -128, 255, 256, 32768, -32769,
 		INT32_MAX, INT32_MIN, UINT32_MAX, INT64_MAX, INT64_MIN, 1234567890123456789};
@@ -147,7 +147,7 @@ static void test_numbers(void **state)
 	SAME("%d", int, 0x1122334455667788);
 }
 
-static void test_doubles(void **state)
+static void test_doubles_print_as_printf_does(void **state)
 {
 	static const double values[] = {0, -0.0, 1, -1.5, 3.14159265358979, 1e300, 1e-300, 5e-324,
 		-1.7976931348623157e308, 1.0 / 3};
@@ -180,7 +180,7 @@ static void test_doubles(void **state)
 	SAME("%f", double, strtod("-inf", NULL));
 }
 
-static void test_pointers_and_bytes(void **state)
+static void test_pointers_print_as_numbers(void **state)
 {
 	static const struct {
 		int line;
@@ -216,7 +216,7 @@ static void test_pointers_and_bytes(void **state)
 	TWENTY_SIX TWENTY_SIX TWENTY_SIX TWENTY_SIX TWENTY_SIX TWENTY_SIX TWENTY_SIX TWENTY_SIX    \
 		TWENTY_SIX TWENTY_SIX
 
-static void test_strings(void **state)
+static void test_strings_print_as_printf_does(void **state)
 {
 	static const struct {
 		int line;
@@ -254,7 +254,7 @@ static void test_strings(void **state)
 }
 
 /* Every byte at every place of a word: the quick look must not miss one. */
-static void test_each_byte(void **state)
+static void test_each_byte_is_escaped_at_every_place(void **state)
 {
 	int byte, at;
 
@@ -281,7 +281,7 @@ static void test_each_byte(void **state)
 		}
 }
 
-static void test_headers(void **state)
+static void test_lines_begin_with_time_cpu_and_program(void **state)
 {
 	struct stored args = {.count = 0};
 	struct trace_text_event event = make_event("x", &args);
@@ -302,7 +302,7 @@ static void test_headers(void **state)
 	expect(__LINE__, &event, "[1.000000001]:cpu?: prog[1234/1240]: \n");
 }
 
-static void test_stars(void **state)
+static void test_stars_take_their_arguments(void **state)
 {
 	struct stored args = {.count = 0};
 	struct trace_text_event event;
@@ -331,7 +331,7 @@ static void test_stars(void **state)
 	}
 }
 
-static void test_hostile(void **state)
+static void test_hostile_arguments_are_harmless(void **state)
 {
 	struct stored args = {.count = 0};
 	struct trace_text_event event;
@@ -363,7 +363,7 @@ static void test_hostile(void **state)
 }
 
 /* As long as an event can get: bounded, and said to be cut. */
-static void test_long(void **state)
+static void test_longest_event_is_cut(void **state)
 {
 	struct stored args = {.count = 0};
 	g_autoptr(GString) format = g_string_new(NULL);
@@ -402,7 +402,7 @@ static void test_long(void **state)
 	g_free(shown);
 }
 
-static void test_flags(void **state)
+static void test_stacks_and_cuts_are_printed(void **state)
 {
 	struct stored args = {.count = 0};
 	struct trace_text_event event;
@@ -423,7 +423,7 @@ static void test_flags(void **state)
 	expect(__LINE__, &event, HEAD "5 [cut]\n");
 }
 
-static void test_split(void **state)
+static void test_text_is_split_from_its_arguments(void **state)
 {
 	struct stored args = {.count = 0};
 	struct trace_text_event event;
@@ -447,7 +447,7 @@ static void test_split(void **state)
 	assert_false(trace_text_split_text(&event));
 }
 
-static void test_note(void **state)
+static void test_note_says_the_number_of_lost_events(void **state)
 {
 	GString *out = g_string_new(NULL);
 
@@ -459,18 +459,18 @@ static void test_note(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_doubles),
-		cmocka_unit_test(test_pointers_and_bytes),
-		cmocka_unit_test(test_strings),
-		cmocka_unit_test(test_each_byte),
-		cmocka_unit_test(test_headers),
-		cmocka_unit_test(test_stars),
-		cmocka_unit_test(test_hostile),
-		cmocka_unit_test(test_long),
-		cmocka_unit_test(test_flags),
-		cmocka_unit_test(test_split),
-		cmocka_unit_test(test_note),
+		cmocka_unit_test(test_numbers_print_as_printf_does),
+		cmocka_unit_test(test_doubles_print_as_printf_does),
+		cmocka_unit_test(test_pointers_print_as_numbers),
+		cmocka_unit_test(test_strings_print_as_printf_does),
+		cmocka_unit_test(test_each_byte_is_escaped_at_every_place),
+		cmocka_unit_test(test_lines_begin_with_time_cpu_and_program),
+		cmocka_unit_test(test_stars_take_their_arguments),
+		cmocka_unit_test(test_hostile_arguments_are_harmless),
+		cmocka_unit_test(test_longest_event_is_cut),
+		cmocka_unit_test(test_stacks_and_cuts_are_printed),
+		cmocka_unit_test(test_text_is_split_from_its_arguments),
+		cmocka_unit_test(test_note_says_the_number_of_lost_events),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,7 +13,7 @@ static void begin(struct gen *gen)
 }
 
 /* work: 7 for call_a, 2 for call_b; 1 in main itself. All of ten, so each is ten percent. */
-static void test_shares(void **state)
+static void test_shares_are_computed(void **state)
 {
 	struct gen gen;
 
@@ -51,7 +51,7 @@ static void test_shares(void **state)
 }
 
 /* 999 and 1 of 1,000: the one, 0.1 %, is named where it is left out. 5 of 1,000 would be shown. */
-static void test_threshold(void **state)
+static void test_small_shares_are_left_out_and_named(void **state)
 {
 	char *text;
 	struct gen gen;
@@ -74,7 +74,7 @@ static void test_threshold(void **state)
 }
 
 /* Each event for itself, weighed: of event 2, one sample weighs nine, the other one. */
-static void test_events(void **state)
+static void test_each_event_has_a_tree(void **state)
 {
 	char *text;
 	struct gen gen;
@@ -102,7 +102,7 @@ static void test_events(void **state)
 	gen_fini(&gen);
 }
 
-static void test_nothing(void **state)
+static void test_empty_capture_has_a_heading_only(void **state)
 {
 	struct gen gen;
 
@@ -113,7 +113,7 @@ static void test_nothing(void **state)
 	gen_fini(&gen);
 }
 
-static void test_cancelled(void **state)
+static void test_cancelled_view_is_interrupted(void **state)
 {
 	struct gen gen;
 
@@ -126,11 +126,11 @@ static void test_cancelled(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_shares),
-		cmocka_unit_test(test_threshold),
-		cmocka_unit_test(test_events),
-		cmocka_unit_test(test_nothing),
-		cmocka_unit_test(test_cancelled),
+		cmocka_unit_test(test_shares_are_computed),
+		cmocka_unit_test(test_small_shares_are_left_out_and_named),
+		cmocka_unit_test(test_each_event_has_a_tree),
+		cmocka_unit_test(test_empty_capture_has_a_heading_only),
+		cmocka_unit_test(test_cancelled_view_is_interrupted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

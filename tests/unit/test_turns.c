@@ -62,7 +62,7 @@ static void test_users_are_served_in_turn(void **state)
 	turns_fini(&turns);
 }
 
-static void test_one_user_leaves_a_thread(void **state)
+static void test_one_user_leaves_a_thread_to_others(void **state)
 {
 	struct turns turns;
 
@@ -98,7 +98,7 @@ static bool is_job(const void *job, const void *arg)
 	return strcmp(job, arg) == 0;
 }
 
-static void test_a_job_is_taken_out(void **state)
+static void test_job_can_be_taken_out(void **state)
 {
 	struct turns turns;
 
@@ -118,8 +118,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_users_are_served_in_turn),
-		cmocka_unit_test(test_one_user_leaves_a_thread),
-		cmocka_unit_test(test_a_job_is_taken_out),
+		cmocka_unit_test(test_one_user_leaves_a_thread_to_others),
+		cmocka_unit_test(test_job_can_be_taken_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -37,7 +37,7 @@ static const struct number_row number_rows[] = {
 	{ __LINE__, "ten", -EINVAL, 0 },
 };
 
-static void test_numbers(void **state)
+static void test_numbers_are_parsed(void **state)
 {
 	size_t i;
 
@@ -79,7 +79,7 @@ static const struct list_row list_rows[] = {
 	{ __LINE__, "all", -EINVAL, 0 },
 };
 
-static void test_lists(void **state)
+static void test_cpu_lists_are_parsed(void **state)
 {
 	size_t i;
 
@@ -95,7 +95,7 @@ static void test_lists(void **state)
 	}
 }
 
-static void test_pow2(void **state)
+static void test_numbers_are_rounded_up_to_powers_of_two(void **state)
 {
 	(void)state;
 	assert_int_equal(units_round_up_pow2(1), 1);
@@ -108,9 +108,9 @@ static void test_pow2(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_lists),
-		cmocka_unit_test(test_pow2),
+		cmocka_unit_test(test_numbers_are_parsed),
+		cmocka_unit_test(test_cpu_lists_are_parsed),
+		cmocka_unit_test(test_numbers_are_rounded_up_to_powers_of_two),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

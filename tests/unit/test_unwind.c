@@ -59,7 +59,7 @@ static struct unwind_row call_row(int64_t n)
 	return row;
 }
 
-static void test_call(void **state)
+static void test_call_leads_to_its_caller(void **state)
 {
 	struct unwind_row row = call_row(24);
 	struct copy copy;
@@ -79,7 +79,7 @@ static void test_call(void **state)
 	assert_int_equal(unwind_step(&copy.unwind, &row), UNWIND_LOST);
 }
 
-static void test_end(void **state)
+static void test_undefined_return_address_ends_the_stack(void **state)
 {
 	struct unwind_row row = call_row(8);
 	struct copy copy;
@@ -94,7 +94,7 @@ static void test_end(void **state)
 }
 
 /* The last word of the copy, one byte further, and every address that wraps. */
-static void test_edges(void **state)
+static void test_reads_stay_inside_of_the_copy(void **state)
 {
 	static const int64_t beyond[] = { 8 * WORDS + 1, 8 * WORDS + 8, 0, 7, -8, INT64_MAX, INT64_MIN };
 	struct copy copy;
@@ -120,7 +120,7 @@ static void test_edges(void **state)
 }
 
 /* Frames of calls lie one above the other; that of a signal may lie anywhere. */
-static void test_direction(void **state)
+static void test_stack_goes_up_except_at_signals(void **state)
 {
 	struct unwind_row row = call_row(16);
 	struct copy copy;
@@ -135,7 +135,7 @@ static void test_direction(void **state)
 }
 
 /* What the linker writes for the PLT: rsp + 8 + ((rip & 15) >= 11) << 3. */
-static void test_plt(void **state)
+static void test_expression_of_the_plt_is_evaluated(void **state)
 {
 	static const struct unwind_row_op ops[] = {
 		{.atom = DW_OP_bregx, .reg = RSP, .number = 8},
@@ -165,7 +165,7 @@ static void test_plt(void **state)
 }
 
 /* What the C library writes for signals: registers in memory at rsp + n, the CFA too. */
-static void test_signal(void **state)
+static void test_expressions_of_signal_frames_are_evaluated(void **state)
 {
 	static const struct unwind_row_op ops[] = {
 		{.atom = DW_OP_bregx, .reg = RSP, .number = 16},
@@ -189,7 +189,7 @@ static void test_signal(void **state)
 }
 
 /* Operations of any kind in any order: whatever comes out, it ends, and inside of the copy. */
-static void test_any_expression(void **state)
+static void test_random_expressions_end_inside_of_the_copy(void **state)
 {
 	unsigned int seed = 20161103, round, i;
 	struct copy copy;
@@ -214,7 +214,7 @@ static void test_any_expression(void **state)
 	}
 }
 
-static void test_frame_pointer(void **state)
+static void test_frame_pointer_leads_to_the_caller(void **state)
 {
 	struct copy copy;
 
@@ -236,7 +236,7 @@ static void test_frame_pointer(void **state)
 	assert_int_equal(unwind_step_by_frame_pointer(&copy.unwind), UNWIND_LOST);
 }
 
-static void test_machines(void **state)
+static void test_other_machines_are_refused(void **state)
 {
 	struct unwind_row row = call_row(8);
 	uint64_t regs[33] = { 0 };
@@ -253,7 +253,7 @@ static void test_machines(void **state)
 }
 
 /* What a parser may send: each field beyond its bounds makes it none. */
-static void test_sound(void **state)
+static void test_unsound_rows_are_refused(void **state)
 {
 	const size_t bytes = offsetof(struct unwind_row, ops);
 	struct unwind_row row = call_row(8), bad;
@@ -288,16 +288,16 @@ static void test_sound(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_call),
-		cmocka_unit_test(test_end),
-		cmocka_unit_test(test_edges),
-		cmocka_unit_test(test_direction),
-		cmocka_unit_test(test_plt),
-		cmocka_unit_test(test_signal),
-		cmocka_unit_test(test_any_expression),
-		cmocka_unit_test(test_frame_pointer),
-		cmocka_unit_test(test_machines),
-		cmocka_unit_test(test_sound),
+		cmocka_unit_test(test_call_leads_to_its_caller),
+		cmocka_unit_test(test_undefined_return_address_ends_the_stack),
+		cmocka_unit_test(test_reads_stay_inside_of_the_copy),
+		cmocka_unit_test(test_stack_goes_up_except_at_signals),
+		cmocka_unit_test(test_expression_of_the_plt_is_evaluated),
+		cmocka_unit_test(test_expressions_of_signal_frames_are_evaluated),
+		cmocka_unit_test(test_random_expressions_end_inside_of_the_copy),
+		cmocka_unit_test(test_frame_pointer_leads_to_the_caller),
+		cmocka_unit_test(test_other_machines_are_refused),
+		cmocka_unit_test(test_unsound_rows_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

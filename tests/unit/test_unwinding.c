@@ -243,7 +243,7 @@ static void check_case(const struct case_row *row)
 	gen_fini(&expected);
 }
 
-static void test_cases(void **state)
+static void test_stacks_are_unwound_case_by_case(void **state)
 {
 	size_t i;
 
@@ -253,7 +253,7 @@ static void test_cases(void **state)
 }
 
 /* A stack whose sample is missing goes, and is nobody else's; a parser serves all samples. */
-static void test_strays(void **state)
+static void test_stray_stack_belongs_to_no_other_sample(void **state)
 {
 	static const uint64_t pc = PC, more[] = { PC, R(0x100), R(0x200), R(0x300) };
 	struct unwinding_counts counts;
@@ -293,7 +293,7 @@ static void test_strays(void **state)
 }
 
 /* A file whose tables have no end: stacks as long as may be, and not much more than came in. */
-static void test_growth(void **state)
+static void test_endless_tables_give_bounded_stacks(void **state)
 {
 	static const uint64_t pc = PC;
 	struct unwinding_counts counts;
@@ -317,7 +317,7 @@ static void test_growth(void **state)
 }
 
 /* Cut anywhere, the rest is what it would be, and ends in what is cut. */
-static void test_cut(void **state)
+static void test_cut_capture_gives_its_whole_samples(void **state)
 {
 	static const uint64_t pc = PC;
 	struct gen gen;
@@ -349,7 +349,7 @@ static void test_cut(void **state)
  * Registers or bytes that are not there: the record stays as damaged as it is, and is nobody's
  * stack.
  */
-static void test_damaged(void **state)
+static void test_damaged_stack_belongs_to_no_sample(void **state)
 {
 	static const uint64_t pc = PC;
 	size_t field;
@@ -378,7 +378,7 @@ static void test_damaged(void **state)
 	}
 }
 
-static void test_not_needed(void **state)
+static void test_capture_without_copied_stacks_needs_no_unwinding(void **state)
 {
 	static const uint64_t pc = PC;
 	struct decoder decoder;
@@ -413,7 +413,7 @@ static int connect_slowly(void *self, const struct symbols_file *file, const str
 	return -ECANCELED;
 }
 
-static void test_cancelled(void **state)
+static void test_cancelled_unwinding_is_interrupted(void **state)
 {
 	const struct symbols_source slow = { .connect = connect_slowly };
 	struct symbols *symbols = symbols_create(&slow, NULL, 0);
@@ -443,13 +443,13 @@ static void test_cancelled(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cases),
-		cmocka_unit_test(test_strays),
-		cmocka_unit_test(test_growth),
-		cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_damaged),
-		cmocka_unit_test(test_not_needed),
-		cmocka_unit_test(test_cancelled),
+		cmocka_unit_test(test_stacks_are_unwound_case_by_case),
+		cmocka_unit_test(test_stray_stack_belongs_to_no_other_sample),
+		cmocka_unit_test(test_endless_tables_give_bounded_stacks),
+		cmocka_unit_test(test_cut_capture_gives_its_whole_samples),
+		cmocka_unit_test(test_damaged_stack_belongs_to_no_sample),
+		cmocka_unit_test(test_capture_without_copied_stacks_needs_no_unwinding),
+		cmocka_unit_test(test_cancelled_unwinding_is_interrupted),
 	};
 
 	signal(SIGCHLD, SIG_IGN); /* nobody waits for the parsers */

@@ -15,7 +15,7 @@
 /* 100 ms at once, then 10 ms in each second. */
 static const struct user_turns_limits limits = { 100 * MS, 10 * MS };
 
-static void test_users_take_turns(void **state)
+static void test_users_are_served_in_turn(void **state)
 {
 	struct user_turns *turns = user_turns_create(&limits);
 	struct user_turn turn[4];
@@ -41,7 +41,7 @@ static void test_users_take_turns(void **state)
 	user_turns_destroy(turns);
 }
 
-static void test_who_used_up_his_time_waits(void **state)
+static void test_user_without_budget_is_served_later(void **state)
 {
 	struct user_turns *turns = user_turns_create(&limits);
 	struct user_turn turn[2];
@@ -86,8 +86,8 @@ static void test_time_used_outlives_the_connection(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_users_take_turns),
-		cmocka_unit_test(test_who_used_up_his_time_waits),
+		cmocka_unit_test(test_users_are_served_in_turn),
+		cmocka_unit_test(test_user_without_budget_is_served_later),
 		cmocka_unit_test(test_time_used_outlives_the_connection),
 	};
 

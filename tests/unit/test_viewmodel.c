@@ -51,7 +51,7 @@ static struct viewmodel *get(struct viewmodels *models, const char *form, int fd
 	return model;
 }
 
-static void test_sharing(void **state)
+static void test_views_of_one_capture_share_the_model(void **state)
 {
 	struct viewmodels *models = viewmodels_create(NULL);
 	struct viewmodel *flame = get(models, "flame.svg", make_capture(1, 0x1000, 3));
@@ -87,7 +87,7 @@ static void test_sharing(void **state)
 }
 
 /* What was given up leaves nothing behind that the next one would take. */
-static void test_giving_up(void **state)
+static void test_cancelled_model_is_not_reused(void **state)
 {
 	static const struct view_wish unwanted = { always, NULL, -1 };
 	struct viewmodels *models = viewmodels_create(NULL);
@@ -106,8 +106,8 @@ static void test_giving_up(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sharing),
-		cmocka_unit_test(test_giving_up),
+		cmocka_unit_test(test_views_of_one_capture_share_the_model),
+		cmocka_unit_test(test_cancelled_model_is_not_reused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
