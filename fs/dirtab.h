@@ -64,7 +64,7 @@ enum dirtab_flags {
  */
 struct stream_ops {
 	enum quota_kind quota; /* of what an open that reads takes one */
-	/* job: for slow_ops_cancelled(), by which an open of a row that is_long gives up with
+	/* job: for slow_ops_cancel(), by which an open of a row that is_long gives up with
 	 * -EINTR */
 	int (*open)(struct server *server, const struct dirtab_row *row, uid_t reader, void *job,
 		void **cursor);
@@ -88,7 +88,7 @@ struct dirtab_row {
 		GString *out, struct err *err);
 	/*
 	 * a text that takes long to make, instead of render: written into an empty file without
-	 * name, by a thread of its own, which gives up with -EINTR once slow_ops_cancelled(job)
+	 * name, by a thread of its own, which gives up with -EINTR once slow_ops_cancel(job)
 	 */
 	int (*make)(struct server *server, const struct dirtab_row *row, int fd, void *job,
 		struct err *err);

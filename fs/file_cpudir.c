@@ -72,7 +72,7 @@ int file_reading_begin(
 	static const struct lazy_maker maker = {next_piece, restart, destroy};
 	struct reading *reading;
 	int ret = reading_create(
-		server->readings, slow_ops_uid(job), cpu, slow_ops_cancelled, job, &reading);
+		server->readings, slow_ops_uid(job), cpu, slow_ops_cancel(job), &reading);
 
 	if (!ret)
 		*lazy = lazy_create(&maker, reading, reading_size(reading));
@@ -99,7 +99,7 @@ static int open_cpu_pipe(
 	struct server *server, const struct dirtab_row *row, uid_t reader, void *job, void **cursor)
 {
 	return pipe_open(
-		server->pipes, reader, cpu_of(row), job ? slow_ops_cancelled : NULL, job, cursor);
+		server->pipes, reader, cpu_of(row), slow_ops_cancel(job), cursor);
 }
 
 static const struct stream_ops cpu_pipe = {
@@ -116,7 +116,7 @@ static int open_text_pipe(
 {
 	const struct trace_records_cpu all = {.cpu = TRACE_RECORDS_TEXT};
 
-	return pipe_open(server->pipes, reader, &all, job ? slow_ops_cancelled : NULL, job, cursor);
+	return pipe_open(server->pipes, reader, &all, slow_ops_cancel(job), cursor);
 }
 
 const struct stream_ops file_kptrace_pipe_stream = {

@@ -100,7 +100,7 @@ static int make_set(struct server *server, void *job, int **fds, struct err *err
 	};
 	struct snapshot *snapshot;
 	int ret = readings_take_shown(
-		server->readings, slow_ops_uid(job), slow_ops_cancelled, job, &snapshot);
+		server->readings, slow_ops_uid(job), slow_ops_cancel(job), &snapshot);
 
 	if (ret)
 		return ret;
@@ -109,7 +109,7 @@ static int make_set(struct server *server, void *job, int **fds, struct err *err
 		output.metadata = (*fds)[0];
 		output.streams = *fds + 1;
 		ctf_make_uuid(output.uuid);
-		ret = ctf_write(snapshot, &output, slow_ops_cancelled, job, err);
+		ret = ctf_write(snapshot, &output, slow_ops_cancel(job), err);
 	}
 	snapshot_destroy(snapshot);
 	if (ret)
@@ -145,7 +145,7 @@ static int *take_old_set(struct file_ctf *ctf)
 static int wait_for_maker(struct file_ctf *ctf, void *job)
 {
 	clock_wait_until(&ctf->made, &ctf->lock, clock_monotonic_ns() + LOOK_NS);
-	return slow_ops_cancelled(job) ? -EINTR : 0;
+	return cancel_requested(slow_ops_cancel(job)) ? -EINTR : 0;
 }
 
 /* With the lock held, which is let go meanwhile. */

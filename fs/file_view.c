@@ -67,7 +67,7 @@ static int copy_capture(struct profiler *profiler, bool enough, int fd, void *jo
 		ret = write_all(fd, iov, count);
 		cursor_end(cursor, true);
 		any = true;
-		if (!ret && slow_ops_cancelled(job))
+		if (!ret && cancel_requested(slow_ops_cancel(job)))
 			ret = -EINTR;
 	}
 	profiler_close_cursor(cursor);
@@ -85,7 +85,7 @@ static int open_marks(struct server *server, const struct view_format *format, v
 	*fd = -1;
 	if (!(format->needs & VIEW_MARKS))
 		return 0;
-	ret = viewmarks_write(server->readings, slow_ops_uid(job), slow_ops_cancelled, job, fd);
+	ret = viewmarks_write(server->readings, slow_ops_uid(job), slow_ops_cancel(job), fd);
 	return ret == -ENODATA ? 0 : ret;
 }
 
@@ -96,10 +96,11 @@ static int hand_over(struct server *server, const struct view_format *format,
 		.copied_stacks = profiler_copied_stacks(server->profiler),
 		.has_marks = files[VIEWPROC_MARKS] >= 0,
 	};
+	struct cancel cancel = *slow_ops_cancel(job);
 
+	cancel.cancel_fd = slow_ops_cancel_fd(job);
 	g_strlcpy(request.format, format->name, sizeof(request.format));
-	return viewproc_make(server->viewproc, &request, files, slow_ops_cancelled, job,
-		slow_ops_cancel_fd(job), err);
+	return viewproc_make(server->viewproc, &request, files, &cancel, err);
 }
 
 int file_view_make(struct server *server, const struct dirtab_row *row, int fd, void *job,
@@ -108,7 +109,7 @@ int file_view_make(struct server *server, const struct dirtab_row *row, int fd, 
 	const struct view_format *format = view_find(row->name);
 	int files[VIEWPROC_FILES] = { -1, fd, -1 }, ret;
 
-	if (slow_ops_cancelled(job))
+	if (cancel_requested(slow_ops_cancel(job)))
 		return -EINTR;
 	files[VIEWPROC_CAPTURE] = memfd_create("capture", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (files[VIEWPROC_CAPTURE] < 0)

@@ -154,13 +154,13 @@ static void put_aside(struct lazy *lazy)
 /* ---- reading ---------------------------------------------------------------------------------- */
 
 static void make_until(struct lazy *lazy, uint64_t offset, uint64_t end,
-	bool (*cancelled)(void *arg), void *arg)
+	const struct cancel *cancel)
 {
 	while (!lazy->ended && lazy->begin + lazy->window->len < end) {
 		move_window(lazy, find_first_needed(lazy, offset));
 		lazy->ended = !lazy->ops->next(lazy->maker, lazy->window);
 		put_aside(lazy);
-		if (cancelled(arg))
+		if (cancel_requested(cancel))
 			return;
 	}
 }
@@ -174,7 +174,7 @@ static void begin_anew(struct lazy *lazy)
 }
 
 static int read_range(struct lazy *lazy, uint64_t begin, uint64_t end, GString *out,
-	bool (*cancelled)(void *arg), void *arg)
+	const struct cancel *cancel)
 {
 	struct owed *owed = find_owed(lazy, begin, end);
 
@@ -187,7 +187,7 @@ static int read_range(struct lazy *lazy, uint64_t begin, uint64_t end, GString *
 	}
 	if (begin < lazy->begin)
 		begin_anew(lazy);
-	make_until(lazy, begin, end, cancelled, arg);
+	make_until(lazy, begin, end, cancel);
 	if (is_in_window(lazy, begin, end)) {
 		copy_window(lazy, begin, end, out);
 		return 0;
@@ -199,14 +199,14 @@ static int read_range(struct lazy *lazy, uint64_t begin, uint64_t end, GString *
 }
 
 int lazy_read(struct lazy *lazy, uint64_t offset, size_t size, GString *out,
-	bool (*cancelled)(void *arg), void *arg)
+	const struct cancel *cancel)
 {
 	int ret;
 
 	if (offset >= lazy->size)
 		return 0;
 	pthread_mutex_lock(&lazy->lock);
-	ret = read_range(lazy, offset, offset + MIN(size, lazy->size - offset), out, cancelled, arg);
+	ret = read_range(lazy, offset, offset + MIN(size, lazy->size - offset), out, cancel);
 	pthread_mutex_unlock(&lazy->lock);
 	return ret;
 }

@@ -20,6 +20,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/cancel.h"
+
 struct lazy;
 
 /* What the window may hold, and how much of it stays behind the reader. */
@@ -54,9 +56,9 @@ void lazy_read_all(struct lazy *lazy, GString *out);
 
 /*
  * Appends the bytes at `offset`, `size` of them or as many as there are, to `out`. -EINTR:
- * `cancelled` said so.
+ * cancelled.
  */
 int lazy_read(struct lazy *lazy, uint64_t offset, size_t size, GString *out,
-	bool (*cancelled)(void *arg), void *arg);
+	const struct cancel *cancel);
 
 #endif

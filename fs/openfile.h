@@ -45,7 +45,7 @@ struct openfile {
 	const struct dirtab_row *row;	 /* i */
 	struct node *node;		 /* i; valid until the kernel's close */
 	int flags;			 /* i: of open(2) */
-	void *maker;                     /* while the open is answered: for slow_ops_cancelled() */
+	void *maker;                     /* while the open is answered: for slow_ops_cancel() */
 	struct text *text;		 /* i: what a reader of a text sees */
 	bool lazily;			 /* i: not to be opened in a worker */
 	struct quota_share share;	 /* i: what it has taken, and for whom */

@@ -266,7 +266,7 @@ void ops_finish_read(struct fuse_req *req, struct openfile *file, uint64_t offse
 {
 	g_autoptr(GString) bytes = g_string_sized_new(size);
 	/* also if it was given up already: it comes again, and nearer to its end */
-	int ret = lazy_read(file->text->lazy, offset, size, bytes, slow_ops_cancelled, job);
+	int ret = lazy_read(file->text->lazy, offset, size, bytes, slow_ops_cancel(job));
 
 	if (ret)
 		fuse_reply_err(req, -ret);

@@ -59,7 +59,7 @@ void ops_fail_open(struct fuse_req *req, struct openfile *file, int code);
 
 /*
  * Makes the bytes of a file's lazy text and answers the read with them, or with EINTR where
- * slow_ops_cancelled(job). The caller has a reference to the file.
+ * slow_ops_cancel(job). The caller has a reference to the file.
  */
 void ops_finish_read(struct fuse_req *req, struct openfile *file, uint64_t offset, size_t size,
 	void *job);

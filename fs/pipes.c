@@ -279,14 +279,14 @@ static int need_thread(struct pipes *pipes)
 }
 
 int pipe_open(struct pipes *pipes, uid_t reader, const struct trace_records_cpu *cpu,
-	bool (*cancelled)(void *arg), void *arg, void **cursor)
+	const struct cancel *cancel, void **cursor)
 {
 	struct follow *follow;
 	struct pipe *pipe;
 	int ret = need_thread(pipes);
 
 	if (!ret)
-		ret = follow_create(pipes->readings, reader, cpu, cancelled, arg, &follow);
+		ret = follow_create(pipes->readings, reader, cpu, cancel, &follow);
 	if (ret)
 		return ret;
 	pipe = g_new0(struct pipe, 1);

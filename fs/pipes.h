@@ -12,6 +12,8 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
+#include "base/cancel.h"
+
 struct trace_records_cpu;
 struct pipes;
 struct readings;
@@ -29,10 +31,10 @@ void pipes_destroy(struct pipes *pipes);
 
 /*
  * A pipe that begins now. Copies what programs hold, which a worker has no time for where there are
- * programs. -EINTR: `cancelled` (NULL: never) said so.
+ * programs. -EINTR: cancelled.
  */
 int pipe_open(struct pipes *pipes, uid_t reader, const struct trace_records_cpu *cpu,
-	bool (*cancelled)(void *arg), void *arg, void **cursor);
+	const struct cancel *cancel, void **cursor);
 /* The functions of struct stream_ops. */
 void pipe_close(void *cursor);
 ssize_t pipe_begin(void *cursor, size_t want, struct iovec *iov, int *count, bool *eof);

@@ -36,7 +36,8 @@ struct view_job {
 	bool reads; /* else it opens */
 	uint64_t offset;
 	size_t size;
-	_Atomic bool cancelled; /* relaxed: a wish, nothing goes with it */
+	struct cancel cancel;   /* invariant */
+	_Atomic bool cancelled; /* relaxed: a flag, nothing goes with it */
 	_Atomic bool doubted;   /* relaxed: it was interrupted, and not for good */
 	uint64_t look_ns;       /* the maker's: then it looks again whether the opener ends */
 	int cancel_fd;          /* (lock) a bell; < 0: nobody asked for one */
@@ -86,7 +87,7 @@ static bool has_ended(struct view_job *job)
 	return proc_is_ending(NULL, tid_of(job));
 }
 
-bool slow_ops_cancelled(void *arg)
+static bool is_cancelled(void *arg)
 {
 	struct view_job *job = arg;
 
@@ -94,6 +95,13 @@ bool slow_ops_cancelled(void *arg)
 		tid_of(job) && has_ended(job))
 		atomic_write_relaxed(&job->cancelled, true);
 	return atomic_read_relaxed(&job->cancelled);
+}
+
+const struct cancel *slow_ops_cancel(const void *arg)
+{
+	const struct view_job *job = arg;
+
+	return job ? &job->cancel : NULL;
 }
 
 uid_t slow_ops_uid(const void *arg)
@@ -285,6 +293,7 @@ static void add_job(struct slow_ops *views, struct view_job *job)
 	int ret = 0;
 
 	job->views = views;
+	job->cancel = (struct cancel){ is_cancelled, job, -1 };
 	job->cancel_fd = -1;
 	ops_on_interrupt(job->req, interrupt_job, views);
 	pthread_mutex_lock(&views->lock);

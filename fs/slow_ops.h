@@ -15,6 +15,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/cancel.h"
+
 struct fuse_req;
 struct openfile;
 struct origin;
@@ -47,8 +49,11 @@ void slow_ops_close(struct slow_ops *views);
 /* After slow_ops_close(). Harmless for NULL. */
 void slow_ops_destroy(struct slow_ops *views);
 
-/* For who makes the text of the calling thread's open: whether nobody wants it any more. */
-bool slow_ops_cancelled(void *job);
+/*
+ * For the thread that carries out the job: its cancellation, valid as long as the job. Without a
+ * descriptor: see slow_ops_cancel_fd(). NULL for NULL, a job that needs no thread of its own.
+ */
+const struct cancel *slow_ops_cancel(const void *job);
 /* For the same: the user who opens. */
 uid_t slow_ops_uid(const void *job);
 /* For the same: a descriptor that is readable from then on; -1: none was to be had. */

@@ -80,9 +80,9 @@ static bool is_cancelled(void *arg)
 	return job->cancelled;
 }
 
-static struct view_wish wish_of(struct view_job *job)
+static struct cancel cancel_of(struct view_job *job)
 {
-	return (struct view_wish){ is_cancelled, job, job->connection };
+	return (struct cancel){ is_cancelled, job, job->connection };
 }
 
 /*
@@ -92,7 +92,7 @@ static struct view_wish wish_of(struct view_job *job)
 /* Copied stacks (`stack dwarf`) made whole: then *capture_fd is another file. */
 static int unwind_capture(struct view_job *job, int *capture_fd, struct err *err)
 {
-	const struct view_wish wish = wish_of(job);
+	const struct cancel cancel = cancel_of(job);
 	struct decoder decoder;
 	int fd, ret;
 	bool needed;
@@ -102,7 +102,7 @@ static int unwind_capture(struct view_job *job, int *capture_fd, struct err *err
 	decode_init_pread(&decoder, *capture_fd, 0);
 	ret = unwinding_is_needed(&decoder, &needed);
 	if (!ret && needed) {
-		ret = unwinding_make(&decoder, viewmodels_symbols(job->maker->models), &wish, &fd, NULL,
+		ret = unwinding_make(&decoder, viewmodels_symbols(job->maker->models), &cancel, &fd, NULL,
 			err);
 		if (!ret) {
 			close(*capture_fd);
@@ -153,8 +153,7 @@ static int write_view(const struct view_format *format, struct view_input *input
 	if (!out)
 		return -errno;
 	setvbuf(out, buffer, format->needs & VIEW_RECORDS ? _IONBF : _IOFBF, SINK_BUFFER_BYTES);
-	input->cancelled = sink_is_over;
-	input->arg = sink;
+	input->cancel = (struct cancel){ sink_is_over, sink, -1 };
 	ret = format->write(input, out, err);
 	if (fflush(out) || ferror(out))
 		ret = ret ? ret : err_set(err, ENOSPC, "there is no memory for the view");
@@ -171,9 +170,9 @@ static int write_model(const struct view_format *format, int capture_fd,
 {
 	struct view_input input = { .capture_fd = -1, .marks = marks };
 	struct viewmodels *models = sink->job->maker->models;
-	const struct view_wish wish = wish_of(sink->job);
+	const struct cancel cancel = cancel_of(sink->job);
 	struct viewmodel *model;
-	int ret = viewmodel_get(models, format, capture_fd, &wish, &model, err);
+	int ret = viewmodel_get(models, format, capture_fd, &cancel, &model, err);
 
 	if (ret)
 		return ret;

@@ -55,7 +55,7 @@ static void pack(const struct trace_annotation *mark, FILE *out)
 }
 
 static int pack_all(
-	struct trace_annotations *marks, FILE *out, bool (*cancelled)(void *job), void *job)
+	struct trace_annotations *marks, FILE *out, const struct cancel *cancel)
 {
 	struct trace_annotations_missing missing;
 	struct opening opening;
@@ -66,24 +66,24 @@ static int pack_all(
 	fwrite(&opening, sizeof(opening), 1, out);
 	while (trace_annotations_next(marks, &mark) && !ferror(out)) {
 		pack(&mark, out);
-		if (cancelled(job))
+		if (cancel_requested(cancel))
 			return -EINTR;
 	}
 	return fflush(out) || ferror(out) ? -ENOSPC : 0;
 }
 
-int viewmarks_write(struct readings *readings, uid_t uid, bool (*cancelled)(void *job), void *job,
+int viewmarks_write(struct readings *readings, uid_t uid, const struct cancel *cancel,
 	int *fd)
 {
 	struct trace_annotations *marks;
 	FILE *out;
-	int ret = trace_annotations_create(readings, uid, MARKS_MAX, cancelled, job, &marks), file;
+	int ret = trace_annotations_create(readings, uid, MARKS_MAX, cancel, &marks), file;
 
 	if (ret)
 		return ret;
 	file = memfd_create("marks", MFD_CLOEXEC);
 	out = file < 0 ? NULL : fdopen(dup(file), "w");
-	ret = out ? pack_all(marks, out, cancelled, job) : -errno;
+	ret = out ? pack_all(marks, out, cancel) : -errno;
 	if (out)
 		fclose(out);
 	trace_annotations_destroy(marks);

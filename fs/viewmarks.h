@@ -10,16 +10,17 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "base/cancel.h"
 #include "formats/view.h"
 
 struct readings;
 
 /*
  * In the server: *fd is the file, the caller's. uid: who reads it. -ENODATA: the trace is empty;
- * -EINTR: `cancelled` said so; else -errno of writing. Blocks for as long as it takes to go through
+ * -EINTR: cancelled; else -errno of writing. Blocks for as long as it takes to go through
  * the trace.
  */
-int viewmarks_write(struct readings *readings, uid_t uid, bool (*cancelled)(void *job), void *job,
+int viewmarks_write(struct readings *readings, uid_t uid, const struct cancel *cancel,
 	int *fd);
 
 /* In the process. *marks->arg is for viewmarks_close(). -errno; fd stays the caller's */

@@ -103,12 +103,12 @@ static int lock_until(pthread_mutex_t *lock, uint64_t wait_ns)
 }
 
 /* -EINTR: the view that would wait for the lock is not wanted any more. */
-static int lock_wanted(pthread_mutex_t *lock, const struct view_wish *wish)
+static int lock_wanted(pthread_mutex_t *lock, const struct cancel *cancel)
 {
 	for (;;) {
 		if (lock_until(lock, WANTED_NS) == 0)
 			return 0;
-		if (wish->cancelled(wish->arg))
+		if (cancel_requested(cancel))
 			return -EINTR;
 	}
 }
@@ -126,15 +126,15 @@ static void prepare_names(struct viewmodels *models, const struct view_format *f
 
 /* -EINTR: what was found by then is no more than some of the names. */
 static int find_names(struct viewmodels *models, const struct view_format *format,
-	const struct view_wish *wish, const struct profile *profile, struct functions **names)
+	const struct cancel *cancel, const struct profile *profile, struct functions **names)
 {
-	int ret = lock_wanted(&models->asking, wish);
+	int ret = lock_wanted(&models->asking, cancel);
 
 	if (ret)
 		return ret;
-	*names = view_name(format, profile, models->symbols, wish->cancel_fd);
+	*names = view_name(format, profile, models->symbols, cancel->cancel_fd);
 	pthread_mutex_unlock(&models->asking);
-	return wish->cancelled(wish->arg) ? -EINTR : 0;
+	return cancel_requested(cancel) ? -EINTR : 0;
 }
 
 /*
@@ -150,7 +150,7 @@ static void destroy_model(struct viewmodel *model)
 }
 
 static int make_model(struct viewmodels *models, const struct view_format *format, int capture_fd,
-	const struct view_wish *wish, struct viewmodel **result, struct err *err)
+	const struct cancel *cancel, struct viewmodel **result, struct err *err)
 {
 	struct viewmodel *model = g_new0(struct viewmodel, 1);
 	struct decoder decoder;
@@ -163,7 +163,7 @@ static int make_model(struct viewmodels *models, const struct view_format *forma
 	ret = view_load(format, &decoder, viewmodel_bytes(capture_fd), &model->profile, err);
 	decode_fini(&decoder);
 	if (!ret)
-		ret = find_names(models, format, wish, model->profile, &model->names);
+		ret = find_names(models, format, cancel, model->profile, &model->names);
 	if (ret) {
 		destroy_model(model);
 		return ret;
@@ -242,7 +242,7 @@ void viewmodel_put(struct viewmodels *models, struct viewmodel *model)
 		destroy_model(model);
 }
 
-static int share_model(struct viewmodels *models, int capture_fd, const struct view_wish *wish,
+static int share_model(struct viewmodels *models, int capture_fd, const struct cancel *cancel,
 	struct viewmodel **result, struct err *err)
 {
 	struct viewmodel *model = take_shared(models);
@@ -255,25 +255,25 @@ static int share_model(struct viewmodels *models, int capture_fd, const struct v
 	}
 	if (model)
 		viewmodel_put(models, model);
-	ret = make_model(models, &shared_form, capture_fd, wish, result, err);
+	ret = make_model(models, &shared_form, capture_fd, cancel, result, err);
 	if (!ret)
 		set_shared(models, *result);
 	return ret;
 }
 
 int viewmodel_get(struct viewmodels *models, const struct view_format *format, int capture_fd,
-	const struct view_wish *wish, struct viewmodel **model, struct err *err)
+	const struct cancel *cancel, struct viewmodel **model, struct err *err)
 {
 	int ret;
 
 	if (!(format->needs & VIEW_LINES))
-		return make_model(models, format, capture_fd, wish, model, err);
-	ret = lock_wanted(&models->making, wish);
+		return make_model(models, format, capture_fd, cancel, model, err);
+	ret = lock_wanted(&models->making, cancel);
 	if (ret) {
 		close(capture_fd);
 		return ret;
 	}
-	ret = share_model(models, capture_fd, wish, model, err);
+	ret = share_model(models, capture_fd, cancel, model, err);
 	pthread_mutex_unlock(&models->making);
 	return ret;
 }

@@ -10,7 +10,7 @@
 
 #include "base/err.h"
 #include "formats/view.h"
-#include "capture/wish.h"
+#include "base/cancel.h"
 
 /* Invariant once made; several threads may write views of it. */
 struct viewmodel {
@@ -42,7 +42,7 @@ size_t viewmodel_bytes(int capture_fd);
  * -EINTR: nobody wants it any more; -EFBIG, and what can't be read.
  */
 int viewmodel_get(struct viewmodels *models, const struct view_format *format, int capture_fd,
-	const struct view_wish *wish, struct viewmodel **model, struct err *err);
+	const struct cancel *cancel, struct viewmodel **model, struct err *err);
 void viewmodel_put(struct viewmodels *models, struct viewmodel *model);
 
 #endif

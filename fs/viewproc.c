@@ -291,21 +291,21 @@ static int explain_end(struct viewproc *v, uint64_t serial, struct err *err)
 }
 
 /* Waits for the answer, or for it to be of no use; then until the maker has noticed. */
-static int wait_answer(int connection, bool (*cancelled)(void *job), void *job, int cancel_fd)
+static int wait_answer(int connection, const struct cancel *cancel)
 {
 	uint64_t until_ns = 0;
 
 	for (;;) {
 		struct pollfd fds[] = {
 			{ .fd = connection, .events = POLLIN },
-			{ .fd = until_ns ? -1 : cancel_fd, .events = POLLIN },
+			{ .fd = until_ns ? -1 : cancel->cancel_fd, .events = POLLIN },
 		};
 
 		if (poll(fds, G_N_ELEMENTS(fds), LOOK_MS) < 0 && errno != EINTR)
 			return -errno;
 		if (fds[0].revents)
 			return 0;
-		if (!until_ns && cancelled(job)) {
+		if (!until_ns && cancel_requested(cancel)) {
 			shutdown(connection, SHUT_WR);
 			until_ns = clock_monotonic_ns() + GIVE_UP_NS;
 		}
@@ -315,8 +315,7 @@ static int wait_answer(int connection, bool (*cancelled)(void *job), void *job, 
 }
 
 int viewproc_make(struct viewproc *v, const struct viewproc_request *request,
-	const int files[VIEWPROC_FILES], bool (*cancelled)(void *job), void *job, int cancel_fd,
-	struct err *err)
+	const int files[VIEWPROC_FILES], const struct cancel *cancel, struct err *err)
 {
 	struct viewproc_answer answer;
 	bool answered = false;
@@ -331,7 +330,7 @@ int viewproc_make(struct viewproc *v, const struct viewproc_request *request,
 		close(pair[0]);
 		return err_set(err, -ret, "the process that makes views: %s", g_strerror(-ret));
 	}
-	ret = wait_answer(pair[0], cancelled, job, cancel_fd);
+	ret = wait_answer(pair[0], cancel);
 	if (!ret) {
 		answered = recv(pair[0], &answer, sizeof(answer), MSG_DONTWAIT) == sizeof(answer);
 		ret = answered ? answer.ret : explain_end(v, serial, err);
@@ -340,5 +339,5 @@ int viewproc_make(struct viewproc *v, const struct viewproc_request *request,
 		*err = answer.err;
 	close(pair[0]);
 	leave(v, answered ? &answer : NULL);
-	return cancelled(job) ? -EINTR : ret;
+	return cancel_requested(cancel) ? -EINTR : ret;
 }

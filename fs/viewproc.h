@@ -17,6 +17,7 @@
 
 #include <stdbool.h>
 
+#include "base/cancel.h"
 #include "base/err.h"
 #include "base/stats.h"
 
@@ -68,13 +69,11 @@ int viewproc_create(const char *urls, struct viewproc **viewproc);
 void viewproc_destroy(struct viewproc *viewproc);
 
 /*
- * Has a view made; blocks until it is, or cancelled(job) says that nobody wants it: -EINTR. Thread-safe.
- * cancel_fd: readable from then on, or -1. -ENOMEM: the process ended for want of memory; -EIO: it ended;
- * else what it answered.
+ * Has a view made; blocks until it is made or cancelled: -EINTR. Thread-safe. -ENOMEM: the process
+ * ended for want of memory; -EIO: it ended; else what it answered.
  */
 int viewproc_make(struct viewproc *viewproc, const struct viewproc_request *request,
-	const int files[VIEWPROC_FILES], bool (*cancelled)(void *job), void *job, int cancel_fd,
-	struct err *err);
+	const int files[VIEWPROC_FILES], const struct cancel *cancel, struct err *err);
 
 /* For the main thread: readable when the process may be of no more use, and what is then to be called. */
 int viewproc_timer(const struct viewproc *viewproc);

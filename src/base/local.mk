@@ -3,6 +3,7 @@ noinst_LIBRARIES += libbase.a
 libbase_a_SOURCES = \
 	%D%/atomic.h \
 	%D%/bell.c %D%/bell.h \
+	%D%/cancel.h \
 	%D%/err.c %D%/err.h \
 	%D%/growing.c %D%/growing.h \
 	%D%/log.c %D%/log.h \

@@ -14,5 +14,4 @@ libcapture_a_SOURCES = \
 	%D%/stacks.c %D%/stacks.h \
 	%D%/process_filter.c %D%/process_filter.h \
 	%D%/table.h \
-	%D%/unwinding.c %D%/unwinding.h \
-	%D%/wish.h
+	%D%/unwinding.c %D%/unwinding.h

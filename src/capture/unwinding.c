@@ -230,14 +230,14 @@ static int learn(struct unwinding *u, struct decoder *decoder)
 	return decode_rewind(decoder);
 }
 
-static int rewrite(struct unwinding *u, struct decoder *decoder, const struct view_wish *wish)
+static int rewrite(struct unwinding *u, struct decoder *decoder, const struct cancel *cancel)
 {
 	uint64_t taken = 0, count = 0;
 	struct decode_record record;
 	int ret;
 
 	while ((ret = decode_next(decoder, &record, NULL)) > 0 || ret == -EBADMSG) {
-		if (++count % CANCEL_RECORDS == 0 && wish && wish->cancelled(wish->arg))
+		if (++count % CANCEL_RECORDS == 0 && cancel_requested(cancel))
 			return -EINTR;
 		if (ret > 0) {
 			enter_record(u, &record);
@@ -278,10 +278,10 @@ static FILE *open_stream(int *fd)
 }
 
 int unwinding_make(struct decoder *decoder, struct symbols *symbols,
-	const struct view_wish *wish, int *fd, struct unwinding_counts *counts, struct err *err)
+	const struct cancel *cancel, int *fd, struct unwinding_counts *counts, struct err *err)
 {
 	const struct symbols_how how = {
-		.cancel_fd = wish ? wish->cancel_fd : -1,
+		.cancel_fd = cancel ? cancel->cancel_fd : -1,
 		.deadline_ns = proto_now_ns() + ASK_NS,
 	};
 	struct unwinding_counts own = { 0 };
@@ -301,7 +301,7 @@ int unwinding_make(struct decoder *decoder, struct symbols *symbols,
 	u->stack = g_byte_array_new();
 	ret = learn(u, decoder);
 	if (!ret)
-		ret = rewrite(u, decoder, wish);
+		ret = rewrite(u, decoder, cancel);
 	g_byte_array_free(u->stack, TRUE);
 	unwind_table_destroy(u->rows);
 	processes_destroy(u->processes);

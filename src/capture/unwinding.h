@@ -17,7 +17,7 @@
 #include "base/err.h"
 #include "symbolizer/symbols.h"
 #include "capture/decode.h"
-#include "capture/wish.h"
+#include "base/cancel.h"
 
 /* Are there copied stacks? Reads to the first one, and rewinds. -ESPIPE: it can't. */
 int unwinding_is_needed(struct decoder *decoder, bool *needed);
@@ -34,6 +34,6 @@ struct unwinding_counts {
  * reading and writing.
  */
 int unwinding_make(struct decoder *decoder, struct symbols *symbols,
-	const struct view_wish *wish, int *fd, struct unwinding_counts *counts, struct err *err);
+	const struct cancel *cancel, int *fd, struct unwinding_counts *counts, struct err *err);
 
 #endif

@@ -186,7 +186,7 @@ static int write_folder(struct folder *f, struct items *items, const struct trac
 	output.streams = f->fds + 1;
 	ctf_make_uuid(output.uuid);
 	err->text[0] = '\0';
-	ret = ctf_write_from(&source, &output, NULL, NULL, err);
+	ret = ctf_write_from(&source, &output, NULL, err);
 	return ret && !err->text[0] ? err_set(err, -ret, "%s: %s", f->dir, strerror(-ret)) : ret;
 }
 

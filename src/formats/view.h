@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/cancel.h"
 #include "base/err.h"
 #include "base/units.h"
 #include "capture/functions.h"
@@ -50,9 +51,7 @@ struct view_input {
 	const struct view_marks *marks; /* for a form with VIEW_MARKS, to be used up; NULL: there are none */
 	/* what a form that reads the records may keep of them, roughly; 0: whatever it needs */
 	size_t bytes_max;
-	/* asked at least every 10 ms of work; true: nobody wants the view any more. NULL: never */
-	bool (*cancelled)(void *arg);
-	void *arg;
+	struct cancel cancel; /* looked at after 10 ms of work at most */
 };
 
 /* What a form shows: view_load() and view_name() make it so. */
@@ -123,7 +122,7 @@ struct functions *view_name(const struct view_format *format, const struct profi
 
 static inline bool view_cancelled(const struct view_input *input)
 {
-	return input->cancelled && input->cancelled(input->arg);
+	return cancel_requested(&input->cancel);
 }
 
 #endif

@@ -499,7 +499,7 @@ uint64_t follow_lost(const struct follow *follow)
 }
 
 /* What all programs hold now is before its beginning. */
-static int skip_programs(struct follow *follow, bool (*cancelled)(void *arg), void *arg)
+static int skip_programs(struct follow *follow, const struct cancel *cancel)
 {
 	g_autoptr(GPtrArray) programs = producers_all(readings_producers(follow->readings));
 	guint i;
@@ -511,14 +511,14 @@ static int skip_programs(struct follow *follow, bool (*cancelled)(void *arg), vo
 
 		if (came && followed)
 			skip_all(follow, followed);
-		if (cancelled && cancelled(arg))
+		if (cancel_requested(cancel))
 			return -EINTR;
 	}
 	return 0;
 }
 
 int follow_create(struct readings *readings, uid_t reader, const struct trace_records_cpu *cpu,
-	bool (*cancelled)(void *arg), void *arg, struct follow **follow)
+	const struct cancel *cancel, struct follow **follow)
 {
 	struct follow *f = g_new0(struct follow, 1);
 	int ret;
@@ -533,7 +533,7 @@ int follow_create(struct readings *readings, uid_t reader, const struct trace_re
 	f->begun = cpu->cpu == TRACE_RECORDS_TEXT;
 	trace_cursor_init_follow(readings_trace(readings), &f->messages);
 	f->begin_ns = clock_monotonic_ns();
-	ret = skip_programs(f, cancelled, arg);
+	ret = skip_programs(f, cancel);
 	if (ret)
 		follow_destroy(f);
 	else

@@ -20,16 +20,18 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/cancel.h"
+
 struct follow;
 struct trace_records_cpu;
 struct readings;
 
 /*
  * From now on, for `reader` (a user id). Blocks for as long as copying all that is there takes.
- * -EINTR: `cancelled` (NULL: never) said so.
+ * -EINTR: cancelled.
  */
 int follow_create(struct readings *readings, uid_t reader, const struct trace_records_cpu *cpu,
-	bool (*cancelled)(void *arg), void *arg, struct follow **follow);
+	const struct cancel *cancel, struct follow **follow);
 void follow_destroy(struct follow *follow);
 
 /*

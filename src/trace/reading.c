@@ -118,12 +118,12 @@ void readings_print_stats(struct readings *readings, struct stats *stats)
 	stats_u64(stats, atomic_read_relaxed(&readings->unknown), "trace.unknown");
 }
 
-int readings_take(struct readings *readings, uid_t reader, bool (*cancelled)(void *arg), void *arg,
+int readings_take(struct readings *readings, uid_t reader, const struct cancel *cancel,
 	struct snapshot **snapshot)
 {
 	struct snapshot *s = snapshot_create(readings->budget, reader,
 		producers_all(readings->producers), producers_cleared_ns(readings->producers));
-	int ret = snapshot_take(s, readings->stamps, readings->trace, cancelled, arg);
+	int ret = snapshot_take(s, readings->stamps, readings->trace, cancel);
 
 	if (ret) {
 		snapshot_destroy(s);
@@ -157,8 +157,7 @@ static void append_beginning(const struct reading *reading, const struct merge_i
 /* What measure() needs besides; lines can be wide, and who opened may have gone. */
 struct measuring {
 	struct reading *reading;
-	bool (*cancelled)(void *arg);
-	void *arg;
+	const struct cancel *cancel;
 };
 
 static bool add_length(void *arg, const struct merge_item *item)
@@ -167,7 +166,7 @@ static bool add_length(void *arg, const struct merge_item *item)
 	struct reading *reading = measuring->reading;
 
 	reading->size += trace_records_measure(reading->form, item);
-	return !measuring->cancelled || !measuring->cancelled(measuring->arg);
+	return !cancel_requested(measuring->cancel);
 }
 
 static const struct snapshot_chunk *chunk_at(const struct reading *reading, guint i)
@@ -229,9 +228,9 @@ static bool measure_program(struct measuring *measuring, const struct producer *
 	return more;
 }
 
-static int measure(struct reading *reading, bool (*cancelled)(void *arg), void *arg)
+static int measure(struct reading *reading, const struct cancel *cancel)
 {
-	struct measuring measuring = { reading, cancelled, arg };
+	struct measuring measuring = { reading, cancel };
 	g_autoptr(GString) beginning = g_string_new(NULL);
 	g_autofree struct fair_share *shares = divide_text(reading);
 	GPtrArray *producers = reading->snapshot->producers;
@@ -257,11 +256,11 @@ static int measure(struct reading *reading, bool (*cancelled)(void *arg), void *
 }
 
 int reading_create(struct readings *readings, uid_t reader, const struct trace_records_cpu *cpu,
-	bool (*cancelled)(void *arg), void *arg, struct reading **reading)
+	const struct cancel *cancel, struct reading **reading)
 {
 	struct snapshot *snapshot;
 	struct reading *r;
-	int ret = readings_take(readings, reader, cancelled, arg, &snapshot);
+	int ret = readings_take(readings, reader, cancel, &snapshot);
 
 	if (ret)
 		return ret;
@@ -271,7 +270,7 @@ int reading_create(struct readings *readings, uid_t reader, const struct trace_r
 	r->merge = merge_create(snapshot);
 	r->form = trace_records_create(cpu);
 	r->is_text = cpu->cpu == TRACE_RECORDS_TEXT;
-	ret = r->merge ? measure(r, cancelled, arg) : -ENOMEM;
+	ret = r->merge ? measure(r, cancel) : -ENOMEM;
 	if (ret) {
 		reading_destroy(r);
 		return ret;
@@ -282,12 +281,12 @@ int reading_create(struct readings *readings, uid_t reader, const struct trace_r
 	return 0;
 }
 
-int readings_take_shown(struct readings *readings, uid_t reader, bool (*cancelled)(void *arg),
-	void *arg, struct snapshot **snapshot)
+int readings_take_shown(struct readings *readings, uid_t reader, const struct cancel *cancel,
+	struct snapshot **snapshot)
 {
 	const struct trace_records_cpu all = { .cpu = TRACE_RECORDS_TEXT };
 	struct reading *reading;
-	int ret = reading_create(readings, reader, &all, cancelled, arg, &reading);
+	int ret = reading_create(readings, reader, &all, cancel, &reading);
 
 	if (ret)
 		return ret;

@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/cancel.h"
 #include "base/stats.h"
 
 struct trace_records_cpu;
@@ -56,25 +57,25 @@ void readings_print_stats(struct readings *readings, struct stats *stats);
 
 /*
  * What the trace holds now, for a reader (a user id) that shows it in another form;
- * snapshot_destroy() it. Counts what it leaves out. -EINTR: `cancelled` said so. Blocks for as long
+ * snapshot_destroy() it. Counts what it leaves out. -EINTR: cancelled. Blocks for as long
  * as copying takes.
  */
-int readings_take(struct readings *readings, uid_t reader, bool (*cancelled)(void *arg), void *arg,
+int readings_take(struct readings *readings, uid_t reader, const struct cancel *cancel,
 	struct snapshot **snapshot);
 
 /*
  * The same without the events that are left out of kptrace since their program's text is too long: a
  * program's text is bounded as its memory is.
  */
-int readings_take_shown(struct readings *readings, uid_t reader, bool (*cancelled)(void *arg),
-	void *arg, struct snapshot **snapshot);
+int readings_take_shown(struct readings *readings, uid_t reader, const struct cancel *cancel,
+	struct snapshot **snapshot);
 
 /*
- * Takes the snapshot, for lines of all CPUs or records of one. -EINTR: `cancelled` said so. Blocks for
+ * Takes the snapshot, for lines of all CPUs or records of one. -EINTR: cancelled. Blocks for
  * as long as copying takes.
  */
 int reading_create(struct readings *readings, uid_t reader, const struct trace_records_cpu *cpu,
-	bool (*cancelled)(void *arg), void *arg, struct reading **reading);
+	const struct cancel *cancel, struct reading **reading);
 void reading_destroy(struct reading *reading);
 
 uint64_t reading_size(const struct reading *reading);

@@ -216,8 +216,7 @@ void snapshot_leave_out(struct snapshot *snapshot, guint first, guint end)
 struct taking {
 	struct snapshot *snapshot;
 	struct clock_map *stamps;
-	bool (*cancelled)(void *arg);
-	void *arg;
+	const struct cancel *cancel;
 	struct ring_index *index;
 	char *scratch;	  /* 2 * KPROF_CHUNK_BYTES_MAX */
 	struct growing *extents; /* of struct ring_extent, of the pool at hand */
@@ -444,11 +443,6 @@ static struct fair_share *share_out(struct taking *taking)
  * ---- all --------------------------------------------------------------------------------------
  */
 
-static bool is_cancelled(const struct taking *taking)
-{
-	return taking->cancelled && taking->cancelled(taking->arg);
-}
-
 static uint64_t largest(const GPtrArray *producers)
 {
 	uint64_t bytes = 0;
@@ -492,7 +486,7 @@ static int copy_pools(struct taking *taking)
 	for (i = 0; i < snapshot->producers->len && !ret; i++) {
 		copy_pool(taking, g_ptr_array_index(snapshot->producers, i),
 			shares ? shares[i].gets : UINT64_MAX);
-		if (is_cancelled(taking))
+		if (cancel_requested(taking->cancel))
 			ret = -EINTR;
 	}
 	return_budget(snapshot->budget, snapshot->reader, taking->granted);
@@ -501,13 +495,12 @@ static int copy_pools(struct taking *taking)
 }
 
 int snapshot_take(struct snapshot *snapshot, struct clock_map *stamps, struct trace *trace,
-	bool (*cancelled)(void *arg), void *arg)
+	const struct cancel *cancel)
 {
 	struct taking taking = {
 		.snapshot = snapshot,
 		.stamps = stamps,
-		.cancelled = cancelled,
-		.arg = arg,
+		.cancel = cancel,
 		.index = g_new(struct ring_index, 1),
 		.scratch = g_malloc(2 * KPROF_CHUNK_BYTES_MAX),
 		.extents = growing_create(sizeof(struct ring_extent)),

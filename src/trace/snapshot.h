@@ -20,6 +20,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/cancel.h"
 #include "base/growing.h"
 #include "ring/read.h"
 #include "producers/producers.h"
@@ -84,7 +85,7 @@ void snapshot_destroy(struct snapshot *snapshot);
  * (NULL: never) said so; -ENOMEM. Programs whose memory can't be read are passed over.
  */
 int snapshot_take(struct snapshot *snapshot, struct clock_map *stamps, struct trace *trace,
-	bool (*cancelled)(void *arg), void *arg);
+	const struct cancel *cancel);
 
 /*
  * For who collects stretches one by one (follow.c): room for so many bytes, or -ENOMEM. What a

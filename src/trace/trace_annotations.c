@@ -25,8 +25,7 @@ struct trace_annotations {
 
 struct counting {
 	uint64_t count;
-	bool (*cancelled)(void *arg);
-	void *arg;
+	const struct cancel *cancel;
 };
 
 static uint64_t count_lines(const struct merge_item *item)
@@ -45,7 +44,7 @@ static bool count(void *arg, const struct merge_item *item)
 	struct counting *counting = arg;
 
 	counting->count += item->message ? count_lines(item) : 1;
-	return !counting->cancelled || !counting->cancelled(counting->arg);
+	return !cancel_requested(counting->cancel);
 }
 
 /* The next line of a message, or else (*is_line) event. */
@@ -65,9 +64,9 @@ static bool advance(struct trace_annotations *marks, struct merge_line *line, bo
 }
 
 static int skip_old(
-	struct trace_annotations *marks, uint64_t max, bool (*cancelled)(void *arg), void *arg)
+	struct trace_annotations *marks, uint64_t max, const struct cancel *cancel)
 {
-	struct counting counting = {0, cancelled, arg};
+	struct counting counting = {0, cancel};
 	struct merge_sums sums;
 	struct merge_line line;
 	bool is_line;
@@ -79,18 +78,18 @@ static int skip_old(
 	if (!counting.count)
 		return -ENODATA;
 	for (i = max; i < counting.count && advance(marks, &line, &is_line); i++)
-		if (cancelled && cancelled(arg))
+		if (cancel_requested(cancel))
 			return -EINTR;
 	marks->missing.left_out += counting.count - MIN(max, counting.count);
 	return 0;
 }
 
 int trace_annotations_create(struct readings *readings, uid_t reader, uint64_t max,
-	bool (*cancelled)(void *arg), void *arg, struct trace_annotations **marks)
+	const struct cancel *cancel, struct trace_annotations **marks)
 {
 	struct snapshot *snapshot;
 	struct trace_annotations *m;
-	int ret = readings_take(readings, reader, cancelled, arg, &snapshot);
+	int ret = readings_take(readings, reader, cancel, &snapshot);
 
 	if (ret)
 		return ret;
@@ -102,7 +101,7 @@ int trace_annotations_create(struct readings *readings, uid_t reader, uint64_t m
 	m->line = trace_text_create();
 	m->program = g_string_new(NULL);
 	m->text = g_string_new(NULL);
-	ret = m->merge ? skip_old(m, max, cancelled, arg) : -ENOMEM;
+	ret = m->merge ? skip_old(m, max, cancel) : -ENOMEM;
 	if (ret)
 		trace_annotations_destroy(m);
 	else

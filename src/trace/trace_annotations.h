@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/cancel.h"
+
 struct trace_annotations;
 struct readings;
 
@@ -36,10 +38,10 @@ struct trace_annotations_missing {
 
 /*
  * At most `max` of them, for `reader` (a user id). -ENODATA: the trace is empty; -EINTR:
- * `cancelled` said so. Blocks for as long as copying takes.
+ * cancelled. Blocks for as long as copying takes.
  */
 int trace_annotations_create(struct readings *readings, uid_t reader, uint64_t max,
-	bool (*cancelled)(void *arg), void *arg, struct trace_annotations **marks);
+	const struct cancel *cancel, struct trace_annotations **marks);
 void trace_annotations_destroy(struct trace_annotations *marks);
 
 /* The next in the order of time. false: there is none. */

@@ -143,7 +143,7 @@ static void check_ctf(const struct snapshot *snapshot, uint64_t events)
 	struct ctf_output output = { .metadata = memfd_create("metadata", MFD_CLOEXEC),
 		.streams = &stream, .cpus = &cpu, .count = 1, .bytes_max = UINT64_MAX,
 		.metadata_max = UINT64_MAX };
-	int ret = ctf_write(snapshot, &output, NULL, NULL, NULL);
+	int ret = ctf_write(snapshot, &output, NULL, NULL);
 
 	FUZZ_CHECK(ret == (events || snapshot->overtaken || snapshot->left_out ? 0 : -ENODATA));
 	if (!ret) {
@@ -172,7 +172,7 @@ static void read_pool(struct program *program)
 	uint64_t events, again;
 
 	snapshot = snapshot_create(budget, 0, tracing_list(&program, 1), 0);
-	FUZZ_CHECK(snapshot_take(snapshot, stamps, NULL, NULL, NULL) == 0);
+	FUZZ_CHECK(snapshot_take(snapshot, stamps, NULL, NULL) == 0);
 	merge = merge_create(snapshot);
 	text = make(merge, snapshot, TRACE_RECORDS_TEXT, &events);
 	check_lines(text);

@@ -96,12 +96,13 @@ static int write_limited(struct fixed *f, uint64_t lost, uint64_t bytes_max,
 	struct ctf_output output = { .metadata = f->fds[0], .streams = f->fds + 1, .cpus = cpus,
 		.count = STREAMS, .bytes_max = bytes_max,
 		.metadata_max = f->metadata_max };
+	const struct cancel cancel = { cancelled, NULL, -1 };
 	int i, ret;
 
 	memcpy(output.uuid, uuid, sizeof(uuid));
-	assert_int_equal(snapshot_take(snapshot, f->stamps, f->trace, NULL, NULL), 0);
+	assert_int_equal(snapshot_take(snapshot, f->stamps, f->trace, NULL), 0);
 	snapshot->overtaken = lost;
-	ret = ctf_write(snapshot, &output, cancelled, NULL, err);
+	ret = ctf_write(snapshot, &output, &cancel, err);
 	snapshot_destroy(snapshot);
 	for (i = 0; i <= STREAMS; i++) {
 		struct stat st;

@@ -177,7 +177,7 @@ static struct follow *begin_with(const struct trace_records_cpu *cpu)
 {
 	struct follow *follow;
 
-	assert_int_equal(follow_create(world.readings, 0, cpu, NULL, NULL, &follow), 0);
+	assert_int_equal(follow_create(world.readings, 0, cpu, NULL, &follow), 0);
 	return follow;
 }
 
@@ -513,16 +513,17 @@ static void test_reading_is_cancelled(void **state)
 	struct told *told = create(100, KPROF_MODE_OVERWRITE);
 	struct ring_writer *writer = ring_writer_begin(&told->pool.pool);
 	struct patience patience = { 0, 6 };
+	const struct cancel cancel = { is_out_of_patience, &patience, -1 };
 	struct reading *reading = NULL;
 
 	for (uint64_t i = 0; i < 10; i++)
 		tell(told, writer, 0, i);
-	assert_int_equal(reading_create(world.readings, 0, &all, is_out_of_patience, &patience,
+	assert_int_equal(reading_create(world.readings, 0, &all, &cancel,
 				 &reading), -EINTR);
 	assert_null(reading);
 	assert_int_equal(patience.asked, 6);
 	patience = (struct patience){ 0, UINT32_MAX };
-	assert_int_equal(reading_create(world.readings, 0, &all, is_out_of_patience, &patience,
+	assert_int_equal(reading_create(world.readings, 0, &all, &cancel,
 				 &reading), 0);
 	reading_destroy(reading);
 	destroy(told);
@@ -535,8 +536,9 @@ static void test_beginning_is_cancelled(void **state)
 	const struct trace_records_cpu all = {.cpu = TRACE_RECORDS_TEXT};
 	struct follow *follow = NULL;
 	struct patience patience = { 0, 2 };
+	const struct cancel cancel = { is_out_of_patience, &patience, -1 };
 
-	assert_int_equal(follow_create(world.readings, 0, &all, is_out_of_patience, &patience, &follow),
+	assert_int_equal(follow_create(world.readings, 0, &all, &cancel, &follow),
 		-EINTR);
 	assert_null(follow);
 	assert_int_equal(patience.asked, 2);

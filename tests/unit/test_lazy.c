@@ -53,10 +53,12 @@ static void destroy(void *maker)
 
 static const struct lazy_maker maker = { next, restart, destroy };
 
-static bool never(void *arg)
+static bool is_never(void *arg)
 {
 	return false;
 }
+
+static const struct cancel never = { is_never, NULL, -1 };
 
 static bool after_some(void *arg)
 {
@@ -68,7 +70,7 @@ static void check_read(struct lazy *lazy, uint64_t offset, size_t size)
 	GString *out = g_string_new("x");
 	size_t want = offset >= SIZE ? 0 : (size_t)MIN(size, SIZE - offset), i;
 
-	assert_int_equal(lazy_read(lazy, offset, size, out, never, NULL), 0);
+	assert_int_equal(lazy_read(lazy, offset, size, out, &never), 0);
 	assert_int_equal(out->len, 1 + want);
 	for (i = 0; i < want; i++)
 		if (out->str[1 + i] != byte_at(offset + i))
@@ -142,8 +144,9 @@ static void test_cancelled_read_loses_nothing(void **state)
 	struct lazy *lazy = lazy_create(&maker, &numbers, SIZE);
 	GString *out = g_string_new(NULL);
 	int pieces = 5;
+	const struct cancel cancel = { after_some, &pieces, -1 };
 
-	assert_int_equal(lazy_read(lazy, 10000000, 4096, out, after_some, &pieces), -EINTR);
+	assert_int_equal(lazy_read(lazy, 10000000, 4096, out, &cancel), -EINTR);
 	assert_int_equal(out->len, 0);
 	assert_int_equal(numbers.pieces, 6); /* and the one at the sixth look */
 	check_read(lazy, 0, 1000);
@@ -152,10 +155,12 @@ static void test_cancelled_read_loses_nothing(void **state)
 	lazy_destroy(lazy);
 }
 
-static bool always(void *arg)
+static bool is_always(void *arg)
 {
 	return true;
 }
+
+static const struct cancel always = { is_always, NULL, -1 };
 
 /* Given up whenever it is looked at, also before it began: it comes to its end all the same. */
 static void test_read_that_is_always_cancelled_still_ends(void **state)
@@ -168,7 +173,7 @@ static void test_read_that_is_always_cancelled_still_ends(void **state)
 
 	check_read(lazy, SIZE - 10, 10);
 	pieces = numbers.pieces;
-	while (lazy_read(lazy, SIZE / 2, 4096, out, always, NULL))
+	while (lazy_read(lazy, SIZE / 2, 4096, out, &always))
 		assert_true(++tries < pieces);
 	assert_int_equal(out->len, 4096);
 	assert_int_equal(numbers.restarts, 1);
@@ -188,13 +193,14 @@ static void test_cancelled_reader_behind_others_restarts_once(void **state)
 	const uint64_t offset = SIZE / 2;
 	GString *out = g_string_new(NULL);
 	int pieces = 3;
+	const struct cancel cancel = { after_some, &pieces, -1 };
 
 	check_read(lazy, SIZE - 10, 10);
-	assert_int_equal(lazy_read(lazy, offset, 131072, out, after_some, &pieces), -EINTR);
+	assert_int_equal(lazy_read(lazy, offset, 131072, out, &cancel), -EINTR);
 	check_read(lazy, SIZE - 10, 10);
 	/* part of it at first, as the kernel may ask, and then all */
-	assert_int_equal(lazy_read(lazy, offset + 4096, 4096, out, always, NULL), 0);
-	assert_int_equal(lazy_read(lazy, offset, 131072, out, always, NULL), 0);
+	assert_int_equal(lazy_read(lazy, offset + 4096, 4096, out, &always), 0);
+	assert_int_equal(lazy_read(lazy, offset, 131072, out, &always), 0);
 	assert_int_equal(numbers.restarts, 1);
 	assert_int_equal(out->len, 4096 + 131072);
 	for (size_t i = 0; i < 131072; i++)
@@ -203,7 +209,7 @@ static void test_cancelled_reader_behind_others_restarts_once(void **state)
 		assert_true(out->str[i] == byte_at(offset + 4096 + i));
 	/* more of them than are remembered: the oldest ones begin anew */
 	for (uint64_t i = 0; i < 2 * LAZY_OWED_MAX; i++)
-		assert_int_equal(lazy_read(lazy, offset + i * 262144, 4096, out, always, NULL), -EINTR);
+		assert_int_equal(lazy_read(lazy, offset + i * 262144, 4096, out, &always), -EINTR);
 	check_read(lazy, SIZE - 10, 10);
 	for (uint64_t i = 0; i < 2 * LAZY_OWED_MAX; i++)
 		check_read(lazy, offset + i * 262144, 4096);
@@ -219,8 +225,8 @@ static void test_short_maker_is_an_error(void **state)
 	struct lazy *lazy = lazy_create(&maker, &numbers, 2000);
 	GString *out = g_string_new(NULL);
 
-	assert_int_equal(lazy_read(lazy, 0, 1000, out, never, NULL), 0);
-	assert_int_equal(lazy_read(lazy, 0, 2000, out, never, NULL), -EIO);
+	assert_int_equal(lazy_read(lazy, 0, 1000, out, &never), 0);
+	assert_int_equal(lazy_read(lazy, 0, 2000, out, &never), -EIO);
 	assert_int_equal(out->len, 1000);
 	g_string_free(out, TRUE);
 	lazy_destroy(lazy);

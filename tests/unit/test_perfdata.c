@@ -229,7 +229,7 @@ static int write_bounded(const struct gen *gen, bool (*cancelled)(void *arg), si
 	int ret;
 
 	viewing_init(&viewing, gen->bytes->data, gen->bytes->len);
-	viewing.input.cancelled = cancelled;
+	viewing.input.cancel.cancelled = cancelled;
 	viewing.input.bytes_max = bytes_max;
 	ret = viewing_write(&viewing, "perf.data", &data, &size, &err);
 	assert_int_equal(ret == 0, err.text[0] == '\0');

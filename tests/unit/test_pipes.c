@@ -39,9 +39,9 @@ struct follow {
 };
 
 int follow_create(struct readings *readings, uid_t reader, const struct trace_records_cpu *cpu,
-	bool (*cancelled)(void *arg), void *arg, struct follow **follow)
+	const struct cancel *cancel, struct follow **follow)
 {
-	if (cancelled && cancelled(arg))
+	if (cancel_requested(cancel))
 		return -EINTR;
 	*follow = g_new0(struct follow, 1);
 	return 0;
@@ -134,7 +134,7 @@ static void test_reader_does_not_wait(void **state)
 	struct iovec iov[1];
 	void *pipe;
 
-	assert_int_equal(pipe_open(pipes, 0, NULL, NULL, NULL, &pipe), 0);
+	assert_int_equal(pipe_open(pipes, 0, NULL, NULL, &pipe), 0);
 	assert_int_equal(begin(pipe, iov), 0);
 	sem_wait(&world.began);
 	/* the thread is at it, and stays so */
@@ -158,7 +158,7 @@ static void test_reader_looks_at_one_piece(void **state)
 	struct iovec iov[1];
 	void *pipe;
 
-	assert_int_equal(pipe_open(pipes, 0, NULL, NULL, NULL, &pipe), 0);
+	assert_int_equal(pipe_open(pipes, 0, NULL, NULL, &pipe), 0);
 	pipes_close(pipes); /* what is made from now on is made by the reader */
 	atomic_write_relaxed(&world.left, EMPTY_PIECES + 1);
 	assert_false(pipe_readable(pipe));
@@ -174,13 +174,15 @@ static bool always(void *arg)
 	return true;
 }
 
+static const struct cancel cancel = { always, NULL, -1 };
+
 /* Given up while it was being opened: no pipe is left behind. */
 static void test_cancelled_open_leaves_no_pipe(void **state)
 {
 	struct pipes *pipes = pipes_create(NULL, NULL);
 	void *pipe = NULL;
 
-	assert_int_equal(pipe_open(pipes, 0, NULL, always, NULL, &pipe), -EINTR);
+	assert_int_equal(pipe_open(pipes, 0, NULL, &cancel, &pipe), -EINTR);
 	assert_null(pipe);
 	pipes_close(pipes);
 	pipes_destroy(pipes);

@@ -194,7 +194,7 @@ static int write_status(const struct gen *gen, bool (*cancelled)(void *arg))
 	int ret;
 
 	viewing_init(&viewing, gen->bytes->data, gen->bytes->len);
-	viewing.input.cancelled = cancelled;
+	viewing.input.cancel.cancelled = cancelled;
 	ret = viewing_write(&viewing, "pprof", &data, &size, &err);
 	assert_int_equal(ret == 0, err.text[0] == '\0');
 	viewing_fini(&viewing);

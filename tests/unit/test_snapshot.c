@@ -42,7 +42,7 @@ static struct snapshot *take(struct program **programs, size_t count, struct tra
 	struct snapshot *snapshot = snapshot_create(budget, 0, tracing_list(programs, count),
 		cleared_ns);
 
-	assert_int_equal(snapshot_take(snapshot, stamps, trace, NULL, NULL), 0);
+	assert_int_equal(snapshot_take(snapshot, stamps, trace, NULL), 0);
 	return snapshot;
 }
 
@@ -381,12 +381,14 @@ static bool always(void *arg)
 	return true;
 }
 
+static const struct cancel cancel = { always, NULL, -1 };
+
 static void test_cancelled_snapshot_is_interrupted(void **state)
 {
 	struct program *program = tracing_create(1, POOL, KPROF_MODE_OVERWRITE);
 	struct snapshot *snapshot = snapshot_create(budget, 0, tracing_list(&program, 1), 0);
 
-	assert_int_equal(snapshot_take(snapshot, stamps, NULL, always, NULL), -EINTR);
+	assert_int_equal(snapshot_take(snapshot, stamps, NULL, &cancel), -EINTR);
 	snapshot_destroy(snapshot);
 	tracing_destroy(program);
 }

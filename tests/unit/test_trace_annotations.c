@@ -78,11 +78,11 @@ static void test_newest_lines_are_kept(void **state)
 	struct trace_annotations *marks;
 	struct trace_annotation mark;
 
-	assert_int_equal(trace_annotations_create(f->readings, 0, 3, NULL, NULL, &marks), -ENODATA);
+	assert_int_equal(trace_annotations_create(f->readings, 0, 3, NULL, &marks), -ENODATA);
 	tell(f, 10, "a");
 	tell(f, 20, "b\nc\n]:cpu9: d");
 	tell(f, 30, "\n");
-	assert_int_equal(trace_annotations_create(f->readings, 0, 3, NULL, NULL, &marks), 0);
+	assert_int_equal(trace_annotations_create(f->readings, 0, 3, NULL, &marks), 0);
 	has(marks, 20, "c");
 	has(marks, 20, "]:cpu9: d");
 	has(marks, 30, "");
@@ -91,7 +91,7 @@ static void test_newest_lines_are_kept(void **state)
 	assert_int_equal(missing.left_out, 2);
 	assert_int_equal(missing.lost, 0);
 	trace_annotations_destroy(marks);
-	assert_int_equal(trace_annotations_create(f->readings, 0, 5, NULL, NULL, &marks), 0);
+	assert_int_equal(trace_annotations_create(f->readings, 0, 5, NULL, &marks), 0);
 	has(marks, 10, "a");
 	trace_annotations_get_missing(marks, &missing);
 	assert_int_equal(missing.left_out, 0);
@@ -114,7 +114,7 @@ static void test_long_lines_are_cut_between_characters(void **state)
 	tell(f, 2, longer);
 	tell(f, 3, accent);
 	tell(f, 4, "\xff");
-	assert_int_equal(trace_annotations_create(f->readings, 0, 100, NULL, NULL, &marks), 0);
+	assert_int_equal(trace_annotations_create(f->readings, 0, 100, NULL, &marks), 0);
 	has(marks, 1, whole);
 	has(marks, 2, longer_shown);
 	has(marks, 3, accent_shown);
@@ -127,6 +127,8 @@ static bool always(void *arg)
 	return true;
 }
 
+static const struct cancel cancel = { always, NULL, -1 };
+
 static void test_cancelled_annotations_leave_nothing(void **state)
 {
 	struct fixed *f = *state;
@@ -134,7 +136,7 @@ static void test_cancelled_annotations_leave_nothing(void **state)
 
 	tell(f, 1, "a");
 	assert_int_equal(
-		trace_annotations_create(f->readings, 0, 100, always, NULL, &marks), -EINTR);
+		trace_annotations_create(f->readings, 0, 100, &cancel, &marks), -EINTR);
 	assert_int_equal(snapshot_budget_used(readings_budget(f->readings)), 0);
 }
 

@@ -417,7 +417,7 @@ static void test_cancelled_unwinding_is_interrupted(void **state)
 {
 	const struct symbols_source slow = { .connect = connect_slowly };
 	struct symbols *symbols = symbols_create(&slow, NULL, 0);
-	struct view_wish wish = { .cancelled = always };
+	struct cancel cancel = { .cancelled = always };
 	struct decoder decoder;
 	struct err err = { "" };
 	struct gen gen;
@@ -425,17 +425,17 @@ static void test_cancelled_unwinding_is_interrupted(void **state)
 	int i, fd = -7;
 
 	(void)state;
-	wish.cancel_fd = eventfd(1, EFD_CLOEXEC);
-	assert_true(wish.cancel_fd >= 0);
+	cancel.cancel_fd = eventfd(1, EFD_CLOEXEC);
+	assert_true(cancel.cancel_fd >= 0);
 	begin_capture(&gen);
 	put_stack(&gen, 100, 127, 0);
 	gen_trace(&gen, 2, 1, 100, PID, CPU, 1, &pc);
 	for (i = 0; i < 1000; i++)
 		gen_period(&gen, CPU, 1, 77);
 	decode_init_memory(&decoder, gen.bytes->data, gen.bytes->len);
-	assert_int_equal(unwinding_make(&decoder, symbols, &wish, &fd, NULL, &err), -EINTR);
+	assert_int_equal(unwinding_make(&decoder, symbols, &cancel, &fd, NULL, &err), -EINTR);
 	assert_int_equal(fd, -7);
-	close(wish.cancel_fd);
+	close(cancel.cancel_fd);
 	symbols_destroy(symbols);
 	gen_fini(&gen);
 }

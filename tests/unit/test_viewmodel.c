@@ -23,7 +23,7 @@ static bool always(void *arg)
 	return true;
 }
 
-static const struct view_wish wanted = { never, NULL, -1 };
+static const struct cancel wanted = { never, NULL, -1 };
 
 /* A copy made at this time of a capture with so many samples, at this address. */
 static int make_capture(uint64_t time, uint64_t address, int samples)
@@ -89,7 +89,7 @@ static void test_views_of_one_capture_share_the_model(void **state)
 /* What was given up leaves nothing behind that the next one would take. */
 static void test_cancelled_model_is_not_reused(void **state)
 {
-	static const struct view_wish unwanted = { always, NULL, -1 };
+	static const struct cancel unwanted = { always, NULL, -1 };
 	struct viewmodels *models = viewmodels_create(NULL);
 	struct viewmodel *model = NULL;
 	struct err err;

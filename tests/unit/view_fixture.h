@@ -68,7 +68,7 @@ static inline char *view_text(const struct gen *gen, view_write *write,
 	bool (*cancelled)(void *arg), int expected)
 {
 	struct symbols *symbols = symbols_create(&view_source, NULL, 0);
-	struct view_input input = { .capture_fd = -1, .cancelled = cancelled };
+	struct view_input input = { .capture_fd = -1, .cancel = { cancelled, NULL, -1 } };
 	struct err err = { "" };
 	struct profile *profile;
 	struct decoder decoder;

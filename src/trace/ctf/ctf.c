@@ -277,7 +277,7 @@ static bool take_item(struct writer *w, struct merge_item *item)
 }
 
 static int write_items(struct writer *w, struct merge_item *item, bool more,
-	bool (*cancelled)(void *arg), void *arg, struct err *err)
+	const struct cancel *cancel, struct err *err)
 {
 	unsigned int n = 0;
 	int ret = 0;
@@ -285,7 +285,7 @@ static int write_items(struct writer *w, struct merge_item *item, bool more,
 	for (discard_missing(w); more && !ret; more = take_item(w, item), discard_missing(w)) {
 		ret = item->message ? add_message(w, item) : add_event(w, item);
 		if (!ret && n++ % LOOK_EVENTS == 0) {
-			if (cancelled && cancelled(arg))
+			if (cancel_requested(cancel))
 				ret = -EINTR;
 			else
 				ret = look_at_size(w, err);
@@ -304,7 +304,7 @@ static void init_streams(struct writer *w)
 		ctf_packets_init(&w->streams[i], output->streams[i], output->uuid, output->cpus[i]);
 }
 
-static int write_streams(struct writer *w, bool (*cancelled)(void *arg), void *arg, struct err *err)
+static int write_streams(struct writer *w, const struct cancel *cancel, struct err *err)
 {
 	struct merge_item item;
 	bool more;
@@ -319,7 +319,7 @@ static int write_streams(struct writer *w, bool (*cancelled)(void *arg), void *a
 	for (i = 0; i < w->output->count && !ret; i++)
 		ret = ctf_packets_begin(&w->streams[i], w->time_ns);
 	if (!ret)
-		ret = write_items(w, &item, more, cancelled, arg, err);
+		ret = write_items(w, &item, more, cancel, err);
 	for (i = 0; i < w->output->count && !ret; i++)
 		ret = ctf_packets_end(&w->streams[i]);
 	return ret ? ret : look_at_size(w, err);
@@ -344,7 +344,7 @@ void ctf_make_uuid(unsigned char uuid[CTF_UUID_BYTES])
 }
 
 int ctf_write_from(const struct ctf_source *source, const struct ctf_output *output,
-	bool (*cancelled)(void *arg), void *arg, struct err *err)
+	const struct cancel *cancel, struct err *err)
 {
 	struct writer w = { .output = output, .source = source };
 	struct ctf_head head = { 0 };
@@ -360,7 +360,7 @@ int ctf_write_from(const struct ctf_source *source, const struct ctf_output *out
 	w.line = trace_text_create();
 	w.rest = g_string_new(NULL);
 	w.fields = g_string_new(NULL);
-	ret = write_streams(&w, cancelled, arg, err);
+	ret = write_streams(&w, cancel, err);
 	head.lost = w.missing.lost;
 	head.left_out = w.missing.left_out;
 	if (!ret)
@@ -396,7 +396,7 @@ static bool next_of_snapshot(void *arg, struct merge_item *item, struct ctf_miss
 }
 
 int ctf_write(const struct snapshot *snapshot, const struct ctf_output *output,
-	bool (*cancelled)(void *arg), void *arg, struct err *err)
+	const struct cancel *cancel, struct err *err)
 {
 	struct snapshot_items items = {
 		.missing = { .lost = snapshot->overtaken, .left_out = snapshot->left_out },
@@ -411,7 +411,7 @@ int ctf_write(const struct snapshot *snapshot, const struct ctf_output *output,
 	clock_map_map_anchor(snapshot->map, &now);
 	source.monotonic_ns = now.monotonic_ns;
 	source.realtime_ns = now.realtime_ns;
-	ret = ctf_write_from(&source, output, cancelled, arg, err);
+	ret = ctf_write_from(&source, output, cancel, err);
 	merge_destroy(items.merge);
 	return ret;
 }

@@ -19,6 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/cancel.h"
 #include "base/err.h"
 #include "base/units.h"
 #include "trace/ctf/ctf_packet.h"
@@ -59,13 +60,13 @@ struct ctf_source {
 
 /*
  * -ENODATA: there is nothing, nor was anything lost; -EFBIG: more than it may be; -EINTR:
- * `cancelled` (NULL: never) said so; or the errno of write(2). *err gets the sentence.
+ * cancelled; or the errno of write(2). *err gets the sentence.
  */
 int ctf_write_from(const struct ctf_source *source, const struct ctf_output *output,
-	bool (*cancelled)(void *arg), void *arg, struct err *err);
+	const struct cancel *cancel, struct err *err);
 
 /* The same of a snapshot. */
 int ctf_write(const struct snapshot *snapshot, const struct ctf_output *output,
-	bool (*cancelled)(void *arg), void *arg, struct err *err);
+	const struct cancel *cancel, struct err *err);
 
 #endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Cancellation: how a function that takes long learns that its result is no longer needed. It
+ * calls cancel_requested() between its steps, and where it blocks it waits for cancel_fd too.
+ */
+#ifndef KPROFS_BASE_CANCEL_H
+#define KPROFS_BASE_CANCEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct cancel {
+	bool (*cancelled)(void *arg); /* true: the result is no longer needed; NULL: never */
+	void *arg;
+	int cancel_fd; /* readable from then on; -1: there is none */
+};
+
+/* NULL: cannot be cancelled. */
+static inline bool cancel_requested(const struct cancel *cancel)
+{
+	return cancel && cancel->cancelled && cancel->cancelled(cancel->arg);
+}
+
+#endif
