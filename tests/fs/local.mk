@@ -7,7 +7,8 @@ FS_TESTS = \
 	%D%/modes.sh \
 	%D%/mount.sh \
 	%D%/readers.sh \
-	%D%/stream.sh
+	%D%/stream.sh \
+	%D%/threads.sh
 TESTS += $(FS_TESTS)
 EXTRA_DIST += %D%/lib.sh %D%/ctlwords.py %D%/stream.py $(FS_TESTS)
 
