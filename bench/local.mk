@@ -22,7 +22,7 @@ EXTRA_DIST += %D%/timing.h %D%/lttng_event_tp.h
 %C%_event_SOURCES = %D%/event.c %D%/timing.h
 %C%_event_LDADD = libkprof.la -lpthread
 %C%_serve_SOURCES = %D%/serve.c tests/race/peer.c tests/race/peer.h
-%C%_serve_LDADD = libring.a
+%C%_serve_LDADD = libring.a libsys.a
 if HAVE_LTTNG_UST
 bench_tools += %D%/lttng_event
 check_PROGRAMS += %D%/lttng_event

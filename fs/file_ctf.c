@@ -13,7 +13,6 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <time.h>
@@ -25,6 +24,7 @@
 #include "fs/server.h"
 #include "fs/slow_ops.h"
 #include "sys/clock.h"
+#include "sys/memfile.h"
 #include "trace/ctf/ctf.h"
 #include "trace/reading.h"
 #include "trace/snapshot.h"
@@ -84,9 +84,9 @@ static int open_fds(const struct file_ctf *ctf, int **fds)
 	*fds = g_new(int, ctf->count);
 	memset(*fds, -1, ctf->count * sizeof(**fds));
 	for (i = 0; i < ctf->count && !ret; i++) {
-		(*fds)[i] = memfd_create(ctf->rows[i].name, MFD_CLOEXEC);
+		(*fds)[i] = memfile_create(ctf->rows[i].name);
 		if ((*fds)[i] < 0)
-			ret = -errno;
+			ret = (*fds)[i];
 	}
 	return ret;
 }

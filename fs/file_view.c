@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <glib.h>
-#include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -20,6 +19,7 @@
 #include "fs/slow_ops.h"
 #include "prof/profiler.h"
 #include "formats/view.h"
+#include "sys/memfile.h"
 
 /* Pieces of one copy of the capture; 1 MiB at a time. */
 #define COPY_PIECES 64
@@ -111,9 +111,9 @@ int file_view_make(struct server *server, const struct dirtab_row *row, int fd, 
 
 	if (cancel_requested(slow_ops_cancel(job)))
 		return -EINTR;
-	files[VIEWPROC_CAPTURE] = memfd_create("capture", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	files[VIEWPROC_CAPTURE] = memfile_create_sealable("capture");
 	if (files[VIEWPROC_CAPTURE] < 0)
-		return -errno;
+		return files[VIEWPROC_CAPTURE];
 	ret = open_marks(server, format, job, &files[VIEWPROC_MARKS]);
 	if (!ret)
 		ret = copy_capture(server->profiler, files[VIEWPROC_MARKS] >= 0, files[VIEWPROC_CAPTURE],

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/reserve.h"
@@ -15,6 +14,7 @@
 #include "fs/ops.h"
 #include "fs/server.h"
 #include "sys/clock.h"
+#include "sys/memfile.h"
 #include "sys/proc.h"
 
 /*
@@ -319,12 +319,12 @@ static int fill_text(struct openfile *file, const struct origin *origin, struct 
 /* A large text: it goes to memory that is nobody's, so that the server does not swell. */
 static int make_text(struct openfile *file, struct err *err)
 {
-	int fd = memfd_create(file->row->name, MFD_CLOEXEC);
+	int fd = memfile_create(file->row->name);
 	struct stat st;
 	int ret;
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	ret = file->row->make(file->server, file->row, fd, file->maker, err);
 	if (!ret)
 		ret = fstat(fd, &st) ? -errno : admit_text(file, (size_t)st.st_size, err);

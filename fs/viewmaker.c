@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -26,6 +25,7 @@
 #include "fs/viewmodel.h"
 #include "fs/viewproc.h"
 #include "sys/clock.h"
+#include "sys/fdpass.h"
 #include "sys/proc.h"
 #include "capture/unwinding.h"
 #include "formats/view.h"
@@ -299,25 +299,14 @@ static void begin_job(struct maker *maker, struct view_job *job)
 static struct view_job *receive(void)
 {
 	struct view_job *job = g_new0(struct view_job, 1);
-	int fds[1 + VIEWPROC_FILES], count = 0, i, next = 0;
-	struct iovec iov = { &job->request, sizeof(job->request) };
-	union {
-		struct cmsghdr head; /* for its alignment */
-		char bytes[CMSG_SPACE(sizeof(fds))];
-	} control;
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.bytes,
-		.msg_controllen = sizeof(control.bytes) };
-	struct cmsghdr *head;
+	int fds[1 + VIEWPROC_FILES], i, next = 0, count;
+	struct fdpass pass = { .fds = fds, .max = 1 + VIEWPROC_FILES };
 	ssize_t n;
 
 	do
-		n = recvmsg(VIEWPROC_FD, &msg, MSG_CMSG_CLOEXEC);
-	while (n < 0 && errno == EINTR);
-	head = n == sizeof(job->request) ? CMSG_FIRSTHDR(&msg) : NULL;
-	if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS) {
-		count = (int)((head->cmsg_len - CMSG_LEN(0)) / sizeof(int));
-		memcpy(fds, CMSG_DATA(head), (size_t)count * sizeof(int));
-	}
+		n = fdpass_receive(VIEWPROC_FD, &job->request, sizeof(job->request), &pass, 0);
+	while (n == -EINTR);
+	count = n == sizeof(job->request) ? (int)pass.count : 0;
 	/* fewer where this process may not have more: it ends, and the next one may */
 	if (count != VIEWPROC_FILES + job->request.has_marks) {
 		g_free(job);

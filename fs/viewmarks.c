@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "kprof/ring_abi.h"
+#include "sys/memfile.h"
 #include "trace/trace_annotations.h"
 
 /* Events that a time line shows: what a browser still takes, in some 40 MiB. */
@@ -81,9 +81,12 @@ int viewmarks_write(struct readings *readings, uid_t uid, const struct cancel *c
 
 	if (ret)
 		return ret;
-	file = memfd_create("marks", MFD_CLOEXEC);
+	file = memfile_create("marks");
 	out = file < 0 ? NULL : fdopen(dup(file), "w");
-	ret = out ? pack_all(marks, out, cancel) : -errno;
+	if (out)
+		ret = pack_all(marks, out, cancel);
+	else
+		ret = file < 0 ? file : -errno;
 	if (out)
 		fclose(out);
 	trace_annotations_destroy(marks);

@@ -16,6 +16,7 @@
 
 #include "base/units.h"
 #include "sys/clock.h"
+#include "sys/fdpass.h"
 
 /* The program itself, also where it was replaced or can't be reached by its path. */
 #define PROGRAM "/proc/self/exe"
@@ -204,26 +205,14 @@ void viewproc_stats(struct viewproc *v, struct stats *stats)
 static int send_files(int socket, const struct viewproc_request *request, int connection,
 	const int files[VIEWPROC_FILES])
 {
-	struct iovec iov = { (void *)request, sizeof(*request) };
-	union {
-		struct cmsghdr head; /* for its alignment */
-		char bytes[CMSG_SPACE((1 + VIEWPROC_FILES) * sizeof(int))];
-	} control = { .bytes = { 0 } };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.bytes };
-	int fds[1 + VIEWPROC_FILES], count = 0, i;
-	struct cmsghdr *head;
+	int fds[1 + VIEWPROC_FILES], i;
+	unsigned int count = 0;
 
 	fds[count++] = connection;
 	for (i = 0; i < VIEWPROC_FILES; i++)
 		if (files[i] >= 0)
 			fds[count++] = files[i];
-	msg.msg_controllen = CMSG_SPACE((size_t)count * sizeof(int));
-	head = CMSG_FIRSTHDR(&msg);
-	head->cmsg_level = SOL_SOCKET;
-	head->cmsg_type = SCM_RIGHTS;
-	head->cmsg_len = CMSG_LEN((size_t)count * sizeof(int));
-	memcpy(CMSG_DATA(head), fds, (size_t)count * sizeof(int));
-	return sendmsg(socket, &msg, MSG_NOSIGNAL) < 0 ? -errno : 0;
+	return fdpass_send(socket, request, sizeof(*request), fds, count, 0);
 }
 
 /* Hands the request over; *serial: to which process. One that has ended is started again, once. */

@@ -10,7 +10,6 @@
 
 #include <byteswap.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -19,6 +18,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "sys/memfile.h"
 
 /*
  * One read(2): from this size on reading gains nothing, and more would not stay in a CPU's cache.
@@ -29,9 +30,6 @@
  * One mmap(2): its cost is lost among that of the bytes, and it is all that counts as our memory.
  */
 #define MAP_BYTES (1u << 20)
-
-/* With these a mapping's bytes neither go away (SIGBUS) nor change behind a check. */
-#define SEALS (F_SEAL_SHRINK | F_SEAL_WRITE)
 
 #define VARINT_MAX_BYTES 10
 #define ENVELOPE_MAX_BYTES (2 * VARINT_MAX_BYTES)
@@ -142,20 +140,18 @@ void decode_init_fd(struct decoder *decoder, int fd)
 
 void decode_seal(int fd)
 {
-	(void)!fcntl(fd, F_ADD_SEALS, SEALS | F_SEAL_GROW);
+	(void)memfile_freeze(fd);
 }
 
 void decode_init_pread(struct decoder *decoder, int fd, off_t begin)
 {
 	struct stat st;
-	int seals;
 
 	memset(decoder, 0, sizeof(*decoder));
 	decoder->fd = fd;
 	decoder->begin = begin;
 	decoder->at = begin;
-	seals = fcntl(fd, F_GET_SEALS);
-	if (seals >= 0 && (seals & SEALS) == SEALS && !fstat(fd, &st) && st.st_size > begin)
+	if (memfile_is_frozen(fd) && !fstat(fd, &st) && st.st_size > begin)
 		decoder->map_end = st.st_size;
 }
 

@@ -6,7 +6,6 @@
 #include <glib.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/units.h"
@@ -16,6 +15,7 @@
 #include "capture/functions.h"
 #include "capture/processes.h"
 #include "capture/profile.h"
+#include "sys/memfile.h"
 
 /*
  * Frames of one sample. What a sampler may ask for is bounded by kernel.perf_event_max_stack, 127
@@ -263,7 +263,7 @@ static FILE *open_stream(int *fd)
 	FILE *out = NULL;
 	int other;
 
-	*fd = memfd_create("unwound", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	*fd = memfile_create_sealable("unwound");
 	if (*fd < 0)
 		return NULL;
 	other = dup(*fd);

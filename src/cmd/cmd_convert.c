@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "cmd/input.h"
@@ -19,6 +18,7 @@
 #include "capture/functions.h"
 #include "capture/profile.h"
 #include "formats/view.h"
+#include "sys/memfile.h"
 
 static const struct cmd_option options[] = {
 	{ 't', "to", "FORMAT", "the form: a name of views/; none: they are listed" },
@@ -89,9 +89,9 @@ static int open_capture(const struct input *input)
 		fd = dup(input->fd);
 		return fd < 0 ? -errno : fd;
 	}
-	fd = memfd_create("capture", MFD_CLOEXEC);
+	fd = memfile_create("capture");
 	if (fd < 0)
-		return -errno;
+		return fd;
 	ret = input->data ? write_all(fd, input->decoder.window, input->decoder.filled)
 			  : copy_rest(input->fd, input->decoder.begin, fd);
 	if (ret) {

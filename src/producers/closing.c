@@ -5,7 +5,7 @@
 #include <glib.h>
 
 #include "sys/socket_drain.h"
-#include "sys/recv_fds.h"
+#include "sys/fdpass.h"
 
 /* A socket in which descriptors may be waiting, and who sent them. */
 struct full_socket {
@@ -48,7 +48,7 @@ static unsigned int take_sockets(struct closing *closing, uid_t uid, int *fds)
 {
 	unsigned int count = 0;
 
-	for (guint i = closing->sockets->len; i-- > 0 && count < RECV_FDS_DESCRIPTORS_MAX;) {
+	for (guint i = closing->sockets->len; i-- > 0 && count < FDPASS_MAX;) {
 		const struct full_socket *full = &g_array_index(closing->sockets, struct full_socket, i);
 
 		if (full->owner.uid != uid)
@@ -61,7 +61,7 @@ static unsigned int take_sockets(struct closing *closing, uid_t uid, int *fds)
 
 void closing_run(struct closing *closing)
 {
-	int fds[RECV_FDS_DESCRIPTORS_MAX];
+	int fds[FDPASS_MAX];
 
 	while (closing->sockets->len) {
 		const struct receivers_owner owner =

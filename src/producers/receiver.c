@@ -6,7 +6,6 @@
 #include "producers/receiver.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -15,43 +14,13 @@
 #include <unistd.h>
 
 #include "sys/child.h"
+#include "sys/fdpass.h"
+#include "sys/memfile.h"
 #include "sys/recv_fds.h"
-
-#ifndef F_GET_SEALS
-#define F_GET_SEALS 1034
-#endif
-
-union control {
-	struct cmsghdr head;
-	char room[CMSG_SPACE(RECV_FDS_DESCRIPTORS_MAX * sizeof(int))];
-};
-
-static int send_with(int fd, const void *data, size_t bytes, const int *fds, unsigned int count,
-	int flags)
-{
-	union control control;
-	struct iovec part = { (void *)data, bytes };
-	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
-	ssize_t sent;
-
-	if (count) {
-		memset(&control, 0, sizeof(control));
-		message.msg_control = &control;
-		message.msg_controllen = CMSG_SPACE(count * sizeof(int));
-		control.head.cmsg_level = SOL_SOCKET;
-		control.head.cmsg_type = SCM_RIGHTS;
-		control.head.cmsg_len = CMSG_LEN(count * sizeof(int));
-		memcpy(CMSG_DATA(&control.head), fds, count * sizeof(int));
-	}
-	do
-		sent = sendmsg(fd, &message, flags | MSG_NOSIGNAL);
-	while (sent < 0 && errno == EINTR);
-	return sent < 0 ? -errno : 0;
-}
 
 int receiver_send(int fd, uint32_t request, const int *fds, unsigned int count)
 {
-	return send_with(fd, &request, sizeof(request), fds, count, MSG_DONTWAIT);
+	return fdpass_send(fd, &request, sizeof(request), fds, count, MSG_DONTWAIT);
 }
 
 int receiver_take_answer(int fd, struct receiver_answer *answer, int *memory)
@@ -75,28 +44,21 @@ int receiver_take_answer(int fd, struct receiver_answer *answer, int *memory)
 /* Waits for a request with descriptors, which are sockets. false: this process is to end. */
 static bool take_request(int server, uint32_t *request, struct recv_fds *received)
 {
-	union control control;
-	struct iovec part = { request, sizeof(*request) };
-	struct msghdr message;
+	struct fdpass pass = { .fds = received->fds, .max = FDPASS_MAX };
 	ssize_t got;
 
-	do {
-		message = (struct msghdr){ .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control,
-			.msg_controllen = sizeof(control) };
-		got = recvmsg(server, &message, MSG_CMSG_CLOEXEC);
-	} while (got < 0 && errno == EINTR);
-	if (got != sizeof(*request) || !CMSG_FIRSTHDR(&message))
-		return false;
-	received->count = (unsigned int)((control.head.cmsg_len - CMSG_LEN(0)) / sizeof(int));
-	memcpy(received->fds, CMSG_DATA(&control.head), received->count * sizeof(int));
-	return true;
+	do
+		got = fdpass_receive(server, request, sizeof(*request), &pass, 0);
+	while (got == -EINTR);
+	received->count = pass.count;
+	return got == sizeof(*request) && pass.count;
 }
 
 /* Only files in memory have seals; asking for them waits for nobody, whatever the file is. */
 static bool are_memory(const struct recv_fds *received)
 {
 	for (unsigned int i = 0; i < received->count; i++)
-		if (fcntl(received->fds[i], F_GET_SEALS) < 0)
+		if (!memfile_has_seals(received->fds[i]))
 			return false;
 	return true;
 }
@@ -115,13 +77,13 @@ static bool take_packet(int server, int socket)
 	answer.bytes = (uint32_t)received.bytes;
 	if (!are_memory(&received)) {
 		answer.result = -EBADMSG;
-		send_with(server, &answer, sizeof(answer), NULL, 0, 0);
+		fdpass_send(server, &answer, sizeof(answer), NULL, 0, 0);
 		return false;
 	}
 	if (result == RECV_FDS_PACKET)
 		answer.result = received.count == 1 && !received.cut ? 0 : -EINVAL;
 	close(socket); /* it is the last one if the server hung up: what is in it may take long, too */
-	sent = !send_with(server, &answer, sizeof(answer), received.fds, answer.result ? 0 : 1, 0);
+	sent = !fdpass_send(server, &answer, sizeof(answer), received.fds, answer.result ? 0 : 1, 0);
 	for (unsigned int i = 0; i < received.count; i++)
 		close(received.fds[i]);
 	return sent;

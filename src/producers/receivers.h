@@ -60,7 +60,7 @@ bool receivers_next(struct receivers *receivers, void **asker, struct receiver_a
 	int *memory);
 
 /*
- * Has sockets closed in which descriptors may be waiting; at most RECV_FDS_DESCRIPTORS_MAX of one
+ * Has sockets closed in which descriptors may be waiting; at most FDPASS_MAX of one
  * owner. The caller's own are closed. false: they are not, since no process takes them.
  */
 bool receivers_close(struct receivers *receivers, const struct receivers_owner *owner,

@@ -3,7 +3,6 @@
 #include "ring/read.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/magic.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,12 +12,7 @@
 #include "base/atomic.h"
 #include "ring/layout.h"
 #include "ring/testpoint.h"
-
-#ifndef F_GET_SEALS
-#define F_GET_SEALS 1034
-#define F_SEAL_SEAL 0x0001
-#define F_SEAL_SHRINK 0x0002
-#endif
+#include "sys/memfile.h"
 
 /* All of it or an error: a short read means that the file is not what it was. */
 static int read_whole(int fd, void *to, size_t bytes, uint64_t offset)
@@ -38,10 +32,10 @@ int ring_reader_open(int fd, struct ring_reader *reader, const char **why)
 	struct kprof_pool pool;
 	struct statfs fs;
 	struct stat st;
-	int seals = fcntl(fd, F_GET_SEALS), error;
+	int error;
 
 	*why = "not a memfd sealed against shrinking and new seals";
-	if (seals < 0 || (seals & (F_SEAL_SHRINK | F_SEAL_SEAL)) != (F_SEAL_SHRINK | F_SEAL_SEAL))
+	if (!memfile_cannot_shrink(fd))
 		return -EINVAL;
 	if (fstat(fd, &st) < 0 || fstatfs(fd, &fs) < 0)
 		return -errno;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/units.h"
+#include "sys/fdpass.h"
 
 uint64_t proto_now_ns(void)
 {
@@ -127,89 +128,42 @@ int proto_wait_readable(int fd, const struct proto_wait *wait)
 int proto_send(int fd, const struct proto_message *message, int passed,
 	const struct proto_wait *wait)
 {
-	struct iovec iov = { (void *)message, proto_size(message) };
-	union {
-		struct cmsghdr head; /* for its alignment */
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = { .bytes = { 0 } };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
-	struct cmsghdr *head;
 	int ret;
 
-	if (passed >= 0) {
-		msg.msg_control = control.bytes;
-		msg.msg_controllen = sizeof(control.bytes);
-		head = CMSG_FIRSTHDR(&msg);
-		head->cmsg_level = SOL_SOCKET;
-		head->cmsg_type = SCM_RIGHTS;
-		head->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(head), &passed, sizeof(int));
-	}
 	for (;;) {
-		if (sendmsg(fd, &msg, MSG_NOSIGNAL | (wait ? MSG_DONTWAIT : 0)) >= 0)
-			return 0;
-		if (errno == EINTR)
-			continue;
-		if (errno == ECONNRESET)
+		ret = fdpass_send(fd, message, proto_size(message), &passed, passed >= 0,
+			wait ? MSG_DONTWAIT : 0);
+		if (ret == -ECONNRESET)
 			return -EPIPE;
-		if (errno != EAGAIN)
-			return -errno;
+		if (ret != -EAGAIN)
+			return ret;
 		ret = wait_for(fd, POLLOUT, wait);
 		if (ret)
 			return ret;
 	}
 }
 
-/* The first descriptor in it; others, which nobody of ours sends, are closed. */
-static int take_descriptor(struct msghdr *msg)
-{
-	struct cmsghdr *head;
-	int passed = -1, fd;
-	size_t at;
-
-	for (head = CMSG_FIRSTHDR(msg); head; head = CMSG_NXTHDR(msg, head)) {
-		if (head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS)
-			continue;
-		for (at = 0; at + sizeof(int) <= head->cmsg_len - CMSG_LEN(0); at += sizeof(int)) {
-			memcpy(&fd, CMSG_DATA(head) + at, sizeof(int));
-			if (passed < 0)
-				passed = fd;
-			else
-				close(fd);
-		}
-	}
-	return passed;
-}
-
 int proto_receive(int fd, struct proto_message *message, int *passed,
 	const struct proto_wait *wait)
 {
-	struct iovec iov = { message, sizeof(*message) };
-	union {
-		struct cmsghdr head;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control;
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
-	ssize_t size;
 	int ret, came;
+	struct fdpass pass = { .fds = &came, .max = passed ? 1 : 0 };
+	ssize_t size;
 
 	do {
 		ret = wait ? wait_for(fd, POLLIN, wait) : 0;
 		if (ret)
 			return ret;
-		msg.msg_control = passed ? control.bytes : NULL;
-		msg.msg_controllen = passed ? sizeof(control.bytes) : 0;
-		size = recvmsg(fd, &msg, MSG_CMSG_CLOEXEC);
-	} while (size < 0 && errno == EINTR);
+		size = fdpass_receive(fd, message, sizeof(*message), &pass, 0);
+	} while (size == -EINTR);
 	if (size < 0)
-		return errno == ECONNRESET ? -EPIPE : -errno;
-	came = passed ? take_descriptor(&msg) : -1;
-	if (size > 0 && !(msg.msg_flags & MSG_TRUNC) && is_sound(message, (size_t)size)) {
+		return size == -ECONNRESET ? -EPIPE : (int)size;
+	if (size > 0 && (size_t)size <= sizeof(*message) && is_sound(message, (size_t)size)) {
 		if (passed)
-			*passed = came;
+			*passed = pass.count ? came : -1;
 		return 0;
 	}
-	if (came >= 0)
+	if (pass.count)
 		close(came);
 	return size ? -EBADMSG : -EPIPE;
 }

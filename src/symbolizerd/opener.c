@@ -10,13 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/units.h"
 #include "symbolizerd/helper.h"
 #include "symbolizer/proto.h"
 #include "sys/confine.h"
+#include "sys/memfile.h"
 #include "sys/proc.h"
 #include "sys/procfile.h"
 
@@ -147,8 +147,8 @@ static int copy_opened(const struct opener *opener, int opened)
 
 	if (procfile_is_trusted(&opener->mounts, opened))
 		return opened;
-	to = memfd_create("kprof-file", MFD_CLOEXEC);
-	ret = to < 0 ? -errno : copy(opened, to);
+	to = memfile_create("kprof-file");
+	ret = to < 0 ? to : copy(opened, to);
 	close(opened);
 	if (!ret)
 		return to;

@@ -23,6 +23,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "sys/memfile.h"
 #include "sys/proc_maps.h"
 
 /* The user and group of a process that needs none: the kernel's own for "nobody that is known here" */
@@ -280,12 +281,12 @@ static int load_filter(int (*add)(scmp_filter_ctx filter))
 /* The children's filter as the kernel takes it, made while files can still be made. */
 static int export_filter(struct sock_fprog *program)
 {
-	int fd = memfd_create("filter", MFD_CLOEXEC), ret;
+	int fd = memfile_create("filter"), ret;
 	scmp_filter_ctx filter;
 	struct stat st;
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	ret = make_filter(add_parser_child, &filter);
 	if (!ret) {
 		ret = seccomp_export_bpf(filter, fd);

@@ -11,12 +11,16 @@ libsys_a_SOURCES = \
 	%D%/confine.h \
 	%D%/cpu.c \
 	%D%/cpu.h \
+	%D%/fdpass.c \
+	%D%/fdpass.h \
 	%D%/host.c \
 	%D%/host.h \
 	%D%/limits.c \
 	%D%/limits.h \
 	%D%/lines.c \
 	%D%/lines.h \
+	%D%/memfile.c \
+	%D%/memfile.h \
 	%D%/mounts.c \
 	%D%/mounts.h \
 	%D%/perf.c \

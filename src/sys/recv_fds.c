@@ -3,34 +3,28 @@
 #include "sys/recv_fds.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/socket.h>
 
 #include <kprof/attach_abi.h>
 
-/* What a call says of itself. */
+#include "sys/fdpass.h"
+
+static ssize_t receive(int socket, struct msghdr *message, int flags)
+{
+	const ssize_t got = recvmsg(socket, message, flags);
+
+	return got < 0 ? -errno : got;
+}
+
+/* `got`: the size of the packet or -errno. */
 static enum recv_fds_result result_of(ssize_t got)
 {
 	if (got >= 0)
 		return got ? RECV_FDS_PACKET : RECV_FDS_END;
 	/* reset: it ended without reading what we said; what it said is still there */
-	if (errno == ECONNRESET || errno == EINTR)
+	if (got == -ECONNRESET || got == -EINTR)
 		return RECV_FDS_AGAIN;
-	return errno == EAGAIN ? RECV_FDS_NOTHING : RECV_FDS_END;
-}
-
-static void take_descriptors(struct msghdr *message, struct recv_fds *received)
-{
-	const struct cmsghdr *head = CMSG_FIRSTHDR(message);
-	size_t bytes;
-
-	if (!head || head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS)
-		return;
-	bytes = head->cmsg_len - CMSG_LEN(0);
-	if (bytes > sizeof(received->fds))
-		bytes = sizeof(received->fds);
-	memcpy(received->fds, CMSG_DATA(head), bytes);
-	received->count = (unsigned int)(bytes / sizeof(int));
+	return got == -EAGAIN ? RECV_FDS_NOTHING : RECV_FDS_END;
 }
 
 enum recv_fds_result recv_fds_packet(
@@ -40,7 +34,7 @@ enum recv_fds_result recv_fds_packet(
 	struct iovec to = {&head, sizeof(head)};
 	struct msghdr message = {.msg_iov = &to, .msg_iovlen = 1};
 	/* without room for descriptors none is made; the kernel says that there are some */
-	ssize_t got = recvmsg(socket, &message, MSG_DONTWAIT | MSG_PEEK);
+	ssize_t got = receive(socket, &message, MSG_DONTWAIT | MSG_PEEK);
 
 	*bytes = 0;
 	*type = got == sizeof(head) ? head.type : 0;
@@ -50,7 +44,7 @@ enum recv_fds_result recv_fds_packet(
 		return result_of(got);
 	to = (struct iovec){data, room};
 	message = (struct msghdr){.msg_iov = &to, .msg_iovlen = 1};
-	got = recvmsg(socket, &message, MSG_DONTWAIT | MSG_TRUNC);
+	got = receive(socket, &message, MSG_DONTWAIT | MSG_TRUNC);
 	if (got > 0)
 		*bytes = (size_t)got;
 	return result_of(got);
@@ -59,23 +53,11 @@ enum recv_fds_result recv_fds_packet(
 enum recv_fds_result recv_fds_descriptors(
 	int socket, void *data, size_t room, struct recv_fds *received)
 {
-	union {
-		struct cmsghdr head;
-		char room[CMSG_SPACE(RECV_FDS_DESCRIPTORS_MAX * sizeof(int))];
-	} control;
-	struct iovec to = {data, room};
-	struct msghdr message = {.msg_iov = &to, .msg_iovlen = 1};
-	ssize_t got;
+	struct fdpass pass = {.fds = received->fds, .max = FDPASS_MAX};
+	const ssize_t got = fdpass_receive(socket, data, room, &pass, MSG_DONTWAIT);
 
-	received->bytes = 0;
-	received->count = 0;
-	message.msg_control = &control;
-	message.msg_controllen = sizeof(control);
-	got = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC | MSG_TRUNC);
-	received->cut = got >= 0 && message.msg_flags & MSG_CTRUNC;
-	if (got >= 0) {
-		received->bytes = (size_t)got;
-		take_descriptors(&message, received);
-	}
+	received->bytes = got > 0 ? (size_t)got : 0;
+	received->count = pass.count;
+	received->cut = pass.truncated;
 	return result_of(got);
 }

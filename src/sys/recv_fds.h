@@ -10,8 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of one packet: the kernel's SCM_MAX_FD. */
-#define RECV_FDS_DESCRIPTORS_MAX 253
+#include "sys/fdpass.h"
 
 enum recv_fds_result {
 	RECV_FDS_PACKET,           /* without descriptors */
@@ -31,7 +30,7 @@ enum recv_fds_result recv_fds_packet(
 struct recv_fds {
 	size_t bytes; /* of the packet; more than there was room for: the rest is lost */
 	unsigned int count;
-	int fds[RECV_FDS_DESCRIPTORS_MAX]; /* the caller's now */
+	int fds[FDPASS_MAX]; /* the caller's now */
 	bool cut;                          /* there were more of them than the process may open */
 };
 

@@ -17,7 +17,7 @@ check_PROGRAMS += tests/fuzz/fuzz_ring
 TESTS += tests/fuzz/fuzz_ring
 tests_fuzz_fuzz_ring_SOURCES = tests/fuzz/fuzz_ring.c tests/fuzz/poolchanges.h tests/race/fixture.h $(FUZZ_DRIVER)
 tests_fuzz_fuzz_ring_CPPFLAGS = $(AM_CPPFLAGS) -DRING_TEST_POINTS
-tests_fuzz_fuzz_ring_LDADD = libring_testing.a $(GLIB_LIBS)
+tests_fuzz_fuzz_ring_LDADD = libring_testing.a libsys.a $(GLIB_LIBS)
 
 check_PROGRAMS += tests/fuzz/fuzz_trace tests/fuzz/fuzz_tracefile
 TESTS += tests/fuzz/fuzz_trace tests/fuzz/fuzz_tracefile

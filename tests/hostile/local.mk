@@ -29,11 +29,11 @@ tests_hostile_long_text_LDFLAGS = -static
 HOSTILE_TESTS += %D%/endless_events.sh %D%/foreign_descriptor.sh
 check_PROGRAMS += %D%/attach_time %D%/send_descriptor %D%/send_events %D%/switch_time
 tests_hostile_attach_time_SOURCES = %D%/attach_time.c %D%/attack.h tests/race/fixture.h
-tests_hostile_attach_time_LDADD = libring_testing.a
+tests_hostile_attach_time_LDADD = libring_testing.a libsys.a
 tests_hostile_send_events_SOURCES = %D%/send_events.c %D%/attack.h tests/race/fixture.h
-tests_hostile_send_events_LDADD = libring_testing.a
+tests_hostile_send_events_LDADD = libring_testing.a libsys.a
 tests_hostile_switch_time_SOURCES = %D%/switch_time.c %D%/attack.h tests/race/fixture.h
-tests_hostile_switch_time_LDADD = libring_testing.a
+tests_hostile_switch_time_LDADD = libring_testing.a libsys.a
 tests_hostile_send_descriptor_SOURCES = %D%/send_descriptor.c %D%/attack.h
 
 TESTS += $(HOSTILE_TESTS)

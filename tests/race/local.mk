@@ -7,7 +7,7 @@ TESTS += %D%/interleave %D%/man_example.sh
 EXTRA_DIST += %D%/man_example.sh
 %C%_interleave_SOURCES = %D%/interleave.c %D%/fixture.h
 %C%_interleave_CPPFLAGS = $(RACE_CPPFLAGS)
-%C%_interleave_LDADD = libring_testing.a
+%C%_interleave_LDADD = libring_testing.a libsys.a
 
 # programs that are traced; frame pointers for kprof_backtrace
 check_PROGRAMS += %D%/roles
@@ -43,19 +43,19 @@ TESTS += $(race_tests)
 race_rig = %D%/rig.c %D%/rig.h $(race_peer)
 %C%_attach_SOURCES = %D%/attach.c $(race_rig)
 %C%_attach_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-%C%_attach_LDADD = libring.a $(CMOCKA_LIBS)
+%C%_attach_LDADD = libring.a libsys.a $(CMOCKA_LIBS)
 %C%_threads_SOURCES = %D%/threads.c $(race_rig)
 %C%_threads_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-%C%_threads_LDADD = libring.a $(CMOCKA_LIBS)
+%C%_threads_LDADD = libring.a libsys.a $(CMOCKA_LIBS)
 %C%_events_SOURCES = %D%/events.c $(race_rig)
 %C%_events_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-%C%_events_LDADD = libring.a $(CMOCKA_LIBS)
+%C%_events_LDADD = libring.a libsys.a $(CMOCKA_LIBS)
 %C%_hosts_SOURCES = %D%/hosts.c $(race_rig)
 %C%_hosts_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-%C%_hosts_LDADD = libring.a $(CMOCKA_LIBS)
+%C%_hosts_LDADD = libring.a libsys.a $(CMOCKA_LIBS)
 %C%_trust_SOURCES = %D%/trust.c $(race_rig)
 %C%_trust_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-%C%_trust_LDADD = libring.a $(CMOCKA_LIBS)
+%C%_trust_LDADD = libring.a libsys.a $(CMOCKA_LIBS)
 endif
 
 # the protocols, for a model checker
@@ -67,4 +67,4 @@ check_PROGRAMS += %D%/books
 TESTS += %D%/books
 %C%_books_SOURCES = %D%/books.c %D%/fixture.h
 %C%_books_CPPFLAGS = $(RACE_CPPFLAGS)
-%C%_books_LDADD = libring_testing.a -lpthread
+%C%_books_LDADD = libring_testing.a libsys.a -lpthread

@@ -10,6 +10,9 @@ tests_unit_test_units_LDADD = libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
 unit_tests += tests/unit/test_ratelimit
 tests_unit_test_ratelimit_LDADD = libbase.a $(CMOCKA_LIBS)
 
+unit_tests += tests/unit/test_fdpass
+tests_unit_test_fdpass_LDADD = libsys.a libbase.a $(CMOCKA_LIBS)
+
 unit_tests += tests/unit/test_mpstat
 tests_unit_test_mpstat_LDADD = libacct.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
 
@@ -21,14 +24,14 @@ tests_unit_test_trace_LDADD = libtrace.a libproducers.a libring.a libsys.a libba
 
 unit_tests += tests/unit/test_decode
 tests_unit_test_decode_SOURCES = tests/unit/test_decode.c tests/fixtures/gen.c tests/fixtures/gen.h
-tests_unit_test_decode_LDADD = libformats.a libcapture.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(Z_LIBS)
+tests_unit_test_decode_LDADD = libformats.a libcapture.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(Z_LIBS)
 
 unit_tests += tests/unit/test_mapindex
-tests_unit_test_mapindex_LDADD = libformats.a libcapture.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(Z_LIBS)
+tests_unit_test_mapindex_LDADD = libformats.a libcapture.a libsys.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(Z_LIBS)
 
 unit_tests += tests/unit/test_profile
 tests_unit_test_profile_SOURCES = tests/unit/test_profile.c tests/fixtures/gen.c tests/fixtures/gen.h
-tests_unit_test_profile_LDADD = libformats.a libcapture.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(Z_LIBS)
+tests_unit_test_profile_LDADD = libformats.a libcapture.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(Z_LIBS)
 
 unit_tests += tests/unit/test_perf
 tests_unit_test_perf_LDADD = libsys.a libbase.a $(CMOCKA_LIBS)
@@ -56,7 +59,7 @@ SYM_PARSE_LIBS = libsymbolizerd.a libsymbolizer.a libsys.a libbase.a $(CMOCKA_LI
 	$(IBERTY_LIBS)
 
 unit_tests += tests/unit/test_sym_cache
-tests_unit_test_sym_cache_LDADD = libsymbolizer.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
+tests_unit_test_sym_cache_LDADD = libsymbolizer.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
 
 unit_tests += tests/unit/test_sym_demangle
 tests_unit_test_sym_demangle_LDADD = $(SYM_PARSE_LIBS)
@@ -69,7 +72,7 @@ tests_unit_test_sym_parse_SOURCES = tests/unit/test_sym_parse.c $(SYM_FIXTURE)
 tests_unit_test_sym_parse_LDADD = $(SYM_PARSE_LIBS)
 
 unit_tests += tests/unit/test_sym_proto
-tests_unit_test_sym_proto_LDADD = libsymbolizer.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
+tests_unit_test_sym_proto_LDADD = libsymbolizer.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
 
 unit_tests += tests/unit/test_sym_remote
 tests_unit_test_sym_remote_SOURCES = tests/unit/test_sym_remote.c $(SYM_FIXTURE)
@@ -148,7 +151,7 @@ tests_unit_test_text_LDADD = $(CMOCKA_LIBS)
 
 unit_tests += tests/unit/test_ring
 tests_unit_test_ring_SOURCES = tests/unit/test_ring.c tests/race/fixture.h
-tests_unit_test_ring_LDADD = libring_testing.a $(CMOCKA_LIBS) -lpthread
+tests_unit_test_ring_LDADD = libring_testing.a libsys.a $(CMOCKA_LIBS) -lpthread
 
 unit_tests += tests/unit/test_breakdown
 tests_unit_test_breakdown_SOURCES = tests/unit/test_breakdown.c tests/fixtures/gen.c tests/fixtures/gen.h
@@ -234,7 +237,7 @@ tests_unit_test_pipes_LDADD = libfs.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_L
 
 unit_tests += tests/unit/test_unwind
 tests_unit_test_unwind_CFLAGS = $(AM_CFLAGS) $(DW_CFLAGS)
-tests_unit_test_unwind_LDADD = libsymbolizer.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
+tests_unit_test_unwind_LDADD = libsymbolizer.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
 
 unit_tests += tests/unit/test_sym_cfi
 tests_unit_test_sym_cfi_SOURCES = tests/unit/test_sym_cfi.c $(SYM_FIXTURE)
