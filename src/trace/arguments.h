@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The arguments of an event as far as they have been taken: as they stand in the record (ring_abi.h),
- * which a stranger wrote. What is said to be there and is not ends them.
+ * Reads the arguments of an event one after the other, from the bytes of the record (ring_abi.h).
+ * The producer wrote them, so they are checked: an argument that is not whole ends the arguments.
  */
 #ifndef KPROFS_TRACE_ARGUMENTS_H
 #define KPROFS_TRACE_ARGUMENTS_H
@@ -30,7 +30,9 @@ static inline bool arguments_take_word(struct arguments *args, uint64_t *word)
 	return true;
 }
 
-/* *text is NULL for a null pointer. A string that says more than there is ends the arguments. */
+/*
+ * *text is NULL for a null pointer. A string longer than the rest of the record ends the arguments.
+ */
 static inline bool arguments_take_string(struct arguments *args, const char **text, size_t *count)
 {
 	uint16_t bytes;

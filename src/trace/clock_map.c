@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The time counter brought onto CLOCK_MONOTONIC: see stamps.h. */
+/* Converts the CPU's time counter to CLOCK_MONOTONIC: see clock_map.h. */
 #include "trace/clock_map.h"
 
 #include <glib.h>
@@ -12,17 +12,20 @@
 
 /* Reads of both clocks for one anchor: the one that was interrupted least is taken. */
 #define ANCHOR_TRIES 8
-/* How far the line may be from an anchor before it is bent: several times what reading costs. */
+/*
+ * The line is corrected when it is further from an anchor: several times what reading the clocks
+ * costs.
+ */
 #define TOLERANCE_NS 500
-/* A correction is spread over so much; a line that is too late by more than half of it jumps. */
+/* A correction is spread over this time. A line that is late by more than half of it jumps. */
 #define CORRECTION_NS NSEC_PER_SEC
 /* Slopes are ns a tick, in units of 2^-40. */
 #define SLOPE_BITS 40
 
 __extension__ typedef unsigned __int128 wide; /* a product of two 64-bit numbers */
 
-struct piece {
-	uint64_t counter, ns; /* where it begins */
+struct clock_map_piece {
+	uint64_t counter, ns; /* of its beginning */
 	uint64_t slope;
 };
 
@@ -32,16 +35,16 @@ struct clock_map {
 	bool usable;                    /* i: there is a counter */
 	pthread_mutex_t lock;
 	GArray *pieces;                 /* l: of struct piece, by counter; never empty */
-	struct clock_map_anchor base;   /* l: the anchor from which the present slope is measured */
+	struct clock_map_anchor base;   /* l: the current slope is measured from this anchor */
 	struct clock_map_anchor newest; /* l */
-	bool shown;                     /* l: somebody has the line: what it says stands */
+	bool shown;                     /* l: the line was copied, so its times must not change */
 };
 
-struct clock_map_map {
+struct clock_map_copy {
 	size_t count;
 	uint64_t frequency;
 	struct clock_map_anchor anchor;
-	struct piece pieces[];
+	struct clock_map_piece pieces[];
 };
 
 static bool read_no_counter(void *arg, struct clock_map_anchor *anchor)
@@ -72,7 +75,9 @@ static bool read_counter(void *arg, struct clock_map_anchor *anchor)
 	return true;
 }
 
-/* From one anchor to a later one; 0: they don't make a line. */
+/*
+ * From one anchor to a later one. 0: one of the clocks did not advance, or the slope is too steep.
+ */
 static uint64_t slope_between(
 	const struct clock_map_anchor *from, const struct clock_map_anchor *to)
 {
@@ -85,7 +90,7 @@ static uint64_t slope_between(
 	return slope > UINT64_MAX ? 0 : (uint64_t)slope;
 }
 
-static uint64_t piece_ns(const struct piece *piece, uint64_t counter)
+static uint64_t piece_ns(const struct clock_map_piece *piece, uint64_t counter)
 {
 	wide distance;
 
@@ -98,7 +103,7 @@ static uint64_t piece_ns(const struct piece *piece, uint64_t counter)
 	return distance > piece->ns ? 0 : piece->ns - (uint64_t)distance;
 }
 
-static uint64_t pieces_ns(const struct piece *pieces, size_t count, uint64_t counter)
+static uint64_t pieces_ns(const struct clock_map_piece *pieces, size_t count, uint64_t counter)
 {
 	size_t low = 0, high = count - 1;
 
@@ -115,28 +120,29 @@ static uint64_t pieces_ns(const struct piece *pieces, size_t count, uint64_t cou
 	return piece_ns(&pieces[low], counter);
 }
 
-static struct piece *last_piece(struct clock_map *stamps)
+static struct clock_map_piece *last_piece(struct clock_map *clock_map)
 {
-	return &g_array_index(stamps->pieces, struct piece, stamps->pieces->len - 1);
+	return &g_array_index(
+		clock_map->pieces, struct clock_map_piece, clock_map->pieces->len - 1);
 }
 
-/* Nobody has seen a stamp yet: the line goes through the first anchor and the newest. */
-static void lay_first(struct clock_map *stamps)
+/* As long as no time was shown, the line goes through the first anchor and the newest. */
+static void set_first_slope(struct clock_map *clock_map)
 {
-	uint64_t slope = slope_between(&stamps->base, &stamps->newest);
+	uint64_t slope = slope_between(&clock_map->base, &clock_map->newest);
 
 	if (slope)
-		last_piece(stamps)->slope = slope;
+		last_piece(clock_map)->slope = slope;
 }
 
-/* Bends the line so that it meets the clock again, and goes on from there at the clock's rate. */
-static void bend(struct clock_map *stamps, const struct clock_map_anchor *now)
+/* Adds two pieces: one that leads the line back to the clock, and one that goes on at its rate. */
+static void bend(struct clock_map *clock_map, const struct clock_map_anchor *now)
 {
-	uint64_t slope = slope_between(&stamps->base, now), line, spread;
-	struct piece back = {.counter = now->counter}, on;
+	uint64_t slope = slope_between(&clock_map->base, now), line, spread;
+	struct clock_map_piece back = {.counter = now->counter}, on;
 
-	line = pieces_ns(
-		(struct piece *)(void *)stamps->pieces->data, stamps->pieces->len, now->counter);
+	line = pieces_ns((struct clock_map_piece *)(void *)clock_map->pieces->data,
+		clock_map->pieces->len, now->counter);
 	if (!slope || (line < now->monotonic_ns + TOLERANCE_NS &&
 			      now->monotonic_ns < line + TOLERANCE_NS))
 		return;
@@ -145,53 +151,53 @@ static void bend(struct clock_map *stamps, const struct clock_map_anchor *now)
 	if (now->monotonic_ns > line + CORRECTION_NS / 2)
 		back.ns = now->monotonic_ns;
 	else if (line > now->monotonic_ns + CORRECTION_NS / 2)
-		spread = 2 * (line - now->monotonic_ns); /* half as fast is as slow as it gets */
+		spread = 2 * (line - now->monotonic_ns); /* the slope is at least halved */
 	on.counter = now->counter + (uint64_t)(((wide)spread << SLOPE_BITS) / slope);
 	if (on.counter <= back.counter)
 		return;
 	on.slope = slope;
-	/* what the clock will say there, less what the line says here */
+	/* the clock's time at the end of the correction, less the line's time now */
 	back.slope = (uint64_t)(((wide)(now->monotonic_ns + spread - back.ns) << SLOPE_BITS) /
 				(on.counter - back.counter));
 	on.ns = piece_ns(&back, on.counter);
-	g_array_append_val(stamps->pieces, back);
-	g_array_append_val(stamps->pieces, on);
-	stamps->base = *now;
+	g_array_append_val(clock_map->pieces, back);
+	g_array_append_val(clock_map->pieces, on);
+	clock_map->base = *now;
 }
 
-void clock_map_refresh(struct clock_map *stamps, bool force)
+void clock_map_refresh(struct clock_map *clock_map, bool force)
 {
 	struct clock_map_anchor now;
 
-	pthread_mutex_lock(&stamps->lock);
-	stamps->source.read(stamps->source.arg, &now);
-	if (force || now.monotonic_ns - stamps->newest.monotonic_ns >= NSEC_PER_SEC) {
-		stamps->newest = now;
-		if (stamps->usable && !stamps->shown)
-			lay_first(stamps);
-		else if (stamps->usable && stamps->pieces->len + 2 <= CLOCK_MAP_PIECES &&
-			 now.counter > last_piece(stamps)->counter)
-			bend(stamps, &now);
+	pthread_mutex_lock(&clock_map->lock);
+	clock_map->source.read(clock_map->source.arg, &now);
+	if (force || now.monotonic_ns - clock_map->newest.monotonic_ns >= NSEC_PER_SEC) {
+		clock_map->newest = now;
+		if (clock_map->usable && !clock_map->shown)
+			set_first_slope(clock_map);
+		else if (clock_map->usable && clock_map->pieces->len + 2 <= CLOCK_MAP_PIECES &&
+			 now.counter > last_piece(clock_map)->counter)
+			bend(clock_map, &now);
 	}
-	pthread_mutex_unlock(&stamps->lock);
+	pthread_mutex_unlock(&clock_map->lock);
 }
 
 struct clock_map *clock_map_create_from(const struct clock_map_source *source)
 {
-	struct clock_map *stamps = g_new0(struct clock_map, 1);
-	struct piece first = {.slope = (uint64_t)1 << SLOPE_BITS};
+	struct clock_map *clock_map = g_new0(struct clock_map, 1);
+	struct clock_map_piece first = {.slope = (uint64_t)1 << SLOPE_BITS};
 
-	pthread_mutex_init(&stamps->lock, NULL);
-	stamps->source = *source;
-	stamps->usable = source->read(source->arg, &stamps->base);
-	stamps->newest = stamps->base;
-	stamps->pieces = g_array_new(FALSE, FALSE, sizeof(struct piece));
-	if (stamps->usable) {
-		first.counter = stamps->base.counter;
-		first.ns = stamps->base.monotonic_ns;
+	pthread_mutex_init(&clock_map->lock, NULL);
+	clock_map->source = *source;
+	clock_map->usable = source->read(source->arg, &clock_map->base);
+	clock_map->newest = clock_map->base;
+	clock_map->pieces = g_array_new(FALSE, FALSE, sizeof(struct clock_map_piece));
+	if (clock_map->usable) {
+		first.counter = clock_map->base.counter;
+		first.ns = clock_map->base.monotonic_ns;
 	}
-	g_array_append_val(stamps->pieces, first);
-	return stamps;
+	g_array_append_val(clock_map->pieces, first);
+	return clock_map;
 }
 
 struct clock_map *clock_map_create(void)
@@ -199,60 +205,60 @@ struct clock_map *clock_map_create(void)
 	const bool counter = clock_has_counter(CLOCK_SOURCE_PATH);
 	const struct clock_map_source machine = {counter ? read_counter : read_no_counter, NULL};
 	const struct timespec baseline = {.tv_nsec = 2 * NSEC_PER_MSEC};
-	struct clock_map *stamps = clock_map_create_from(&machine);
+	struct clock_map *clock_map = clock_map_create_from(&machine);
 
 	if (counter) {
 		nanosleep(&baseline, NULL);
-		clock_map_refresh(stamps, true);
+		clock_map_refresh(clock_map, true);
 	}
-	return stamps;
+	return clock_map;
 }
 
-void clock_map_destroy(struct clock_map *stamps)
+void clock_map_destroy(struct clock_map *clock_map)
 {
-	if (!stamps)
+	if (!clock_map)
 		return;
-	g_array_free(stamps->pieces, TRUE);
-	pthread_mutex_destroy(&stamps->lock);
-	g_free(stamps);
+	g_array_free(clock_map->pieces, TRUE);
+	pthread_mutex_destroy(&clock_map->lock);
+	g_free(clock_map);
 }
 
-struct clock_map_map *clock_map_map(struct clock_map *stamps)
+struct clock_map_copy *clock_map_copy(struct clock_map *clock_map)
 {
-	struct clock_map_map *map;
+	struct clock_map_copy *copy;
 	size_t count;
 
-	pthread_mutex_lock(&stamps->lock);
-	count = stamps->pieces->len;
-	map = g_malloc(sizeof(*map) + count * sizeof(struct piece));
-	map->count = count;
-	memcpy(map->pieces, stamps->pieces->data, count * sizeof(struct piece));
-	map->anchor = stamps->newest;
-	map->frequency = 0;
-	if (stamps->usable)
-		map->frequency = (uint64_t)(((wide)NSEC_PER_SEC << SLOPE_BITS) /
-					    MAX(last_piece(stamps)->slope, 1));
-	stamps->shown = true;
-	pthread_mutex_unlock(&stamps->lock);
-	return map;
+	pthread_mutex_lock(&clock_map->lock);
+	count = clock_map->pieces->len;
+	copy = g_malloc(sizeof(*copy) + count * sizeof(struct clock_map_piece));
+	copy->count = count;
+	memcpy(copy->pieces, clock_map->pieces->data, count * sizeof(struct clock_map_piece));
+	copy->anchor = clock_map->newest;
+	copy->frequency = 0;
+	if (clock_map->usable)
+		copy->frequency = (uint64_t)(((wide)NSEC_PER_SEC << SLOPE_BITS) /
+					    MAX(last_piece(clock_map)->slope, 1));
+	clock_map->shown = true;
+	pthread_mutex_unlock(&clock_map->lock);
+	return copy;
 }
 
-void clock_map_map_free(struct clock_map_map *map)
+void clock_map_copy_free(struct clock_map_copy *copy)
 {
-	g_free(map);
+	g_free(copy);
 }
 
-uint64_t clock_map_map_ns(const struct clock_map_map *map, uint64_t counter)
+uint64_t clock_map_copy_ns(const struct clock_map_copy *copy, uint64_t counter)
 {
-	return pieces_ns(map->pieces, map->count, counter);
+	return pieces_ns(copy->pieces, copy->count, counter);
 }
 
-uint64_t clock_map_map_frequency(const struct clock_map_map *map)
+uint64_t clock_map_copy_frequency(const struct clock_map_copy *copy)
 {
-	return map->frequency;
+	return copy->frequency;
 }
 
-void clock_map_map_anchor(const struct clock_map_map *map, struct clock_map_anchor *anchor)
+void clock_map_copy_anchor(const struct clock_map_copy *copy, struct clock_map_anchor *anchor)
 {
-	*anchor = map->anchor;
+	*anchor = copy->anchor;
 }

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The CPU's time counter brought onto CLOCK_MONOTONIC.
+ * Converts values of the CPU's time counter to CLOCK_MONOTONIC.
  *
- * The line from the one to the other is made of pieces: each goes on where the one before it ended,
- * with a slope that leads back to what the clocks say. So it is continuous, never goes back, and
- * what it once gave for a counter it gives for ever. An anchor, a moment read from both clocks, is
- * taken at attach and at most every second while somebody reads; a piece is begun only when the
- * line has drifted from the anchor by more than what reading the clocks costs.
+ * The conversion is a line made of pieces: each piece begins where the one before it ended, with a
+ * slope that leads back to the clocks. So the line is continuous and never goes back, and a counter
+ * value is always converted to the same time. An anchor is a moment read from both clocks. It is
+ * taken when the map is created and at most every second while the trace is read. A piece is added
+ * only when the line has drifted from the anchor by more than what reading the clocks costs.
  *
- * For that to hold, whoever shows stamps takes the map after the records: then no record that was
- * shown lies behind an anchor that is still to come.
+ * For that to hold, a caller copies the map after it has copied the records: then no record that
+ * was shown is later than an anchor that is still to be taken.
  *
- * There are at most CLOCK_MAP_PIECES pieces, two for each correction. Once there are as many the
- * last one goes on for ever: what was shown stays, the order of events stays, and what grows is
- * only the distance from CLOCK_MONOTONIC, by what the kernel's clock is steered in that time.
+ * There are at most CLOCK_MAP_PIECES pieces, two for each correction. After that the last piece is
+ * used without end: times that were shown stay, and so does the order of events. Only the distance
+ * from CLOCK_MONOTONIC grows, by what the kernel's clock is adjusted in that time.
  *
  * All functions are thread-safe; clock_map_create sleeps for two milliseconds, none other blocks.
  */
@@ -32,7 +32,7 @@ struct clock_map_anchor {
 	uint64_t counter, monotonic_ns, realtime_ns;
 };
 
-/* Where anchors come from: false where there is no counter that can be used. */
+/* Reads an anchor. false: this machine has no counter that can be used. */
 struct clock_map_source {
 	bool (*read)(void *arg, struct clock_map_anchor *anchor);
 	void *arg;
@@ -40,21 +40,24 @@ struct clock_map_source {
 
 /* Takes the first anchor. */
 struct clock_map *clock_map_create(void);
-/* The same from other clocks than the machine's, for tests; without the sleep. */
+/* The same with clocks of the caller's, for tests; does not sleep. */
 struct clock_map *clock_map_create_from(const struct clock_map_source *source);
-void clock_map_destroy(struct clock_map *stamps);
+void clock_map_destroy(struct clock_map *clock_map);
 
-/* Takes an anchor, unless the last one is less than a second old and `force` is not said. */
-void clock_map_refresh(struct clock_map *stamps, bool force);
+/* Takes an anchor, unless the last one is less than a second old and `force` is false. */
+void clock_map_refresh(struct clock_map *clock_map, bool force);
 
-/* A copy of the line, for many conversions without a lock. clock_map_map_free(). */
-struct clock_map_map;
-struct clock_map_map *clock_map_map(struct clock_map *stamps);
-void clock_map_map_free(struct clock_map_map *map);
-uint64_t clock_map_map_ns(const struct clock_map_map *map, uint64_t counter);
-/* Counts a second, as the newest piece of the line says; 0: this machine has no counter. */
-uint64_t clock_map_map_frequency(const struct clock_map_map *map);
+/* A copy of the line, for many conversions without a lock; freed with clock_map_copy_free(). */
+struct clock_map_copy;
+struct clock_map_copy *clock_map_copy(struct clock_map *clock_map);
+void clock_map_copy_free(struct clock_map_copy *copy);
+uint64_t clock_map_copy_ns(const struct clock_map_copy *copy, uint64_t counter);
+/*
+ * Ticks of the counter in a second, by the newest piece of the line. 0: this machine has no
+ * counter.
+ */
+uint64_t clock_map_copy_frequency(const struct clock_map_copy *copy);
 /* The newest anchor. */
-void clock_map_map_anchor(const struct clock_map_map *map, struct clock_map_anchor *anchor);
+void clock_map_copy_anchor(const struct clock_map_copy *copy, struct clock_map_anchor *anchor);
 
 #endif

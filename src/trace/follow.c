@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Following the trace: see follow.h.
+ * Follows the trace: see follow.h.
  *
- * A gathering takes a moment, the horizon, and then looks at the programs one after the other. What
- * is stamped behind the horizon stays for the next time, so the times of two gatherings don't mix.
+ * A gathering notes the current time, the horizon, and then reads the producers one after the
+ * other. Events with a later time stay for the next gathering, so the times of two gatherings don't
+ * mix.
  *
- * The books of a program, since the follower knows it: `seen` events were come upon; what a chunk
- * still has to give is its count less what was come upon in it. What the program has begun and is
- * in neither is lost. Counts and chunks are of nearly one moment: an event may be come upon before
- * it is counted (then less seems lost; the next time makes up for it), and when a chunk could not
- * be looked at, nothing is said before the next time.
+ * How lost events are counted, from when the follower first sees a producer: `seen` events were
+ * read. A chunk's events still to come are its count less the events read from it. Events that the
+ * producer has begun and that are neither seen nor to come are lost. Counts and chunks are read at
+ * nearly the same moment. So an event may be read before it is counted: then the loss seems too
+ * small, and the next gathering corrects it. When a chunk could not be read, no loss is counted
+ * until the next time.
  */
 #include "trace/follow.h"
 
@@ -28,84 +30,85 @@
 #include "trace/trace.h"
 
 #define PIECE_BYTES 32768
-/* How much is looked at for it; most of it may be other CPUs'. */
+/* How many events are looked at for one piece: most of them may be of other CPUs. */
 #define PIECE_EVENTS 4096
-/* How often what holds up a chunk is waited for. */
-#define PATIENCE 2
+/* How many gatherings wait for an event that holds up its chunk. */
+#define WAITS_MAX 2
 
-/* Where the follower stands in a chunk. */
-struct place {
+/* The follower's position in a chunk. */
+struct follow_position {
 	uint64_t ticket;
 	uint32_t at;	    /* bytes from its start */
-	uint32_t held_at;   /* where something held it up, */
-	uint32_t held;	    /* and so many times */
-	uint64_t accounted; /* events come upon or given up, of those that the chunk counts */
+	uint32_t blocked_at; /* where an event held it up, */
+	uint32_t blocked;   /* and how many times */
+	uint64_t accounted; /* events read or given up, of those that the chunk counts */
 	struct kprof_run run;
 	uint64_t number, stamp;
 };
 
-struct followed {
+struct follow_producer {
 	struct producer *producer; /* a reference */
 	bool present;		   /* in the list of this gathering */
-	uint32_t chunks;	   /* places */
-	uint64_t begun;		   /* events begun when the follower came to know it */
+	uint32_t chunks;	   /* length of positions */
+	uint64_t begun;		   /* events begun when the follower first saw it */
 	uint64_t seen, lost;
-	struct place places[];
+	struct follow_position positions[];
 };
 
 struct follow {
 	struct readings *readings;
 	uid_t reader;
-	struct trace_records *form;
+	struct trace_records *records;
 	uint64_t begin_ns;
 	GHashTable *programs; /* of struct followed, by the inode of their pool */
 	struct ring_index *index;
 	char *scratch; /* 2 * KPROF_CHUNK_BYTES_MAX */
 	struct trace_cursor messages;
-	uint64_t missed; /* messages that are accounted as lost */
-	struct snapshot_message carried; /* a message from behind the horizon; its text: */
+	uint64_t missed; /* messages that are counted as lost */
+	struct snapshot_message carried; /* a message later than the horizon; its text: */
 	GString *carried_text;
 	bool carries;
 	struct snapshot *snapshot; /* what was gathered */
 	struct merge *merge;
 	uint64_t gathered; /* events in it */
-	uint64_t lost, said;
-	bool begun; /* the beginning of the form was said */
+	uint64_t lost, reported;
+	bool begun; /* the header was written */
 };
 
 /*
- * ---- books ------------------------------------------------------------------------------------
+ * ---- counts -----------------------------------------------------------------------------------
  */
 
 static void free_followed(void *data)
 {
-	struct followed *followed = data;
+	struct follow_producer *followed = data;
 
 	producer_put(followed->producer);
 	g_free(followed);
 }
 
-/* *came: it was not known before. NULL: it can't be followed. */
-static struct followed *find_followed(struct follow *follow, struct producer *producer, bool *came)
+/* *is_new: this is the first time. NULL: it can't be followed. */
+static struct follow_producer *find_followed(
+	struct follow *follow, struct producer *producer, bool *is_new)
 {
-	struct followed *followed;
+	struct follow_producer *followed;
 	struct stat st;
 	gint64 key;
 
-	*came = false;
+	*is_new = false;
 	if (fstat(producer->reader.fd, &st))
 		return NULL;
 	key = (gint64)st.st_ino;
 	followed = g_hash_table_lookup(follow->programs, &key);
-	/* of the same memory the same layout is expected; else it begins anew */
-	*came = !followed || followed->chunks != producer->reader.layout.chunk_count;
-	if (*came) {
+	/* the same pool must have the same layout; else the producer is taken for a new one */
+	*is_new = !followed || followed->chunks != producer->reader.layout.chunk_count;
+	if (*is_new) {
 		followed = g_malloc0(sizeof(*followed) +
-			producer->reader.layout.chunk_count * sizeof(struct place));
+			producer->reader.layout.chunk_count * sizeof(struct follow_position));
 		followed->producer = producer_get(producer);
 		followed->chunks = producer->reader.layout.chunk_count;
 		g_hash_table_insert(follow->programs, g_memdup2(&key, sizeof(key)), followed);
-	} else if (followed->producer != producer) { /* it attached again: the memory is the same */
+	} else if (followed->producer != producer) { /* it attached again with the same pool */
 		producer_put(followed->producer);
 		followed->producer = producer_get(producer);
 	}
@@ -113,8 +116,8 @@ static struct followed *find_followed(struct follow *follow, struct producer *pr
 	return followed;
 }
 
-/* What the program has begun, is not seen and is not to come. */
-static void count_lost(struct follow *follow, struct followed *followed, uint64_t to_come)
+/* Counts the events that the producer has begun and that are neither seen nor to come. */
+static void count_lost(struct follow *follow, struct follow_producer *followed, uint64_t to_come)
 {
 	struct ring_totals totals;
 	uint64_t begun, known = followed->seen + followed->lost + to_come;
@@ -132,21 +135,21 @@ static void count_lost(struct follow *follow, struct followed *followed, uint64_
  * ---- one chunk --------------------------------------------------------------------------------
  */
 
-/* Whether the reader should wait for what is at this place, once more. */
-static bool is_patient(struct place *place, uint32_t at)
+/* Whether to wait once more for the event at `at`. */
+static bool may_wait(struct follow_position *position, uint32_t at)
 {
-	if (place->held_at != at || !place->held) {
-		place->held_at = at;
-		place->held = 0;
+	if (position->blocked_at != at || !position->blocked) {
+		position->blocked_at = at;
+		position->blocked = 0;
 	}
-	return place->held++ < PATIENCE;
+	return position->blocked++ < WAITS_MAX;
 }
 
 /*
- * Goes through the copy up to the horizon, or to what must be waited for. Returns where it stopped;
- * the walk stands there. *seen: events on the way.
+ * Goes through the copy up to the horizon, or to an event that must be waited for. Returns where it
+ * stopped, which is also the position of the walk. *seen: events on the way.
  */
-static uint32_t walk_until(const struct followed *followed, struct place *place,
+static uint32_t walk_until(const struct follow_producer *followed, struct follow_position *position,
 	const struct ring_extent *extent, struct ring_walk *walk, uint64_t horizon, uint64_t *seen)
 {
 	const struct producer_event *meaning;
@@ -160,12 +163,12 @@ static uint32_t walk_until(const struct followed *followed, struct place *place,
 		if (item == RING_END)
 			return walk->at * 8;
 		if (item == RING_GAP)
-			wait = extent->in_the_air && is_patient(place, before.at * 8);
+			wait = extent->in_the_air && may_wait(position, before.at * 8);
 		else if (item == RING_EVENT && record.stamp > horizon)
 			wait = true;
 		else if (item == RING_EVENT &&
-			merge_look(followed->producer, &record, &meaning) == MERGE_UNKNOWN)
-			wait = is_patient(place, before.at * 8);
+			merge_classify(followed->producer, &record, &meaning) == MERGE_UNKNOWN)
+			wait = may_wait(position, before.at * 8);
 		if (wait) {
 			*walk = before;
 			return walk->at * 8;
@@ -174,108 +177,111 @@ static uint32_t walk_until(const struct followed *followed, struct place *place,
 	}
 }
 
-static void begin_walk(struct ring_walk *walk, const struct place *place,
+static void begin_walk(struct ring_walk *walk, const struct follow_position *position,
 	const struct ring_extent *extent, const char *data)
 {
-	ring_walk_begin(walk, extent, data, place->at);
-	if (!place->at)
+	ring_walk_begin(walk, extent, data, position->at);
+	if (!position->at)
 		return;
-	walk->run = place->run;
-	walk->number = place->number;
-	walk->stamp = MAX(walk->stamp, place->stamp);
+	walk->run = position->run;
+	walk->number = position->number;
+	walk->stamp = MAX(walk->stamp, position->stamp);
 }
 
-static void keep_walk(struct place *place, const struct ring_walk *walk)
+static void keep_walk(struct follow_position *position, const struct ring_walk *walk)
 {
-	place->run = walk->run;
-	place->number = walk->number;
-	place->stamp = walk->stamp;
+	position->run = walk->run;
+	position->number = walk->number;
+	position->stamp = walk->stamp;
 }
 
 /* False: there is no memory for it. */
-static bool add_stretch(struct follow *follow, const struct followed *followed,
-	const struct place *place, const struct ring_extent *extent, uint32_t end)
+static bool add_stretch(struct follow *follow, const struct follow_producer *followed,
+	const struct follow_position *position, const struct ring_extent *extent, uint32_t end)
 {
 	struct snapshot_chunk chunk = {
 		.producer = followed->producer,
 		.extent = *extent,
-		.from = place->at,
-		.run = place->run,
-		.number = place->number,
-		.stamp = place->stamp,
+		.from = position->at,
+		.run = position->run,
+		.number = position->number,
+		.stamp = position->stamp,
 	};
 
 	chunk.data = g_try_malloc(end);
 	if (!chunk.data)
 		return false;
-	memcpy(chunk.data + place->at, follow->scratch + place->at, end - place->at);
+	memcpy(chunk.data + position->at, follow->scratch + position->at, end - position->at);
 	chunk.extent.end = end;
-	chunk.extent.count = 0; /* the books are kept here */
+	chunk.extent.count = 0; /* losses are counted here, not by the merge */
 	if (!snapshot_add(follow->snapshot, &chunk))
 		return true;
 	g_free(chunk.data);
 	return false;
 }
 
-/* Takes what is new in a chunk. Returns how many of its events are still to come. */
-static uint64_t gather_chunk(struct follow *follow, struct followed *followed,
+/* Copies what is new in a chunk. Returns how many of its events are still to come. */
+static uint64_t gather_chunk(struct follow *follow, struct follow_producer *followed,
 	const struct ring_extent *extent, uint64_t horizon)
 {
-	struct place *place = &followed->places[extent->chunk];
+	struct follow_position *position = &followed->positions[extent->chunk];
 	struct ring_walk walk;
 	uint64_t seen = 0;
 	uint32_t end;
 
-	if (place->ticket != extent->head.ticket) {
-		memset(place, 0, sizeof(*place));
-		place->ticket = extent->head.ticket;
+	if (position->ticket != extent->head.ticket) {
+		memset(position, 0, sizeof(*position));
+		position->ticket = extent->head.ticket;
 	}
-	if (extent->end > place->at && snapshot_reserve(follow->snapshot, extent->end) == 0) {
-		if (ring_extent_copy(&followed->producer->reader, extent, place->at,
+	if (extent->end > position->at && snapshot_reserve(follow->snapshot, extent->end) == 0) {
+		if (ring_extent_copy(&followed->producer->reader, extent, position->at,
 			    follow->scratch))
 			return 0;
-		begin_walk(&walk, place, extent, follow->scratch);
-		end = walk_until(followed, place, extent, &walk, horizon, &seen);
-		/* else it is for the next time, as where the budget has no room */
-		if (!seen || add_stretch(follow, followed, place, extent, end)) {
-			place->at = end;
-			keep_walk(place, &walk);
+		begin_walk(&walk, position, extent, follow->scratch);
+		end = walk_until(followed, position, extent, &walk, horizon, &seen);
+		/* else the next gathering tries again, as it does if the budget has no room */
+		if (!seen || add_stretch(follow, followed, position, extent, end)) {
+			position->at = end;
+			keep_walk(position, &walk);
 			followed->seen += seen;
 			follow->gathered += seen;
-			place->accounted += seen;
+			position->accounted += seen;
 		}
 	}
-	/* at the end of it nothing is to come: what was not come upon is torn */
-	if (place->at >= extent->end)
-		place->accounted = MAX(place->accounted, extent->count);
-	return extent->count > place->accounted ? extent->count - place->accounted : 0;
+	/* at its end no event is to come: those that were not read are torn */
+	if (position->at >= extent->end)
+		position->accounted = MAX(position->accounted, extent->count);
+	return extent->count > position->accounted ? extent->count - position->accounted : 0;
 }
 
 /*
- * ---- beginnings --------------------------------------------------------------------------------
+ * ---- first time --------------------------------------------------------------------------------
  */
 
-/* All that is there now was before: the follower's places are at its end. */
-static void skip_chunk(struct follow *follow, struct followed *followed,
+/* What the chunk holds now was written before the follower began: its position is behind that. */
+static void skip_chunk(struct follow *follow, struct follow_producer *followed,
 	const struct ring_extent *extent)
 {
-	struct place *place = &followed->places[extent->chunk];
+	struct follow_position *position = &followed->positions[extent->chunk];
 	struct ring_record record;
 	struct ring_walk walk;
 
-	place->ticket = extent->head.ticket;
-	place->at = extent->end;
-	place->accounted = extent->count;
-	/* who goes on there need not say again whose stretch it is */
-	if (!extent->held || ring_extent_copy(&followed->producer->reader, extent, 0, follow->scratch))
+	position->ticket = extent->head.ticket;
+	position->at = extent->end;
+	position->accounted = extent->count;
+	/*
+	 * a thread that goes on writing there does not repeat its KPROF_ID_RUN record: read it now
+	 */
+	if (!extent->held ||
+		ring_extent_copy(&followed->producer->reader, extent, 0, follow->scratch))
 		return;
 	ring_walk_begin(&walk, extent, follow->scratch, 0);
 	while (ring_walk_next(&walk, &record) != RING_END)
 		;
-	keep_walk(place, &walk);
+	keep_walk(position, &walk);
 }
 
-static void skip_all(struct follow *follow, struct followed *followed)
+static void skip_existing(struct follow *follow, struct follow_producer *followed)
 {
 	const struct ring_reader *reader = &followed->producer->reader;
 	struct ring_totals totals;
@@ -292,10 +298,10 @@ static void skip_all(struct follow *follow, struct followed *followed)
 }
 
 /*
- * It has come since. What an old program had lost before we knew it, nobody missed; all that a new
- * one has begun counts.
+ * For a producer that attached after the follower began. Of a program that was started before, the
+ * events lost until now don't count; of a newer one all events count.
  */
-static void begin_program(struct follow *follow, struct followed *followed)
+static void count_begun(struct follow *follow, struct follow_producer *followed)
 {
 	const struct ring_reader *reader = &followed->producer->reader;
 	struct ring_totals totals;
@@ -310,18 +316,19 @@ static void begin_program(struct follow *follow, struct followed *followed)
  * ---- all --------------------------------------------------------------------------------------
  */
 
-/* A chunk that changed while it was looked at says nothing: neither does its program then. */
-static bool is_whole(const struct followed *followed, const struct ring_index *index)
+/* False: a chunk changed while it was read, so the producer's losses can't be counted this time. */
+static bool is_whole(const struct follow_producer *followed, const struct ring_index *index)
 {
 	uint32_t i;
 
 	for (i = 0; i < followed->producer->reader.layout.chunk_count; i++)
-		if (followed->places[i].ticket && !index->heads[i].ticket)
+		if (followed->positions[i].ticket && !index->heads[i].ticket)
 			return false;
 	return true;
 }
 
-static void gather_program(struct follow *follow, struct followed *followed, uint64_t horizon)
+static void gather_program(
+	struct follow *follow, struct follow_producer *followed, uint64_t horizon)
 {
 	const struct ring_reader *reader = &followed->producer->reader;
 	uint64_t to_come = 0;
@@ -337,7 +344,7 @@ static void gather_program(struct follow *follow, struct followed *followed, uin
 		count_lost(follow, followed, to_come);
 }
 
-/* Appends text, or where there is no memory nothing: -ENOMEM. */
+/* -ENOMEM: nothing was appended. */
 static int append_text(GString *to, const char *text, size_t bytes)
 {
 	int ret = growing_text(to, bytes);
@@ -347,7 +354,7 @@ static int append_text(GString *to, const char *text, size_t bytes)
 	return ret;
 }
 
-/* The message that was carried over, or else the next one: its text. */
+/* Appends the text of the message that was carried over, or else of the next one. */
 static bool next_message(struct follow *follow, uint64_t *time_ns)
 {
 	GString *text = follow->snapshot->text;
@@ -362,12 +369,12 @@ static bool next_message(struct follow *follow, uint64_t *time_ns)
 	return trace_next(readings_trace(follow->readings), &follow->messages, time_ns, text);
 }
 
-/* Messages up to the horizon; the first one behind it is carried to the next time. */
+/* Gathers messages up to the horizon. The first later one is carried over to the next gathering. */
 static void gather_messages(struct follow *follow, uint64_t horizon_ns)
 {
 	struct snapshot *snapshot = follow->snapshot;
 	struct snapshot_message message;
-	size_t begin = 0; /* of the text of the message at hand */
+	size_t begin = 0; /* of the current message's text */
 	bool more;
 
 	while ((more = next_message(follow, &message.time_ns)) && message.time_ns <= horizon_ns) {
@@ -390,12 +397,12 @@ static void gather_messages(struct follow *follow, uint64_t horizon_ns)
 	follow->missed = follow->messages.missed;
 }
 
-static gboolean is_gone(void *key, void *value, void *arg)
+static gboolean is_absent(void *key, void *value, void *arg)
 {
-	return !((struct followed *)value)->present;
+	return !((struct follow_producer *)value)->present;
 }
 
-/* Programs that have come are followed from their beginning; the form hides what is too old. */
+/* New producers are followed from their oldest event; the merge hides events before begin_ns. */
 static void gather_programs(struct follow *follow, uint64_t horizon_counter, uint64_t horizon_ns)
 {
 	GPtrArray *programs = follow->snapshot->producers;
@@ -405,25 +412,25 @@ static void gather_programs(struct follow *follow, uint64_t horizon_counter, uin
 
 	g_hash_table_iter_init(&iter, follow->programs);
 	while (g_hash_table_iter_next(&iter, NULL, &value))
-		((struct followed *)value)->present = false;
+		((struct follow_producer *)value)->present = false;
 	for (i = 0; i < programs->len; i++) {
-		bool came;
-		struct followed *followed =
-			find_followed(follow, g_ptr_array_index(programs, i), &came);
+		bool is_new;
+		struct follow_producer *followed =
+			find_followed(follow, g_ptr_array_index(programs, i), &is_new);
 
-		if (came && followed)
-			begin_program(follow, followed);
+		if (is_new && followed)
+			count_begun(follow, followed);
 	}
 	g_hash_table_iter_init(&iter, follow->programs);
 	while (g_hash_table_iter_next(&iter, NULL, &value)) {
-		struct followed *followed = value;
+		struct follow_producer *followed = value;
 		bool counter = followed->producer->reader.layout.clock == KPROF_CLOCK_COUNTER;
 
-		if (!followed->present) /* for the last time: its stretches need it as long as we do */
+		if (!followed->present) /* once more: the copied chunks need it */
 			g_ptr_array_add(programs, producer_get(followed->producer));
 		gather_program(follow, followed, counter ? horizon_counter : horizon_ns);
 	}
-	g_hash_table_foreach_remove(follow->programs, is_gone, NULL);
+	g_hash_table_foreach_remove(follow->programs, is_absent, NULL);
 }
 
 static void drop_gathered(struct follow *follow)
@@ -437,7 +444,7 @@ static void drop_gathered(struct follow *follow)
 bool follow_gather(struct follow *follow)
 {
 	struct producers *producers = readings_producers(follow->readings);
-	struct clock_map *stamps = readings_stamps(follow->readings);
+	struct clock_map *clock_map = readings_clock_map(follow->readings);
 	uint64_t horizon_counter, horizon_ns;
 
 	drop_gathered(follow);
@@ -448,8 +455,8 @@ bool follow_gather(struct follow *follow)
 		producers_all(producers), MAX(follow->begin_ns, producers_cleared_ns(producers)));
 	gather_programs(follow, horizon_counter, horizon_ns);
 	gather_messages(follow, horizon_ns);
-	clock_map_refresh(stamps, false);
-	follow->snapshot->map = clock_map_map(stamps);
+	clock_map_refresh(clock_map, false);
+	follow->snapshot->clock = clock_map_copy(clock_map);
 	follow->merge = merge_create(follow->snapshot);
 	if (!follow->merge) {
 		follow->lost += follow->gathered + follow->snapshot->messages->len;
@@ -457,7 +464,7 @@ bool follow_gather(struct follow *follow)
 		return false;
 	}
 	return follow->snapshot->chunks->len || follow->snapshot->messages->len ||
-		follow->lost > follow->said || !follow->begun;
+		follow->lost > follow->reported || !follow->begun;
 }
 
 bool follow_next(struct follow *follow, GString *out)
@@ -469,21 +476,21 @@ bool follow_next(struct follow *follow, GString *out)
 	if (!follow->merge)
 		return false;
 	if (!follow->begun)
-		trace_records_begin(follow->form, follow->snapshot->map, out);
+		trace_records_begin(follow->records, follow->snapshot->clock, out);
 	follow->begun = true;
 	for (events = 0; out->len < until && events < PIECE_EVENTS; events++) {
 		bool more = merge_next(follow->merge, &item);
 
-		if (follow->lost > follow->said)
-			trace_records_append_missing(follow->form, more ? &item : NULL,
-				clock_monotonic_ns(), follow->lost - follow->said, KPROF_TRACE_LOST,
-				out);
-		follow->said = follow->lost;
+		if (follow->lost > follow->reported)
+			trace_records_append_missing(follow->records, more ? &item : NULL,
+				clock_monotonic_ns(), follow->lost - follow->reported,
+				KPROF_TRACE_LOST, out);
+		follow->reported = follow->lost;
 		if (!more) {
 			drop_gathered(follow);
 			break;
 		}
-		trace_records_append(follow->form, &item, out);
+		trace_records_append(follow->records, &item, out);
 	}
 	return true;
 }
@@ -498,19 +505,19 @@ uint64_t follow_lost(const struct follow *follow)
 	return follow->lost;
 }
 
-/* What all programs hold now is before its beginning. */
+/* What all producers hold now was written before the follower began. */
 static int skip_programs(struct follow *follow, const struct cancel *cancel)
 {
 	g_autoptr(GPtrArray) programs = producers_all(readings_producers(follow->readings));
 	guint i;
 
 	for (i = 0; i < programs->len; i++) {
-		bool came;
-		struct followed *followed =
-			find_followed(follow, g_ptr_array_index(programs, i), &came);
+		bool is_new;
+		struct follow_producer *followed =
+			find_followed(follow, g_ptr_array_index(programs, i), &is_new);
 
-		if (came && followed)
-			skip_all(follow, followed);
+		if (is_new && followed)
+			skip_existing(follow, followed);
 		if (cancel_requested(cancel))
 			return -EINTR;
 	}
@@ -525,7 +532,7 @@ int follow_create(struct readings *readings, uid_t reader, const struct trace_re
 
 	f->readings = readings;
 	f->reader = reader;
-	f->form = trace_records_create(cpu);
+	f->records = trace_records_create(cpu);
 	f->programs = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, free_followed);
 	f->index = g_new(struct ring_index, 1);
 	f->scratch = g_malloc(2 * KPROF_CHUNK_BYTES_MAX);
@@ -547,7 +554,7 @@ void follow_destroy(struct follow *follow)
 		return;
 	drop_gathered(follow);
 	g_hash_table_unref(follow->programs);
-	trace_records_destroy(follow->form);
+	trace_records_destroy(follow->records);
 	g_string_free(follow->carried_text, TRUE);
 	g_free(follow->index);
 	g_free(follow->scratch);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A snapshot in the order of time: see merge.h.
+ * A snapshot sorted by time: see merge.h.
  *
- * Each chunk is sorted by itself (ring/read.h sees to that, whatever its program wrote), so a heap
- * of all chunks' next events gives the order. Chunks of one thread follow each other: mostly the
- * top of the heap stays the top, which two comparisons tell.
+ * The events of each chunk are sorted (ring/read.h ensures that, whatever the producer wrote), so a
+ * heap of all chunks' next events gives the order. Chunks of one thread follow each other, so the
+ * top of the heap mostly stays the top, which costs two comparisons.
  */
 #include "trace/merge.h"
 
@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A chunk that is gone through; the next event is in record. */
-struct stream {
+/* A chunk that is being read; `record` is its next event. */
+struct merge_stream {
 	const struct snapshot_chunk *chunk;
 	struct ring_walk walk;
 	struct ring_record record;
@@ -21,24 +21,24 @@ struct stream {
 	uint64_t found; /* events, shown or not */
 };
 
-/* What the heap is sorted by; order makes ties stable. 0 is the messages. */
-struct entry {
+/* The heap's key. `order` keeps equal times in a fixed order; 0 is the messages. */
+struct merge_entry {
 	uint64_t time_ns;
 	uint32_t order;
 };
 
 struct merge {
 	const struct snapshot *snapshot;
-	struct stream *streams; /* order - 1 */
-	struct entry *heap;
+	struct merge_stream *streams; /* order - 1 */
+	struct merge_entry *heap;
 	uint32_t count;	     /* in the heap */
 	bool taken;	     /* the top was handed out */
 	uint32_t message;    /* the next one */
 	struct merge_sums sums;
 };
 
-enum merge_sight merge_look(const struct producer *producer, const struct ring_record *record,
-	const struct producer_event **meaning)
+enum merge_visibility merge_classify(const struct producer *producer,
+	const struct ring_record *record, const struct producer_event **meaning)
 {
 	*meaning = producer_event(producer, record->id);
 	if (!*meaning)
@@ -48,40 +48,40 @@ enum merge_sight merge_look(const struct producer *producer, const struct ring_r
 	return MERGE_SHOWN;
 }
 
-/* What nobody had said once stays unknown to this snapshot: each time it shows the same. */
-static enum merge_sight look_again(struct merge *merge, const struct producer *producer,
+/* An id without a meaning once stays unknown to this snapshot, so that each pass shows the same. */
+static enum merge_visibility classify(struct merge *merge, const struct producer *producer,
 	const struct ring_record *record, const struct producer_event **meaning)
 {
 	GHashTable *unknown = merge->snapshot->unknown;
 	gint64 key = (gint64)(producer->serial << 16 | record->id);
-	enum merge_sight sight;
+	enum merge_visibility visibility;
 
 	if (g_hash_table_size(unknown) && g_hash_table_contains(unknown, &key))
 		return MERGE_UNKNOWN;
-	sight = merge_look(producer, record, meaning);
-	if (sight == MERGE_UNKNOWN)
+	visibility = merge_classify(producer, record, meaning);
+	if (visibility == MERGE_UNKNOWN)
 		g_hash_table_add(unknown, g_memdup2(&key, sizeof(key)));
-	return sight;
+	return visibility;
 }
 
-/* Moves a stream on to its next event that is shown. */
-static bool advance(struct merge *merge, struct stream *stream, uint64_t *time_ns)
+/* Moves to the stream's next event that is shown. */
+static bool advance(struct merge *merge, struct merge_stream *stream, uint64_t *time_ns)
 {
 	const struct snapshot_chunk *chunk = stream->chunk;
 	enum ring_item item;
 
 	while ((item = ring_walk_next(&stream->walk, &stream->record)) != RING_END) {
-		enum merge_sight sight;
+		enum merge_visibility visibility;
 
 		if (item != RING_EVENT)
 			continue;
 		stream->found++;
 		*time_ns = snapshot_ns(merge->snapshot, chunk->producer, stream->record.stamp);
-		sight = look_again(merge, chunk->producer, &stream->record, &stream->meaning);
-		if (sight == MERGE_SHOWN && *time_ns >= merge->snapshot->cleared_ns)
+		visibility = classify(merge, chunk->producer, &stream->record, &stream->meaning);
+		if (visibility == MERGE_SHOWN && *time_ns >= merge->snapshot->cleared_ns)
 			return true;
-		merge->sums.hidden += sight != MERGE_UNKNOWN;
-		merge->sums.unknown += sight == MERGE_UNKNOWN;
+		merge->sums.hidden += visibility != MERGE_UNKNOWN;
+		merge->sums.unknown += visibility == MERGE_UNKNOWN;
 	}
 	if (chunk->extent.count > stream->found)
 		merge->sums.missing += chunk->extent.count - stream->found;
@@ -97,14 +97,14 @@ static bool advance_messages(struct merge *merge, uint64_t *time_ns)
 	return true;
 }
 
-static bool is_before(const struct entry *a, const struct entry *b)
+static bool is_before(const struct merge_entry *a, const struct merge_entry *b)
 {
 	return a->time_ns < b->time_ns || (a->time_ns == b->time_ns && a->order < b->order);
 }
 
 static void sift_down(struct merge *merge, uint32_t at)
 {
-	struct entry entry = merge->heap[at];
+	struct merge_entry entry = merge->heap[at];
 	uint32_t child;
 
 	while ((child = 2 * at + 1) < merge->count) {
@@ -123,8 +123,8 @@ static void start_stream(struct merge *merge, uint32_t i)
 {
 	struct snapshot_chunk *chunk =
 		&g_array_index(merge->snapshot->chunks, struct snapshot_chunk, i);
-	struct stream *stream = &merge->streams[i];
-	struct entry entry = { .order = i + 1 };
+	struct merge_stream *stream = &merge->streams[i];
+	struct merge_entry entry = { .order = i + 1 };
 
 	stream->chunk = chunk;
 	stream->found = 0;
@@ -149,7 +149,7 @@ static void show_message(const struct merge *merge, struct merge_item *item)
 	item->message_bytes = messages[merge->message].end - begin;
 }
 
-static void show_event(const struct stream *stream, struct merge_item *item)
+static void show_event(const struct merge_stream *stream, struct merge_item *item)
 {
 	const struct producer *producer = stream->chunk->producer;
 	const struct producer_event *meaning = stream->meaning;
@@ -176,7 +176,7 @@ static void show_event(const struct stream *stream, struct merge_item *item)
 	event->format = meaning->format;
 	event->format_bytes = (uint32_t)strlen(meaning->format);
 	if (record->id < KPROF_ID_FIRST)
-		trace_text_split_text(event);
+		trace_text_split(event);
 }
 
 bool merge_messages(struct merge *merge, bool (*see)(void *arg, const struct merge_item *item),
@@ -228,7 +228,7 @@ int merge_each(struct merge *merge, bool (*see)(void *arg, const struct merge_it
 
 void merge_restart(struct merge *merge)
 {
-	struct entry messages = { .order = 0 };
+	struct merge_entry messages = { .order = 0 };
 	uint32_t i;
 
 	merge->count = 0;
@@ -248,8 +248,9 @@ struct merge *merge_create(const struct snapshot *snapshot)
 	struct merge *merge = g_new0(struct merge, 1);
 
 	merge->snapshot = snapshot;
-	merge->streams = g_try_new0(struct stream, snapshot->chunks->len + 1); /* not none, which is NULL */
-	merge->heap = g_try_new(struct entry, snapshot->chunks->len + 1);
+	/* at least one: of none, g_try_new0 returns NULL */
+	merge->streams = g_try_new0(struct merge_stream, snapshot->chunks->len + 1);
+	merge->heap = g_try_new(struct merge_entry, snapshot->chunks->len + 1);
 	if (!merge->streams || !merge->heap) {
 		merge_destroy(merge);
 		return NULL;
@@ -267,10 +268,10 @@ void merge_destroy(struct merge *merge)
 	g_free(merge);
 }
 
-/* The top was handed out: what comes after it in its stream takes its place. */
+/* The top was handed out: the next item of its stream replaces it. */
 static void pass_top(struct merge *merge)
 {
-	struct entry *top = &merge->heap[0];
+	struct merge_entry *top = &merge->heap[0];
 	bool more;
 
 	if (top->order) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A snapshot's events and messages in the order of their times. Of equal times the messages come
- * first, then the programs as they came, each in the order in which it wrote. The same snapshot
- * gives the same items each time it is gone through.
+ * A snapshot's events and messages, sorted by time. Of equal times the messages come first, then
+ * the producers in the order in which they attached, each in the order in which it wrote. The same
+ * snapshot gives the same items each time.
  *
  * One thread at a time; the snapshot must outlive it.
  */
@@ -17,7 +17,7 @@
 
 struct merge;
 
-/* What it points to is the snapshot's. */
+/* All pointers are into the snapshot. */
 struct merge_item {
 	uint64_t time_ns;
 	const char *message; /* whole lines; NULL: an event */
@@ -25,20 +25,21 @@ struct merge_item {
 	const struct producer *producer;
 	const struct producer_event *meaning;
 	struct trace_text_event event;
-	const char *args; /* as in the record: of a text with its format in front */
+	const char *args; /* as in the record: a text has its format before its arguments */
 	uint32_t args_bytes;
-	uint64_t thread; /* its serial in its program; 0: not known */
-	uint64_t number; /* of the event in its slot, unless one before it is torn */
+	uint64_t thread; /* serial of the thread in its process; 0: not known */
+	uint64_t number; /* of the event in its slot; not exact after a torn event */
 	uint32_t slot;
-	uint16_t id; /* below KPROF_ID_FIRST: a text that carried its format */
+	uint16_t id; /* below KPROF_ID_FIRST: a text that carries its format */
 };
 
-/* Of what has been gone through since the beginning. */
+/* Events since the beginning of the merge. */
 struct merge_sums {
 	uint64_t shown;	  /* events handed out */
-	uint64_t hidden;  /* cleared, or written before they were known to be off */
-	uint64_t unknown; /* nobody said what they mean */
-	uint64_t missing; /* begun and not there: torn, or not finished when they were copied */
+	uint64_t hidden;  /* cleared, or written while their switch-off was not known yet */
+	uint64_t unknown; /* the producer did not say what they mean */
+	uint64_t
+		missing; /* begun and not in the copy: torn, or uncommitted when they were copied */
 };
 
 /* NULL: there is not enough memory. */
@@ -48,14 +49,15 @@ void merge_destroy(struct merge *merge);
 bool merge_next(struct merge *merge, struct merge_item *item);
 void merge_restart(struct merge *merge);
 /*
- * All messages and events in any order, which is quicker; sums are theirs. Then restarts. -EINTR:
- * see returned false; it is only good to be destroyed then.
+ * Calls `see` with all messages and events in any order, which is faster than merge_next; *sums is
+ * of all of them. Then restarts. -EINTR: `see` returned false; the merge can only be destroyed
+ * then.
  */
 int merge_each(struct merge *merge, bool (*see)(void *arg, const struct merge_item *item),
 	void *arg, struct merge_sums *sums);
 /*
- * The parts of merge_each: all messages, which begins the sums, and the events of a chunk of the
- * snapshot. false: see returned false. merge_restart() afterwards.
+ * The parts of merge_each: all messages, which sets the sums to 0 first, and the events of one
+ * chunk of the snapshot. false: `see` returned false. The caller calls merge_restart() afterwards.
  */
 bool merge_messages(struct merge *merge, bool (*see)(void *arg, const struct merge_item *item),
 	void *arg);
@@ -70,14 +72,14 @@ struct merge_line {
 	size_t bytes;
 };
 /*
- * The one that begins at *at of the message, which goes on behind it. false: none does, as at its
- * end.
+ * The line that begins at *at of the message; moves *at behind it. false: no line begins there, as
+ * at the message's end.
  */
 bool merge_next_line(const struct merge_item *item, size_t *at, struct merge_line *line);
 
-/* Whether an event may be seen, whenever it was written, and what it means. */
-enum merge_sight { MERGE_SHOWN, MERGE_HIDDEN, MERGE_UNKNOWN };
-enum merge_sight merge_look(const struct producer *producer, const struct ring_record *record,
-	const struct producer_event **meaning);
+/* Whether an event is shown, apart from its time, and what it means. */
+enum merge_visibility { MERGE_SHOWN, MERGE_HIDDEN, MERGE_UNKNOWN };
+enum merge_visibility merge_classify(const struct producer *producer,
+	const struct ring_record *record, const struct producer_event **meaning);
 
 #endif

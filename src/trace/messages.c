@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A ring of whole messages: see textring.h.
+ * A ring of whole messages: see messages.h.
  *
- * Two rings in step: the bytes, and one entry for each message. An entry holds where its text ends,
- * counted from the first byte ever appended; it begins where the one before it ended. Positions in
- * memory are these counts modulo the size, so nothing is ever moved.
+ * There are two rings: the bytes, and one entry for each message. An entry holds the end of its
+ * text, counted from the first byte ever appended; the text begins at the end of the one before.
+ * Positions in memory are these counts modulo the size, so nothing is ever moved.
  */
 #include "trace/messages.h"
 
@@ -15,7 +15,7 @@
 /* entries at the beginning; doubled as needed, at most to one for each byte held */
 #define ENTRIES_FIRST 64
 
-struct entry {
+struct messages_entry {
 	uint64_t time_ns;
 	uint64_t end; /* of the text, counted from the first byte ever */
 };
@@ -25,7 +25,7 @@ struct messages {
 	size_t size;
 	uint64_t begin, end; /* of the text held, counted from the first byte ever */
 
-	struct entry *entries; /* message N is at N & (capacity - 1) */
+	struct messages_entry *entries; /* message N is at N & (capacity - 1) */
 	uint64_t capacity;     /* a power of two */
 	uint64_t first, next;  /* numbers of the oldest message and of the next one */
 };
@@ -44,7 +44,7 @@ int messages_create(size_t bytes, struct messages **ring)
 	r->text = text;
 	r->size = bytes;
 	r->capacity = ENTRIES_FIRST;
-	r->entries = g_new(struct entry, r->capacity);
+	r->entries = g_new(struct messages_entry, r->capacity);
 	*ring = r;
 	return 0;
 }
@@ -58,15 +58,15 @@ void messages_destroy(struct messages *ring)
 	g_free(ring);
 }
 
-static struct entry *find_entry(const struct messages *ring, uint64_t number)
+static struct messages_entry *find_entry(const struct messages *ring, uint64_t number)
 {
 	return &ring->entries[number & (ring->capacity - 1)];
 }
 
 static int grow_entries(struct messages *ring)
 {
-	struct entry *old = ring->entries;
-	struct entry *entries = g_try_new(struct entry, ring->capacity * 2);
+	struct messages_entry *old = ring->entries;
+	struct messages_entry *entries = g_try_new(struct messages_entry, ring->capacity * 2);
 	uint64_t old_capacity = ring->capacity;
 	uint64_t number;
 
@@ -119,7 +119,8 @@ int messages_append(
 	memcpy(ring->text + at, text, before_wrap);
 	memcpy(ring->text, text + before_wrap, length - before_wrap);
 	ring->end += length;
-	*find_entry(ring, ring->next++) = (struct entry){.time_ns = time_ns, .end = ring->end};
+	*find_entry(ring, ring->next++) =
+		(struct messages_entry){.time_ns = time_ns, .end = ring->end};
 	*evicted = ring->first - first;
 	return 0;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A ring of whole messages with bounded text: when room is needed, the oldest leave whole.
+ * A ring of whole messages with bounded text: when room is needed, the oldest messages are evicted.
  *
  * Only the text counts against the bound; number, time and length of each message are kept beside
- * it (16 bytes a message). Messages have numbers that are never used twice, so whoever reads on
- * later knows what left in between. Knows nothing of what the text says.
+ * it (16 bytes a message). Messages have numbers that are never used twice, so a reader that goes
+ * on later knows how many were evicted in between. The ring does not interpret the text.
  *
- * No locking: one thread at a time for each ring. Texts handed out are the ring's own memory and
- * good until the next append or clear.
+ * No locking: one thread at a time for each ring. Texts handed out are the ring's memory and valid
+ * until the next append or clear.
  */
 #ifndef KPROFS_TRACE_MESSAGES_H
 #define KPROFS_TRACE_MESSAGES_H
@@ -17,11 +17,11 @@
 
 struct messages;
 
-/* A message; its text is in two parts where it goes over the end of the memory. */
+/* A message; its text is in two parts where it wraps around the end of the memory. */
 struct messages_message {
 	uint64_t time_ns;
 	const char *text[2];
-	size_t length[2]; /* the second is 0 where one part is enough */
+	size_t length[2]; /* the second is 0 if the text does not wrap */
 };
 
 /* `bytes`: how much text is held at most, at least 1. -EINVAL; -ENOMEM. */
@@ -29,9 +29,9 @@ int messages_create(size_t bytes, struct messages **ring);
 void messages_destroy(struct messages *ring);
 
 /*
- * Appends a copy of the text as one message and returns in *evicted how many messages left for it.
- * -EMSGSIZE: more than the ring can hold; -EINVAL: empty. Nothing has changed then. -ENOMEM: it is
- * not in the ring, though others may have left for it.
+ * Appends a copy of the text as one message and returns in *evicted how many messages were evicted
+ * for it. -EMSGSIZE: more than the ring can hold; -EINVAL: empty. Nothing has changed then.
+ * -ENOMEM: the message was not appended, though others may have been evicted for it.
  */
 int messages_append(struct messages *ring, uint64_t time_ns, const char *text, size_t length,
 	uint64_t *evicted);
@@ -39,7 +39,7 @@ int messages_append(struct messages *ring, uint64_t time_ns, const char *text, s
 /* Forgets all messages; their numbers are not used again. */
 void messages_clear(struct messages *ring);
 
-/* How much text is held. */
+/* Bytes of text held. */
 size_t messages_bytes(const struct messages *ring);
 
 /* The messages held have the numbers from first up to but not including end. */

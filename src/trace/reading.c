@@ -11,13 +11,13 @@
 #include "trace/snapshot.h"
 #include "trace/clock_map.h"
 
-/* How much one call makes. */
+/* Bytes that one call makes. */
 #define PIECE_BYTES 32768
-/* What a byte of a program's memory is as text: a plain event of 24 bytes makes some 70. */
+/* Bytes of text for a byte of a pool: a plain event of 24 bytes makes some 70. */
 #define TEXT_OF_BYTE 4
 /*
- * What a byte may make at most, in a program's memory and in that of all together: a kprof_backtrace, whose
- * addresses of 8 bytes are a line each, makes 10. Of little memory, some more.
+ * Bytes of text that a byte may make at most, for one pool and for all together: a kprof_backtrace,
+ * whose addresses of 8 bytes are a line each, makes 10. TEXT_SPARE is added for small pools.
  */
 #define TEXT_OF_BYTE_MAX 16
 #define TEXT_OF_ALL_BYTE_MAX 8
@@ -27,17 +27,17 @@
 struct readings {
 	struct trace *trace;		/* i */
 	struct producers *producers;	/* i */
-	struct clock_map *stamps;       /* i */
+	struct clock_map *clock_map;       /* i */
 	struct snapshot_budget *budget; /* i */
 	_Atomic uint64_t newest;	/* a: size of the newest reading of all CPUs; 0: none yet */
-	_Atomic uint64_t left_out, overtaken, unknown; /* a */
+	_Atomic uint64_t left_out, overwritten, unknown; /* a */
 };
 
 struct reading {
 	struct readings *readings;
 	struct snapshot *snapshot;
 	struct merge *merge;
-	struct trace_records *form;
+	struct trace_records *records;
 	uint64_t size;
 	bool is_text; /* else records of a CPU */
 	bool begun;
@@ -50,7 +50,7 @@ struct readings *readings_create(struct trace *trace, struct producers *producer
 
 	readings->trace = trace;
 	readings->producers = producers;
-	readings->stamps = clock_map_create();
+	readings->clock_map = clock_map_create();
 	readings->budget = snapshot_budget_create(max_bytes, owner);
 	return readings;
 }
@@ -59,14 +59,14 @@ void readings_destroy(struct readings *readings)
 {
 	if (!readings)
 		return;
-	clock_map_destroy(readings->stamps);
+	clock_map_destroy(readings->clock_map);
 	snapshot_budget_destroy(readings->budget);
 	g_free(readings);
 }
 
-struct clock_map *readings_stamps(struct readings *readings)
+struct clock_map *readings_clock_map(struct readings *readings)
 {
-	return readings->stamps;
+	return readings->clock_map;
 }
 
 struct snapshot_budget *readings_budget(struct readings *readings)
@@ -94,7 +94,8 @@ bool readings_have_programs(struct readings *readings)
 uint64_t readings_size(struct readings *readings)
 {
 	g_autoptr(GPtrArray) all = producers_all(readings->producers);
-	uint64_t newest = atomic_read_relaxed(&readings->newest), bytes = trace_bytes(readings->trace);
+	uint64_t newest = atomic_read_relaxed(&readings->newest),
+		 bytes = trace_bytes(readings->trace);
 	guint i;
 
 	if (all->len && newest)
@@ -109,12 +110,13 @@ uint64_t readings_size(struct readings *readings)
 
 void readings_print_stats(struct readings *readings, struct stats *stats)
 {
-	struct clock_map_map *map = clock_map_map(readings->stamps);
+	struct clock_map_copy *clock = clock_map_copy(readings->clock_map);
 
-	stats_text(stats, clock_map_map_frequency(map) ? "counter" : "monotonic", "trace.clock");
-	clock_map_map_free(map);
+	stats_text(stats, clock_map_copy_frequency(clock) ? "counter" : "monotonic", "trace.clock");
+	clock_map_copy_free(clock);
 	stats_u64(stats, atomic_read_relaxed(&readings->left_out), "trace.left_out");
-	stats_u64(stats, atomic_read_relaxed(&readings->overtaken), "trace.overwritten_during_read");
+	stats_u64(stats, atomic_read_relaxed(&readings->overwritten),
+		"trace.overwritten_during_read");
 	stats_u64(stats, atomic_read_relaxed(&readings->unknown), "trace.unknown");
 }
 
@@ -123,14 +125,14 @@ int readings_take(struct readings *readings, uid_t reader, const struct cancel *
 {
 	struct snapshot *s = snapshot_create(readings->budget, reader,
 		producers_all(readings->producers), producers_cleared_ns(readings->producers));
-	int ret = snapshot_take(s, readings->stamps, readings->trace, cancel);
+	int ret = snapshot_take(s, readings->clock_map, readings->trace, cancel);
 
 	if (ret) {
 		snapshot_destroy(s);
 		return ret;
 	}
 	atomic_add_relaxed(&readings->left_out, s->left_out);
-	atomic_add_relaxed(&readings->overtaken, s->overtaken);
+	atomic_add_relaxed(&readings->overwritten, s->overwritten);
 	*snapshot = s;
 	return 0;
 }
@@ -139,22 +141,22 @@ int readings_take(struct readings *readings, uid_t reader, const struct cancel *
  * ---- one reading ------------------------------------------------------------------------------
  */
 
-/* What stands before the first item: of the form, and what is missing at the beginning. */
+/* What precedes the first item: the header, and the numbers of missing events. */
 static void append_beginning(const struct reading *reading, const struct merge_item *first,
 	GString *out)
 {
 	const struct snapshot *snapshot = reading->snapshot;
 	struct clock_map_anchor now;
 
-	clock_map_map_anchor(snapshot->map, &now);
-	trace_records_begin(reading->form, snapshot->map, out);
-	trace_records_append_missing(reading->form, first, now.monotonic_ns, snapshot->left_out,
+	clock_map_copy_anchor(snapshot->clock, &now);
+	trace_records_begin(reading->records, snapshot->clock, out);
+	trace_records_append_missing(reading->records, first, now.monotonic_ns, snapshot->left_out,
 		KPROF_TRACE_LEFT_OUT, out);
-	trace_records_append_missing(
-		reading->form, first, now.monotonic_ns, snapshot->overtaken, KPROF_TRACE_LOST, out);
+	trace_records_append_missing(reading->records, first, now.monotonic_ns,
+		snapshot->overwritten, KPROF_TRACE_LOST, out);
 }
 
-/* What measure() needs besides; lines can be wide, and who opened may have gone. */
+/* For measure(), which may take long: lines can be long, and the open may be interrupted. */
 struct measuring {
 	struct reading *reading;
 	const struct cancel *cancel;
@@ -165,7 +167,7 @@ static bool add_length(void *arg, const struct merge_item *item)
 	struct measuring *measuring = arg;
 	struct reading *reading = measuring->reading;
 
-	reading->size += trace_records_measure(reading->form, item);
+	reading->size += trace_records_measure(reading->records, item);
 	return !cancel_requested(measuring->cancel);
 }
 
@@ -175,8 +177,8 @@ static const struct snapshot_chunk *chunk_at(const struct reading *reading, guin
 }
 
 /*
- * How much text the programs of the snapshot may make, each: some times the memory that it is made of,
- * and if that is too much for all together, users get equal parts, as of memory.
+ * How much text each producer of the snapshot may make: a multiple of the memory that it is made
+ * from. If that is too much for all together, users get equal parts, as they do of the memory.
  */
 static struct fair_share *divide_text(const struct reading *reading)
 {
@@ -192,7 +194,8 @@ static struct fair_share *divide_text(const struct reading *reading)
 		shares[i].wants = TEXT_SPARE;
 		/* chunks are by program, in the same order */
 		for (; k < snapshot->chunks->len && chunk_at(reading, k)->producer == producer; k++)
-			shares[i].wants += (uint64_t)chunk_at(reading, k)->extent.end * TEXT_OF_BYTE_MAX;
+			shares[i].wants +=
+				(uint64_t)chunk_at(reading, k)->extent.end * TEXT_OF_BYTE_MAX;
 	}
 	fair_share_divide(shares, producers->len,
 		snapshot_budget_max(snapshot->budget) * TEXT_OF_ALL_BYTE_MAX);
@@ -200,11 +203,12 @@ static struct fair_share *divide_text(const struct reading *reading)
 }
 
 /*
- * Adds the length of a program's text, from its newest chunk on, which is number *end - 1. What does not
- * fit into `most` is left out, and what is older is not even measured: that could take long.
+ * Adds the length of a producer's text, from its newest chunk (number *end - 1) to its oldest. A
+ * chunk that does not fit into `most` is left out. Older ones are left out unmeasured: that could
+ * take long.
  */
-static bool measure_program(struct measuring *measuring, const struct producer *producer, guint *end,
-	uint64_t most)
+static bool measure_program(
+	struct measuring *measuring, const struct producer *producer, guint *end, uint64_t most)
 {
 	struct reading *reading = measuring->reading;
 	bool more = true;
@@ -268,7 +272,7 @@ int reading_create(struct readings *readings, uid_t reader, const struct trace_r
 	r->readings = readings;
 	r->snapshot = snapshot;
 	r->merge = merge_create(snapshot);
-	r->form = trace_records_create(cpu);
+	r->records = trace_records_create(cpu);
 	r->is_text = cpu->cpu == TRACE_RECORDS_TEXT;
 	ret = r->merge ? measure(r, cancel) : -ENOMEM;
 	if (ret) {
@@ -301,7 +305,7 @@ void reading_destroy(struct reading *reading)
 	if (!reading)
 		return;
 	merge_destroy(reading->merge);
-	trace_records_destroy(reading->form);
+	trace_records_destroy(reading->records);
 	snapshot_destroy(reading->snapshot);
 	g_free(reading);
 }
@@ -324,7 +328,7 @@ bool reading_next(struct reading *reading, GString *out)
 		reading->begun = true;
 		if (!more)
 			return false;
-		trace_records_append(reading->form, &item, out);
+		trace_records_append(reading->records, &item, out);
 	}
 	return true;
 }

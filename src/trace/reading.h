@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A reading of the trace: what kptrace, or a cpu/N/trace, is at the moment of its open, made piece
- * by piece as it is read.
+ * A reading of the trace: the content of kptrace, or of a cpu/N/trace, at the moment of its open,
+ * made piece by piece as it is read.
  *
  * The size is known from the beginning: the lengths of all pieces are added up without making them,
- * which costs a small part of making them. So a reader gets a file like any other, however it
- * reads.
+ * which takes a small part of the time that making them takes. So the file has its true size from
+ * the open on, however it is read.
  */
 #ifndef KPROFS_TRACE_READING_H
 #define KPROFS_TRACE_READING_H
@@ -28,24 +28,24 @@ struct clock_map;
 struct trace;
 
 /*
- * What all readings of a server share. Thread-safe. `trace` and `producers` stay the caller's.
- * owner: the user who mounted; it and root have a part of max_bytes that other readers do not get
- * (snapshot.h).
+ * What all readings of a server share. Thread-safe. The caller keeps ownership of `trace` and
+ * `producers`. owner: the user who mounted; it and root have a part of max_bytes that other readers
+ * do not get (snapshot.h).
  */
 struct readings *readings_create(struct trace *trace, struct producers *producers,
 	uint64_t max_bytes, uid_t owner);
 void readings_destroy(struct readings *readings);
-struct clock_map *readings_stamps(struct readings *readings);
+struct clock_map *readings_clock_map(struct readings *readings);
 struct snapshot_budget *readings_budget(struct readings *readings);
 struct trace *readings_trace(struct readings *readings);
 struct producers *readings_producers(struct readings *readings);
 
-/* Whether there is more to the trace than messages. */
+/* Whether any producer has a pool: the trace then is more than messages. */
 bool readings_have_programs(struct readings *readings);
 
 /*
- * What stat tells of kptrace while nobody has it open: the messages' bytes; with programs the size
- * of the newest reading, and before there was one more than programs' memory usually makes.
+ * The size that stat shows of a kptrace that is not open: the messages' bytes; with producers the
+ * size of the newest reading, and before the first one more than their memory usually makes.
  */
 uint64_t readings_size(struct readings *readings);
 
@@ -56,16 +56,16 @@ uint64_t readings_size(struct readings *readings);
 void readings_print_stats(struct readings *readings, struct stats *stats);
 
 /*
- * What the trace holds now, for a reader (a user id) that shows it in another form;
- * snapshot_destroy() it. Counts what it leaves out. -EINTR: cancelled. Blocks for as long
- * as copying takes.
+ * Copies what the trace holds now, for a reader (a user id) that shows it in another format. The
+ * caller calls snapshot_destroy(). Counts what is left out. -EINTR: cancelled. Blocks for
+ * as long as copying takes.
  */
 int readings_take(struct readings *readings, uid_t reader, const struct cancel *cancel,
 	struct snapshot **snapshot);
 
 /*
- * The same without the events that are left out of kptrace since their program's text is too long: a
- * program's text is bounded as its memory is.
+ * The same without the events that kptrace leaves out because the text of their producer is too
+ * long: the text of a producer is bounded in proportion to its memory.
  */
 int readings_take_shown(struct readings *readings, uid_t reader, const struct cancel *cancel,
 	struct snapshot **snapshot);

@@ -9,11 +9,11 @@
 #include "sys/clock.h"
 #include "producers/fair_share.h"
 
-/* How often a pool is begun anew, of which much was overwritten while it was copied. */
+/* How often the copy of a pool is begun, if much of it is overwritten meanwhile. */
 #define POOL_TRIES 3
 
 /*
- * What users other than root and the owner may have of the budget: one of them half, all together
+ * What users other than root and the owner may use of the budget: one of them half, all together
  * three fourths, so that no reader keeps root or another user out.
  */
 #define USER_BYTES(max) ((max) / 2)
@@ -22,13 +22,13 @@
 struct snapshot_budget {
 	pthread_mutex_t lock; /* a leaf */
 	uint64_t max;	      /* invariant */
-	uid_t owner;	      /* invariant: like root in no bound but max */
+	uid_t owner;	      /* invariant: bounded, like root, by max only */
 	uint64_t used;	      /* (lock) */
-	uint64_t others_used; /* (lock) of that, by those in a bound */
-	GHashTable *users;    /* (lock) uid -> struct user, of those who have some */
+	uint64_t others_used; /* (lock) of that, by users other than root and the owner */
+	GHashTable *users;    /* (lock) uid -> struct snapshot_user, of users that use some */
 };
 
-struct user {
+struct snapshot_user {
 	uint64_t used;
 };
 
@@ -73,21 +73,21 @@ static bool is_bounded(const struct snapshot_budget *budget, uid_t reader)
 }
 
 /* With the lock held. */
-static struct user *find_user(struct snapshot_budget *budget, uid_t reader)
+static struct snapshot_user *find_user(struct snapshot_budget *budget, uid_t reader)
 {
-	struct user *user = g_hash_table_lookup(budget->users, GUINT_TO_POINTER(reader));
+	struct snapshot_user *user = g_hash_table_lookup(budget->users, GUINT_TO_POINTER(reader));
 
 	if (!user) {
-		user = g_new0(struct user, 1);
+		user = g_new0(struct snapshot_user, 1);
 		g_hash_table_insert(budget->users, GUINT_TO_POINTER(reader), user);
 	}
 	return user;
 }
 
-/* With the lock held: what is taken, or given back where `bytes` is below 0. */
+/* With the lock held: counts bytes that are taken, or given back if `bytes` is below 0. */
 static void count_reader(struct snapshot_budget *budget, uid_t reader, int64_t bytes)
 {
-	struct user *user;
+	struct snapshot_user *user;
 
 	budget->used += (uint64_t)bytes;
 	if (!is_bounded(budget, reader))
@@ -103,7 +103,7 @@ static void count_reader(struct snapshot_budget *budget, uid_t reader, int64_t b
 static uint64_t find_room(struct snapshot_budget *budget, uid_t reader)
 {
 	uint64_t room = budget->max - budget->used;
-	const struct user *user;
+	const struct snapshot_user *user;
 
 	if (!is_bounded(budget, reader))
 		return room;
@@ -112,7 +112,7 @@ static uint64_t find_room(struct snapshot_budget *budget, uid_t reader)
 	return MIN(room, USER_BYTES(budget->max) - (user ? user->used : 0));
 }
 
-/* As much of `bytes` as there is. */
+/* Takes as much of `bytes` as is available. */
 static uint64_t take_budget(struct snapshot_budget *budget, uid_t reader, uint64_t bytes)
 {
 	uint64_t taken;
@@ -137,7 +137,7 @@ static void return_budget(struct snapshot_budget *budget, uid_t reader, uint64_t
  * ---- the snapshot -----------------------------------------------------------------------------
  */
 
-/* Forgets the chunks from this one on. */
+/* Frees the chunks from this one on. */
 static void cut_chunks(struct snapshot *snapshot, guint first)
 {
 	guint i;
@@ -173,7 +173,7 @@ void snapshot_destroy(struct snapshot *snapshot)
 	growing_destroy(snapshot->messages);
 	g_string_free(snapshot->text, TRUE);
 	g_hash_table_unref(snapshot->unknown);
-	clock_map_map_free(snapshot->map);
+	clock_map_copy_free(snapshot->clock);
 	g_ptr_array_unref(snapshot->producers);
 	g_free(snapshot);
 }
@@ -212,14 +212,14 @@ void snapshot_leave_out(struct snapshot *snapshot, guint first, guint end)
  * ---- one pool ---------------------------------------------------------------------------------
  */
 
-/* What is needed while one is taken, and does not outlive that. */
-struct taking {
+/* State that is needed only while a snapshot is taken. */
+struct snapshot_taking {
 	struct snapshot *snapshot;
-	struct clock_map *stamps;
+	struct clock_map *clock_map;
 	const struct cancel *cancel;
 	struct ring_index *index;
 	char *scratch;	  /* 2 * KPROF_CHUNK_BYTES_MAX */
-	struct growing *extents; /* of struct ring_extent, of the pool at hand */
+	struct growing *extents; /* of struct ring_extent, of the current pool */
 	uint64_t granted; /* bytes of the budget that are not used yet */
 };
 
@@ -230,8 +230,8 @@ static int compare_tickets(gconstpointer a, gconstpointer b)
 	return (x->head.ticket > y->head.ticket) - (x->head.ticket < y->head.ticket);
 }
 
-/* What the pool says that it holds, oldest first. */
-static int find_extents(struct taking *taking, const struct producer *producer)
+/* The chunks that the pool holds by its index, oldest first. */
+static int find_extents(struct snapshot_taking *taking, const struct producer *producer)
 {
 	const struct ring_reader *reader = &producer->reader;
 	struct ring_extent extent;
@@ -246,8 +246,8 @@ static int find_extents(struct taking *taking, const struct producer *producer)
 	return ret;
 }
 
-/* -ESTALE: overtaken. */
-static int copy_chunk(struct taking *taking, const struct producer *producer,
+/* -ESTALE: overwritten during the copy. */
+static int copy_chunk(struct snapshot_taking *taking, const struct producer *producer,
 	const struct ring_extent *extent)
 {
 	struct snapshot_chunk chunk = { .producer = producer, .extent = *extent };
@@ -269,12 +269,12 @@ static int copy_chunk(struct taking *taking, const struct producer *producer,
 }
 
 struct pool_sums {
-	uint64_t left_out, overtaken;
+	uint64_t left_out, overwritten;
 	uint32_t stale;
 };
 
-/* The first of the extents at hand from which on they are no more than so many bytes. */
-static guint find_newest(const struct taking *taking, uint64_t bytes)
+/* The index of the first extent of the newest ones that are together at most `bytes`. */
+static guint find_newest(const struct snapshot_taking *taking, uint64_t bytes)
 {
 	guint i = taking->extents->len;
 
@@ -288,8 +288,8 @@ static guint find_newest(const struct taking *taking, uint64_t bytes)
 	return i;
 }
 
-static struct pool_sums copy_extents(struct taking *taking, const struct producer *producer,
-	uint64_t share)
+static struct pool_sums copy_extents(
+	struct snapshot_taking *taking, const struct producer *producer, uint64_t share)
 {
 	struct pool_sums sums = { 0 };
 	guint first = find_newest(taking, MIN(share, taking->granted)), i;
@@ -300,7 +300,7 @@ static struct pool_sums copy_extents(struct taking *taking, const struct produce
 		int ret = i < first ? -ENOMEM : copy_chunk(taking, producer, extent);
 
 		if (ret == -ESTALE) {
-			sums.overtaken += extent->count;
+			sums.overwritten += extent->count;
 			sums.stale++;
 		} else if (ret) {
 			sums.left_out += extent->count;
@@ -309,8 +309,8 @@ static struct pool_sums copy_extents(struct taking *taking, const struct produce
 	return sums;
 }
 
-/* Forgets the chunks from the given one on. */
-static void drop_chunks(struct taking *taking, guint first)
+/* Frees the chunks from the given one on; their bytes can be used again. */
+static void drop_chunks(struct snapshot_taking *taking, guint first)
 {
 	struct growing *chunks = taking->snapshot->chunks;
 	guint i;
@@ -320,8 +320,9 @@ static void drop_chunks(struct taking *taking, guint first)
 	cut_chunks(taking->snapshot, first);
 }
 
-/* share: bytes that it may have of what is granted. */
-static void copy_pool(struct taking *taking, const struct producer *producer, uint64_t share)
+/* share: bytes that the producer may use of what is granted. */
+static void copy_pool(
+	struct snapshot_taking *taking, const struct producer *producer, uint64_t share)
 {
 	guint first = taking->snapshot->chunks->len;
 	struct pool_sums sums = { 0 };
@@ -336,18 +337,18 @@ static void copy_pool(struct taking *taking, const struct producer *producer, ui
 			break;
 	}
 	taking->snapshot->left_out += sums.left_out;
-	taking->snapshot->overtaken += sums.overtaken;
+	taking->snapshot->overwritten += sums.overwritten;
 }
 
 /*
- * ---- when not all fits ------------------------------------------------------------------------
+ * ---- when the budget is too small -------------------------------------------------------------
  */
 
 /*
- * Who gets which part says shares.h; what is left of it, less than a chunk of each, goes to the
- * newest. What a program's memory says of its age is the program's word: it decides nothing more.
+ * fair_share.h decides which producer gets how much. What remains, less than a chunk of each, goes
+ * to the newest chunks. The age of a chunk is what its producer wrote, so it decides nothing else.
  */
-struct aged {
+struct snapshot_aged {
 	guint program; /* its index in the snapshot's producers */
 	uint64_t begun_ns;
 	uint32_t bytes;
@@ -355,38 +356,39 @@ struct aged {
 
 static int compare_ages(gconstpointer a, gconstpointer b)
 {
-	const struct aged *x = a, *y = b;
+	const struct snapshot_aged *x = a, *y = b;
 
 	return (x->begun_ns < y->begun_ns) - (x->begun_ns > y->begun_ns);
 }
 
-/* When the chunk was begun, as its program says; not after now, whatever it says. */
+/* When the chunk was begun, as its producer wrote it, but not later than now. */
 static uint64_t begun_ns(const struct producer *producer, const struct ring_extent *extent,
-	const struct clock_map_map *map)
+	const struct clock_map_copy *clock)
 {
 	uint64_t ns = producer->reader.layout.clock == KPROF_CLOCK_COUNTER
-			      ? clock_map_map_ns(map, extent->head.begun)
+			      ? clock_map_copy_ns(clock, extent->head.begun)
 			      : extent->head.begun;
 
 	return MIN(ns, clock_monotonic_ns());
 }
 
-/* Makes a share whole chunks. Those that are not in it are added to `rest`. */
-static void take_whole(struct taking *taking, guint program, struct fair_share *share,
-	const struct clock_map_map *map, struct growing *rest)
+/* Rounds a share down to whole chunks. The other chunks are added to `rest`. */
+static void take_whole(struct snapshot_taking *taking, guint program, struct fair_share *share,
+	const struct clock_map_copy *clock, struct growing *rest)
 {
 	const struct producer *producer = g_ptr_array_index(taking->snapshot->producers, program);
 	guint first, i;
 
-	find_extents(taking, producer); /* none, where it fails */
+	find_extents(taking, producer); /* no extents if it fails */
 	first = find_newest(taking, share->gets);
 	share->gets = 0;
 	for (i = 0; i < taking->extents->len; i++) {
 		const struct ring_extent *extent =
 			&g_array_index(taking->extents, struct ring_extent, i);
-		const struct aged aged = { program, begun_ns(producer, extent, map), extent->end };
+		const struct snapshot_aged aged = {
+			program, begun_ns(producer, extent, clock), extent->end};
 
-		/* one that can't be noted gets no more than its program's own part */
+		/* without memory for `rest`, the producer gets its own share only */
 		if (i < first)
 			(void)growing_add(rest, &aged);
 		else
@@ -400,7 +402,7 @@ static void share_rest(struct fair_share *shares, struct growing *rest, uint64_t
 
 	growing_sort(rest, compare_ages);
 	for (i = 0; i < rest->len; i++) {
-		const struct aged *aged = &g_array_index(rest, struct aged, i);
+		const struct snapshot_aged *aged = &g_array_index(rest, struct snapshot_aged, i);
 
 		if (aged->bytes > bytes)
 			return;
@@ -409,13 +411,13 @@ static void share_rest(struct fair_share *shares, struct growing *rest, uint64_t
 	}
 }
 
-/* Of each program. */
-static struct fair_share *share_out(struct taking *taking)
+/* The share of each producer. */
+static struct fair_share *divide_granted(struct snapshot_taking *taking)
 {
 	GPtrArray *producers = taking->snapshot->producers;
 	struct fair_share *shares = g_new0(struct fair_share, producers->len);
-	struct growing *rest = growing_create(sizeof(struct aged));
-	struct clock_map_map *map = clock_map_map(taking->stamps);
+	struct growing *rest = growing_create(sizeof(struct snapshot_aged));
+	struct clock_map_copy *clock = clock_map_copy(taking->clock_map);
 	uint64_t left = taking->granted;
 	guint i, k;
 
@@ -426,16 +428,17 @@ static struct fair_share *share_out(struct taking *taking)
 		if (find_extents(taking, producer))
 			continue;
 		for (k = 0; k < taking->extents->len; k++)
-			shares[i].wants += g_array_index(taking->extents, struct ring_extent, k).end;
+			shares[i].wants +=
+				g_array_index(taking->extents, struct ring_extent, k).end;
 	}
 	fair_share_divide(shares, producers->len, taking->granted);
 	for (i = 0; i < producers->len; i++) {
-		take_whole(taking, i, &shares[i], map, rest);
+		take_whole(taking, i, &shares[i], clock, rest);
 		left -= shares[i].gets;
 	}
 	share_rest(shares, rest, left);
 	growing_destroy(rest);
-	clock_map_map_free(map);
+	clock_map_copy_free(clock);
 	return shares;
 }
 
@@ -443,7 +446,7 @@ static struct fair_share *share_out(struct taking *taking)
  * ---- all --------------------------------------------------------------------------------------
  */
 
-static uint64_t largest(const GPtrArray *producers)
+static uint64_t add_pool_sizes(const GPtrArray *producers)
 {
 	uint64_t bytes = 0;
 	guint i;
@@ -471,10 +474,10 @@ static int copy_messages(struct snapshot *snapshot, struct trace *trace)
 	return cursor.no_memory ? -ENOMEM : ret;
 }
 
-static int copy_pools(struct taking *taking)
+static int copy_pools(struct snapshot_taking *taking)
 {
 	struct snapshot *snapshot = taking->snapshot;
-	uint64_t need = largest(snapshot->producers);
+	uint64_t need = add_pool_sizes(snapshot->producers);
 	g_autofree struct fair_share *shares = NULL;
 	int ret = 0;
 	guint i;
@@ -482,7 +485,7 @@ static int copy_pools(struct taking *taking)
 	taking->granted = take_budget(snapshot->budget, snapshot->reader, need);
 	snapshot->bytes = taking->granted;
 	if (taking->granted < need)
-		shares = share_out(taking);
+		shares = divide_granted(taking);
 	for (i = 0; i < snapshot->producers->len && !ret; i++) {
 		copy_pool(taking, g_ptr_array_index(snapshot->producers, i),
 			shares ? shares[i].gets : UINT64_MAX);
@@ -494,12 +497,12 @@ static int copy_pools(struct taking *taking)
 	return ret;
 }
 
-int snapshot_take(struct snapshot *snapshot, struct clock_map *stamps, struct trace *trace,
+int snapshot_take(struct snapshot *snapshot, struct clock_map *clock_map, struct trace *trace,
 	const struct cancel *cancel)
 {
-	struct taking taking = {
+	struct snapshot_taking taking = {
 		.snapshot = snapshot,
-		.stamps = stamps,
+		.clock_map = clock_map,
 		.cancel = cancel,
 		.index = g_new(struct ring_index, 1),
 		.scratch = g_malloc(2 * KPROF_CHUNK_BYTES_MAX),
@@ -511,9 +514,9 @@ int snapshot_take(struct snapshot *snapshot, struct clock_map *stamps, struct tr
 		ret = copy_messages(snapshot, trace);
 	if (!ret)
 		ret = copy_pools(&taking);
-	/* after the records: see stamps.h */
-	clock_map_refresh(stamps, false);
-	snapshot->map = clock_map_map(stamps);
+	/* after the records: see clock_map.h */
+	clock_map_refresh(clock_map, false);
+	snapshot->clock = clock_map_copy(clock_map);
 	growing_destroy(taking.extents);
 	g_free(taking.scratch);
 	g_free(taking.index);

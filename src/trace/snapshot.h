@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the trace holds at one moment: copies of the programs' chunks and of the messages, to be
- * merged and shown at the reader's leisure.
+ * What the trace holds at one moment: copies of the producers' chunks and of the messages, to be
+ * merged and shown later.
  *
- * For each program an end is fixed: what its pool says of itself when its turn comes. Chunks are
- * copied oldest first, since those are the next to be overwritten; one that is overtaken all the
- * same is lost to this reading and counted. Copies of all readings together are bounded; beyond
- * that users and their programs get equal parts of what there is (shares.h), each of them its
- * newest events; how many are left out is known.
+ * For each pool the end is fixed when its index is copied. Chunks are copied oldest first, since
+ * those are the next to be overwritten. A chunk that is overwritten during the copy is lost to this
+ * reading, and its events are counted. The copies of all readings together are bounded. If the
+ * bound is too small, users and their producers get equal parts of it (fair_share.h), each its
+ * newest events, and the events left out are counted.
  *
- * A snapshot belongs to one reader at a time. Taking one blocks for as long as copying takes;
- * nobody that writes waits for it.
+ * A snapshot belongs to one reader at a time. Taking one blocks for as long as copying takes; no
+ * producer waits for it.
  */
 #ifndef KPROFS_TRACE_SNAPSHOT_H
 #define KPROFS_TRACE_SNAPSHOT_H
@@ -35,21 +35,21 @@
 /* What all readings share: the bound on their copies. Thread-safe. */
 struct snapshot_budget;
 /*
- * owner: like root in no other bound; of other users each may have half, all together three
- * fourths.
+ * Root and `owner` may use all of max_bytes. Of other users each may use half of it, and all
+ * together three fourths.
  */
 struct snapshot_budget *snapshot_budget_create(uint64_t max_bytes, uid_t owner);
 void snapshot_budget_destroy(struct snapshot_budget *budget);
 uint64_t snapshot_budget_max(const struct snapshot_budget *budget);
 uint64_t snapshot_budget_used(struct snapshot_budget *budget);
 
-/* A stretch of a chunk that was copied. */
+/* A copied part of a chunk. */
 struct snapshot_chunk {
 	const struct producer *producer;
 	struct ring_extent extent;
 	char *data;    /* from the chunk's start up to extent.end */
-	uint32_t from; /* the stretch begins here */
-	/* what a walk knows when it comes there; from 0: nothing */
+	uint32_t from; /* the part begins here */
+	/* state of the walk at `from`; unused if `from` is 0 */
 	struct kprof_run run;
 	uint64_t number, stamp;
 };
@@ -62,47 +62,48 @@ struct snapshot_message {
 
 struct snapshot {
 	struct snapshot_budget *budget;
-	uid_t reader;	      /* for whom */
+	uid_t reader;	      /* the user who reads */
 	uint64_t bytes;	      /* taken from the budget */
-	GPtrArray *producers; /* with references: names and formats are theirs */
+	GPtrArray *producers; /* with references: they own names and formats */
 	struct growing *chunks; /* of struct snapshot_chunk, by program and age */
 	GString *text;	      /* lines of messages */
 	struct growing *messages; /* of struct snapshot_message */
-	GHashTable *unknown;  /* of int64: serial << 16 | id that had no meaning when it was looked at */
-	struct clock_map_map *map;
-	uint64_t cleared_ns; /* events stamped before are not shown */
+	GHashTable *
+		unknown; /* of int64: serial << 16 | id that had no meaning when it was looked up */
+	struct clock_map_copy *clock;
+	uint64_t cleared_ns; /* events before this time are not shown */
 	uint64_t left_out;   /* events for which there was no room */
-	uint64_t overtaken;  /* events that were overwritten while they were copied */
+	uint64_t overwritten;  /* events that were overwritten while they were copied */
 };
 
-/* An empty one; takes the array. */
+/* An empty one; takes ownership of the array. */
 struct snapshot *snapshot_create(struct snapshot_budget *budget, uid_t reader,
 	GPtrArray *producers, uint64_t cleared_ns);
 void snapshot_destroy(struct snapshot *snapshot);
 
 /*
- * Copies what all its programs hold, and the messages of `trace` (NULL: none). -EINTR: `cancelled`
- * (NULL: never) said so; -ENOMEM. Programs whose memory can't be read are passed over.
+ * Copies what all its producers hold, and the messages of `trace` (NULL: none). -EINTR: cancelled;
+ * -ENOMEM. Producers whose pool can't be read are skipped.
  */
-int snapshot_take(struct snapshot *snapshot, struct clock_map *stamps, struct trace *trace,
+int snapshot_take(struct snapshot *snapshot, struct clock_map *clock_map, struct trace *trace,
 	const struct cancel *cancel);
 
 /*
- * For who collects stretches one by one (follow.c): room for so many bytes, or -ENOMEM. What a
- * chunk is given to the snapshot is counted with it; scratch is of 2 * KPROF_CHUNK_BYTES_MAX.
+ * For follow.c, which adds parts of chunks one by one: takes `bytes` from the budget for the chunk
+ * that is added next, or -ENOMEM.
  */
 int snapshot_reserve(struct snapshot *snapshot, uint64_t bytes);
-/* Takes the memory of chunk->data, for which there is room; -ENOMEM: it is still the caller's. */
+/* Takes ownership of chunk->data, whose bytes were reserved. -ENOMEM: the caller still owns it. */
 int snapshot_add(struct snapshot *snapshot, const struct snapshot_chunk *chunk);
-/* Forgets the chunks from `first` to before `end`; their events are left out. */
+/* Frees the chunks from `first` to before `end`; their events count as left out. */
 void snapshot_leave_out(struct snapshot *snapshot, guint first, guint end);
 
-/* The time of a stamp of this program, CLOCK_MONOTONIC. */
+/* The time of a stamp of this producer, CLOCK_MONOTONIC. */
 static inline uint64_t snapshot_ns(const struct snapshot *snapshot,
 	const struct producer *producer, uint64_t stamp)
 {
 	return producer->reader.layout.clock == KPROF_CLOCK_COUNTER
-		       ? clock_map_map_ns(snapshot->map, stamp)
+		       ? clock_map_copy_ns(snapshot->clock, stamp)
 		       : stamp;
 }
 

@@ -153,7 +153,7 @@ int trace_append(struct trace *trace, const char *text, size_t length)
 	if (ret)
 		return ret;
 	pthread_mutex_lock(&trace->mutex);
-	/* the clock is read under the lock: whoever has it first is the older message */
+	/* the clock is read under the lock: so messages are in the order of their times */
 	ret = append_message(trace, clock_monotonic_ns(), cpu_current(), text, length);
 	pthread_mutex_unlock(&trace->mutex);
 	return ret;

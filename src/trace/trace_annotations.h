@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The newest of what the trace holds, one event or line after the other, each with its text: for
- * views that show events beside something else, and are none the better for millions of them.
+ * The newest events and lines of the trace, each with its text: for views that show them beside
+ * samples, where millions of them would not help.
  *
- * One thread at a time for each; holds its part of the readings' memory until it is destroyed.
+ * One thread at a time for each object, which holds its part of the readings' budget until it is
+ * destroyed.
  */
 #ifndef KPROFS_TRACE_TRACE_ANNOTATIONS_H
 #define KPROFS_TRACE_TRACE_ANNOTATIONS_H
@@ -17,37 +18,39 @@
 struct trace_annotations;
 struct readings;
 
-/* Bytes of a text; what is more is cut. */
+/* Bytes of a text; a longer one is cut. */
 #define TRACE_ANNOTATIONS_TEXT_MAX 256u
 
-/* What it points to is good until the next one is asked for. All strings are UTF-8. */
+/* Its pointers are valid until the next call. All strings are UTF-8. */
 struct trace_annotation {
 	uint64_t time_ns;    /* CLOCK_MONOTONIC */
 	uint32_t cpu;        /* KPROF_CPU_UNKNOWN: not known */
-	uint32_t pid, tid;   /* 0: of a line that was written through kptrace */
-	const char *program; /* NULL: the same */
-	const char *name;    /* "provider:event"; "": of a kprof_printf, or the same */
+	uint32_t pid, tid;   /* 0: a line that was written to kptrace */
+	const char *program; /* NULL: a line that was written to kptrace */
+	const char
+		*name; /* "provider:event"; "": of a kprof_printf, or a line written to kptrace */
 	const char *text;
 };
 
-/* What is not among them. */
+/* Events and lines that are not shown. */
 struct trace_annotations_missing {
-	uint64_t left_out; /* older than the newest so many, or than what trace_max holds */
+	uint64_t left_out; /* too old for `max` of them, or for the bound trace_max */
 	uint64_t lost;
 };
 
 /*
- * At most `max` of them, for `reader` (a user id). -ENODATA: the trace is empty; -EINTR:
+ * At most the `max` newest ones, for `reader` (a user id). -ENODATA: the trace is empty; -EINTR:
  * cancelled. Blocks for as long as copying takes.
  */
 int trace_annotations_create(struct readings *readings, uid_t reader, uint64_t max,
-	const struct cancel *cancel, struct trace_annotations **marks);
-void trace_annotations_destroy(struct trace_annotations *marks);
+	const struct cancel *cancel, struct trace_annotations **annotations);
+void trace_annotations_destroy(struct trace_annotations *annotations);
 
 /* The next in the order of time. false: there is none. */
-bool trace_annotations_next(struct trace_annotations *marks, struct trace_annotation *mark);
+bool trace_annotations_next(
+	struct trace_annotations *annotations, struct trace_annotation *annotation);
 
 void trace_annotations_get_missing(
-	const struct trace_annotations *marks, struct trace_annotations_missing *missing);
+	const struct trace_annotations *annotations, struct trace_annotations_missing *missing);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Text and records: see form.h. */
+/* The trace as text or records: see trace_records.h. */
 #include "trace/trace_records.h"
 
 #include <stdlib.h>
@@ -9,30 +9,30 @@
 
 struct trace_records {
 	struct trace_records_cpu cpu;
-	struct trace_text *line;
+	struct trace_text *trace_text;
 	GString *scratch;
-	GHashTable *said; /* of int64: program << 16 | id, or KPROF_ID_RUN for the program itself */
+	GHashTable *described; /* of int64: program << 16 | id; id of a program: KPROF_ID_RUN */
 };
 
 struct trace_records *trace_records_create(const struct trace_records_cpu *cpu)
 {
-	struct trace_records *form = g_new0(struct trace_records, 1);
+	struct trace_records *records = g_new0(struct trace_records, 1);
 
-	form->cpu = *cpu;
-	form->line = trace_text_create();
-	form->scratch = g_string_new(NULL);
-	form->said = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
-	return form;
+	records->cpu = *cpu;
+	records->trace_text = trace_text_create();
+	records->scratch = g_string_new(NULL);
+	records->described = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	return records;
 }
 
-void trace_records_destroy(struct trace_records *form)
+void trace_records_destroy(struct trace_records *records)
 {
-	if (!form)
+	if (!records)
 		return;
-	trace_text_destroy(form->line);
-	g_string_free(form->scratch, TRUE);
-	g_hash_table_unref(form->said);
-	g_free(form);
+	trace_text_destroy(records->trace_text);
+	g_string_free(records->scratch, TRUE);
+	g_hash_table_unref(records->described);
+	g_free(records);
 }
 
 const char *trace_records_reason(uint32_t reason)
@@ -50,7 +50,7 @@ static void pad(GString *out, size_t begin)
 		g_string_append_c(out, '\0');
 }
 
-/* A block of a struct and two pieces behind it; `bytes` is filled in. */
+/* Appends a block: a struct, whose length member is set here, and two pieces after it. */
 static void append_block(GString *out, void *block, size_t bytes, const char *first,
 	size_t first_bytes, const char *second, size_t second_bytes)
 {
@@ -64,14 +64,14 @@ static void append_block(GString *out, void *block, size_t bytes, const char *fi
 	pad(out, begin);
 }
 
-/* Whether it has not been said yet; it has then. */
-static bool say(struct trace_records *form, uint32_t program, uint32_t id)
+/* Whether the program or meaning was not written yet; the caller then writes it. */
+static bool needs_description(struct trace_records *records, uint32_t program, uint32_t id)
 {
 	gint64 key = (gint64)((uint64_t)program << 16 | id);
 
-	if (g_hash_table_contains(form->said, &key))
+	if (g_hash_table_contains(records->described, &key))
 		return false;
-	g_hash_table_add(form->said, g_memdup2(&key, sizeof(key)));
+	g_hash_table_add(records->described, g_memdup2(&key, sizeof(key)));
 	return true;
 }
 
@@ -102,7 +102,8 @@ static void append_meaning(const struct merge_item *item, GString *out)
 		item->meaning->format, block.format_bytes);
 }
 
-static void append_record(struct trace_records *form, const struct merge_item *item, GString *out)
+static void append_record(
+	struct trace_records *records, const struct merge_item *item, GString *out)
 {
 	const uint32_t program = (uint32_t)item->producer->serial;
 	struct kprof_trace_event block = {
@@ -115,14 +116,14 @@ static void append_record(struct trace_records *form, const struct merge_item *i
 		.flags = (uint16_t)item->event.flags,
 	};
 
-	if (say(form, program, KPROF_ID_RUN))
+	if (needs_description(records, program, KPROF_ID_RUN))
 		append_program(item->producer, out);
-	if (item->id >= KPROF_ID_FIRST && say(form, program, item->id))
+	if (item->id >= KPROF_ID_FIRST && needs_description(records, program, item->id))
 		append_meaning(item, out);
 	append_block(out, &block, sizeof(block), item->args, item->args_bytes, "", 0);
 }
 
-/* Messages are held as lines: the CPU stands in their header, which we wrote. */
+/* Messages are held as lines: their header, which trace.c wrote, has the CPU. */
 static uint32_t message_cpu(const struct merge_item *item)
 {
 	const char *end = memchr(item->message, ']', item->message_bytes);
@@ -130,13 +131,13 @@ static uint32_t message_cpu(const struct merge_item *item)
 	return end && g_str_has_prefix(end, "]:cpu") ? (uint32_t)strtoul(end + 5, NULL, 10) : 0;
 }
 
-static bool is_ours(const struct trace_records *form, const struct merge_item *item)
+static bool is_selected(const struct trace_records *records, const struct merge_item *item)
 {
 	uint32_t cpu = item->message ? message_cpu(item) : item->event.cpu;
 
-	if (cpu >= form->cpu.count)
-		cpu = form->cpu.first;
-	return cpu == form->cpu.cpu;
+	if (cpu >= records->cpu.count)
+		cpu = records->cpu.first;
+	return cpu == records->cpu.cpu;
 }
 
 static void append_message(const struct merge_item *item, GString *out)
@@ -154,54 +155,56 @@ static void append_message(const struct merge_item *item, GString *out)
  * ---- both -------------------------------------------------------------------------------------
  */
 
-void trace_records_begin(struct trace_records *form, const struct clock_map_map *map, GString *out)
+void trace_records_begin(
+	struct trace_records *records, const struct clock_map_copy *clock, GString *out)
 {
 	struct kprof_trace_header header = {
 		.magic = KPROF_TRACE_MAGIC,
 		.version = KPROF_TRACE_VERSION,
 		.byte_order = KPROF_TRACE_BYTE_ORDER,
 		.header_bytes = sizeof(header),
-		.cpu = form->cpu.cpu,
-		.frequency = clock_map_map_frequency(map),
+		.cpu = records->cpu.cpu,
+		.frequency = clock_map_copy_frequency(clock),
 	};
 	struct clock_map_anchor anchor;
 
-	if (form->cpu.cpu == TRACE_RECORDS_TEXT)
+	if (records->cpu.cpu == TRACE_RECORDS_TEXT)
 		return;
-	g_hash_table_remove_all(form->said);
-	clock_map_map_anchor(map, &anchor);
+	g_hash_table_remove_all(records->described);
+	clock_map_copy_anchor(clock, &anchor);
 	header.anchor_counter = anchor.counter;
 	header.anchor_monotonic_ns = anchor.monotonic_ns;
 	header.anchor_realtime_ns = anchor.realtime_ns;
 	g_string_append_len(out, (const char *)&header, sizeof(header));
 }
 
-void trace_records_append(struct trace_records *form, const struct merge_item *item, GString *out)
+void trace_records_append(
+	struct trace_records *records, const struct merge_item *item, GString *out)
 {
-	if (form->cpu.cpu == TRACE_RECORDS_TEXT) {
+	if (records->cpu.cpu == TRACE_RECORDS_TEXT) {
 		if (item->message)
 			g_string_append_len(out, item->message, (gssize)item->message_bytes);
 		else
-			trace_text_append(form->line, &item->event, out);
-	} else if (is_ours(form, item)) {
+			trace_text_append(records->trace_text, &item->event, out);
+	} else if (is_selected(records, item)) {
 		if (item->message)
 			append_message(item, out);
 		else
-			append_record(form, item, out);
+			append_record(records, item, out);
 	}
 }
 
-uint64_t trace_records_measure(struct trace_records *form, const struct merge_item *item)
+uint64_t trace_records_measure(struct trace_records *records, const struct merge_item *item)
 {
-	if (form->cpu.cpu == TRACE_RECORDS_TEXT)
+	if (records->cpu.cpu == TRACE_RECORDS_TEXT)
 		return item->message ? item->message_bytes
-				     : trace_text_measure(form->line, &item->event);
-	g_string_truncate(form->scratch, 0);
-	trace_records_append(form, item, form->scratch);
-	return form->scratch->len;
+				     : trace_text_measure(records->trace_text, &item->event);
+	g_string_truncate(records->scratch, 0);
+	trace_records_append(records, item, records->scratch);
+	return records->scratch->len;
 }
 
-void trace_records_append_missing(struct trace_records *form, const struct merge_item *next,
+void trace_records_append_missing(struct trace_records *records, const struct merge_item *next,
 	uint64_t now_ns, uint64_t count, enum kprof_trace_reason reason, GString *out)
 {
 	struct kprof_trace_missing block = {
@@ -214,9 +217,9 @@ void trace_records_append_missing(struct trace_records *form, const struct merge
 
 	if (!count)
 		return;
-	if (form->cpu.cpu == TRACE_RECORDS_TEXT)
+	if (records->cpu.cpu == TRACE_RECORDS_TEXT)
 		trace_text_append_note(
 			block.time_ns, block.cpu, count, trace_records_reason(reason), out);
-	else if (form->cpu.cpu == form->cpu.first)
+	else if (records->cpu.cpu == records->cpu.first)
 		append_block(out, &block, sizeof(block), "", 0, "", 0);
 }

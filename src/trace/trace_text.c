@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events as lines: see line.h.
+ * Formats events as lines: see trace_text.h.
  *
- * The text is made in a buffer of fixed size first, byte for byte as printf would, and then put out
- * line by line. What is common (a number without width, a text without control bytes) has a short
- * way: a reader wants a million lines a second.
+ * The text is made in a buffer of fixed size first, byte for byte as printf would, and then
+ * appended line by line. The common cases (a number without width, a text without control bytes)
+ * have a fast path, for a million lines a second.
  */
 #include "trace/trace_text.h"
 
@@ -23,51 +23,51 @@ struct trace_text {
 	bool cut;
 	GString *scratch;
 	char header[TRACE_TEXT_HEADER_MAX];
-	char text[TRACE_TEXT_TEXT_MAX];
+	char text[TRACE_TEXT_BYTES_MAX];
 };
 
 struct trace_text *trace_text_create(void)
 {
-	struct trace_text *line = g_new0(struct trace_text, 1);
+	struct trace_text *trace_text = g_new0(struct trace_text, 1);
 
-	line->scratch = g_string_new(NULL);
-	return line;
+	trace_text->scratch = g_string_new(NULL);
+	return trace_text;
 }
 
-void trace_text_destroy(struct trace_text *line)
+void trace_text_destroy(struct trace_text *trace_text)
 {
-	if (!line)
+	if (!trace_text)
 		return;
-	g_string_free(line->scratch, TRUE);
-	g_free(line);
+	g_string_free(trace_text->scratch, TRUE);
+	g_free(trace_text);
 }
 
 /* ---- the text ---------------------------------------------------------------------------------
  */
 
-static void put(struct trace_text *line, const char *bytes, size_t count)
+static void put(struct trace_text *trace_text, const char *bytes, size_t count)
 {
-	if (count > TRACE_TEXT_TEXT_MAX - line->used) {
-		count = TRACE_TEXT_TEXT_MAX - line->used;
-		line->cut = true;
+	if (count > TRACE_TEXT_BYTES_MAX - trace_text->used) {
+		count = TRACE_TEXT_BYTES_MAX - trace_text->used;
+		trace_text->cut = true;
 	}
-	memcpy(line->text + line->used, bytes, count);
-	line->used += count;
+	memcpy(trace_text->text + trace_text->used, bytes, count);
+	trace_text->used += count;
 }
 
-static void put_string(struct trace_text *line, const char *text)
+static void put_string(struct trace_text *trace_text, const char *text)
 {
-	put(line, text, strlen(text));
+	put(trace_text, text, strlen(text));
 }
 
-static void put_blanks(struct trace_text *line, size_t count)
+static void put_blanks(struct trace_text *trace_text, size_t count)
 {
-	if (count > TRACE_TEXT_TEXT_MAX - line->used) {
-		count = TRACE_TEXT_TEXT_MAX - line->used;
-		line->cut = true;
+	if (count > TRACE_TEXT_BYTES_MAX - trace_text->used) {
+		count = TRACE_TEXT_BYTES_MAX - trace_text->used;
+		trace_text->cut = true;
 	}
-	memset(line->text + line->used, ' ', count);
-	line->used += count;
+	memset(trace_text->text + trace_text->used, ' ', count);
+	trace_text->used += count;
 }
 
 static size_t make_digits(char digits[DIGITS_MAX], uint64_t value, uint32_t base)
@@ -81,42 +81,42 @@ static size_t make_digits(char digits[DIGITS_MAX], uint64_t value, uint32_t base
 	return count;
 }
 
-static void put_number(struct trace_text *line, uint64_t value, uint32_t base, bool negative)
+static void put_number(struct trace_text *trace_text, uint64_t value, uint32_t base, bool negative)
 {
 	char digits[DIGITS_MAX];
 	size_t count = base == 10 ? make_digits(digits, value, 10) : make_digits(digits, value, 16);
 
 	if (negative)
-		put(line, "-", 1);
-	put(line, digits + DIGITS_MAX - count, count);
+		put(trace_text, "-", 1);
+	put(trace_text, digits + DIGITS_MAX - count, count);
 }
 
-static void put_padded(
-	struct trace_text *line, const struct args_conversion *c, const char *text, size_t count)
+static void put_padded(struct trace_text *trace_text, const struct args_conversion *c,
+	const char *text, size_t count)
 {
 	size_t width = c->width > 0 ? (size_t)c->width : 0,
 	       blanks = width > count ? width - count : 0;
 
 	if (blanks && !c->minus)
-		put_blanks(line, blanks);
-	put(line, text, count);
+		put_blanks(trace_text, blanks);
+	put(trace_text, text, count);
 	if (blanks && c->minus)
-		put_blanks(line, blanks);
+		put_blanks(trace_text, blanks);
 }
 
-static void put_formatted(struct trace_text *line, const struct args_conversion *c, uint64_t word)
+static void put_formatted(
+	struct trace_text *trace_text, const struct args_conversion *c, uint64_t word)
 {
 	char text[NUMBER_TEXT_MAX];
 
-	/* many digits take long to make, for a place where there is room for none; %.0d may have
-	 * none */
-	if (line->used == TRACE_TEXT_TEXT_MAX && c->precision)
-		line->cut = true;
+	/* if the buffer is full, don't spend time on digits; %.0d may have none to add */
+	if (trace_text->used == TRACE_TEXT_BYTES_MAX && c->precision)
+		trace_text->cut = true;
 	else
-		put(line, text, number_format(text, c, word));
+		put(trace_text, text, number_format(text, c, word));
 }
 
-/* The value that the program's type has: what is above its bytes is not its. */
+/* The value in the type that the program used: the higher bytes are ignored. */
 static uint64_t narrow(uint64_t word, uint32_t bytes, bool is_signed)
 {
 	switch (bytes) {
@@ -137,33 +137,35 @@ static bool is_plain(const struct args_conversion *c)
 	       !c->hash;
 }
 
-static void put_integer(struct trace_text *line, const struct args_conversion *c, uint64_t word)
+static void put_integer(
+	struct trace_text *trace_text, const struct args_conversion *c, uint64_t word)
 {
 	word = narrow(word, c->bytes, c->letter == 'd');
 	if (!is_plain(c) || c->letter == 'o' || c->letter == 'X')
-		put_formatted(line, c, word);
+		put_formatted(trace_text, c, word);
 	else if (c->letter == 'd' && (int64_t)word < 0)
-		put_number(line, -word, 10, true);
+		put_number(trace_text, -word, 10, true);
 	else
-		put_number(line, word, c->letter == 'x' ? 16 : 10, false);
+		put_number(trace_text, word, c->letter == 'x' ? 16 : 10, false);
 }
 
-static void put_pointer(struct trace_text *line, const struct args_conversion *c, uint64_t word)
+static void put_pointer(
+	struct trace_text *trace_text, const struct args_conversion *c, uint64_t word)
 {
 	char text[2 + DIGITS_MAX] = "0x", digits[DIGITS_MAX];
 	size_t count;
 
 	if (!word) {
-		put_padded(line, c, "(nil)", strlen("(nil)"));
+		put_padded(trace_text, c, "(nil)", strlen("(nil)"));
 		return;
 	}
 	count = make_digits(digits, word, 16);
 	memcpy(text + 2, digits + DIGITS_MAX - count, count);
-	put_padded(line, c, text, 2 + count);
+	put_padded(trace_text, c, text, 2 + count);
 }
 
 static void put_argument(
-	struct trace_text *line, const struct args_conversion *c, struct arguments *args)
+	struct trace_text *trace_text, const struct args_conversion *c, struct arguments *args)
 {
 	const char *text;
 	uint64_t word;
@@ -172,32 +174,32 @@ static void put_argument(
 
 	if (c->letter == 's') {
 		if (!arguments_take_string(args, &text, &count)) {
-			put_string(line, "(missing)");
+			put_string(trace_text, "(missing)");
 			return;
 		}
 		if (!text)
-			put_padded(line, c, "(null)", strlen("(null)"));
+			put_padded(trace_text, c, "(null)", strlen("(null)"));
 		else
-			put_padded(line, c, text,
+			put_padded(trace_text, c, text,
 				c->precision >= 0 ? MIN(count, (size_t)c->precision) : count);
 		return;
 	}
 	if (!arguments_take_word(args, &word)) {
-		put_string(line, "(missing)");
+		put_string(trace_text, "(missing)");
 		return;
 	}
 	byte = (char)word;
 	if (c->letter == 'c')
-		put_padded(line, c, &byte, 1);
+		put_padded(trace_text, c, &byte, 1);
 	else if (c->letter == 'p')
-		put_pointer(line, c, word);
+		put_pointer(trace_text, c, word);
 	else if (strchr("douxX", c->letter))
-		put_integer(line, c, word);
+		put_integer(trace_text, c, word);
 	else
-		put_formatted(line, c, word);
+		put_formatted(trace_text, c, word);
 }
 
-/* A width or precision that stands among the arguments, within what formats may have. */
+/* A width or precision that is an argument, clamped to what formats may have. */
 static int32_t take_star(struct arguments *args)
 {
 	uint64_t word;
@@ -223,7 +225,7 @@ static void take_stars(struct args_conversion *c, struct arguments *args)
 	}
 }
 
-/* A string's precision takes from it, and gives it nothing. */
+/* The precision of a string stays: it only makes the text shorter. */
 static void limit_width(struct args_conversion *c)
 {
 	c->width = MIN(c->width, NUMBER_WIDTH_MAX);
@@ -231,44 +233,44 @@ static void limit_width(struct args_conversion *c)
 		c->precision = MIN(c->precision, NUMBER_WIDTH_MAX);
 }
 
-static void put_stack(struct trace_text *line, struct arguments *args)
+static void put_stack(struct trace_text *trace_text, struct arguments *args)
 {
 	uint64_t count, address;
 
 	if (!arguments_take_word(args, &count))
 		return;
 	while (count-- && arguments_take_word(args, &address)) {
-		put_string(line, "\n  0x");
-		put_number(line, address, 16, false);
+		put_string(trace_text, "\n  0x");
+		put_number(trace_text, address, 16, false);
 	}
 }
 
-static void make_text(struct trace_text *line, const struct trace_text_event *event)
+static void make_text(struct trace_text *trace_text, const struct trace_text_event *event)
 {
 	struct args_format format = {event->format, event->format + event->format_bytes};
 	struct arguments args = {event->args, event->args_bytes};
 	struct args_conversion conversion;
 	int more;
 
-	line->used = 0;
-	line->cut = event->flags & KPROF_RECORD_CUT;
+	trace_text->used = 0;
+	trace_text->cut = event->flags & KPROF_RECORD_CUT;
 	while ((more = args_next(&format, &conversion)) > 0) {
-		put(line, conversion.literal, conversion.literal_bytes);
+		put(trace_text, conversion.literal, conversion.literal_bytes);
 		if (conversion.letter == '%') {
-			put(line, "%", 1);
+			put(trace_text, "%", 1);
 			continue;
 		}
 		take_stars(&conversion, &args);
 		limit_width(&conversion);
-		put_argument(line, &conversion, &args);
+		put_argument(trace_text, &conversion, &args);
 	}
-	put(line, conversion.literal, conversion.literal_bytes);
+	put(trace_text, conversion.literal, conversion.literal_bytes);
 	if (more < 0)
-		put_string(line, "(bad format)");
-	if (line->used && line->text[line->used - 1] == '\n')
-		line->used--; /* each line ends in one */
+		put_string(trace_text, "(bad format)");
+	if (trace_text->used && trace_text->text[trace_text->used - 1] == '\n')
+		trace_text->used--; /* it is added again at the end of each line */
 	if (event->flags & KPROF_RECORD_STACK)
-		put_stack(line, &args);
+		put_stack(trace_text, &args);
 }
 
 /* ---- the header -------------------------------------------------------------------------------
@@ -309,9 +311,9 @@ static char *add_time(char *at, uint64_t time_ns, uint32_t cpu)
 	return at;
 }
 
-static void make_header(struct trace_text *line, const struct trace_text_event *event)
+static void make_header(struct trace_text *trace_text, const struct trace_text_event *event)
 {
-	char *at = add_time(line->header, event->time_ns, event->cpu);
+	char *at = add_time(trace_text->header, event->time_ns, event->cpu);
 
 	at = add_string(at, ": ", 2);
 	at = add_string(at, event->program, 200);
@@ -327,7 +329,7 @@ static void make_header(struct trace_text *line, const struct trace_text_event *
 		at = add_string(at, event->label, 201);
 	}
 	at = add_string(at, ": ", 2);
-	line->header_bytes = (size_t)(at - line->header);
+	trace_text->header_bytes = (size_t)(at - trace_text->header);
 }
 
 /* ---- out --------------------------------------------------------------------------------------
@@ -340,7 +342,7 @@ static bool needs_escape(unsigned char byte)
 
 #define EACH_BYTE(b) (0x0101010101010101ull * (b))
 
-/* Eight bytes at once: one is below 32, or 127 (or a tab, which the slow way sorts out). */
+/* Tests eight bytes at once for one below 32, or 127. A tab is left to the slow path. */
 static bool is_clean(const char *text, size_t bytes)
 {
 	uint64_t word, low, del;
@@ -372,7 +374,7 @@ static char *add_escaped(char *at, unsigned char byte)
 	return at;
 }
 
-/* Room for `bytes` more at the end of what is there, which stays as long as it is. */
+/* Makes `out` longer by `bytes` and returns where they begin; end_at() sets its true end. */
 static char *make_room(GString *out, size_t bytes)
 {
 	size_t len = out->len;
@@ -386,55 +388,56 @@ static void end_at(GString *out, const char *at)
 	g_string_truncate(out, (gsize)(at - out->str));
 }
 
-static void append_slowly(struct trace_text *line, GString *out)
+static void append_slowly(struct trace_text *trace_text, GString *out)
 {
 	static const char mark[] = " [cut]";
 	uint32_t lines = 1;
 	char *at = make_room(out, TRACE_TEXT_EVENT_MAX + sizeof(mark));
 	size_t i;
 
-	memcpy(at, line->header, line->header_bytes);
-	at += line->header_bytes;
-	for (i = 0; i < line->used; i++) {
-		unsigned char byte = (unsigned char)line->text[i];
+	memcpy(at, trace_text->header, trace_text->header_bytes);
+	at += trace_text->header_bytes;
+	for (i = 0; i < trace_text->used; i++) {
+		unsigned char byte = (unsigned char)trace_text->text[i];
 
 		if (byte != '\n' || ++lines > TRACE_TEXT_LINES_MAX) {
 			at = add_escaped(at, byte);
 			continue;
 		}
 		*at++ = '\n';
-		memcpy(at, line->header, line->header_bytes);
-		at += line->header_bytes;
+		memcpy(at, trace_text->header, trace_text->header_bytes);
+		at += trace_text->header_bytes;
 	}
-	if (line->cut)
+	if (trace_text->cut)
 		at = add_string(at, mark, sizeof(mark) - 1);
 	*at++ = '\n';
 	end_at(out, at);
 }
 
-void trace_text_append(struct trace_text *line, const struct trace_text_event *event, GString *out)
+void trace_text_append(
+	struct trace_text *trace_text, const struct trace_text_event *event, GString *out)
 {
 	char *at;
 
-	make_header(line, event);
-	make_text(line, event);
-	if (line->cut || !is_clean(line->text, line->used)) {
-		append_slowly(line, out);
+	make_header(trace_text, event);
+	make_text(trace_text, event);
+	if (trace_text->cut || !is_clean(trace_text->text, trace_text->used)) {
+		append_slowly(trace_text, out);
 		return;
 	}
-	at = make_room(out, line->header_bytes + line->used + 1);
-	memcpy(at, line->header, line->header_bytes);
-	memcpy(at + line->header_bytes, line->text, line->used);
-	at[line->header_bytes + line->used] = '\n';
+	at = make_room(out, trace_text->header_bytes + trace_text->used + 1);
+	memcpy(at, trace_text->header, trace_text->header_bytes);
+	memcpy(at + trace_text->header_bytes, trace_text->text, trace_text->used);
+	at[trace_text->header_bytes + trace_text->used] = '\n';
 }
 
-const char *trace_text_text(
-	struct trace_text *line, const struct trace_text_event *event, size_t *bytes, bool *cut)
+const char *trace_text_format(struct trace_text *trace_text, const struct trace_text_event *event,
+	size_t *bytes, bool *cut)
 {
-	make_text(line, event);
-	*bytes = line->used;
-	*cut = line->cut;
-	return line->text;
+	make_text(trace_text, event);
+	*bytes = trace_text->used;
+	*cut = trace_text->cut;
+	return trace_text->text;
 }
 
 void trace_text_append_note(
@@ -460,7 +463,7 @@ static size_t count_digits(uint64_t value, uint32_t base)
 	return count;
 }
 
-/* A width alone makes a text longer, by blanks or zeroes, and changes nothing else about its length. */
+/* A width alone pads a text with blanks or zeroes: the length is the larger of both. */
 static bool is_plain_but_wide(const struct args_conversion *c)
 {
 	struct args_conversion plain = *c;
@@ -469,7 +472,7 @@ static bool is_plain_but_wide(const struct args_conversion *c)
 	return is_plain(&plain);
 }
 
-/* The length of an argument whose digits are not to be made for it. false: they are. */
+/* The length of an argument without formatting it. false: it must be formatted. */
 static bool measure_argument(const struct args_conversion *c, struct arguments *args, size_t *bytes)
 {
 	size_t width = c->width > 0 ? (size_t)MIN(c->width, NUMBER_WIDTH_MAX) : 0, count;
@@ -516,22 +519,22 @@ static bool measure_text(const struct trace_text_event *event, size_t *bytes)
 		else if (more && !measure_argument(&c, &args, bytes))
 			return false;
 	} while (more);
-	return *bytes <= TRACE_TEXT_TEXT_MAX;
+	return *bytes <= TRACE_TEXT_BYTES_MAX;
 }
 
-uint64_t trace_text_measure(struct trace_text *line, const struct trace_text_event *event)
+uint64_t trace_text_measure(struct trace_text *trace_text, const struct trace_text_event *event)
 {
 	size_t bytes = 0;
 
-	make_header(line, event);
+	make_header(trace_text, event);
 	if (measure_text(event, &bytes))
-		return line->header_bytes + bytes + 1;
-	g_string_truncate(line->scratch, 0);
-	trace_text_append(line, event, line->scratch);
-	return line->scratch->len;
+		return trace_text->header_bytes + bytes + 1;
+	g_string_truncate(trace_text->scratch, 0);
+	trace_text_append(trace_text, event, trace_text->scratch);
+	return trace_text->scratch->len;
 }
 
-bool trace_text_split_text(struct trace_text_event *event)
+bool trace_text_split(struct trace_text_event *event)
 {
 	struct arguments args = {event->args, event->args_bytes};
 	struct args_plan plan[KPROF_ARGS_MAX];

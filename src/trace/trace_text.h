@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An event of a program as the lines that a reader sees:
+ * Formats an event of a program as the lines that a reader sees:
  *
  *	[SEC.NSEC]:cpuN: prog[PID] provider:event: text		prog[PID/TID] for other threads
  *	[SEC.NSEC]:cpuN: prog[PID]: text			of kprof_printf
  *
- * Format and arguments are a stranger's. The format is walked by ring/args.h, each conversion is
- * printed by itself, and what the arguments don't have is said: (missing). Each line of a text gets
- * the header, and bytes below 32 but newline and tab, and 127, become \xNN. A stack is the lines
- * that follow the text, an address each, innermost first. A text that the program, or we, had to
- * cut ends in " [cut]".
+ * Format and arguments come from the producer and are not trusted. ring/args.h parses the format,
+ * each conversion is printed by itself, and an argument that is not there is shown as "(missing)".
+ * Each line of a text gets the header, and bytes below 32 except newline and tab, and 127, become
+ * \xNN. A stack is the lines after the text, an address each, innermost first. A text that the
+ * program or this file had to cut ends in " [cut]".
  *
  * One thread at a time for each struct trace_text; nothing blocks.
  */
@@ -22,14 +22,16 @@
 
 #include <kprof/ring_abi.h>
 
-/* What one event may become: the text before escapes, and its lines; what is more is cut. */
-#define TRACE_TEXT_TEXT_MAX 16384u
+/*
+ * The most that one event is shown with: bytes of text before escapes, and lines. The rest is cut.
+ */
+#define TRACE_TEXT_BYTES_MAX 16384u
 #define TRACE_TEXT_LINES_MAX 128u
 /* The longest header: numbers of at most 20 digits, names as in attach_abi.h. */
 #define TRACE_TEXT_HEADER_MAX 512u
 /* All lines of one event: every byte escaped, every line with its header. */
 #define TRACE_TEXT_EVENT_MAX                                                                       \
-	(TRACE_TEXT_LINES_MAX * (TRACE_TEXT_HEADER_MAX + 1) + 4 * TRACE_TEXT_TEXT_MAX)
+	(TRACE_TEXT_LINES_MAX * (TRACE_TEXT_HEADER_MAX + 1) + 4 * TRACE_TEXT_BYTES_MAX)
 
 struct trace_text_event {
 	uint64_t time_ns;
@@ -38,37 +40,38 @@ struct trace_text_event {
 	uint32_t flags;      /* KPROF_RECORD_* */
 	const char *program; /* printable, at most 200 bytes */
 	const char *label;   /* "provider:event", at most 201 bytes; "": a text */
-	const char *format;  /* not printed by printf; needs no NUL */
+	const char *format;  /* never passed to printf; needs no NUL */
 	uint32_t format_bytes;
 	uint32_t args_bytes;
-	const char *args; /* as they stand in the record; 8 bytes aligned or not */
+	const char *args; /* the bytes of the record; need not be aligned */
 };
 
 struct trace_text;
 
 struct trace_text *trace_text_create(void);
-void trace_text_destroy(struct trace_text *line);
+void trace_text_destroy(struct trace_text *trace_text);
 
 /* Appends the event's lines. */
-void trace_text_append(struct trace_text *line, const struct trace_text_event *event, GString *out);
+void trace_text_append(
+	struct trace_text *trace_text, const struct trace_text_event *event, GString *out);
 
 /* How many bytes trace_text_append would append, mostly without formatting them. */
-uint64_t trace_text_measure(struct trace_text *line, const struct trace_text_event *event);
+uint64_t trace_text_measure(struct trace_text *trace_text, const struct trace_text_event *event);
 
 /*
- * The text alone, as printf would make it: without header and escapes, NUL bytes may be in it.
- * *cut: there would be more. Good until the next call for this line.
+ * The text alone, as printf would make it: without header and escapes; it may contain NUL bytes.
+ * *cut: the text is not complete. Valid until the next call for the same trace_text.
  */
-const char *trace_text_text(
-	struct trace_text *line, const struct trace_text_event *event, size_t *bytes, bool *cut);
+const char *trace_text_format(struct trace_text *trace_text, const struct trace_text_event *event,
+	size_t *bytes, bool *cut);
 
 /*
  * Splits a text that carries its format (KPROF_ID_TEXT) into format and arguments. false: it is
- * none; format and arguments are empty then.
+ * not valid; format and arguments are empty then.
  */
-bool trace_text_split_text(struct trace_text_event *event);
+bool trace_text_split(struct trace_text_event *event);
 
-/* "[T]:cpuN: COUNT events WHAT", a line of our own. */
+/* Appends the line "[T]:cpuN: COUNT events WHAT". */
 void trace_text_append_note(
 	uint64_t time_ns, uint32_t cpu, uint64_t count, const char *what, GString *out);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The reader of cpu/N/trace's bytes: see tracefile.h. */
+/* Reads copies of cpu/N/trace: see tracefile.h. */
 #include "trace/tracefile.h"
 
 #include <errno.h>
@@ -13,12 +13,12 @@
 #define READ_BYTES ((size_t)65536)
 #define LABEL_MAX (2 * KPROF_NAME_MAX + 1)
 
-struct said_program {
+struct tracefile_program {
 	uint32_t pid;
 	char name[KPROF_PROGRAM_MAX + 1];
 };
 
-struct said_meaning {
+struct tracefile_meaning {
 	uint32_t format_bytes;
 	char label[LABEL_MAX + 1];
 	char format[KPROF_FORMAT_MAX + 1];
@@ -26,11 +26,11 @@ struct said_meaning {
 
 struct tracefile {
 	int fd;
-	GByteArray *bytes; /* read and not used yet, from `at` on */
+	GByteArray *bytes; /* what was read; not used yet from `at` on */
 	size_t at;
-	uint64_t offset; /* of what is at `at` in the file */
+	uint64_t offset; /* in the file, of the byte at `at` */
 	bool begun;
-	struct tracefile_head head; /* once begun */
+	struct tracefile_head head; /* set once begun */
 	GHashTable *programs; /* of uint32: struct said_program */
 	GHashTable *meanings; /* of int64, program << 32 | id: struct said_meaning */
 	int failed;
@@ -64,11 +64,12 @@ void tracefile_destroy(struct tracefile *file)
 
 static int fail(struct tracefile *file, int code, const char *reason)
 {
-	file->failed = err_set(&file->failure, code, "offset %" PRIu64 ": %s", file->offset, reason);
+	file->failed =
+		err_set(&file->failure, code, "offset %" PRIu64 ": %s", file->offset, reason);
 	return file->failed;
 }
 
-/* 1: there are so many bytes; 0: there are not, and none will come. */
+/* 1: at least `count` bytes are there; 0: the file ends before. */
 static int need(struct tracefile *file, size_t count)
 {
 	GByteArray *bytes = file->bytes;
@@ -114,11 +115,11 @@ static int read_header(struct tracefile *file)
 		return ret ? ret : fail(file, EINVAL, "no header: not a copy of cpu/N/trace");
 	memcpy(&header, here(file), sizeof(header));
 	if (header.magic == GUINT64_SWAP_LE_BE(KPROF_TRACE_MAGIC))
-		return fail(file, EINVAL, "from a machine of the other byte order");
+		return fail(file, EINVAL, "from a machine with the other byte order");
 	if (header.magic != KPROF_TRACE_MAGIC || header.byte_order != KPROF_TRACE_BYTE_ORDER)
 		return fail(file, EINVAL, "not a copy of cpu/N/trace");
 	if (header.version != KPROF_TRACE_VERSION)
-		return fail(file, EINVAL, "of a version that this program does not know");
+		return fail(file, EINVAL, "a version that this program does not know");
 	if (header.header_bytes < sizeof(header) || header.header_bytes > 65536)
 		return fail(file, EINVAL, "a header of an impossible length");
 	ret = need(file, header.header_bytes);
@@ -154,16 +155,16 @@ static bool is_printable(const char *text, size_t bytes)
 static int take_program(struct tracefile *file, const char *at, size_t rest)
 {
 	struct kprof_trace_program block;
-	struct said_program *program;
+	struct tracefile_program *program;
 
 	memcpy(&block, at, sizeof(block));
 	at += sizeof(block);
 	if (block.name_bytes > rest || block.name_bytes > KPROF_PROGRAM_MAX ||
 		!is_printable(at, block.name_bytes))
 		return fail(file, EINVAL, "a program without a proper name");
-	if (g_hash_table_size(file->programs) >= TRACEFILE_SAID_MAX)
+	if (g_hash_table_size(file->programs) >= TRACEFILE_DEFINITIONS_MAX)
 		return fail(file, EINVAL, "too many programs");
-	program = g_new0(struct said_program, 1);
+	program = g_new0(struct tracefile_program, 1);
 	program->pid = block.pid;
 	memcpy(program->name, at, block.name_bytes);
 	g_hash_table_replace(file->programs, GUINT_TO_POINTER(block.program), program);
@@ -174,21 +175,22 @@ static int take_meaning(struct tracefile *file, const char *at, size_t rest)
 {
 	struct args_plan plan[KPROF_ARGS_MAX];
 	struct kprof_trace_meaning block;
-	struct said_meaning *meaning;
+	struct tracefile_meaning *meaning;
 	const char *format;
 	gint64 key;
 
 	memcpy(&block, at, sizeof(block));
 	at += sizeof(block);
 	if (block.label_bytes > rest || block.label_bytes > LABEL_MAX ||
-		block.format_bytes > rest - block.label_bytes || block.format_bytes > KPROF_FORMAT_MAX)
+		block.format_bytes > rest - block.label_bytes ||
+		block.format_bytes > KPROF_FORMAT_MAX)
 		return fail(file, EINVAL, "an event with an impossible name or format");
 	format = at + block.label_bytes;
 	if (!is_printable(at, block.label_bytes) || args_plan(format, block.format_bytes, plan) < 0)
 		return fail(file, EINVAL, "an event without a proper name or format");
-	if (g_hash_table_size(file->meanings) >= TRACEFILE_SAID_MAX)
+	if (g_hash_table_size(file->meanings) >= TRACEFILE_DEFINITIONS_MAX)
 		return fail(file, EINVAL, "too many events");
-	meaning = g_new0(struct said_meaning, 1);
+	meaning = g_new0(struct tracefile_meaning, 1);
 	memcpy(meaning->label, at, block.label_bytes);
 	memcpy(meaning->format, format, block.format_bytes);
 	meaning->format_bytes = block.format_bytes;
@@ -200,8 +202,8 @@ static int take_meaning(struct tracefile *file, const char *at, size_t rest)
 static int take_event(struct tracefile *file, const char *at, size_t rest,
 	struct tracefile_item *item)
 {
-	const struct said_meaning *meaning = NULL;
-	const struct said_program *program;
+	const struct tracefile_meaning *meaning = NULL;
+	const struct tracefile_program *program;
 	struct kprof_trace_event block;
 	gint64 key;
 
@@ -211,7 +213,7 @@ static int take_event(struct tracefile *file, const char *at, size_t rest,
 	if (block.id >= KPROF_ID_FIRST)
 		meaning = g_hash_table_lookup(file->meanings, &key);
 	if (!program || (block.id >= KPROF_ID_FIRST && !meaning))
-		return fail(file, EINVAL, "an event of which nothing was said before");
+		return fail(file, EINVAL, "an event without its program or meaning before it");
 	if (rest > KPROF_RECORD_MAX)
 		return fail(file, EINVAL, "an event of an impossible length");
 	item->time_ns = block.time_ns;
@@ -230,7 +232,7 @@ static int take_event(struct tracefile *file, const char *at, size_t rest,
 		.args_bytes = (uint32_t)rest,
 	};
 	if (!meaning)
-		trace_text_split_text(&item->event);
+		trace_text_split(&item->event);
 	return 1;
 }
 
@@ -273,7 +275,7 @@ static int take_block(struct tracefile *file, uint32_t type, uint32_t bytes,
 	size_t rest;
 
 	if (type >= G_N_ELEMENTS(least) || !least[type])
-		return 1; /* newer than we are */
+		return 1; /* a type of a newer version: skipped */
 	if (bytes < least[type])
 		return fail(file, EINVAL, "a block that is too short");
 	rest = bytes - least[type];
@@ -374,10 +376,10 @@ static void append_escaped(const char *text, size_t bytes, GString *out)
 		g_string_append_c(out, '\n');
 }
 
-void tracefile_show(const struct tracefile_item *item, struct trace_text *line, GString *out)
+void tracefile_show(const struct tracefile_item *item, struct trace_text *trace_text, GString *out)
 {
 	if (item->type == KPROF_TRACE_EVENT)
-		trace_text_append(line, &item->event, out);
+		trace_text_append(trace_text, &item->event, out);
 	else if (item->type == KPROF_TRACE_MESSAGE)
 		append_escaped(item->text, item->bytes, out);
 	else

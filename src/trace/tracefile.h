@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The reader of cpu/N/trace's bytes (kprof/trace.h): one event, message or gap after the other.
+ * Reads copies of cpu/N/trace (kprof/trace.h): one event, message or gap after the other.
  *
- * The bytes may come from anybody: whatever they are, the reader stays inside them, holds at most
- * one block and what was said of a bounded number of programs and events, and says where and why it
- * could not go on. One thread at a time for each.
+ * The bytes are not trusted. Whatever they are, the reader stays inside them and holds at most one
+ * block and the definitions of a bounded number of programs and events. An error names the offset
+ * and the reason. One thread at a time for each file.
  */
 #ifndef KPROFS_TRACE_TRACEFILE_H
 #define KPROFS_TRACE_TRACEFILE_H
@@ -19,10 +19,10 @@
 
 struct tracefile;
 
-/* Programs and meanings that a file may say. */
-#define TRACEFILE_SAID_MAX 65536u
+/* How many programs, and how many meanings, a file may define. */
+#define TRACEFILE_DEFINITIONS_MAX 65536u
 
-/* What it points to is good until the next call for the same file. */
+/* Its pointers are valid until the next call for the same file. */
 struct tracefile_item {
 	enum kprof_trace_type type; /* EVENT, MESSAGE or MISSING */
 	uint64_t time_ns;
@@ -34,13 +34,13 @@ struct tracefile_item {
 	uint32_t cpu, reason;
 };
 
-/* Reads from where the descriptor stands, which stays the caller's. */
+/* Reads from the descriptor's file position. The caller keeps the descriptor. */
 struct tracefile *tracefile_create(int fd);
 void tracefile_destroy(struct tracefile *file);
 
 /*
- * 1, 0 at the end, or below zero with a sentence that begins with the offset; the same again from
- * then on. -EINVAL: damaged; or the errno of read(2). Blocks as read(2) does.
+ * 1, 0 at the end, or below zero with a sentence that begins with the offset; after an error each
+ * call returns the same error. -EINVAL: damaged; or the errno of read(2). Blocks as read(2) does.
  */
 int tracefile_next(struct tracefile *file, struct tracefile_item *item, struct err *err);
 
@@ -50,13 +50,13 @@ struct tracefile_head {
 	uint64_t monotonic_ns, realtime_ns; /* one moment */
 };
 
-/* false: it was not read, since it is damaged or nobody asked for an item yet. */
+/* false: it was not read: it is damaged, or tracefile_next was not called yet. */
 bool tracefile_get_head(const struct tracefile *file, struct tracefile_head *head);
 
-/* What comes first of two items of different files. */
+/* Whether `a` comes before `b`, for items of different files. */
 bool tracefile_before(const struct tracefile_item *a, const struct tracefile_item *b);
 
-/* Appends its lines. Whatever is in it, what is appended can be shown. */
-void tracefile_show(const struct tracefile_item *item, struct trace_text *line, GString *out);
+/* Appends its lines. Control bytes are escaped, so the text is safe to print. */
+void tracefile_show(const struct tracefile_item *item, struct trace_text *trace_text, GString *out);
 
 #endif

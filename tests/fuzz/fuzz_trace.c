@@ -67,11 +67,11 @@ static GString *make(struct merge *merge, const struct snapshot *snapshot, uint3
 	struct merge_item item;
 	uint64_t last_ns = 0;
 
-	trace_records_begin(measured.form, snapshot->map, out);
+	trace_records_begin(measured.form, snapshot->clock, out);
 	measured.bytes = out->len;
 	merge_each(merge, add_length, &measured, &sums);
 	g_string_truncate(out, 0);
-	trace_records_begin(measured.form, snapshot->map, out);
+	trace_records_begin(measured.form, snapshot->clock, out);
 	for (*events = 0; merge_next(merge, &item); ++*events) {
 		FUZZ_CHECK(item.time_ns >= last_ns);
 		last_ns = item.time_ns;
@@ -145,7 +145,7 @@ static void check_ctf(const struct snapshot *snapshot, uint64_t events)
 		.metadata_max = UINT64_MAX };
 	int ret = ctf_write(snapshot, &output, NULL, NULL);
 
-	FUZZ_CHECK(ret == (events || snapshot->overtaken || snapshot->left_out ? 0 : -ENODATA));
+	FUZZ_CHECK(ret == (events || snapshot->overwritten || snapshot->left_out ? 0 : -ENODATA));
 	if (!ret) {
 		check_stream(stream);
 		check_metadata(output.metadata);

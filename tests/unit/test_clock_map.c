@@ -43,10 +43,10 @@ static void pass(struct clocks *clocks, uint64_t ticks, uint64_t ns)
 
 static uint64_t ask(struct clock_map *stamps, uint64_t counter)
 {
-	struct clock_map_map *map = clock_map_map(stamps);
-	uint64_t ns = clock_map_map_ns(map, counter);
+	struct clock_map_copy *map = clock_map_copy(stamps);
+	uint64_t ns = clock_map_copy_ns(map, counter);
 
-	clock_map_map_free(map);
+	clock_map_copy_free(map);
 	return ns;
 }
 
@@ -56,24 +56,24 @@ static void test_first_line_goes_through_first_and_last_anchor(void **state)
 	struct clocks clocks = {true, {1000000, 5000000, 7}};
 	struct clock_map *stamps = create(&clocks);
 	struct clock_map_anchor anchor;
-	struct clock_map_map *map;
+	struct clock_map_copy *map;
 
 	pass(&clocks, 3000, 1000); /* a first guess: three ticks a ns */
 	clock_map_refresh(stamps, true);
 	pass(&clocks, 3997000, 1999000); /* 4,000,000 ticks in 2,000,000 ns */
 	clock_map_refresh(stamps, true);
-	map = clock_map_map(stamps);
-	assert_int_equal(clock_map_map_ns(map, 1000000), 5000000);
-	assert_int_equal(clock_map_map_ns(map, 3000000), 6000000);
-	assert_int_equal(clock_map_map_ns(map, 5000000), 7000000);
-	assert_int_equal(clock_map_map_ns(map, 5000002), 7000001);
-	assert_int_equal(clock_map_map_ns(map, 0), 4500000);
-	assert_int_equal(clock_map_map_frequency(map), 2000000000);
-	clock_map_map_anchor(map, &anchor);
+	map = clock_map_copy(stamps);
+	assert_int_equal(clock_map_copy_ns(map, 1000000), 5000000);
+	assert_int_equal(clock_map_copy_ns(map, 3000000), 6000000);
+	assert_int_equal(clock_map_copy_ns(map, 5000000), 7000000);
+	assert_int_equal(clock_map_copy_ns(map, 5000002), 7000001);
+	assert_int_equal(clock_map_copy_ns(map, 0), 4500000);
+	assert_int_equal(clock_map_copy_frequency(map), 2000000000);
+	clock_map_copy_anchor(map, &anchor);
 	assert_int_equal(anchor.counter, 5000000);
 	assert_int_equal(anchor.monotonic_ns, 7000000);
 	assert_int_equal(anchor.realtime_ns, 2000007);
-	clock_map_map_free(map);
+	clock_map_copy_free(map);
 	clock_map_destroy(stamps);
 }
 
@@ -95,14 +95,14 @@ static void test_clock_without_a_counter_is_taken_as_it_is(void **state)
 {
 	struct clocks clocks = {false, {0, 500, 0}};
 	struct clock_map *stamps = create(&clocks);
-	struct clock_map_map *map;
+	struct clock_map_copy *map;
 
 	pass(&clocks, 0, 100);
 	clock_map_refresh(stamps, true);
-	map = clock_map_map(stamps);
-	assert_int_equal(clock_map_map_frequency(map), 0);
-	assert_int_equal(clock_map_map_ns(map, 123), 123);
-	clock_map_map_free(map);
+	map = clock_map_copy(stamps);
+	assert_int_equal(clock_map_copy_frequency(map), 0);
+	assert_int_equal(clock_map_copy_ns(map, 123), 123);
+	clock_map_copy_free(map);
 	clock_map_destroy(stamps);
 }
 
@@ -219,21 +219,21 @@ static void test_last_piece_goes_on_when_full(void **state)
 static void test_this_machine_maps_between_two_clock_reads(void **state)
 {
 	struct clock_map *stamps;
-	struct clock_map_map *map;
+	struct clock_map_copy *map;
 	int i;
 
 	if (!clock_has_counter(CLOCK_SOURCE_PATH))
 		skip();
 	stamps = clock_map_create();
-	map = clock_map_map(stamps);
+	map = clock_map_copy(stamps);
 	for (i = 0; i < 1000; i++) {
 		uint64_t before = clock_monotonic_ns(), counter = clock_counter(),
-			 after = clock_monotonic_ns(), ns = clock_map_map_ns(map, counter);
+			 after = clock_monotonic_ns(), ns = clock_map_copy_ns(map, counter);
 
 		/* the first baseline is 2 ms long, its ends are known to less than 2 us */
 		assert_true(ns + 200000 > before && ns < after + 200000);
 	}
-	clock_map_map_free(map);
+	clock_map_copy_free(map);
 	clock_map_destroy(stamps);
 }
 

@@ -101,7 +101,7 @@ static int write_limited(struct fixed *f, uint64_t lost, uint64_t bytes_max,
 
 	memcpy(output.uuid, uuid, sizeof(uuid));
 	assert_int_equal(snapshot_take(snapshot, f->stamps, f->trace, NULL), 0);
-	snapshot->overtaken = lost;
+	snapshot->overwritten = lost;
 	ret = ctf_write(snapshot, &output, &cancel, err);
 	snapshot_destroy(snapshot);
 	for (i = 0; i <= STREAMS; i++) {
@@ -303,7 +303,7 @@ static void test_formats_become_typed_fields(void **state)
 
 	for (i = 0; i < G_N_ELEMENTS(rows); i++) {
 		struct ctf_classes *classes = ctf_classes_create();
-		const struct ctf_head nothing = { .lost = 0 };
+		const struct ctf_info nothing = { .lost = 0 };
 		g_autoptr(GString) text = g_string_new(NULL), found = g_string_new(NULL);
 		const char *at;
 
@@ -327,7 +327,7 @@ static void test_formats_become_typed_fields(void **state)
 static void test_hostile_names_do_not_break_the_metadata(void **state)
 {
 	struct ctf_classes *classes = ctf_classes_create();
-	const struct ctf_head nothing = { .lost = 0 };
+	const struct ctf_info nothing = { .lost = 0 };
 	g_autoptr(GString) text = g_string_new(NULL);
 
 	ctf_classes_find(classes, "a:b\"; }", "*/ x **/ \" \n", 0);
@@ -535,10 +535,10 @@ static void test_empty_cancelled_and_too_large_traces_are_refused(void **state)
 	tell(f, TRACING_INT, 0, 0, 0, &n, 1);
 	assert_int_equal(write_limited(f, 0, UINT64_MAX, always, &err), -EINTR);
 	assert_int_equal(write_limited(f, 0, 100, NULL, &err), -EFBIG);
-	assert_string_equal(err.text, "the trace as CTF would have more than 0 MiB");
+	assert_string_equal(err.text, "the trace as CTF would be larger than 0 MiB");
 	f->metadata_max = 200; /* the class of messages has 80, that of TRACING_INT 175 */
 	assert_int_equal(write_limited(f, 0, UINT64_MAX, NULL, &err), -EFBIG);
-	assert_string_equal(err.text, "more different events than 0 MiB of metadata can tell");
+	assert_string_equal(err.text, "more different events than 0 MiB of metadata can describe");
 	f->metadata_max = 300;
 	assert_int_equal(write_limited(f, 0, UINT64_MAX, NULL, &err), 0);
 }

@@ -499,7 +499,7 @@ static void test_every_event_is_read_or_counted_under_load(void **state)
 		dropped += works[i].dropped;
 	}
 	snapshot = take(programs, PROGRAMS, NULL, 0);
-	assert_int_equal(snapshot->overtaken + snapshot->left_out, 0);
+	assert_int_equal(snapshot->overwritten + snapshot->left_out, 0);
 	read = check_reading(snapshot);
 	snapshot_destroy(snapshot);
 	for (i = 0; i < PROGRAMS; i++) {

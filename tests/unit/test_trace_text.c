@@ -93,7 +93,7 @@ static void expect(int line, const struct trace_text_event *event, const char *t
 	do {                                                                                       \
 		struct stored args = {.count = 0};                                                 \
 		type v = (type)(value);                                                            \
-		char text[TRACE_TEXT_TEXT_MAX];                                                    \
+		char text[TRACE_TEXT_BYTES_MAX];                                                    \
 		struct trace_text_event event;                                                     \
 		if (_Generic(v, double : 1, default : 0))                                          \
 			add_double(&args, (double)v);                                              \
@@ -381,14 +381,14 @@ static void test_longest_event_is_cut(void **state)
 	g_string_append(format, "%.0d");
 	event = make_event(format->str, &args);
 	shown = show(&event);
-	assert_int_equal(strlen(shown), strlen(HEAD) + TRACE_TEXT_TEXT_MAX + 1);
+	assert_int_equal(strlen(shown), strlen(HEAD) + TRACE_TEXT_BYTES_MAX + 1);
 	g_free(shown);
 	g_string_append(format, "%4096d");
 	add_word(&args, 1);
 	event = make_event(format->str, &args);
 	shown = show(&event);
-	assert_int_equal(strlen(shown), strlen(HEAD) + TRACE_TEXT_TEXT_MAX + strlen(" [cut]\n"));
-	assert_string_equal(shown + strlen(HEAD) + TRACE_TEXT_TEXT_MAX, " [cut]\n");
+	assert_int_equal(strlen(shown), strlen(HEAD) + TRACE_TEXT_BYTES_MAX + strlen(" [cut]\n"));
+	assert_string_equal(shown + strlen(HEAD) + TRACE_TEXT_BYTES_MAX, " [cut]\n");
 	g_free(shown);
 	memset(text, '\n', 4000);
 	text[4000] = '\0';
@@ -432,19 +432,19 @@ static void test_text_is_split_from_its_arguments(void **state)
 	add_word(&args, 9);
 	event = make_event("", &args);
 	event.label = "";
-	assert_true(trace_text_split_text(&event));
+	assert_true(trace_text_split(&event));
 	expect(__LINE__, &event, "[12.000345678]:cpu3: prog[1234]: n 9\n");
 	args.count = 0;
 	add_string(&args, "%n");
 	event = make_event("", &args);
-	assert_false(trace_text_split_text(&event));
+	assert_false(trace_text_split(&event));
 	assert_int_equal(event.format_bytes + event.args_bytes, 0);
 	args.count = 0;
 	add_bytes(&args, "", KPROF_STRING_NULL, 0);
 	event = make_event("", &args);
-	assert_false(trace_text_split_text(&event));
+	assert_false(trace_text_split(&event));
 	event.args_bytes = 1;
-	assert_false(trace_text_split_text(&event));
+	assert_false(trace_text_split(&event));
 }
 
 static void test_note_says_the_number_of_lost_events(void **state)

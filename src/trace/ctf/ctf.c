@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The trace as CTF: see ctf.h.
+ * Writes the trace as CTF: see ctf.h.
  *
- * The items are gone through once, in the order of time; each event goes into its CPU's packet. The
- * metadata comes last, when all classes are known.
+ * There is one pass over the items, in the order of time; each event goes into its CPU's packet.
+ * The metadata is written last, when all classes are known.
  */
 #include "trace/ctf/ctf.h"
 
@@ -21,42 +21,42 @@
 
 /* The shapes of ctf_class.h that an event can have: all sums of its bits. */
 #define SHAPES 8
-/* Meanings whose classes are at hand; others are found by their words. */
-#define KNOWN_MAX 32768u
+/* Meanings whose classes are cached by address; others are looked up by name and format. */
+#define CACHED_MAX 32768u
 
-struct writer {
+struct ctf_writer {
 	const struct ctf_output *output;
 	const struct ctf_source *source;
 	struct ctf_packets *streams;
 	struct ctf_classes *classes;
-	GHashTable *known; /* of struct producer_event: SHAPES pointers to struct ctf_class */
-	struct trace_text *line;
-	GString *rest;	   /* of the event at hand: what is behind its header */
-	GString *fields;   /* of the same, its fields only */
-	uint64_t time_ns;  /* of the item before: time does not fall in a stream */
-	uint64_t time_max; /* the last moment that a reader can bring onto the wall clock */
+	GHashTable *cached; /* of struct producer_event: SHAPES pointers to struct ctf_class */
+	struct trace_text *trace_text;
+	GString *rest;	   /* of the current event: all that follows its header */
+	GString *fields;   /* of the current event: its fields */
+	uint64_t time_ns;  /* of the item before: time never goes back in a stream */
+	uint64_t time_max; /* the last time that a reader can convert to the wall clock */
 	struct ctf_missing missing;
-	uint64_t discarded; /* of them: what the first stream knows */
+	uint64_t discarded; /* of them, those that were passed to the first stream */
 };
 
 /*
  * ---- events -----------------------------------------------------------------------------------
  */
 
-static const struct ctf_class *find_class(struct writer *w, const struct merge_item *item,
+static const struct ctf_class *find_class(struct ctf_writer *w, const struct merge_item *item,
 	unsigned int shape)
 {
-	const struct ctf_class **classes = g_hash_table_lookup(w->known, item->meaning);
+	const struct ctf_class **classes = g_hash_table_lookup(w->cached, item->meaning);
 	const char *name = item->event.label[0] ? item->event.label : CTF_NAME_PRINTF;
 
-	if (!w->source->lasting)
+	if (!w->source->meanings_persist)
 		return ctf_classes_find(w->classes, name, item->meaning->format, shape);
 	if (!classes) {
 		/* a program can have millions of ids for one event */
-		if (g_hash_table_size(w->known) >= KNOWN_MAX)
-			g_hash_table_remove_all(w->known);
+		if (g_hash_table_size(w->cached) >= CACHED_MAX)
+			g_hash_table_remove_all(w->cached);
 		classes = g_new0(const struct ctf_class *, SHAPES);
-		g_hash_table_insert(w->known, (gpointer)item->meaning, classes);
+		g_hash_table_insert(w->cached, (gpointer)item->meaning, classes);
 	}
 	if (!classes[shape])
 		classes[shape] = ctf_classes_find(w->classes, name, item->meaning->format, shape);
@@ -80,7 +80,7 @@ static void append_integer(GString *out, uint64_t word, uint32_t bytes)
 	}
 }
 
-/* false: it is not there. */
+/* false: the argument is missing. */
 static bool append_argument(GString *out, const struct args_plan *plan, struct arguments *args)
 {
 	const char *text;
@@ -102,7 +102,7 @@ static bool append_argument(GString *out, const struct args_plan *plan, struct a
 	return true;
 }
 
-/* As many addresses as there are: the count is a stranger's. */
+/* As many addresses as there are: the count comes from the producer. */
 static void append_stack(GString *out, struct arguments *args)
 {
 	uint64_t count = 0, address;
@@ -114,8 +114,8 @@ static void append_stack(GString *out, struct arguments *args)
 		ctf_append_u64(out, address);
 }
 
-/* The arguments as fields. false: they are not all there. */
-static bool append_arguments(struct writer *w, const struct ctf_class *class,
+/* The arguments as fields. false: some are missing. */
+static bool append_arguments(struct ctf_writer *w, const struct ctf_class *class,
 	const struct merge_item *item, unsigned int shape)
 {
 	struct arguments args = { item->event.args, item->event.args_bytes };
@@ -131,7 +131,7 @@ static bool append_arguments(struct writer *w, const struct ctf_class *class,
 	return true;
 }
 
-/* Passes over the arguments, to what stands behind them. false: they are not all there. */
+/* Skips the arguments. false: some are missing. */
 static bool skip_arguments(const struct trace_text_event *event, struct arguments *args)
 {
 	struct args_plan plan[KPROF_ARGS_MAX];
@@ -149,10 +149,10 @@ static bool skip_arguments(const struct trace_text_event *event, struct argument
 }
 
 /*
- * What it says, as in kptrace; a stack that can't be told from the arguments stands in the text,
- * too.
+ * The event's text, as in kptrace. If the stack can't be separated from the arguments, it is a part
+ * of the text, too.
  */
-static const struct ctf_class *append_text(struct writer *w, const struct merge_item *item)
+static const struct ctf_class *append_text(struct ctf_writer *w, const struct merge_item *item)
 {
 	struct arguments args = { item->event.args, item->event.args_bytes };
 	struct trace_text_event event = item->event;
@@ -165,7 +165,7 @@ static const struct ctf_class *append_text(struct writer *w, const struct merge_
 		event.flags &= ~(uint32_t)KPROF_RECORD_STACK;
 		shape |= CTF_STACK;
 	}
-	text = trace_text_text(w->line, &event, &bytes, &cut);
+	text = trace_text_format(w->trace_text, &event, &bytes, &cut);
 	g_string_truncate(w->fields, 0);
 	ctf_append_string(w->fields, text, bytes);
 	if (shape & CTF_STACK)
@@ -175,7 +175,7 @@ static const struct ctf_class *append_text(struct writer *w, const struct merge_
 	return find_class(w, item, shape | (cut ? CTF_CUT : 0));
 }
 
-static const struct ctf_class *append_fields(struct writer *w, const struct merge_item *item)
+static const struct ctf_class *append_fields(struct ctf_writer *w, const struct merge_item *item)
 {
 	unsigned int shape = (item->event.flags & KPROF_RECORD_STACK ? CTF_STACK : 0) |
 		(item->event.flags & KPROF_RECORD_CUT ? CTF_CUT : 0);
@@ -188,7 +188,7 @@ static const struct ctf_class *append_fields(struct writer *w, const struct merg
 	return append_arguments(w, class, item, shape) ? class : append_text(w, item);
 }
 
-static struct ctf_packets *find_stream(struct writer *w, uint32_t cpu)
+static struct ctf_packets *find_stream(struct ctf_writer *w, uint32_t cpu)
 {
 	uint32_t i;
 
@@ -200,13 +200,13 @@ static struct ctf_packets *find_stream(struct writer *w, uint32_t cpu)
 	return &w->streams[0];
 }
 
-static int add(struct writer *w, uint32_t cpu, uint64_t time_ns, uint32_t id)
+static int add(struct ctf_writer *w, uint32_t cpu, uint64_t time_ns, uint32_t id)
 {
 	w->time_ns = CLAMP(time_ns, w->time_ns, w->time_max);
 	return ctf_packets_add(find_stream(w, cpu), cpu, w->time_ns, id, w->rest);
 }
 
-static int add_event(struct writer *w, const struct merge_item *item)
+static int add_event(struct ctf_writer *w, const struct merge_item *item)
 {
 	const struct ctf_class *class = append_fields(w, item);
 
@@ -222,7 +222,7 @@ static int add_event(struct writer *w, const struct merge_item *item)
  * ---- messages ---------------------------------------------------------------------------------
  */
 
-static int add_message(struct writer *w, const struct merge_item *item)
+static int add_message(struct ctf_writer *w, const struct merge_item *item)
 {
 	struct merge_line line;
 	size_t at = 0;
@@ -240,8 +240,8 @@ static int add_message(struct writer *w, const struct merge_item *item)
  * ---- all --------------------------------------------------------------------------------------
  */
 
-/* -EFBIG: the files are larger than they may be; -ENOMEM: there is no room for more events. */
-static int look_at_size(const struct writer *w, struct err *err)
+/* -EFBIG: the files are larger than they may be; -ENOMEM: no memory for more classes. */
+static int check_size(const struct ctf_writer *w, struct err *err)
 {
 	uint64_t bytes = 0;
 	uint32_t i;
@@ -249,21 +249,22 @@ static int look_at_size(const struct writer *w, struct err *err)
 	for (i = 0; i < w->output->count; i++)
 		bytes += w->streams[i].bytes;
 	if (bytes > w->output->bytes_max)
-		return err_set(err, EFBIG, "the trace as CTF would have more than %u MiB",
+		return err_set(err, EFBIG, "the trace as CTF would be larger than %u MiB",
 			(unsigned int)(w->output->bytes_max / MIB));
 	if (ctf_classes_bytes(w->classes) > w->output->metadata_max)
-		return err_set(err, EFBIG, "more different events than %u MiB of metadata can tell",
+		return err_set(err, EFBIG,
+			"more different events than %u MiB of metadata can describe",
 			(unsigned int)(w->output->metadata_max / MIB));
 	return ctf_classes_reserve(w->classes);
 }
 
 /*
- * `cancelled` is asked, and the size looked at, each so many events, which take some microseconds.
+ * Cancellation and size are checked once for this many events, which take some microseconds.
  */
-#define LOOK_EVENTS 16
+#define CHECK_EVENTS 16
 
-/* What is missing is told in the first stream, once it has begun. */
-static void discard_missing(struct writer *w)
+/* Missing events are counted in the first stream, once it has begun. */
+static void discard_missing(struct ctf_writer *w)
 {
 	uint64_t missing = w->missing.lost + w->missing.left_out;
 
@@ -271,12 +272,12 @@ static void discard_missing(struct writer *w)
 	w->discarded = missing;
 }
 
-static bool take_item(struct writer *w, struct merge_item *item)
+static bool take_item(struct ctf_writer *w, struct merge_item *item)
 {
 	return w->source->next(w->source->arg, item, &w->missing);
 }
 
-static int write_items(struct writer *w, struct merge_item *item, bool more,
+static int write_items(struct ctf_writer *w, struct merge_item *item, bool more,
 	const struct cancel *cancel, struct err *err)
 {
 	unsigned int n = 0;
@@ -284,17 +285,17 @@ static int write_items(struct writer *w, struct merge_item *item, bool more,
 
 	for (discard_missing(w); more && !ret; more = take_item(w, item), discard_missing(w)) {
 		ret = item->message ? add_message(w, item) : add_event(w, item);
-		if (!ret && n++ % LOOK_EVENTS == 0) {
+		if (!ret && n++ % CHECK_EVENTS == 0) {
 			if (cancel_requested(cancel))
 				ret = -EINTR;
 			else
-				ret = look_at_size(w, err);
+				ret = check_size(w, err);
 		}
 	}
 	return ret;
 }
 
-static void init_streams(struct writer *w)
+static void init_streams(struct ctf_writer *w)
 {
 	const struct ctf_output *output = w->output;
 	uint32_t i;
@@ -304,7 +305,7 @@ static void init_streams(struct writer *w)
 		ctf_packets_init(&w->streams[i], output->streams[i], output->uuid, output->cpus[i]);
 }
 
-static int write_streams(struct writer *w, const struct cancel *cancel, struct err *err)
+static int write_streams(struct ctf_writer *w, const struct cancel *cancel, struct err *err)
 {
 	struct merge_item item;
 	bool more;
@@ -322,13 +323,13 @@ static int write_streams(struct writer *w, const struct cancel *cancel, struct e
 		ret = write_items(w, &item, more, cancel, err);
 	for (i = 0; i < w->output->count && !ret; i++)
 		ret = ctf_packets_end(&w->streams[i]);
-	return ret ? ret : look_at_size(w, err);
+	return ret ? ret : check_size(w, err);
 }
 
-static int write_metadata(const struct writer *w, const struct ctf_head *head)
+static int write_metadata(const struct ctf_writer *w, const struct ctf_info *info)
 {
 	g_autoptr(GString) text = g_string_new(NULL);
-	int ret = ctf_classes_print(w->classes, head, text);
+	int ret = ctf_classes_print(w->classes, info, text);
 
 	return ret ? ret : ctf_write_all(w->output->metadata, text->str, text->len);
 }
@@ -346,32 +347,32 @@ void ctf_make_uuid(unsigned char uuid[CTF_UUID_BYTES])
 int ctf_write_from(const struct ctf_source *source, const struct ctf_output *output,
 	const struct cancel *cancel, struct err *err)
 {
-	struct writer w = { .output = output, .source = source };
-	struct ctf_head head = { 0 };
+	struct ctf_writer w = { .output = output, .source = source };
+	struct ctf_info info = { 0 };
 	uint32_t i;
 	int ret;
 
 	if (source->realtime_ns > source->monotonic_ns)
-		head.offset_ns = source->realtime_ns - source->monotonic_ns;
-	memcpy(head.uuid, output->uuid, sizeof(head.uuid));
-	w.time_max = INT64_MAX - MIN(head.offset_ns, INT64_MAX);
+		info.offset_ns = source->realtime_ns - source->monotonic_ns;
+	memcpy(info.uuid, output->uuid, sizeof(info.uuid));
+	w.time_max = INT64_MAX - MIN(info.offset_ns, INT64_MAX);
 	w.classes = ctf_classes_create();
-	w.known = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
-	w.line = trace_text_create();
+	w.cached = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
+	w.trace_text = trace_text_create();
 	w.rest = g_string_new(NULL);
 	w.fields = g_string_new(NULL);
 	ret = write_streams(&w, cancel, err);
-	head.lost = w.missing.lost;
-	head.left_out = w.missing.left_out;
+	info.lost = w.missing.lost;
+	info.left_out = w.missing.left_out;
 	if (!ret)
-		ret = write_metadata(&w, &head);
+		ret = write_metadata(&w, &info);
 	for (i = 0; i < output->count; i++)
 		ctf_packets_fini(&w.streams[i]);
 	g_free(w.streams);
 	g_string_free(w.rest, TRUE);
 	g_string_free(w.fields, TRUE);
-	trace_text_destroy(w.line);
-	g_hash_table_unref(w.known);
+	trace_text_destroy(w.trace_text);
+	g_hash_table_unref(w.cached);
 	ctf_classes_destroy(w.classes);
 	return ret;
 }
@@ -382,7 +383,7 @@ int ctf_write_from(const struct ctf_source *source, const struct ctf_output *out
 
 struct snapshot_items {
 	struct merge *merge;
-	struct ctf_missing missing; /* in front of the first one */
+	struct ctf_missing missing; /* before the first item */
 };
 
 static bool next_of_snapshot(void *arg, struct merge_item *item, struct ctf_missing *missing)
@@ -399,16 +400,17 @@ int ctf_write(const struct snapshot *snapshot, const struct ctf_output *output,
 	const struct cancel *cancel, struct err *err)
 {
 	struct snapshot_items items = {
-		.missing = { .lost = snapshot->overtaken, .left_out = snapshot->left_out },
+		.missing = { .lost = snapshot->overwritten, .left_out = snapshot->left_out },
 	};
-	struct ctf_source source = { .next = next_of_snapshot, .arg = &items, .lasting = true };
+	struct ctf_source source = {
+		.next = next_of_snapshot, .arg = &items, .meanings_persist = true};
 	struct clock_map_anchor now;
 	int ret;
 
 	items.merge = merge_create(snapshot);
 	if (!items.merge)
 		return -ENOMEM;
-	clock_map_map_anchor(snapshot->map, &now);
+	clock_map_copy_anchor(snapshot->clock, &now);
 	source.monotonic_ns = now.monotonic_ns;
 	source.realtime_ns = now.realtime_ns;
 	ret = ctf_write_from(&source, output, cancel, err);

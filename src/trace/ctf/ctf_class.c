@@ -8,7 +8,7 @@
 #include "base/growing.h"
 #include "base/units.h"
 
-/* A field's name, without NUL; longer words are no help to anybody. */
+/* A field's name, without NUL. A longer word is not used as a name. */
 #define NAME_MAX_BYTES 64
 
 struct ctf_classes {
@@ -18,7 +18,7 @@ struct ctf_classes {
 	uint32_t message;
 };
 
-/* A class takes little more than its name and format, of which a packet holds no more than this. */
+/* More than the metadata of 16 classes, each of which is little more than its name and format. */
 #define ROOM_BYTES (1 * MIB)
 
 /*
@@ -48,12 +48,13 @@ static bool find_word(const struct args_conversion *c, char name[NAME_MAX_BYTES 
 	return true;
 }
 
-/* Names that are ours: of what stands behind the arguments, and of fields without a word. */
+/* Names that this file uses: of what follows the arguments, and of fields without a word. */
 static bool is_reserved(const char *name)
 {
 	if (!strcmp(name, "cut") || !strcmp(name, "stack") || !strcmp(name, "stack_length"))
 		return true;
-	return g_str_has_prefix(name, "arg") && name[3] && !name[3 + strspn(name + 3, "0123456789")];
+	return g_str_has_prefix(name, "arg") && name[3] &&
+	       !name[3 + strspn(name + 3, "0123456789")];
 }
 
 static bool is_taken(const GPtrArray *names, const char *name)
@@ -66,7 +67,7 @@ static bool is_taken(const GPtrArray *names, const char *name)
 	return is_reserved(name);
 }
 
-/* What the next field is called; `word` may be anything. */
+/* The name of the next field; `word` (NULL: none) may be any word. */
 static const char *name_field(GPtrArray *names, const char *word)
 {
 	if (word && !is_taken(names, word))
@@ -109,7 +110,7 @@ static void append_field(GString *out, const struct args_plan *plan, char letter
 	g_string_append_printf(out, " _%s;\n", name);
 }
 
-/* The arguments of a format that args_plan() took: a * is one, too. */
+/* The arguments of a format that args_plan() accepted; a * is an argument, too. */
 static void append_arguments(GString *out, const char *format, struct ctf_class *class)
 {
 	struct args_format walk = { format, format + strlen(format) };
@@ -124,7 +125,7 @@ static void append_arguments(GString *out, const char *format, struct ctf_class 
 
 		if (c.letter == '%')
 			continue;
-		if (c.letter == 'c') /* stored as an int, and shown as what it is */
+		if (c.letter == 'c') /* stored as an int, and shown as a character */
 			class->plan[i + stars].bytes = 1;
 		for (; stars && i < class->count; stars--, i++)
 			append_field(out, &class->plan[i], 'd', name_field(names, NULL));
@@ -135,7 +136,7 @@ static void append_arguments(GString *out, const char *format, struct ctf_class 
 	}
 }
 
-/* For people: in a comment, which a format must not end. */
+/* For human readers: in a comment, which the format must not end. */
 static void append_format(GString *out, const char *format)
 {
 	g_autofree char *escaped = g_strescape(format, NULL);
@@ -250,9 +251,10 @@ static void append_integers(GString *out)
 
 	for (i = 0; i < G_N_ELEMENTS(bases); i++)
 		for (size = 8; size <= 64; size *= 2)
-			g_string_append_printf(out, "typealias integer { size = %u; align = 8; "
-				"signed = false; base = %s; } := %suint%u_t;\n", size, bases[i].base,
-				bases[i].prefix, size);
+			g_string_append_printf(out,
+				"typealias integer { size = %u; align = 8; "
+				"signed = false; base = %s; } := %suint%u_t;\n",
+				size, bases[i].base, bases[i].prefix, size);
 	for (size = 8; size <= 64; size *= 2)
 		g_string_append_printf(out, "typealias integer { size = %u; align = 8; "
 			"signed = true; } := int%u_t;\n", size, size);
@@ -267,26 +269,29 @@ static void append_uuid(GString *out, const unsigned char *uuid)
 			i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
 }
 
-static void append_head(GString *out, const struct ctf_head *head)
+static void append_head(GString *out, const struct ctf_info *info)
 {
 	g_string_append(out, "/* CTF 1.8 */\n\n");
 	append_integers(out);
-	g_string_append(out,
-		"typealias integer { size = 8; align = 8; signed = false; encoding = ASCII; } := char_t;\n"
-		"typealias floating_point { exp_dig = 11; mant_dig = 53; align = 8; } := double_t;\n"
-		"\ntrace {\n\tmajor = 1;\n\tminor = 8;\n\tuuid = \"");
-	append_uuid(out, head->uuid);
+	g_string_append(out, "typealias integer { size = 8; align = 8; signed = false; encoding = "
+			     "ASCII; } := char_t;\n"
+			     "typealias floating_point { exp_dig = 11; mant_dig = 53; align = 8; } "
+			     ":= double_t;\n"
+			     "\ntrace {\n\tmajor = 1;\n\tminor = 8;\n\tuuid = \"");
+	append_uuid(out, info->uuid);
 	g_string_append_printf(out, "\";\n\tbyte_order = %s;\n"
 		"\tpacket.header := struct {\n"
 		"\t\tuint32_t magic;\n\t\tuint8_t uuid[16];\n\t\tuint32_t stream_id;\n\t};\n};\n",
 		G_BYTE_ORDER == G_LITTLE_ENDIAN ? "le" : "be");
 	g_string_append_printf(out, "\nenv {\n\ttracer_name = \"kprofs\";\n"
 		"\tevents_lost = %" PRIu64 ";\n\tevents_left_out = %" PRIu64 ";\n};\n",
-		head->lost, head->left_out);
-	g_string_append_printf(out, "\nclock {\n\tname = \"monotonic\";\n"
+		info->lost, info->left_out);
+	g_string_append_printf(out,
+		"\nclock {\n\tname = \"monotonic\";\n"
 		"\tdescription = \"CLOCK_MONOTONIC\";\n\tfreq = 1000000000;\n"
 		"\toffset_s = %" PRIu64 ";\n\toffset = %" PRIu64 ";\n\tabsolute = TRUE;\n};\n",
-		(uint64_t)(head->offset_ns / NSEC_PER_SEC), (uint64_t)(head->offset_ns % NSEC_PER_SEC));
+		(uint64_t)(info->offset_ns / NSEC_PER_SEC),
+		(uint64_t)(info->offset_ns % NSEC_PER_SEC));
 	g_string_append(out, "typealias integer { size = 64; align = 8; signed = false; "
 		"map = clock.monotonic.value; } := stamp_t;\n"
 		"\nstream {\n\tid = 0;\n"
@@ -302,11 +307,11 @@ int ctf_classes_reserve(struct ctf_classes *classes)
 	return growing_text(classes->text, ROOM_BYTES);
 }
 
-int ctf_classes_print(const struct ctf_classes *classes, const struct ctf_head *head, GString *out)
+int ctf_classes_print(const struct ctf_classes *classes, const struct ctf_info *info, GString *out)
 {
 	int ret;
 
-	append_head(out, head);
+	append_head(out, info);
 	ret = growing_text(out, classes->text->len);
 	if (ret)
 		return ret;

@@ -53,7 +53,7 @@ static int write_packet(struct ctf_packets *packets)
 	ctf_append_u32(head, 0); /* the one kind of stream */
 	ctf_append_u64(head, packets->begin_ns);
 	ctf_append_u64(head, packets->end_ns);
-	ctf_append_u64(head, bytes * 8); /* of which all is content */
+	ctf_append_u64(head, bytes * 8); /* all of it is content: no padding */
 	ctf_append_u64(head, bytes * 8);
 	ctf_append_u64(head, packets->discarded);
 	ctf_append_u32(head, packets->cpu);
@@ -62,7 +62,7 @@ static int write_packet(struct ctf_packets *packets)
 		ret = ctf_write_all(packets->fd, packets->content->str, packets->content->len);
 	g_string_truncate(packets->content, 0);
 	packets->bytes += bytes;
-	packets->told = packets->discarded;
+	packets->reported = packets->discarded;
 	packets->begin_ns = packets->end_ns;
 	return ret;
 }
@@ -75,7 +75,9 @@ int ctf_packets_begin(struct ctf_packets *packets, uint64_t begin_ns)
 
 static int flush(struct ctf_packets *packets)
 {
-	return packets->content->len || packets->told < packets->discarded ? write_packet(packets) : 0;
+	return packets->content->len || packets->reported < packets->discarded
+		       ? write_packet(packets)
+		       : 0;
 }
 
 int ctf_packets_add(struct ctf_packets *packets, uint32_t cpu, uint64_t time_ns, uint32_t id,
