@@ -180,7 +180,7 @@ static int hear(struct asker *asker)
 	while (!ret) {
 		const struct proto_wait wait = wait_for(asker);
 
-		ret = helpers_hear(asker->helpers, message, &wait);
+		ret = helpers_receive(asker->helpers, message, &wait);
 		if (ret || message->head.type == PROTO_READ_DONE)
 			break;
 		ret = message->head.type == PROTO_RECORDS

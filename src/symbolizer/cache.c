@@ -1,33 +1,34 @@
 /* SPDX-License-Identifier: MIT */
-/* Answers that are kept: see cache.h. */
+/* Cache of results: see cache.h. */
 #include "symbolizer/cache.h"
 
 #include <glib.h>
 #include <string.h>
 
-/* What an entry and a string cost beyond their bytes, roughly: hash table slots, malloc's heads. */
+/* Approximate overhead of an entry and a string: hash table slots, malloc's headers. */
 #define OVERHEAD_BYTES 64
 
 struct cache {
 	size_t bytes_max;
 	size_t bytes;
 	GHashTable *files; /* key (GBytes) -> struct cache_file */
-	GQueue recent;	   /* struct cache_file, the one asked last first */
+	GQueue recent;	   /* struct cache_file, the most recently used one first */
 };
 
 struct cache_file {
 	GBytes *key;
 	GList link; /* in cache.recent */
-	GHashTable *entries; /* struct entry, by offset */
+	GHashTable *entries; /* struct cache_entry, by offset */
 	GStringChunk *strings;
 	GHashTable *known; /* the strings in it, to count their bytes once */
 	size_t bytes;
 };
 
-struct entry {
+struct cache_entry {
 	uint64_t offset;
-	unsigned int flags;    /* what was asked for */
-	uint64_t until_ns;     /* what is missing counts as missing; UINT64_MAX: all is here */
+	unsigned int flags;    /* of the request */
+	/* until when missing parts count as missing; UINT64_MAX: nothing is missing */
+	uint64_t until_ns;
 	struct symbols_place place;
 	struct symbols_frame frames[];
 };
@@ -61,7 +62,7 @@ void cache_destroy(struct cache *cache)
 	g_free(cache);
 }
 
-/* What makes a file the same file; NULL where nothing does. */
+/* The identity of a file; NULL if it has none. */
 static GBytes *make_key(const struct symbols_file *file)
 {
 	GByteArray *key = g_byte_array_new();
@@ -74,7 +75,7 @@ static GBytes *make_key(const struct symbols_file *file)
 			(guint)file->kernel->build_id_length);
 		g_byte_array_append(key, (const guint8 *)&file->kernel->start,
 			sizeof(file->kernel->start));
-		/* a module may be loaded again elsewhere */
+		/* a module may be loaded again at another address */
 		if (file->mapping_count)
 			g_byte_array_append(key, (const guint8 *)&file->mappings[0].start,
 				sizeof(file->mappings[0].start));
@@ -87,13 +88,13 @@ static GBytes *make_key(const struct symbols_file *file)
 	return g_byte_array_free_to_bytes(key);
 }
 
-struct cache_file *cache_find_file(struct cache *cache, const struct symbols_file *question)
+struct cache_file *cache_find_file(struct cache *cache, const struct symbols_file *wanted)
 {
 	GBytes *key = NULL;
 	struct cache_file *file;
 
-	if (cache->bytes_max && question->kind != SYMBOLS_JIT)
-		key = make_key(question);
+	if (cache->bytes_max && wanted->kind != SYMBOLS_JIT)
+		key = make_key(wanted);
 	if (!key)
 		return NULL;
 	file = g_hash_table_lookup(cache->files, key);
@@ -118,11 +119,11 @@ struct cache_file *cache_find_file(struct cache *cache, const struct symbols_fil
 bool cache_find(const struct cache_file *file, uint64_t offset, unsigned int flags,
 	uint64_t now_ns, struct symbols_place *place)
 {
-	const struct entry *entry = g_hash_table_lookup(file->entries, &offset);
+	const struct cache_entry *entry = g_hash_table_lookup(file->entries, &offset);
 
 	if (!entry || (flags & ~entry->flags))
 		return false;
-	/* a name without a line is whole for whoever asks for names */
+	/* a name without a line is a complete result for a request without lines */
 	if (now_ns >= entry->until_ns && (flags || !entry->place.count))
 		return false;
 	*place = entry->place;
@@ -133,16 +134,16 @@ bool cache_find(const struct cache_file *file, uint64_t offset, unsigned int fla
 	return true;
 }
 
-static const char *keep_text(struct cache_file *file, const char *text, size_t *bytes)
+static const char *add_text(struct cache_file *file, const char *text, size_t *bytes)
 {
-	char *kept;
+	char *copy;
 
 	if (!text)
 		return NULL;
-	kept = g_string_chunk_insert_const(file->strings, text);
-	if (g_hash_table_add(file->known, kept))
-		*bytes += strlen(kept) + 1 + OVERHEAD_BYTES;
-	return kept;
+	copy = g_string_chunk_insert_const(file->strings, text);
+	if (g_hash_table_add(file->known, copy))
+		*bytes += strlen(copy) + 1 + OVERHEAD_BYTES;
+	return copy;
 }
 
 static void drop_file(struct cache *cache, struct cache_file *file)
@@ -153,28 +154,28 @@ static void drop_file(struct cache *cache, struct cache_file *file)
 }
 
 void cache_add(struct cache *cache, struct cache_file *file, uint64_t offset, unsigned int flags,
-	unsigned int honoured, uint64_t now_ns, const struct symbols_place *place)
+	unsigned int satisfied, uint64_t now_ns, const struct symbols_place *place)
 {
-	size_t bytes = sizeof(struct entry) + place->count * sizeof(struct symbols_frame);
-	struct entry *entry;
+	size_t bytes = sizeof(struct cache_entry) + place->count * sizeof(struct symbols_frame);
+	struct cache_entry *entry;
 	uint32_t i;
 
 	entry = g_malloc(bytes);
 	bytes += OVERHEAD_BYTES;
 	entry->offset = offset;
 	entry->flags = flags;
-	entry->until_ns = place->count && !(flags & ~honoured) ? UINT64_MAX
+	entry->until_ns = place->count && !(flags & ~satisfied) ? UINT64_MAX
 							       : now_ns + CACHE_RETRY_NS;
 	entry->place = *place;
 	entry->place.frames = entry->frames;
 	for (i = 0; i < place->count; i++) {
 		entry->frames[i] = place->frames[i];
-		entry->frames[i].function = keep_text(file, place->frames[i].function, &bytes);
-		entry->frames[i].source = keep_text(file, place->frames[i].source, &bytes);
+		entry->frames[i].function = add_text(file, place->frames[i].function, &bytes);
+		entry->frames[i].source = add_text(file, place->frames[i].source, &bytes);
 	}
 	/*
-	 * the bytes of an entry that is replaced stay counted: it happens once, when lines are
-	 * asked
+	 * the bytes of a replaced entry stay counted: that happens once, when lines are requested
+	 * after names
 	 */
 	g_hash_table_replace(file->entries, &entry->offset, entry);
 	file->bytes += bytes;

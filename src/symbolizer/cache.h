@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Answers that are kept: file, offset -> frames. Bounded; the file that was asked for least
- * recently goes first, whole. One thread at a time.
+ * Cache of results: file, offset -> frames. Bounded; the least recently used file is evicted first,
+ * with all its results. One thread at a time.
  */
 #ifndef KPROFS_SYMBOLIZER_CACHE_H
 #define KPROFS_SYMBOLIZER_CACHE_H
@@ -18,32 +18,31 @@ struct cache *cache_create(size_t bytes_max);
 void cache_destroy(struct cache *cache);
 
 /*
- * The answers about a file, made if need be; NULL where such answers must not be kept (a file that
- * has no build-id may be another one tomorrow; a JIT's memory too). Valid until the next
+ * The results of a file, created if need be. NULL if results must not be cached: a file without a
+ * build-id may be another one later, and so may the memory of a JIT. Valid until the next
  * cache_trim().
  */
 struct cache_file *cache_find_file(struct cache *cache, const struct symbols_file *file);
 
 /*
- * Is the answer known, to this depth (SYMBOLS_LINES or 0)? *place is valid until it is added anew.
+ * Is there a result with this detail (SYMBOLS_LINES or 0)? *place is valid until it is added anew.
  */
 bool cache_find(const struct cache_file *file, uint64_t offset, unsigned int flags,
 	uint64_t now_ns, struct symbols_place *place);
 
 /*
- * For how long it counts that something could not be told: then a debug file may have been
- * installed.
+ * How long it is cached that something was not found: a debug file may be installed meanwhile.
  */
 #define CACHE_RETRY_NS (60 * NSEC_PER_SEC)
 
 /*
- * Keeps a copy of the answer to a question for `flags`, of which `honoured` could be; a place
+ * Adds a copy of the result of a request with `flags`, of which `satisfied` could be; a place
  * without frames says that there is no name.
  */
 void cache_add(struct cache *cache, struct cache_file *file, uint64_t offset, unsigned int flags,
-	unsigned int honoured, uint64_t now_ns, const struct symbols_place *place);
+	unsigned int satisfied, uint64_t now_ns, const struct symbols_place *place);
 
-/* Brings it back under its bound. */
+/* Evicts files until the cache is within its bound. */
 void cache_trim(struct cache *cache);
 
 size_t cache_bytes(const struct cache *cache);

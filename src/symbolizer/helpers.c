@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The processes that a question needs: see helpers.h. */
+/* The helper processes that a request needs: see helpers.h. */
 #include "symbolizer/helpers.h"
 
 #include <errno.h>
@@ -15,20 +15,20 @@
 
 #include "base/units.h"
 
-/* The descriptor on which a helper finds its connection. */
+/* The descriptor number of the connection in a helper. */
 #define HELPER_FD 3
 
 /*
- * Killed helpers that hang in the kernel all the same (a dead NFS server): no more than so many,
- * then none is started until one of them is gone.
+ * Killed helpers that still hang in the kernel (NFS without its server). At this number no helper
+ * is started until one of them has exited.
  */
 #define DYING_MAX 8
 #define ROLES 4
 
-/* How long a parser may take to end by itself when nobody needs it any more. */
+/* Time that an unused parser may take to exit by itself. */
 #define GENTLY_MS 200
 
-struct helper {
+struct helper_process {
 	const char *role;
 	pid_t pid; /* 0: not running */
 	int fd;
@@ -38,8 +38,8 @@ struct helpers {
 	char *program, *debuginfod_urls, *home;
 	uid_t uid;
 	gid_t gid;
-	struct helper opener, parser, fetcher, reader;
-	pid_t dying[DYING_MAX + ROLES]; /* 0: a free place */
+	struct helper_process opener, parser, fetcher, reader;
+	pid_t dying[DYING_MAX + ROLES]; /* 0: a free slot */
 	struct helpers_counts counts;
 };
 
@@ -75,10 +75,10 @@ struct helpers *helpers_create(const struct helpers_options *options)
 	helpers->home = g_strdup(options->home);
 	helpers->uid = options->uid;
 	helpers->gid = options->gid;
-	helpers->opener = (struct helper){ .role = "opener", .fd = -1 };
-	helpers->parser = (struct helper){ .role = "parser", .fd = -1 };
-	helpers->fetcher = (struct helper){ .role = "fetcher", .fd = -1 };
-	helpers->reader = (struct helper){ .role = "reader", .fd = -1 };
+	helpers->opener = (struct helper_process){ .role = "opener", .fd = -1 };
+	helpers->parser = (struct helper_process){ .role = "parser", .fd = -1 };
+	helpers->fetcher = (struct helper_process){ .role = "fetcher", .fd = -1 };
+	helpers->reader = (struct helper_process){ .role = "reader", .fd = -1 };
 	return helpers;
 }
 
@@ -86,14 +86,14 @@ struct helpers *helpers_create(const struct helpers_options *options)
  * ---- start and end ----------------------------------------------------------------------------
  */
 
-/* Takes the statuses of those that have ended; how many have not. */
+/* Reaps the processes that have exited; returns how many have not. */
 static unsigned int reap(struct helpers *helpers)
 {
 	unsigned int left = 0;
 	size_t i;
 
 	for (i = 0; i < G_N_ELEMENTS(helpers->dying); i++) {
-		/* ECHILD: somebody else has taken it */
+		/* ECHILD: it was reaped elsewhere */
 		if (helpers->dying[i] && waitpid(helpers->dying[i], NULL, WNOHANG) != 0)
 			helpers->dying[i] = 0;
 		left += helpers->dying[i] != 0;
@@ -101,8 +101,8 @@ static unsigned int reap(struct helpers *helpers)
 	return left;
 }
 
-/* The connection closes too, so that one that does not die ends when it comes back. */
-static void end_helper(struct helpers *helpers, struct helper *helper)
+/* Closes the connection too, so that a process that hangs exits when it continues. */
+static void end_helper(struct helpers *helpers, struct helper_process *helper)
 {
 	size_t i;
 
@@ -111,7 +111,7 @@ static void end_helper(struct helpers *helpers, struct helper *helper)
 	kill(helper->pid, SIGKILL);
 	if (helper->fd >= 0)
 		close(helper->fd);
-	/* start_helper() has seen to it that there is a place */
+	/* start_helper() has made sure that a slot is free */
 	for (i = 0; i + 1 < G_N_ELEMENTS(helpers->dying) && helpers->dying[i]; i++)
 		;
 	helpers->dying[i] = helper->pid;
@@ -120,8 +120,8 @@ static void end_helper(struct helpers *helpers, struct helper *helper)
 	helper->fd = -1;
 }
 
-/* The parser reaps its children, if it is let; then nobody is left behind for init to reap. */
-static void end_gently(struct helper *helper)
+/* The parser reaps its children if it exits by itself; if killed, it leaves zombies to init. */
+static void end_idle(struct helper_process *helper)
 {
 	int i;
 
@@ -143,7 +143,7 @@ unsigned int helpers_reap(struct helpers *helpers)
 	unsigned int left = reap(helpers);
 	int i;
 
-	/* a process that was killed is gone at once, unless the kernel hangs */
+	/* a killed process exits at once unless it hangs in the kernel */
 	for (i = 0; i < 100 && left; i++) {
 		g_usleep(1000);
 		left = reap(helpers);
@@ -155,12 +155,12 @@ void helpers_destroy(struct helpers *helpers)
 {
 	if (!helpers)
 		return;
-	end_gently(&helpers->parser);
+	end_idle(&helpers->parser);
 	end_helper(helpers, &helpers->opener);
 	end_helper(helpers, &helpers->parser);
 	end_helper(helpers, &helpers->fetcher);
 	end_helper(helpers, &helpers->reader);
-	/* where the kernel hangs, init has them */
+	/* processes that hang are left to init */
 	helpers_reap(helpers);
 	g_free(helpers->program);
 	g_free(helpers->debuginfod_urls);
@@ -168,8 +168,8 @@ void helpers_destroy(struct helpers *helpers)
 	g_free(helpers);
 }
 
-/* No variable of ours is theirs, so that no library in them is told to do anything. */
-static char **make_environment(const struct helpers *helpers, const struct helper *helper)
+/* Helpers get none of our environment variables, so that these don't change what libraries do. */
+static char **make_environment(const struct helpers *helpers, const struct helper_process *helper)
 {
 	GPtrArray *list = g_ptr_array_new();
 	const char *sanitizer = getenv("ASAN_OPTIONS");
@@ -185,7 +185,7 @@ static char **make_environment(const struct helpers *helpers, const struct helpe
 	return (char **)g_ptr_array_free(list, FALSE);
 }
 
-static int spawn(struct helpers *helpers, struct helper *helper, int fd, pid_t *pid)
+static int spawn(struct helpers *helpers, struct helper_process *helper, int fd, pid_t *pid)
 {
 	g_auto(GStrv) environment = make_environment(helpers, helper);
 	g_autofree char *uid = g_strdup_printf("%u", (unsigned int)helpers->uid);
@@ -215,7 +215,7 @@ static int spawn(struct helpers *helpers, struct helper *helper, int fd, pid_t *
 	return ret;
 }
 
-static int start_helper(struct helpers *helpers, struct helper *helper)
+static int start_helper(struct helpers *helpers, struct helper_process *helper)
 {
 	int pair[2];
 	pid_t pid;
@@ -240,17 +240,17 @@ static int start_helper(struct helpers *helpers, struct helper *helper)
 
 void helpers_prepare(struct helpers *helpers)
 {
-	/* what can't be started now is tried again by whoever asks */
+	/* a helper that could not be started now is started by the first request */
 	(void)start_helper(helpers, &helpers->opener);
 	(void)start_helper(helpers, &helpers->parser);
 }
 
 /*
- * ---- questions --------------------------------------------------------------------------------
+ * ---- requests ---------------------------------------------------------------------------------
  */
 
-/* One message to it; a helper that has died since the last one is started again, once. */
-static int send_to(struct helpers *helpers, struct helper *helper,
+/* Sends one message to it; a helper that exited since the last one is started again, once. */
+static int send_to(struct helpers *helpers, struct helper_process *helper,
 	const struct proto_message *message, int passed, const struct proto_wait *wait)
 {
 	int tries, ret = -EIO;
@@ -270,8 +270,8 @@ static int send_to(struct helpers *helpers, struct helper *helper,
 	return -EIO;
 }
 
-/* One that died of something else before it answered is asked again, once. */
-static int ask_for_file(struct helpers *helpers, struct helper *helper,
+/* If the helper exited for another reason before it replied, sends the message again, once. */
+static int request_file(struct helpers *helpers, struct helper_process *helper,
 	struct proto_message *message, const struct proto_wait *wait)
 {
 	int fd = -1, tries, ret = -EPIPE;
@@ -289,7 +289,7 @@ static int ask_for_file(struct helpers *helpers, struct helper *helper,
 	}
 	if (fd >= 0)
 		close(fd);
-	/* an answer may come later than anybody waits for it: not from this one */
+	/* the reply may come after the time limit: don't take it for the next request's reply */
 	if (helper->pid)
 		helpers->counts.killed++;
 	end_helper(helpers, helper);
@@ -303,10 +303,10 @@ int helpers_open(struct helpers *helpers, struct proto_message *message,
 	struct proto_wait until = helpers_until(wait,
 		message->pid || any ? HELPERS_PROCESS_NS : HELPERS_OPEN_NS);
 
-	/* those that hang must not be all that there may be */
+	/* helpers that hang must not use up all slots */
 	if (any && reap(helpers) >= DYING_MAX / 2)
 		return -EXDEV;
-	return ask_for_file(helpers, &helpers->opener, message, &until);
+	return request_file(helpers, &helpers->opener, message, &until);
 }
 
 int helpers_fetch(struct helpers *helpers, const uint8_t *build_id, size_t length,
@@ -320,7 +320,7 @@ int helpers_fetch(struct helpers *helpers, const uint8_t *build_id, size_t lengt
 	request = g_new(struct proto_message, 1);
 	proto_init(request, PROTO_FETCH);
 	proto_set_build_id(request, build_id, length);
-	return ask_for_file(helpers, &helpers->fetcher, request, &until);
+	return request_file(helpers, &helpers->fetcher, request, &until);
 }
 
 int helpers_fork_parser(struct helpers *helpers, const struct proto_wait *wait)
@@ -345,7 +345,7 @@ int helpers_ask(struct helpers *helpers, const struct proto_message *message,
 	return send_to(helpers, &helpers->reader, message, -1, wait);
 }
 
-int helpers_hear(struct helpers *helpers, struct proto_message *message,
+int helpers_receive(struct helpers *helpers, struct proto_message *message,
 	const struct proto_wait *wait)
 {
 	return helpers->reader.pid ? proto_receive(helpers->reader.fd, message, NULL, wait) : -EPIPE;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The processes that a question needs, as seen from the one that asks: they are started when first
- * needed, ended when they take too long, and started again (see symbols.h for who they are).
+ * The helper processes that a request needs, as the client process sees them. They are started when
+ * first needed, killed when they take too long, and started again (symbols.h lists the roles).
  *
- * A struct helpers is one set of them and serves one question at a time. Errors of all functions:
- * -ECANCELED, -ETIMEDOUT as `wait` says; -EIO: the helper can't be started or is broken.
+ * A struct helpers is one set of processes and serves one request at a time. Errors of all
+ * functions: -ECANCELED, -ETIMEDOUT, as `wait` says; -EIO: the helper can't be started or failed.
  */
 #ifndef KPROFS_SYMBOLIZER_HELPERS_H
 #define KPROFS_SYMBOLIZER_HELPERS_H
@@ -13,23 +13,23 @@
 
 #include "symbolizer/proto.h"
 
-/* A file system that hangs holds up a question so long. */
+/* Time limit of an open, for file systems that hang. */
 #define HELPERS_OPEN_NS (2 * NSEC_PER_SEC)
 /*
- * What a user can make hang: a process that keeps others from its mappings, or a file system of
- * FUSE.
+ * Time limit of what a user can make hang: a process whose mmap lock is held, or a FUSE file
+ * system.
  */
 #define HELPERS_PROCESS_NS (200 * NSEC_PER_MSEC)
-/* The largest debug files take a second or two; a parser limits its CPU time itself. */
+/* The largest debug files take a second or two; the parser limits its CPU time itself. */
 #define HELPERS_PARSE_NS (30 * NSEC_PER_SEC)
-/* debuginfod may have to fetch some hundred MB. */
+/* debuginfod may have to download some hundred MB. */
 #define HELPERS_FETCH_NS (60 * NSEC_PER_SEC)
 
 struct helpers_options {
 	const char *program; /* path of kprof-symbols; NULL: helpers_find_program() */
 	/*
-	 * Ask debuginfod, at the servers that the variable DEBUGINFOD_URLS would name; NULL: don't.
-	 * With the rights and the home of this user.
+	 * Use debuginfod, with the servers that the variable DEBUGINFOD_URLS would name; NULL:
+	 * don't. The fetcher runs with the rights and the home directory of this user.
 	 */
 	const char *debuginfod_urls;
 	const char *home;
@@ -44,50 +44,47 @@ struct helpers *helpers_create(const struct helpers_options *options);
 /* Ends the processes. */
 void helpers_destroy(struct helpers *helpers);
 
-/*
- * Starts the opener and the parser where they don't run, without waiting: they will be asked soon.
- */
+/* Starts the opener and the parser if they don't run. Does not wait. */
 void helpers_prepare(struct helpers *helpers);
 
 /*
- * Asks the opener: the descriptor of a file, the caller's; else its -errno; -ETIMEDOUT also if it
- * took longer than HELPERS_OPEN_NS, or HELPERS_PROCESS_NS where the message names a process or has
- * PROTO_ANY_MOUNT (the deadline of `wait` tells). The reply is in *message. -EXDEV: without
- * PROTO_ANY_MOUNT, or where too many hang already.
+ * Sends the message to the opener and returns the descriptor of a file, which the caller closes;
+ * else -errno. -ETIMEDOUT also if it took longer than HELPERS_OPEN_NS, or HELPERS_PROCESS_NS if the
+ * message names a process or has PROTO_ANY_MOUNT (the deadline of `wait` tells them apart). The
+ * reply is in *message. -EXDEV: the file needs PROTO_ANY_MOUNT, or too many helpers hang already.
  */
 int helpers_open(struct helpers *helpers, struct proto_message *message,
 	const struct proto_wait *wait);
 
-/* Asks the fetcher for a debug file; as above. -ENOENT where the options name no servers. */
+/* Has the fetcher download a debug file; as above. -ENOENT if the options name no servers. */
 int helpers_fetch(struct helpers *helpers, const uint8_t *build_id, size_t length,
 	const struct proto_wait *wait);
 
-/* A connection to a new child of the parser, which ends when it is closed; the caller's. */
+/* A connection to a new child of the parser. The caller closes it, which ends the child. */
 int helpers_fork_parser(struct helpers *helpers, const struct proto_wait *wait);
 
-/* Is the parser there still, apart from its children? False: the next fork starts it. */
+/* Does the parser, apart from its children, still run? If not, the next fork starts it. */
 bool helpers_has_parser(const struct helpers *helpers);
 
-/* Ends the parser and its children: for one that does not answer. */
+/* Kills the parser and its children: for a parser that does not reply. */
 void helpers_kill_parser(struct helpers *helpers);
 
 /*
- * Asks the reader (PROTO_READ_*, PROTO_BUILD_ID). What it answers is received with helpers_hear()
- * until a PROTO_READ_DONE, or until helpers_end_reader().
+ * Sends a message to the reader (PROTO_READ_*, PROTO_BUILD_ID). Receive the replies with
+ * helpers_receive() until a PROTO_READ_DONE, or until helpers_end_reader().
  */
 int helpers_ask(struct helpers *helpers, const struct proto_message *message,
 	const struct proto_wait *wait);
-/* -EPIPE: it died. */
-int helpers_hear(struct helpers *helpers, struct proto_message *message,
+/* -EPIPE: the reader exited. */
+int helpers_receive(struct helpers *helpers, struct proto_message *message,
 	const struct proto_wait *wait);
-/* Ends the reader; hung: it did not answer, or has said that it hangs. */
+/* Ends the reader; hung: it did not reply, or it reported PROTO_HUNG. */
 void helpers_end_reader(struct helpers *helpers, bool hung);
 /*
- * Takes the statuses of the processes that were ended; waits for them some 100 ms at most. How many
- * the kernel still holds.
+ * Reaps the killed processes; waits for them some 100 ms at most. Returns how many have not exited.
  */
 unsigned int helpers_reap(struct helpers *helpers);
-/* Starts the reader where it does not run, without waiting. */
+/* Starts the reader if it does not run. Does not wait. */
 void helpers_prepare_reader(struct helpers *helpers);
 
 /*
@@ -98,13 +95,13 @@ char *helpers_find_program(void);
 
 struct helpers_counts {
 	uint64_t started; /* processes */
-	uint64_t killed;  /* because they took too long, or their question was given up */
-	unsigned int hung; /* of those, how many the kernel still holds */
+	uint64_t killed;  /* after a timeout, or because their request was cancelled */
+	unsigned int hung; /* how many killed processes have not exited */
 };
 
 void helpers_count(const struct helpers *helpers, struct helpers_counts *counts);
 
-/* A deadline so many ns from now, or that of `wait` if it is sooner. */
+/* A deadline that many ns from now, or that of `wait` if it is sooner. */
 struct proto_wait helpers_until(const struct proto_wait *wait, uint64_t ns);
 
 #endif

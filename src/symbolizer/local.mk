@@ -1,4 +1,4 @@
-# symbolizer: asks kprof-symbols for the names of addresses, keeps the answers, unwinds copied stacks
+# symbolizer: sends requests for names to kprof-symbols, caches the results, unwinds copied stacks
 noinst_LIBRARIES += libsymbolizer.a
 libsymbolizer_a_SOURCES = \
 	%D%/result_wire.c %D%/result_wire.h \
@@ -8,7 +8,7 @@ libsymbolizer_a_SOURCES = \
 	%D%/remote.c %D%/remote.h \
 	%D%/remote_find.c \
 	%D%/remote_internal.h \
-	%D%/remote_talk.c \
+	%D%/remote_parser.c \
 	%D%/unwind_row.h \
 	%D%/unwind_table.c %D%/unwind_table.h \
 	%D%/symbols.c %D%/symbols.h \

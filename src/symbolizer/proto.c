@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The messages between the asking process and its helpers: see proto.h. */
+/* The messages between the client process and its helpers: see proto.h. */
 #include "symbolizer/proto.h"
 
 #include <errno.h>
@@ -64,7 +64,7 @@ static bool has_path(const struct proto_message *message)
 	}
 }
 
-/* Bytes on the wire; 0: it can't be. */
+/* Bytes of the message on the wire; 0: malformed. */
 static size_t proto_size(const struct proto_message *message)
 {
 	size_t size = offsetof(struct proto_message, tail), count = message->head.count;
@@ -79,7 +79,7 @@ static size_t proto_size(const struct proto_message *message)
 	return count ? 0 : size;
 }
 
-/* Is what came in a message? Its path, if any, then ends in a NUL. */
+/* Is the received message well-formed? Its path, if any, then ends in a NUL. */
 static bool is_sound(const struct proto_message *message, size_t size)
 {
 	uint32_t count = message->head.count;
@@ -98,7 +98,7 @@ static int wait_for(int fd, short events, const struct proto_wait *wait)
 	uint64_t now;
 
 	if (wait) {
-		fds[1].fd = wait->cancel_fd; /* poll passes over a negative one */
+		fds[1].fd = wait->cancel_fd; /* poll ignores a negative descriptor */
 		fds[1].events = POLLIN;
 	}
 	for (;;) {

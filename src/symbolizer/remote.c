@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The source of names that asks other processes: see remote.h. Its helpers, whose turn it is, and
- * the course of a question; remote_internal.h says where the rest is.
+ * The source that uses helper processes: see remote.h. This file has the sets of helpers, which
+ * request uses which, and the steps of a request; remote_internal.h says what the other files have.
  */
 #include "symbolizer/remote_internal.h"
 
@@ -11,7 +11,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define SHUNNED_MAX 256 /* then all are forgotten */
+#define SKIPPED_MAX 256 /* at this number the table is cleared */
 
 struct remote *remote_create(const struct helpers_options *options)
 {
@@ -20,7 +20,7 @@ struct remote *remote_create(const struct helpers_options *options)
 
 	remote->free_lanes = eventfd(REMOTE_LANES, EFD_SEMAPHORE | EFD_CLOEXEC | EFD_NONBLOCK);
 	pthread_mutex_init(&remote->lock, NULL);
-	remote->shunned = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+	remote->skipped = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
 	for (i = 0; i < REMOTE_LANES; i++)
 		remote->lanes[i] = helpers_create(options);
 	return remote;
@@ -33,7 +33,7 @@ static void destroy(void *self)
 
 	for (i = 0; i < REMOTE_LANES; i++)
 		helpers_destroy(remote->lanes[i]);
-	g_hash_table_destroy(remote->shunned);
+	g_hash_table_destroy(remote->skipped);
 	pthread_mutex_destroy(&remote->lock);
 	if (remote->free_lanes >= 0)
 		close(remote->free_lanes);
@@ -44,7 +44,7 @@ static void destroy(void *self)
  * ---- lanes ------------------------------------------------------------------------------------
  */
 
-/* A free one, when free_lanes has said that there is one. */
+/* A free lane, after a read of free_lanes. */
 static int claim_lane(struct remote *remote)
 {
 	int i;
@@ -64,7 +64,7 @@ static int take_lane(struct remote *remote, const struct proto_wait *wait, int *
 
 	if (remote->free_lanes < 0)
 		return -EIO;
-	/* waits first: a question that was given up before it began is not one for the helpers */
+	/* waits first: a request that was cancelled before it began needs no helpers */
 	do {
 		ret = proto_wait_readable(remote->free_lanes, wait);
 		if (ret)
@@ -74,7 +74,7 @@ static int take_lane(struct remote *remote, const struct proto_wait *wait, int *
 	return 0;
 }
 
-static void give_lane(struct remote *remote, int lane)
+static void return_lane(struct remote *remote, int lane)
 {
 	uint64_t one = 1;
 
@@ -86,7 +86,7 @@ static void give_lane(struct remote *remote, int lane)
 		;
 }
 
-/* Those that are taken are running already. */
+/* Lanes in use have their helpers running already. */
 static void prepare(void *self)
 {
 	struct remote *remote = self;
@@ -98,44 +98,44 @@ static void prepare(void *self)
 		helpers_prepare(remote->lanes[lanes[count++]]);
 	}
 	while (count)
-		give_lane(remote, lanes[--count]);
+		return_lane(remote, lanes[--count]);
 }
 
 /*
  * ---- files that are not tried -----------------------------------------------------------------
  */
 
-bool remote_is_shunned(struct remote *remote, const char *path)
+bool remote_is_skipped(struct remote *remote, const char *path)
 {
 	const uint64_t *until;
-	bool shunned;
+	bool skipped;
 
 	pthread_mutex_lock(&remote->lock);
-	until = g_hash_table_lookup(remote->shunned, path);
-	shunned = until && proto_now_ns() < *until;
+	until = g_hash_table_lookup(remote->skipped, path);
+	skipped = until && proto_now_ns() < *until;
 	pthread_mutex_unlock(&remote->lock);
-	return shunned;
+	return skipped;
 }
 
-void remote_shun(struct remote *remote, const char *path, bool late)
+void remote_skip(struct remote *remote, const char *path, bool timeout)
 {
 	uint64_t *until = g_new(uint64_t, 1);
 
-	*until = proto_now_ns() + REMOTE_SHUN_NS;
+	*until = proto_now_ns() + REMOTE_SKIP_NS;
 	pthread_mutex_lock(&remote->lock);
-	if (g_hash_table_size(remote->shunned) >= SHUNNED_MAX)
-		g_hash_table_remove_all(remote->shunned);
-	g_hash_table_replace(remote->shunned, g_strdup(path), until);
-	if (late)
-		remote->late++;
+	if (g_hash_table_size(remote->skipped) >= SKIPPED_MAX)
+		g_hash_table_remove_all(remote->skipped);
+	g_hash_table_replace(remote->skipped, g_strdup(path), until);
+	if (timeout)
+		remote->timeouts++;
 	else
-		remote->damaged++;
+		remote->parser_failures++;
 	pthread_mutex_unlock(&remote->lock);
 }
 
-static void name_process(char name[32], uint32_t pid)
+static void process_key(char name[32], uint32_t pid)
 {
-	g_snprintf(name, 32, "pid %u", pid); /* no path begins so */
+	g_snprintf(name, 32, "pid %u", pid); /* no path begins like this */
 }
 
 bool remote_avoids_process(struct remote *remote, uint32_t pid)
@@ -147,8 +147,8 @@ bool remote_avoids_process(struct remote *remote, uint32_t pid)
 	many = remote->hanging >= REMOTE_HANGING_MAX &&
 		proto_now_ns() - remote->hanging_since < REMOTE_HANGING_NS;
 	pthread_mutex_unlock(&remote->lock);
-	name_process(name, pid);
-	return many || remote_is_shunned(remote, name);
+	process_key(name, pid);
+	return many || remote_is_skipped(remote, name);
 }
 
 void remote_avoid_process(struct remote *remote, uint32_t pid)
@@ -163,41 +163,41 @@ void remote_avoid_process(struct remote *remote, uint32_t pid)
 	}
 	remote->hanging++;
 	pthread_mutex_unlock(&remote->lock);
-	name_process(name, pid);
-	remote_shun(remote, name, true);
+	process_key(name, pid);
+	remote_skip(remote, name, true);
 }
 
 /*
- * ---- questions --------------------------------------------------------------------------------
+ * ---- requests ---------------------------------------------------------------------------------
  */
 
-static int begin_talk(struct talk *talk, struct remote *remote, const struct symbols_file *file,
+static int begin_request(struct remote_request *request, struct remote *remote, const struct symbols_file *file,
 	const struct symbols_how *how)
 {
 	int ret;
 
-	*talk = (struct talk){
+	*request = (struct remote_request){
 		.remote = remote,
 		.file = file,
 		.how = how,
 		.wait = { .cancel_fd = how->cancel_fd, .deadline_ns = how->deadline_ns },
 		.parser = -1,
 	};
-	ret = take_lane(remote, &talk->wait, &talk->lane);
+	ret = take_lane(remote, &request->wait, &request->lane);
 	if (ret)
 		return ret;
-	talk->helpers = remote->lanes[talk->lane];
-	talk->message = g_new(struct proto_message, 1);
+	request->helpers = remote->lanes[request->lane];
+	request->message = g_new(struct proto_message, 1);
 	return 0;
 }
 
-static int end_talk(struct talk *talk, int ret)
+static int end_request(struct remote_request *request, int ret)
 {
-	remote_hang_up(talk);
-	g_free(talk->message);
-	give_lane(talk->remote, talk->lane);
-	/* what took its own time too long is not to be had */
-	return ret == -ETIMEDOUT && !remote_is_over(talk, ret) ? -ENOENT : ret;
+	remote_disconnect(request);
+	g_free(request->message);
+	return_lane(request->remote, request->lane);
+	/* a step that exceeded its own time limit means that the file is not available */
+	return ret == -ETIMEDOUT && !remote_is_over(request, ret) ? -ENOENT : ret;
 }
 
 static void mark_replaced(struct symbols_place *places, size_t count)
@@ -212,34 +212,34 @@ static int resolve(void *self, const struct symbols_file *file, const uint64_t *
 	size_t count, const struct symbols_how *how, struct symbols_arena *arena,
 	struct symbols_place *places)
 {
-	struct talk talk;
-	int ret = begin_talk(&talk, self, file, how);
+	struct remote_request request;
+	int ret = begin_request(&request, self, file, how);
 
 	if (ret)
 		return ret;
-	ret = remote_load(&talk);
+	ret = remote_load(&request);
 	if (!ret)
-		ret = remote_ask(&talk, offsets, count, arena, places);
-	else if (talk.replaced)
+		ret = remote_resolve(&request, offsets, count, arena, places);
+	else if (request.replaced)
 		mark_replaced(places, count);
-	return end_talk(&talk, ret);
+	return end_request(&request, ret);
 }
 
-/* The parser's child stays, and is the caller's alone: the lane is free again. */
+/* The parser's child stays and belongs to the caller alone; the lane is freed. */
 static int connect_parser(void *self, const struct symbols_file *file, const struct symbols_how *how)
 {
-	struct talk talk;
-	int ret = begin_talk(&talk, self, file, how);
+	struct remote_request request;
+	int ret = begin_request(&request, self, file, how);
 
 	if (ret)
 		return ret;
-	talk.bare = true;
-	ret = file->kind == SYMBOLS_ELF || file->kind == SYMBOLS_VDSO ? remote_load(&talk) : -ENOENT;
+	request.no_debug_file = true;
+	ret = file->kind == SYMBOLS_ELF || file->kind == SYMBOLS_VDSO ? remote_load(&request) : -ENOENT;
 	if (!ret) {
-		ret = talk.parser;
-		talk.parser = -1;
+		ret = request.parser;
+		request.parser = -1;
 	}
-	return end_talk(&talk, ret);
+	return end_request(&request, ret);
 }
 
 static void add_stats(void *self, struct stats *stats)
@@ -253,8 +253,8 @@ static void add_stats(void *self, struct stats *stats)
 		started += remote->counts[i].started;
 		killed += remote->counts[i].killed;
 	}
-	stats_u64(stats, remote->damaged, "symbols.parser_failures");
-	stats_u64(stats, remote->late, "symbols.timeouts");
+	stats_u64(stats, remote->parser_failures, "symbols.parser_failures");
+	stats_u64(stats, remote->timeouts, "symbols.timeouts");
 	stats_u64(stats, started, "symbols.helpers.started");
 	stats_u64(stats, killed, "symbols.helpers.killed");
 	pthread_mutex_unlock(&remote->lock);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The source of names that programs use: it asks processes of its own (symbols.h says which) and
- * puts their answers together. Thread-safe: so many questions run at a time as there are sets of
- * processes, others wait for their turn as long as they may.
+ * The source that programs use: it sends requests to helper processes (symbols.h lists them) and
+ * combines their results. Thread-safe: as many requests run at the same time as there are sets of
+ * helpers; others wait for a free set until their deadline.
  */
 #ifndef KPROFS_SYMBOLIZER_REMOTE_H
 #define KPROFS_SYMBOLIZER_REMOTE_H
@@ -10,7 +10,7 @@
 #include "symbolizer/helpers.h"
 #include "symbolizer/symbols.h"
 
-/* Sets of processes: one file that takes long does not hold up another view. */
+/* Sets of helpers, one a lane: a file that takes long does not delay another view. */
 #define REMOTE_LANES 2
 
 struct remote;

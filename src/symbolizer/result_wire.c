@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Answers as bytes: see answers.h. */
+/* Results as bytes: see result_wire.h. */
 #include "symbolizer/result_wire.h"
 
 #include <stdbool.h>
 #include <string.h>
 
-struct summary {
+struct wire_result {
 	uint32_t index;
 	uint16_t count;
 	uint16_t located; /* 1: the address is known */
@@ -15,7 +15,7 @@ struct summary {
 };
 
 /* Before the texts, which have no NUL. */
-struct frame {
+struct wire_frame {
 	uint32_t line;
 	uint16_t function; /* bytes of its text */
 	uint16_t source;   /* 0: not known */
@@ -38,27 +38,27 @@ static uint8_t *put(uint8_t *to, const void *from, size_t size)
 size_t result_wire_write(
 	uint8_t *bytes, size_t size, uint32_t index, const struct symbols_place *place)
 {
-	struct summary head = {
+	struct wire_result result = {
 		.index = index,
 		.located = place->located,
 		.start = place->start,
 		.size = place->size,
 		.address = place->address,
 	};
-	size_t needed = sizeof(head);
+	size_t needed = sizeof(result);
 	uint8_t *at = bytes;
 	uint32_t i;
 
-	head.count = place->count < SYMBOLS_FRAMES_MAX ? place->count : SYMBOLS_FRAMES_MAX;
-	for (i = 0; i < head.count; i++)
-		needed += sizeof(struct frame) + text_length(place->frames[i].function) +
+	result.count = place->count < SYMBOLS_FRAMES_MAX ? place->count : SYMBOLS_FRAMES_MAX;
+	for (i = 0; i < result.count; i++)
+		needed += sizeof(struct wire_frame) + text_length(place->frames[i].function) +
 			  text_length(place->frames[i].source);
 	if (needed > size)
 		return 0;
-	at = put(at, &head, sizeof(head));
-	for (i = 0; i < head.count; i++) {
+	at = put(at, &result, sizeof(result));
+	for (i = 0; i < result.count; i++) {
 		const struct symbols_frame *from = &place->frames[i];
-		struct frame frame = {
+		struct wire_frame frame = {
 			.line = from->line,
 			.function = (uint16_t)text_length(from->function),
 			.source = (uint16_t)text_length(from->source),
@@ -71,16 +71,16 @@ size_t result_wire_write(
 	return needed;
 }
 
-struct reader {
+struct wire_reader {
 	const uint8_t *at;
 	size_t left;
-	bool damaged;
+	bool malformed;
 };
 
-static void take(struct reader *reader, void *to, size_t size)
+static void take(struct wire_reader *reader, void *to, size_t size)
 {
-	if (size > reader->left || reader->damaged) {
-		reader->damaged = true;
+	if (size > reader->left || reader->malformed) {
+		reader->malformed = true;
 		memset(to, 0, size);
 		return;
 	}
@@ -89,12 +89,12 @@ static void take(struct reader *reader, void *to, size_t size)
 	reader->left -= size;
 }
 
-static const char *take_text(struct reader *reader, size_t length, struct symbols_arena *arena)
+static const char *take_text(struct wire_reader *reader, size_t length, struct symbols_arena *arena)
 {
 	char text[SYMBOLS_TEXT_MAX + 1];
 
 	if (length > SYMBOLS_TEXT_MAX) {
-		reader->damaged = true;
+		reader->malformed = true;
 		return NULL;
 	}
 	take(reader, text, length);
@@ -105,17 +105,17 @@ static const char *take_text(struct reader *reader, size_t length, struct symbol
 size_t result_wire_read(const uint8_t *bytes, size_t size, struct symbols_arena *arena,
 	uint32_t *index, struct symbols_place *place)
 {
-	struct reader reader = {.at = bytes, .left = size};
+	struct wire_reader reader = {.at = bytes, .left = size};
 	struct symbols_frame frames[SYMBOLS_FRAMES_MAX];
 	struct symbols_place got = {.frames = frames};
-	struct summary head;
+	struct wire_result result;
 	uint32_t i;
 
-	take(&reader, &head, sizeof(head));
-	if (head.count > SYMBOLS_FRAMES_MAX || head.located > 1)
+	take(&reader, &result, sizeof(result));
+	if (result.count > SYMBOLS_FRAMES_MAX || result.located > 1)
 		return 0;
-	for (i = 0; i < head.count && !reader.damaged; i++) {
-		struct frame frame;
+	for (i = 0; i < result.count && !reader.malformed; i++) {
+		struct wire_frame frame;
 
 		take(&reader, &frame, sizeof(frame));
 		frames[i].line = frame.line;
@@ -124,14 +124,14 @@ size_t result_wire_read(const uint8_t *bytes, size_t size, struct symbols_arena 
 		if (!frames[i].function)
 			return 0;
 	}
-	if (reader.damaged)
+	if (reader.malformed)
 		return 0;
-	got.count = head.count;
-	got.start = head.start;
-	got.size = head.size;
-	got.located = head.located;
-	got.address = head.address;
+	got.count = result.count;
+	got.start = result.start;
+	got.size = result.size;
+	got.located = result.located;
+	got.address = result.address;
 	symbols_arena_place(arena, &got, place);
-	*index = head.index;
+	*index = result.index;
 	return size - reader.left;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Addresses to names, what is remembered: see symbols.h. */
+/* Symbolizes addresses, with a cache of results: see symbols.h. */
 #include "symbolizer/symbols.h"
 
 #include <errno.h>
@@ -13,13 +13,13 @@
 struct symbols {
 	const struct symbols_source *source; /* invariant */
 	void *self;			     /* invariant */
-	pthread_mutex_t lock;			     /* of what follows; nothing is locked inside of it */
+	pthread_mutex_t lock;			     /* covers the members below; a leaf */
 	struct cache *cache;
 	uint64_t asked, cached;
 };
 
 /*
- * ---- answers ----------------------------------------------------------------------------------
+ * ---- results ----------------------------------------------------------------------------------
  */
 
 #define ARENA_FRAMES 1024 /* frames in one allocation */
@@ -29,7 +29,7 @@ struct symbols_arena {
 	GHashTable *known; /* the strings, by content */
 	size_t bytes;
 	GPtrArray *blocks; /* of ARENA_FRAMES frames */
-	size_t used;	   /* in the last block */
+	size_t used;	   /* frames used in the last block */
 };
 
 struct symbols_arena *symbols_arena_create(void)
@@ -55,17 +55,17 @@ void symbols_arena_destroy(struct symbols_arena *arena)
 
 const char *symbols_arena_text(struct symbols_arena *arena, const char *text)
 {
-	char *kept;
+	char *cached;
 
 	if (!text)
 		return NULL;
-	kept = g_hash_table_lookup(arena->known, text);
-	if (!kept) {
-		kept = g_string_chunk_insert(arena->strings, text);
-		g_hash_table_add(arena->known, kept);
-		arena->bytes += strlen(kept) + 1 + sizeof(kept);
+	cached = g_hash_table_lookup(arena->known, text);
+	if (!cached) {
+		cached = g_string_chunk_insert(arena->strings, text);
+		g_hash_table_add(arena->known, cached);
+		arena->bytes += strlen(cached) + 1 + sizeof(cached);
 	}
-	return kept;
+	return cached;
 }
 
 size_t symbols_arena_bytes(const struct symbols_arena *arena)
@@ -105,7 +105,7 @@ void symbols_arena_place(struct symbols_arena *arena, const struct symbols_place
 }
 
 /*
- * ---- questions --------------------------------------------------------------------------------
+ * ---- requests ---------------------------------------------------------------------------------
  */
 
 struct symbols *symbols_create(const struct symbols_source *source, void *self,
@@ -131,20 +131,20 @@ void symbols_destroy(struct symbols *symbols)
 	g_free(symbols);
 }
 
-/* Sets what is known, and lists the others. */
-static size_t take_known(struct symbols *symbols, const struct symbols_file *file,
+/* Sets the places that are cached, and lists the indexes of the others. */
+static size_t take_cached(struct symbols *symbols, const struct symbols_file *file,
 	const uint64_t *offsets, size_t count, const struct symbols_how *how,
 	struct symbols_arena *arena, struct symbols_place *places, size_t *others)
 {
-	const struct cache_file *kept;
+	const struct cache_file *cached;
 	uint64_t now_ns = proto_now_ns();
 	struct symbols_place place;
 	size_t i, n = 0;
 
 	pthread_mutex_lock(&symbols->lock);
-	kept = cache_find_file(symbols->cache, file);
+	cached = cache_find_file(symbols->cache, file);
 	for (i = 0; i < count; i++) {
-		if (kept && cache_find(kept, offsets[i], how->flags, now_ns, &place))
+		if (cached && cache_find(cached, offsets[i], how->flags, now_ns, &place))
 			symbols_arena_place(arena, &place, &places[i]);
 		else
 			others[n++] = i;
@@ -155,18 +155,18 @@ static size_t take_known(struct symbols *symbols, const struct symbols_file *fil
 	return n;
 }
 
-static void keep_answers(struct symbols *symbols, const struct symbols_file *file,
+static void cache_results(struct symbols *symbols, const struct symbols_file *file,
 	const uint64_t *offsets, size_t count, unsigned int flags,
-	unsigned int honoured, const struct symbols_place *places)
+	unsigned int satisfied, const struct symbols_place *places)
 {
 	uint64_t now_ns = proto_now_ns();
-	struct cache_file *kept;
+	struct cache_file *cached;
 	size_t i;
 
 	pthread_mutex_lock(&symbols->lock);
-	kept = cache_find_file(symbols->cache, file);
-	for (i = 0; kept && i < count; i++)
-		cache_add(symbols->cache, kept, offsets[i], flags, honoured, now_ns, &places[i]);
+	cached = cache_find_file(symbols->cache, file);
+	for (i = 0; cached && i < count; i++)
+		cache_add(symbols->cache, cached, offsets[i], flags, satisfied, now_ns, &places[i]);
 	cache_trim(symbols->cache);
 	pthread_mutex_unlock(&symbols->lock);
 }
@@ -188,7 +188,7 @@ int symbols_resolve(struct symbols *symbols, const struct symbols_file *file,
 	int ret;
 
 	memset(places, 0, count * sizeof(*places));
-	n = take_known(symbols, file, offsets, count, how, arena, places, others);
+	n = take_cached(symbols, file, offsets, count, how, arena, places, others);
 	if (!n)
 		return 0;
 	asked = g_new(uint64_t, n);
@@ -197,7 +197,7 @@ int symbols_resolve(struct symbols *symbols, const struct symbols_file *file,
 		asked[i] = offsets[others[i]];
 	ret = symbols->source->resolve(symbols->self, file, asked, n, how, arena, found);
 	if (ret >= 0)
-		keep_answers(symbols, file, asked, n, how->flags, (unsigned int)ret, found);
+		cache_results(symbols, file, asked, n, how->flags, (unsigned int)ret, found);
 	for (i = 0; i < n; i++)
 		places[others[i]] = found[i];
 	return ret == -ECANCELED || ret == -ETIMEDOUT ? ret : 0;

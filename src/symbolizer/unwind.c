@@ -6,7 +6,7 @@
 #include <elf.h>
 #include <string.h>
 
-/* Of the stack machine; compilers use three or four. */
+/* Depth of the stack machine; compilers use three or four. */
 #define DEPTH_MAX 16
 
 static const struct {
@@ -64,12 +64,12 @@ static bool read_register(const struct unwind *u, unsigned int reg, uint64_t *va
  * ---- expressions ------------------------------------------------------------------------------
  */
 
-struct machine {
+struct expression_stack {
 	uint64_t words[DEPTH_MAX];
 	unsigned int depth;
 };
 
-static bool push(struct machine *m, uint64_t word)
+static bool push(struct expression_stack *m, uint64_t word)
 {
 	if (m->depth == DEPTH_MAX)
 		return false;
@@ -77,7 +77,7 @@ static bool push(struct machine *m, uint64_t word)
 	return true;
 }
 
-/* Operations that take two words and give one. */
+/* Operations that pop two words and push one. */
 static bool combine(uint8_t atom, uint64_t a, uint64_t b, uint64_t *result)
 {
 	switch (atom) {
@@ -129,16 +129,16 @@ static bool combine(uint8_t atom, uint64_t a, uint64_t b, uint64_t *result)
 }
 
 static bool run_op(const struct unwind *u, const struct unwind_row_op *op, const uint64_t *cfa,
-	struct machine *m)
+	struct expression_stack *m)
 {
 	uint64_t *top = m->depth ? &m->words[m->depth - 1] : NULL, word;
 
 	if (op->atom >= DW_OP_lit0 && op->atom <= DW_OP_lit31)
 		return push(m, (uint64_t)(op->atom - DW_OP_lit0));
 	switch (op->atom) {
-	case DW_OP_bregx: /* breg0 to breg31 too */
+	case DW_OP_bregx: /* includes breg0 to breg31 */
 		return read_register(u, op->reg, &word) && push(m, word + (uint64_t)op->number);
-	case DW_OP_consts: /* all constants */
+	case DW_OP_consts: /* stands for all constants */
 		return push(m, (uint64_t)op->number);
 	case DW_OP_call_frame_cfa:
 		return cfa && push(m, *cfa);
@@ -166,11 +166,11 @@ static bool run_op(const struct unwind *u, const struct unwind_row_op *op, const
 	return true;
 }
 
-/* cfa NULL: it is what is being computed. Begins with the CFA on the stack else, as DWARF says. */
+/* cfa NULL: the expression computes it. Else the CFA is pushed first, as DWARF specifies. */
 static bool run_expression(const struct unwind *u, const struct unwind_row *row,
 	const struct unwind_row_value *value, const uint64_t *cfa, uint64_t *result)
 {
-	struct machine m = { .depth = 0 };
+	struct expression_stack m = { .depth = 0 };
 	unsigned int i;
 
 	if (cfa)
@@ -230,7 +230,7 @@ static bool find_value(const struct unwind *u, const struct unwind_row *row, uns
 	}
 }
 
-/* Takes over what was found; frames of ordinary calls lie one above the other. */
+/* Moves to the caller; frames of ordinary calls have ascending addresses. */
 static enum unwind_result arrive(struct unwind *u, const struct unwind *caller, bool signal)
 {
 	const uint64_t sp = u->regs[u->sp], new_sp = caller->regs[u->sp];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One step from a function to its caller, in a copy of registers and stack.
+ * One step from a function to its caller, in a copy of its registers and stack.
  *
- * Pure arithmetic: nothing is read but what the struct points to, whatever a row says. Thread-safe.
+ * Arithmetic only: whatever a row says, only the memory in the struct is read. Thread-safe.
  */
 #ifndef KPROFS_SYMBOLIZER_UNWIND_H
 #define KPROFS_SYMBOLIZER_UNWIND_H
@@ -14,17 +14,17 @@
 
 struct unwind {
 	uint16_t machine;	/* EM_ of ELF */
-	uint8_t count, pc, sp, fp; /* numbers of registers: how many, and which is what */
+	uint8_t count, pc, sp, fp; /* register numbers: how many, and the special ones */
 	uint64_t regs[UNWIND_ROW_REGS_MAX];
-	uint64_t known; /* a bit for each register whose value is known */
+	uint64_t known; /* bit i: the value of register i is known */
 	const uint8_t *stack; /* the caller's */
-	uint64_t stack_at;    /* its address in the program */
+	uint64_t stack_at;    /* its address in the process */
 	uint32_t stack_bytes;
 };
 
 /*
- * Begins with a copy: regs by DWARF's numbers, the program counter last; the stack begins at the
- * stack pointer and stays the caller's. False: no machine that we know, or not its registers.
+ * Starts with a copy: regs by DWARF's numbers, the program counter last. The stack begins at the
+ * stack pointer and stays the caller's. False: an unsupported machine, or not its registers.
  */
 bool unwind_begin(struct unwind *unwind, uint16_t machine, const uint64_t *regs, unsigned int count,
 	const uint8_t *stack, uint32_t stack_bytes);
@@ -35,14 +35,14 @@ static inline uint64_t unwind_pc(const struct unwind *unwind)
 }
 
 enum unwind_result {
-	UNWIND_CALLER, /* it is now there */
+	UNWIND_CALLER, /* the struct now describes the caller */
 	UNWIND_END,    /* the function has no caller */
-	UNWIND_LOST,   /* what would be needed is not in the copy, or makes no sense */
+	UNWIND_LOST,   /* data outside the copy would be needed, or the data are inconsistent */
 };
 
 enum unwind_result unwind_step(struct unwind *unwind, const struct unwind_row *row);
 
-/* Where there is no row: by the frame pointer, if it points into the copy. */
+/* For code without a row: follows the frame pointer, if it points into the copy. */
 enum unwind_result unwind_step_by_frame_pointer(struct unwind *unwind);
 
 #endif

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How to get from a place in a program to its caller: one row of the table that DWARF calls call
+ * How to get from an address in a program to its caller: one row of the table that DWARF calls call
  * frame information, in a form of fixed size that the parser can send. The terms are DWARF's: the
- * CFA (canonical frame address) is what the stack pointer was before the call.
+ * CFA (canonical frame address) is the value of the stack pointer before the call.
  *
- * Whoever receives a row believes nothing of it: unwind_row_is_sound(), and unwind.c checks each
- * access.
+ * A received row is not trusted: unwind_row_is_sound() checks it, and unwind.c checks each access.
  */
 #ifndef KPROFS_SYMBOLIZER_UNWIND_ROW_H
 #define KPROFS_SYMBOLIZER_UNWIND_ROW_H
@@ -19,13 +18,13 @@
 #define UNWIND_ROW_OPS_MAX 64
 
 enum unwind_row_rule {
-	UNWIND_ROW_UNDEFINED,     /* can't be known; of the return address: there is no caller */
-	UNWIND_ROW_SAME,          /* as it is */
+	UNWIND_ROW_UNDEFINED,     /* not known; for the return address: there is no caller */
+	UNWIND_ROW_SAME,          /* unchanged */
 	UNWIND_ROW_AT_CFA,        /* in memory at the CFA + number */
 	UNWIND_ROW_CFA,           /* the CFA + number */
 	UNWIND_ROW_REGISTER,      /* register `reg` + number */
-	UNWIND_ROW_AT_EXPRESSION, /* in memory at what the expression gives */
-	UNWIND_ROW_EXPRESSION,    /* what the expression gives */
+	UNWIND_ROW_AT_EXPRESSION, /* in memory at the result of the expression */
+	UNWIND_ROW_EXPRESSION,    /* the result of the expression */
 	UNWIND_ROW_RULES,
 };
 
@@ -46,10 +45,10 @@ struct unwind_row_op {
 };
 
 struct unwind_row {
-	uint64_t start, end; /* holds for these places, in the units of the question */
+	uint64_t start, end; /* addresses that the row is for, in the units of the request */
 	uint16_t machine;    /* EM_ of ELF */
-	uint8_t signal; /* 1: the frame of a signal: its caller was interrupted, it did not call */
-	uint8_t return_reg; /* whose value is the place in the caller */
+	uint8_t signal; /* 1: a signal frame: its caller was interrupted and made no call */
+	uint8_t return_reg; /* the register that holds the address in the caller */
 	uint8_t reg_count;
 	uint8_t op_count;
 	uint8_t reserved[2];
@@ -70,7 +69,7 @@ static inline bool unwind_row_value_is_sound(
 	       value->first <= row->op_count && value->count <= row->op_count - value->first;
 }
 
-/* Are the `bytes` at `row`, as somebody sent them, a row? */
+/* Are the `bytes` received at `row` a well-formed row? */
 static inline bool unwind_row_is_sound(const struct unwind_row *row, size_t bytes)
 {
 	unsigned int i;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How the functions of files are unwound: see rows.h. */
+/* Unwind tables of files: see unwind_table.h. */
 #include "symbolizer/unwind_table.h"
 
 #include <errno.h>
@@ -10,23 +10,23 @@
 #include "base/units.h"
 #include "symbolizer/proto.h"
 
-/* A row is found in some microseconds; a parser that needs longer than this does not end. */
-#define ROWS_ASK_NS (2 * NSEC_PER_SEC)
+/* A row is found in some microseconds; a parser that takes longer than this hangs. */
+#define ROW_REQUEST_NS (2 * NSEC_PER_SEC)
 
 /*
- * Rows that are kept, of some 600 bytes; beyond it all are forgotten and asked for again. A capture
- * of a busy machine has some thousand different return addresses.
+ * Rows that are cached, of some 600 bytes; at this number all are dropped and requested again. A
+ * capture of a busy machine has some thousand different return addresses.
  */
 #define ROWS_MAX 16384
 
-/* Parsers at a time, each a process; beyond it the one asked longest ago ends. */
+/* Parsers at a time, each a process; beyond that the least recently used one is ended. */
 #define PARSERS_MAX 24
 
-struct file {
-	int connection; /* to its parser; -1: it has none (any more) */
-	bool again;     /* its parser was ended for another's sake */
-	uint64_t used;  /* when it was last asked */
-	/* to ask for it again; strings and bytes are ours */
+struct table_file {
+	int connection; /* to its parser; -1: none, or it failed */
+	bool evicted;     /* its parser was ended to make room for another */
+	uint64_t used;  /* number of its last request */
+	/* for starting it again; the strings and bytes are owned */
 	struct symbols_file file;
 	char *path;
 	uint8_t *build_id, *kernel_build_id;
@@ -34,7 +34,7 @@ struct file {
 	struct symbols_kernel kernel;
 };
 
-struct place {
+struct table_place {
 	uint32_t file;
 	uint64_t offset;
 };
@@ -42,30 +42,30 @@ struct place {
 struct unwind_table {
 	struct symbols *symbols;
 	const struct symbols_how *how;
-	GHashTable *files; /* number -> struct file */
-	GHashTable *known; /* struct place -> struct unwind_row, NULL: none */
+	GHashTable *files; /* number -> struct table_file */
+	GHashTable *known; /* struct table_place -> struct unwind_row, NULL: none */
 	unsigned int parsers;
-	uint64_t questions;
+	uint64_t requests;
 	struct proto_message *message;
 };
 
 static guint hash_place(gconstpointer key)
 {
-	const struct place *place = key;
+	const struct table_place *place = key;
 
 	return (guint)((place->offset ^ place->offset >> 32) * 0x9e3779b1u) ^ place->file;
 }
 
 static gboolean equal_place(gconstpointer a, gconstpointer b)
 {
-	const struct place *x = a, *y = b;
+	const struct table_place *x = a, *y = b;
 
 	return x->offset == y->offset && x->file == y->file;
 }
 
 static void free_file(gpointer data)
 {
-	struct file *f = data;
+	struct table_file *f = data;
 
 	if (f->connection >= 0)
 		close(f->connection);
@@ -78,33 +78,33 @@ static void free_file(gpointer data)
 
 struct unwind_table *unwind_table_create(struct symbols *symbols, const struct symbols_how *how)
 {
-	struct unwind_table *rows = g_new0(struct unwind_table, 1);
+	struct unwind_table *table = g_new0(struct unwind_table, 1);
 
-	rows->symbols = symbols;
-	rows->how = how;
-	rows->files = g_hash_table_new_full(NULL, NULL, NULL, free_file);
-	rows->known = g_hash_table_new_full(hash_place, equal_place, g_free, g_free);
-	rows->message = g_new(struct proto_message, 1);
-	return rows;
+	table->symbols = symbols;
+	table->how = how;
+	table->files = g_hash_table_new_full(NULL, NULL, NULL, free_file);
+	table->known = g_hash_table_new_full(hash_place, equal_place, g_free, g_free);
+	table->message = g_new(struct proto_message, 1);
+	return table;
 }
 
-void unwind_table_destroy(struct unwind_table *rows)
+void unwind_table_destroy(struct unwind_table *table)
 {
-	if (!rows)
+	if (!table)
 		return;
-	g_hash_table_destroy(rows->files);
-	g_hash_table_destroy(rows->known);
-	g_free(rows->message);
-	g_free(rows);
+	g_hash_table_destroy(table->files);
+	g_hash_table_destroy(table->known);
+	g_free(table->message);
+	g_free(table);
 }
 
 /*
  * ---- files ------------------------------------------------------------------------------------
  */
 
-static struct file *copy_file(const struct symbols_file *from)
+static struct table_file *copy_file(const struct symbols_file *from)
 {
-	struct file *f = g_new0(struct file, 1);
+	struct table_file *f = g_new0(struct table_file, 1);
 
 	f->file = *from;
 	f->file.path = f->path = g_strdup(from->path);
@@ -122,76 +122,76 @@ static struct file *copy_file(const struct symbols_file *from)
 	return f;
 }
 
-static void hang_up(struct unwind_table *rows, struct file *f)
+static void disconnect(struct unwind_table *table, struct table_file *f)
 {
 	if (f->connection < 0)
 		return;
 	close(f->connection);
 	f->connection = -1;
-	rows->parsers--;
+	table->parsers--;
 }
 
-static void end_oldest(struct unwind_table *rows)
+static void end_oldest(struct unwind_table *table)
 {
-	struct file *f, *oldest = NULL;
+	struct table_file *f, *oldest = NULL;
 	GHashTableIter iter;
 
-	g_hash_table_iter_init(&iter, rows->files);
+	g_hash_table_iter_init(&iter, table->files);
 	while (g_hash_table_iter_next(&iter, NULL, (gpointer *)&f))
 		if (f->connection >= 0 && (!oldest || f->used < oldest->used))
 			oldest = f;
 	if (!oldest)
 		return;
-	hang_up(rows, oldest);
-	oldest->again = true;
+	disconnect(table, oldest);
+	oldest->evicted = true;
 }
 
-static void start_parser(struct unwind_table *rows, struct file *f)
+static void start_parser(struct unwind_table *table, struct table_file *f)
 {
-	struct symbols_how how = *rows->how;
+	struct symbols_how how = *table->how;
 	int ret;
 
-	if (rows->parsers >= PARSERS_MAX)
-		end_oldest(rows);
+	if (table->parsers >= PARSERS_MAX)
+		end_oldest(table);
 	how.flags = 0;
-	f->again = false;
-	ret = symbols_connect(rows->symbols, &f->file, &how);
+	f->evicted = false;
+	ret = symbols_connect(table->symbols, &f->file, &how);
 	if (ret < 0)
 		return;
 	f->connection = ret;
-	f->used = ++rows->questions;
-	rows->parsers++;
+	f->used = ++table->requests;
+	table->parsers++;
 }
 
-bool unwind_table_has_file(const struct unwind_table *rows, uint32_t number)
+bool unwind_table_has_file(const struct unwind_table *table, uint32_t number)
 {
-	return g_hash_table_contains(rows->files, GUINT_TO_POINTER(number));
+	return g_hash_table_contains(table->files, GUINT_TO_POINTER(number));
 }
 
 void unwind_table_add_file(
-	struct unwind_table *rows, uint32_t number, const struct symbols_file *file)
+	struct unwind_table *table, uint32_t number, const struct symbols_file *file)
 {
-	struct file *f = copy_file(file);
+	struct table_file *f = copy_file(file);
 
-	g_hash_table_replace(rows->files, GUINT_TO_POINTER(number), f);
-	start_parser(rows, f);
+	g_hash_table_replace(table->files, GUINT_TO_POINTER(number), f);
+	start_parser(table, f);
 }
 
 /*
  * ---- rows -------------------------------------------------------------------------------------
  */
 
-/* What the parser says, copied; NULL: nothing, and it is not asked again if it can't answer. */
-static struct unwind_row *ask(struct unwind_table *rows, struct file *f, uint64_t offset)
+/* Requests a row from the parser. NULL: no row; after an error the parser is disconnected. */
+static struct unwind_row *request_row(struct unwind_table *table, struct table_file *f, uint64_t offset)
 {
-	struct proto_message *message = rows->message;
-	struct proto_wait wait = {rows->how->cancel_fd, proto_now_ns() + ROWS_ASK_NS};
+	struct proto_message *message = table->message;
+	struct proto_wait wait = {table->how->cancel_fd, proto_now_ns() + ROW_REQUEST_NS};
 	struct unwind_row row = {0};
 	int ret;
 
-	if (rows->how->deadline_ns)
-		wait.deadline_ns = MIN(wait.deadline_ns, rows->how->deadline_ns);
-	f->used = ++rows->questions;
+	if (table->how->deadline_ns)
+		wait.deadline_ns = MIN(wait.deadline_ns, table->how->deadline_ns);
+	f->used = ++table->requests;
 	proto_init(message, PROTO_ROW);
 	message->address = offset;
 	ret = proto_send(f->connection, message, -1, &wait);
@@ -200,34 +200,34 @@ static struct unwind_row *ask(struct unwind_table *rows, struct file *f, uint64_
 	if (!ret && message->head.type == PROTO_ROW && message->head.error)
 		return NULL;
 	if (ret || message->head.type != PROTO_ROW || message->head.count > sizeof(row)) {
-		hang_up(rows, f);
+		disconnect(table, f);
 		return NULL;
 	}
 	memcpy(&row, message->tail.bytes, message->head.count);
 	if (!unwind_row_is_sound(&row, message->head.count)) {
-		hang_up(rows, f);
+		disconnect(table, f);
 		return NULL;
 	}
 	return g_memdup2(&row, unwind_row_bytes(&row));
 }
 
 const struct unwind_row *unwind_table_find(
-	struct unwind_table *rows, uint32_t number, uint64_t offset)
+	struct unwind_table *table, uint32_t number, uint64_t offset)
 {
-	const struct place key = {number, offset};
-	struct file *f;
+	const struct table_place key = {number, offset};
+	struct table_file *f;
 	gpointer known;
 
-	if (g_hash_table_lookup_extended(rows->known, &key, NULL, &known))
+	if (g_hash_table_lookup_extended(table->known, &key, NULL, &known))
 		return known;
-	f = g_hash_table_lookup(rows->files, GUINT_TO_POINTER(number));
-	if (f && f->again)
-		start_parser(rows, f);
+	f = g_hash_table_lookup(table->files, GUINT_TO_POINTER(number));
+	if (f && f->evicted)
+		start_parser(table, f);
 	if (!f || f->connection < 0)
 		return NULL;
-	if (g_hash_table_size(rows->known) >= ROWS_MAX)
-		g_hash_table_remove_all(rows->known);
-	known = ask(rows, f, offset);
-	g_hash_table_insert(rows->known, g_memdup2(&key, sizeof(key)), known);
+	if (g_hash_table_size(table->known) >= ROWS_MAX)
+		g_hash_table_remove_all(table->known);
+	known = request_row(table, f, offset);
+	g_hash_table_insert(table->known, g_memdup2(&key, sizeof(key)), known);
 	return known;
 }
