@@ -12,7 +12,7 @@ struct cache {
 	size_t bytes_max;
 	size_t bytes;
 	GHashTable *files; /* key (GBytes) -> struct cache_file */
-	GQueue recent;	   /* struct cache_file, the most recently used one first */
+	GQueue recent;     /* struct cache_file, the most recently used one first */
 };
 
 struct cache_file {
@@ -26,7 +26,7 @@ struct cache_file {
 
 struct cache_entry {
 	uint64_t offset;
-	unsigned int flags;    /* of the request */
+	unsigned int flags; /* of the request */
 	/* until when missing parts count as missing; UINT64_MAX: nothing is missing */
 	uint64_t until_ns;
 	struct symbols_place place;
@@ -164,8 +164,8 @@ void cache_add(struct cache *cache, struct cache_file *file, uint64_t offset, un
 	bytes += OVERHEAD_BYTES;
 	entry->offset = offset;
 	entry->flags = flags;
-	entry->until_ns = place->count && !(flags & ~satisfied) ? UINT64_MAX
-							       : now_ns + CACHE_RETRY_NS;
+	entry->until_ns =
+		place->count && !(flags & ~satisfied) ? UINT64_MAX : now_ns + CACHE_RETRY_NS;
 	entry->place = *place;
 	entry->place.frames = entry->frames;
 	for (i = 0; i < place->count; i++) {

@@ -75,10 +75,10 @@ struct helpers *helpers_create(const struct helpers_options *options)
 	helpers->home = g_strdup(options->home);
 	helpers->uid = options->uid;
 	helpers->gid = options->gid;
-	helpers->opener = (struct helper_process){ .role = "opener", .fd = -1 };
-	helpers->parser = (struct helper_process){ .role = "parser", .fd = -1 };
-	helpers->fetcher = (struct helper_process){ .role = "fetcher", .fd = -1 };
-	helpers->reader = (struct helper_process){ .role = "reader", .fd = -1 };
+	helpers->opener = (struct helper_process){.role = "opener", .fd = -1};
+	helpers->parser = (struct helper_process){.role = "parser", .fd = -1};
+	helpers->fetcher = (struct helper_process){.role = "fetcher", .fd = -1};
+	helpers->reader = (struct helper_process){.role = "reader", .fd = -1};
 	return helpers;
 }
 
@@ -345,8 +345,8 @@ int helpers_ask(struct helpers *helpers, const struct proto_message *message,
 	return send_to(helpers, &helpers->reader, message, -1, wait);
 }
 
-int helpers_receive(struct helpers *helpers, struct proto_message *message,
-	const struct proto_wait *wait)
+int helpers_receive(
+	struct helpers *helpers, struct proto_message *message, const struct proto_wait *wait)
 {
 	return helpers->reader.pid ? proto_receive(helpers->reader.fd, message, NULL, wait) : -EPIPE;
 }

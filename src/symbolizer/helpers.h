@@ -76,8 +76,8 @@ void helpers_kill_parser(struct helpers *helpers);
 int helpers_ask(struct helpers *helpers, const struct proto_message *message,
 	const struct proto_wait *wait);
 /* -EPIPE: the reader exited. */
-int helpers_receive(struct helpers *helpers, struct proto_message *message,
-	const struct proto_wait *wait);
+int helpers_receive(
+	struct helpers *helpers, struct proto_message *message, const struct proto_wait *wait);
 /* Ends the reader; hung: it did not reply, or it reported PROTO_HUNG. */
 void helpers_end_reader(struct helpers *helpers, bool hung);
 /*

@@ -73,7 +73,7 @@ static size_t proto_size(const struct proto_message *message)
 		return count <= sizeof(message->tail.path) ? size + count : 0;
 	if (message->head.type == PROTO_OFFSETS)
 		return count <= PROTO_OFFSETS_MAX ? size + count * sizeof(uint64_t) : 0;
-	if (message->head.type == PROTO_ANSWERS || message->head.type == PROTO_ROW ||
+	if (message->head.type == PROTO_RESULTS || message->head.type == PROTO_ROW ||
 		message->head.type == PROTO_RECORDS)
 		return count <= PROTO_BYTES_MAX ? size + count : 0;
 	return count ? 0 : size;

@@ -8,14 +8,14 @@
  * so there is no version. A received message is rejected unless its length is the one that its type
  * and count require. The client accepts no descriptor from a parser.
  *
- *	client -> opener   OPEN_*                                  <- OPENED (error, or a descriptor)
- *	client -> fetcher  FETCH (build-id)                        <- OPENED
- *	client -> reader   READ_ALL, READ_ONE (processes)          <- RECORDS (any number), READ_DONE
- *	                   BUILD_ID (a mapping)                    <- READ_DONE
- *	client -> parser   FORK with one end of a new pair: a child that serves it; no reply
+ *	client -> opener   OPEN_*                                  <- OPENED (error, or a
+ *descriptor) client -> fetcher  FETCH (build-id)                        <- OPENED client -> reader
+ *READ_ALL, READ_ONE (processes)          <- RECORDS (any number), READ_DONE BUILD_ID (a mapping) <-
+ *READ_DONE client -> parser   FORK with one end of a new pair: a child that serves it; no reply
  *	client -> child    ELF, DEBUG, ALT, VDSO, KERNEL, JIT (with the file)  <- INFO
- *	                   OFFSETS (any number), RESOLVE           <- ANSWERS (any number), DONE
- *	                   ROW (address: an offset)                <- ROW (error, or a struct unwind_row)
+ *	                   OFFSETS (any number), RESOLVE           <- RESULTS (any number), DONE
+ *	                   ROW (address: an offset)                <- ROW (error, or a struct
+ *unwind_row)
  *
  * Thread-safe, one thread at a time on a descriptor.
  */
@@ -29,8 +29,9 @@
 
 #include "symbolizer/symbols.h"
 
-#define PROTO_BUILD_ID_MAX 64 /* bytes; enough for SHA-512 */
-#define PROTO_BYTES_MAX (112 * 1024) /* of results in one message: SYMBOLS_FRAMES_MAX long names */
+#define PROTO_BUILD_ID_MAX 64        /* bytes; enough for SHA-512 */
+#define PROTO_BYTES_MAX (112 * 1024) /* of results in one message: SYMBOLS_FRAMES_MAX long names   \
+				      */
 #define PROTO_OFFSETS_MAX 8192	     /* in one message */
 
 enum proto_type {
@@ -42,13 +43,13 @@ enum proto_type {
 	 */
 	PROTO_OPEN_DEBUG,
 	PROTO_OPEN_KERNEL, /* the symbols of the running kernel */
-	PROTO_OPEN_JIT, /* pid */
-	PROTO_OPENED,	/* error; for KERNEL its build_id and the address of its text */
-	PROTO_FETCH,	/* build_id */
+	PROTO_OPEN_JIT,    /* pid */
+	PROTO_OPENED,      /* error; for KERNEL its build_id and the address of its text */
+	PROTO_FETCH,       /* build_id */
 	PROTO_FORK,
-	PROTO_ELF,    /* build_id, flags */
-	PROTO_DEBUG,  /* build_id */
-	PROTO_ALT,    /* build_id */
+	PROTO_ELF,   /* build_id, flags */
+	PROTO_DEBUG, /* build_id */
+	PROTO_ALT,   /* build_id */
 	PROTO_VDSO,
 	PROTO_KERNEL, /* address of its text, path, start, end */
 	PROTO_JIT,
@@ -56,16 +57,16 @@ enum proto_type {
 	PROTO_INFO,
 	PROTO_OFFSETS,
 	PROTO_RESOLVE, /* flags */
-	PROTO_ANSWERS,
+	PROTO_RESULTS,
 	PROTO_DONE,
-	PROTO_ROW, /* address; the reply has a struct unwind_row in its bytes */
+	PROTO_ROW,      /* address; the reply has a struct unwind_row in its bytes */
 	PROTO_READ_ALL, /* path: the mount point of /proc */
 	PROTO_READ_ONE, /* pid, path */
-	PROTO_RECORDS,	/* in the bytes, see sys/proc_wire.h */
+	PROTO_RECORDS,  /* in the bytes, see sys/proc_wire.h */
 	/* pid, start, end, inode, dev_major, dev_minor, time_ns, path: of a mapping */
 	PROTO_BUILD_ID,
 	PROTO_READ_DONE, /* error, flags; for BUILD_ID its build_id */
-	PROTO_TRY_OPEN, /* tests only: the child tries to open a path, replies OPENED (error) */
+	PROTO_TRY_OPEN,  /* tests only: the child tries to open a path, replies OPENED (error) */
 };
 
 /* flag of OPEN_MAPPED and OPEN_PATH: the reply has the file's id, as far as it is known */
@@ -118,7 +119,7 @@ int proto_set_path(struct proto_message *message, const char *path);
 void proto_set_build_id(struct proto_message *message, const uint8_t *bytes, size_t length);
 
 struct proto_wait {
-	int cancel_fd;	      /* readable: cancel; -1: not cancellable */
+	int cancel_fd;        /* readable: cancel; -1: not cancellable */
 	uint64_t deadline_ns; /* CLOCK_MONOTONIC; 0: none */
 };
 

@@ -171,8 +171,8 @@ void remote_avoid_process(struct remote *remote, uint32_t pid)
  * ---- requests ---------------------------------------------------------------------------------
  */
 
-static int begin_request(struct remote_request *request, struct remote *remote, const struct symbols_file *file,
-	const struct symbols_how *how)
+static int begin_request(struct remote_request *request, struct remote *remote,
+	const struct symbols_file *file, const struct symbols_how *how)
 {
 	int ret;
 
@@ -180,7 +180,7 @@ static int begin_request(struct remote_request *request, struct remote *remote, 
 		.remote = remote,
 		.file = file,
 		.how = how,
-		.wait = { .cancel_fd = how->cancel_fd, .deadline_ns = how->deadline_ns },
+		.wait = {.cancel_fd = how->cancel_fd, .deadline_ns = how->deadline_ns},
 		.parser = -1,
 	};
 	ret = take_lane(remote, &request->wait, &request->lane);
@@ -234,7 +234,8 @@ static int connect_parser(void *self, const struct symbols_file *file, const str
 	if (ret)
 		return ret;
 	request.no_debug_file = true;
-	ret = file->kind == SYMBOLS_ELF || file->kind == SYMBOLS_VDSO ? remote_load(&request) : -ENOENT;
+	ret = file->kind == SYMBOLS_ELF || file->kind == SYMBOLS_VDSO ? remote_load(&request)
+								      : -ENOENT;
 	if (!ret) {
 		ret = request.parser;
 		request.parser = -1;

@@ -63,8 +63,8 @@ static int open_by_opener(struct remote_request *request)
 	return open_once(request, pid, true);
 }
 
-static int open_from(struct remote_request *request, enum proto_type type, const struct symbols_mapping *mapping,
-	const char *path)
+static int open_from(struct remote_request *request, enum proto_type type,
+	const struct symbols_mapping *mapping, const char *path)
 {
 	struct proto_message *message = request->message;
 	int ret;
@@ -119,7 +119,7 @@ static bool is_other_boot(struct remote_request *request)
 	const struct symbols_kernel *kernel = request->file->kernel;
 
 	return kernel && kernel->build_id_length && kernel->start &&
-		check_kernel(request) == -ESTALE;
+	       check_kernel(request) == -ESTALE;
 }
 
 /* Has the file the inode that was mapped, as far as both are known? */
@@ -149,8 +149,8 @@ static bool is_replaced(const struct remote_request *request, const struct symbo
 }
 
 /* Loads a candidate into the parser. 0: it is the file; on an error of remote_is_over(): stop. */
-static int try_file(struct remote_request *request, enum proto_type type, const struct symbols_mapping *mapping,
-	const char *path)
+static int try_file(struct remote_request *request, enum proto_type type,
+	const struct symbols_mapping *mapping, const char *path)
 {
 	int fd;
 
@@ -165,7 +165,8 @@ static int try_file(struct remote_request *request, enum proto_type type, const 
 		return -ESTALE;
 	}
 	proto_init(request->message, PROTO_ELF);
-	proto_set_build_id(request->message, request->file->build_id, request->file->build_id_length);
+	proto_set_build_id(
+		request->message, request->file->build_id, request->file->build_id_length);
 	request->message->head.flags = request->how->flags;
 	request->pid = mapping ? mapping->pid : 0;
 	return remote_exchange(request, fd);
@@ -213,8 +214,8 @@ static int find_file(struct remote_request *request)
 /*
  * Has the opener try all paths that a debug file may have; most of them don't exist.
  */
-static int open_debug_path(struct remote_request *request, uint32_t pid, const uint8_t *build_id, uint32_t length,
-	const char *name)
+static int open_debug_path(struct remote_request *request, uint32_t pid, const uint8_t *build_id,
+	uint32_t length, const char *name)
 {
 	g_autofree char *folder = g_path_get_dirname(request->file->path);
 	g_autofree char *linked = *name ? g_strdup_printf("%s/%s", folder, name) : g_strdup("");
@@ -257,9 +258,10 @@ static int fetch(struct remote_request *request, const uint8_t *build_id, uint32
  * The debug file with this build-id: of the host or the process, else from debuginfod. name: that
  * in the file's .gnu_debuglink, "" for none.
  */
-static int open_debug(struct remote_request *request, const uint8_t *build_id, uint32_t length, const char *name)
+static int open_debug(
+	struct remote_request *request, const uint8_t *build_id, uint32_t length, const char *name)
 {
-	uint32_t pids[] = { 0, request->pid };
+	uint32_t pids[] = {0, request->pid};
 	size_t i, n = request->pid ? 2 : 1;
 	int fd = -ENOENT;
 
@@ -297,7 +299,7 @@ static int complete_file(struct remote_request *request)
 	int ret = 0;
 
 	if (request->build_id_length && (!(request->flags & PROTO_HAS_SYMBOLS) ||
-		(lines && !(request->flags & PROTO_HAS_LINES))))
+						(lines && !(request->flags & PROTO_HAS_LINES))))
 		ret = add_file(request, PROTO_DEBUG);
 	if (!ret && (request->flags & PROTO_WANTS_ALT))
 		ret = add_file(request, PROTO_ALT);

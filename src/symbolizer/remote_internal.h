@@ -40,40 +40,40 @@ struct remote_kernel {
 struct remote {
 	/* eventfd semaphore: the number of free lanes; a read takes one (invariant) */
 	int free_lanes;
-	pthread_mutex_t lock;	/* covers the members below; a leaf */
+	pthread_mutex_t lock;                /* covers the members below; a leaf */
 	struct helpers *lanes[REMOTE_LANES]; /* (invariant) */
 	/* of each lane, at the end of its last request */
 	struct helpers_counts counts[REMOTE_LANES];
 	bool taken[REMOTE_LANES]; /* a taken lane belongs to the request that took it */
-	GHashTable *skipped;	  /* path -> until when it is not tried (ns, uint64_t) */
-	uint64_t hanging_since;	  /* start of the period in which hanging processes are counted */
-	unsigned int hanging;	  /* the count */
+	GHashTable *skipped;      /* path -> until when it is not tried (ns, uint64_t) */
+	uint64_t hanging_since;   /* start of the period in which hanging processes are counted */
+	unsigned int hanging;     /* the count */
 	uint64_t no_fetch_until;  /* debuginfod timed out: it is not used before then */
-	struct remote_kernel running;	  /* length 0: not read yet */
+	struct remote_kernel running; /* length 0: not read yet */
 	/* files that crashed their parser, or whose parser sent malformed replies */
 	uint64_t parser_failures;
-	uint64_t timeouts;		  /* openers, fetchers and parsers that timed out */
+	uint64_t timeouts; /* openers, fetchers and parsers that timed out */
 };
 
 /* One request: its file, its set of helpers, its state. */
 struct remote_request {
 	struct remote *remote;
 	struct helpers *helpers;
-	int lane; /* of the helpers */
+	int lane;           /* of the helpers */
 	bool no_debug_file; /* load no debug file */
 	const struct symbols_file *file;
 	const struct symbols_how *how;
-	struct proto_wait wait;	       /* of the whole request */
+	struct proto_wait wait;        /* of the whole request */
 	struct proto_message *message; /* sent and received, one after the other */
 	int parser;		       /* connection to a child; -1: none */
-	bool replied;		       /* the child has sent a reply */
+	bool replied;                  /* the child has sent a reply */
 	bool other_boot; /* the file was mapped on another machine, or before a reboot */
-	bool replaced;	/* a file with its name was found, but it is not the one that was mapped */
+	bool replaced;   /* a file with its name was found, but it is not the one that was mapped */
 	unsigned int flags;	       /* of the last INFO */
 	uint8_t build_id[PROTO_BUILD_ID_MAX];
 	uint32_t build_id_length;
 	char debuglink[NAME_MAX + 1]; /* the name of its debug file; "": none */
-	size_t arena_max; /* bytes that the arena may grow to by its results */
+	size_t arena_max;             /* bytes that the arena may grow to by its results */
 	uint32_t pid; /* the process below whose root the file was found; 0: the host's root */
 };
 
@@ -101,8 +101,8 @@ bool remote_is_over(const struct remote_request *request, int ret);
 int remote_exchange(struct remote_request *request, int fd);
 
 /* Requests results for the offsets, after all files are loaded; as symbols_source.resolve. */
-int remote_resolve(struct remote_request *request, const uint64_t *offsets, size_t count, struct symbols_arena *arena,
-	struct symbols_place *places);
+int remote_resolve(struct remote_request *request, const uint64_t *offsets, size_t count,
+	struct symbols_arena *arena, struct symbols_place *places);
 
 /* Closes the connection to the child, if there is one. */
 void remote_disconnect(struct remote_request *request);

@@ -18,7 +18,7 @@
 bool remote_is_over(const struct remote_request *request, int ret)
 {
 	return ret == -ECANCELED || (ret == -ETIMEDOUT && request->wait.deadline_ns &&
-		proto_now_ns() >= request->wait.deadline_ns);
+					    proto_now_ns() >= request->wait.deadline_ns);
 }
 
 void remote_disconnect(struct remote_request *request)
@@ -160,9 +160,9 @@ int remote_resolve(struct remote_request *request, const uint64_t *offsets, size
 				return message->head.error < 0 ? message->head.error : -EIO;
 			return (int)(message->head.flags & request->how->flags);
 		}
-		ret = message->head.type == PROTO_ANSWERS
-			? take_results(request, count, arena, places)
-			: -EBADMSG;
+		ret = message->head.type == PROTO_RESULTS
+			      ? take_results(request, count, arena, places)
+			      : -EBADMSG;
 	}
 	return abandon_parser(request, ret);
 }

@@ -13,7 +13,7 @@
 struct symbols {
 	const struct symbols_source *source; /* invariant */
 	void *self;			     /* invariant */
-	pthread_mutex_t lock;			     /* covers the members below; a leaf */
+	pthread_mutex_t lock;                /* covers the members below; a leaf */
 	struct cache *cache;
 	uint64_t asked, cached;
 };
@@ -29,7 +29,7 @@ struct symbols_arena {
 	GHashTable *known; /* the strings, by content */
 	size_t bytes;
 	GPtrArray *blocks; /* of ARENA_FRAMES frames */
-	size_t used;	   /* frames used in the last block */
+	size_t used;       /* frames used in the last block */
 };
 
 struct symbols_arena *symbols_arena_create(void)
@@ -156,8 +156,8 @@ static size_t take_cached(struct symbols *symbols, const struct symbols_file *fi
 }
 
 static void cache_results(struct symbols *symbols, const struct symbols_file *file,
-	const uint64_t *offsets, size_t count, unsigned int flags,
-	unsigned int satisfied, const struct symbols_place *places)
+	const uint64_t *offsets, size_t count, unsigned int flags, unsigned int satisfied,
+	const struct symbols_place *places)
 {
 	uint64_t now_ns = proto_now_ns();
 	struct cache_file *cached;

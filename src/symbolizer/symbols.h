@@ -19,14 +19,13 @@
  *	  |   |               /tmp/perf-PID.map; regular files only. It replies with a descriptor,
  *	  |   |               which this process passes on without reading it. An open that takes
  *	  |   |               longer than 2 s (200 ms if it names a process, or if a user may serve
- *	  |   |               the file system) is ended by killing the opener. A file on a file system
- *	  |   |               that a user may serve is copied, so that the parser can't hang
- *	  |  parser           has no privileges: no capability, no open, bounded memory and CPU time.
- *	  |                   Forks a child for each file: a hostile file can give wrong names only to
- *	  |                   itself, and can crash only the child
- *	 fetcher              downloads from debuginfod with the mounting user's rights, only if the
- *	                      options name servers. The environment of the other processes is empty:
- *	                      without DEBUGINFOD_URLS no library in them contacts a server
+ *	  |   |               the file system) is ended by killing the opener. A file on a file
+ *system |   |               that a user may serve is copied, so that the parser can't hang | parser
+ *has no privileges: no capability, no open, bounded memory and CPU time. |                   Forks
+ *a child for each file: a hostile file can give wrong names only to |                   itself, and
+ *can crash only the child fetcher              downloads from debuginfod with the mounting user's
+ *rights, only if the options name servers. The environment of the other processes is empty: without
+ *DEBUGINFOD_URLS no library in them contacts a server
  *
  *	request  ->  opener: open the file (host's path, map_files, the process's path; the build-id
  *	             decides, so a deleted or replaced file is found, or gets no wrong names)
@@ -60,10 +59,10 @@
 #define SYMBOLS_TEXT_MAX 1023
 
 enum symbols_kind {
-	SYMBOLS_ELF,	/* a file; offsets are bytes into it */
+	SYMBOLS_ELF,    /* a file; offsets are bytes into it */
 	SYMBOLS_KERNEL, /* the kernel or a module; offsets are addresses */
-	SYMBOLS_VDSO,	/* the vDSO; offsets are bytes from its start */
-	SYMBOLS_JIT,	/* memory without a file; offsets are addresses in the process */
+	SYMBOLS_VDSO,   /* the vDSO; offsets are bytes from its start */
+	SYMBOLS_JIT,    /* memory without a file; offsets are addresses in the process */
 };
 
 /* A kernel, as it was when addresses of it were recorded. */
@@ -108,8 +107,8 @@ struct symbols_file {
 	size_t mapping_count;
 	/*
 	 * For a file without a build-id: a file that is found is not used if its inode differs or
-	 * if it was modified after mapped_ns (since 1970; 0: not known). Inodes are compared only on
-	 * the machine and boot where they were recorded, as far as `kernel` identifies these.
+	 * if it was modified after mapped_ns (since 1970; 0: not known). Inodes are compared only
+	 * on the machine and boot where they were recorded, as far as `kernel` identifies these.
 	 */
 	struct symbols_file_id id;
 	uint64_t mapped_ns;
@@ -118,15 +117,15 @@ struct symbols_file {
 struct symbols_frame {
 	const char *function; /* demangled, not escaped for display */
 	const char *source;   /* path of its source file; NULL: not known or not requested */
-	uint32_t line;	      /* 0: not known or not requested */
+	uint32_t line;        /* 0: not known or not requested */
 };
 
 struct symbols_place {
 	const struct symbols_frame *frames; /* innermost first; all but the last were inlined */
-	uint32_t count; /* 0: not known */
+	uint32_t count;                     /* 0: not known */
 	uint64_t start; /* of the function, in the units of the request; with size 0: not known */
 	uint64_t size;	/* bytes; 0: not known */
-	bool replaced; /* without frames: the file that was mapped was replaced or deleted */
+	bool replaced;  /* without frames: the file that was mapped was replaced or deleted */
 	/* for an offset into a file that could be read: its virtual address in the file */
 	bool located;
 	uint64_t address;
@@ -136,7 +135,7 @@ struct symbols_place {
 
 struct symbols_how {
 	unsigned int flags;   /* SYMBOLS_LINES */
-	int cancel_fd;	      /* readable: cancel; -1: not cancellable */
+	int cancel_fd;        /* readable: cancel; -1: not cancellable */
 	uint64_t deadline_ns; /* CLOCK_MONOTONIC; 0: only the limits of the single steps */
 	size_t arena_max; /* bytes that the arena may grow to; 0: the maximum size of the results */
 };

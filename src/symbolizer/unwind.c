@@ -170,7 +170,7 @@ static bool run_op(const struct unwind *u, const struct unwind_row_op *op, const
 static bool run_expression(const struct unwind *u, const struct unwind_row *row,
 	const struct unwind_row_value *value, const uint64_t *cfa, uint64_t *result)
 {
-	struct expression_stack m = { .depth = 0 };
+	struct expression_stack m = {.depth = 0};
 	unsigned int i;
 
 	if (cfa)

@@ -16,7 +16,7 @@ struct unwind {
 	uint16_t machine;	/* EM_ of ELF */
 	uint8_t count, pc, sp, fp; /* register numbers: how many, and the special ones */
 	uint64_t regs[UNWIND_ROW_REGS_MAX];
-	uint64_t known; /* bit i: the value of register i is known */
+	uint64_t known;       /* bit i: the value of register i is known */
 	const uint8_t *stack; /* the caller's */
 	uint64_t stack_at;    /* its address in the process */
 	uint32_t stack_bytes;

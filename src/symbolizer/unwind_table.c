@@ -24,7 +24,7 @@
 
 struct table_file {
 	int connection; /* to its parser; -1: none, or it failed */
-	bool evicted;     /* its parser was ended to make room for another */
+	bool evicted;   /* its parser was ended to make room for another */
 	uint64_t used;  /* number of its last request */
 	/* for starting it again; the strings and bytes are owned */
 	struct symbols_file file;
@@ -182,7 +182,8 @@ void unwind_table_add_file(
  */
 
 /* Requests a row from the parser. NULL: no row; after an error the parser is disconnected. */
-static struct unwind_row *request_row(struct unwind_table *table, struct table_file *f, uint64_t offset)
+static struct unwind_row *request_row(
+	struct unwind_table *table, struct table_file *f, uint64_t offset)
 {
 	struct proto_message *message = table->message;
 	struct proto_wait wait = {table->how->cancel_fd, proto_now_ns() + ROW_REQUEST_NS};

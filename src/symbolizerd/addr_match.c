@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Which symbol covers which address: see lookup.h. */
+/* Which symbol covers which address: see addr_match.h. */
 #include "symbolizerd/addr_match.h"
 
 #include <glib.h>
 #include <string.h>
 
 /*
- * Addresses that one table's symbols may visit beyond those they are found by: functions lie in
- * each other only in assembly, so a table that needs more is made to keep us busy.
+ * Addresses that the symbols of one table may visit in addition to those they are found by.
+ * Functions are nested only in assembly, so a table that needs more visits was made to use up CPU
+ * time.
  */
 #define VISITS_PER_ADDRESS 64
 #define VISITS_MIN 1000000
@@ -15,34 +16,34 @@
 struct addr_match {
 	const uint64_t *addresses;
 	size_t count;
-	/* at i: the last symbol that begins above addresses[i - 1] and not above addresses[i] */
+	/* at i: the last symbol with a start above addresses[i - 1] and not above addresses[i] */
 	struct addr_match_symbol *nearest;
 	struct addr_match_symbol *covering; /* the innermost one with a size */
-	uint64_t visits;                    /* left */
+	uint64_t visits;                    /* remaining */
 };
 
 struct addr_match *addr_match_create(const uint64_t *addresses, size_t count)
 {
-	struct addr_match *lookup = g_new0(struct addr_match, 1);
+	struct addr_match *match = g_new0(struct addr_match, 1);
 
-	lookup->addresses = addresses;
-	lookup->count = count;
-	lookup->nearest = g_new0(struct addr_match_symbol, count + 1);
-	lookup->covering = g_new0(struct addr_match_symbol, count + 1);
-	lookup->visits = VISITS_MIN + (uint64_t)count * VISITS_PER_ADDRESS;
-	return lookup;
+	match->addresses = addresses;
+	match->count = count;
+	match->nearest = g_new0(struct addr_match_symbol, count + 1);
+	match->covering = g_new0(struct addr_match_symbol, count + 1);
+	match->visits = VISITS_MIN + (uint64_t)count * VISITS_PER_ADDRESS;
+	return match;
 }
 
-void addr_match_destroy(struct addr_match *lookup)
+void addr_match_destroy(struct addr_match *match)
 {
-	if (!lookup)
+	if (!match)
 		return;
-	g_free(lookup->nearest);
-	g_free(lookup->covering);
-	g_free(lookup);
+	g_free(match->nearest);
+	g_free(match->covering);
+	g_free(match);
 }
 
-/* Is it the better one of two that begin together? */
+/* Is it the better one of two symbols with the same start? */
 static bool is_better(const struct addr_match_symbol *symbol, const struct addr_match_symbol *than)
 {
 	size_t a, b;
@@ -51,7 +52,7 @@ static bool is_better(const struct addr_match_symbol *symbol, const struct addr_
 		return symbol->rank < than->rank;
 	if (symbol->latest)
 		return true;
-	/* aliases: the name with fewer underscores in front is the one people know */
+	/* aliases: the name with fewer leading underscores is the public one */
 	a = strspn(symbol->name, "_");
 	b = strspn(than->name, "_");
 	return a != b ? a < b : strcmp(symbol->name, than->name) < 0;
@@ -64,14 +65,14 @@ static void improve(struct addr_match_symbol *best, const struct addr_match_symb
 		*best = *symbol;
 }
 
-static size_t find_from(const struct addr_match *lookup, uint64_t start)
+static size_t find_from(const struct addr_match *match, uint64_t start)
 {
-	size_t low = 0, high = lookup->count;
+	size_t low = 0, high = match->count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (lookup->addresses[middle] < start)
+		if (match->addresses[middle] < start)
 			low = middle + 1;
 		else
 			high = middle;
@@ -79,33 +80,33 @@ static size_t find_from(const struct addr_match *lookup, uint64_t start)
 	return low;
 }
 
-void addr_match_offer(struct addr_match *lookup, const struct addr_match_symbol *symbol)
+void addr_match_offer(struct addr_match *match, const struct addr_match_symbol *symbol)
 {
-	size_t i = find_from(lookup, symbol->start);
+	size_t i = find_from(match, symbol->start);
 
-	if (i < lookup->count)
-		improve(&lookup->nearest[i], symbol);
-	for (; i < lookup->count && lookup->addresses[i] - symbol->start < symbol->size; i++) {
-		if (!lookup->visits)
+	if (i < match->count)
+		improve(&match->nearest[i], symbol);
+	for (; i < match->count && match->addresses[i] - symbol->start < symbol->size; i++) {
+		if (!match->visits)
 			return;
-		lookup->visits--;
-		improve(&lookup->covering[i], symbol);
+		match->visits--;
+		improve(&match->covering[i], symbol);
 	}
 }
 
-void addr_match_replace(struct addr_match *lookup, const struct addr_match_symbol *symbol)
+void addr_match_replace(struct addr_match *match, const struct addr_match_symbol *symbol)
 {
-	size_t i = find_from(lookup, symbol->start);
+	size_t i = find_from(match, symbol->start);
 
-	for (; i < lookup->count && lookup->addresses[i] - symbol->start < symbol->size; i++) {
-		if (!lookup->visits)
+	for (; i < match->count && match->addresses[i] - symbol->start < symbol->size; i++) {
+		if (!match->visits)
 			return;
-		lookup->visits--;
-		lookup->covering[i] = *symbol;
+		match->visits--;
+		match->covering[i] = *symbol;
 	}
 }
 
-/* Does the nearest one, whose own size does not tell, count for the address? */
+/* Does the nearest symbol, whose size does not cover the address, count for it? */
 static bool reaches(const struct addr_match_symbol *nearest,
 	const struct addr_match_symbol *covering, uint64_t address)
 {
@@ -116,28 +117,28 @@ static bool reaches(const struct addr_match_symbol *nearest,
 	return !nearest->size && address < nearest->limit;
 }
 
-void addr_match_finish(struct addr_match *lookup)
+void addr_match_finish(struct addr_match *match)
 {
 	size_t i;
 
-	for (i = 0; i < lookup->count; i++) {
-		if (i && !lookup->nearest[i].name)
-			lookup->nearest[i] = lookup->nearest[i - 1];
-		if (reaches(&lookup->nearest[i], &lookup->covering[i], lookup->addresses[i])) {
-			uint64_t size = lookup->covering[i].name ? lookup->covering[i].size : 0;
-			bool together = lookup->covering[i].name &&
-					lookup->covering[i].start == lookup->nearest[i].start;
+	for (i = 0; i < match->count; i++) {
+		if (i && !match->nearest[i].name)
+			match->nearest[i] = match->nearest[i - 1];
+		if (reaches(&match->nearest[i], &match->covering[i], match->addresses[i])) {
+			uint64_t size = match->covering[i].name ? match->covering[i].size : 0;
+			bool together = match->covering[i].name &&
+					match->covering[i].start == match->nearest[i].start;
 
-			lookup->covering[i] = lookup->nearest[i];
-			if (together && !lookup->covering[i].size)
-				lookup->covering[i].size = size;
+			match->covering[i] = match->nearest[i];
+			if (together && !match->covering[i].size)
+				match->covering[i].size = size;
 		}
 	}
 }
 
-const struct addr_match_symbol *addr_match_answer(const struct addr_match *lookup, size_t i)
+const struct addr_match_symbol *addr_match_find(const struct addr_match *match, size_t i)
 {
-	const struct addr_match_symbol *symbol = &lookup->covering[i];
+	const struct addr_match_symbol *symbol = &match->covering[i];
 
 	return symbol->name && !symbol->foreign ? symbol : NULL;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The table by which a file's functions are unwound: see cfi.h. */
+/* A file's unwind table (.eh_frame): see cfi.h. */
 #include "symbolizerd/cfi.h"
 
 #include <dwarf.h>
@@ -53,7 +53,7 @@ void cfi_close(struct cfi *cfi)
  * ---- rules ------------------------------------------------------------------------------------
  */
 
-/* In the forms that unwind.c knows: registers as bregx, constants as consts. */
+/* Converts to the operations that unwind.c supports: registers as bregx, constants as consts. */
 static int add_op(struct unwind_row *row, const Dwarf_Op *from)
 {
 	struct unwind_row_op *op = &row->ops[row->op_count];
@@ -108,7 +108,7 @@ static int take_cfa(Dwarf_Frame *frame, struct unwind_row *row)
 	return add_expression(row, ops, count, &row->cfa);
 }
 
-/* The forms in which libdw gives what is no expression: [CFA], [+ number], [is the value]. */
+/* The forms of libdw's results that are not expressions: [CFA], [+ number], [is the value]. */
 static bool take_simple(const Dwarf_Op *ops, size_t count, struct unwind_row_value *value)
 {
 	size_t i = 1;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table by which a file's functions are unwound (.eh_frame), read with libdw. Runs in the
- * parser; one thread at a time.
+ * A file's unwind table (.eh_frame), read with libdw. Runs in the parser; one thread at a time.
  */
 #ifndef KPROFS_SYMBOLIZERD_CFI_H
 #define KPROFS_SYMBOLIZERD_CFI_H
@@ -13,14 +12,16 @@
 
 struct cfi;
 
-/* Of an ELF file, which stays the caller's and must outlive it. NULL: it has no such table. */
+/*
+ * Of an ELF file, which stays the caller's and must outlive it. NULL: the file has no such table.
+ */
 struct cfi *cfi_open(Elf *elf);
-/* Harmless for NULL. */
+/* Does nothing for NULL. */
 void cfi_close(struct cfi *cfi);
 
 /*
- * The row of an address, as the file's own addresses count. -ENOENT: there is none; -E2BIG: its
- * expressions are longer than a row holds, or have operations that nobody needs for this.
+ * The row of an address (the file's virtual address). -ENOENT: there is none; -E2BIG: its
+ * expressions are longer than a row holds, or have operations that unwind.c does not support.
  */
 int cfi_find(struct cfi *cfi, uint64_t address, struct unwind_row *row);
 

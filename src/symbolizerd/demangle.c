@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of C++ and Rust: see demangle.h. Their rules are libiberty's. */
+/* Demangles names of C++ and Rust with libiberty: see demangle.h. */
 #include "symbolizerd/demangle.h"
 
 #include <glib.h>
@@ -9,12 +9,15 @@
 #include <string.h>
 #include <sys/time.h>
 
-#define OUTPUT_MAX 8192 /* bytes; more than is ever shown */
+#define OUTPUT_MAX 8192 /* bytes; more than any reader shows */
 
-/* CPU time for one name. The longest take a millisecond, a hundred times that under valgrind. */
+/*
+ * Limit of CPU time for one name. The longest names take a millisecond, a hundred times that under
+ * valgrind.
+ */
 #define NAME_CPU_US 500000
 
-/* What a demangler has printed so far. */
+/* The output of a demangler so far. */
 struct output {
 	GString *text;
 	jmp_buf full;
@@ -22,14 +25,14 @@ struct output {
 
 /*
  * A short name can stand for endless output, by references to parts of itself. libiberty prints
- * until it is through, so the demangler is left from inside as soon as there is enough; at most a
- * buffer of a few times the name's length is lost by that.
+ * until it has finished, so the callback leaves it by longjmp when there is enough output; that
+ * leaks at most a buffer of a few times the length of the name.
  */
 static void append_output(const char *data, size_t length, void *arg)
 {
 	struct output *output = arg;
 
-	/* libiberty 2.40 takes integers of more than 64 bits from one digit too late */
+	/* libiberty 2.40 detects integers of more than 64 bits one digit too late */
 	if (length > 16 && data[length - 1] == '_' && g_str_has_suffix(output->text->str, "0x"))
 		data--;
 	g_string_append_len(output->text, data,
@@ -41,8 +44,8 @@ static void append_output(const char *data, size_t length, void *arg)
 typedef int demangler(const char *name, int options, demangle_callbackref print, void *arg);
 
 /*
- * libiberty counts lifetimes that it does not print up to 2^64. Nothing can take it out of that, so
- * the process is ended by SIGVTALRM: a parser serves one file.
+ * libiberty counts up to 2^64 lifetimes without printing any. No callback interrupts that loop, so
+ * SIGVTALRM ends the process: a parser serves one file.
  */
 static void limit_cpu(suseconds_t microseconds)
 {
@@ -51,7 +54,7 @@ static void limit_cpu(suseconds_t microseconds)
 	(void)setitimer(ITIMER_VIRTUAL, &timer, NULL);
 }
 
-/* What demangles this name prints of it, to be freed with g_free; NULL: it is no such name. */
+/* The output for this name, to be freed with g_free; NULL: not a name of this scheme. */
 static char *run(demangler *demangle, const char *name)
 {
 	struct output output = { .text = g_string_new(NULL) };
@@ -61,20 +64,20 @@ static char *run(demangler *demangle, const char *name)
 	if (setjmp(output.full))
 		known = true;
 	else
-		/* never with DMGL_NO_RECURSE_LIMIT: the limit is what bounds the stack */
+		/* never set DMGL_NO_RECURSE_LIMIT: the limit bounds the stack */
 		known = demangle(name, DMGL_PARAMS, append_output, &output);
 	limit_cpu(0);
 	return g_string_free(output.text, !known);
 }
 
-/* The compiler's suffix behind a name of Rust: .cold, .llvm.123. */
+/* The compiler's suffix of a Rust name: .cold, .llvm.123. */
 static const char *rust_suffix(const char *name)
 {
 	const char *end = name + strlen(name), *at;
 
 	if (name[1] == 'R')
 		return name + strcspn(name, ".$");
-	/* the older scheme has dots in names as well, and ends with E */
+	/* the legacy scheme has dots inside names as well, and ends with E */
 	for (at = end; at > name; at--) {
 		if (at[-1] == 'E' && (*at == '.' || !*at))
 			return at;
@@ -90,7 +93,7 @@ static char *demangle_rust(const char *name)
 
 	if (!text)
 		return NULL;
-	/* which copy LLVM made says nothing to people */
+	/* the number of a copy that LLVM made is of no use to the reader */
 	return g_strconcat(text, g_str_has_prefix(suffix, ".llvm.") ? "" : suffix, NULL);
 }
 
@@ -101,7 +104,7 @@ char *demangle_name(const char *name)
 	if (name[0] != '_' || (name[1] != 'R' && name[1] != 'Z') ||
 		strnlen(name, DEMANGLE_INPUT_MAX + 1) > DEMANGLE_INPUT_MAX)
 		return NULL;
-	/* first: the older scheme of Rust is also C++ */
+	/* Rust first: a legacy Rust name is also a valid C++ name */
 	text = demangle_rust(name);
 	return text ? text : run(cplus_demangle_v3_callback, name);
 }

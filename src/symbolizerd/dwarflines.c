@@ -9,20 +9,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Entries in entries that are followed: blocks and inlined functions; compilers stop far below. */
+/*
+ * Depth of nested entries that is followed: blocks and inlined functions; compilers stay far below.
+ */
 #define DEPTH_MAX 256
 
-/* Addresses of one unit for which stacks are held at a time: a KiB each. */
+/* Addresses of one unit for which stacks are held at the same time: a KiB each. */
 #define AT_ONCE 4096
 
-struct range {
+struct unit_range {
 	uint64_t start, end;
 	Dwarf_Off unit; /* offset of its first entry */
 };
 
 struct dwarflines {
 	Dwarf *dwarf, *alt;
-	GArray *ranges; /* struct range, sorted; made when first needed */
+	GArray *ranges; /* struct unit_range, sorted; made when first needed */
 };
 
 struct dwarflines *dwarflines_open(int fd)
@@ -31,7 +33,7 @@ struct dwarflines *dwarflines_open(int fd)
 	Dwarf_CU *unit = NULL;
 	struct dwarflines *lines;
 
-	/* frame tables alone are DWARF too */
+	/* a file with unwind tables only has DWARF sections too */
 	if (!dwarf)
 		return NULL;
 	if (dwarf_get_units(dwarf, NULL, &unit, NULL, NULL, NULL, NULL) != 0) {
@@ -82,7 +84,7 @@ void dwarflines_set_alt(struct dwarflines *lines, int fd)
 
 static int compare_ranges(const void *a, const void *b)
 {
-	const struct range *x = a, *y = b;
+	const struct unit_range *x = a, *y = b;
 
 	return x->start < y->start ? -1 : x->start > y->start;
 }
@@ -94,9 +96,9 @@ static void list_ranges(struct dwarflines *lines)
 	Dwarf_Die die;
 	uint8_t type;
 
-	lines->ranges = g_array_new(FALSE, FALSE, sizeof(struct range));
+	lines->ranges = g_array_new(FALSE, FALSE, sizeof(struct unit_range));
 	while (dwarf_get_units(lines->dwarf, unit, &unit, NULL, &type, &die, NULL) == 0) {
-		struct range range = { .unit = dwarf_dieoffset(&die) };
+		struct unit_range range = {.unit = dwarf_dieoffset(&die)};
 		Dwarf_Addr base, start, end;
 		ptrdiff_t at = 0;
 
@@ -121,14 +123,14 @@ static bool find_in_ranges(struct dwarflines *lines, uint64_t address, Dwarf_Off
 	for (high = lines->ranges->len; low < high;) {
 		guint middle = low + (high - low) / 2;
 
-		if (g_array_index(lines->ranges, struct range, middle).start <= address)
+		if (g_array_index(lines->ranges, struct unit_range, middle).start <= address)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	if (!low || address >= g_array_index(lines->ranges, struct range, low - 1).end)
+	if (!low || address >= g_array_index(lines->ranges, struct unit_range, low - 1).end)
 		return false;
-	*unit = g_array_index(lines->ranges, struct range, low - 1).unit;
+	*unit = g_array_index(lines->ranges, struct unit_range, low - 1).unit;
 	return true;
 }
 
@@ -152,25 +154,25 @@ static bool find_unit(struct dwarflines *lines, uint64_t address, Dwarf_Off *uni
  * --------------------------------------------------------------
  */
 
-struct call {
+struct inlined_call {
 	const char *function;
-	const char *file; /* where it was inlined into the next one; NULL for the outermost */
+	const char *file; /* where it was inlined into the next call; NULL for the outermost */
 	uint32_t line;
 };
 
-/* The functions around one address, outermost first. */
-struct stack {
+/* The functions at one address, outermost first. */
+struct inline_stack {
 	uint32_t count;
-	struct call calls[SYMBOLS_FRAMES_MAX];
+	struct inlined_call calls[SYMBOLS_FRAMES_MAX];
 };
 
-struct walk {
-	const uint64_t *addresses; /* those of this unit */
-	struct stack *stacks;
+struct unit_walk {
+	const uint64_t *addresses; /* those in this unit */
+	struct inline_stack *stacks;
 	Dwarf_Files *files;
 	size_t file_count;
 	/*
-	 * functions whose code is elsewhere are looked into, for functions defined inside of them
+	 * code outside the function's ranges is searched too, for functions defined inside of it
 	 */
 	bool thorough;
 };
@@ -196,9 +198,9 @@ static uint64_t number_of(Dwarf_Die *die, unsigned int what)
 	return value;
 }
 
-static void push_call(struct walk *walk, Dwarf_Die *die, bool inlined, size_t from, size_t to)
+static void push_call(struct unit_walk *walk, Dwarf_Die *die, bool inlined, size_t from, size_t to)
 {
-	struct call call = { .function = name_of(die) };
+	struct inlined_call call = {.function = name_of(die)};
 	size_t i;
 
 	if (inlined) {
@@ -209,9 +211,9 @@ static void push_call(struct walk *walk, Dwarf_Die *die, bool inlined, size_t fr
 		call.line = (uint32_t)number_of(die, DW_AT_call_line);
 	}
 	for (i = from; i < to; i++) {
-		struct stack *stack = &walk->stacks[i];
+		struct inline_stack *stack = &walk->stacks[i];
 
-		/* a function in another's block is not inlined: the stack begins with it */
+		/* a function inside another's block is not inlined: the stack starts with it */
 		if (!inlined)
 			stack->count = 0;
 		if (stack->count < SYMBOLS_FRAMES_MAX)
@@ -219,7 +221,7 @@ static void push_call(struct walk *walk, Dwarf_Die *die, bool inlined, size_t fr
 	}
 }
 
-static size_t find_address(const struct walk *walk, size_t from, size_t to, uint64_t address)
+static size_t find_address(const struct unit_walk *walk, size_t from, size_t to, uint64_t address)
 {
 	while (from < to) {
 		size_t middle = from + (to - from) / 2;
@@ -232,10 +234,12 @@ static size_t find_address(const struct walk *walk, size_t from, size_t to, uint
 	return from;
 }
 
-static void walk_children(struct walk *walk, Dwarf_Die *parent, size_t from, size_t to, int depth);
+static void walk_children(
+	struct unit_walk *walk, Dwarf_Die *parent, size_t from, size_t to, int depth);
 
-/* Goes into a block with code, for those addresses that are in one of its ranges. */
-static bool walk_code(struct walk *walk, Dwarf_Die *die, int tag, size_t from, size_t to, int depth)
+/* Descends into a block with code, for the addresses that are in one of its ranges. */
+static bool walk_code(
+	struct unit_walk *walk, Dwarf_Die *die, int tag, size_t from, size_t to, int depth)
 {
 	Dwarf_Addr base, start, end;
 	ptrdiff_t at = 0;
@@ -255,7 +259,7 @@ static bool walk_code(struct walk *walk, Dwarf_Die *die, int tag, size_t from, s
 	return any;
 }
 
-static void walk_die(struct walk *walk, Dwarf_Die *die, size_t from, size_t to, int depth)
+static void walk_die(struct unit_walk *walk, Dwarf_Die *die, size_t from, size_t to, int depth)
 {
 	int tag = dwarf_tag(die);
 
@@ -271,13 +275,14 @@ static void walk_die(struct walk *walk, Dwarf_Die *die, size_t from, size_t to, 
 	case DW_TAG_structure_type:
 	case DW_TAG_class_type:
 	case DW_TAG_union_type:
-	case DW_TAG_enumeration_type: /* Rust's have functions */
+	case DW_TAG_enumeration_type: /* Rust enumerations contain functions */
 		walk_children(walk, die, from, to, depth);
 		break;
 	}
 }
 
-static void walk_children(struct walk *walk, Dwarf_Die *parent, size_t from, size_t to, int depth)
+static void walk_children(
+	struct unit_walk *walk, Dwarf_Die *parent, size_t from, size_t to, int depth)
 {
 	Dwarf_Die child;
 
@@ -292,7 +297,7 @@ static void walk_children(struct walk *walk, Dwarf_Die *parent, size_t from, siz
  * ---- one unit ---------------------------------------------------------------------------------
  */
 
-static void fill_stacks(struct walk *walk, Dwarf_Die *unit, size_t count)
+static void fill_stacks(struct unit_walk *walk, Dwarf_Die *unit, size_t count)
 {
 	size_t i, missing = 0;
 
@@ -305,16 +310,16 @@ static void fill_stacks(struct walk *walk, Dwarf_Die *unit, size_t count)
 	}
 }
 
-/* Turns calls, outermost first, into frames, innermost first. */
-static uint32_t list_frames(const struct stack *stack, const char *source, uint32_t line,
+/* Converts calls, outermost first, to frames, innermost first. */
+static uint32_t list_frames(const struct inline_stack *stack, const char *source, uint32_t line,
 	struct symbols_frame *frames)
 {
 	uint32_t count = 0, i;
 
 	for (i = stack->count; i-- > 0;) {
-		const struct call *call = &stack->calls[i];
+		const struct inlined_call *call = &stack->calls[i];
 
-		/* what has no name can't be shown: its line is that of the next one */
+		/* a function without a name can't be shown: its line is that of the next one */
 		if (!call->function && i)
 			continue;
 		frames[count].function = call->function;
@@ -342,30 +347,31 @@ static const char *find_line(Dwarf_Die *unit, uint64_t address, uint32_t *line)
 	return dwarf_linesrc(found, NULL, NULL);
 }
 
-/* An asked address and its unit. */
-struct asked {
+/* A requested address and its unit. */
+struct line_request {
 	Dwarf_Off unit;
 	size_t i;
 };
 
-static void find_in_unit(struct dwarflines *lines, const uint64_t *addresses, const struct asked *asked,
-	size_t count,
-	void (*found)(void *arg, size_t i, const struct symbols_frame *frames, uint32_t frame_count),
+static void find_in_unit(struct dwarflines *lines, const uint64_t *addresses,
+	const struct line_request *requested, size_t count,
+	void (*found)(
+		void *arg, size_t i, const struct symbols_frame *frames, uint32_t frame_count),
 	void *arg)
 {
 	g_autofree uint64_t *mine = g_new(uint64_t, count);
-	struct walk walk = { .addresses = mine };
+	struct unit_walk walk = {.addresses = mine};
 	struct symbols_frame frames[SYMBOLS_FRAMES_MAX];
 	Dwarf_Die unit;
 	size_t i;
 
-	if (!dwarf_offdie(lines->dwarf, asked[0].unit, &unit))
+	if (!dwarf_offdie(lines->dwarf, requested[0].unit, &unit))
 		return;
 	if (dwarf_getsrcfiles(&unit, &walk.files, &walk.file_count) != 0)
 		walk.files = NULL;
 	for (i = 0; i < count; i++)
-		mine[i] = addresses[asked[i].i];
-	walk.stacks = g_new0(struct stack, count);
+		mine[i] = addresses[requested[i].i];
+	walk.stacks = g_new0(struct inline_stack, count);
 	fill_stacks(&walk, &unit, count);
 	for (i = 0; i < count; i++) {
 		uint32_t line = 0, n;
@@ -373,14 +379,14 @@ static void find_in_unit(struct dwarflines *lines, const uint64_t *addresses, co
 
 		n = list_frames(&walk.stacks[i], source, line, frames);
 		if (n)
-			found(arg, asked[i].i, frames, n);
+			found(arg, requested[i].i, frames, n);
 	}
 	g_free(walk.stacks);
 }
 
-static int compare_asked(const void *a, const void *b)
+static int compare_requested(const void *a, const void *b)
 {
-	const struct asked *x = a, *y = b;
+	const struct line_request *x = a, *y = b;
 
 	if (x->unit != y->unit)
 		return x->unit < y->unit ? -1 : 1;
@@ -391,20 +397,23 @@ void dwarflines_find(struct dwarflines *lines, const uint64_t *addresses, size_t
 	void (*found)(void *arg, size_t i, const struct symbols_frame *frames, uint32_t frame_count),
 	void *arg)
 {
-	g_autofree struct asked *asked = g_new(struct asked, count + 1);
+	g_autofree struct line_request *requested = g_new(struct line_request, count + 1);
 	size_t known = 0, first, end, i;
 
 	for (i = 0; i < count; i++) {
-		asked[known].i = i;
-		known += find_unit(lines, addresses[i], &asked[known].unit);
+		requested[known].i = i;
+		known += find_unit(lines, addresses[i], &requested[known].unit);
 	}
-	/* the functions of units may be mixed: each unit is read once, or once for AT_ONCE */
-	qsort(asked, known, sizeof(*asked), compare_asked);
+	/*
+	 * the addresses of units may be interleaved: each unit is read once, or once for AT_ONCE
+	 * addresses
+	 */
+	qsort(requested, known, sizeof(*requested), compare_requested);
 	for (first = 0; first < known; first = end) {
 		for (end = first + 1; end < known && end - first < AT_ONCE; end++) {
-			if (asked[end].unit != asked[first].unit)
+			if (requested[end].unit != requested[first].unit)
 				break;
 		}
-		find_in_unit(lines, addresses, asked + first, end - first, found, arg);
+		find_in_unit(lines, addresses, requested + first, end - first, found, arg);
 	}
 }

@@ -4,18 +4,18 @@
 
 #include <glib.h>
 
-struct table {
+struct elfsyms_table {
 	const struct image *image;
 	Elf_Data *symbols;
 	const char *names;
 	size_t names_size;
 	bool full;
-	uint64_t *ends; /* of the code in each section; 0: it holds none */
+	uint64_t *ends; /* of the code in each section; 0: it has none */
 	size_t sections;
 };
 
 /* The first table of this kind. */
-static bool find_table_of(struct table *table, GElf_Word type)
+static bool find_table_of(struct elfsyms_table *table, GElf_Word type)
 {
 	Elf_Scn *scn = NULL;
 	GElf_Shdr section;
@@ -23,7 +23,7 @@ static bool find_table_of(struct table *table, GElf_Word type)
 	while ((scn = elf_nextscn(table->image->elf, scn))) {
 		if (!gelf_getshdr(scn, &section) || section.sh_type != type)
 			continue;
-		/* a debug file has a dynamic table without bytes */
+		/* in a debug file the dynamic table has no bytes */
 		table->symbols = image_section(scn, &section);
 		table->names = image_strings(table->image, section.sh_link, &table->names_size);
 		return table->symbols && table->names;
@@ -31,9 +31,9 @@ static bool find_table_of(struct table *table, GElf_Word type)
 	return false;
 }
 
-static bool find_table(const struct image *image, struct table *table)
+static bool find_table(const struct image *image, struct elfsyms_table *table)
 {
-	*table = (struct table){ .image = image, .full = true };
+	*table = (struct elfsyms_table){.image = image, .full = true};
 	if (find_table_of(table, SHT_SYMTAB))
 		return true;
 	table->full = false;
@@ -42,13 +42,13 @@ static bool find_table(const struct image *image, struct table *table)
 
 bool elfsyms_is_full(const struct image *image)
 {
-	struct table table;
+	struct elfsyms_table table;
 
 	return find_table(image, &table) && table.full;
 }
 
-/* Symbols without a type are labels, in code or elsewhere: only the section tells. */
-static void list_ends(struct table *table)
+/* Symbols without a type are labels, in code or data: only the section decides. */
+static void list_ends(struct elfsyms_table *table)
 {
 	Elf_Scn *scn = NULL;
 	GElf_Shdr section;
@@ -77,7 +77,7 @@ static uint8_t rank_of(const GElf_Sym *symbol)
 }
 
 static void offer_symbol(
-	const struct table *table, const GElf_Sym *symbol, struct addr_match *lookup)
+	const struct elfsyms_table *table, const GElf_Sym *symbol, struct addr_match *match)
 {
 	struct addr_match_symbol offer = {.start = symbol->st_value, .size = symbol->st_size};
 	int type = GELF_ST_TYPE(symbol->st_info);
@@ -89,16 +89,16 @@ static void offer_symbol(
 		return;
 	offer.limit = table->ends[symbol->st_shndx];
 	offer.name = table->names + symbol->st_name;
-	/* names that begin with $ mark data inside code on some machines */
+	/* on some machines names that begin with $ mark data inside code */
 	if (!offer.limit || !*offer.name || *offer.name == '$' || (!table->full && !offer.size))
 		return;
 	offer.rank = rank_of(symbol);
-	addr_match_offer(lookup, &offer);
+	addr_match_offer(match, &offer);
 }
 
-bool elfsyms_offer(const struct image *image, struct addr_match *lookup)
+bool elfsyms_offer(const struct image *image, struct addr_match *match)
 {
-	struct table table;
+	struct elfsyms_table table;
 	GElf_Sym symbol;
 	int i;
 
@@ -106,7 +106,7 @@ bool elfsyms_offer(const struct image *image, struct addr_match *lookup)
 		return false;
 	list_ends(&table);
 	for (i = 1; gelf_getsym(table.symbols, i, &symbol); i++)
-		offer_symbol(&table, &symbol, lookup);
+		offer_symbol(&table, &symbol, match);
 	g_free(table.ends);
 	return true;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The fetcher: asks debuginfod for debug files, with the rights of the user who mounted. The client
- * library is loaded only here and only if it is installed; it keeps what it fetched in that user's
- * cache. It may take as long as it likes: whoever asked ends this process.
+ * The fetcher: downloads debug files with debuginfod, with the rights of the mounting user. The
+ * client library is loaded only here and only if it is installed; it stores the downloads in that
+ * user's cache. There is no time limit here: the client process kills the fetcher after its own
+ * time limit.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -15,14 +16,14 @@
 
 #define CLIENT_LIBRARY "libdebuginfod.so.1"
 
-struct client {
+struct debuginfod_library {
 	void *(*begin)(void);
 	void (*end)(void *session);
 	int (*find)(void *session, const unsigned char *build_id, int length, char **path);
 };
 
-/* The functions of <elfutils/debuginfod.h>; the casts are what POSIX has for dlsym. */
-static int load_client(struct client *client)
+/* The functions of <elfutils/debuginfod.h>, assigned by the cast that POSIX gives for dlsym. */
+static int load_client(struct debuginfod_library *client)
 {
 	void *library = dlopen(CLIENT_LIBRARY, RTLD_NOW | RTLD_LOCAL);
 
@@ -34,8 +35,8 @@ static int load_client(struct client *client)
 	return client->begin && client->end && client->find ? 0 : -ENOENT;
 }
 
-/* The file, or -errno. */
-static int fetch(const struct client *client, const struct proto_message *request)
+/* A descriptor of the file, or -errno. */
+static int fetch(const struct debuginfod_library *client, const struct proto_message *request)
 {
 	void *session;
 	int fd;
@@ -53,7 +54,7 @@ static int fetch(const struct client *client, const struct proto_message *reques
 int fetcher_serve(int fd, uid_t uid, gid_t gid)
 {
 	struct proto_message *message = calloc(1, sizeof(*message));
-	struct client client = { NULL };
+	struct debuginfod_library client = {NULL};
 	int missing, file, ret = message ? confine_user(uid, gid) : -ENOMEM;
 
 	if (ret)

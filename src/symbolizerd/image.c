@@ -19,7 +19,7 @@ int image_init(struct image *image, const void *data, size_t size)
 
 	memset(image, 0, sizeof(*image));
 	if (elf_version(EV_CURRENT) != EV_NONE)
-		elf = elf_memory((char *)(uintptr_t)data, size); /* which does not write to it */
+		elf = elf_memory((char *)(uintptr_t)data, size); /* libelf does not write to it */
 	if (!elf)
 		return -ENOEXEC;
 	if (elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &head) ||
@@ -91,7 +91,7 @@ static bool next_segment(const struct image *image, int *i, GElf_Phdr *segment)
 	return false;
 }
 
-/* Segments with code first: linkers put the same page of the file into two of them. */
+/* Segments with code first: linkers map the same page of the file by two segments. */
 bool image_offset_to_address(const struct image *image, uint64_t offset, uint64_t *address)
 {
 	GElf_Phdr segment;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A source of names that reads the file in this process: see local.h. */
+/* A source that reads the file in this process: see local.h. */
 #include "symbolizerd/local.h"
 
 #include <errno.h>
@@ -8,23 +8,23 @@
 
 #include "symbolizerd/parse.h"
 
-struct taker {
+struct local_results {
 	struct symbols_arena *arena;
 	struct symbols_place *places;
 };
 
-static void take_answer(void *arg, size_t i, const struct symbols_place *place)
+static void take_result(void *arg, size_t i, const struct symbols_place *place)
 {
-	struct taker *taker = arg;
+	struct local_results *results = arg;
 
-	symbols_arena_place(taker->arena, place, &taker->places[i]);
+	symbols_arena_place(results->arena, place, &results->places[i]);
 }
 
 static int resolve(void *self, const struct symbols_file *file, const uint64_t *offsets,
 	size_t count, const struct symbols_how *how, struct symbols_arena *arena,
 	struct symbols_place *places)
 {
-	struct taker taker = { arena, places };
+	struct local_results results = {arena, places};
 	struct parse_info info;
 	struct parse *parse;
 	int fd, ret;
@@ -37,7 +37,7 @@ static int resolve(void *self, const struct symbols_file *file, const uint64_t *
 	parse = parse_create();
 	ret = parse_elf(parse, fd, file->build_id, file->build_id_length, how->flags, &info);
 	if (!ret)
-		ret = parse_resolve(parse, offsets, count, how->flags, take_answer, &taker);
+		ret = parse_resolve(parse, offsets, count, how->flags, take_result, &results);
 	parse_destroy(parse);
 	close(fd);
 	return ret;

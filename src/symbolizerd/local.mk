@@ -1,5 +1,5 @@
-# symbolizerd: the program kprof-symbols, which kprofs and kprof start: it opens and parses the files of others
-# in a sandbox. The parsers are a library for the tests.
+# symbolizerd: the program kprof-symbols, started by kprofs and kprof: opens and parses files that any user may
+# have written, in a sandbox. The parsers are a library, for the tests.
 noinst_LIBRARIES += libsymbolizerd.a
 libsymbolizerd_a_SOURCES = \
 	%D%/cfi.c %D%/cfi.h \

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kprof-symbols ROLE UID GID: started by kprofs and kprof, not by people.
+ * kprof-symbols ROLE UID GID: started by kprofs and kprof, not by users.
  *
  *	opener   opener.c   finds and opens files, parses none
  *	parser   parser.c   parses files, opens none
- *	reader   reader.c   reads /proc of other processes, and the build-ids of what they map
- *	fetcher  fetcher.c  asks debuginfod, as the user UID, GID
+ *	reader   reader.c   reads /proc of other processes, and the build-ids of mapped files
+ *	fetcher  fetcher.c  downloads from debuginfod, as the user UID, GID
  *
  * The connection is descriptor 3.
  */
@@ -23,7 +23,7 @@
 
 #define CONNECTION_FD 3
 
-/* gcc says it with a macro, clang with a feature */
+/* gcc defines a macro, clang a feature */
 #ifdef __has_feature
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define KEEP_STDERR
@@ -41,7 +41,7 @@ static int is_connection(int fd)
 	return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET;
 }
 
-/* What they print would be for nobody, and may be what a hostile file made them print. */
+/* Their output has no reader, and a hostile file may cause it. */
 static void close_output(void)
 {
 	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -60,7 +60,7 @@ static void close_output(void)
 int main(int argc, char **argv)
 {
 	if (argc != 4 || !is_connection(CONNECTION_FD)) {
-		fprintf(stderr, "kprof-symbols is a part of kprofs and kprof, which start it\n");
+		fprintf(stderr, "kprof-symbols is started by kprofs and kprof only\n");
 		return 2;
 	}
 	close_output();

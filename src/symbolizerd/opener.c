@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The opener: has rights, parses nothing. Answers each request with a descriptor or an errno. It
- * may hang in any of its opens; then whoever asked ends it.
+ * The opener: has privileges, parses nothing. Replies to each request with a descriptor or an
+ * errno. Any of its opens may hang; then the client process kills it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,20 +22,20 @@
 
 #define PROC "/proc"
 
-/* The mount table is read again after so long. */
+/* The mount table is read again after this time. */
 #define MOUNTS_NS NSEC_PER_SEC
-/* Of a file on a file system that a user may serve. */
+/* Limit for a file on a file system that a user may serve. */
 #define COPIED_MAX (64 * MIB)
 
 struct opener {
 	struct proc_kernel kernel;
 	bool kernel_known;
 	struct proc_maps mounts;
-	uint64_t mounts_ns; /* when it was read; 0: it was not */
+	uint64_t mounts_ns; /* when it was read; 0: never */
 	struct proto_message request, reply;
 };
 
-/* Where distributions put debug files: .build-id/XX/YYYY.debug below it */
+/* Where distributions install debug files: .build-id/XX/YYYY.debug below it */
 #define DEBUG_FOLDER "/usr/lib/debug"
 
 static int open_by_build_id(const struct proc_maps *mounts, const struct proto_message *request)
@@ -52,7 +52,7 @@ static int open_by_build_id(const struct proc_maps *mounts, const struct proto_m
 	return procfile_open_path(PROC, mounts, request->pid, path);
 }
 
-/* Beside the file FOLDER/NAME, below it, and where distributions keep them. */
+/* In the folder of the file, below it, and where distributions install them. */
 static int open_linked(const struct proc_maps *mounts, const struct proto_message *request)
 {
 	static const char *const patterns[] = {
@@ -80,7 +80,7 @@ static int open_debug(const struct proc_maps *mounts, const struct proto_message
 	return fd < 0 ? open_linked(mounts, request) : fd;
 }
 
-/* Which kernel it is goes with its symbols; that does not change. */
+/* Reads the running kernel's build-id with its symbols; it does not change. */
 static int open_kernel(struct opener *opener, struct proto_message *reply)
 {
 	int ret;
@@ -96,8 +96,8 @@ static int open_kernel(struct opener *opener, struct proto_message *reply)
 	return procfile_open_kernel(PROC);
 }
 
-static int answer(struct opener *opener, const struct proto_message *request,
-	struct proto_message *reply)
+static int serve_request(
+	struct opener *opener, const struct proto_message *request, struct proto_message *reply)
 {
 	const bool any = request->head.flags & PROTO_ANY_MOUNT;
 	const struct proc_maps *mounts = any ? NULL : &opener->mounts;
@@ -140,7 +140,7 @@ static int copy(int from, int to)
 	return n < 0 || lseek(to, 0, SEEK_SET) < 0 ? -errno : 0;
 }
 
-/* Whoever reads the file must not have to wait for its server: it gets a copy. */
+/* The client must not wait for the file's server, so it gets a copy. */
 static int copy_opened(const struct opener *opener, int opened)
 {
 	int to, ret;
@@ -192,7 +192,7 @@ static int serve(struct opener *opener, int fd)
 			return ret == -EPIPE ? 0 : 1;
 		proto_init(reply, PROTO_OPENED);
 		know_mounts(opener);
-		opened = answer(opener, request, reply);
+		opened = serve_request(opener, request, reply);
 		if (opened >= 0 && request->head.flags & PROTO_IDENTIFY)
 			identify(opened, &reply->id);
 		if (opened >= 0 && request->head.flags & PROTO_ANY_MOUNT)

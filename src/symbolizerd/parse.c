@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One file's answers: see parse.h. */
+/* Results for one file: see parse.h. */
 #include "symbolizerd/parse.h"
 
 #include <errno.h>
@@ -19,14 +19,14 @@
 #include "symbolizerd/addr_match.h"
 #include "symbolizerd/plt.h"
 
-/* An ELF file in memory, and its DWARF if it was asked for. */
-struct object {
+/* An ELF file in memory, and its DWARF if that was requested. */
+struct parse_object {
 	struct image image;
-	void *mapped; /* NULL: not ours to unmap */
+	void *mapped; /* NULL: not mapped here */
 	size_t size;
-	int fd; /* ours; -1: none. DWARF is read from it. */
+	int fd; /* owned; -1: none. DWARF is read from it. */
 	struct dwarflines *lines;
-	struct cfi *cfi; /* NULL: not asked for yet, or there is none */
+	struct cfi *cfi; /* NULL: not read yet, or there is none */
 	bool cfi_tried;
 };
 
@@ -34,7 +34,7 @@ enum loaded { NOTHING, ELF, KERNEL, JIT };
 
 struct parse {
 	enum loaded loaded;
-	struct object main, debug;
+	struct parse_object main, debug;
 	int alt_fd;
 	char *text; /* of the kernel or a JIT */
 	struct textsyms_kernel kernel;
@@ -49,7 +49,7 @@ struct parse *parse_create(void)
 	return parse;
 }
 
-static void unload_object(struct object *object)
+static void unload_object(struct parse_object *object)
 {
 	dwarflines_close(object->lines);
 	cfi_close(object->cfi);
@@ -99,7 +99,7 @@ static int check_build_id(const struct image *image, const uint8_t *build_id, si
 	return 0;
 }
 
-static int map_object(struct object *object, int fd)
+static int map_object(struct parse_object *object, int fd)
 {
 	struct stat st;
 	int ret;
@@ -118,7 +118,7 @@ static int map_object(struct object *object, int fd)
 	return image_init(&object->image, object->mapped, object->size);
 }
 
-static int load_object(struct object *object, int fd, const uint8_t *build_id, size_t length,
+static int load_object(struct parse_object *object, int fd, const uint8_t *build_id, size_t length,
 	unsigned int flags)
 {
 	int ret = map_object(object, fd);
@@ -129,7 +129,7 @@ static int load_object(struct object *object, int fd, const uint8_t *build_id, s
 		unload_object(object);
 		return ret;
 	}
-	/* duplicated only where it will be read again */
+	/* duplicated only if it will be read again */
 	if (flags & SYMBOLS_LINES) {
 		object->fd = dup(fd);
 		if (object->fd >= 0)
@@ -138,7 +138,7 @@ static int load_object(struct object *object, int fd, const uint8_t *build_id, s
 	return 0;
 }
 
-static void describe(const struct object *object, struct parse_info *info)
+static void describe(const struct parse_object *object, struct parse_info *info)
 {
 	const uint8_t *build_id;
 	const char *link;
@@ -196,7 +196,7 @@ int parse_debug(struct parse *parse, int fd, const uint8_t *build_id, size_t bui
 int parse_alt(struct parse *parse, int fd, const uint8_t *build_id, size_t build_id_length,
 	struct parse_info *info)
 {
-	struct object alt = { .fd = -1 };
+	struct parse_object alt = {.fd = -1};
 	int ret;
 
 	if (parse->loaded != ELF || parse->alt_fd >= 0)
@@ -216,7 +216,7 @@ int parse_alt(struct parse *parse, int fd, const uint8_t *build_id, size_t build
 	return 0;
 }
 
-/* The kernel's own file: its sections' heads stand at its end. */
+/* The kernel's own file: its section headers are at its end. */
 int parse_vdso(struct parse *parse, struct parse_info *info)
 {
 	const void *start = (const void *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
@@ -265,82 +265,83 @@ int parse_jit(struct parse *parse, int fd)
 }
 
 /*
- * ---- asking -----------------------------------------------------------------------------------
+ * ---- requests -----------------------------------------------------------------------------------
  */
 
-/* An offset that is asked about, by address. */
-struct asked {
+/* A requested offset with its address; sorted by address. */
+struct requested_offset {
 	uint64_t address;
-	size_t offset; /* which of the question's */
+	size_t offset; /* index in the request */
 };
 
-struct question {
+struct parse_request {
 	const struct parse *parse;
-	struct asked *asked; /* by address */
-	size_t asked_count;
-	uint64_t *addresses; /* the different ones of them, ascending */
+	struct requested_offset *requested; /* by address */
+	size_t requested_count;
+	uint64_t *addresses; /* without duplicates, ascending */
 	size_t count;
-	size_t *firsts; /* the first of asked for each address, and one more */
-	bool *told;	/* addresses about which found() has been called */
-	struct addr_match *lookup;
+	/* index in `requested` of the first one of each address; one more at the end */
+	size_t *firsts;
+	bool *found_called; /* addresses for which found() has been called */
+	struct addr_match *match;
 	void (*found)(void *arg, size_t i, const struct symbols_place *place);
 	void *arg;
-	GHashTable *demangled; /* name in the file -> what is shown */
-	GStringChunk *strings; /* names that stand in no file */
+	GHashTable *demangled; /* name in the file -> demangled name */
+	GStringChunk *strings; /* names that are in no file */
 };
 
-static int compare_asked(const void *a, const void *b)
+static int compare_requested(const void *a, const void *b)
 {
-	const struct asked *x = a, *y = b;
+	const struct requested_offset *x = a, *y = b;
 
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
-static void init_question(struct question *question, const struct parse *parse,
+static void init_request(struct parse_request *request, const struct parse *parse,
 	const uint64_t *offsets, size_t count)
 {
 	size_t i, n = 0;
 
-	question->parse = parse;
-	question->asked = g_new(struct asked, count + 1);
+	request->parse = parse;
+	request->requested = g_new(struct requested_offset, count + 1);
 	for (i = 0; i < count; i++) {
-		struct asked *asked = &question->asked[n];
+		struct requested_offset *requested = &request->requested[n];
 
-		asked->offset = i;
-		asked->address = offsets[i];
-		if (parse->loaded != ELF ||
-			image_offset_to_address(&parse->main.image, offsets[i], &asked->address))
+		requested->offset = i;
+		requested->address = offsets[i];
+		if (parse->loaded != ELF || image_offset_to_address(&parse->main.image, offsets[i],
+						    &requested->address))
 			n++;
 	}
-	qsort(question->asked, n, sizeof(*question->asked), compare_asked);
-	question->asked_count = n;
-	question->addresses = g_new(uint64_t, n + 1);
-	question->firsts = g_new(size_t, n + 1);
+	qsort(request->requested, n, sizeof(*request->requested), compare_requested);
+	request->requested_count = n;
+	request->addresses = g_new(uint64_t, n + 1);
+	request->firsts = g_new(size_t, n + 1);
 	for (i = 0; i < n; i++) {
-		if (i && question->asked[i].address == question->asked[i - 1].address)
+		if (i && request->requested[i].address == request->requested[i - 1].address)
 			continue;
-		question->firsts[question->count] = i;
-		question->addresses[question->count++] = question->asked[i].address;
+		request->firsts[request->count] = i;
+		request->addresses[request->count++] = request->requested[i].address;
 	}
-	question->firsts[question->count] = n;
-	question->told = g_new0(bool, question->count + 1);
-	question->lookup = addr_match_create(question->addresses, question->count);
-	question->demangled = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
-	question->strings = g_string_chunk_new(1024);
+	request->firsts[request->count] = n;
+	request->found_called = g_new0(bool, request->count + 1);
+	request->match = addr_match_create(request->addresses, request->count);
+	request->demangled = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+	request->strings = g_string_chunk_new(1024);
 }
 
-static void fini_question(struct question *question)
+static void fini_request(struct parse_request *request)
 {
-	addr_match_destroy(question->lookup);
-	g_hash_table_destroy(question->demangled);
-	g_string_chunk_free(question->strings);
-	g_free(question->asked);
-	g_free(question->addresses);
-	g_free(question->firsts);
-	g_free(question->told);
+	addr_match_destroy(request->match);
+	g_hash_table_destroy(request->demangled);
+	g_string_chunk_free(request->strings);
+	g_free(request->requested);
+	g_free(request->addresses);
+	g_free(request->firsts);
+	g_free(request->found_called);
 }
 
-/* Versions of symbols (memcpy@@GLIBC_2.14) are no part of what is shown. */
+/* The version of a symbol (memcpy@@GLIBC_2.14) is left out. */
 static char *show_elf_name(const char *name)
 {
 	char *shown = demangle_name(name);
@@ -348,7 +349,7 @@ static char *show_elf_name(const char *name)
 	return shown ? shown : g_strndup(name, strcspn(name, "@"));
 }
 
-/* That of a stub keeps its end. */
+/* The name of a stub keeps its @plt. */
 static char *show_elf_or_stub(const char *name)
 {
 	g_autofree char *target = NULL, *shown = NULL;
@@ -360,45 +361,45 @@ static char *show_elf_or_stub(const char *name)
 	return g_strconcat(shown, PLT_SUFFIX, NULL);
 }
 
-/* What is shown of a name. */
-static const char *show_name(struct question *question, const char *name)
+/* The name as it is shown. */
+static const char *show_name(struct parse_request *request, const char *name)
 {
-	char *shown = g_hash_table_lookup(question->demangled, name);
+	char *shown = g_hash_table_lookup(request->demangled, name);
 
 	if (shown)
 		return shown;
-	shown = question->parse->loaded == ELF ? show_elf_or_stub(name) : g_strdup(name);
-	/* the file may be changed by others meanwhile, and the key with it: a copy */
-	g_hash_table_insert(question->demangled, g_strdup(name), shown);
+	shown = request->parse->loaded == ELF ? show_elf_or_stub(name) : g_strdup(name);
+	/* copied, since other processes may change the file, and with it the key */
+	g_hash_table_insert(request->demangled, g_strdup(name), shown);
 	return shown;
 }
 
-static void tell(struct question *question, size_t i, struct symbols_place *place)
+static void tell(struct parse_request *request, size_t i, struct symbols_place *place)
 {
-	const struct addr_match_symbol *symbol = addr_match_answer(question->lookup, i);
+	const struct addr_match_symbol *symbol = addr_match_find(request->match, i);
 	size_t k;
 
-	place->located = question->parse->loaded == ELF;
+	place->located = request->parse->loaded == ELF;
 	if (place->located)
-		place->address = question->addresses[i];
+		place->address = request->addresses[i];
 	if (symbol) {
 		place->start = symbol->start;
 		place->size = symbol->size;
-		if (question->parse->loaded == ELF &&
-			!image_address_to_offset(&question->parse->main.image, symbol->start,
-				&place->start))
+		if (request->parse->loaded == ELF &&
+			!image_address_to_offset(
+				&request->parse->main.image, symbol->start, &place->start))
 			place->start = place->size = 0;
 	}
-	question->told[i] = true;
-	for (k = question->firsts[i]; k < question->firsts[i + 1]; k++)
-		question->found(question->arg, question->asked[k].offset, place);
+	request->found_called[i] = true;
+	for (k = request->firsts[i]; k < request->firsts[i + 1]; k++)
+		request->found(request->arg, request->requested[k].offset, place);
 }
 
-/* What DWARF knows; the outermost function is named by the symbol, as without DWARF. */
+/* The results from DWARF; the outermost function has the symbol's name, as without DWARF. */
 static void take_lines(void *arg, size_t i, const struct symbols_frame *from, uint32_t count)
 {
-	struct question *question = arg;
-	const struct addr_match_symbol *symbol = addr_match_answer(question->lookup, i);
+	struct parse_request *request = arg;
+	const struct addr_match_symbol *symbol = addr_match_find(request->match, i);
 	struct symbols_frame frames[SYMBOLS_FRAMES_MAX];
 	struct symbols_place place = { .frames = frames, .count = count };
 	uint32_t n;
@@ -407,44 +408,44 @@ static void take_lines(void *arg, size_t i, const struct symbols_frame *from, ui
 		return;
 	for (n = 0; n < count; n++) {
 		frames[n] = from[n];
-		frames[n].function = show_name(question,
-			n == count - 1 && symbol ? symbol->name : from[n].function);
+		frames[n].function = show_name(
+			request, n == count - 1 && symbol ? symbol->name : from[n].function);
 	}
-	tell(question, i, &place);
+	tell(request, i, &place);
 }
 
-static void tell_symbol(struct question *question, size_t i)
+static void tell_symbol(struct parse_request *request, size_t i)
 {
-	const struct addr_match_symbol *symbol = addr_match_answer(question->lookup, i);
+	const struct addr_match_symbol *symbol = addr_match_find(request->match, i);
 	struct symbols_frame frame = { NULL };
 	struct symbols_place place = { .frames = &frame, .count = 1 };
 
 	if (symbol)
-		frame.function = show_name(question, symbol->name);
-	else if (question->parse->loaded == ELF)
-		place.count = 0; /* the address is all */
+		frame.function = show_name(request, symbol->name);
+	else if (request->parse->loaded == ELF)
+		place.count = 0; /* only the address */
 	else
 		return;
-	tell(question, i, &place);
+	tell(request, i, &place);
 }
 
-/* Offers the symbols of what is loaded. False: it is not the kernel that was asked about. */
-static bool offer_symbols(struct parse *parse, const struct question *question)
+/* Offers the symbols of what is loaded. False: the kernel is not the requested one. */
+static bool offer_symbols(struct parse *parse, const struct parse_request *request)
 {
-	struct addr_match *lookup = question->lookup;
+	struct addr_match *match = request->match;
 
 	switch (parse->loaded) {
 	case KERNEL:
-		return textsyms_offer_kernel(parse->text, &parse->kernel, lookup);
+		return textsyms_offer_kernel(parse->text, &parse->kernel, match);
 	case JIT:
-		textsyms_offer_jit(parse->text, lookup);
+		textsyms_offer_jit(parse->text, match);
 		return true;
 	default:
 		if (!parse->debug.image.elf || !elfsyms_is_full(&parse->debug.image) ||
-			!elfsyms_offer(&parse->debug.image, lookup))
-			elfsyms_offer(&parse->main.image, lookup);
-		plt_offer(&parse->main.image, question->addresses, question->count, lookup,
-			question->strings);
+			!elfsyms_offer(&parse->debug.image, match))
+			elfsyms_offer(&parse->main.image, match);
+		plt_offer(&parse->main.image, request->addresses, request->count, match,
+			request->strings);
 		return true;
 	}
 }
@@ -452,25 +453,25 @@ static bool offer_symbols(struct parse *parse, const struct question *question)
 int parse_resolve(struct parse *parse, const uint64_t *offsets, size_t count, unsigned int flags,
 	void (*found)(void *arg, size_t i, const struct symbols_place *place), void *arg)
 {
-	struct question question = { .found = found, .arg = arg };
+	struct parse_request request = {.found = found, .arg = arg};
 	struct dwarflines *lines = parse->debug.lines ? parse->debug.lines : parse->main.lines;
 	bool same;
 	size_t i;
 
 	if (parse->loaded == NOTHING)
 		return -EINVAL;
-	init_question(&question, parse, offsets, count);
-	same = offer_symbols(parse, &question);
-	addr_match_finish(question.lookup);
+	init_request(&request, parse, offsets, count);
+	same = offer_symbols(parse, &request);
+	addr_match_finish(request.match);
 	if (same && lines && (flags & SYMBOLS_LINES))
-		dwarflines_find(lines, question.addresses, question.count, take_lines, &question);
-	for (i = 0; same && i < question.count; i++) {
-		if (!question.told[i])
-			tell_symbol(&question, i);
+		dwarflines_find(lines, request.addresses, request.count, take_lines, &request);
+	for (i = 0; same && i < request.count; i++) {
+		if (!request.found_called[i])
+			tell_symbol(&request, i);
 	}
-	fini_question(&question);
+	fini_request(&request);
 	if (parse->text)
-		unload(parse); /* reading it has cut it up */
+		unload(parse); /* reading has split the text into strings */
 	if (!same)
 		return -ESTALE;
 	return lines && (flags & SYMBOLS_LINES) ? SYMBOLS_LINES : 0;
@@ -482,7 +483,7 @@ int parse_resolve(struct parse *parse, const uint64_t *offsets, size_t count, un
 
 int parse_row(struct parse *parse, uint64_t offset, struct unwind_row *row)
 {
-	struct object *object = &parse->main;
+	struct parse_object *object = &parse->main;
 	uint64_t address, delta;
 	int ret;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parser: no rights at all. The process that is started parses nothing either: it forks a child
- * for each file, so that what a hostile file does to a parser does not outlive the file.
+ * The parser: has no privileges. The process that is started parses nothing; it forks a child for
+ * each file, so that the effects of a hostile file end with that file.
  */
 #include <errno.h>
 #include <glib.h>
@@ -19,62 +19,61 @@
 #include "sys/confine.h"
 
 /*
- * A debug file of 1 GB with compressed sections has about so much in memory; a name table of the
- * largest kernel a tenth of it.
+ * Limit of memory: a debug file of 1 GB with compressed sections takes about this much; the symbol
+ * table of the largest kernel a tenth of it.
  */
 #define DATA_BYTES (1024 * MIB)
-/* Files are mapped whole, and twice where their DWARF is read. */
+/* Limit of address space: files are mapped whole, and twice if their DWARF is read. */
 #define MAPPED_BYTES (16 * 1024 * MIB)
 #define CPU_SECONDS 20
 #define FILES_MAX 16
 
 /*
- * Addresses that one question may have: a capture of an hour has some hundred thousand, in all
- * files.
+ * Addresses in one request: a capture of an hour has some hundred thousand, in all files together.
  */
 #define OFFSETS_MAX (4u << 20)
 
-struct child {
+struct parser_child {
 	int fd;
 	struct parse *parse;
-	struct proto_message *message; /* in */
-	struct proto_message *answers; /* out, filled up */
-	GArray *offsets;	       /* uint64_t, of the question that is coming in */
+	struct proto_message *message; /* received */
+	struct proto_message *results; /* being filled, then sent */
+	GArray *offsets;               /* uint64_t, of the request that is being received */
 	int failed;		       /* -errno of sending */
 };
 
 /*
- * ---- answers ----------------------------------------------------------------------------------
+ * ---- results ----------------------------------------------------------------------------------
  */
 
-static void flush_answers(struct child *child)
+static void flush_results(struct parser_child *child)
 {
-	if (child->answers->head.count && !child->failed)
-		child->failed = proto_send(child->fd, child->answers, -1, NULL);
-	proto_init(child->answers, PROTO_ANSWERS);
+	if (child->results->head.count && !child->failed)
+		child->failed = proto_send(child->fd, child->results, -1, NULL);
+	proto_init(child->results, PROTO_RESULTS);
 }
 
-static void add_answer(void *arg, size_t i, const struct symbols_place *place)
+static void add_result(void *arg, size_t i, const struct symbols_place *place)
 {
-	struct child *child = arg;
-	uint8_t *bytes = child->answers->tail.bytes;
-	uint32_t *used = &child->answers->head.count;
+	struct parser_child *child = arg;
+	uint8_t *bytes = child->results->tail.bytes;
+	uint32_t *used = &child->results->head.count;
 	size_t n = result_wire_write(bytes + *used, PROTO_BYTES_MAX - *used, (uint32_t)i, place);
 
 	if (!n) {
-		flush_answers(child);
+		flush_results(child);
 		n = result_wire_write(bytes, PROTO_BYTES_MAX, (uint32_t)i, place);
 	}
 	*used += (uint32_t)n;
 }
 
-static int answer_question(struct child *child)
+static int send_results(struct parser_child *child)
 {
 	unsigned int flags = child->message->head.flags;
 	int ret = parse_resolve(child->parse, (const uint64_t *)child->offsets->data,
-		child->offsets->len, flags, add_answer, child);
+		child->offsets->len, flags, add_result, child);
 
-	flush_answers(child);
+	flush_results(child);
 	g_array_set_size(child->offsets, 0);
 	proto_init(child->message, PROTO_DONE);
 	child->message->head.error = ret < 0 ? ret : 0;
@@ -86,7 +85,7 @@ static int answer_question(struct child *child)
  * ---- requests ---------------------------------------------------------------------------------
  */
 
-static int load_file(struct child *child, int file, struct parse_info *info)
+static int load_file(struct parser_child *child, int file, struct parse_info *info)
 {
 	const struct proto_message *m = child->message;
 	struct textsyms_kernel kernel = {
@@ -113,7 +112,7 @@ static int load_file(struct child *child, int file, struct parse_info *info)
 	}
 }
 
-static int take_file(struct child *child, int file)
+static int take_file(struct parser_child *child, int file)
 {
 	struct parse_info info = { 0 };
 	int ret = load_file(child, file, &info);
@@ -128,7 +127,7 @@ static int take_file(struct child *child, int file)
 	return proto_send(child->fd, child->message, -1, NULL);
 }
 
-static int take_offsets(struct child *child)
+static int take_offsets(struct parser_child *child)
 {
 	if (child->offsets->len + child->message->head.count > OFFSETS_MAX)
 		return -E2BIG;
@@ -137,7 +136,7 @@ static int take_offsets(struct child *child)
 	return 0;
 }
 
-static int answer_row(struct child *child)
+static int send_row(struct parser_child *child)
 {
 	struct proto_message *message = child->message;
 	struct unwind_row row;
@@ -152,8 +151,8 @@ static int answer_row(struct child *child)
 	return proto_send(child->fd, message, -1, NULL);
 }
 
-/* For the test that there is nothing it could open. */
-static int try_open(struct child *child)
+/* For the test that the child can't open files. */
+static int try_open(struct parser_child *child)
 {
 	FILE *file = fopen(child->message->tail.path, "re");
 
@@ -164,15 +163,15 @@ static int try_open(struct child *child)
 	return proto_send(child->fd, child->message, -1, NULL);
 }
 
-static int serve_request(struct child *child, int file)
+static int serve_request(struct parser_child *child, int file)
 {
 	switch ((enum proto_type)child->message->head.type) {
 	case PROTO_OFFSETS:
 		return take_offsets(child);
 	case PROTO_RESOLVE:
-		return answer_question(child);
+		return send_results(child);
 	case PROTO_ROW:
-		return answer_row(child);
+		return send_row(child);
 	case PROTO_TRY_OPEN:
 		return try_open(child);
 	default:
@@ -182,13 +181,13 @@ static int serve_request(struct child *child, int file)
 
 static int serve_child(int fd, struct proto_message *message)
 {
-	struct child child = { .fd = fd, .message = message };
+	struct parser_child child = {.fd = fd, .message = message};
 	int file, ret;
 
 	child.parse = parse_create();
-	child.answers = g_new(struct proto_message, 1);
+	child.results = g_new(struct proto_message, 1);
 	child.offsets = g_array_new(FALSE, FALSE, sizeof(uint64_t));
-	proto_init(child.answers, PROTO_ANSWERS);
+	proto_init(child.results, PROTO_RESULTS);
 	do {
 		ret = proto_receive(fd, message, &file, NULL);
 		if (ret)
@@ -198,7 +197,7 @@ static int serve_child(int fd, struct proto_message *message)
 			close(file);
 	} while (!ret);
 	parse_destroy(child.parse);
-	g_free(child.answers);
+	g_free(child.results);
 	g_array_free(child.offsets, TRUE);
 	return ret == -EPIPE ? 0 : 1;
 }
@@ -217,7 +216,7 @@ static int fork_child(int fd, int connection, struct proto_message *message,
 	if (pid)
 		return 0;
 	close(fd);
-	/* no exit handlers: what they would do is the parent's */
+	/* _exit: the exit handlers are the parent's */
 	_exit(confine_parser_child(confined) ? 1 : serve_child(connection, message));
 }
 
@@ -238,7 +237,7 @@ static int serve(int fd, struct proto_message *message, const struct confine_chi
 		while (waitpid(-1, NULL, WNOHANG) > 0)
 			;
 	}
-	/* children end with their own connections */
+	/* the children exit when their own connections close */
 	while (ret == -EPIPE && (waitpid(-1, NULL, 0) > 0 || errno == EINTR))
 		;
 	return ret == -EPIPE ? 0 : 1;

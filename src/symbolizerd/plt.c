@@ -2,9 +2,9 @@
 /*
  * The stubs of the procedure linkage table: see plt.h.
  *
- * A stub jumps to where a slot of the global offset table points, and a relocation tells which
- * function the dynamic linker writes into that slot. So a stub is read as code, not counted:
- * linkers order them differently, and put them into several sections.
+ * A stub jumps to the address in a slot of the global offset table, and a relocation tells which
+ * function the dynamic linker writes into that slot. So the code of each stub is decoded. Its index
+ * does not tell the function: linkers order stubs differently, and put them into several sections.
  */
 #include "symbolizerd/plt.h"
 
@@ -14,8 +14,8 @@
 #include "symbolizer/symbols.h"
 
 /*
- * A file has one or two tables of relocations, and four kinds of stubs; more are made to keep us
- * busy.
+ * A file has one or two relocation tables, and four kinds of stubs; a file with more was made to
+ * use up CPU time.
  */
 #define TABLES_MAX 16
 #define PLTS_MAX 16
@@ -23,10 +23,10 @@
 #define STUB_BYTES 16
 #define SHORT_STUB_BYTES 8 /* of .plt.got without endbr64 */
 
-/* After all symbols (elfsyms.c): where one covers a stub it is right. */
+/* After all symbols (elfsyms.c): a symbol that covers a stub has the right name. */
 #define RANK_STUB 6
 
-struct stub {
+struct plt_stub {
 	uint64_t slot; /* address in the global offset table */
 	uint64_t start;
 	uint64_t size;
@@ -36,7 +36,7 @@ struct stub {
  * ---- stubs ------------------------------------------------------------------------------------
  */
 
-/* jmp *disp(%rip), perhaps behind endbr64 or with a bnd prefix; false: it is another code. */
+/* Decodes jmp *disp(%rip), perhaps after endbr64 or with a bnd prefix; false: other code. */
 static bool decode_stub(const uint8_t *code, size_t size, uint64_t address, uint64_t *slot)
 {
 	static const uint8_t jump[] = { 0xff, 0x25 }, endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
@@ -72,7 +72,7 @@ static size_t find_from(const uint64_t *addresses, size_t count, uint64_t addres
 	return low;
 }
 
-/* The stubs of one section in which addresses lie. */
+/* The stubs of one section that contain requested addresses. */
 static void list_section(const GElf_Shdr *section, const Elf_Data *data,
 	const uint64_t *addresses, size_t count, GArray *stubs)
 {
@@ -84,7 +84,7 @@ static void list_section(const GElf_Shdr *section, const Elf_Data *data,
 	for (i = find_from(addresses, count, section->sh_addr);
 		i < count && addresses[i] - section->sh_addr < size; i++) {
 		uint64_t at = (addresses[i] - section->sh_addr) / unit * unit;
-		struct stub stub = { .start = section->sh_addr + at, .size = unit };
+		struct plt_stub stub = {.start = section->sh_addr + at, .size = unit};
 
 		if (at == last)
 			continue;
@@ -96,7 +96,7 @@ static void list_section(const GElf_Shdr *section, const Elf_Data *data,
 
 static gint compare_stubs(gconstpointer a, gconstpointer b)
 {
-	const struct stub *x = a, *y = b;
+	const struct plt_stub *x = a, *y = b;
 
 	return x->slot < y->slot ? -1 : x->slot > y->slot;
 }
@@ -104,7 +104,7 @@ static gint compare_stubs(gconstpointer a, gconstpointer b)
 /* .plt, .plt.sec, .plt.got, .plt.bnd: sorted by slot. */
 static GArray *list_stubs(const struct image *image, const uint64_t *addresses, size_t count)
 {
-	GArray *stubs = g_array_new(FALSE, FALSE, sizeof(struct stub));
+	GArray *stubs = g_array_new(FALSE, FALSE, sizeof(struct plt_stub));
 	unsigned int plts = 0;
 	Elf_Scn *scn = NULL;
 	GElf_Shdr section;
@@ -129,13 +129,13 @@ static GArray *list_stubs(const struct image *image, const uint64_t *addresses, 
  * ---- names ------------------------------------------------------------------------------------
  */
 
-struct table {
+struct plt_relocations {
 	Elf_Data *relocations, *symbols;
 	const char *names;
 	size_t names_size;
 };
 
-/* The first stub that jumps by the slot, or where it would stand. */
+/* The first stub that jumps by the slot, or the position for it. */
 static guint find_stub(const GArray *stubs, uint64_t slot)
 {
 	guint low = 0, high = stubs->len;
@@ -143,7 +143,7 @@ static guint find_stub(const GArray *stubs, uint64_t slot)
 	while (low < high) {
 		guint middle = low + (high - low) / 2;
 
-		if (g_array_index(stubs, struct stub, middle).slot < slot)
+		if (g_array_index(stubs, struct plt_stub, middle).slot < slot)
 			low = middle + 1;
 		else
 			high = middle;
@@ -151,8 +151,8 @@ static guint find_stub(const GArray *stubs, uint64_t slot)
 	return low;
 }
 
-static void offer_stub(const struct table *table, const struct stub *stub, uint64_t index,
-	struct addr_match *lookup, GStringChunk *strings)
+static void offer_stub(const struct plt_relocations *table, const struct plt_stub *stub,
+	uint64_t index, struct addr_match *match, GStringChunk *strings)
 {
 	struct addr_match_symbol offer = {
 		.start = stub->start, .size = stub->size, .rank = RANK_STUB};
@@ -171,11 +171,11 @@ static void offer_stub(const struct table *table, const struct stub *stub, uint6
 	memcpy(name, from, length);
 	strcpy(name + length, PLT_SUFFIX);
 	offer.name = g_string_chunk_insert(strings, name);
-	addr_match_offer(lookup, &offer);
+	addr_match_offer(match, &offer);
 }
 
-static void read_relocations(const struct table *table, const GArray *stubs,
-	struct addr_match *lookup, GStringChunk *strings)
+static void read_relocations(const struct plt_relocations *table, const GArray *stubs,
+	struct addr_match *match, GStringChunk *strings)
 {
 	GElf_Rela relocation;
 	guint i;
@@ -186,17 +186,17 @@ static void read_relocations(const struct table *table, const GArray *stubs,
 			continue;
 		i = find_stub(stubs, relocation.r_offset);
 		for (; i < stubs->len; i++) {
-			const struct stub *stub = &g_array_index(stubs, struct stub, i);
+			const struct plt_stub *stub = &g_array_index(stubs, struct plt_stub, i);
 
 			if (stub->slot != relocation.r_offset)
 				break;
-			offer_stub(table, stub, GELF_R_SYM(relocation.r_info), lookup, strings);
+			offer_stub(table, stub, GELF_R_SYM(relocation.r_info), match, strings);
 		}
 	}
 }
 
-/* The table in this section, and the symbols and names that it refers to. */
-static bool open_table(const struct image *image, Elf_Scn *scn, struct table *table)
+/* The relocation table in this section, and its symbols and names. */
+static bool open_table(const struct image *image, Elf_Scn *scn, struct plt_relocations *table)
 {
 	GElf_Shdr section;
 
@@ -219,11 +219,11 @@ static bool is_x86_64(const struct image *image)
 }
 
 void plt_offer(const struct image *image, const uint64_t *addresses, size_t count,
-	struct addr_match *lookup, GStringChunk *strings)
+	struct addr_match *match, GStringChunk *strings)
 {
 	unsigned int tables = 0;
 	Elf_Scn *scn = NULL;
-	struct table table;
+	struct plt_relocations table;
 	GArray *stubs;
 
 	if (!is_x86_64(image))
@@ -232,7 +232,7 @@ void plt_offer(const struct image *image, const uint64_t *addresses, size_t coun
 	while (stubs->len && tables < TABLES_MAX && (scn = elf_nextscn(image->elf, scn))) {
 		if (!open_table(image, scn, &table))
 			continue;
-		read_relocations(&table, stubs, lookup, strings);
+		read_relocations(&table, stubs, match, strings);
 		tables++;
 	}
 	g_array_free(stubs, TRUE);

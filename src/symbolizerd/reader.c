@@ -2,15 +2,15 @@
 /*
  * The reader: reads /proc of other processes, and the build-ids of the files that they map.
  *
- * Reading the mappings of a process waits for its mmap lock, which it can hold for as long as it
- * likes (in a write-back to a FUSE server that does not answer). So the work is done by worker
- * threads, and the main thread looks every TICK_MS how far they are. While all of them are blocked
- * it starts more, so that those who hang are waited for at the same time; a worker that is blocked
- * for PROCESS_TICKS is given up: what it had found is sent, with the note that mappings are
- * missing. After TOTAL_TICKS with somebody blocked the rest is read without mappings.
+ * Reading the mappings of a process waits for its mmap lock, which it can hold for any time (in a
+ * write-back to a FUSE server that does not reply). So worker threads do the work, and the main
+ * thread checks their progress every TICK_MS. While all of them are blocked it starts more, so that
+ * several hanging processes are waited for at the same time. A worker that is blocked for
+ * PROCESS_TICKS is abandoned: what it had found is sent, marked as lacking mappings. After
+ * TOTAL_TICKS with any worker blocked the other processes are read without mappings.
  *
- * Then this process ends, since its blocked threads would go on some day, and whoever started it
- * starts another one. SIGKILL ends a wait for an mmap lock.
+ * Then this process exits, since its blocked threads would continue later, and the client starts
+ * another one. SIGKILL ends a wait for an mmap lock.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -39,26 +39,26 @@
 /* 200 ms for one process, 500 ms for all that hang together */
 #define PROCESS_TICKS 20
 #define TOTAL_TICKS 50
-/* As many processes that hang can be waited for at the same time. */
+/* So many processes that hang can be waited for at the same time. */
 #define WORKERS_MAX 32
-/* The mount table is read again after so long. */
+/* The mount table is read again after this time. */
 #define MOUNTS_NS NSEC_PER_SEC
-/* What is kept of one process before it is sent: beyond it, mappings are left out. */
+/* Bytes kept of one process before they are sent: beyond this, mappings are left out. */
 #define RECORDS_MAX (16 * MIB)
 
 struct worker {
 	struct reader *reader;
 	pid_t tid;
 	/* under reader.lock */
-	pid_t at;	   /* process at hand; 0: idle */
-	uint64_t progress; /* changes as it gets on */
-	bool given_up;	   /* its results are not wanted any more */
+	pid_t at;          /* the process that it reads; 0: idle */
+	uint64_t progress; /* incremented at each step */
+	bool abandoned;    /* abandoned: its results are discarded */
 	unsigned char *records;
 	size_t used, size;
-	/* the main thread's */
+	/* used by the main thread only */
 	uint64_t seen;	    /* progress at the last tick */
-	unsigned int ticks; /* for which it was blocked, without progress */
-	/* the worker's own */
+	unsigned int ticks; /* ticks that it was blocked, without progress */
+	/* used by the worker only */
 	struct proc_reader *proc;
 	struct proc_maps *maps;
 	uint64_t maps_ns; /* when they were read */
@@ -68,15 +68,15 @@ struct reader {
 	int fd;
 	struct proto_message *request, *reply; /* reply under lock */
 	pthread_mutex_t lock;
-	pthread_cond_t work, news; /* for workers; for the main thread (CLOCK_MONOTONIC) */
+	pthread_cond_t work, progressed; /* for workers; for the main thread (CLOCK_MONOTONIC) */
 	/* under lock */
 	pid_t *pids;
-	size_t count, capacity, next; /* of pids; the next one to be taken */
+	size_t count, capacity, next; /* of pids; the index of the next one to read */
 	bool names_only;
 	int failed; /* -errno of sending */
 	struct worker *workers[WORKERS_MAX];
 	unsigned int worker_count;
-	bool hung; /* a worker was given up */
+	bool hung; /* a worker was abandoned */
 };
 
 /*
@@ -104,7 +104,7 @@ static void take_records(struct reader *reader, struct worker *worker)
 	uint64_t size;
 	size_t at;
 
-	/* each lies behind its size */
+	/* each record follows its size */
 	for (at = 0; at < worker->used; at += sizeof(size) + size) {
 		memcpy(&size, worker->records + at, sizeof(size));
 		add_records(reader, worker->records + at + sizeof(size), size);
@@ -131,7 +131,7 @@ static int keep_record(struct worker *worker, const unsigned char *record, size_
 
 	pthread_mutex_lock(&worker->reader->lock);
 	worker->progress++;
-	if (worker->given_up || needed > RECORDS_MAX) {
+	if (worker->abandoned || needed > RECORDS_MAX) {
 		ret = -ECANCELED;
 	} else if (needed > worker->size) {
 		void *larger = realloc(worker->records, 2 * needed);
@@ -194,7 +194,7 @@ static void visit(struct worker *worker, pid_t pid, bool with_mappings)
 	(void)proc_reader_visit(worker->proc, pid, with_mappings);
 }
 
-/* Into the reply: there is one worker and one question. */
+/* The result is written to the reply: there is one worker and one request. */
 static void find_build_id(struct worker *worker)
 {
 	const struct proto_message *request = worker->reader->request;
@@ -220,7 +220,7 @@ static void find_build_id(struct worker *worker)
 	}
 	ret = worker->maps ? buildid_of_mapping(worker->maps, &mapping, build_id) : -ENOMEM;
 	pthread_mutex_lock(&worker->reader->lock);
-	if (!worker->given_up) {
+	if (!worker->abandoned) {
 		worker->reader->reply->head.error = ret < 0 ? ret : 0;
 		if (ret > 0)
 			proto_set_build_id(worker->reader->reply, build_id, (size_t)ret);
@@ -228,7 +228,7 @@ static void find_build_id(struct worker *worker)
 	pthread_mutex_unlock(&worker->reader->lock);
 }
 
-/* One piece of work; with the lock held, which is given up in between. */
+/* Does one piece of work. Called with the lock held; releases it in between. */
 static void do_next(struct worker *worker)
 {
 	struct reader *reader = worker->reader;
@@ -244,7 +244,7 @@ static void do_next(struct worker *worker)
 		visit(worker, pid, with_mappings);
 	pthread_mutex_lock(&reader->lock);
 	worker->progress++;
-	if (worker->given_up)
+	if (worker->abandoned)
 		return;
 	if (reader->request->head.type != PROTO_BUILD_ID) {
 		take_records(reader, worker);
@@ -261,14 +261,14 @@ static void *run_worker(void *arg)
 
 	pthread_mutex_lock(&reader->lock);
 	worker->tid = gettid();
-	while (!worker->given_up) {
+	while (!worker->abandoned) {
 		if (reader->next < reader->count)
 			do_next(worker);
 		else {
-			/* the next question may be about another /proc, and other mounts */
+			/* the next request may be for another /proc, and other mounts */
 			proc_reader_destroy(worker->proc);
 			worker->proc = NULL;
-			pthread_cond_signal(&reader->news);
+			pthread_cond_signal(&reader->progressed);
 			pthread_cond_wait(&reader->work, &reader->lock);
 		}
 	}
@@ -304,8 +304,8 @@ static int start_worker(struct reader *reader)
 }
 
 /*
- * Neither running nor about to: it waits in the kernel. Our own thread's state, which tells at
- * once.
+ * Is the thread blocked in the kernel, neither running nor runnable? Reads the state of our own
+ * thread, which does not block.
  */
 static bool is_blocked(const struct worker *worker)
 {
@@ -325,10 +325,10 @@ static bool is_blocked(const struct worker *worker)
 	return !state || state[1] != ' ' || state[2] != 'R';
 }
 
-/* What it is at will come too late. */
-static void give_up(struct reader *reader, struct worker *worker)
+/* Its results would come too late. */
+static void abandon(struct reader *reader, struct worker *worker)
 {
-	worker->given_up = true;
+	worker->abandoned = true;
 	reader->hung = true;
 	if (reader->request->head.type == PROTO_BUILD_ID) {
 		reader->reply->head.error = -ETIMEDOUT;
@@ -338,7 +338,7 @@ static void give_up(struct reader *reader, struct worker *worker)
 	}
 }
 
-/* Looks at all workers. How many are blocked by a process. */
+/* Checks all workers. Returns how many are blocked by a process. */
 static unsigned int look(struct reader *reader)
 {
 	unsigned int blocked = 0, i;
@@ -357,8 +357,8 @@ static unsigned int look(struct reader *reader)
 	return blocked;
 }
 
-/* They go on in the kernel, and are forgotten here. */
-static void give_up_late(struct reader *reader, unsigned int ticks)
+/* Their threads continue in the kernel; the reader no longer tracks them. */
+static void abandon_blocked(struct reader *reader, unsigned int ticks)
 {
 	unsigned int i = 0;
 
@@ -369,16 +369,16 @@ static void give_up_late(struct reader *reader, unsigned int ticks)
 			i++;
 			continue;
 		}
-		give_up(reader, worker);
+		abandon(reader, worker);
 		reader->workers[i] = reader->workers[--reader->worker_count];
 	}
 }
 
-/* Until a worker has nothing to do any more, or a tick has passed. */
+/* Waits until a worker becomes idle, or a tick has passed. */
 static void wait_tick(struct reader *reader)
 {
-	clock_wait_until(&reader->news, &reader->lock,
-		clock_monotonic_ns() + TICK_MS * NSEC_PER_MSEC);
+	clock_wait_until(
+		&reader->progressed, &reader->lock, clock_monotonic_ns() + TICK_MS * NSEC_PER_MSEC);
 }
 
 static bool is_done(const struct reader *reader)
@@ -403,7 +403,7 @@ static bool all_blocked(const struct reader *reader)
 	return true;
 }
 
-/* One tick has passed. Workers that are blocked are joined by as many that are not. */
+/* Runs once a tick. Starts one more worker for each blocked one. */
 static int help_blocked(struct reader *reader, unsigned int *total)
 {
 	unsigned int more, i;
@@ -411,7 +411,7 @@ static int help_blocked(struct reader *reader, unsigned int *total)
 
 	*total += look(reader) > 0;
 	reader->names_only = *total >= TOTAL_TICKS;
-	give_up_late(reader, reader->names_only ? 1 : PROCESS_TICKS);
+	abandon_blocked(reader, reader->names_only ? 1 : PROCESS_TICKS);
 	if (reader->next == reader->count || !all_blocked(reader))
 		return 0;
 	more = reader->worker_count ? reader->worker_count : 1;
@@ -420,7 +420,7 @@ static int help_blocked(struct reader *reader, unsigned int *total)
 	return reader->worker_count ? 0 : ret;
 }
 
-/* All of pids; with the lock held. */
+/* Reads all of pids; with the lock held. */
 static int work(struct reader *reader)
 {
 	uint64_t next_ns = clock_monotonic_ns() + TICK_MS * NSEC_PER_MSEC;
@@ -439,7 +439,7 @@ static int work(struct reader *reader)
 }
 
 /*
- * ---- questions ----------------------------------------------------------------------------------
+ * ---- requests -----------------------------------------------------------------------------------
  */
 
 static int add_pid(void *arg, pid_t pid)
@@ -489,7 +489,7 @@ static int read_build_id(struct reader *reader)
 	return 0;
 }
 
-static int answer(struct reader *reader)
+static int serve_request(struct reader *reader)
 {
 	int ret;
 
@@ -521,7 +521,7 @@ static int serve(struct reader *reader)
 		ret = proto_receive(reader->fd, reader->request, NULL, NULL);
 		pthread_mutex_lock(&reader->lock);
 		if (!ret)
-			ret = answer(reader);
+			ret = serve_request(reader);
 	}
 	return ret;
 }
@@ -538,10 +538,10 @@ int reader_serve(int fd)
 	reader->reply = calloc(1, sizeof(*reader->reply));
 	pthread_mutex_init(&reader->lock, NULL);
 	pthread_cond_init(&reader->work, NULL);
-	pthread_cond_init(&reader->news, NULL);
+	pthread_cond_init(&reader->progressed, NULL);
 	if (!reader->request || !reader->reply || chdir("/") || confine_reader())
 		return 1;
 	ret = serve(reader);
-	/* all threads with it, also those that wait in the kernel, and without exit handlers */
+	/* exit_group: ends all threads, also those blocked in the kernel, without exit handlers */
 	_exit(ret == 0 || ret == -EPIPE ? 0 : 1);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Symbols that come as lines of text: see textsyms.h. */
+/* Symbols in text form: see textsyms.h. */
 #include "symbolizerd/textsyms.h"
 
 #include <errno.h>
@@ -36,7 +36,7 @@ char *textsyms_read(int fd, size_t *size)
 	return (char *)g_byte_array_free(text, FALSE);
 }
 
-/* Cuts the next line off; NULL at the end. */
+/* Splits off the next line; NULL at the end. */
 static char *take_line(char **text)
 {
 	char *line = *text, *end;
@@ -53,7 +53,7 @@ static char *take_line(char **text)
 	return line;
 }
 
-/* -1: none. A kernel's symbols are two million of them: not worth a call each. */
+/* -1: not a digit. Inline, because a kernel has two million symbols. */
 static inline int hex_digit(char c)
 {
 	if (c >= '0' && c <= '9')
@@ -63,7 +63,7 @@ static inline int hex_digit(char c)
 	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* Reads hex digits and the blank behind them; false where there are none or too many. */
+/* Reads hex digits and the blank after them; false if there are none or too many. */
 static bool take_hex(char **at, uint64_t *value)
 {
 	uint64_t sum = 0;
@@ -109,11 +109,11 @@ static bool take_kernel_line(char *line, struct kernel_line *out)
 }
 
 /*
- * Many addresses of a kernel have several names. perf takes the one that kallsyms lists last, since
- * it derives sizes from the list and prefers a symbol whose size is not 0. So is it done here,
- * except that global symbols come before local and weak ones, which perf intends too, and that
- * these names are taken only where there is no other: __pi_* (the copy of a function that runs
- * before the kernel is relocated) and, of a system call with one function for both, __ia32_* .
+ * Many kernel addresses have several names. perf takes the last one in kallsyms, since it derives
+ * sizes from the list and prefers a symbol whose size is not 0. The same is done here, except that
+ * global symbols are preferred to local and weak ones, as perf intends too, and that these names
+ * are taken only if there is no other: __pi_* (the copy of a function that runs before the kernel
+ * is relocated) and, for a system call with one function for both, __ia32_*.
  */
 #define RANK_LOCAL 2
 #define RANK_IA32 1
@@ -124,7 +124,7 @@ static uint8_t rank_kernel_symbol(const struct kernel_line *line)
 	const char *name = line->name;
 	uint8_t rank = line->type == 'T' ? 0 : RANK_LOCAL;
 
-	/* the padding before a function is named after it */
+	/* the padding before a function has its name with a prefix */
 	if (g_str_has_prefix(name, "__pfx_"))
 		name += strlen("__pfx_");
 	if (g_str_has_prefix(name, "__pi_"))
@@ -135,7 +135,7 @@ static uint8_t rank_kernel_symbol(const struct kernel_line *line)
 }
 
 bool textsyms_offer_kernel(
-	char *text, const struct textsyms_kernel *kernel, struct addr_match *lookup)
+	char *text, const struct textsyms_kernel *kernel, struct addr_match *match)
 {
 	const char *module = strcmp(kernel->path, KPROF_PATH_KERNEL) == 0 ? "" : kernel->path;
 	bool same = false;
@@ -150,7 +150,7 @@ bool textsyms_offer_kernel(
 		if (!*line.module && line.address == kernel->text &&
 			(strcmp(line.name, "_text") == 0 || strcmp(line.name, "_stext") == 0))
 			same = true;
-		/* t, T: code; w, W: code that may be replaced. Everything else is data. */
+		/* t, T: code; w, W: weak code. All others are data. */
 		if (!strchr("tTwW", line.type))
 			continue;
 		symbol.foreign = strcmp(line.module, module) != 0;
@@ -160,7 +160,7 @@ bool textsyms_offer_kernel(
 		symbol.start = line.address;
 		symbol.name = line.name;
 		symbol.rank = rank_kernel_symbol(&line);
-		addr_match_offer(lookup, &symbol);
+		addr_match_offer(match, &symbol);
 	}
 	return same && kernel->text;
 }
@@ -169,7 +169,7 @@ bool textsyms_offer_kernel(
  * ---- a JIT ------------------------------------------------------------------------------------
  */
 
-void textsyms_offer_jit(char *text, struct addr_match *lookup)
+void textsyms_offer_jit(char *text, struct addr_match *match)
 {
 	char *at;
 
@@ -180,6 +180,6 @@ void textsyms_offer_jit(char *text, struct addr_match *lookup)
 			!*at)
 			continue;
 		symbol.name = at;
-		addr_match_replace(lookup, &symbol);
+		addr_match_replace(match, &symbol);
 	}
 }

@@ -48,7 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		plt_offer(&image, addresses, ADDRESSES, lookup, strings);
 		addr_match_finish(lookup);
 		for (i = 0; i < ADDRESSES; i++) {
-			const struct addr_match_symbol *symbol = addr_match_answer(lookup, i);
+			const struct addr_match_symbol *symbol = addr_match_find(lookup, i);
 
 			ask_offset(&image, addresses[i] - BASE);
 			if (!symbol)
@@ -159,7 +159,7 @@ static void check_seed(const struct seed *seed)
 	FUZZ_CHECK(image_init(&image, seed, sizeof(*seed)) == 0);
 	plt_offer(&image, &address, 1, lookup, chunk);
 	addr_match_finish(lookup);
-	symbol = addr_match_answer(lookup, 0);
+	symbol = addr_match_find(lookup, 0);
 	FUZZ_CHECK(symbol && strcmp(symbol->name, "_ZSt4stoi@plt") == 0);
 	addr_match_destroy(lookup);
 	image_fini(&image);

@@ -41,7 +41,7 @@ static void read_message(int fd, struct proto_message *message)
 	if (proto_receive(fd, message, &passed, NULL))
 		return;
 	FUZZ_CHECK(passed < 0);
-	if (message->head.type == PROTO_ANSWERS)
+	if (message->head.type == PROTO_RESULTS)
 		read_answers(message->tail.bytes, message->head.count);
 	if (message->head.type == PROTO_ROW)
 		(void)unwind_row_is_sound(
@@ -75,7 +75,7 @@ bool fuzz_seed(unsigned int number, GByteArray *out)
 
 	switch (number) {
 	case 0:
-		proto_init(message, PROTO_ANSWERS);
+		proto_init(message, PROTO_RESULTS);
 		bytes = result_wire_write(message->tail.bytes, PROTO_BYTES_MAX, 3, &place);
 		bytes += result_wire_write(
 			message->tail.bytes + bytes, PROTO_BYTES_MAX - bytes, 4, &place);

@@ -64,7 +64,7 @@ static void check_rows(const size_t *which, size_t count, bool backwards)
 		addr_match_offer(lookup, &symbols[backwards ? G_N_ELEMENTS(symbols) - 1 - i : i]);
 	addr_match_finish(lookup);
 	for (i = 0; i < count; i++) {
-		const struct addr_match_symbol *found = addr_match_answer(lookup, i);
+		const struct addr_match_symbol *found = addr_match_find(lookup, i);
 		const struct unwind_row *row = &rows[which[i]];
 
 		if (g_strcmp0(found ? found->name : NULL, row->name) != 0)
@@ -96,8 +96,8 @@ static void test_alias_without_size_takes_that_of_its_twin(void **state)
 	addr_match_offer(lookup, &symbols[1]);
 	addr_match_offer(lookup, &symbols[8]);
 	addr_match_finish(lookup);
-	assert_int_equal(addr_match_answer(lookup, 0)->start, 0x3000);
-	assert_int_equal(addr_match_answer(lookup, 0)->size, 0x100);
+	assert_int_equal(addr_match_find(lookup, 0)->start, 0x3000);
+	assert_int_equal(addr_match_find(lookup, 0)->size, 0x100);
 	addr_match_destroy(lookup);
 }
 
@@ -118,7 +118,7 @@ static void test_overlapping_symbols_take_no_squared_time(void **state)
 	for (i = 0; i < count; i++)
 		addr_match_offer(lookup, &symbol);
 	addr_match_finish(lookup);
-	assert_string_equal(addr_match_answer(lookup, count - 1)->name, "all");
+	assert_string_equal(addr_match_find(lookup, count - 1)->name, "all");
 	addr_match_destroy(lookup);
 }
 
@@ -188,7 +188,7 @@ static void check_kernel(const struct kernel_row *row, const char *text, bool sa
 	if (textsyms_offer_kernel(copy, &kernel, lookup) != same)
 		fail_msg("row of line %d: the wrong kernel", row->line);
 	addr_match_finish(lookup);
-	found = same ? addr_match_answer(lookup, 0) : NULL;
+	found = same ? addr_match_find(lookup, 0) : NULL;
 	if (g_strcmp0(found ? found->name : NULL, name) != 0)
 		fail_msg("row of line %d: %s", row->line, found ? found->name : "-");
 	addr_match_destroy(lookup);
@@ -298,7 +298,7 @@ static void check_jit(const char *text, const struct unwind_row *row, const char
 
 	textsyms_offer_jit(copy, lookup);
 	addr_match_finish(lookup);
-	found = addr_match_answer(lookup, 0);
+	found = addr_match_find(lookup, 0);
 	if (g_strcmp0(found ? found->name : NULL, name) != 0)
 		fail_msg("row of line %d: %s", row->line, found ? found->name : "-");
 	addr_match_destroy(lookup);

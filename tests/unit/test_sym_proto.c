@@ -80,7 +80,7 @@ static void test_message_comes_back_as_sent(void **state)
 	close(passed);
 
 	/* the largest of each kind fits */
-	proto_init(pair->out, PROTO_ANSWERS);
+	proto_init(pair->out, PROTO_RESULTS);
 	pair->out->head.count = PROTO_BYTES_MAX;
 	memset(pair->out->tail.bytes, 7, PROTO_BYTES_MAX);
 	assert_int_equal(proto_send(pair->fds[0], pair->out, -1, NULL), 0);
@@ -121,21 +121,20 @@ static const struct {
 	size_t size;
 	const char *tail;
 } bad_rows[] = {
-	{ __LINE__, PROTO_DONE, 0, 0, HEAD - 1, "" },	  /* too short */
-	{ __LINE__, PROTO_DONE, 0, 0, 4, "" },
-	{ __LINE__, PROTO_DONE, 0, 0, HEAD + 1, "x" },	  /* too long */
-	{ __LINE__, PROTO_DONE, 1, 0, HEAD + 1, "x" },	  /* has no tail */
-	{ __LINE__, 0, 1, 0, HEAD + 1, "x" },
-	{ __LINE__, 4711, 1, 0, HEAD + 1, "x" },
-	{ __LINE__, PROTO_DONE, 0, 65, HEAD, "" },	  /* more build-id than there is room */
-	{ __LINE__, PROTO_ANSWERS, 4, 0, HEAD + 3, "xyz" },
-	{ __LINE__, PROTO_ANSWERS, 3, 0, HEAD + 4, "xyzz" },
-	{ __LINE__, PROTO_ANSWERS, UINT32_MAX, 0, HEAD, "" },
-	{ __LINE__, PROTO_OFFSETS, 1, 0, HEAD + 7, "1234567" },
-	{ __LINE__, PROTO_OFFSETS, 0x20000001, 0, HEAD + 8, "12345678" }, /* 32 bits would wrap */
-	{ __LINE__, PROTO_OPEN_PATH, 0, 0, HEAD, "" },
-	{ __LINE__, PROTO_OPEN_PATH, 3, 0, HEAD + 3, "abc" }, /* a path ends in NUL */
-	{ __LINE__, PROTO_OPEN_PATH, 4, 0, HEAD + 4, "a\0b" }, /* and has none before */
+	{__LINE__, PROTO_DONE, 0, 0, HEAD - 1, ""}, /* too short */
+	{__LINE__, PROTO_DONE, 0, 0, 4, ""},
+	{__LINE__, PROTO_DONE, 0, 0, HEAD + 1, "x"}, /* too long */
+	{__LINE__, PROTO_DONE, 1, 0, HEAD + 1, "x"}, /* has no tail */
+	{__LINE__, 0, 1, 0, HEAD + 1, "x"}, {__LINE__, 4711, 1, 0, HEAD + 1, "x"},
+	{__LINE__, PROTO_DONE, 0, 65, HEAD, ""}, /* more build-id than there is room */
+	{__LINE__, PROTO_RESULTS, 4, 0, HEAD + 3, "xyz"},
+	{__LINE__, PROTO_RESULTS, 3, 0, HEAD + 4, "xyzz"},
+	{__LINE__, PROTO_RESULTS, UINT32_MAX, 0, HEAD, ""},
+	{__LINE__, PROTO_OFFSETS, 1, 0, HEAD + 7, "1234567"},
+	{__LINE__, PROTO_OFFSETS, 0x20000001, 0, HEAD + 8, "12345678"}, /* 32 bits would wrap */
+	{__LINE__, PROTO_OPEN_PATH, 0, 0, HEAD, ""},
+	{__LINE__, PROTO_OPEN_PATH, 3, 0, HEAD + 3, "abc"},  /* a path ends in NUL */
+	{__LINE__, PROTO_OPEN_PATH, 4, 0, HEAD + 4, "a\0b"}, /* and has none before */
 };
 
 static void test_wrong_messages_are_refused(void **state)
@@ -198,7 +197,7 @@ static void test_waiting_ends_by_deadline_or_cancellation(void **state)
 	assert_true(proto_now_ns() >= wait.deadline_ns);
 	/* nobody reads: it ends all the same */
 	wait.deadline_ns = proto_now_ns() + 20 * NSEC_PER_MSEC;
-	proto_init(pair->out, PROTO_ANSWERS);
+	proto_init(pair->out, PROTO_RESULTS);
 	pair->out->head.count = PROTO_BYTES_MAX;
 	while (!proto_send(pair->fds[0], pair->out, -1, &wait))
 		;

@@ -1003,7 +1003,7 @@ static void lie_about(int fd, struct proto_message *message, enum lie lie)
 	char name[SYMBOLS_TEXT_MAX + 1];
 	uint32_t i;
 
-	proto_init(message, PROTO_ANSWERS);
+	proto_init(message, PROTO_RESULTS);
 	message->head.count = (uint32_t)result_wire_write(
 		bytes, PROTO_BYTES_MAX, lie == LIE_INDEX ? 1 : 0, &place);
 	if (lie == LIE_GARBAGE)
