@@ -21,12 +21,12 @@ check-unit:
 # test_profiler_life is what can be tried of it there
 check-valgrind:
 	$(MAKE) $(AM_MAKEFLAGS) check \
-		TESTS='$(filter-out tests/unit/test_profiler,$(UNIT_TESTS))' \
+		TESTS='$(filter-out tests/unit/test_profiler tests/unit/test_profiler_commands,$(UNIT_TESTS))' \
 		LOG_COMPILER='$(LIBTOOL) --mode=execute $(VALGRIND)'
 
 # What the thread sanitizer can't be told: test_perf counts its own instructions and page faults, of which
 # there are more; kprof-symbols gives up calls that the sanitizer makes.
-TSAN_TESTS = $(filter-out tests/unit/test_perf tests/unit/test_sym_remote tests/race/%.sh, \
+TSAN_TESTS = $(filter-out tests/unit/test_perf tests/unit/test_sym_remote% tests/race/%.sh, \
 	$(UNIT_TESTS) $(filter tests/race/%,$(TESTS)) tests/fuzz/fuzz_attach)
 
 check-tsan:

@@ -70,6 +70,15 @@ static inline struct capture *create(uint64_t limit)
 	return c;
 }
 
+/* A capture in mode overwrite. */
+static inline struct capture *create_ring(uint64_t limit)
+{
+	struct capture *c = create(limit);
+
+	capture_set_overwrite(c, true);
+	return c;
+}
+
 /* ---- reading ------------------------------------------------------------------------------------- */
 
 struct bytes {

@@ -16,6 +16,9 @@ tests_unit_test_fdpass_LDADD = libsys.a libbase.a $(CMOCKA_LIBS)
 unit_tests += tests/unit/test_mpstat
 tests_unit_test_mpstat_LDADD = libacct.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
 
+unit_tests += tests/unit/test_mpstat_cpus
+tests_unit_test_mpstat_cpus_LDADD = libacct.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
+
 unit_tests += tests/unit/test_procstat
 tests_unit_test_procstat_LDADD = libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
 
@@ -33,16 +36,35 @@ unit_tests += tests/unit/test_profile
 tests_unit_test_profile_SOURCES = tests/unit/test_profile.c tests/fixtures/gen.c tests/fixtures/gen.h
 tests_unit_test_profile_LDADD = libformats.a libcapture.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(Z_LIBS)
 
+unit_tests += tests/unit/test_profile_addresses
+tests_unit_test_profile_addresses_SOURCES = tests/unit/test_profile_addresses.c tests/fixtures/gen.c tests/fixtures/gen.h
+tests_unit_test_profile_addresses_LDADD = libformats.a libcapture.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(Z_LIBS)
+
 unit_tests += tests/unit/test_perf
 tests_unit_test_perf_LDADD = libsys.a libbase.a $(CMOCKA_LIBS)
 
 unit_tests += tests/unit/test_events
 tests_unit_test_events_LDADD = libprof.a libsys.a libbase.a $(PFM_LIBS) $(CMOCKA_LIBS) $(GLIB_LIBS)
 
+unit_tests += tests/unit/test_tracefs
+tests_unit_test_tracefs_LDADD = libprof.a libsys.a libbase.a $(PFM_LIBS) $(CMOCKA_LIBS) $(GLIB_LIBS)
+
+unit_tests += tests/unit/test_nearest
+tests_unit_test_nearest_LDADD = libbase.a $(CMOCKA_LIBS)
+
 unit_tests += tests/unit/test_proc
 tests_unit_test_proc_LDADD = libsys.a libbase.a $(CMOCKA_LIBS) -lpthread
 
-EXTRA_DIST += %D%/capture_streams.h %D%/decode.h %D%/leftovers.h %D%/told.h
+unit_tests += tests/unit/test_lines
+tests_unit_test_lines_LDADD = libsys.a libbase.a $(CMOCKA_LIBS)
+
+unit_tests += tests/unit/test_uevent
+tests_unit_test_uevent_LDADD = libsys.a libbase.a $(CMOCKA_LIBS)
+
+EXTRA_DIST += %D%/capture_streams.h %D%/decode.h %D%/encoder_fixture.h %D%/events_fixture.h \
+	%D%/leftovers.h %D%/listener_fixture.h %D%/mpstat_fixture.h %D%/perfdata_fixture.h \
+	%D%/producers_fixture.h %D%/profile_fixture.h %D%/profiler_fixture.h %D%/sym_remote_fixture.h \
+	%D%/tasks_fixture.h %D%/told.h
 
 unit_tests += tests/unit/test_record
 tests_unit_test_record_LDADD = libprof.a libsys.a libbase.a $(CMOCKA_LIBS) $(PFM_LIBS) $(GLIB_LIBS)
@@ -79,17 +101,40 @@ tests_unit_test_sym_remote_SOURCES = tests/unit/test_sym_remote.c $(SYM_FIXTURE)
 tests_unit_test_sym_remote_CPPFLAGS = $(AM_CPPFLAGS) -DTOP_BUILDDIR='"$(abs_top_builddir)"'
 tests_unit_test_sym_remote_LDADD = $(SYM_PARSE_LIBS) -lpthread
 
+unit_tests += tests/unit/test_sym_remote_helpers
+tests_unit_test_sym_remote_helpers_SOURCES = tests/unit/test_sym_remote_helpers.c $(SYM_FIXTURE)
+tests_unit_test_sym_remote_helpers_CPPFLAGS = $(AM_CPPFLAGS) -DTOP_BUILDDIR='"$(abs_top_builddir)"'
+tests_unit_test_sym_remote_helpers_LDADD = $(SYM_PARSE_LIBS) -lpthread
+
 unit_tests += tests/unit/test_capture
 tests_unit_test_capture_LDADD = libprof.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
 
+unit_tests += tests/unit/test_capture_overwrite
+tests_unit_test_capture_overwrite_LDADD = libprof.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
+
+unit_tests += tests/unit/test_capture_clear
+tests_unit_test_capture_clear_LDADD = libprof.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
+
+unit_tests += tests/unit/test_capture_in_place
+tests_unit_test_capture_in_place_LDADD = libprof.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
+
 unit_tests += tests/unit/test_encoder
 tests_unit_test_encoder_LDADD = libprof.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
+
+unit_tests += tests/unit/test_encoder_copies
+tests_unit_test_encoder_copies_LDADD = libprof.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
+
+unit_tests += tests/unit/test_encoder_runs
+tests_unit_test_encoder_runs_LDADD = libprof.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
 
 unit_tests += tests/unit/test_capture_random
 tests_unit_test_capture_random_LDADD = libprof.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
 
 unit_tests += tests/unit/test_tasks
 tests_unit_test_tasks_LDADD = libprof.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
+
+unit_tests += tests/unit/test_tasks_kept
+tests_unit_test_tasks_kept_LDADD = libprof.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
 
 # views, through view_fixture.h
 VIEW_TEST_LDADD = libformats.a libcapture.a libsymbolizer.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(Z_LIBS)
@@ -136,6 +181,10 @@ unit_tests += tests/unit/test_profiler
 tests_unit_test_profiler_CPPFLAGS = $(AM_CPPFLAGS) -DTOP_BUILDDIR='"$(abs_top_builddir)"'
 tests_unit_test_profiler_LDADD = libprof.a libsymbolizer.a libsys.a libbase.a $(CMOCKA_LIBS) $(PFM_LIBS) $(GLIB_LIBS)
 
+unit_tests += tests/unit/test_profiler_commands
+tests_unit_test_profiler_commands_CPPFLAGS = $(AM_CPPFLAGS) -DTOP_BUILDDIR='"$(abs_top_builddir)"'
+tests_unit_test_profiler_commands_LDADD = libprof.a libsymbolizer.a libsys.a libbase.a $(CMOCKA_LIBS) $(PFM_LIBS) $(GLIB_LIBS)
+
 unit_tests += tests/unit/test_profiler_life
 tests_unit_test_profiler_life_CPPFLAGS = $(AM_CPPFLAGS) -DTOP_BUILDDIR='"$(abs_top_builddir)"'
 tests_unit_test_profiler_life_LDADD = libprof.a libsymbolizer.a libsys.a libbase.a $(CMOCKA_LIBS) $(PFM_LIBS) $(GLIB_LIBS)
@@ -145,6 +194,10 @@ VIEWING = tests/fixtures/viewing.c tests/fixtures/viewing.h tests/fixtures/gen.c
 unit_tests += tests/unit/test_perfdata
 tests_unit_test_perfdata_SOURCES = tests/unit/test_perfdata.c $(VIEWING)
 tests_unit_test_perfdata_LDADD = libformats.a libcapture.a libsymbolizer.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(Z_LIBS)
+
+unit_tests += tests/unit/test_perfdata_file
+tests_unit_test_perfdata_file_SOURCES = tests/unit/test_perfdata_file.c $(VIEWING)
+tests_unit_test_perfdata_file_LDADD = libformats.a libcapture.a libsymbolizer.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(Z_LIBS)
 
 unit_tests += tests/unit/test_text
 tests_unit_test_text_LDADD = $(CMOCKA_LIBS)
@@ -210,6 +263,9 @@ unit_tests += tests/unit/test_producers
 tests_unit_test_producers_SOURCES = tests/unit/test_producers.c tests/race/fixture.h
 tests_unit_test_producers_LDADD = $(TRACE_TEST_LDADD)
 
+unit_tests += tests/unit/test_producers_limits
+tests_unit_test_producers_limits_LDADD = $(TRACE_TEST_LDADD)
+
 unit_tests += tests/unit/test_admission
 tests_unit_test_admission_LDADD = $(TRACE_TEST_LDADD)
 
@@ -223,6 +279,15 @@ tests_unit_test_user_turns_LDADD = $(TRACE_TEST_LDADD)
 unit_tests += tests/unit/test_listener
 tests_unit_test_listener_SOURCES = tests/unit/test_listener.c tests/race/fixture.h
 tests_unit_test_listener_LDADD = $(TRACE_TEST_LDADD)
+
+unit_tests += tests/unit/test_listener_bad_input
+tests_unit_test_listener_bad_input_LDADD = $(TRACE_TEST_LDADD)
+
+unit_tests += tests/unit/test_listener_limits
+tests_unit_test_listener_limits_LDADD = $(TRACE_TEST_LDADD)
+
+unit_tests += tests/unit/test_endpoint
+tests_unit_test_endpoint_LDADD = $(TRACE_TEST_LDADD)
 
 unit_tests += tests/unit/test_follow
 tests_unit_test_follow_LDADD = $(TRACE_TEST_LDADD)

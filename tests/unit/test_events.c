@@ -1,122 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prof/events: from the words of kpctl's `event` command to perf_event_attr; and what it stands on,
- * sys/pfm, sys/tracefs and base/nearest.
+ * prof/events and sys/pfm: from the words of kpctl's `event` command to perf_event_attr.
  *
  * libpfm4 reads LIBPFM_FORCE_PMU once, so the rows of each PMU run in a child process of their own.
  * Encodings: Skylake's from Intel's published event tables (config = event | umask << 8 | edge <<
  * 18 | inv << 23 | cmask << 24, as the SDM lays IA32_PERFEVTSELx out), Zen's from AMD's PPR of
  * family 17h.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <linux/magic.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/vfs.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
-#include "base/nearest.h"
-#include "kprof/records.h"
-#include "prof/events.h"
-#include "sys/tracefs.h"
+#include "tests/unit/events_fixture.h"
 
 /*
  * ---- a tracefs and a /proc of our own ----------------------------------------------------------
  */
 
-static char root[32]; /* of the fixture */
-static struct events_paths paths;
-
-struct fixture_file {
-	const char *path; /* a directory where content is NULL */
-	const char *content;
-};
-
 #define FIXTURE_MAX_RATE 20000
-
-/* directories before what is in them */
-static const struct fixture_file fixture_files[] = {
-	{ "sys", NULL },
-	{ "sys/kernel", NULL },
-	{ "sys/kernel/perf_event_max_sample_rate", "20000\n" },
-	{ "events", NULL },
-	{ "events/enable", "0\n" },
-	{ "events/sched", NULL },
-	{ "events/sched/enable", "0\n" },
-	{ "events/sched/sched_switch", NULL },
-	{ "events/sched/sched_switch/id", "314\n" },
-	{ "events/sched/sched_wakeup", NULL },
-	{ "events/sched/sched_wakeup/id", "316\n" },
-	{ "events/sched/sched_broken", NULL },
-	{ "events/sched/sched_broken/id", "many\n" },
-	{ "events/rcu", NULL },
-	{ "events/rcu/rcu_utilization", NULL },
-	{ "events/rcu/rcu_utilization/id", "417\n" },
-	/* named like a libpfm4 event with a modifier */
-	{ "events/instructions", NULL },
-	{ "events/instructions/u", NULL },
-	{ "events/instructions/u/id", "999\n" },
-	{ "events/ftrace", NULL },
-	{ "events/ftrace/bprint", NULL }, /* a format without an id */
-	{ "events/ftrace/bprint/format", "name: bprint\n" },
-	{ "events/ftrace/print", NULL },
-	{ "events/ftrace/print/id", "5\n" },
-	{ "id", "1\n" },
-};
-
-#define FIXTURE_FILES (sizeof(fixture_files) / sizeof(fixture_files[0]))
-
-static int make_fixture(void **state)
-{
-	char path[128];
-	size_t i;
-
-	(void)state;
-	strcpy(root, "/tmp/test_events.XXXXXX");
-	if (!mkdtemp(root))
-		return -1;
-	for (i = 0; i < FIXTURE_FILES; i++) {
-		const struct fixture_file *file = &fixture_files[i];
-		FILE *out;
-
-		snprintf(path, sizeof(path), "%s/%s", root, file->path);
-		if (!file->content) {
-			if (mkdir(path, 0700))
-				return -1;
-			continue;
-		}
-		out = fopen(path, "w");
-		if (!out)
-			return -1;
-		fputs(file->content, out);
-		fclose(out);
-	}
-	paths.proc = paths.tracefs = root;
-	return 0;
-}
-
-static int remove_fixture(void **state)
-{
-	char path[128];
-	size_t i;
-
-	(void)state;
-	for (i = FIXTURE_FILES; i > 0; i--) {
-		snprintf(path, sizeof(path), "%s/%s", root, fixture_files[i - 1].path);
-		remove(path);
-	}
-	return rmdir(root);
-}
 
 /*
  * ---- one event ---------------------------------------------------------------------------------
@@ -700,124 +597,10 @@ static void test_events_are_fitted_to_a_lowered_limit(void **state)
 	fclose(file);
 }
 
-/*
- * ---- tracefs -----------------------------------------------------------------------------------
- */
-
-static void test_nearest_tracepoint_is_suggested(void **state)
-{
-	struct nearest nearest;
-	int dirfd;
-
-	(void)state;
-	assert_int_equal(tracefs_open(root, &dirfd), 0);
-	/* a file that is no event */
-	nearest_init(&nearest, "sched:enable");
-	assert_int_equal(tracefs_nearest(dirfd, "sched", &nearest), 0);
-	assert_int_equal(nearest.count, 0);
-	/* one system where there is such a one, else all */
-	nearest_init(&nearest, "sched:rcu_utilization");
-	assert_int_equal(tracefs_nearest(dirfd, "sched", &nearest), 0);
-	assert_int_equal(nearest.count, 0);
-	assert_int_equal(tracefs_nearest(dirfd, "rcv", &nearest), 0);
-	assert_int_equal(nearest.count, 1);
-	assert_string_equal(nearest.names[0], "rcu:rcu_utilization");
-	close(dirfd);
-}
-
-static void test_missing_tracefs_is_reported(void **state)
-{
-	struct events_paths nowhere = { .proc = root, .tracefs = "/nonexistent" };
-	struct event_list list;
-	struct err err = { "" };
-	int dirfd = 4711;
-
-	(void)state;
-	assert_int_equal(tracefs_open("/nonexistent", &dirfd), -ENOENT);
-	assert_int_equal(dirfd, 4711);
-	assert_int_equal(events_parse("sched:sched_switch", &nowhere, &list, &err), -ENOENT);
-	assert_non_null(strstr(err.text, "tracepoints can't be looked up"));
-	/* all else goes on working */
-	assert_int_equal(events_parse("cycles:u,r1", &nowhere, &list, &err), 0);
-}
-
-/* The kernel's own, and that looking there leaves no mount behind. */
-static void test_reading_tracefs_leaves_no_mount(void **state)
-{
-	static char before[65536], after[65536];
-	struct nearest nearest;
-	struct statfs fs;
-	uint64_t id, other;
-	int dirfd, mounts;
-	ssize_t n;
-
-	(void)state;
-	mounts = open("/proc/self/mountinfo", O_RDONLY);
-	assert_true(mounts >= 0);
-	n = read(mounts, before, sizeof(before) - 1);
-	assert_true(n > 0);
-	if (tracefs_open(NULL, &dirfd)) {
-		close(mounts);
-		skip();
-	}
-	assert_int_equal(pread(mounts, after, sizeof(after) - 1, 0), n);
-	assert_memory_equal(before, after, n);
-	close(mounts);
-	assert_true(fcntl(dirfd, F_GETFD) & FD_CLOEXEC);
-	assert_int_equal(fstatfs(dirfd, &fs), 0);
-	assert_int_equal(fs.f_type, TRACEFS_MAGIC);
-	assert_int_equal(tracefs_event_id(dirfd, "sched", "sched_switch", &id), 0);
-	assert_int_equal(tracefs_event_id(dirfd, "sched", "sched_wakeup", &other), 0);
-	assert_int_not_equal(id, other);
-	assert_int_equal(tracefs_event_id(dirfd, "sched", "sched_nothing", &other), -ENOENT);
-	nearest_init(&nearest, "shced:shced_switch");
-	assert_int_equal(tracefs_nearest(dirfd, "shced", &nearest), 0);
-	assert_string_equal(nearest.names[0], "sched:sched_switch");
-	close(dirfd);
-}
-
-/*
- * ---- nearest -----------------------------------------------------------------------------------
- */
-
-static void test_nearest_names_are_found(void **state)
-{
-	static const char *const names[] = { "cycles", "cpu-cycles", "instructions", "recycles",
-		"bicycle", "cycle", "", "CYCLES-2" };
-	char text[NEAREST_TEXT_MAX], little[8], huge[2 * NEAREST_NAME_MAX];
-	struct nearest nearest;
-	size_t i;
-
-	(void)state;
-	nearest_init(&nearest, "cylces");
-	assert_string_equal(nearest_text(&nearest, text, sizeof(text)), "");
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		nearest_offer(&nearest, names[i]);
-	nearest_offer(&nearest, "cycles");
-	/* one swap; a swap and a letter; then a swap and two letters, in the order they came */
-	assert_string_equal(nearest_text(&nearest, text, sizeof(text)),
-		"; nearest: cycles, cycle, recycles, CYCLES-2");
-	assert_string_equal(nearest_text(&nearest, little, sizeof(little)), "; neare");
-
-	/* a beginning and a part are near, however long the rest is */
-	nearest_init(&nearest, "switch");
-	nearest_offer(&nearest, "context-switches");
-	nearest_offer(&nearest, "switch-to-something-else");
-	assert_string_equal(nearest_text(&nearest, text, sizeof(text)),
-		"; nearest: switch-to-something-else, context-switches");
-
-	memset(huge, 'x', sizeof(huge) - 1);
-	huge[sizeof(huge) - 1] = '\0';
-	nearest_init(&nearest, huge);
-	nearest_offer(&nearest, huge);
-	assert_int_equal(nearest.count, 0);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_event_texts_become_attributes),
-		/* before libpfm4 has read its environment here */
 		cmocka_unit_test(test_wrong_events_get_hints),
 		cmocka_unit_test(test_configs_of_other_pmus_are_encoded),
 		cmocka_unit_test(test_lists_are_parsed_and_printed_back),
@@ -825,10 +608,6 @@ int main(void)
 		cmocka_unit_test(test_longest_text_is_accepted),
 		cmocka_unit_test(test_only_the_default_event_falls_back),
 		cmocka_unit_test(test_events_are_fitted_to_a_lowered_limit),
-		cmocka_unit_test(test_nearest_tracepoint_is_suggested),
-		cmocka_unit_test(test_missing_tracefs_is_reported),
-		cmocka_unit_test(test_reading_tracefs_leaves_no_mount),
-		cmocka_unit_test(test_nearest_names_are_found),
 	};
 
 	unsetenv("LIBPFM_FORCE_PMU");

@@ -1,39 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * acct/: the bytes of mpstat and mpstat-raw, and the rules of accounting.h.
- *
- * Two kinds of fixture: a source of our own that gives times to the nanosecond (for the layouts and
- * the arithmetic), and files in the place of /proc/stat and the list of present CPUs, rewritten
- * between two looks. The files count USER_HZ, 100 a second: one tick is 10 ms.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <glib.h>
-#include <glib/gstdio.h>
-#include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
-#include "acct/accounting.h"
-#include "acct/source.h"
-#include "sys/cpu.h"
-#include "sys/procstat.h"
+#include "tests/unit/mpstat_fixture.h"
 
 #define HEADER \
 	"  CPU:                     irq                      kern                      user" \
 	"                      idle  \n"
-#define HEADER_RAW(rows) "v001 " rows "       1000000000    irq   kern   user   idle\n"
 
 /* ---- a source that says what the test says -------------------------------------------------- */
 
 #define FAKE_CPUS 2
+
 static struct source_cpu fake_cpus[FAKE_CPUS];
 
 static int create_fake(const struct source_paths *paths, struct err *err, void **source)
@@ -82,72 +60,6 @@ static void set_fake(int cpu, uint64_t irq, uint64_t kern, uint64_t user, uint64
 	fake_cpus[cpu].ns[SOURCE_IDLE] = idle;
 }
 
-/* ---- files that stand for the kernel's ------------------------------------------------------ */
-
-struct files {
-	char *dir, *stat, *present;
-};
-
-static int set_up(void **state)
-{
-	struct files *files = g_new0(struct files, 1);
-
-	files->dir = g_dir_make_tmp("mpstat.XXXXXX", NULL);
-	assert_non_null(files->dir);
-	files->stat = g_build_filename(files->dir, "stat", NULL);
-	files->present = g_build_filename(files->dir, "present", NULL);
-	*state = files;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	struct files *files = *state;
-
-	g_unlink(files->stat);
-	g_unlink(files->present);
-	g_rmdir(files->dir);
-	g_free(files->stat);
-	g_free(files->present);
-	g_free(files->dir);
-	g_free(files);
-	return 0;
-}
-
-/* in place, since the accounting keeps its descriptors */
-static void put_file(const char *path, const char *text, size_t length)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, text, length), length);
-	close(fd);
-}
-
-static void put_text(const char *path, const char *text)
-{
-	put_file(path, text, strlen(text));
-}
-
-/* the CPU lines within what the kernel writes around them */
-static void put_stat(const struct files *files, const char *cpu_lines)
-{
-	g_autofree char *text = g_strconcat("cpu  1 2 3 4 5 6 7 8 9 10\n", cpu_lines,
-		"intr 161406 0 0 7\nctxt 349536\nbtime 1\n", NULL);
-
-	put_text(files->stat, text);
-}
-
-static struct accounting *create_on(const struct files *files)
-{
-	struct accounting *acct;
-	struct err err = {""};
-
-	assert_int_equal(accounting_create(files->stat, files->present, &err, &acct), 0);
-	assert_string_equal(err.text, "");
-	return acct;
-}
-
 /* ---- what comes out ------------------------------------------------------------------------- */
 
 static void check_text(struct accounting *acct, int line, const char *expected)
@@ -159,52 +71,6 @@ static void check_text(struct accounting *acct, int line, const char *expected)
 		fail_msg("line %d: ret %d, got\n%swhere this belongs:\n%s", line, ret, out->str,
 			expected);
 	assert_int_equal(accounting_bytes(acct), strlen(expected));
-}
-
-static void check_raw(struct accounting *acct, int line, const char *expected)
-{
-	g_autoptr(GString) out = g_string_new(NULL);
-	int ret = accounting_print_raw(acct, out);
-
-	if (ret || strcmp(out->str, expected) != 0)
-		fail_msg("line %d: ret %d, got\n%swhere this belongs:\n%s", line, ret, out->str,
-			expected);
-}
-
-/* one row's four times, in ticks of 10 ms, out of mpstat-raw; fails where there is no such row */
-static void check_ticks(struct accounting *acct, int line, unsigned int cpu, uint64_t irq,
-	uint64_t kern, uint64_t user, uint64_t idle)
-{
-	const uint64_t expected[] = {irq, kern, user, idle};
-	g_autoptr(GString) out = g_string_new(NULL);
-	g_autofree char *label = g_strdup_printf("\n%5u: ", cpu);
-	const char *at;
-	char *end;
-	int i, ret;
-
-	ret = accounting_print_raw(acct, out);
-	if (ret)
-		fail_msg("line %d: ret %d", line, ret);
-	at = strstr(out->str, label);
-	if (!at)
-		fail_msg("line %d: no row for CPU %u in\n%s", line, cpu, out->str);
-	end = (char *)at + strlen(label);
-	for (i = 0; i < 4; i++) {
-		uint64_t ns = g_ascii_strtoull(end, &end, 16);
-
-		if (ns != expected[i] * 10000000)
-			fail_msg("line %d: column %d is %" PRIu64 " ns, not %" PRIu64 " ticks",
-				line, i, ns, expected[i]);
-	}
-}
-
-static bool has_row(struct accounting *acct, unsigned int cpu)
-{
-	g_autoptr(GString) out = g_string_new(NULL);
-	g_autofree char *label = g_strdup_printf("\n%5u: ", cpu);
-
-	assert_int_equal(accounting_print(acct, out), 0);
-	return strstr(out->str, label) != NULL;
 }
 
 static void check_stats(struct accounting *acct, int line, int expected_ret, const char *expected)
@@ -443,156 +309,6 @@ static void test_falling_counters_are_counted_as_backward_steps(void **state)
 
 /* ---- CPUs that come and go ------------------------------------------------------------------ */
 
-static void test_offline_cpu_keeps_its_times(void **state)
-{
-	const struct files *files = *state;
-	struct accounting *acct;
-
-	put_text(files->present, "0-1\n");
-	put_stat(files, "cpu0 0 0 0 0 0 0 0 0 0 0\ncpu1 100 0 0 0 0 0 0 0 0 0\n");
-	acct = create_on(files);
-	put_stat(files, "cpu0 1 0 0 0 0 0 0 0 0 0\ncpu1 102 0 0 0 0 0 0 0 0 0\n");
-	check_ticks(acct, __LINE__, 1, 0, 0, 2, 0);
-	put_stat(files, "cpu0 5 0 0 0 0 0 0 0 0 0\n");
-	check_ticks(acct, __LINE__, 0, 0, 0, 5, 0);
-	check_ticks(acct, __LINE__, 1, 0, 0, 2, 0);
-	put_stat(files, "cpu0 5 0 0 0 0 0 0 0 0 0\ncpu1 103 0 0 4 0 0 0 0 0 0\n");
-	check_ticks(acct, __LINE__, 1, 0, 0, 3, 4);
-	accounting_destroy(acct);
-}
-
-/* who is offline while a baseline is taken has an unknown past: counted from when it is seen */
-static void test_cpu_offline_at_the_baseline_counts_from_its_return(void **state)
-{
-	const struct files *files = *state;
-	struct accounting *acct;
-
-	put_text(files->present, "0-1\n");
-	put_stat(files, "cpu0 0 0 0 0 0 0 0 0 0 0\n");
-	acct = create_on(files);
-	check_ticks(acct, __LINE__, 1, 0, 0, 0, 0);
-	put_stat(files, "cpu0 0 0 0 0 0 0 0 0 0 0\ncpu1 100 0 0 0 0 0 0 0 0 0\n");
-	check_ticks(acct, __LINE__, 1, 0, 0, 0, 0);
-	put_stat(files, "cpu0 0 0 0 0 0 0 0 0 0 0\ncpu1 104 0 0 0 0 0 0 0 0 0\n");
-	check_ticks(acct, __LINE__, 1, 0, 0, 4, 0);
-
-	put_stat(files, "cpu0 0 0 0 0 0 0 0 0 0 0\n");
-	assert_int_equal(accounting_reset(acct), 0);
-	put_stat(files, "cpu0 0 0 0 0 0 0 0 0 0 0\ncpu1 110 0 0 0 0 0 0 0 0 0\n");
-	check_ticks(acct, __LINE__, 1, 0, 0, 0, 0);
-	put_stat(files, "cpu0 0 0 0 0 0 0 0 0 0 0\ncpu1 111 0 0 0 0 0 0 0 0 0\n");
-	check_ticks(acct, __LINE__, 1, 0, 0, 1, 0);
-
-	assert_int_equal(accounting_set_on(acct, false), 0);
-	put_stat(files, "cpu0 0 0 0 0 0 0 0 0 0 0\n"); /* ran on, then left, all while paused */
-	assert_int_equal(accounting_set_on(acct, true), 0);
-	put_stat(files, "cpu0 0 0 0 0 0 0 0 0 0 0\ncpu1 200 0 0 0 0 0 0 0 0 0\n");
-	check_ticks(acct, __LINE__, 1, 0, 0, 1, 0);
-	put_stat(files, "cpu0 0 0 0 0 0 0 0 0 0 0\ncpu1 206 0 0 0 0 0 0 0 0 0\n");
-	check_ticks(acct, __LINE__, 1, 0, 0, 7, 0);
-	accounting_destroy(acct);
-}
-
-static void test_each_present_cpu_has_a_row(void **state)
-{
-	const struct files *files = *state;
-	struct accounting *acct;
-
-	put_text(files->present, "0,3\n"); /* numbers need not be dense */
-	put_stat(files, "cpu0 0 0 0 0 0 0 0 0 0 0\n");
-	acct = create_on(files);
-	check_raw(acct, __LINE__, HEADER_RAW("    2")
-		"    0:                0                0                0                0\n"
-		"    3:                0                0                0                0\n");
-	put_text(files->present, "0,3-4\n"); /* one is plugged in */
-	assert_true(has_row(acct, 4));
-	put_stat(files, "cpu0 0 0 0 0 0 0 0 0 0 0\ncpu4 9 0 0 0 0 0 0 0 0 0\n");
-	check_ticks(acct, __LINE__, 4, 0, 0, 0, 0);
-	put_stat(files, "cpu0 0 0 0 0 0 0 0 0 0 0\ncpu4 11 0 0 0 0 0 0 0 0 0\n");
-	check_ticks(acct, __LINE__, 4, 0, 0, 2, 0);
-	put_stat(files, "cpu0 0 0 0 0 0 0 0 0 0 0\n");
-	put_text(files->present, "0\n"); /* both are taken out */
-	check_raw(acct, __LINE__, HEADER_RAW("    1")
-		"    0:                0                0                0                0\n");
-	/* what was taken out and is put back begins anew if there was a baseline in between */
-	assert_int_equal(accounting_reset(acct), 0);
-	put_text(files->present, "0,4\n");
-	put_stat(files, "cpu0 0 0 0 0 0 0 0 0 0 0\ncpu4 20 0 0 0 0 0 0 0 0 0\n");
-	check_ticks(acct, __LINE__, 4, 0, 0, 0, 0);
-	/* gaps of any width */
-	put_text(files->present, "0,16,40\n");
-	put_stat(files, "cpu0 0 0 0 0 0 0 0 0 0 0\n");
-	check_raw(acct, __LINE__, HEADER_RAW("    3")
-		"    0:                0                0                0                0\n"
-		"   16:                0                0                0                0\n"
-		"   40:                0                0                0                0\n");
-	/* online before the list says so */
-	put_stat(files, "cpu0 0 0 0 0 0 0 0 0 0 0\ncpu1 9 0 0 0 0 0 0 0 0 0\n");
-	assert_true(has_row(acct, 1));
-	accounting_destroy(acct);
-}
-
-/* without a usable list, who was online once keeps a row */
-static void test_every_cpu_seen_keeps_a_row_without_a_list(void **state)
-{
-	static const char *const lists[] = {NULL, "", "junk\n", "0-99999999\n"};
-	const struct files *files = *state;
-	struct accounting *acct;
-	size_t i;
-
-	for (i = 0; i < G_N_ELEMENTS(lists); i++) {
-		if (lists[i])
-			put_text(files->present, lists[i]);
-		put_stat(files, "cpu0 0 0 0 0 0 0 0 0 0 0\ncpu2 0 0 0 0 0 0 0 0 0 0\n");
-		acct = create_on(files);
-		assert_true(has_row(acct, 2));
-		assert_false(has_row(acct, 1));
-		put_stat(files, "cpu0 0 0 0 0 0 0 0 0 0 0\n");
-		/* an empty list is a list: nobody but who is online */
-		if (has_row(acct, 2) != (!lists[i] || lists[i][0]))
-			fail_msg("list %zu", i);
-		accounting_destroy(acct);
-	}
-}
-
-#define MANY_CPUS 4096
-
-static void test_all_of_4096_cpus_have_rows(void **state)
-{
-	const struct files *files = *state;
-	g_autoptr(GString) stat = g_string_new("cpu  1 2 3 4 5 6 7 8 9 10\n");
-	g_autoptr(GString) out = g_string_new(NULL);
-	struct accounting *acct = NULL;
-	char head[57];
-	int cpu, round;
-
-	put_text(files->present, "0-4095\n");
-	for (round = 0; round < 2; round++) {
-		g_string_truncate(stat, 26);
-		for (cpu = 0; cpu < MANY_CPUS; cpu++)
-			g_string_append_printf(stat,
-				"cpu%d %d 0 0 184467440737 0 0 0 0 0 0\n", cpu, 1000 + round * cpu);
-		g_string_append(stat, "intr 1");
-		for (cpu = 0; cpu < 200000; cpu++)
-			g_string_append(stat, " 0");
-		g_string_append(stat, "\n");
-		put_file(files->stat, stat->str, stat->len);
-		if (round == 0)
-			acct = create_on(files);
-	}
-	assert_int_equal(accounting_print(acct, out), 0);
-	assert_int_equal(out->len, 111 * (MANY_CPUS + 1));
-	g_string_truncate(out, 0);
-	assert_int_equal(accounting_print_raw(acct, out), 0);
-	assert_int_equal(out->len, 56 + 75 * MANY_CPUS);
-	g_strlcpy(head, out->str, sizeof(head));
-	assert_string_equal(head, HEADER_RAW(" 4096"));
-	/* 4095 ticks are 40950000000 ns */
-	assert_string_equal(out->str + 56 + 75 * 4095,
-		" 4095:                0                0        988cf6980                0\n");
-	accounting_destroy(acct);
-}
-
 static void test_extreme_times_saturate(void **state)
 {
 	const struct files *files = *state;
@@ -801,14 +517,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_pause_counts_nothing, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_falling_counters_are_counted_as_backward_steps,
 						set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_offline_cpu_keeps_its_times,
-						set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_cpu_offline_at_the_baseline_counts_from_its_return,
-						set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_each_present_cpu_has_a_row, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_every_cpu_seen_keeps_a_row_without_a_list,
-						set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_all_of_4096_cpus_have_rows, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_extreme_times_saturate, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_malformed_files_are_refused,
 						set_up, tear_down),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sys/proc with fixtures and with this machine, sys/lines and sys/uevent.
+ * sys/proc: processes of a fixture and of this machine, the kernel and its modules.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -137,7 +137,6 @@ static int say_mapping(void *arg, const struct proc_mapping *mapping)
 }
 
 static struct log said;
-
 static const struct proc_visitor sayer = { say_process, say_thread, say_mapping, &said };
 
 /* ---- processes of the fixture ------------------------------------------------------------------ */
@@ -663,155 +662,6 @@ static void test_modules_are_listed(void **state)
 	assert_int_equal(proc_modules(root, root, say_module, &said), -EINTR);
 }
 
-/* ---- lines ------------------------------------------------------------------------------------- */
-
-/* The lines of a text through a buffer of `size`, each behind a '|'. */
-static void read_lines(const char *text, size_t size, char *out)
-{
-	struct lines lines;
-	int fd = memfd_create("lines", MFD_CLOEXEC);
-	char *buf = malloc(size), *line; /* of its own, so that valgrind sees its ends */
-
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-	lseek(fd, 0, SEEK_SET);
-	lines_init(&lines, fd, buf, size);
-	*out = '\0';
-	while ((line = lines_next(&lines)))
-		strcat(strcat(out, "|"), line);
-	assert_int_equal(lines.error, 0);
-	assert_null(lines_next(&lines));
-	free(buf);
-	close(fd);
-}
-
-struct lines_row {
-	int line;
-	size_t size;
-	const char *text;
-	const char *out;
-};
-
-static const struct lines_row lines_rows[] = {
-	{ __LINE__, 64, "", "" },
-	{ __LINE__, 64, "a\nbc\n", "|a|bc" },
-	{ __LINE__, 64, "a\n\nbc", "|a||bc" },
-	{ __LINE__, 64, "\n", "|" },
-	/* lines of 3 bytes are the longest for a buffer of 5 with newline and NUL */
-	{ __LINE__, 5, "abc\nde\nfgh\n", "|abc|de|fgh" },
-	{ __LINE__, 5, "abcd\nde\n", "|de" },
-	{ __LINE__, 5, "de\nabcdefghijklmnop\nfgh\n", "|de|fgh" },
-	{ __LINE__, 5, "abcdefghijklmnop\n\nx", "||x" },
-	{ __LINE__, 5, "ab\nabcdefghij", "|ab" },
-	{ __LINE__, 5, "ab\nabc", "|ab|abc" },
-};
-
-static void test_lines_are_read_in_a_small_buffer(void **state)
-{
-	struct lines lines;
-	char out[128], buf[8];
-	size_t i;
-
-	(void)state;
-	for (i = 0; i < sizeof(lines_rows) / sizeof(lines_rows[0]); i++) {
-		read_lines(lines_rows[i].text, lines_rows[i].size, out);
-		if (strcmp(out, lines_rows[i].out))
-			fail_msg("row of line %d: '%s'", lines_rows[i].line, out);
-	}
-	lines_init(&lines, -1, buf, sizeof(buf));
-	assert_null(lines_next(&lines));
-	assert_int_equal(lines.error, -EBADF);
-}
-
-/* ---- uevents ----------------------------------------------------------------------------------- */
-
-struct uevent_row {
-	int line;
-	const char *message;
-	size_t length; /* 0: strlen + 1 */
-	int ret;
-	unsigned int cpu;
-	bool online;
-};
-
-static const struct uevent_row uevent_rows[] = {
-	{ __LINE__, "offline@/devices/system/cpu/cpu1\0ACTION=offline\0SEQNUM=7", 57, 0, 1, false },
-	{ __LINE__, "online@/devices/system/cpu/cpu12", 0, 0, 12, true },
-	{ __LINE__, "online@/devices/system/cpu/cpu0", 0, 0, 0, true },
-	{ __LINE__, "add@/devices/system/cpu/cpu1", 0, -ENOENT, 0, false },
-	{ __LINE__, "change@/devices/system/cpu/cpu1", 0, -ENOENT, 0, false },
-	{ __LINE__, "online@/devices/system/memory/memory1", 0, -ENOENT, 0, false },
-	{ __LINE__, "online@/devices/system/cpu/cpu", 0, -ENOENT, 0, false },
-	{ __LINE__, "online@/devices/system/cpu/cpu1/cache", 0, -ENOENT, 0, false },
-	{ __LINE__, "online@/devices/system/cpu/cpu-1", 0, -ENOENT, 0, false },
-	{ __LINE__, "online@/devices/system/cpu/cpu99999999999", 0, -ENOENT, 0, false },
-	{ __LINE__, "online@/devices/system/cpu/cpufreq", 0, -ENOENT, 0, false },
-	{ __LINE__, "online@/devices/system/cpu/cpu1", 31, -EINVAL, 0, false }, /* no NUL */
-	{ __LINE__, "libudev", 0, -EINVAL, 0, false },
-	{ __LINE__, "", 0, -EINVAL, 0, false },
-};
-
-static void test_uevents_of_cpus_are_parsed(void **state)
-{
-	struct uevent_cpu event;
-	size_t i;
-
-	(void)state;
-	for (i = 0; i < sizeof(uevent_rows) / sizeof(uevent_rows[0]); i++) {
-		const struct uevent_row *row = &uevent_rows[i];
-		size_t length = row->length ? row->length : strlen(row->message) + 1;
-		char *copy = malloc(length); /* exactly as long, for the sanitizer */
-		int ret;
-
-		memcpy(copy, row->message, length);
-		event.cpu = 4711;
-		ret = uevent_parse(copy, length, &event);
-		free(copy);
-		if (ret != row->ret || event.cpu != (ret ? 4711 : row->cpu) ||
-			(!ret && event.online != row->online))
-			fail_msg("row of line %d: ret %d, cpu %u", row->line, ret, event.cpu);
-	}
-}
-
-/* Makes the kernel announce a CPU that is online as online: true but no news, and harmless. */
-static bool announce(const char *cpu_uevent)
-{
-	int fd = open(cpu_uevent, O_WRONLY | O_CLOEXEC);
-	bool done = fd >= 0 && write(fd, "online", 6) == 6;
-
-	if (fd >= 0)
-		close(fd);
-	return done;
-}
-
-static void test_uevents_arrive_on_the_socket(void **state)
-{
-	struct pollfd poller = { .events = POLLIN };
-	struct uevent_cpu event;
-	int fd, ret;
-
-	(void)state;
-	if (uevent_open(&fd))
-		skip();
-	assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
-	assert_true(fcntl(fd, F_GETFL) & O_NONBLOCK);
-	assert_int_equal(uevent_read(-1, &event), -EBADF);
-	if (announce("/sys/devices/system/cpu/cpu0/uevent")) {
-		/* other CPUs may really come and go meanwhile */
-		poller.fd = fd;
-		do {
-			assert_int_equal(poll(&poller, 1, 10000), 1);
-			ret = uevent_read(fd, &event);
-		} while (ret == -EAGAIN || (!ret && event.cpu != 0));
-		assert_int_equal(ret, 0);
-		assert_true(event.online);
-	}
-	while (!uevent_read(fd, &event))
-		;
-	assert_int_equal(uevent_read(fd, &event), -EAGAIN);
-	close(fd);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -831,9 +681,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_wrong_note_sizes_give_no_build_id,
 						make_root, remove_root),
 		cmocka_unit_test_setup_teardown(test_modules_are_listed, make_root, remove_root),
-		cmocka_unit_test(test_lines_are_read_in_a_small_buffer),
-		cmocka_unit_test(test_uevents_of_cpus_are_parsed),
-		cmocka_unit_test(test_uevents_arrive_on_the_socket),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

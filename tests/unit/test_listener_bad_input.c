@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * producers/listener, session: pools, packets, descriptors and definitions that are wrong.
+ */
+#include "tests/unit/listener_fixture.h"
+
+/*
+ * ---- strangers ----------------------------------------------------------------------------------
+ */
+
+static int open_memfd(off_t bytes, unsigned int flags, int seals)
+{
+	int fd = memfd_create("stranger", MFD_ALLOW_SEALING | flags);
+
+	if (fd >= 0 && (ftruncate(fd, bytes) || fcntl(fd, F_ADD_SEALS, seals))) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+#define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
+
+static int open_unsealed(void) { return open_memfd(POOL_BYTES, 0, 0); }
+static int open_shrinkable(void) { return open_memfd(POOL_BYTES, 0, F_SEAL_SEAL); }
+static int open_zeroes(void) { return open_memfd(POOL_BYTES, 0, SEALS); }
+static int open_small(void) { return open_memfd(100, 0, SEALS); }
+static int open_enormous(void) { return open_memfd((off_t)1 << 40, 0, SEALS); }
+static int open_huge_pages(void) { return open_memfd(2 << 20, MFD_HUGETLB, SEALS); }
+static int open_null(void) { return open("/dev/null", O_RDWR | O_CLOEXEC); }
+static int open_folder(void) { return open("/", O_RDONLY | O_CLOEXEC); }
+
+static int open_socket(void)
+{
+	return socket(AF_UNIX, SOCK_SEQPACKET, 0);
+}
+
+struct pool_row {
+	int line;
+	int (*open)(void);
+	const char *reason;
+};
+
+static const struct pool_row pool_rows[] = {
+	{__LINE__, open_unsealed, "not a memfd sealed"},
+	{__LINE__, open_shrinkable, "not a memfd sealed"},
+	{__LINE__, open_zeroes, "its memory is not taken"},
+	{__LINE__, open_small, "wrong size"},
+	{__LINE__, open_enormous, "wrong size"},
+	{__LINE__, open_huge_pages, "not in ordinary memory"},
+	{__LINE__, open_null, "not one memfd"},
+	{__LINE__, open_folder, "not one memfd"},
+	{__LINE__, open_socket, "not one memfd"},
+};
+
+static unsigned int count_descriptors(void)
+{
+	unsigned int count = 0;
+
+	for (int fd = 0; fd < 1024; fd++)
+		count += fcntl(fd, F_GETFD) >= 0;
+	return count;
+}
+
+static void forget_reports(void)
+{
+	pthread_mutex_lock(&server.lock);
+	g_string_truncate(server.reports, 0);
+	pthread_mutex_unlock(&server.lock);
+}
+
+static void test_bad_pools_are_refused(void **state)
+{
+	unsigned int before = count_descriptors();
+	uint64_t refused = 0;
+
+	for (size_t i = 0; i < G_N_ELEMENTS(pool_rows); i++) {
+		const struct pool_row *row = &pool_rows[i];
+		int pool = row->open(), fd;
+		struct heard heard;
+
+		if (pool < 0) { /* no huge pages here */
+			assert_ptr_equal(row->open, open_huge_pages);
+			continue;
+		}
+		begin_hearing(&heard);
+		forget_reports();
+		fd = dial();
+		greet(fd, "\x1b[2J\n", pool);
+		WAIT_FOR(is_ended(fd, &heard));
+		if (!was_reported(row->reason) || heard.welcomes)
+			fail_msg("row of line %d: %s", row->line, server.reports->str);
+		assert_int_equal(total().refused, ++refused);
+		assert_int_equal(stat_of("trace.detached"), refused);
+		close(pool);
+		close(fd);
+	}
+	WAIT_FOR(count_descriptors() == before);
+	assert_int_equal(total().pool_bytes, 0);
+}
+
+/* Each packet alone, of a program that has greeted or of one that has not. */
+struct packet_row {
+	int line;
+	bool greeted;
+	const char *reason;
+	size_t bytes;
+	union {
+		struct kprof_packet head;
+		struct kprof_packet_hello hello;
+		struct kprof_packet_sync sync;
+		struct kprof_packet_events events;
+		struct {
+			struct kprof_packet_events head;
+			struct kprof_event_def def;
+			char text[16];
+		} __attribute__((packed)) one;
+		char room[160];
+	} data;
+};
+
+#define HELLO(...) \
+	sizeof(struct kprof_packet_hello), {.hello = {{KPROF_PACKET_HELLO, 96}, __VA_ARGS__}}
+#define ONE(bytes, count, ...) \
+	bytes, {.one = {{{KPROF_PACKET_EVENTS, bytes}, count, 0}, {__VA_ARGS__}, "abc%d"}}
+#define GONE(bytes, count) bytes, {.events = {{KPROF_PACKET_GONE, bytes}, count, 0}}
+#define SYNCED(bytes, number) bytes, {.sync = {{KPROF_PACKET_SYNCED, bytes}, number}}
+
+static const struct packet_row packet_rows[] = {
+	{__LINE__, false, "size than it says", 1, {.room = {1}}},
+	{__LINE__, false, "size than it says", 8, {.head = {KPROF_PACKET_HELLO, 9}}},
+	{__LINE__, false, "size than it says", 96, {.head = {KPROF_PACKET_HELLO, 0xffffffff}}},
+	{__LINE__, false, "a greeting of another size", 8, {.head = {KPROF_PACKET_HELLO, 8}}},
+	{__LINE__, false, "a greeting that is none", HELLO(1, KPROF_ATTACH_VERSION)},
+	{__LINE__, false, "version 1 of the protocol, not 2", HELLO(KPROF_ATTACH_MAGIC, 1)},
+	{__LINE__, false, "version 3 of the protocol, not 2", HELLO(KPROF_ATTACH_MAGIC, 3)},
+	{__LINE__, false, "did not greet", SYNCED(16, 1)},
+	{__LINE__, true, "an answer of another size", SYNCED(8, 1)},
+	{__LINE__, true, "an answer to what it was not asked", SYNCED(16, 0)},
+	{__LINE__, true, "an answer to what it was not asked", SYNCED(16, 1)},
+	{__LINE__, false, "without its memory", HELLO(KPROF_ATTACH_MAGIC, KPROF_ATTACH_VERSION)},
+	{__LINE__, true, "a second greeting", HELLO(KPROF_ATTACH_MAGIC, KPROF_ATTACH_VERSION)},
+	{__LINE__, false, "did not greet", ONE(16, 0, 0)},
+	{__LINE__, false, "did not greet", GONE(16, 0)},
+	{__LINE__, true, "cut off", ONE(8, 0, 0)},
+	{__LINE__, true, "cut off", ONE(16, 1, 0)},
+	{__LINE__, true, "cut off", ONE(27, 1, 12, 2)},
+	{__LINE__, true, "more events than", ONE(28, 0, 12, 2)},
+	/* bytes, id, kind, refusal, provider, name, format */
+	{__LINE__, true, "wrong size", ONE(33, 1, 16, 2, 1, 0, 1, 2, 2)},
+	{__LINE__, true, "wrong size", ONE(33, 1, 0, 2, 1, 0, 1, 2, 2)},
+	{__LINE__, true, "wrong size", ONE(33, 1, 18, 2, 1, 0, 1, 2, 3)},
+	{__LINE__, true, "wrong size", ONE(33, 1, 17, 2, 1, 0, 255, 255, 65535)},
+	{__LINE__, true, "id that can't be", ONE(33, 1, 17, 0, 1, 0, 1, 2, 2)},
+	{__LINE__, true, "id that can't be", ONE(33, 1, 17, 1, 1, 0, 1, 2, 2)},
+	{__LINE__, true, "id that can't be", ONE(33, 1, 17, KPROF_ID_LIMIT, 1, 0, 1, 2, 2)},
+	{__LINE__, true, "unknown kind", ONE(33, 1, 17, 2, 0, 0, 1, 2, 2)},
+	{__LINE__, true, "unknown kind", ONE(33, 1, 17, 2, 5, 0, 1, 2, 2)},
+	{__LINE__, true, "NUL", ONE(34, 1, 18, 2, 1, 0, 1, 2, 3)},
+	{__LINE__, true, "cut off", ONE(33, 2, 17, 2, 1, 0, 1, 2, 2)},
+	{__LINE__, true, "cut off", GONE(8, 0)},
+	{__LINE__, true, "another length", GONE(16, 1)},
+	{__LINE__, true, "another length", GONE(18, 0x80000001)},
+	{__LINE__, true, "another length", GONE(19, 1)},
+};
+
+static void test_bad_packets_end_their_connection(void **state)
+{
+	unsigned int before = count_descriptors();
+	struct heard good_heard;
+	struct fixture good;
+	int good_fd = dial();
+
+	fixture_open(&good, POOL_BYTES, KPROF_MODE_OVERWRITE);
+	begin_hearing(&good_heard);
+	greet(good_fd, "good", good.fd);
+	for (size_t i = 0; i < G_N_ELEMENTS(packet_rows); i++) {
+		const struct packet_row *row = &packet_rows[i];
+		struct heard heard;
+		struct fixture f;
+		int fd = dial();
+
+		begin_hearing(&heard);
+		forget_reports();
+		fixture_open(&f, POOL_BYTES, KPROF_MODE_OVERWRITE);
+		if (row->greeted)
+			greet(fd, "bad", f.fd);
+		assert_int_equal(send_with(fd, &row->data, row->bytes, NULL, 0), row->bytes);
+		WAIT_FOR(is_ended(fd, &heard));
+		if (!was_reported(row->reason))
+			fail_msg("row of line %d: %s", row->line, server.reports->str);
+		/* who greets as another version is told which one is spoken here */
+		assert_int_equal(heard.welcomes,
+			row->greeted || strstr(row->reason, "of the protocol") != NULL);
+		assert_int_equal(stat_of("trace.detached"), i + 1);
+		close(fd);
+		fixture_close(&f);
+		/* nobody else notices */
+		announce(good_fd, (uint16_t)(2 + i), "good");
+		WAIT_FOR(hears(good_fd, &good_heard, (uint16_t)(2 + i), 0));
+	}
+	close(good_fd);
+	fixture_close(&good);
+	/* of who hung up and lives, the memory is kept: it might be written to */
+	WAIT_FOR(total().kept == 1);
+	producers_clear(server.producers);
+	WAIT_FOR(count_descriptors() == before);
+}
+
+static void test_superfluous_descriptors_are_closed(void **state)
+{
+	const uint32_t unknown[2] = {99, 8};
+	unsigned int before = count_descriptors();
+	struct kprof_packet_hello hello = make_hello("prog", POOL_BYTES);
+	struct heard heard;
+	struct fixture f;
+	int fd = dial(), fds[8];
+
+	begin_hearing(&heard);
+	fixture_open(&f, POOL_BYTES, KPROF_MODE_OVERWRITE);
+	for (int i = 0; i < 8; i++)
+		fds[i] = f.fd;
+	/* another packet has none, be it before the greeting or behind it */
+	assert_int_equal(send_with(fd, unknown, sizeof(unknown), fds, 3), 8);
+	WAIT_FOR(is_ended(fd, &heard));
+	assert_true(was_reported("?: unexpected descriptors in a packet\n"));
+	close(fd);
+	begin_hearing(&heard);
+	forget_reports();
+	fd = dial();
+	greet(fd, "prog", f.fd);
+	WAIT_FOR(hears(fd, &heard, 0, 1));
+	assert_int_equal(send_with(fd, unknown, sizeof(unknown), fds, 8), 8);
+	WAIT_FOR(is_ended(fd, &heard));
+	assert_true(was_reported("prog: unexpected descriptors in a packet\n"));
+	close(fd);
+	/* a greeting comes with just one */
+	for (size_t count = 2; count <= 8; count += 3) {
+		begin_hearing(&heard);
+		forget_reports();
+		fd = dial();
+		assert_int_equal(send_with(fd, &hello, sizeof(hello), fds, count), sizeof(hello));
+		WAIT_FOR(is_ended(fd, &heard));
+		assert_true(was_reported("not one memfd"));
+		close(fd);
+	}
+	/* an empty packet is an end; what comes with it is closed */
+	begin_hearing(&heard);
+	fd = dial();
+	assert_int_equal(send_with(fd, "", 0, fds, 1), 0);
+	WAIT_FOR(is_ended(fd, &heard));
+	close(fd);
+	hello.pool_bytes++;
+	begin_hearing(&heard);
+	fd = dial();
+	assert_int_equal(send_with(fd, &hello, sizeof(hello), fds, 1), sizeof(hello));
+	WAIT_FOR(is_ended(fd, &heard));
+	assert_true(was_reported("another size than it says"));
+	close(fd);
+	fixture_close(&f);
+	WAIT_FOR(count_descriptors() == before);
+}
+
+static void test_too_large_packet_ends_the_connection(void **state)
+{
+	static char data[2 * KPROF_PACKET_MAX];
+	struct kprof_packet *head = (void *)data;
+	struct heard heard;
+	int fd = dial();
+
+	begin_hearing(&heard);
+	*head = (struct kprof_packet){77, KPROF_PACKET_MAX};
+	assert_int_equal(send_with(fd, data, KPROF_PACKET_MAX, NULL, 0), KPROF_PACKET_MAX);
+	head->bytes++;
+	assert_int_equal(send_with(fd, data, head->bytes, NULL, 0), head->bytes);
+	WAIT_FOR(is_ended(fd, &heard));
+	assert_true(was_reported("too large"));
+	close(fd);
+}
+
+/* Refused, and the program goes on. */
+static void test_refused_events_keep_the_connection(void **state)
+{
+	GByteArray *packet = begin_packet(KPROF_PACKET_EVENTS);
+	struct kprof_event_def *def;
+	struct heard heard;
+	struct fixture f;
+	int fd = dial();
+
+	begin_hearing(&heard);
+	fixture_open(&f, POOL_BYTES, KPROF_MODE_OVERWRITE);
+	greet(fd, "prog", f.fd);
+	add_definition(packet, 2, KPROF_KIND_EVENT, "t", "a", "%n");
+	add_definition(packet, 3, KPROF_KIND_EVENT, "t", "b", "%d");
+	add_definition(packet, 4, KPROF_KIND_EVENT, "t", "b", "%u");
+	add_definition(packet, 5, KPROF_KIND_EVENT, "t", "b\x1b[2J", "%u");
+	add_definition(packet, 6, KPROF_KIND_PRINTF, "", "", "%5000d");
+	def = (void *)(packet->data + packet->len);
+	add_definition(packet, 7, KPROF_KIND_EVENT, "t", "own", "%s");
+	def = (void *)(packet->data + packet->len - sizeof(*def) - 6);
+	def->refusal = KPROF_REFUSED_TYPES;
+	send_packet(fd, packet);
+	catalog_set_all(server.catalog, true);
+	WAIT_FOR(hears(fd, &heard, 3, 1));
+	for (uint16_t id = 2; id < 8; id++)
+		WAIT_FOR(hears(fd, &heard, id, id == 3));
+	assert_int_equal(total().refused, 5);
+	assert_true(was_reported("prog: a format that is not taken\n"));
+	assert_true(was_reported("prog: t:b is there with another format already\n"));
+	assert_true(was_reported("prog: not a provider and a name"));
+	assert_true(was_reported("prog: arguments that don't fit the format '%s' of t:own\n"));
+	assert_int_equal(stat_of("trace.detached"), 0);
+	close(fd);
+	fixture_close(&f);
+}
+
+static bool finds_liars(uint64_t count)
+{
+	return total().liars == count;
+}
+
+/*
+ * Memory that counts what can't be: its program is sent away, and named; also if it closed before.
+ */
+static void test_corrupt_producer_is_detached_and_reported(void **state)
+{
+	struct heard heard;
+	struct fixture f[2];
+	int fd[2];
+
+	for (int i = 0; i < 2; i++) {
+		const uint64_t word = 1;
+
+		fd[i] = dial();
+		fixture_open(&f[i], POOL_BYTES, KPROF_MODE_OVERWRITE);
+		assert_true(fixture_write(&f[i], ring_writer_begin(&f[i].pool), KPROF_ID_FIRST, &word,
+			1));
+		begin_hearing(&heard);
+		greet(fd[i], i ? "gone" : "liar", f[i].fd);
+		WAIT_FOR(hears(fd[i], &heard, 0, 1));
+	}
+	close(fd[1]);
+	WAIT_FOR(total().kept == 1);
+	f[0].pool.shared->starved = UINT64_MAX;
+	f[1].pool.slots[0].base = 1ull << 50;
+	WAIT_FOR(finds_liars(2));
+	WAIT_FOR(is_ended(fd[0], &heard));
+	WAIT_FOR(was_reported("liar: its memory counts more dropped events than can be\n"));
+	WAIT_FOR(was_reported("gone: its memory counts more events than can be\n"));
+	assert_int_equal(stat_of("trace.detached"), 1);
+	assert_int_equal(total().written, 2);
+	close(fd[0]);
+	fixture_close(&f[0]);
+	fixture_close(&f[1]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_bad_pools_are_refused,
+						begin_with_reports, finish),
+		cmocka_unit_test_setup_teardown(test_bad_packets_end_their_connection,
+						begin_with_reports, finish),
+		cmocka_unit_test_setup_teardown(test_superfluous_descriptors_are_closed,
+						begin_with_reports, finish),
+		cmocka_unit_test_setup_teardown(test_too_large_packet_ends_the_connection,
+						begin, finish),
+		cmocka_unit_test_setup_teardown(test_refused_events_keep_the_connection,
+						begin, finish),
+		cmocka_unit_test_setup_teardown(test_corrupt_producer_is_detached_and_reported,
+						begin_with_reports, finish),
+	};
+
+	return cmocka_run_group_tests(tests, make_dir, remove_dir);
+}
