@@ -12,8 +12,9 @@
 #include <pthread.h>
 
 #include "base/units.h"
+#include "fs/open_reply.h"
 #include "fs/openfile.h"
-#include "fs/ops.h"
+#include "fs/reply.h"
 #include "prof/profiler.h"
 #include "sys/clock.h"
 #include "sys/proc.h"
@@ -129,7 +130,7 @@ static void interrupt_job(struct fuse_req *req, void *arg)
 	pthread_mutex_unlock(&control->lock);
 
 	if (job) {
-		ops_reply_error(req, EINTR);
+		reply_error(req, EINTR);
 		free_job(job);
 	}
 	if (!under_way)
@@ -149,7 +150,7 @@ static int queue_job(struct kpctl_thread *control, GQueue *queue, struct job *jo
 	pthread_mutex_lock(&control->lock);
 	if (control->closing)
 		ret = ESHUTDOWN;
-	else if (job->req && ops_interrupted(job->req) &&
+	else if (job->req && reply_interrupted(job->req) &&
 		 proc_is_interrupted(NULL, job->origin.pid))
 		ret = EINTR;
 	else
@@ -172,6 +173,19 @@ static bool admit(struct kpctl_thread *control, struct openfile *file)
 	return true;
 }
 
+static void fill_and_open(struct kpctl_thread *control, struct fuse_req *req, struct openfile *file,
+	const struct origin *origin)
+{
+	int ret = openfile_fill(file, origin);
+
+	if (ret) {
+		kpctl_thread_release(control, file);
+		reply_error(req, -ret);
+	} else if (!open_reply(req, file)) {
+		kpctl_thread_release(control, file);
+	}
+}
+
 void kpctl_thread_open(struct kpctl_thread *control, struct fuse_req *req, struct openfile *file,
 	const struct origin *origin)
 {
@@ -184,15 +198,15 @@ void kpctl_thread_open(struct kpctl_thread *control, struct fuse_req *req, struc
 	admitted = (!contends || g_queue_is_empty(&control->opens)) && admit(control, file);
 	pthread_mutex_unlock(&control->lock);
 	if (admitted) {
-		ops_finish_open(req, file, origin);
+		fill_and_open(control, req, file, origin);
 		return;
 	}
-	ops_on_interrupt(req, interrupt_job, control);
+	reply_on_interrupt(req, interrupt_job, control);
 	job = create_job(req, file, origin);
 	job->deadline_ns = clock_monotonic_ns() + KPCTL_THREAD_OPEN_WAIT_MS * NSEC_PER_MSEC;
 	ret = queue_job(control, &control->opens, job);
 	if (ret) {
-		ops_reply_error(req, ret);
+		reply_error(req, ret);
 		free_job(job);
 	}
 }
@@ -200,11 +214,11 @@ void kpctl_thread_open(struct kpctl_thread *control, struct fuse_req *req, struc
 static void finish_open(struct kpctl_thread *control, struct job *job, bool admitted)
 {
 	if (admitted) {
-		ops_finish_open(job->req, g_steal_pointer(&job->file), &job->origin);
+		fill_and_open(control, job->req, g_steal_pointer(&job->file), &job->origin);
 	} else {
 		openfile_refuse(job->file, &job->origin, EBUSY,
 			"another open file holds the run; it ends when that file is closed");
-		ops_reply_error(job->req, EBUSY);
+		reply_error(job->req, EBUSY);
 	}
 	free_job(job);
 }
@@ -291,10 +305,10 @@ void kpctl_thread_write(struct kpctl_thread *control, struct fuse_req *req, stru
 
 	job->data = g_memdup2(data, size);
 	job->size = size;
-	ops_on_interrupt(req, interrupt_job, control);
+	reply_on_interrupt(req, interrupt_job, control);
 	ret = queue_job(control, &control->jobs, job);
 	if (ret) {
-		ops_reply_error(req, ret);
+		reply_error(req, ret);
 		free_job(job);
 	}
 }
@@ -314,9 +328,9 @@ static void carry_out(struct kpctl_thread *control, struct job *job)
 		pthread_cond_wait(&control->wake, &control->lock);
 	pthread_mutex_unlock(&control->lock);
 	if (ret)
-		ops_reply_error(job->req, -ret);
+		reply_error(job->req, -ret);
 	else
-		ops_reply_written(job->req, job->size);
+		reply_written(job->req, job->size);
 }
 
 /* Sleeps until something is to be done; with the lock held. due_ns: 0 for no timeout. */
@@ -444,7 +458,7 @@ static void refuse_all(GQueue *queue)
 
 	while ((job = g_queue_pop_head(queue))) {
 		if (job->req)
-			ops_reply_error(job->req, ESHUTDOWN);
+			reply_error(job->req, ESHUTDOWN);
 		free_job(job);
 	}
 }

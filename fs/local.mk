@@ -19,10 +19,16 @@ libfs_a_SOURCES = \
 	%D%/file_stat.c \
 	%D%/file_trace.c \
 	%D%/file_view.c \
+	%D%/fuse_ops.c \
+	%D%/fuse_ops.h \
+	%D%/fuse_req.h \
+	%D%/fuse_tree.c \
+	%D%/fuse_tree.h \
 	%D%/kperr.c \
 	%D%/kperr.h \
 	%D%/lazy.c \
 	%D%/lazy.h \
+	%D%/libfuse.h \
 	%D%/metrics.c \
 	%D%/metrics.h \
 	%D%/node.c \
@@ -31,14 +37,14 @@ libfs_a_SOURCES = \
 	%D%/openfile.h \
 	%D%/pipes.c \
 	%D%/pipes.h \
-	%D%/ops.c \
-	%D%/ops.h \
-	%D%/ops_fuse.h \
-	%D%/ops_tree.c \
+	%D%/open_reply.c \
+	%D%/open_reply.h \
 	%D%/options.c \
 	%D%/options.h \
 	%D%/quota.c \
 	%D%/quota.h \
+	%D%/reply.c \
+	%D%/reply.h \
 	%D%/server.c \
 	%D%/server.h \
 	%D%/streams.c \

@@ -13,8 +13,8 @@
  *	  viewproc_main		viewmaker.c: instead of all this, in the process that makes views
  *
  *	A request of the kernel goes
- *	  ops.c			FUSE, which nobody else knows; one reply for each request
- *	  ops_tree.c		the same for requests by name: lookup, stat, directories
+ *	  fuse_ops.c			FUSE, which nobody else knows; one reply for each request
+ *	  fuse_tree.c		the same for requests by name: lookup, stat, directories
  *	  node.c		what an inode number stands for: one node a lookup
  *	  openfile.c		what one open(2) reads and writes
  *	  dirtab.c		table 1: a row is a file of the namespace

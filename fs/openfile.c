@@ -11,7 +11,7 @@
 #include "base/units.h"
 #include "fs/ctl_words.h"
 #include "fs/lazy.h"
-#include "fs/ops.h"
+#include "fs/reply.h"
 #include "fs/server.h"
 #include "sys/clock.h"
 #include "sys/memfile.h"
@@ -410,7 +410,7 @@ static int run_lines(struct openfile *file, struct fuse_req *req, const struct o
 	while (ctl_words_next_line(&data, &size, &line, &len)) {
 		struct err err = { "" };
 
-		if (req && ops_interrupted(req) && proc_is_interrupted(NULL, origin->pid))
+		if (req && reply_interrupted(req) && proc_is_interrupted(NULL, origin->pid))
 			return -EINTR;
 		n++;
 		ret = ctl_words_run(file->row->words, &call, line, len, &word, &err);

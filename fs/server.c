@@ -51,7 +51,7 @@
 #include "fs/file.h"
 #include "fs/node.h"
 #include "fs/openfile.h"
-#include "fs/ops.h"
+#include "fs/fuse_ops.h"
 #include "fs/options.h"
 #include "fs/pipes.h"
 #include "fs/quota.h"
@@ -284,7 +284,7 @@ int server_create(struct server *server, const struct options *options, struct e
 	if (!ret)
 		ret = create_threads(server, options, err);
 	if (!ret)
-		ret = ops_create(server, options, &server->ops, err);
+		ret = fuse_ops_create(server, options, &server->fuse, err);
 	return ret;
 }
 
@@ -293,7 +293,7 @@ static void *run_worker(void *arg)
 	struct server *server = arg;
 
 	pthread_setname_np(pthread_self(), "kp-fuse");
-	ops_serve(server->ops);
+	fuse_ops_serve(server->fuse);
 	server_worker_ended(server);
 	return NULL;
 }
@@ -398,7 +398,7 @@ void server_clear_events(struct server *server)
 int server_mount(struct server *server, const struct options *options, const char *mountpoint,
 	struct err *err)
 {
-	int ret = ops_mount(server->ops, mountpoint, err);
+	int ret = fuse_ops_mount(server->fuse, mountpoint, err);
 
 	if (!ret) {
 		welcome_programs(server, options);
@@ -463,7 +463,7 @@ static void end_workers(struct server *server)
 	unsigned int i;
 
 	if (server->n_workers)
-		ops_stop(server->ops);
+		fuse_ops_stop(server->fuse);
 	for (i = 0; i < server->n_workers; i++)
 		pthread_join(server->workers[i], NULL);
 	server->n_workers = 0;
@@ -495,8 +495,8 @@ void server_destroy(struct server *server)
 		openfiles_wait_streams(server->files, SERVER_LAST_READS_MS);
 	end_workers(server);
 	if (is_unmounted(server))
-		ops_unmounted(server->ops);
-	ops_destroy(server->ops);
+		fuse_ops_unmounted(server->fuse);
+	fuse_ops_destroy(server->fuse);
 	kpctl_thread_destroy(server->control);
 	streams_destroy(server->streams);
 	slow_ops_destroy(server->views);

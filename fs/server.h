@@ -27,7 +27,7 @@ struct endpoint;
 struct listener;
 struct nodes;
 struct openfiles;
-struct ops;
+struct fuse_ops;
 struct options;
 struct pipes;
 struct producers;
@@ -77,7 +77,7 @@ struct server {
 	struct nodes *nodes;		   /* i */
 	struct openfiles *files;	   /* i */
 	struct quotas *quotas;		   /* i */
-	struct ops *ops;		   /* i */
+	struct fuse_ops *fuse;	   /* i */
 	pthread_t workers[SERVER_WORKERS]; /* m */
 	unsigned int n_workers;		   /* m */
 	int signals;			   /* m: a signalfd */
@@ -107,7 +107,7 @@ void server_wait(struct server *server);
 /* Answers who waits, ends the threads, unmounts, frees. */
 void server_destroy(struct server *server);
 
-/* From ops.c: the kernel has greeted; a worker has ended. */
+/* From fuse_ops.c: the kernel has greeted; a worker has ended. */
 void server_ready(struct server *server);
 void server_worker_ended(struct server *server);
 

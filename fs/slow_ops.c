@@ -17,8 +17,9 @@
 #include "base/bell.h"
 #include "base/units.h"
 #include "fs/dirtab.h"
+#include "fs/open_reply.h"
 #include "fs/openfile.h"
-#include "fs/ops.h"
+#include "fs/reply.h"
 #include "fs/quota.h"
 #include "fs/turns.h"
 #include "sys/clock.h"
@@ -169,13 +170,21 @@ static struct view_job *find_current(struct slow_ops *views, const struct fuse_r
 /* Answers it: with the text, which is made now, or where nobody wants it with EINTR. */
 static void finish(struct view_job *job)
 {
+	int ret;
+
 	if (job->reads) {
-		ops_finish_read(job->req, job->file, job->offset, job->size, job);
+		open_reply_lazy_read(job->req, job->file, job->offset, job->size, &job->cancel);
 		openfile_put(job->file);
 		return;
 	}
 	job->file->maker = job;
-	ops_finish_open(job->req, job->file, &job->origin);
+	ret = openfile_fill(job->file, &job->origin);
+	if (ret) {
+		openfile_put(job->file); /* before the reply, so that a new open finds its quota free */
+		reply_error(job->req, -ret);
+	} else if (!open_reply(job->req, job->file)) {
+		openfile_put(job->file);
+	}
 }
 
 static void give_up(struct view_job *job)
@@ -189,12 +198,8 @@ static void give_up(struct view_job *job)
 static void fail_job(struct view_job *job, int code)
 {
 	openfile_refuse(job->file, &job->origin, code, "the server can't begin a thread for it");
-	if (job->reads) {
-		ops_reply_error(job->req, code);
-		openfile_put(job->file);
-	} else {
-		ops_fail_open(job->req, job->file, code);
-	}
+	openfile_put(job->file);
+	reply_error(job->req, code);
 	g_free(job);
 }
 
@@ -295,9 +300,9 @@ static void add_job(struct slow_ops *views, struct view_job *job)
 	job->views = views;
 	job->cancel = (struct cancel){ is_cancelled, job, -1 };
 	job->cancel_fd = -1;
-	ops_on_interrupt(job->req, interrupt_job, views);
+	reply_on_interrupt(job->req, interrupt_job, views);
 	pthread_mutex_lock(&views->lock);
-	if (!views->closing && !(ops_interrupted(job->req) && counts(views, tid_of(job)))) {
+	if (!views->closing && !(reply_interrupted(job->req) && counts(views, tid_of(job)))) {
 		turns_add(&views->waiting, job->uid, quotas_is_privileged(views->quotas, job->uid),
 			job);
 		ret = need_thread(views);

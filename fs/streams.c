@@ -25,7 +25,7 @@
 #include "base/bell.h"
 #include "fs/dirtab.h"
 #include "fs/openfile.h"
-#include "fs/ops.h"
+#include "fs/reply.h"
 
 /* Pieces of one reply: 1 MiB, the largest read, of a capture's blocks, with room to spare. */
 #define STREAM_PIECES 256
@@ -84,11 +84,11 @@ static bool try_read(struct fuse_req *req, struct openfile *file, size_t size, b
 	pthread_mutex_lock(&file->lock);
 	n = stream->begin(file->cursor, size, iov, &count, &eof);
 	if (n > 0)
-		stream->end(file->cursor, ops_reply_pieces(req, iov, count) == 0);
+		stream->end(file->cursor, reply_pieces(req, iov, count) == 0);
 	else if (n < 0)
-		ops_reply_error(req, (int)-n);
+		reply_error(req, (int)-n);
 	else if (eof || closing)
-		ops_reply_pieces(req, NULL, 0);
+		reply_pieces(req, NULL, 0);
 	else
 		answered = false;
 	pthread_mutex_unlock(&file->lock);
@@ -145,7 +145,7 @@ static void interrupt_read(struct fuse_req *req, void *arg)
 	pthread_mutex_unlock(&streams->lock);
 	if (!parked)
 		return;
-	ops_reply_error(req, EINTR);
+	reply_error(req, EINTR);
 	count_waiting(streams, -1);
 	free_parked(parked);
 }
@@ -157,7 +157,7 @@ static int park_read(struct streams *streams, struct fuse_req *req, struct openf
 	struct parked_read *parked;
 	int ret = 0;
 
-	ops_on_interrupt(req, interrupt_read, streams);
+	reply_on_interrupt(req, interrupt_read, streams);
 	parked = g_new0(struct parked_read, 1);
 	parked->req = req;
 	parked->file = openfile_get(file);
@@ -166,7 +166,7 @@ static int park_read(struct streams *streams, struct fuse_req *req, struct openf
 	pthread_mutex_lock(&streams->lock);
 	if (streams->closing)
 		ret = -1;
-	else if (ops_interrupted(req))
+	else if (reply_interrupted(req))
 		ret = EINTR;
 	else
 		g_queue_push_tail(&streams->parked, parked);
@@ -186,14 +186,14 @@ static void read_or_park(struct streams *streams, struct fuse_req *req, struct o
 	if (try_read(req, file, size, nonblock && is_closing(streams)))
 		return;
 	if (nonblock) {
-		ops_reply_error(req, EAGAIN);
+		reply_error(req, EAGAIN);
 		return;
 	}
 	ret = park_read(streams, req, file, size);
 	if (ret > 0)
-		ops_reply_error(req, ret);
+		reply_error(req, ret);
 	else if (ret < 0)
-		ops_reply_pieces(req, NULL, 0);
+		reply_pieces(req, NULL, 0);
 	else if (is_readable(file))
 		bell_ring(streams->bell); /* data came before it was counted */
 }
@@ -240,14 +240,14 @@ static void arm(struct streams *streams, struct openfile *file, struct fuse_poll
 	if (listed)
 		openfile_put(file);
 	if (old)
-		ops_poll_destroy(old);
+		reply_poll_destroy(old);
 }
 
 bool streams_poll(struct streams *streams, struct openfile *file, struct fuse_pollhandle *handle)
 {
 	if (is_closing(streams) || is_readable(file)) {
 		if (handle)
-			ops_poll_destroy(handle);
+			reply_poll_destroy(handle);
 		return true;
 	}
 	if (!handle)
@@ -270,7 +270,7 @@ void streams_forget(struct streams *streams, struct openfile *file)
 	handle = disarm(streams, file);
 	pthread_mutex_unlock(&streams->lock);
 	if (handle)
-		ops_poll_destroy(handle);
+		reply_poll_destroy(handle);
 	if (listed)
 		openfile_put(file);
 }
@@ -297,7 +297,7 @@ static void serve_reads(struct streams *streams)
 		}
 		pthread_mutex_unlock(&streams->lock);
 		if (!answered)
-			ops_reply_error(parked->req, EINTR);
+			reply_error(parked->req, EINTR);
 		count_waiting(streams, -1);
 		free_parked(parked);
 		pthread_mutex_lock(&streams->lock);
@@ -317,7 +317,7 @@ static void notify_if_readable(struct streams *streams, struct openfile *file, b
 	handle = disarm(streams, file);
 	pthread_mutex_unlock(&streams->lock);
 	if (handle)
-		ops_poll_notify(handle);
+		reply_poll_notify(handle);
 	if (listed)
 		openfile_put(file);
 }

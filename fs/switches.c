@@ -13,7 +13,7 @@
 #include "base/atomic.h"
 #include "fs/kperr.h"
 #include "fs/openfile.h"
-#include "fs/ops.h"
+#include "fs/reply.h"
 #include "sys/proc.h"
 #include "producers/listener.h"
 #include "producers/sync_rounds.h"
@@ -64,9 +64,9 @@ void switches_changed(struct switches *switches)
 static void reply(struct fuse_req *req, size_t size, int ret)
 {
 	if (ret)
-		ops_reply_error(req, -ret);
+		reply_error(req, -ret);
 	else
-		ops_reply_written(req, size);
+		reply_written(req, size);
 }
 
 /* It is in no queue any more. */
@@ -151,7 +151,7 @@ static bool park(struct switches *switches, struct parked *parked)
 
 	pthread_mutex_lock(&switches->lock);
 	g_queue_push_tail_link(&switches->parked, &parked->link);
-	waits = !(ops_interrupted(parked->req) && proc_is_interrupted(NULL, parked->origin.pid)) &&
+	waits = !(reply_interrupted(parked->req) && proc_is_interrupted(NULL, parked->origin.pid)) &&
 		listener_sync(parked->listener, &parked->waiter);
 	if (!waits)
 		g_queue_unlink(&switches->parked, &parked->link);
@@ -182,7 +182,7 @@ void switches_write(struct switches *switches, struct listener *listener, struct
 	parked->written_size = MIN(size, (size_t)KPERR_WRITTEN_MAX);
 	parked->written = g_memdup2(data, parked->written_size);
 	parked->link.data = parked;
-	ops_on_interrupt(req, on_interrupt, switches);
+	reply_on_interrupt(req, on_interrupt, switches);
 	if (!park(switches, parked))
 		finish(parked);
 }

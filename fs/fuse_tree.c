@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * FUSE requests that no open file is needed for: names, attributes, directories, and what the tree
- * never allows. In any worker, several at once; none of them blocks. See ops.c.
+ * never allows. In any worker, several at once; none of them blocks. See fuse_ops.c.
  */
-#include "fs/ops_fuse.h"
+#include "fs/fuse_tree.h"
 
 #include <errno.h>
 
 #include "fs/dirtab.h"
+#include "fs/fuse_req.h"
 
 /* How long the kernel may rely on attributes that stay: it asks before each read otherwise. */
 #define STAYS_S 1.0
@@ -239,7 +240,7 @@ static void releasedir_op(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info 
 	fuse_reply_err(req, 0);
 }
 
-void ops_tree_add(struct fuse_lowlevel_ops *operations)
+void fuse_tree_add(struct fuse_lowlevel_ops *operations)
 {
 	operations->lookup = lookup_op;
 	operations->forget = forget_op;

@@ -1,29 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What ops.c and ops_tree.c share: libfuse, which nobody else includes, and what a request belongs to.
+ * What the files that know libfuse share: which server, node, open file and user a request belongs to.
  */
-#ifndef KPROFS_FS_OPS_FUSE_H
-#define KPROFS_FS_OPS_FUSE_H
+#ifndef KPROFS_FS_FUSE_REQ_H
+#define KPROFS_FS_FUSE_REQ_H
 
-#define FUSE_USE_VERSION 35
-#include <fuse_lowlevel.h>
-
+#include "fs/libfuse.h"
 #include "fs/node.h"
 #include "fs/openfile.h"
-#include "fs/ops.h"
 #include "fs/server.h"
 
-struct ops {
+struct fuse_ops {
 	struct server *server;	      /* invariant */
 	struct fuse_session *session; /* invariant; has locks of its own */
 	int epoll;		      /* invariant: the device and `stop`: what the workers wait for */
-	int stop;		      /* invariant: a bell, rung by ops_stop(), never taken */
+	int stop;		      /* invariant: a bell, rung by fuse_ops_stop(), never taken */
 	bool mounted;		      /* main thread's */
 };
 
 static inline struct server *server_of(fuse_req_t req)
 {
-	struct ops *ops = fuse_req_userdata(req);
+	struct fuse_ops *ops = fuse_req_userdata(req);
 
 	return ops->server;
 }
@@ -50,8 +47,5 @@ static inline struct origin origin_of(fuse_req_t req)
 
 	return (struct origin){ .pid = ctx->pid, .uid = ctx->uid };
 }
-
-/* Puts in what is asked by name: lookups, attributes, directories, and what the tree never allows. */
-void ops_tree_add(struct fuse_lowlevel_ops *operations);
 
 #endif

@@ -1,21 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * FUSE requests into calls of the rows of the dirtab, and -errno into exactly one reply each: what
- * is asked of open files, and the session with the kernel. ops_tree.c has what is asked by name.
+ * is asked of open files, and the session with the kernel. fuse_tree.c has what is asked by name.
  *
  * The functions that end in _op run in any worker, several at once. None of them blocks: what must
- * wait goes to streams.c, control.c or switches.c together with its request.
- *
- * How a text is opened: it is rendered, and before the open is answered its bytes are put into the
- * page cache of its node (notify_store), which also tells its size. So read, sendfile, splice and
- * mmap find it whole, and no READ request follows. A stream is opened without position, and a
- * file for writing without page cache.
+ * wait goes to streams.c, kpctl_thread.c, slow_ops.c or switches.c together with its request.
  */
-#include "fs/ops_fuse.h"
+#include "fs/fuse_ops.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/fuse.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -26,8 +20,10 @@
 #include "fs/kpctl_thread.h"
 #include "fs/ctl_words.h"
 #include "fs/dirtab.h"
-#include "fs/lazy.h"
+#include "fs/fuse_req.h"
+#include "fs/fuse_tree.h"
 #include "fs/node.h"
+#include "fs/open_reply.h"
 #include "fs/openfile.h"
 #include "fs/options.h"
 #include "fs/server.h"
@@ -35,154 +31,31 @@
 #include "fs/switches.h"
 #include "fs/slow_ops.h"
 
-/*
- * Larger texts are not put into the page cache at open: only their last byte, for the size, and the
- * kernel asks for what is really read.
- */
-#define STORE_MAX (1024 * 1024)
-
 #define DEVICE "/dev/fuse"
-
-/*
- * ---- answers ----------------------------------------------------------------------------------
- */
-
-void ops_reply_error(struct fuse_req *req, int code)
-{
-	fuse_reply_err(req, code);
-}
-
-void ops_reply_written(struct fuse_req *req, size_t size)
-{
-	fuse_reply_write(req, size);
-}
-
-int ops_reply_pieces(struct fuse_req *req, const struct iovec *iov, int count)
-{
-	return count ? fuse_reply_iov(req, iov, count) : fuse_reply_buf(req, NULL, 0);
-}
-
-void ops_on_interrupt(struct fuse_req *req, void (*interrupt)(struct fuse_req *req, void *arg),
-	void *arg)
-{
-	fuse_req_interrupt_func(req, interrupt, arg);
-}
-
-bool ops_interrupted(struct fuse_req *req)
-{
-	return fuse_req_interrupted(req);
-}
-
-void ops_poll_notify(struct fuse_pollhandle *handle)
-{
-	fuse_lowlevel_notify_poll(handle);
-	fuse_pollhandle_destroy(handle);
-}
-
-void ops_poll_destroy(struct fuse_pollhandle *handle)
-{
-	fuse_pollhandle_destroy(handle);
-}
 
 /*
  * ---- open and close ---------------------------------------------------------------------------
  */
 
-/* The file is gone without having been open: whoever owns its end. */
+/* Returns the reference of the kernel, or of an open that does not stand. */
 static void drop_file(struct openfile *file)
 {
-	openfile_leave_node(file);
 	if (file->row->flags & DIRTAB_CONTROL)
 		kpctl_thread_release(file->server->control, file);
 	else
 		openfile_put(file);
 }
 
-/* `size` bytes of a text at `offset`, as libfuse takes them. */
-static struct fuse_bufvec text_buffer(const struct text *text, size_t offset, size_t size)
+static void fill_and_open(fuse_req_t req, struct openfile *file, const struct origin *origin)
 {
-	struct fuse_bufvec content = FUSE_BUFVEC_INIT(size);
-
-	if (text->lazy) {
-		content.buf[0].mem = (void *)"\n"; /* only for its place: see store_text */
-	} else if (text->bytes) {
-		content.buf[0].mem = text->bytes + offset;
-	} else {
-		content.buf[0].flags = FUSE_BUF_IS_FD | FUSE_BUF_FD_SEEK;
-		content.buf[0].fd = text->fd;
-		content.buf[0].pos = (off_t)offset;
-	}
-	return content;
-}
-
-/* Into the page cache of the node, which tells its size; all of it, or its last byte. */
-static int store_text(struct ops *ops, struct node *node, const struct text *text, bool whole)
-{
-	size_t from = whole || !text->size ? 0 : text->size - 1;
-	struct fuse_bufvec content = text_buffer(text, from, text->size - from);
-
-	if (!text->size)
-		return 0;
-	return fuse_lowlevel_notify_store(ops->session, ino_of(node), (off_t)from, &content, 0);
-}
-
-static void open_text(struct ops *ops, struct openfile *file, struct fuse_file_info *fi)
-{
-	enum node_text state = node_open_text(ops->server->nodes, file->node, file->text);
-	bool whole = file->text->size <= STORE_MAX;
-
-	file->counted = true;
-	if (state == NODE_TEXT_OTHER) {
-		fi->direct_io = 1; /* its own text by read(2); the page cache is the other one's */
-		return;
-	}
-	if (state == NODE_TEXT_AGAIN) /* the earlier text's attributes are not this one's */
-		fuse_lowlevel_notify_inval_inode(ops->session, ino_of(file->node), -1, 0);
-	if (openfile_writes(file))
-		fi->direct_io = 1;
-	/* without keep_cache the kernel drops what it has, also what was just stored */
-	if (!store_text(ops, file->node, file->text, whole && state == NODE_TEXT_FIRST))
-		fi->keep_cache = whole && state == NODE_TEXT_FIRST;
-}
-
-/* libfuse 3.14 has no name for FOPEN_STREAM, so the reply is made by hand. */
-static int reply_open_stream(struct fuse_req *req, struct openfile *file)
-{
-	const struct fuse_open_out out = {
-		.fh = (uint64_t)(uintptr_t)file,
-		.open_flags = FOPEN_STREAM | FOPEN_DIRECT_IO | FOPEN_NONSEEKABLE,
-	};
-
-	return fuse_reply_buf(req, (const char *)&out, sizeof(out));
-}
-
-void ops_fail_open(struct fuse_req *req, struct openfile *file, int code)
-{
-	drop_file(file);
-	fuse_reply_err(req, code);
-}
-
-void ops_finish_open(struct fuse_req *req, struct openfile *file, const struct origin *origin)
-{
-	struct fuse_file_info fi = { .fh = (uint64_t)(uintptr_t)file };
 	int ret = openfile_fill(file, origin);
 
 	if (ret) {
-		drop_file(file);
+		drop_file(file); /* before the reply, so that a new open finds its quota free */
 		fuse_reply_err(req, -ret);
-		return;
-	}
-	if (file->row->type == DIRTAB_STREAM) {
-		ret = reply_open_stream(req, file);
-	} else {
-		if (file->text)
-			open_text(fuse_req_userdata(req), file, &fi);
-		else
-			fi.direct_io = 1;
-		ret = fuse_reply_open(req, &fi);
-	}
-	if (ret)
+	} else if (!open_reply(req, file)) {
 		drop_file(file);
+	}
 }
 
 static void open_op(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
@@ -202,7 +75,7 @@ static void open_op(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	else if (openfile_is_lazy(file))
 		slow_ops_open(server->trace_readers, req, file, &origin);
 	else
-		ops_finish_open(req, file, &origin);
+		fill_and_open(req, file, &origin);
 }
 
 /* A switch of an event that is not there yet: its file is made by who opens it to set it. */
@@ -243,36 +116,15 @@ static void release_op(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 
 	if (file->row->type == DIRTAB_STREAM)
 		streams_forget(file->server->streams, file);
-	drop_file(file); /* before the answer: then the node can go */
+	/* before the reply: after it the kernel may forget the node */
+	openfile_leave_node(file);
+	drop_file(file);
 	fuse_reply_err(req, 0);
 }
 
 /*
  * ---- read, write, poll ------------------------------------------------------------------------
  */
-
-/* Once it is answered the program may close the file: the text is kept until libfuse has let go. */
-static void reply_text(fuse_req_t req, struct text *text, size_t offset, size_t size)
-{
-	struct fuse_bufvec content = text_buffer(text, offset, size);
-
-	text_ref(text);
-	fuse_reply_data(req, &content, 0);
-	text_unref(text);
-}
-
-void ops_finish_read(struct fuse_req *req, struct openfile *file, uint64_t offset, size_t size,
-	void *job)
-{
-	g_autoptr(GString) bytes = g_string_sized_new(size);
-	/* also if it was given up already: it comes again, and nearer to its end */
-	int ret = lazy_read(file->text->lazy, offset, size, bytes, slow_ops_cancel(job));
-
-	if (ret)
-		fuse_reply_err(req, -ret);
-	else
-		fuse_reply_buf(req, bytes->str, bytes->len);
-}
 
 static void read_op(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 	struct fuse_file_info *fi)
@@ -296,7 +148,7 @@ static void read_op(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 	else if (text->lazy)
 		slow_ops_read(file->server->trace_readers, req, file, (uint64_t)off, size);
 	else
-		reply_text(req, text, (size_t)off, MIN(size, text->size - (size_t)off));
+		open_reply_read(req, text, (size_t)off, MIN(size, text->size - (size_t)off));
 }
 
 static void write_op(fuse_req_t req, fuse_ino_t ino, const char *data, size_t size, off_t off,
@@ -348,7 +200,7 @@ static void poll_op(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi,
 
 static void init_op(void *arg, struct fuse_conn_info *conn)
 {
-	struct ops *ops = arg;
+	struct fuse_ops *ops = arg;
 
 	/* a text does not change under its readers: no look at mtime before each read */
 	conn->want &= ~(unsigned int)FUSE_CAP_AUTO_INVAL_DATA;
@@ -364,7 +216,7 @@ static void init_op(void *arg, struct fuse_conn_info *conn)
 }
 
 /*
- * What is here; ops_tree_add() has the others. No flush, fsync, xattr, ...: the kernel asks once,
+ * What is here; fuse_tree_add() has the others. No flush, fsync, xattr, ...: the kernel asks once,
  * hears ENOSYS and does without.
  */
 static const struct fuse_lowlevel_ops operations = {
@@ -397,13 +249,13 @@ static int collect_arguments(const struct options *options, struct fuse_args *ar
 	return ret ? -ENOMEM : 0;
 }
 
-static int create_session(struct ops *ops, const struct options *options, struct err *err)
+static int create_session(struct fuse_ops *ops, const struct options *options, struct err *err)
 {
 	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
 	struct fuse_lowlevel_ops all = operations;
 	int ret = collect_arguments(options, &args);
 
-	ops_tree_add(&all);
+	fuse_tree_add(&all);
 	if (!ret) {
 		ops->session = fuse_session_new(&args, &all, sizeof(all), ops);
 		if (!ops->session)
@@ -413,7 +265,7 @@ static int create_session(struct ops *ops, const struct options *options, struct
 	return ret;
 }
 
-static int wait_also_for(struct ops *ops, int fd)
+static int wait_also_for(struct fuse_ops *ops, int fd)
 {
 	struct epoll_event event = { .events = EPOLLIN, .data.fd = fd };
 
@@ -421,7 +273,7 @@ static int wait_also_for(struct ops *ops, int fd)
 }
 
 /* What ends the workers is open from the start: at the end there may be no descriptor to be had. */
-static int create_stop(struct ops *ops, struct err *err)
+static int create_stop(struct fuse_ops *ops, struct err *err)
 {
 	ops->epoll = epoll_create1(EPOLL_CLOEXEC);
 	ops->stop = bell_open();
@@ -430,10 +282,10 @@ static int create_stop(struct ops *ops, struct err *err)
 	return 0;
 }
 
-int ops_create(struct server *server, const struct options *options, struct ops **ops,
+int fuse_ops_create(struct server *server, const struct options *options, struct fuse_ops **ops,
 	struct err *err)
 {
-	struct ops *o = g_new0(struct ops, 1);
+	struct fuse_ops *o = g_new0(struct fuse_ops, 1);
 	int ret;
 
 	o->server = server;
@@ -442,7 +294,7 @@ int ops_create(struct server *server, const struct options *options, struct ops 
 	if (!ret)
 		ret = create_session(o, options, err);
 	if (ret) {
-		ops_destroy(o);
+		fuse_ops_destroy(o);
 		return ret;
 	}
 	*ops = o;
@@ -459,7 +311,7 @@ static int check_device(struct err *err)
 	return err_set(err, errno, DEVICE ": %s", g_strerror(errno));
 }
 
-int ops_mount(struct ops *ops, const char *mountpoint, struct err *err)
+int fuse_ops_mount(struct fuse_ops *ops, const char *mountpoint, struct err *err)
 {
 	int device, ret = check_device(err);
 
@@ -478,7 +330,7 @@ int ops_mount(struct ops *ops, const char *mountpoint, struct err *err)
 }
 
 /* Waits until a request may be there. False: the workers are to end. */
-static bool wait_for_request(const struct ops *ops)
+static bool wait_for_request(const struct fuse_ops *ops)
 {
 	struct epoll_event events[2]; /* room for both: neither hides the other */
 	int i, n = epoll_wait(ops->epoll, events, G_N_ELEMENTS(events), -1);
@@ -489,7 +341,7 @@ static bool wait_for_request(const struct ops *ops)
 	return n >= 0 || errno == EINTR;
 }
 
-void ops_serve(struct ops *ops)
+void fuse_ops_serve(struct fuse_ops *ops)
 {
 	struct fuse_buf buffer = { .mem = NULL };
 	int ret;
@@ -506,7 +358,7 @@ void ops_serve(struct ops *ops)
 	free(buffer.mem);
 }
 
-void ops_stop(struct ops *ops)
+void fuse_ops_stop(struct fuse_ops *ops)
 {
 	bell_ring(ops->stop);
 }
@@ -516,7 +368,7 @@ void ops_stop(struct ops *ops)
  * gone. After a lazy unmount it does not as long as files are open: so a pipe that nobody reads, of
  * which poll says so, gets the device's number. That closes the device.
  */
-void ops_unmounted(struct ops *ops)
+void fuse_ops_unmounted(struct fuse_ops *ops)
 {
 	int ends[2];
 
@@ -534,7 +386,7 @@ void ops_unmounted(struct ops *ops)
 	close(ends[1]);
 }
 
-void ops_destroy(struct ops *ops)
+void fuse_ops_destroy(struct fuse_ops *ops)
 {
 	if (!ops)
 		return;

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Requests of the kernel: receives them and dispatches them to the functions of this folder, and the
+ * session with the kernel. The modules that answer later than at once use reply.h.
+ */
+#ifndef KPROFS_FS_FUSE_OPS_H
+#define KPROFS_FS_FUSE_OPS_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+
+struct fuse_ops;
+struct options;
+struct server;
+
+/* Nothing is mounted yet. -EINVAL: the mount options are not what libfuse takes. */
+int fuse_ops_create(struct server *server, const struct options *options, struct fuse_ops **ops,
+	struct err *err);
+int fuse_ops_mount(struct fuse_ops *ops, const char *mountpoint, struct err *err);
+/*
+ * The mount is not in the mount table any more: fuse_ops_destroy() unmounts nothing, since another
+ * server may have mounted there. What clients have open gives them errors from now on. No thread
+ * may be in fuse_ops_serve.
+ */
+void fuse_ops_unmounted(struct fuse_ops *ops);
+/* Unmounts, if that has not happened otherwise. No thread may be in fuse_ops_serve. */
+void fuse_ops_destroy(struct fuse_ops *ops);
+
+/* Serves requests until the mount is gone or fuse_ops_stop() is called. Any number of threads. */
+void fuse_ops_serve(struct fuse_ops *ops);
+/* Makes fuse_ops_serve() return in all threads, each after the request it is at. Needs no descriptor. */
+void fuse_ops_stop(struct fuse_ops *ops);
+
+#endif

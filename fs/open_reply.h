@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Replies to opens, and to reads of texts. From any thread.
+ *
+ * How a text is opened: it is rendered (openfile_fill), and before the open is answered its
+ * bytes are put into the page cache of its node (notify_store), which also tells the kernel its
+ * size. So read, sendfile, splice and mmap find the whole text, and no READ request follows. A
+ * stream is opened without position, and a file for writing without page cache.
+ */
+#ifndef KPROFS_FS_OPEN_REPLY_H
+#define KPROFS_FS_OPEN_REPLY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cancel.h"
+
+struct fuse_req;
+struct openfile;
+struct text;
+
+/*
+ * Answers the open of a file that has been filled. True: the open stands, and the kernel has the
+ * caller's reference. False: the program that opened has gone, and the caller drops the file.
+ */
+bool open_reply(struct fuse_req *req, struct openfile *file);
+
+/*
+ * Makes the bytes of a file's lazy text and answers the read with them, or with EINTR when
+ * cancelled. The caller has a reference to the file. Blocks for as long as making them takes.
+ */
+void open_reply_lazy_read(struct fuse_req *req, struct openfile *file, uint64_t offset, size_t size,
+	const struct cancel *cancel);
+
+/* Answers a read with bytes of a text that exist; offset + size is at most the text's size. */
+void open_reply_read(struct fuse_req *req, struct text *text, size_t offset, size_t size);
+
+#endif
