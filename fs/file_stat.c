@@ -59,9 +59,9 @@ static void add_trace(struct server *server, struct stats *stats)
 	readings_print_stats(server->readings, stats);
 	stats_u64(stats, programs.ever, "trace.attached");
 	stats_u64(stats, programs.refused, "trace.refused");
-	stats_u64(stats, programs.liars, "trace.corrupt_producers");
-	stats_u64(stats, programs.kept, "trace.dead_producers");
-	stats_u64(stats, programs.kept_bytes, "trace.dead_bytes");
+	stats_u64(stats, programs.corrupt, "trace.corrupt_producers");
+	stats_u64(stats, programs.exited, "trace.dead_producers");
+	stats_u64(stats, programs.exited_bytes, "trace.dead_bytes");
 	stats_u64(stats, programs.pool_bytes, "trace.pool_bytes");
 	stats_u64(stats, programs.cleared, "trace.cleared");
 	stats_u64(stats, programs.slow_clocks, "trace.slow_clocks");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who may connect, and who makes way: see places.h. */
+/* Connection limits: see admission.h. */
 #include "producers/admission.h"
 
 #include "sys/clock.h"
@@ -7,30 +7,31 @@
 
 struct admission {
 	struct admission_limits limits;
-	unsigned int taken, greeted;
-	GHashTable *users, *greeters; /* uid to number of places: all, and where somebody greeted */
-	GHashTable *processes;        /* pid to number of places */
-	GQueue late; /* of struct admission_entry, who have not greeted; oldest first */
+	unsigned int count, attached;
+	GHashTable *users;          /* uid to number of connections */
+	GHashTable *attached_users; /* uid to number of those that are attached */
+	GHashTable *processes;        /* pid to number of connections */
+	GQueue pending; /* of struct admission_entry, the oldest first */
 };
 
 struct admission *admission_create(const struct admission_limits *limits)
 {
-	struct admission *places = g_new0(struct admission, 1);
+	struct admission *admission = g_new0(struct admission, 1);
 
-	places->limits = *limits;
-	places->users = g_hash_table_new(g_direct_hash, g_direct_equal);
-	places->greeters = g_hash_table_new(g_direct_hash, g_direct_equal);
-	places->processes = g_hash_table_new(g_direct_hash, g_direct_equal);
-	g_queue_init(&places->late);
-	return places;
+	admission->limits = *limits;
+	admission->users = g_hash_table_new(g_direct_hash, g_direct_equal);
+	admission->attached_users = g_hash_table_new(g_direct_hash, g_direct_equal);
+	admission->processes = g_hash_table_new(g_direct_hash, g_direct_equal);
+	g_queue_init(&admission->pending);
+	return admission;
 }
 
-void admission_destroy(struct admission *places)
+void admission_destroy(struct admission *admission)
 {
-	g_hash_table_destroy(places->users);
-	g_hash_table_destroy(places->greeters);
-	g_hash_table_destroy(places->processes);
-	g_free(places);
+	g_hash_table_destroy(admission->users);
+	g_hash_table_destroy(admission->attached_users);
+	g_hash_table_destroy(admission->processes);
+	g_free(admission);
 }
 
 /*
@@ -50,109 +51,110 @@ static unsigned int count(GHashTable *numbers, unsigned int of, int change)
 	return number;
 }
 
-static void count_place(struct admission *places, const struct admission_entry *place, int change)
+static void count_entry(
+	struct admission *admission, const struct admission_entry *entry, int change)
 {
-	places->taken += (unsigned int)change;
-	count(places->users, place->uid, change);
-	count(places->processes, (unsigned int)place->pid, change);
+	admission->count += (unsigned int)change;
+	count(admission->users, entry->uid, change);
+	count(admission->processes, (unsigned int)entry->pid, change);
 }
 
-static void count_greeting(
-	struct admission *places, const struct admission_entry *place, int change)
+static void count_attached(
+	struct admission *admission, const struct admission_entry *entry, int change)
 {
-	places->greeted += (unsigned int)change;
-	count(places->greeters, place->uid, change);
+	admission->attached += (unsigned int)change;
+	count(admission->attached_users, entry->uid, change);
 }
 
-void admission_take(
-	struct admission *places, struct admission_entry *place, const struct ucred *who)
+void admission_add(
+	struct admission *admission, struct admission_entry *entry, const struct ucred *cred)
 {
-	*place = (struct admission_entry){
-		.pid = who->pid,
-		.uid = who->uid,
+	*entry = (struct admission_entry){
+		.pid = cred->pid,
+		.uid = cred->uid,
 		.since_ns = clock_monotonic_ns(),
-		.link.data = place,
+		.link.data = entry,
 	};
-	count_place(places, place, 1);
-	g_queue_push_tail_link(&places->late, &place->link);
+	count_entry(admission, entry, 1);
+	g_queue_push_tail_link(&admission->pending, &entry->link);
 }
 
-void admission_greet(struct admission *places, struct admission_entry *place)
+void admission_hello(struct admission *admission, struct admission_entry *entry)
 {
-	place->greeted = true;
-	g_queue_unlink(&places->late, &place->link);
-	count_greeting(places, place, 1);
+	entry->attached = true;
+	g_queue_unlink(&admission->pending, &entry->link);
+	count_attached(admission, entry, 1);
 }
 
-void admission_leave(struct admission *places, struct admission_entry *place)
+void admission_remove(struct admission *admission, struct admission_entry *entry)
 {
-	if (place->greeted)
-		count_greeting(places, place, -1);
+	if (entry->attached)
+		count_attached(admission, entry, -1);
 	else
-		g_queue_unlink(&places->late, &place->link);
-	count_place(places, place, -1);
+		g_queue_unlink(&admission->pending, &entry->link);
+	count_entry(admission, entry, -1);
 }
 
-struct admission_entry *admission_first_late(struct admission *places)
+struct admission_entry *admission_oldest_pending(struct admission *admission)
 {
-	return places->late.head ? places->late.head->data : NULL;
+	return admission->pending.head ? admission->pending.head->data : NULL;
 }
 
 /*
- * ---- who makes way ----------------------------------------------------------------------------
+ * ---- which connection is evicted --------------------------------------------------------------
  */
 
-static bool is_of_process(const struct admission_entry *place, const struct ucred *who)
+static bool is_of_process(const struct admission_entry *entry, const struct ucred *cred)
 {
-	return place->pid == who->pid;
+	return entry->pid == cred->pid;
 }
 
-static bool is_of_user(const struct admission_entry *place, const struct ucred *who)
+static bool is_of_user(const struct admission_entry *entry, const struct ucred *cred)
 {
-	return place->uid == who->uid;
+	return entry->uid == cred->uid;
 }
 
-static bool is_anybodys(const struct admission_entry *place, const struct ucred *who)
+static bool is_any(const struct admission_entry *entry, const struct ucred *cred)
 {
 	return true;
 }
 
-/* The oldest who has not greeted, of those that are asked for. */
-static struct admission_entry *find_late(struct admission *places, const struct ucred *who,
-	bool (*is_asked)(const struct admission_entry *place, const struct ucred *who))
+/* The oldest pending connection that matches. */
+static struct admission_entry *find_pending(struct admission *admission, const struct ucred *cred,
+	bool (*matches)(const struct admission_entry *entry, const struct ucred *cred))
 {
-	for (GList *link = places->late.head; link; link = link->next)
-		if (is_asked(link->data, who))
+	for (GList *link = admission->pending.head; link; link = link->next)
+		if (matches(link->data, cred))
 			return link->data;
 	return NULL;
 }
 
-/* Of what others have, those who have not greeted are in nobody's way. */
-static bool has_all_of_a_user(struct admission *places, const struct ucred *who)
+/* Only attached connections of other users reduce a user's quota: pending ones can be evicted. */
+static bool is_at_user_limit(struct admission *admission, const struct ucred *cred)
 {
-	unsigned int others = places->greeted - count(places->greeters, who->uid, 0);
+	unsigned int others = admission->attached - count(admission->attached_users, cred->uid, 0);
 
-	return count(places->users, who->uid, 0) >=
-	       fair_share_quota(places->limits.all, places->limits.user, others);
+	return count(admission->users, cred->uid, 0) >=
+	       fair_share_quota(admission->limits.all, admission->limits.user, others);
 }
 
-const char *admission_find(
-	struct admission *places, const struct ucred *who, struct admission_entry **late)
+const char *admission_check(
+	struct admission *admission, const struct ucred *cred, struct admission_entry **pending)
 {
-	*late = NULL;
-	if (who->pid &&
-		count(places->processes, (unsigned int)who->pid, 0) >= places->limits.process) {
-		*late = find_late(places, who, is_of_process);
-		return *late ? NULL : "this process is attached too often";
+	*pending = NULL;
+	if (cred->pid && count(admission->processes, (unsigned int)cred->pid, 0) >=
+				 admission->limits.process) {
+		*pending = find_pending(admission, cred, is_of_process);
+		return *pending ? NULL : "the connection limit of this process is reached";
 	}
-	if (has_all_of_a_user(places, who)) {
-		*late = find_late(places, who, is_of_user);
-		if (!*late)
-			return places->greeted >= places->limits.all
-				       ? "all places for programs are taken"
-				       : "this user's places for programs are taken";
-	} else if (places->taken >= places->limits.all) { /* by who said nothing, some of them */
-		*late = find_late(places, who, is_anybodys);
+	if (is_at_user_limit(admission, cred)) {
+		*pending = find_pending(admission, cred, is_of_user);
+		if (!*pending)
+			return admission->attached >= admission->limits.all
+				       ? "the connection limit is reached"
+				       : "the connection limit of this user is reached";
+	} else if (admission->count >= admission->limits.all) { /* some of these are pending */
+		*pending = find_pending(admission, cred, is_any);
 	}
 	return NULL;
 }

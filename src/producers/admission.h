@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The places for programs that connect: how many a process, a user and all may have, and who makes
- * way for a newcomer. Whoever has not greeted yet does, so that who says nothing keeps nobody out.
+ * Connection limits: how many connections a process, a user and all users may have, and which
+ * connection is evicted for a new one. A connection is pending until its HELLO has come; only
+ * pending connections are evicted, so a process that sends nothing keeps no producer out.
  *
- * One thread, the listener's.
+ * All functions: the thread of the listener only. None blocks.
  */
 #ifndef KPROFS_PRODUCERS_ADMISSION_H
 #define KPROFS_PRODUCERS_ADMISSION_H
@@ -19,32 +20,37 @@ struct admission_limits {
 	unsigned int all, user, process;
 };
 
-/* Who has one; lies in what it is a place for. */
+/* One connection. Embedded in the struct that owns it, which outlives admission_remove(). */
 struct admission_entry {
-	pid_t pid; /* 0: one that can't be seen from here, as all others of its namespace */
+	pid_t pid; /* 0: the process is not visible in this pid namespace */
 	uid_t uid;
 	uint64_t since_ns; /* CLOCK_MONOTONIC */
-	bool greeted;
-	GList link; /* in late, until it has greeted */
+	bool attached; /* its HELLO has come */
+	GList link; /* in pending, until attached */
 };
 
+/* Limits are copied. The result is freed by admission_destroy(). */
 struct admission *admission_create(const struct admission_limits *limits);
-/* Nobody has a place any more. */
-void admission_destroy(struct admission *places);
+/* All entries have been removed. */
+void admission_destroy(struct admission *admission);
 
 /*
- * Looks for a place for a newcomer. NULL: there is one, or, if *late is not NULL, there may be one
- * when this one has been removed: then ask again. Else it is to be sent away, and this is why.
+ * Whether a new connection of this process may be added. NULL and *pending NULL: yes. NULL and
+ * *pending set: no, but there may be room once this connection is evicted; evict it and call again.
+ * Else the connection is refused, and the result says why (static text).
  */
-const char *admission_find(
-	struct admission *places, const struct ucred *who, struct admission_entry **late);
+const char *admission_check(
+	struct admission *admission, const struct ucred *cred, struct admission_entry **pending);
 
-void admission_take(
-	struct admission *places, struct admission_entry *place, const struct ucred *who);
-void admission_leave(struct admission *places, struct admission_entry *place);
-void admission_greet(struct admission *places, struct admission_entry *place);
+/* Counts a new connection; it is pending. Fills *entry. */
+void admission_add(
+	struct admission *admission, struct admission_entry *entry, const struct ucred *cred);
+/* The connection has ended. */
+void admission_remove(struct admission *admission, struct admission_entry *entry);
+/* HELLO has come: the connection is not pending any more. */
+void admission_hello(struct admission *admission, struct admission_entry *entry);
 
-/* Who has waited longest without a greeting; NULL: nobody. */
-struct admission_entry *admission_first_late(struct admission *places);
+/* The connection that has been pending for longest, or NULL. */
+struct admission_entry *admission_oldest_pending(struct admission *admission);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The events of all programs: see catalog.h. */
+/* The events of all producers: see catalog.h. */
 #include "producers/catalog.h"
 
 #include <errno.h>
@@ -10,22 +10,22 @@
 #include "producers/fair_share.h"
 
 /* One name. m: under the mutex; a: written under it, read without; i: invariant */
-struct name {
+struct catalog_name {
 	char *label;	       /* i; the key */
 	_Atomic bool on;       /* a */
-	bool seen;	       /* m: a program has had it */
-	unsigned int events;   /* m: that point here */
-	struct event *current; /* m: what the name means; NULL: nothing yet */
+	bool seen;	       /* m: a producer has had it */
+	unsigned int events;   /* m: catalog_entry.name that point here */
+	struct catalog_entry *current; /* m: the event that the name means; NULL: none yet */
 };
 
-struct event {
-	struct catalog_event public; /* i; first, so that one is the other */
-	struct name *name;	     /* i; NULL: a text */
-	char *key;		     /* i: of a text, the kind and the format */
+struct catalog_entry {
+	struct catalog_event public; /* i; first: private_of() casts */
+	struct catalog_name *name;	     /* i; NULL: a format of kprof_printf */
+	char *key;		     /* i: the kind as a digit, then the format */
 	unsigned int holds;	     /* m */
-	unsigned int references;     /* m; one for each hold too, until it is put */
-	uid_t payer;		     /* i: whose program brought it */
-	size_t bytes;		     /* i: what it counts for */
+	unsigned int references;     /* m; includes one for each hold until catalog_put() */
+	uid_t owner;		     /* i: user to whom the bytes are charged */
+	size_t bytes;		     /* i: as charged */
 };
 
 struct catalog {
@@ -35,13 +35,13 @@ struct catalog {
 	_Atomic bool printx;	    /* a */
 	bool all;		    /* m */
 	uint32_t last_number;	    /* m */
-	unsigned int settings;	    /* m: names without a hold that are remembered */
+	unsigned int settings;	    /* m: names without a hold whose switch is kept */
 	uint64_t held;		    /* m: named events with a hold */
 	size_t bytes;		    /* m */
-	GHashTable *payers;	    /* m: uid to bytes */
-	GHashTable *names;	    /* m: label to struct name */
-	GHashTable *numbers;	    /* m: set of the struct event that have one */
-	GHashTable *texts;	    /* m: key to struct event */
+	GHashTable *users;	    /* m: uid to bytes */
+	GHashTable *names;	    /* m: label to struct catalog_name */
+	GHashTable *numbers;	    /* m: set of the struct catalog_entry that have one */
+	GHashTable *texts;	    /* m: key to struct catalog_entry */
 };
 
 struct catalog *catalog_create(const struct catalog_hooks *hooks)
@@ -52,14 +52,14 @@ struct catalog *catalog_create(const struct catalog_hooks *hooks)
 		catalog->hooks = *hooks;
 	pthread_mutex_init(&catalog->mutex, NULL);
 	atomic_write_relaxed(&catalog->enabled, true);
-	catalog->payers = g_hash_table_new(g_direct_hash, g_direct_equal);
+	catalog->users = g_hash_table_new(g_direct_hash, g_direct_equal);
 	catalog->names = g_hash_table_new(g_str_hash, g_str_equal);
 	catalog->numbers = g_hash_table_new(g_direct_hash, g_direct_equal);
 	catalog->texts = g_hash_table_new(g_str_hash, g_str_equal);
 	return catalog;
 }
 
-static void free_name(struct name *name)
+static void free_name(struct catalog_name *name)
 {
 	g_free(name->label);
 	g_free(name);
@@ -78,12 +78,12 @@ void catalog_destroy(struct catalog *catalog)
 	g_hash_table_destroy(catalog->names);
 	g_hash_table_destroy(catalog->numbers);
 	g_hash_table_destroy(catalog->texts);
-	g_hash_table_destroy(catalog->payers);
+	g_hash_table_destroy(catalog->users);
 	pthread_mutex_destroy(&catalog->mutex);
 	g_free(catalog);
 }
 
-static void tell_changed(struct catalog *catalog)
+static void notify_changed(struct catalog *catalog)
 {
 	if (catalog->hooks.changed)
 		catalog->hooks.changed(catalog->hooks.arg);
@@ -113,7 +113,7 @@ bool catalog_is_label(const char *label)
 }
 
 /* Shown in events/; under the mutex. */
-static bool is_known(const struct catalog *catalog, const struct name *name)
+static bool is_known(const struct catalog *catalog, const struct catalog_name *name)
 {
 	if (name->current && name->current->holds)
 		return true;
@@ -122,27 +122,27 @@ static bool is_known(const struct catalog *catalog, const struct name *name)
 }
 
 /* Counted in `settings`; under the mutex. */
-static bool is_setting(const struct catalog *catalog, const struct name *name)
+static bool is_setting(const struct catalog *catalog, const struct catalog_name *name)
 {
 	return !(name->current && name->current->holds) &&
 		atomic_read_relaxed(&name->on) != catalog->all;
 }
 
-static struct name *get_name(struct catalog *catalog, const char *label)
+static struct catalog_name *get_name(struct catalog *catalog, const char *label)
 {
-	struct name *name = g_hash_table_lookup(catalog->names, label);
+	struct catalog_name *name = g_hash_table_lookup(catalog->names, label);
 
 	if (name)
 		return name;
-	name = g_new0(struct name, 1);
+	name = g_new0(struct catalog_name, 1);
 	name->label = g_strdup(label);
-	atomic_write_relaxed(&name->on, catalog->all); /* nobody else sees it yet */
+	atomic_write_relaxed(&name->on, catalog->all); /* no other thread sees it yet */
 	g_hash_table_insert(catalog->names, name->label, name);
 	return name;
 }
 
-/* A name that nothing needs any more goes; under the mutex. */
-static void drop_name(struct catalog *catalog, struct name *name)
+/* Frees a name that has neither events nor a setting; under the mutex. */
+static void drop_name(struct catalog *catalog, struct catalog_name *name)
 {
 	if (name->events || is_setting(catalog, name))
 		return;
@@ -150,67 +150,68 @@ static void drop_name(struct catalog *catalog, struct name *name)
 	free_name(name);
 }
 
-/* The last hold has gone: its setting is kept, if there is room for it. */
-static void keep_setting(struct catalog *catalog, struct name *name)
+/* The last hold is gone: the setting is kept, if there is room for it. */
+static void keep_setting(struct catalog *catalog, struct catalog_name *name)
 {
 	if (!is_setting(catalog, name))
 		return;
 	if (catalog->settings < CATALOG_SETTINGS_MAX)
 		catalog->settings++;
 	else
-		atomic_write_relaxed(&name->on, catalog->all); /* nobody holds it: nobody looks */
+		atomic_write_relaxed(
+			&name->on, catalog->all); /* without a hold no producer tests it */
 }
 
 /*
  * ---- events -----------------------------------------------------------------------------------
  */
 
-static size_t paid_by(struct catalog *catalog, uid_t uid)
+static size_t bytes_of_user(struct catalog *catalog, uid_t uid)
 {
-	return GPOINTER_TO_SIZE(g_hash_table_lookup(catalog->payers, GUINT_TO_POINTER(uid)));
+	return GPOINTER_TO_SIZE(g_hash_table_lookup(catalog->users, GUINT_TO_POINTER(uid)));
 }
 
-static void pay(struct catalog *catalog, uid_t uid, size_t more, size_t less)
+static void charge(struct catalog *catalog, uid_t uid, size_t more, size_t less)
 {
-	size_t bytes = paid_by(catalog, uid) + more - less;
+	size_t bytes = bytes_of_user(catalog, uid) + more - less;
 
 	catalog->bytes += more - less;
 	if (bytes)
-		g_hash_table_insert(catalog->payers, GUINT_TO_POINTER(uid),
+		g_hash_table_insert(catalog->users, GUINT_TO_POINTER(uid),
 			GSIZE_TO_POINTER(bytes));
 	else
-		g_hash_table_remove(catalog->payers, GUINT_TO_POINTER(uid));
+		g_hash_table_remove(catalog->users, GUINT_TO_POINTER(uid));
 }
 
-/* -EDQUOT: the user has all that one can have; -ENOSPC: all that others leave. */
+/* -EDQUOT: the limit of one user; -ENOSPC: what other users leave. */
 static int check_room(struct catalog *catalog, uid_t uid, size_t bytes)
 {
-	size_t paid = paid_by(catalog, uid);
+	size_t used = bytes_of_user(catalog, uid);
 
-	if (paid + bytes > CATALOG_USER_BYTES_MAX)
+	if (used + bytes > CATALOG_USER_BYTES_MAX)
 		return -EDQUOT;
-	if (paid + bytes >
-		fair_share_quota(CATALOG_BYTES_MAX, CATALOG_USER_BYTES_MAX, catalog->bytes - paid))
+	if (used + bytes >
+		fair_share_quota(CATALOG_BYTES_MAX, CATALOG_USER_BYTES_MAX, catalog->bytes - used))
 		return -ENOSPC;
 	return 0;
 }
 
-static int make_event(struct catalog *catalog, uid_t uid, uint8_t kind, struct name *name,
-	const char *format, struct event **made)
+static int make_event(struct catalog *catalog, uid_t uid, uint8_t kind, struct catalog_name *name,
+	const char *format, struct catalog_entry **made)
 {
-	/* twice the struct: what the tables need for it */
-	size_t bytes = 2 * sizeof(struct event) + strlen(format) + 1;
-	struct event *event;
+	/* twice the struct: an estimate of what the hash tables need */
+	size_t bytes = 2 * sizeof(struct catalog_entry) + strlen(format) + 1;
+	struct catalog_entry *event;
 	int ret;
 
 	if (name)
-		bytes += 2 * sizeof(struct name) + strlen(name->label) + 1;
+		bytes += 2 * sizeof(struct catalog_name) + strlen(name->label) + 1;
 	ret = check_room(catalog, uid, bytes);
 	if (ret)
 		return ret;
-	pay(catalog, uid, bytes, 0);
-	event = g_new0(struct event, 1);
-	event->payer = uid;
+	charge(catalog, uid, bytes, 0);
+	event = g_new0(struct catalog_entry, 1);
+	event->owner = uid;
 	event->bytes = bytes;
 	event->name = name;
 	event->public.kind = kind;
@@ -229,9 +230,9 @@ static int make_event(struct catalog *catalog, uid_t uid, uint8_t kind, struct n
 	return 0;
 }
 
-static void hold(struct catalog *catalog, struct event *event)
+static void hold(struct catalog *catalog, struct catalog_entry *event)
 {
-	struct name *name = event->name;
+	struct catalog_name *name = event->name;
 
 	if (name && !event->holds) {
 		catalog->settings -= is_setting(catalog, name);
@@ -243,9 +244,9 @@ static void hold(struct catalog *catalog, struct event *event)
 }
 
 static int add_named(struct catalog *catalog, uid_t uid, const char *label, const char *format,
-	struct event **event)
+	struct catalog_entry **event)
 {
-	struct name *name;
+	struct catalog_name *name;
 	int ret = 0;
 
 	if (!catalog_is_label(label))
@@ -255,7 +256,7 @@ static int add_named(struct catalog *catalog, uid_t uid, const char *label, cons
 	if (*event && strcmp((*event)->public.format, format) != 0) {
 		if ((*event)->holds)
 			return -EEXIST;
-		*event = NULL; /* memory of the dead keeps the old one, with its number */
+		*event = NULL; /* pools of exited producers keep the old event, with its number */
 	}
 	if (!*event)
 		ret = make_event(catalog, uid, KPROF_KIND_EVENT, name, format, event);
@@ -265,7 +266,7 @@ static int add_named(struct catalog *catalog, uid_t uid, const char *label, cons
 }
 
 static int add_text(struct catalog *catalog, uid_t uid, uint8_t kind, const char *format,
-	struct event **event)
+	struct catalog_entry **event)
 {
 	g_autofree char *key = g_strdup_printf("%c%s", '0' + kind, format);
 
@@ -276,7 +277,7 @@ static int add_text(struct catalog *catalog, uid_t uid, uint8_t kind, const char
 int catalog_add(struct catalog *catalog, uid_t uid, uint8_t kind, const char *label,
 	const char *format, const struct catalog_event **event)
 {
-	struct event *found = NULL;
+	struct catalog_entry *found = NULL;
 	int ret;
 
 	pthread_mutex_lock(&catalog->mutex);
@@ -293,15 +294,15 @@ int catalog_add(struct catalog *catalog, uid_t uid, uint8_t kind, const char *la
 	return ret;
 }
 
-static struct event *private_of(const struct catalog_event *event)
+static struct catalog_entry *private_of(const struct catalog_event *event)
 {
-	return (struct event *)event;
+	return (struct catalog_entry *)event;
 }
 
 int catalog_hold(struct catalog *catalog, const struct catalog_event *event)
 {
-	struct event *e = private_of(event);
-	const struct event *current;
+	struct catalog_entry *e = private_of(event);
+	const struct catalog_entry *current;
 	int ret = 0;
 
 	pthread_mutex_lock(&catalog->mutex);
@@ -316,7 +317,7 @@ int catalog_hold(struct catalog *catalog, const struct catalog_event *event)
 
 void catalog_leave(struct catalog *catalog, const struct catalog_event *event)
 {
-	struct event *e = private_of(event);
+	struct catalog_entry *e = private_of(event);
 
 	pthread_mutex_lock(&catalog->mutex);
 	e->holds--;
@@ -327,11 +328,11 @@ void catalog_leave(struct catalog *catalog, const struct catalog_event *event)
 	pthread_mutex_unlock(&catalog->mutex);
 }
 
-static void free_event(struct catalog *catalog, struct event *event)
+static void free_event(struct catalog *catalog, struct catalog_entry *event)
 {
-	struct name *name = event->name;
+	struct catalog_name *name = event->name;
 
-	pay(catalog, event->payer, 0, event->bytes);
+	charge(catalog, event->owner, 0, event->bytes);
 	if (name) {
 		g_hash_table_remove(catalog->numbers, event);
 		if (name->current == event)
@@ -347,7 +348,7 @@ static void free_event(struct catalog *catalog, struct event *event)
 
 void catalog_put(struct catalog *catalog, const struct catalog_event *event)
 {
-	struct event *e = private_of(event);
+	struct catalog_entry *e = private_of(event);
 
 	pthread_mutex_lock(&catalog->mutex);
 	e->references--;
@@ -361,12 +362,12 @@ void catalog_put(struct catalog *catalog, const struct catalog_event *event)
  */
 
 /*
- * Relaxed throughout: a switch says nothing about other memory, and whoever changes one calls the
- * hook after it, which orders the change before what the hook's thread reads.
+ * Relaxed throughout: a switch orders no other memory. After a change the hook is called, which
+ * orders the change before what the thread of the hook reads.
  */
 bool catalog_is_on(struct catalog *catalog, const struct catalog_event *event)
 {
-	const struct event *e = private_of(event);
+	const struct catalog_entry *e = private_of(event);
 
 	if (!e->name)
 		return catalog_text_is_on(catalog, event->kind);
@@ -387,7 +388,7 @@ bool catalog_enabled(struct catalog *catalog)
 void catalog_set_enabled(struct catalog *catalog, bool on)
 {
 	atomic_write_relaxed(&catalog->enabled, on);
-	tell_changed(catalog);
+	notify_changed(catalog);
 }
 
 bool catalog_printx(struct catalog *catalog)
@@ -398,15 +399,15 @@ bool catalog_printx(struct catalog *catalog)
 void catalog_set_printx(struct catalog *catalog, bool on)
 {
 	atomic_write_relaxed(&catalog->printx, on);
-	tell_changed(catalog);
+	notify_changed(catalog);
 }
 
 void catalog_toggle_printx(struct catalog *catalog)
 {
-	pthread_mutex_lock(&catalog->mutex); /* two that toggle at once do it twice */
+	pthread_mutex_lock(&catalog->mutex); /* so that two toggles at a time are both done */
 	atomic_write_relaxed(&catalog->printx, !atomic_read_relaxed(&catalog->printx));
 	pthread_mutex_unlock(&catalog->mutex);
-	tell_changed(catalog);
+	notify_changed(catalog);
 }
 
 bool catalog_all(struct catalog *catalog)
@@ -426,10 +427,10 @@ void catalog_set_all(struct catalog *catalog, bool on)
 
 	pthread_mutex_lock(&catalog->mutex);
 	catalog->all = on;
-	catalog->settings = 0; /* nobody differs any more */
+	catalog->settings = 0; /* every name has the default now */
 	g_hash_table_iter_init(&iter, catalog->names);
 	while (g_hash_table_iter_next(&iter, NULL, &value)) {
-		struct name *name = value;
+		struct catalog_name *name = value;
 
 		atomic_write_relaxed(&name->on, on);
 		if (!name->events) {
@@ -438,12 +439,12 @@ void catalog_set_all(struct catalog *catalog, bool on)
 		}
 	}
 	pthread_mutex_unlock(&catalog->mutex);
-	tell_changed(catalog);
+	notify_changed(catalog);
 }
 
 int catalog_get(struct catalog *catalog, const char *label, bool *on)
 {
-	const struct name *name;
+	const struct catalog_name *name;
 	int ret = -ENOENT;
 
 	pthread_mutex_lock(&catalog->mutex);
@@ -458,7 +459,7 @@ int catalog_get(struct catalog *catalog, const char *label, bool *on)
 
 int catalog_set(struct catalog *catalog, const char *label, bool on)
 {
-	struct name *name;
+	struct catalog_name *name;
 	int ret = 0;
 
 	if (!catalog_is_label(label))
@@ -475,7 +476,7 @@ int catalog_set(struct catalog *catalog, const char *label, bool on)
 	drop_name(catalog, name);
 	pthread_mutex_unlock(&catalog->mutex);
 	if (!ret)
-		tell_changed(catalog);
+		notify_changed(catalog);
 	return ret;
 }
 
@@ -496,7 +497,7 @@ void catalog_list(struct catalog *catalog, GPtrArray *labels)
 	pthread_mutex_lock(&catalog->mutex);
 	g_hash_table_iter_init(&iter, catalog->names);
 	while (g_hash_table_iter_next(&iter, NULL, &value)) {
-		const struct name *name = value;
+		const struct catalog_name *name = value;
 
 		if (is_known(catalog, name))
 			g_ptr_array_add(labels, g_strdup(name->label));
@@ -519,7 +520,7 @@ static void append_quoted(GString *out, const char *text)
 
 static gint compare_numbers(gconstpointer a, gconstpointer b)
 {
-	const struct event *x = a, *y = b;
+	const struct catalog_entry *x = a, *y = b;
 
 	return x->public.number < y->public.number ? -1 : x->public.number > y->public.number;
 }
@@ -532,7 +533,7 @@ void catalog_print_info(struct catalog *catalog, GString *out)
 	pthread_mutex_lock(&catalog->mutex);
 	events = g_list_sort(g_hash_table_get_keys(catalog->numbers), compare_numbers);
 	for (link = events; link; link = link->next) {
-		const struct event *event = link->data;
+		const struct catalog_entry *event = link->data;
 
 		g_string_append(out, "name '");
 		append_quoted(out, event->public.label);

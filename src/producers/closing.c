@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Closes programs' sockets: see closing.h. */
+/* Closes sockets of producers: see closing.h. */
 #include "producers/closing.h"
 
 #include <glib.h>
@@ -7,7 +7,7 @@
 #include "sys/socket_drain.h"
 #include "sys/fdpass.h"
 
-/* A socket in which descriptors may be waiting, and who sent them. */
+/* A socket in which descriptors may be queued, and the process that sent them. */
 struct full_socket {
 	int fd;
 	struct receivers_owner owner;
@@ -43,13 +43,14 @@ void closing_add(struct closing *closing, int socket, const struct receivers_own
 		g_array_append_val(closing->sockets, full);
 }
 
-/* Moves the sockets of one user, as many as one message takes. */
+/* Takes the sockets of one user out of the queue, as many as one message carries. */
 static unsigned int take_sockets(struct closing *closing, uid_t uid, int *fds)
 {
 	unsigned int count = 0;
 
 	for (guint i = closing->sockets->len; i-- > 0 && count < FDPASS_MAX;) {
-		const struct full_socket *full = &g_array_index(closing->sockets, struct full_socket, i);
+		const struct full_socket *full =
+			&g_array_index(closing->sockets, struct full_socket, i);
 
 		if (full->owner.uid != uid)
 			continue;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Closes programs' sockets in which descriptors may be waiting: by a receiver, so that the server
- * does not wait for those who serve these files; else by a thread (hangup.h). One thread, the
- * listener's.
+ * Closes sockets of producers in which descriptors may be queued. A receiver process does it
+ * (receivers.h), since close(2) of such a descriptor can wait for the FUSE server of its file;
+ * without a receiver a thread does (sys/socket_drain.h).
+ *
+ * All functions: the thread of the listener only.
  */
 #ifndef KPROFS_PRODUCERS_CLOSING_H
 #define KPROFS_PRODUCERS_CLOSING_H
@@ -11,13 +13,17 @@
 
 struct closing;
 
-/* The receivers stay the caller's. */
+/* `receivers` must outlive the result. */
 struct closing *closing_create(struct receivers *receivers);
-/* closing_run() has been called since the last one was added. */
+/* No socket is queued: closing_run() has been called since the last closing_add(). */
 void closing_destroy(struct closing *closing);
 
-/* Ends a connection. Its socket is closed now, or by closing_run(). */
+/*
+ * Takes a socket: closes it now if it is empty, else queues it for closing_run(). `owner` is
+ * copied.
+ */
 void closing_add(struct closing *closing, int socket, const struct receivers_owner *owner);
+/* Closes all that are queued. Does not block. */
 void closing_run(struct closing *closing);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The socket's place: see endpoint.h. */
+/* The listening socket in the file system: see endpoint.h. */
 #include "producers/endpoint.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@
 #define NEW_SUFFIX ".new"
 #define BACKLOG 4096 /* the kernel cuts it to net.core.somaxconn */
 
-/* A server that was unmounted and has not ended yet: looked after this often. */
+/* How often, and after which pauses, the lock of a server that is about to end is tried. */
 #define TRIES 50
 #define PAUSE_US 20000
 
@@ -57,13 +57,13 @@ static int find_path(struct endpoint *endpoint, const char *given, struct err *e
 		if (errno != EEXIST)
 			return err_set(err, errno, "%s: %s", endpoint->dir_path,
 				g_strerror(errno));
-	} else if (chmod(endpoint->dir_path, 0755)) { /* whatever the umask */
+	} else if (chmod(endpoint->dir_path, 0755)) { /* independent of the umask */
 		return err_set(err, errno, "%s: %s", endpoint->dir_path, g_strerror(errno));
 	}
 	return 0;
 }
 
-/* Nobody else may be able to put another socket where programs look for ours. */
+/* No other user may be able to replace the socket: clients look for it by its path. */
 static int open_dir(struct endpoint *endpoint, bool given, struct err *err)
 {
 	struct stat st;
@@ -91,7 +91,7 @@ static bool same_file(int fd, int dir, const char *name)
 		a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-/* -EADDRINUSE: somebody has it now. */
+/* -EADDRINUSE: another server has it now. */
 static int try_lock(struct endpoint *endpoint, struct err *err)
 {
 	g_autofree char *name = g_strconcat(endpoint->name, LOCK_SUFFIX, NULL);
@@ -102,7 +102,7 @@ static int try_lock(struct endpoint *endpoint, struct err *err)
 	if (fd < 0)
 		return err_set(err, errno, "%s%s: %s", endpoint->path, LOCK_SUFFIX,
 			g_strerror(errno));
-	/* the one who had it may have removed the file since it was opened */
+	/* its former owner may have removed the file since it was opened */
 	if (!flock(fd, LOCK_EX | LOCK_NB) && same_file(fd, endpoint->dir, name)) {
 		endpoint->lock = fd;
 		return 0;
@@ -132,8 +132,11 @@ static void make_address(const struct endpoint *endpoint, const char *suffix,
 	g_strlcat(address->sun_path, suffix, sizeof(address->sun_path));
 }
 
-/* Whoever listens there without our lock is left alone, and so is what is no socket. */
-static int check_place(struct endpoint *endpoint, struct err *err)
+/*
+ * A file that is no socket is not replaced, nor is a socket at which a process without our lock
+ * listens.
+ */
+static int check_path(struct endpoint *endpoint, struct err *err)
 {
 	struct sockaddr_un address;
 	struct stat st;
@@ -143,7 +146,7 @@ static int check_place(struct endpoint *endpoint, struct err *err)
 		return errno == ENOENT ? 0 : err_set(err, errno, "%s: %s", endpoint->path,
 						     g_strerror(errno));
 	if (!S_ISSOCK(st.st_mode))
-		return err_set(err, EEXIST, "%s is there and no socket", endpoint->path);
+		return err_set(err, EEXIST, "%s exists and is not a socket", endpoint->path);
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return err_set(err, errno, "a socket: %s", g_strerror(errno));
@@ -151,7 +154,7 @@ static int check_place(struct endpoint *endpoint, struct err *err)
 	ret = connect(fd, (struct sockaddr *)&address, sizeof(address)) ? -errno : 0;
 	close(fd);
 	if (ret == 0 || ret == -EAGAIN)
-		return err_set(err, EADDRINUSE, "somebody else listens at %s", endpoint->path);
+		return err_set(err, EADDRINUSE, "another process listens at %s", endpoint->path);
 	return 0;
 }
 
@@ -171,10 +174,11 @@ static int bind_socket(struct endpoint *endpoint, const struct endpoint_options 
 	struct stat st;
 
 	make_address(endpoint, NEW_SUFFIX, &address);
-	unlinkat(endpoint->dir, name, 0); /* of a server that died here; the lock is ours */
+	unlinkat(endpoint->dir, name,
+		0); /* of a server that ended before it renamed it; the lock is ours */
 	if (bind(endpoint->fd, (struct sockaddr *)&address, sizeof(address)))
 		return -errno;
-	/* it does not listen yet: nobody gets in by the mode that it has now */
+	/* it does not listen yet: no process can connect with the present mode */
 	if (fchmodat(endpoint->dir, name, modes[options->who], 0) ||
 		fchownat(endpoint->dir, name, owner, group, AT_SYMLINK_NOFOLLOW) ||
 		fstatat(endpoint->dir, name, &st, AT_SYMLINK_NOFOLLOW) ||
@@ -217,7 +221,7 @@ int endpoint_open(const struct endpoint_options *options, struct endpoint **endp
 	if (!ret)
 		ret = take_lock(e, err);
 	if (!ret)
-		ret = check_place(e, err);
+		ret = check_path(e, err);
 	if (!ret)
 		ret = make_socket(e, options, err);
 	if (ret)
@@ -252,7 +256,7 @@ void endpoint_close(struct endpoint *endpoint)
 	if (endpoint->ino && !fstatat(endpoint->dir, endpoint->name, &st, AT_SYMLINK_NOFOLLOW) &&
 		st.st_dev == endpoint->dev && st.st_ino == endpoint->ino)
 		unlinkat(endpoint->dir, endpoint->name, 0);
-	if (endpoint->fd >= 0) /* there may be some in it who were not accepted */
+	if (endpoint->fd >= 0) /* its queue may hold connections that were not accepted */
 		socket_drain_all(&endpoint->fd, 1);
 	if (endpoint->lock >= 0) {
 		g_autofree char *name = g_strconcat(endpoint->name, LOCK_SUFFIX, NULL);

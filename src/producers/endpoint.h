@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The socket's place in the file system: one server owns it at a time, a dead one's is replaced,
- * and who may attach is its mode.
+ * The listening socket in the file system. One server owns it at a time, the socket of an ended
+ * server is replaced, and the file's mode says which users may attach.
  *
- * Ownership is a lock on the file PATH.lock, which ends with the process however it ends. The
- * socket is made under another name and listens before it is renamed to PATH, so that nobody finds
- * one that does not.
+ * Ownership is a lock on the file PATH.lock, which the kernel releases at the end of the process.
+ * The socket is made under another name and listens before it is renamed to PATH: a client that
+ * finds PATH can connect.
  */
 #ifndef KPROFS_PRODUCERS_ENDPOINT_H
 #define KPROFS_PRODUCERS_ENDPOINT_H
@@ -15,13 +15,14 @@
 #include "base/err.h"
 
 enum endpoint_who {
-	ENDPOINT_ALL,	/* every local user's programs */
-	ENDPOINT_OWNER, /* the owner's, and root's */
-	ENDPOINT_GROUP, /* the group's too */
+	ENDPOINT_ALL,	/* processes of every local user */
+	ENDPOINT_OWNER, /* of the owner, and of root */
+	ENDPOINT_GROUP, /* of the group too */
 };
 
 struct endpoint_options {
-	const char *path; /* absolute; NULL: /run/kprofs/trace, or $XDG_RUNTIME_DIR's for who is not root */
+	/* absolute; NULL: /run/kprofs/trace as root, else $XDG_RUNTIME_DIR/kprofs/trace */
+	const char *path;
 	enum endpoint_who who;
 	uid_t owner;
 	gid_t group;
@@ -30,17 +31,17 @@ struct endpoint_options {
 struct endpoint;
 
 /*
- * Blocks up to a second when another server has the place: it may be about to end. A sentence with
- * every error; -EADDRINUSE: a server lives there.
+ * Makes the socket. Blocks up to a second while another server owns the path, since that server may
+ * be about to end. 0, or -errno with a sentence in *err; -EADDRINUSE: another server owns the path.
  */
 int endpoint_open(const struct endpoint_options *options, struct endpoint **endpoint,
 	struct err *err);
 
-/* Listening, non-blocking, the endpoint's. */
+/* The listening, non-blocking socket; owned by the endpoint. */
 int endpoint_fd(const struct endpoint *endpoint);
 const char *endpoint_path(const struct endpoint *endpoint);
 
-/* Removes the socket, if it is ours still. */
+/* Closes the socket, and removes its file if it is still the one that was made. NULL: nothing. */
 void endpoint_close(struct endpoint *endpoint);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Dividing what is too little: see shares.h. */
+/* Max-min fair division: see fair_share.h. */
 #include "producers/fair_share.h"
 
 #include <glib.h>
 
-/* Of what others leave this part stays free. */
+/* This fraction of what other users leave stays free: 1/QUOTA_SPARED. */
 #define QUOTA_SPARED 4
 
 static int compare_users(gconstpointer a, gconstpointer b)
@@ -22,7 +22,8 @@ static int compare_sizes(gconstpointer a, gconstpointer b)
 }
 
 /*
- * The most that each may have, so that all together have no more than `room`; sorts what they want.
+ * The largest equal bound such that the demands, each cut to it, sum to at most `room`. Sorts
+ * `wants`.
  */
 static uint64_t find_level(GArray *wants, uint64_t room)
 {
@@ -39,7 +40,7 @@ static uint64_t find_level(GArray *wants, uint64_t room)
 	return UINT64_MAX;
 }
 
-/* By user: where the programs of the one that begins here end, and what they want together. */
+/* Where the producers of the user that begins at `begin` end, and the sum of their demands. */
 static size_t end_of_user(
 	struct fair_share *const *sorted, size_t count, size_t begin, uint64_t *wants)
 {

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Room that is less than what all want, divided so that nobody is kept out by others.
+ * Divides an amount that is less than the sum of the demands, so that no user and no producer is
+ * starved.
  *
- * Among users first, and what a user gets among his programs: who wants less than an equal part
- * leaves the rest of it to the others, and nobody gets more than a part while another one wants it.
- * By age, the other way to choose, one program that writes fast, or lies, would have all of it.
+ * First among users, then the part of a user among their producers. A demand below an equal part is
+ * met, and the rest of the part goes to the others (max-min fairness). If the oldest demand were
+ * served first, one producer that writes fast, or is corrupt, would get all of it.
+ *
+ * Pure functions, any thread.
  */
 #ifndef KPROFS_PRODUCERS_FAIR_SHARE_H
 #define KPROFS_PRODUCERS_FAIR_SHARE_H
@@ -16,15 +19,16 @@
 struct fair_share {
 	uid_t uid;
 	uint64_t wants;
-	uint64_t gets; /* out: at most what it wants; all together at most `room` */
+	uint64_t gets; /* out: at most `wants`; the sum of all is at most `room` */
 };
 
+/* Fills `gets` of each; the order of `shares` does not change. */
 void fair_share_divide(struct fair_share *shares, size_t count, uint64_t room);
 
 /*
- * What a user may have of something that is held for long, of which there is `all` and others have
- * `others`: three fourths of what these leave, and no more than `user_most`. So it takes many users
- * who want all that they can get before a newcomer finds nothing.
+ * The quota of one user for something that is held for long: three fourths of what other users
+ * leave of `all`, at most `user_most`. So many users must take their whole quota before a new user
+ * finds nothing left.
  */
 uint64_t fair_share_quota(uint64_t all, uint64_t user_most, uint64_t others);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The thread that talks with programs: see listener.h. */
+/* The thread that serves the connections of producers: see listener.h. */
 #include "producers/listener.h"
 
 #include <errno.h>
@@ -16,13 +16,13 @@
 #include "producers/reports.h"
 #include "producers/sync_rounds.h"
 
-/* What is done at one wake. */
+/* Events of epoll that are handled at one wakeup. */
 #define WAKE_EVENTS 64
-/* When descriptors are short: how long before the next try to accept. */
+/* The pause before the next accept when descriptors or memory are short. */
 #define PAUSE_MS 1000
 /*
- * So long programs are heard before others are accepted, or told of a switch; a packet takes up to
- * 5 ms.
+ * Packets are received for so long before the thread accepts connections or sends switches; one
+ * packet takes up to 5 ms.
  */
 #define TURNS_NS (5 * NSEC_PER_MSEC)
 
@@ -37,49 +37,49 @@ void listener_options_init(struct listener_options *options, unsigned int progra
 		.packets = 10000,
 		.packets_per_s = 1000,
 		.reports = 16,
-		/* a program attaches in 0.1 ms, and 1000 events of it take 2 ms */
+		/* to attach a producer takes 0.1 ms, and its 1000 events 2 ms */
 		.user_burst_ns = 250 * NSEC_PER_MSEC,
 		.user_ns_per_s = 50 * NSEC_PER_MSEC,
 	};
 }
 
 /*
- * ---- liars ------------------------------------------------------------------------------------
+ * ---- corrupt producers ------------------------------------------------------------------------
  */
 
-/* Those that are attached are sent away; of those that only their memory is left of, it is said. */
-static void expose_liars(struct listener *listener)
+/* Detaches corrupt producers that are attached; reports those of which only the pool is left. */
+static void report_corrupt(struct listener *listener)
 {
 	GPtrArray *all;
 	GList *link, *next;
 
 	for (link = listener->all.head; link; link = next) {
-		struct connection *connection = link->data;
-		struct producer *producer = connection->session.producer;
-		const char *lie = producer ? producer_take_lie(producer) : NULL;
+		struct listener_peer *peer = link->data;
+		struct producer *producer = peer->connection.producer;
+		const char *corruption = producer ? producer_take_corruption(producer) : NULL;
 
 		next = link->next;
-		if (lie)
-			listener_detach(listener, connection, lie);
+		if (corruption)
+			listener_detach(listener, peer, corruption);
 	}
 	all = producers_all(listener->producers);
 	for (guint i = 0; i < all->len; i++) {
 		struct producer *producer = g_ptr_array_index(all, i);
-		struct session session = { .pid = producer->pid, .uid = producer->uid };
-		const char *lie = producer_take_lie(producer);
+		struct connection connection = { .pid = producer->pid, .uid = producer->uid };
+		const char *corruption = producer_take_corruption(producer);
 
-		g_strlcpy(session.program, producer->program, sizeof(session.program));
-		if (lie)
-			listener_report(listener, &session, lie);
+		g_strlcpy(connection.program, producer->program, sizeof(connection.program));
+		if (corruption)
+			listener_report(listener, &connection, corruption);
 	}
 	g_ptr_array_free(all, TRUE);
 }
 
-static void on_liar(void *arg)
+static void on_corrupt(void *arg)
 {
 	struct listener *listener = arg;
 
-	atomic_write_relaxed(&listener->liars, true); /* a flag that the bell goes with */
+	atomic_write_relaxed(&listener->corrupt, true); /* relaxed: a flag; the bell orders it */
 	listener_kick(listener);
 }
 
@@ -87,44 +87,44 @@ static void on_liar(void *arg)
  * ---- the thread -------------------------------------------------------------------------------
  */
 
-/* Sends away who is late; how long to wait for the next one, -1: for ever. */
-static int check_late(struct listener *listener)
+/*
+ * Detaches connections without HELLO whose time is over. Returns the timeout for the next one in
+ * ms, -1: none.
+ */
+static int detach_without_hello(struct listener *listener)
 {
-	const uint64_t patience_ns = listener->options.hello_ms * NSEC_PER_MSEC;
-	struct admission_entry *late;
+	const uint64_t timeout_ns = listener->options.hello_ms * NSEC_PER_MSEC;
+	struct admission_entry *pending;
 
-	while ((late = admission_first_late(listener->places))) {
+	while ((pending = admission_oldest_pending(listener->admission))) {
 		uint64_t now_ns = clock_monotonic_ns();
 
-		if (now_ns - late->since_ns < patience_ns)
-			return (int)((late->since_ns + patience_ns - now_ns) / NSEC_PER_MSEC) + 1;
-		listener_detach(listener, listener_connection_at(late), "it did not greet in time");
+		if (now_ns - pending->since_ns < timeout_ns)
+			return (int)((pending->since_ns + timeout_ns - now_ns) / NSEC_PER_MSEC) + 1;
+		listener_detach(listener, listener_peer_at(pending), "it sent no HELLO in time");
 	}
 	return listener->paused ? PAUSE_MS : -1;
 }
 
-static void hear(struct listener *listener, struct connection *connection)
+static void receive(struct listener *listener, struct listener_peer *peer)
 {
 	uint64_t begin_ns = clock_thread_ns();
 
-	if (listener_hear(listener, connection))
-		user_turns_add(listener->turns, &connection->turn);
-	else if (connection->fd >= 0)
-		listener_arm(listener, connection);
-	listener_charge(listener, &connection->session, begin_ns);
+	if (listener_receive(listener, peer))
+		user_turns_add(listener->turns, &peer->turn);
+	else if (peer->fd >= 0)
+		listener_rearm(listener, peer);
+	listener_charge(listener, &peer->connection, begin_ns);
 }
 
-/*
- * Those who have said something are heard, a packet of each user in turn; then others may have
- * come.
- */
+/* Receives a packet of each user in turn, for TURNS_NS; then the thread looks for other events. */
 static void take_turns(struct listener *listener)
 {
 	uint64_t now_ns = clock_monotonic_ns(), end_ns = now_ns + TURNS_NS;
-	struct connection *connection;
+	struct listener_peer *peer;
 
-	while (now_ns < end_ns && (connection = user_turns_next(listener->turns, now_ns))) {
-		hear(listener, connection);
+	while (now_ns < end_ns && (peer = user_turns_next(listener->turns, now_ns))) {
+		receive(listener, peer);
 		now_ns = clock_monotonic_ns();
 	}
 }
@@ -136,30 +136,30 @@ static int turns_timeout_ms(struct listener *listener)
 	return wait_ns == UINT64_MAX ? -1 : (int)((wait_ns + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC);
 }
 
-static void take_event(struct listener *listener, struct connection *connection, uint32_t events)
+static void take_event(struct listener *listener, struct listener_peer *peer, uint32_t events)
 {
-	if (connection->fd < 0)
-		return; /* made place for somebody a moment ago */
+	if (peer->fd < 0)
+		return; /* evicted by an event that was handled before */
 	if (events & ~(uint32_t)EPOLLOUT) {
-		user_turns_add(listener->turns, &connection->turn);
+		user_turns_add(listener->turns, &peer->turn);
 		return;
 	}
-	listener_tell(listener, connection);
-	listener_arm(listener, connection);
+	listener_send(listener, peer);
+	listener_rearm(listener, peer);
 }
 
 static void handle(struct listener *listener, const struct epoll_event *event, bool *kicked)
 {
-	struct connection *connection = event->data.ptr;
+	struct listener_peer *peer = event->data.ptr;
 
 	if (event->data.ptr == &listener->bell) {
 		*kicked = bell_take(listener->bell);
 	} else if (event->data.ptr == &listener->fd) {
 		listener_accept(listener);
 	} else if (event->data.ptr == listener->receivers) {
-		listener_take_answers(listener);
+		listener_take_received(listener);
 	} else {
-		take_event(listener, connection, event->events);
+		take_event(listener, peer, event->events);
 	}
 }
 
@@ -170,7 +170,7 @@ static int sooner_ms(int a, int b)
 
 static int next_timeout_ms(struct listener *listener)
 {
-	return sooner_ms(check_late(listener),
+	return sooner_ms(detach_without_hello(listener),
 		sooner_ms(listener_round_ms(listener), turns_timeout_ms(listener)));
 }
 
@@ -189,7 +189,7 @@ static void *run(void *arg)
 	struct epoll_event events[WAKE_EVENTS];
 
 	pthread_setname_np(pthread_self(), "kp-listen");
-	/* relaxed: a flag that the bell goes with */
+	/* relaxed: a flag; the bell orders it */
 	while (!atomic_read_relaxed(&listener->stopping)) {
 		bool kicked = false;
 		int n = epoll_wait(listener->epoll, events, WAKE_EVENTS, next_timeout_ms(listener));
@@ -199,11 +199,11 @@ static void *run(void *arg)
 		for (int i = 0; i < n; i++)
 			handle(listener, &events[i], &kicked);
 		if (kicked)
-			listener_tell_all(listener);
-		/* relaxed, both: see on_liar */
-		if (kicked && atomic_read_relaxed(&listener->liars)) {
-			atomic_write_relaxed(&listener->liars, false);
-			expose_liars(listener);
+			listener_send_all(listener);
+		/* relaxed, both: see on_corrupt */
+		if (kicked && atomic_read_relaxed(&listener->corrupt)) {
+			atomic_write_relaxed(&listener->corrupt, false);
+			report_corrupt(listener);
 		}
 		take_turns(listener);
 		listener_end_rounds(listener);
@@ -213,7 +213,10 @@ static void *run(void *arg)
 	while (listener->all.head)
 		listener_drop(listener, listener->all.head->data);
 	free_dropped(listener);
-	/* who connected and was not accepted may have sent descriptors, which go with the socket */
+	/*
+	 * connections that were not accepted may have descriptors queued, which go when the socket
+	 * is closed
+	 */
 	receivers_hold(listener->receivers, listener->fd);
 	return NULL;
 }
@@ -234,7 +237,7 @@ int listener_create(struct producers *producers, int fd, const struct listener_o
 		.burst_ns = options->user_burst_ns,
 		.per_s_ns = options->user_ns_per_s,
 	});
-	l->places = admission_create(&(struct admission_limits){
+	l->admission = admission_create(&(struct admission_limits){
 		.all = options->connections,
 		.user = options->user_connections,
 		.process = options->process_connections,
@@ -250,7 +253,8 @@ int listener_create(struct producers *producers, int fd, const struct listener_o
 	if (!ret)
 		l->closing = closing_create(l->receivers);
 	if (!ret)
-		ret = listener_watch(l, EPOLL_CTL_ADD, receivers_fd(l->receivers), EPOLLIN, l->receivers);
+		ret = listener_watch(
+			l, EPOLL_CTL_ADD, receivers_fd(l->receivers), EPOLLIN, l->receivers);
 	if (!ret)
 		ret = listener_watch(l, EPOLL_CTL_ADD, l->bell, EPOLLIN, &l->bell);
 	if (!ret)
@@ -259,7 +263,7 @@ int listener_create(struct producers *producers, int fd, const struct listener_o
 		ret = -pthread_create(&l->thread, NULL, run, l);
 	l->running = !ret;
 	if (!ret)
-		producers_on_liar(producers, on_liar, l);
+		producers_on_corrupt(producers, on_corrupt, l);
 	if (ret)
 		listener_destroy(l);
 	else
@@ -300,11 +304,11 @@ void listener_destroy(struct listener *listener)
 	if (!listener)
 		return;
 	listener_stop(listener);
-	producers_on_liar(listener->producers, NULL, NULL);
+	producers_on_corrupt(listener->producers, NULL, NULL);
 	closing_destroy(listener->closing);
 	receivers_destroy(listener->receivers);
 	reports_destroy(listener->reports);
-	admission_destroy(listener->places);
+	admission_destroy(listener->admission);
 	user_turns_destroy(listener->turns);
 	sync_rounds_destroy(listener->rounds);
 	if (listener->epoll >= 0)
@@ -316,7 +320,7 @@ void listener_destroy(struct listener *listener)
 
 void listener_print_stats(struct listener *listener, struct stats *stats)
 {
-	/* relaxed, all: counts */
+	/* relaxed, all: counters */
 	stats_u64(stats, atomic_read_relaxed(&listener->connections), "trace.connections");
 	stats_u64(stats, atomic_read_relaxed(&listener->deferred), "trace.deferred");
 	stats_u64(stats, atomic_read_relaxed(&listener->detached), "trace.detached");

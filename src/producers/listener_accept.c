@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Connections that come and go: the part of the listener that accepts and drops them. */
+/* Accepting and dropping connections: a part of the listener. */
 #include <errno.h>
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -23,41 +23,45 @@
  * ---- reports ----------------------------------------------------------------------------------
  */
 
-void listener_report(struct listener *listener, const struct session *session, const char *reason)
+void listener_report(
+	struct listener *listener, const struct connection *connection, const char *reason)
 {
-	if (listener->options.report && reports_may(listener->reports, session->pid, session->uid))
-		listener->options.report(listener->options.arg, session->pid, session->uid,
-			session->program, reason);
+	if (listener->options.report &&
+		reports_may(listener->reports, connection->pid, connection->uid))
+		listener->options.report(listener->options.arg, connection->pid, connection->uid,
+			connection->program, reason);
 }
 
-void listener_charge(struct listener *listener, const struct session *session, uint64_t begin_ns)
+void listener_charge(
+	struct listener *listener, const struct connection *connection, uint64_t begin_ns)
 {
 	uint64_t used_ns = clock_thread_ns() - begin_ns;
 
-	if (!user_turns_charge(listener->turns, session->uid, used_ns, clock_monotonic_ns()))
+	if (!user_turns_charge(listener->turns, connection->uid, used_ns, clock_monotonic_ns()))
 		return;
 	atomic_add_relaxed(&listener->deferred, 1); /* a count */
-	listener_report(listener, session,
-		"the programs of this user take too much time: they are served later");
+	listener_report(listener, connection,
+		"the programs of this user have used up their CPU time: they are served later");
 }
 
-static void on_refused(void *arg, const struct session *session, const char *reason)
+static void on_refused(void *arg, const struct connection *connection, const char *reason)
 {
-	listener_report(arg, session, reason);
+	listener_report(arg, connection, reason);
 }
 
 /*
  * ---- connections ------------------------------------------------------------------------------
  */
 
-struct connection *listener_connection_at(struct admission_entry *place)
+struct listener_peer *listener_peer_at(struct admission_entry *entry)
 {
-	return (struct connection *)(void *)((char *)place - offsetof(struct connection, place));
+	return (struct listener_peer *)(void *)((char *)entry -
+						offsetof(struct listener_peer, entry));
 }
 
-struct receivers_owner listener_owner_of(const struct connection *connection)
+struct receivers_owner listener_owner_of(const struct listener_peer *peer)
 {
-	return (struct receivers_owner){ connection->session.pid, connection->session.uid };
+	return (struct receivers_owner){ peer->connection.pid, peer->connection.uid };
 }
 
 int listener_watch(struct listener *listener, int operation, int fd, uint32_t events, void *data)
@@ -75,78 +79,86 @@ void listener_pause(struct listener *listener, bool paused)
 	listener_watch(listener, EPOLL_CTL_MOD, listener->fd, paused ? 0 : EPOLLIN, &listener->fd);
 }
 
-void listener_drop(struct listener *listener, struct connection *connection)
+void listener_drop(struct listener *listener, struct listener_peer *peer)
 {
-	const struct receivers_owner owner = listener_owner_of(connection);
+	const struct receivers_owner owner = listener_owner_of(peer);
 
-	epoll_ctl(listener->epoll, EPOLL_CTL_DEL, connection->fd, NULL);
-	if (connection->asked)
-		receivers_forget(listener->receivers, connection);
-	if (connection->waits.data)
-		g_queue_unlink(&listener->waiting, &connection->waits);
-	closing_add(listener->closing, connection->fd, &owner);
-	g_queue_unlink(&listener->all, &connection->link);
-	admission_leave(listener->places, &connection->place);
-	user_turns_leave(listener->turns, &connection->turn);
-	sync_rounds_answered(listener->rounds, connection->session.sync_answered,
-		connection->session.sync_wanted);
-	session_fini(&connection->session);
+	epoll_ctl(listener->epoll, EPOLL_CTL_DEL, peer->fd, NULL);
+	if (peer->receiving)
+		receivers_forget(listener->receivers, peer);
+	if (peer->waits.data)
+		g_queue_unlink(&listener->waiting, &peer->waits);
+	closing_add(listener->closing, peer->fd, &owner);
+	g_queue_unlink(&listener->all, &peer->link);
+	admission_remove(listener->admission, &peer->entry);
+	user_turns_leave(listener->turns, &peer->turn);
+	sync_rounds_answered(listener->rounds, peer->connection.sync_answered,
+		peer->connection.sync_wanted);
+	connection_fini(&peer->connection);
 	/* relaxed: this thread is the only one that changes it */
 	atomic_write_relaxed(&listener->connections, listener->all.length);
-	connection->fd = -1;
-	g_queue_push_tail_link(&listener->dropped, &connection->link);
-	listener_pause(listener, false); /* there are descriptors again */
+	peer->fd = -1;
+	g_queue_push_tail_link(&listener->dropped, &peer->link);
+	listener_pause(listener, false); /* a descriptor is free again */
 #ifdef __GLIBC__
-	/* thousands of events of a program are memory that the C library would keep for itself */
+	/* memory of thousands of events, which the C library would keep */
 	if (!listener->all.length)
 		malloc_trim(0);
 #endif
 }
 
-void listener_detach(struct listener *listener, struct connection *connection, const char *reason)
+void listener_detach(struct listener *listener, struct listener_peer *peer, const char *reason)
 {
 	atomic_add_relaxed(&listener->detached, 1); /* a count */
-	listener_report(listener, &connection->session, reason);
-	listener_drop(listener, connection);
+	listener_report(listener, &peer->connection, reason);
+	listener_drop(listener, peer);
 }
 
 static void add_connection(struct listener *listener, int fd, const struct ucred *who)
 {
-	struct connection *connection = g_new0(struct connection, 1);
+	struct listener_peer *peer = g_new0(struct listener_peer, 1);
 	const int bytes = SEND_BYTES;
 
-	/* what the kernel holds for a program that does not read is small, whatever the default */
+	/*
+	 * bounds what the kernel buffers for a producer that does not read, whatever the default is
+	 */
 	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
-	connection->fd = fd;
-	connection->link.data = connection;
-	session_init(&connection->session, listener->producers, who->pid, who->uid, on_refused,
+	peer->fd = fd;
+	peer->link.data = peer;
+	connection_init(&peer->connection, listener->producers, who->pid, who->uid, on_refused,
 		listener);
-	connection->session.stop = &listener->stopping;
-	session_skip_rounds(&connection->session, sync_rounds_newest(listener->rounds));
-	admission_take(listener->places, &connection->place, who);
-	user_turns_join(listener->turns, &connection->turn, who->uid, connection);
-	g_queue_push_tail_link(&listener->all, &connection->link);
+	peer->connection.stop = &listener->stopping;
+	connection_skip_rounds(&peer->connection, sync_rounds_newest(listener->rounds));
+	admission_add(listener->admission, &peer->entry, who);
+	user_turns_join(listener->turns, &peer->turn, who->uid, peer);
+	g_queue_push_tail_link(&listener->all, &peer->link);
 	atomic_write_relaxed(&listener->connections, listener->all.length); /* as in drop */
-	if (listener_watch(listener, EPOLL_CTL_ADD, fd, EPOLLIN | EPOLLONESHOT, connection))
-		listener_drop(listener, connection);
+	if (listener_watch(listener, EPOLL_CTL_ADD, fd, EPOLLIN | EPOLLONESHOT, peer))
+		listener_drop(listener, peer);
 }
 
-/* What is in the way of another connection of this process; NULL: nothing. */
-static const char *make_place(struct listener *listener, const struct ucred *who)
+/*
+ * Evicts pending connections until another connection of this process may be added. NULL: it may,
+ * else why not.
+ */
+static const char *make_room(struct listener *listener, const struct ucred *who)
 {
 	const char *reason;
-	struct admission_entry *late;
+	struct admission_entry *pending;
 
-	while (!(reason = admission_find(listener->places, who, &late)) && late)
-		listener_detach(listener, listener_connection_at(late),
-			"it has not greeted, and its place is wanted");
+	while (!(reason = admission_check(listener->admission, who, &pending)) && pending)
+		listener_detach(listener, listener_peer_at(pending),
+			"evicted: no HELLO yet, and the connection limit is reached");
 	return reason;
 }
 
-/* Sends away whom there is no room for: a connection that waits would hold up those behind it. */
+/*
+ * Adds the connection, or closes it at once: a connection that waits in the queue would delay those
+ * behind it.
+ */
 static void admit(struct listener *listener, int fd)
 {
-	struct session session = { .program = "?" };
+	struct connection connection = { .program = "?" };
 	struct ucred who = { .uid = (uid_t)-1 };
 	uint64_t begin_ns = clock_thread_ns();
 	socklen_t bytes = sizeof(who);
@@ -156,23 +168,23 @@ static void admit(struct listener *listener, int fd)
 		closing_add(listener->closing, fd, &(struct receivers_owner){ who.pid, who.uid });
 		return;
 	}
-	session.pid = who.pid;
-	session.uid = who.uid;
-	reason = make_place(listener, &who);
+	connection.pid = who.pid;
+	connection.uid = who.uid;
+	reason = make_room(listener, &who);
 	if (!reason) {
 		add_connection(listener, fd, &who);
 	} else {
-		listener_report(listener, &session, reason);
+		listener_report(listener, &connection, reason);
 		producers_count_refused(listener->producers);
 		closing_add(listener->closing, fd, &(struct receivers_owner){ who.pid, who.uid });
 	}
-	listener_charge(listener, &session, begin_ns);
+	listener_charge(listener, &connection, begin_ns);
 }
 
 void listener_accept(struct listener *listener)
 {
 	if (!reserve_is_whole()) {
-		listener_pause(listener, true); /* a program takes memory */
+		listener_pause(listener, true); /* to attach a producer takes memory */
 		return;
 	}
 	for (int i = 0; i < ACCEPTS_PER_WAKE; i++) {
@@ -181,16 +193,16 @@ void listener_accept(struct listener *listener)
 		if (fd >= 0)
 			admit(listener, fd);
 		else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)
-			listener_pause(listener, true); /* else we would be woken for it on and on */
+			listener_pause(listener, true); /* else epoll reports it again */
 		if (fd < 0 && errno != ECONNABORTED && errno != EINTR)
 			return;
 	}
 }
 
-void listener_arm(struct listener *listener, struct connection *connection)
+void listener_rearm(struct listener *listener, struct listener_peer *peer)
 {
-	uint32_t events = EPOLLIN | EPOLLONESHOT | (connection->wants_room ? EPOLLOUT : 0);
+	uint32_t events = EPOLLIN | EPOLLONESHOT | (peer->wants_room ? EPOLLOUT : 0);
 
-	if (!connection->asked && !connection->waits.data)
-		listener_watch(listener, EPOLL_CTL_MOD, connection->fd, events, connection);
+	if (!peer->receiving && !peer->waits.data)
+		listener_watch(listener, EPOLL_CTL_MOD, peer->fd, events, peer);
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What the listener is made of; for the listener*.c only. All functions: its thread. */
+/*
+ * The state of the listener; included by listener*.c only. All functions: the thread of the
+ * listener.
+ */
 #ifndef KPROFS_PRODUCERS_LISTENER_STATE_H
 #define KPROFS_PRODUCERS_LISTENER_STATE_H
 
@@ -12,92 +15,95 @@
 #include "producers/listener.h"
 #include "producers/admission.h"
 #include "producers/receivers.h"
-#include "producers/session.h"
+#include "producers/connection.h"
 #include "producers/user_turns.h"
 
 struct closing;
 struct sync_rounds;
 
-struct connection {
+/* One accepted socket: its connection (protocol), limits and turns. */
+struct listener_peer {
 	int fd;		 /* -1: dropped */
-	bool wants_room; /* EPOLLOUT is waited for */
+	bool wants_room; /* the socket is full: wait for EPOLLOUT */
 	uint64_t packets;
-	struct session session;
-	struct admission_entry place;
+	struct connection connection;
+	struct admission_entry entry;
 	struct user_turn turn;
 	GList link;	 /* in all, or in dropped */
-	bool asked;	 /* a receiver has the packet in front; nothing else is read meanwhile */
-	GList waits;	 /* in waiting, while data is set */
+	bool receiving;	 /* a receiver takes the next packet; nothing else is read meanwhile */
+	GList waits;	 /* in `waiting`, while data is set */
 };
 
-/* i: invariant; a: atomic; all others are the thread's */
+/* i: invariant; a: atomic; all others belong to the thread */
 struct listener {
 	struct producers *producers;	 /* i */
 	struct listener_options options; /* i */
-	int fd;				 /* i: where programs connect */
+	int fd;				 /* i: the listening socket */
 	int epoll;			 /* i */
-	int bell;			 /* i: of the thread */
+	int bell;			 /* i: wakes the thread */
 	pthread_t thread;		 /* i */
-	bool running;			 /* who creates and stops */
+	bool running;			 /* of the thread that creates and stops */
 	_Atomic bool stopping;		 /* a */
-	_Atomic bool liars;		 /* a: there may be new ones */
+	_Atomic bool corrupt;		 /* a: there may be newly found corrupt producers */
 	_Atomic uint64_t connections;	 /* a */
 	_Atomic uint64_t detached;	 /* a */
 	_Atomic uint64_t sync_timeouts;	 /* a */
 	struct sync_rounds *rounds;	 /* i; has a lock of its own */
 	struct receivers *receivers;	 /* i */
-	GQueue all;			 /* of struct connection */
-	GQueue dropped;			 /* no more of all; the events at hand may still name them */
+	GQueue all;			 /* of struct listener_peer */
+	GQueue dropped; /* dropped, but the events at hand may still point to them */
 	struct closing *closing;	 /* i */
 	struct user_turns *turns;		 /* i */
 	_Atomic uint64_t deferred;	 /* a */
-	GQueue waiting;			 /* of struct connection: for a receiver */
-	struct admission *places;        /* that these have */
-	bool paused;			 /* no accepts for want of descriptors */
+	GQueue waiting; /* of struct listener_peer: those for which no receiver is free */
+	struct admission *admission;	 /* of the peers in all */
+	bool paused;			 /* no accepts, since descriptors or memory are short */
 	struct reports *reports;
 	char in[KPROF_PACKET_MAX] __attribute__((aligned(8)));
 	char out[KPROF_PACKET_MAX] __attribute__((aligned(8)));
 };
 
 /*
- * ---- listener_accept.c: connections that come and go ------------------------------------------
+ * ---- listener_accept.c: accepting and dropping connections ------------------------------------
  */
 
-/* Passes on why something of this program is refused, if it may be said again already. */
-void listener_report(struct listener *listener, const struct session *session, const char *reason);
+/* Reports why something of this producer is refused, unless its user has had too many reports. */
+void listener_report(
+	struct listener *listener, const struct connection *connection, const char *reason);
 /* epoll_ctl; -errno */
 int listener_watch(struct listener *listener, int operation, int fd, uint32_t events, void *data);
-/* Without descriptors no program is accepted for a while. */
+/* While paused, no connection is accepted. */
 void listener_pause(struct listener *listener, bool paused);
 void listener_accept(struct listener *listener);
-/* The thread has used CPU time since clock_thread_ns() was begin_ns for this program. */
-void listener_charge(struct listener *listener, const struct session *session, uint64_t begin_ns);
-struct connection *listener_connection_at(struct admission_entry *place);
-struct receivers_owner listener_owner_of(const struct connection *connection);
+/* Charges the user with the CPU time of the thread since clock_thread_ns() was begin_ns. */
+void listener_charge(
+	struct listener *listener, const struct connection *connection, uint64_t begin_ns);
+struct listener_peer *listener_peer_at(struct admission_entry *entry);
+struct receivers_owner listener_owner_of(const struct listener_peer *peer);
 /*
- * Each event is told once: who is to be heard again is armed again, but not while a receiver is at
+ * Sockets are watched with EPOLLONESHOT: watches this one again, unless a receiver is at work on
  * it.
  */
-void listener_arm(struct listener *listener, struct connection *connection);
-/* The connection has ended; its memory stays until the events at hand are done with. */
-void listener_drop(struct listener *listener, struct connection *connection);
+void listener_rearm(struct listener *listener, struct listener_peer *peer);
+/* Ends the connection; its memory is freed when the events at hand are handled. */
+void listener_drop(struct listener *listener, struct listener_peer *peer);
 /* The same with a reason, which is counted and reported. */
-void listener_detach(struct listener *listener, struct connection *connection, const char *reason);
+void listener_detach(struct listener *listener, struct listener_peer *peer, const char *reason);
 
 /*
- * ---- listener_talk.c: what is said and heard --------------------------------------------------
+ * ---- listener_packets.c: sending and receiving ------------------------------------------------
  */
 
-/* All that the program does not know yet, until its socket is full. */
-void listener_tell(struct listener *listener, struct connection *connection);
-void listener_tell_all(struct listener *listener);
-/* Answers the writes whose rounds have ended. */
+/* Sends all packets that are due, until the socket is full. */
+void listener_send(struct listener *listener, struct listener_peer *peer);
+void listener_send_all(struct listener *listener);
+/* Ends the rounds that are due, which answers their writes. */
 void listener_end_rounds(struct listener *listener);
-/* How long until a round's time is over; -1: nobody waits. */
+/* ms until the deadline of a round; -1: there is none. */
 int listener_round_ms(struct listener *listener);
-/* One packet. true: there may be more; the connection may be gone (fd -1). */
-bool listener_hear(struct listener *listener, struct connection *connection);
-/* What the receivers have received. */
-void listener_take_answers(struct listener *listener);
+/* Receives one packet. true: there may be more; the connection may have ended (fd -1). */
+bool listener_receive(struct listener *listener, struct listener_peer *peer);
+/* Takes the packets that the receivers have received. */
+void listener_take_received(struct listener *listener);
 
 #endif

@@ -1,4 +1,4 @@
-# producers: the programs that attach: their connections, their memory, the events that they have
+# producers: connections of producers, limits, their pools, events and switches
 noinst_LIBRARIES += libproducers.a
 libproducers_a_SOURCES = \
 	%D%/catalog.c %D%/catalog.h \
@@ -7,16 +7,16 @@ libproducers_a_SOURCES = \
 	%D%/listener.c %D%/listener.h \
 	%D%/listener_accept.c \
 	%D%/listener_state.h \
-	%D%/listener_talk.c \
+	%D%/listener_packets.c \
 	%D%/admission.c %D%/admission.h \
 	%D%/producers.c %D%/producers.h \
-	%D%/producers_books.c \
+	%D%/producers_stats.c \
 	%D%/producers_events.c \
 	%D%/producers_state.h \
 	%D%/receiver.c %D%/receiver.h \
 	%D%/receivers.c %D%/receivers.h \
 	%D%/reports.c %D%/reports.h \
-	%D%/session.c %D%/session.h \
+	%D%/connection.c %D%/connection.h \
 	%D%/fair_share.c %D%/fair_share.h \
 	%D%/sync_rounds.c %D%/sync_rounds.h \
 	%D%/user_turns.c %D%/user_turns.h

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The programs whose events the trace holds: see producers.h. */
+/* The producers whose events the trace holds: see producers.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -12,14 +12,14 @@
 #include "producers/producers_state.h"
 #include "producers/fair_share.h"
 
-/* What the dead leave: at most so much of the memory, and so many. */
-#define KEPT_SHARE 32
-#define KEPT_BYTES_MAX (256 * MIB)
-#define KEPT_PROGRAMS_MAX 1024
+/* Pools of exited producers: this part of the memory, these many bytes, and so many. */
+#define EXITED_SHARE 32
+#define EXITED_BYTES_MAX (256 * MIB)
+#define EXITED_PROGRAMS_MAX 1024
 
 void producers_limits_init(struct producers_limits *limits, uint64_t descriptors, uint64_t memory)
 {
-	/* a program takes two, its pool when it is dead one; a fourth is for other things */
+	/* a producer takes two descriptors, an exited one takes one; a fourth is for other files */
 	uint64_t programs = MIN(descriptors / 4, 4096);
 
 	*limits = (struct producers_limits){
@@ -27,10 +27,10 @@ void producers_limits_init(struct producers_limits *limits, uint64_t descriptors
 		.user_programs = (unsigned int)(programs - programs / 4),
 		.bytes = 16 * GIB,
 		.user_bytes = 8 * GIB,
-		.ids = 1u << 20, /* some 150 bytes each, and 0.2 us at the end */
+		.ids = 1u << 20, /* some 150 bytes each, and 0.2 us each when the producer ends */
 		.user_ids = 1u << 19,
-		.kept_programs = (unsigned int)MIN(descriptors / 8, KEPT_PROGRAMS_MAX),
-		.kept_bytes = MIN(memory / KEPT_SHARE, KEPT_BYTES_MAX),
+		.exited_programs = (unsigned int)MIN(descriptors / 8, EXITED_PROGRAMS_MAX),
+		.exited_bytes = MIN(memory / EXITED_SHARE, EXITED_BYTES_MAX),
 	};
 }
 
@@ -48,21 +48,21 @@ struct producers *producers_create(struct catalog *catalog, const struct produce
 }
 
 /*
- * ---- a program ---------------------------------------------------------------------------------
+ * ---- a producer --------------------------------------------------------------------------------
  */
 
 struct producer *producer_get(struct producer *producer)
 {
-	/* relaxed: whoever calls has a reference already, or the list's under its lock */
+	/* relaxed: the caller has a reference, or the lock and so that of the list */
 	atomic_add_relaxed(&producer->references, 1);
 	return producer;
 }
 
-/* The last reference is gone, so no reader looks and no list has it. */
-static void free_entry(struct entry *entry)
+/* The last reference is gone: no reader uses it and it is not listed. */
+static void free_entry(struct producer_entry *entry)
 {
 	struct producers *producers = entry->public.producers;
-	struct user *user = entry->user;
+	struct producers_user *user = entry->user;
 
 	producers_free_events(&entry->public);
 	if (entry->public.reader.fd >= 0)
@@ -81,7 +81,7 @@ static void free_entry(struct entry *entry)
 
 void producer_put(struct producer *producer)
 {
-	/* what all others did with it comes before the last one's free */
+	/* acq_rel: all other uses come before the free */
 	if (atomic_add_acq_rel(&producer->references, (unsigned int)-1) == 1)
 		free_entry(entry_of(producer));
 }
@@ -92,115 +92,118 @@ GPtrArray *producers_begin_gone(void)
 }
 
 /*
- * Without the lock. Who closed its descriptor, and has the memory mapped, may have written since it
- * was looked at last: what is let go is looked at once more.
+ * Without the lock. A producer that closed its socket and has its pool mapped may have written
+ * after the last refresh: refreshes the counts before the pool is closed.
  */
 static void end_gone(GPtrArray *gone)
 {
 	for (guint i = 0; i < gone->len; i++)
-		producers_look(g_ptr_array_index(gone, i));
+		producers_refresh(g_ptr_array_index(gone, i));
 	g_ptr_array_free(gone, TRUE);
 }
 
 /*
- * ---- the list; all with the lock held, what is put into `gone` is ended without ----------------
+ * ---- the list; all with the lock held; end_gone() takes `gone` without it -----------------------
  */
 
-static void unlist(struct producers *producers, struct entry *entry, GPtrArray *gone)
+static void unlist(struct producers *producers, struct producer_entry *entry, GPtrArray *gone)
 {
 	g_queue_unlink(&producers->all, &entry->link);
 	entry->listed = false;
-	if (entry->kept) {
-		producers->kept--;
-		producers->kept_bytes -= entry->kept_bytes;
-		entry->user->kept_bytes -= entry->kept_bytes;
-		entry->kept = false;
+	if (entry->exited) {
+		producers->exited--;
+		producers->exited_bytes -= entry->exited_bytes;
+		entry->user->exited_bytes -= entry->exited_bytes;
+		entry->exited = false;
 	}
 	g_ptr_array_add(gone, entry);
 }
 
-/* The memory of a dead program goes; what it held makes room, or was cleared. */
-static void forget(struct producers *producers, struct entry *entry, bool clear, GPtrArray *gone)
+/* Unlists an exited producer; its events were evicted, or cleared. */
+static void evict(
+	struct producers *producers, struct producer_entry *entry, bool clear, GPtrArray *gone)
 {
 	entry->forgotten = clear ? FORGOTTEN_CLEARED : FORGOTTEN_OVERWRITTEN;
-	producers_account(entry, &entry->books);
+	producers_count_gone(entry, &entry->stats);
 	unlist(producers, entry, gone);
 }
 
-/* The oldest dead program of a user, or of anybody; NULL: none. */
-static struct entry *find_dead(struct producers *producers, const struct user *user)
+/* The oldest exited producer of a user, or (NULL) of all; NULL: none. */
+static struct producer_entry *find_exited(
+	struct producers *producers, const struct producers_user *user)
 {
-	if (!producers->kept) /* asked for each event that is refused */
+	if (!producers->exited) /* this is called for each event that is refused */
 		return NULL;
 	for (GList *link = producers->all.head; link; link = link->next) {
-		struct entry *entry = link->data;
+		struct producer_entry *entry = link->data;
 
-		if (entry->kept && (!user || entry->user == user))
+		if (entry->exited && (!user || entry->user == user))
 			return entry;
 	}
 	return NULL;
 }
 
-/* The oldest in which nothing was found, since its program might have written more. NULL: none. */
-static struct entry *find_empty(struct producers *producers)
+/* The oldest with an empty pool, which was kept since its process might write more. NULL: none. */
+static struct producer_entry *find_empty(struct producers *producers)
 {
 	for (GList *link = producers->all.head; link; link = link->next) {
-		struct entry *entry = link->data;
+		struct producer_entry *entry = link->data;
 
-		if (entry->kept && !entry->books.held)
+		if (entry->exited && !entry->stats.held)
 			return entry;
 	}
 	return NULL;
 }
 
-static const struct user *find_greediest(struct producers *producers)
+static const struct producers_user *find_largest_user(struct producers *producers)
 {
-	const struct user *most = NULL;
+	const struct producers_user *most = NULL;
 	GHashTableIter iter;
 	gpointer value;
 
 	g_hash_table_iter_init(&iter, producers->users);
 	while (g_hash_table_iter_next(&iter, NULL, &value)) {
-		const struct user *user = value;
+		const struct producers_user *user = value;
 
-		if (!most || user->kept_bytes > most->kept_bytes)
+		if (!most || user->exited_bytes > most->exited_bytes)
 			most = user;
 	}
 	return most;
 }
 
-static void trim_kept(struct producers *producers, GPtrArray *gone)
+static void evict_over_limit(struct producers *producers, GPtrArray *gone)
 {
-	struct entry *entry;
+	struct producer_entry *entry;
 
-	while (producers->kept > producers->limits.kept_programs ||
-		producers->kept_bytes > producers->limits.kept_bytes) {
+	while (producers->exited > producers->limits.exited_programs ||
+		producers->exited_bytes > producers->limits.exited_bytes) {
 		entry = find_empty(producers);
 		if (!entry)
-			entry = find_dead(producers, find_greediest(producers));
+			entry = find_exited(producers, find_largest_user(producers));
 		if (!entry)
-			entry = find_dead(producers, NULL);
-		forget(producers, entry, false, gone);
+			entry = find_exited(producers, NULL);
+		evict(producers, entry, false, gone);
 	}
 }
 
-static struct user *get_user(struct producers *producers, uid_t uid)
+static struct producers_user *get_user(struct producers *producers, uid_t uid)
 {
-	struct user *user = g_hash_table_lookup(producers->users, GUINT_TO_POINTER(uid));
+	struct producers_user *user = g_hash_table_lookup(producers->users, GUINT_TO_POINTER(uid));
 
 	if (user)
 		return user;
-	user = g_new0(struct user, 1);
+	user = g_new0(struct producers_user, 1);
 	user->uid = uid;
 	g_hash_table_insert(producers->users, GUINT_TO_POINTER(uid), user);
 	return user;
 }
 
 /*
- * Bytes that are free once the dead have made way, of the user first. What goes is freed when the
- * lock is open, and readers may still have it: so it is reckoned with here.
+ * Evicts exited producers, of the user first, until a pool of `bytes` is within the limits. What is
+ * evicted is freed later, without the lock, and readers may still refer to it: so the sums are
+ * computed here.
  */
-static int make_room(struct producers *producers, struct user *user, uint64_t bytes,
+static int make_room(struct producers *producers, struct producers_user *user, uint64_t bytes,
 	GPtrArray *gone, struct err *err)
 {
 	const struct producers_limits *limits = &producers->limits;
@@ -209,47 +212,52 @@ static int make_room(struct producers *producers, struct user *user, uint64_t by
 	while (bytes &&
 		ours + bytes > fair_share_quota(limits->bytes, limits->user_bytes, others)) {
 		bool alone = ours + bytes > limits->user_bytes;
-		struct entry *dead = find_dead(producers, alone ? user : NULL);
+		struct producer_entry *exited = find_exited(producers, alone ? user : NULL);
 
-		if (!dead && alone)
-			return err_set(err, EDQUOT, "the pools of this user's programs are too large");
-		if (!dead)
-			return err_set(err, ENOSPC, "the pools of all programs are too large");
-		*(dead->user == user ? &ours : &others) -= dead->public.reader.layout.pool_bytes;
-		forget(producers, dead, false, gone);
+		if (!exited && alone)
+			return err_set(err, EDQUOT,
+				"the pools of this user's producers reach their limit");
+		if (!exited)
+			return err_set(err, ENOSPC, "the pools of all producers reach their limit");
+		*(exited->user == user ? &ours : &others) -=
+			exited->public.reader.layout.pool_bytes;
+		evict(producers, exited, false, gone);
 	}
 	return 0;
 }
 
-static int admit(struct producers *producers, struct user *user, uint64_t bytes, GPtrArray *gone,
-	struct err *err)
+static int admit(struct producers *producers, struct producers_user *user, uint64_t bytes,
+	GPtrArray *gone, struct err *err)
 {
 	const struct producers_limits *limits = &producers->limits;
 
 	if (producers->attached >= limits->programs)
-		return err_set(err, ENOSPC, "%u programs are attached", producers->attached);
+		return err_set(err, ENOSPC, "the limit is reached: %u producers are attached",
+			producers->attached);
 	if (user->programs >= fair_share_quota(limits->programs, limits->user_programs,
 				      producers->attached - user->programs))
-		return err_set(err, EDQUOT, "this user has %u programs attached", user->programs);
+		return err_set(err, EDQUOT,
+			"the limit of this user is reached: %u producers are attached",
+			user->programs);
 	return make_room(producers, user, bytes, gone, err);
 }
 
-bool producers_forget_one(struct producers *producers, const struct user *user)
+bool producers_evict_one(struct producers *producers, const struct producers_user *user)
 {
 	GPtrArray *gone = producers_begin_gone();
-	struct entry *dead;
+	struct producer_entry *exited;
 
 	pthread_mutex_lock(&producers->lock);
-	dead = find_dead(producers, user);
-	if (dead)
-		forget(producers, dead, false, gone);
+	exited = find_exited(producers, user);
+	if (exited)
+		evict(producers, exited, false, gone);
 	pthread_mutex_unlock(&producers->lock);
 	end_gone(gone);
-	return dead != NULL;
+	return exited != NULL;
 }
 
 /*
- * ---- the end of a program ----------------------------------------------------------------------
+ * ---- the end of a producer ---------------------------------------------------------------------
  */
 
 static void leave_catalog(struct producer *producer)
@@ -264,8 +272,8 @@ static void leave_catalog(struct producer *producer)
 	}
 }
 
-/* The memory that the dead one's pool uses, not what the program promised to use. */
-static uint64_t measure(const struct entry *entry)
+/* The memory that the pool of an exited producer uses, which is less than its size. */
+static uint64_t measure(const struct producer_entry *entry)
 {
 	const struct ring_reader *reader = &entry->public.reader;
 	uint64_t used = reader->layout.pool_bytes;
@@ -273,15 +281,15 @@ static uint64_t measure(const struct entry *entry)
 
 	if (!fstat(reader->fd, &st))
 		used = MIN(used, (uint64_t)st.st_blocks * 512);
-	/* whoever else has the file could fill it still */
+	/* another process with the memfd could still fill it */
 	return MAX(used, reader->layout.pool_bytes / 4);
 }
 
 /*
- * goes_on: its pool is about to be attached again, and its numbers with it. keep: also if there is
- * nothing to be read in it.
+ * goes_on: its pool is about to be attached again, with its counts. keep: even if the pool is
+ * empty.
  */
-static void end(struct entry *entry, bool goes_on, bool keep)
+static void end(struct producer_entry *entry, bool goes_on, bool keep)
 {
 	struct producer *producer = &entry->public;
 	struct producers *producers = producer->producers;
@@ -293,24 +301,24 @@ static void end(struct entry *entry, bool goes_on, bool keep)
 	entry->end_seen = true;
 	leave_catalog(producer);
 	if (!goes_on)
-		producers_find_whole(entry);
-	producers_look(entry);
+		producers_find_committed(entry);
+	producers_refresh(entry);
 	bytes = measure(entry);
-	/* release: whoever sees it finds in the pool all that there will be */
+	/* release: a reader that sees it finds all events in the pool */
 	atomic_write_release(&producer->ended, true);
 	gone = producers_begin_gone();
 	pthread_mutex_lock(&producers->lock);
 	producers->attached--;
 	entry->user->programs--;
-	if (!entry->books.held && !keep) {
-		forget(producers, entry, false, gone);
+	if (!entry->stats.held && !keep) {
+		evict(producers, entry, false, gone);
 	} else {
-		entry->kept = true;
-		entry->kept_bytes = bytes;
-		producers->kept++;
-		producers->kept_bytes += bytes;
-		entry->user->kept_bytes += bytes;
-		trim_kept(producers, gone);
+		entry->exited = true;
+		entry->exited_bytes = bytes;
+		producers->exited++;
+		producers->exited_bytes += bytes;
+		entry->user->exited_bytes += bytes;
+		evict_over_limit(producers, gone);
 	}
 	pthread_mutex_unlock(&producers->lock);
 	end_gone(gone);
@@ -325,7 +333,10 @@ void producer_end(struct producer *producer, bool lives_on)
  * ---- attaching ---------------------------------------------------------------------------------
  */
 
-/* A name is part of lines that people read: nothing in it may look like another part. */
+/*
+ * The name becomes part of lines of text: without blanks, brackets and quotes it cannot look like
+ * another part.
+ */
 static void copy_printable(char *to, const char *from)
 {
 	size_t i;
@@ -337,12 +348,13 @@ static void copy_printable(char *to, const char *from)
 	to[i] = '\0';
 }
 
-static struct entry *make_entry(struct producers *producers, const struct producer_identity *identity)
+static struct producer_entry *make_entry(
+	struct producers *producers, const struct producer_identity *identity)
 {
-	struct entry *entry = g_new0(struct entry, 1);
+	struct producer_entry *entry = g_new0(struct producer_entry, 1);
 	struct producer *producer = &entry->public;
 
-	atomic_write_relaxed(&producer->references, 1); /* nobody else has it yet */
+	atomic_write_relaxed(&producer->references, 1); /* relaxed: no other thread has it yet */
 	producer->producers = producers;
 	producer->pid = identity->pid;
 	producer->uid = identity->uid;
@@ -359,7 +371,10 @@ static struct entry *make_entry(struct producers *producers, const struct produc
 	return entry;
 }
 
-/* Where the kernel does not tell (before Linux 5.18), it may be as old as the machine's uptime. */
+/*
+ * When the pool was made, CLOCK_MONOTONIC ns. 0 if the kernel does not say (before Linux 5.18):
+ * then its age is at most the uptime.
+ */
 static uint64_t find_made_ns(int pool_fd)
 {
 	uint64_t now_ns = clock_monotonic_ns(), wall_ns = clock_realtime_ns(), made_ns;
@@ -371,26 +386,27 @@ static uint64_t find_made_ns(int pool_fd)
 	return now_ns - MIN(now_ns, wall_ns - MIN(wall_ns, made_ns));
 }
 
-static int open_pool(struct entry *entry, int pool_fd, struct err *err)
+static int open_pool(struct producer_entry *entry, int pool_fd, struct err *err)
 {
 	const char *why = "";
 	struct stat st;
 	int ret = ring_reader_open(pool_fd, &entry->public.reader, &why);
 
 	if (ret)
-		return err_set(err, EINVAL, "its memory is not taken: %s", why);
+		return err_set(err, EINVAL, "its pool is refused: %s", why);
 	if (fstat(pool_fd, &st))
-		return err_set(err, errno, "its memory: %s", g_strerror(errno));
+		return err_set(err, errno, "its pool: %s", g_strerror(errno));
 	entry->dev = st.st_dev;
 	entry->ino = st.st_ino;
 	entry->made_ns = find_made_ns(pool_fd);
 	return 0;
 }
 
-static struct entry *find_pool(struct producers *producers, const struct entry *like)
+static struct producer_entry *find_pool(
+	struct producers *producers, const struct producer_entry *like)
 {
 	for (GList *link = producers->all.head; link; link = link->next) {
-		struct entry *entry = link->data;
+		struct producer_entry *entry = link->data;
 
 		if (entry->dev == like->dev && entry->ino == like->ino)
 			return entry;
@@ -398,48 +414,49 @@ static struct entry *find_pool(struct producers *producers, const struct entry *
 	return NULL;
 }
 
-/* The list's only writer is this thread but for the dead: who is found and attached, stays. */
-static int end_earlier(struct producers *producers, const struct entry *entry, struct err *err)
+/* Only this thread adds producers and ends attached ones: an attached one that is found stays. */
+static int end_former(
+	struct producers *producers, const struct producer_entry *entry, struct err *err)
 {
-	struct entry *earlier;
+	struct producer_entry *earlier;
 	bool live;
 
 	pthread_mutex_lock(&producers->lock);
 	earlier = find_pool(producers, entry);
-	live = earlier && !earlier->kept;
+	live = earlier && !earlier->exited;
 	pthread_mutex_unlock(&producers->lock);
 	if (!live)
 		return 0;
 	if (earlier->public.pid != entry->public.pid)
-		return err_set(err, EBUSY, "its memory is that of process %d",
+		return err_set(err, EBUSY, "its pool is that of process %d",
 			(int)earlier->public.pid);
 	end(earlier, true, true);
 	return 0;
 }
 
-static int list(struct producers *producers, struct entry *entry, struct err *err)
+static int list(struct producers *producers, struct producer_entry *entry, struct err *err)
 {
 	GPtrArray *gone = producers_begin_gone();
 	uint64_t bytes = entry->public.reader.layout.pool_bytes;
-	struct entry *earlier;
+	struct producer_entry *earlier;
 	int ret;
 
 	pthread_mutex_lock(&producers->lock);
 	entry->user = get_user(producers, entry->public.uid);
 	entry->user->entries++;
 	earlier = find_pool(producers, entry);
-	if (earlier) { /* its numbers go on in this one, and its memory is no more than before */
-		entry->books = earlier->books;
+	if (earlier) { /* the counts go on in this one, and the memory is the same */
+		entry->stats = earlier->stats;
 		entry->cleared = g_steal_pointer(&earlier->cleared);
 		unlist(producers, earlier, gone);
 	}
-	ret = admit(producers, entry->user, earlier && earlier->user == entry->user ? 0 : bytes, gone,
-		err);
+	ret = admit(producers, entry->user, earlier && earlier->user == entry->user ? 0 : bytes,
+		gone, err);
 	if (ret && earlier) {
 		earlier->forgotten = FORGOTTEN_OVERWRITTEN;
-		producers_account(earlier, &earlier->books);
+		producers_count_gone(earlier, &earlier->stats);
 	}
-	/* counted also if it is not listed: freeing it takes it off again */
+	/* counted even if it is not listed: free_entry() subtracts it */
 	producers->bytes += bytes;
 	entry->user->bytes += bytes;
 	if (!ret) {
@@ -458,11 +475,11 @@ static int list(struct producers *producers, struct entry *entry, struct err *er
 int producers_attach(struct producers *producers, const struct producer_identity *identity,
 	int pool_fd, struct producer **producer, struct err *err)
 {
-	struct entry *entry = make_entry(producers, identity);
+	struct producer_entry *entry = make_entry(producers, identity);
 	int ret = open_pool(entry, pool_fd, err);
 
 	if (!ret)
-		ret = end_earlier(producers, entry, err);
+		ret = end_former(producers, entry, err);
 	if (ret) {
 		g_free(entry);
 		producers_count_refused(producers);
@@ -470,7 +487,7 @@ int producers_attach(struct producers *producers, const struct producer_identity
 	}
 	ret = list(producers, entry, err);
 	if (ret) {
-		entry->public.reader.fd = -1; /* the caller's */
+		entry->public.reader.fd = -1; /* stays the caller's */
 		producer_put(&entry->public);
 		producers_count_refused(producers);
 		return ret;
@@ -487,7 +504,7 @@ void producers_count_refused(struct producers *producers)
 }
 
 /*
- * ---- all of them -------------------------------------------------------------------------------
+ * ---- all producers -----------------------------------------------------------------------------
  */
 
 GPtrArray *producers_all(struct producers *producers)
@@ -503,30 +520,27 @@ GPtrArray *producers_all(struct producers *producers)
 
 uint64_t producers_cleared_ns(struct producers *producers)
 {
-	/* relaxed: a bound for stamps, it says nothing about other memory */
+	/* relaxed: a bound for timestamps, it orders no other memory */
 	return atomic_read_relaxed(&producers->cleared_ns);
 }
-
 
 void producers_clear(struct producers *producers)
 {
 	GPtrArray *gone = producers_begin_gone(), *live;
-	struct entry *dead;
+	struct producer_entry *exited;
 
 	pthread_mutex_lock(&producers->lock);
-	/*
-	 * relaxed, both: see producers_cleared_ns; of two that clear at once the later one counts
-	 */
+	/* relaxed, both: see producers_cleared_ns; of two clears at once the later one counts */
 	atomic_write_relaxed(&producers->cleared_ns, clock_monotonic_ns());
-	while ((dead = find_dead(producers, NULL)))
-		forget(producers, dead, true, gone);
+	while ((exited = find_exited(producers, NULL)))
+		evict(producers, exited, true, gone);
 	pthread_mutex_unlock(&producers->lock);
 	end_gone(gone);
 	live = producers_all(producers);
 	for (guint i = 0; i < live->len; i++) {
-		struct entry *entry = g_ptr_array_index(live, i);
+		struct producer_entry *entry = g_ptr_array_index(live, i);
 
-		producers_clear_books(entry);
+		producers_clear_stats(entry);
 		/* relaxed: the listener is woken after this, which orders it */
 		atomic_write_relaxed(&entry->clear, producers_read_tickets(&entry->public.reader));
 	}

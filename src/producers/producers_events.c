@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the ids of a program mean: the part of producers.c that the listener's thread changes. */
+/* The meaning of the ids of a producer: a part of producers.c, changed by the listener's thread. */
 #include <errno.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ static struct producer_event *find_event(const struct producer *producer, uint16
 
 	if (id >= KPROF_ID_LIMIT)
 		return NULL;
-	/* acquire, both: pairs with the release in add_event, what they point to is whole */
+	/* acquire, both: pairs with the releases in add_event */
 	block = atomic_read_acquire(&producer->blocks[id / PRODUCER_BLOCK]);
 	return block ? atomic_read_acquire(&block[id % PRODUCER_BLOCK]) : NULL;
 }
@@ -27,7 +27,7 @@ const struct producer_event *producer_event(const struct producer *producer, uin
 void producers_free_events(struct producer *producer)
 {
 	for (size_t b = 0; b < G_N_ELEMENTS(producer->blocks); b++) {
-		/* relaxed, both: nobody else is left */
+		/* relaxed, both: no other reference is left */
 		struct producer_event *_Atomic *block = atomic_read_relaxed(&producer->blocks[b]);
 
 		for (size_t i = 0; block && i < PRODUCER_BLOCK; i++) {
@@ -41,12 +41,12 @@ void producers_free_events(struct producer *producer)
 	}
 }
 
-/* -EDQUOT: the user has all that one can have; -ENOSPC: all that others leave. */
-static int take_id(struct entry *entry)
+/* -EDQUOT: the limit of one user; -ENOSPC: what other users leave. */
+static int take_id(struct producer_entry *entry)
 {
 	struct producers *producers = entry->public.producers;
 	const struct producers_limits *limits = &producers->limits;
-	struct user *user = entry->user;
+	struct producers_user *user = entry->user;
 	int ret = 0;
 
 	pthread_mutex_lock(&producers->lock);
@@ -64,42 +64,43 @@ static int take_id(struct entry *entry)
 	return ret;
 }
 
-/* Whether a dead program has made way for something that there was no room for. */
-static bool makes_way(struct entry *entry, int error)
+/* Evicts an exited producer to make room after this error. false: nothing was evicted. */
+static bool evict_exited(struct producer_entry *entry, int error)
 {
-	return (error == -EDQUOT && producers_forget_one(entry->public.producers, entry->user)) ||
-		(error == -ENOSPC && producers_forget_one(entry->public.producers, NULL));
+	return (error == -EDQUOT && producers_evict_one(entry->public.producers, entry->user)) ||
+		(error == -ENOSPC && producers_evict_one(entry->public.producers, NULL));
 }
 
-static int add_id(struct entry *entry, struct err *err)
+static int add_id(struct producer_entry *entry, struct err *err)
 {
 	int ret;
 
 	do
 		ret = take_id(entry);
-	while (makes_way(entry, ret));
+	while (evict_exited(entry, ret));
 	if (ret)
 		return err_set(err, -ret, "%s have too many events",
-			ret == -EDQUOT ? "this user's programs" : "all programs together");
+			ret == -EDQUOT ? "this user's producers" : "all producers together");
 	return 0;
 }
 
-static int add_to_catalog(struct entry *entry, uint8_t kind, const char *label, const char *format,
-	const struct catalog_event **event, struct err *err)
+static int add_to_catalog(struct producer_entry *entry, uint8_t kind, const char *label,
+	const char *format, const struct catalog_event **event, struct err *err)
 {
 	struct producers *producers = entry->public.producers;
 	int ret;
 
 	do
-		ret = catalog_add(producers->catalog, entry->public.uid, kind, label, format, event);
-	while (makes_way(entry, ret));
+		ret = catalog_add(
+			producers->catalog, entry->public.uid, kind, label, format, event);
+	while (evict_exited(entry, ret));
 	if (ret == -EEXIST)
-		return err_set(err, EEXIST, "%s is there with another format already", label);
+		return err_set(err, EEXIST, "%s already exists with another format", label);
 	if (ret == -EINVAL)
 		return err_set(err, EINVAL, "not a provider and a name of [A-Za-z0-9_.-]{1,100}");
 	if (ret)
 		return err_set(err, -ret, "the names and formats of %s take too much memory",
-			ret == -EDQUOT ? "this user's programs" : "all programs");
+			ret == -EDQUOT ? "this user's producers" : "all producers");
 	return 0;
 }
 
@@ -124,17 +125,17 @@ static void add_event(struct producer *producer, uint16_t id, const struct catal
 	atomic_write_release(&block[id % PRODUCER_BLOCK], made);
 }
 
-/* Said before: the same again, or a lie. */
+/* The id was defined before: the same meaning is accepted, another one is a violation. */
 static int define_again(struct producer *producer, struct producer_event *event, uint8_t kind,
 	const char *label, const char *format, struct err *err)
 {
 	if (event->kind != kind || strcmp(event->label, label) != 0 ||
 		strcmp(event->format, format) != 0)
-		return err_set(err, EPROTO, "an id is said to be two events");
+		return err_set(err, EPROTO, "one id for two events");
 	if (event->held)
 		return 0;
 	if (catalog_hold(producer->producers->catalog, event->event))
-		return err_set(err, EEXIST, "%s is there with another format already", label);
+		return err_set(err, EEXIST, "%s already exists with another format", label);
 	event->held = true;
 	return 0;
 }
@@ -144,12 +145,12 @@ static int check_definition(uint16_t id, uint8_t kind, const char *format, struc
 	struct args_plan plan[KPROF_ARGS_MAX];
 
 	if (id < KPROF_ID_FIRST || id >= KPROF_ID_LIMIT)
-		return err_set(err, EPROTO, "an event with an id that can't be");
+		return err_set(err, EPROTO, "an event whose id is out of range");
 	if (kind < KPROF_KIND_EVENT || kind > KPROF_KIND_BACKTRACE)
 		return err_set(err, EPROTO, "an event of an unknown kind");
 	if (strlen(format) > KPROF_FORMAT_MAX ||
 		args_plan(format, (uint32_t)strlen(format), plan) < 0)
-		return err_set(err, EINVAL, "a format that is not taken");
+		return err_set(err, EINVAL, "a format with an unknown conversion, or too long");
 	return 0;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the set of programs is made of; for the producers_*.c only. */
+/* The state of struct producers; included by producers*.c only. */
 #ifndef KPROFS_PRODUCERS_PRODUCERS_STATE_H
 #define KPROFS_PRODUCERS_PRODUCERS_STATE_H
 
@@ -8,57 +8,56 @@
 
 #include "producers/producers.h"
 
-/* What the programs of one user have. All under the lock of producers. */
-struct user {
+/* What the producers of one user have. All under the lock of producers. */
+struct producers_user {
 	uid_t uid;
 	unsigned int programs; /* attached */
-	unsigned int entries;  /* attached, kept, or referred to by a reader */
-	uint64_t bytes, ids, kept_bytes;
+	unsigned int entries;  /* attached, exited, or still referred to by a reader */
+	uint64_t bytes, ids, exited_bytes;
 };
 
 /*
- * What a pool has counted. written = overwritten + held + cleared, the last two as of the last
- * look.
+ * Events that a pool has counted. written = overwritten + held + cleared, the last two as of the
+ * last refresh.
  */
-struct books {
+struct producer_stats {
 	uint64_t written, overwritten, dropped, torn;
-	uint64_t held;	  /* in the pool, and not forgotten by a clear */
-	uint64_t cleared; /* forgotten by a clear, in the pool still or not */
+	uint64_t held;	  /* in the pool, and not cleared */
+	uint64_t cleared; /* cleared, whether still in the pool or not */
 };
 
-/*
- * What a chunk held at the last clear. When its ticket is another one, that has been overwritten.
- */
-struct cleared_chunk {
+/* What a chunk held at the last clear. Another ticket: that has been overwritten. */
+struct producer_cleared_chunk {
 	uint64_t ticket; /* 0: nothing */
 	uint32_t count;
 };
 
-enum forgotten {
+enum producer_forgotten {
 	FORGOTTEN_NOT,
 	FORGOTTEN_OVERWRITTEN,
 	FORGOTTEN_CLEARED,
 };
 
 /* i: invariant once in the list; o: under the lock of producers; t: the listener's thread */
-struct entry {
-	struct producer public; /* first, so that one is the other */
+struct producer_entry {
+	struct producer public; /* first: entry_of() casts */
 	dev_t dev;		/* i */
 	ino_t ino;		/* i */
-	uint64_t made_ns;	/* i: when the pool was, CLOCK_MONOTONIC; 0: before the machine started */
-	struct user *user;	/* i; what it points to: o */
+	uint64_t made_ns;	/* i: when the pool was made, CLOCK_MONOTONIC; 0: unknown */
+	struct producers_user *user;	/* i; what it points to: o */
 	uint64_t ids;		/* o */
-	bool listed, kept;	/* o */
-	uint64_t kept_bytes;	/* o: what it counts for, once it is kept */
-	struct books books;	/* o: as they were seen last */
-	struct cleared_chunk *cleared; /* o: one a chunk; NULL: it was never cleared */
-	unsigned int clears;	/* o: how often it was */
-	uint64_t whole;		/* o: events that count for torn in the pool and are not */
-	enum forgotten forgotten; /* o */
+	bool listed, exited;	/* o */
+	uint64_t exited_bytes;	/* o: what an exited one counts against the limit */
+	struct producer_stats stats;	/* o: as of the last refresh */
+	struct producer_cleared_chunk *cleared; /* o: one for each chunk; NULL: never cleared */
+	unsigned int clears;	/* o: number of clears */
+	uint64_t uncounted;		/* o: events counted as torn that are committed */
+	enum producer_forgotten forgotten; /* o */
 	_Atomic uint64_t clear; /* a ticket, see producer_clear_ticket */
 	bool end_seen;		/* t */
-	const char *_Atomic lie; /* NULL, or for good: why its books are not read any more */
-	bool lie_taken;		/* t */
+	const char
+		*_Atomic corruption; /* NULL, or why its pool is not read any more; then for ever */
+	bool corruption_taken;		/* t */
 	GList link;		/* o */
 };
 
@@ -66,46 +65,49 @@ struct entry {
 struct producers {
 	struct catalog *catalog;	/* i */
 	struct producers_limits limits; /* i */
-	uint64_t cpus;			/* i: that can count at a time */
-	pthread_mutex_t lock;		/* a leaf: no pool is read under it */
-	GQueue all;			/* o: of struct entry, by serial */
-	GHashTable *users;		/* o: uid to struct user */
-	unsigned int attached, kept;	/* o */
+	uint64_t cpus;			/* i: CPUs of the machine */
+	pthread_mutex_t lock;		/* a leaf; no pool is read under it */
+	GQueue all;			/* o: of struct producer_entry, by serial */
+	GHashTable *users;		/* o: uid to struct producers_user */
+	unsigned int attached, exited;	/* o */
 	uint64_t bytes, ids;		/* o: of all entries */
-	uint64_t kept_bytes;		/* o */
+	uint64_t exited_bytes;		/* o */
 	uint64_t last_serial;		/* o */
-	uint64_t refused, liars;	/* o */
-	void (*on_liar)(void *arg);	/* o: NULL: nobody wants to know; locks nothing */
-	void *on_liar_arg;		/* o */
-	struct books gone;		/* o: of pools that went away; held is 0 */
+	uint64_t refused, corrupt;	/* o */
+	void (*on_corrupt)(void *arg);	/* o: or NULL; must not take a lock */
+	void *on_corrupt_arg;		/* o */
+	struct producer_stats gone;		/* o: of pools that were closed; held is 0 */
 	_Atomic uint64_t cleared_ns;	/* written under the lock */
 };
 
-static inline struct entry *entry_of(const struct producer *producer)
+static inline struct producer_entry *entry_of(const struct producer *producer)
 {
-	return (struct entry *)producer;
+	return (struct producer_entry *)producer;
 }
 
-/* producers.c: an array that puts the programs that are in it when it is freed. */
+/* producers.c: an array whose free function puts the producers in it. */
 GPtrArray *producers_begin_gone(void);
-/* Forgets the oldest dead program of this user, or (NULL) of anybody; false: there is none. */
-bool producers_forget_one(struct producers *producers, const struct user *user);
+/* Evicts the oldest exited producer of this user, or (NULL) of all. false: there is none. */
+bool producers_evict_one(struct producers *producers, const struct producers_user *user);
 
-/* producers_events.c: nobody else has the program any more */
+/* producers_events.c: no reference to the producer is left. */
 void producers_free_events(struct producer *producer);
 
-/* producers_books.c: reads the pool, and keeps what it has counted. No lock is held. */
-void producers_look(struct entry *entry);
-/* The same, and all that is held is forgotten. */
-void producers_clear_books(struct entry *entry);
-/* Its program has ended: finds what is whole though its thread did not come to say so. */
-void producers_find_whole(struct entry *entry);
-/* The newest; 0 if it can't be read. */
+/* producers_stats.c: reads the pool and stores its counts. No lock is held. */
+void producers_refresh(struct producer_entry *entry);
+/* The same, and counts all held events as cleared. */
+void producers_clear_stats(struct producer_entry *entry);
+/*
+ * The producer has exited: finds the events that are committed, but not counted in slot.done since
+ * their thread was killed in between.
+ */
+void producers_find_committed(struct producer_entry *entry);
+/* The newest ticket of a pool; 0 if it cannot be read. */
 uint64_t producers_read_tickets(const struct ring_reader *reader);
 /*
- * The entry is forgotten: books, or by how much they have changed, go into the sums. The lock is
+ * Adds the counts of an unlisted entry, or by how much they have changed, to the sums. The lock is
  * held.
  */
-void producers_account(const struct entry *entry, const struct books *books);
+void producers_count_gone(const struct producer_entry *entry, const struct producer_stats *stats);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The processes that receive descriptors: see receiver.h. They are forked from a process with
- * several threads: nothing here allocates or locks.
+ * Processes that receive descriptors: see receiver.h. A receiver may be forked from a process with
+ * several threads: nothing in it allocates or locks.
  */
 #include "producers/receiver.h"
 
@@ -41,7 +41,7 @@ int receiver_take_answer(int fd, struct receiver_answer *answer, int *memory)
  * ---- in the processes -------------------------------------------------------------------------
  */
 
-/* Waits for a request with descriptors, which are sockets. false: this process is to end. */
+/* Waits for a request, whose descriptors are sockets. false: this process is to end. */
 static bool take_request(int server, uint32_t *request, struct recv_fds *received)
 {
 	struct fdpass pass = { .fds = received->fds, .max = FDPASS_MAX };
@@ -54,8 +54,8 @@ static bool take_request(int server, uint32_t *request, struct recv_fds *receive
 	return got == sizeof(*request) && pass.count;
 }
 
-/* Only files in memory have seals; asking for them waits for nobody, whatever the file is. */
-static bool are_memory(const struct recv_fds *received)
+/* Only memfds have seals. F_GET_SEALS waits for no FUSE server, whatever the file is. */
+static bool are_memfds(const struct recv_fds *received)
 {
 	for (unsigned int i = 0; i < received->count; i++)
 		if (!memfile_has_seals(received->fds[i]))
@@ -63,7 +63,7 @@ static bool are_memory(const struct recv_fds *received)
 	return true;
 }
 
-/* false: what was received may never be closed. */
+/* false: to close what was received may take for ever. */
 static bool take_packet(int server, int socket)
 {
 	struct receiver_answer answer = { .result = -EAGAIN };
@@ -75,14 +75,18 @@ static bool take_packet(int server, int socket)
 		result = recv_fds_descriptors(socket, answer.data, sizeof(answer.data), &received);
 	while (result == RECV_FDS_AGAIN);
 	answer.bytes = (uint32_t)received.bytes;
-	if (!are_memory(&received)) {
+	if (!are_memfds(&received)) {
 		answer.result = -EBADMSG;
 		fdpass_send(server, &answer, sizeof(answer), NULL, 0, 0);
 		return false;
 	}
 	if (result == RECV_FDS_PACKET)
 		answer.result = received.count == 1 && !received.cut ? 0 : -EINVAL;
-	close(socket); /* it is the last one if the server hung up: what is in it may take long, too */
+	/*
+	 * The last descriptor of the socket if the server closed its own: to close what is queued
+	 * in it may take long, too.
+	 */
+	close(socket);
 	sent = !fdpass_send(server, &answer, sizeof(answer), received.fds, answer.result ? 0 : 1, 0);
 	for (unsigned int i = 0; i < received.count; i++)
 		close(received.fds[i]);
@@ -97,7 +101,7 @@ static void run_receiver(int server)
 	while (take_request(server, &request, &received))
 		if (request == RECEIVER_TAKE && !take_packet(server, received.fds[0]))
 			break;
-	/* the end of a process does not wait for connections that linger, as close(2) would */
+	/* exit does not wait for connections that linger, as close(2) would */
 	_exit(0);
 }
 
@@ -106,13 +110,14 @@ static void run_spawner(int server)
 	struct recv_fds received;
 	uint32_t request;
 
-	signal(SIGCHLD, SIG_IGN); /* nobody needs to wait for them */
+	signal(SIGCHLD, SIG_IGN); /* receivers are not waited for */
 	while (take_request(server, &request, &received)) {
 		if (fork() == 0) {
 			close(server);
 			run_receiver(received.fds[0]);
 		}
-		close(received.fds[0]); /* without a receiver the server finds that it has ended */
+		close(received.fds[0]); /* if fork failed, the server finds that the receiver has
+					   ended */
 	}
 	_exit(0);
 }

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The processes that receive descriptors from programs, so that the server never has one that is no
- * memory: close(2) of a file on a FUSE mount waits for whoever serves it, if need be for ever, the
- * end of a process closes all its files, and what waits there can't be killed. A process that waits
- * so holds nothing that anybody needs.
+ * Processes that receive descriptors from producers, so that the server never has a descriptor that
+ * is not a memfd. close(2) of a file on a FUSE mount waits for the FUSE server of that file,
+ * perhaps for ever. The end of a process closes all its files, and a process that waits there
+ * cannot be killed. A receiver that hangs so holds nothing that the server needs.
  *
- * The spawner (receiver_start_spawner) is forked from the server while that is small, keeps its one
- * connection and forks a receiver for each connection that it is sent: so a receiver that is lost
- * holds no memory of the server's. A receiver serves its connection:
+ * The spawner (receiver_start_spawner) is forked from the server while that is small. It keeps its
+ * one connection and forks a receiver for each connection that it is sent: so a hanging receiver
+ * holds no memory of the server. A receiver serves the requests of its connection:
  *
- *	RECEIVER_TAKE	with a program's socket: takes the packet in front with its descriptors. One
- *			memfd: the answer has it. Several, or none: -EINVAL. Something else among them:
- *			-EBADMSG, and the receiver ends, however long that takes.
- *	RECEIVER_HOLD	with sockets: the receiver has them until it ends, so that what is in them goes
- *			then, and not when the server closes its own. No answer.
- *	RECEIVER_END	without a descriptor: the receiver ends. No answer.
+ * 	RECEIVER_TAKE	with the socket of a producer: receives the next packet with its
+ * descriptors. One memfd: the answer has it. Several, or none: -EINVAL. Another file among them:
+ * -EBADMSG, and the receiver ends, however long that takes. RECEIVER_HOLD	with sockets: the
+ * receiver keeps them until it ends, so that descriptors in them are closed then, and not when the
+ * server closes its own. No answer. RECEIVER_END	without a descriptor: the receiver ends. No
+ * answer.
  *
- * Both end when their connection does. The part of the server is receivers.h.
+ * Spawner and receiver end when their connection does. The side of the server is receivers.h.
  */
 #ifndef KPROFS_PRODUCERS_RECEIVER_H
 #define KPROFS_PRODUCERS_RECEIVER_H
@@ -33,21 +33,25 @@ enum receiver_request {
 };
 
 struct receiver_answer {
-	int32_t result; /* 0: a packet with a memfd; -EAGAIN: there was no packet; as above */
-	uint32_t bytes; /* of the packet, which may be more than `data` has */
+	int32_t result; /* 0: a packet with one memfd; -EAGAIN: no packet; else as above */
+	uint32_t bytes; /* of the packet; may be more than sizeof(data) */
 	char data[sizeof(struct kprof_packet_hello)];
 };
 
 /*
- * *fd: the caller's connection to it, closed at exec; *pid: its child. -errno of fork and its like.
+ * Forks the spawner. *fd: the connection to it, for the caller to close, close-on-exec; *pid: the
+ * child. 0, or -errno of socketpair or fork.
  */
 int receiver_start_spawner(int *fd, pid_t *pid);
 
-/* Sends a request, or (to the spawner) any word, with descriptors. -errno; never blocks. */
+/*
+ * Sends a request with descriptors to a receiver, or any word to the spawner. 0 or -errno; never
+ * blocks.
+ */
 int receiver_send(int fd, uint32_t request, const int *fds, unsigned int count);
 /*
- * Takes an answer without waiting; *memory: the memfd, or -1. -EAGAIN: none yet; -EPIPE: the
- * receiver has ended.
+ * Takes an answer without waiting. *memory: the memfd, for the caller to close, or -1. 0; -EAGAIN:
+ * none yet; -EPIPE: the receiver has ended.
  */
 int receiver_take_answer(int fd, struct receiver_answer *answer, int *memory);
 

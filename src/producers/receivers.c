@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The processes that receive descriptors, as seen from the listener: see receivers.h. */
+/* The receiver processes as the listener uses them: see receivers.h. */
 #include "producers/receivers.h"
 
 #include <errno.h>
@@ -10,25 +10,28 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What waits for the next program that attaches. */
+/* Receivers that wait for the next producer. */
 #define IDLE_MAX 1
-#define RECEIVERS_MAX (RECEIVERS_LOST_MAX + RECEIVERS_ASKED_MAX + IDLE_MAX)
-/* The spawner ends when its connection does; only a machine without memory keeps it longer. */
+#define RECEIVERS_MAX (RECEIVERS_LOST_MAX + RECEIVERS_BUSY_MAX + IDLE_MAX)
+/*
+ * How long the end of the spawner is waited for. It ends when its connection does; only a machine
+ * short of memory delays it.
+ */
 #define SPAWNER_END_MS 1000
 
-enum state {
+enum receiver_state {
 	STATE_NONE,
 	STATE_IDLE,
-	STATE_ASKED,
-	STATE_LOST, /* it ends sooner or later */
+	STATE_BUSY,
+	STATE_LOST, /* it ends at some time, perhaps never */
 };
 
 struct receiver {
-	enum state state;
+	enum receiver_state state;
 	int fd;
-	struct receivers_owner owner; /* for whom it was asked, or is lost */
-	void *asker;		      /* NULL: the answer is for nobody */
-	bool holds;		      /* sockets; so it will end, also if it answers before */
+	struct receivers_owner owner; /* of the request, or of what it is lost for */
+	void *cookie;		      /* NULL: the answer is dropped */
+	bool holds;		      /* it has sockets: it will end, even if it answers before */
 };
 
 struct receivers {
@@ -38,7 +41,7 @@ struct receivers {
 	struct receiver all[RECEIVERS_MAX];
 };
 
-static unsigned int count(const struct receivers *receivers, enum state state)
+static unsigned int count(const struct receivers *receivers, enum receiver_state state)
 {
 	unsigned int n = 0;
 
@@ -57,15 +60,16 @@ static void end_spawner(struct receivers *receivers)
 		return;
 	close(receivers->spawner);
 	receivers->spawner = -1;
-	for (int i = 0; i < SPAWNER_END_MS && waitpid(receivers->spawner_pid, NULL, WNOHANG) == 0; i++)
+	for (int i = 0; i < SPAWNER_END_MS && waitpid(receivers->spawner_pid, NULL, WNOHANG) == 0;
+		i++)
 		g_usleep(1000);
 }
 
 static void end_receiver(struct receivers *receivers, struct receiver *receiver)
 {
 	/*
-	 * a child of this process may have a copy of it, with which the kernel would go on telling
-	 * of it
+	 * a child of this process may have a copy of the descriptor, and epoll would go on
+	 * reporting it
 	 */
 	epoll_ctl(receivers->epoll, EPOLL_CTL_DEL, receiver->fd, NULL);
 	close(receiver->fd);
@@ -73,8 +77,8 @@ static void end_receiver(struct receivers *receivers, struct receiver *receiver)
 }
 
 /*
- * A spawner that was killed is replaced; the new one has a copy of the server's memory as it is
- * now.
+ * Starts a new spawner if the old one was killed; the new one has a copy of the memory that the
+ * server has now.
  */
 static int send_to_spawner(struct receivers *receivers, int fd)
 {
@@ -89,7 +93,7 @@ static int send_to_spawner(struct receivers *receivers, int fd)
 	return ret ? ret : receiver_send(receivers->spawner, 0, &fd, 1);
 }
 
-static struct receiver *find(struct receivers *receivers, enum state state)
+static struct receiver *find(struct receivers *receivers, enum receiver_state state)
 {
 	for (size_t i = 0; i < RECEIVERS_MAX; i++)
 		if (receivers->all[i].state == state)
@@ -97,7 +101,7 @@ static struct receiver *find(struct receivers *receivers, enum state state)
 	return NULL;
 }
 
-/* One that has nothing to do, started if need be; NULL: none can be had. */
+/* An idle receiver, started if there is none; NULL: none can be started. */
 static struct receiver *find_idle(struct receivers *receivers)
 {
 	struct receiver *receiver = find(receivers, STATE_IDLE);
@@ -182,70 +186,70 @@ bool receivers_may(const struct receivers *receivers, const struct receivers_own
 		all < RECEIVERS_LOST_MAX;
 }
 
-int receivers_ask(struct receivers *receivers, const struct receivers_owner *owner, int socket,
-	void *asker)
+int receivers_request(struct receivers *receivers, const struct receivers_owner *owner, int socket,
+	void *cookie)
 {
 	struct receiver *receiver;
 
-	if (count(receivers, STATE_ASKED) >= RECEIVERS_ASKED_MAX)
+	if (count(receivers, STATE_BUSY) >= RECEIVERS_BUSY_MAX)
 		return -EAGAIN;
 	receiver = find_idle(receivers);
 	if (!receiver || receiver_send(receiver->fd, RECEIVER_TAKE, &socket, 1))
 		return -EIO;
-	receiver->state = STATE_ASKED;
+	receiver->state = STATE_BUSY;
 	receiver->owner = *owner;
-	receiver->asker = asker;
+	receiver->cookie = cookie;
 	return 0;
 }
 
-/* Its socket is closed by the receiver then, which may take long. */
-void receivers_forget(struct receivers *receivers, const void *asker)
+/* The receiver closes the socket then, which may take long. */
+void receivers_forget(struct receivers *receivers, const void *cookie)
 {
 	for (size_t i = 0; i < RECEIVERS_MAX; i++) {
 		struct receiver *receiver = &receivers->all[i];
 
-		if (receiver->state == STATE_ASKED && receiver->asker == asker) {
-			receiver->asker = NULL;
+		if (receiver->state == STATE_BUSY && receiver->cookie == cookie) {
+			receiver->cookie = NULL;
 			receiver->state = STATE_LOST;
 		}
 	}
 }
 
-/* What a receiver says is taken: false, if it says nothing. */
-static bool take_answer(struct receivers *receivers, struct receiver *receiver, void **asker,
+/* Takes the answer of a receiver. false: there is none yet. */
+static bool take_answer(struct receivers *receivers, struct receiver *receiver, void **cookie,
 	struct receiver_answer *answer, int *memory)
 {
 	int ret = receiver_take_answer(receiver->fd, answer, memory);
 
 	if (ret == -EAGAIN)
 		return false;
-	*asker = receiver->asker;
-	receiver->asker = NULL;
+	*cookie = receiver->cookie;
+	receiver->cookie = NULL;
 	if (ret) {
 		answer->result = -EIO;
 		end_receiver(receivers, receiver);
 	} else if (answer->result == -EBADMSG || receiver->holds) {
 		receiver->state = STATE_LOST;
-		find_idle(receivers); /* the next program shall not wait for its start */
+		find_idle(receivers); /* the next producer does not wait for its start */
 	} else {
 		receiver->state = STATE_IDLE;
 		if (count(receivers, STATE_IDLE) > IDLE_MAX)
 			end_receiver(receivers, receiver);
 	}
-	if (*memory >= 0 && (ret || answer->result || !*asker)) {
+	if (*memory >= 0 && (ret || answer->result || !*cookie)) {
 		close(*memory);
 		*memory = -1;
 	}
 	return true;
 }
 
-bool receivers_next(struct receivers *receivers, void **asker, struct receiver_answer *answer,
+bool receivers_next(struct receivers *receivers, void **cookie, struct receiver_answer *answer,
 	int *memory)
 {
 	struct epoll_event event;
 
 	while (epoll_wait(receivers->epoll, &event, 1, 0) == 1)
-		if (take_answer(receivers, event.data.ptr, asker, answer, memory))
+		if (take_answer(receivers, event.data.ptr, cookie, answer, memory))
 			return true;
 	return false;
 }
@@ -255,8 +259,8 @@ bool receivers_next(struct receivers *receivers, void **asker, struct receiver_a
  */
 
 /*
- * One that is lost for the same user: nothing is received in it, and it has the sockets all the
- * same.
+ * A lost receiver of the same user: it receives nothing any more, but holds sockets that are sent
+ * to it.
  */
 static struct receiver *find_lost(struct receivers *receivers, uid_t uid)
 {
@@ -269,8 +273,9 @@ static struct receiver *find_lost(struct receivers *receivers, uid_t uid)
 static struct receiver *give(struct receivers *receivers, const struct receivers_owner *owner,
 	const int *sockets, unsigned int count)
 {
-	struct receiver *receiver = receivers_may(receivers, owner) ? find_idle(receivers) :
-								       find_lost(receivers, owner->uid);
+	struct receiver *receiver = receivers_may(receivers, owner)
+					    ? find_idle(receivers)
+					    : find_lost(receivers, owner->uid);
 
 	if (!receiver || receiver_send(receiver->fd, RECEIVER_HOLD, sockets, count))
 		return NULL;

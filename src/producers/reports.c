@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How many reports are passed on: see reports.h. */
+/* Limits reports: see reports.h. */
 #include "producers/reports.h"
 
 #include <glib.h>
@@ -9,19 +9,19 @@
 #include "base/units.h"
 #include "sys/clock.h"
 
-/* When another report may be passed on. */
+/* The time after which a user has one report more. */
 #define REPORT_NS NSEC_PER_SEC
 #define USERS_BITS 7
 
-/* About a user's programs. */
-struct user {
+/* The reports about the producers of a user. */
+struct reports_user {
 	struct ratelimit limit;
-	pid_t pid; /* whose was the last */
+	pid_t pid; /* of the last report */
 };
 
 struct reports {
 	unsigned int most; /* invariant */
-	struct user users[1u << USERS_BITS];
+	struct reports_user users[1u << USERS_BITS];
 };
 
 struct reports *reports_create(unsigned int most)
@@ -41,17 +41,20 @@ void reports_destroy(struct reports *reports)
 	g_free(reports);
 }
 
-/* Users share one only by chance: there are so few that all of them together are bounded, too. */
-static struct user *user_of(struct reports *reports, uid_t uid)
+/*
+ * A hash: users may share an entry. There are so few entries that all users together are bounded,
+ * too.
+ */
+static struct reports_user *find_user(struct reports *reports, uid_t uid)
 {
-	uint32_t mixed = (uint32_t)uid * 2654435769u; /* neighbours are far from each other */
+	uint32_t mixed = (uint32_t)uid * 2654435769u; /* adjacent uids get distant entries */
 
 	return &reports->users[mixed >> (32 - USERS_BITS)];
 }
 
 bool reports_may(struct reports *reports, pid_t pid, uid_t uid)
 {
-	struct user *user = user_of(reports, uid);
+	struct reports_user *user = find_user(reports, uid);
 	unsigned int reserve = pid == user->pid ? reports->most / 2 : 0;
 	bool may = ratelimit_take(&user->limit, reserve, clock_monotonic_ns());
 

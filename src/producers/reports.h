@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How many reports about strangers' programs are passed on. One thread.
+ * Limits how many reports about refused producers are passed on. The thread of the listener only.
  *
- * A program that is refused over and over must drown neither what is said about other users nor
- * about this one's other programs: who was reported last leaves half of what there is to them.
+ * A producer that is refused over and over must not use up the reports of other users, nor those of
+ * other producers of its user: the process that was reported last may use only half of what its
+ * user has.
  */
 #ifndef KPROFS_PRODUCERS_REPORTS_H
 #define KPROFS_PRODUCERS_REPORTS_H
@@ -13,11 +14,11 @@
 
 struct reports;
 
-/* most: at once about a user's programs; then one a second. */
+/* most: reports that are passed on at once about the producers of a user; then one a second. */
 struct reports *reports_create(unsigned int most);
 void reports_destroy(struct reports *reports);
 
-/* Whether another one about this program may be passed on: then it is counted. */
+/* Whether another report about this process may be passed on; if so, it is counted. */
 bool reports_may(struct reports *reports, pid_t pid, uid_t uid);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes that wait for programs: see sync_rounds.h. */
+/* Writes that wait for producers: see sync_rounds.h. */
 #include "producers/sync_rounds.h"
 
 #include <pthread.h>
@@ -7,10 +7,10 @@
 #include "base/units.h"
 #include "sys/clock.h"
 
-struct round {
+struct sync_round {
 	uint64_t number;
 	uint64_t deadline_ns;
-	unsigned int unanswered; /* programs that were asked and have not answered */
+	unsigned int unanswered; /* producers that got the SYNC and have not answered */
 	GList link;
 };
 
@@ -20,7 +20,7 @@ struct sync_rounds {
 	GQueue waiters;	      /* l: of struct sync_waiter, the oldest first */
 	bool closed;	      /* l */
 	uint64_t newest;
-	GQueue rounds; /* of struct round that have not ended, the oldest first */
+	GQueue rounds; /* of struct sync_round that have not ended, the oldest first */
 };
 
 struct sync_rounds *sync_rounds_create(void)
@@ -81,7 +81,7 @@ bool sync_rounds_cancel(struct sync_rounds *rounds, struct sync_waiter *waiter)
  */
 
 /*
- * Puts the waiters that are in no round into this one; when the first of them came, 0: there is
+ * Puts the waiters without a round into this one. Returns when the first of them came, 0: there is
  * none.
  */
 static uint64_t take_new(struct sync_rounds *rounds, uint64_t number)
@@ -105,11 +105,11 @@ static uint64_t take_new(struct sync_rounds *rounds, uint64_t number)
 uint64_t sync_rounds_begin(struct sync_rounds *rounds)
 {
 	uint64_t since_ns = take_new(rounds, rounds->newest + 1);
-	struct round *round;
+	struct sync_round *round;
 
 	if (!since_ns)
 		return 0;
-	round = g_new0(struct round, 1);
+	round = g_new0(struct sync_round, 1);
 	round->number = ++rounds->newest;
 	round->deadline_ns = since_ns + SYNC_ROUNDS_WAIT_MS * NSEC_PER_MSEC;
 	round->link.data = round;
@@ -124,7 +124,7 @@ uint64_t sync_rounds_newest(const struct sync_rounds *rounds)
 
 void sync_rounds_ask(struct sync_rounds *rounds)
 {
-	struct round *round = g_queue_peek_tail(&rounds->rounds);
+	struct sync_round *round = g_queue_peek_tail(&rounds->rounds);
 
 	round->unanswered++;
 }
@@ -132,7 +132,7 @@ void sync_rounds_ask(struct sync_rounds *rounds)
 void sync_rounds_answered(struct sync_rounds *rounds, uint64_t from, uint64_t to)
 {
 	for (GList *link = rounds->rounds.head; link; link = link->next) {
-		struct round *round = link->data;
+		struct sync_round *round = link->data;
 
 		if (round->number > from && round->number <= to)
 			round->unanswered--;
@@ -142,7 +142,7 @@ void sync_rounds_answered(struct sync_rounds *rounds, uint64_t from, uint64_t to
 uint64_t sync_rounds_due(struct sync_rounds *rounds, uint64_t now_ns, bool *late)
 {
 	for (GList *link = rounds->rounds.head; link; link = link->next) {
-		const struct round *round = link->data;
+		const struct sync_round *round = link->data;
 
 		*late = round->unanswered != 0;
 		if (!*late || now_ns >= round->deadline_ns)
@@ -153,7 +153,7 @@ uint64_t sync_rounds_due(struct sync_rounds *rounds, uint64_t now_ns, bool *late
 
 uint64_t sync_rounds_deadline_ns(const struct sync_rounds *rounds)
 {
-	const struct round *oldest = rounds->rounds.head ? rounds->rounds.head->data : NULL;
+	const struct sync_round *oldest = rounds->rounds.head ? rounds->rounds.head->data : NULL;
 
 	return oldest ? oldest->deadline_ns : 0;
 }
@@ -180,7 +180,7 @@ void sync_rounds_end(struct sync_rounds *rounds, uint64_t number, const char *la
 	struct sync_waiter *waiter;
 
 	for (GList *link = rounds->rounds.head; link; link = link->next) {
-		struct round *round = link->data;
+		struct sync_round *round = link->data;
 
 		if (round->number == number) {
 			g_queue_unlink(&rounds->rounds, link);
@@ -194,7 +194,7 @@ void sync_rounds_end(struct sync_rounds *rounds, uint64_t number, const char *la
 
 void sync_rounds_close(struct sync_rounds *rounds)
 {
-	struct round *round;
+	struct sync_round *round;
 
 	pthread_mutex_lock(&rounds->lock);
 	rounds->closed = true;

@@ -1,28 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* Whose connection is served next: see user_turns.h. */
+/* Which connection is served next: see user_turns.h. */
 #include "producers/user_turns.h"
 
 #include "base/units.h"
 
-/*
- * Users without connections are forgotten once they have all their time again; looked for at so
- * many.
- */
+/* When there are so many users, those without connections and with a full budget are freed. */
 #define USERS_SWEPT 256
 
 struct turns_user {
 	uid_t uid;
 	unsigned int connections;
-	GQueue ready;	  /* of struct user_turn */
+	GQueue ready;	  /* of struct user_turn, which have work */
 	GList link;	  /* in turns.waiting, while something is in ready */
-	int64_t left_ns;  /* CPU time; may be less than none */
-	uint64_t seen_ns; /* CLOCK_MONOTONIC: up to then it was refilled */
+	int64_t left_ns;  /* the budget; may be negative */
+	uint64_t seen_ns; /* when it was refilled last, CLOCK_MONOTONIC */
 };
 
 struct user_turns {
 	struct user_turns_limits limits;
 	GHashTable *users; /* uid to struct turns_user */
-	GQueue waiting;	   /* of struct turns_user: whose turn it is, first */
+	GQueue waiting;	   /* of struct turns_user: users with work, the next one first */
 };
 
 struct user_turns *user_turns_create(const struct user_turns_limits *limits)
@@ -54,21 +51,22 @@ static void refill(const struct user_turns *turns, struct turns_user *user, uint
 		(double)turns->limits.per_s_ns / (double)NSEC_PER_SEC;
 
 	/*
-	 * in floating point, since the product of two times does not fit; a long absence fills it
+	 * in floating point, since the product of two times does not fit; after a long time it is
+	 * full
 	 */
 	user->left_ns = gained_ns >= (double)(full_ns - user->left_ns) ?
 		full_ns : user->left_ns + (int64_t)gained_ns;
 	user->seen_ns = now_ns;
 }
 
-static gboolean is_forgotten(gpointer key, gpointer value, gpointer arg)
+static gboolean is_unused(gpointer key, gpointer value, gpointer arg)
 {
 	const struct turns_user *user = value;
 
 	return !user->connections && user->left_ns == *(const int64_t *)arg;
 }
 
-/* One who is not there has all his time. */
+/* A new user has a full budget. */
 static struct turns_user *get_user(struct user_turns *turns, uid_t uid, uint64_t now_ns)
 {
 	struct turns_user *user = g_hash_table_lookup(turns->users, GUINT_TO_POINTER(uid));
@@ -82,7 +80,7 @@ static struct turns_user *get_user(struct user_turns *turns, uid_t uid, uint64_t
 		g_hash_table_iter_init(&iter, turns->users);
 		while (g_hash_table_iter_next(&iter, NULL, &value))
 			refill(turns, value, now_ns);
-		g_hash_table_foreach_remove(turns->users, is_forgotten, &full_ns);
+		g_hash_table_foreach_remove(turns->users, is_unused, &full_ns);
 	}
 	user = g_new0(struct turns_user, 1);
 	user->uid = uid;
@@ -153,9 +151,7 @@ bool user_turns_charge(struct user_turns *turns, uid_t uid, uint64_t used_ns, ui
 
 	refill(turns, user, now_ns);
 	had = user->left_ns > 0;
-	/*
-	 * who went on while he had none is not kept waiting for longer than this takes to come back
-	 */
+	/* bounded below: no user waits longer than it takes to refill this */
 	user->left_ns = MAX(user->left_ns - (int64_t)used_ns, -(int64_t)turns->limits.burst_ns);
 	return had && user->left_ns <= 0;
 }

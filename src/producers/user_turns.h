@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whose connection is served next: users in turn, and the connections of a user in turn. What is
- * done for a user's programs takes time of his: who has used his up waits until he has some again,
- * and so do all his programs, also new ones: a user who connects again gains nothing.
+ * Which connection is served next: round-robin among users, and among the connections of a user.
+ * Each user has a budget of CPU time; a user whose budget is used up waits until it is refilled,
+ * and so do all producers of that user, also new ones: to connect again gains nothing.
  *
- * One thread, the listener's.
+ * All functions: the thread of the listener only. None blocks.
  */
 #ifndef KPROFS_PRODUCERS_USER_TURNS_H
 #define KPROFS_PRODUCERS_USER_TURNS_H
@@ -18,11 +18,11 @@ struct user_turns;
 struct turns_user;
 
 struct user_turns_limits {
-	uint64_t burst_ns;  /* CPU time that a user may use at once, */
-	uint64_t per_s_ns;  /* and then in each second */
+	uint64_t burst_ns;  /* CPU time that a user may use at once */
+	uint64_t per_s_ns;  /* added to the budget in each second */
 };
 
-/* Of one connection; lies in it. */
+/* One connection; embedded in it. */
 struct user_turn {
 	struct turns_user *user;
 	void *connection;
@@ -30,24 +30,26 @@ struct user_turn {
 };
 
 struct user_turns *user_turns_create(const struct user_turns_limits *limits);
-/* All have left. */
+/* All connections have left. NULL: nothing. */
 void user_turns_destroy(struct user_turns *turns);
 
+/* A connection begins, and ends. `connection` is what user_turns_next() returns. */
 void user_turns_join(struct user_turns *turns, struct user_turn *turn, uid_t uid, void *connection);
 void user_turns_leave(struct user_turns *turns, struct user_turn *turn);
 
-/* There is something to do for this connection; twice is once. */
+/* The connection has work. A second call before its turn does nothing. */
 void user_turns_add(struct user_turns *turns, struct user_turn *turn);
 
 /*
- * Removes and returns the connection whose turn it is; NULL: nobody's now. now_ns: CLOCK_MONOTONIC
+ * Removes and returns the connection whose turn it is, or NULL: none with budget. now_ns:
+ * CLOCK_MONOTONIC
  */
 void *user_turns_next(struct user_turns *turns, uint64_t now_ns);
 
-/* So much CPU time was used for a user; true: he has none left, and had some before. */
+/* Charges a user with CPU time. true: this used up the budget. */
 bool user_turns_charge(struct user_turns *turns, uid_t uid, uint64_t used_ns, uint64_t now_ns);
 
-/* When somebody who waits has time again: ns from now, 0: at once; UINT64_MAX: nobody waits. */
+/* ns from now until a waiting user has budget again; 0: one has; UINT64_MAX: none waits. */
 uint64_t user_turns_wait_ns(const struct user_turns *turns, uint64_t now_ns);
 
 #endif

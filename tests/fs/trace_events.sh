@@ -115,7 +115,7 @@ check "info of another one" grep -Eq "^name 'roles:twice' format '[^']*' id [0-9
 same "mode of an event" -rw------- "$(stat -c %A "$MNT/events/roles:number")"
 same "size of an event" 2 "$(stat -c %s "$MNT/events/roles:number")"
 check "the refused are named" grep -q "'roles': not a provider and a name .*: roles:bad name!" "$MNT/kperr"
-check "by format too" grep -q "roles:twice is there with another format already" "$MNT/kperr"
+check "by format too" grep -q "roles:twice already exists with another format" "$MNT/kperr"
 before=$(stat_of trace.written)
 let_go 1
 wait_for said 1 rd

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fuzz target: what programs say to the server (src/producers/session.c), in any order and with any
+ * Fuzz target: what programs say to the server (src/producers/connection.c), in any order and with any
  * bytes.
  *
  * The input is a list of steps: a packet as it is, or with its size put right; a change of the
@@ -17,7 +17,7 @@
 #include "tests/race/fixture.h"
 #include "producers/catalog.h"
 #include "producers/producers.h"
-#include "producers/session.h"
+#include "producers/connection.h"
 
 #define POOL_BYTES 65536u
 
@@ -32,18 +32,18 @@ struct step {
 struct world {
 	struct catalog *catalog;
 	struct producers *producers;
-	struct session session;
+	struct connection connection;
 	uint8_t on[KPROF_ID_LIMIT]; /* what the program believes; 2: nothing */
 	unsigned int refused;
 	uint64_t round;	      /* the newest */
 	uint64_t asked;	      /* the number of the last SYNC */
 };
 
-static void on_refused(void *arg, const struct session *session, const char *reason)
+static void on_refused(void *arg, const struct connection *connection, const char *reason)
 {
 	struct world *world = arg;
 
-	FUZZ_CHECK(session == &world->session && *reason && strlen(reason) < ERR_TEXT_MAX);
+	FUZZ_CHECK(connection == &world->connection && *reason && strlen(reason) < ERR_TEXT_MAX);
 	world->refused++;
 }
 
@@ -76,7 +76,7 @@ static void hear_all(struct world *world)
 	static char packet[KPROF_PACKET_MAX] __attribute__((aligned(8)));
 	size_t bytes;
 
-	for (uint32_t n = 0; (bytes = session_next(&world->session, packet)); n++) {
+	for (uint32_t n = 0; (bytes = connection_next(&world->connection, packet)); n++) {
 		struct kprof_packet head;
 
 		FUZZ_CHECK(n <= KPROF_ID_LIMIT + 2);
@@ -89,15 +89,15 @@ static void hear_all(struct world *world)
 			hear_sync(world, packet, bytes);
 		else
 			FUZZ_CHECK(head.type == KPROF_PACKET_WELCOME && bytes == 16);
-		session_told(&world->session, packet);
+		connection_sent(&world->connection, packet);
 	}
-	for (uint32_t id = 0; world->session.producer && id < KPROF_ID_LIMIT; id++) {
+	for (uint32_t id = 0; world->connection.producer && id < KPROF_ID_LIMIT; id++) {
 		const struct producer_event *event =
-			producer_event(world->session.producer, (uint16_t)id);
+			producer_event(world->connection.producer, (uint16_t)id);
 
 		if (event && event->held)
 			FUZZ_CHECK(world->on[id] ==
-				producer_is_on(world->session.producer, (uint16_t)id));
+				producer_is_on(world->connection.producer, (uint16_t)id));
 	}
 }
 
@@ -110,7 +110,7 @@ static bool say(struct world *world, char *data, size_t bytes, bool sized, int p
 
 	if (sized && bytes >= sizeof(struct kprof_packet))
 		memcpy(data + offsetof(struct kprof_packet, bytes), &size, sizeof(size));
-	ret = session_take(&world->session, data, bytes, &fd, &err);
+	ret = connection_take(&world->connection, data, bytes, &fd, &err);
 	FUZZ_CHECK(ret <= 0 && (ret == 0 || err.text[0]));
 	if (fd >= 0)
 		close(fd);
@@ -122,13 +122,13 @@ static void run_sync(struct world *world, bool answers)
 {
 	struct kprof_packet_sync answer = {.head = {KPROF_PACKET_SYNCED, sizeof(answer)}};
 
-	session_sync(&world->session, ++world->round);
+	connection_sync(&world->connection, ++world->round);
 	hear_all(world);
-	FUZZ_CHECK(session_is_synced(&world->session) == (world->asked != world->round));
+	FUZZ_CHECK(connection_is_synced(&world->connection) == (world->asked != world->round));
 	answer.number = world->asked;
 	if (answers && world->asked == world->round) {
 		FUZZ_CHECK(say(world, (char *)&answer, sizeof(answer), false, -1));
-		FUZZ_CHECK(session_is_synced(&world->session));
+		FUZZ_CHECK(connection_is_synced(&world->connection));
 	}
 }
 
@@ -160,7 +160,7 @@ static void run_steps(struct world *world, const uint8_t *data, size_t size, int
 		else
 			catalog_set_all(world->catalog, step.value & 1);
 		free(packet);
-		session_look(&world->session);
+		connection_rescan(&world->connection);
 		if (stays)
 			hear_all(world);
 	}
@@ -181,14 +181,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	world.catalog = catalog_create(NULL);
 	world.producers = producers_create(world.catalog, &limits);
 	fixture_open(&f, POOL_BYTES, KPROF_MODE_OVERWRITE);
-	session_init(&world.session, world.producers, 1234, 1000, on_refused, &world);
+	connection_init(&world.connection, world.producers, 1234, 1000, on_refused, &world);
 	run_steps(&world, data, size, f.fd);
 	producers_total(world.producers, &totals);
-	FUZZ_CHECK(totals.attached == (world.session.producer != NULL));
+	FUZZ_CHECK(totals.attached == (world.connection.producer != NULL));
 	FUZZ_CHECK(totals.refused >= world.refused);
-	session_fini(&world.session);
+	connection_fini(&world.connection);
 	producers_total(world.producers, &totals);
-	FUZZ_CHECK(totals.attached == 0 && totals.kept == 0 && totals.pool_bytes == 0);
+	FUZZ_CHECK(totals.attached == 0 && totals.exited == 0 && totals.pool_bytes == 0);
 	producers_destroy(world.producers);
 	catalog_count(world.catalog, &counts);
 	FUZZ_CHECK(counts.events == 0 && counts.kept == 0 && counts.bytes == 0);

@@ -31,7 +31,7 @@ static const struct producers_limits roomy = {
 	.programs = 8, .user_programs = 6,
 	.bytes = 16 * POOL_BYTES, .user_bytes = 12 * POOL_BYTES,
 	.ids = 20, .user_ids = 10,
-	.kept_programs = 4, .kept_bytes = 100 * POOL_BYTES,
+	.exited_programs = 4, .exited_bytes = 100 * POOL_BYTES,
 };
 
 static inline struct world create(const struct producers_limits *limits)

@@ -28,8 +28,8 @@ static void begin(struct world *world)
 static void finish(struct world *world)
 {
 	for (unsigned int i = 0; i < world->count; i++)
-		admission_leave(world->places, &world->place[i]);
-	assert_null(admission_first_late(world->places));
+		admission_remove(world->places, &world->place[i]);
+	assert_null(admission_oldest_pending(world->places));
 	admission_destroy(world->places);
 }
 
@@ -38,14 +38,14 @@ static const char *come(struct world *world, pid_t pid, uid_t uid, bool greets)
 {
 	const struct ucred who = {.pid = pid, .uid = uid};
 	struct admission_entry *late, *place = &world->place[world->count];
-	const char *reason = admission_find(world->places, &who, &late);
+	const char *reason = admission_check(world->places, &who, &late);
 
 	assert_null(late);
 	if (reason)
 		return reason;
-	admission_take(world->places, place, &who);
+	admission_add(world->places, place, &who);
 	if (greets)
-		admission_greet(world->places, place);
+		admission_hello(world->places, place);
 	world->count++;
 	return NULL;
 }
@@ -69,13 +69,13 @@ static void test_users_who_take_all_leave_a_share_for_others(void **state)
 	begin(&world);
 	for (size_t i = 0; i < G_N_ELEMENTS(expected); i++)
 		assert_int_equal(crowd(&world, 100 * (pid_t)i + 1, (uid_t)i), expected[i]);
-	assert_string_equal(come(&world, 999, 99, true), "all places for programs are taken");
+	assert_string_equal(come(&world, 999, 99, true), "the connection limit is reached");
 	/* who has more than that by now may keep it, and gets no more until it is less */
-	admission_leave(world.places, &world.place[--world.count]);
-	admission_leave(world.places, &world.place[0]);
+	admission_remove(world.places, &world.place[--world.count]);
+	admission_remove(world.places, &world.place[0]);
 	world.place[0] = world.place[--world.count];
 	assert_string_equal(
-		come(&world, 1000, 0, true), "this user's places for programs are taken");
+		come(&world, 1000, 0, true), "the connection limit of this user is reached");
 	finish(&world);
 }
 
@@ -86,7 +86,7 @@ static void test_process_attaches_a_limited_number_of_times(void **state)
 	begin(&world);
 	for (unsigned int i = 0; i < limits.process; i++)
 		assert_null(come(&world, 7, 1, true));
-	assert_string_equal(come(&world, 7, 1, true), "this process is attached too often");
+	assert_string_equal(come(&world, 7, 1, true), "the connection limit of this process is reached");
 	assert_null(come(&world, 8, 1, true));
 	for (unsigned int i = 0; i < 2 * limits.process; i++) /* nobody knows who they are */
 		assert_null(come(&world, 0, 1, true));
@@ -98,7 +98,7 @@ static void check_way(
 {
 	const struct ucred who = {.pid = pid, .uid = uid};
 	struct admission_entry *late;
-	const char *reason = admission_find(world->places, &who, &late);
+	const char *reason = admission_check(world->places, &who, &late);
 
 	if (reason || late != expected)
 		fail_msg("line %d: %s", line, reason ? reason : late ? "another one" : "nobody");
@@ -114,9 +114,9 @@ static void test_oldest_connection_without_hello_is_evicted_first(void **state)
 	for (unsigned int i = 0; i < limits.process; i++)
 		assert_null(come(&world, 7, 1, i % 2 == 0));
 	check_way(&world, __LINE__, 7, 1, &world.place[2]);
-	assert_ptr_equal(admission_first_late(world.places), &world.place[0]);
-	admission_greet(world.places, &world.place[2]);
-	admission_greet(world.places, &world.place[4]);
+	assert_ptr_equal(admission_oldest_pending(world.places), &world.place[0]);
+	admission_hello(world.places, &world.place[2]);
+	admission_hello(world.places, &world.place[4]);
 	assert_int_equal(crowd(&world, 1000, 1), 48 - 4);
 	check_way(&world, __LINE__, 500, 5, NULL);
 	for (int i = 0; i < 12; i++) /* three fourths of 16, said or not */

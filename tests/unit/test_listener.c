@@ -66,7 +66,7 @@ static void test_producer_attaches_and_is_switched(void **state)
 	WAIT_FOR(hears(fd, &heard, 5, 1) && heard.clear == 3); /* of 8 KiB, 24 bytes an event */
 	close(fd);
 	WAIT_FOR(stat_of("trace.connections") == 0);
-	assert_int_equal(total().kept, 1);
+	assert_int_equal(total().exited, 1);
 	assert_int_equal(stat_of("trace.detached"), 0);
 	fixture_close(&f);
 }
@@ -92,7 +92,7 @@ static void test_producer_that_exits_early_is_kept(void **state)
 		close(fd);
 		fixture_close(&f);
 	}
-	WAIT_FOR(total().kept == 50);
+	WAIT_FOR(total().exited == 50);
 	all = producers_all(server.producers);
 	for (guint i = 0; i < all->len; i++) {
 		const struct producer *producer = g_ptr_array_index(all, i);

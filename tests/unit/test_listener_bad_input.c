@@ -44,13 +44,13 @@ struct pool_row {
 static const struct pool_row pool_rows[] = {
 	{__LINE__, open_unsealed, "not a memfd sealed"},
 	{__LINE__, open_shrinkable, "not a memfd sealed"},
-	{__LINE__, open_zeroes, "its memory is not taken"},
+	{__LINE__, open_zeroes, "its pool is refused"},
 	{__LINE__, open_small, "wrong size"},
 	{__LINE__, open_enormous, "wrong size"},
 	{__LINE__, open_huge_pages, "not in ordinary memory"},
-	{__LINE__, open_null, "not one memfd"},
-	{__LINE__, open_folder, "not one memfd"},
-	{__LINE__, open_socket, "not one memfd"},
+	{__LINE__, open_null, "not exactly one memfd"},
+	{__LINE__, open_folder, "not exactly one memfd"},
+	{__LINE__, open_socket, "not exactly one memfd"},
 };
 
 static unsigned int count_descriptors(void)
@@ -127,41 +127,41 @@ struct packet_row {
 #define SYNCED(bytes, number) bytes, {.sync = {{KPROF_PACKET_SYNCED, bytes}, number}}
 
 static const struct packet_row packet_rows[] = {
-	{__LINE__, false, "size than it says", 1, {.room = {1}}},
-	{__LINE__, false, "size than it says", 8, {.head = {KPROF_PACKET_HELLO, 9}}},
-	{__LINE__, false, "size than it says", 96, {.head = {KPROF_PACKET_HELLO, 0xffffffff}}},
-	{__LINE__, false, "a greeting of another size", 8, {.head = {KPROF_PACKET_HELLO, 8}}},
-	{__LINE__, false, "a greeting that is none", HELLO(1, KPROF_ATTACH_VERSION)},
+	{__LINE__, false, "not the one in its header", 1, {.room = {1}}},
+	{__LINE__, false, "not the one in its header", 8, {.head = {KPROF_PACKET_HELLO, 9}}},
+	{__LINE__, false, "not the one in its header", 96, {.head = {KPROF_PACKET_HELLO, 0xffffffff}}},
+	{__LINE__, false, "a HELLO of the wrong size", 8, {.head = {KPROF_PACKET_HELLO, 8}}},
+	{__LINE__, false, "a HELLO with a wrong magic number", HELLO(1, KPROF_ATTACH_VERSION)},
 	{__LINE__, false, "version 1 of the protocol, not 2", HELLO(KPROF_ATTACH_MAGIC, 1)},
 	{__LINE__, false, "version 3 of the protocol, not 2", HELLO(KPROF_ATTACH_MAGIC, 3)},
-	{__LINE__, false, "did not greet", SYNCED(16, 1)},
-	{__LINE__, true, "an answer of another size", SYNCED(8, 1)},
-	{__LINE__, true, "an answer to what it was not asked", SYNCED(16, 0)},
-	{__LINE__, true, "an answer to what it was not asked", SYNCED(16, 1)},
-	{__LINE__, false, "without its memory", HELLO(KPROF_ATTACH_MAGIC, KPROF_ATTACH_VERSION)},
-	{__LINE__, true, "a second greeting", HELLO(KPROF_ATTACH_MAGIC, KPROF_ATTACH_VERSION)},
-	{__LINE__, false, "did not greet", ONE(16, 0, 0)},
-	{__LINE__, false, "did not greet", GONE(16, 0)},
-	{__LINE__, true, "cut off", ONE(8, 0, 0)},
-	{__LINE__, true, "cut off", ONE(16, 1, 0)},
-	{__LINE__, true, "cut off", ONE(27, 1, 12, 2)},
-	{__LINE__, true, "more events than", ONE(28, 0, 12, 2)},
+	{__LINE__, false, "a packet before HELLO", SYNCED(16, 1)},
+	{__LINE__, true, "a SYNCED of the wrong size", SYNCED(8, 1)},
+	{__LINE__, true, "a SYNCED whose number no SYNC had", SYNCED(16, 0)},
+	{__LINE__, true, "a SYNCED whose number no SYNC had", SYNCED(16, 1)},
+	{__LINE__, false, "without the descriptor", HELLO(KPROF_ATTACH_MAGIC, KPROF_ATTACH_VERSION)},
+	{__LINE__, true, "a second HELLO", HELLO(KPROF_ATTACH_MAGIC, KPROF_ATTACH_VERSION)},
+	{__LINE__, false, "a packet before HELLO", ONE(16, 0, 0)},
+	{__LINE__, false, "a packet before HELLO", GONE(16, 0)},
+	{__LINE__, true, "too short", ONE(8, 0, 0)},
+	{__LINE__, true, "too short", ONE(16, 1, 0)},
+	{__LINE__, true, "too short", ONE(27, 1, 12, 2)},
+	{__LINE__, true, "bytes behind its last event", ONE(28, 0, 12, 2)},
 	/* bytes, id, kind, refusal, provider, name, format */
 	{__LINE__, true, "wrong size", ONE(33, 1, 16, 2, 1, 0, 1, 2, 2)},
 	{__LINE__, true, "wrong size", ONE(33, 1, 0, 2, 1, 0, 1, 2, 2)},
 	{__LINE__, true, "wrong size", ONE(33, 1, 18, 2, 1, 0, 1, 2, 3)},
 	{__LINE__, true, "wrong size", ONE(33, 1, 17, 2, 1, 0, 255, 255, 65535)},
-	{__LINE__, true, "id that can't be", ONE(33, 1, 17, 0, 1, 0, 1, 2, 2)},
-	{__LINE__, true, "id that can't be", ONE(33, 1, 17, 1, 1, 0, 1, 2, 2)},
-	{__LINE__, true, "id that can't be", ONE(33, 1, 17, KPROF_ID_LIMIT, 1, 0, 1, 2, 2)},
+	{__LINE__, true, "id is out of range", ONE(33, 1, 17, 0, 1, 0, 1, 2, 2)},
+	{__LINE__, true, "id is out of range", ONE(33, 1, 17, 1, 1, 0, 1, 2, 2)},
+	{__LINE__, true, "id is out of range", ONE(33, 1, 17, KPROF_ID_LIMIT, 1, 0, 1, 2, 2)},
 	{__LINE__, true, "unknown kind", ONE(33, 1, 17, 2, 0, 0, 1, 2, 2)},
 	{__LINE__, true, "unknown kind", ONE(33, 1, 17, 2, 5, 0, 1, 2, 2)},
 	{__LINE__, true, "NUL", ONE(34, 1, 18, 2, 1, 0, 1, 2, 3)},
-	{__LINE__, true, "cut off", ONE(33, 2, 17, 2, 1, 0, 1, 2, 2)},
-	{__LINE__, true, "cut off", GONE(8, 0)},
-	{__LINE__, true, "another length", GONE(16, 1)},
-	{__LINE__, true, "another length", GONE(18, 0x80000001)},
-	{__LINE__, true, "another length", GONE(19, 1)},
+	{__LINE__, true, "too short", ONE(33, 2, 17, 2, 1, 0, 1, 2, 2)},
+	{__LINE__, true, "too short", GONE(8, 0)},
+	{__LINE__, true, "does not match its count", GONE(16, 1)},
+	{__LINE__, true, "does not match its count", GONE(18, 0x80000001)},
+	{__LINE__, true, "does not match its count", GONE(19, 1)},
 };
 
 static void test_bad_packets_end_their_connection(void **state)
@@ -202,7 +202,7 @@ static void test_bad_packets_end_their_connection(void **state)
 	close(good_fd);
 	fixture_close(&good);
 	/* of who hung up and lives, the memory is kept: it might be written to */
-	WAIT_FOR(total().kept == 1);
+	WAIT_FOR(total().exited == 1);
 	producers_clear(server.producers);
 	WAIT_FOR(count_descriptors() == before);
 }
@@ -241,7 +241,7 @@ static void test_superfluous_descriptors_are_closed(void **state)
 		fd = dial();
 		assert_int_equal(send_with(fd, &hello, sizeof(hello), fds, count), sizeof(hello));
 		WAIT_FOR(is_ended(fd, &heard));
-		assert_true(was_reported("not one memfd"));
+		assert_true(was_reported("not exactly one memfd"));
 		close(fd);
 	}
 	/* an empty packet is an end; what comes with it is closed */
@@ -255,7 +255,7 @@ static void test_superfluous_descriptors_are_closed(void **state)
 	fd = dial();
 	assert_int_equal(send_with(fd, &hello, sizeof(hello), fds, 1), sizeof(hello));
 	WAIT_FOR(is_ended(fd, &heard));
-	assert_true(was_reported("another size than it says"));
+	assert_true(was_reported("another size than its HELLO says"));
 	close(fd);
 	fixture_close(&f);
 	WAIT_FOR(count_descriptors() == before);
@@ -274,7 +274,7 @@ static void test_too_large_packet_ends_the_connection(void **state)
 	head->bytes++;
 	assert_int_equal(send_with(fd, data, head->bytes, NULL, 0), head->bytes);
 	WAIT_FOR(is_ended(fd, &heard));
-	assert_true(was_reported("too large"));
+	assert_true(was_reported("larger than the protocol"));
 	close(fd);
 }
 
@@ -305,8 +305,8 @@ static void test_refused_events_keep_the_connection(void **state)
 	for (uint16_t id = 2; id < 8; id++)
 		WAIT_FOR(hears(fd, &heard, id, id == 3));
 	assert_int_equal(total().refused, 5);
-	assert_true(was_reported("prog: a format that is not taken\n"));
-	assert_true(was_reported("prog: t:b is there with another format already\n"));
+	assert_true(was_reported("prog: a format with an unknown conversion, or too long\n"));
+	assert_true(was_reported("prog: t:b already exists with another format\n"));
 	assert_true(was_reported("prog: not a provider and a name"));
 	assert_true(was_reported("prog: arguments that don't fit the format '%s' of t:own\n"));
 	assert_int_equal(stat_of("trace.detached"), 0);
@@ -316,7 +316,7 @@ static void test_refused_events_keep_the_connection(void **state)
 
 static bool finds_liars(uint64_t count)
 {
-	return total().liars == count;
+	return total().corrupt == count;
 }
 
 /*
@@ -340,13 +340,13 @@ static void test_corrupt_producer_is_detached_and_reported(void **state)
 		WAIT_FOR(hears(fd[i], &heard, 0, 1));
 	}
 	close(fd[1]);
-	WAIT_FOR(total().kept == 1);
+	WAIT_FOR(total().exited == 1);
 	f[0].pool.shared->starved = UINT64_MAX;
 	f[1].pool.slots[0].base = 1ull << 50;
 	WAIT_FOR(finds_liars(2));
 	WAIT_FOR(is_ended(fd[0], &heard));
-	WAIT_FOR(was_reported("liar: its memory counts more dropped events than can be\n"));
-	WAIT_FOR(was_reported("gone: its memory counts more events than can be\n"));
+	WAIT_FOR(was_reported("liar: dropped event count out of range\n"));
+	WAIT_FOR(was_reported("gone: event count out of range\n"));
 	assert_int_equal(stat_of("trace.detached"), 1);
 	assert_int_equal(total().written, 2);
 	close(fd[0]);

@@ -49,7 +49,7 @@ static void test_connection_without_hello_times_out(void **state)
 	begin_hearing(&good);
 	greet(good_fd, "prog", f.fd);
 	WAIT_FOR(is_ended(fd, &heard));
-	assert_true(was_reported("?: it did not greet in time\n"));
+	assert_true(was_reported("?: it sent no HELLO in time\n"));
 	assert_int_equal(stat_of("trace.detached"), 1);
 	WAIT_FOR(hears(good_fd, &good, 0, 1)); /* who greeted stays */
 	close(fd);
@@ -95,7 +95,7 @@ static void test_connections_over_the_limit_are_refused(void **state)
 	}
 	fds[3] = dial();
 	WAIT_FOR(is_ended(fds[3], &heard[3]));
-	assert_true(was_reported("?: this user's places for programs are taken\n"));
+	assert_true(was_reported("?: the connection limit of this user is reached\n"));
 	close(fds[3]);
 	close(fds[0]);
 	WAIT_FOR(stat_of("trace.connections") == 2);
@@ -166,7 +166,7 @@ static void test_greedy_process_leaves_connections_to_others(void **state)
 		WAIT_FOR(hears(fds[i], &heard[i], 0, 1));
 	}
 	WAIT_FOR(is_ended(fds[3], &heard[3]));
-	assert_true(was_reported("?: this process is attached too often\n"));
+	assert_true(was_reported("?: the connection limit of this process is reached\n"));
 	assert_true(was_welcome(fork_honest()));
 	/* of its own places those go first that it does nothing with */
 	close(fds[2]);
@@ -179,7 +179,7 @@ static void test_greedy_process_leaves_connections_to_others(void **state)
 	greet(fds[3], "greedy", f[3].fd);
 	WAIT_FOR(hears(fds[3], &heard[3], 0, 1));
 	WAIT_FOR(is_ended(fd, &late));
-	assert_true(was_reported("?: it has not greeted, and its place is wanted\n"));
+	assert_true(was_reported("?: evicted: no HELLO yet, and the connection limit is reached\n"));
 	close(fd);
 	for (int i = 0; i < 4; i++) {
 		if (i != 2)
@@ -322,7 +322,7 @@ static void test_connections_without_hello_keep_no_producer_out(void **state)
 	}
 	for (int i = 0; i < 5; i++) /* of three places two are theirs */
 		WAIT_FOR(is_ended(fds[i], &heard[i]));
-	assert_true(was_reported("?: it has not greeted, and its place is wanted\n"));
+	assert_true(was_reported("?: evicted: no HELLO yet, and the connection limit is reached\n"));
 	assert_int_equal(stat_of("trace.connections"), 3);
 	hear(fd, &good);
 	assert_false(good.ended);

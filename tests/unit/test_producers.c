@@ -37,7 +37,7 @@ static void test_file_that_is_not_a_pool_is_refused(void **state)
 
 	assert_int_equal(ftruncate(fd, POOL_BYTES), 0);
 	assert_int_equal(attach(&world, 10, 1, "prog", fd, &producer, &err), -EINVAL);
-	assert_non_null(strstr(err.text, "its memory is not taken: not a memfd sealed"));
+	assert_non_null(strstr(err.text, "its pool is refused: not a memfd sealed"));
 	assert_int_equal(total(&world).refused, 1);
 	assert_int_equal(total(&world).pool_bytes, 0);
 	close(fd);
@@ -148,8 +148,8 @@ static void test_written_and_lost_events_add_up(void **state)
 	assert_int_equal(totals.torn, 1);
 	assert_int_equal(totals.overwritten, overwritten);
 	assert_int_equal(totals.attached, 0);
-	assert_int_equal(totals.kept, 1);
-	assert_in_range(totals.kept_bytes, POOL_BYTES / 4, POOL_BYTES);
+	assert_int_equal(totals.exited, 1);
+	assert_in_range(totals.exited_bytes, POOL_BYTES / 4, POOL_BYTES);
 	producer_put(producer);
 
 	/* the pool comes again: the same events, not twice as many */
@@ -157,15 +157,15 @@ static void test_written_and_lost_events_add_up(void **state)
 	write_events(&f, writer, 9);
 	totals = total(&world);
 	assert_int_equal(totals.written, 10110);
-	assert_int_equal(totals.kept, 0);
-	assert_int_equal(totals.kept_bytes, 0);
+	assert_int_equal(totals.exited, 0);
+	assert_int_equal(totals.exited_bytes, 0);
 	assert_int_equal(totals.pool_bytes, POOL_BYTES);
 	end(producer);
 
 	producers_clear(world.producers);
 	totals = total(&world);
 	assert_int_equal(totals.written, 10110);
-	assert_int_equal(totals.kept, 0);
+	assert_int_equal(totals.exited, 0);
 	assert_int_equal(totals.pool_bytes, 0);
 	assert_int_equal(totals.cleared + totals.overwritten, 10110);
 	assert_int_equal(totals.overwritten, overwritten);
@@ -320,7 +320,7 @@ static void test_producer_writes_after_its_connection_ended(void **state)
 	assert_int_equal(total(&world).written, 5);
 	write_events(&f, writer, 7);
 	assert_int_equal(total(&world).written, 12);
-	assert_int_equal(total(&world).kept, 1);
+	assert_int_equal(total(&world).exited, 1);
 
 	/* not looked at between its last event and the end of its memory */
 	write_events(&f, writer, 11);
@@ -411,15 +411,15 @@ static const struct {
 	void (*lie)(struct fixture *f);
 	const char *reason;
 } lies[] = {
-	{__LINE__, lie_reserved, "more events than can be"},
-	{__LINE__, lie_wrap, "more events than can be"},
-	{__LINE__, lie_done, "more finished events than begun"},
-	{__LINE__, lie_dropped, "more dropped events than can be"},
-	{__LINE__, lie_starved, "more dropped events than can be"},
-	{__LINE__, lie_aged, "more events than its age allows"},
-	{__LINE__, lie_tickets, "more parts than can be"},
-	{__LINE__, lie_fewer, "fewer events than before"},
-	{__LINE__, lie_punched, "fewer events than before"},
+	{__LINE__, lie_reserved, "event count out of range"},
+	{__LINE__, lie_wrap, "event count out of range"},
+	{__LINE__, lie_done, "more events committed than reserved"},
+	{__LINE__, lie_dropped, "dropped event count out of range"},
+	{__LINE__, lie_starved, "dropped event count out of range"},
+	{__LINE__, lie_aged, "more events than the age of its pool allows"},
+	{__LINE__, lie_tickets, "chunk count out of range"},
+	{__LINE__, lie_fewer, "event count has decreased"},
+	{__LINE__, lie_punched, "event count has decreased"},
 };
 
 static void count_call(void *arg)
@@ -432,10 +432,10 @@ static void check_sums(struct world *world, int line, uint64_t liars)
 	struct producers_totals totals = total(world);
 
 	if (totals.written != 100 || totals.overwritten + totals.cleared > 100 || totals.dropped ||
-		totals.torn || totals.liars != liars)
+		totals.torn || totals.corrupt != liars)
 		fail_msg("line %d: written %" PRIu64 ", overwritten %" PRIu64 ", dropped %" PRIu64
 			", torn %" PRIu64 ", liars %" PRIu64, line, totals.written,
-			totals.overwritten, totals.dropped, totals.torn, totals.liars);
+			totals.overwritten, totals.dropped, totals.torn, totals.corrupt);
 }
 
 /* What was counted before stands, and nothing else, also when the pool goes. */
@@ -450,18 +450,18 @@ static void test_counts_of_a_corrupt_producer_stay_as_they_were(void **state)
 
 		fixture_open(&f, POOL_BYTES, KPROF_MODE_OVERWRITE);
 		producer = attached(&world, 10, 1, f.fd);
-		producers_on_liar(world.producers, count_call, &called);
+		producers_on_corrupt(world.producers, count_call, &called);
 		write_events(&f, ring_writer_begin(&f.pool), 100);
 		check_sums(&world, lies[i].line, 0);
-		assert_null(producer_take_lie(producer));
+		assert_null(producer_take_corruption(producer));
 		lies[i].lie(&f);
 		check_sums(&world, lies[i].line, 1);
 		check_sums(&world, lies[i].line, 1); /* seen once */
 		assert_int_equal(called, 1);
-		reason = producer_take_lie(producer);
+		reason = producer_take_corruption(producer);
 		if (!reason || !strstr(reason, lies[i].reason))
 			fail_msg("line %d: %s", lies[i].line, reason ? reason : "no lie");
-		assert_null(producer_take_lie(producer));
+		assert_null(producer_take_corruption(producer));
 		end(producer);
 		check_sums(&world, lies[i].line, 1);
 		producers_clear(world.producers);
@@ -505,7 +505,7 @@ static void test_moving_counters_are_not_taken_for_corruption(void **state)
 		assert_int_equal(pthread_create(&threads[i], NULL, write_much, &f), 0);
 	do {
 		totals = total(&world);
-		assert_int_equal(totals.liars, 0);
+		assert_int_equal(totals.corrupt, 0);
 		assert_true(totals.written + totals.dropped >= seen);
 		assert_true(totals.written + totals.dropped <= all);
 		seen = totals.written + totals.dropped;
@@ -513,7 +513,7 @@ static void test_moving_counters_are_not_taken_for_corruption(void **state)
 	for (int i = 0; i < WRITERS; i++)
 		pthread_join(threads[i], NULL);
 	end(producer);
-	assert_int_equal(total(&world).liars, 0);
+	assert_int_equal(total(&world).corrupt, 0);
 	fixture_close(&f);
 	destroy(&world);
 }

@@ -66,7 +66,7 @@ static void test_users_who_take_all_leave_a_share_for_others(void **state)
 		.programs = 64, .user_programs = 48,
 		.bytes = 64 * POOL_BYTES, .user_bytes = 32 * POOL_BYTES,
 		.ids = 64, .user_ids = 32,
-		.kept_programs = 4, .kept_bytes = 100 * POOL_BYTES,
+		.exited_programs = 4, .exited_bytes = 100 * POOL_BYTES,
 	};
 	static const struct {
 		int line;
@@ -154,7 +154,7 @@ static void test_oldest_exited_producer_of_the_largest_user_is_evicted(void **st
 	totals = total(&world);
 	assert_int_equal(totals.written, 310);
 	assert_int_equal(totals.overwritten, 20);
-	assert_int_equal(totals.kept, 4);
+	assert_int_equal(totals.exited, 4);
 	/* a reader has it still, and may read it */
 	assert_int_equal(((struct producer *)g_ptr_array_index(held, 1))->pid, 2);
 	assert_int_equal(totals.pool_bytes, 5 * POOL_BYTES);
@@ -171,14 +171,14 @@ static void test_memory_of_exited_producers_is_bounded(void **state)
 	struct producers_limits limits = roomy;
 	struct world world;
 
-	limits.kept_bytes = 2 * POOL_BYTES; /* each counts for a fourth at least, for all at most */
-	limits.kept_programs = 100;
+	limits.exited_bytes = 2 * POOL_BYTES; /* each counts for a fourth at least, for all at most */
+	limits.exited_programs = 100;
 	world = create(&limits);
 	for (int i = 1; i < 10; i++) {
 		live_and_die(&world, i, 100, 1);
-		assert_in_range(total(&world).kept_bytes, POOL_BYTES / 4, 2 * POOL_BYTES);
+		assert_in_range(total(&world).exited_bytes, POOL_BYTES / 4, 2 * POOL_BYTES);
 	}
-	assert_in_range(total(&world).kept, 2, 8);
+	assert_in_range(total(&world).exited, 2, 8);
 	destroy(&world);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* src/trace/sync_rounds, session: writes that wait until programs have taken a change. */
+/* src/producers/sync_rounds, connection: writes that wait until programs have taken a change. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 #include "tests/race/fixture.h"
 #include "producers/catalog.h"
 #include "producers/producers.h"
-#include "producers/session.h"
+#include "producers/connection.h"
 #include "producers/sync_rounds.h"
 
 /*
@@ -175,11 +175,11 @@ static void test_closing_ends_all_writes(void **state)
 static struct {
 	struct catalog *catalog;
 	struct producers *producers;
-	struct session session;
+	struct connection connection;
 	struct fixture f;
 } world;
 
-static void on_refused(void *arg, const struct session *session, const char *reason)
+static void on_refused(void *arg, const struct connection *connection, const char *reason)
 {
 	fail_msg("%s", reason);
 }
@@ -188,7 +188,7 @@ static void take(const void *packet, size_t bytes, int fd)
 {
 	struct err err = {""};
 
-	if (session_take(&world.session, packet, bytes, &fd, &err))
+	if (connection_take(&world.connection, packet, bytes, &fd, &err))
 		fail_msg("%s", err.text);
 	assert_int_equal(fd, -1);
 }
@@ -208,14 +208,14 @@ static int begin(void **state)
 	world.catalog = catalog_create(NULL);
 	world.producers = producers_create(world.catalog, &limits);
 	fixture_open(&world.f, KPROF_POOL_BYTES_MIN, KPROF_MODE_OVERWRITE);
-	session_init(&world.session, world.producers, 1234, 1000, on_refused, NULL);
+	connection_init(&world.connection, world.producers, 1234, 1000, on_refused, NULL);
 	take(&hello, sizeof(hello), dup(world.f.fd));
 	return 0;
 }
 
 static int end(void **state)
 {
-	session_fini(&world.session);
+	connection_fini(&world.connection);
 	producers_clear(world.producers);
 	producers_destroy(world.producers);
 	catalog_destroy(world.catalog);
@@ -230,7 +230,7 @@ static const char *hear(uint64_t *number)
 	static char types[16];
 	size_t n = 0;
 
-	while (n < sizeof(types) - 1 && session_next(&world.session, packet)) {
+	while (n < sizeof(types) - 1 && connection_next(&world.connection, packet)) {
 		struct kprof_packet_sync sync;
 
 		memcpy(&sync, packet, sizeof(sync));
@@ -240,7 +240,7 @@ static const char *hear(uint64_t *number)
 			sync.head.type == KPROF_PACKET_SYNC ? 'S' : '?';
 		if (sync.head.type == KPROF_PACKET_SYNC)
 			*number = sync.number;
-		session_told(&world.session, packet);
+		connection_sent(&world.connection, packet);
 	}
 	types[n] = '\0';
 	return types;
@@ -257,7 +257,7 @@ static void answer(uint64_t number)
 static void switch_printx(bool on)
 {
 	catalog_set_printx(world.catalog, on);
-	session_look(&world.session);
+	connection_rescan(&world.connection);
 }
 
 static void test_request_for_an_answer_follows_the_change(void **state)
@@ -266,12 +266,12 @@ static void test_request_for_an_answer_follows_the_change(void **state)
 
 	assert_string_equal(hear(&number), "ws");
 	switch_printx(true);
-	session_sync(&world.session, 1);
+	connection_sync(&world.connection, 1);
 	assert_string_equal(hear(&number), "sS");
 	assert_int_equal(number, 1);
-	assert_false(session_is_synced(&world.session));
+	assert_false(connection_is_synced(&world.connection));
 	answer(1);
-	assert_true(session_is_synced(&world.session));
+	assert_true(connection_is_synced(&world.connection));
 }
 
 /* It was told before the write began to wait, and nobody knows yet that it has taken it. */
@@ -280,12 +280,12 @@ static void test_sync_is_requested_for_a_change_sent_before(void **state)
 	uint64_t number = 0;
 
 	hear(&number);
-	session_sync(&world.session, 1);
+	connection_sync(&world.connection, 1);
 	assert_string_equal(hear(&number), "S");
 	answer(1);
-	session_sync(&world.session, 2);
+	connection_sync(&world.connection, 2);
 	assert_string_equal(hear(&number), "");
-	assert_true(session_is_synced(&world.session)); /* it has nothing to answer */
+	assert_true(connection_is_synced(&world.connection)); /* it has nothing to answer */
 }
 
 static void test_answer_to_an_older_round_is_not_enough(void **state)
@@ -293,15 +293,15 @@ static void test_answer_to_an_older_round_is_not_enough(void **state)
 	uint64_t number = 0;
 
 	hear(&number);
-	session_sync(&world.session, 1);
+	connection_sync(&world.connection, 1);
 	hear(&number);
-	session_sync(&world.session, 2); /* nothing changed, but 1 is still to be answered */
+	connection_sync(&world.connection, 2); /* nothing changed, but 1 is still to be answered */
 	assert_string_equal(hear(&number), "S");
 	assert_int_equal(number, 2);
 	answer(1);
-	assert_false(session_is_synced(&world.session));
+	assert_false(connection_is_synced(&world.connection));
 	answer(2);
-	assert_true(session_is_synced(&world.session));
+	assert_true(connection_is_synced(&world.connection));
 }
 
 static void test_newest_number_answers_all(void **state)
@@ -309,13 +309,13 @@ static void test_newest_number_answers_all(void **state)
 	uint64_t number = 0;
 
 	hear(&number);
-	session_sync(&world.session, 1);
+	connection_sync(&world.connection, 1);
 	hear(&number);
 	switch_printx(true);
-	session_sync(&world.session, 2);
+	connection_sync(&world.connection, 2);
 	assert_string_equal(hear(&number), "sS");
 	answer(2);
-	assert_true(session_is_synced(&world.session));
+	assert_true(connection_is_synced(&world.connection));
 }
 
 static void test_clear_is_answered_too(void **state)
@@ -323,12 +323,12 @@ static void test_clear_is_answered_too(void **state)
 	uint64_t number = 0;
 
 	hear(&number);
-	session_sync(&world.session, 1);
+	connection_sync(&world.connection, 1);
 	hear(&number);
 	answer(1);
 	assert_true(fixture_write(&world.f, ring_writer_begin(&world.f.pool), KPROF_ID_TEXT, NULL, 0));
 	producers_clear(world.producers);
-	session_sync(&world.session, 2);
+	connection_sync(&world.connection, 2);
 	assert_string_equal(hear(&number), "cS");
 	assert_int_equal(number, 2);
 }
@@ -337,12 +337,12 @@ static void test_clear_is_answered_too(void **state)
 static void test_program_without_hello_is_not_waited_for(void **state)
 {
 	uint64_t number = 0;
-	struct session session;
+	struct connection connection;
 
-	session_init(&session, world.producers, 1235, 1000, on_refused, NULL);
-	session_sync(&session, 7);
-	assert_true(session_is_synced(&session));
-	session_fini(&session);
+	connection_init(&connection, world.producers, 1235, 1000, on_refused, NULL);
+	connection_sync(&connection, 7);
+	assert_true(connection_is_synced(&connection));
+	connection_fini(&connection);
 	hear(&number);
 }
 

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The protocol of one connection (attach_abi.h) without its socket: takes received packets, makes
+ * packets to send. What a producer sends is not trusted, and is parsed from a copy.
+ *
+ * All functions: the thread of the listener only. None blocks.
+ */
+#ifndef KPROFS_PRODUCERS_CONNECTION_H
+#define KPROFS_PRODUCERS_CONNECTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <kprof/attach_abi.h>
+
+#include "base/err.h"
+
+struct producer;
+struct producers;
+struct connection;
+
+/* Called when an event of the producer is refused; the connection goes on. */
+typedef void (*connection_refused)(
+	void *arg, const struct connection *connection, const char *reason);
+
+struct connection {
+	struct producers *producers;
+	pid_t pid; /* as the kernel says (SO_PEERCRED) */
+	uid_t uid; /* as the kernel says */
+	connection_refused refused;
+	/* NULL, or a flag that is read within a packet: set, the rest of the packet is not taken */
+	const _Atomic bool *stop;
+	void *arg;
+	char program[KPROF_PROGRAM_MAX + 1]; /* as in HELLO; "?" before */
+	struct producer *producer; /* a reference; NULL: no HELLO yet */
+	uint8_t *sent;		   /* what was sent of each id below `ids`: see connection.c */
+	uint32_t ids;
+	uint32_t scan;		   /* ids from here on may have a switch to send; ids: none */
+	bool welcome;		   /* WELCOME is to be sent */
+	bool hung_up; /* closed by the producer, not by the server; its process may live on */
+	uint64_t clear_ticket;	   /* as sent last */
+	/*
+	 * Rounds (sync_rounds.h): the newest that is wanted, was sent in SYNC, came back in SYNCED.
+	 */
+	uint64_t sync_wanted, sync_sent, sync_answered;
+	bool unconfirmed; /* a SWITCH or CLEAR was sent after the last SYNC */
+};
+
+/* `producers`, `refused` and `arg` must outlive the connection. */
+void connection_init(struct connection *connection, struct producers *producers, pid_t pid,
+	uid_t uid, connection_refused refused, void *arg);
+/* The connection has ended: ends its producer and frees what connection_init() and packets made. */
+void connection_fini(struct connection *connection);
+
+/*
+ * Takes a packet, and its one descriptor (-1: none, or not exactly one) if it is wanted: *fd is -1
+ * then. 0, or -errno with a sentence: the producer is to be detached.
+ */
+int connection_take(
+	struct connection *connection, const char *data, size_t bytes, int *fd, struct err *err);
+
+/* The producer takes part only in rounds after this one. Before the first packet is sent. */
+void connection_skip_rounds(struct connection *connection, uint64_t newest);
+/* The producer takes part in this round, the newest. Before its HELLO it has nothing to answer. */
+void connection_sync(struct connection *connection, uint64_t round);
+/* Whether all rounds in which it takes part are answered. */
+bool connection_is_synced(const struct connection *connection);
+
+/* A switch may have changed: compares all switches with what was sent. */
+void connection_rescan(struct connection *connection);
+
+/*
+ * Makes the next packet to send in `packet` of KPROF_PACKET_MAX bytes, aligned to 8. Returns its
+ * size, 0: nothing to send. If it was sent, call connection_sent(); if not, the next call makes the
+ * same or a newer one.
+ */
+size_t connection_next(struct connection *connection, char *packet);
+void connection_sent(struct connection *connection, const char *packet);
+
+#endif
