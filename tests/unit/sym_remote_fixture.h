@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -48,6 +49,8 @@ struct world {
 	uint8_t id[64];		      /* of "program" */
 	size_t id_length;
 	uint64_t offset; /* of "work" in it */
+	GPid server;	 /* of a mount that does not answer; 0: none */
+	char *mount;
 };
 
 /*
@@ -325,10 +328,23 @@ static inline int open_world(void **state)
 	return 0;
 }
 
+/* Also after a failure, so that no later test meets a mount that does not answer. */
+static inline void end_server(struct world *world)
+{
+	if (world->server) {
+		kill(world->server, SIGKILL);
+		assert_int_equal(waitpid(world->server, NULL, 0), world->server);
+		umount2(world->mount, MNT_DETACH);
+	}
+	world->server = 0;
+	g_clear_pointer(&world->mount, g_free);
+}
+
 static inline int close_world(void **state)
 {
 	struct world *world = *state;
 
+	end_server(world);
 	symbols_destroy(world->symbols);
 	world->symbols = NULL;
 	return 0;
