@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The reader of kpdata's bytes: see decode.h.
+ * Decodes the bytes of kpdata: see decode.h.
  *
  * A window of bytes slides over the source: the caller's memory as a whole, a buffer that read(2)
  * fills, or a mapped piece of a sealed file. Heads are copied out of it by one table, which knows
@@ -22,12 +22,13 @@
 #include "sys/memfile.h"
 
 /*
- * One read(2): from this size on reading gains nothing, and more would not stay in a CPU's cache.
+ * One read(2): larger ones are not faster, and their data would not stay in a CPU's cache.
  */
 #define BUFFER_BYTES (256u << 10)
 
 /*
- * One mmap(2): its cost is lost among that of the bytes, and it is all that counts as our memory.
+ * One mmap(2): its cost is small against that of decoding so many bytes. No more than this of the
+ * file counts as memory of this process at a time.
  */
 #define MAP_BYTES (1u << 20)
 
@@ -42,16 +43,16 @@
 #define OTHER_BYTE_ORDER KPROF_BYTE_ORDER_LITTLE
 #endif
 
-enum tail { TAIL_NONE, TAIL_TEXT, TAIL_FRAMES, TAIL_BYTES, TAIL_STACK, TAIL_DETAILS };
+enum decode_tail { TAIL_NONE, TAIL_TEXT, TAIL_FRAMES, TAIL_BYTES, TAIL_STACK, TAIL_DETAILS };
 
-struct layout {
+struct decode_layout {
 	uint8_t head_bytes; /* 0: no such type */
-	enum tail tail;
+	enum decode_tail tail;
 	const char *widths; /* bytes of each field of the head, a digit a field */
 };
 
 /* By type. */
-static const struct layout layouts[] = {
+static const struct decode_layout layouts[] = {
 	[KPROF_REC_KERN_TRACE] = { sizeof(struct kprof_rec_trace), TAIL_FRAMES, "88422" },
 	[KPROF_REC_USER_TRACE] = { sizeof(struct kprof_rec_trace), TAIL_FRAMES, "88422" },
 	[KPROF_REC_MMAP] = { sizeof(struct kprof_rec_mmap), TAIL_TEXT, "88884" },
@@ -71,7 +72,7 @@ static const struct layout layouts[] = {
 	[KPROF_REC_FILE_ID] = { sizeof(struct kprof_rec_file_id), TAIL_DETAILS, "888444" },
 };
 
-static const struct layout *find_layout(uint64_t type)
+static const struct decode_layout *find_layout(uint64_t type)
 {
 	if (type >= sizeof(layouts) / sizeof(layouts[0]) || !layouts[type].head_bytes)
 		return NULL;
@@ -94,7 +95,7 @@ static uint32_t load_u32(const uint8_t *bytes, bool swap)
 	return swap ? bswap_32(value) : value;
 }
 
-/* Turns each field of a head in place. */
+/* Swaps the bytes of each field of a head in place. */
 static void swap_fields(uint8_t *head, const char *widths)
 {
 	for (; *widths; widths++) {
@@ -184,7 +185,7 @@ int decode_rewind(struct decoder *decoder)
 	return 0;
 }
 
-/* Moves what is left of the window to the front of a buffer that holds `want` bytes. */
+/* Moves the rest of the window to the front of a buffer with room for `want` bytes. */
 static int make_room(struct decoder *decoder, size_t want)
 {
 	size_t left = decoder->filled - decoder->pos;
@@ -223,7 +224,7 @@ static ssize_t read_more(struct decoder *decoder)
 	return n;
 }
 
-/* The next piece of the file, from the page on in which what is left of the window begins. */
+/* Maps the next piece of the file, from the page in which the rest of the window begins. */
 static int map_window(struct decoder *decoder, size_t want)
 {
 	off_t from = decoder->at - (off_t)(decoder->filled - decoder->pos);
@@ -275,7 +276,7 @@ static int read_window(struct decoder *decoder, size_t want)
 	return 0;
 }
 
-/* Sees to it that `want` bytes are in the window, or all that the source still has. */
+/* Reads until `want` bytes are in the window, or all that the source still has. */
 static inline int fill_window(struct decoder *decoder, size_t want)
 {
 	if (decoder->ended || decoder->filled - decoder->pos >= want)
@@ -287,8 +288,8 @@ static inline int fill_window(struct decoder *decoder, size_t want)
  * ---- records ----------------------------------------------------------------------------------
  */
 
-/* The bytes of the varint, 0 where it goes on behind the end, -1 where it is none. */
-static int take_varint(const uint8_t *bytes, size_t size, uint64_t *value)
+/* The length of the varint; 0: it goes on after the end; -1: it is not valid. */
+static int read_varint(const uint8_t *bytes, size_t size, uint64_t *value)
 {
 	uint64_t v = 0;
 	size_t i;
@@ -352,10 +353,10 @@ static int read_envelope(struct decoder *decoder, struct decode_record *record, 
 		}
 		return 1;
 	}
-	n = take_varint(at, left, &record->type);
+	n = read_varint(at, left, &record->type);
 	if (n < 0 || (n > 0 && record->type == 0))
 		return give_up(decoder, EPROTO, err, "no record begins here");
-	m = n ? take_varint(at + n, left - (size_t)n, &size) : 0;
+	m = n ? read_varint(at + n, left - (size_t)n, &size) : 0;
 	if (m < 0 || (m > 0 && size > KPROF_REC_PAYLOAD_MAX))
 		return give_up(decoder, EPROTO, err,
 			"type %" PRIu64 " with an impossible size", record->type);
@@ -367,7 +368,9 @@ static int read_envelope(struct decoder *decoder, struct decode_record *record, 
 	return 1;
 }
 
-/* The order that a CLOCK record tells, or -1; in the record it is written in that very order. */
+/*
+ * Takes the byte order from a CLOCK record, which has it in that same order. -1: it is not valid.
+ */
 static int set_byte_order(struct decoder *decoder, const uint8_t *payload)
 {
 	uint32_t raw = load_u32(payload + offsetof(struct kprof_rec_clock, byte_order), false);
@@ -381,8 +384,8 @@ static int set_byte_order(struct decoder *decoder, const uint8_t *payload)
 	return 0;
 }
 
-/* What records have behind their string, where they are long enough. */
-static void take_behind_text(struct decode_record *record, const uint8_t *bytes, size_t size)
+/* Reads what records have after their string, if they are long enough. */
+static void read_after_text(struct decode_record *record, const uint8_t *bytes, size_t size)
 {
 	if (record->type == KPROF_REC_CLOCK && size >= sizeof(record->writer_pid)) {
 		record->writer_pid = load_u32(bytes, record->swap);
@@ -392,12 +395,12 @@ static void take_behind_text(struct decode_record *record, const uint8_t *bytes,
 		record->configs.config1 = there ? load_u64(bytes, record->swap) : 0;
 		record->configs.config2 = there ? load_u64(bytes + 8, record->swap) : 0;
 	} else if (record->type == KPROF_REC_KERNEL_MMAP) {
-		record->mmap.pid = KPROF_PID_KERNEL; /* whatever a damaged capture says */
+		record->mmap.pid = KPROF_PID_KERNEL; /* a damaged capture may have another pid */
 	}
 }
 
-/* Each of the numbers behind the head of a FILE_ID may be missing. */
-static void take_details(struct decode_record *record, const uint8_t *bytes, size_t size)
+/* Each of the numbers after the head of a FILE_ID may be missing. */
+static void read_details(struct decode_record *record, const uint8_t *bytes, size_t size)
 {
 	uint64_t *to[] = { &record->file.generation, &record->file.size, &record->file.mtime_ns };
 	size_t i;
@@ -407,9 +410,9 @@ static void take_details(struct decode_record *record, const uint8_t *bytes, siz
 		*to[i] = load_u64(bytes + i * sizeof(uint64_t), record->swap);
 }
 
-/* What follows the head; NULL, or why it can't be. */
-static const char *check_tail(struct decode_record *record, enum tail tail, const uint8_t *bytes,
-	size_t size)
+/* Checks what follows the head. NULL, or why it is not valid. */
+static const char *check_tail(
+	struct decode_record *record, enum decode_tail tail, const uint8_t *bytes, size_t size)
 {
 	const uint8_t *end;
 
@@ -419,7 +422,7 @@ static const char *check_tail(struct decode_record *record, enum tail tail, cons
 		if (!end)
 			return "a string without an end";
 		record->text = (const char *)bytes;
-		take_behind_text(record, end + 1, (size_t)(bytes + size - end) - 1);
+		read_after_text(record, end + 1, (size_t)(bytes + size - end) - 1);
 		break;
 	case TAIL_FRAMES:
 		if (record->trace.num_traces > size / 8)
@@ -438,7 +441,7 @@ static const char *check_tail(struct decode_record *record, enum tail tail, cons
 		record->bytes = bytes;
 		break;
 	case TAIL_DETAILS:
-		take_details(record, bytes, size);
+		read_details(record, bytes, size);
 		break;
 	case TAIL_NONE:
 		break;
@@ -446,10 +449,10 @@ static const char *check_tail(struct decode_record *record, enum tail tail, cons
 	return NULL;
 }
 
-/* Takes the payload, where `room` bytes may be read, apart; NULL, or why it can't be. */
-static const char *take_payload(struct decoder *decoder, struct decode_record *record, size_t room)
+/* Decodes the payload, at which `room` bytes may be read. NULL, or why it is not valid. */
+static const char *read_payload(struct decoder *decoder, struct decode_record *record, size_t room)
 {
-	const struct layout *layout = find_layout(record->type);
+	const struct decode_layout *layout = find_layout(record->type);
 
 	record->known = layout != NULL;
 	record->text = NULL;
@@ -462,10 +465,7 @@ static const char *take_payload(struct decoder *decoder, struct decode_record *r
 	if (record->type == KPROF_REC_CLOCK && set_byte_order(decoder, record->payload) < 0)
 		return "a byte order that does not exist";
 	record->swap = decoder->swap;
-	/*
-	 * as many as the compiler knows, where there are so many, be they the next record's: no
-	 * loop
-	 */
+	/* a copy of constant size is faster; it may include bytes of the next record */
 	if (room >= sizeof(record->head))
 		memcpy(record->head, record->payload, sizeof(record->head));
 	else
@@ -499,7 +499,7 @@ int decode_next(struct decoder *decoder, struct decode_record *record, struct er
 		return give_up(decoder, ENODATA, err,
 			"cut: %zu bytes of a record are left", left);
 	record->payload = decoder->window + decoder->pos + envelope;
-	why = take_payload(decoder, record, left - envelope);
+	why = read_payload(decoder, record, left - envelope);
 	decoder->pos += envelope + record->size;
 	decoder->offset += envelope + record->size;
 	if (why) {

@@ -6,13 +6,13 @@
 
 #include "base/text.h"
 
-/* A number that has a word of its own: pids that are none, flags, reasons. */
-struct word {
+/* A number that is shown as a word: flags and reasons. */
+struct dump_word {
 	uint64_t value;
 	const char *word;
 };
 
-static const struct word event_flags[] = {
+static const struct dump_word event_flags[] = {
 	{ KPROF_EVENT_FREQ, "freq" },
 	{ KPROF_EVENT_FALLBACK, "fallback" },
 	{ KPROF_EVENT_SCOPE_USER, "scope_user" },
@@ -20,7 +20,7 @@ static const struct word event_flags[] = {
 	{ 0, NULL },
 };
 
-static const struct word lost_reasons[] = {
+static const struct dump_word lost_reasons[] = {
 	{ KPROF_LOST_RING, "ring" },
 	{ KPROF_LOST_QUEUE, "queue" },
 	{ KPROF_LOST_OVERWRITE, "overwrite" },
@@ -45,7 +45,7 @@ static void append_text(GString *out, const char *key, const char *text)
 	text_append_quoted(out, text);
 }
 
-/* `all` is what 0xffffffff means for this record. */
+/* `all`: the word for pid 0xffffffff in this record. */
 static void append_pid(GString *out, uint32_t pid, const char *all)
 {
 	if (pid == KPROF_PID_KERNEL)
@@ -58,7 +58,7 @@ static void append_pid(GString *out, uint32_t pid, const char *all)
 
 static void append_flags(GString *out, uint64_t flags)
 {
-	const struct word *w;
+	const struct dump_word *w;
 	char sep = '=';
 
 	g_string_append(out, " flags");
@@ -75,7 +75,7 @@ static void append_flags(GString *out, uint64_t flags)
 
 static void append_reason(GString *out, uint64_t reason)
 {
-	const struct word *w;
+	const struct dump_word *w;
 
 	for (w = lost_reasons; w->word && w->value != reason; w++)
 		;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kpdata as text: a record a line, for scripts and tests.
+ * kpdata as text: one line for each record, for scripts and tests.
  *
  *	OFFSET TYPE KEY=VALUE...
  *
- * The keys of a type keep their order; new ones are only ever added at the end of the line. Strings
- * stand in double quotes, see text.h. Thread-safe.
+ * The keys of a type keep their order; new ones are added at the end of the line only. Strings are
+ * in double quotes, see base/text.h. Thread-safe.
  */
 #ifndef KPROFS_CAPTURE_DUMP_H
 #define KPROFS_CAPTURE_DUMP_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The functions of a profile: see names.h. */
+/* The functions of a profile: see functions.h. */
 #include "capture/functions.h"
 
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 #include "capture/table.h"
 
 /*
- * ---- whom to ask ------------------------------------------------------------------------------
+ * ---- source of symbols ------------------------------------------------------------------------
  */
 
 struct symbols *functions_open_symbols(const struct helpers_options *options)
@@ -24,10 +24,10 @@ struct symbols *functions_open_symbols(const struct helpers_options *options)
  * ---- functions --------------------------------------------------------------------------------
  */
 
-struct builder {
-	struct functions *names;
+struct functions_builder {
+	struct functions *functions;
 	const struct profile *profile;
-	const char **paths; /* of files, NULL: not yet asked for */
+	const char **paths; /* of files; NULL: not used yet */
 	struct table table;
 };
 
@@ -38,28 +38,28 @@ static bool equal_function(const void *items, uint32_t i, const void *key)
 	return a->name == b->name && a->file == b->file && a->resolved == b->resolved;
 }
 
-static uint32_t intern_function(
-	struct builder *b, const char *name, const char *file, bool resolved, bool replaced)
+static uint32_t intern_function(struct functions_builder *b, const char *name, const char *file,
+	bool resolved, bool replaced)
 {
 	struct functions_function key = {
-		.name = g_string_chunk_insert_const(b->names->strings, name),
+		.name = g_string_chunk_insert_const(b->functions->strings, name),
 		.file = file,
 		.resolved = resolved,
 		.replaced = replaced,
 	};
 	uint32_t hash = table_hash((uintptr_t)key.name, (uintptr_t)file);
-	GArray *functions = b->names->functions;
-	uint32_t i = table_find(&b->table, hash, equal_function, functions->data, &key);
+	GArray *list = b->functions->list;
+	uint32_t i = table_find(&b->table, hash, equal_function, list->data, &key);
 
 	if (i == TABLE_NONE) {
-		i = functions->len;
-		g_array_append_val(functions, key);
+		i = list->len;
+		g_array_append_val(list, key);
 		table_add(&b->table, hash, i);
 	}
 	return i;
 }
 
-static uint32_t intern_unresolved(struct builder *b, const struct profile_place *place,
+static uint32_t intern_unresolved(struct functions_builder *b, const struct profile_place *place,
 	const char *file, const struct symbols_place *found)
 {
 	g_autofree char *name = NULL, *base = NULL;
@@ -76,7 +76,7 @@ static uint32_t intern_unresolved(struct builder *b, const struct profile_place 
 }
 
 /*
- * ---- questions --------------------------------------------------------------------------------
+ * ---- queries ----------------------------------------------------------------------------------
  */
 
 static void describe_kernel(
@@ -99,11 +99,11 @@ static enum symbols_kind kind_of(const struct processes_file *file)
 }
 
 void functions_describe(const struct processes *processes, const struct processes_file *file,
-	struct functions_question *question)
+	struct functions_query *query)
 {
 	uint32_t running = file->kernel != PROCESSES_NONE ? file->kernel : file->ran_on, i;
 
-	question->file = (struct symbols_file){
+	query->file = (struct symbols_file){
 		.kind = kind_of(file),
 		.path = file->path,
 		.build_id = file->build_id,
@@ -118,7 +118,7 @@ void functions_describe(const struct processes *processes, const struct processe
 				.mtime_ns = file->id.mtime_ns,
 			},
 		.mapped_ns = file->mapped_ns,
-		.mappings = question->mappings,
+		.mappings = query->mappings,
 		.mapping_count = file->mapping_count,
 	};
 	for (i = 0; i < file->mapping_count; i++) { /* the last one first */
@@ -126,13 +126,13 @@ void functions_describe(const struct processes *processes, const struct processe
 			&file->mappings[(file->mapping_next + PROCESSES_FILE_MAPPINGS - 1 - i) %
 					PROCESSES_FILE_MAPPINGS];
 
-		question->mappings[i].pid = from->pid;
-		question->mappings[i].start = from->start;
-		question->mappings[i].end = from->end;
+		query->mappings[i].pid = from->pid;
+		query->mappings[i].start = from->start;
+		query->mappings[i].end = from->end;
 	}
 	if (running != PROCESSES_NONE) {
-		describe_kernel(processes, running, &question->kernel);
-		question->file.kernel = &question->kernel;
+		describe_kernel(processes, running, &query->kernel);
+		query->file.kernel = &query->kernel;
 	}
 }
 
@@ -140,35 +140,35 @@ void functions_describe(const struct processes *processes, const struct processe
  * ---- all of them -------------------------------------------------------------------------------
  */
 
-static void intern_inlined(struct builder *b, uint32_t place, const char *path)
+static void intern_inlined(struct functions_builder *b, uint32_t place, const char *path)
 {
-	const struct symbols_place *found = &b->names->places[place];
+	const struct symbols_place *found = &b->functions->places[place];
 	uint32_t i, function;
 
-	b->names->inlined_at[place] = b->names->inlined->len;
+	b->functions->inlined_at[place] = b->functions->inlined->len;
 	for (i = 0; i + 1 < found->count; i++) {
 		function = intern_function(b, found->frames[i].function, path, true, false);
-		g_array_append_val(b->names->inlined, function);
+		g_array_append_val(b->functions->inlined, function);
 	}
 }
 
-static const char *path_of(struct builder *b, uint32_t file)
+static const char *path_of(struct functions_builder *b, uint32_t file)
 {
 	if (file >= processes_file_count(b->profile->processes))
 		return "-";
 	if (!b->paths[file])
 		b->paths[file] = g_string_chunk_insert_const(
-			b->names->strings, processes_file(b->profile->processes, file)->path);
+			b->functions->strings, processes_file(b->profile->processes, file)->path);
 	return b->paths[file];
 }
 
-static void name_place(struct builder *b, uint32_t i)
+static void name_place(struct functions_builder *b, uint32_t i)
 {
 	const struct profile_place *place = profile_place(b->profile, i);
-	const struct symbols_place *found = &b->names->places[i];
+	const struct symbols_place *found = &b->functions->places[i];
 	const char *path = path_of(b, place->file);
 
-	b->names->of_place[i] =
+	b->functions->of_place[i] =
 		found->count ? intern_function(b, found->frames[found->count - 1].function, path,
 				       true, false)
 			     : intern_unresolved(b, place, path, found);
@@ -179,39 +179,40 @@ struct functions *functions_create(
 	const struct profile *profile, struct symbols *symbols, const struct symbols_how *how)
 {
 	static const struct symbols_how plain = {.cancel_fd = -1};
-	struct functions *names = g_new0(struct functions, 1);
-	struct builder b = {.names = names, .profile = profile};
+	struct functions *functions = g_new0(struct functions, 1);
+	struct functions_builder b = {.functions = functions, .profile = profile};
 	uint32_t i;
 
-	names->functions = g_array_new(FALSE, FALSE, sizeof(struct functions_function));
-	names->strings = g_string_chunk_new(1 << 16);
-	names->of_place = g_new(uint32_t, profile->places->len + 1);
-	names->inlined_at = g_new(uint32_t, profile->places->len + 1);
-	names->inlined = g_array_new(FALSE, FALSE, sizeof(uint32_t));
-	names->places = g_new0(struct symbols_place, profile->places->len + 1);
+	functions->list = g_array_new(FALSE, FALSE, sizeof(struct functions_function));
+	functions->strings = g_string_chunk_new(1 << 16);
+	functions->of_place = g_new(uint32_t, profile->places->len + 1);
+	functions->inlined_at = g_new(uint32_t, profile->places->len + 1);
+	functions->inlined = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	functions->places = g_new0(struct symbols_place, profile->places->len + 1);
 	if (symbols)
-		symbolize_ask(profile, symbols, how ? how : &plain, names->places, names->arenas);
+		symbolize_places(
+			profile, symbols, how ? how : &plain, functions->places, functions->arenas);
 	b.paths = g_new0(const char *, processes_file_count(profile->processes) + 1);
 	for (i = 0; i < profile->places->len; i++)
 		name_place(&b, i);
 	g_free(b.paths);
 	table_fini(&b.table);
-	return names;
+	return functions;
 }
 
-void functions_destroy(struct functions *names)
+void functions_destroy(struct functions *functions)
 {
 	unsigned int i;
 
-	if (!names)
+	if (!functions)
 		return;
-	g_array_free(names->functions, TRUE);
-	g_string_chunk_free(names->strings);
+	g_array_free(functions->list, TRUE);
+	g_string_chunk_free(functions->strings);
 	for (i = 0; i < SYMBOLIZE_THREADS; i++)
-		symbols_arena_destroy(names->arenas[i]);
-	g_free(names->of_place);
-	g_free(names->inlined_at);
-	g_array_free(names->inlined, TRUE);
-	g_free(names->places);
-	g_free(names);
+		symbols_arena_destroy(functions->arenas[i]);
+	g_free(functions->of_place);
+	g_free(functions->inlined_at);
+	g_array_free(functions->inlined, TRUE);
+	g_free(functions->places);
+	g_free(functions);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The functions of a profile: each place of it gets one, asked for once for each file.
+ * The functions of a profile: each place of it gets one. Each file is symbolized once.
  *
- * A place whose name can't be found is a function of its own, called FILE+0xADDRESS, by the address
- * that the file gives it (where the file can't be read: by its offset in the file), or by its
- * address in memory where it is in no file or in the kernel. Behind it stands [replaced] where the
- * file that was mapped is not there any more. Thread-safe once made.
+ * A place whose name can't be found is a separate function. Its name is FILE+0xADDRESS, with the
+ * address that the file gives it (if the file can't be read: its offset in the file). A place in no
+ * file or in the kernel is named by its address in memory. " [replaced]" follows if the file that
+ * was mapped does not exist any more. Thread-safe once created.
  */
 #ifndef KPROFS_CAPTURE_FUNCTIONS_H
 #define KPROFS_CAPTURE_FUNCTIONS_H
@@ -23,73 +23,73 @@
 
 struct functions_function {
 	const char *name;
-	const char *file; /* path, "-" where there is none */
+	const char *file; /* path; "-": none */
 	bool resolved;
-	bool replaced; /* not resolved: the file that was mapped is not there any more */
+	bool replaced; /* not resolved: the file that was mapped does not exist any more */
 };
 
 struct functions {
-	GArray *functions;  /* struct functions_function; equal (name, file) is one */
-	uint32_t *of_place; /* index into functions: the one around all that was inlined */
-	/* by place: where its inlined functions begin in `inlined` */
-	uint32_t *inlined_at;
-	GArray *inlined; /* uint32_t: indexes into functions, innermost first */
-	struct symbols_place
-		*places; /* what is known of each: source lines and inlined functions too */
-	struct symbols_arena *arenas[SYMBOLIZE_THREADS]; /* hold them; NULL: not needed */
+	GArray *list;  /* struct functions_function; each (name, file) once */
+	uint32_t *of_place; /* index into list: the function that is not inlined */
+	uint32_t *inlined_at; /* by place: where its inlined functions begin in `inlined` */
+	GArray *inlined; /* uint32_t: indexes into list, innermost first */
+	struct symbols_place *places; /* by place: also source lines and inlined functions */
+	struct symbols_arena *arenas[SYMBOLIZE_THREADS]; /* own the frames; NULL: unused */
 	GStringChunk *strings;
 };
 
 /*
- * Asks `symbols` (NULL: nobody) about every place. how NULL: functions only, and nobody will
- * interrupt it. how->deadline_ns is for source lines and inlined functions: what would come later
- * is named by its function only. What is left when how->cancel_fd becomes readable has no names.
- * how->arena_max is set here. Blocks while files are read.
+ * Resolves every place with `symbols` (NULL: no place gets a name). how NULL: functions only, and
+ * the call can't be cancelled. how->deadline_ns is for source lines and inlined functions: places
+ * that would take longer get the name of their function only. Places that are not resolved when
+ * how->cancel_fd becomes readable get no name. how->arena_max is set here. Blocks while files are
+ * read.
  */
 struct functions *functions_create(
 	const struct profile *profile, struct symbols *symbols, const struct symbols_how *how);
-void functions_destroy(struct functions *names);
+void functions_destroy(struct functions *functions);
 
-/* The function of a node of the profile's stacks, FUNCTIONS_NO_FRAME for the root. */
+/* The function of a node of the profile's stacks; FUNCTIONS_NO_FRAME for the root. */
 static inline uint32_t functions_of_node(
-	const struct functions *names, const struct profile *profile, uint32_t node)
+	const struct functions *functions, const struct profile *profile, uint32_t node)
 {
 	if (node == STACKS_ROOT)
 		return FUNCTIONS_NO_FRAME;
-	return names->of_place[stacks_node(&profile->stacks, node)->place];
+	return functions->of_place[stacks_node(&profile->stacks, node)->place];
 }
 
 /* How many functions were inlined at a place. */
-static inline uint32_t functions_inlined_count(const struct functions *names, uint32_t place)
+static inline uint32_t functions_inlined_count(const struct functions *functions, uint32_t place)
 {
-	return names->places[place].count ? names->places[place].count - 1 : 0;
+	return functions->places[place].count ? functions->places[place].count - 1 : 0;
 }
 
 /* The i-th of them, innermost first. */
-static inline uint32_t functions_inlined(const struct functions *names, uint32_t place, uint32_t i)
+static inline uint32_t functions_inlined(
+	const struct functions *functions, uint32_t place, uint32_t i)
 {
-	return g_array_index(names->inlined, uint32_t, names->inlined_at[place] + i);
+	return g_array_index(functions->inlined, uint32_t, functions->inlined_at[place] + i);
 }
 
 static inline const struct functions_function *functions_function(
-	const struct functions *names, uint32_t i)
+	const struct functions *functions, uint32_t i)
 {
-	return &g_array_index(names->functions, struct functions_function, i);
+	return &g_array_index(functions->list, struct functions_function, i);
 }
 
-/* A file of a capture as symbols.h asks about it; it points into itself and into `processes`. */
-struct functions_question {
+/* A file of a capture as symbols.h takes it; it points into itself and into `processes`. */
+struct functions_query {
 	struct symbols_file file;
 	struct symbols_kernel kernel;
 	struct symbols_mapping mappings[PROCESSES_FILE_MAPPINGS];
 };
 
 void functions_describe(const struct processes *processes, const struct processes_file *file,
-	struct functions_question *question);
+	struct functions_query *query);
 
 /*
  * The symbols of this machine: of the files that were mapped, of the running kernel, of JITs.
- * options NULL: the plain ones. To be destroyed by the caller; thread-safe.
+ * options NULL: the defaults. The caller destroys it; thread-safe.
  */
 struct symbols *functions_open_symbols(const struct helpers_options *options);
 

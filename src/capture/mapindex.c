@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which mapping held an address at a time: see mapindex.h. */
+/* Which mapping contained an address at a given time: see mapindex.h. */
 #include "capture/mapindex.h"
 
 #include <glib.h>
@@ -56,8 +56,8 @@ static void make_cuts(struct mapindex *index, uint32_t count)
 }
 
 /*
- * Goes through the nodes that make up a mapping. First pass (entries NULL): counts them in
- * first[n + 1]; second: puts the mapping into each and moves the node's end on.
+ * Visits the nodes that together make up a mapping, and counts it in ends[node]. In the second pass
+ * (entries is set) it also enters the mapping at the node's end.
  */
 static void cover_nodes(struct mapindex *index, uint32_t mapping, size_t *ends)
 {
@@ -122,7 +122,7 @@ void mapindex_destroy(struct mapindex *index)
 	g_free(index);
 }
 
-/* The node of the piece that holds the address, 0 where none does. */
+/* The node of the piece that contains the address; 0: none. */
 static size_t find_leaf(const struct mapindex *index, uint64_t address)
 {
 	uint32_t cuts;
@@ -164,7 +164,7 @@ const struct mapindex_mapping *mapindex_find(const struct mapindex *index, uint6
 		if (low == index->first[node])
 			continue;
 		m = &index->mappings[index->entries[low - 1]];
-		/* the caller's order is that of time, and for one time that of the stream */
+		/* the caller's array is sorted by time, then by the order in the stream */
 		if (!best || m > best)
 			best = m;
 	}

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* A small map from two words to a third: see pairs.h. */
+/* A small map from a pair of numbers to a third: see pair_map.h. */
 #include "capture/pair_map.h"
 
-void pair_map_init(struct pair_map *pairs)
+void pair_map_init(struct pair_map *map)
 {
-	*pairs = (struct pair_map){
+	*map = (struct pair_map){
 		.array = g_array_new(FALSE, FALSE, sizeof(struct pair_map_entry))};
 }
 
-void pair_map_fini(struct pair_map *pairs)
+void pair_map_fini(struct pair_map *map)
 {
-	g_array_free(pairs->array, TRUE);
-	pairs->array = NULL;
-	table_fini(&pairs->table);
+	g_array_free(map->array, TRUE);
+	map->array = NULL;
+	table_fini(&map->table);
 }
 
-void pair_map_clear(struct pair_map *pairs)
+void pair_map_clear(struct pair_map *map)
 {
-	if (!pairs->array->len)
+	if (!map->array->len)
 		return;
-	g_array_set_size(pairs->array, 0);
-	table_fini(&pairs->table);
+	g_array_set_size(map->array, 0);
+	table_fini(&map->table);
 }
 
 static bool equal_pair(const void *items, uint32_t i, const void *key)
@@ -30,29 +30,29 @@ static bool equal_pair(const void *items, uint32_t i, const void *key)
 	return x->a == y->a && x->b == y->b;
 }
 
-static uint32_t find_index(const struct pair_map *pairs, uint64_t a, uint64_t b)
+static uint32_t find_index(const struct pair_map *map, uint64_t a, uint64_t b)
 {
 	struct pair_map_entry key = {a, b, 0};
 
-	return table_find(&pairs->table, table_hash(a, b), equal_pair, pairs->array->data, &key);
+	return table_find(&map->table, table_hash(a, b), equal_pair, map->array->data, &key);
 }
 
-const uint64_t *pair_map_find(const struct pair_map *pairs, uint64_t a, uint64_t b)
+const uint64_t *pair_map_find(const struct pair_map *map, uint64_t a, uint64_t b)
 {
-	uint32_t i = find_index(pairs, a, b);
+	uint32_t i = find_index(map, a, b);
 
-	return i == TABLE_NONE ? NULL : &pair_map_at(pairs, i)->value;
+	return i == TABLE_NONE ? NULL : &pair_map_at(map, i)->value;
 }
 
-void pair_map_set(struct pair_map *pairs, uint64_t a, uint64_t b, uint64_t value)
+void pair_map_set(struct pair_map *map, uint64_t a, uint64_t b, uint64_t value)
 {
 	struct pair_map_entry added = {a, b, value};
-	uint32_t i = find_index(pairs, a, b);
+	uint32_t i = find_index(map, a, b);
 
 	if (i != TABLE_NONE) {
-		g_array_index(pairs->array, struct pair_map_entry, i).value = value;
+		g_array_index(map->array, struct pair_map_entry, i).value = value;
 		return;
 	}
-	table_add(&pairs->table, table_hash(a, b), pairs->array->len);
-	g_array_append_val(pairs->array, added);
+	table_add(&map->table, table_hash(a, b), map->array->len);
+	g_array_append_val(map->array, added);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* A capture cut down to a process and its descendants: see subset.h. */
+/* Filters a capture for a process and its descendants: see process_filter.h. */
 #include "capture/process_filter.h"
 
 #include <glib.h>
 
 /* A process that began. */
-struct birth {
+struct process_filter_birth {
 	uint64_t time_ns;
 	uint32_t pid;
 	uint32_t parent;
@@ -15,13 +15,11 @@ struct birth {
 struct process_filter {
 	uint32_t root;
 	uint64_t begin;
-	GArray *births;      /* struct birth; sorted by time at the first question */
-	GHashTable *lives;   /* pid -> GArray of its struct birth, in order; made then */
+	GArray *births;      /* struct process_filter_birth; sorted by time by the first match */
+	GHashTable *lives;   /* pid -> GArray of its births, sorted; made by the first match */
 	GHashTable *members; /* pids that belong at some time */
-	GHashTable *events;  /* numbers that samples and losses of this run have, or that are new in
-				it */
-	GHashTable
-		*earlier; /* numbers of events told in front of it: told again, they are not new */
+	GHashTable *events;  /* numbers of events that this run samples, loses or defines */
+	GHashTable *earlier; /* numbers of events defined before `begin`, so not new in this run */
 	struct process_filter_counts counts;
 };
 
@@ -32,74 +30,74 @@ static void free_array(gpointer array)
 
 struct process_filter *process_filter_create(uint32_t root, uint64_t begin)
 {
-	struct process_filter *subset = g_new0(struct process_filter, 1);
+	struct process_filter *filter = g_new0(struct process_filter, 1);
 
-	subset->root = root;
-	subset->begin = begin;
-	subset->births = g_array_new(FALSE, FALSE, sizeof(struct birth));
-	subset->members = g_hash_table_new(NULL, NULL);
-	subset->events = g_hash_table_new(NULL, NULL);
-	subset->earlier = g_hash_table_new(NULL, NULL);
-	return subset;
+	filter->root = root;
+	filter->begin = begin;
+	filter->births = g_array_new(FALSE, FALSE, sizeof(struct process_filter_birth));
+	filter->members = g_hash_table_new(NULL, NULL);
+	filter->events = g_hash_table_new(NULL, NULL);
+	filter->earlier = g_hash_table_new(NULL, NULL);
+	return filter;
 }
 
-void process_filter_destroy(struct process_filter *subset)
+void process_filter_destroy(struct process_filter *filter)
 {
-	if (!subset)
+	if (!filter)
 		return;
-	g_array_free(subset->births, TRUE);
-	if (subset->lives)
-		g_hash_table_destroy(subset->lives);
-	g_hash_table_destroy(subset->members);
-	g_hash_table_destroy(subset->events);
-	g_hash_table_destroy(subset->earlier);
-	g_free(subset);
+	g_array_free(filter->births, TRUE);
+	if (filter->lives)
+		g_hash_table_destroy(filter->lives);
+	g_hash_table_destroy(filter->members);
+	g_hash_table_destroy(filter->events);
+	g_hash_table_destroy(filter->earlier);
+	g_free(filter);
 }
 
-const struct process_filter_counts *process_filter_counts(const struct process_filter *subset)
+const struct process_filter_counts *process_filter_counts(const struct process_filter *filter)
 {
-	return &subset->counts;
+	return &filter->counts;
 }
 
-static void note(GHashTable *numbers, uint64_t number)
+static void add_number(GHashTable *numbers, uint64_t number)
 {
 	g_hash_table_add(numbers, GSIZE_TO_POINTER((gsize)number));
 }
 
-static bool has(GHashTable *numbers, uint64_t number)
+static bool has_number(GHashTable *numbers, uint64_t number)
 {
 	return g_hash_table_contains(numbers, GSIZE_TO_POINTER((gsize)number));
 }
 
-void process_filter_learn(struct process_filter *subset, const struct decode_record *record)
+void process_filter_learn(struct process_filter *filter, const struct decode_record *record)
 {
 	const struct kprof_rec_fork *fork = &record->fork;
-	const bool before = record->offset < subset->begin;
+	const bool before = record->offset < filter->begin;
 
 	switch (record->type) {
 	case KPROF_REC_FORK:
-		/* a thread is no process; and the root is whoever was started as that */
-		if (fork->pid != fork->parent_pid && fork->pid != subset->root) {
-			const struct birth birth = {
+		/* threads don't count; and the root belongs whatever it was forked from */
+		if (fork->pid != fork->parent_pid && fork->pid != filter->root) {
+			const struct process_filter_birth birth = {
 				fork->time_ns, fork->pid, fork->parent_pid, false};
 
-			g_array_append_val(subset->births, birth);
+			g_array_append_val(filter->births, birth);
 		}
 		break;
 	case KPROF_REC_EVENT:
 		if (before)
-			note(subset->earlier, record->event.number);
-		else if (!has(subset->earlier, record->event.number))
-			note(subset->events, record->event.number);
+			add_number(filter->earlier, record->event.number);
+		else if (!has_number(filter->earlier, record->event.number))
+			add_number(filter->events, record->event.number);
 		break;
 	case KPROF_REC_KERN_TRACE:
 	case KPROF_REC_USER_TRACE:
 		if (!before)
-			note(subset->events, record->trace.info);
+			add_number(filter->events, record->trace.info);
 		break;
 	case KPROF_REC_LOST:
 		if (!before)
-			note(subset->events, record->lost.event);
+			add_number(filter->events, record->lost.event);
 		break;
 	default:
 		break;
@@ -107,144 +105,147 @@ void process_filter_learn(struct process_filter *subset, const struct decode_rec
 }
 
 /*
- * ---- who belongs ------------------------------------------------------------------------------
+ * ---- which processes --------------------------------------------------------------------------
  */
 
 static gint compare_births(gconstpointer a, gconstpointer b)
 {
-	const struct birth *x = a, *y = b;
+	const struct process_filter_birth *x = a, *y = b;
 
 	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
 }
 
-/* The last birth of a pid that is not after this time; NULL: none is known. */
-static const struct birth *find_birth(
-	const struct process_filter *subset, uint32_t pid, uint64_t time_ns)
+/* The last birth of a pid up to this time; NULL: none is known. */
+static const struct process_filter_birth *find_birth(
+	const struct process_filter *filter, uint32_t pid, uint64_t time_ns)
 {
-	const GArray *lives = g_hash_table_lookup(subset->lives, GUINT_TO_POINTER(pid));
+	const GArray *lives = g_hash_table_lookup(filter->lives, GUINT_TO_POINTER(pid));
 	guint low = 0, high = lives ? lives->len : 0;
 
 	while (low < high) {
 		guint middle = low + (high - low) / 2;
 
-		if (g_array_index(lives, struct birth, middle).time_ns <= time_ns)
+		if (g_array_index(lives, struct process_filter_birth, middle).time_ns <= time_ns)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low ? &g_array_index(lives, struct birth, low - 1) : NULL;
+	return low ? &g_array_index(lives, struct process_filter_birth, low - 1) : NULL;
 }
 
-static bool belongs(const struct process_filter *subset, uint32_t pid, uint64_t time_ns)
+static bool belongs(const struct process_filter *filter, uint32_t pid, uint64_t time_ns)
 {
-	const struct birth *birth;
+	const struct process_filter_birth *birth;
 
-	if (subset->root == KPROF_PID_KERNEL || pid == subset->root)
+	if (filter->root == KPROF_PID_KERNEL || pid == filter->root)
 		return true;
-	birth = find_birth(subset, pid, time_ns);
+	birth = find_birth(filter, pid, time_ns);
 	return birth && birth->belongs;
 }
 
-/* In the order of time, so that a parent's lives are known when its child's turn comes. */
-static void settle(struct process_filter *subset)
+/* Goes by time, so that it is known whether a parent belongs before its child is looked at. */
+static void find_members(struct process_filter *filter)
 {
 	guint i;
 
-	subset->lives = g_hash_table_new_full(NULL, NULL, NULL, free_array);
-	g_array_sort(subset->births, compare_births);
-	g_hash_table_add(subset->members, GUINT_TO_POINTER(subset->root));
-	for (i = 0; i < subset->births->len; i++) {
-		struct birth *birth = &g_array_index(subset->births, struct birth, i);
-		GArray *lives = g_hash_table_lookup(subset->lives, GUINT_TO_POINTER(birth->pid));
+	filter->lives = g_hash_table_new_full(NULL, NULL, NULL, free_array);
+	g_array_sort(filter->births, compare_births);
+	g_hash_table_add(filter->members, GUINT_TO_POINTER(filter->root));
+	for (i = 0; i < filter->births->len; i++) {
+		struct process_filter_birth *birth =
+			&g_array_index(filter->births, struct process_filter_birth, i);
+		GArray *lives = g_hash_table_lookup(filter->lives, GUINT_TO_POINTER(birth->pid));
 
-		birth->belongs = belongs(subset, birth->parent, birth->time_ns);
+		birth->belongs = belongs(filter, birth->parent, birth->time_ns);
 		if (!lives) {
-			lives = g_array_new(FALSE, FALSE, sizeof(struct birth));
-			g_hash_table_insert(subset->lives, GUINT_TO_POINTER(birth->pid), lives);
+			lives = g_array_new(FALSE, FALSE, sizeof(struct process_filter_birth));
+			g_hash_table_insert(filter->lives, GUINT_TO_POINTER(birth->pid), lives);
 		}
 		g_array_append_val(lives, *birth);
 		if (birth->belongs)
-			g_hash_table_add(subset->members, GUINT_TO_POINTER(birth->pid));
+			g_hash_table_add(filter->members, GUINT_TO_POINTER(birth->pid));
 	}
-	subset->counts.processes = g_hash_table_size(subset->members);
+	filter->counts.processes = g_hash_table_size(filter->members);
 }
 
 /*
  * ---- which records ----------------------------------------------------------------------------
  */
 
-static bool wants_sample(struct process_filter *subset, const struct kprof_rec_trace *sample)
+static bool matches_sample(struct process_filter *filter, const struct kprof_rec_trace *sample)
 {
-	if (subset->root != KPROF_PID_KERNEL && sample->pid == KPROF_PID_GONE) {
-		subset->counts.gone++;
+	if (filter->root != KPROF_PID_KERNEL && sample->pid == KPROF_PID_GONE) {
+		filter->counts.gone++;
 		return false;
 	}
-	if (!belongs(subset, sample->pid, sample->time_ns)) {
-		subset->counts.others++;
+	if (!belongs(filter, sample->pid, sample->time_ns)) {
+		filter->counts.others++;
 		return false;
 	}
-	subset->counts.samples++;
+	filter->counts.samples++;
 	return true;
 }
 
-static bool wants_user_stack(
-	const struct process_filter *subset, const struct kprof_rec_user_stack *stack)
+static bool matches_user_stack(
+	const struct process_filter *filter, const struct kprof_rec_user_stack *stack)
 {
-	return subset->root == KPROF_PID_KERNEL ||
-	       (stack->pid != KPROF_PID_GONE && belongs(subset, stack->pid, stack->time_ns));
+	return filter->root == KPROF_PID_KERNEL ||
+	       (stack->pid != KPROF_PID_GONE && belongs(filter, stack->pid, stack->time_ns));
 }
 
-static bool wants_loss(struct process_filter *subset, const struct kprof_rec_lost *lost)
+static bool count_loss(struct process_filter *filter, const struct kprof_rec_lost *lost)
 {
 	uint64_t *sum =
-		&subset->counts.lost[lost->reason < PROFILE_LOST_REASONS ? lost->reason : 0];
+		&filter->counts.lost[lost->reason < PROFILE_LOST_REASONS ? lost->reason : 0];
 
 	if (__builtin_add_overflow(*sum, lost->count, sum))
 		*sum = UINT64_MAX;
 	return true;
 }
 
-/* What tells of a process is wanted whenever it was: the samples say who they are by the time. */
-static bool wants_task(const struct process_filter *subset, uint32_t pid)
+/*
+ * Records about a process are kept whatever their time: samples are assigned to processes by time.
+ */
+static bool matches_task(const struct process_filter *filter, uint32_t pid)
 {
-	return subset->root == KPROF_PID_KERNEL || pid == KPROF_PID_KERNEL ||
-	       g_hash_table_contains(subset->members, GUINT_TO_POINTER(pid));
+	return filter->root == KPROF_PID_KERNEL || pid == KPROF_PID_KERNEL ||
+	       g_hash_table_contains(filter->members, GUINT_TO_POINTER(pid));
 }
 
-bool process_filter_wants(struct process_filter *subset, const struct decode_record *record)
+bool process_filter_matches(struct process_filter *filter, const struct decode_record *record)
 {
-	const bool before = record->offset < subset->begin;
+	const bool before = record->offset < filter->begin;
 
-	if (!subset->lives)
-		settle(subset);
+	if (!filter->lives)
+		find_members(filter);
 	switch (record->type) {
 	case KPROF_REC_KERN_TRACE:
 	case KPROF_REC_USER_TRACE:
-		return !before && wants_sample(subset, &record->trace);
-	case KPROF_REC_USER_STACK: /* goes with its sample */
-		return !before && wants_user_stack(subset, &record->user_stack);
+		return !before && matches_sample(filter, &record->trace);
+	case KPROF_REC_USER_STACK: /* kept if its sample is */
+		return !before && matches_user_stack(filter, &record->user_stack);
 	case KPROF_REC_LOST:
-		return !before && wants_loss(subset, &record->lost);
-	case KPROF_REC_TASK: /* of others too: they end what an earlier one said of the CPU */
+		return !before && count_loss(filter, &record->lost);
+	case KPROF_REC_TASK: /* of others too: each replaces an earlier one of the CPU */
 	case KPROF_REC_PERIOD:
 	case KPROF_REC_THROTTLE:
 		return !before;
 	case KPROF_REC_EVENT:
-		return has(subset->events, record->event.number);
+		return has_number(filter->events, record->event.number);
 	case KPROF_REC_MMAP:
 	case KPROF_REC_KERNEL_MMAP:
-		return wants_task(subset, record->mmap.pid);
+		return matches_task(filter, record->mmap.pid);
 	case KPROF_REC_NEW_PROCESS:
-		return wants_task(subset, record->new_process.pid);
+		return matches_task(filter, record->new_process.pid);
 	case KPROF_REC_COMM:
-		return wants_task(subset, record->comm.pid);
+		return matches_task(filter, record->comm.pid);
 	case KPROF_REC_FORK:
 	case KPROF_REC_EXIT:
-		return wants_task(subset, record->fork.pid);
+		return matches_task(filter, record->fork.pid);
 	case KPROF_REC_BUILD_ID:
-		return wants_task(subset, record->build_id.pid);
+		return matches_task(filter, record->build_id.pid);
 	case KPROF_REC_FILE_ID:
-		return wants_task(subset, record->file_id.pid);
+		return matches_task(filter, record->file_id.pid);
 	default:
 		return true;
 	}

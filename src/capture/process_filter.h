@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A capture cut down to one process and its descendants: which of its records belong there.
+ * Filters the records of a capture for one process and its descendants.
  *
- * Two passes over the records, since a process may be told of after its child:
- * process_filter_learn() takes what is said about forks, process_filter_wants() answers for each
- * record in turn. What the remaining samples need is kept: the kernel's mappings, events, periods,
- * threads; and every loss, since nobody can say whose samples those were.
+ * It takes two passes over the records, since a process may be announced after its child:
+ * process_filter_learn() reads the forks, then process_filter_matches() decides for each record.
+ * Records that the remaining samples need are kept: the kernel's mappings, events, periods,
+ * threads. Every loss is kept too, since it is not known which process the lost samples were of.
  *
- * A pid belongs while the last FORK of it came from a process that belonged at that time. One
- * thread at a time.
+ * A pid belongs to the filter while its last FORK came from a process that belonged at that time.
+ * One thread at a time.
  */
 #ifndef KPROFS_CAPTURE_PROCESS_FILTER_H
 #define KPROFS_CAPTURE_PROCESS_FILTER_H
@@ -22,7 +22,7 @@
 struct process_filter_counts {
 	uint64_t samples;   /* that belong */
 	uint64_t others;    /* that don't */
-	uint64_t gone;      /* of tasks that were gone already: whose is not known. Not kept */
+	uint64_t gone;      /* of tasks that had exited: their process is not known. Not kept */
 	uint64_t processes; /* that belong, with or without samples */
 	uint64_t lost[PROFILE_LOST_REASONS]; /* samples, by reason; [0] is any other */
 };
@@ -30,17 +30,19 @@ struct process_filter_counts {
 struct process_filter;
 
 /*
- * root: the process; KPROF_PID_KERNEL: everything belongs. begin: of the records in front of this
- * offset only what tells of processes and events is wanted, since the samples are of an earlier
- * run.
+ * root: the process; KPROF_PID_KERNEL: everything belongs. begin: of the records before this offset
+ * only those about processes and events are kept, since the samples are of an earlier run.
  */
 struct process_filter *process_filter_create(uint32_t root, uint64_t begin);
-void process_filter_destroy(struct process_filter *subset);
+void process_filter_destroy(struct process_filter *filter);
 
-void process_filter_learn(struct process_filter *subset, const struct decode_record *record);
-/* After the last process_filter_learn(), for each record once and in order. Counts it. */
-bool process_filter_wants(struct process_filter *subset, const struct decode_record *record);
+void process_filter_learn(struct process_filter *filter, const struct decode_record *record);
+/*
+ * Whether to keep the record. To be called for each once, in order, after the last learn; counts
+ * it.
+ */
+bool process_filter_matches(struct process_filter *filter, const struct decode_record *record);
 
-const struct process_filter_counts *process_filter_counts(const struct process_filter *subset);
+const struct process_filter_counts *process_filter_counts(const struct process_filter *filter);
 
 #endif

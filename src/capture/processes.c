@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The processes of a capture over time, what is known about them: see processes.h. */
+/* The processes of a capture over time, adding and sorting: see processes.h. */
 #include "capture/processes_internal.h"
 
 #include <string.h>
@@ -9,13 +9,13 @@ struct processes *processes_create(void)
 	struct processes *p = g_new0(struct processes, 1);
 
 	p->strings = g_string_chunk_new(16384);
-	p->processes = g_array_new(FALSE, FALSE, sizeof(struct process));
-	p->births = g_array_new(FALSE, FALSE, sizeof(struct birth));
-	p->names = g_array_new(FALSE, FALSE, sizeof(struct name));
-	p->lives = g_array_new(FALSE, FALSE, sizeof(struct life));
+	p->processes = g_array_new(FALSE, FALSE, sizeof(struct processes_process));
+	p->births = g_array_new(FALSE, FALSE, sizeof(struct processes_birth));
+	p->names = g_array_new(FALSE, FALSE, sizeof(struct processes_name));
+	p->lives = g_array_new(FALSE, FALSE, sizeof(struct processes_life));
 	p->mappings = g_array_new(FALSE, FALSE, sizeof(struct mapindex_mapping));
-	p->labels = g_array_new(FALSE, FALSE, sizeof(struct label));
-	p->places = g_array_new(FALSE, FALSE, sizeof(struct place));
+	p->labels = g_array_new(FALSE, FALSE, sizeof(struct processes_label));
+	p->announced = g_array_new(FALSE, FALSE, sizeof(struct processes_announced));
 	p->files = g_array_new(FALSE, FALSE, sizeof(struct processes_file));
 	p->kernels = g_array_new(FALSE, FALSE, sizeof(struct processes_kernel));
 	p->clocks = g_array_new(FALSE, TRUE, sizeof(struct kprof_rec_clock));
@@ -29,38 +29,38 @@ void processes_destroy(struct processes *p)
 	if (!p)
 		return;
 	for (i = 0; i < p->lives->len; i++)
-		mapindex_destroy(AT(p->lives, life, i)->index);
+		mapindex_destroy(AT(p->lives, processes_life, i)->index);
 	g_array_free(p->processes, TRUE);
 	g_array_free(p->births, TRUE);
 	g_array_free(p->names, TRUE);
 	g_array_free(p->lives, TRUE);
 	g_array_free(p->mappings, TRUE);
 	g_array_free(p->labels, TRUE);
-	g_array_free(p->places, TRUE);
+	g_array_free(p->announced, TRUE);
 	g_array_free(p->files, TRUE);
 	g_array_free(p->kernels, TRUE);
 	g_array_free(p->clocks, TRUE);
 	table_fini(&p->process_table);
-	table_fini(&p->place_table);
+	table_fini(&p->announced_table);
 	table_fini(&p->file_table);
 	g_string_chunk_free(p->strings);
 	g_free(p);
 }
 
 /*
- * ---- what is known ----------------------------------------------------------------------------
+ * ---- adding -----------------------------------------------------------------------------------
  */
 
 static bool equal_process(const void *items, uint32_t i, const void *key)
 {
-	const struct process *a = (const struct process *)items + i, *b = key;
+	const struct processes_process *a = (const struct processes_process *)items + i, *b = key;
 
 	return a->section == b->section && a->pid == b->pid;
 }
 
 uint32_t processes_intern(struct processes *p, uint32_t section, uint32_t pid)
 {
-	struct process key = { .section = section, .pid = pid };
+	struct processes_process key = { .section = section, .pid = pid };
 	uint32_t hash = table_hash(pid, section);
 	uint32_t i = table_find(&p->process_table, hash, equal_process, p->processes->data, &key);
 
@@ -77,25 +77,28 @@ const char *processes_intern_string(struct processes *p, const char *text)
 	return g_string_chunk_insert_const(p->strings, text);
 }
 
-static bool equal_place(const void *items, uint32_t i, const void *key)
+static bool equal_announced(const void *items, uint32_t i, const void *key)
 {
-	const struct place *a = (const struct place *)items + i, *b = key;
+	const struct processes_announced *a = (const struct processes_announced *)items + i,
+					 *b = key;
 
 	return a->process == b->process && a->address == b->address;
 }
 
-static struct place *intern_place(struct processes *p, uint32_t process, uint64_t address)
+static struct processes_announced *intern_announced(
+	struct processes *p, uint32_t process, uint64_t address)
 {
-	struct place key = { .process = process, .address = address, .mapping = NONE };
+	struct processes_announced key = {.process = process, .address = address, .mapping = NONE};
 	uint32_t hash = table_hash(address, process);
-	uint32_t i = table_find(&p->place_table, hash, equal_place, p->places->data, &key);
+	uint32_t i =
+		table_find(&p->announced_table, hash, equal_announced, p->announced->data, &key);
 
 	if (i == TABLE_NONE) {
-		i = p->places->len;
-		g_array_append_val(p->places, key);
-		table_add(&p->place_table, hash, i);
+		i = p->announced->len;
+		g_array_append_val(p->announced, key);
+		table_add(&p->announced_table, hash, i);
 	}
-	return AT(p->places, place, i);
+	return AT(p->announced, processes_announced, i);
 }
 
 void processes_add_mapping(struct processes *p, uint32_t section,
@@ -109,32 +112,36 @@ void processes_add_mapping(struct processes *p, uint32_t section,
 		.owner = processes_intern(p, section, mmap->pid),
 		.file = p->labels->len,
 	};
-	struct place *place = intern_place(p, mapping.owner, mmap->addr);
-	struct label label = { .build_id_length = 0 };
+	struct processes_announced *announced = intern_announced(p, mapping.owner, mmap->addr);
+	struct processes_label label = { .build_id_length = 0 };
 
 	if (mapping.end < mapping.start)
 		mapping.end = UINT64_MAX;
-	if (place->mapping == NONE)
-		label = place->label; /* the build-id that came first, if any */
+	if (announced->mapping == NONE)
+		label = announced->label; /* a build-id that came before the mapping, if any */
 	label.path = processes_intern_string(p, path);
-	place->mapping = p->mappings->len;
+	announced->mapping = p->mappings->len;
 	g_array_append_val(p->mappings, mapping);
 	g_array_append_val(p->labels, label);
 }
 
-/* Of the last mapping of the process at this address, or of the next. */
-static struct label *find_label(struct processes *p, uint32_t section, uint32_t pid,
+/*
+ * The label of the last mapping of the process at this address; before the first one, a new label.
+ */
+static struct processes_label *find_label(struct processes *p, uint32_t section, uint32_t pid,
 	uint64_t address)
 {
-	struct place *place = intern_place(p, processes_intern(p, section, pid), address);
+	struct processes_announced *announced =
+		intern_announced(p, processes_intern(p, section, pid), address);
 
-	return place->mapping == NONE ? &place->label : AT(p->labels, label, place->mapping);
+	return announced->mapping == NONE ? &announced->label
+					  : AT(p->labels, processes_label, announced->mapping);
 }
 
 void processes_add_build_id(struct processes *p, uint32_t section,
 	const struct kprof_rec_build_id *build_id, const uint8_t *bytes)
 {
-	struct label *label = find_label(p, section, build_id->pid, build_id->addr);
+	struct processes_label *label = find_label(p, section, build_id->pid, build_id->addr);
 
 	memcpy(label->build_id, bytes, build_id->length);
 	memset(label->build_id + build_id->length, 0, KPROF_BUILD_ID_MAX - build_id->length);
@@ -158,7 +165,7 @@ void processes_add_clock(struct processes *p, uint32_t section,
 void processes_add_program(struct processes *p, uint32_t section,
 	const struct kprof_rec_new_process *new_process, const char *path)
 {
-	struct birth birth = {
+	struct processes_birth birth = {
 		.time_ns = new_process->time_ns,
 		.process = processes_intern(p, section, new_process->pid),
 		.parent = NONE,
@@ -171,10 +178,10 @@ void processes_add_program(struct processes *p, uint32_t section,
 void processes_add_name(struct processes *p, uint32_t section,
 	const struct kprof_rec_comm *comm, const char *text)
 {
-	struct name name = { .time_ns = comm->time_ns };
+	struct processes_name name = { .time_ns = comm->time_ns };
 
 	if (comm->tid != comm->pid)
-		return; /* a thread's own name is not the process's */
+		return; /* the name of a thread is not the process's */
 	name.process = processes_intern(p, section, comm->pid);
 	name.text = processes_intern_string(p, text);
 	g_array_append_val(p->names, name);
@@ -182,7 +189,7 @@ void processes_add_name(struct processes *p, uint32_t section,
 
 void processes_add_fork(struct processes *p, uint32_t section, const struct kprof_rec_fork *fork)
 {
-	struct birth birth = { .time_ns = fork->time_ns };
+	struct processes_birth birth = { .time_ns = fork->time_ns };
 
 	if (fork->pid == fork->parent_pid)
 		return; /* a thread */
@@ -192,7 +199,7 @@ void processes_add_fork(struct processes *p, uint32_t section, const struct kpro
 }
 
 /*
- * ---- sorting it -------------------------------------------------------------------------------
+ * ---- sorting ----------------------------------------------------------------------------------
  */
 
 static int compare_keys(uint32_t process_a, uint64_t time_a, uint32_t process_b, uint64_t time_b)
@@ -204,14 +211,14 @@ static int compare_keys(uint32_t process_a, uint64_t time_a, uint32_t process_b,
 
 static int compare_births(const void *a, const void *b)
 {
-	const struct birth *x = a, *y = b;
+	const struct processes_birth *x = a, *y = b;
 
 	return compare_keys(x->process, x->time_ns, y->process, y->time_ns);
 }
 
 static int compare_names(const void *a, const void *b)
 {
-	const struct name *x = a, *y = b;
+	const struct processes_name *x = a, *y = b;
 
 	return compare_keys(x->process, x->time_ns, y->process, y->time_ns);
 }
@@ -233,8 +240,8 @@ static bool equal_file(const void *items, uint32_t i, const void *key)
 		memcmp(&a->id, &b->id, sizeof(a->id)) == 0;
 }
 
-static uint32_t intern_file(struct processes *p, const struct label *label, uint32_t kernel,
-	uint32_t process)
+static uint32_t intern_file(
+	struct processes *p, const struct processes_label *label, uint32_t kernel, uint32_t process)
 {
 	struct processes_file key = {
 		.path = label->path,
@@ -246,7 +253,7 @@ static uint32_t intern_file(struct processes *p, const struct label *label, uint
 	uint64_t word;
 	uint32_t hash, i;
 
-	/* with a build-id it does not matter which file it is in */
+	/* files with the same build-id are the same, whatever their file id */
 	if (!label->build_id_length)
 		key.id = label->id;
 	memcpy(key.build_id, label->build_id, sizeof(key.build_id));
@@ -261,10 +268,13 @@ static uint32_t intern_file(struct processes *p, const struct label *label, uint
 	return i;
 }
 
-/* The kernel that a section names first; a section like the one before shares its kernel. */
+/*
+ * The first kernel mapping of a section. A section with the same kernel as the one before shares
+ * it.
+ */
 static uint32_t intern_kernel(struct processes *p, const struct mapindex_mapping *mapping)
 {
-	const struct label *label = AT(p->labels, label, mapping->file);
+	const struct processes_label *label = AT(p->labels, processes_label, mapping->file);
 	struct processes_kernel kernel = { .start = mapping->start };
 	const struct processes_kernel *last;
 
@@ -281,7 +291,7 @@ static uint32_t intern_kernel(struct processes *p, const struct mapindex_mapping
 	return p->kernels->len - 1;
 }
 
-/* Which kernel each section ran on: by process index of its 0xffffffff; NONE for all others. */
+/* The kernel of each section, at the index of its process KPROF_PID_KERNEL; NONE for all others. */
 static GArray *find_kernels(struct processes *p)
 {
 	GArray *kernels = g_array_new(FALSE, FALSE, sizeof(uint32_t));
@@ -294,22 +304,23 @@ static GArray *find_kernels(struct processes *p)
 		const struct mapindex_mapping *m = AT(p->mappings, mapindex_mapping, i);
 		uint32_t *kernel = &g_array_index(kernels, uint32_t, m->owner);
 
-		if (AT(p->processes, process, m->owner)->pid != KPROF_PID_KERNEL || *kernel != NONE)
+		if (AT(p->processes, processes_process, m->owner)->pid != KPROF_PID_KERNEL ||
+			*kernel != NONE)
 			continue;
-		if (strcmp(AT(p->labels, label, m->file)->path, KPROF_PATH_KERNEL) == 0)
+		if (strcmp(AT(p->labels, processes_label, m->file)->path, KPROF_PATH_KERNEL) == 0)
 			*kernel = intern_kernel(p, m);
 	}
 	return kernels;
 }
 
-/* Modules of a section without a kernel mapping still are the kernel's: of one nobody knows. */
+/* Modules of a section without a kernel mapping belong to an unknown kernel. */
 static uint32_t kernel_of(struct processes *p, const struct mapindex_mapping *mapping,
 	const GArray *kernels)
 {
 	static const struct processes_kernel unknown;
 	uint32_t *kernel = &g_array_index(kernels, uint32_t, mapping->owner);
 
-	if (AT(p->processes, process, mapping->owner)->pid != KPROF_PID_KERNEL)
+	if (AT(p->processes, processes_process, mapping->owner)->pid != KPROF_PID_KERNEL)
 		return NONE;
 	if (*kernel == NONE) {
 		*kernel = p->kernels->len;
@@ -319,10 +330,10 @@ static uint32_t kernel_of(struct processes *p, const struct mapindex_mapping *ma
 }
 
 /*
- * What the kernel calls executable memory that is no file: there the code of JITs is. A program may
+ * The kernel's names for executable memory without a file, where JITs put their code. A program may
  * also be executed from a memfd: then it has a build-id.
  */
-static bool is_memory(const struct label *label)
+static bool is_memory(const struct processes_label *label)
 {
 	static const char *const names[] = {
 		"//anon", "[anon", "[heap]", "[stack]", "/memfd:", "/dev/zero", "/SYSV",
@@ -337,7 +348,7 @@ static bool is_memory(const struct label *label)
 	return false;
 }
 
-/* The kernel that each section ran on, by its number; NONE where it is not known. */
+/* The kernel that each section ran on, by its number; NONE: not known. */
 static GArray *list_sections(struct processes *p, const GArray *kernels)
 {
 	GArray *sections = g_array_new(FALSE, FALSE, sizeof(uint32_t));
@@ -345,7 +356,7 @@ static GArray *list_sections(struct processes *p, const GArray *kernels)
 	guint i;
 
 	for (i = 0; i < p->processes->len; i++) {
-		const struct process *process = AT(p->processes, process, i);
+		const struct processes_process *process = AT(p->processes, processes_process, i);
 
 		while (sections->len <= process->section)
 			g_array_append_val(sections, none);
@@ -356,7 +367,7 @@ static GArray *list_sections(struct processes *p, const GArray *kernels)
 	return sections;
 }
 
-/* A process of the last section is the likeliest to be there still. */
+/* Keeps the mappings of the last section: its processes are the most likely to be still running. */
 static void add_place_of_file(struct processes_file *file, const struct mapindex_mapping *m,
 	uint32_t pid, uint32_t kernel)
 {
@@ -371,7 +382,7 @@ static void add_place_of_file(struct processes_file *file, const struct mapindex
 	file->mapping_count = MIN(file->mapping_count + 1, PROCESSES_FILE_MAPPINGS);
 }
 
-/* The time of day of a time of the section, 0: not known. */
+/* The wall-clock time for a time of the section; 0: not known. */
 static uint64_t wall_time(const struct processes *p, uint32_t section, uint64_t time_ns)
 {
 	const struct kprof_rec_clock *clock;
@@ -395,8 +406,9 @@ static void assign_files(struct processes *p)
 
 	for (i = 0; i < p->mappings->len; i++) {
 		struct mapindex_mapping *m = AT(p->mappings, mapindex_mapping, i);
-		const struct process *owner = AT(p->processes, process, m->owner);
-		const struct label *label = AT(p->labels, label, m->file);
+		const struct processes_process *owner =
+			AT(p->processes, processes_process, m->owner);
+		const struct processes_label *label = AT(p->labels, processes_label, m->file);
 		bool memory = owner->pid != KPROF_PID_KERNEL && is_memory(label);
 
 		if (memory)
@@ -410,57 +422,60 @@ static void assign_files(struct processes *p)
 	g_array_free(kernels, TRUE);
 	g_array_free(sections, TRUE);
 	g_array_set_size(p->labels, 0);
-	g_array_set_size(p->places, 0);
-	table_fini(&p->place_table);
+	g_array_set_size(p->announced, 0);
+	table_fini(&p->announced_table);
 }
 
 void processes_make_lives(struct processes *p, uint32_t process, guint first, guint end)
 {
-	struct process *owner = AT(p->processes, process, process);
-	struct life life = { .process = process, .parent = NONE, .end = UINT64_MAX };
+	struct processes_process *owner = AT(p->processes, processes_process, process);
+	struct processes_life life = { .process = process, .parent = NONE, .end = UINT64_MAX };
 	guint i;
 
 	owner->lives.first = p->lives->len;
-	if (first == end || AT(p->births, birth, first)->parent != NONE)
-		g_array_append_val(p->lives, life); /* what was there before anything is known */
+	if (first == end || AT(p->births, processes_birth, first)->parent != NONE)
+		g_array_append_val(p->lives, life); /* for the time before the first birth */
 	for (i = first; i < end; i++) {
-		const struct birth *birth = AT(p->births, birth, i);
+		const struct processes_birth *birth = AT(p->births, processes_birth, i);
 
-		if (i == first || birth->time_ns != AT(p->births, birth, i - 1)->time_ns) {
+		if (i == first ||
+			birth->time_ns != AT(p->births, processes_birth, i - 1)->time_ns) {
 			life.start = p->lives->len == owner->lives.first ? 0 : birth->time_ns;
 			life.parent = NONE;
 			life.program = NULL;
 			g_array_append_val(p->lives, life);
 		}
-		if (birth->parent != NONE) /* a process for now, its life when all are made */
-			AT(p->lives, life, p->lives->len - 1)->parent = birth->parent;
+		if (birth->parent != NONE) /* a process; replaced by its life later */
+			AT(p->lives, processes_life, p->lives->len - 1)->parent = birth->parent;
 		if (birth->program)
-			AT(p->lives, life, p->lives->len - 1)->program = birth->program;
+			AT(p->lives, processes_life, p->lives->len - 1)->program = birth->program;
 	}
 	owner->lives.count = p->lives->len - owner->lives.first;
 	for (i = owner->lives.first; i + 1 < p->lives->len; i++)
-		AT(p->lives, life, i)->end = AT(p->lives, life, i + 1)->start;
+		AT(p->lives, processes_life, i)->end = AT(p->lives, processes_life, i + 1)->start;
 }
 
-/* The arrays are sorted by process and time, and so are the lives: one walk deals them out. */
-static void deal_out(struct processes *p)
+/* The arrays are sorted by process and time, and so are the lives: one pass assigns them. */
+static void assign_spans(struct processes *p)
 {
 	guint name = 0, mapping = 0, birth = 0, process, i;
 
 	for (process = 0; process < p->processes->len; process++) {
-		struct process *owner = AT(p->processes, process, process);
+		struct processes_process *owner = AT(p->processes, processes_process, process);
 		guint first = birth;
 
-		while (birth < p->births->len && AT(p->births, birth, birth)->process == process)
+		while (birth < p->births->len &&
+			AT(p->births, processes_birth, birth)->process == process)
 			birth++;
 		processes_make_lives(p, process, first, birth);
 		owner->names.first = name;
-		while (name < p->names->len && AT(p->names, name, name)->process == process)
+		while (name < p->names->len &&
+			AT(p->names, processes_name, name)->process == process)
 			name++;
 		owner->names.count = name - owner->names.first;
 	}
 	for (i = 0; i < p->lives->len; i++) {
-		struct life *life = AT(p->lives, life, i);
+		struct processes_life *life = AT(p->lives, processes_life, i);
 
 		if (life->parent != NONE)
 			life->parent = processes_life_at(p, life->parent, life->start);
@@ -481,26 +496,27 @@ static void deal_out(struct processes *p)
 void processes_finish(struct processes *p)
 {
 	assign_files(p);
-	/* g_array_sort is stable: of one time, the order of the stream remains */
+	/* g_array_sort is stable: entries of the same time stay in the order of the stream */
 	g_array_sort(p->births, compare_births);
 	g_array_sort(p->names, compare_names);
 	g_array_sort(p->mappings, compare_mappings);
-	deal_out(p);
+	assign_spans(p);
 }
 
 
-/* The entries of an index of mappings (mapindex.h): log2 of their number, twice, for each. */
+/* A mapping is in at most 2 * log2(n) nodes of an index of n mappings (mapindex.h). */
 #define INDEX_DEPTH_MAX 32
 
 size_t processes_bytes(const struct processes *p)
 {
 	const size_t slot = 2 * sizeof(struct table_slot);
-	const size_t mapping = sizeof(struct mapindex_mapping) + sizeof(struct label) +
-		sizeof(struct place) + slot + 2 * INDEX_DEPTH_MAX * sizeof(uint32_t) +
+	const size_t mapping = sizeof(struct mapindex_mapping) + sizeof(struct processes_label) +
+		sizeof(struct processes_announced) + slot + 2 * INDEX_DEPTH_MAX * sizeof(uint32_t) +
 		2 * (sizeof(uint64_t) + sizeof(size_t));
 
-	return p->mappings->len * mapping + p->names->len * sizeof(struct name) +
-		p->births->len * (sizeof(struct birth) + sizeof(struct life)) +
-		p->processes->len * (sizeof(struct process) + sizeof(struct life) + slot) +
-		p->places->len * (sizeof(struct place) + slot);
+	return p->mappings->len * mapping + p->names->len * sizeof(struct processes_name) +
+	       p->births->len * (sizeof(struct processes_birth) + sizeof(struct processes_life)) +
+	       p->processes->len *
+		       (sizeof(struct processes_process) + sizeof(struct processes_life) + slot) +
+	       p->announced->len * (sizeof(struct processes_announced) + slot);
 }

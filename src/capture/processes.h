@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The processes of a capture over time: what ran under a pid at a moment, how it was called, and
- * which file an address of it belonged to.
+ * The processes of a capture over time: which process had a pid at a given time, its name, and the
+ * file that an address of it belonged to.
  *
- * First everything that is known is added, in any order of time (kpdata is not sorted), then
- * processes_finish() sorts it, then questions are answered.
+ * First all that is known is added, in any order of time (kpdata is not sorted). Then
+ * processes_finish() sorts it. Then it can be queried.
  *
  * A pid has lives, one after the other. A life begins with a FORK (a new process, with the mappings
  * that its parent had at that time) or with a NEW_PROCESS (another program: of the mappings only
- * those announced at that time or later count); both of one time begin one life. What is known
+ * those announced at that time or later count). Both at the same time begin one life. What is known
  * about a pid before its first NEW_PROCESS belongs to that life, unless a FORK came first. An EXIT
- * ends nothing by itself: threads of a process outlive its first thread, and who takes over the pid
- * announces it.
+ * does not end a life: threads of a process outlive its first thread, and a new process with the
+ * same pid is announced.
  *
- * An address at a time belongs to the latest mapping of that life that was announced by then; else
- * to what the parent had when it forked, and so on; else (the announcement came after the fact) to
- * the earliest mapping of any of these that covers it.
+ * An address at a given time belongs to the latest mapping of that life that was announced by then;
+ * else to a mapping that the parent had when it forked, and so on; else (the mapping was announced
+ * late) to the earliest mapping of any of these that covers it.
  *
- * Captures put one behind another are sections: each CLOCK record begins one, and pids and times
- * mean nothing across their borders. One thread at a time.
+ * Captures that were concatenated are sections: each CLOCK record begins one. Pids and times of
+ * different sections have nothing to do with each other. One thread at a time.
  */
 #ifndef KPROFS_CAPTURE_PROCESSES_H
 #define KPROFS_CAPTURE_PROCESSES_H
@@ -38,10 +38,10 @@ struct processes_kernel {
 	uint8_t build_id_length; /* 0: not known */
 };
 
-/* Which file was mapped, where it has no build-id. */
+/* Identifies a mapped file without a build-id. */
 struct processes_file_id {
 	uint32_t dev_major, dev_minor;
-	uint64_t inode; /* 0: not known, then nothing of it is */
+	uint64_t inode; /* 0: not known, and the other members neither */
 	/* 0: not known */
 	uint64_t generation;
 	uint64_t size;
@@ -52,7 +52,7 @@ struct processes_file_id {
 struct processes_mapping {
 	uint32_t pid;
 	uint64_t start;
-	uint64_t end; /* the first address behind it */
+	uint64_t end; /* the first address after it */
 };
 
 #define PROCESSES_FILE_MAPPINGS 4
@@ -66,15 +66,15 @@ struct processes_file {
 	uint8_t build_id[KPROF_BUILD_ID_MAX];
 	uint8_t build_id_length; /* 0: not known */
 	struct processes_file_id id;
-	/* when it was mapped first, in ns since 1970; 0: not known */
+	/* when it was first mapped, in ns since 1970; 0: not known */
 	uint64_t mapped_ns;
-	uint32_t kernel;	 /* of the kernel or a module: which kernel; else PROCESSES_NONE */
-	uint32_t process;	 /* without a file: a number for its process; else PROCESSES_NONE */
+	uint32_t kernel;	 /* which kernel, of a kernel or module; else PROCESSES_NONE */
+	uint32_t process;	 /* of memory without a file: its process; else PROCESSES_NONE */
 	uint32_t ran_on; /* the kernel that the mappings below ran on; PROCESSES_NONE: not known */
-	/* the first mapping_count of these: the last ones announced, in no order */
+	/* a ring of the mapping_count last announced mappings */
 	struct processes_mapping mappings[PROCESSES_FILE_MAPPINGS];
 	uint32_t mapping_count;
-	uint32_t mapping_next; /* where the next one goes, once there are enough */
+	uint32_t mapping_next; /* index of the next one */
 };
 
 struct processes;
@@ -83,7 +83,7 @@ struct processes *processes_create(void);
 void processes_destroy(struct processes *processes);
 
 /*
- * ---- what is known ----------------------------------------------------------------------------
+ * ---- adding -----------------------------------------------------------------------------------
  */
 
 void processes_add_mapping(struct processes *processes, uint32_t section,
@@ -94,7 +94,7 @@ void processes_add_build_id(struct processes *processes, uint32_t section,
 /* Belongs to a mapping as a build-id does. */
 void processes_add_file_id(struct processes *processes, uint32_t section,
 	const struct kprof_rec_file_id *head, const struct processes_file_id *id);
-/* What time it was at a time of the section. */
+/* The wall-clock time at a time of the section. */
 void processes_add_clock(struct processes *processes, uint32_t section,
 	const struct kprof_rec_clock *clock);
 void processes_add_program(struct processes *processes, uint32_t section,
@@ -106,41 +106,43 @@ void processes_add_fork(struct processes *processes, uint32_t section,
 
 void processes_finish(struct processes *processes);
 
-/* What all of it takes beyond its strings, once it can answer: an upper bound. */
+/* An upper bound of the memory that it takes once it was queried, without the strings. */
 size_t processes_bytes(const struct processes *processes);
 
 /*
- * ---- questions --------------------------------------------------------------------------------
+ * ---- queries ----------------------------------------------------------------------------------
  */
 
-/* The life that pid was in at this time; a pid that nobody announced gets one without anything. */
+/* The life of the pid at this time. A pid that no record announced gets an empty one. */
 uint32_t processes_find_life(struct processes *processes, uint32_t section, uint32_t pid,
 	uint64_t time);
 
 struct processes_hit {
 	uint32_t file;	 /* PROCESSES_NONE: no mapping */
 	uint64_t offset; /* into the file; in the kernel and without a mapping the address itself */
-	uint64_t from;	 /* the answer is the same from this time */
-	uint64_t to;	 /* to the one before this */
+	uint64_t from;	 /* the result is the same from this time */
+	uint64_t to;	 /* up to, but not including, this time */
 };
 
-/* Is any mapping of it known, its own or of what it was forked from? */
+/* Whether any mapping of the life or of its ancestors is known. */
 bool processes_has_mappings(const struct processes *processes, uint32_t life);
 
-/* What an address was, in user space of that life, or in the kernel of that section. */
+/*
+ * The file and offset of an address, in user space of that life, or in the kernel of that section.
+ */
 void processes_find_user(struct processes *processes, uint32_t life, uint64_t address,
 	uint64_t time, struct processes_hit *hit);
 void processes_find_kernel(struct processes *processes, uint32_t section, uint64_t address,
 	uint64_t time, struct processes_hit *hit);
 
 /*
- * The name at this time: the last one announced (COMM), else the parent's, else the first one to
- * come, else the program's, else "pid N". Lives as long as `processes`; equal names are one
+ * The name at this time: the last one announced (COMM), else the parent's, else the first later
+ * one, else the program's, else "pid N". Valid as long as `processes`; equal names are the same
  * pointer.
  */
 const char *processes_find_name(struct processes *processes, uint32_t life, uint64_t time);
 
-/* The path of the program that ran then, or in what it was forked from; NULL: not known. */
+/* The path of the program of that life, or of its nearest ancestor with one; NULL: not known. */
 const char *processes_program(const struct processes *processes, uint32_t life);
 
 uint32_t processes_pid(const struct processes *processes, uint32_t life);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* The processes of a capture over time, the questions about them: see processes.h. */
+/* The processes of a capture over time, queries: see processes.h. */
 #include "capture/processes_internal.h"
 
 #include <inttypes.h>
 
 uint32_t processes_life_at(struct processes *p, uint32_t process, uint64_t time)
 {
-	const struct span *lives = &AT(p->processes, process, process)->lives;
+	const struct processes_span *lives = &AT(p->processes, processes_process, process)->lives;
 	uint32_t low = lives->first, high = lives->first + lives->count;
 
 	while (high - low > 1) {
 		uint32_t middle = low + (high - low) / 2;
 
-		if (AT(p->lives, life, middle)->start <= time)
+		if (AT(p->lives, processes_life, middle)->start <= time)
 			low = middle;
 		else
 			high = middle;
@@ -23,14 +23,14 @@ uint32_t processes_life_at(struct processes *p, uint32_t process, uint64_t time)
 uint32_t processes_find_life(struct processes *p, uint32_t section, uint32_t pid, uint64_t time)
 {
 	uint32_t process = processes_intern(p, section, pid);
-	struct process *owner = AT(p->processes, process, process);
+	struct processes_process *owner = AT(p->processes, processes_process, process);
 
 	if (!owner->lives.count)
 		processes_make_lives(p, process, 0, 0);
 	return processes_life_at(p, process, time);
 }
 
-static const struct mapindex *index_of(struct processes *p, struct life *life)
+static const struct mapindex *find_index(struct processes *p, struct processes_life *life)
 {
 	if (!life->index)
 		life->index = mapindex_create(life->mappings.count
@@ -43,17 +43,17 @@ static const struct mapindex_mapping *find_mapping(struct processes *p, uint32_t
 	uint64_t address, uint64_t time, struct processes_hit *hit)
 {
 	const struct mapindex_mapping *m;
-	struct life *life;
+	struct processes_life *life;
 	uint64_t from, to;
 	uint32_t i, depth;
 
 	hit->from = 0;
 	hit->to = UINT64_MAX;
 	for (i = first, depth = 0; i != NONE && depth < ANCESTORS_MAX; i = life->parent, depth++) {
-		life = AT(p->lives, life, i);
-		m = mapindex_find(index_of(p, life), address, time, &from, &to);
+		life = AT(p->lives, processes_life, i);
+		m = mapindex_find(find_index(p, life), address, time, &from, &to);
 		if (i == first) {
-			/* ancestors are asked about the fork's time, whatever the sample's */
+			/* ancestors are looked up at the time of the fork: no more limits */
 			hit->from = MAX(from, life->start);
 			hit->to = MIN(to, life->end);
 		}
@@ -62,8 +62,8 @@ static const struct mapindex_mapping *find_mapping(struct processes *p, uint32_t
 		time = life->start;
 	}
 	for (i = first, depth = 0; i != NONE && depth < ANCESTORS_MAX; i = life->parent, depth++) {
-		life = AT(p->lives, life, i);
-		m = mapindex_find_earliest(index_of(p, life), address);
+		life = AT(p->lives, processes_life, i);
+		m = mapindex_find_earliest(find_index(p, life), address);
 		if (m)
 			return m;
 	}
@@ -75,7 +75,7 @@ bool processes_has_mappings(const struct processes *p, uint32_t first)
 	uint32_t i, depth;
 
 	for (i = first, depth = 0; i != NONE && depth < ANCESTORS_MAX; depth++) {
-		const struct life *life = AT(p->lives, life, i);
+		const struct processes_life *life = AT(p->lives, processes_life, i);
 
 		if (life->mappings.count)
 			return true;
@@ -103,18 +103,19 @@ void processes_find_kernel(struct processes *p, uint32_t section, uint64_t addre
 	hit->offset = address;
 }
 
-/* The last name of the process that was announced by `time`, in this life. */
-static const char *find_own_name(struct processes *p, const struct life *life, uint64_t time,
-	uint64_t *from, uint64_t *to)
+/* The last name of the process that was announced up to `time`, in this life. */
+static const char *find_own_name(struct processes *p, const struct processes_life *life,
+	uint64_t time, uint64_t *from, uint64_t *to)
 {
-	const struct span *names = &AT(p->processes, process, life->process)->names;
+	const struct processes_span *names =
+		&AT(p->processes, processes_process, life->process)->names;
 	uint32_t low = names->first, high = names->first + names->count;
-	const struct name *name;
+	const struct processes_name *name;
 
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 
-		if (AT(p->names, name, middle)->time_ns <= time)
+		if (AT(p->names, processes_name, middle)->time_ns <= time)
 			low = middle + 1;
 		else
 			high = middle;
@@ -122,25 +123,26 @@ static const char *find_own_name(struct processes *p, const struct life *life, u
 	*from = life->start;
 	*to = life->end;
 	if (low < names->first + names->count)
-		*to = MIN(*to, AT(p->names, name, low)->time_ns);
+		*to = MIN(*to, AT(p->names, processes_name, low)->time_ns);
 	if (low == names->first)
 		return NULL;
-	name = AT(p->names, name, low - 1);
+	name = AT(p->names, processes_name, low - 1);
 	if (name->time_ns < life->start)
 		return NULL;
 	*from = name->time_ns;
 	return name->text;
 }
 
-/* The first name to come in this life, else its program's; NULL where neither was announced. */
-static const char *find_late_name(struct processes *p, const struct life *life)
+/* The first name announced later in this life, else its program's; NULL: neither was announced. */
+static const char *find_late_name(struct processes *p, const struct processes_life *life)
 {
-	const struct span *names = &AT(p->processes, process, life->process)->names;
+	const struct processes_span *names =
+		&AT(p->processes, processes_process, life->process)->names;
 	g_autofree char *base = NULL;
 	uint32_t i;
 
 	for (i = names->first; i < names->first + names->count; i++) {
-		const struct name *name = AT(p->names, name, i);
+		const struct processes_name *name = AT(p->names, processes_name, i);
 
 		if (name->time_ns >= life->start && name->time_ns < life->end)
 			return name->text;
@@ -151,9 +153,9 @@ static const char *find_late_name(struct processes *p, const struct life *life)
 	return processes_intern_string(p, base);
 }
 
-static const char *make_name(struct processes *p, const struct life *life)
+static const char *make_name(struct processes *p, const struct processes_life *life)
 {
-	uint32_t pid = AT(p->processes, process, life->process)->pid;
+	uint32_t pid = AT(p->processes, processes_process, life->process)->pid;
 	g_autofree char *text = NULL;
 
 	if (pid == KPROF_PID_KERNEL)
@@ -166,7 +168,7 @@ static const char *make_name(struct processes *p, const struct life *life)
 
 const char *processes_find_name(struct processes *p, uint32_t first, uint64_t time)
 {
-	struct life *life = AT(p->lives, life, first);
+	struct processes_life *life = AT(p->lives, processes_life, first);
 	uint64_t asked = time, from, to;
 	const char *text = NULL;
 	uint32_t i, depth;
@@ -174,7 +176,7 @@ const char *processes_find_name(struct processes *p, uint32_t first, uint64_t ti
 	if (life->name && time >= life->name_from && time < life->name_to)
 		return life->name;
 	for (i = first, depth = 0; i != NONE && depth < ANCESTORS_MAX && !text; depth++) {
-		const struct life *ancestor = AT(p->lives, life, i);
+		const struct processes_life *ancestor = AT(p->lives, processes_life, i);
 
 		text = find_own_name(p, ancestor, asked, &from, &to);
 		if (i == first) {
@@ -185,8 +187,8 @@ const char *processes_find_name(struct processes *p, uint32_t first, uint64_t ti
 		i = ancestor->parent;
 	}
 	for (i = first, depth = 0; i != NONE && depth < ANCESTORS_MAX && !text; depth++) {
-		text = find_late_name(p, AT(p->lives, life, i));
-		i = AT(p->lives, life, i)->parent;
+		text = find_late_name(p, AT(p->lives, processes_life, i));
+		i = AT(p->lives, processes_life, i)->parent;
 	}
 	life->name = text ? text : make_name(p, life);
 	return life->name;
@@ -198,7 +200,7 @@ const char *processes_program(const struct processes *p, uint32_t first)
 	uint32_t i, depth;
 
 	for (i = first, depth = 0; i != NONE && depth < ANCESTORS_MAX && !program; depth++) {
-		const struct life *life = AT(p->lives, life, i);
+		const struct processes_life *life = AT(p->lives, processes_life, i);
 
 		program = life->program;
 		i = life->parent;
@@ -208,7 +210,8 @@ const char *processes_program(const struct processes *p, uint32_t first)
 
 uint32_t processes_pid(const struct processes *p, uint32_t life)
 {
-	return AT(p->processes, process, AT(p->lives, life, life)->process)->pid;
+	return AT(p->processes, processes_process, AT(p->lives, processes_life, life)->process)
+		->pid;
 }
 
 uint32_t processes_file_count(const struct processes *p)

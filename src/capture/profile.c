@@ -10,44 +10,44 @@
 #include "capture/pair_map.h"
 #include "capture/table.h"
 
-/* The program's name, by which the server is known where the capture does not tell its pid. */
+/* The server's name, which identifies it if the capture does not have its pid. */
 #define SERVER_NAME "kprofs"
 
-#define CPUS_MAX 65536 /* what the cpu of a sample can say */
+#define CPUS_MAX 65536 /* the range of a sample's cpu */
 
-/* Answers about addresses that are kept; a power of two, small enough for a CPU's second cache. */
+/* Cached places of addresses; a power of two, small enough for a CPU's second-level cache. */
 #define CACHE_ENTRIES 16384
 
 #define NOT_THROTTLED UINT64_MAX
 
-/* The size is looked at each so many records. */
+/* The size is checked once for this many records. */
 #define SIZE_RECORDS 4096
 
-/* Of a slot of a table (table.h) for each entry, at most. */
+/* The most that a table (table.h) takes for each entry. */
 #define SLOT_BYTES (8 * 8 / 3)
 
 /*
- * What names.c will take for a place: two words about it, and where it has no symbol a function of
- * its own with the name of its file.
+ * What functions.c takes for a place: two indexes, and if it has no symbol a function with the name
+ * of its file.
  */
 #define PLACE_NAMES_BYTES 128
 
-struct cached {
+struct profile_cached {
 	uint64_t address;
-	uint64_t from, to; /* times for which the answer holds; from == to: free */
-	uint32_t space;	   /* the life, or the section for the kernel's addresses */
+	uint64_t from, to; /* times for which the entry is valid; from == to: free */
+	uint32_t space;	   /* the life, or the section for addresses of the kernel */
 	bool kernel;
 	uint32_t place;
 };
 
-struct loader {
+struct profile_loader {
 	struct profile *profile;
 	size_t bytes_max; /* SIZE_MAX: any */
 	bool no_samples, no_stacks, leaves;
 	uint32_t section;
 	uint64_t section_records;
 	GArray *writers;	 /* uint32_t: the server's pid in each section, 0: not known */
-	/* what holds until the section ends: */
+	/* valid until the section ends: */
 	struct pair_map numbers;   /* 0, number -> event */
 	struct pair_map tasks;     /* cpu, process -> thread */
 	struct pair_map periods;   /* cpu, number -> period */
@@ -56,20 +56,20 @@ struct loader {
 	uint64_t first_ns, last_ns; /* of this section's samples */
 	bool sampled;		    /* this section has samples */
 	uint8_t cpus[CPUS_MAX / 8];
-	uint32_t places[UINT16_MAX]; /* of the sample at hand */
-	struct cached cache[CACHE_ENTRIES];
+	uint32_t places[UINT16_MAX]; /* of the current sample */
+	struct profile_cached cache[CACHE_ENTRIES];
 };
 
 /*
  * ---- sections ---------------------------------------------------------------------------------
  */
 
-static struct profile_event *event_at(struct loader *l, uint32_t event)
+static struct profile_event *event_at(struct profile_loader *l, uint32_t event)
 {
 	return &g_array_index(l->profile->events, struct profile_event, event);
 }
 
-static void end_throttle(struct loader *l, uint64_t number, uint64_t since, uint64_t until)
+static void end_throttle(struct profile_loader *l, uint64_t number, uint64_t since, uint64_t until)
 {
 	const uint64_t *event = pair_map_find(&l->numbers, 0, number);
 
@@ -77,11 +77,11 @@ static void end_throttle(struct loader *l, uint64_t number, uint64_t since, uint
 		event_at(l, (uint32_t)*event)->throttled_ns += until - since;
 }
 
-static void end_section(struct loader *l)
+static void end_section(struct profile_loader *l)
 {
 	uint32_t i;
 
-	/* what was still throttled at the end was so until the last sample, at least */
+	/* events that are throttled at the end were so until the last sample, at least */
 	for (i = 0; l->sampled && i < pair_map_count(&l->throttled); i++) {
 		const struct pair_map_entry *pair = pair_map_at(&l->throttled, i);
 
@@ -98,8 +98,8 @@ static void end_section(struct loader *l)
 	pair_map_clear(&l->throttled);
 }
 
-/* Each CLOCK begins a section, but for the one at the very beginning. */
-static void enter_record(struct loader *l, const struct decode_record *record)
+/* Each CLOCK begins a section, except for one at the very beginning. */
+static void enter_record(struct profile_loader *l, const struct decode_record *record)
 {
 	if (record->type == KPROF_REC_CLOCK && l->section_records) {
 		end_section(l);
@@ -122,13 +122,13 @@ static size_t count_bytes(const struct profile *p)
 		processes_bytes(p->processes);
 }
 
-/* Asked for each record. */
-static bool is_too_large(const struct loader *l, const struct decoder *decoder)
+/* Called for each record. */
+static bool is_too_large(const struct profile_loader *l, const struct decoder *decoder)
 {
 	return decoder->records % SIZE_RECORDS == 0 && count_bytes(l->profile) > l->bytes_max;
 }
 
-static int refuse_size(const struct loader *l, struct err *err)
+static int refuse_size(const struct profile_loader *l, struct err *err)
 {
 	return err_set(err, EFBIG,
 		"the capture is too varied: its stacks and processes would take more than %zu MiB",
@@ -139,7 +139,7 @@ static int refuse_size(const struct loader *l, struct err *err)
  * ---- first pass: processes --------------------------------------------------------------------
  */
 
-static void take_clock(struct loader *l, const struct decode_record *r)
+static void take_clock(struct profile_loader *l, const struct decode_record *r)
 {
 	if (l->writers->len <= l->section)
 		g_array_set_size(l->writers, l->section + 1); /* cleared */
@@ -197,7 +197,7 @@ static void note_damage(struct profile *profile, const struct err *err)
 		g_ptr_array_add(profile->damage, g_strdup(err->text));
 }
 
-static int read_processes(struct loader *l, struct decoder *decoder, struct err *why)
+static int read_processes(struct profile_loader *l, struct decoder *decoder, struct err *why)
 {
 	struct decode_record record;
 	struct err err;
@@ -236,7 +236,7 @@ static bool equal_event(const void *items, uint32_t i, const void *key)
 	return strcmp(((const struct profile_event *)items + i)->text, key) == 0;
 }
 
-static uint32_t intern_event(struct loader *l, const char *text)
+static uint32_t intern_event(struct profile_loader *l, const char *text)
 {
 	GArray *events = l->profile->events;
 	uint32_t hash = g_str_hash(text);
@@ -252,7 +252,7 @@ static uint32_t intern_event(struct loader *l, const char *text)
 	return i;
 }
 
-static uint32_t find_event(struct loader *l, uint64_t number)
+static uint32_t find_event(struct profile_loader *l, uint64_t number)
 {
 	const uint64_t *known = pair_map_find(&l->numbers, 0, number);
 	char text[32];
@@ -266,7 +266,7 @@ static uint32_t find_event(struct loader *l, uint64_t number)
 	return event;
 }
 
-static void take_event(struct loader *l, const struct decode_record *r)
+static void take_event(struct profile_loader *l, const struct decode_record *r)
 {
 	uint32_t event = intern_event(l, r->text);
 
@@ -277,7 +277,7 @@ static void take_event(struct loader *l, const struct decode_record *r)
 	pair_map_set(&l->numbers, 0, r->event.number, event);
 }
 
-static void take_lost(struct loader *l, const struct decode_record *r)
+static void take_lost(struct profile_loader *l, const struct decode_record *r)
 {
 	uint32_t reason = r->lost.reason < PROFILE_LOST_REASONS ? r->lost.reason : 0;
 	uint64_t *lost = &event_at(l, find_event(l, r->lost.event))->lost[reason];
@@ -286,7 +286,7 @@ static void take_lost(struct loader *l, const struct decode_record *r)
 		*lost = UINT64_MAX;
 }
 
-static void take_throttle(struct loader *l, const struct decode_record *r)
+static void take_throttle(struct profile_loader *l, const struct decode_record *r)
 {
 	uint64_t cpu = r->throttle.cpu, number = r->throttle.event, now = r->throttle.time_ns;
 	const uint64_t *since = pair_map_find(&l->throttled, cpu, number);
@@ -299,8 +299,10 @@ static void take_throttle(struct loader *l, const struct decode_record *r)
 	pair_map_set(&l->throttled, cpu, number, r->throttle.throttled ? now : NOT_THROTTLED);
 }
 
-/* What a sample stands for: as last said, else what the event was asked for. */
-static uint64_t find_period(const struct loader *l, const struct kprof_rec_trace *trace,
+/*
+ * The period of a sample: the last PERIOD record, else the period that the event was opened with.
+ */
+static uint64_t find_period(const struct profile_loader *l, const struct kprof_rec_trace *trace,
 	const struct profile_event *event)
 {
 	const uint64_t *period = pair_map_find(&l->periods, trace->cpu, trace->info);
@@ -321,7 +323,7 @@ static bool equal_place(const void *items, uint32_t i, const void *key)
 	return a->offset == b->offset && a->file == b->file && a->kernel == b->kernel;
 }
 
-static uint32_t intern_place(struct loader *l, uint32_t file, uint64_t offset, bool kernel)
+static uint32_t intern_place(struct profile_loader *l, uint32_t file, uint64_t offset, bool kernel)
 {
 	struct profile_place key = { .file = file, .kernel = kernel, .offset = offset };
 	uint32_t hash = table_hash(offset, (uint64_t)file << 1 | kernel);
@@ -336,12 +338,12 @@ static uint32_t intern_place(struct loader *l, uint32_t file, uint64_t offset, b
 	return i;
 }
 
-/* The place of an address: space is the life, or the section for the kernel's. */
-static uint32_t find_place(struct loader *l, uint32_t space, bool kernel, uint64_t address,
+/* The place of an address. space: the life, or the section for addresses of the kernel. */
+static uint32_t find_place(struct profile_loader *l, uint32_t space, bool kernel, uint64_t address,
 	uint64_t time)
 {
 	uint32_t at = table_hash(address, (uint64_t)space << 1 | kernel) % CACHE_ENTRIES;
-	struct cached *c = &l->cache[at];
+	struct profile_cached *c = &l->cache[at];
 	struct processes_hit hit;
 
 	if (c->address == address && c->space == space && c->kernel == kernel && time >= c->from &&
@@ -351,7 +353,7 @@ static uint32_t find_place(struct loader *l, uint32_t space, bool kernel, uint64
 		processes_find_kernel(l->profile->processes, space, address, time, &hit);
 	else
 		processes_find_user(l->profile->processes, space, address, time, &hit);
-	*c = (struct cached){
+	*c = (struct profile_cached){
 		.address = address,
 		.from = hit.from,
 		.to = hit.to,
@@ -363,23 +365,23 @@ static uint32_t find_place(struct loader *l, uint32_t space, bool kernel, uint64
 }
 
 /*
- * Is the caller that a stack names in no code? A program without frame pointers has other values
- * where the kernel looks for them. Memory of a JIT is in a mapping like all else that is
- * executable; only of a process of which no mapping is known nothing can be said.
+ * Whether a return address is outside of all code: a program without frame pointers has other
+ * values where the kernel expects return addresses. Memory of a JIT is in a mapping like all
+ * executable memory. If no mapping of the process is known, the address is taken for code.
  */
-static bool is_no_code(struct loader *l, uint32_t place, uint32_t life)
+static bool is_no_code(struct profile_loader *l, uint32_t place, uint32_t life)
 {
 	return profile_place(l->profile, place)->file == PROCESSES_NONE &&
 		processes_has_mappings(l->profile->processes, life);
 }
 
 /*
- * The stack of a sample as a node. The first address of each side is where the CPU was; the others
- * are return addresses, which may lie behind the end of the calling function: one less is in the
- * call. One that is no code in user space ends the stack: what seems to be beyond it is no caller
- * either. 0 is how a program marks the end of its stack.
+ * The stack of a sample as a node. The first address in the kernel, and the first in user space, is
+ * the instruction pointer. The others are return addresses, which may be after the end of the
+ * calling function: one less is in the call. A return address in user space that is outside of code
+ * ends the stack: what follows is no caller either. A program marks the end of its stack with 0.
  */
-static uint32_t take_stack(struct loader *l, const struct decode_record *r, uint32_t life,
+static uint32_t take_stack(struct profile_loader *l, const struct decode_record *r, uint32_t life,
 	struct profile_event *event)
 {
 	bool user = r->type == KPROF_REC_USER_TRACE, innermost = true, caller;
@@ -424,7 +426,7 @@ static bool equal_cell(const void *items, uint32_t i, const void *key)
 }
 
 /* The cell's index. */
-static uint32_t count_cell(struct loader *l, const struct profile_cell *key)
+static uint32_t count_cell(struct profile_loader *l, const struct profile_cell *key)
 {
 	GArray *cells = l->profile->cells;
 	uint32_t hash = table_hash((uint64_t)key->node << 32 | key->life,
@@ -442,8 +444,8 @@ static uint32_t count_cell(struct loader *l, const struct profile_cell *key)
 	return i;
 }
 
-/* The server names itself in its CLOCK record; a capture without that is judged by the name. */
-static bool is_own(const struct loader *l, uint32_t pid, const char *name)
+/* The CLOCK record has the server's pid; if a capture lacks it, the process name decides. */
+static bool is_own(const struct profile_loader *l, uint32_t pid, const char *name)
 {
 	uint32_t writer = l->section < l->writers->len
 		? g_array_index(l->writers, uint32_t, l->section) : 0;
@@ -451,7 +453,7 @@ static bool is_own(const struct loader *l, uint32_t pid, const char *name)
 	return writer ? pid == writer : strcmp(name, SERVER_NAME) == 0;
 }
 
-static void note_moment(struct loader *l, uint64_t time, uint64_t weight, uint32_t cell)
+static void note_moment(struct profile_loader *l, uint64_t time, uint64_t weight, uint32_t cell)
 {
 	const struct profile_moment moment = { time, weight, cell };
 
@@ -465,7 +467,7 @@ static void note_moment(struct loader *l, uint64_t time, uint64_t weight, uint32
 	l->sampled = true;
 }
 
-static void take_sample(struct loader *l, const struct decode_record *r)
+static void take_sample(struct profile_loader *l, const struct decode_record *r)
 {
 	const struct kprof_rec_trace *trace = &r->trace;
 	struct profile_cell cell = { .event = find_event(l, trace->info), .cpu = trace->cpu };
@@ -492,7 +494,7 @@ static void take_sample(struct loader *l, const struct decode_record *r)
 	l->profile->samples++;
 }
 
-static void take_sample_record(struct loader *l, const struct decode_record *r)
+static void take_sample_record(struct profile_loader *l, const struct decode_record *r)
 {
 	switch (r->type) {
 	case KPROF_REC_KERN_TRACE:
@@ -519,8 +521,9 @@ static void take_sample_record(struct loader *l, const struct decode_record *r)
 	}
 }
 
-/* As far as the first pass came, however much a file has grown since. */
-static int read_samples(struct loader *l, struct decoder *decoder, uint64_t end, struct err *err)
+/* Reads as far as the first pass did, even if the file has grown since. */
+static int read_samples(
+	struct profile_loader *l, struct decoder *decoder, uint64_t end, struct err *err)
 {
 	struct decode_record record;
 	uint32_t i;
@@ -533,7 +536,8 @@ static int read_samples(struct loader *l, struct decoder *decoder, uint64_t end,
 		if (ret == -EBADMSG)
 			continue;
 		if (ret == -ENOMEM)
-			return err_set(err, ENOMEM, "there is not enough memory to read the capture");
+			return err_set(
+				err, ENOMEM, "there is not enough memory to read the capture");
 		if (ret <= 0)
 			break;
 		if (is_too_large(l, decoder))
@@ -551,9 +555,10 @@ static int read_samples(struct loader *l, struct decoder *decoder, uint64_t end,
  * ---- all of it --------------------------------------------------------------------------------
  */
 
-static struct loader *create_loader(struct profile *profile, const struct profile_options *options)
+static struct profile_loader *create_loader(
+	struct profile *profile, const struct profile_options *options)
 {
-	struct loader *l = g_new0(struct loader, 1);
+	struct profile_loader *l = g_new0(struct profile_loader, 1);
 
 	l->profile = profile;
 	l->no_samples = options->no_samples;
@@ -568,7 +573,7 @@ static struct loader *create_loader(struct profile *profile, const struct profil
 	return l;
 }
 
-static void destroy_loader(struct loader *l)
+static void destroy_loader(struct profile_loader *l)
 {
 	g_array_free(l->writers, TRUE);
 	pair_map_fini(&l->numbers);
@@ -613,7 +618,7 @@ void profile_destroy(struct profile *profile)
 	g_free(profile);
 }
 
-static int read_capture(struct loader *l, struct decoder *decoder, struct err *err)
+static int read_capture(struct profile_loader *l, struct decoder *decoder, struct err *err)
 {
 	int ret = read_processes(l, decoder, err);
 	uint64_t end = decoder->offset;
@@ -630,11 +635,11 @@ int profile_load_with(struct decoder *decoder, const struct profile_options *opt
 	struct profile **result, struct err *err)
 {
 	struct profile *profile = create_profile(options);
-	struct loader *loader = create_loader(profile, options);
+	struct profile_loader *loader = create_loader(profile, options);
 	int ret = read_capture(loader, decoder, err);
 
 	destroy_loader(loader);
-	table_fini(&profile->stacks.table); /* nothing is pushed any more */
+	table_fini(&profile->stacks.table); /* no more stacks are added */
 	if (ret)
 		profile_destroy(profile);
 	else

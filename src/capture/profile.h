@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A capture as a model in memory: what every view of it is made from.
+ * A capture as a model in memory, from which all views are made.
  *
- * The samples are counted, not kept: a cell is how often one stack of one thread was met for one
- * event on one CPU, so a profile is as large as a capture is varied. Two passes over the records
- * make it, since kpdata is not sorted by time: the first takes what is said about processes, the
- * second the samples. Each distinct (file, offset) is one place, to be given a name once (see
- * names.h).
+ * The samples are counted, not kept: a cell counts the samples with the same stack, thread, event
+ * and CPU. So the size of a profile depends on how varied the capture is. It is made in two passes
+ * over the records, since kpdata is not sorted by time: the first reads the processes, the second
+ * the samples. Each distinct (file, offset) is one place, which is symbolized once (functions.h).
  *
- * Everything in here is for reading once it is loaded; then it is thread-safe, but for
- * processes_find_*().
+ * After loading it is read only, and thread-safe except for processes_find_*().
  */
 #ifndef KPROFS_CAPTURE_PROFILE_H
 #define KPROFS_CAPTURE_PROFILE_H
@@ -27,27 +25,27 @@
 /* One more than the last of enum kprof_lost_reason; [0] is any other reason. */
 #define PROFILE_LOST_REASONS (KPROF_LOST_RING_RECORDS + 1)
 
-/* So many sentences about damage are kept; the rest is counted. */
+/* How many sentences about damage are kept; further ones are only counted. */
 #define PROFILE_DAMAGE_MAX 16
 
 struct profile_count {
 	uint64_t samples;
-	uint64_t weight; /* in events: each sample by its period. Stops at UINT64_MAX */
+	uint64_t weight; /* in events: the sum of the samples' periods, at most UINT64_MAX */
 };
 
 struct profile_event {
-	const char *text; /* as given to kpctl; sections that say the same share the event */
-	uint32_t perf_type; /* what the kernel was asked for: perf_event_attr's type and config */
+	const char *text; /* as given to kpctl; sections with the same text share the event */
+	uint32_t perf_type; /* perf_event_attr's type and config */
 	uint64_t config;
 	uint64_t rate;	  /* period in events, or frequency in Hz, as flags say */
 	uint32_t flags;	  /* enum kprof_event_flags */
 	struct profile_count all;
-	struct profile_count idle; /* of these: taken in the idle task */
-	struct profile_count own;  /* of these: taken in the server that wrote the capture */
+	struct profile_count idle; /* of these, those of the idle task */
+	struct profile_count own;  /* of these, those of the server that wrote the capture */
 	uint64_t lost[PROFILE_LOST_REASONS]; /* samples */
-	uint64_t cut_stacks; /* samples whose stack ends at a return address that is no code */
-	uint64_t throttles;	/* how often the kernel stopped taking samples */
-	uint64_t throttled_ns; /* and for how long, all CPUs together */
+	uint64_t cut_stacks; /* samples whose stack ends at a return address outside of code */
+	uint64_t throttles;	/* how often the kernel throttled the event */
+	uint64_t throttled_ns; /* and for how long: the sum over all CPUs */
 };
 
 struct profile_place {
@@ -83,45 +81,46 @@ struct profile {
 	GArray *events; /* struct profile_event */
 	GArray *places; /* struct profile_place */
 	GArray *cells;	/* struct profile_cell */
-	GArray *moments; /* struct profile_moment as read, not by time; NULL: not asked for */
+	GArray *moments; /* struct profile_moment in the order of the capture; NULL: not kept */
 	struct stacks stacks;
 	struct processes *processes;
 	GStringChunk *strings;
 
-	uint64_t records; /* of types we know */
-	uint64_t unknown; /* of others, skipped */
+	uint64_t records; /* of known types */
+	uint64_t unknown; /* of unknown types, skipped */
 	uint64_t samples;
 	uint64_t duration_ns; /* first to last sample; of several captures, the sum */
 	uint32_t cpus;	      /* on which samples were taken */
 
-	uint64_t damaged;  /* how often the decoder complained */
+	uint64_t damaged;  /* how often the decoder reported damage */
 	GPtrArray *damage; /* the first of its sentences (char *), each with an offset */
 };
 
 /*
- * Loads what the decoder gives, from where it stands. Damage is no failure: what is readable is in
- * the profile, and what isn't in its damage. -ESPIPE: the decoder can't be rewound, and so on of
- * decode_rewind(). Blocks where read(2) does. The decoder is not needed any more afterwards.
+ * Loads the records of the decoder, from its position on. Damage is no failure: readable records
+ * are in the profile, and the others are reported in its `damage`. -ESPIPE and other errors of
+ * decode_rewind(): the decoder can't be rewound. Blocks where read(2) does. The decoder is not
+ * needed afterwards.
  */
 int profile_load(struct decoder *decoder, struct profile **profile, struct err *err);
 
 struct profile_options {
 	bool no_samples; /* only the processes and the damage: reads the capture once */
 	bool no_stacks; /* all samples are counted at STACKS_ROOT, and there are no places */
-	bool leaves; /* of each stack only the innermost frame is kept, as one that nobody called */
+	bool leaves; /* of each stack only the innermost frame is kept, below the root */
 	bool moments; /* keep each sample's time */
 	/*
-	 * What the profile, and names for it, may take beyond the strings of the capture, roughly:
-	 * -EFBIG. 0: whatever it needs
+	 * The approximate memory that the profile and its functions may take, without the strings
+	 * of the capture: beyond it -EFBIG. 0: no limit
 	 */
 	size_t bytes_max;
 };
 
-/* Adds what a record tells of processes, if anything: what a load begins with. */
+/* Adds to `processes` what the record has about them, if anything: the first pass of a load. */
 void profile_learn(struct processes *processes, uint32_t section,
 	const struct decode_record *record);
 
-/* The same, with more in it or less. */
+/* As profile_load(), with options. */
 int profile_load_with(struct decoder *decoder, const struct profile_options *options,
 	struct profile **profile, struct err *err);
 void profile_destroy(struct profile *profile);
@@ -132,7 +131,7 @@ static inline bool profile_is_clock(const struct profile_event *event)
 	return event->perf_type == 1 && event->config <= 1;
 }
 
-/* Adds without wrapping: weights come from whoever wrote the capture. */
+/* Adds without overflow: the weights of a capture are not trusted. */
 static inline void profile_add(struct profile_count *to, uint64_t samples, uint64_t weight)
 {
 	if (__builtin_add_overflow(to->samples, samples, &to->samples))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The places of a profile, asked about file by file: see asking.h. */
+/* Symbolizes the places of a profile, file by file: see symbolize.h. */
 #include "capture/symbolize.h"
 
 #include <errno.h>
@@ -10,14 +10,15 @@
 #include "symbolizer/proto.h"
 #include "capture/functions.h"
 
+/* i: invariant once the threads run; (lock): under the lock, a leaf */
 struct symbolize {
 	const struct profile *profile; /* i */
 	struct symbols *symbols;       /* i */
 	const struct symbols_how *how; /* i */
-	uint32_t *order;               /* i: the places, file by file */
-	uint32_t *ends;                /* i: where those of each file end in it */
-	struct symbols_place *places;  /* each file's are one thread's */
-	uint32_t *files;               /* i: those with places, in the order of asking */
+	uint32_t *order;               /* i: the places, sorted by file */
+	uint32_t *ends;                /* i: where the places of each file end in `order` */
+	struct symbols_place *places;  /* those of one file are written by one thread */
+	uint32_t *files;               /* i: files with places, in the order of their turn */
 	uint32_t count;                /* i: of files */
 	size_t arena_max;              /* i */
 	pthread_mutex_t lock;
@@ -25,8 +26,8 @@ struct symbolize {
 };
 
 /* One thread. */
-struct asker {
-	struct symbolize *asking;
+struct symbolize_thread {
+	struct symbolize *symbolize;
 	struct symbols_arena *arena;
 };
 
@@ -34,7 +35,7 @@ struct asker {
  * ---- the order --------------------------------------------------------------------------------
  */
 
-/* Places without a file, which nobody can be asked about, come behind all files. */
+/* Places without a file, which can't be symbolized, come after all files. */
 static void order_by_file(struct symbolize *a)
 {
 	const struct profile *profile = a->profile;
@@ -82,7 +83,7 @@ static void list_files(struct symbolize *a)
  * ---- one file ---------------------------------------------------------------------------------
  */
 
-/* Nobody wants the names any more: the files that are left are not asked about. */
+/* Cancelled: the remaining files are skipped. */
 static void give_up(struct symbolize *a)
 {
 	pthread_mutex_lock(&a->lock);
@@ -90,43 +91,43 @@ static void give_up(struct symbolize *a)
 	pthread_mutex_unlock(&a->lock);
 }
 
-/* With lines where there is time for them, else without. */
-static void ask_in_time(struct asker *asker, const struct symbols_file *question,
+/* With source lines if there is time for them, else without. */
+static void resolve_in_time(struct symbolize_thread *thread, const struct symbols_file *query,
 	const uint64_t *offsets, size_t count, struct symbols_place *found)
 {
-	struct symbolize *a = asker->asking;
+	struct symbolize *a = thread->symbolize;
 	struct symbols_how how = *a->how;
 	int ret = -ETIMEDOUT;
 
 	how.arena_max = a->arena_max;
-	if (symbols_arena_bytes(asker->arena) >= how.arena_max)
+	if (symbols_arena_bytes(thread->arena) >= how.arena_max)
 		return;
 	if (!how.deadline_ns || proto_now_ns() < how.deadline_ns)
 		ret = symbols_resolve(
-			a->symbols, question, offsets, count, &how, asker->arena, found);
+			a->symbols, query, offsets, count, &how, thread->arena, found);
 	if (ret == -ETIMEDOUT) {
-		/* what can't be told in time is shown as what can't be told */
+		/* source lines that take too long are left out, as are those that don't exist */
 		how.flags = 0;
 		how.deadline_ns = 0;
 		ret = symbols_resolve(
-			a->symbols, question, offsets, count, &how, asker->arena, found);
+			a->symbols, query, offsets, count, &how, thread->arena, found);
 	}
 	if (ret == -ECANCELED)
 		give_up(a);
 }
 
-static void ask_symbols(struct asker *asker, const struct processes_file *file,
+static void resolve_offsets(struct symbolize_thread *thread, const struct processes_file *file,
 	const uint64_t *offsets, size_t count, struct symbols_place *found)
 {
-	struct functions_question question;
+	struct functions_query query;
 
-	functions_describe(asker->asking->profile->processes, file, &question);
-	ask_in_time(asker, &question.file, offsets, count, found);
+	functions_describe(thread->symbolize->profile->processes, file, &query);
+	resolve_in_time(thread, &query.file, offsets, count, found);
 }
 
-static void ask_about(struct asker *asker, uint32_t file)
+static void resolve_file(struct symbolize_thread *thread, uint32_t file)
 {
-	const struct symbolize *a = asker->asking;
+	const struct symbolize *a = thread->symbolize;
 	const uint32_t *order = a->order + first_of(a, file);
 	uint32_t count = a->ends[file] - first_of(a, file), i;
 	g_autofree uint64_t *offsets = g_new(uint64_t, count);
@@ -134,7 +135,7 @@ static void ask_about(struct asker *asker, uint32_t file)
 
 	for (i = 0; i < count; i++)
 		offsets[i] = profile_place(a->profile, order[i])->offset;
-	ask_symbols(asker, processes_file(a->profile->processes, file), offsets, count, found);
+	resolve_offsets(thread, processes_file(a->profile->processes, file), offsets, count, found);
 	for (i = 0; i < count; i++)
 		a->places[order[i]] = found[i];
 }
@@ -155,41 +156,41 @@ static bool next_file(struct symbolize *a, uint32_t *file)
 	return more;
 }
 
-static void *ask_files(void *arg)
+static void *resolve_files(void *arg)
 {
-	struct asker *asker = arg;
+	struct symbolize_thread *thread = arg;
 	uint32_t file;
 
-	while (next_file(asker->asking, &file))
-		ask_about(asker, file);
+	while (next_file(thread->symbolize, &file))
+		resolve_file(thread, file);
 	return NULL;
 }
 
-static void *run_asker(void *arg)
+static void *run_thread(void *arg)
 {
 	pthread_setname_np(pthread_self(), "kp-names");
-	return ask_files(arg);
+	return resolve_files(arg);
 }
 
-/* Signals are for the threads of whoever called. */
-static int start_asker(pthread_t *thread, struct asker *asker)
+/* The thread blocks all signals: the caller's threads handle them. */
+static int start_thread(pthread_t *id, struct symbolize_thread *thread)
 {
 	sigset_t all, before;
 	int ret;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	ret = pthread_create(thread, NULL, run_asker, asker);
+	ret = pthread_create(id, NULL, run_thread, thread);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return ret;
 }
 
-void symbolize_ask(const struct profile *profile, struct symbols *symbols,
+void symbolize_places(const struct profile *profile, struct symbols *symbols,
 	const struct symbols_how *how, struct symbols_place *places,
 	struct symbols_arena *arenas[SYMBOLIZE_THREADS])
 {
 	struct symbolize a = {.profile = profile, .symbols = symbols, .how = how, .places = places};
-	struct asker askers[SYMBOLIZE_THREADS];
+	struct symbolize_thread symbolizers[SYMBOLIZE_THREADS];
 	pthread_t threads[SYMBOLIZE_THREADS];
 	uint32_t count, started, i;
 
@@ -200,14 +201,14 @@ void symbolize_ask(const struct profile *profile, struct symbols *symbols,
 	a.arena_max = count ? SYMBOLIZE_BYTES_MAX / count : 0;
 	for (i = 0; i < count; i++) {
 		arenas[i] = symbols_arena_create();
-		askers[i] = (struct asker){&a, arenas[i]};
+		symbolizers[i] = (struct symbolize_thread){&a, arenas[i]};
 	}
-	/* this thread is the last one; where the others can't be had it does all of it */
+	/* this thread is one of them; if the others can't be started, it does all the work */
 	for (started = 0; started + 1 < count; started++)
-		if (start_asker(&threads[started], &askers[started + 1]) != 0)
+		if (start_thread(&threads[started], &symbolizers[started + 1]) != 0)
 			break;
 	if (count)
-		ask_files(&askers[0]);
+		resolve_files(&symbolizers[0]);
 	for (i = 0; i < started; i++)
 		pthread_join(threads[i], NULL);
 	pthread_mutex_destroy(&a.lock);

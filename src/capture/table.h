@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A hash table from keys to indexes of an array that the caller keeps: what makes each string,
- * place, stack and cell of a profile exist once. Eight bytes a slot, at most three quarters full.
+ * A hash table from keys to indexes of an array that the caller keeps. With it each string, place,
+ * stack and cell of a profile exists once. Eight bytes a slot, at most three quarters full.
  *
- * The keys stay in the caller's array: a lookup hands in the hash and a function that compares the
- * key with entry i. In a header, so that the comparison is inlined. One thread at a time.
+ * The keys stay in the caller's array: a lookup passes the hash and a function that compares the
+ * key with entry i. It is in a header so that the comparison is inlined. One thread at a time.
  */
 #ifndef KPROFS_CAPTURE_TABLE_H
 #define KPROFS_CAPTURE_TABLE_H
@@ -28,7 +28,7 @@ struct table {
 
 typedef bool table_equal(const void *items, uint32_t i, const void *key);
 
-/* Mixes two words; a good spread of the low bits is all that the table needs. */
+/* Mixes two words. The table only needs the low bits to be well distributed. */
 static inline uint32_t table_hash(uint64_t a, uint64_t b)
 {
 	uint64_t h = (a ^ (b << 32 | b >> 32)) * 0x9e3779b97f4a7c15ull;
@@ -72,7 +72,7 @@ static inline void table_grow(struct table *table)
 	g_free(old);
 }
 
-/* The index of the entry whose key is `key`, TABLE_NONE where there is none. */
+/* The index of the entry whose key is `key`; TABLE_NONE: there is none. */
 static inline uint32_t table_find(const struct table *table, uint32_t hash, table_equal *equal,
 	const void *items, const void *key)
 {
@@ -88,7 +88,7 @@ static inline uint32_t table_find(const struct table *table, uint32_t hash, tabl
 	return TABLE_NONE;
 }
 
-/* Enters index under a hash; the key must not be in the table yet. */
+/* Adds an index with its hash; the key must not be in the table yet. */
 static inline void table_add(struct table *table, uint32_t hash, uint32_t index)
 {
 	if (!table->slots || table->used >= table->mask / 4 * 3)

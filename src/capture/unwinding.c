@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Copied stacks made whole: see unwinding.h. */
+/* Unwinds the copied stacks of a capture: see unwinding.h. */
 #include "capture/unwinding.h"
 
 #include <errno.h>
@@ -18,35 +18,35 @@
 #include "sys/memfile.h"
 
 /*
- * Frames of one sample. What a sampler may ask for is bounded by kernel.perf_event_max_stack, 127
- * by default; this is for captures that say something else.
+ * Frames of one sample. The kernel limits them to kernel.perf_event_max_stack, 127 by default; this
+ * is the limit for captures from elsewhere.
  */
 #define FRAMES_MAX 1024
 
-/* So long parsers are asked; stacks that need more are as long as is known by then. */
+/* How long parsers may run in all; stacks that need more are cut where their tables are missing. */
 #define ASK_NS (30 * NSEC_PER_SEC)
 
 /*
- * What comes out may be so much larger than what came in. Copied stacks are some ten times as long
- * as their frames; only where somebody's tables make long stacks of next to nothing are these cut.
+ * How much larger the output may be than the input. Copied stacks are some ten times as long as
+ * their frames, so frames are cut only if malicious tables make long stacks of small copies.
  */
 #define GROWTH_MAX MIB
 
-/* So many records are a few ms of work. */
+/* Cancellation is checked once for this many records: a few ms of work. */
 #define CANCEL_RECORDS 256
 
 #define VARINT_MAX 10
 
 struct unwinding {
 	struct processes *processes;
-	struct unwind_table *rows;
+	struct unwind_table *table;
 	uint32_t section;
 	uint64_t section_records;
 	FILE *out;
-	GByteArray *stack; /* what came last: a USER_STACK, its payload */
-	struct kprof_rec_user_stack head; /* of it */
-	bool waits; /* for its sample */
-	int64_t room; /* bytes by which what comes out may still grow */
+	GByteArray *stack; /* payload of the last USER_STACK */
+	struct kprof_rec_user_stack head; /* of the last USER_STACK */
+	bool has_stack; /* the last record was a USER_STACK: its sample is next */
+	int64_t room; /* bytes by which the output may still grow */
 	struct unwinding_counts *counts;
 	uint64_t frames[FRAMES_MAX];
 };
@@ -79,25 +79,25 @@ static void enter_record(struct unwinding *u, const struct decode_record *record
 static bool find_row(struct unwinding *u, uint32_t life, uint64_t address, uint64_t time,
 	const struct unwind_row **row)
 {
-	struct functions_question question;
+	struct functions_query question;
 	struct processes_hit hit;
 
 	processes_find_user(u->processes, life, address, time, &hit);
 	if (hit.file == PROCESSES_NONE)
 		return false;
-	if (!unwind_table_has_file(u->rows, hit.file)) {
+	if (!unwind_table_has_file(u->table, hit.file)) {
 		functions_describe(u->processes, processes_file(u->processes, hit.file), &question);
-		unwind_table_add_file(u->rows, hit.file, &question.file);
+		unwind_table_add_file(u->table, hit.file, &question.file);
 	}
-	*row = unwind_table_find(u->rows, hit.file, hit.offset);
+	*row = unwind_table_find(u->table, hit.file, hit.offset);
 	return true;
 }
 
 /*
- * The callers of where the program was, at most `max`, into u->frames. An address that was called
- * from is the one behind the call; the row is that of the call.
+ * Writes the callers of the sampled address, at most `max`, into u->frames. A return address is the
+ * one after the call; the row is that of the call.
  */
-static size_t find_callers(struct unwinding *u, struct unwind *place, uint32_t life, uint64_t time,
+static size_t find_callers(struct unwinding *u, struct unwind *unwind, uint32_t life, uint64_t time,
 	size_t max)
 {
 	enum unwind_result result;
@@ -106,39 +106,39 @@ static size_t find_callers(struct unwinding *u, struct unwind *place, uint32_t l
 	size_t n = 0;
 
 	for (;;) {
-		if (!find_row(u, life, unwind_pc(place) - called, time, &row))
-			return n ? n - 1 : 0; /* no place in a program: the last step was wrong */
+		if (!find_row(u, life, unwind_pc(unwind) - called, time, &row))
+			return n ? n - 1 : 0; /* outside of all mappings: the last step was wrong */
 		called = !row || !row->signal;
-		result = row ? unwind_step(place, row) : unwind_step_by_frame_pointer(place);
+		result = row ? unwind_step(unwind, row) : unwind_step_by_frame_pointer(unwind);
 		if (result == UNWIND_END)
 			u->counts->complete++;
 		if (result != UNWIND_CALLER || n == max)
 			return n;
-		u->frames[n++] = unwind_pc(place);
+		u->frames[n++] = unwind_pc(unwind);
 	}
 }
 
 static size_t unwind_sample(struct unwinding *u, const struct decode_record *sample)
 {
 	const struct kprof_rec_user_stack *head = &u->head;
-	/* a word between the frames of the two sides is none */
+	/* KPROF_CONTEXT_USER, between the kernel's frames and those of user space, is no frame */
 	const size_t marks = sample->type == KPROF_REC_KERN_TRACE && sample->trace.num_traces > 0;
 	const size_t have = sample->trace.num_traces - marks;
 	const size_t regs_bytes = head->num_regs * sizeof(uint64_t);
 	const size_t most = MIN(head->depth, FRAMES_MAX);
 	uint64_t regs[UNWIND_ROW_REGS_MAX];
-	struct unwind place;
+	struct unwind unwind;
 	uint32_t life;
 
 	u->counts->stacks++;
 	if (head->num_regs > UNWIND_ROW_REGS_MAX || have >= most)
 		return 0;
 	memcpy(regs, u->stack->data, regs_bytes);
-	if (!unwind_begin(&place, head->machine, regs, head->num_regs,
+	if (!unwind_begin(&unwind, head->machine, regs, head->num_regs,
 			u->stack->data + regs_bytes, head->size))
 		return 0;
 	life = processes_find_life(u->processes, u->section, head->pid, head->time_ns);
-	return find_callers(u, &place, life, head->time_ns, most - have);
+	return find_callers(u, &unwind, life, head->time_ns, most - have);
 }
 
 /*
@@ -156,7 +156,8 @@ static size_t put_varint(uint8_t *bytes, uint64_t value)
 }
 
 /*
- * The sample with `count` more frames; its own are there in our byte order, as no other is unwound.
+ * Writes the sample with `count` more frames. All are in this machine's byte order: a capture in
+ * the other one is not unwound.
  */
 static void write_sample(struct unwinding *u, const struct decode_record *r, size_t count)
 {
@@ -181,12 +182,12 @@ static void keep_stack(struct unwinding *u, const struct decode_record *r)
 	g_byte_array_set_size(u->stack, 0);
 	g_byte_array_append(u->stack, r->bytes,
 		(guint)(r->user_stack.num_regs * sizeof(uint64_t) + r->user_stack.size));
-	u->waits = !r->swap; /* stacks of the other byte order are left alone */
+	u->has_stack = !r->swap; /* stacks in the other byte order are not unwound */
 }
 
-static bool is_awaited(const struct unwinding *u, const struct decode_record *r)
+static bool matches_stack(const struct unwinding *u, const struct decode_record *r)
 {
-	return u->waits &&
+	return u->has_stack &&
 	       (r->type == KPROF_REC_KERN_TRACE || r->type == KPROF_REC_USER_TRACE) &&
 	       r->trace.time_ns == u->head.time_ns && r->trace.pid == u->head.pid &&
 	       r->trace.cpu == u->head.cpu;
@@ -200,13 +201,13 @@ static void take_record(struct unwinding *u, const struct decode_record *r, size
 		keep_stack(u, r);
 		return;
 	}
-	if (is_awaited(u, r)) {
+	if (matches_stack(u, r)) {
 		count = unwind_sample(u, r);
 		write_sample(u, r, MIN(count, (size_t)u->room / sizeof(uint64_t)));
 	} else {
 		(void)!fwrite(r->payload + r->size - size, 1, size, u->out);
 	}
-	u->waits = false;
+	u->has_stack = false;
 }
 
 /*
@@ -248,7 +249,9 @@ static int rewrite(struct unwinding *u, struct decoder *decoder, const struct ca
 		}
 		taken = decoder->offset;
 	}
-	/* behind what is no record nothing can be found: a piece of it tells as much */
+	/*
+	 * after bytes that are no record nothing can be decoded: copying a part of them is enough
+	 */
 	if (ret < 0)
 		(void)!fwrite(decoder->window + decoder->pos, 1, decoder->filled - decoder->pos,
 			u->out);
@@ -257,7 +260,7 @@ static int rewrite(struct unwinding *u, struct decoder *decoder, const struct ca
 	return 0;
 }
 
-/* A stream into a file without name; *fd stays when the stream is closed. */
+/* A stream into an unnamed file; *fd stays open when the stream is closed. */
 static FILE *open_stream(int *fd)
 {
 	FILE *out = NULL;
@@ -290,20 +293,20 @@ int unwinding_make(struct decoder *decoder, struct symbols *symbols,
 	FILE *out = open_stream(&made);
 
 	if (!out)
-		return err_set(err, ENOMEM, "there is no memory for the unwound capture");
+		return err_set(err, ENOMEM, "there is not enough memory for the unwound capture");
 	u = g_new0(struct unwinding, 1);
 	u->out = out;
 	u->counts = counts ? counts : &own;
 	u->room = GROWTH_MAX;
 	*u->counts = own;
 	u->processes = processes_create();
-	u->rows = unwind_table_create(symbols, &how);
+	u->table = unwind_table_create(symbols, &how);
 	u->stack = g_byte_array_new();
 	ret = learn(u, decoder);
 	if (!ret)
 		ret = rewrite(u, decoder, cancel);
 	g_byte_array_free(u->stack, TRUE);
-	unwind_table_destroy(u->rows);
+	unwind_table_destroy(u->table);
 	processes_destroy(u->processes);
 	g_free(u);
 	fclose(out);

@@ -28,14 +28,14 @@
 #define DEFAULT_OUTPUT "kprof.data"
 
 static const struct cmd_option options[] = {
-	{ 'e', "event", "EVENT", "what to sample, as kpctl's `event`; with commas several" },
-	{ 'g', "stack", "MODE", "which stacks, as kpctl's `stack`: dwarf, user, kernel, both, none" },
-	{ 'o', "output", "FILE", "write to FILE (-: standard output) instead of " DEFAULT_OUTPUT },
-	{ 'a', "all", NULL, "keep the samples of the whole machine" },
-	{ 'm', "mount", "DIR", "sample by the server that is mounted at DIR" },
-	{ 'p', "private", NULL, "sample by a server of its own, even if one is mounted" },
-	{ 'q', "quiet", NULL, "don't say what was sampled" },
-	{ 0 },
+	{'e', "event", "EVENT", "what to sample, as kpctl's `event`; with commas several"},
+	{'g', "stack", "MODE", "which stacks, as kpctl's `stack`: dwarf, user, kernel, both, none"},
+	{'o', "output", "FILE", "write to FILE (-: standard output) instead of " DEFAULT_OUTPUT},
+	{'a', "all", NULL, "keep the samples of the whole machine"},
+	{'m', "mount", "DIR", "sample by the server that is mounted at DIR"},
+	{'p', "private", NULL, "sample by a server of its own, even if one is mounted"},
+	{'q', "quiet", NULL, "don't say what was sampled"},
+	{0},
 };
 
 struct record {
@@ -186,7 +186,7 @@ static int copy(struct record *r, struct process_filter *subset, struct decoder 
 	while ((ret = decode_next(decoder, &record, err)) > 0) {
 		const size_t size = (size_t)(decoder->offset - record.offset);
 
-		if (!process_filter_wants(subset, &record))
+		if (!process_filter_matches(subset, &record))
 			continue;
 		limited = scope_of(&record);
 		if (limited)
@@ -216,7 +216,8 @@ static void append_losses(GString *line, const struct process_filter_counts *cou
 	for (i = 0; i < PROFILE_LOST_REASONS; i++) {
 		if (!counts->lost[i])
 			continue;
-		g_string_append_printf(line, "%s%" PRIu64 " (%s)", before, counts->lost[i], reasons[i]);
+		g_string_append_printf(
+			line, "%s%" PRIu64 " (%s)", before, counts->lost[i], reasons[i]);
 		before = ", ";
 	}
 	if (*before == ';')

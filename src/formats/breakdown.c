@@ -123,7 +123,8 @@ static const char *line_value(struct counter *c, uint32_t node)
 	if (!found->count || !found->frames[0].source)
 		return intern(c, "-");
 	if (!c->known.lines[place]) {
-		text = g_strdup_printf("%s:%" PRIu32, found->frames[0].source, found->frames[0].line);
+		text = g_strdup_printf(
+			"%s:%" PRIu32, found->frames[0].source, found->frames[0].line);
 		c->known.lines[place] = intern(c, text);
 	}
 	return c->known.lines[place];
@@ -339,7 +340,7 @@ static void find_events(struct counter *c, const struct breakdown_input *inputs,
 static void begin_input(struct counter *c)
 {
 	const struct profile *profile = c->input->profile;
-	uint32_t functions = c->input->names->functions->len, i;
+	uint32_t functions = c->input->names->list->len, i;
 
 	c->known = (struct known){
 		.functions = g_new0(const char *, functions + 1),
@@ -443,7 +444,8 @@ struct sorting {
 static double heat(const struct sorting *s, const struct breakdown_row *row)
 {
 	const struct breakdown_count *c = breakdown_count(s->b, row, 0);
-	double x = breakdown_share(s->b, row, 0, s->order->total ? c->total.weight : c->self.weight);
+	double x =
+		breakdown_share(s->b, row, 0, s->order->total ? c->total.weight : c->self.weight);
 
 	if (!s->order->difference)
 		return x;

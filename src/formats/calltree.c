@@ -154,7 +154,7 @@ static const char *unresolved_key(struct calltree *tree, const struct functions_
 static void merge_functions(struct calltree *tree, bool by_name)
 {
 	g_autoptr(GHashTable) known = g_hash_table_new(NULL, NULL);
-	uint32_t i, count = tree->names->functions->len;
+	uint32_t i, count = tree->names->list->len;
 	gpointer found;
 
 	tree->function_of = g_new(uint32_t, count + 1);
@@ -203,7 +203,8 @@ static uint32_t place_stack(struct builder *b, uint32_t process, uint32_t stack)
 	uint32_t depth = 0, node = process, i;
 	struct known key = { .process = process };
 
-	for (; stack != STACKS_ROOT; stack = stacks_node(&b->input->profile->stacks, stack)->caller) {
+	for (; stack != STACKS_ROOT;
+		stack = stacks_node(&b->input->profile->stacks, stack)->caller) {
 		key.stack = stack;
 		i = table_find(&b->known_table, hash_known(&key), equal_known, b->known->data,
 			&key);
@@ -329,7 +330,8 @@ static int sort_children(struct builder *b)
 			return -EINTR;
 		if (node_at(b, i)->count > 1)
 			g_qsort_with_data(tree->order + node_at(b, i)->children,
-				(gint)node_at(b, i)->count, sizeof(uint32_t), compare_siblings, tree);
+				(gint)node_at(b, i)->count, sizeof(uint32_t), compare_siblings,
+				tree);
 	}
 	return 0;
 }

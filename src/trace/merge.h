@@ -38,8 +38,7 @@ struct merge_sums {
 	uint64_t shown;	  /* events handed out */
 	uint64_t hidden;  /* cleared, or written while their switch-off was not known yet */
 	uint64_t unknown; /* the producer did not say what they mean */
-	uint64_t
-		missing; /* begun and not in the copy: torn, or uncommitted when they were copied */
+	uint64_t missing; /* begun and not in the copy: torn, or still uncommitted */
 };
 
 /* NULL: there is not enough memory. */

@@ -68,8 +68,7 @@ struct snapshot {
 	struct growing *chunks; /* of struct snapshot_chunk, by program and age */
 	GString *text;	      /* lines of messages */
 	struct growing *messages; /* of struct snapshot_message */
-	GHashTable *
-		unknown; /* of int64: serial << 16 | id that had no meaning when it was looked up */
+	GHashTable *unknown; /* of int64: serial << 16 | id without a meaning at the first look */
 	struct clock_map_copy *clock;
 	uint64_t cleared_ns; /* events before this time are not shown */
 	uint64_t left_out;   /* events for which there was no room */

@@ -32,7 +32,7 @@ static char *wanted(
 		process_filter_learn(subset, &record);
 	assert_int_equal(decode_rewind(&decoder), 0);
 	while (decode_next(&decoder, &record, NULL) > 0) {
-		if (!process_filter_wants(subset, &record))
+		if (!process_filter_matches(subset, &record))
 			continue;
 		g_string_truncate(line, 0);
 		dump_record(&record, line);
