@@ -156,10 +156,10 @@ static inline struct producers_totals total(void)
 	} while (0)
 
 /*
- * ---- a program's side ---------------------------------------------------------------------------
+ * ---- a producer's side --------------------------------------------------------------------------
  */
 
-static inline int dial(void)
+static inline int open_connection(void)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
@@ -207,7 +207,7 @@ static inline struct kprof_packet_hello make_hello(const char *program, uint32_t
 	return hello;
 }
 
-static inline void greet(int fd, const char *program, int pool)
+static inline void send_hello(int fd, const char *program, int pool)
 {
 	struct kprof_packet_hello hello = make_hello(program, POOL_BYTES);
 
@@ -249,7 +249,7 @@ static inline void send_packet(int fd, GByteArray *packet)
 	g_byte_array_unref(packet);
 }
 
-static inline void announce(int fd, uint16_t id, const char *name)
+static inline void define_event(int fd, uint16_t id, const char *name)
 {
 	GByteArray *packet = begin_packet(KPROF_PACKET_EVENTS);
 
@@ -257,22 +257,22 @@ static inline void announce(int fd, uint16_t id, const char *name)
 	send_packet(fd, packet);
 }
 
-/* What a program has heard. */
-struct heard {
+/* What a program has received. */
+struct received {
 	uint8_t on[64]; /* by id; 2: nothing */
 	uint64_t clear;
 	unsigned int welcomes, switches;
 	bool ended;
 };
 
-static inline void begin_hearing(struct heard *heard)
+static inline void init_received(struct received *received)
 {
-	memset(heard, 0, sizeof(*heard));
-	memset(heard->on, 2, sizeof(heard->on));
+	memset(received, 0, sizeof(*received));
+	memset(received->on, 2, sizeof(received->on));
 }
 
 /* Takes what is there, without waiting. */
-static inline void hear(int fd, struct heard *heard)
+static inline void receive_packets(int fd, struct received *received)
 {
 	static char data[KPROF_PACKET_MAX] __attribute__((aligned(8)));
 	ssize_t got;
@@ -283,53 +283,53 @@ static inline void hear(int fd, struct heard *heard)
 
 		assert_int_equal(head->bytes, got);
 		if (head->type == KPROF_PACKET_WELCOME) {
-			heard->welcomes++;
+			received->welcomes++;
 		} else if (head->type == KPROF_PACKET_CLEAR) {
-			heard->clear = ((const struct kprof_packet_clear *)(void *)data)->ticket;
+			received->clear = ((const struct kprof_packet_clear *)(void *)data)->ticket;
 		} else if (head->type == KPROF_PACKET_SWITCH) {
-			heard->switches++;
+			received->switches++;
 			for (uint32_t i = 0; i < change->count; i++)
-				if (change->first + i < sizeof(heard->on))
-					heard->on[change->first + i] =
+				if (change->first + i < sizeof(received->on))
+					received->on[change->first + i] =
 						(uint8_t)data[sizeof(*change) + i];
 		}
 	}
-	heard->ended |= got == 0 || (got < 0 && errno != EAGAIN);
+	received->ended |= got == 0 || (got < 0 && errno != EAGAIN);
 }
 
-static inline bool hears(int fd, struct heard *heard, uint16_t id, uint8_t on)
+static inline bool is_switched(int fd, struct received *received, uint16_t id, uint8_t on)
 {
-	hear(fd, heard);
-	assert_false(heard->ended);
-	return heard->on[id] == on;
+	receive_packets(fd, received);
+	assert_false(received->ended);
+	return received->on[id] == on;
 }
 
-static inline bool is_ended(int fd, struct heard *heard)
+static inline bool is_ended(int fd, struct received *received)
 {
-	hear(fd, heard);
-	return heard->ended;
+	receive_packets(fd, received);
+	return received->ended;
 }
 
 /*
- * ---- strangers ----------------------------------------------------------------------------------
+ * ---- wrong input---------------------------------------------------------------------------------
  */
 
-static inline void many_reports(struct listener_options *options)
+static inline void allow_many_reports(struct listener_options *options)
 {
 	options->reports = 1000;
 }
 
 static inline int begin_with_reports(void **state)
 {
-	start(many_reports);
+	start(allow_many_reports);
 	return 0;
 }
 
 /*
- * ---- the socket's place -------------------------------------------------------------------------
+ * ---- the socket's path -------------------------------------------------------------------------
  */
 
-static inline int open_place(const char *path, enum endpoint_who who, struct endpoint **endpoint,
+static inline int open_endpoint(const char *path, enum endpoint_who who, struct endpoint **endpoint,
 	struct err *err)
 {
 	const struct endpoint_options options = {

@@ -64,7 +64,7 @@ tests_unit_test_uevent_LDADD = libsys.a libbase.a $(CMOCKA_LIBS)
 EXTRA_DIST += %D%/capture_streams.h %D%/decode.h %D%/encoder_fixture.h %D%/events_fixture.h \
 	%D%/leftovers.h %D%/listener_fixture.h %D%/mpstat_fixture.h %D%/perfdata_fixture.h \
 	%D%/producers_fixture.h %D%/profile_fixture.h %D%/profiler_fixture.h %D%/sym_remote_fixture.h \
-	%D%/tasks_fixture.h %D%/told.h
+	%D%/tasks_fixture.h %D%/task_stream.h
 
 unit_tests += tests/unit/test_record
 tests_unit_test_record_LDADD = libprof.a libsys.a libbase.a $(CMOCKA_LIBS) $(PFM_LIBS) $(GLIB_LIBS)

@@ -161,8 +161,7 @@ static inline void test_file_has_names(void **state)
 }
 
 /*
- * ---- a file system that hangs
- * ----------------------------------------------------------------------
+ * ---- a file system that hangs ----------------------------------------------------------------------
  */
 
 static inline uint64_t count_of(struct symbols *symbols, const char *name)
@@ -183,42 +182,42 @@ static inline uint64_t count_of(struct symbols *symbols, const char *name)
 }
 
 /*
- * ---- liars ------------------------------------------------------------------------------------
+ * ---- wrong answers-------------------------------------------------------------------------------
  */
 
-enum lie {
-	LIE_NONE = 1000,
-	LIE_INDEX,	/* an answer to no question */
-	LIE_TWICE,	/* two answers to one */
-	LIE_FRAMES,	/* more than was asked for */
-	LIE_GARBAGE,	/* bytes that are no answer */
-	LIE_TYPE,	/* a message out of place */
-	LIE_END,	/* no more */
-	LIE_SILENCE,	/* no answer at all */
-	LIE_DESCRIPTOR, /* descriptors that nobody asked for */
-	LIE_ENDLESS,	/* names without an end */
+enum wrong_answer {
+	WRONG_NONE = 1000,
+	WRONG_INDEX,	/* an answer to no question */
+	WRONG_TWICE,	/* two answers to one */
+	WRONG_FRAMES,	/* more than was asked for */
+	WRONG_GARBAGE,	/* bytes that are no answer */
+	WRONG_TYPE,	/* a message out of place */
+	WRONG_END,	/* no more */
+	WRONG_SILENCE,	/* no answer at all */
+	WRONG_DESCRIPTOR, /* descriptors that nobody asked for */
+	WRONG_ENDLESS,	/* names without an end */
 };
 
-static inline void lie_about(int fd, struct proto_message *message, enum lie lie)
+static inline void send_wrong_answer(int fd, struct proto_message *message, enum wrong_answer wrong)
 {
 	struct symbols_frame frames[2] = { { "first", NULL, 0 }, { "second", NULL, 0 } };
-	struct symbols_place place = { frames, lie == LIE_FRAMES ? 2 : 1, 0, 0 };
+	struct symbols_place place = { frames, wrong == WRONG_FRAMES ? 2 : 1, 0, 0 };
 	uint8_t *bytes = message->tail.bytes;
 	char name[SYMBOLS_TEXT_MAX + 1];
 	uint32_t i;
 
 	proto_init(message, PROTO_RESULTS);
 	message->head.count = (uint32_t)result_wire_write(
-		bytes, PROTO_BYTES_MAX, lie == LIE_INDEX ? 1 : 0, &place);
-	if (lie == LIE_GARBAGE)
+		bytes, PROTO_BYTES_MAX, wrong == WRONG_INDEX ? 1 : 0, &place);
+	if (wrong == WRONG_GARBAGE)
 		memset(bytes, 0xff, message->head.count);
-	if (lie == LIE_END)
+	if (wrong == WRONG_END)
 		_exit(0); /* not the test's own end: nothing is tidied up */
-	if (lie == LIE_TYPE)
+	if (wrong == WRONG_TYPE)
 		proto_init(message, PROTO_INFO), proto_set_path(message, "");
-	if (lie == LIE_SILENCE)
+	if (wrong == WRONG_SILENCE)
 		pause();
-	for (i = 0; lie == LIE_ENDLESS; i++) {
+	for (i = 0; wrong == WRONG_ENDLESS; i++) {
 		memset(name, 'x', SYMBOLS_TEXT_MAX);
 		name[SYMBOLS_TEXT_MAX] = '\0';
 		snprintf(name, sizeof(name), "%u", i);
@@ -229,19 +228,19 @@ static inline void lie_about(int fd, struct proto_message *message, enum lie lie
 		if (proto_send(fd, message, -1, NULL))
 			_exit(0);
 	}
-	proto_send(fd, message, lie == LIE_DESCRIPTOR ? STDIN_FILENO : -1, NULL);
-	if (lie == LIE_TWICE)
+	proto_send(fd, message, wrong == WRONG_DESCRIPTOR ? STDIN_FILENO : -1, NULL);
+	if (wrong == WRONG_TWICE)
 		proto_send(fd, message, -1, NULL);
 	proto_init(message, PROTO_DONE);
 	proto_send(fd, message, -1, NULL);
 }
 
-static inline void lie_as_child(int fd, struct proto_message *message, enum lie lie)
+static inline void run_wrong_child(int fd, struct proto_message *message, enum wrong_answer wrong)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	while (!proto_receive(fd, message, NULL, NULL)) {
 		if (message->head.type == PROTO_RESOLVE) {
-			lie_about(fd, message, lie);
+			send_wrong_answer(fd, message, wrong);
 		} else if (message->head.type != PROTO_OFFSETS) {
 			proto_init(message, PROTO_INFO);
 			message->head.flags = PROTO_HAS_SYMBOLS;
@@ -252,8 +251,8 @@ static inline void lie_as_child(int fd, struct proto_message *message, enum lie 
 	_exit(0);
 }
 
-/* As kprof-symbols, whose UID argument says which lie. */
-static inline int lie_as_helper(const char *role, enum lie lie)
+/* As kprof-symbols, whose UID argument says which wrong. */
+static inline int run_wrong_helper(const char *role, enum wrong_answer wrong)
 {
 	struct proto_message *message = g_new0(struct proto_message, 1);
 	int fd;
@@ -264,7 +263,7 @@ static inline int lie_as_helper(const char *role, enum lie lie)
 	while (!proto_receive(3, message, &fd, NULL)) {
 		if (strcmp(role, "parser") == 0) {
 			if (fork() == 0)
-				lie_as_child(fd, message, lie);
+				run_wrong_child(fd, message, wrong);
 			close(fd);
 		} else {
 			proto_init(message, PROTO_OPENED);
@@ -275,10 +274,10 @@ static inline int lie_as_helper(const char *role, enum lie lie)
 	return 0;
 }
 
-static inline struct symbols *open_liar(enum lie lie)
+static inline struct symbols *open_wrong_helper(enum wrong_answer wrong)
 {
 	g_autofree char *self = g_file_read_link("/proc/self/exe", NULL);
-	struct helpers_options options = { .program = self, .uid = (uid_t)lie };
+	struct helpers_options options = { .program = self, .uid = (uid_t)wrong };
 
 	return symbols_create(&remote_source, remote_create(&options), 0);
 }

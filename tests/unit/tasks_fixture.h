@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-#include "told.h"
+#include "task_stream.h"
 
 /* Anonymous and file mappings of pages of 0x1000 bytes. */
 static inline void map(struct tasks *t, uint64_t time_ns, uint32_t pid, uint64_t page, uint64_t pages,
@@ -32,25 +32,25 @@ static inline void map(struct tasks *t, uint64_t time_ns, uint32_t pid, uint64_t
 }
 
 /* What a reader that asked at `since` is told now. */
-static inline void check_told(struct tasks *t, int line, struct told *told, const char *expected)
+static inline void check_stream(struct tasks *t, int line, struct task_stream *stream, const char *expected)
 {
 	g_autoptr(GString) text = NULL;
 
-	g_array_set_size(told->rows, 0);
-	told_ask(told, t);
-	text = told_text(told);
+	g_array_set_size(stream->rows, 0);
+	task_stream_read(stream, t);
+	text = task_stream_text(stream);
 	if (strcmp(text->str, expected))
 		fail_msg("line %d: told\n%sexpected\n%s", line, text->str, expected);
-	assert_int_equal(told->stamp, tasks_stamp(t));
+	assert_int_equal(stream->stamp, tasks_stamp(t));
 }
 
-static inline void check_all_told(struct tasks *t, int line, const char *expected)
+static inline void check_whole_stream(struct tasks *t, int line, const char *expected)
 {
-	struct told fresh;
+	struct task_stream fresh;
 
-	told_init(&fresh);
-	check_told(t, line, &fresh, expected);
-	told_fini(&fresh);
+	task_stream_init(&fresh);
+	check_stream(t, line, &fresh, expected);
+	task_stream_fini(&fresh);
 }
 
 /* A drain in which one run was stored into block `newest`. */

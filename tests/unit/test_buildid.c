@@ -239,16 +239,16 @@ static void test_only_what_was_mapped_is_read(void **state)
 
 /* ---- proc_wire ----------------------------------------------------------------------------------- */
 
-struct told {
+struct visited {
 	char text[512];
 };
 
-static void tell(struct told *told, const char *line)
+static void tell(struct visited *visited, const char *line)
 {
-	strncat(told->text, line, sizeof(told->text) - strlen(told->text) - 1);
+	strncat(visited->text, line, sizeof(visited->text) - strlen(visited->text) - 1);
 }
 
-static int tell_process(void *arg, const struct proc_process *p)
+static int note_process(void *arg, const struct proc_process *p)
 {
 	char line[128];
 
@@ -258,7 +258,7 @@ static int tell_process(void *arg, const struct proc_process *p)
 	return 0;
 }
 
-static int tell_thread(void *arg, const struct proc_thread *t)
+static int note_thread(void *arg, const struct proc_thread *t)
 {
 	char line[128];
 
@@ -267,7 +267,7 @@ static int tell_thread(void *arg, const struct proc_thread *t)
 	return 0;
 }
 
-static int tell_mapping(void *arg, const struct proc_mapping *m)
+static int note_mapping(void *arg, const struct proc_mapping *m)
 {
 	char line[192];
 
@@ -279,7 +279,7 @@ static int tell_mapping(void *arg, const struct proc_mapping *m)
 	return 0;
 }
 
-static int tell_unreadable(void *arg, pid_t pid)
+static int note_unreadable(void *arg, pid_t pid)
 {
 	char line[32];
 
@@ -304,13 +304,13 @@ static size_t make_records(unsigned char *bytes)
 static void test_written_records_are_read_back(void **state)
 {
 	static unsigned char bytes[4 * PROC_WIRE_MAX];
-	struct told told = { "" };
-	const struct proc_visitor visitor = { tell_process, tell_thread, tell_mapping, &told };
+	struct visited visited = { "" };
+	const struct proc_visitor visitor = { note_process, note_thread, note_mapping, &visited };
 	const size_t size = make_records(bytes);
 
 	(void)state;
-	assert_int_equal(proc_wire_read(bytes, size, &visitor, tell_unreadable), 0);
-	assert_string_equal(told.text, "P 7 1000 99 /bin/x;T 7 8 a b;"
+	assert_int_equal(proc_wire_read(bytes, size, &visitor, note_unreadable), 0);
+	assert_string_equal(visited.text, "P 7 1000 99 /bin/x;T 7 8 a b;"
 		"M 7 1000 2000 3000 5 8:1  8 1 4;U 9;");
 }
 
@@ -318,28 +318,28 @@ static void test_written_records_are_read_back(void **state)
 static void test_damaged_records_are_refused(void **state)
 {
 	static unsigned char bytes[4 * PROC_WIRE_MAX];
-	struct told told;
-	const struct proc_visitor visitor = { tell_process, tell_thread, tell_mapping, &told };
+	struct visited visited;
+	const struct proc_visitor visitor = { note_process, note_thread, note_mapping, &visited };
 	const size_t size = make_records(bytes);
 	unsigned char *copy;
 	size_t at;
 
 	(void)state;
 	for (at = 0; at < size; at++) {
-		told.text[0] = '\0';
+		visited.text[0] = '\0';
 		copy = malloc(at ? at : 1);
 		memcpy(copy, bytes, at);
-		assert_true(at % 8 == 0 || proc_wire_read(copy, at, &visitor, tell_unreadable) == -EBADMSG);
+		assert_true(at % 8 == 0 || proc_wire_read(copy, at, &visitor, note_unreadable) == -EBADMSG);
 		free(copy);
 		copy = malloc(size);
 		memcpy(copy, bytes, size);
 		copy[at] ^= 0xff;
-		told.text[0] = '\0';
-		(void)proc_wire_read(copy, size, &visitor, tell_unreadable);
+		visited.text[0] = '\0';
+		(void)proc_wire_read(copy, size, &visitor, note_unreadable);
 		free(copy);
 	}
 	bytes[0] = 99;
-	assert_int_equal(proc_wire_read(bytes, size, &visitor, tell_unreadable), -EBADMSG);
+	assert_int_equal(proc_wire_read(bytes, size, &visitor, note_unreadable), -EBADMSG);
 }
 
 int main(void)

@@ -5,7 +5,7 @@
 #include "tests/unit/listener_fixture.h"
 
 /*
- * ---- the socket's place -------------------------------------------------------------------------
+ * ---- the socket's path -------------------------------------------------------------------------
  */
 
 static mode_t mode_of(const char *path)
@@ -24,10 +24,10 @@ static void test_socket_path_is_locked_and_reused(void **state)
 	struct err err;
 	int stale, fd;
 
-	assert_int_equal(open_place(path, ENDPOINT_ALL, &first, &err), 0);
+	assert_int_equal(open_endpoint(path, ENDPOINT_ALL, &first, &err), 0);
 	assert_int_equal(mode_of(path), S_IFSOCK | 0666);
 	assert_int_equal(mode_of(lock), S_IFREG | 0600);
-	assert_int_equal(open_place(path, ENDPOINT_ALL, &second, &err), -EADDRINUSE);
+	assert_int_equal(open_endpoint(path, ENDPOINT_ALL, &second, &err), -EADDRINUSE);
 	assert_non_null(strstr(err.text, "another server has"));
 	endpoint_close(first);
 	assert_int_equal(mode_of(path), 0);
@@ -38,12 +38,12 @@ static void test_socket_path_is_locked_and_reused(void **state)
 	g_strlcpy(address.sun_path, path, sizeof(address.sun_path));
 	assert_int_equal(bind(stale, (struct sockaddr *)&address, sizeof(address)), 0);
 	fd = open(lock, O_CREAT | O_RDWR, 0600);
-	assert_int_equal(open_place(path, ENDPOINT_OWNER, &first, &err), 0);
+	assert_int_equal(open_endpoint(path, ENDPOINT_OWNER, &first, &err), 0);
 	assert_int_equal(mode_of(path), S_IFSOCK | 0600);
 	close(fd);
 	endpoint_close(first);
 	close(stale);
-	assert_int_equal(open_place(path, ENDPOINT_GROUP, &first, &err), 0);
+	assert_int_equal(open_endpoint(path, ENDPOINT_GROUP, &first, &err), 0);
 	assert_int_equal(mode_of(path), S_IFSOCK | 0660);
 	/* somebody put another one there: it is not ours to remove */
 	assert_int_equal(unlink(path), 0);
@@ -53,7 +53,7 @@ static void test_socket_path_is_locked_and_reused(void **state)
 	endpoint_close(first);
 	assert_int_equal(mode_of(path) & S_IFMT, S_IFSOCK);
 	/* and who listens there is left alone */
-	assert_int_equal(open_place(path, ENDPOINT_ALL, &first, &err), -EADDRINUSE);
+	assert_int_equal(open_endpoint(path, ENDPOINT_ALL, &first, &err), -EADDRINUSE);
 	assert_non_null(strstr(err.text, "somebody else listens"));
 	close(stale);
 	assert_int_equal(unlink(path), 0);
@@ -68,29 +68,29 @@ static void test_bad_socket_paths_are_refused(void **state)
 	struct err err;
 	int fd;
 
-	assert_int_equal(open_place(path, ENDPOINT_ALL, &endpoint, &err), -ENOENT);
+	assert_int_equal(open_endpoint(path, ENDPOINT_ALL, &endpoint, &err), -ENOENT);
 	assert_int_equal(mkdir(dir, 0700), 0);
-	assert_int_equal(open_place(long_path, ENDPOINT_ALL, &endpoint, &err), -ENAMETOOLONG);
+	assert_int_equal(open_endpoint(long_path, ENDPOINT_ALL, &endpoint, &err), -ENAMETOOLONG);
 	assert_int_equal(chmod(dir, 0777), 0);
-	assert_int_equal(open_place(path, ENDPOINT_ALL, &endpoint, &err), -EPERM);
+	assert_int_equal(open_endpoint(path, ENDPOINT_ALL, &endpoint, &err), -EPERM);
 	assert_non_null(strstr(err.text, "others may write"));
 	assert_int_equal(chmod(dir, 01777), 0);
-	assert_int_equal(open_place(path, ENDPOINT_ALL, &endpoint, &err), 0);
+	assert_int_equal(open_endpoint(path, ENDPOINT_ALL, &endpoint, &err), 0);
 	endpoint_close(endpoint);
 	if (geteuid() == 0) {
 		assert_int_equal(chown(dir, 1, 1), 0);
-		assert_int_equal(open_place(path, ENDPOINT_ALL, &endpoint, &err), -EPERM);
+		assert_int_equal(open_endpoint(path, ENDPOINT_ALL, &endpoint, &err), -EPERM);
 		assert_non_null(strstr(err.text, "another user"));
 		assert_int_equal(chown(dir, 0, 0), 0);
 	}
 	assert_int_equal(chmod(dir, 0700), 0);
 	fd = open(path, O_CREAT | O_RDWR, 0600);
 	close(fd);
-	assert_int_equal(open_place(path, ENDPOINT_ALL, &endpoint, &err), -EEXIST);
+	assert_int_equal(open_endpoint(path, ENDPOINT_ALL, &endpoint, &err), -EEXIST);
 	assert_int_equal(mode_of(path), S_IFREG | 0600);
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(symlink("/etc/passwd", path), 0);
-	assert_int_equal(open_place(path, ENDPOINT_ALL, &endpoint, &err), -EEXIST);
+	assert_int_equal(open_endpoint(path, ENDPOINT_ALL, &endpoint, &err), -EEXIST);
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(rmdir(dir), 0);
 }

@@ -62,53 +62,53 @@ static int tear_down(void **state)
  * ---- programs ---------------------------------------------------------------------------------
  */
 
-struct told {
+struct program {
 	struct fixture pool;
 	struct producer *producer;
 };
 
-static void define(struct told *told)
+static void define(struct program *program)
 {
 	struct err err = { "" };
 
-	assert_int_equal(producer_define(told->producer, INT, KPROF_KIND_EVENT, "net:packet",
+	assert_int_equal(producer_define(program->producer, INT, KPROF_KIND_EVENT, "net:packet",
 		"thread %d n %d", &err), 0);
 }
 
 /* It attaches under this pid, as often as one likes. */
-static void attach(struct told *told, pid_t pid)
+static void attach(struct program *program, pid_t pid)
 {
-	char program[KPROF_PROGRAM_MAX] = "prog";
-	const struct producer_identity identity = { pid, 0, program };
+	char name[KPROF_PROGRAM_MAX] = "prog";
+	const struct producer_identity identity = { pid, 0, name };
 	struct err err = { "" };
 
-	if (producers_attach(world.producers, &identity, dup(told->pool.fd), &told->producer, &err))
+	if (producers_attach(world.producers, &identity, dup(program->pool.fd), &program->producer, &err))
 		fail_msg("%s", err.text);
 }
 
-static struct told *create(pid_t pid, uint32_t mode)
+static struct program *create(pid_t pid, uint32_t mode)
 {
-	struct told *told = g_new0(struct told, 1);
+	struct program *program = g_new0(struct program, 1);
 
-	fixture_open(&told->pool, POOL, mode);
-	attach(told, pid);
-	define(told);
-	return told;
+	fixture_open(&program->pool, POOL, mode);
+	attach(program, pid);
+	define(program);
+	return program;
 }
 
-static void destroy(struct told *told)
+static void destroy(struct program *program)
 {
-	producer_end(told->producer, false);
-	producer_put(told->producer);
-	fixture_close(&told->pool);
-	g_free(told);
+	producer_end(program->producer, false);
+	producer_put(program->producer);
+	fixture_close(&program->pool);
+	g_free(program);
 }
 
-static void tell(struct told *told, struct ring_writer *writer, uint64_t thread, uint64_t n)
+static void write_event(struct program *program, struct ring_writer *writer, uint64_t thread, uint64_t n)
 {
 	const uint64_t words[2] = { thread, n };
 
-	fixture_write(&told->pool, writer, INT, words, 2);
+	fixture_write(&program->pool, writer, INT, words, 2);
 }
 
 /*
@@ -195,20 +195,20 @@ static struct follow *begin(void)
 /* From the open on, in the middle of a chunk: with its thread; messages between. */
 static void test_follower_begins_at_the_open(void **state)
 {
-	struct told *told = create(100, KPROF_MODE_OVERWRITE);
-	struct ring_writer *writer = ring_writer_begin(&told->pool.pool);
+	struct program *program = create(100, KPROF_MODE_OVERWRITE);
+	struct ring_writer *writer = ring_writer_begin(&program->pool.pool);
 	struct shown shown = { .events = 0 };
 	struct follow *follow;
 	char want[64];
 
-	tell(told, writer, 0, 1);
+	write_event(program, writer, 0, 1);
 	assert_int_equal(trace_append(world.trace, "old", 3), 0);
 	follow = begin();
 	gather(follow, &shown);
 	assert_int_equal(shown.events + shown.lost + shown.messages, 0);
-	tell(told, writer, 0, 2);
+	write_event(program, writer, 0, 2);
 	assert_int_equal(trace_append(world.trace, "new", 3), 0);
-	tell(told, writer, 0, 3);
+	write_event(program, writer, 0, 3);
 	gather(follow, &shown);
 	assert_int_equal(shown.events, 2);
 	assert_int_equal(shown.messages, 1);
@@ -219,23 +219,23 @@ static void test_follower_begins_at_the_open(void **state)
 	gather(follow, &shown);
 	assert_int_equal(shown.text->len, 0);
 	finish(follow, &shown);
-	destroy(told);
+	destroy(program);
 }
 
 /* What is begun and not finished is waited for, twice; the other threads are not. */
 static void test_uncommitted_record_holds_back_its_thread_only(void **state)
 {
-	struct told *told = create(100, KPROF_MODE_OVERWRITE);
-	struct ring_writer *first = ring_writer_begin(&told->pool.pool);
-	struct ring_writer *second = ring_writer_begin(&told->pool.pool);
+	struct program *program = create(100, KPROF_MODE_OVERWRITE);
+	struct ring_writer *first = ring_writer_begin(&program->pool.pool);
+	struct ring_writer *second = ring_writer_begin(&program->pool.pool);
 	struct shown shown = { .events = 0 };
 	struct follow *follow = begin();
 	struct ring_room room = { .words = NULL };
 
-	tell(told, first, 1, 0);
+	write_event(program, first, 1, 0);
 	assert_true(ring_reserve(first, 4, &room));
-	tell(told, first, 1, 2);
-	tell(told, second, 2, 0);
+	write_event(program, first, 1, 2);
+	write_event(program, second, 2, 0);
 	gather(follow, &shown);
 	assert_int_equal(shown.events, 2);
 	room.words[2] = 1;
@@ -248,7 +248,7 @@ static void test_uncommitted_record_holds_back_its_thread_only(void **state)
 	/* and one that is never finished: lost after that */
 	assert_true(ring_reserve(first, 4, &room));
 	memset(shown.last_time, 0, sizeof(shown.last_time));
-	tell(told, first, 1, 4);
+	write_event(program, first, 1, 4);
 	gather(follow, &shown);
 	gather(follow, &shown);
 	assert_int_equal(shown.events, 4);
@@ -260,20 +260,20 @@ static void test_uncommitted_record_holds_back_its_thread_only(void **state)
 	gather(follow, &shown);
 	assert_int_equal(shown.lost, 1);
 	finish(follow, &shown);
-	destroy(told);
+	destroy(program);
 }
 
 /* What is stamped behind the moment of the gathering is for another one: neither shown nor lost. */
 static void test_records_after_the_gathering_are_shown_later(void **state)
 {
-	struct told *told = create(100, KPROF_MODE_OVERWRITE);
-	struct ring_writer *writer = ring_writer_begin(&told->pool.pool);
+	struct program *program = create(100, KPROF_MODE_OVERWRITE);
+	struct ring_writer *writer = ring_writer_begin(&program->pool.pool);
 	struct shown shown = { .events = 0 };
 	struct follow *follow = begin();
 	struct ring_room room = { .words = NULL };
 	int i;
 
-	tell(told, writer, 0, 0);
+	write_event(program, writer, 0, 0);
 	assert_true(ring_reserve(writer, 4, &room));
 	room.stamp += 3600000000000; /* in an hour */
 	room.words[2] = 0;
@@ -284,29 +284,29 @@ static void test_records_after_the_gathering_are_shown_later(void **state)
 	assert_int_equal(shown.events, 1);
 	assert_int_equal(shown.lost, 0);
 	finish(follow, &shown);
-	destroy(told);
+	destroy(program);
 }
 
 /* An event whose meaning comes a little late. */
 static void test_event_defined_late_is_shown(void **state)
 {
-	struct told *told = g_new0(struct told, 1);
+	struct program *program = g_new0(struct program, 1);
 	struct shown shown = { .events = 0 };
 	struct follow *follow = begin();
 	struct ring_writer *writer;
 
-	fixture_open(&told->pool, POOL, KPROF_MODE_OVERWRITE);
-	attach(told, 100);
-	writer = ring_writer_begin(&told->pool.pool);
-	tell(told, writer, 0, 0);
+	fixture_open(&program->pool, POOL, KPROF_MODE_OVERWRITE);
+	attach(program, 100);
+	writer = ring_writer_begin(&program->pool.pool);
+	write_event(program, writer, 0, 0);
 	gather(follow, &shown);
 	assert_int_equal(shown.events + shown.lost, 0);
-	define(told);
+	define(program);
 	gather(follow, &shown);
 	assert_int_equal(shown.events, 1);
 	assert_int_equal(shown.lost, 0);
 	finish(follow, &shown);
-	destroy(told);
+	destroy(program);
 }
 
 /*
@@ -315,49 +315,49 @@ static void test_event_defined_late_is_shown(void **state)
  */
 static void test_overwritten_events_are_counted_as_lost(void **state)
 {
-	struct told *told = create(100, KPROF_MODE_OVERWRITE);
-	struct ring_writer *writer = ring_writer_begin(&told->pool.pool);
+	struct program *program = create(100, KPROF_MODE_OVERWRITE);
+	struct ring_writer *writer = ring_writer_begin(&program->pool.pool);
 	struct shown shown = { .events = 0 };
 	struct follow *follow = begin();
 	uint64_t n = 0;
 
 	for (; n < 20 * EVENTS_A_CHUNK; n++)
-		tell(told, writer, 0, n);
+		write_event(program, writer, 0, n);
 	gather(follow, &shown);
 	assert_int_equal(shown.events, CHUNKS * EVENTS_A_CHUNK);
 	assert_int_equal(shown.lost, 13 * EVENTS_A_CHUNK);
 	assert_int_equal(shown.next[0], 20 * EVENTS_A_CHUNK);
 	assert_int_equal(follow_lost(follow), shown.lost);
 	/* once more, from the middle */
-	tell(told, writer, 0, n++);
+	write_event(program, writer, 0, n++);
 	gather(follow, &shown);
 	for (; n < 40 * EVENTS_A_CHUNK; n++)
-		tell(told, writer, 0, n);
+		write_event(program, writer, 0, n);
 	gather(follow, &shown);
 	assert_int_equal(shown.events + shown.lost, 40 * EVENTS_A_CHUNK);
 	finish(follow, &shown);
-	destroy(told);
+	destroy(program);
 }
 
 /* A pool that keeps the oldest: what finds no place is lost, though nothing follows it. */
 static void test_discarded_events_are_counted_as_lost(void **state)
 {
-	struct told *told = create(100, KPROF_MODE_DISCARD);
-	struct ring_writer *writer = ring_writer_begin(&told->pool.pool);
+	struct program *program = create(100, KPROF_MODE_DISCARD);
+	struct ring_writer *writer = ring_writer_begin(&program->pool.pool);
 	struct shown shown = { .events = 0 };
 	struct follow *follow = begin();
 	uint64_t n;
 
 	for (n = 0; n < 10 * EVENTS_A_CHUNK; n++)
-		tell(told, writer, 0, n);
+		write_event(program, writer, 0, n);
 	gather(follow, &shown);
 	assert_int_equal(shown.events, CHUNKS * EVENTS_A_CHUNK);
 	assert_int_equal(shown.lost, 3 * EVENTS_A_CHUNK);
-	tell(told, writer, 0, n);
+	write_event(program, writer, 0, n);
 	gather(follow, &shown);
 	assert_int_equal(shown.lost, 3 * EVENTS_A_CHUNK + 1);
 	finish(follow, &shown);
-	destroy(told);
+	destroy(program);
 }
 
 /*
@@ -366,37 +366,37 @@ static void test_discarded_events_are_counted_as_lost(void **state)
  */
 static void test_producer_that_comes_later_is_followed(void **state)
 {
-	struct told *told = g_new0(struct told, 1);
+	struct program *program = g_new0(struct program, 1);
 	struct shown shown = { .events = 0 };
 	struct ring_writer *writer;
 	struct follow *follow;
 	struct producer *before;
 	uint64_t n;
 
-	fixture_open(&told->pool, POOL, KPROF_MODE_OVERWRITE);
-	writer = ring_writer_begin(&told->pool.pool);
+	fixture_open(&program->pool, POOL, KPROF_MODE_OVERWRITE);
+	writer = ring_writer_begin(&program->pool.pool);
 	for (n = 0; n < 20 * EVENTS_A_CHUNK; n++)
-		tell(told, writer, 0, n);
+		write_event(program, writer, 0, n);
 	follow = begin();
-	tell(told, writer, 0, n++);
-	attach(told, 100);
-	define(told);
+	write_event(program, writer, 0, n++);
+	attach(program, 100);
+	define(program);
 	gather(follow, &shown);
 	assert_int_equal(shown.events, 1);
 	assert_int_equal(shown.lost, 0);
 	assert_int_equal(shown.next[0], n);
-	tell(told, writer, 0, n++);
-	before = told->producer;
+	write_event(program, writer, 0, n++);
+	before = program->producer;
 	producer_end(before, false);
-	attach(told, 100);
-	define(told);
+	attach(program, 100);
+	define(program);
 	producer_put(before);
-	tell(told, writer, 0, n++);
+	write_event(program, writer, 0, n++);
 	gather(follow, &shown);
 	assert_int_equal(shown.events, 3);
 	assert_int_equal(shown.lost, 0);
 	finish(follow, &shown);
-	destroy(told);
+	destroy(program);
 }
 
 /*
@@ -407,25 +407,25 @@ static void test_producer_that_comes_later_is_followed(void **state)
 #define ROUNDS 200000u
 
 struct work {
-	struct told *told;
+	struct program *program;
 	uint64_t thread;
 };
 
 static void *write_numbers(void *arg)
 {
 	struct work *work = arg;
-	struct ring_writer *writer = ring_writer_begin(&work->told->pool.pool);
+	struct ring_writer *writer = ring_writer_begin(&work->program->pool.pool);
 	uint64_t n;
 
 	for (n = 0; n < ROUNDS; n++)
-		tell(work->told, writer, work->thread, n);
-	ring_writer_end(&work->told->pool.pool, writer);
+		write_event(work->program, writer, work->thread, n);
+	ring_writer_end(&work->program->pool.pool, writer);
 	return NULL;
 }
 
 static void test_every_event_is_shown_or_lost_under_load(void **state)
 {
-	struct told *told[2] = { create(100, KPROF_MODE_OVERWRITE), create(200, KPROF_MODE_OVERWRITE) };
+	struct program *program[2] = { create(100, KPROF_MODE_OVERWRITE), create(200, KPROF_MODE_OVERWRITE) };
 	struct shown shown = { .events = 0 };
 	struct follow *follow = begin();
 	pthread_t threads[THREADS];
@@ -433,7 +433,7 @@ static void test_every_event_is_shown_or_lost_under_load(void **state)
 	int i;
 
 	for (i = 0; i < THREADS; i++) {
-		works[i] = (struct work){ told[i % 2], (uint64_t)i };
+		works[i] = (struct work){ program[i % 2], (uint64_t)i };
 		assert_int_equal(pthread_create(&threads[i], NULL, write_numbers, &works[i]), 0);
 	}
 	for (i = 0; i < 100; i++) {
@@ -450,31 +450,31 @@ static void test_every_event_is_shown_or_lost_under_load(void **state)
 	assert_int_equal(shown.text->len, 0);
 	finish(follow, &shown);
 	for (i = 0; i < 2; i++)
-		destroy(told[i]);
+		destroy(program[i]);
 }
 
 /* What is looked at in one call is bounded: of one CPU's form most may be others'. */
 static void test_work_of_one_call_is_bounded(void **state)
 {
 	const struct trace_records_cpu other = {.cpu = 1, .first = 0, .count = 2};
-	struct told *told = g_new0(struct told, 1);
+	struct program *program = g_new0(struct program, 1);
 	GString *text = g_string_new(NULL);
 	struct ring_writer *writer;
 	struct follow *follow;
 	size_t beginning;
 	uint32_t pieces;
 
-	fixture_open(&told->pool, 1u << 20, KPROF_MODE_OVERWRITE);
-	attach(told, 100);
-	define(told);
-	writer = ring_writer_begin(&told->pool.pool);
+	fixture_open(&program->pool, 1u << 20, KPROF_MODE_OVERWRITE);
+	attach(program, 100);
+	define(program);
+	writer = ring_writer_begin(&program->pool.pool);
 	follow = begin_with(&other);
 	for (uint64_t n = 0; n < 10000; n++) {
 		const uint64_t words[2] = { 0, n };
 		struct ring_room room;
 
 		while (!ring_reserve(writer, 4, &room))
-			assert_true(ring_writer_switch(&told->pool.pool, writer, 4));
+			assert_true(ring_writer_switch(&program->pool.pool, writer, 4));
 		memcpy(room.words + 2, words, sizeof(words));
 		ring_commit(writer, &room, 0, INT, 0);
 	}
@@ -490,7 +490,7 @@ static void test_work_of_one_call_is_bounded(void **state)
 	assert_false(follow_next(follow, text));
 	g_string_free(text, TRUE);
 	follow_destroy(follow);
-	destroy(told);
+	destroy(program);
 }
 
 /* ---- readings -------------------------------------------------------------------------------- */
@@ -510,14 +510,14 @@ static bool is_out_of_patience(void *arg)
 static void test_reading_is_cancelled(void **state)
 {
 	const struct trace_records_cpu all = {.cpu = TRACE_RECORDS_TEXT};
-	struct told *told = create(100, KPROF_MODE_OVERWRITE);
-	struct ring_writer *writer = ring_writer_begin(&told->pool.pool);
+	struct program *program = create(100, KPROF_MODE_OVERWRITE);
+	struct ring_writer *writer = ring_writer_begin(&program->pool.pool);
 	struct patience patience = { 0, 6 };
 	const struct cancel cancel = { is_out_of_patience, &patience, -1 };
 	struct reading *reading = NULL;
 
 	for (uint64_t i = 0; i < 10; i++)
-		tell(told, writer, 0, i);
+		write_event(program, writer, 0, i);
 	assert_int_equal(reading_create(world.readings, 0, &all, &cancel,
 				 &reading), -EINTR);
 	assert_null(reading);
@@ -526,13 +526,13 @@ static void test_reading_is_cancelled(void **state)
 	assert_int_equal(reading_create(world.readings, 0, &all, &cancel,
 				 &reading), 0);
 	reading_destroy(reading);
-	destroy(told);
+	destroy(program);
 }
 
 /* Who opened it may have gone before all programs were looked through. */
 static void test_beginning_is_cancelled(void **state)
 {
-	struct told *told[2] = { create(100, KPROF_MODE_OVERWRITE), create(200, KPROF_MODE_OVERWRITE) };
+	struct program *program[2] = { create(100, KPROF_MODE_OVERWRITE), create(200, KPROF_MODE_OVERWRITE) };
 	const struct trace_records_cpu all = {.cpu = TRACE_RECORDS_TEXT};
 	struct follow *follow = NULL;
 	struct patience patience = { 0, 2 };
@@ -542,8 +542,8 @@ static void test_beginning_is_cancelled(void **state)
 		-EINTR);
 	assert_null(follow);
 	assert_int_equal(patience.asked, 2);
-	destroy(told[0]);
-	destroy(told[1]);
+	destroy(program[0]);
+	destroy(program[1]);
 }
 
 int main(void)

@@ -5,10 +5,10 @@
 #include "tests/unit/listener_fixture.h"
 
 /*
- * ---- a program's side ---------------------------------------------------------------------------
+ * ---- a producer's side --------------------------------------------------------------------------
  */
 
-static void withdraw(int fd, uint16_t id)
+static void remove_event(int fd, uint16_t id)
 {
 	GByteArray *packet = begin_packet(KPROF_PACKET_GONE);
 
@@ -18,52 +18,52 @@ static void withdraw(int fd, uint16_t id)
 }
 
 /*
- * ---- as it should be ----------------------------------------------------------------------------
+ * ---- correct producers ---------------------------------------------------------------------------
  */
 
 static void test_producer_attaches_and_is_switched(void **state)
 {
 	struct ring_writer *writer;
-	struct heard heard;
+	struct received received;
 	struct fixture f;
-	int fd = dial();
+	int fd = open_connection();
 	bool on;
 
-	begin_hearing(&heard);
+	init_received(&received);
 	fixture_open(&f, POOL_BYTES, KPROF_MODE_DISCARD);
 	writer = ring_writer_begin(&f.pool);
-	greet(fd, "prog", f.fd);
-	WAIT_FOR(hears(fd, &heard, KPROF_ID_TEXT, 1));
-	WAIT_FOR(hears(fd, &heard, KPROF_ID_TEXTX, 0));
-	assert_int_equal(heard.welcomes, 1);
+	send_hello(fd, "prog", f.fd);
+	WAIT_FOR(is_switched(fd, &received, KPROF_ID_TEXT, 1));
+	WAIT_FOR(is_switched(fd, &received, KPROF_ID_TEXTX, 0));
+	assert_int_equal(received.welcomes, 1);
 	catalog_set_printx(server.catalog, true);
-	WAIT_FOR(hears(fd, &heard, KPROF_ID_TEXTX, 1));
+	WAIT_FOR(is_switched(fd, &received, KPROF_ID_TEXTX, 1));
 
-	announce(fd, 5, "a");
-	WAIT_FOR(hears(fd, &heard, 5, 0));
-	assert_int_equal(heard.on[4], 2); /* nothing was said of what it never spoke of */
-	assert_int_equal(heard.on[6], 2);
+	define_event(fd, 5, "a");
+	WAIT_FOR(is_switched(fd, &received, 5, 0));
+	assert_int_equal(received.on[4], 2); /* nothing was said of what it never spoke of */
+	assert_int_equal(received.on[6], 2);
 	assert_int_equal(catalog_set(server.catalog, "test:a", true), 0);
-	WAIT_FOR(hears(fd, &heard, 5, 1));
+	WAIT_FOR(is_switched(fd, &received, 5, 1));
 	catalog_set_enabled(server.catalog, false);
-	WAIT_FOR(hears(fd, &heard, 5, 0) && heard.on[0] == 0 && heard.on[1] == 0);
+	WAIT_FOR(is_switched(fd, &received, 5, 0) && received.on[0] == 0 && received.on[1] == 0);
 	catalog_set_enabled(server.catalog, true);
-	WAIT_FOR(hears(fd, &heard, 5, 1) && heard.on[0] == 1 && heard.on[1] == 1);
+	WAIT_FOR(is_switched(fd, &received, 5, 1) && received.on[0] == 1 && received.on[1] == 1);
 
-	withdraw(fd, 5);
-	heard.on[5] = 2;
+	remove_event(fd, 5);
+	received.on[5] = 2;
 	WAIT_FOR(catalog_get(server.catalog, "test:a", &on) == -ENOENT);
-	announce(fd, 5, "a");
-	WAIT_FOR(hears(fd, &heard, 5, 1)); /* remembered */
-	announce(fd, 5, "a"); /* said twice, answered twice */
-	heard.on[5] = 2;
-	WAIT_FOR(hears(fd, &heard, 5, 1));
+	define_event(fd, 5, "a");
+	WAIT_FOR(is_switched(fd, &received, 5, 1)); /* remembered */
+	define_event(fd, 5, "a"); /* said twice, answered twice */
+	received.on[5] = 2;
+	WAIT_FOR(is_switched(fd, &received, 5, 1));
 
 	for (uint64_t i = 0; i < 1000; i++)
 		fixture_write(&f, writer, 5, &i, 1);
 	producers_clear(server.producers);
 	listener_kick(server.listener);
-	WAIT_FOR(hears(fd, &heard, 5, 1) && heard.clear == 3); /* of 8 KiB, 24 bytes an event */
+	WAIT_FOR(is_switched(fd, &received, 5, 1) && received.clear == 3); /* of 8 KiB, 24 bytes an event */
 	close(fd);
 	WAIT_FOR(stat_of("trace.connections") == 0);
 	assert_int_equal(total().exited, 1);
@@ -80,15 +80,15 @@ static void test_producer_that_exits_early_is_kept(void **state)
 	for (int i = 0; i < 50; i++) {
 		struct pollfd told = {.events = POLLIN};
 		struct fixture f;
-		int fd = dial();
+		int fd = open_connection();
 
 		fixture_open(&f, POOL_BYTES, KPROF_MODE_OVERWRITE);
 		fixture_write(&f, ring_writer_begin(&f.pool), 2, &value, 1);
-		greet(fd, "short", f.fd);
+		send_hello(fd, "short", f.fd);
 		told.fd = fd;
 		if (i % 2) /* and with something unread when it ends */
 			assert_int_equal(poll(&told, 1, WAIT_MS), 1);
-		announce(fd, 2, "short");
+		define_event(fd, 2, "short");
 		close(fd);
 		fixture_close(&f);
 	}
@@ -108,22 +108,22 @@ static void test_producer_that_exits_early_is_kept(void **state)
 /* The same memory again, over another connection: the older one is over. */
 static void test_same_pool_ends_the_older_connection(void **state)
 {
-	struct heard first, second;
+	struct received first, second;
 	struct fixture f;
-	int a = dial(), b = dial();
+	int a = open_connection(), b = open_connection();
 
-	begin_hearing(&first);
-	begin_hearing(&second);
+	init_received(&first);
+	init_received(&second);
 	fixture_open(&f, POOL_BYTES, KPROF_MODE_OVERWRITE);
-	greet(a, "prog", f.fd);
-	announce(a, 2, "again");
-	WAIT_FOR(hears(a, &first, 2, 0));
-	greet(b, "prog", f.fd);
-	announce(b, 2, "again");
+	send_hello(a, "prog", f.fd);
+	define_event(a, 2, "again");
+	WAIT_FOR(is_switched(a, &first, 2, 0));
+	send_hello(b, "prog", f.fd);
+	define_event(b, 2, "again");
 	catalog_set_all(server.catalog, true);
-	WAIT_FOR(hears(b, &second, 2, 1));
+	WAIT_FOR(is_switched(b, &second, 2, 1));
 	assert_int_equal(total().attached, 1);
-	announce(a, 3, "late"); /* of a connection that is over: it is closed */
+	define_event(a, 3, "late"); /* of a connection that is over: it is closed */
 	WAIT_FOR(is_ended(a, &first));
 	assert_int_equal(total().attached, 1);
 	assert_int_equal(stat_of("trace.detached"), 0);
@@ -135,32 +135,32 @@ static void test_same_pool_ends_the_older_connection(void **state)
 /* Who does not read is told later, of how things are then; nobody else waits for it. */
 static void test_producer_that_does_not_read_delays_no_other(void **state)
 {
-	struct heard slow, quick;
+	struct received slow, quick;
 	struct fixture f, g;
-	int a = dial(), b = dial();
+	int a = open_connection(), b = open_connection();
 	GByteArray *packet = begin_packet(KPROF_PACKET_EVENTS);
 	char name[16];
 
-	begin_hearing(&slow);
-	begin_hearing(&quick);
+	init_received(&slow);
+	init_received(&quick);
 	fixture_open(&f, POOL_BYTES, KPROF_MODE_OVERWRITE);
 	fixture_open(&g, POOL_BYTES, KPROF_MODE_OVERWRITE);
-	greet(a, "slow", f.fd);
+	send_hello(a, "slow", f.fd);
 	for (uint16_t id = 2; id < 802; id++) {
 		snprintf(name, sizeof(name), "n%u", id);
 		add_definition(packet, id, KPROF_KIND_EVENT, "t", name, "");
 	}
 	send_packet(a, packet);
-	greet(b, "quick", g.fd);
-	announce(b, 2, "quick");
-	WAIT_FOR(hears(b, &quick, 2, 0));
+	send_hello(b, "quick", g.fd);
+	define_event(b, 2, "quick");
+	WAIT_FOR(is_switched(b, &quick, 2, 0));
 	for (int i = 0; i < 3000; i++) { /* 800 bytes each time: more than a socket holds */
 		catalog_set_all(server.catalog, !(i & 1));
-		WAIT_FOR(hears(b, &quick, 2, !(i & 1)));
+		WAIT_FOR(is_switched(b, &quick, 2, !(i & 1)));
 	}
 	catalog_set_all(server.catalog, true);
-	WAIT_FOR(hears(b, &quick, 2, 1));
-	WAIT_FOR(hears(a, &slow, 2, 1) && slow.on[63] == 1);
+	WAIT_FOR(is_switched(b, &quick, 2, 1));
+	WAIT_FOR(is_switched(a, &slow, 2, 1) && slow.on[63] == 1);
 	assert_true(slow.switches < quick.switches);
 	assert_int_equal(stat_of("trace.detached"), 0);
 	close(a);
@@ -173,17 +173,17 @@ static void test_producer_that_does_not_read_delays_no_other(void **state)
 static void test_all_of_many_producers_are_switched(void **state)
 {
 	static struct fixture f[200];
-	static struct heard heard[200];
+	static struct received received[200];
 	static int fds[200];
 
 	for (int i = 0; i < 200; i++) {
 		GByteArray *packet = begin_packet(KPROF_PACKET_EVENTS);
 		char name[32];
 
-		fds[i] = dial();
-		begin_hearing(&heard[i]);
+		fds[i] = open_connection();
+		init_received(&received[i]);
 		fixture_open(&f[i], POOL_BYTES, KPROF_MODE_OVERWRITE);
-		greet(fds[i], "many", f[i].fd);
+		send_hello(fds[i], "many", f[i].fd);
 		for (uint16_t id = 2; id < 52; id++) {
 			snprintf(name, sizeof(name), "p%d.n%u", i, id);
 			add_definition(packet, id, KPROF_KIND_EVENT, "t", name, "%d %s");
@@ -191,17 +191,17 @@ static void test_all_of_many_producers_are_switched(void **state)
 		send_packet(fds[i], packet);
 	}
 	for (int i = 0; i < 200; i++)
-		WAIT_FOR(hears(fds[i], &heard[i], 51, 0));
+		WAIT_FOR(is_switched(fds[i], &received[i], 51, 0));
 	catalog_set_all(server.catalog, true);
 	for (int i = 0; i < 200; i++)
 		for (uint16_t id = 2; id < 52; id++)
-			WAIT_FOR(hears(fds[i], &heard[i], id, 1));
+			WAIT_FOR(is_switched(fds[i], &received[i], id, 1));
 	assert_int_equal(catalog_set(server.catalog, "t:p77.n20", false), 0);
-	WAIT_FOR(hears(fds[77], &heard[77], 20, 0));
+	WAIT_FOR(is_switched(fds[77], &received[77], 20, 0));
 	for (int i = 0; i < 200; i++) {
-		hear(fds[i], &heard[i]);
+		receive_packets(fds[i], &received[i]);
 		for (uint16_t id = 2; id < 52; id++)
-			assert_int_equal(heard[i].on[id], !(i == 77 && id == 20));
+			assert_int_equal(received[i].on[id], !(i == 77 && id == 20));
 		close(fds[i]);
 		fixture_close(&f[i]);
 	}

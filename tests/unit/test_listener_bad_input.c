@@ -5,12 +5,12 @@
 #include "tests/unit/listener_fixture.h"
 
 /*
- * ---- strangers ----------------------------------------------------------------------------------
+ * ---- wrong input---------------------------------------------------------------------------------
  */
 
 static int open_memfd(off_t bytes, unsigned int flags, int seals)
 {
-	int fd = memfd_create("stranger", MFD_ALLOW_SEALING | flags);
+	int fd = memfd_create("not a pool", MFD_ALLOW_SEALING | flags);
 
 	if (fd >= 0 && (ftruncate(fd, bytes) || fcntl(fd, F_ADD_SEALS, seals))) {
 		close(fd);
@@ -62,7 +62,7 @@ static unsigned int count_descriptors(void)
 	return count;
 }
 
-static void forget_reports(void)
+static void clear_reports(void)
 {
 	pthread_mutex_lock(&server.lock);
 	g_string_truncate(server.reports, 0);
@@ -77,18 +77,18 @@ static void test_bad_pools_are_refused(void **state)
 	for (size_t i = 0; i < G_N_ELEMENTS(pool_rows); i++) {
 		const struct pool_row *row = &pool_rows[i];
 		int pool = row->open(), fd;
-		struct heard heard;
+		struct received received;
 
 		if (pool < 0) { /* no huge pages here */
 			assert_ptr_equal(row->open, open_huge_pages);
 			continue;
 		}
-		begin_hearing(&heard);
-		forget_reports();
-		fd = dial();
-		greet(fd, "\x1b[2J\n", pool);
-		WAIT_FOR(is_ended(fd, &heard));
-		if (!was_reported(row->reason) || heard.welcomes)
+		init_received(&received);
+		clear_reports();
+		fd = open_connection();
+		send_hello(fd, "\x1b[2J\n", pool);
+		WAIT_FOR(is_ended(fd, &received));
+		if (!was_reported(row->reason) || received.welcomes)
 			fail_msg("row of line %d: %s", row->line, server.reports->str);
 		assert_int_equal(total().refused, ++refused);
 		assert_int_equal(stat_of("trace.detached"), refused);
@@ -99,10 +99,10 @@ static void test_bad_pools_are_refused(void **state)
 	assert_int_equal(total().pool_bytes, 0);
 }
 
-/* Each packet alone, of a program that has greeted or of one that has not. */
+/* Each packet alone, of a program that has has_sent_hello or of one that has not. */
 struct packet_row {
 	int line;
-	bool greeted;
+	bool has_sent_hello;
 	const char *reason;
 	size_t bytes;
 	union {
@@ -167,37 +167,37 @@ static const struct packet_row packet_rows[] = {
 static void test_bad_packets_end_their_connection(void **state)
 {
 	unsigned int before = count_descriptors();
-	struct heard good_heard;
+	struct received good_received;
 	struct fixture good;
-	int good_fd = dial();
+	int good_fd = open_connection();
 
 	fixture_open(&good, POOL_BYTES, KPROF_MODE_OVERWRITE);
-	begin_hearing(&good_heard);
-	greet(good_fd, "good", good.fd);
+	init_received(&good_received);
+	send_hello(good_fd, "good", good.fd);
 	for (size_t i = 0; i < G_N_ELEMENTS(packet_rows); i++) {
 		const struct packet_row *row = &packet_rows[i];
-		struct heard heard;
+		struct received received;
 		struct fixture f;
-		int fd = dial();
+		int fd = open_connection();
 
-		begin_hearing(&heard);
-		forget_reports();
+		init_received(&received);
+		clear_reports();
 		fixture_open(&f, POOL_BYTES, KPROF_MODE_OVERWRITE);
-		if (row->greeted)
-			greet(fd, "bad", f.fd);
+		if (row->has_sent_hello)
+			send_hello(fd, "bad", f.fd);
 		assert_int_equal(send_with(fd, &row->data, row->bytes, NULL, 0), row->bytes);
-		WAIT_FOR(is_ended(fd, &heard));
+		WAIT_FOR(is_ended(fd, &received));
 		if (!was_reported(row->reason))
 			fail_msg("row of line %d: %s", row->line, server.reports->str);
 		/* who greets as another version is told which one is spoken here */
-		assert_int_equal(heard.welcomes,
-			row->greeted || strstr(row->reason, "of the protocol") != NULL);
+		assert_int_equal(received.welcomes,
+			row->has_sent_hello || strstr(row->reason, "of the protocol") != NULL);
 		assert_int_equal(stat_of("trace.detached"), i + 1);
 		close(fd);
 		fixture_close(&f);
 		/* nobody else notices */
-		announce(good_fd, (uint16_t)(2 + i), "good");
-		WAIT_FOR(hears(good_fd, &good_heard, (uint16_t)(2 + i), 0));
+		define_event(good_fd, (uint16_t)(2 + i), "good");
+		WAIT_FOR(is_switched(good_fd, &good_received, (uint16_t)(2 + i), 0));
 	}
 	close(good_fd);
 	fixture_close(&good);
@@ -212,49 +212,49 @@ static void test_superfluous_descriptors_are_closed(void **state)
 	const uint32_t unknown[2] = {99, 8};
 	unsigned int before = count_descriptors();
 	struct kprof_packet_hello hello = make_hello("prog", POOL_BYTES);
-	struct heard heard;
+	struct received received;
 	struct fixture f;
-	int fd = dial(), fds[8];
+	int fd = open_connection(), fds[8];
 
-	begin_hearing(&heard);
+	init_received(&received);
 	fixture_open(&f, POOL_BYTES, KPROF_MODE_OVERWRITE);
 	for (int i = 0; i < 8; i++)
 		fds[i] = f.fd;
 	/* another packet has none, be it before the greeting or behind it */
 	assert_int_equal(send_with(fd, unknown, sizeof(unknown), fds, 3), 8);
-	WAIT_FOR(is_ended(fd, &heard));
+	WAIT_FOR(is_ended(fd, &received));
 	assert_true(was_reported("?: unexpected descriptors in a packet\n"));
 	close(fd);
-	begin_hearing(&heard);
-	forget_reports();
-	fd = dial();
-	greet(fd, "prog", f.fd);
-	WAIT_FOR(hears(fd, &heard, 0, 1));
+	init_received(&received);
+	clear_reports();
+	fd = open_connection();
+	send_hello(fd, "prog", f.fd);
+	WAIT_FOR(is_switched(fd, &received, 0, 1));
 	assert_int_equal(send_with(fd, unknown, sizeof(unknown), fds, 8), 8);
-	WAIT_FOR(is_ended(fd, &heard));
+	WAIT_FOR(is_ended(fd, &received));
 	assert_true(was_reported("prog: unexpected descriptors in a packet\n"));
 	close(fd);
 	/* a greeting comes with just one */
 	for (size_t count = 2; count <= 8; count += 3) {
-		begin_hearing(&heard);
-		forget_reports();
-		fd = dial();
+		init_received(&received);
+		clear_reports();
+		fd = open_connection();
 		assert_int_equal(send_with(fd, &hello, sizeof(hello), fds, count), sizeof(hello));
-		WAIT_FOR(is_ended(fd, &heard));
+		WAIT_FOR(is_ended(fd, &received));
 		assert_true(was_reported("not exactly one memfd"));
 		close(fd);
 	}
 	/* an empty packet is an end; what comes with it is closed */
-	begin_hearing(&heard);
-	fd = dial();
+	init_received(&received);
+	fd = open_connection();
 	assert_int_equal(send_with(fd, "", 0, fds, 1), 0);
-	WAIT_FOR(is_ended(fd, &heard));
+	WAIT_FOR(is_ended(fd, &received));
 	close(fd);
 	hello.pool_bytes++;
-	begin_hearing(&heard);
-	fd = dial();
+	init_received(&received);
+	fd = open_connection();
 	assert_int_equal(send_with(fd, &hello, sizeof(hello), fds, 1), sizeof(hello));
-	WAIT_FOR(is_ended(fd, &heard));
+	WAIT_FOR(is_ended(fd, &received));
 	assert_true(was_reported("another size than its HELLO says"));
 	close(fd);
 	fixture_close(&f);
@@ -265,15 +265,15 @@ static void test_too_large_packet_ends_the_connection(void **state)
 {
 	static char data[2 * KPROF_PACKET_MAX];
 	struct kprof_packet *head = (void *)data;
-	struct heard heard;
-	int fd = dial();
+	struct received received;
+	int fd = open_connection();
 
-	begin_hearing(&heard);
+	init_received(&received);
 	*head = (struct kprof_packet){77, KPROF_PACKET_MAX};
 	assert_int_equal(send_with(fd, data, KPROF_PACKET_MAX, NULL, 0), KPROF_PACKET_MAX);
 	head->bytes++;
 	assert_int_equal(send_with(fd, data, head->bytes, NULL, 0), head->bytes);
-	WAIT_FOR(is_ended(fd, &heard));
+	WAIT_FOR(is_ended(fd, &received));
 	assert_true(was_reported("larger than the protocol"));
 	close(fd);
 }
@@ -283,13 +283,13 @@ static void test_refused_events_keep_the_connection(void **state)
 {
 	GByteArray *packet = begin_packet(KPROF_PACKET_EVENTS);
 	struct kprof_event_def *def;
-	struct heard heard;
+	struct received received;
 	struct fixture f;
-	int fd = dial();
+	int fd = open_connection();
 
-	begin_hearing(&heard);
+	init_received(&received);
 	fixture_open(&f, POOL_BYTES, KPROF_MODE_OVERWRITE);
-	greet(fd, "prog", f.fd);
+	send_hello(fd, "prog", f.fd);
 	add_definition(packet, 2, KPROF_KIND_EVENT, "t", "a", "%n");
 	add_definition(packet, 3, KPROF_KIND_EVENT, "t", "b", "%d");
 	add_definition(packet, 4, KPROF_KIND_EVENT, "t", "b", "%u");
@@ -301,9 +301,9 @@ static void test_refused_events_keep_the_connection(void **state)
 	def->refusal = KPROF_REFUSED_TYPES;
 	send_packet(fd, packet);
 	catalog_set_all(server.catalog, true);
-	WAIT_FOR(hears(fd, &heard, 3, 1));
+	WAIT_FOR(is_switched(fd, &received, 3, 1));
 	for (uint16_t id = 2; id < 8; id++)
-		WAIT_FOR(hears(fd, &heard, id, id == 3));
+		WAIT_FOR(is_switched(fd, &received, id, id == 3));
 	assert_int_equal(total().refused, 5);
 	assert_true(was_reported("prog: a format with an unknown conversion, or too long\n"));
 	assert_true(was_reported("prog: t:b already exists with another format\n"));
@@ -314,7 +314,7 @@ static void test_refused_events_keep_the_connection(void **state)
 	fixture_close(&f);
 }
 
-static bool finds_liars(uint64_t count)
+static bool has_corrupt_producers(uint64_t count)
 {
 	return total().corrupt == count;
 }
@@ -324,29 +324,29 @@ static bool finds_liars(uint64_t count)
  */
 static void test_corrupt_producer_is_detached_and_reported(void **state)
 {
-	struct heard heard;
+	struct received received;
 	struct fixture f[2];
 	int fd[2];
 
 	for (int i = 0; i < 2; i++) {
 		const uint64_t word = 1;
 
-		fd[i] = dial();
+		fd[i] = open_connection();
 		fixture_open(&f[i], POOL_BYTES, KPROF_MODE_OVERWRITE);
 		assert_true(fixture_write(&f[i], ring_writer_begin(&f[i].pool), KPROF_ID_FIRST, &word,
 			1));
-		begin_hearing(&heard);
-		greet(fd[i], i ? "gone" : "liar", f[i].fd);
-		WAIT_FOR(hears(fd[i], &heard, 0, 1));
+		init_received(&received);
+		send_hello(fd[i], i ? "closed" : "open", f[i].fd);
+		WAIT_FOR(is_switched(fd[i], &received, 0, 1));
 	}
 	close(fd[1]);
 	WAIT_FOR(total().exited == 1);
 	f[0].pool.shared->starved = UINT64_MAX;
 	f[1].pool.slots[0].base = 1ull << 50;
-	WAIT_FOR(finds_liars(2));
-	WAIT_FOR(is_ended(fd[0], &heard));
-	WAIT_FOR(was_reported("liar: dropped event count out of range\n"));
-	WAIT_FOR(was_reported("gone: event count out of range\n"));
+	WAIT_FOR(has_corrupt_producers(2));
+	WAIT_FOR(is_ended(fd[0], &received));
+	WAIT_FOR(was_reported("open: dropped event count out of range\n"));
+	WAIT_FOR(was_reported("closed: event count out of range\n"));
 	assert_int_equal(stat_of("trace.detached"), 1);
 	assert_int_equal(total().written, 2);
 	close(fd[0]);

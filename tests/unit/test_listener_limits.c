@@ -8,7 +8,7 @@
  * ---- the server's side --------------------------------------------------------------------------
  */
 
-static bool own_was_reported(void)
+static bool own_connection_was_reported(void)
 {
 	unsigned int own;
 
@@ -19,10 +19,10 @@ static bool own_was_reported(void)
 }
 
 /*
- * ---- strangers ----------------------------------------------------------------------------------
+ * ---- wrong input---------------------------------------------------------------------------------
  */
 
-static void be_strict(struct listener_options *options)
+static void set_low_limits(struct listener_options *options)
 {
 	options->connections = 5;
 	options->user_connections = 3;
@@ -32,26 +32,26 @@ static void be_strict(struct listener_options *options)
 	options->reports = 1000;
 }
 
-static int begin_strict(void **state)
+static int begin_with_low_limits(void **state)
 {
-	start(be_strict);
+	start(set_low_limits);
 	return 0;
 }
 
 static void test_connection_without_hello_times_out(void **state)
 {
-	struct heard heard, good;
+	struct received received, good;
 	struct fixture f;
-	int fd = dial(), good_fd = dial();
+	int fd = open_connection(), good_fd = open_connection();
 
 	fixture_open(&f, POOL_BYTES, KPROF_MODE_OVERWRITE);
-	begin_hearing(&heard);
-	begin_hearing(&good);
-	greet(good_fd, "prog", f.fd);
-	WAIT_FOR(is_ended(fd, &heard));
+	init_received(&received);
+	init_received(&good);
+	send_hello(good_fd, "prog", f.fd);
+	WAIT_FOR(is_ended(fd, &received));
 	assert_true(was_reported("?: it sent no HELLO in time\n"));
 	assert_int_equal(stat_of("trace.detached"), 1);
-	WAIT_FOR(hears(good_fd, &good, 0, 1)); /* who greeted stays */
+	WAIT_FOR(is_switched(good_fd, &good, 0, 1)); /* who has_sent_hello stays */
 	close(fd);
 	close(good_fd);
 	fixture_close(&f);
@@ -60,16 +60,16 @@ static void test_connection_without_hello_times_out(void **state)
 static void test_too_many_packets_end_the_connection(void **state)
 {
 	const uint32_t unknown[2] = {99, 8};
-	struct heard heard;
+	struct received received;
 	struct fixture f;
-	int fd = dial();
+	int fd = open_connection();
 
 	fixture_open(&f, POOL_BYTES, KPROF_MODE_OVERWRITE);
-	begin_hearing(&heard);
-	greet(fd, "flood", f.fd);
+	init_received(&received);
+	send_hello(fd, "flood", f.fd);
 	for (int i = 0; i < 19; i++)
 		assert_int_equal(send_with(fd, unknown, sizeof(unknown), NULL, 0), 8);
-	WAIT_FOR(hears(fd, &heard, 0, 1));
+	WAIT_FOR(is_switched(fd, &received, 0, 1));
 	while (send_with(fd, unknown, sizeof(unknown), NULL, 0) == 8)
 		;
 	assert_true(errno == EPIPE || errno == ECONNRESET);
@@ -80,29 +80,29 @@ static void test_too_many_packets_end_the_connection(void **state)
 
 static void test_connections_over_the_limit_are_refused(void **state)
 {
-	struct heard heard[4];
+	struct received received[4];
 	struct fixture f[4];
 	int fds[4];
 
 	for (int i = 0; i < 4; i++) {
 		fixture_open(&f[i], POOL_BYTES, KPROF_MODE_OVERWRITE);
-		begin_hearing(&heard[i]);
+		init_received(&received[i]);
 	}
 	for (int i = 0; i < 3; i++) {
-		fds[i] = dial();
-		greet(fds[i], "crowd", f[i].fd);
-		WAIT_FOR(hears(fds[i], &heard[i], 0, 1));
+		fds[i] = open_connection();
+		send_hello(fds[i], "crowd", f[i].fd);
+		WAIT_FOR(is_switched(fds[i], &received[i], 0, 1));
 	}
-	fds[3] = dial();
-	WAIT_FOR(is_ended(fds[3], &heard[3]));
+	fds[3] = open_connection();
+	WAIT_FOR(is_ended(fds[3], &received[3]));
 	assert_true(was_reported("?: the connection limit of this user is reached\n"));
 	close(fds[3]);
 	close(fds[0]);
 	WAIT_FOR(stat_of("trace.connections") == 2);
-	fds[3] = dial();
-	begin_hearing(&heard[3]);
-	greet(fds[3], "crowd", f[3].fd);
-	WAIT_FOR(hears(fds[3], &heard[3], 0, 1));
+	fds[3] = open_connection();
+	init_received(&received[3]);
+	send_hello(fds[3], "crowd", f[3].fd);
+	WAIT_FOR(is_switched(fds[3], &received[3], 0, 1));
 	for (int i = 0; i < 4; i++) {
 		if (i)
 			close(fds[i]);
@@ -110,23 +110,23 @@ static void test_connections_over_the_limit_are_refused(void **state)
 	}
 }
 
-static void be_strict_with_processes(struct listener_options *options)
+static void limit_connections_of_a_process(struct listener_options *options)
 {
 	options->process_connections = 3;
 	options->reports = 1000;
 }
 
-static int begin_strict_with_processes(void **state)
+static int begin_with_process_limit(void **state)
 {
-	start(be_strict_with_processes);
+	start(limit_connections_of_a_process);
 	return 0;
 }
 
 /*
- * A process of the same user that attaches once; see was_welcome(). It does not exit: valgrind
+ * A process of the same user that attaches once; see was_accepted(). It does not exit: valgrind
  * would look for what the threads hold that a child does not have.
  */
-static pid_t fork_honest(void)
+static pid_t fork_producer(void)
 {
 	pid_t child = fork();
 
@@ -135,14 +135,14 @@ static pid_t fork_honest(void)
 		struct fixture f;
 
 		fixture_open(&f, POOL_BYTES, KPROF_MODE_OVERWRITE);
-		told.fd = dial();
-		greet(told.fd, "honest", f.fd);
+		told.fd = open_connection();
+		send_hello(told.fd, "other", f.fd);
 		kill(getpid(), poll(&told, 1, WAIT_MS) == 1 && told.revents == POLLIN ? SIGKILL : SIGTERM);
 	}
 	return child;
 }
 
-static bool was_welcome(pid_t child)
+static bool was_accepted(pid_t child)
 {
 	int status;
 
@@ -152,32 +152,32 @@ static bool was_welcome(pid_t child)
 /* One process that attaches as often as it can takes no places from the user's others. */
 static void test_greedy_process_leaves_connections_to_others(void **state)
 {
-	struct heard heard[4], late;
+	struct received received[4], late;
 	struct fixture f[4];
 	int fds[4], fd;
 
 	for (int i = 0; i < 4; i++) {
 		fixture_open(&f[i], POOL_BYTES, KPROF_MODE_OVERWRITE);
-		begin_hearing(&heard[i]);
-		fds[i] = dial();
+		init_received(&received[i]);
+		fds[i] = open_connection();
 		if (i == 3)
 			break;
-		greet(fds[i], "greedy", f[i].fd);
-		WAIT_FOR(hears(fds[i], &heard[i], 0, 1));
+		send_hello(fds[i], "greedy", f[i].fd);
+		WAIT_FOR(is_switched(fds[i], &received[i], 0, 1));
 	}
-	WAIT_FOR(is_ended(fds[3], &heard[3]));
+	WAIT_FOR(is_ended(fds[3], &received[3]));
 	assert_true(was_reported("?: the connection limit of this process is reached\n"));
-	assert_true(was_welcome(fork_honest()));
+	assert_true(was_accepted(fork_producer()));
 	/* of its own places those go first that it does nothing with */
 	close(fds[2]);
 	WAIT_FOR(stat_of("trace.connections") == 2);
-	begin_hearing(&late);
-	fd = dial();
+	init_received(&late);
+	fd = open_connection();
 	close(fds[3]);
-	begin_hearing(&heard[3]);
-	fds[3] = dial();
-	greet(fds[3], "greedy", f[3].fd);
-	WAIT_FOR(hears(fds[3], &heard[3], 0, 1));
+	init_received(&received[3]);
+	fds[3] = open_connection();
+	send_hello(fds[3], "greedy", f[3].fd);
+	WAIT_FOR(is_switched(fds[3], &received[3], 0, 1));
 	WAIT_FOR(is_ended(fd, &late));
 	assert_true(was_reported("?: evicted: no HELLO yet, and the connection limit is reached\n"));
 	close(fd);
@@ -196,7 +196,7 @@ static void test_greedy_process_leaves_connections_to_others(void **state)
  * A connection that is full of what nobody reads: who closes it waits, as it was told to, until the
  * other end, *reader, is closed. -1: there is no network here.
  */
-static int make_lingering(int *reader)
+static int make_socket_that_lingers(int *reader)
 {
 	const struct linger linger = {.l_onoff = 1, .l_linger = 3600};
 	struct sockaddr_in address = {.sin_family = AF_INET,
@@ -249,17 +249,17 @@ static void stop_process(pid_t pid)
  * or behind a packet for which it is sent away. Lives until it may end, since it has the other
  * ends.
  */
-static void send_hanging(pid_t server_pid, int may_end)
+static void send_sockets_that_linger(pid_t server_pid, int may_end)
 {
 	const struct kprof_packet_hello hello = make_hello("hanging", POOL_BYTES);
 	int fds[HANGING], to[HANGING], reader;
 	char c;
 
 	for (int i = 0; i < HANGING; i++) {
-		fds[i] = make_lingering(&reader);
+		fds[i] = make_socket_that_lingers(&reader);
 		if (fds[i] < 0)
 			_exit(77);
-		to[i] = dial();
+		to[i] = open_connection();
 	}
 	stop_process(server_pid); /* so that its descriptors are the last ones */
 	for (int i = 0; i < HANGING; i++) {
@@ -289,7 +289,7 @@ static void test_descriptors_that_cannot_be_closed_block_no_other(void **state)
 	child = fork();
 	if (child == 0) {
 		close(may_end[1]);
-		send_hanging(server_pid, may_end[0]);
+		send_sockets_that_linger(server_pid, may_end[0]);
 	}
 	close(may_end[0]);
 	WAIT_FOR(stat_of("trace.detached") == HANGING || waitpid(child, &status, WNOHANG) == child);
@@ -298,7 +298,7 @@ static void test_descriptors_that_cannot_be_closed_block_no_other(void **state)
 		skip(); /* without a network */
 	}
 	assert_true(was_reported("?: unexpected descriptors in a packet\n"));
-	assert_true(was_welcome(fork_honest()));
+	assert_true(was_accepted(fork_producer()));
 	close(may_end[1]);
 	assert_int_equal(waitpid(child, &status, 0) == child ? status : -1, 0);
 	alarm(0);
@@ -307,24 +307,24 @@ static void test_descriptors_that_cannot_be_closed_block_no_other(void **state)
 /* Who says nothing keeps nobody out. */
 static void test_connections_without_hello_keep_no_producer_out(void **state)
 {
-	struct heard heard[7], good;
+	struct received received[7], good;
 	struct fixture f;
 	int fds[7], fd;
 
 	fixture_open(&f, POOL_BYTES, KPROF_MODE_OVERWRITE);
-	begin_hearing(&good);
-	fd = dial();
-	greet(fd, "good", f.fd);
-	WAIT_FOR(hears(fd, &good, 0, 1));
+	init_received(&good);
+	fd = open_connection();
+	send_hello(fd, "good", f.fd);
+	WAIT_FOR(is_switched(fd, &good, 0, 1));
 	for (int i = 0; i < 7; i++) {
-		begin_hearing(&heard[i]);
-		fds[i] = dial();
+		init_received(&received[i]);
+		fds[i] = open_connection();
 	}
 	for (int i = 0; i < 5; i++) /* of three places two are theirs */
-		WAIT_FOR(is_ended(fds[i], &heard[i]));
+		WAIT_FOR(is_ended(fds[i], &received[i]));
 	assert_true(was_reported("?: evicted: no HELLO yet, and the connection limit is reached\n"));
 	assert_int_equal(stat_of("trace.connections"), 3);
-	hear(fd, &good);
+	receive_packets(fd, &good);
 	assert_false(good.ended);
 	for (int i = 0; i < 7; i++)
 		close(fds[i]);
@@ -332,14 +332,14 @@ static void test_connections_without_hello_keep_no_producer_out(void **state)
 	fixture_close(&f);
 }
 
-static void keep_quiet(struct listener_options *options)
+static void allow_few_reports(struct listener_options *options)
 {
 	options->reports = 4;
 }
 
-static int begin_quiet(void **state)
+static int begin_with_few_reports(void **state)
 {
-	start(keep_quiet);
+	start(allow_few_reports);
 	return 0;
 }
 
@@ -347,12 +347,12 @@ static int begin_quiet(void **state)
 static void test_reports_are_limited_and_counts_are_not(void **state)
 {
 	for (int i = 0; i < 40; i++) {
-		struct heard heard;
-		int fd = dial();
+		struct received received;
+		int fd = open_connection();
 
-		begin_hearing(&heard);
+		init_received(&received);
 		assert_int_equal(send_with(fd, "x", 1, NULL, 0), 1);
-		WAIT_FOR(is_ended(fd, &heard));
+		WAIT_FOR(is_ended(fd, &received));
 		close(fd);
 	}
 	assert_int_equal(stat_of("trace.detached"), 40);
@@ -391,7 +391,7 @@ static void test_flood_of_one_process_hides_no_other_report(void **state)
 {
 	int ready[2], stop[2], fd;
 	const uint32_t none[2] = {99, 7};
-	struct heard heard;
+	struct received received;
 	char byte;
 	pid_t pid;
 
@@ -404,11 +404,11 @@ static void test_flood_of_one_process_hides_no_other_report(void **state)
 		_exit(0);
 	}
 	assert_int_equal(read(ready[0], &byte, 1), 1);
-	begin_hearing(&heard);
-	fd = dial();
+	init_received(&received);
+	fd = open_connection();
 	assert_int_equal(send_with(fd, none, sizeof(none), NULL, 0), 8);
-	WAIT_FOR(is_ended(fd, &heard));
-	WAIT_FOR(own_was_reported());
+	WAIT_FOR(is_ended(fd, &received));
+	WAIT_FOR(own_connection_was_reported());
 	close(stop[0]);
 	close(stop[1]); /* the flood reads its end */
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
@@ -421,21 +421,21 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_connection_without_hello_times_out,
-						begin_strict, finish),
+						begin_with_low_limits, finish),
 		cmocka_unit_test_setup_teardown(test_too_many_packets_end_the_connection,
-						begin_strict, finish),
+						begin_with_low_limits, finish),
 		cmocka_unit_test_setup_teardown(test_connections_over_the_limit_are_refused,
-						begin_strict, finish),
+						begin_with_low_limits, finish),
 		cmocka_unit_test_setup_teardown(test_greedy_process_leaves_connections_to_others,
-						begin_strict_with_processes, finish),
+						begin_with_process_limit, finish),
 		cmocka_unit_test_setup_teardown(test_descriptors_that_cannot_be_closed_block_no_other,
 						begin_with_reports, finish),
 		cmocka_unit_test_setup_teardown(test_connections_without_hello_keep_no_producer_out,
-						begin_strict, finish),
+						begin_with_low_limits, finish),
 		cmocka_unit_test_setup_teardown(test_reports_are_limited_and_counts_are_not,
-						begin_quiet, finish),
+						begin_with_few_reports, finish),
 		cmocka_unit_test_setup_teardown(test_flood_of_one_process_hides_no_other_report,
-						begin_quiet, finish),
+						begin_with_few_reports, finish),
 	};
 
 	return cmocka_run_group_tests(tests, make_dir, remove_dir);

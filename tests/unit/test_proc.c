@@ -97,7 +97,7 @@ static int remove_root(void **state)
 	return remove_tree(root);
 }
 
-/* ---- what a walk said, as text ----------------------------------------------------------------- */
+/* ---- what a walk visited, as text ----------------------------------------------------------------- */
 
 struct log {
 	char text[16384];
@@ -119,25 +119,25 @@ __attribute__((format(printf, 2, 3))) static int say(struct log *log, const char
 	return 0;
 }
 
-static int say_process(void *arg, const struct proc_process *process)
+static int log_process(void *arg, const struct proc_process *process)
 {
 	return say(arg, "P %d '%s' '%s'\n", process->pid, process->comm, process->exe);
 }
 
-static int say_thread(void *arg, const struct proc_thread *thread)
+static int log_thread(void *arg, const struct proc_thread *thread)
 {
 	return say(arg, "T %d %d '%s'\n", thread->pid, thread->tid, thread->comm);
 }
 
-static int say_mapping(void *arg, const struct proc_mapping *mapping)
+static int log_mapping(void *arg, const struct proc_mapping *mapping)
 {
 	return say(arg, "M %d %" PRIx64 "+%" PRIx64 "@%" PRIx64 " %x:%x %" PRIu64 " '%s'\n",
 		mapping->pid, mapping->start, mapping->size, mapping->offset, mapping->dev_major,
 		mapping->dev_minor, mapping->inode, mapping->path);
 }
 
-static struct log said;
-static const struct proc_visitor sayer = { say_process, say_thread, say_mapping, &said };
+static struct log visited;
+static const struct proc_visitor logger = { log_process, log_thread, log_mapping, &visited };
 
 /* ---- processes of the fixture ------------------------------------------------------------------ */
 
@@ -202,11 +202,11 @@ static void put_processes(void)
 }
 
 /* The lines of one process, in the order of the walk; of all directories the order is open. */
-static bool said_block(const char *block)
+static bool log_has(const char *block)
 {
-	const char *found = strstr(said.text, block);
+	const char *found = strstr(visited.text, block);
 
-	return found && (found == said.text || found[-1] == '\n');
+	return found && (found == visited.text || found[-1] == '\n');
 }
 
 static void test_walk_visits_processes_threads_and_mappings(void **state)
@@ -215,37 +215,37 @@ static void test_walk_visits_processes_threads_and_mappings(void **state)
 
 	(void)state;
 	put_processes();
-	memset(&said, 0, sizeof(said));
-	assert_int_equal(proc_walk(root, &sayer, &result), 0);
-	assert_true(said_block(walk_of_12));
-	assert_true(said_block("P 2 'kworker/u8:3-events_power_efficient' ''\n"
+	memset(&visited, 0, sizeof(visited));
+	assert_int_equal(proc_walk(root, &logger, &result), 0);
+	assert_true(log_has(walk_of_12));
+	assert_true(log_has("P 2 'kworker/u8:3-events_power_efficient' ''\n"
 			       "T 2 2 'kworker/u8:3-events_power_efficient'\n"));
-	assert_true(said_block("P 300 'a\nb) (S' ''\nT 300 30"));
-	assert_true(said_block("T 300 300 'a\nb) (S'\n"));
-	assert_true(said_block("T 300 301 'second'\n"));
-	assert_true(said_block("P 401 'gone' ''\n"));
-	assert_true(said_block("P 402 'gone2' ''\nT 402 402 'gone2'\n"));
-	assert_null(strstr(said.text, "M 300"));
-	assert_null(strstr(said.text, " 400"));
-	assert_null(strstr(said.text, "403"));
-	assert_null(strstr(said.text, "many"));
-	assert_null(strstr(said.text, "P 0"));
+	assert_true(log_has("P 300 'a\nb) (S' ''\nT 300 30"));
+	assert_true(log_has("T 300 300 'a\nb) (S'\n"));
+	assert_true(log_has("T 300 301 'second'\n"));
+	assert_true(log_has("P 401 'gone' ''\n"));
+	assert_true(log_has("P 402 'gone2' ''\nT 402 402 'gone2'\n"));
+	assert_null(strstr(visited.text, "M 300"));
+	assert_null(strstr(visited.text, " 400"));
+	assert_null(strstr(visited.text, "403"));
+	assert_null(strstr(visited.text, "many"));
+	assert_null(strstr(visited.text, "P 0"));
 	assert_int_equal(result.processes, 5);
 	assert_int_equal(result.unreadable, 0);
 
 	/* one alone */
-	memset(&said, 0, sizeof(said));
-	assert_int_equal(proc_visit(root, 12, &sayer), 0);
-	assert_string_equal(said.text, walk_of_12);
-	assert_int_equal(proc_visit(root, 13, &sayer), -ESRCH);
-	assert_int_equal(proc_visit(root, 400, &sayer), -ESRCH);
+	memset(&visited, 0, sizeof(visited));
+	assert_int_equal(proc_visit(root, 12, &logger), 0);
+	assert_string_equal(visited.text, walk_of_12);
+	assert_int_equal(proc_visit(root, 13, &logger), -ESRCH);
+	assert_int_equal(proc_visit(root, 400, &logger), -ESRCH);
 
 	/* parts that nobody asked for are not read */
-	memset(&said, 0, sizeof(said));
+	memset(&visited, 0, sizeof(visited));
 	assert_int_equal(proc_visit(root, 12,
-				 &(struct proc_visitor){ .thread = say_thread, .arg = &said }),
+				 &(struct proc_visitor){ .thread = log_thread, .arg = &visited }),
 		0);
-	assert_string_equal(said.text, "T 12 12 'app'\n");
+	assert_string_equal(visited.text, "T 12 12 'app'\n");
 }
 
 /* What a callback returns ends the walk and comes back, also where it looks like a lost process. */
@@ -259,25 +259,25 @@ static void test_value_of_a_callback_stops_the_walk(void **state)
 	put_processes();
 	for (i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
 		for (after = 1; after <= 8; after++) {
-			memset(&said, 0, sizeof(said));
-			said.stop_after = after;
-			said.stop_value = values[i];
-			assert_int_equal(proc_visit(root, 12, &sayer), values[i]);
-			assert_int_equal(said.stop_after, 0);
+			memset(&visited, 0, sizeof(visited));
+			visited.stop_after = after;
+			visited.stop_value = values[i];
+			assert_int_equal(proc_visit(root, 12, &logger), values[i]);
+			assert_int_equal(visited.stop_after, 0);
 		}
-		memset(&said, 0, sizeof(said));
-		said.stop_after = 5;
-		said.stop_value = values[i];
-		assert_int_equal(proc_walk(root, &sayer, NULL), values[i]);
-		assert_int_equal(said.stop_after, 0);
+		memset(&visited, 0, sizeof(visited));
+		visited.stop_after = 5;
+		visited.stop_value = values[i];
+		assert_int_equal(proc_walk(root, &logger, NULL), values[i]);
+		assert_int_equal(visited.stop_after, 0);
 	}
 }
 
 static void test_missing_proc_is_an_error(void **state)
 {
 	(void)state;
-	assert_int_equal(proc_walk("/nonexistent", &sayer, NULL), -ENOENT);
-	assert_int_equal(proc_visit("/nonexistent", 1, &sayer), -ENOENT);
+	assert_int_equal(proc_walk("/nonexistent", &logger, NULL), -ENOENT);
+	assert_int_equal(proc_visit("/nonexistent", 1, &logger), -ENOENT);
 }
 
 /* ---- processes of this machine ----------------------------------------------------------------- */
@@ -435,7 +435,7 @@ static bool read_maps(pid_t pid, bool no_query, struct log *log)
 	proc_maps_init(maps, "/nonexistent");
 	maps->no_query = no_query;
 	memset(log, 0, sizeof(*log));
-	assert_int_equal(proc_maps_read(maps, fd, 1, say_mapping, log), 0);
+	assert_int_equal(proc_maps_read(maps, fd, 1, log_mapping, log), 0);
 	lacking = maps->no_query;
 	close(fd);
 	free(maps);
@@ -464,14 +464,14 @@ static void test_query_and_text_give_the_same_mappings(void **state)
 			pause();
 	}
 	read_maps(child, true, &by_text);
-	lacking = read_maps(child, false, &said);
+	lacking = read_maps(child, false, &visited);
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
 	munmap(pages, 3 * page);
 	assert_true(by_text.length > 0);
 	if (lacking)
 		skip();
-	assert_string_equal(said.text, by_text.text);
+	assert_string_equal(visited.text, by_text.text);
 }
 
 /* ---- whose build-ids may be asked for ---------------------------------------------------------- */
@@ -509,7 +509,7 @@ static void test_trusted_devices_are_told_from_mountinfo(void **state)
 /* ---- the kernel -------------------------------------------------------------------------------- */
 
 /* What another user without rights is told: he may not follow the link. */
-static bool lives_for_nobody(pid_t pid)
+static bool lives_for_other_user(pid_t pid)
 {
 	pid_t asker = fork();
 	int status;
@@ -538,8 +538,8 @@ static void test_living_process_is_told_from_an_ended_one(void **state)
 	assert_int_equal(waitid(P_PID, (id_t)child, &(siginfo_t){ 0 }, WEXITED | WNOWAIT), 0);
 	assert_false(proc_lives(NULL, child));
 	if (!geteuid()) {
-		assert_true(lives_for_nobody(getpid()));
-		assert_false(lives_for_nobody(child));
+		assert_true(lives_for_other_user(getpid()));
+		assert_false(lives_for_other_user(child));
 	}
 	assert_int_equal(waitpid(child, NULL, 0), child);
 	assert_false(proc_lives(NULL, child));
@@ -631,7 +631,7 @@ static void test_wrong_note_sizes_give_no_build_id(void **state)
 	assert_int_equal(kernel.build_id_length, 4);
 }
 
-static int say_module(void *arg, const struct proc_module *module)
+static int log_module(void *arg, const struct proc_module *module)
 {
 	return say(arg, "%s %" PRIx64 " %" PRIu64 " %u:%02x\n", module->name, module->start,
 		module->size, module->build_id_length,
@@ -644,22 +644,22 @@ static void test_modules_are_listed(void **state)
 		0xd1, 0xd2, 0xd3, 0xd4 };
 
 	(void)state;
-	memset(&said, 0, sizeof(said));
-	assert_int_equal(proc_modules(root, root, say_module, &said), 0); /* no such file: none */
-	assert_string_equal(said.text, "");
+	memset(&visited, 0, sizeof(visited));
+	assert_int_equal(proc_modules(root, root, log_module, &visited), 0); /* no such file: none */
+	assert_string_equal(visited.text, "");
 	put("modules", "nf_tables 303104 2 nft_ct,nft_chain_nat, Live 0xffffffffc0a51000\n"
 		       "dummy 16384 0 - Live 0xffffffffc0a3d000 (OE)\n"
 		       "hidden 16384 0 - Live 0x0000000000000000\n"
 		       "../../kernel 16384 0 - Live 0xffffffffc0a3d000\n"
 		       "junk\n\n");
 	put_bytes("module/nf_tables/notes/.note.gnu.build-id", note, sizeof(note));
-	assert_int_equal(proc_modules(root, root, say_module, &said), 0);
-	assert_string_equal(said.text, "nf_tables ffffffffc0a51000 303104 4:d1\n"
+	assert_int_equal(proc_modules(root, root, log_module, &visited), 0);
+	assert_string_equal(visited.text, "nf_tables ffffffffc0a51000 303104 4:d1\n"
 				       "dummy ffffffffc0a3d000 16384 0:00\n");
-	memset(&said, 0, sizeof(said));
-	said.stop_after = 1;
-	said.stop_value = -EINTR;
-	assert_int_equal(proc_modules(root, root, say_module, &said), -EINTR);
+	memset(&visited, 0, sizeof(visited));
+	visited.stop_after = 1;
+	visited.stop_value = -EINTR;
+	assert_int_equal(proc_modules(root, root, log_module, &visited), -EINTR);
 }
 
 int main(void)

@@ -190,7 +190,7 @@ static void test_full_queue_discards_and_counts(void **state)
 	destroy_host(h);
 }
 
-static void test_overtaken_reader_is_told_its_loss(void **state)
+static void test_reader_gets_the_number_of_overwritten_samples(void **state)
 {
 	struct host *h;
 	struct sums sums = { 0 };
@@ -322,7 +322,7 @@ int main(void)
 		cmocka_unit_test(test_context_switches_are_counted_exactly),
 		cmocka_unit_test(test_overflowing_rings_are_counted),
 		cmocka_unit_test(test_full_queue_discards_and_counts),
-		cmocka_unit_test(test_overtaken_reader_is_told_its_loss),
+		cmocka_unit_test(test_reader_gets_the_number_of_overwritten_samples),
 		cmocka_unit_test(test_readers_get_their_whole_account_while_sampling),
 		cmocka_unit_test(test_stopped_profiler_gives_end_of_file),
 	};

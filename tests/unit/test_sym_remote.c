@@ -357,8 +357,7 @@ static void test_paths_that_are_no_file_have_no_names(void **state)
 }
 
 /*
- * ---- a file system that hangs
- * ----------------------------------------------------------------------
+ * ---- a file system that hangs ----------------------------------------------------------------------
  */
 
 static void test_hanging_file_system_delays_no_answer(void **state)

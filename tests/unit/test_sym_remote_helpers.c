@@ -283,26 +283,26 @@ static void test_debuginfod_server_gives_names(void **state)
 }
 
 /*
- * ---- liars ------------------------------------------------------------------------------------
+ * ---- wrong answers-------------------------------------------------------------------------------
  */
 
-struct lie_row {
+struct wrong_row {
 	int line;
-	enum lie lie;
+	enum wrong_answer wrong;
 	const char *expected;
 	int ret;
 };
 
-static const struct lie_row lie_rows[] = {
-	{ __LINE__, LIE_NONE, "first", 0 }, /* the others fail because of what is wrong with them */
-	{ __LINE__, LIE_INDEX, NULL, 0 },
-	{ __LINE__, LIE_TWICE, "first", 0 }, /* it counts until the lie */
-	{ __LINE__, LIE_FRAMES, NULL, 0 },
-	{ __LINE__, LIE_GARBAGE, NULL, 0 },
-	{ __LINE__, LIE_TYPE, NULL, 0 },
-	{ __LINE__, LIE_END, NULL, 0 },
-	{ __LINE__, LIE_SILENCE, NULL, -ETIMEDOUT },
-	{ __LINE__, LIE_DESCRIPTOR, "first", 0 },
+static const struct wrong_row wrong_rows[] = {
+	{ __LINE__, WRONG_NONE, "first", 0 }, /* the others fail because of what is wrong with them */
+	{ __LINE__, WRONG_INDEX, NULL, 0 },
+	{ __LINE__, WRONG_TWICE, "first", 0 }, /* it counts until the wrong */
+	{ __LINE__, WRONG_FRAMES, NULL, 0 },
+	{ __LINE__, WRONG_GARBAGE, NULL, 0 },
+	{ __LINE__, WRONG_TYPE, NULL, 0 },
+	{ __LINE__, WRONG_END, NULL, 0 },
+	{ __LINE__, WRONG_SILENCE, NULL, -ETIMEDOUT },
+	{ __LINE__, WRONG_DESCRIPTOR, "first", 0 },
 };
 
 static unsigned int count_descriptors(void)
@@ -322,9 +322,9 @@ static void test_wrong_answers_give_no_names(void **state)
 	uint64_t offset = 0x100;
 	size_t i;
 
-	for (i = 0; i < G_N_ELEMENTS(lie_rows); i++) {
-		const struct lie_row *row = &lie_rows[i];
-		struct symbols *symbols = open_liar(row->lie);
+	for (i = 0; i < G_N_ELEMENTS(wrong_rows); i++) {
+		const struct wrong_row *row = &wrong_rows[i];
+		struct symbols *symbols = open_wrong_helper(row->wrong);
 		struct symbols_how how = { .cancel_fd = -1, .deadline_ns = proto_now_ns() +
 			(row->ret ? 200 * NSEC_PER_MSEC : PATIENCE_NS) };
 		struct symbols_place place;
@@ -345,7 +345,7 @@ static void test_endless_answers_are_bounded(void **state)
 {
 	struct world *world = *state;
 	struct symbols_file file = describe(world, "/some/file", false, NULL);
-	struct symbols *symbols = open_liar(LIE_ENDLESS);
+	struct symbols *symbols = open_wrong_helper(WRONG_ENDLESS);
 	struct symbols_how how = { .cancel_fd = -1, .deadline_ns = proto_now_ns() + PATIENCE_NS };
 	const size_t count = 100;
 	uint64_t offsets[100] = { 0 };
@@ -389,6 +389,6 @@ int main(int argc, char **argv)
 	};
 
 	if (argc == 4 && strcmp(argv[0], "kprof-symbols") == 0)
-		return lie_as_helper(argv[1], (enum lie)atoi(argv[2]));
+		return run_wrong_helper(argv[1], (enum wrong_answer)atoi(argv[2]));
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

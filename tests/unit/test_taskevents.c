@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "prof/taskevents.h"
-#include "told.h"
+#include "task_stream.h"
 
 struct record {
 	_Alignas(8) uint8_t bytes[512];
@@ -145,13 +145,13 @@ static void destroy(struct fixture *f)
 static void check(struct fixture *f, int line, uint64_t until_ns, const char *expected)
 {
 	g_autoptr(GString) text = NULL;
-	struct told told;
+	struct task_stream stream;
 
 	taskevents_apply(f->events, f->tasks, until_ns);
-	told_init(&told);
-	told_ask(&told, f->tasks);
-	text = told_text(&told);
-	told_fini(&told);
+	task_stream_init(&stream);
+	task_stream_read(&stream, f->tasks);
+	text = task_stream_text(&stream);
+	task_stream_fini(&stream);
 	if (strcmp(text->str, expected))
 		fail_msg("line %d: told\n%sexpected\n%s", line, text->str, expected);
 }
@@ -367,13 +367,13 @@ static void test_random_bytes_are_harmless(void **state)
 		taskevents_add(f.events, (const struct perf_event_header *)(const void *)bytes);
 		free(bytes);
 		if (i % 500 == 0) {
-			struct told told;
+			struct task_stream stream;
 
 			taskevents_apply(f.events, f.tasks, UINT64_MAX);
 			tasks_settle(f.tasks, (uint64_t)i, (uint64_t)i, (uint64_t)i);
-			told_init(&told);
-			told_ask(&told, f.tasks); /* what is told is well formed */
-			told_fini(&told);
+			task_stream_init(&stream);
+			task_stream_read(&stream, f.tasks); /* what is told is well formed */
+			task_stream_fini(&stream);
 		}
 	}
 	destroy(&f);

@@ -27,11 +27,11 @@ static void test_ended_tasks_are_kept_as_long_as_needed(void **state)
 	drain(t, 7, 1);
 	assert_true(tasks_bytes(t) > 0);
 	drain(t, 9, 6);
-	check_all_told(t, __LINE__, all);
+	check_whole_stream(t, __LINE__, all);
 	drain(t, 9, 7);
-	check_all_told(t, __LINE__, all);
+	check_whole_stream(t, __LINE__, all);
 	drain(t, 9, 8);
-	check_all_told(t, __LINE__, "");
+	check_whole_stream(t, __LINE__, "");
 	assert_int_equal(tasks_bytes(t), 0);
 	tasks_destroy(t);
 }
@@ -98,7 +98,7 @@ static void test_events_without_stored_samples_are_not_kept(void **state)
 static void test_short_lives_are_kept_as_long_as_their_blocks(void **state)
 {
 	struct tasks *t = tasks_create();
-	struct told told;
+	struct task_stream stream;
 	uint64_t seq = 5;
 	uint32_t i;
 
@@ -118,10 +118,10 @@ static void test_short_lives_are_kept_as_long_as_their_blocks(void **state)
 	}
 	drain_past(t, seq + 10);
 	assert_int_equal(tasks_bytes(t), 0);
-	told_init(&told);
-	told_ask(&told, t);
-	assert_int_equal(told.rows->len, 2);
-	told_fini(&told);
+	task_stream_init(&stream);
+	task_stream_read(&stream, t);
+	assert_int_equal(stream.rows->len, 2);
+	task_stream_fini(&stream);
 	tasks_destroy(t);
 }
 
@@ -129,11 +129,11 @@ static void test_short_lives_are_kept_as_long_as_their_blocks(void **state)
 static void test_many_threads_take_constant_time_each(void **state)
 {
 	struct tasks *t = tasks_create();
-	struct told reader;
+	struct task_stream reader;
 	uint32_t i;
 
 	(void)state;
-	told_init(&reader);
+	task_stream_init(&reader);
 	tasks_add_process(t, 1, 1, 0, "/bin/server");
 	tasks_add_thread(t, 1, 1, 1, "server");
 	for (i = 0; i < 200000; i++) {
@@ -142,13 +142,13 @@ static void test_many_threads_take_constant_time_each(void **state)
 		if (i % 100 == 0) {
 			drain(t, 5, 1);
 			g_array_set_size(reader.rows, 0);
-			told_ask(&reader, t);
+			task_stream_read(&reader, t);
 			assert_true(reader.rows->len <= 100 * 3 + 3);
 		}
 	}
 	drain_past(t, 9);
 	assert_int_equal(tasks_bytes(t), 0);
-	told_fini(&reader);
+	task_stream_fini(&reader);
 	tasks_destroy(t);
 }
 
@@ -177,15 +177,15 @@ static void test_unchanged_tasks_are_told_once_for_two_runs(void **state)
 {
 	struct tasks *t = tasks_create();
 	uint64_t time_ns = 100;
-	struct told reader;
+	struct task_stream reader;
 	int run;
 
 	(void)state;
-	told_init(&reader);
+	task_stream_init(&reader);
 	walk_ten(t, time_ns, 5 * SECOND, "/bin/a", 0x8000);
 	tasks_end_walk(t, time_ns);
 	drain(t, 5, 1);
-	check_told(t, __LINE__, &reader,
+	check_stream(t, __LINE__, &reader,
 		"comm 100 10/10 a\nnew 100 10 /bin/a\n"
 		"mmap 100 10 1000+1000 /bin/a\nmmap 100 10 8000+1000 /lib/c\n");
 	for (run = 0; run < 50; run++) {
@@ -194,10 +194,10 @@ static void test_unchanged_tasks_are_told_once_for_two_runs(void **state)
 		walk_ten(t, time_ns, 5 * SECOND + (run % 20) * 1000000ull, "/bin/a", 0x8000);
 		tasks_end_walk(t, time_ns);
 		drain(t, 5, 2);
-		check_told(t, __LINE__, &reader, "");
+		check_stream(t, __LINE__, &reader, "");
 		assert_int_equal(tasks_bytes(t), 0);
 	}
-	told_fini(&reader);
+	task_stream_fini(&reader);
 	tasks_destroy(t);
 }
 
@@ -205,46 +205,46 @@ static void test_unchanged_tasks_are_told_once_for_two_runs(void **state)
 static void test_changes_between_two_runs_are_told(void **state)
 {
 	struct tasks *t = tasks_create();
-	struct told reader;
+	struct task_stream reader;
 
 	(void)state;
-	told_init(&reader);
+	task_stream_init(&reader);
 	walk_ten(t, 100, 5 * SECOND, "/bin/a", 0x8000);
 	tasks_add_thread(t, 100, 10, 11, "second");
 	tasks_add_process(t, 100, 20, 5 * SECOND, "/bin/b");
 	tasks_end_walk(t, 100);
 	drain(t, 5, 1);
-	check_told(t, __LINE__, &reader,
+	check_stream(t, __LINE__, &reader,
 		"comm 100 10/10 a\ncomm 100 10/11 second\nnew 100 10 /bin/a\n"
 		"mmap 100 10 1000+1000 /bin/a\nmmap 100 10 8000+1000 /lib/c\n"
 		"new 100 20 /bin/b\n");
 	/* another place of its library, a thread less, and the other process is gone */
 	walk_ten(t, 200, 5 * SECOND, "/bin/a", 0x9000);
 	tasks_end_walk(t, 201);
-	check_told(t, __LINE__, &reader,
+	check_stream(t, __LINE__, &reader,
 		"comm 100 10/11 second\nmmap 200 10 9000+1000 /lib/c\nexit 201 10/11 of 0/0\n");
 	drain_past(t, 9);
-	check_all_told(t, __LINE__,
+	check_whole_stream(t, __LINE__,
 		"comm 100 10/10 a\nnew 100 10 /bin/a\n"
 		"mmap 100 10 1000+1000 /bin/a\nmmap 200 10 9000+1000 /lib/c\n");
 	/* an exec */
 	walk_ten(t, 300, 5 * SECOND, "/bin/x", 0x9000);
 	tasks_end_walk(t, 300);
-	check_told(t, __LINE__, &reader,
+	check_stream(t, __LINE__, &reader,
 		"new 300 10 /bin/x\nmmap 300 10 1000+1000 /bin/x\nmmap 300 10 9000+1000 /lib/c\n");
 	/* the pid came again, of the same program at the same places */
 	walk_ten(t, 400, 7 * SECOND, "/bin/x", 0x9000);
 	tasks_end_walk(t, 400);
-	check_told(t, __LINE__, &reader,
+	check_stream(t, __LINE__, &reader,
 		"comm 400 10/10 a\nnew 400 10 /bin/x\n"
 		"mmap 400 10 1000+1000 /bin/x\nmmap 400 10 9000+1000 /lib/c\n");
 	/* and where nobody can tell whether it is the same */
 	walk_ten(t, 500, 0, "/bin/x", 0x9000);
 	tasks_end_walk(t, 500);
-	check_told(t, __LINE__, &reader,
+	check_stream(t, __LINE__, &reader,
 		"comm 500 10/10 a\nnew 500 10 /bin/x\n"
 		"mmap 500 10 1000+1000 /bin/x\nmmap 500 10 9000+1000 /lib/c\n");
-	told_fini(&reader);
+	task_stream_fini(&reader);
 	tasks_destroy(t);
 }
 
@@ -276,22 +276,22 @@ static void test_forked_process_is_the_one_walked_later(void **state)
 static void test_clear_keeps_living_processes_only(void **state)
 {
 	struct tasks *t = tasks_create();
-	struct told reader;
+	struct task_stream reader;
 
 	(void)state;
-	told_init(&reader);
+	task_stream_init(&reader);
 	tasks_add_process(t, 100, 10, 0, "/bin/a");
 	tasks_add_thread(t, 100, 10, 10, "a");
 	drain(t, 5, 1);
 	tasks_exit(t, 300, 10, 10, 1, 1);
 	tasks_clear(t);
-	check_all_told(t, __LINE__, "");
+	check_whole_stream(t, __LINE__, "");
 	assert_int_equal(tasks_bytes(t), 0);
 	drain_past(t, 12);
 	tasks_add_process(t, 400, 10, 0, "/bin/c");
 	g_array_set_size(reader.rows, 0);
-	check_told(t, __LINE__, &reader, "new 400 10 /bin/c\n");
-	told_fini(&reader);
+	check_stream(t, __LINE__, &reader, "new 400 10 /bin/c\n");
+	task_stream_fini(&reader);
 	tasks_destroy(t);
 }
 

@@ -19,7 +19,7 @@
 #include <cmocka.h>
 
 #include "base/units.h"
-#include "told.h"
+#include "task_stream.h"
 
 #define PIDS 24
 #define PAGES 24
@@ -74,7 +74,7 @@ struct machine {
 	GArray *blind;	     /* of uint64_t: from, to, from, to */
 	bool stopped; /* nobody samples */
 	struct tasks *tasks;
-	struct told readers[READERS];
+	struct task_stream readers[READERS];
 	guint checked[READERS];
 };
 
@@ -365,7 +365,7 @@ static bool is_blind(const struct machine *m, const struct sample *s)
 	return m->blind_from && s->time_ns >= m->blind_from;
 }
 
-static void check_samples(const struct machine *m, const struct told *told, guint first)
+static void check_samples(const struct machine *m, const struct task_stream *stream, guint first)
 {
 	guint i;
 
@@ -375,9 +375,9 @@ static void check_samples(const struct machine *m, const struct told *told, guin
 
 		if (s->seq < m->oldest || is_blind(m, s))
 			continue;
-		found = told_find(told, s->pid, s->time_ns, s->page * 0x1000);
+		found = task_stream_find(stream, s->pid, s->time_ns, s->page * 0x1000);
 		if (!found || strcmp(found, s->file)) {
-			g_autoptr(GString) text = told_text(told);
+			g_autoptr(GString) text = task_stream_text(stream);
 
 			fputs(text->str, stderr);
 			fail_msg("seed %u: at %d process %u, page %d: %s taken for %s", m->seed0,
@@ -389,19 +389,19 @@ static void check_samples(const struct machine *m, const struct told *told, guin
 
 static void follow(struct machine *m, int reader)
 {
-	told_ask(&m->readers[reader], m->tasks);
+	task_stream_read(&m->readers[reader], m->tasks);
 	check_samples(m, &m->readers[reader], m->checked[reader]);
 	m->checked[reader] = m->stored;
 }
 
 static void come_and_go(struct machine *m)
 {
-	struct told told;
+	struct task_stream stream;
 
-	told_init(&told);
-	told_ask(&told, m->tasks);
-	check_samples(m, &told, 0);
-	told_fini(&told);
+	task_stream_init(&stream);
+	task_stream_read(&stream, m->tasks);
+	check_samples(m, &stream, 0);
+	task_stream_fini(&stream);
 }
 
 /* The profiler is stopped and started; what happens in between perf does not tell. */
@@ -439,7 +439,7 @@ static void start_machine(struct machine *m)
 	m->newest = m->oldest = 1;
 	m->tasks = tasks_create();
 	for (i = 0; i < READERS; i++)
-		told_init(&m->readers[i]);
+		task_stream_init(&m->readers[i]);
 	m->processes[1] = (struct process){
 		.alive = true, .start_ns = tick(m), .program = files[0]
 	};
@@ -463,11 +463,11 @@ static void stop_machine(struct machine *m)
 		tasks_settle(m->tasks, m->newest, m->runs, m->newest + 1);
 	assert_int_equal(tasks_bytes(m->tasks), 0);
 	for (i = 0; i < READERS; i++)
-		told_fini(&m->readers[i]);
-	told_init(&m->readers[0]);
-	told_ask(&m->readers[0], m->tasks);
+		task_stream_fini(&m->readers[i]);
+	task_stream_init(&m->readers[0]);
+	task_stream_read(&m->readers[0], m->tasks);
 	assert_int_equal(m->readers[0].rows->len, 0);
-	told_fini(&m->readers[0]);
+	task_stream_fini(&m->readers[0]);
 	tasks_destroy(m->tasks);
 	g_array_free(m->events, TRUE);
 	g_array_free(m->samples, TRUE);

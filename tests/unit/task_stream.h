@@ -3,8 +3,8 @@
  * What a reader was told of tasks, taken apart, and how it finds the file at an address: written from
  * the description of the records, for tests. Include after cmocka.h.
  */
-#ifndef KPROFS_TESTS_TOLD_H
-#define KPROFS_TESTS_TOLD_H
+#ifndef KPROFS_TESTS_UNIT_TASK_STREAM_H
+#define KPROFS_TESTS_UNIT_TASK_STREAM_H
 
 #include <glib.h>
 
@@ -12,32 +12,32 @@
 #include "prof/record.h"
 #include "prof/tasks.h"
 
-struct told_row {
+struct task_stream_row {
 	uint64_t type, time_ns;
 	uint32_t pid, tid, parent_pid, parent_tid;
 	uint64_t addr, size;
 	char text[48];
 };
 
-struct told {
-	GArray *rows; /* of struct told_row */
+struct task_stream {
+	GArray *rows; /* of struct task_stream_row */
 	uint64_t stamp;
 };
 
-static inline void told_init(struct told *told)
+static inline void task_stream_init(struct task_stream *stream)
 {
-	told->rows = g_array_new(FALSE, TRUE, sizeof(struct told_row));
-	told->stamp = 0;
+	stream->rows = g_array_new(FALSE, TRUE, sizeof(struct task_stream_row));
+	stream->stamp = 0;
 }
 
-static inline void told_fini(struct told *told)
+static inline void task_stream_fini(struct task_stream *stream)
 {
-	g_array_free(told->rows, TRUE);
+	g_array_free(stream->rows, TRUE);
 }
 
-static inline void told_add(struct told *told, const struct decoded *r)
+static inline void task_stream_add(struct task_stream *stream, const struct decoded *r)
 {
-	struct told_row row = { .type = r->type, .time_ns = decode_u64(r, 0) };
+	struct task_stream_row row = { .type = r->type, .time_ns = decode_u64(r, 0) };
 
 	switch (r->type) {
 	case KPROF_REC_MMAP:
@@ -81,36 +81,36 @@ static inline void told_add(struct told *told, const struct decoded *r)
 	default:
 		fail_msg("tasks told a record of type %d", (int)r->type);
 	}
-	g_array_append_val(told->rows, row);
+	g_array_append_val(stream->rows, row);
 }
 
 /* Asks for what is new. */
-static inline void told_ask(struct told *told, struct tasks *tasks)
+static inline void task_stream_read(struct task_stream *stream, struct tasks *tasks)
 {
 	struct record_buf buf;
 	struct decoded r;
 	size_t at = 0;
 
 	record_buf_init(&buf);
-	told->stamp = tasks_encode(tasks, told->stamp, &buf);
+	stream->stamp = tasks_encode(tasks, stream->stamp, &buf);
 	while (decode_next(buf.data, buf.used, &at, &r))
-		told_add(told, &r);
+		task_stream_add(stream, &r);
 	record_buf_fini(&buf);
 }
 
-static inline const struct told_row *told_row(const struct told *told, guint i)
+static inline const struct task_stream_row *task_stream_row(const struct task_stream *stream, guint i)
 {
-	return &g_array_index(told->rows, struct told_row, i);
+	return &g_array_index(stream->rows, struct task_stream_row, i);
 }
 
 /* The rows as lines of text, for comparing. */
-static inline GString *told_text(const struct told *told)
+static inline GString *task_stream_text(const struct task_stream *stream)
 {
 	GString *out = g_string_new(NULL);
 	guint i;
 
-	for (i = 0; i < told->rows->len; i++) {
-		const struct told_row *r = told_row(told, i);
+	for (i = 0; i < stream->rows->len; i++) {
+		const struct task_stream_row *r = task_stream_row(stream, i);
 
 		switch (r->type) {
 		case KPROF_REC_MMAP:
@@ -142,21 +142,21 @@ static inline GString *told_text(const struct told *told)
 }
 
 /* What ran under a pid for a time: begun by NEW_PROCESS or by the fork of a process. */
-struct told_life {
+struct task_stream_life {
 	uint64_t start, end;	     /* from start to before end */
-	const struct told_row *fork; /* NULL: another program, with nothing from a parent */
+	const struct task_stream_row *fork; /* NULL: another program, with nothing from a parent */
 };
 
 /* The life at time_ns; what is known from before the first one belongs to that. */
-static inline bool told_life(const struct told *told, uint32_t pid, uint64_t time_ns,
-	struct told_life *life)
+static inline bool task_stream_life(const struct task_stream *stream, uint32_t pid, uint64_t time_ns,
+	struct task_stream_life *life)
 {
 	uint64_t first = UINT64_MAX;
 	guint i;
 
-	*life = (struct told_life){ .end = UINT64_MAX };
-	for (i = 0; i < told->rows->len; i++) {
-		const struct told_row *r = told_row(told, i);
+	*life = (struct task_stream_life){ .end = UINT64_MAX };
+	for (i = 0; i < stream->rows->len; i++) {
+		const struct task_stream_row *r = task_stream_row(stream, i);
 
 		if (r->pid != pid || !(r->type == KPROF_REC_NEW_PROCESS ||
 					     (r->type == KPROF_REC_FORK && r->pid != r->parent_pid)))
@@ -168,8 +168,8 @@ static inline bool told_life(const struct told *told, uint32_t pid, uint64_t tim
 	if (first == UINT64_MAX)
 		return false;
 	life->start = MAX(life->start, first);
-	for (i = 0; i < told->rows->len; i++) {
-		const struct told_row *r = told_row(told, i);
+	for (i = 0; i < stream->rows->len; i++) {
+		const struct task_stream_row *r = task_stream_row(stream, i);
 
 		if (r->pid != pid || !(r->type == KPROF_REC_NEW_PROCESS ||
 					     (r->type == KPROF_REC_FORK && r->pid != r->parent_pid)))
@@ -185,14 +185,14 @@ static inline bool told_life(const struct told *told, uint32_t pid, uint64_t tim
 }
 
 /* Of the life's mappings at addr the latest up to time_ns, or (earliest) the first of all. */
-static inline const struct told_row *told_mapping(const struct told *told, uint32_t pid,
-	const struct told_life *life, uint64_t time_ns, uint64_t addr, bool earliest)
+static inline const struct task_stream_row *task_stream_mapping(const struct task_stream *stream,
+	uint32_t pid, const struct task_stream_life *life, uint64_t time_ns, uint64_t addr, bool earliest)
 {
-	const struct told_row *found = NULL;
+	const struct task_stream_row *found = NULL;
 	guint i;
 
-	for (i = 0; i < told->rows->len; i++) {
-		const struct told_row *r = told_row(told, i);
+	for (i = 0; i < stream->rows->len; i++) {
+		const struct task_stream_row *r = task_stream_row(stream, i);
 
 		if (r->type != KPROF_REC_MMAP || r->pid != pid || r->time_ns < life->start ||
 			r->time_ns >= life->end || addr < r->addr || addr - r->addr >= r->size)
@@ -208,7 +208,7 @@ static inline const struct told_row *told_mapping(const struct told *told, uint3
  * The file at addr: the latest mapping by then, else what the parent had when it forked, and so on;
  * else what was announced after the fact. NULL: not known.
  */
-static inline const char *told_find(const struct told *told, uint32_t pid, uint64_t time_ns,
+static inline const char *task_stream_find(const struct task_stream *stream, uint32_t pid, uint64_t time_ns,
 	uint64_t addr)
 {
 	int earliest, depth;
@@ -218,12 +218,12 @@ static inline const char *told_find(const struct told *told, uint32_t pid, uint6
 		uint32_t of = pid;
 
 		for (depth = 0; depth < 100; depth++) {
-			const struct told_row *found;
-			struct told_life life;
+			const struct task_stream_row *found;
+			struct task_stream_life life;
 
-			if (!told_life(told, of, at, &life))
+			if (!task_stream_life(stream, of, at, &life))
 				break;
-			found = told_mapping(told, of, &life, at, addr, earliest);
+			found = task_stream_mapping(stream, of, &life, at, addr, earliest);
 			if (found)
 				return found->text;
 			if (!life.fork)
