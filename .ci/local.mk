@@ -1,5 +1,6 @@
 # the checks of the source itself, and the ways to run the tests under a tool
 SOURCE_CHECKS = \
+	%D%/check-circles \
 	%D%/check-globals \
 	%D%/check-includes \
 	%D%/check-manpages \

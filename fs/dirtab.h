@@ -3,8 +3,9 @@
  * Table 1, the dirtab: one row is one file of the namespace.
  *
  * lookup, readdir, getattr, open, read and write all walk this table and switch on nothing else;
- * so do the tests and the check of the man page. Adding a file is a row in dirtab.c and a function
- * in a file_*.c; adding a word to a control file is a row of its table of words (ctl.h).
+ * so do the tests and the check of the man page. The table is tree.c. Adding a file is a row there
+ * and a function in a file_*.c; adding a word to a control file is a row of its table of words
+ * (ctl_words.h).
  *
  * Directories whose files come and go have list and lookup, beside or instead of a table of rows.
  * The rows that these hand out are made for the caller, who gives them back with dirtab_put(), or
@@ -137,9 +138,6 @@ struct dirtab_owner {
 	bool mode_given;
 	mode_t mode;
 };
-
-/* The top of the tree. */
-const struct dirtab_row *dirtab_root(void);
 
 /* The row of `name` in a directory, or NULL; to be given back. */
 const struct dirtab_row *dirtab_lookup(struct server *server, const struct dirtab_row *dir,

@@ -11,7 +11,8 @@
 #include "fs/ctl_words.h"
 #include "fs/dirtab.h"
 
-struct file_cpus;
+struct cpus;
+struct file_cpudir;
 struct file_ctf;
 struct trace_records_cpu;
 
@@ -40,7 +41,7 @@ int file_kprintx_render(struct server *server, const struct dirtab_row *row, GSt
 	struct err *err);
 extern const struct ctl_words_word file_kprintx_words[];
 
-/* file_cputrace.c: kptrace_pipe, cpu/. A reading of the trace, for kptrace too: -EINTR */
+/* file_cpudir.c: kptrace_pipe, cpu/. A reading of the trace, for kptrace too: -EINTR */
 int file_reading_begin(
 	struct server *server, const struct trace_records_cpu *cpu, void *job, struct lazy **lazy);
 extern const struct stream_ops file_kptrace_pipe_stream;
@@ -48,13 +49,13 @@ uint64_t file_kptrace_pipe_size(struct server *server, const struct dirtab_row *
 const struct dirtab_row *file_cpu_lookup(struct server *server, const struct dirtab_row *dir,
 	const char *name);
 void file_cpu_list(struct server *server, const struct dirtab_row *dir, GPtrArray *rows);
-struct file_cpus *file_cpus_create(void);
-void file_cpus_destroy(struct file_cpus *cpus);
-/* The CPUs that have a folder, by number. */
-unsigned int file_cpus_count(const struct file_cpus *cpus);
-unsigned int file_cpus_number(const struct file_cpus *cpus, unsigned int i);
+struct file_cpudir *file_cpudir_create(const struct cpus *cpus);
+/* Harmless for NULL. */
+void file_cpudir_destroy(struct file_cpudir *dir);
 
 /* file_events.c: events/ */
+/* Removes all events, and lets producers that discard go on. */
+void file_events_clear(struct server *server);
 const struct dirtab_row *file_events_lookup(struct server *server, const struct dirtab_row *dir,
 	const char *name);
 const struct dirtab_row *file_events_create(struct server *server, const struct dirtab_row *dir,
@@ -72,7 +73,7 @@ int file_events_overflow_render(struct server *server, const struct dirtab_row *
 	struct err *err);
 extern const struct ctl_words_word file_events_reset_words[];
 
-/* file_cpu.c: mpstat, mpstat-raw */
+/* file_mpstat.c: mpstat, mpstat-raw */
 int file_mpstat_render(struct server *server, const struct dirtab_row *row, GString *out,
 	struct err *err);
 int file_mpstat_raw_render(struct server *server, const struct dirtab_row *row, GString *out,
@@ -86,7 +87,7 @@ int file_view_make(struct server *server, const struct dirtab_row *row, int fd, 
 	struct err *err);
 
 /* file_ctf.c: views/ctf/. 0 or -errno; the CPUs are only needed for the call */
-int file_ctf_create(const struct file_cpus *cpus, struct file_ctf **ctf);
+int file_ctf_create(const struct cpus *cpus, struct file_ctf **ctf);
 /* No text of it exists any more. */
 void file_ctf_destroy(struct file_ctf *ctf);
 /* A descriptor that becomes readable when files may be old, and what is then to be called. */

@@ -14,12 +14,12 @@
 
 #include "acct/accounting.h"
 #include "base/stats.h"
+#include "fs/cpus.h"
 #include "fs/lazy.h"
 #include "fs/pipes.h"
-#include "fs/server.h"
+#include "fs/server_state.h"
 #include "fs/slow_ops.h"
 #include "prof/profiler.h"
-#include "sys/cpu.h"
 #include "trace/trace_records.h"
 #include "trace/reading.h"
 
@@ -37,7 +37,7 @@ struct cpu_folder {
 	struct cpu_file files[CPU_FILES];
 };
 
-struct file_cpus {
+struct file_cpudir {
 	struct cpu_folder *folders;
 	unsigned int count;
 };
@@ -188,9 +188,9 @@ const struct dirtab_row *file_cpu_lookup(
 {
 	unsigned int i;
 
-	for (i = 0; i < server->cpus->count; i++)
-		if (!strcmp(server->cpus->folders[i].name, name))
-			return &server->cpus->folders[i].row;
+	for (i = 0; i < server->cpudir->count; i++)
+		if (!strcmp(server->cpudir->folders[i].name, name))
+			return &server->cpudir->folders[i].row;
 	return NULL;
 }
 
@@ -198,8 +198,8 @@ void file_cpu_list(struct server *server, const struct dirtab_row *dir, GPtrArra
 {
 	unsigned int i;
 
-	for (i = 0; i < server->cpus->count; i++)
-		g_ptr_array_add(rows, &server->cpus->folders[i].row);
+	for (i = 0; i < server->cpudir->count; i++)
+		g_ptr_array_add(rows, &server->cpudir->folders[i].row);
 }
 
 static void fill_folder(struct cpu_folder *folder, const struct trace_records_cpu *cpu)
@@ -234,48 +234,27 @@ static void fill_folder(struct cpu_folder *folder, const struct trace_records_cp
 		folder->files[i] = (struct cpu_file){files[i], *cpu};
 }
 
-struct file_cpus *file_cpus_create(void)
+struct file_cpudir *file_cpudir_create(const struct cpus *cpus)
 {
-	struct file_cpus *cpus = g_new0(struct file_cpus, 1);
-	g_autofree unsigned char *present = g_malloc0(CPU_BITMAP_BYTES);
-	struct trace_records_cpu cpu = {.cpu = 0};
-	unsigned int i, last = 0;
+	struct file_cpudir *dir = g_new0(struct file_cpudir, 1);
+	struct trace_records_cpu cpu;
+	unsigned int i;
 
-	if (cpu_read_list(CPU_PRESENT_PATH, present)) {
-		memset(present, 0, CPU_BITMAP_BYTES);
-		cpu_set_in_bitmap(present, 0);
+	dir->count = cpus_count(cpus);
+	dir->folders = g_new0(struct cpu_folder, dir->count);
+	cpu.first = cpus_number(cpus, 0);
+	cpu.count = cpus_number(cpus, dir->count - 1) + 1;
+	for (i = 0; i < dir->count; i++) {
+		cpu.cpu = cpus_number(cpus, i);
+		fill_folder(&dir->folders[i], &cpu);
 	}
-	for (i = CPU_NUMBERS; i-- > 0;)
-		if (cpu_in_bitmap(present, i)) {
-			last = MAX(last, i);
-			cpu.first = i;
-			cpus->count++;
-		}
-	cpu.count = last + 1;
-	cpus->folders = g_new0(struct cpu_folder, cpus->count);
-	cpus->count = 0;
-	for (i = 0; i <= last; i++) {
-		cpu.cpu = i;
-		if (cpu_in_bitmap(present, i))
-			fill_folder(&cpus->folders[cpus->count++], &cpu);
-	}
-	return cpus;
+	return dir;
 }
 
-unsigned int file_cpus_count(const struct file_cpus *cpus)
+void file_cpudir_destroy(struct file_cpudir *dir)
 {
-	return cpus->count;
-}
-
-unsigned int file_cpus_number(const struct file_cpus *cpus, unsigned int i)
-{
-	return cpus->folders[i].files[0].cpu.cpu;
-}
-
-void file_cpus_destroy(struct file_cpus *cpus)
-{
-	if (!cpus)
+	if (!dir)
 		return;
-	g_free(cpus->folders);
-	g_free(cpus);
+	g_free(dir->folders);
+	g_free(dir);
 }

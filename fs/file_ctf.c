@@ -19,9 +19,10 @@
 #include <unistd.h>
 
 #include "base/units.h"
+#include "fs/cpus.h"
 #include "fs/node.h"
 #include "fs/openfile.h"
-#include "fs/server.h"
+#include "fs/server_state.h"
 #include "fs/slow_ops.h"
 #include "sys/clock.h"
 #include "sys/memfile.h"
@@ -281,7 +282,7 @@ static void fill_row(struct file_ctf *ctf, uint32_t file)
 		.share = share_file, .size = file_size };
 }
 
-int file_ctf_create(const struct file_cpus *cpus, struct file_ctf **ctf)
+int file_ctf_create(const struct cpus *cpus, struct file_ctf **ctf)
 {
 	int timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
 	struct file_ctf *c;
@@ -291,11 +292,11 @@ int file_ctf_create(const struct file_cpus *cpus, struct file_ctf **ctf)
 		return -errno;
 	c = g_new0(struct file_ctf, 1);
 	c->timer = timer;
-	c->count = file_cpus_count(cpus) + 1;
+	c->count = cpus_count(cpus) + 1;
 	c->cpus = g_new(uint32_t, c->count);
 	c->rows = g_new0(struct ctf_row, c->count);
 	for (i = 0; i < c->count - 1; i++)
-		c->cpus[i] = file_cpus_number(cpus, i);
+		c->cpus[i] = cpus_number(cpus, i);
 	for (i = 0; i < c->count; i++)
 		fill_row(c, i);
 	pthread_mutex_init(&c->lock, NULL);

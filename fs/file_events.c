@@ -13,7 +13,8 @@
 #include <string.h>
 
 #include "fs/openfile.h"
-#include "fs/server.h"
+#include "fs/server_state.h"
+#include "fs/switches.h"
 #include "producers/catalog.h"
 #include "producers/producers.h"
 
@@ -162,11 +163,17 @@ int file_events_overflow_render(struct server *server, const struct dirtab_row *
 	return 0;
 }
 
+void file_events_clear(struct server *server)
+{
+	producers_clear(server->producers);
+	switches_changed(server->switches, server->listener);
+}
+
 static int run_reset(struct ctl_words_call *call, struct err *err)
 {
 	if (!call->number)
 		return err_set(err, EINVAL, "0 forgets nothing; any other number forgets all events");
-	server_clear_events(call->server);
+	file_events_clear(call->server);
 	return 0;
 }
 

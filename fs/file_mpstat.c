@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "acct/accounting.h"
-#include "fs/server.h"
+#include "fs/server_state.h"
 
 /* The accounting has no sentence of its own: what failed is always the source of the times. */
 static int explain(int ret, struct err *err)

@@ -12,7 +12,7 @@
 #include "base/units.h"
 #include "fs/kpctl_thread.h"
 #include "fs/openfile.h"
-#include "fs/server.h"
+#include "fs/server_state.h"
 #include "prof/profiler.h"
 
 /* The longest text of a number that fits: 22 octal digits and a 0 in front, with room for more. */

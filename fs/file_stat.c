@@ -13,7 +13,7 @@
 #include "fs/node.h"
 #include "fs/openfile.h"
 #include "fs/quota.h"
-#include "fs/server.h"
+#include "fs/server_state.h"
 #include "fs/streams.h"
 #include "fs/viewproc.h"
 #include "prof/profiler.h"

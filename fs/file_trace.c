@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "fs/server.h"
+#include "fs/server_state.h"
 #include "producers/catalog.h"
 #include "trace/trace_records.h"
 #include "producers/producers.h"
@@ -52,7 +52,7 @@ int file_kptrace_write(struct server *server, const struct dirtab_row *row,
 static int run_clear(struct ctl_words_call *call, struct err *err)
 {
 	trace_clear(call->server->trace);
-	server_clear_events(call->server);
+	file_events_clear(call->server);
 	return 0;
 }
 

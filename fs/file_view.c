@@ -13,7 +13,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "fs/server.h"
+#include "fs/server_state.h"
 #include "fs/viewmarks.h"
 #include "fs/viewproc.h"
 #include "fs/slow_ops.h"

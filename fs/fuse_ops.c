@@ -26,7 +26,7 @@
 #include "fs/open_reply.h"
 #include "fs/openfile.h"
 #include "fs/options.h"
-#include "fs/server.h"
+#include "fs/server_state.h"
 #include "fs/streams.h"
 #include "fs/switches.h"
 #include "fs/slow_ops.h"
@@ -65,7 +65,7 @@ static void open_op(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	struct openfile *file;
 	int ret;
 
-	ret = openfile_create(server, node_of(req, ino), fi->flags, &origin, &file);
+	ret = openfile_create(server->files, node_of(req, ino), fi->flags, &origin, &file);
 	if (ret)
 		fuse_reply_err(req, -ret);
 	else if (file->row->flags & DIRTAB_CONTROL)
@@ -94,7 +94,7 @@ static void create_op(fuse_req_t req, fuse_ino_t parent, const char *name, mode_
 		return;
 	}
 	/* what is not there has nothing to be read */
-	ret = openfile_create(server, node, (fi->flags & ~O_ACCMODE) | O_WRONLY, &origin, &file);
+	ret = openfile_create(server->files, node, (fi->flags & ~O_ACCMODE) | O_WRONLY, &origin, &file);
 	if (ret) {
 		node_forget(server->nodes, node, 1);
 		fuse_reply_err(req, -ret);
@@ -212,7 +212,7 @@ static void init_op(void *arg, struct fuse_conn_info *conn)
 	 * a text in a file goes from its pages to the reader's, without memory of ours between them
 	 */
 	conn->want |= conn->capable & FUSE_CAP_SPLICE_WRITE;
-	server_ready(ops->server);
+	ops->ready(ops->server);
 }
 
 /*
@@ -282,13 +282,14 @@ static int create_stop(struct fuse_ops *ops, struct err *err)
 	return 0;
 }
 
-int fuse_ops_create(struct server *server, const struct options *options, struct fuse_ops **ops,
-	struct err *err)
+int fuse_ops_create(struct server *server, const struct options *options,
+	void (*ready)(struct server *server), struct fuse_ops **ops, struct err *err)
 {
 	struct fuse_ops *o = g_new0(struct fuse_ops, 1);
 	int ret;
 
 	o->server = server;
+	o->ready = ready;
 	o->epoll = o->stop = -1;
 	ret = create_stop(o, err);
 	if (!ret)

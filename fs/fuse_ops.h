@@ -14,9 +14,12 @@ struct fuse_ops;
 struct options;
 struct server;
 
-/* Nothing is mounted yet. -EINVAL: the mount options are not what libfuse takes. */
-int fuse_ops_create(struct server *server, const struct options *options, struct fuse_ops **ops,
-	struct err *err);
+/*
+ * Nothing is mounted yet. `ready` is called in a worker when the kernel's first request, INIT, has
+ * come. -EINVAL: libfuse refuses the mount options.
+ */
+int fuse_ops_create(struct server *server, const struct options *options,
+	void (*ready)(struct server *server), struct fuse_ops **ops, struct err *err);
 int fuse_ops_mount(struct fuse_ops *ops, const char *mountpoint, struct err *err);
 /*
  * The mount is not in the mount table any more: fuse_ops_destroy() unmounts nothing, since another

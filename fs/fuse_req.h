@@ -8,10 +8,11 @@
 #include "fs/libfuse.h"
 #include "fs/node.h"
 #include "fs/openfile.h"
-#include "fs/server.h"
+#include "fs/server_state.h"
 
 struct fuse_ops {
 	struct server *server;	      /* invariant */
+	void (*ready)(struct server *server); /* invariant */
 	struct fuse_session *session; /* invariant; has locks of its own */
 	int epoll;		      /* invariant: the device and `stop`: what the workers wait for */
 	int stop;		      /* invariant: a bell, rung by fuse_ops_stop(), never taken */

@@ -150,7 +150,7 @@ static int create_listing(fuse_req_t req, fuse_ino_t ino, struct listing **listi
 	l->entries = g_byte_array_new();
 	ret = quota_take(l->quotas, &l->share, QUOTA_FILES, 1, &err);
 	if (ret) {
-		openfile_report(server, node_row(node_of(req, ino)), &origin, err.text);
+		openfile_report(server->files, node_row(node_of(req, ino)), &origin, err.text);
 		put_listing(l);
 		return ret;
 	}

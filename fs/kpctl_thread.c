@@ -313,15 +313,23 @@ void kpctl_thread_write(struct kpctl_thread *control, struct fuse_req *req, stru
 	}
 }
 
+static bool is_interrupted(void *arg)
+{
+	const struct job *job = arg;
+
+	return reply_interrupted(job->req) && proc_is_interrupted(NULL, job->origin.pid);
+}
+
 static void carry_out(struct kpctl_thread *control, struct job *job)
 {
+	const struct cancel cancel = { is_interrupted, job, -1 };
 	int ret;
 
 	if (!job->req) {
 		end_hold(control);
 		return;
 	}
-	ret = openfile_write(job->file, job->req, &job->origin, job->data, job->size);
+	ret = openfile_write(job->file, &cancel, &job->origin, job->data, job->size);
 	pthread_mutex_lock(&control->lock);
 	control->current = NULL;
 	while (control->interrupting)

@@ -6,6 +6,8 @@ libfs_a_CFLAGS = $(AM_CFLAGS) $(FUSE_CFLAGS)
 libfs_a_SOURCES = \
 	%D%/kpctl_thread.c \
 	%D%/kpctl_thread.h \
+	%D%/cpus.c \
+	%D%/cpus.h \
 	%D%/ctl_words.c \
 	%D%/ctl_words.h \
 	%D%/dirtab.c \
@@ -43,14 +45,19 @@ libfs_a_SOURCES = \
 	%D%/options.h \
 	%D%/quota.c \
 	%D%/quota.h \
+	%D%/report.c \
+	%D%/report.h \
 	%D%/reply.c \
 	%D%/reply.h \
 	%D%/server.c \
 	%D%/server.h \
+	%D%/server_state.h \
 	%D%/streams.c \
 	%D%/streams.h \
 	%D%/switches.c \
 	%D%/switches.h \
+	%D%/tree.c \
+	%D%/tree.h \
 	%D%/turns.c \
 	%D%/turns.h \
 	%D%/viewmaker.c \

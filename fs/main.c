@@ -46,7 +46,7 @@
 #include "base/stdfds.h"
 #include "base/units.h"
 #include "fs/ctl_words.h"
-#include "fs/dirtab.h"
+#include "fs/tree.h"
 #include "fs/options.h"
 #include "fs/server.h"
 #include "fs/viewproc.h"
@@ -98,7 +98,7 @@ static int print_instead(const struct options *options)
 	} else if (options->version) {
 		puts("kprofs " PACKAGE_VERSION);
 	} else {
-		print_words(dirtab_root(), "");
+		print_words(tree_root(), "");
 	}
 	return fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS;
 }

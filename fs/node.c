@@ -99,13 +99,14 @@ void text_unref(struct text *text)
 		g_atomic_rc_box_release_full(text, clear_text);
 }
 
-struct nodes *nodes_create(struct server *server, const struct dirtab_owner *owner)
+struct nodes *nodes_create(struct server *server, const struct dirtab_row *root,
+	const struct dirtab_owner *owner)
 {
 	struct nodes *nodes = g_new0(struct nodes, 1);
 
 	nodes->server = server;
 	nodes->owner = *owner;
-	nodes->root.row = dirtab_root();
+	nodes->root.row = root;
 	nodes->root.ino = DIRTAB_ROOT_INO;
 	clock_gettime(CLOCK_REALTIME, &nodes->born);
 	pthread_mutex_init(&nodes->lock, NULL);

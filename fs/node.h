@@ -41,7 +41,9 @@ struct text {
 	void *arg;
 };
 
-struct nodes *nodes_create(struct server *server, const struct dirtab_owner *owner);
+/* root: the row of the top folder. server: for the callbacks of rows. */
+struct nodes *nodes_create(struct server *server, const struct dirtab_row *root,
+	const struct dirtab_owner *owner);
 /* Frees the nodes that the kernel did not forget, as at unmount. */
 void nodes_destroy(struct nodes *nodes);
 

@@ -11,11 +11,10 @@
 #include "base/units.h"
 #include "fs/ctl_words.h"
 #include "fs/lazy.h"
-#include "fs/reply.h"
-#include "fs/server.h"
+#include "fs/kperr.h"
+#include "fs/report.h"
 #include "sys/clock.h"
 #include "sys/memfile.h"
-#include "sys/proc.h"
 
 /*
  * What closed files had, about, before the memory is given back to the machine: what the allocator
@@ -27,6 +26,7 @@
 #define STREAM_BYTES (128 * KIB)
 
 struct openfiles {
+	struct openfiles_hooks hooks; /* invariant */
 	pthread_mutex_t lock; /* a leaf */
 	pthread_cond_t closed; /* a stream was */
 	GQueue all;	      /* (lock) of struct openfile */
@@ -34,10 +34,11 @@ struct openfiles {
 	uint64_t freed_bytes; /* (lock) since free memory was given back last */
 };
 
-struct openfiles *openfiles_create(void)
+struct openfiles *openfiles_create(const struct openfiles_hooks *hooks)
 {
 	struct openfiles *files = g_new0(struct openfiles, 1);
 
+	files->hooks = *hooks;
 	pthread_mutex_init(&files->lock, NULL);
 	pthread_cond_init(&files->closed, NULL);
 	g_queue_init(&files->all);
@@ -108,7 +109,7 @@ static char *describe_usage(const struct dirtab_row *row, const struct ctl_words
 	return g_string_free(out, FALSE);
 }
 
-static void report(struct server *server, const struct dirtab_row *row, const struct origin *origin,
+static void report(struct openfiles *files, const struct dirtab_row *row, const struct origin *origin,
 	unsigned int line, const char *written, size_t size, const char *reason,
 	const struct ctl_words_word *word)
 {
@@ -124,13 +125,13 @@ static void report(struct server *server, const struct dirtab_row *row, const st
 		.usage = usage,
 	};
 
-	server_report(server, &entry);
+	report_add(files->hooks.report, &entry);
 }
 
-void openfile_report(struct server *server, const struct dirtab_row *row,
+void openfile_report(struct openfiles *files, const struct dirtab_row *row,
 	const struct origin *origin, const char *reason)
 {
-	report(server, row, origin, 0, "", 0, reason, NULL);
+	report(files, row, origin, 0, "", 0, reason, NULL);
 }
 
 /*
@@ -150,10 +151,10 @@ static const char no_memory[] = "the server has not enough memory";
  * Only root comes so far, or who has a mode that the mount made: others the kernel refuses by the
  * mode.
  */
-static int refuse_mode(struct server *server, const struct dirtab_row *row,
+static int refuse_mode(struct openfiles *files, const struct dirtab_row *row,
 	const struct origin *origin, const char *reason)
 {
-	openfile_report(server, row, origin, reason);
+	openfile_report(files, row, origin, reason);
 	return -EACCES;
 }
 
@@ -172,31 +173,32 @@ static int take_quota(struct quotas *quotas, const struct dirtab_row *row, bool 
 	return ret;
 }
 
-int openfile_create(struct server *server, struct node *node, int flags,
+int openfile_create(struct openfiles *files, struct node *node, int flags,
 	const struct origin *origin, struct openfile **file)
 {
 	const struct dirtab_row *row = node_row(node);
 	struct quota_share share = { .uid = origin->uid };
-	struct openfiles *files = server->files;
+	struct server *server = files->hooks.server;
 	struct err err = { "" };
 	struct openfile *f;
 	int ret;
 
 	if (wants_read(flags) && !dirtab_can_read(row))
-		return refuse_mode(server, row, origin, "it can't be read");
+		return refuse_mode(files, row, origin, "it can't be read");
 	if (wants_write(flags) && !dirtab_can_write(row))
-		return refuse_mode(server, row, origin, "it can't be written to");
+		return refuse_mode(files, row, origin, "it can't be written to");
 	if (wants_read(flags) && !has_memory(row, true)) {
-		openfile_report(server, row, origin, no_memory);
+		openfile_report(files, row, origin, no_memory);
 		return -ENOMEM;
 	}
-	ret = take_quota(server->quotas, row, wants_read(flags), &share, &err);
+	ret = take_quota(files->hooks.quotas, row, wants_read(flags), &share, &err);
 	if (ret) {
-		openfile_report(server, row, origin, err.text);
+		openfile_report(files, row, origin, err.text);
 		return ret;
 	}
 	f = g_new0(struct openfile, 1);
 	f->share = share;
+	f->files = files;
 	f->server = server;
 	f->row = row;
 	f->node = node;
@@ -221,9 +223,8 @@ struct openfile *openfile_get(struct openfile *file)
 }
 
 /* Free memory goes back when much was freed; the main thread does it, since it takes a while. */
-static void count_freed(struct server *server, uint64_t bytes)
+static void count_freed(struct openfiles *files, uint64_t bytes)
 {
-	struct openfiles *files = server->files;
 	bool much;
 
 	pthread_mutex_lock(&files->lock);
@@ -233,13 +234,12 @@ static void count_freed(struct server *server, uint64_t bytes)
 		files->freed_bytes = 0;
 	pthread_mutex_unlock(&files->lock);
 	if (much)
-		server_trim_memory(server);
+		files->hooks.much_freed(files->hooks.arg);
 }
 
 void openfile_put(struct openfile *file)
 {
-	struct server *server = file->server;
-	struct openfiles *files = server->files;
+	struct openfiles *files = file->files;
 	struct quota_share share;
 	bool streams;
 
@@ -256,8 +256,8 @@ void openfile_put(struct openfile *file)
 	share = file->share;
 	streams = file->row->type == DIRTAB_STREAM;
 	free_file(file);
-	count_freed(server, share.taken[QUOTA_BYTES] + (streams ? STREAM_BYTES : FILE_BYTES));
-	quota_return(server->quotas, &share);
+	count_freed(files, share.taken[QUOTA_BYTES] + (streams ? STREAM_BYTES : FILE_BYTES));
+	quota_return(files->hooks.quotas, &share);
 }
 
 bool openfile_reads(const struct openfile *file)
@@ -273,7 +273,7 @@ bool openfile_writes(const struct openfile *file)
 int openfile_refuse(struct openfile *file, const struct origin *origin, int code,
 	const char *reason)
 {
-	report(file->server, file->row, origin, 0, "", 0, reason, NULL);
+	report(file->files, file->row, origin, 0, "", 0, reason, NULL);
 	return -code;
 }
 
@@ -286,7 +286,7 @@ static size_t without_newline(const char *data, size_t size)
 void openfile_note(struct openfile *file, const struct origin *origin, const char *written,
 	size_t size, const char *reason)
 {
-	report(file->server, file->row, origin, 1, written, without_newline(written, size), reason,
+	report(file->files, file->row, origin, 1, written, without_newline(written, size), reason,
 		NULL);
 }
 
@@ -299,7 +299,7 @@ static const char *reason_of(const struct err *err, int ret)
 /* Counts a text that is about to be held. */
 static int admit_text(struct openfile *file, size_t size, struct err *err)
 {
-	return quota_take(file->server->quotas, &file->share, QUOTA_BYTES, size, err);
+	return quota_take(file->files->hooks.quotas, &file->share, QUOTA_BYTES, size, err);
 }
 
 static int fill_text(struct openfile *file, const struct origin *origin, struct err *err)
@@ -393,11 +393,11 @@ int openfile_fill(struct openfile *file, const struct origin *origin)
 void openfile_leave_node(struct openfile *file)
 {
 	if (file->counted)
-		node_close_text(file->server->nodes, file->node);
+		node_close_text(file->files->hooks.nodes, file->node);
 	file->counted = false;
 }
 
-static int run_lines(struct openfile *file, struct fuse_req *req, const struct origin *origin,
+static int run_lines(struct openfile *file, const struct cancel *cancel, const struct origin *origin,
 	const char *data, size_t size)
 {
 	struct ctl_words_call call = {.server = file->server, .file = file};
@@ -410,19 +410,19 @@ static int run_lines(struct openfile *file, struct fuse_req *req, const struct o
 	while (ctl_words_next_line(&data, &size, &line, &len)) {
 		struct err err = { "" };
 
-		if (req && reply_interrupted(req) && proc_is_interrupted(NULL, origin->pid))
+		if (cancel_requested(cancel))
 			return -EINTR;
 		n++;
 		ret = ctl_words_run(file->row->words, &call, line, len, &word, &err);
 		if (ret || err.text[0])
-			report(file->server, file->row, origin, n, line, len, reason_of(&err, ret), word);
+			report(file->files, file->row, origin, n, line, len, reason_of(&err, ret), word);
 		if (ret)
 			return ret;
 	}
 	return 0;
 }
 
-int openfile_write(struct openfile *file, struct fuse_req *req, const struct origin *origin,
+int openfile_write(struct openfile *file, const struct cancel *cancel, const struct origin *origin,
 	const char *data, size_t size)
 {
 	struct err err = { "" };
@@ -434,12 +434,12 @@ int openfile_write(struct openfile *file, struct fuse_req *req, const struct ori
 	else if (!has_memory(file->row, false))
 		ret = err_set(&err, ENOMEM, "%s", no_memory);
 	else if (file->row->words)
-		return run_lines(file, req, origin, data, size);
+		return run_lines(file, cancel, origin, data, size);
 	else
 		ret = file->row->write(file->server, file->row, origin, data, size, &err);
 	if (!ret)
 		return 0;
-	report(file->server, file->row, origin, 1, data, without_newline(data, size),
+	report(file->files, file->row, origin, 1, data, without_newline(data, size),
 		reason_of(&err, ret), NULL);
 	return ret;
 }

@@ -15,13 +15,15 @@
 #include <sys/types.h>
 
 #include "base/atomic.h"
+#include "base/cancel.h"
 #include "base/err.h"
 #include "fs/node.h"
 #include "fs/quota.h"
 
 struct fuse_pollhandle;
-struct fuse_req;
 struct openfiles;
+struct quotas;
+struct report;
 struct server;
 
 /* Bytes of the largest text: as many as root may have open (quota.c). */
@@ -41,6 +43,7 @@ struct origin {
  * o: under the lock of openfiles; a: atomic
  */
 struct openfile {
+	struct openfiles *files;	 /* i */
 	struct server *server;		 /* i */
 	const struct dirtab_row *row;	 /* i */
 	struct node *node;		 /* i; valid until the kernel's close */
@@ -58,7 +61,18 @@ struct openfile {
 	GList link;			 /* o */
 };
 
-struct openfiles *openfiles_create(void);
+/* What open files need of the server. */
+struct openfiles_hooks {
+	struct server *server; /* for the callbacks of rows */
+	struct nodes *nodes;
+	struct quotas *quotas;
+	struct report *report;
+	void (*much_freed)(void *arg); /* free memory can be given back to the machine; any thread */
+	void *arg;
+};
+
+/* Copies the hooks; what they point at must outlive it. */
+struct openfiles *openfiles_create(const struct openfiles_hooks *hooks);
 /* Closes what the kernel did not, as at unmount. No thread may use an open file any more. */
 void openfiles_destroy(struct openfiles *files);
 uint64_t openfiles_count(struct openfiles *files);
@@ -69,7 +83,7 @@ void openfiles_wait_streams(struct openfiles *files, unsigned int timeout_ms);
  * -EACCES: the row has no callback for this way of opening. -EMFILE, -ENFILE: see quota.h. Both are
  * said in kperr. The file is empty so far.
  */
-int openfile_create(struct server *server, struct node *node, int flags,
+int openfile_create(struct openfiles *files, struct node *node, int flags,
 	const struct origin *origin, struct openfile **file);
 struct openfile *openfile_get(struct openfile *file);
 void openfile_put(struct openfile *file);
@@ -90,10 +104,10 @@ void openfile_leave_node(struct openfile *file);
 
 /*
  * Carries out what was written: commands line by line, or the whole for a file without words. Stops
- * at the first refusal, which is in kperr when it returns. -EINTR before a line is begun when `req`
- * (NULL: none) has been interrupted; -EMSGSIZE: CTL_WORDS_WRITE_MAX bytes or more.
+ * at the first refusal, which is in kperr when it returns. -EINTR: cancelled before a line was begun;
+ * -EMSGSIZE: CTL_WORDS_WRITE_MAX bytes or more.
  */
-int openfile_write(struct openfile *file, struct fuse_req *req, const struct origin *origin,
+int openfile_write(struct openfile *file, const struct cancel *cancel, const struct origin *origin,
 	const char *data, size_t size);
 
 /* One line of kperr and the log about something that was written, and carried out. */
@@ -101,7 +115,7 @@ void openfile_note(struct openfile *file, const struct origin *origin, const cha
 	size_t size, const char *reason);
 
 /* One line of kperr and the log: a file or folder of the row was not opened. */
-void openfile_report(struct server *server, const struct dirtab_row *row,
+void openfile_report(struct openfiles *files, const struct dirtab_row *row,
 	const struct origin *origin, const char *reason);
 /* The same of a file; returns -code. */
 int openfile_refuse(struct openfile *file, const struct origin *origin, int code,

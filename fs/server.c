@@ -47,16 +47,20 @@
 #include "acct/accounting.h"
 #include "base/bell.h"
 #include "base/units.h"
-#include "fs/kpctl_thread.h"
+#include "fs/cpus.h"
 #include "fs/file.h"
+#include "fs/kpctl_thread.h"
+#include "fs/kperr.h"
 #include "fs/node.h"
 #include "fs/openfile.h"
 #include "fs/fuse_ops.h"
 #include "fs/options.h"
 #include "fs/pipes.h"
 #include "fs/quota.h"
+#include "fs/report.h"
 #include "fs/streams.h"
 #include "fs/switches.h"
+#include "fs/tree.h"
 #include "fs/viewproc.h"
 #include "fs/slow_ops.h"
 #include "prof/profiler.h"
@@ -98,9 +102,7 @@ static void on_switched(void *arg)
 {
 	struct server *server = arg;
 
-	switches_changed(server->switches);
-	if (server->listener)
-		listener_kick(server->listener);
+	switches_changed(server->switches, server->listener);
 }
 
 static void on_program_refused(void *arg, pid_t pid, uid_t uid, const char *program,
@@ -116,53 +118,33 @@ static void on_program_refused(void *arg, pid_t pid, uid_t uid, const char *prog
 		.usage = "see libkprof(3)",
 	};
 
-	server_report(arg, &entry);
+	struct server *server = arg;
+
+	report_add(server->report, &entry);
 }
 
-void server_ready(struct server *server)
+static void on_ready(struct server *server)
 {
 	/* release, pairs with the acquire in wait_until_ready: what INIT settled */
 	atomic_write_release(&server->ready, true);
 	bell_ring(server->bell);
 }
 
-void server_worker_ended(struct server *server)
+static void on_worker_ended(struct server *server)
 {
 	/* relaxed: a flag that the bell goes with */
 	atomic_write_relaxed(&server->ended, true);
 	bell_ring(server->bell);
 }
 
-void server_trim_memory(struct server *server)
+/* Much memory has been freed: the main thread gives it back, since that takes a while. */
+static void on_much_freed(void *arg)
 {
-	/* relaxed: a wish that the bell goes with */
+	struct server *server = arg;
+
+	/* relaxed: a flag that the bell goes with */
 	atomic_write_relaxed(&server->trim, true);
 	bell_ring(server->bell);
-}
-
-/*
- * ---- reports ----------------------------------------------------------------------------------
- */
-
-/* A writer in a loop must not fill the machine's log. */
-static bool may_log(struct server *server, uint64_t time_ns)
-{
-	bool may;
-
-	pthread_mutex_lock(&server->log_lock);
-	may = ratelimit_take(&server->log_limit, 0, time_ns);
-	pthread_mutex_unlock(&server->log_lock);
-	return may;
-}
-
-void server_report(struct server *server, struct kperr_entry *entry)
-{
-	g_autofree char *line = NULL;
-
-	entry->time_ns = clock_monotonic_ns();
-	line = kperr_add(server->kperr, entry);
-	if (may_log(server, entry->time_ns))
-		log_notice(&server->log, "%s", line);
 }
 
 /*
@@ -212,8 +194,9 @@ static int create_trace(struct server *server, const struct options *options, st
 	producers_limits_init(&limits, descriptors, machine.totalram * machine.mem_unit);
 	server->catalog = catalog_create(&(struct catalog_hooks){ on_switched, server });
 	server->producers = producers_create(server->catalog, &limits);
-	server->cpus = file_cpus_create();
-	server->quotas = quotas_create(getuid(), descriptors, file_cpus_count(server->cpus));
+	server->cpus = cpus_create();
+	server->cpudir = file_cpudir_create(server->cpus);
+	server->quotas = quotas_create(getuid(), descriptors, cpus_count(server->cpus));
 	server->readings = readings_create(server->trace, server->producers, options->trace_max,
 		getuid());
 	server->limits = limits;
@@ -236,8 +219,17 @@ static int create_accounting(struct server *server, struct err *err)
 
 static int create_threads(struct server *server, const struct options *options, struct err *err)
 {
+	const struct openfiles_hooks hooks = {
+		.server = server,
+		.nodes = server->nodes,
+		.quotas = server->quotas,
+		.report = server->report,
+		.much_freed = on_much_freed,
+		.arg = server,
+	};
 	int ret = streams_create(&server->streams);
 
+	server->files = openfiles_create(&hooks);
 	if (!ret)
 		ret = kpctl_thread_create(server->profiler, options->akaros, &server->control);
 	server->views = slow_ops_create("kp-view", SLOW_OPS_THREADS, false, server->quotas);
@@ -267,13 +259,10 @@ int server_create(struct server *server, const struct options *options, struct e
 	int ret;
 
 	*server = (struct server){ .bell = -1, .signals = -1, .mounts = -1 };
-	pthread_mutex_init(&server->log_lock, NULL);
-	ratelimit_init(&server->log_limit, SERVER_LOG_PER_SECOND, NSEC_PER_SEC / SERVER_LOG_PER_SECOND,
-		clock_monotonic_ns());
 	log_init(&server->log, false);
 	server->kperr = kperr_create(getuid());
-	server->files = openfiles_create();
-	server->nodes = nodes_create(server, &options->owner);
+	server->report = report_create(server->kperr, &server->log);
+	server->nodes = nodes_create(server, tree_root(), &options->owner);
 	ret = create_signals(server, err);
 	if (!ret)
 		ret = create_profiler(server, err);
@@ -284,7 +273,7 @@ int server_create(struct server *server, const struct options *options, struct e
 	if (!ret)
 		ret = create_threads(server, options, err);
 	if (!ret)
-		ret = fuse_ops_create(server, options, &server->fuse, err);
+		ret = fuse_ops_create(server, options, on_ready, &server->fuse, err);
 	return ret;
 }
 
@@ -294,7 +283,7 @@ static void *run_worker(void *arg)
 
 	pthread_setname_np(pthread_self(), "kp-fuse");
 	fuse_ops_serve(server->fuse);
-	server_worker_ended(server);
+	on_worker_ended(server);
 	return NULL;
 }
 
@@ -385,14 +374,8 @@ static void welcome_programs(struct server *server, const struct options *option
 			.usage = "mount option socket=PATH, or socket=none",
 		};
 
-		server_report(server, &entry);
+		report_add(server->report, &entry);
 	}
-}
-
-void server_clear_events(struct server *server)
-{
-	producers_clear(server->producers);
-	on_switched(server); /* programs that discard may go on */
 }
 
 int server_mount(struct server *server, const struct options *options, const char *mountpoint,
@@ -510,7 +493,8 @@ void server_destroy(struct server *server)
 	pipes_destroy(server->pipes);
 	readings_destroy(server->readings);
 	file_ctf_destroy(server->ctf);
-	file_cpus_destroy(server->cpus);
+	file_cpudir_destroy(server->cpudir);
+	cpus_destroy(server->cpus);
 	listener_destroy(server->listener);
 	switches_destroy(server->switches);
 	producers_destroy(server->producers);
@@ -519,9 +503,9 @@ void server_destroy(struct server *server)
 		trace_destroy(server->trace);
 	if (server->accounting)
 		accounting_destroy(server->accounting);
+	report_destroy(server->report);
 	kperr_destroy(server->kperr);
 	close_fd(server->bell);
 	close_fd(server->signals);
 	close_fd(server->mounts);
-	pthread_mutex_destroy(&server->log_lock);
 }

@@ -55,10 +55,12 @@ void switches_destroy(struct switches *switches)
 	g_free(switches);
 }
 
-void switches_changed(struct switches *switches)
+void switches_changed(struct switches *switches, struct listener *listener)
 {
 	/* relaxed: whoever asks is the thread that changed something, or waits for nothing */
 	atomic_add_relaxed(&switches->changes, 1);
+	if (listener)
+		listener_kick(listener);
 }
 
 static void reply(struct fuse_req *req, size_t size, int ret)

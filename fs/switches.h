@@ -22,8 +22,11 @@ struct switches *switches_create(void);
 /* Nothing is parked: the listener has been stopped. */
 void switches_destroy(struct switches *switches);
 
-/* Something that programs are to be told of has changed. From any thread. */
-void switches_changed(struct switches *switches);
+/*
+ * Something changed that the listener sends to producers. From any thread. listener: NULL: there are
+ * no producers.
+ */
+void switches_changed(struct switches *switches, struct listener *listener);
 
 /*
  * Carries out what was written to a file with DIRTAB_SWITCH and answers it, now or later. listener:

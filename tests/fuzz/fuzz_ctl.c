@@ -15,7 +15,7 @@
 #include "acct/accounting.h"
 #include "fs/ctl_words.h"
 #include "fs/file.h"
-#include "fs/server.h"
+#include "fs/server_state.h"
 #include "fs/switches.h"
 #include "prof/profiler.h"
 #include "producers/catalog.h"

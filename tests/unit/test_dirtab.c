@@ -13,6 +13,7 @@
 
 #include "fs/ctl_words.h"
 #include "fs/dirtab.h"
+#include "fs/tree.h"
 #include "fs/node.h"
 
 /* What the contract says of the files at the top, in the order of the listing. */
@@ -43,7 +44,7 @@ static void test_rows_match_the_contract(void **state)
 	GPtrArray *rows = g_ptr_array_new();
 	size_t i;
 
-	dirtab_list(NULL, dirtab_root(), rows);
+	dirtab_list(NULL, tree_root(), rows);
 	assert_true(rows->len >= G_N_ELEMENTS(contract));
 	for (i = 0; i < G_N_ELEMENTS(contract); i++) {
 		const struct contract_row *c = &contract[i];
@@ -51,7 +52,7 @@ static void test_rows_match_the_contract(void **state)
 
 		if (strcmp(row->name, c->name) || row->type != c->type ||
 			dirtab_mode(row, &plain_owner) != (S_IFREG | c->mode) ||
-			dirtab_lookup(NULL, dirtab_root(), c->name) != row)
+			dirtab_lookup(NULL, tree_root(), c->name) != row)
 			fail_msg("row of line %d: %s, mode %o", c->line, row->name,
 				dirtab_mode(row, &plain_owner));
 	}
@@ -59,10 +60,10 @@ static void test_rows_match_the_contract(void **state)
 		assert_int_equal(((struct dirtab_row *)g_ptr_array_index(rows, i))->type,
 			DIRTAB_DIR);
 	g_ptr_array_free(rows, TRUE);
-	assert_int_equal(dirtab_mode(dirtab_root(), &plain_owner), S_IFDIR | 0550);
-	assert_null(dirtab_lookup(NULL, dirtab_root(), "kp"));
-	assert_null(dirtab_lookup(NULL, dirtab_root(), "kpctl "));
-	assert_null(dirtab_lookup(NULL, dirtab_root(), ""));
+	assert_int_equal(dirtab_mode(tree_root(), &plain_owner), S_IFDIR | 0550);
+	assert_null(dirtab_lookup(NULL, tree_root(), "kp"));
+	assert_null(dirtab_lookup(NULL, tree_root(), "kpctl "));
+	assert_null(dirtab_lookup(NULL, tree_root(), ""));
 }
 
 /* Each row has what its kind needs, and each word what the usage and the man page show. */
@@ -99,7 +100,7 @@ static void check_rows(const struct dirtab_row *dir)
 
 static void test_rows_are_complete(void **state)
 {
-	check_rows(dirtab_root());
+	check_rows(tree_root());
 }
 
 static int render_x(struct server *server, const struct dirtab_row *row, GString *out,
@@ -249,7 +250,7 @@ static void test_made_rows_are_looked_up_and_released(void **state)
 
 static void test_nodes_are_shared_and_counted(void **state)
 {
-	struct nodes *nodes = nodes_create(NULL, &plain_owner);
+	struct nodes *nodes = nodes_create(NULL, tree_root(), &plain_owner);
 	struct node *root = nodes_root(nodes);
 	struct node *a = node_lookup(nodes, root, "kptrace_ctl");
 	struct node *b = node_lookup(nodes, root, "kptrace_ctl");
@@ -273,7 +274,7 @@ static void test_nodes_are_shared_and_counted(void **state)
 
 static void test_size_of_a_text_is_told_until_it_is_closed(void **state)
 {
-	struct nodes *nodes = nodes_create(NULL, &plain_owner);
+	struct nodes *nodes = nodes_create(NULL, tree_root(), &plain_owner);
 	struct node *node = node_lookup(nodes, nodes_root(nodes), "kptrace_ctl");
 	struct text *first = text_create(g_string_new_len("abc", 3));
 	struct text *second = text_create(g_string_new_len("defgh", 5));

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * struct server: what one mount owns. server.h has the functions that create and end it.
+ */
+#ifndef KPROFS_FS_SERVER_STATE_H
+#define KPROFS_FS_SERVER_STATE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/atomic.h"
+#include "base/log.h"
+#include "producers/producers.h"
+
+struct accounting;
+struct catalog;
+struct kperr;
+struct kpctl_thread;
+struct cpus;
+struct file_cpudir;
+struct file_ctf;
+struct endpoint;
+struct listener;
+struct nodes;
+struct openfiles;
+struct fuse_ops;
+struct options;
+struct pipes;
+struct producers;
+struct profiler;
+struct quotas;
+struct streams;
+struct switches;
+struct readings;
+struct report;
+struct trace;
+struct viewproc;
+struct slow_ops;
+
+/* A request takes microseconds, and none waits in a worker: enough for readers on two CPUs. */
+#define SERVER_WORKERS 4
+
+/*
+ * i: invariant once threads exist; a: atomic; m: the main thread's.
+ * The modules that are pointed to have locks of their own.
+ */
+struct server {
+	struct log log;			   /* i */
+	struct kperr *kperr;		   /* i */
+	struct report *report;		   /* i */
+	struct profiler *profiler;	   /* i */
+	struct trace *trace;		   /* i */
+	struct catalog *catalog;	   /* i */
+	struct producers *producers;	   /* i */
+	struct readings *readings;	   /* i */
+	struct cpus *cpus;		   /* i */
+	struct file_cpudir *cpudir;	   /* i */
+	struct file_ctf *ctf;		   /* i */
+	struct pipes *pipes;		   /* i */
+	struct producers_limits limits;	   /* i */
+	struct endpoint *endpoint;	   /* i; NULL: no programs */
+	struct listener *listener;	   /* i; the same */
+	struct accounting *accounting;	   /* i */
+	struct streams *streams;	   /* i */
+	struct switches *switches;	   /* i */
+	struct kpctl_thread *control;      /* i */
+	struct slow_ops *views;            /* i */
+	struct slow_ops *trace_readers;    /* i */
+	struct viewproc *viewproc;	   /* i */
+	struct nodes *nodes;		   /* i */
+	struct openfiles *files;	   /* i */
+	struct quotas *quotas;		   /* i */
+	struct fuse_ops *fuse;	   /* i */
+	pthread_t workers[SERVER_WORKERS]; /* m */
+	unsigned int n_workers;		   /* m */
+	int signals;			   /* m: a signalfd */
+	int mounts;			   /* m: the mount table, or -1 */
+	dev_t device;			   /* m: of our tree in it */
+	int bell;			   /* i: the main thread's */
+	_Atomic bool ready;		   /* a: the INIT request has come */
+	_Atomic bool ended;		   /* a: a worker has ended, so the mount is gone */
+	_Atomic bool trim;		   /* a: free memory is to be given back */
+};
+
+#endif
