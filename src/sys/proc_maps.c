@@ -160,9 +160,15 @@ static void read_mounts(struct proc_maps *maps, const char *proc)
 	maps->no_query = false;
 	maps->device_count = 0;
 	maps->points_used = 0;
-	/* of whatever kind it is: if it hangs, the machine does */
-	if (!stat("/", &root) && !major(root.st_dev))
-		trust(maps, minor(root.st_dev));
+	/*
+	 * Our root, of whatever type: if it hangs, the machine does. In a chroot the mount table does not
+	 * have the mount that it is on.
+	 */
+	if (!stat("/", &root)) {
+		if (!major(root.st_dev))
+			trust(maps, minor(root.st_dev));
+		keep_point(maps, "/", 1);
+	}
 	if (snprintf(path, sizeof(path), "%s/self/mountinfo", proc) >= (int)sizeof(path))
 		return;
 	fd = open(path, O_RDONLY | O_CLOEXEC);

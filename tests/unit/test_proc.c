@@ -503,6 +503,8 @@ static void test_trusted_devices_are_told_from_mountinfo(void **state)
 	assert_int_equal(maps->devices[own + 2], 9005);
 	proc_maps_init(maps, "/nonexistent");
 	assert_int_equal(maps->device_count, own);
+	/* as in a chroot, whose mount table does not have the mount that its root is on */
+	assert_string_equal(proc_maps_mount_of(maps, "/bin/program"), "bin/program");
 	free(maps);
 }
 
