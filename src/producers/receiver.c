@@ -6,6 +6,7 @@
 #include "producers/receiver.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -105,20 +106,39 @@ static void run_receiver(int server)
 	_exit(0);
 }
 
+/*
+ * Forks a receiver that serves `connection`, and closes the spawner's copy of it. The receiver begins
+ * only then, which it sees as the end of a pipe: if it could end before, the spawner would have the last
+ * copy, its close(2) would close the sockets that the receiver had not taken yet, and could wait for ever.
+ */
+static void start_receiver(int server, int connection)
+{
+	int closed[2] = { -1, -1 };
+	char none;
+
+	if (!pipe2(closed, O_CLOEXEC) && fork() == 0) {
+		close(server);
+		close(closed[1]);
+		while (read(closed[0], &none, 1) < 0 && errno == EINTR)
+			;
+		close(closed[0]);
+		run_receiver(connection);
+	}
+	close(connection); /* without a receiver the server finds that it has ended */
+	if (closed[0] >= 0) {
+		close(closed[0]);
+		close(closed[1]);
+	}
+}
+
 static void run_spawner(int server)
 {
 	struct recv_fds received;
 	uint32_t request;
 
 	signal(SIGCHLD, SIG_IGN); /* receivers are not waited for */
-	while (take_request(server, &request, &received)) {
-		if (fork() == 0) {
-			close(server);
-			run_receiver(received.fds[0]);
-		}
-		close(received.fds[0]); /* if fork failed, the server finds that the receiver has
-					   ended */
-	}
+	while (take_request(server, &request, &received))
+		start_receiver(server, received.fds[0]);
 	_exit(0);
 }
 
