@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* No command has more options than this, --help and the end counted. */
+/* No command has more options than this, with --help and the end of the table. */
 #define OPTIONS_MAX 32
 
 static void print_help(const struct command *command)
@@ -25,7 +25,7 @@ static void print_help(const struct command *command)
 			o->argument ? " " : "", o->argument ? o->argument : "");
 		printf("  %-22s %s\n", left, o->help);
 	}
-	printf("  %-22s %s\n", "-h, --help", "print this");
+	printf("  %-22s %s\n", "-h, --help", "print this help");
 }
 
 int cmd_next_option(const struct command *command, int argc, char **argv, int *status)

@@ -2,8 +2,8 @@
 /*
  * The subcommands of kprof: one row of main.c's table and one file each.
  *
- * The help is generated from the rows, so it can't lie. Options are parsed by cmd_next_option() from
- * the same rows.
+ * The help is generated from the rows, so it always matches the options. cmd_next_option() parses
+ * the options from the same rows.
  */
 #ifndef KPROFS_CMD_CMD_H
 #define KPROFS_CMD_CMD_H
@@ -13,15 +13,16 @@
 /* exit statuses */
 enum {
 	CMD_OK = 0,
-	CMD_FAILED = 1, /* something could not be read or written; what could is shown */
+	CMD_FAILED = 1, /* something could not be read or written; the rest was shown */
 	CMD_USAGE = 2,
-	CMD_NOT_RUN = 125, /* of those that run a command: it is not the command's status, but ours */
+	/* of commands that run a program: the status is kprof's, not the program's */
+	CMD_NOT_RUN = 125,
 };
 
 struct cmd_option {
 	char letter;	      /* 0 ends a command's options */
 	const char *name;     /* the long one, without dashes */
-	const char *argument; /* NULL: takes none */
+	const char *argument; /* NULL: it has none */
 	const char *help;
 };
 
@@ -46,9 +47,9 @@ extern const struct command cmd_top;
 extern const struct command cmd_trace;
 
 /* What the commands that read a capture have in common, for their tables. */
-#define CMD_OPTION_MOUNT                                                                         \
-	{                                                                                        \
-		'm', "mount", "DIR", "read the kpdata that is mounted at DIR"                    \
+#define CMD_OPTION_MOUNT                                                                           \
+	{                                                                                          \
+		'm', "mount", "DIR", "read the kpdata of the mount at DIR"                         \
 	}
 
 /*

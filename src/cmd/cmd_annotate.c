@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kprof annotate: the code of one function, by objdump, with the share of its samples beside each
- * instruction. Where the code can't be had, the addresses with samples.
+ * kprof annotate: the code of one function, disassembled by objdump, with the share of samples
+ * beside each instruction. If the code is not available: the addresses with samples.
  */
 #include "cmd/cmd.h"
 
@@ -19,21 +19,21 @@
 #include "formats/json.h"
 #include "base/text.h"
 
-/* Beyond the last address with samples, of a function that does not tell its size. */
+/* Bytes shown after the last address with samples, if the size of the function is not known. */
 #define SIZE_UNKNOWN 16
 
 static const struct cmd_option options[] = {
 	CMD_OPTION_MOUNT,
-	{ 'e', "event", "EVENT", "the samples of this event; without it of the one with most" },
-	{ 'n', "no-source", NULL, "machine code only" },
-	{ 's', "self", NULL, "count the samples taken in the server itself, too" },
-	{ 'j', "json", NULL, "as JSON" },
-	{ 0 },
+	{'e', "event", "EVENT", "show the samples of this event (default: the one with most)"},
+	{'n', "no-source", NULL, "show machine code only, without source lines"},
+	{'s', "self", NULL, "count the samples taken in the server itself too"},
+	{'j', "json", NULL, "print JSON"},
+	{0},
 };
 
-struct hit {
+struct annotate_hit {
 	uint64_t offset;
-	uint64_t address; /* that the file gives it, where it is known */
+	uint64_t address; /* virtual address in the file, if known */
 	struct profile_count count;
 };
 
@@ -43,15 +43,15 @@ struct annotate {
 	struct input_choice choice;
 	bool no_source, own, json;
 
-	struct report_input loaded;
-	/* what was chosen */
+	struct report_input capture;
+	/* the selection */
 	uint32_t shown, function; /* event, of names */
-	uint64_t start, end;	  /* of the function, as offsets */
-	uint32_t file;		  /* of processes */
-	uint64_t whole;		  /* weight of the event's samples: 100 % */
+	uint64_t start, end;      /* of the function, as file offsets */
+	uint32_t file;            /* index in processes */
+	uint64_t whole;           /* weight of all samples of the event: 100 % */
 	struct profile_count all; /* of the function */
-	GArray *hits; /* struct hit: addresses with samples */
-	GArray *lines; /* struct disasm_line, sorted as the code is */
+	GArray *hits;             /* struct annotate_hit: addresses with samples */
+	GArray *lines;            /* struct disasm_line, in the order of the code */
 };
 
 /*
@@ -71,11 +71,11 @@ static bool is_counted(const struct annotate *a, const struct profile_cell *cell
 
 static uint32_t place_of(const struct annotate *a, const struct profile_cell *cell)
 {
-	return stacks_node(&a->loaded.profile->stacks, cell->node)->place;
+	return stacks_node(&a->capture.profile->stacks, cell->node)->place;
 }
 
-/* Two functions of one name in one file begin at different places. */
-struct candidate {
+/* Functions of the same name in one file begin at different offsets. */
+struct annotate_candidate {
 	uint32_t event, function;
 	uint64_t start;
 	uint64_t weight;
@@ -83,21 +83,21 @@ struct candidate {
 
 static guint hash_candidate(gconstpointer data)
 {
-	const struct candidate *c = data;
+	const struct annotate_candidate *c = data;
 
 	return c->event * 31 + c->function * 17 + (guint)c->start;
 }
 
 static gboolean equal_candidates(gconstpointer x, gconstpointer y)
 {
-	const struct candidate *a = x, *b = y;
+	const struct annotate_candidate *a = x, *b = y;
 
 	return a->event == b->event && a->function == b->function && a->start == b->start;
 }
 
-static void count_candidate(GHashTable *all, const struct candidate *key, uint64_t weight)
+static void count_candidate(GHashTable *all, const struct annotate_candidate *key, uint64_t weight)
 {
-	struct candidate *found = g_hash_table_lookup(all, key);
+	struct annotate_candidate *found = g_hash_table_lookup(all, key);
 
 	if (!found) {
 		found = g_memdup2(key, sizeof(*key));
@@ -108,29 +108,32 @@ static void count_candidate(GHashTable *all, const struct candidate *key, uint64
 		found->weight = UINT64_MAX;
 }
 
-/* Share of its event, so that a cell of many events does not hide one of few. */
+/*
+ * Selects the candidate with the largest share of its event: a frequent event must not hide a rare
+ * one.
+ */
 static bool choose(struct annotate *a)
 {
-	const struct profile *profile = a->loaded.profile;
+	const struct profile *profile = a->capture.profile;
 	GHashTable *all = g_hash_table_new_full(hash_candidate, equal_candidates, g_free, NULL);
 	g_autofree uint64_t *wholes = g_new0(uint64_t, profile->events->len + 1);
-	const struct candidate *c;
+	const struct annotate_candidate *c;
 	GHashTableIter iter;
 	double best = -1;
 	uint32_t i;
 
 	for (i = 0; i < profile->cells->len; i++) {
 		const struct profile_cell *cell = profile_cell(profile, i);
-		struct candidate key = { .event = cell->event };
+		struct annotate_candidate key = {.event = cell->event};
 		uint32_t place;
 
 		if (!is_counted(a, cell))
 			continue;
 		wholes[cell->event] += cell->count.weight;
 		place = place_of(a, cell);
-		key.function = a->loaded.names->of_place[place];
-		key.start = a->loaded.names->places[place].start;
-		if (matches(a, functions_function(a->loaded.names, key.function)->name) &&
+		key.function = a->capture.names->of_place[place];
+		key.start = a->capture.names->places[place].start;
+		if (matches(a, functions_function(a->capture.names, key.function)->name) &&
 			(!a->event ||
 				strcmp(a->event, profile_event(profile, cell->event)->text) == 0))
 			count_candidate(all, &key, cell->count.weight);
@@ -157,25 +160,26 @@ static bool choose(struct annotate *a)
 
 static bool is_of_function(const struct annotate *a, uint32_t place)
 {
-	return a->loaded.names->of_place[place] == a->function &&
-	       a->loaded.names->places[place].start == a->start;
+	return a->capture.names->of_place[place] == a->function &&
+	       a->capture.names->places[place].start == a->start;
 }
 
 static gint compare_hits(gconstpointer a, gconstpointer b)
 {
-	const struct hit *x = a, *y = b;
+	const struct annotate_hit *x = a, *y = b;
 
 	return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
 /*
- * To where the code goes, by the function's size; where nobody knows it, a little beyond the
- * samples.
+ * The end of the code: by the function's size; if that is not known, a little after the last
+ * sample.
  */
 static void set_range(struct annotate *a, uint64_t size)
 {
-	const struct hit *first = &g_array_index(a->hits, struct hit, 0);
-	const struct hit *last = &g_array_index(a->hits, struct hit, a->hits->len - 1);
+	const struct annotate_hit *first = &g_array_index(a->hits, struct annotate_hit, 0);
+	const struct annotate_hit *last =
+		&g_array_index(a->hits, struct annotate_hit, a->hits->len - 1);
 
 	if (!size || first->offset < a->start || last->offset - a->start >= size) {
 		a->start = size && a->start <= first->offset ? a->start : first->offset;
@@ -187,7 +191,7 @@ static void set_range(struct annotate *a, uint64_t size)
 
 static void count_places(struct annotate *a)
 {
-	const struct profile *profile = a->loaded.profile;
+	const struct profile *profile = a->capture.profile;
 	g_autofree struct profile_count *counts =
 		g_new0(struct profile_count, profile->places->len + 1);
 	uint64_t size = 0;
@@ -205,12 +209,12 @@ static void count_places(struct annotate *a)
 		profile_add(&counts[place], cell->count.samples, cell->count.weight);
 		profile_add(&a->all, cell->count.samples, cell->count.weight);
 	}
-	a->hits = g_array_new(FALSE, FALSE, sizeof(struct hit));
+	a->hits = g_array_new(FALSE, FALSE, sizeof(struct annotate_hit));
 	for (i = 0; i < profile->places->len; i++) {
-		const struct symbols_place *found = &a->loaded.names->places[i];
+		const struct symbols_place *found = &a->capture.names->places[i];
 		const uint64_t offset = profile_place(profile, i)->offset;
-		const struct hit hit = { offset, found->located ? found->address : offset,
-			counts[i] };
+		const struct annotate_hit hit = {
+			offset, found->located ? found->address : offset, counts[i]};
 
 		if (!counts[i].samples)
 			continue;
@@ -226,14 +230,14 @@ static void count_places(struct annotate *a)
  * ---- its code ---------------------------------------------------------------------------------
  */
 
-/* Without code: the addresses that have samples. */
+/* Without code: only the addresses that have samples. */
 static void list_addresses(struct annotate *a)
 {
 	guint i;
 
 	g_array_set_size(a->lines, 0);
 	for (i = 0; i < a->hits->len; i++) {
-		const struct hit *hit = &g_array_index(a->hits, struct hit, i);
+		const struct annotate_hit *hit = &g_array_index(a->hits, struct annotate_hit, i);
 		const struct disasm_line line = {true, hit->address, hit->offset, g_strdup("")};
 
 		g_array_append_val(a->lines, line);
@@ -244,17 +248,18 @@ static int read_code(struct annotate *a, struct err *err)
 {
 	const struct processes_file *file = NULL;
 
-	if (functions_function(a->loaded.names, a->function)->replaced)
+	if (functions_function(a->capture.names, a->function)->replaced)
 		return err_set(err, ESTALE, "the file is not the one that was mapped");
 	if (a->file != PROCESSES_NONE)
-		file = processes_file(a->loaded.profile->processes, a->file);
+		file = processes_file(a->capture.profile->processes, a->file);
 	if (file && file->kernel == PROCESSES_NONE && file->process == PROCESSES_NONE &&
 		*file->path == '/') {
 		const struct disasm_file code = {file->path, file->build_id, file->build_id_length};
 
 		return disasm_read(&code, a->start, a->end, !a->no_source, a->lines, err);
 	}
-	return err_set(err, ENOENT, "it is not in a file (the kernel, or made at run time)");
+	return err_set(
+		err, ENOENT, "it is not in a file (kernel code, or code generated at run time)");
 }
 
 static void find_code(struct annotate *a)
@@ -285,7 +290,7 @@ static struct profile_count count_line(const struct annotate *a, guint i)
 		}
 	}
 	for (hit = 0; hit < a->hits->len; hit++) {
-		const struct hit *h = &g_array_index(a->hits, struct hit, hit);
+		const struct annotate_hit *h = &g_array_index(a->hits, struct annotate_hit, hit);
 
 		if (h->offset >= from && h->offset < to)
 			profile_add(&count, h->count.samples, h->count.weight);
@@ -297,7 +302,7 @@ static struct profile_count count_line(const struct annotate *a, guint i)
  * ---- output -----------------------------------------------------------------------------------
  */
 
-/* Tabs as blanks, the rest as text_append(). */
+/* Tabs are converted to blanks, the rest as by text_append(). */
 static void append_code(GString *out, const char *text)
 {
 	g_autoptr(GString) blanks = g_string_new(NULL);
@@ -316,7 +321,7 @@ static void append_code(GString *out, const char *text)
 static void print_text(const struct annotate *a)
 {
 	const struct functions_function *function =
-		functions_function(a->loaded.names, a->function);
+		functions_function(a->capture.names, a->function);
 	g_autoptr(GString) out = g_string_new("# ");
 	const bool colours = cmd_has_colours();
 	const char *colour;
@@ -328,7 +333,7 @@ static void print_text(const struct annotate *a)
 	g_string_append(out, "\n# ");
 	text_append_count(out, a->all.samples, "sample", "samples");
 	g_string_append(out, " of ");
-	text_append_cut(out, profile_event(a->loaded.profile, a->shown)->text);
+	text_append_cut(out, profile_event(a->capture.profile, a->shown)->text);
 	g_string_append_printf(out, ", %.2f%% of all\n  share  samples  address  code\n",
 		summary_share(a->all.weight, a->whole));
 	for (i = 0; i < a->lines->len; i++) {
@@ -372,14 +377,14 @@ static void append_figures(GString *out, const struct profile_count *count, uint
 static void print_json(const struct annotate *a)
 {
 	const struct functions_function *function =
-		functions_function(a->loaded.names, a->function);
+		functions_function(a->capture.names, a->function);
 	g_autoptr(GString) out = g_string_new("{");
 	char address[24];
 	guint i;
 
 	json_append_member(out, "function", function->name);
 	json_append_member(out, "file", function->file);
-	json_append_member(out, "event", profile_event(a->loaded.profile, a->shown)->text);
+	json_append_member(out, "event", profile_event(a->capture.profile, a->shown)->text);
 	append_figures(out, &a->all, a->whole);
 	json_append_name(out, "lines");
 	g_string_append_c(out, '[');
@@ -407,7 +412,7 @@ static void print_json(const struct annotate *a)
 
 static int annotate(struct annotate *a)
 {
-	int status = report_input_open(&a->loaded, &a->choice, false);
+	int status = report_input_open(&a->capture, &a->choice, false);
 
 	if (status != CMD_OK)
 		return status;
@@ -421,12 +426,12 @@ static int annotate(struct annotate *a)
 		g_array_free(a->hits, TRUE);
 		g_array_free(a->lines, TRUE);
 	} else {
-		cmd_error("%s: no samples in a function %s%s%s", a->loaded.input.name, a->pattern,
+		cmd_error("%s: no samples in a function %s%s%s", a->capture.input.name, a->pattern,
 			a->event ? " of the event " : "", a->event ? a->event : "");
 		status = CMD_FAILED;
 	}
-	status |= report_input_report_damage(&a->loaded);
-	report_input_close(&a->loaded);
+	status |= report_input_print_damage(&a->capture);
+	report_input_close(&a->capture);
 	return cmd_finish_output(status);
 }
 
@@ -447,12 +452,13 @@ static int run(const struct command *command, int argc, char **argv)
 	if (letter < 0)
 		return status;
 	if (optind == argc)
-		return cmd_usage_error(command, "which function?");
+		return cmd_usage_error(command, "no FUNCTION given");
 	a.pattern = argv[optind++];
 	if (optind < argc)
 		a.choice.file = argv[optind++];
 	if (optind < argc || (a.choice.file && a.choice.mount))
-		return cmd_usage_error(command, "one FUNCTION, and one FILE or one DIR, not more");
+		return cmd_usage_error(
+			command, "give one FUNCTION, and at most one FILE or --mount DIR");
 	return annotate(&a);
 }
 

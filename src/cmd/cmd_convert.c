@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kprof convert: a capture in another form, by the code that makes the files of views/. The forms
- * are the rows of formats/view.c.
+ * kprof convert: writes a capture in another format, with the code that makes the files of views/.
+ * The formats are the rows of formats/view.c.
  */
 #include "cmd/cmd.h"
 
@@ -21,10 +21,10 @@
 #include "sys/memfile.h"
 
 static const struct cmd_option options[] = {
-	{ 't', "to", "FORMAT", "the form: a name of views/; none: they are listed" },
-	{ 'o', "output", "FILE", "write to FILE instead of standard output, which is -" },
+	{'t', "to", "FORMAT", "the format: a name in views/; without -t they are listed"},
+	{'o', "output", "FILE", "write to FILE (default -: standard output)"},
 	CMD_OPTION_MOUNT,
-	{ 0 },
+	{0},
 };
 
 struct convert {
@@ -59,7 +59,7 @@ static int write_all(int fd, const void *bytes, size_t size)
 	return 0;
 }
 
-/* What stands behind an offset. */
+/* Returns the bytes after an offset. */
 static int copy_rest(int from, off_t at, int to)
 {
 	char buffer[65536];
@@ -79,7 +79,7 @@ static int copy_rest(int from, off_t at, int to)
 
 /*
  * A descriptor in which the capture begins at offset 0: the input's own, or a copy of what was read
- * ahead, or of a file's rest. To be closed.
+ * ahead, or of the rest of a file. The caller closes it.
  */
 static int open_capture(const struct input *input)
 {
@@ -151,8 +151,8 @@ static int convert(const struct convert *c, struct input *input)
 	progress_end(progress);
 	status = write_view(c, input, profile, names, capture_fd);
 	functions_destroy(names);
-	symbols_destroy(symbols); /* with its progress */
-	status |= report_input_say_damage(input->name, profile);
+	symbols_destroy(symbols); /* also frees its progress */
+	status |= report_input_print_profile_damage(input->name, profile);
 	profile_destroy(profile);
 	close(capture_fd);
 	return cmd_finish_output(status);
@@ -178,16 +178,18 @@ static int open_and_convert(const struct convert *c)
 	return status;
 }
 
-/* The others of views/ are not of a capture. */
+/* Files of views/ that are not made of a capture. */
 static int refuse_format(const struct command *command, const char *format)
 {
 	if (strcmp(format, "ctf") == 0)
-		return cmd_usage_error(command, "ctf is a form of the trace, which a capture does not "
-			"hold: `cp -r` copies views/ctf of the mounted tree, and `kprof trace --ctf` "
-			"makes it of copies of cpu/N/trace");
+		return cmd_usage_error(command,
+			"ctf is a format of the trace, and a capture has no "
+			"trace: copy views/ctf of the mounted tree with `cp -r`, or use `kprof "
+			"trace --ctf` "
+			"with copies of cpu/N/trace");
 	if (strcmp(format, "metrics") == 0)
-		return cmd_usage_error(command, "metrics are of the server, not of a capture: `cp` "
-			"copies views/metrics of the mounted tree");
+		return cmd_usage_error(command, "metrics describe the server, not a capture: copy "
+						"views/metrics of the mounted tree with `cp`");
 	return cmd_usage_error(command, "no format %s", format);
 }
 
@@ -210,7 +212,7 @@ static int run(const struct command *command, int argc, char **argv)
 	if (optind < argc)
 		c.choice.file = argv[optind++];
 	if (optind < argc || (c.choice.file && c.choice.mount))
-		return cmd_usage_error(command, "one FILE or one DIR, not more");
+		return cmd_usage_error(command, "give at most one FILE or --mount DIR");
 	if (!format)
 		return list_formats();
 	c.format = view_find(format);
@@ -222,7 +224,7 @@ static int run(const struct command *command, int argc, char **argv)
 const struct command cmd_convert = {
 	.name = "convert",
 	.arguments = "[FILE]",
-	.summary = "Write a capture in another form: perf.data, pprof and others",
+	.summary = "Write a capture in another format: perf.data, pprof and others",
 	.options = options,
 	.run = run,
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* kprof doctor: what this machine allows this user, each with the remedy. */
+/* kprof doctor: what this machine allows this user, with a remedy for each restriction. */
 #include "cmd/cmd.h"
 
 #include <getopt.h>
@@ -9,8 +9,8 @@
 #include "formats/json.h"
 
 static const struct cmd_option options[] = {
-	{ 'j', "json", NULL, "as JSON" },
-	{ 0 },
+	{'j', "json", NULL, "print JSON"},
+	{0},
 };
 
 static void print_text(const GArray *findings)
@@ -59,7 +59,7 @@ static int run(const struct command *command, int argc, char **argv)
 	if (letter < 0)
 		return status;
 	if (optind < argc)
-		return cmd_usage_error(command, "no arguments");
+		return cmd_usage_error(command, "it takes no arguments");
 	doctor_look(&facts);
 	findings = doctor_judge(&facts);
 	if (json)
@@ -78,7 +78,7 @@ static int run(const struct command *command, int argc, char **argv)
 const struct command cmd_doctor = {
 	.name = "doctor",
 	.arguments = "",
-	.summary = "Say what this machine allows, and what would make it allow more",
+	.summary = "Show what this machine allows, and how to make it allow more",
 	.options = options,
 	.run = run,
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kprof dump: every record of a capture as one line of text, for scripts and tests. The lines are
- * those of capture/dump.h. Records are printed as they are read, so this works on pipes without an
- * end.
+ * kprof dump: every record of a capture as one line of text, for scripts and tests. The format of
+ * the lines is that of capture/dump.h. Records are printed as they are read, so endless pipes work
+ * too.
  */
 #include "cmd/cmd.h"
 
@@ -28,7 +28,9 @@ static int dump(struct input *input)
 
 	while ((ret = decode_next(&input->decoder, &record, &err)) > 0 || ret == -EBADMSG) {
 		if (ret < 0) {
-			/* in the order of the stream also where both go to one place */
+			/*
+			 * keeps the order if standard output and standard error are the same file
+			 */
 			fflush(stdout);
 			cmd_error("%s: %s", input->name, err.text);
 			status = CMD_FAILED;
@@ -64,7 +66,7 @@ static int run(const struct command *command, int argc, char **argv)
 	if (optind < argc)
 		choice.file = argv[optind++];
 	if (optind < argc || (choice.file && choice.mount))
-		return cmd_usage_error(command, "one FILE or one DIR, not more");
+		return cmd_usage_error(command, "give at most one FILE or --mount DIR");
 	if (input_open(&input, &choice, false, &err) < 0) {
 		cmd_error("%s", err.text);
 		return CMD_FAILED;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* kprof list: the events that can be asked for, and which of them this machine has. */
+/* kprof list: the events that can be sampled, and which of them this machine has. */
 #include "cmd/cmd.h"
 
 #include <getopt.h>
@@ -11,9 +11,10 @@
 #include "base/text.h"
 
 static const struct cmd_option options[] = {
-	{ 'a', "all", NULL, "those of all PMUs that libpfm4 knows, not only of this machine's" },
-	{ 'j', "json", NULL, "as JSON" },
-	{ 0 },
+	{'a', "all", NULL,
+		"list the events of all PMUs that libpfm4 knows, not only this machine's"},
+	{'j', "json", NULL, "print JSON"},
+	{0},
 };
 
 static const char *const kinds[] = {
@@ -45,7 +46,7 @@ static void append_event(GString *out, const struct eventlist_event *event)
 	append_described(out, 40, event->name, event->text);
 	g_string_append_c(out, '\n');
 	if (event->kind != EVENTLIST_PMU)
-		return; /* their modifiers are all the same, and in the page */
+		return; /* their modifiers are all the same; kprof-list(1) has them */
 	for (i = 0; i < event->masks->len; i++) {
 		const struct eventlist_mask *mask =
 			&g_array_index(event->masks, struct eventlist_mask, i);
@@ -149,7 +150,8 @@ static int list_events(const regex_t *pattern, bool all, bool json)
 	} else if (list->events->len) {
 		print_text(list);
 	} else {
-		cmd_error("no event matches%s", all ? "" : "; --all shows those of other machines, too");
+		cmd_error("no event matches%s",
+			all ? "" : "; --all lists those of other machines too");
 		status = CMD_FAILED;
 	}
 	eventlist_destroy(list);
@@ -170,7 +172,7 @@ static int run(const struct command *command, int argc, char **argv)
 	if (letter < 0)
 		return status;
 	if (optind + 1 < argc)
-		return cmd_usage_error(command, "one REGEX, not more");
+		return cmd_usage_error(command, "give at most one REGEX");
 	if (optind == argc)
 		return list_events(NULL, all, json);
 	ret = regcomp(&pattern, argv[optind], REG_EXTENDED | REG_ICASE | REG_NOSUB);

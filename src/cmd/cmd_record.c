@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kprof record: samples while a command runs, and keeps what the command and its descendants took,
- * as a capture for the other subcommands.
+ * kprof record: samples while a command runs, and keeps the samples of the command and its
+ * descendants as a capture for the other subcommands.
  *
- * The machine is sampled, by the server that is mounted or by one of our own (session.h). kpdata is
- * taken down as it comes (follow.h); when the command has ended, the records that belong to it are
- * copied to the output (capture/process_filter.h): only then is all known about who forked whom.
+ * The whole machine is sampled, by the mounted server or a private one (sampling.h). kpdata is
+ * copied to a file while the command runs (kpdata_copy.h). When the command has exited, its records
+ * are copied to the output (capture/process_filter.h): only then are all forks known.
  */
 #include "cmd/cmd.h"
 
@@ -19,37 +19,37 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/follow.h"
+#include "cmd/kpdata_copy.h"
 #include "cmd/launch.h"
-#include "cmd/session.h"
+#include "cmd/sampling.h"
 #include "capture/process_filter.h"
 #include "base/text.h"
 
 #define DEFAULT_OUTPUT "kprof.data"
 
 static const struct cmd_option options[] = {
-	{'e', "event", "EVENT", "what to sample, as kpctl's `event`; with commas several"},
-	{'g', "stack", "MODE", "which stacks, as kpctl's `stack`: dwarf, user, kernel, both, none"},
+	{'e', "event", "EVENT", "the events to sample, as for kpctl's `event`"},
+	{'g', "stack", "MODE", "the stacks to take: dwarf, user, kernel, both or none"},
 	{'o', "output", "FILE", "write to FILE (-: standard output) instead of " DEFAULT_OUTPUT},
 	{'a', "all", NULL, "keep the samples of the whole machine"},
-	{'m', "mount", "DIR", "sample by the server that is mounted at DIR"},
-	{'p', "private", NULL, "sample by a server of its own, even if one is mounted"},
-	{'q', "quiet", NULL, "don't say what was sampled"},
+	{'m', "mount", "DIR", "use the server mounted at DIR"},
+	{'p', "private", NULL, "use a private server, even if one is mounted"},
+	{'q', "quiet", NULL, "don't print how much was sampled"},
 	{0},
 };
 
-struct record {
-	const char *event, *stack; /* NULL: what is set */
+struct record_run {
+	const char *event, *stack; /* NULL: keep the current setting */
 	const char *output;
-	bool made; /* by us, and nothing is in it yet */
-	struct session_choice choice;
+	bool made; /* created by kprof, and still empty */
+	struct sampling_choice choice;
 	bool all, quiet;
 	char **argv;
 
 	struct launch launch;
-	struct session session;
-	struct follow follow;
-	uint64_t begin; /* in what was taken down: behind an earlier run */
+	struct sampling sampling;
+	struct kpdata_copy copy;
+	uint64_t begin; /* in the copied kpdata: after the records of an earlier run */
 	FILE *out;
 };
 
@@ -57,39 +57,39 @@ struct record {
  * ---- before the command runs -------------------------------------------------------------------
  */
 
-/* All that kpdata holds of a profiler that is stopped, or was until just now. */
-static int take_held(struct record *r, struct err *err)
+/* Copies the rest of kpdata, of a profiler that is stopped or was stopped just now. */
+static int take_held(struct record_run *r, struct err *err)
 {
 	uint64_t before;
 	int ret;
 
 	do {
-		before = r->follow.size;
-		ret = follow_read(&r->follow, err);
-	} while (!ret && !r->follow.ended && r->follow.size > before);
+		before = r->copy.size;
+		ret = kpdata_copy_read(&r->copy, err);
+	} while (!ret && !r->copy.ended && r->copy.size > before);
 	return ret;
 }
 
-/* What is held of an earlier run is read past, so that what comes behind it is ours. */
-static int pass_earlier(struct record *r, struct err *err)
+/* Skips the records of an earlier run: this run's records follow them. */
+static int pass_earlier(struct record_run *r, struct err *err)
 {
 	int ret = take_held(r, err);
 
-	r->begin = r->follow.size;
+	r->begin = r->copy.size;
 	return ret;
 }
 
-static int prepare(struct record *r, struct err *err)
+static int prepare(struct record_run *r, struct err *err)
 {
 	g_autofree char *folder = g_path_get_dirname(r->output);
-	int ret = session_open(&r->session, &r->choice, &r->launch.before, err);
+	int ret = sampling_open(&r->sampling, &r->choice, &r->launch.before, err);
 
 	if (!ret)
-		ret = follow_open(&r->follow, r->session.dir, folder, err);
+		ret = kpdata_copy_open(&r->copy, r->sampling.dir, folder, err);
 	if (!ret)
 		ret = pass_earlier(r, err);
 	if (!ret)
-		ret = session_start(&r->session, r->event, r->stack, err);
+		ret = sampling_start(&r->sampling, r->event, r->stack, err);
 	return ret;
 }
 
@@ -97,12 +97,15 @@ static int prepare(struct record *r, struct err *err)
  * ---- while the command runs -------------------------------------------------------------------
  */
 
-/* Until the command has ended; or kpdata can't be read any more: the command goes on without us. */
-static int watch(struct record *r, struct err *err)
+/*
+ * Until the command has exited. If kpdata can't be read any more, the command continues without
+ * being sampled.
+ */
+static int watch(struct record_run *r, struct err *err)
 {
 	struct pollfd fds[] = {
-		{ .fd = r->launch.signal_fd, .events = POLLIN },
-		{ .fd = r->follow.fd, .events = POLLIN },
+		{.fd = r->launch.signal_fd, .events = POLLIN},
+		{.fd = r->copy.fd, .events = POLLIN},
 	};
 	int ret = 0;
 
@@ -111,18 +114,18 @@ static int watch(struct record *r, struct err *err)
 			return err_set(err, errno, "poll: %s", strerror(errno));
 		launch_signals(&r->launch);
 		if (fds[1].revents)
-			ret = follow_read(&r->follow, err);
-		if (!ret && r->follow.ended && !r->launch.ended)
-			ret = err_set(err, ECANCELED, "somebody else stopped the profiler at %s",
-				r->session.dir);
+			ret = kpdata_copy_read(&r->copy, err);
+		if (!ret && r->copy.ended && !r->launch.ended)
+			ret = err_set(err, ECANCELED, "another process stopped the profiler at %s",
+				r->sampling.dir);
 	}
 	return ret;
 }
 
-/* The rest of what was sampled. */
-static int stop(struct record *r, struct err *err)
+/* The rest of the samples. */
+static int stop(struct record_run *r, struct err *err)
 {
-	int ret = session_stop(&r->session, err);
+	int ret = sampling_stop(&r->sampling, err);
 
 	return ret ? ret : take_held(r, err);
 }
@@ -131,14 +134,14 @@ static int stop(struct record *r, struct err *err)
  * ---- the output -------------------------------------------------------------------------------
  */
 
-static bool is_to_stdout(const struct record *r)
+static bool is_to_stdout(const struct record_run *r)
 {
 	return strcmp(r->output, "-") == 0;
 }
 
-static int open_output(struct record *r, struct err *err)
+static int open_output(struct record_run *r, struct err *err)
 {
-	/* addresses of the kernel, and what runs here: for the owner only */
+	/* the file has kernel addresses and the names of processes: readable by the owner only */
 	const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY;
 	int fd;
 
@@ -166,7 +169,7 @@ static void learn(struct decoder *decoder, struct process_filter *subset)
 			process_filter_learn(subset, &record);
 }
 
-/* How the events were sampled, where that is not the whole machine. */
+/* The scope of the events, if that is not the whole machine. */
 static const char *scope_of(const struct decode_record *record)
 {
 	if (record->type != KPROF_REC_EVENT)
@@ -176,7 +179,7 @@ static const char *scope_of(const struct decode_record *record)
 	return record->event.flags & KPROF_EVENT_SCOPE_USER ? "user space only" : NULL;
 }
 
-static int copy(struct record *r, struct process_filter *subset, struct decoder *decoder,
+static int copy(struct record_run *r, struct process_filter *subset, struct decoder *decoder,
 	const char **scope, struct err *err)
 {
 	struct decode_record record;
@@ -225,7 +228,7 @@ static void append_losses(GString *line, const struct process_filter_counts *cou
 }
 
 static void say(
-	const struct record *r, const struct process_filter_counts *counts, const char *scope)
+	const struct record_run *r, const struct process_filter_counts *counts, const char *scope)
 {
 	g_autoptr(GString) line = g_string_new(NULL);
 
@@ -237,14 +240,14 @@ static void say(
 		g_string_append_printf(line, ", %" PRIu64 " of others left out", counts->others);
 	}
 	if (counts->gone)
-		g_string_append_printf(line, ", %" PRIu64 " of tasks that were gone", counts->gone);
+		g_string_append_printf(line, ", %" PRIu64 " of exited tasks", counts->gone);
 	append_losses(line, counts);
 	if (scope)
 		g_string_append_printf(line, "; %s", scope);
 	fprintf(stderr, "kprof record: %s\n", line->str);
 }
 
-static int write_output(struct record *r, uint32_t root, struct err *err)
+static int write_output(struct record_run *r, uint32_t root, struct err *err)
 {
 	struct process_filter *subset =
 		process_filter_create(r->all ? KPROF_PID_KERNEL : root, r->begin);
@@ -252,10 +255,10 @@ static int write_output(struct record *r, uint32_t root, struct err *err)
 	struct decoder decoder;
 	int ret = 0;
 
-	/* of a regular file: what an earlier run left in it; not what the command said */
+	/* truncates a regular file left by an earlier run; the output of the command is kept */
 	if (!is_to_stdout(r) && ftruncate(fileno(r->out), 0) && errno != EINVAL)
 		ret = err_set(err, errno, "%s: %s", r->output, strerror(errno));
-	decode_init_pread(&decoder, r->follow.file, 0);
+	decode_init_pread(&decoder, r->copy.file, 0);
 	if (!ret) {
 		learn(&decoder, subset);
 		ret = decode_rewind(&decoder);
@@ -275,18 +278,18 @@ static int write_output(struct record *r, uint32_t root, struct err *err)
  * ---- all of it --------------------------------------------------------------------------------
  */
 
-static void clean_up(struct record *r, bool failed)
+static void clean_up(struct record_run *r, bool failed)
 {
-	follow_close(&r->follow);
-	session_close(&r->session);
+	kpdata_copy_close(&r->copy);
+	sampling_close(&r->sampling);
 	if (r->out)
 		fclose(r->out);
 	if (failed && r->made)
 		unlink(r->output); /* an empty file would look like a run without samples */
 }
 
-/* The command runs to its end also where the sampling fails meanwhile. */
-static int run_command(struct record *r, uint32_t root, struct err *err)
+/* If the sampling fails, the command still runs to its end. */
+static int run_command(struct record_run *r, uint32_t root, struct err *err)
 {
 	int ret = watch(r, err), stopped;
 	struct err later = { "" };
@@ -296,7 +299,7 @@ static int run_command(struct record *r, uint32_t root, struct err *err)
 		ret = stopped;
 		*err = later;
 	}
-	if (r->follow.size > r->begin) {
+	if (r->copy.size > r->begin) {
 		stopped = write_output(r, root, &later);
 		if (!ret && stopped) {
 			ret = stopped;
@@ -306,7 +309,7 @@ static int run_command(struct record *r, uint32_t root, struct err *err)
 	return ret;
 }
 
-static int record(struct record *r)
+static int record(struct record_run *r)
 {
 	struct err err = { "" };
 	int ret, status = CMD_NOT_RUN;
@@ -333,13 +336,16 @@ static int record(struct record *r)
 		cmd_error("%s", *err.text ? err.text : strerror(-ret));
 	clean_up(r, ret);
 	launch_end(&r->launch);
-	/* a command that failed says more than that its samples could not be kept */
+	/*
+	 * the status of a command that failed is more useful than that its samples could not be
+	 * kept
+	 */
 	return runs && (!ret || r->launch.status) ? r->launch.status : status;
 }
 
 static int run(const struct command *command, int argc, char **argv)
 {
-	struct record r = { .output = DEFAULT_OUTPUT };
+	struct record_run r = {.output = DEFAULT_OUTPUT};
 	int letter, status;
 
 	while ((letter = cmd_next_option(command, argc, argv, &status)) > 0) {
@@ -358,7 +364,7 @@ static int run(const struct command *command, int argc, char **argv)
 	if (letter < 0)
 		return status;
 	if (r.choice.own && r.choice.mount)
-		return cmd_usage_error(command, "--mount or --private, not both");
+		return cmd_usage_error(command, "give --mount or --private, not both");
 	if (optind == argc)
 		return cmd_usage_error(command, "no command to run");
 	r.argv = argv + optind;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kprof report: where a capture's samples were taken, hottest first. Without options about what a
- * row is, the text is that of formats/flat.h; else the samples are broken down by what was asked
- * for (formats/breakdown.h), as text (report_text.c) or JSON (report_json.c).
+ * kprof report: where a capture's samples were taken, hottest first. Without options that select
+ * rows, the text is that of formats/flat.h. Else the samples are broken down by the selected fields
+ * (formats/breakdown.h), as text (report_text.c) or JSON (report_json.c).
  */
 #include "cmd/cmd.h"
 
@@ -18,30 +18,33 @@
 
 static const struct cmd_option options[] = {
 	CMD_OPTION_MOUNT,
-	{ 's', "self", NULL, "count the samples taken in the server itself, too" },
-	{ 't', "total", NULL, "add what each function and all that it calls took, and sort by it" },
-	{ 'c', "callers", NULL, "list the callers of each function below it" },
-	{ 'b', "by", "FIELDS", "what makes a row: process, pid, thread, cpu, address, line, function, file" },
-	{ 'i', "include", "FIELD=GLOB", "only samples of these (without FIELD=: functions); repeatable" },
-	{ 'x', "exclude", "FIELD=GLOB", "not samples of these; repeatable" },
-	{ 'S', "sort", "FIELD", "sort by a field; without it the hottest first" },
-	{ 'r', "reverse", NULL, "the other way round" },
-	{ 'T', "threshold", "PERCENT", "leave out rows with less; how many is said" },
-	{ 'e', "events", NULL, "the events side by side" },
-	{ 'd', "diff", "FILE", "compare FILE, the earlier capture, with the other one" },
-	{ 'n', "no-head", NULL, "without the lines about the capture" },
-	{ 'j', "json", NULL, "as JSON" },
-	{ 0 },
+	{'s', "self", NULL, "count the samples taken in the server itself too"},
+	{'t', "total", NULL,
+		"add the totals of each function with all that it calls, and sort by them"},
+	{'c', "callers", NULL, "list the callers of each function below it"},
+	{'b', "by", "FIELDS",
+		"the fields of a row: process, pid, thread, cpu, address, line, function, file"},
+	{'i', "include", "FIELD=GLOB",
+		"count only matching samples (without FIELD=: functions); repeatable"},
+	{'x', "exclude", "FIELD=GLOB", "leave out matching samples; repeatable"},
+	{'S', "sort", "FIELD", "sort by this field (default: the hottest first)"},
+	{'r', "reverse", NULL, "reverse the order"},
+	{'T', "threshold", "PERCENT", "leave out rows below this share; their number is printed"},
+	{'e', "events", NULL, "show the events side by side"},
+	{'d', "diff", "FILE", "compare with FILE, the earlier capture"},
+	{'n', "no-head", NULL, "leave out the lines about the capture"},
+	{'j', "json", NULL, "print JSON"},
+	{0},
 };
 
-struct arguments {
+struct report_arguments {
 	struct input_choice choice;
-	const char *before; /* the capture to compare with */
+	const char *before; /* the earlier capture of --diff */
 	struct flat_options flat;
 	struct report report;
 	struct breakdown_order order;
 	GArray *filters; /* struct breakdown_filter */
-	bool rows;	 /* something was said that the flat profile does not know */
+	bool rows;       /* an option was given that the flat profile does not support */
 	bool json;
 };
 
@@ -49,21 +52,8 @@ struct arguments {
  * ---- reports ----------------------------------------------------------------------------------
  */
 
-bool report_shows(const struct report *report, const struct breakdown_row *row)
-{
-	uint32_t i;
-
-	for (i = 0; i < report->rows->columns; i++) {
-		const struct breakdown_count *c = breakdown_count(report->rows, row, i);
-		uint64_t weight = report->options.total ? c->total.weight : c->self.weight;
-
-		if (breakdown_share(report->rows, row, i, weight) >= report->threshold)
-			return true;
-	}
-	return false;
-}
-
-static void report_rows(struct arguments *a, const struct report_input *captures, size_t count)
+static void report_rows(
+	struct report_arguments *a, const struct report_input *captures, size_t count)
 {
 	struct breakdown_input inputs[2];
 	struct breakdown *rows;
@@ -85,7 +75,7 @@ static void report_rows(struct arguments *a, const struct report_input *captures
 	breakdown_destroy(rows);
 }
 
-/* They take long to find. */
+/* These fields take long to compute. */
 static bool needs_lines(const struct breakdown_options *rows)
 {
 	size_t i;
@@ -98,7 +88,7 @@ static bool needs_lines(const struct breakdown_options *rows)
 	return false;
 }
 
-static int report_captures(struct arguments *a)
+static int report_captures(struct report_arguments *a)
 {
 	const struct input_choice before = { .file = a->before };
 	const bool lines = needs_lines(&a->report.options);
@@ -120,7 +110,7 @@ static int report_captures(struct arguments *a)
 			flat_write(captures[0].profile, captures[0].names, &a->flat, stdout);
 	}
 	for (i = 0; i < count; i++) {
-		status |= report_input_report_damage(&captures[i]);
+		status |= report_input_print_damage(&captures[i]);
 		report_input_close(&captures[i]);
 	}
 	return cmd_finish_output(status);
@@ -130,7 +120,7 @@ static int report_captures(struct arguments *a)
  * ---- arguments --------------------------------------------------------------------------------
  */
 
-static int set_fields(const struct command *command, struct arguments *a, const char *list)
+static int set_fields(const struct command *command, struct report_arguments *a, const char *list)
 {
 	g_auto(GStrv) names = g_strsplit(list, ",", -1);
 	int i;
@@ -146,7 +136,7 @@ static int set_fields(const struct command *command, struct arguments *a, const 
 	return CMD_OK;
 }
 
-/* What stands before a `=` of a name is no field: of functions that is C++'s operators. */
+/* Is the text before `=` meant as a field? Names of C++ operators contain `=` too. */
 static bool is_meant_as_field(const char *name)
 {
 	return *name && !name[strspn(name, "abcdefghijklmnopqrstuvwxyz")] &&
@@ -154,8 +144,8 @@ static bool is_meant_as_field(const char *name)
 }
 
 /* FIELD=GLOB, or a GLOB for functions. */
-static int add_filter(const struct command *command, struct arguments *a, const char *text,
-	bool exclude)
+static int add_filter(
+	const struct command *command, struct report_arguments *a, const char *text, bool exclude)
 {
 	struct breakdown_filter filter = {
 		.field = BREAKDOWN_FUNCTION,
@@ -179,7 +169,8 @@ static int add_filter(const struct command *command, struct arguments *a, const 
 	return CMD_OK;
 }
 
-static int set_threshold(const struct command *command, struct arguments *a, const char *text)
+static int set_threshold(
+	const struct command *command, struct report_arguments *a, const char *text)
 {
 	char *end;
 
@@ -189,7 +180,7 @@ static int set_threshold(const struct command *command, struct arguments *a, con
 	return CMD_OK;
 }
 
-static int set_order(const struct command *command, struct arguments *a, const char *name)
+static int set_order(const struct command *command, struct report_arguments *a, const char *name)
 {
 	a->order.field = breakdown_find_field(name);
 	if (a->order.field == BREAKDOWN_FIELDS)
@@ -197,7 +188,7 @@ static int set_order(const struct command *command, struct arguments *a, const c
 	return CMD_OK;
 }
 
-static int take_option(const struct command *command, struct arguments *a, int letter)
+static int take_option(const struct command *command, struct report_arguments *a, int letter)
 {
 	a->rows |= !strchr("mstc", letter);
 	switch (letter) {
@@ -241,13 +232,13 @@ static int take_option(const struct command *command, struct arguments *a, int l
 	return CMD_OK;
 }
 
-/* What does not go together; completes the fields. */
-static int check_arguments(const struct command *command, struct arguments *a)
+/* Refuses options that exclude each other; completes the fields. */
+static int check_arguments(const struct command *command, struct report_arguments *a)
 {
 	struct breakdown_options *o = &a->report.options;
 
 	if (a->choice.file && a->choice.mount)
-		return cmd_usage_error(command, "one FILE or one DIR, not more");
+		return cmd_usage_error(command, "give at most one FILE or --mount DIR");
 	if (a->flat.callers && a->rows)
 		return cmd_usage_error(command, "--callers goes with --self and --total only");
 	if (o->side_by_side && a->before)
@@ -259,7 +250,7 @@ static int check_arguments(const struct command *command, struct arguments *a)
 	if (o->side_by_side && !o->fields)
 		return cmd_usage_error(command, "--events needs another field");
 	if (a->order.field < BREAKDOWN_FIELDS && !(o->fields & 1u << a->order.field))
-		return cmd_usage_error(command, "--sort by what --by names");
+		return cmd_usage_error(command, "--sort takes a field that --by names");
 	o->filters = (const struct breakdown_filter *)(void *)a->filters->data;
 	o->filter_count = a->filters->len;
 	return CMD_OK;
@@ -267,10 +258,10 @@ static int check_arguments(const struct command *command, struct arguments *a)
 
 static int run(const struct command *command, int argc, char **argv)
 {
-	struct arguments a = {
+	struct report_arguments a = {
 		.report.head = true,
-		.report.options.fields = 1u << BREAKDOWN_PROCESS | 1u << BREAKDOWN_FUNCTION |
-			1u << BREAKDOWN_FILE,
+		.report.options.fields =
+			1u << BREAKDOWN_PROCESS | 1u << BREAKDOWN_FUNCTION | 1u << BREAKDOWN_FILE,
 		.order.field = BREAKDOWN_FIELDS,
 	};
 	int letter, status = CMD_OK;
@@ -283,7 +274,7 @@ static int run(const struct command *command, int argc, char **argv)
 		if (optind < argc)
 			a.choice.file = argv[optind++];
 		if (optind < argc)
-			status = cmd_usage_error(command, "one FILE or one DIR, not more");
+			status = cmd_usage_error(command, "give at most one FILE or --mount DIR");
 		else
 			status = check_arguments(command, &a);
 		if (status == CMD_OK)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * kprof stat: counts events while a command runs, without samples and without a server. Each event
- * has a counter of its own on the command, which what it starts inherits; where the processor has
- * fewer than are asked for they take turns, and the counts are scaled by the time that each one
- * ran.
+ * has its own counter on the command, which child processes inherit. If there are more events than
+ * hardware counters, the kernel multiplexes these, and the counts are scaled by the time that each
+ * one ran.
  */
 #include "cmd/cmd.h"
 
@@ -26,28 +26,29 @@
 #define HARDWARE_EVENTS "cycles,instructions,branches,branch-misses"
 
 static const struct cmd_option options[] = {
-	{ 'e', "event", "EVENT", "what to count, with commas several; repeatable" },
-	{ 'o', "output", "FILE", "write the counts to FILE (-: standard output), not standard error" },
-	{ 'j', "json", NULL, "as JSON" },
-	{ 0 },
+	{'e', "event", "EVENT", "the events to count, separated by commas; repeatable"},
+	{'o', "output", "FILE",
+		"write the counts to FILE (-: standard output; default: standard error)"},
+	{'j', "json", NULL, "print JSON"},
+	{0},
 };
 
-struct counter {
+struct stat_counter {
 	int fd;		/* -1: not counted */
-	int error;	/* why */
-	bool user_only; /* the kernel's part may not be counted */
+	int error;      /* why not */
+	bool user_only; /* the kernel's part is not counted: not permitted */
 	struct perf_counted counted;
 };
 
-struct counting {
-	GString *events; /* "": the usual ones */
+struct stat_run {
+	GString *events; /* "": the default events */
 	const char *output;
 	bool json;
 	char **argv;
 	struct launch launch;
-	bool no_pmu; /* so the usual ones are fewer */
+	bool no_pmu; /* so there are fewer default events */
 	struct event_list list;
-	struct counter counters[EVENTS_MAX];
+	struct stat_counter counters[EVENTS_MAX];
 	FILE *out;
 };
 
@@ -55,7 +56,7 @@ struct counting {
  * ---- counting ---------------------------------------------------------------------------------
  */
 
-static int choose_events(struct counting *s, struct err *err)
+static int choose_events(struct stat_run *s, struct err *err)
 {
 	struct perf_features features;
 
@@ -66,13 +67,14 @@ static int choose_events(struct counting *s, struct err *err)
 		&s->list, err);
 }
 
-static void open_counter(const struct counting *s, const struct event *event, struct counter *counter)
+static void open_counter(
+	const struct stat_run *s, const struct event *event, struct stat_counter *counter)
 {
 	struct perf_event_attr attr = event->attr;
 
 	counter->fd = -1;
 	counter->error = perf_count_open(&attr, s->launch.pid, &counter->fd);
-	/* a tracepoint without the kernel's side would count nothing */
+	/* without the kernel's part a tracepoint would count nothing */
 	if ((counter->error == -EACCES || counter->error == -EPERM) && !attr.exclude_kernel &&
 		!attr.exclude_user && attr.type != PERF_TYPE_TRACEPOINT) {
 		attr.exclude_kernel = 1;
@@ -81,7 +83,7 @@ static void open_counter(const struct counting *s, const struct event *event, st
 	}
 }
 
-static int open_counters(struct counting *s, struct err *err)
+static int open_counters(struct stat_run *s, struct err *err)
 {
 	unsigned int i, open = 0;
 	int ret;
@@ -96,12 +98,12 @@ static int open_counters(struct counting *s, struct err *err)
 	return perf_explain(ret, NULL, err);
 }
 
-static void read_counters(struct counting *s)
+static void read_counters(struct stat_run *s)
 {
 	unsigned int i;
 
 	for (i = 0; i < s->list.count; i++) {
-		struct counter *counter = &s->counters[i];
+		struct stat_counter *counter = &s->counters[i];
 
 		if (counter->fd < 0)
 			continue;
@@ -115,7 +117,7 @@ static void read_counters(struct counting *s)
  * ---- text -------------------------------------------------------------------------------------
  */
 
-static uint64_t elapsed_ns(const struct counting *s)
+static uint64_t elapsed_ns(const struct stat_run *s)
 {
 	return s->launch.end_ns - s->launch.begin_ns;
 }
@@ -125,8 +127,8 @@ static double seconds_of(const struct timeval *time)
 	return (double)time->tv_sec + (double)time->tv_usec / 1e6;
 }
 
-/* The scaled count of an event of this kind; 0 where it was not counted. */
-static uint64_t count_of(const struct counting *s, uint32_t type, uint64_t config)
+/* The scaled count of the event of this kind; 0 if it was not counted. */
+static uint64_t count_of(const struct stat_run *s, uint32_t type, uint64_t config)
 {
 	unsigned int i;
 
@@ -149,9 +151,9 @@ static bool is_clock(const struct event *event)
 	return event->attr.type == PERF_TYPE_SOFTWARE && event->attr.config <= PERF_COUNT_SW_TASK_CLOCK;
 }
 
-/* What a person would compute next. */
-static void append_remark(GString *line, const struct counting *s, const struct event *event,
-	uint64_t count)
+/* Derived figures. */
+static void append_remark(
+	GString *line, const struct stat_run *s, const struct event *event, uint64_t count)
 {
 	const struct perf_event_attr *attr = &event->attr;
 	const uint64_t cycles = count_of(s, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
@@ -169,7 +171,7 @@ static void append_remark(GString *line, const struct counting *s, const struct 
 			ratio(count, elapsed_ns(s)) * (double)NSEC_PER_SEC);
 }
 
-static const char *reason_of(const struct counter *counter, struct err *err)
+static const char *reason_of(const struct stat_counter *counter, struct err *err)
 {
 	switch (counter->error) {
 	case -ENOENT:
@@ -181,10 +183,10 @@ static const char *reason_of(const struct counter *counter, struct err *err)
 	}
 }
 
-static void print_counter(const struct counting *s, unsigned int i)
+static void print_counter(const struct stat_run *s, unsigned int i)
 {
 	const struct event *event = &s->list.events[i];
-	const struct counter *counter = &s->counters[i];
+	const struct stat_counter *counter = &s->counters[i];
 	const struct perf_counted *c = &counter->counted;
 	g_autoptr(GString) line = g_string_new(NULL);
 	const uint64_t count = perf_count_scale(c);
@@ -200,7 +202,8 @@ static void print_counter(const struct counting *s, unsigned int i)
 	if (counter->error)
 		g_string_append_printf(line, "  # %s", reason_of(counter, &err));
 	else if (!c->running_ns)
-		g_string_append(line, c->enabled_ns ? "  # it had no turn" : "  # the command did not run");
+		g_string_append(line, c->enabled_ns ? "  # the kernel never scheduled it"
+						    : "  # the command did not run");
 	else
 		append_remark(line, s, event, count);
 	if (counter->user_only)
@@ -211,7 +214,7 @@ static void print_counter(const struct counting *s, unsigned int i)
 	fprintf(s->out, "%s\n", line->str);
 }
 
-static void print_text(const struct counting *s)
+static void print_text(const struct stat_run *s)
 {
 	g_autoptr(GString) command = g_string_new(NULL);
 	unsigned int i;
@@ -241,7 +244,8 @@ static void append_number(GString *out, const char *name, uint64_t value)
 	g_string_append_printf(out, "%" PRIu64, value);
 }
 
-static void append_counter(GString *out, const struct event *event, const struct counter *counter)
+static void append_counter(
+	GString *out, const struct event *event, const struct stat_counter *counter)
 {
 	struct err err = { "" };
 
@@ -265,7 +269,7 @@ static uint64_t ns_of(const struct timeval *time)
 	return (uint64_t)time->tv_sec * NSEC_PER_SEC + (uint64_t)time->tv_usec * NSEC_PER_USEC;
 }
 
-static void print_json(const struct counting *s)
+static void print_json(const struct stat_run *s)
 {
 	g_autoptr(GString) out = g_string_new("{\"command\":[");
 	unsigned int i;
@@ -292,7 +296,7 @@ static void print_json(const struct counting *s)
  * ---- all of it --------------------------------------------------------------------------------
  */
 
-static int prepare(struct counting *s, struct err *err)
+static int prepare(struct stat_run *s, struct err *err)
 {
 	int ret = choose_events(s, err);
 
@@ -307,7 +311,7 @@ static int prepare(struct counting *s, struct err *err)
 	return s->out ? 0 : err_set(err, errno, "%s: %s", s->output, strerror(errno));
 }
 
-static int print(struct counting *s)
+static int print(struct stat_run *s)
 {
 	int status = s->launch.status;
 
@@ -324,7 +328,7 @@ static int print(struct counting *s)
 	return status;
 }
 
-static int count(struct counting *s)
+static int count(struct stat_run *s)
 {
 	int ret = launch_begin(&s->launch, s->argv, NULL), status = CMD_NOT_RUN;
 	struct err err = { "" };
@@ -348,7 +352,7 @@ static int count(struct counting *s)
 
 static int run(const struct command *command, int argc, char **argv)
 {
-	struct counting s = { .events = g_string_new(NULL) };
+	struct stat_run s = {.events = g_string_new(NULL)};
 	int letter, status;
 
 	while ((letter = cmd_next_option(command, argc, argv, &status)) > 0) {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kprof top: the hottest functions as they are now, refreshed. On a terminal with keys; where
- * standard output is none, one report after one interval.
+ * kprof top: the hottest functions of the last seconds, refreshed. On a terminal it takes keys; if
+ * standard output is not a terminal, it prints one report after one interval.
  *
- * Of a profiler that runs it only reads; one that does not is started, and stopped at the end.
+ * It only reads from a profiler that runs. One that does not run is started, and stopped at the
+ * end.
  */
 #include "cmd/cmd.h"
 
@@ -21,7 +22,7 @@
 
 #include "base/units.h"
 #include "cmd/recent_samples.h"
-#include "cmd/session.h"
+#include "cmd/sampling.h"
 #include "sys/clock.h"
 #include "sys/terminal.h"
 #include "formats/breakdown.h"
@@ -33,45 +34,45 @@
 #define PLAIN_ROWS 40 /* of a report that is not for a terminal */
 
 static const struct cmd_option options[] = {
-	{ 'd', "delay", "SECONDS", "refresh so often (2)" },
-	{ 'e', "event", "EVENT", "what to sample, where the profiler is not running yet" },
-	{ 'm', "mount", "DIR", "by the server that is mounted at DIR" },
-	{ 'p', "private", NULL, "by a server of its own, even if one is mounted" },
-	{ 's', "self", NULL, "count the samples taken in the server itself, too" },
-	{ 0 },
+	{'d', "delay", "SECONDS", "the time between refreshes (default: 2)"},
+	{'e', "event", "EVENT", "the events to sample, if the profiler does not run yet"},
+	{'m', "mount", "DIR", "use the server mounted at DIR"},
+	{'p', "private", NULL, "use a private server, even if one is mounted"},
+	{'s', "self", NULL, "count the samples taken in the server itself too"},
+	{0},
 };
 
 struct top {
 	double delay_s;
 	const char *event;
-	struct session_choice choice;
+	struct sampling_choice choice;
 	bool own;
 
-	struct session session;
-	struct recent_samples *live;
+	struct sampling sampling;
+	struct recent_samples *recent;
 	struct symbols *symbols;
 	int signal_fd;
 	sigset_t before;
 	bool terminal, paused, quit;
-	struct termios termios; /* as it was */
+	struct termios termios; /* the settings to restore */
 	bool raw;
-	char **events;	/* those of the run; the capture may have others, of earlier ones */
-	uint32_t shown; /* which of them, counted on by the key */
+	char **events;  /* of the run; the capture may also have events of earlier runs */
+	uint32_t shown; /* index of the event that is shown; a key moves it */
 };
 
 /*
  * ---- a screen ---------------------------------------------------------------------------------
  */
 
-struct screen {
+struct top_screen {
 	FILE *out;
 	unsigned int rows, columns; /* columns 0: no limit */
 	bool terminal;
 	GString *line;
 };
 
-/* At most as wide as the terminal, by characters. */
-static void put_line(struct screen *screen)
+/* Cuts the line to the width of the terminal, in characters. */
+static void put_line(struct top_screen *screen)
 {
 	if (screen->columns && g_utf8_strlen(screen->line->str, -1) > (glong)screen->columns)
 		g_string_truncate(screen->line,
@@ -92,7 +93,7 @@ static uint64_t lost_of(const struct profile_event *event)
 	return lost;
 }
 
-/* The event that is shown, in this capture: its index, UINT32_MAX where it is not in it. */
+/* The index in this capture of the event that is shown; UINT32_MAX: not in it. */
 static uint32_t find_shown(const struct top *t, const struct profile *profile)
 {
 	const char *text = t->events[t->shown % g_strv_length(t->events)];
@@ -104,7 +105,7 @@ static uint32_t find_shown(const struct top *t, const struct profile *profile)
 	return UINT32_MAX;
 }
 
-static void put_head(const struct top *t, struct screen *screen, const struct profile *profile,
+static void put_head(const struct top *t, struct top_screen *screen, const struct profile *profile,
 	uint32_t shown)
 {
 	const guint count = g_strv_length(t->events);
@@ -128,13 +129,13 @@ static void put_head(const struct top *t, struct screen *screen, const struct pr
 	if (!screen->terminal)
 		return;
 	g_string_append_printf(screen->line, "%sq quit   p %s   e event %u of %u",
-		recent_samples_runs(t->live) ? "" : "the profiler is stopped   ",
-		t->paused ? "go on" : "pause", t->shown % count + 1, count);
+		recent_samples_runs(t->recent) ? "" : "the profiler is stopped   ",
+		t->paused ? "resume" : "pause", t->shown % count + 1, count);
 	put_line(screen);
 }
 
-static void put_row(struct screen *screen, const struct breakdown *b,
-	const struct breakdown_row *row)
+static void put_row(
+	struct top_screen *screen, const struct breakdown *b, const struct breakdown_row *row)
 {
 	const struct breakdown_count *c = breakdown_count(b, row, 0);
 
@@ -147,7 +148,7 @@ static void put_row(struct screen *screen, const struct breakdown *b,
 	put_line(screen);
 }
 
-static void put_rows(const struct top *t, struct screen *screen, const struct profile *profile,
+static void put_rows(const struct top *t, struct top_screen *screen, const struct profile *profile,
 	const struct functions *names, uint32_t shown)
 {
 	const struct breakdown_options how = {
@@ -175,11 +176,11 @@ static void put_rows(const struct top *t, struct screen *screen, const struct pr
 	breakdown_destroy(b);
 }
 
-/* One write for a screen, so that nothing flickers. */
+/* One write for the whole screen, so that it does not flicker. */
 static void show(const struct top *t, const struct profile *profile, const struct functions *names)
 {
 	const uint32_t shown = find_shown(t, profile);
-	struct screen screen = { .rows = PLAIN_ROWS, .terminal = t->terminal };
+	struct top_screen screen = {.rows = PLAIN_ROWS, .terminal = t->terminal};
 	char *text = NULL;
 	size_t size = 0;
 
@@ -228,7 +229,7 @@ static void end_terminal(struct top *t)
 	t->raw = false;
 }
 
-/* Whether what is shown changes. */
+/* Handles a key. Whether the screen changes. */
 static bool take_keys(struct top *t)
 {
 	bool changed = false;
@@ -249,7 +250,8 @@ static bool take_keys(struct top *t)
  */
 
 /*
- * Until the time comes (paused: until a key does), or it is to end. Whether a key changed anything.
+ * Waits until the next refresh (while paused: for a key), or the end. Whether a key changed
+ * something.
  */
 static bool wait_for_key(struct top *t, uint64_t end_ns)
 {
@@ -261,17 +263,17 @@ static bool wait_for_key(struct top *t, uint64_t end_ns)
 	const int left_ms = now < end_ns ? (int)((end_ns - now) / NSEC_PER_MSEC) + 1 : 0;
 
 	poll(fds, 2, t->paused ? -1 : left_ms);
-	/* a terminal that is gone is readable for ever */
+	/* a closed terminal stays readable */
 	t->quit |= fds[0].revents || (fds[1].revents & (POLLHUP | POLLERR | POLLNVAL));
 	return fds[1].revents && take_keys(t);
 }
 
-struct look {
-	struct profile *profile; /* NULL: there was none yet */
+struct top_look {
+	struct profile *profile; /* NULL: none yet */
 	struct functions *names;
 };
 
-static void forget(struct look *look)
+static void forget(struct top_look *look)
 {
 	functions_destroy(look->names);
 	profile_destroy(look->profile);
@@ -279,12 +281,12 @@ static void forget(struct look *look)
 	look->profile = NULL;
 }
 
-static int refresh(struct top *t, struct look *look, struct err *err)
+static int refresh(struct top *t, struct top_look *look, struct err *err)
 {
 	int ret;
 
 	forget(look);
-	ret = recent_samples_take(t->live, t->symbols, &look->profile, err);
+	ret = recent_samples_take(t->recent, t->symbols, &look->profile, err);
 	if (ret)
 		return ret;
 	look->names = functions_create(look->profile, t->symbols, NULL);
@@ -294,7 +296,7 @@ static int refresh(struct top *t, struct look *look, struct err *err)
 
 static int look_on(struct top *t, struct err *err)
 {
-	struct look look = { NULL, NULL };
+	struct top_look look = {NULL, NULL};
 	int ret = 0;
 
 	do {
@@ -333,13 +335,13 @@ static int begin(struct top *t, struct err *err)
 	t->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (t->signal_fd < 0)
 		return err_set(err, errno, "signalfd: %s", strerror(errno));
-	ret = session_open(&t->session, &t->choice, &t->before, err);
-	if (!ret && (!t->session.control.running || t->event))
-		ret = session_start(&t->session, t->event, NULL, err);
+	ret = sampling_open(&t->sampling, &t->choice, &t->before, err);
+	if (!ret && (!t->sampling.kpctl.running || t->event))
+		ret = sampling_start(&t->sampling, t->event, NULL, err);
 	if (!ret)
-		t->events = split_events(t->event ? t->event : t->session.control.event);
+		t->events = split_events(t->event ? t->event : t->sampling.kpctl.event);
 	if (!ret)
-		ret = recent_samples_open(t->session.dir, &t->live, err);
+		ret = recent_samples_open(t->sampling.dir, &t->recent, err);
 	if (!ret)
 		t->symbols = functions_open_symbols(NULL);
 	return ret;
@@ -357,8 +359,8 @@ static int top(struct top *t)
 	}
 	g_strfreev(t->events);
 	symbols_destroy(t->symbols);
-	recent_samples_close(t->live);
-	session_close(&t->session);
+	recent_samples_close(t->recent);
+	sampling_close(&t->sampling);
 	if (t->signal_fd >= 0)
 		close(t->signal_fd);
 	if (ret)
@@ -395,9 +397,9 @@ static int run(const struct command *command, int argc, char **argv)
 	if (status != CMD_OK || letter < 0)
 		return status;
 	if (optind < argc)
-		return cmd_usage_error(command, "no arguments");
+		return cmd_usage_error(command, "it takes no arguments");
 	if (t.choice.own && t.choice.mount)
-		return cmd_usage_error(command, "--mount or --private, not both");
+		return cmd_usage_error(command, "give --mount or --private, not both");
 	return top(&t);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kprof trace: the trace as text. Of a mount it is what kptrace says; of copies of cpu/N/trace the
- * same text, merged by time, made by the code that makes it in the server (trace/trace_text.h).
+ * kprof trace: the trace as text. For a mount it is the text of kptrace; for copies of cpu/N/trace
+ * the same text, merged by time, by the code that the server uses (trace/trace_text.h).
  */
 #include "cmd/cmd.h"
 
@@ -21,10 +21,10 @@
 #define COPY_BYTES 65536
 
 static const struct cmd_option options[] = {
-	{ 'f', "follow", NULL, "show the mount's trace as it happens, until the mount ends" },
-	{ 'm', "mount", "DIR", "the trace that is mounted at DIR" },
-	{ 'c', "ctf", "DIR", "write the copies as CTF, into a new folder DIR" },
-	{ 0 },
+	{'f', "follow", NULL, "show the mount's trace as it happens, until the mount ends"},
+	{'m', "mount", "DIR", "show the trace of the mount at DIR"},
+	{'c', "ctf", "DIR", "write the copies as CTF into a new folder DIR"},
+	{0},
 };
 
 /*
@@ -41,7 +41,7 @@ static int copy_text(const char *path)
 		while ((n = read(fd, buffer, sizeof(buffer))) > 0 || (n < 0 && errno == EINTR)) {
 			if (n < 0)
 				continue;
-			/* flushed: who follows wants it now */
+			/* flushed: the reader of --follow waits for each line */
 			if (fwrite(buffer, 1, (size_t)n, stdout) != (size_t)n || fflush(stdout))
 				break;
 		}
@@ -116,12 +116,14 @@ static int run(const struct command *command, int argc, char **argv)
 	if (letter < 0)
 		return status;
 	if (optind == argc && ctf_dir)
-		return cmd_usage_error(command, "--ctf is for copies of cpu/N/trace: `cp -r` copies "
-			"views/ctf of the mounted tree");
+		return cmd_usage_error(command,
+			"--ctf needs copies of cpu/N/trace; of a mounted tree copy "
+			"views/ctf with `cp -r`");
 	if (optind == argc)
 		return show_mount(mount, follow);
 	if (mount || follow)
-		return cmd_usage_error(command, "a FILE is read to its end, and needs no mount");
+		return cmd_usage_error(
+			command, "--follow and --mount are for a mounted trace, not for a FILE");
 	return show_copies(argv + optind, argc - optind, ctf_dir);
 }
 

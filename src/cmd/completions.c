@@ -44,7 +44,7 @@ static void add_fields(GString *words)
 		add_word(words, breakdown_fields[i]);
 }
 
-/* Of kpctl's `stack`. */
+/* Modes of kpctl's `stack`. */
 static void add_stack_modes(GString *words)
 {
 	static const char *const modes[] = { "user", "kernel", "both", "dwarf", "none" };
@@ -54,7 +54,7 @@ static void add_stack_modes(GString *words)
 		add_word(words, modes[i]);
 }
 
-/* What an argument can be, by the word that the help has for it. */
+/* Choices for an argument, by its name in the help. */
 static void add_choices(GString *words, const char *argument)
 {
 	if (strcmp(argument, "EVENT") == 0)

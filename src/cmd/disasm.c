@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Machine code by objdump: see code.h. */
+/* Machine code, disassembled by objdump: see disasm.h. */
 #include "cmd/disasm.h"
 
 #include <elf.h>
@@ -12,7 +12,7 @@
 
 #include "base/units.h"
 
-/* A function is smaller, and so are the notes of a file; what claims more is damage. */
+/* Limits: functions and the notes of a file are smaller; larger sizes mean a damaged file. */
 #define CODE_BYTES_MAX (4 * MIB)
 #define NOTES_BYTES_MAX (64 * KIB)
 #define HEADERS_MAX 256
@@ -20,7 +20,7 @@
 /* ---- the file ---------------------------------------------------------------------------------
  */
 
-struct elf {
+struct disasm_elf {
 	int fd;
 	Elf64_Phdr headers[HEADERS_MAX];
 	unsigned int count;
@@ -31,7 +31,7 @@ static bool read_at(int fd, void *to, size_t size, uint64_t offset)
 	return offset <= INT64_MAX && pread(fd, to, size, (off_t)offset) == (ssize_t)size;
 }
 
-static int open_elf(struct elf *elf, const char *path, struct err *err)
+static int open_elf(struct disasm_elf *elf, const char *path, struct err *err)
 {
 	struct stat st;
 	Elf64_Ehdr head;
@@ -46,12 +46,12 @@ static int open_elf(struct elf *elf, const char *path, struct err *err)
 		head.e_phentsize != sizeof(Elf64_Phdr) || head.e_phnum > HEADERS_MAX ||
 		!read_at(elf->fd, elf->headers, head.e_phnum * sizeof(Elf64_Phdr), head.e_phoff))
 		return err_set(
-			err, ENOEXEC, "%s: not a program or library that can be shown", path);
+			err, ENOEXEC, "%s: not an ELF file of 64 bits and this byte order", path);
 	elf->count = head.e_phnum;
 	return 0;
 }
 
-/* The build-id among these notes; its length, 0: none. */
+/* Finds the build-id in these notes. Its length; 0: none. */
 static size_t find_build_id(const uint8_t *notes, size_t size, const uint8_t **id)
 {
 	Elf64_Nhdr note;
@@ -76,7 +76,7 @@ static size_t find_build_id(const uint8_t *notes, size_t size, const uint8_t **i
 	return 0;
 }
 
-static bool has_build_id(const struct elf *elf, const struct disasm_file *file)
+static bool has_build_id(const struct disasm_elf *elf, const struct disasm_file *file)
 {
 	unsigned int i;
 
@@ -99,8 +99,8 @@ static bool has_build_id(const struct elf *elf, const struct disasm_file *file)
 	return false;
 }
 
-/* How far addresses are from offsets, for code at this one. */
-static bool find_distance(const struct elf *elf, uint64_t offset, uint64_t *distance)
+/* Finds address minus offset for the code at this offset. */
+static bool find_distance(const struct disasm_elf *elf, uint64_t offset, uint64_t *distance)
 {
 	unsigned int i;
 
@@ -119,14 +119,14 @@ static bool find_distance(const struct elf *elf, uint64_t offset, uint64_t *dist
 static int check_file(
 	const struct disasm_file *file, uint64_t offset, uint64_t *distance, struct err *err)
 {
-	struct elf *elf = g_new0(struct elf, 1);
+	struct disasm_elf *elf = g_new0(struct disasm_elf, 1);
 	int ret = open_elf(elf, file->path, err);
 
 	if (!ret && file->build_id_length && !has_build_id(elf, file))
 		ret = err_set(
-			err, ESTALE, "%s: another file now than when it was sampled", file->path);
+			err, ESTALE, "%s: the file has changed since it was sampled", file->path);
 	if (!ret && !find_distance(elf, offset, distance))
-		ret = err_set(err, ENOEXEC, "%s: nothing of it is loaded from there", file->path);
+		ret = err_set(err, ENOEXEC, "%s: this part of the file is not loaded", file->path);
 	if (elf->fd >= 0)
 		close(elf->fd);
 	g_free(elf);
@@ -149,7 +149,7 @@ GArray *disasm_lines(void)
 	return lines;
 }
 
-/* "  401136:\tpush   %rbp" is code, all else is not. */
+/* A line like "  401136:\tpush   %rbp" is code, all others are not. */
 static void take_line(GArray *lines, const char *text, uint64_t distance)
 {
 	struct disasm_line line = {.is_code = false};
@@ -163,7 +163,7 @@ static void take_line(GArray *lines, const char *text, uint64_t distance)
 	g_array_append_val(lines, line);
 }
 
-/* What stands behind the names of the file and its format. */
+/* Skips the names of the file and its format. */
 static void take_output(GArray *lines, const char *output, uint64_t distance)
 {
 	g_auto(GStrv) texts = g_strsplit(output, "\n", -1);
@@ -190,7 +190,8 @@ static int run_objdump(const struct disasm_file *file, uint64_t begin, uint64_t 
 
 	if (!g_spawn_sync(NULL, argv, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_STDERR_TO_DEV_NULL, NULL,
 		    NULL, output, NULL, &status, &error))
-		return err_set(err, ENOENT, "%s (objdump is of binutils)", error->message);
+		return err_set(
+			err, ENOENT, "%s (to have objdump, install binutils)", error->message);
 	if (status)
 		return err_set(err, EIO, "%s: objdump can't read it", file->path);
 	return 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The machine code of a part of a file, as objdump shows it, with its source lines where there are
- * any. objdump runs with the rights of the caller, on a file that somebody else may have written.
+ * The machine code of a part of a file, disassembled by objdump, with its source lines if
+ * available. objdump runs with the rights of the caller, on a file that another user may have
+ * written.
  */
 #ifndef KPROFS_CMD_DISASM_H
 #define KPROFS_CMD_DISASM_H
@@ -14,22 +15,22 @@
 
 struct disasm_file {
 	const char *path;
-	const uint8_t *build_id; /* as it was sampled */
-	size_t build_id_length;  /* 0: not known, the file is taken as it is */
+	const uint8_t *build_id; /* of the file that was sampled */
+	size_t build_id_length;  /* 0: not known, then the file is not checked */
 };
 
 struct disasm_line {
-	bool is_code;     /* else of the source, or a label */
+	bool is_code;     /* else a source line or a label */
 	uint64_t offset;  /* code: in the file */
-	uint64_t address; /* code: as the file has it */
+	uint64_t address; /* code: virtual address in the file */
 	char *text;
 };
 
 /*
- * Appends the lines (struct disasm_line; make the array with disasm_lines()) of what is between two
- * offsets. -ESTALE: the file is another one now; -ENOEXEC: not ELF of 64 bits in our byte order, or
- * nothing of it is loaded there; -ENOENT: no such file, no objdump; -EFBIG: too much; -EIO: objdump
- * failed; -errno of open(2).
+ * Appends the lines (struct disasm_line; make the array with disasm_lines()) between two offsets.
+ * -ESTALE: the file is not the one that was sampled; -ENOEXEC: not a 64-bit ELF file of our byte
+ * order, or the offsets are not loaded; -ENOENT: no such file, no objdump; -EFBIG: too many bytes;
+ * -EIO: objdump failed; -errno of open(2).
  */
 int disasm_read(const struct disasm_file *file, uint64_t begin, uint64_t end, bool source,
 	GArray *lines, struct err *err);

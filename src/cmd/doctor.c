@@ -15,11 +15,11 @@ const char *const doctor_verdicts[] = {
 	[DOCTOR_NOTE] = "note",
 };
 
-#define DEFAULT_HZ 999	     /* what kprofs samples at without a rate */
-#define DEFAULT_RING_KB 512  /* prof_cpubufsz */
+#define DEFAULT_HZ 999      /* the default sampling rate of kprofs */
+#define DEFAULT_RING_KB 512 /* default of prof_cpubufsz */
 #define DEFAULT_FRAMES 127
 
-/* remedy NULL: none. Both texts are taken over. */
+/* remedy NULL: none. Takes ownership of both texts. */
 static void find(GArray *findings, const char *name, enum doctor_verdict verdict, char *text,
 	char *remedy)
 {
@@ -30,7 +30,7 @@ static void find(GArray *findings, const char *name, enum doctor_verdict verdict
 
 /* ---- sampling --------------------------------------------------------------------------------- */
 
-/* What would let this process see the whole machine. */
+/* What would allow this process to sample the whole machine. */
 static char *remedy_for_perf(const struct doctor_facts *f)
 {
 	if (f->paranoid == DOCTOR_NO_SYSCTL)
@@ -62,7 +62,7 @@ static void judge_perf(GArray *findings, const struct doctor_facts *f)
 			NULL);
 	else
 		find(findings, "perf_events", DOCTOR_LIMITED,
-			g_strdup_printf("only one's own processes%s can be sampled;"
+			g_strdup_printf("only your own processes%s can be sampled;"
 					" kernel.perf_event_paranoid is %s",
 				f->features.has_kernel ? "" : ", without the kernel", paranoid),
 			remedy_for_perf(f));
@@ -74,14 +74,17 @@ static void judge_pmu(GArray *findings, const struct doctor_facts *f)
 		return;
 	if (!f->features.has_cycles)
 		find(findings, "pmu", DOCTOR_LIMITED,
-			g_strdup("no counters of the processor: a clock stands in for cycles, and"
-				 " code that holds interrupts off is seen when it lets go of them"),
+			g_strdup("the processor's counters are not available: a clock replaces "
+				 "cycles, and code with"
+				 " interrupts disabled is sampled only when it enables them"),
 			g_strdup("in a virtual machine, have its host give it a PMU"
 				 " (QEMU: -cpu host,pmu=on)"));
 	else if (f->nmi_watchdog > 0)
 		find(findings, "pmu", DOCTOR_FINE,
-			g_strdup("cycles can be sampled; the kernel's watchdog holds one of the counters"),
-			g_strdup("to have it for more events side by side: sysctl kernel.nmi_watchdog=0"));
+			g_strdup("cycles can be sampled; the kernel's watchdog uses one of the "
+				 "counters"),
+			g_strdup("to count one more event at the same time: sysctl "
+				 "kernel.nmi_watchdog=0"));
 	else
 		find(findings, "pmu", DOCTOR_FINE, g_strdup("cycles can be sampled"), NULL);
 }
@@ -91,8 +94,8 @@ static void judge_kernel_version(GArray *findings, const struct doctor_facts *f)
 	if (f->perf || f->features.has_lost)
 		return;
 	find(findings, "kernel", DOCTOR_LIMITED,
-		g_strdup("this kernel does not tell exactly what a full ring lost"),
-		g_strdup("Linux 6.0 or later"));
+		g_strdup("this kernel does not count exactly what a full ring lost"),
+		g_strdup("use Linux 6.0 or later"));
 }
 
 static void judge_rate(GArray *findings, const struct doctor_facts *f)
@@ -100,8 +103,9 @@ static void judge_rate(GArray *findings, const struct doctor_facts *f)
 	if (f->max_rate == DOCTOR_NO_SYSCTL || f->max_rate >= DEFAULT_HZ)
 		return;
 	find(findings, "max_rate", DOCTOR_LIMITED,
-		g_strdup_printf("no more than %" PRId64 " samples a second: the kernel has lowered"
-				" kernel.perf_event_max_sample_rate, as it does when they take long",
+		g_strdup_printf(
+			"no more than %" PRId64 " samples a second: the kernel has lowered"
+			" kernel.perf_event_max_sample_rate, as it does when samples take too long",
 			f->max_rate),
 		g_strdup("sysctl kernel.perf_event_max_sample_rate=100000"));
 }
@@ -119,7 +123,7 @@ static void judge_stack(GArray *findings, const struct doctor_facts *f)
 			"profiled with -fno-omit-frame-pointer"));
 }
 
-/* Rings of all CPUs, each with a page of its own in front, as they are locked. */
+/* Memory of the rings of all CPUs, each with its control page, as it is locked. */
 static void judge_mlock(GArray *findings, const struct doctor_facts *f)
 {
 	const uint64_t need_kb = (uint64_t)f->cpus * (DEFAULT_RING_KB + 4);
@@ -149,18 +153,20 @@ static void judge_names(GArray *findings, const struct doctor_facts *f)
 			g_strdup("the kernel's functions can be named"), NULL);
 	else
 		find(findings, "kernel_symbols", DOCTOR_LIMITED,
-			g_strdup_printf("the kernel's functions have no names: /proc/kallsyms hides its"
-					" addresses (kernel.kptr_restrict is %" PRId64 ")",
+			g_strdup_printf(
+				"the kernel's functions have no names: /proc/kallsyms hides its"
+				" addresses (kernel.kptr_restrict is %" PRId64 ")",
 				f->kptr_restrict == DOCTOR_NO_SYSCTL ? 0 : f->kptr_restrict),
-			g_strdup(f->kptr_restrict >= 2
-					? "sysctl kernel.kptr_restrict=1, and root or CAP_SYSLOG"
-					: "root, or CAP_SYSLOG; or: sysctl kernel.kptr_restrict=0"
-					  " and kernel.perf_event_paranoid=1"));
+			g_strdup(f->kptr_restrict >= 2 ? "sysctl kernel.kptr_restrict=1, and run "
+							 "as root or with CAP_SYSLOG"
+						       : "run as root or with CAP_SYSLOG; or: "
+							 "sysctl kernel.kptr_restrict=0"
+							 " and kernel.perf_event_paranoid=1"));
 	if (!f->has_symbols)
 		find(findings, "symbols", DOCTOR_LIMITED,
 			g_strdup("the functions of programs have no names: kprof-symbols does not"
 				 " answer"),
-			g_strdup("install it (make install), beside kprof or where it was built for"));
+			g_strdup("run make install, or put kprof-symbols beside kprof"));
 }
 
 static void judge_tracefs(GArray *findings, const struct doctor_facts *f)
@@ -170,20 +176,24 @@ static void judge_tracefs(GArray *findings, const struct doctor_facts *f)
 			g_strdup("the kernel's tracepoints can be named"), NULL);
 	else
 		find(findings, "tracefs", DOCTOR_LIMITED,
-			g_strdup_printf("no tracepoints for events: tracefs: %s", strerror(-f->tracefs)),
-			g_strdup("root; or: mount -t tracefs none /sys/kernel/tracing -o mode=755"));
+			g_strdup_printf(
+				"no tracepoints for events: tracefs: %s", strerror(-f->tracefs)),
+			g_strdup("run as root; or: mount -t tracefs none /sys/kernel/tracing -o "
+				 "mode=755"));
 }
 
 static void judge_fuse(GArray *findings, const struct doctor_facts *f)
 {
 	if (f->fuse == -EACCES || f->fuse == -EPERM)
 		find(findings, "fuse", DOCTOR_MISSING,
-			g_strdup_printf("nothing can be mounted: /dev/fuse: %s", strerror(-f->fuse)),
+			g_strdup_printf(
+				"kprofs can't be mounted: /dev/fuse: %s", strerror(-f->fuse)),
 			g_strdup("chmod 666 /dev/fuse; in a container: --device /dev/fuse"
 				 " --cap-add SYS_ADMIN"));
 	else if (f->fuse)
 		find(findings, "fuse", DOCTOR_MISSING,
-			g_strdup_printf("nothing can be mounted: /dev/fuse: %s", strerror(-f->fuse)),
+			g_strdup_printf(
+				"kprofs can't be mounted: /dev/fuse: %s", strerror(-f->fuse)),
 			g_strdup("modprobe fuse; in a container: --device /dev/fuse"
 				 " --cap-add SYS_ADMIN"));
 	else if (!f->is_root && !f->has_fusermount)
@@ -201,14 +211,14 @@ static void judge_rest(GArray *findings, const struct doctor_facts *f)
 			g_strdup_printf("kprofs is mounted at %s", f->mounts), NULL);
 	else
 		find(findings, "mounts", DOCTOR_NOTE, g_strdup("kprofs is not mounted"),
-			g_strdup("kprofs DIR mounts it; kprof record works without"));
+			g_strdup("`kprofs DIR` mounts it; kprof record works without a mount"));
 	if (!f->has_server)
 		find(findings, "server", DOCTOR_MISSING,
-			g_strdup("kprofs is neither beside kprof nor in PATH"),
+			g_strdup("kprofs was not found: it is neither beside kprof nor in PATH"),
 			g_strdup("make install, or put its folder (often sbin) into PATH"));
 	if (!f->has_objdump)
 		find(findings, "objdump", DOCTOR_LIMITED,
-			g_strdup("there is no objdump to show code with"),
+			g_strdup("kprof annotate can't show code: there is no objdump"),
 			g_strdup("install it (Debian: binutils)"));
 }
 

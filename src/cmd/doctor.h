@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a machine allows, and what would make it allow more: facts in, findings out. Looking and
- * judging are apart, so that tests can judge machines that are not at hand.
+ * What a machine allows, and what would make it allow more: facts in, findings out. Reading the
+ * facts is separate from judging them, so that tests can use the facts of other machines.
  */
 #ifndef KPROFS_CMD_DOCTOR_H
 #define KPROFS_CMD_DOCTOR_H
@@ -17,8 +17,8 @@
 
 struct doctor_facts {
 	int perf; /* of perf_probe(): 0 or -errno */
-	struct perf_features features; /* where that is 0 */
-	int whole_machine; /* whether all tasks of a CPU can be sampled: 0 or -errno */
+	struct perf_features features; /* if `perf` is 0 */
+	int whole_machine;             /* can all tasks of a CPU be sampled? 0 or -errno */
 	struct limits limits;
 	int64_t paranoid, kptr_restrict, mlock_kb, max_rate, max_stack, nmi_watchdog; /* sysctls */
 	uint32_t cpus;	   /* online */
@@ -27,31 +27,31 @@ struct doctor_facts {
 	bool has_fusermount; /* fusermount3, without which only root can mount */
 	int tracefs;	   /* 0 or -errno */
 	bool sees_kernel;  /* addresses in /proc/kallsyms are not hidden */
-	bool has_server;   /* kprofs was found */
-	bool has_symbols;  /* a function of this very program could be named */
+	bool has_server;   /* the program kprofs was found */
+	bool has_symbols;  /* a function of this program was symbolized */
 	bool has_objdump;
-	char *mounts;	   /* where kprofs is mounted, "" nowhere */
+	char *mounts; /* where kprofs is mounted; "": nowhere */
 };
 
 enum doctor_verdict {
 	DOCTOR_FINE,
-	DOCTOR_LIMITED, /* it works, with less */
-	DOCTOR_MISSING, /* kprofs can't work without */
-	DOCTOR_NOTE,	/* nothing that could be looked at, but good to know */
+	DOCTOR_LIMITED, /* works with restrictions */
+	DOCTOR_MISSING, /* kprofs can't work without it */
+	DOCTOR_NOTE,    /* for information */
 };
 
 struct doctor_finding {
-	const char *name; /* a word, for programs */
+	const char *name; /* an identifier for programs */
 	enum doctor_verdict verdict;
-	char *text;   /* what there is */
+	char *text;   /* the finding */
 	char *remedy; /* NULL: none is needed */
 };
 
-/* All members; some tens of ms. Frees what it points at: doctor_forget(). */
+/* Reads all members; takes some tens of ms. doctor_forget() frees them. */
 void doctor_look(struct doctor_facts *facts);
 void doctor_forget(struct doctor_facts *facts);
 
-/* struct doctor_finding, in the order in which a person should read them; the caller's. */
+/* struct doctor_finding, in the order in which they are printed; the caller's. */
 GArray *doctor_judge(const struct doctor_facts *facts);
 
 /* "fine", "limited", "missing", "note" */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What this machine is like: doctor_look() of doctor.h. */
+/* Reads the facts of this machine: doctor_look() of doctor.h. */
 #include "cmd/doctor.h"
 
 #include <dlfcn.h>
@@ -66,7 +66,7 @@ static bool has_server(void)
 	return path != NULL;
 }
 
-/* Asks for the name of a function that each C library exports. */
+/* Symbolizes a function that each C library exports. */
 static bool can_name(void)
 {
 	struct symbols_arena *arena = symbols_arena_create();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The events that can be asked for: see eventlist.h. */
+/* The events that can be sampled: see eventlist.h. */
 #include "cmd/eventlist.h"
 
 #include <string.h>
@@ -10,12 +10,12 @@
 #include "sys/pfm.h"
 #include "sys/tracefs.h"
 
-struct finder {
+struct eventlist_finder {
 	struct eventlist *list;
 	const regex_t *pattern;
 };
 
-static bool matches(const struct finder *f, const char *name)
+static bool matches(const struct eventlist_finder *f, const char *name)
 {
 	return !f->pattern || regexec(f->pattern, name, 0, NULL, 0) == 0;
 }
@@ -48,7 +48,7 @@ static void add_modifiers(struct eventlist_event *event, const char *const *name
 		g_ptr_array_add(event->modifiers, g_strdup(*names));
 }
 
-static void find_generic(struct finder *f)
+static void find_generic(struct eventlist_finder *f)
 {
 	static const char *const both[] = { "u", "k", "period=N", "freq=HZ", NULL };
 	static const char *const hardware_only[] = { "h", "mg", "mh", "precise=0..3", NULL };
@@ -69,7 +69,7 @@ static void find_generic(struct finder *f)
 	}
 }
 
-/* perf's own table has these, under the names that people write. */
+/* perf's own table has these, under their usual names. */
 static bool is_generic(const struct pfm_listed *listed)
 {
 	const char *name;
@@ -84,7 +84,7 @@ static bool is_generic(const struct pfm_listed *listed)
 	return g_str_has_prefix(listed->name, "PERF_COUNT_");
 }
 
-/* What kpctl refuses in every form is not offered. */
+/* Modifiers that kpctl refuses are not listed. */
 static bool is_refused(const char *modifier)
 {
 	return strcmp(modifier, "cpu") == 0 || strcmp(modifier, "pinned") == 0 ||
@@ -103,8 +103,8 @@ static void add_attr(struct eventlist_event *event, const struct pfm_listed_attr
 	}
 }
 
-static bool matches_with_mask(const struct finder *f, const char *name,
-	const struct pfm_listed *listed)
+static bool matches_with_mask(
+	const struct eventlist_finder *f, const char *name, const struct pfm_listed *listed)
 {
 	size_t i;
 
@@ -121,7 +121,7 @@ static bool matches_with_mask(const struct finder *f, const char *name,
 
 static int take_listed(void *arg, const struct pfm_listed *listed)
 {
-	struct finder *f = arg;
+	struct eventlist_finder *f = arg;
 	g_autofree char *name = g_strconcat(listed->pmu, "::", listed->name, NULL);
 	struct eventlist_event *event;
 	size_t i;
@@ -142,7 +142,7 @@ static int take_listed(void *arg, const struct pfm_listed *listed)
 static int take_tracepoint(void *arg, const char *system, const char *name)
 {
 	static const char *const modifiers[] = { "u", "k", "period=N", "freq=HZ", NULL };
-	struct finder *f = arg;
+	struct eventlist_finder *f = arg;
 	g_autofree char *full = g_strconcat(system, ":", name, NULL);
 	struct eventlist_event *event;
 
@@ -162,7 +162,7 @@ static gint compare_events(gconstpointer a, gconstpointer b)
 	return strcmp((*x)->name, (*y)->name);
 }
 
-static void find_tracepoints(struct finder *f)
+static void find_tracepoints(struct eventlist_finder *f)
 {
 	GPtrArray *all = f->list->events, *tracepoints = g_ptr_array_new();
 	int dirfd, ret = tracefs_open(NULL, &dirfd);
@@ -175,7 +175,7 @@ static void find_tracepoints(struct finder *f)
 	}
 	f->list->tracepoints = ret;
 	f->list->events = all;
-	g_ptr_array_sort(tracepoints, compare_events); /* as the folder has them: in no order */
+	g_ptr_array_sort(tracepoints, compare_events); /* tracefs lists them in no order */
 	for (i = 0; i < tracepoints->len; i++)
 		g_ptr_array_add(all, tracepoints->pdata[i]);
 	g_ptr_array_free(tracepoints, TRUE);
@@ -191,7 +191,7 @@ static bool can_count(const char *text)
 	       perf_count_try(&parsed.events[0].attr) == 0;
 }
 
-/* An event without a default unit mask: with each until one does. */
+/* If the event can't be opened without a unit mask, tries each mask until one works. */
 static bool can_count_event(const struct eventlist_event *event)
 {
 	guint i;
@@ -208,7 +208,9 @@ static bool can_count_event(const struct eventlist_event *event)
 	return false;
 }
 
-/* Of tracepoints one is tried for all: who may open one may open any, and each close takes its time. */
+/*
+ * Tries one tracepoint for all: the permission is the same for all, and each close takes some ms.
+ */
 static void set_available(struct eventlist *list)
 {
 	const struct eventlist_event *tried = NULL;
@@ -230,7 +232,7 @@ static void set_available(struct eventlist *list)
 struct eventlist *eventlist_create(const regex_t *pattern, bool all)
 {
 	struct eventlist *list = g_new0(struct eventlist, 1);
-	struct finder finder = { list, pattern };
+	struct eventlist_finder finder = {list, pattern};
 
 	list->events = g_ptr_array_new_with_free_func(free_event);
 	list->strings = g_string_chunk_new(4096);

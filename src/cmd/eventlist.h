@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The events that can be asked for, of all sources: perf's generic ones, those of libpfm4, and the
+ * The events that can be sampled, from all sources: perf's generic ones, those of libpfm4, and the
  * kernel's tracepoints. One thread at a time.
  */
 #ifndef KPROFS_CMD_EVENTLIST_H
@@ -12,8 +12,8 @@
 
 enum eventlist_kind {
 	EVENTLIST_SOFTWARE, /* of perf */
-	EVENTLIST_HARDWARE, /* of perf, where there is a PMU */
-	EVENTLIST_PMU,	    /* of libpfm4 */
+	EVENTLIST_HARDWARE, /* of perf, if there is a PMU */
+	EVENTLIST_PMU,      /* of libpfm4 */
 	EVENTLIST_TRACEPOINT,
 };
 
@@ -25,24 +25,24 @@ struct eventlist_mask {
 
 struct eventlist_event {
 	enum eventlist_kind kind;
-	const char *name; /* as kpctl and --event take it; with the PMU where it has one */
-	const char *pmu;  /* "" where there is none */
-	const char *text; /* "" where nobody says what it is */
+	const char *name; /* as kpctl and --event take it; with the PMU if it has one */
+	const char *pmu;  /* "" if it has none */
+	const char *text; /* "" if there is no description */
 	GArray *masks;	  /* struct eventlist_mask */
 	GPtrArray *modifiers; /* "k", "period=N": char * */
-	bool absent;	  /* its PMU is another machine's */
-	bool available;	  /* this machine, and this user, can count it */
+	bool absent;          /* its PMU is not one of this machine */
+	bool available;       /* this user can count it on this machine */
 };
 
 struct eventlist {
 	GPtrArray *events; /* struct eventlist_event */
 	GStringChunk *strings;
-	int tracepoints; /* 0, or why there are none: -errno */
+	int tracepoints; /* 0, or -errno: why there are none */
 };
 
 /*
- * Those whose name, or name with a unit mask, matches (NULL: all). With `all` also those of PMUs that are
- * not present. Sets what is available by opening each: some ms.
+ * The events whose name, or name with a unit mask, matches (NULL: all). With `all` also those of
+ * PMUs that are not present. Opens each to find out what is available: takes some ms.
  */
 struct eventlist *eventlist_create(const regex_t *pattern, bool all);
 void eventlist_destroy(struct eventlist *list);

@@ -14,7 +14,7 @@
 #include "capture/functions.h"
 #include "capture/unwinding.h"
 
-#define READ_BYTES MIB /* as much as kpdata gives at once */
+#define READ_BYTES MIB /* the most that kpdata gives in one read */
 
 /*
  * ---- which file -------------------------------------------------------------------------------
@@ -35,12 +35,13 @@ int input_find_mount(char **dir, struct err *err)
 	if (ret)
 		return err_set(err, -ret, "the mounts can't be read: %s", strerror(-ret));
 	if (!dirs->len)
-		return err_set(err, ENOENT,
-			"nothing is mounted (kprofs DIR does it), and no FILE was named");
+		return err_set(
+			err, ENOENT, "no FILE given, and nothing is mounted (`kprofs DIR` mounts)");
 	if (dirs->len > 1) {
 		g_ptr_array_add(dirs, NULL);
 		list = g_strjoinv(", ", (char **)dirs->pdata);
-		return err_set(err, EEXIST, "there are several mounts, -m says which: %s", list);
+		return err_set(
+			err, EEXIST, "there are several mounts, select one with -m: %s", list);
 	}
 	*dir = g_strdup(dirs->pdata[0]);
 	return 0;
@@ -63,7 +64,7 @@ static int open_path(const char *path, struct err *err)
 
 	if (stat(path, &st) < 0)
 		return err_set(err, errno, "%s: %s", path, strerror(errno));
-	/* kpdata looks like a regular file; for these O_NONBLOCK means nothing elsewhere */
+	/* kpdata looks like a regular file; on regular files O_NONBLOCK has no effect */
 	if (S_ISREG(st.st_mode))
 		flags |= O_NONBLOCK;
 	fd = open(path, flags);
@@ -94,7 +95,7 @@ static int open_choice(struct input *input, const struct input_choice *choice, s
  * ---- reading ahead ----------------------------------------------------------------------------
  */
 
-/* All that the descriptor gives; *size bytes, to be freed. */
+/* Reads the descriptor to its end; *size bytes, to be freed. */
 static int read_all(int fd, uint8_t **data, size_t *size)
 {
 	GByteArray *array = g_byte_array_new();

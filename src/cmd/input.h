@@ -2,7 +2,8 @@
 /*
  * The capture that a subcommand reads: a saved copy, standard input, or the kpdata of a mount.
  *
- * Of a live kpdata it takes what is held and does not wait; pipes and terminals are waited for.
+ * From the kpdata of a running profiler it reads what is held and does not wait; on pipes and
+ * terminals it waits.
  */
 #ifndef KPROFS_CMD_INPUT_H
 #define KPROFS_CMD_INPUT_H
@@ -17,35 +18,35 @@
 struct input {
 	char *name; /* for messages */
 	int fd;
-	uint8_t *data; /* what was read ahead, of a stream that has to be read twice */
+	uint8_t *data; /* what was read ahead, of a stream that is read twice */
 	struct decoder decoder;
 };
 
 struct input_choice {
-	const char *file;  /* NULL: a mount's; "-": standard input */
-	const char *mount; /* directory, NULL: the one that is mounted */
+	const char *file;  /* NULL: the kpdata of a mount; "-": standard input */
+	const char *mount; /* directory; NULL: the only mount */
 };
 
 /*
- * The directory of the one mount that there is, to be freed. -ENOENT where nothing is mounted,
- * -EEXIST where several are.
+ * The directory of the only mount, to be freed. -ENOENT: nothing is mounted; -EEXIST: there are
+ * several.
  */
 int input_find_mount(char **dir, struct err *err);
 
 /*
- * Opens it; with `twice` the decoder can be rewound, whatever is read. -errno of open(2) and
- * read(2); without file and mount -ENOENT where nothing is mounted, -EEXIST where several are.
+ * Opens it. With `twice` the decoder can be rewound, also on streams. -errno of open(2) and
+ * read(2); without file and mount -ENOENT: nothing is mounted, -EEXIST: there are several mounts.
  */
 int input_open(struct input *input, const struct input_choice *choice, bool twice,
 	struct err *err);
 /*
- * The path of a file below a mount, or where that is NULL below the one that is mounted; to be
- * freed. Errors as above.
+ * The path of a file in a mount (NULL: the only one); to be freed. Errors as above.
  */
 int input_path(const char *mount, const char *name, char **path, struct err *err);
 /*
- * Makes copied stacks whole (capture/unwinding.h), where there are any: the decoder then begins
- * with a copy that has them. Opened with `twice`, nothing read yet. -errno, as unwinding_make().
+ * Unwinds the copied stacks (capture/unwinding.h), if there are any: the decoder then continues at
+ * the start of a copy with complete stacks. Needs `twice`, and nothing read yet. -errno, as
+ * unwinding_make().
  */
 int input_unwind(struct input *input, struct err *err);
 void input_close(struct input *input);

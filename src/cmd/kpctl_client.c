@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The profiler of a mount: see control.h. */
+/* Reads the state of a mounted profiler and writes words to its kpctl: see kpctl_client.h. */
 #include "cmd/kpctl_client.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 #include "base/units.h"
 
-/* All of a small file below dir. */
+/* Reads a small file in dir. */
 static int read_text(const char *dir, const char *name, char **text, struct err *err)
 {
 	g_autofree char *path = g_build_filename(dir, name, NULL);
@@ -35,38 +35,38 @@ static int read_text(const char *dir, const char *name, char **text, struct err 
 	return (int)n;
 }
 
-int kpctl_client_read(const char *dir, struct kpctl_client *control, struct err *err)
+int kpctl_client_read(const char *dir, struct kpctl_client *kpctl, struct err *err)
 {
 	g_autofree char *text = NULL;
 	g_auto(GStrv) lines = NULL;
 	int ret = read_text(dir, "kpctl", &text, err), i;
 
-	memset(control, 0, sizeof(*control));
+	memset(kpctl, 0, sizeof(*kpctl));
 	if (ret)
 		return ret;
 	lines = g_strsplit(text, "\n", -1);
 	for (i = 0; lines[i]; i++) {
 		if (g_str_has_prefix(lines[i], "event ")) {
-			g_free(control->event);
-			control->event = g_strdup(lines[i] + strlen("event "));
+			g_free(kpctl->event);
+			kpctl->event = g_strdup(lines[i] + strlen("event "));
 		}
 		if (g_str_has_prefix(lines[i], "stack ")) {
-			g_free(control->stack);
-			control->stack = g_strdup(lines[i] + strlen("stack "));
+			g_free(kpctl->stack);
+			kpctl->stack = g_strdup(lines[i] + strlen("stack "));
 		}
 		if (strcmp(lines[i], "start") == 0)
-			control->running = true;
+			kpctl->running = true;
 	}
 	return 0;
 }
 
-void kpctl_client_clear(struct kpctl_client *control)
+void kpctl_client_clear(struct kpctl_client *kpctl)
 {
-	g_clear_pointer(&control->event, g_free);
-	g_clear_pointer(&control->stack, g_free);
+	g_clear_pointer(&kpctl->event, g_free);
+	g_clear_pointer(&kpctl->stack, g_free);
 }
 
-/* The last line of kperr, from the reason on; to be freed, NULL where there is none of ours. */
+/* The reason in the last line of kperr that this process caused; to be freed, NULL: none. */
 static char *find_reason(const char *dir)
 {
 	g_autofree char *text = NULL, *own = g_strdup_printf(" pid %d ", (int)getpid());
@@ -97,7 +97,7 @@ int kpctl_client_write(const char *dir, const char *lines, struct err *err)
 	if (fd < 0) {
 		code = errno;
 		return err_set(err, code, "%s: %s", path,
-			code == EBUSY ? "somebody else's open file holds the profiler"
+			code == EBUSY ? "another process holds the profiler by an open file"
 				      : strerror(code));
 	}
 	do

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The command that is measured: see launch.h. */
+/* Runs the command that is measured: see launch.h. */
 #include "cmd/launch.h"
 
 #include <errno.h>
@@ -18,7 +18,9 @@ static const int signals[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR
 
 /* ---- the child -------------------------------------------------------------------------------- */
 
-/* Waits for the word, which doesn't come if kprof has ended; tells why exec failed. */
+/*
+ * In the child: waits until it may run (end of file: kprof has exited), and reports a failed exec.
+ */
 static _Noreturn void run_child(const struct launch *launch, int fd, char **argv)
 {
 	char word;
@@ -44,7 +46,7 @@ int launch_begin(struct launch *launch, char **argv, struct err *err)
 	sigemptyset(&set);
 	for (i = 0; i < COUNT; i++)
 		sigaddset(&set, signals[i]);
-	/* a parent that ignores it would have the kernel wait for our children */
+	/* an inherited SIG_IGN would make the kernel reap our children */
 	signal(SIGCHLD, SIG_DFL);
 	sigprocmask(SIG_BLOCK, &set, &launch->before);
 	launch->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -73,7 +75,7 @@ int launch_go(struct launch *launch, struct err *err)
 	ssize_t n;
 
 	launch->begin_ns = clock_monotonic_ns();
-	/* a child that a signal has ended meanwhile is a command that was ended by it */
+	/* a signal that killed the child before exec counts as the status of the command */
 	send(launch->go_fd, "", 1, MSG_NOSIGNAL);
 	do
 		n = recv(launch->go_fd, &code, sizeof(code), MSG_WAITALL);
@@ -109,7 +111,7 @@ void launch_signals(struct launch *launch)
 	struct signalfd_siginfo info;
 
 	while (read(launch->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-		/* the terminal sends to the command, too: SI_KERNEL */
+		/* SI_KERNEL: the terminal sends the signal to the command too */
 		if (info.ssi_signo != SIGCHLD && info.ssi_code != SI_KERNEL && !launch->ended)
 			kill(launch->pid, (int)info.ssi_signo);
 	}
@@ -133,7 +135,7 @@ void launch_end(struct launch *launch)
 
 	if (launch->pid > 0) {
 		if (launch->go_fd >= 0)
-			close(launch->go_fd); /* it does not run: this ends it */
+			close(launch->go_fd); /* it does not run yet: this makes it exit */
 		wait_for_end(launch);
 		while (wait4(launch->pid, &status, 0, &launch->usage) < 0 && errno == EINTR)
 			;
@@ -142,7 +144,7 @@ void launch_end(struct launch *launch)
 	if (launch->signal_fd >= 0) {
 		struct signalfd_siginfo info;
 
-		/* signals that came after the end were for the command */
+		/* signals that came after the end were meant for the command */
 		while (read(launch->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
 			;
 		close(launch->signal_fd);

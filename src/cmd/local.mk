@@ -17,7 +17,7 @@ kprof_SOURCES = \
 	%D%/kpctl_client.c %D%/kpctl_client.h \
 	%D%/doctor.c %D%/doctor.h %D%/doctor_look.c \
 	%D%/eventlist.c %D%/eventlist.h \
-	%D%/follow.c %D%/follow.h \
+	%D%/kpdata_copy.c %D%/kpdata_copy.h \
 	%D%/input.c %D%/input.h \
 	%D%/private_server.c %D%/private_server.h \
 	%D%/launch.c %D%/launch.h \
@@ -25,8 +25,8 @@ kprof_SOURCES = \
 	%D%/report_input.c %D%/report_input.h \
 	%D%/main.c \
 	%D%/progress.c %D%/progress.h \
-	%D%/session.c %D%/session.h \
-	%D%/report.h %D%/report_json.c %D%/report_text.c \
+	%D%/sampling.c %D%/sampling.h \
+	%D%/report.c %D%/report.h %D%/report_json.c %D%/report_text.c \
 	%D%/tracecopies.c %D%/tracecopies.h \
 	%D%/tracectf.c %D%/tracectf.h
 kprof_LDADD = libformats.a libcapture.a libtrace.a libproducers.a libring.a libsymbolizer.a libprof.a libsys.a libbase.a $(GLIB_LIBS) \

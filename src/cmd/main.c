@@ -3,24 +3,27 @@
  * kprof: samples commands, and reads what kprofs captured.
  *
  *	main
- *	  commands[]		one row and one file a subcommand: cmd_NAME.c
- *	    cmd_next_option	its options, from the same row (cmd.c); completions.c lists them
+ *	  commands[]            one row and one file for each subcommand: cmd_NAME.c
+ *	  cmd_next_option       parses its options, from the same row (cmd.c); completions.c lists
+ *them
  *
- *	What samples (record, top) or counts (stat):
- *	    session_open	the server that is mounted, or one of our own (session.c,
- *instance.c) launch_begin	the command that is measured, and its signals (launch.c) follow_read
- *kpdata as it comes, into a file (follow.c); recent_samples_take: a look at it (live.c)
- *process_filter_wants what belongs to the command (capture/process_filter.c)
+ *	Subcommands that sample (record, top) or count (stat):
+ *	  sampling_open         uses the mounted server, or a private one (sampling.c,
+ *private_server.c) launch_begin          starts the measured command, handles its signals
+ *(launch.c) kpdata_copy_read      copies kpdata to a file while it grows (kpdata_copy.c)
+ *	  recent_samples_take   reads the new samples of kpdata (recent_samples.c)
+ *	  process_filter_wants  selects the records of the command (capture/process_filter.c)
  *
- *	What reads (report, annotate, dump, convert):
- *	    input_open		a file, standard input, or the mounted kpdata (input.c)
- *	    decode_next		the records (capture/decode.c)
- *	    profile_load	all of them as a model (capture/profile.c, processes.c, stacks.c)
- *	    functions_create	its functions (capture/functions.c, which asks sym/)
- *	    flat_write		one file a format (formats/flat.c, dump.c)
+ *	Subcommands that read (report, annotate, dump, convert):
+ *	  input_open            opens a file, standard input, or the mounted kpdata (input.c)
+ *	  decode_next           decodes the records (capture/decode.c)
+ *	  profile_load          makes a model of them (capture/profile.c, processes.c, stacks.c)
+ *	  functions_create      finds its functions (capture/functions.c, with src/symbolizer)
+ *	  flat_write            writes one format, a file each (formats/flat.c, capture/dump.c)
  *
- *	    tracecopies_next	copies of cpu/N/trace (trace/tracefile.c), merged, as lines
- *(trace/trace_text.c) tracectf_write	or as CTF (trace/ctf/ctf.c)
+ *	Subcommand trace:
+ *	  tracecopies_next      merges copies of cpu/N/trace (trace/tracefile.c)
+ *	  tracectf_write        writes them as CTF (trace/ctf/); else as lines (trace/trace_text.c)
  *
  * One process, one thread, no state between two runs.
  */
@@ -54,10 +57,12 @@ static int print_help(void)
 	size_t i;
 
 	puts("usage: kprof COMMAND [OPTIONS] [ARGUMENTS]\n\n"
-	     "Reads what kprofs captured: the mounted kpdata, or a copy of it.\n");
+	     "Samples commands, and reads what kprofs captured: the mounted kpdata, or a copy of "
+	     "it.\n");
 	for (i = 0; i < COUNT; i++)
 		printf("  %-10s %s\n", commands[i]->name, commands[i]->summary);
-	puts("\n  kprof COMMAND --help tells about one of them, kprof --version the version.");
+	puts("\n`kprof COMMAND --help` lists the options of a command, `kprof --version` prints "
+	     "the version.");
 	return cmd_finish_output(CMD_OK);
 }
 

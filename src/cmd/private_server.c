@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A server of one's own: see instance.h. */
+/* Starts and ends a private server: see private_server.h. */
 #include "cmd/private_server.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@
 #define START_NS (30 * NSEC_PER_SEC)
 #define LOOK_MS 5
 
-/* Where it may lie as seen from the folder of kprof: a build tree, an installation. */
+/* Paths of kprofs relative to the folder of kprof: in a build tree, in an installation. */
 static const char *const beside[] = {"kprofs", "../sbin/kprofs", "../../sbin/kprofs"};
 
 char *private_server_find_server(void)
@@ -37,7 +37,7 @@ char *private_server_find_server(void)
 	return g_find_program_in_path("kprofs");
 }
 
-/* In a process group of its own: what a terminal sends is for the command, not for the server. */
+/* In its own process group: signals of the terminal are for the command, not for the server. */
 static _Noreturn void run_server(
 	const char *program, const char *dir, pid_t parent, const sigset_t *mask)
 {
@@ -48,21 +48,21 @@ static _Noreturn void run_server(
 	_exit(127);
 }
 
-static bool has_ended(struct private_server *instance)
+static bool has_ended(struct private_server *server)
 {
 	siginfo_t info = {.si_pid = 0};
 
-	return waitid(P_PID, (id_t)instance->pid, &info, WEXITED | WNOHANG | WNOWAIT) ||
-	       info.si_pid == instance->pid;
+	return waitid(P_PID, (id_t)server->pid, &info, WEXITED | WNOHANG | WNOWAIT) ||
+	       info.si_pid == server->pid;
 }
 
-static int wait_for_mount(struct private_server *instance, struct err *err)
+static int wait_for_mount(struct private_server *server, struct err *err)
 {
-	g_autofree char *file = g_build_filename(instance->dir, "kpctl", NULL);
+	g_autofree char *file = g_build_filename(server->dir, "kpctl", NULL);
 	const uint64_t end_ns = clock_monotonic_ns() + START_NS;
 
 	while (access(file, F_OK)) {
-		if (has_ended(instance))
+		if (has_ended(server))
 			return err_set(err, ECHILD, "kprofs could not be started");
 		if (clock_monotonic_ns() > end_ns)
 			return err_set(err, ETIMEDOUT, "kprofs did not mount within %llu s",
@@ -72,35 +72,36 @@ static int wait_for_mount(struct private_server *instance, struct err *err)
 	return 0;
 }
 
-int private_server_start(struct private_server *instance, const sigset_t *mask, struct err *err)
+int private_server_start(struct private_server *server, const sigset_t *mask, struct err *err)
 {
 	g_autofree char *program = private_server_find_server();
 	const pid_t parent = getpid();
 	int ret;
 
-	instance->pid = 0;
-	instance->dir = NULL;
+	server->pid = 0;
+	server->dir = NULL;
 	if (!program)
-		return err_set(err, ENOENT, "kprofs is neither beside kprof nor in PATH");
-	instance->dir = g_build_filename(g_get_tmp_dir(), "kprof.XXXXXX", NULL);
-	if (!g_mkdtemp(instance->dir)) {
-		ret = err_set(err, errno, "%s: %s", instance->dir, strerror(errno));
-		g_clear_pointer(&instance->dir, g_free);
+		return err_set(err, ENOENT,
+			"kprofs was not found: it is neither beside kprof nor in PATH");
+	server->dir = g_build_filename(g_get_tmp_dir(), "kprof.XXXXXX", NULL);
+	if (!g_mkdtemp(server->dir)) {
+		ret = err_set(err, errno, "%s: %s", server->dir, strerror(errno));
+		g_clear_pointer(&server->dir, g_free);
 		return ret;
 	}
-	instance->pid = fork();
-	if (!instance->pid)
-		run_server(program, instance->dir, parent, mask);
-	if (instance->pid < 0)
+	server->pid = fork();
+	if (!server->pid)
+		run_server(program, server->dir, parent, mask);
+	if (server->pid < 0)
 		ret = err_set(err, errno, "fork: %s", strerror(errno));
 	else
-		ret = wait_for_mount(instance, err);
+		ret = wait_for_mount(server, err);
 	if (ret)
-		private_server_end(instance);
+		private_server_end(server);
 	return ret;
 }
 
-/* A server that did not end well leaves its mount; who may not unmount has fusermount3 do it. */
+/* A server that crashed leaves its mount; without the right to unmount, fusermount3 is used. */
 static void detach(const char *dir)
 {
 	char *argv[] = {
@@ -113,17 +114,17 @@ static void detach(const char *dir)
 			NULL, NULL, NULL, NULL, NULL, NULL);
 }
 
-void private_server_end(struct private_server *instance)
+void private_server_end(struct private_server *server)
 {
-	if (!instance->dir)
+	if (!server->dir)
 		return;
-	if (instance->pid > 0) {
-		kill(instance->pid, SIGTERM);
-		while (waitpid(instance->pid, NULL, 0) < 0 && errno == EINTR)
+	if (server->pid > 0) {
+		kill(server->pid, SIGTERM);
+		while (waitpid(server->pid, NULL, 0) < 0 && errno == EINTR)
 			;
 	}
-	if (rmdir(instance->dir) && (detach(instance->dir), rmdir(instance->dir)))
-		cmd_error("%s is left behind: %s", instance->dir, strerror(errno));
-	g_clear_pointer(&instance->dir, g_free);
-	instance->pid = 0;
+	if (rmdir(server->dir) && (detach(server->dir), rmdir(server->dir)))
+		cmd_error("%s can't be removed: %s", server->dir, strerror(errno));
+	g_clear_pointer(&server->dir, g_free);
+	server->pid = 0;
 }

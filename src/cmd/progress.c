@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How far a command is: see progress.h. It stands between whoever asks for names and who knows
- * them.
+ * Progress of symbolization: see progress.h. A source (symbolizer/symbols.h) that counts the files
+ * and passes the requests on to the remote source.
  */
 #include "cmd/progress.h"
 
@@ -17,16 +17,16 @@
 #include "sys/terminal.h"
 #include "base/text.h"
 
-/* What is done sooner is not told of. */
+/* Nothing is shown before this time. */
 #define PATIENCE_NS (500 * NSEC_PER_MSEC)
 
 struct progress {
 	void *source; /* of remote_source */
-	GMutex lock;  /* files are asked about side by side; of what follows */
-	uint32_t files, asked; /* files: set before any is asked about */
+	GMutex lock;  /* covers the members below; files are read in parallel */
+	uint32_t files, asked; /* files: set before the first request */
 	uint64_t begin_ns;
-	bool on;    /* standard error is a terminal, and it is not over */
-	bool shown; /* a line is there */
+	bool on;    /* standard error is a terminal, and progress_end() was not called */
+	bool shown; /* the line is on the terminal */
 };
 
 struct progress *progress_begin(void)
@@ -53,8 +53,8 @@ static void show(struct progress *progress, const char *path)
 	if (!progress->on || clock_monotonic_ns() - progress->begin_ns < PATIENCE_NS ||
 		terminal_size(STDERR_FILENO, &rows, &columns))
 		return;
-	g_string_append_printf(line, "kprof: names: file %" PRIu32 " of %" PRIu32 ": ", progress->asked,
-		MAX(progress->asked, progress->files));
+	g_string_append_printf(line, "kprof: symbolizing file %" PRIu32 " of %" PRIu32 ": ",
+		progress->asked, MAX(progress->asked, progress->files));
 	text_append(line, path);
 	if (g_utf8_strlen(line->str, -1) >= (glong)columns)
 		g_string_truncate(line,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How far a command is that finds names in many files: one line on the terminal that standard error
- * is, which comes only when it takes a while, and is gone at the end. One thread.
+ * Progress of a command that symbolizes many files: one line on standard error, if that is a
+ * terminal. It appears only if the command takes a while, and is removed at the end. One thread.
  */
 #ifndef KPROFS_CMD_PROGRESS_H
 #define KPROFS_CMD_PROGRESS_H
@@ -14,13 +14,13 @@ struct progress;
 
 struct progress *progress_begin(void);
 
-/* So many files will be asked about. */
+/* The number of files that will be read. */
 void progress_set_files(struct progress *progress, uint32_t files);
 
-/* The symbols of this machine, which tell of each file that they are asked about. Takes it over. */
+/* A source of this machine that updates the progress with each file. Takes ownership of it. */
 struct symbols *progress_open_symbols(struct progress *progress);
 
-/* All is done: clears the line. Later questions tell nothing. */
+/* Removes the line. Later requests show nothing. */
 void progress_end(struct progress *progress);
 
 #endif

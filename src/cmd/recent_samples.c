@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What was sampled since the last look: see live.h. */
+/* The samples since the last look: see recent_samples.h. */
 #include "cmd/recent_samples.h"
 
 #include <errno.h>
@@ -12,18 +12,20 @@
 #include "capture/unwinding.h"
 
 #define READ_BYTES MIB
-/* What is known of processes only grows; from here on it is asked for anew, without the dead. */
+/*
+ * Records about processes accumulate; at this size kpdata is opened again, without exited
+ * processes.
+ */
 #define STATE_BYTES_MAX (16 * MIB)
 
 struct recent_samples {
 	char *path;
 	int fd;
 	bool runs;
-	GByteArray *state; /* records that tell of processes, events, the kernel */
-	GHashTable
-		*current; /* what the last PERIODs and TASKs of each CPU said: key -> GByteArray */
+	GByteArray *state;   /* records about processes, events and the kernel */
+	GHashTable *current; /* the last PERIODs and TASKs of each CPU: key -> GByteArray */
 	GByteArray *samples; /* the records since the last look */
-	GByteArray *tail;    /* of a record of which the rest has not been read yet */
+	GByteArray *tail;    /* the beginning of a record whose rest was not read yet */
 	char *buffer;
 };
 
@@ -32,18 +34,18 @@ static void free_bytes(gpointer bytes)
 	g_byte_array_free(bytes, TRUE);
 }
 
-static int open_kpdata(struct recent_samples *live, struct err *err)
+static int open_kpdata(struct recent_samples *recent, struct err *err)
 {
-	int fd = open(live->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = open(recent->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
 	if (fd < 0)
-		return err_set(err, errno, "%s: %s", live->path, strerror(errno));
-	if (live->fd >= 0)
-		close(live->fd);
-	live->fd = fd;
-	g_byte_array_set_size(live->state, 0);
-	g_byte_array_set_size(live->tail, 0);
-	g_hash_table_remove_all(live->current);
+		return err_set(err, errno, "%s: %s", recent->path, strerror(errno));
+	if (recent->fd >= 0)
+		close(recent->fd);
+	recent->fd = fd;
+	g_byte_array_set_size(recent->state, 0);
+	g_byte_array_set_size(recent->tail, 0);
+	g_hash_table_remove_all(recent->current);
 	return 0;
 }
 
@@ -51,8 +53,8 @@ static int open_kpdata(struct recent_samples *live, struct err *err)
  * ---- records ----------------------------------------------------------------------------------
  */
 
-/* Of a CPU and event, or of a CPU alone: what a later one replaces. */
-static void keep_current(struct recent_samples *live, const struct decode_record *record,
+/* The key of a PERIOD (CPU and event) or TASK (CPU): a later one replaces it. */
+static void keep_current(struct recent_samples *recent, const struct decode_record *record,
 	const uint8_t *raw, size_t size)
 {
 	const bool task = record->type == KPROF_REC_TASK;
@@ -64,11 +66,11 @@ static void keep_current(struct recent_samples *live, const struct decode_record
 
 	*key = (gint64)number;
 	g_byte_array_append(bytes, raw, (guint)size);
-	g_hash_table_replace(live->current, key, bytes);
+	g_hash_table_replace(recent->current, key, bytes);
 }
 
-static void take_record(
-	struct recent_samples *live, const struct decode_record *record, size_t size, bool discard)
+static void take_record(struct recent_samples *recent, const struct decode_record *record,
+	size_t size, bool discard)
 {
 	const uint8_t *raw = record->payload + record->size - size;
 
@@ -79,55 +81,55 @@ static void take_record(
 	case KPROF_REC_LOST:
 	case KPROF_REC_THROTTLE:
 		if (!discard)
-			g_byte_array_append(live->samples, raw, (guint)size);
+			g_byte_array_append(recent->samples, raw, (guint)size);
 		break;
 	case KPROF_REC_TASK:
 	case KPROF_REC_PERIOD:
-		keep_current(live, record, raw, size);
+		keep_current(recent, record, raw, size);
 		if (!discard)
-			g_byte_array_append(live->samples, raw, (guint)size);
+			g_byte_array_append(recent->samples, raw, (guint)size);
 		break;
 	default:
-		g_byte_array_append(live->state, raw, (guint)size);
+		g_byte_array_append(recent->state, raw, (guint)size);
 		break;
 	}
 }
 
-/* Whole records of what was read; the rest waits for its end. */
-static int take_bytes(struct recent_samples *live, size_t size, bool discard, struct err *err)
+/* Takes the whole records of what was read; an incomplete one is kept until the next read. */
+static int take_bytes(struct recent_samples *recent, size_t size, bool discard, struct err *err)
 {
 	struct decode_record record;
 	struct decoder decoder;
 	uint64_t taken = 0;
 	int ret;
 
-	g_byte_array_append(live->tail, (const guint8 *)live->buffer, (guint)size);
-	decode_init_memory(&decoder, live->tail->data, live->tail->len);
+	g_byte_array_append(recent->tail, (const guint8 *)recent->buffer, (guint)size);
+	decode_init_memory(&decoder, recent->tail->data, recent->tail->len);
 	while ((ret = decode_next(&decoder, &record, err)) > 0 || ret == -EBADMSG) {
 		if (ret > 0)
-			take_record(live, &record, (size_t)(decoder.offset - taken), discard);
+			take_record(recent, &record, (size_t)(decoder.offset - taken), discard);
 		taken = decoder.offset;
 	}
 	decode_fini(&decoder);
-	g_byte_array_remove_range(live->tail, 0, (guint)taken);
+	g_byte_array_remove_range(recent->tail, 0, (guint)taken);
 	return ret == -ENODATA ? 0 : ret;
 }
 
-static int read_all(struct recent_samples *live, bool discard, struct err *err)
+static int read_all(struct recent_samples *recent, bool discard, struct err *err)
 {
 	int ret = 0;
 
 	while (!ret) {
-		ssize_t n = read(live->fd, live->buffer, READ_BYTES);
+		ssize_t n = read(recent->fd, recent->buffer, READ_BYTES);
 
 		if (n < 0 && errno == EINTR)
 			continue;
-		live->runs = n != 0;
+		recent->runs = n != 0;
 		if (n == 0 || (n < 0 && errno == EAGAIN))
 			break;
 		if (n < 0)
-			return err_set(err, errno, "%s: %s", live->path, strerror(errno));
-		ret = take_bytes(live, (size_t)n, discard, err);
+			return err_set(err, errno, "%s: %s", recent->path, strerror(errno));
+		ret = take_bytes(recent, (size_t)n, discard, err);
 	}
 	return ret;
 }
@@ -138,60 +140,60 @@ static int read_all(struct recent_samples *live, bool discard, struct err *err)
 
 int recent_samples_open(const char *dir, struct recent_samples **out, struct err *err)
 {
-	struct recent_samples *live = g_new0(struct recent_samples, 1);
+	struct recent_samples *recent = g_new0(struct recent_samples, 1);
 	int ret;
 
-	live->path = g_build_filename(dir, "kpdata", NULL);
-	live->fd = -1;
-	live->state = g_byte_array_new();
-	live->samples = g_byte_array_new();
-	live->tail = g_byte_array_new();
-	live->current = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, free_bytes);
-	live->buffer = g_malloc(READ_BYTES);
-	ret = open_kpdata(live, err);
+	recent->path = g_build_filename(dir, "kpdata", NULL);
+	recent->fd = -1;
+	recent->state = g_byte_array_new();
+	recent->samples = g_byte_array_new();
+	recent->tail = g_byte_array_new();
+	recent->current = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, free_bytes);
+	recent->buffer = g_malloc(READ_BYTES);
+	ret = open_kpdata(recent, err);
 	if (!ret)
-		ret = read_all(live, true, err);
+		ret = read_all(recent, true, err);
 	if (ret)
-		recent_samples_close(live);
+		recent_samples_close(recent);
 	else
-		*out = live;
+		*out = recent;
 	return ret;
 }
 
-void recent_samples_close(struct recent_samples *live)
+void recent_samples_close(struct recent_samples *recent)
 {
-	if (!live)
+	if (!recent)
 		return;
-	if (live->fd >= 0)
-		close(live->fd);
-	g_byte_array_free(live->state, TRUE);
-	g_byte_array_free(live->samples, TRUE);
-	g_byte_array_free(live->tail, TRUE);
-	g_hash_table_destroy(live->current);
-	g_free(live->buffer);
-	g_free(live->path);
-	g_free(live);
+	if (recent->fd >= 0)
+		close(recent->fd);
+	g_byte_array_free(recent->state, TRUE);
+	g_byte_array_free(recent->samples, TRUE);
+	g_byte_array_free(recent->tail, TRUE);
+	g_hash_table_destroy(recent->current);
+	g_free(recent->buffer);
+	g_free(recent->path);
+	g_free(recent);
 }
 
-bool recent_samples_runs(const struct recent_samples *live)
+bool recent_samples_runs(const struct recent_samples *recent)
 {
-	return live->runs;
+	return recent->runs;
 }
 
-/* What the CPUs were at, so that the samples that follow are read as they were meant. */
-static void begin_samples(struct recent_samples *live)
+/* Copies the last PERIODs and TASKs of each CPU: the samples that follow refer to them. */
+static void begin_samples(struct recent_samples *recent)
 {
 	GHashTableIter iter;
 	gpointer bytes;
 
-	g_byte_array_set_size(live->samples, 0);
-	g_hash_table_iter_init(&iter, live->current);
+	g_byte_array_set_size(recent->samples, 0);
+	g_hash_table_iter_init(&iter, recent->current);
 	while (g_hash_table_iter_next(&iter, NULL, &bytes))
 		g_byte_array_append(
-			live->samples, ((GByteArray *)bytes)->data, ((GByteArray *)bytes)->len);
+			recent->samples, ((GByteArray *)bytes)->data, ((GByteArray *)bytes)->len);
 }
 
-/* What was sampled, with whole stacks. */
+/* The samples, with unwound stacks. */
 static int load(
 	const GByteArray *all, struct symbols *symbols, struct profile **profile, struct err *err)
 {
@@ -216,22 +218,22 @@ static int load(
 	return ret;
 }
 
-int recent_samples_take(struct recent_samples *live, struct symbols *symbols,
+int recent_samples_take(struct recent_samples *recent, struct symbols *symbols,
 	struct profile **profile, struct err *err)
 {
 	g_autoptr(GByteArray) all = g_byte_array_new();
-	int ret = read_all(live, false, err);
+	int ret = read_all(recent, false, err);
 
 	if (ret)
 		return ret;
-	g_byte_array_append(all, live->state->data, live->state->len);
-	g_byte_array_append(all, live->samples->data, live->samples->len);
+	g_byte_array_append(all, recent->state->data, recent->state->len);
+	g_byte_array_append(all, recent->samples->data, recent->samples->len);
 	ret = load(all, symbols, profile, err);
-	begin_samples(live);
-	if (!ret && live->state->len > STATE_BYTES_MAX) {
-		ret = open_kpdata(live, err);
+	begin_samples(recent);
+	if (!ret && recent->state->len > STATE_BYTES_MAX) {
+		ret = open_kpdata(recent, err);
 		if (!ret)
-			ret = read_all(live, true, err);
+			ret = read_all(recent, true, err);
 		if (ret)
 			profile_destroy(*profile);
 	}

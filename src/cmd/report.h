@@ -11,19 +11,19 @@
 #include "formats/breakdown.h"
 
 struct report {
-	const struct report_input *captures; /* one, or the two that are compared */
+	const struct report_input *captures; /* one, or the two to be compared */
 	size_t count;
 	struct breakdown_options options;
 	double threshold; /* percent: rows below it in every column are left out, and counted */
-	bool colours;	  /* for a terminal */
-	bool head;	  /* the lines that say what the captures hold */
+	bool colours;     /* the output is a terminal that shows colours */
+	bool head;        /* print the lines about the captures */
 	const struct breakdown *rows; /* sorted */
 };
 
 void report_text(const struct report *report, FILE *out);
 void report_json(const struct report *report, FILE *out);
 
-/* Whether a row is above the threshold. */
+/* Is a row above the threshold? */
 bool report_shows(const struct report *report, const struct breakdown_row *row);
 
 #endif

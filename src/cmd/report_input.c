@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A capture as the reports need it: see loaded.h. */
+/* Opens a capture for a report: see report_input.h. */
 #include "cmd/report_input.h"
 
 #include <inttypes.h>
@@ -9,46 +9,46 @@
 #include "cmd/cmd.h"
 #include "cmd/progress.h"
 
-int report_input_open(struct report_input *loaded, const struct input_choice *choice, bool lines)
+int report_input_open(struct report_input *capture, const struct input_choice *choice, bool lines)
 {
 	const struct symbols_how how = {.flags = lines ? SYMBOLS_LINES : 0, .cancel_fd = -1};
 	struct progress *progress;
 	struct err err;
 
-	memset(loaded, 0, sizeof(*loaded));
-	if (input_open(&loaded->input, choice, true, &err) < 0) {
+	memset(capture, 0, sizeof(*capture));
+	if (input_open(&capture->input, choice, true, &err) < 0) {
 		cmd_error("%s", err.text);
 		return CMD_FAILED;
 	}
-	if (input_unwind(&loaded->input, &err) < 0) {
-		cmd_error("%s: %s", loaded->input.name, err.text);
-		input_close(&loaded->input);
+	if (input_unwind(&capture->input, &err) < 0) {
+		cmd_error("%s: %s", capture->input.name, err.text);
+		input_close(&capture->input);
 		return CMD_FAILED;
 	}
 	progress = progress_begin();
-	loaded->symbols = progress_open_symbols(progress);
-	symbols_prepare(loaded->symbols); /* while the records are read */
-	if (profile_load(&loaded->input.decoder, &loaded->profile, &err) < 0) {
-		cmd_error("%s: %s", loaded->input.name, err.text);
-		symbols_destroy(loaded->symbols);
-		input_close(&loaded->input);
+	capture->symbols = progress_open_symbols(progress);
+	symbols_prepare(capture->symbols); /* starts the helpers while the records are read */
+	if (profile_load(&capture->input.decoder, &capture->profile, &err) < 0) {
+		cmd_error("%s: %s", capture->input.name, err.text);
+		symbols_destroy(capture->symbols);
+		input_close(&capture->input);
 		return CMD_FAILED;
 	}
-	progress_set_files(progress, processes_file_count(loaded->profile->processes));
-	loaded->names = functions_create(loaded->profile, loaded->symbols, &how);
+	progress_set_files(progress, processes_file_count(capture->profile->processes));
+	capture->names = functions_create(capture->profile, capture->symbols, &how);
 	progress_end(progress);
 	return CMD_OK;
 }
 
-void report_input_close(struct report_input *loaded)
+void report_input_close(struct report_input *capture)
 {
-	functions_destroy(loaded->names);
-	symbols_destroy(loaded->symbols); /* with its progress */
-	profile_destroy(loaded->profile);
-	input_close(&loaded->input);
+	functions_destroy(capture->names);
+	symbols_destroy(capture->symbols); /* also frees its progress */
+	profile_destroy(capture->profile);
+	input_close(&capture->input);
 }
 
-int report_input_say_damage(const char *name, const struct profile *profile)
+int report_input_print_profile_damage(const char *name, const struct profile *profile)
 {
 	guint i;
 
@@ -64,7 +64,7 @@ int report_input_say_damage(const char *name, const struct profile *profile)
 	return profile->damaged ? CMD_FAILED : CMD_OK;
 }
 
-int report_input_report_damage(const struct report_input *loaded)
+int report_input_print_damage(const struct report_input *capture)
 {
-	return report_input_say_damage(loaded->input.name, loaded->profile);
+	return report_input_print_profile_damage(capture->input.name, capture->profile);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A capture as the reports need it: its model, and the names of its functions. */
+/* A capture for a report: its model, and its functions. */
 #ifndef KPROFS_CMD_REPORT_INPUT_H
 #define KPROFS_CMD_REPORT_INPUT_H
 
@@ -15,17 +15,18 @@ struct report_input {
 };
 
 /*
- * Loads it and finds the names; with `lines` source lines and inlined functions too, which takes
- * longer. On a terminal how far it is gets told. CMD_FAILED: it could not be read, which is said.
+ * Loads the capture and symbolizes it; with `lines` source lines and inlined functions too, which
+ * takes longer. Shows the progress on a terminal. CMD_FAILED: it could not be read; the error has
+ * been printed.
  */
-int report_input_open(struct report_input *loaded, const struct input_choice *choice, bool lines);
-void report_input_close(struct report_input *loaded);
+int report_input_open(struct report_input *capture, const struct input_choice *choice, bool lines);
+void report_input_close(struct report_input *capture);
 
 /*
- * Says what of the capture with this name could not be read, after what could. CMD_OK where there
- * is nothing to say, else CMD_FAILED.
+ * Prints what could not be read of the capture with this name, after the output. CMD_OK: everything
+ * was read; else CMD_FAILED.
  */
-int report_input_say_damage(const char *name, const struct profile *profile);
-int report_input_report_damage(const struct report_input *loaded);
+int report_input_print_profile_damage(const char *name, const struct profile *profile);
+int report_input_print_damage(const struct report_input *capture);
 
 #endif

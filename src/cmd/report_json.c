@@ -2,12 +2,12 @@
 /*
  * A report as one JSON object:
  *
- *	captures	what each holds: name, samples, duration_ns, cpus, events
- *	rows		for each its values by name, and "counts": an object a column, in the order of
- *			the captures, or side by side of the events; null where there are no samples
- *	left_out	rows and samples below the threshold, and samples that were not asked for
+ *	captures  of each: name, samples, duration_ns, cpus, events
+ *	rows      of each: its values by name, and "counts": an object a column, in the order of the
+ *	          captures, or of the events side by side; null if there are no samples
+ *	left_out  rows and samples below the threshold, and samples that the filters exclude
  *
- * Shares are in percent, weights in events: each sample by its period.
+ * Shares are in percent, weights in events: each sample counts as its period.
  */
 #include "cmd/report.h"
 
@@ -21,7 +21,7 @@ static void append_number(GString *out, const char *name, uint64_t value)
 	g_string_append_printf(out, "%" PRIu64, value);
 }
 
-/* The same in every locale. */
+/* Independent of the locale. */
 static void append_share(GString *out, const char *name, double value)
 {
 	char text[G_ASCII_DTOSTR_BUF_SIZE];

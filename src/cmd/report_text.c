@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A report as text: lines that say what the capture holds, the heads of the columns, a line for
- * each row, what is left out, and the samples of the idle task.
+ * A report as text: lines about the captures, the headings of the columns, a line for each row,
+ * what is left out, and the samples of the idle task.
  */
 #include "cmd/report.h"
 
@@ -11,10 +11,10 @@
 #include "formats/summary.h"
 #include "base/text.h"
 
-/* Values are padded up to here; what is longer pushes the rest of its line to the right. */
+/* Values are padded to this width; longer ones shift the rest of the line to the right. */
 #define WIDTH_MAX 40
 
-struct printer {
+struct report_printer {
 	const struct report *report;
 	const struct breakdown *rows;
 	int widths[BREAKDOWN_FIELDS]; /* 0: not shown */
@@ -23,7 +23,7 @@ struct printer {
 	FILE *out;
 };
 
-static void put_line(struct printer *p)
+static void put_line(struct report_printer *p)
 {
 	g_string_append_c(p->line, '\n');
 	fwrite(p->line->str, 1, p->line->len, p->out);
@@ -38,7 +38,7 @@ static int length_of(const char *text)
 	return (int)g_utf8_strlen(shown->str, -1);
 }
 
-static void set_widths(struct printer *p)
+static void set_widths(struct report_printer *p)
 {
 	enum breakdown_field i;
 	uint32_t row;
@@ -58,7 +58,7 @@ static void set_widths(struct printer *p)
 	}
 }
 
-static void append_value(struct printer *p, enum breakdown_field field, const char *value)
+static void append_value(struct report_printer *p, enum breakdown_field field, const char *value)
 {
 	gsize begin;
 	int width;
@@ -72,8 +72,9 @@ static void append_value(struct printer *p, enum breakdown_field field, const ch
 	g_string_append_printf(p->line, "%*s", MAX(width, 0), "");
 }
 
-/* end: what stands behind the line */
-static void append_values(struct printer *p, const struct breakdown_row *row, const char *end)
+/* end: what follows the number */
+static void append_values(
+	struct report_printer *p, const struct breakdown_row *row, const char *end)
 {
 	enum breakdown_field i;
 
@@ -88,7 +89,7 @@ static void append_values(struct printer *p, const struct breakdown_row *row, co
  * ---- heads ------------------------------------------------------------------------------------
  */
 
-static void put_heads(struct printer *p)
+static void put_heads(struct report_printer *p)
 {
 	size_t i;
 
@@ -109,7 +110,7 @@ static void put_heads(struct printer *p)
 	}
 }
 
-static void put_column_names(struct printer *p)
+static void put_column_names(struct report_printer *p)
 {
 	uint32_t i;
 
@@ -122,7 +123,7 @@ static void put_column_names(struct printer *p)
 	}
 }
 
-static void put_column_heads(struct printer *p)
+static void put_column_heads(struct report_printer *p)
 {
 	bool several = p->rows->columns > 1;
 	uint32_t i;
@@ -148,7 +149,8 @@ static void put_column_heads(struct printer *p)
  * ---- rows -------------------------------------------------------------------------------------
  */
 
-static void append_counts(struct printer *p, const struct breakdown_row *row, uint32_t column)
+static void append_counts(
+	struct report_printer *p, const struct breakdown_row *row, uint32_t column)
 {
 	const struct breakdown_count *c = breakdown_count(p->rows, row, column);
 	bool total = p->report->options.total, any = c->self.samples || c->total.samples;
@@ -164,8 +166,10 @@ static void append_counts(struct printer *p, const struct breakdown_row *row, ui
 		breakdown_share(p->rows, row, column, c->self.weight), c->self.samples);
 }
 
-/* The difference of two captures, in points; what is only in one of them is new or gone. */
-static void append_change(struct printer *p, const struct breakdown_row *row)
+/*
+ * The difference of two captures, in percentage points; +++ and --- mark rows of one capture only.
+ */
+static void append_change(struct report_printer *p, const struct breakdown_row *row)
 {
 	const struct breakdown_count *a = breakdown_count(p->rows, row, 0);
 	const struct breakdown_count *b = breakdown_count(p->rows, row, 1);
@@ -182,8 +186,8 @@ static void append_change(struct printer *p, const struct breakdown_row *row)
 					total ? a->total.weight : a->self.weight));
 }
 
-/* Of the largest share in any column. */
-static const char *colour_of(const struct printer *p, const struct breakdown_row *row)
+/* The colour, by the largest share in any column. */
+static const char *colour_of(const struct report_printer *p, const struct breakdown_row *row)
 {
 	double most = 0;
 	uint32_t i;
@@ -197,7 +201,7 @@ static const char *colour_of(const struct printer *p, const struct breakdown_row
 	return text_colour(most);
 }
 
-static void put_row(struct printer *p, const struct breakdown_row *row)
+static void put_row(struct report_printer *p, const struct breakdown_row *row)
 {
 	const char *colour = p->report->colours ? colour_of(p, row) : "";
 	uint32_t i;
@@ -212,7 +216,7 @@ static void put_row(struct printer *p, const struct breakdown_row *row)
 	append_values(p, row, *colour ? TEXT_COLOUR_END : "");
 }
 
-static void put_rows(struct printer *p)
+static void put_rows(struct report_printer *p)
 {
 	uint64_t rows = 0, samples = 0;
 	uint32_t i, column;
@@ -237,13 +241,13 @@ static void put_rows(struct printer *p)
 	}
 	if (p->rows->filtered) {
 		g_string_append(p->line, "# left out: ");
-		text_append_count(p->line, p->rows->filtered, "sample that was not asked for",
-			"samples that were not asked for");
+		text_append_count(p->line, p->rows->filtered, "sample that the filters exclude",
+			"samples that the filters exclude");
 		put_line(p);
 	}
 }
 
-static void put_idle(struct printer *p)
+static void put_idle(struct report_printer *p)
 {
 	size_t i;
 	uint32_t event;
@@ -269,7 +273,7 @@ static void put_idle(struct printer *p)
 
 void report_text(const struct report *report, FILE *out)
 {
-	struct printer p = {
+	struct report_printer p = {
 		.report = report,
 		.rows = report->rows,
 		.line = g_string_new(NULL),

@@ -10,7 +10,7 @@
 
 #include "cmd/cmd.h"
 
-struct copy {
+struct tracecopy {
 	const char *name;
 	int fd;
 	struct tracefile *file;
@@ -19,13 +19,13 @@ struct copy {
 };
 
 struct tracecopies {
-	struct copy *copies;
+	struct tracecopy *copies;
 	int count;
-	struct copy *last; /* whose item is out; NULL: nobody's */
+	struct tracecopy *last; /* whose item was returned last; NULL: none */
 	bool failed;
 };
 
-static void advance(struct tracecopies *t, struct copy *copy)
+static void advance(struct tracecopies *t, struct tracecopy *copy)
 {
 	struct err err;
 	int ret = tracefile_next(copy->file, &copy->item, &err);
@@ -37,7 +37,7 @@ static void advance(struct tracecopies *t, struct copy *copy)
 	}
 }
 
-static void open_copy(struct tracecopies *t, struct copy *copy, const char *name)
+static void open_copy(struct tracecopies *t, struct tracecopy *copy, const char *name)
 {
 	copy->name = name;
 	copy->fd = open(name, O_RDONLY | O_CLOEXEC);
@@ -55,7 +55,7 @@ struct tracecopies *tracecopies_open(char **names, int count)
 	struct tracecopies *t = g_new0(struct tracecopies, 1);
 	int i;
 
-	t->copies = g_new0(struct copy, count);
+	t->copies = g_new0(struct tracecopy, count);
 	t->count = count;
 	for (i = 0; i < count; i++)
 		open_copy(t, &t->copies[i], names[i]);
@@ -79,13 +79,13 @@ bool tracecopies_close(struct tracecopies *t)
 
 const struct tracefile_item *tracecopies_next(struct tracecopies *t)
 {
-	struct copy *first = NULL;
+	struct tracecopy *first = NULL;
 	int i;
 
 	if (t->last)
 		advance(t, t->last);
 	for (i = 0; i < t->count; i++) {
-		struct copy *copy = &t->copies[i];
+		struct tracecopy *copy = &t->copies[i];
 
 		if (copy->has_item && (!first || tracefile_before(&copy->item, &first->item)))
 			first = copy;
@@ -94,7 +94,7 @@ const struct tracefile_item *tracecopies_next(struct tracecopies *t)
 	return first ? &first->item : NULL;
 }
 
-void tracecopies_blame(struct tracecopies *t, const char *reason)
+void tracecopies_print_error(struct tracecopies *t, const char *reason)
 {
 	cmd_error("%s: %s", t->last->name, reason);
 	t->failed = true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Copies of cpu/N/trace, of which kprof trace makes one trace. What can't be read is said, and read up to
- * there.
+ * Copies of cpu/N/trace, which kprof trace merges into one trace. If a copy can't be read to its
+ * end, the error is printed and the items before it are used.
  */
 #ifndef KPROFS_CMD_TRACECOPIES_H
 #define KPROFS_CMD_TRACECOPIES_H
@@ -13,16 +13,16 @@
 struct tracecopies;
 
 struct tracecopies *tracecopies_open(char **names, int count);
-/* Whether there was something that could not be read. */
+/* Could something not be read? */
 bool tracecopies_close(struct tracecopies *copies);
 
-/* The next item of all copies in the order of time, good until the next call; NULL: that was all. */
+/* The next item of all copies, in order of time; valid until the next call. NULL: the end. */
 const struct tracefile_item *tracecopies_next(struct tracecopies *copies);
 
-/* Says what is wrong with the copy of the item that came last. */
-void tracecopies_blame(struct tracecopies *copies, const char *reason);
+/* Prints this error of the copy that the last item is from. */
+void tracecopies_print_error(struct tracecopies *copies, const char *reason);
 
-/* The header of the i-th copy. false: it has none. */
+/* The header of the i-th copy. False: it has none. */
 bool tracecopies_get_head(const struct tracecopies *copies, int i, struct tracefile_head *head);
 
 #endif

@@ -14,18 +14,18 @@
 #include "trace/ctf/ctf.h"
 
 /* The files, as in views/ctf. */
-struct folder {
+struct tracectf_folder {
 	const char *dir;
-	int fd;	      /* -1: not made */
-	GArray *cpus; /* uint32_t, rising */
-	int *fds;     /* the metadata's, and a stream's for each CPU; -1: not made */
+	int fd;       /* -1: not created */
+	GArray *cpus; /* uint32_t, ascending */
+	int *fds;     /* of the metadata, and of a stream for each CPU; -1: not created */
 };
 
-/* Items on their way. */
-struct items {
+/* The items, while they are written. */
+struct tracectf_items {
 	struct tracecopies *copies;
-	struct producer_event meaning; /* of the item at hand */
-	GString *format;	       /* of the same, with a NUL */
+	struct producer_event meaning; /* of the current item */
+	GString *format;               /* of the current item, with a NUL */
 };
 
 /*
@@ -42,8 +42,8 @@ static bool has_lines(const struct merge_item *item)
 	return at == item->message_bytes;
 }
 
-static void take_event(struct items *items, const struct tracefile_item *from,
-	struct merge_item *item)
+static void take_event(
+	struct tracectf_items *items, const struct tracefile_item *from, struct merge_item *item)
 {
 	g_string_truncate(items->format, 0);
 	g_string_append_len(items->format, from->event.format, from->event.format_bytes);
@@ -54,7 +54,7 @@ static void take_event(struct items *items, const struct tracefile_item *from,
 
 static bool next_item(void *arg, struct merge_item *item, struct ctf_missing *missing)
 {
-	struct items *items = arg;
+	struct tracectf_items *items = arg;
 	const struct tracefile_item *from;
 
 	while ((from = tracecopies_next(items->copies))) {
@@ -72,7 +72,7 @@ static bool next_item(void *arg, struct merge_item *item, struct ctf_missing *mi
 		item->message_bytes = from->bytes;
 		if (has_lines(item))
 			return true;
-		tracecopies_blame(items->copies, "a message that is no lines is left out");
+		tracecopies_print_error(items->copies, "a message that is no lines is left out");
 	}
 	return false;
 }
@@ -81,7 +81,7 @@ static bool next_item(void *arg, struct merge_item *item, struct ctf_missing *mi
  * ---- files ------------------------------------------------------------------------------------
  */
 
-static const char *name_file(const struct folder *f, guint i, char name[24])
+static const char *name_file(const struct tracectf_folder *f, guint i, char name[24])
 {
 	if (i)
 		g_snprintf(name, 24, "stream_%u", g_array_index(f->cpus, uint32_t, i - 1));
@@ -90,7 +90,7 @@ static const char *name_file(const struct folder *f, guint i, char name[24])
 	return name;
 }
 
-static int create(struct folder *f)
+static int create(struct tracectf_folder *f)
 {
 	char name[24];
 	guint i;
@@ -109,8 +109,8 @@ static int create(struct folder *f)
 	return 0;
 }
 
-/* What was made of it goes, where not all of it was. */
-static void finish(struct folder *f, bool made)
+/* Deletes the files of an incomplete trace. */
+static void finish(struct tracectf_folder *f, bool made)
 {
 	char name[24];
 	guint i;
@@ -137,7 +137,7 @@ static gint compare_cpus(gconstpointer a, gconstpointer b)
 }
 
 /*
- * Those that the copies are of, each once, and the clocks of the first copy. false: there is none.
+ * The CPUs of the copies, each once, and the clocks of the first copy. False: there is no copy.
  */
 static bool find_cpus(const struct tracecopies *copies, int count, GArray *cpus,
 	struct tracefile_head *clocks)
@@ -163,8 +163,8 @@ static bool find_cpus(const struct tracecopies *copies, int count, GArray *cpus,
 	return cpus->len > 0;
 }
 
-static int write_folder(struct folder *f, struct items *items, const struct tracefile_head *clocks,
-	struct err *err)
+static int write_folder(struct tracectf_folder *f, struct tracectf_items *items,
+	const struct tracefile_head *clocks, struct err *err)
 {
 	const struct ctf_source source = {
 		.next = next_item,
@@ -192,14 +192,14 @@ static int write_folder(struct folder *f, struct items *items, const struct trac
 
 int tracectf_write(struct tracecopies *copies, int count, const char *dir)
 {
-	struct items items = { .copies = copies };
-	struct folder f = { .dir = dir, .fd = -1 };
+	struct tracectf_items items = {.copies = copies};
+	struct tracectf_folder f = {.dir = dir, .fd = -1};
 	struct tracefile_head clocks = { 0 };
 	struct err err;
 	int ret;
 
 	f.cpus = g_array_new(FALSE, FALSE, sizeof(uint32_t));
-	if (!find_cpus(copies, count, f.cpus, &clocks)) { /* which has been said of each */
+	if (!find_cpus(copies, count, f.cpus, &clocks)) { /* the errors have been printed */
 		g_array_unref(f.cpus);
 		return CMD_FAILED;
 	}

@@ -6,8 +6,8 @@
 struct tracecopies;
 
 /*
- * Writes so many copies, of which nothing was taken yet, into a new folder. CMD_FAILED, with the reason
- * said: then it is gone again.
+ * Writes the copies, of which nothing was read yet, into a new folder. CMD_FAILED: the error has
+ * been printed and the folder removed.
  */
 int tracectf_write(struct tracecopies *copies, int count, const char *dir);
 

@@ -154,7 +154,7 @@ fi
 
 # ---- the mount ----------------------------------------------------------------------------------
 
-# an earlier run of somebody else stays theirs, and is not in ours
+# an earlier run of another process is kept, and its samples are not in this one
 put kpctl "event page-faults:period=1"
 put kpctl start
 /bin/true
@@ -188,7 +188,7 @@ record 0 -m "$MNT" -o set -- /bin/true
 same "the event that is set" page-faults:period=1 \
 	"$("$KPROF" dump set | sed -n 's/.* event .* text="\(.*\)".*/\1/p' | sort -u)"
 
-# a run of somebody else is left alone
+# a run that another process started is not changed
 put kpctl start
 rm -f "$WORK/ran"
 record 125 -m "$MNT" -o busy -- touch "$WORK/ran"
@@ -200,10 +200,10 @@ record 0 -p -o busy -- /bin/true
 same "beside one of its own, too" running "$(stat_of profiler.state)"
 put kpctl stop
 
-# stopped by somebody else meanwhile: said, and the command goes on
+# another process stops the profiler: an error, and the command continues
 begins -m "$MNT" -o stopped
 put kpctl stop
-wait_for grep -q 'somebody else stopped' "$WORK/said"
+wait_for grep -q 'another process stopped' "$WORK/said"
 check "the command goes on" kill -0 "$job"
 kill -TERM $job
 ended $job

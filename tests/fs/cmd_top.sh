@@ -56,7 +56,7 @@ $TERMINAL "$KPROF" top -d 0.3 -m "$MNT" -e page-faults:period=1,cpu-clock:freq=1
 	'page-faults:period=1: .*event 1 of 2' '' \
 	'page-faults:period=1: .*event 1 of 2' e \
 	'cpu-clock:freq=1999: .*event 2 of 2' p \
-	'p go on' p \
+	'p resume' p \
 	'p pause' q >"$WORK/screen" || fail "on a terminal: $?: $(tail -c 1000 "$WORK/screen")"
 same "stopped at the end" "$state" "$(cat "$MNT/kpctl")"
 # each line was cut at the width

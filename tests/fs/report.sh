@@ -127,7 +127,7 @@ if [ "$(grep -c ' fuse\.kprofs ' /proc/self/mounts)" = 1 ]; then
 	"$KPROF" report >"$WORK/report.found" || fail "the mount is not found"
 	same_report "the mount is found" "$WORK/report.found"
 else
-	fails_with "there are several mounts, -m says which: " "$KPROF" report
+	fails_with "there are several mounts, select one with -m: " "$KPROF" report
 	fails_with "$MNT" "$KPROF" report
 fi
 

@@ -105,7 +105,7 @@ check "idle is named" has out "^# idle: 100 samples of cpu-clock:freq=1000$"
 run 0 report --by function --exclude '*_one' --no-head "$tmp/kpdata"
 check "a filter" [ "$(cat "$tmp/out")" = "  share  samples  event                function
  30.00%      300  cpu-clock:freq=1000  victim_two
-# left out: 700 samples that were not asked for" ]
+# left out: 700 samples that the filters exclude" ]
 run 0 report --include function=victim_two --include process=prog --by pid -n "$tmp/kpdata"
 check "filters of other fields" has out "^ 30\.00% +300  cpu-clock:freq=1000  10$"
 run 2 report --include proc=prog "$tmp/kpdata"

@@ -97,7 +97,7 @@ if command -v python3 >/dev/null; then
 	for words in "convert -t folded" "report"; do
 		# shellcheck disable=SC2086 # words
 		python3 "${srcdir:-.}/tests/fs/cmd_terminal.py" "$WORK/bin/kprof" $words "$WORK/kpdata" -- \
-			'kprof: names: file [0-9]+ of 200: /file' $'\003' >"$WORK/screen"
+			'kprof: symbolizing file [0-9]+ of 200: /file' $'\003' >"$WORK/screen"
 		same "kprof $words, interrupted" 254 $? # -SIGINT
 	done
 fi

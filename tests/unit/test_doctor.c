@@ -113,7 +113,7 @@ static void test_missing_machine_features_are_found(void **state)
 	assert_int_equal(verdict(&f, "pmu", "watchdog", "nmi_watchdog=0"), DOCTOR_FINE);
 	f = all_fine();
 	f.features.has_lost = false;
-	assert_int_equal(verdict(&f, "kernel", "does not tell exactly what a full ring lost", "6.0"),
+	assert_int_equal(verdict(&f, "kernel", "does not count exactly what a full ring lost", "6.0"),
 		DOCTOR_LIMITED);
 	f = all_fine();
 	f.max_rate = 998;

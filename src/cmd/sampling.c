@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Sampling for a command of kprof: see session.h. */
-#include "cmd/session.h"
+/* Samples for a subcommand of kprof: see sampling.h. */
+#include "cmd/sampling.h"
 
 #include <errno.h>
 #include <glib.h>
@@ -13,12 +13,12 @@
 #include "cmd/input.h"
 #include "sys/clock.h"
 
-static int start_own(struct session *s, const sigset_t *mask, struct err *err)
+static int start_own(struct sampling *s, const sigset_t *mask, struct err *err)
 {
-	int ret = private_server_start(&s->instance, mask, err);
+	int ret = private_server_start(&s->server, mask, err);
 
 	if (!ret)
-		s->dir = g_strdup(s->instance.dir);
+		s->dir = g_strdup(s->server.dir);
 	return ret;
 }
 
@@ -29,7 +29,7 @@ static bool may_use(const char *dir)
 	return access(file, R_OK | W_OK) == 0 || (errno != EACCES && errno != EPERM);
 }
 
-static int find_server(struct session *s, const struct session_choice *choice,
+static int find_server(struct sampling *s, const struct sampling_choice *choice,
 	const sigset_t *mask, struct err *err)
 {
 	int ret;
@@ -49,39 +49,40 @@ static int find_server(struct session *s, const struct session_choice *choice,
 	return start_own(s, mask, err);
 }
 
-int session_open(struct session *s, const struct session_choice *choice, const sigset_t *mask,
+int sampling_open(struct sampling *s, const struct sampling_choice *choice, const sigset_t *mask,
 	struct err *err)
 {
 	int ret;
 
 	memset(s, 0, sizeof(*s));
 	ret = find_server(s, choice, mask, err);
-	return ret ? ret : kpctl_client_read(s->dir, &s->control, err);
+	return ret ? ret : kpctl_client_read(s->dir, &s->kpctl, err);
 }
 
-static int refuse_running(const struct session *s, struct err *err)
+static int refuse_running(const struct sampling *s, struct err *err)
 {
 	const uint64_t since = kpctl_client_stat(s->dir, "profiler.since_ns"),
 		       now = clock_monotonic_ns();
 
 	return err_set(err, EBUSY,
-		"%s: the profiler is already running, since %" PRIu64
-		" s, for somebody else (event %s); `echo stop >%s/kpctl` stops it, and --private"
-		" samples by a server of its own",
+		"%s: another process started the profiler, and it is already running for %" PRIu64
+		" s (event %s); stop it with `echo stop >%s/kpctl`, or use a private server with"
+		" --private",
 		s->dir, since && since < now ? (uint64_t)((now - since) / NSEC_PER_SEC) : 0,
-		s->control.event ? s->control.event : "?", s->dir);
+		s->kpctl.event ? s->kpctl.event : "?", s->dir);
 }
 
 /*
- * In one write with `event`, which is refused while somebody's run is on: nobody can come between.
+ * In one write with `event`, which is refused during a run: no other process can start one in
+ * between.
  */
-int session_start(struct session *s, const char *event, const char *stack, struct err *err)
+int sampling_start(struct sampling *s, const char *event, const char *stack, struct err *err)
 {
-	const char *events = event ? event : s->control.event;
+	const char *events = event ? event : s->kpctl.event;
 	g_autoptr(GString) lines = g_string_new(NULL);
 	int ret;
 
-	if (s->control.running)
+	if (s->kpctl.running)
 		return refuse_running(s, err);
 	g_string_append_printf(lines, "event %s\n", events ? events : "default");
 	if (stack)
@@ -94,21 +95,23 @@ int session_start(struct session *s, const char *event, const char *stack, struc
 	return ret;
 }
 
-/* Lines before one that was refused stand, so also what was not started may have changed them. */
-static void set_back(struct session *s)
+/*
+ * The lines before a refused one took effect, so restore the settings also if nothing was started.
+ */
+static void set_back(struct sampling *s)
 {
 	g_autoptr(GString) lines = g_string_new(NULL);
 
-	if (s->event_set && s->control.event)
-		g_string_append_printf(lines, "event %s\n", s->control.event);
-	if (s->stack_set && s->control.stack)
-		g_string_append_printf(lines, "stack %s\n", s->control.stack);
+	if (s->event_set && s->kpctl.event)
+		g_string_append_printf(lines, "event %s\n", s->kpctl.event);
+	if (s->stack_set && s->kpctl.stack)
+		g_string_append_printf(lines, "stack %s\n", s->kpctl.stack);
 	s->event_set = s->stack_set = false;
-	if (lines->len && !s->instance.dir)
+	if (lines->len && !s->server.dir)
 		kpctl_client_write(s->dir, lines->str, NULL);
 }
 
-int session_stop(struct session *s, struct err *err)
+int sampling_stop(struct sampling *s, struct err *err)
 {
 	int ret = 0;
 
@@ -119,13 +122,13 @@ int session_stop(struct session *s, struct err *err)
 	return ret;
 }
 
-void session_close(struct session *s)
+void sampling_close(struct sampling *s)
 {
-	struct err err = { "" };
+	struct err err = {""};
 
-	if (session_stop(s, &err))
+	if (sampling_stop(s, &err))
 		cmd_error("%s", err.text);
-	private_server_end(&s->instance);
-	kpctl_client_clear(&s->control);
+	private_server_end(&s->server);
+	kpctl_client_clear(&s->kpctl);
 	g_clear_pointer(&s->dir, g_free);
 }

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Samples for as long as a subcommand of kprof needs it: with the mounted server, or a private one
+ * (private_server.h). Afterwards all settings are restored. One thread.
+ */
+#ifndef KPROFS_CMD_SAMPLING_H
+#define KPROFS_CMD_SAMPLING_H
+
+#include <signal.h>
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "cmd/kpctl_client.h"
+#include "cmd/private_server.h"
+
+struct sampling_choice {
+	const char *mount; /* directory; NULL: the only mount */
+	bool own;          /* use a private server, whatever is mounted */
+};
+
+struct sampling {
+	char *dir; /* the mount point of the server */
+	struct private_server server;
+	struct kpctl_client kpctl; /* the settings before */
+	bool started;              /* the profiler was started here */
+	bool event_set, stack_set; /* was written: to be restored */
+};
+
+/*
+ * Finds the server, or starts a private one (mask: see private_server.h) if none is mounted that
+ * this user may use, and reads its settings. -EEXIST: several are mounted; else -errno. Call
+ * sampling_close() in every case.
+ */
+int sampling_open(struct sampling *sampling, const struct sampling_choice *choice,
+	const sigset_t *mask, struct err *err);
+
+/*
+ * Starts the profiler with these events and stacks, as kpctl takes them; NULL: the current ones.
+ * -EBUSY: it runs already.
+ */
+int sampling_start(
+	struct sampling *sampling, const char *event, const char *stack, struct err *err);
+
+/* Stops the profiler if sampling_start() started it, and restores the settings. */
+int sampling_stop(struct sampling *sampling, struct err *err);
+
+/* Stops, ends a private server, frees. */
+void sampling_close(struct sampling *sampling);
+
+#endif
