@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * busy: threads that compute, deep in their stacks, and count what they get done.
+ * busy: threads that compute with deep stacks, and count their units of work.
  *
  *	busy [-t THREADS] [-d MIN-MAX]
  *
- * Each thread (default: one a CPU) does one unit of work after another, each at the bottom of a
- * stack that is MIN to MAX frames deep (default 20 to 30) and goes through 16 functions
- * in turn. For SIGUSR1 it prints `TIME_NS UNITS`, the sum of all threads since
- * they began and CLOCK_MONOTONIC; so the difference of two lines is the speed in between. Ends for
- * SIGTERM, or when the process that started it ends.
+ * Each thread (default: one a CPU) does one unit of work after another. Each unit runs at the
+ * bottom of a stack that is MIN to MAX frames deep (default 20 to 30) and alternates between 16
+ * functions. On SIGUSR1 it prints `TIME_NS UNITS`: CLOCK_MONOTONIC, and the sum of the units of all
+ * threads since the start. So the difference of two lines is the speed between them. Exits on
+ * SIGTERM, or when its parent exits.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -25,7 +25,8 @@
 #define FUNCTIONS 16
 #define THREADS_MAX 1024
 #define DEPTH_MAX 1000
-#define FRAMES_BESIDE 3 /* run_units, the first step, do_unit; the C library's have no frame pointer */
+/* run_units, the first step, do_unit; the C library has no frame pointers */
+#define FRAMES_BESIDE 3
 #define UNIT_STEPS 20000 /* about 20 us: the calls are less than 1 % of a unit */
 
 struct worker {
@@ -72,7 +73,7 @@ STEP(13)
 STEP(14)
 STEP(15)
 
-/* filled by the compiler, but not before the functions are known */
+/* filled at compile time, after the declarations of the functions */
 static const step_function steps[FUNCTIONS] = {
 	step_0, step_1, step_2, step_3, step_4, step_5, step_6, step_7, step_8, step_9, step_10,
 	step_11, step_12, step_13, step_14, step_15,
@@ -88,7 +89,7 @@ static void *run_units(void *arg)
 		value = steps[0](calls, value);
 		if (++calls > worker->max)
 			calls = worker->min;
-		/* only this thread writes, and the reader wants no order with anything else */
+		/* this thread is the only writer, and the reader needs no ordering */
 		atomic_add_relaxed(&worker->units, 1);
 	}
 	return NULL;

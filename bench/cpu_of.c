@@ -3,11 +3,12 @@
  * cpu_of: the CPU time of a process, in nanoseconds, user and system together.
  *
  *	cpu_of -p PID               of a living process, its former threads included
- *	cpu_of -o FILE COMMAND...   runs the command, writes to FILE what it and the children it waited
- *	                            for took; exits as it did
+ *	cpu_of -p PID              of a running process, with its exited threads
+ *	cpu_of -o FILE COMMAND...  runs the command, writes to FILE the time of it and the children that
+ *	                           it waited for; exits with its status
  *
- * The first reads the process's own CPU clock, which has no ticks. The second has the microseconds
- * of wait4(2).
+ * The first reads the process's CPU clock, which has a resolution of nanoseconds. The second has
+ * the microseconds of wait4(2).
  */
 #include <signal.h>
 #include <stdint.h>
@@ -47,7 +48,10 @@ static int run_command(const char *file, char **command)
 	FILE *out;
 	pid_t child;
 
-	/* an interrupt from the terminal or the driver is for the command: it ends, then we do */
+	/*
+	 * signals from the terminal or from bench/run are for the command: it exits, then cpu_of
+	 * does
+	 */
 	signal(SIGINT, SIG_IGN);
 	child = fork();
 	if (!child) {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What an event costs the program that writes it: event [threads N M | write N M]
+ * The cost of an event to the program that writes it: event [threads N M | write N M]
  *
- * Alone: ns for the empty loop, for reading the time counter, and for an event that is off, one with
- * an int, one with an int and 11 bytes, and kprof_printf with an int; a line each: name, median,
- * first and last decile. With `threads`: N threads write M events each; prints the CPU time of one
- * event in ns, and that of a single thread before it. With `write` they only write; prints how many
- * events the program wrote in all.
+ * Without arguments: ns for the empty loop, for reading the time counter, for a disabled event, an
+ * event with an int, one with an int and 11 bytes, and kprof_printf with an int. It prints a line
+ * for each: name, median, first and last decile. With `threads`: N threads write M events each;
+ * prints the CPU time of one event in ns, first with a single thread, then with N. With `write` the
+ * threads only write; prints how many events the program wrote in all.
  *
- * The events bench:* must be switched on in the server, but bench:off, and $KPROF_SOCKET or the
- * default lead to it; waits 10 s for that, else exit status 2.
+ * The events bench:* except bench:off must be enabled in the server, and $KPROF_SOCKET or the
+ * default must lead to it; waits 10 s for that, else the exit status is 2.
  */
 #include <kprof/kprof.h>
 
@@ -75,9 +75,9 @@ static void run_printf(long n)
 	}
 }
 
-static long probes; /* events that were written to see whether they are on */
+static long probes; /* events written to find out whether they are enabled */
 
-/* Arguments are evaluated only if the event is on. */
+/* Arguments are evaluated only if the event is enabled. */
 static bool is_on(void)
 {
 	bool on = false;
@@ -121,7 +121,7 @@ int main(int argc, char **argv)
 		{"off", run_off, {0}}, {"int", run_int, {0}}, {"string", run_string, {0}},
 		{"printf", run_printf, {0}}};
 
-	/* what is on before the server has spoken may be the wrong thing */
+	/* before the server has sent its switches, the wrong events may be enabled */
 	for (int i = 0; i < 1000 && !(is_on() && off_is_off()); i++)
 		usleep(10000);
 	if (!is_on() || !off_is_off())

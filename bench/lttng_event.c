@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the same events cost with LTTng-UST: lttng_event
+ * The cost of the same events with LTTng-UST: lttng_event
  *
- * Run inside a session, made as
+ * Run it in a session that is made with
  *	lttng create NAME --snapshot
  *	lttng enable-channel -u --buffers-uid --num-subbuf=4 --subbuf-size=1M CHANNEL
  *	lttng enable-event -u -c CHANNEL 'kprofs_bench:*,lttng_ust_tracef:*'; lttng start
- * Lines as bench/event prints them.
+ * Prints lines like bench/event.
  */
 #include "lttng_event_tp.h"
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The definitions of lttng_event_tp.h, apart from lttng_event.c: there tracef's would be made, too. */
+/*
+ * Defines the tracepoints of lttng_event_tp.h. Not in lttng_event.c, which would define tracef's
+ * too.
+ */
 #define LTTNG_UST_TRACEPOINT_DEFINE
 #define LTTNG_UST_TRACEPOINT_CREATE_PROBES
 #include "lttng_event_tp.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The tracepoints of lttng_event.c, in the form that LTTng-UST's headers ask for. */
+/* The tracepoints of lttng_event.c, in the form that LTTng-UST's headers require. */
 #undef LTTNG_UST_TRACEPOINT_PROVIDER
 #define LTTNG_UST_TRACEPOINT_PROVIDER kprofs_bench
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * many: processes that exist and do nothing.
+ * many: idle processes.
  *
  *	many COUNT
  *
- * Prints `ready` once all COUNT children are there and waits for SIGTERM, or for the end of the
- * process that started it; the children end with it.
+ * Prints `ready` when all COUNT children exist, and waits for SIGTERM, or for the exit of its
+ * parent; the children exit with it.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 static void be_idle(pid_t parent)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* the parent may have ended before the line above */
+	/* the parent may have exited before the previous line */
 	while (getppid() == parent)
 		pause();
 	_exit(0);

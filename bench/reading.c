@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reading: times what readers do with the files of a mount.
+ * reading: measures what readers do with the files of a mount.
  *
  *	reading rate FILE BYTES       one pass with reads of BYTES: prints `BYTES_READ NS`
- *	reading turns FILE COUNT      open, read to the end, close, COUNT times: prints `NS` of one turn
+ *	reading turns FILE COUNT      COUNT cycles of open, read to the end, close: prints `NS` of one cycle
  *	reading first KPCTL KPDATA    writes start, then waits for the first sample: prints
  *	                              `NS_OF_START NS_FROM_THERE_TO_THE_SAMPLE`
  *	reading count FILE            counts records: prints `SAMPLES LOST THROTTLES BYTES`
  *
- * The records are taken apart here once more, so that the figures don't rest on kprofs's own reader.
+ * The records are decoded independently here, so that the figures don't depend on kprofs's decoder.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,10 @@
 #include "kprof/records.h"
 
 #define READ_BYTES (1u << 20)
-/* what `first` keeps of the stream: the records before the first sample announce the processes */
+/*
+ * bytes of the stream that `first` keeps: the records before the first sample describe the
+ * processes
+ */
 #define FIRST_BYTES_MAX (256u << 20)
 
 struct counts {
@@ -62,7 +65,7 @@ static unsigned char *allocate(size_t bytes)
 	return memory;
 }
 
-/* one varint; the bytes it took, 0 where the data end before it does */
+/* Reads a varint. Returns its length; 0: the data end before it does. */
 static size_t read_varint(const unsigned char *data, size_t bytes, uint64_t *value)
 {
 	unsigned int shift = 0;
@@ -77,7 +80,7 @@ static size_t read_varint(const unsigned char *data, size_t bytes, uint64_t *val
 	return 0;
 }
 
-/* Counts the whole records of data; the bytes they take. */
+/* Counts the complete records in data. Returns their length. */
 static size_t count_records(const unsigned char *data, size_t bytes, struct counts *counts)
 {
 	size_t at = 0;
@@ -111,7 +114,7 @@ static int time_rate(const char *path, size_t bytes)
 	uint64_t total = 0, begin;
 	ssize_t n;
 
-	memset(buffer, 0, bytes); /* its pages are not part of the figure */
+	memset(buffer, 0, bytes); /* faults the pages in before the measurement */
 	begin = now_ns();
 	while ((n = read(fd, buffer, bytes)) > 0)
 		total += (uint64_t)n;

@@ -2,10 +2,10 @@
 /*
  * A server for programs with libkprof, without a mount: serve SOCKET
  *
- * Accepts whoever comes and switches on every event but those called `off`; reads nothing. Prints a
- * line when it listens. At SIGTERM, when all programs that came have ended, it prints what they left:
+ * Accepts all programs and enables every event except those called `off`; reads no events. Prints a
+ * line when it listens. At SIGTERM, when all programs have exited, it prints what they wrote:
  *	programs N begun N held N overwritten N dropped N bytes N
- * summed over all; bytes are those of the largest of their memories. Exit status 1 if one won't end.
+ * summed over all; bytes is the size of the largest pool. Exit status 1 if a program does not exit.
  */
 #include <inttypes.h>
 #include <signal.h>

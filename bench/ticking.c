@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ticking PROGRAMS RATE: so many programs, each writing RATE events a second, ten times a second a
- * tenth of them, until this one ends.
+ * ticking PROGRAMS RATE: starts PROGRAMS programs that write RATE events a second each, a tenth of
+ * them every 100 ms, until this one exits.
  */
 #include <kprof/kprof.h>
 
@@ -44,7 +44,7 @@ int main(int argc, char **argv)
 		if (child)
 			continue;
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (getppid() != parent) /* it ended before we had said so */
+		if (getppid() != parent) /* the parent exited before prctl() */
 			_exit(0);
 		tick((unsigned int)atoi(argv[2]));
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Timing of short loops on a machine that does other things, too: many slices of each loop in turn,
- * a millisecond or less each, and the median of the slices. The counter's own cost is a loop's
- * thousandth part.
+ * Timing of short loops on a machine that runs other programs too: many slices of each loop in
+ * turn, a millisecond or less each, and the median of the slices. Reading the counter takes a
+ * thousandth of the time of a loop.
  */
 #ifndef KPROFS_BENCH_TIMING_H
 #define KPROFS_BENCH_TIMING_H
@@ -13,11 +13,11 @@
 #include <time.h>
 
 #define TIMING_SLICES 301
-#define TIMING_EVENTS 20000 /* a slice */
+#define TIMING_EVENTS 20000 /* in a slice */
 
 struct timing {
 	const char *name;
-	void (*run)(long n); /* n turns of the loop */
+	void (*run)(long n); /* n iterations of the loop */
 	double ns[TIMING_SLICES];
 };
 
@@ -36,7 +36,7 @@ static inline int timing_by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* All loops in turn, TIMING_SLICES times; sorts each one's slices. */
+/* Runs all loops in turn, TIMING_SLICES times; sorts the slices of each. */
 static inline void timing_run(struct timing *loops, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -53,7 +53,7 @@ static inline void timing_run(struct timing *loops, size_t count)
 		qsort(loops[i].ns, TIMING_SLICES, sizeof(double), timing_by_value);
 }
 
-/* name median first-decile last-decile */
+/* Prints for each loop: name median first-decile last-decile */
 static inline void timing_print(const struct timing *loops, size_t count)
 {
 	for (size_t i = 0; i < count; i++)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wordcount: counts the words of a text again and again, for a profiler to look at.
+ * wordcount: counts the words of a text again and again, as a program to profile.
  *
  *	wordcount [SECONDS]
  *
  * The text, 8 MiB of made-up words of which a few are frequent and most are rare, is the same in
- * each run. Nearly all of the time goes to the four small functions that read a word, hash it,
- * look it up and compare it; they are kept out of line, so that a report can tell them apart.
+ * each run. Nearly all of the time is spent in the four small functions that read a word, hash it,
+ * find it and compare it. They are not inlined, so that a report shows each.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@
 
 struct slot {
 	char word[WORD_MAX];
-	uint32_t length; /* 0: free */
+	uint32_t length; /* 0: a free slot */
 	uint32_t count;
 };
 
@@ -49,7 +49,10 @@ static size_t make_word(uint32_t number, char *word)
 	return length;
 }
 
-/* the product of two even numbers is small far more often than large: so are words in a text */
+/*
+ * the product of two evenly distributed numbers is often small: the word frequencies of a text are
+ * alike
+ */
 static void make_text(char *text, size_t bytes)
 {
 	uint32_t state = 2463534242u;
@@ -65,7 +68,7 @@ static void make_text(char *text, size_t bytes)
 	text[at] = '\0';
 }
 
-/* the next word at *text, which moves behind it; its length, 0 at the end */
+/* the next word at *text, which is advanced past it; returns its length, 0 at the end */
 static __attribute__((noinline)) size_t read_word(const char **text, const char **word)
 {
 	const char *at = *text;
