@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writing to a capture and reading from it, for its tests. Every sample carries a number of its own as
- * its time, so that a stream tells which ones it has. A run of BIG samples fills more than half a
- * block: one such run, one block. Include after cmocka.h.
+ * Functions that write to a capture and read from it, for tests. The time of each sample is a
+ * number of its own, so that a test can tell which samples a stream has. A run of BIG samples fills
+ * more than half a block, so each such run takes one block. Include after cmocka.h.
  */
 #ifndef KPROFS_TESTS_CAPTURE_STREAMS_H
 #define KPROFS_TESTS_CAPTURE_STREAMS_H
@@ -103,7 +103,7 @@ static inline void free_bytes(struct bytes *bytes)
 	*bytes = (struct bytes){ 0 };
 }
 
-/* One read of at most `want` bytes, of what stands there now. */
+/* One read of at most `want` bytes of what the capture has now. */
 static inline size_t read_some(struct capture *c, struct capture_pos *pos, size_t want, bool split,
 	bool taken, struct bytes *to)
 {

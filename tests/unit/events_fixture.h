@@ -39,7 +39,7 @@ struct fixture_file {
 	const char *content;
 };
 
-/* directories before what is in them */
+/* directories before their contents */
 static const struct fixture_file fixture_files[] = {
 	{ "sys", NULL },
 	{ "sys/kernel", NULL },

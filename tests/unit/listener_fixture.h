@@ -76,7 +76,7 @@ static inline bool was_reported(const char *text)
 	return found;
 }
 
-/* Changes what the options say before the listener starts. */
+/* `change` may change the options before the listener starts. */
 static inline void start(void (*change)(struct listener_options *options))
 {
 	const struct catalog_hooks hooks = {on_changed, NULL};
@@ -119,7 +119,7 @@ static inline int finish(void **state)
 	server.listener = NULL;
 	producers_destroy(server.producers);
 	catalog_count(server.catalog, &counts);
-	assert_int_equal(counts.bytes, 0); /* all was given back */
+	assert_int_equal(counts.bytes, 0); /* everything was released */
 	catalog_destroy(server.catalog);
 	g_string_free(server.reports, TRUE);
 	return 0;
@@ -144,7 +144,7 @@ static inline struct producers_totals total(void)
 	return totals;
 }
 
-/* Waits for a condition: an expression that is looked at again and again. */
+/* Waits for a condition. The expression is evaluated again and again. */
 #define WAIT_FOR(condition) \
 	do { \
 		gint64 until = g_get_monotonic_time() + WAIT_MS * 1000; \
@@ -214,7 +214,7 @@ static inline void send_hello(int fd, const char *program, int pool)
 	assert_int_equal(send_with(fd, &hello, sizeof(hello), &pool, 1), sizeof(hello));
 }
 
-/* Packets of events and of ids that are gone. */
+/* Packets that define events and that remove ids. */
 static inline GByteArray *begin_packet(uint32_t type)
 {
 	const struct kprof_packet_events head = {.head = {type, 0}};
@@ -271,7 +271,7 @@ static inline void init_received(struct received *received)
 	memset(received->on, 2, sizeof(received->on));
 }
 
-/* Takes what is there, without waiting. */
+/* Receives all waiting packets, without blocking. */
 static inline void receive_packets(int fd, struct received *received)
 {
 	static char data[KPROF_PACKET_MAX] __attribute__((aligned(8)));
@@ -351,7 +351,7 @@ static inline int make_dir(void **state)
 
 static inline int remove_dir(void **state)
 {
-	return rmdir(server.dir); /* the tests leave nothing */
+	return rmdir(server.dir); /* the tests leave no files */
 }
 
 #endif

@@ -49,7 +49,7 @@ static inline void destroy(struct world *world)
 
 	producers_destroy(world->producers);
 	catalog_count(world->catalog, &counts);
-	assert_int_equal(counts.events + counts.kept + counts.bytes, 0); /* all was put */
+	assert_int_equal(counts.events + counts.kept + counts.bytes, 0); /* everything was released */
 	catalog_destroy(world->catalog);
 }
 
@@ -96,7 +96,7 @@ static inline void end(struct producer *producer)
 	producer_put(producer);
 }
 
-/* One program of `uid` that wrote `count` events and died. */
+/* One producer of `uid` that wrote `count` events and exited. */
 static inline void live_and_die(struct world *world, pid_t pid, uid_t uid, uint64_t count)
 {
 	struct producer *producer;

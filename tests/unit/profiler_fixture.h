@@ -50,9 +50,9 @@ struct host {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	/* under lock */
-	bool hold;	   /* the sampler shall wait in its hook */
+	bool hold;	   /* the sampler waits in its hook while this is set */
 	bool held;	   /* it does */
-	bool cpus_changed; /* the control thread shall look */
+	bool cpus_changed; /* wakes the control thread */
 };
 
 static inline void data_ready(void *arg)
@@ -222,7 +222,7 @@ static inline ssize_t read_once(struct cursor *c, size_t want, struct sums *sums
 	return n;
 }
 
-/* Everything that is there now. */
+/* Reads everything that is available now. */
 static inline void read_on(struct cursor *c, struct sums *sums)
 {
 	bool eof;
@@ -251,7 +251,7 @@ static inline uint64_t find_stat(const struct stats *stats, const char *format, 
 	return value;
 }
 
-/* More than one in so many, and so many more, of a CPU's events undelivered are a fault of ours. */
+/* More undelivered events of a CPU than one in so many, plus so many, are our fault. */
 #define UNDELIVERED_SHARE 20
 #define UNDELIVERED_MIN 1000
 
@@ -311,7 +311,7 @@ static inline uint64_t check_balance(struct host *h, const struct sums *sums, un
 
 #define SPAN 1000 /* pages at a time: a machine with little memory can do it too */
 
-/* A process that touches so many pages; *pid: which one. */
+/* Touches so many pages in a process of its own; *pid: its pid. */
 static inline void touch_pages(unsigned long pages, uint32_t *pid)
 {
 	const pid_t child = fork();

@@ -37,7 +37,7 @@
 
 #define HELPER TOP_BUILDDIR "/kprof-symbols"
 
-/* So long anything may take here, on a slow machine with sanitizers. */
+/* The time limit for anything here, on a slow machine with sanitizers. */
 #define PATIENCE_NS (60 * NSEC_PER_SEC)
 
 struct world {
@@ -45,7 +45,7 @@ struct world {
 	struct symbols *symbols;
 	struct symbols_arena *arena;
 	uint8_t kernel_id[64];
-	struct symbols_kernel kernel; /* the running one */
+	struct symbols_kernel kernel; /* of the running kernel */
 	uint8_t id[64];		      /* of "program" */
 	size_t id_length;
 	uint64_t offset; /* of "work" in it */
@@ -98,7 +98,7 @@ static inline int ask(struct world *world, const struct symbols_file *file, uint
 	return symbols_resolve(world->symbols, file, &offset, 1, &how, world->arena, place);
 }
 
-/* expected NULL: nothing can be told */
+/* expected NULL: no name is expected */
 static inline void expect(struct world *world, const struct symbols_file *file, uint64_t offset,
 	const char *expected)
 {
@@ -187,15 +187,15 @@ static inline uint64_t count_of(struct symbols *symbols, const char *name)
 
 enum wrong_answer {
 	WRONG_NONE = 1000,
-	WRONG_INDEX,	/* an answer to no question */
-	WRONG_TWICE,	/* two answers to one */
+	WRONG_INDEX,	/* an answer to an offset that was not asked for */
+	WRONG_TWICE,	/* two answers to one offset */
 	WRONG_FRAMES,	/* more than was asked for */
-	WRONG_GARBAGE,	/* bytes that are no answer */
-	WRONG_TYPE,	/* a message out of place */
+	WRONG_GARBAGE,	/* bytes that are not a valid answer */
+	WRONG_TYPE,	/* a message of a type that is not expected */
 	WRONG_END,	/* no more */
 	WRONG_SILENCE,	/* no answer at all */
-	WRONG_DESCRIPTOR, /* descriptors that nobody asked for */
-	WRONG_ENDLESS,	/* names without an end */
+	WRONG_DESCRIPTOR, /* descriptors that were not requested */
+	WRONG_ENDLESS,	/* names without end */
 };
 
 static inline void send_wrong_answer(int fd, struct proto_message *message, enum wrong_answer wrong)
@@ -212,7 +212,7 @@ static inline void send_wrong_answer(int fd, struct proto_message *message, enum
 	if (wrong == WRONG_GARBAGE)
 		memset(bytes, 0xff, message->head.count);
 	if (wrong == WRONG_END)
-		_exit(0); /* not the test's own end: nothing is tidied up */
+		_exit(0); /* the child ends without the clean-up of the test */
 	if (wrong == WRONG_TYPE)
 		proto_init(message, PROTO_INFO), proto_set_path(message, "");
 	if (wrong == WRONG_SILENCE)
@@ -251,14 +251,14 @@ static inline void run_wrong_child(int fd, struct proto_message *message, enum w
 	_exit(0);
 }
 
-/* As kprof-symbols, whose UID argument says which wrong. */
+/* Runs as kprof-symbols. Its UID argument selects the wrong answer. */
 static inline int run_wrong_helper(const char *role, enum wrong_answer wrong)
 {
 	struct proto_message *message = g_new0(struct proto_message, 1);
 	int fd;
 
 	signal(SIGCHLD, SIG_IGN);
-	/* a test that fails leaves nobody behind */
+	/* a failing test leaves no process behind */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	while (!proto_receive(3, message, &fd, NULL)) {
 		if (strcmp(role, "parser") == 0) {

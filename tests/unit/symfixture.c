@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tests of sym/ share: see symfixture.h. */
+/* What the tests of src/symbolizer and src/symbolizerd share: see symfixture.h. */
 #include "tests/unit/symfixture.h"
 
 #include <inttypes.h>
@@ -103,7 +103,7 @@ struct symfixture_symbol symfixture_find(const struct symfixture *fixture, const
 	}
 	if (!found.name)
 		fail_msg("%s has no function %s", program, name);
-	found.name = NULL; /* it goes with the list */
+	found.name = NULL; /* freed with the list */
 	return found;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the tests of sym/ share: programs that they compile, a folder of their own for them, and the
- * output of tools that know the answers by other means (nm, addr2line).
+ * What the tests of src/symbolizer and src/symbolizerd share: programs that they compile, a folder
+ * for them, and the output of tools that find the answers by other means (nm, addr2line).
  */
 #ifndef KPROFS_TESTS_SYMFIXTURE_H
 #define KPROFS_TESTS_SYMFIXTURE_H
@@ -52,7 +52,7 @@ char *symfixture_build_id(const struct symfixture *fixture, const char *program)
 size_t symfixture_build_id_bytes(const struct symfixture *fixture, const char *program,
 	uint8_t *bytes, size_t size);
 
-/* Whether a command of the shell succeeds; what it prints is of no interest. */
+/* Whether a shell command succeeds. Its output is discarded. */
 static inline bool symfixture_can(const struct symfixture *fixture, const char *command)
 {
 	char *output = NULL;

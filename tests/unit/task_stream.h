@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a reader was told of tasks, taken apart, and how it finds the file at an address: written from
- * the description of the records, for tests. Include after cmocka.h.
+ * The records about tasks that a reader got, decoded, and how it finds the file at an address.
+ * Written from the description of the records, for tests. Include after cmocka.h.
  */
 #ifndef KPROFS_TESTS_UNIT_TASK_STREAM_H
 #define KPROFS_TESTS_UNIT_TASK_STREAM_H
@@ -84,7 +84,7 @@ static inline void task_stream_add(struct task_stream *stream, const struct deco
 	g_array_append_val(stream->rows, row);
 }
 
-/* Asks for what is new. */
+/* Reads the new records. */
 static inline void task_stream_read(struct task_stream *stream, struct tasks *tasks)
 {
 	struct record_buf buf;
@@ -141,10 +141,10 @@ static inline GString *task_stream_text(const struct task_stream *stream)
 	return out;
 }
 
-/* What ran under a pid for a time: begun by NEW_PROCESS or by the fork of a process. */
+/* What ran under a pid for a time: it begins with NEW_PROCESS or with the fork of a process. */
 struct task_stream_life {
 	uint64_t start, end;	     /* from start to before end */
-	const struct task_stream_row *fork; /* NULL: another program, with nothing from a parent */
+	const struct task_stream_row *fork; /* NULL: another program, which inherited nothing */
 };
 
 /* The life at time_ns; what is known from before the first one belongs to that. */
@@ -206,7 +206,7 @@ static inline const struct task_stream_row *task_stream_mapping(const struct tas
 
 /*
  * The file at addr: the latest mapping by then, else what the parent had when it forked, and so on;
- * else what was announced after the fact. NULL: not known.
+ * else what was announced later. NULL: not known.
  */
 static inline const char *task_stream_find(const struct task_stream *stream, uint32_t pid, uint64_t time_ns,
 	uint64_t addr)

@@ -31,7 +31,7 @@ static inline void map(struct tasks *t, uint64_t time_ns, uint32_t pid, uint64_t
 	tasks_add_mapping(t, time_ns, pid, &m);
 }
 
-/* What a reader that asked at `since` is told now. */
+/* The records that a reader gets who last read at `since`. */
 static inline void check_stream(struct tasks *t, int line, struct task_stream *stream, const char *expected)
 {
 	g_autoptr(GString) text = NULL;

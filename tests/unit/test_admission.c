@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* src/trace/places: who gets a place, who makes way, and that some are left for another user. */
+/*
+ * producers/admission: which connections are accepted, which are evicted, and what is left for
+ * other users.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,8 +36,8 @@ static void finish(struct world *world)
 	admission_destroy(world->places);
 }
 
-/* NULL: it has a place, and has greeted if it does. */
-static const char *come(struct world *world, pid_t pid, uid_t uid, bool greets)
+/* NULL: it is connected, and has sent HELLO if it does so. */
+static const char *come(struct world *world, pid_t pid, uid_t uid, bool sends_hello)
 {
 	const struct ucred who = {.pid = pid, .uid = uid};
 	struct admission_entry *late, *place = &world->place[world->count];
@@ -44,13 +47,13 @@ static const char *come(struct world *world, pid_t pid, uid_t uid, bool greets)
 	if (reason)
 		return reason;
 	admission_add(world->places, place, &who);
-	if (greets)
+	if (sends_hello)
 		admission_hello(world->places, place);
 	world->count++;
 	return NULL;
 }
 
-/* As many processes of the user as get one. */
+/* Connects processes of the user until one is refused. */
 static unsigned int crowd(struct world *world, pid_t first, uid_t uid)
 {
 	unsigned int count = 0;
@@ -60,7 +63,7 @@ static unsigned int crowd(struct world *world, pid_t first, uid_t uid)
 	return count;
 }
 
-/* Of 64 places a user has 48 at most, and three fourths of what others leave. */
+/* Of 64 connections a user gets 48 at most, and three fourths of what others leave. */
 static void test_users_who_take_all_leave_a_share_for_others(void **state)
 {
 	static const unsigned int expected[] = {48, 12, 3, 1};
@@ -70,7 +73,9 @@ static void test_users_who_take_all_leave_a_share_for_others(void **state)
 	for (size_t i = 0; i < G_N_ELEMENTS(expected); i++)
 		assert_int_equal(crowd(&world, 100 * (pid_t)i + 1, (uid_t)i), expected[i]);
 	assert_string_equal(come(&world, 999, 99, true), "the connection limit is reached");
-	/* who has more than that by now may keep it, and gets no more until it is less */
+	/*
+	 * a user with more connections than that keeps them, and gets no more until they are fewer
+	 */
 	admission_remove(world.places, &world.place[--world.count]);
 	admission_remove(world.places, &world.place[0]);
 	world.place[0] = world.place[--world.count];
@@ -88,7 +93,7 @@ static void test_process_attaches_a_limited_number_of_times(void **state)
 		assert_null(come(&world, 7, 1, true));
 	assert_string_equal(come(&world, 7, 1, true), "the connection limit of this process is reached");
 	assert_null(come(&world, 8, 1, true));
-	for (unsigned int i = 0; i < 2 * limits.process; i++) /* nobody knows who they are */
+	for (unsigned int i = 0; i < 2 * limits.process; i++) /* pid 0: processes that are not known */
 		assert_null(come(&world, 0, 1, true));
 	finish(&world);
 }
@@ -101,10 +106,13 @@ static void check_way(
 	const char *reason = admission_check(world->places, &who, &late);
 
 	if (reason || late != expected)
-		fail_msg("line %d: %s", line, reason ? reason : late ? "another one" : "nobody");
+		fail_msg("line %d: %s", line, reason ? reason : late ? "another one" : "none");
 }
 
-/* Who has said nothing makes way: of the process, of the user, of anybody; the oldest first. */
+/*
+ * A connection without HELLO is evicted: first one of the process, then of the user, then of any
+ * user; the oldest first.
+ */
 static void test_oldest_connection_without_hello_is_evicted_first(void **state)
 {
 	struct world world;
@@ -119,7 +127,7 @@ static void test_oldest_connection_without_hello_is_evicted_first(void **state)
 	admission_hello(world.places, &world.place[4]);
 	assert_int_equal(crowd(&world, 1000, 1), 48 - 4);
 	check_way(&world, __LINE__, 500, 5, NULL);
-	for (int i = 0; i < 12; i++) /* three fourths of 16, said or not */
+	for (int i = 0; i < 12; i++) /* three fourths of 16, with HELLO or without */
 		assert_null(come(&world, 600 + i, 6, false));
 	check_way(&world, __LINE__, 700, 6, &world.place[49]);
 	while (world.count < PLACES)

@@ -225,9 +225,7 @@ static void test_events_stand_side_by_side(void **state)
 	end(&c);
 }
 
-/*
- * The largest change first, whatever its direction: main 10 -> 60, work 60 -> 40, call_a is gone.
- */
+/* The largest change comes first, up or down: main 10 -> 60, work 60 -> 40, call_a is gone. */
 static void test_largest_change_comes_first(void **state)
 {
 	const struct breakdown_options options = { .fields = BIT(FUNCTION) };

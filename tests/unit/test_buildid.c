@@ -26,7 +26,7 @@
 
 static const unsigned char id[] = { 0xde, 0xad, 0xbe, 0xef, 1, 2, 3, 4 };
 
-/* An owner's note that is none of ours, then the build-id: sizes, type, name, bytes; padded to 4. */
+/* A note of another owner, then the build-id: sizes, type, name, bytes; padded to 4. */
 static const unsigned char notes[] = {
 	3, 0, 0, 0, 1, 0, 0, 0, 9, 0, 0, 0, 'X', 'Y', 0, 0, 7, 0, 0, 0,
 	4, 0, 0, 0, 8, 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0, 0xde, 0xad, 0xbe, 0xef, 1, 2, 3, 4,
@@ -214,14 +214,14 @@ static void test_only_what_was_mapped_is_read(void **state)
 	other = mapping;
 	other.inode++;
 	assert_int_equal(buildid_of_mapping(&maps, &other, found), -ENOENT);
-	/* a name that leads there is not what the kernel told */
+	/* a symbolic link to the file is not what the kernel recorded */
 	assert_int_equal(symlink(path, link), 0);
 	other = mapping;
 	other.path = link;
 	assert_int_equal(buildid_of_mapping(&maps, &other, found), -ENOENT);
 	other.path = folder;
 	assert_int_equal(buildid_of_mapping(&maps, &other, found), -ENOENT);
-	/* a device of no driver that is mounted nowhere here */
+	/* a device without a driver that is mounted here */
 	other = mapping;
 	other.dev_major = 0;
 	other.dev_minor = 0xfffff;

@@ -45,8 +45,9 @@ static void append_mixture(struct capture *c, size_t bytes)
 }
 
 /*
- * What a read of `want` bytes at byte `at` must give: whole records, as many as fit; a part where
- * not even one does. The rest of one that was begun comes alone, or with what fits behind it.
+ * What a read of `want` bytes at byte `at` must give: as many whole records as fit, or a part where
+ * not even one fits. The rest of a record that was begun comes alone, or with the records that fit
+ * behind it.
  */
 static size_t expect_read(const struct bytes *all, size_t at, size_t begun, size_t want)
 {
@@ -130,7 +131,7 @@ static void test_record_that_does_not_fit_stays_without_split(void **state)
 	assert_int_equal(read_some(c, &pos, 33, false, true, &got), 0);
 	assert_int_equal(read_some(c, &pos, 0, true, true, &got), 0);
 	assert_int_equal(read_some(c, &pos, 67, false, true, &got), 34);
-	assert_int_equal(read_some(c, &pos, 68, false, false, &got), 68); /* and not taken */
+	assert_int_equal(read_some(c, &pos, 68, false, false, &got), 68); /* and it is not consumed */
 	assert_int_equal(read_some(c, &pos, 68, false, true, &got), 68);
 	assert_int_equal(sum_stream(&got).samples, 3);
 	free_bytes(&got);
@@ -166,7 +167,7 @@ static void test_pieces_are_limited_to_the_count_given(void **state)
 	capture_destroy(c);
 }
 
-/* What comes after an end was fixed is for later, in the same block and in others. */
+/* What is appended after the mark was set is read later, in the same block and in others. */
 static void test_records_after_the_mark_are_read_later(void **state)
 {
 	struct capture *c = create(MIB);
@@ -252,7 +253,9 @@ static void test_readers_attach_and_detach_in_any_order(void **state)
 
 /* ---- mode discard -------------------------------------------------------------------------------- */
 
-/* Nothing that somebody may still read goes; what does not fit is counted at its place. */
+/*
+ * Nothing that a reader may still read is freed. What does not fit is counted where it is missing.
+ */
 static void test_full_capture_discards_new_records_and_counts_them(void **state)
 {
 	struct capture *c = create(MIB);
@@ -276,7 +279,7 @@ static void test_full_capture_discards_new_records_and_counts_them(void **state)
 	assert_int_equal(book(c, CAPTURE_BOOK_RECEIVED), 40 * BIG);
 	assert_int_equal(book(c, KPROF_LOST_QUEUE), dropped);
 
-	/* somebody reads, so there is room: LOST stands before what comes next */
+	/* a reader has read, so there is room: LOST stands before what comes next */
 	capture_attach(c, &pos);
 	read_all(c, &pos, &stream);
 	assert_int_equal(sum_stream(&stream).samples, stored);
@@ -299,7 +302,7 @@ static void test_full_capture_discards_new_records_and_counts_them(void **state)
 	capture_destroy(c);
 }
 
-/* Blocks go when all have passed them and one has read them: not sooner. */
+/* Blocks are freed when all readers have passed them and one has read them, not sooner. */
 static void test_blocks_are_freed_when_all_readers_passed_them(void **state)
 {
 	struct capture *c = create(MIB);
@@ -312,7 +315,7 @@ static void test_blocks_are_freed_when_all_readers_passed_them(void **state)
 	for (i = 0; i < 15; i++)
 		assert_true(append(c, BIG));
 	oldest = capture_oldest_seq(c);
-	assert_false(append(c, BIG)); /* nobody has read */
+	assert_false(append(c, BIG)); /* no reader has read yet */
 	capture_attach(c, &a);
 	capture_attach(c, &b);
 	read_sums(c, &a);
@@ -330,7 +333,7 @@ static void test_blocks_are_freed_when_all_readers_passed_them(void **state)
 	assert_int_equal(capture_oldest_seq(c), oldest + 2);
 	capture_detach(c, &a);
 	capture_detach(c, &b);
-	/* the readers left: what they read may go, what came after them may not */
+	/* the readers are detached: what they read may be freed, what came after may not */
 	for (i = 0; append(c, BIG); i++)
 		;
 	assert_int_equal(i, 13);
@@ -338,7 +341,10 @@ static void test_blocks_are_freed_when_all_readers_passed_them(void **state)
 	capture_destroy(c);
 }
 
-/* What other state keeps for the records counts; more than the limit stops everything, not for ever. */
+/*
+ * Memory that other modules keep for the records counts. More than the limit refuses records until
+ * it is released.
+ */
 static void test_memory_beside_the_records_counts_to_the_limit(void **state)
 {
 	struct capture *c = create(MIB);
@@ -364,10 +370,10 @@ static void test_repeated_losses_take_bounded_memory(void **state)
 		capture_lost(c, i, i + 1, KPROF_LOST_RING, 10);
 	capture_attach(c, &pos);
 	sums = read_sums(c, &pos);
-	assert_true(sums.lost < 300 * 10); /* as many as fitted */
+	assert_true(sums.lost < 300 * 10); /* as many as fit */
 	capture_settle(c, false);
 	assert_int_equal(read_sums(c, &pos).lost, 0);
-	capture_settle(c, true); /* the last drain: all must be told */
+	capture_settle(c, true); /* after the last drain all losses must be in the stream */
 	sums.lost += read_sums(c, &pos).lost;
 	assert_int_equal(sums.lost, 300 * 10);
 	capture_settle(c, true);
@@ -398,7 +404,7 @@ static void test_blocks_are_numbered_in_order(void **state)
 	capture_get_stats(c, &stats);
 	assert_int_equal(stats.filled, 1);
 	capture_clear(c);
-	/* numbers go on: what was in the old blocks is before all that comes */
+	/* block numbers go on: those of the old blocks are below all that come */
 	assert_int_equal(capture_oldest_seq(c), first + 2);
 	assert_int_equal(capture_newest_seq(c), first + 2);
 	assert_int_equal(capture_runs(c), 2);

@@ -51,7 +51,7 @@ static void test_clear_empties_the_capture_and_its_counts(void **state)
 	capture_destroy(c);
 }
 
-/* Where the records of all blocks stand in memory. */
+/* The addresses of the records of all blocks. */
 static int find_blocks(struct capture *c, const void *data[], int most)
 {
 	struct iovec iov[CAPTURE_PIECES_MAX];
@@ -87,7 +87,7 @@ static bool is_among(const void *data, const void *const all[], int count)
 	return false;
 }
 
-/* What is cleared serves what comes next; only trimming gives it back. */
+/* Cleared memory is used for what comes next. Only trimming releases it. */
 static void test_cleared_memory_is_reused_until_trimmed(void **state)
 {
 	struct capture *c = create(8 * MIB);
@@ -120,8 +120,8 @@ static void test_cleared_memory_is_reused_until_trimmed(void **state)
 }
 
 /*
- * A large capture takes many blocks together. What it frees serves it again; trimming gives the rest of
- * an arena back although a reader still pins one of its blocks, and that block stays whole.
+ * A large capture allocates many blocks together and reuses the freed ones. Trimming releases the
+ * rest of an arena although a reader still pins one of its blocks, and that block stays intact.
  */
 static void test_trimming_keeps_a_pinned_block_of_an_arena(void **state)
 {
@@ -160,7 +160,7 @@ static void test_trimming_keeps_a_pinned_block_of_an_arena(void **state)
 	capture_destroy(c);
 }
 
-/* A reader that has the first bytes of a record gets its last ones, then what is new. */
+/* A reader that has the first bytes of a record gets the last ones too, then what is new. */
 static void test_clear_within_a_record_delivers_its_rest(void **state)
 {
 	size_t first, step;
@@ -232,7 +232,10 @@ static void test_clear_during_a_reply_keeps_the_stream_whole(void **state)
 	}
 }
 
-/* Cleared while its block is pinned and overwritten: what is lost of the old books is in no new one. */
+/*
+ * Cleared while its block is pinned and overwritten: losses from before the clear are not counted
+ * after it.
+ */
 static void test_clear_of_an_overwritten_pinned_block_counts_nothing(void **state)
 {
 	struct capture *c = create_ring(MIB);
@@ -263,7 +266,7 @@ static void test_lower_limit_discards_or_overwrites(void **state)
 	(void)state;
 	for (i = 0; i < 20; i++)
 		assert_true(append(c, BIG));
-	/* mode discard: what nobody has read stays, nothing new comes */
+	/* mode discard: what no reader has read stays, and nothing new is stored */
 	capture_set_limit(c, MIB);
 	assert_int_equal(capture_held_bytes(c), 20 * BIG_BYTES);
 	assert_false(append(c, 1));

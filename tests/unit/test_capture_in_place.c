@@ -18,12 +18,12 @@
 
 /* ---- runs written in place ----------------------------------------------------------------------- */
 
-/* How much later the samples written in place are than others. */
+/* The samples written in place have times that are later by this than those of others. */
 #define AHEAD 100000
 
 /*
- * A run of `samples`, written where the capture says. Its place. Others may append theirs before it is
- * appended; end_in_place() must follow.
+ * Writes a run of `samples` where the capture says and returns that place. Others may append before
+ * it is appended; end_in_place() must follow.
  */
 static uint8_t *write_in_place(struct capture *c, int samples, size_t *len)
 {
@@ -85,7 +85,7 @@ static void test_run_written_in_place_is_read(void **state)
 	assert_null(capture_reserve(c, &size)); /* one at a time */
 	assert_true(end_in_place(c, place, len));
 	assert_ptr_equal(place + len, last_place(c));
-	/* what is given up leaves no trace */
+	/* a run that is given up leaves no trace */
 	place = write_in_place(c, 7, &len);
 	capture_release(c);
 	capture_release(c);
@@ -105,7 +105,7 @@ static void test_run_written_in_place_is_read(void **state)
 	capture_destroy(c);
 }
 
-/* What others append while a run is being written comes before it, and harms neither. */
+/* What others append while a run is being written comes before it, and damages neither. */
 static void test_records_appended_meanwhile_come_before_the_run(void **state)
 {
 	struct capture *c = create(MIB);
@@ -132,7 +132,7 @@ static void test_records_appended_meanwhile_come_before_the_run(void **state)
 	capture_destroy(c);
 }
 
-/* The block in which a run is being written goes meanwhile: cleared, or overwritten. */
+/* The block in which a run is being written is cleared or overwritten meanwhile. */
 static void test_run_in_place_of_an_overwritten_block_is_moved(void **state)
 {
 	struct capture *c = create_ring(MIB);

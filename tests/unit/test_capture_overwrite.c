@@ -62,7 +62,7 @@ static void test_slow_reader_is_told_what_was_overwritten(void **state)
 	sums = read_sums(c, &slow);
 	assert_int_equal(sums.samples, 15 * BIG);
 	assert_int_equal(sums.last, next_id - 1);
-	/* somebody has read all: nothing is lost to all */
+	/* one reader has read all: nothing is lost for every reader */
 	assert_int_equal(book(c, KPROF_LOST_OVERWRITE), 0);
 	capture_detach(c, &fast);
 	capture_detach(c, &slow);
@@ -73,8 +73,8 @@ static void test_slow_reader_is_told_what_was_overwritten(void **state)
 }
 
 /*
- * A reader in the middle of a block that goes gets the record that it has begun, to its end; then it
- * hears that the rest is missing, like all that was between: nobody keeps for it what the rest refers to.
+ * A reader in the middle of a block that is overwritten gets the record that it has begun, to its
+ * end. Then it is told that the rest is missing, like all that was between.
  */
 static void test_overwrite_within_a_record_delivers_its_rest(void **state)
 {
@@ -105,7 +105,7 @@ static void test_overwrite_within_a_record_delivers_its_rest(void **state)
 	sums = read_sums(c, &pos);
 	assert_int_equal(sums.samples, 15 * BIG);
 	assert_int_equal(sums.last, next_id - 1);
-	/* of the first one 11 were read by it, the rest and the 25 by nobody */
+	/* 11 of the first block were read by it; no reader read the rest and the 25 */
 	assert_int_equal(book(c, KPROF_LOST_OVERWRITE), BIG - 11 + 25 * BIG);
 	free_bytes(&stream);
 	capture_detach(c, &pos);
@@ -133,7 +133,7 @@ static void test_overwrite_between_two_records_keeps_the_stream_whole(void **sta
 	capture_destroy(c);
 }
 
-/* A block that goes while a reply with it is under way was read, or was missed: never both. */
+/* A block that is overwritten while a reply refers to it was read or was missed, never both. */
 static void test_overwritten_reply_is_read_or_missed_never_both(void **state)
 {
 	int taken;
@@ -172,7 +172,7 @@ static void test_overwritten_reply_is_read_or_missed_never_both(void **state)
 	}
 }
 
-/* What was overwritten after the reader last asked is told before anything newer is read. */
+/* The reader is told what was overwritten since its last read before it reads anything newer. */
 static void test_missed_records_are_told_before_newer_ones(void **state)
 {
 	struct capture *c = create_ring(MIB);
@@ -193,7 +193,9 @@ static void test_missed_records_are_told_before_newer_ones(void **state)
 	capture_destroy(c);
 }
 
-/* The rest of a block that its only reader has not read is lost once, and told to who comes later. */
+/*
+ * The rest of a block that its only reader has not read is lost once. A later reader is told of it.
+ */
 static void test_rest_of_a_left_block_is_lost_once(void **state)
 {
 	struct capture *c = create_ring(MIB);
@@ -217,7 +219,7 @@ static void test_rest_of_a_left_block_is_lost_once(void **state)
 	capture_destroy(c);
 }
 
-/* LOST records that go with a block are told as what they said. */
+/* LOST records that are overwritten with their block keep their counts. */
 static void test_overwritten_lost_records_keep_their_counts(void **state)
 {
 	struct capture *c = create_ring(MIB);

@@ -123,7 +123,7 @@ static uint64_t written_bytes(struct model *m)
 	return stats.written_bytes;
 }
 
-/* Written in place, where that can be, or elsewhere: it must make no difference. */
+/* Written in place where that is possible, or elsewhere: it must make no difference. */
 static bool append_somewhere(struct model *m, const struct record_buf *buf)
 {
 	uint8_t *place = NULL;
@@ -203,7 +203,7 @@ static size_t attached_readers(const struct model *m)
 	return n;
 }
 
-/* No reader has anything left of what is not held any more. */
+/* No reader has anything left of what is no longer held. */
 static bool is_quiet(const struct model *m)
 {
 	size_t i;
@@ -217,7 +217,7 @@ static bool is_quiet(const struct model *m)
 	return true;
 }
 
-/* What was held and is not, and nobody has read. */
+/* What was held, is no longer, and no reader has read. */
 static void sum_unread(const struct model *m, struct tally *sum)
 {
 	size_t i;
@@ -263,7 +263,7 @@ static void model_attach(struct model *m, struct model_reader *r)
 	r->rest.used = 0;
 }
 
-/* Forwards over what the reader was told that it missed. */
+/* Moves over what the reader was told that it missed. */
 static void model_jump(struct model *m, struct model_reader *r)
 {
 	struct tally missed, skipped;
@@ -438,7 +438,7 @@ static void model_clear(struct model *m)
 	tally_clear(&m->queue_lost);
 }
 
-/* What left: in mode discard only what somebody has read and everybody has passed. */
+/* What was freed: in mode discard only what one reader has read and all have passed. */
 static void check_gone(const struct model *m, size_t before)
 {
 	size_t i, j;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* src/trace/catalog: names, numbers, switches, and what is remembered of them. */
+/* producers/catalog: names, numbers and switches of events, and which settings are kept. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -45,7 +45,7 @@ static void drop(struct catalog *catalog, const struct catalog_event *event)
 	catalog_put(catalog, event);
 }
 
-/* "a:b c:d", each with its setting behind '=' */
+/* "a:b=1 c:d=0": each name with its setting */
 static void check_list(struct catalog *catalog, int line, const char *expected)
 {
 	g_autoptr(GPtrArray) labels = g_ptr_array_new_with_free_func(g_free);
@@ -160,7 +160,7 @@ static void test_switching_all_sets_every_event(void **state)
 	check_counts(catalog, __LINE__, 1, 0, 1);
 	catalog_set_all(catalog, true);
 	assert_true(catalog_all(catalog));
-	check_counts(catalog, __LINE__, 1, 0, 0); /* early is as all are */
+	check_counts(catalog, __LINE__, 1, 0, 0); /* "early" has the setting of all */
 	check_list(catalog, __LINE__, "p:a=1");
 	b = add(catalog, "p:b", "%d"); /* of the future */
 	check_list(catalog, __LINE__, "p:a=1 p:b=1");
@@ -190,16 +190,16 @@ static void test_settings_outlive_the_programs(void **state)
 	assert_int_equal(catalog_set(catalog, "p:a", false), 0); /* as it is anyway */
 	check_counts(catalog, __LINE__, 0, 0, 0);
 	assert_int_equal(catalog_set(catalog, "p:a", true), 0);
-	check_list(catalog, __LINE__, "p:a=1"); /* there, although nobody has it */
+	check_list(catalog, __LINE__, "p:a=1"); /* listed, although no producer has it */
 	a = add(catalog, "p:a", "%d");
 	assert_true(catalog_is_on(catalog, a));
 	check_counts(catalog, __LINE__, 1, 0, 0);
 	catalog_leave(catalog, a);
-	check_list(catalog, __LINE__, ""); /* a program has had it: the file goes with the last */
+	check_list(catalog, __LINE__, ""); /* a producer has had it: the file is removed with the last one */
 	check_counts(catalog, __LINE__, 0, 1, 1);
 	assert_int_equal(catalog_get(catalog, "p:a", &on), -ENOENT);
 	again = add(catalog, "p:a", "%d");
-	assert_ptr_equal(again, a); /* known from memory of the dead: the same number */
+	assert_ptr_equal(again, a); /* known from the pool of an exited producer: the same number */
 	check_list(catalog, __LINE__, "p:a=1");
 	catalog_put(catalog, a);
 	drop(catalog, again);
@@ -223,11 +223,14 @@ static void test_numbers_and_formats_are_checked_and_printed(void **state)
 	check_info(catalog, __LINE__,
 		"name 'p:a' format '%d \\x27\\x22\\x5c\\x0a\\x1b[1m' id 1 disabled\n"
 		"name 'p:b' format '%s' id 2 enabled\n");
-	/* nobody has it, the dead refer to it: the next may mean another thing by the name */
+	/*
+	 * no producer has it, and exited producers refer to it: the next producer may give the name
+	 * another meaning
+	 */
 	catalog_leave(catalog, b);
 	other = add(catalog, "p:b", "%d");
 	assert_int_equal(other->number, 3);
-	assert_true(catalog_is_on(catalog, other)); /* the setting is the name's */
+	assert_true(catalog_is_on(catalog, other)); /* the setting belongs to the name */
 	assert_int_equal(catalog_hold(catalog, b), -EEXIST);
 	check_info(catalog, __LINE__,
 		"name 'p:a' format '%d \\x27\\x22\\x5c\\x0a\\x1b[1m' id 1 disabled\n"
@@ -281,8 +284,8 @@ static int add_numbered(struct catalog *catalog, uid_t uid, unsigned int i, cons
 #define GREEDY 10 /* users */
 
 /*
- * Users who take all that they can get leave some for the next; what was refused leaves nothing
- * behind.
+ * Users who take all that they can get leave some for the next user. What was refused takes no
+ * memory.
  */
 static void test_users_who_take_all_leave_numbers_for_others(void **state)
 {
@@ -336,9 +339,9 @@ static void test_settings_are_bounded(void **state)
 	}
 	assert_int_equal(catalog_set(catalog, "p:more", true), -ENOSPC);
 	assert_int_equal(catalog_get(catalog, "p:more", &on), -ENOENT);
-	assert_int_equal(catalog_set(catalog, "p:n0", true), 0); /* it has its place */
+	assert_int_equal(catalog_set(catalog, "p:n0", true), 0); /* it has its number */
 	check_counts(catalog, __LINE__, 1, 0, CATALOG_SETTINGS_MAX);
-	drop(catalog, held); /* no room for its setting: forgotten */
+	drop(catalog, held); /* no room for its setting: it is not kept */
 	held = add(catalog, "p:held", "");
 	assert_false(catalog_is_on(catalog, held));
 	assert_int_equal(catalog_set(catalog, "p:n0", false), 0);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The line from the counter to CLOCK_MONOTONIC: on clocks of the test's own, and on the machine's.
- */
+/* The line from the counter to CLOCK_MONOTONIC, on simulated clocks and on those of the machine. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -50,7 +49,9 @@ static uint64_t ask(struct clock_map *stamps, uint64_t counter)
 	return ns;
 }
 
-/* Before anybody looked, the line goes through the first and the last anchor, also back in time. */
+/*
+ * Before the first refresh the line goes through the first and the last anchor, also back in time.
+ */
 static void test_first_line_goes_through_first_and_last_anchor(void **state)
 {
 	struct clocks clocks = {true, {1000000, 5000000, 7}};
@@ -106,7 +107,7 @@ static void test_clock_without_a_counter_is_taken_as_it_is(void **state)
 	clock_map_destroy(stamps);
 }
 
-/* Less than a second after the last, an anchor is taken only when that is said. */
+/* Less than a second after the last anchor, one is taken only when it is forced. */
 static void test_anchor_is_taken_once_a_second_unless_forced(void **state)
 {
 	struct clocks clocks = {true, {1000, 1000, 0}};
@@ -121,8 +122,8 @@ static void test_anchor_is_taken_once_a_second_unless_forced(void **state)
 }
 
 /*
- * The clock is steered: a second is 3 us longer than the counter's. The line bends without a step,
- * what it said stays, and a second later it is where the clock is.
+ * The clock is steered: a second is 3 us longer than the counter's. The line bends without a step.
+ * Earlier results stay, and a second later the line meets the clock.
  */
 static void test_steered_clock_bends_the_line_without_a_step(void **state)
 {
@@ -136,7 +137,7 @@ static void test_steered_clock_bends_the_line_without_a_step(void **state)
 	assert_int_equal(ask(stamps, 2 * second), 2 * NSEC_PER_SEC);
 	pass(&clocks, second, NSEC_PER_SEC + 3000);
 	clock_map_refresh(stamps, false);
-	/* what was said */
+	/* what was returned before */
 	assert_int_equal(ask(stamps, second / 2), NSEC_PER_SEC / 2);
 	assert_int_equal(ask(stamps, 2 * second), 2 * NSEC_PER_SEC);
 	/* half of a second on, half of what is missing; the clock makes 1,000,001,500 a second */
@@ -155,7 +156,7 @@ static void test_steered_clock_bends_the_line_without_a_step(void **state)
 	clock_map_destroy(stamps);
 }
 
-/* A clock that fell, or jumped, never makes the line go back; what was said stays. */
+/* A clock that went back or jumped never makes the line go back. Earlier results stay. */
 static void test_jumping_clock_never_goes_back(void **state)
 {
 	static const struct {
@@ -195,7 +196,7 @@ static void test_jumping_clock_never_goes_back(void **state)
 	}
 }
 
-/* Full: the last piece goes on, and everything said stays. */
+/* Full: the last piece goes on, and all earlier results stay. */
 static void test_last_piece_goes_on_when_full(void **state)
 {
 	struct clocks clocks = {true, {0, 0, 0}};

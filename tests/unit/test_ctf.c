@@ -246,7 +246,7 @@ static void test_streams_have_the_bytes_of_the_specification(void **state)
 	has(f->files[0], "\t\tstring _arg1;\n");
 }
 
-/* What is no string of UTF-8, and where it is cut. */
+/* Bytes that are not UTF-8, and where strings are cut. */
 static void test_strings_are_valid_utf8_and_cut(void **state)
 {
 	static const struct {
@@ -323,7 +323,7 @@ static void test_formats_become_typed_fields(void **state)
 	}
 }
 
-/* What would end a comment or a name in the metadata does not. */
+/* Characters that would end a comment or a name in the metadata do not. */
 static void test_hostile_names_do_not_break_the_metadata(void **state)
 {
 	struct ctf_classes *classes = ctf_classes_create();
@@ -385,7 +385,7 @@ static void test_stacks_cut_strings_and_missing_arguments_are_written(void **sta
 	context(expected);
 	string(expected, "(null)");
 	u8(expected, 1);
-	event(expected, 4, t + 3); /* 3 would have been the event with its argument */
+	event(expected, 4, t + 3); /* 3 would be the event with its argument */
 	context(expected);
 	string(expected, "n (missing)");
 	event(expected, 5, t + 4);
@@ -398,7 +398,7 @@ static void test_stacks_cut_strings_and_missing_arguments_are_written(void **sta
 	has(f->files[0], "\tname = \"kprof_printf\";\n\tid = 5;\n");
 }
 
-/* kprof_backtrace: what it says is the text, its stack a field. */
+/* kprof_backtrace: its message is the text, its stack a field. */
 static void test_backtrace_is_a_text_with_a_stack(void **state)
 {
 	struct fixed *f = *state;
@@ -440,7 +440,9 @@ static void test_backtrace_is_a_text_with_a_stack(void **state)
 		"\t\txuint64_t _stack[_stack_length];\n\t};\n");
 }
 
-/* CPUs that have no stream, or none at all: in the first one, in packets of their own. */
+/*
+ * Events of CPUs without a stream, or of no CPU, are in the first stream, in packets of their own.
+ */
 static void test_events_of_unknown_cpus_go_to_the_first_stream(void **state)
 {
 	struct fixed *f = *state;
@@ -463,7 +465,7 @@ static void test_events_of_unknown_cpus_go_to_the_first_stream(void **state)
 }
 
 /*
- * The counter begins at 0 in the first packet, and says it all in the second, also without events.
+ * The counter is 0 in the first packet and has the whole number in the second, also without events.
  */
 static void test_lost_events_are_counted_in_the_second_packet(void **state)
 {
@@ -479,7 +481,10 @@ static void test_lost_events_are_counted_in_the_second_packet(void **state)
 	has(f->files[0], "events_lost = 17;\n\tevents_left_out = 0;\n");
 }
 
-/* Stamps that no clock can have made are as late as a reader's signed numbers can be. */
+/*
+ * Stamps that no clock can have made are clamped to the latest that signed numbers of a reader can
+ * hold.
+ */
 static void test_impossible_times_are_clamped(void **state)
 {
 	struct fixed *f = *state;

@@ -136,7 +136,7 @@ static const struct line_row line_rows[] = {
 	{ __LINE__, "4c 2f | 0a 00 00 00 00 00 00 00 | 00 10 40 00 00 00 00 00 | 07 00 00 00 00 00 00 00"
 		"| 08 00 00 00 | 01 00 00 00 | 2a 00 00 00 | 02 00 00 00 00 00 00 00 | 03 00 00",
 		"0 file_id time=10 pid=42 addr=0x401000 dev=8:1 inode=7 generation=2 size=0 mtime=0" },
-	/* frames of both sides; a task that was gone; no frames */
+	/* kernel and user frames; a task that had ended; no frames */
 	{ __LINE__, "01 30 | 01 00 00 00 00 00 00 00 | 05 00 00 00 00 00 00 00 | fe ff ff ff | 00 00 | 03 00"
 		"| 01 00 00 00 00 00 00 80 | 00 fe ff ff ff ff ff ff | 02 00 00 00 00 00 00 00",
 		"0 kern_trace time=5 event=1 pid=gone cpu=0 frames=3 trace=0x8000000000000001,user,0x2" },
@@ -147,7 +147,7 @@ static const struct line_row line_rows[] = {
 		"0 task cpu=3 pid=42 tid=43" },
 	{ __LINE__, "04 0f | 37 08 00 00 00 00 00 00 | 2a 00 00 00 | 61 00 ff",
 		"0 new_process time=2103 pid=42 path=\"a\"" },
-	/* types that nobody knows; sizes of two and three bytes of varint */
+	/* unknown types; sizes of two and three bytes of varint */
 	{ __LINE__, "05 00", "0 unknown type=5 size=0" },
 	{ __LINE__, "ac 02 03 | 01 02 03", "0 unknown type=300 size=3" },
 	{ __LINE__, "ff ff ff ff ff ff ff ff ff 01 01 | 00", "0 unknown type=18446744073709551615 size=1" },
@@ -383,7 +383,7 @@ static void test_cut_stream_gives_its_whole_records(void **state)
 	gen_fini(&gen);
 }
 
-/* A machine of the other byte order says the same. */
+/* A stream in the other byte order decodes to the same lines. */
 static void test_other_byte_order_decodes_the_same(void **state)
 {
 	struct gen little, big;
@@ -405,7 +405,7 @@ static void test_other_byte_order_decodes_the_same(void **state)
 	assert_int_equal(ret, 0);
 	order = strstr(b, "byte_order=big");
 	assert_non_null(order);
-	/* which order it was is all that may differ */
+	/* only the byte order may differ */
 	assert_int_equal(order - b, strstr(a, "byte_order=little") - a);
 	assert_memory_equal(a, b, (size_t)(order - b));
 	assert_string_equal(order + strlen("byte_order=big"),

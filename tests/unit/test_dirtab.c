@@ -16,7 +16,7 @@
 #include "fs/tree.h"
 #include "fs/node.h"
 
-/* What the contract says of the files at the top, in the order of the listing. */
+/* The files at the top as the contract lists them, in the order of the listing. */
 struct contract_row {
 	int line;
 	const char *name;
@@ -189,7 +189,7 @@ static void test_inode_numbers_are_distinct(void **state)
 	assert_int_not_equal(dirtab_ino(2, "trace"), dirtab_ino(3, "trace"));
 }
 
-/* A directory with rows of a table and rows that are made for who asks, as events/. */
+/* A directory with rows of a table and rows that are made on lookup, as events/. */
 static unsigned int puts_made;
 
 static void put_made(const struct dirtab_row *row)

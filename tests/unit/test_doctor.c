@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/doctor: what is found on machines of which the facts are made up. */
+/* cmd/doctor: findings for invented facts about machines. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -91,7 +91,7 @@ static void test_perf_restrictions_are_found(void **state)
 	f.perf = -EACCES;
 	f.paranoid = 3;
 	assert_int_equal(verdict(&f, "perf_events", "is 3", "CAP_PERFMON"), DOCTOR_MISSING);
-	assert_int_equal(verdict(&f, "pmu", NULL, NULL), -1); /* nobody knows */
+	assert_int_equal(verdict(&f, "pmu", NULL, NULL), -1); /* not known */
 	f.limits.capabilities = 1ull << 38;
 	f.limits.seccomp = true;
 	assert_int_equal(verdict(&f, "perf_events", NULL, "seccomp"), DOCTOR_MISSING);
@@ -143,7 +143,7 @@ static void test_mlock_limit_is_computed(void **state)
 	f.limits.memlock_bytes = 4 << 10;
 	assert_int_equal(verdict(&f, "mlock", NULL, NULL), -1);
 	f.limits.memlock_bytes = 0;
-	f.paranoid = -1; /* then nobody is limited */
+	f.paranoid = -1; /* then no user is limited */
 	assert_int_equal(verdict(&f, "mlock", NULL, NULL), -1);
 	f.paranoid = 2;
 	f.limits.capabilities = 1ull << 14;

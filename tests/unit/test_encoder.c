@@ -7,7 +7,7 @@
 
 #define KERNEL_IP 0xffffffff81000000
 
-/* The kernel's marks in a chain, from its documentation: -512 and so on. */
+/* The kernel's context markers in a chain, from its documentation: -512 and so on. */
 #define MARK_HV (-32)
 #define MARK_USER (-512)
 #define MARK_GUEST (-2048)
@@ -63,7 +63,7 @@ static const struct chain_row chain_rows[] = {
 	{ __LINE__, K, 9, { M(MARK_USER), 7, 6 }, 3, 1, { 9, USER_MARK, 7, 6 }, 4 },
 	{ __LINE__, K, 9, { M(MARK_KERNEL), 9, M(MARK_USER) }, 3, 1, { 9 }, 1 },
 	{ __LINE__, K, 9, { M(MARK_HV), 9, M(MARK_USER), 7 }, 4, 1, { 9, USER_MARK, 7 }, 3 },
-	/* words before any mark are of no side */
+	/* words before any marker belong to no side */
 	{ __LINE__, U, 7, { 1, 2, M(MARK_USER), 7 }, 4, 2, { 7 }, 1 },
 	/* a guest's frames count as a program's; a second stretch of one side ends it */
 	{ __LINE__, U, 7, { M(MARK_GUEST), M(MARK_GUEST_USER), 7 }, 3, 2, { 7 }, 1 },
@@ -283,7 +283,7 @@ static void test_wrong_sizes_are_refused(void **state)
 	/* event 1 has a period before the chain */
 	make_chain(&k, U, 7, NULL, 0);
 	expect_refused(e, 1, &k, __LINE__);
-	k.words[5] = 333; /* now its period */
+	k.words[5] = 333; /* now its PERIOD record */
 	put(&k, 0);
 	assert_int_equal(encoder_sample(e, 1, &k.header), 0);
 	encoder_destroy(e);

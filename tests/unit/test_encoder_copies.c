@@ -181,9 +181,7 @@ static void test_registers_are_in_dwarf_order(void **state)
 	assert_int_equal(regs->order[16], 8);
 }
 
-/*
- * Of each length that a record can be cut to, it is whole or refused; and so is a lie about sizes.
- */
+/* Cut to each possible length, the record is taken whole or refused. So are wrong sizes in it. */
 static void test_damaged_copies_are_whole_or_refused(void **state)
 {
 	static struct kernel_record k;

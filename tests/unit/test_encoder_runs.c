@@ -88,7 +88,7 @@ static void add_truth(struct capture_of_runs *all, struct encoder *e, struct tru
 	assert_int_equal(encoder_sample(e, truth.index, &k.header), 0);
 }
 
-/* Every start, then any selection of runs: always the truth. */
+/* Each start, then any selection of runs: the decoded tasks are always right. */
 static void read_any_runs(const struct capture_of_runs *all, unsigned int *seed)
 {
 	static struct knowledge know;
@@ -187,7 +187,7 @@ static void test_more_threaded_processes_than_remembered_decode(void **state)
 	free_runs(&all);
 }
 
-/* Nothing is said that is not needed. */
+/* No record is written that is not needed. */
 static void test_known_tasks_are_not_repeated(void **state)
 {
 	static struct kernel_record k;
@@ -211,7 +211,7 @@ static void test_known_tasks_are_not_repeated(void **state)
 		encoder_sample(e, 0, &k.header);
 	}
 	assert_int_equal(count_type(e, 65), 1);
-	make_plain(&k, 200, 200, i); /* back to the first thread: must be said */
+	make_plain(&k, 200, 200, i); /* back to the first thread: a TASK record is needed */
 	encoder_sample(e, 0, &k.header);
 	assert_int_equal(count_type(e, 65), 2);
 	encoder_sample(e, 0, &k.header);

@@ -33,7 +33,7 @@ static void test_socket_path_is_locked_and_reused(void **state)
 	assert_int_equal(mode_of(path), 0);
 	assert_int_equal(mode_of(lock), 0);
 
-	/* of one that was killed: nobody listens, nobody has the lock */
+	/* of a server that was killed: no process listens or has the lock */
 	stale = socket(AF_UNIX, SOCK_SEQPACKET, 0);
 	g_strlcpy(address.sun_path, path, sizeof(address.sun_path));
 	assert_int_equal(bind(stale, (struct sockaddr *)&address, sizeof(address)), 0);
@@ -45,14 +45,14 @@ static void test_socket_path_is_locked_and_reused(void **state)
 	close(stale);
 	assert_int_equal(open_endpoint(path, ENDPOINT_GROUP, &first, &err), 0);
 	assert_int_equal(mode_of(path), S_IFSOCK | 0660);
-	/* somebody put another one there: it is not ours to remove */
+	/* another socket was put there: it is not ours to remove */
 	assert_int_equal(unlink(path), 0);
 	stale = socket(AF_UNIX, SOCK_SEQPACKET, 0);
 	assert_int_equal(bind(stale, (struct sockaddr *)&address, sizeof(address)), 0);
 	assert_int_equal(listen(stale, 1), 0);
 	endpoint_close(first);
 	assert_int_equal(mode_of(path) & S_IFMT, S_IFSOCK);
-	/* and who listens there is left alone */
+	/* and the process that listens there is left alone */
 	assert_int_equal(open_endpoint(path, ENDPOINT_ALL, &first, &err), -EADDRINUSE);
 	assert_non_null(strstr(err.text, "somebody else listens"));
 	close(stale);

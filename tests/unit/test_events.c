@@ -78,7 +78,7 @@ static const struct unwind_row rows[] = {
 	{__LINE__, NULL, "cpu-migrations", 0, NULL, SW, 4, 999, HZ | GENERIC},
 	{__LINE__, NULL, "minor-faults", 0, NULL, SW, 5, 999, HZ | GENERIC},
 
-	/* the same by our own table, where libpfm4 has been told of another PMU only */
+	/* the same by our own table, where libpfm4 was set to another PMU */
 	{__LINE__, "skl", "cycles", 0, NULL, HW, 0, 999, HZ | GENERIC},
 	{__LINE__, "skl", "CYCLES:u", 0, NULL, HW, 0, 999, HZ | GENERIC | XK},
 	{__LINE__, "skl", "perf::cycles:k:precise=1", 0, NULL, HW, 0, 999, HZ | GENERIC | XU | P1},
@@ -243,7 +243,7 @@ static unsigned int known_bits(const struct unwind_row *row)
 	return row->pmu ? ~0u : ~(unsigned int)XH;
 }
 
-/* Whether the row holds; says so if not. Runs in a child. */
+/* Whether the row holds; prints it if not. Runs in a child. */
 static bool check_row(const struct unwind_row *row)
 {
 	struct event_list list, untouched;

@@ -182,7 +182,7 @@ static void test_callers_are_listed(void **state)
 	gen_fini(&gen);
 }
 
-/* A function that calls itself is in the total once, on behalf of who called it first. */
+/* A function that calls itself is counted once in the total, under its first caller. */
 static void test_recursive_function_is_counted_once(void **state)
 {
 	struct flat_options options = { .callers = true, .total = true };
@@ -202,7 +202,7 @@ static void test_recursive_function_is_counted_once(void **state)
 	gen_fini(&gen);
 }
 
-/* Names of others stay in their line and steer no terminal; long ones are cut. */
+/* Names chosen by users stay in their line and can't control the terminal. Long ones are cut. */
 static void test_names_are_escaped_and_cut(void **state)
 {
 	struct flat_options options = { .own = false };

@@ -153,7 +153,7 @@ static void test_files_of_the_same_name_are_one_stack(void **state)
 	gen_fini(&gen);
 }
 
-/* As deep as a record can be: no recursion of ours, and every frame in its place. */
+/* As deep as a record can be: our code does not recurse, and every frame is in its place. */
 static void test_deepest_stack_is_written_whole(void **state)
 {
 	enum { DEPTH = 8000 };

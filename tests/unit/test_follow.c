@@ -75,7 +75,7 @@ static void define(struct program *program)
 		"thread %d n %d", &err), 0);
 }
 
-/* It attaches under this pid, as often as one likes. */
+/* Attaches the program under this pid. May be repeated. */
 static void attach(struct program *program, pid_t pid)
 {
 	char name[KPROF_PROGRAM_MAX] = "prog";
@@ -192,7 +192,10 @@ static struct follow *begin(void)
  * ---- tests ------------------------------------------------------------------------------------
  */
 
-/* From the open on, in the middle of a chunk: with its thread; messages between. */
+/*
+ * The follower begins at the open, in the middle of a chunk, and knows the thread. Messages come
+ * between.
+ */
 static void test_follower_begins_at_the_open(void **state)
 {
 	struct program *program = create(100, KPROF_MODE_OVERWRITE);
@@ -222,7 +225,7 @@ static void test_follower_begins_at_the_open(void **state)
 	destroy(program);
 }
 
-/* What is begun and not finished is waited for, twice; the other threads are not. */
+/* An uncommitted record is waited for, twice. The other threads are not held up. */
 static void test_uncommitted_record_holds_back_its_thread_only(void **state)
 {
 	struct program *program = create(100, KPROF_MODE_OVERWRITE);
@@ -263,7 +266,10 @@ static void test_uncommitted_record_holds_back_its_thread_only(void **state)
 	destroy(program);
 }
 
-/* What is stamped behind the moment of the gathering is for another one: neither shown nor lost. */
+/*
+ * A record with a stamp after the moment of the gathering is left for the next one: neither shown
+ * nor lost.
+ */
 static void test_records_after_the_gathering_are_shown_later(void **state)
 {
 	struct program *program = create(100, KPROF_MODE_OVERWRITE);
@@ -287,7 +293,7 @@ static void test_records_after_the_gathering_are_shown_later(void **state)
 	destroy(program);
 }
 
-/* An event whose meaning comes a little late. */
+/* An event that is defined after it was written. */
 static void test_event_defined_late_is_shown(void **state)
 {
 	struct program *program = g_new0(struct program, 1);
@@ -339,7 +345,7 @@ static void test_overwritten_events_are_counted_as_lost(void **state)
 	destroy(program);
 }
 
-/* A pool that keeps the oldest: what finds no place is lost, though nothing follows it. */
+/* A pool that keeps the oldest events: what does not fit is lost, though nothing follows it. */
 static void test_discarded_events_are_counted_as_lost(void **state)
 {
 	struct program *program = create(100, KPROF_MODE_DISCARD);
@@ -361,7 +367,7 @@ static void test_discarded_events_are_counted_as_lost(void **state)
 }
 
 /*
- * Programs that come later: what is older than the follower is not its; one that attaches again
+ * Programs that come later: events older than the follower are not shown. One that attaches again
  * goes on.
  */
 static void test_producer_that_comes_later_is_followed(void **state)
@@ -453,7 +459,7 @@ static void test_every_event_is_shown_or_lost_under_load(void **state)
 		destroy(program[i]);
 }
 
-/* What is looked at in one call is bounded: of one CPU's form most may be others'. */
+/* One call looks at a bounded number of events, although most may be of other CPUs. */
 static void test_work_of_one_call_is_bounded(void **state)
 {
 	const struct trace_records_cpu other = {.cpu = 1, .first = 0, .count = 2};
@@ -506,7 +512,7 @@ static bool is_out_of_patience(void *arg)
 	return ++patience->asked >= patience->until;
 }
 
-/* An open is given up at any event, of those that it measures; lines may be wide. */
+/* An open can be cancelled at any event of those that it measures. Lines may be long. */
 static void test_reading_is_cancelled(void **state)
 {
 	const struct trace_records_cpu all = {.cpu = TRACE_RECORDS_TEXT};
@@ -529,7 +535,7 @@ static void test_reading_is_cancelled(void **state)
 	destroy(program);
 }
 
-/* Who opened it may have gone before all programs were looked through. */
+/* The reader may be gone before all programs were searched. */
 static void test_beginning_is_cancelled(void **state)
 {
 	struct program *program[2] = { create(100, KPROF_MODE_OVERWRITE), create(200, KPROF_MODE_OVERWRITE) };

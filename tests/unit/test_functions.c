@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * capture/functions: what is asked about places, and what is asked instead where there is no time
- * for it.
+ * capture/functions: what is requested for places, and what is requested instead when time runs
+ * out.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -16,7 +16,7 @@
 #include "tests/fixtures/gen.h"
 #include "capture/functions.h"
 
-/* A source that notes what it is asked, and may be late with lines, or be given up. */
+/* A source that notes each request, and may time out with lines, or be cancelled. */
 struct asked {
 	unsigned int with_lines, without;
 	bool late, given_up;
@@ -48,7 +48,10 @@ static int resolve(void *self, const struct symbols_file *file, const uint64_t *
 
 static const struct symbols_source source = {.resolve = resolve};
 
-/* One place in each of two files; how many frames each is given; with none it has no name. */
+/*
+ * One place in each of two files. `frames`: how many frames each must get; with none it has no
+ * name.
+ */
 static void check_source(const struct symbols_source *answers, void *self,
 	const struct symbols_how *how, uint32_t frames)
 {
@@ -102,7 +105,7 @@ static void test_lines_are_resolved_on_request(void **state)
 	assert_int_equal(asked.without, 2);
 }
 
-/* The first file takes all the time: both have their functions all the same. */
+/* The first file takes all the time. Both have their functions nevertheless. */
 static void test_late_files_get_functions_without_lines(void **state)
 {
 	struct symbols_how how = {.flags = SYMBOLS_LINES, .cancel_fd = -1};
@@ -119,7 +122,7 @@ static void test_late_files_get_functions_without_lines(void **state)
 	assert_int_equal(asked.without, 2);
 }
 
-/* Nobody is asked about the other file. */
+/* Nothing is requested for the other file. */
 static void test_cancelled_request_asks_no_other_file(void **state)
 {
 	struct symbols_how how = {.flags = SYMBOLS_LINES, .cancel_fd = -1};
@@ -134,14 +137,14 @@ static void test_cancelled_request_asks_no_other_file(void **state)
  * ---- side by side -----------------------------------------------------------------------------
  */
 
-/* How long a question waits for the other one, before it is taken that there is none. */
+/* How long a request waits for the other one before the test takes it that there is none. */
 #define PATIENCE_SECONDS 20
 
 struct pair_map_entry {
 	pthread_mutex_t lock;
 	pthread_cond_t came;
 	unsigned int asked, answered; /* (lock) */
-	unsigned int wanted;          /* answers wait until so many were asked */
+	unsigned int wanted;          /* answers wait until there are so many requests */
 };
 
 /* Answers once as many as are wanted have been asked, and counts those that came before that. */
@@ -165,7 +168,7 @@ static int resolve_pair(void *self, const struct symbols_file *file, const uint6
 	return resolve(&asked, file, offsets, count, how, arena, places);
 }
 
-/* Two files are asked about at once where the source can do that, else one after the other. */
+/* Requests for two files run at once where the source can do that, else one after the other. */
 static void test_two_files_are_asked_at_once_if_possible(void **state)
 {
 	const struct symbols_source one = {.resolve = resolve_pair};

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* fs/kperr: the form of a line, what is made printable, how many are kept, and who sees them. */
+/*
+ * fs/kperr: the form of a line, what is escaped, how many lines are kept, and which users see them.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -171,7 +173,9 @@ static void test_one_user_displaces_no_other(void **state)
 	kperr_destroy(kperr);
 }
 
-/* 64 users beside root and the owner; the 65th takes the place of whose last refusal is the oldest. */
+/*
+ * 64 users beside root and the owner. The 65th replaces the user whose last refusal is the oldest.
+ */
 static void test_users_are_bounded(void **state)
 {
 	struct kperr *kperr = kperr_create(500);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Texts made as they are read: whatever is asked for in whatever order, the bytes are the right ones. */
+/* Texts made as they are read: the bytes are right for any sequence of reads. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -136,7 +136,7 @@ static void test_random_offsets_are_read(void **state)
 	lazy_destroy(lazy);
 }
 
-/* Given up in the middle: nothing is lost for who asks again. */
+/* Cancelled in the middle: a later read gets everything. */
 static void test_cancelled_read_loses_nothing(void **state)
 {
 	bool destroyed;
@@ -162,7 +162,7 @@ static bool is_always(void *arg)
 
 static const struct cancel always = { is_always, NULL, -1 };
 
-/* Given up whenever it is looked at, also before it began: it comes to its end all the same. */
+/* Cancelled at each check, also before it began: it still comes to an end. */
 static void test_read_that_is_always_cancelled_still_ends(void **state)
 {
 	bool destroyed;
@@ -182,8 +182,8 @@ static void test_read_that_is_always_cancelled_still_ends(void **state)
 }
 
 /*
- * Who goes back and is interrupted, while others read on from the end: its bytes are put aside when
- * they come by, and it begins the text anew once.
+ * A reader that goes back and is interrupted while others read on from the end: its bytes are
+ * stored when they are made, and it restarts the text once.
  */
 static void test_cancelled_reader_behind_others_restarts_once(void **state)
 {
@@ -217,7 +217,7 @@ static void test_cancelled_reader_behind_others_restarts_once(void **state)
 	lazy_destroy(lazy);
 }
 
-/* A maker that ends before the size it gave. */
+/* A maker that ends before the announced size. */
 static void test_short_maker_is_an_error(void **state)
 {
 	bool destroyed;

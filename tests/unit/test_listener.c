@@ -41,7 +41,7 @@ static void test_producer_attaches_and_is_switched(void **state)
 
 	define_event(fd, 5, "a");
 	WAIT_FOR(is_switched(fd, &received, 5, 0));
-	assert_int_equal(received.on[4], 2); /* nothing was said of what it never spoke of */
+	assert_int_equal(received.on[4], 2); /* no switch was sent for an id that it did not define */
 	assert_int_equal(received.on[6], 2);
 	assert_int_equal(catalog_set(server.catalog, "test:a", true), 0);
 	WAIT_FOR(is_switched(fd, &received, 5, 1));
@@ -71,7 +71,7 @@ static void test_producer_attaches_and_is_switched(void **state)
 	fixture_close(&f);
 }
 
-/* A program that is over before the server has looked. It never reads what it was told. */
+/* A producer that exits before the server has looked. It never reads what the server sent. */
 static void test_producer_that_exits_early_is_kept(void **state)
 {
 	const uint64_t value = 7;
@@ -86,7 +86,7 @@ static void test_producer_that_exits_early_is_kept(void **state)
 		fixture_write(&f, ring_writer_begin(&f.pool), 2, &value, 1);
 		send_hello(fd, "short", f.fd);
 		told.fd = fd;
-		if (i % 2) /* and with something unread when it ends */
+		if (i % 2) /* and with unread packets when it exits */
 			assert_int_equal(poll(&told, 1, WAIT_MS), 1);
 		define_event(fd, 2, "short");
 		close(fd);
@@ -105,7 +105,7 @@ static void test_producer_that_exits_early_is_kept(void **state)
 	g_ptr_array_free(all, TRUE);
 }
 
-/* The same memory again, over another connection: the older one is over. */
+/* The same pool again, over another connection: the older connection ends. */
 static void test_same_pool_ends_the_older_connection(void **state)
 {
 	struct received first, second;
@@ -123,7 +123,7 @@ static void test_same_pool_ends_the_older_connection(void **state)
 	catalog_set_all(server.catalog, true);
 	WAIT_FOR(is_switched(b, &second, 2, 1));
 	assert_int_equal(total().attached, 1);
-	define_event(a, 3, "late"); /* of a connection that is over: it is closed */
+	define_event(a, 3, "late"); /* on the older connection, which is closed */
 	WAIT_FOR(is_ended(a, &first));
 	assert_int_equal(total().attached, 1);
 	assert_int_equal(stat_of("trace.detached"), 0);
@@ -132,7 +132,7 @@ static void test_same_pool_ends_the_older_connection(void **state)
 	fixture_close(&f);
 }
 
-/* Who does not read is told later, of how things are then; nobody else waits for it. */
+/* A producer that does not read receives the latest state later. No other producer waits for it. */
 static void test_producer_that_does_not_read_delays_no_other(void **state)
 {
 	struct received slow, quick;
@@ -169,7 +169,7 @@ static void test_producer_that_does_not_read_delays_no_other(void **state)
 	fixture_close(&g);
 }
 
-/* 200 programs of 50 events; all are told when all are switched. */
+/* 200 producers of 50 events. All receive the switches. */
 static void test_all_of_many_producers_are_switched(void **state)
 {
 	static struct fixture f[200];

@@ -99,7 +99,7 @@ static void test_bad_pools_are_refused(void **state)
 	assert_int_equal(total().pool_bytes, 0);
 }
 
-/* Each packet alone, of a program that has has_sent_hello or of one that has not. */
+/* Each packet alone, before or after HELLO. */
 struct packet_row {
 	int line;
 	bool has_sent_hello;
@@ -189,19 +189,21 @@ static void test_bad_packets_end_their_connection(void **state)
 		WAIT_FOR(is_ended(fd, &received));
 		if (!was_reported(row->reason))
 			fail_msg("row of line %d: %s", row->line, server.reports->str);
-		/* who greets as another version is told which one is spoken here */
+		/* a HELLO of another version is answered with the version of the server */
 		assert_int_equal(received.welcomes,
 			row->has_sent_hello || strstr(row->reason, "of the protocol") != NULL);
 		assert_int_equal(stat_of("trace.detached"), i + 1);
 		close(fd);
 		fixture_close(&f);
-		/* nobody else notices */
+		/* no other connection is affected */
 		define_event(good_fd, (uint16_t)(2 + i), "good");
 		WAIT_FOR(is_switched(good_fd, &good_received, (uint16_t)(2 + i), 0));
 	}
 	close(good_fd);
 	fixture_close(&good);
-	/* of who hung up and lives, the memory is kept: it might be written to */
+	/*
+	 * the pool of a living process is kept after its connection ended: it might be written to
+	 */
 	WAIT_FOR(total().exited == 1);
 	producers_clear(server.producers);
 	WAIT_FOR(count_descriptors() == before);
@@ -237,7 +239,7 @@ static void test_superfluous_descriptors_are_closed(void **state)
 	fixture_open(&f, POOL_BYTES, KPROF_MODE_OVERWRITE);
 	for (int i = 0; i < 8; i++)
 		fds[i] = f.fd;
-	/* another packet has none, be it before the greeting or behind it */
+	/* other packets carry no descriptor, before HELLO or after it */
 	assert_int_equal(send_with(fd, unknown, sizeof(unknown), fds, 3), 8);
 	WAIT_FOR(is_ended(fd, &received));
 	assert_true(was_reported("?: unexpected descriptors in a packet\n"));
@@ -251,12 +253,12 @@ static void test_superfluous_descriptors_are_closed(void **state)
 	WAIT_FOR(is_ended(fd, &received));
 	assert_true(was_reported("prog: unexpected descriptors in a packet\n"));
 	close(fd);
-	/* a greeting comes with just one */
+	/* a HELLO carries exactly one */
 	for (size_t count = 2; count <= 8; count += 3) {
 		WAIT_FOR(is_hello_received(&hello, fds, count));
 		assert_true(was_reported("not exactly one memfd"));
 	}
-	/* an empty packet is an end; what comes with it is closed */
+	/* an empty packet ends the connection; its descriptors are closed */
 	init_received(&received);
 	fd = open_connection();
 	assert_int_equal(send_with(fd, "", 0, fds, 1), 0);
@@ -286,7 +288,7 @@ static void test_too_large_packet_ends_the_connection(void **state)
 	close(fd);
 }
 
-/* Refused, and the program goes on. */
+/* The events are refused, and the connection stays. */
 static void test_refused_events_keep_the_connection(void **state)
 {
 	GByteArray *packet = begin_packet(KPROF_PACKET_EVENTS);
@@ -328,7 +330,8 @@ static bool has_corrupt_producers(uint64_t count)
 }
 
 /*
- * Memory that counts what can't be: its program is sent away, and named; also if it closed before.
+ * Counters in the pool that are out of range: the producer is detached and reported, also when its
+ * connection was closed before.
  */
 static void test_corrupt_producer_is_detached_and_reported(void **state)
 {

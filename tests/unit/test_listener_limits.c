@@ -26,7 +26,7 @@ static void set_low_limits(struct listener_options *options)
 {
 	options->connections = 5;
 	options->user_connections = 3;
-	options->hello_ms = 3000; /* a busy machine can hold up a greeting, too */
+	options->hello_ms = 3000; /* a busy machine can delay a HELLO, too */
 	options->packets = 20;
 	options->packets_per_s = 1;
 	options->reports = 1000;
@@ -51,7 +51,7 @@ static void test_connection_without_hello_times_out(void **state)
 	WAIT_FOR(is_ended(fd, &received));
 	assert_true(was_reported("?: it sent no HELLO in time\n"));
 	assert_int_equal(stat_of("trace.detached"), 1);
-	WAIT_FOR(is_switched(good_fd, &good, 0, 1)); /* who has_sent_hello stays */
+	WAIT_FOR(is_switched(good_fd, &good, 0, 1)); /* the connection with HELLO stays */
 	close(fd);
 	close(good_fd);
 	fixture_close(&f);
@@ -123,8 +123,8 @@ static int begin_with_process_limit(void **state)
 }
 
 /*
- * A process of the same user that attaches once; see was_accepted(). It does not exit: valgrind
- * would look for what the threads hold that a child does not have.
+ * A process of the same user that attaches once; see was_accepted(). It does not exit, because
+ * valgrind would report what the parent's threads hold.
  */
 static pid_t fork_producer(void)
 {
@@ -149,7 +149,10 @@ static bool was_accepted(pid_t child)
 	return waitpid(child, &status, 0) == child && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
 }
 
-/* One process that attaches as often as it can takes no places from the user's others. */
+/*
+ * One process that attaches as often as it can takes no connections from other processes of the
+ * user.
+ */
 static void test_greedy_process_leaves_connections_to_others(void **state)
 {
 	struct received received[4], late;
@@ -168,7 +171,7 @@ static void test_greedy_process_leaves_connections_to_others(void **state)
 	WAIT_FOR(is_ended(fds[3], &received[3]));
 	assert_true(was_reported("?: the connection limit of this process is reached\n"));
 	assert_true(was_accepted(fork_producer()));
-	/* of its own places those go first that it does nothing with */
+	/* of its own connections those without HELLO are evicted first */
 	close(fds[2]);
 	WAIT_FOR(stat_of("trace.connections") == 2);
 	init_received(&late);
@@ -193,8 +196,8 @@ static void test_greedy_process_leaves_connections_to_others(void **state)
  */
 
 /*
- * A connection that is full of what nobody reads: who closes it waits, as it was told to, until the
- * other end, *reader, is closed. -1: there is no network here.
+ * A TCP connection full of unread data: close(2) of it blocks (SO_LINGER) until the other end,
+ * *reader, is closed. -1: there is no network here.
  */
 static int make_socket_that_lingers(int *reader)
 {
@@ -222,7 +225,7 @@ static int make_socket_that_lingers(int *reader)
 	return fd;
 }
 
-/* No thread of it runs when this returns. */
+/* Stops all threads of the process before it returns. */
 static void stop_process(pid_t pid)
 {
 	kill(pid, SIGSTOP);
@@ -245,8 +248,8 @@ static void stop_process(pid_t pid)
 #define HANGING 8
 
 /*
- * In a process of its own: sends descriptors that nobody can close, some where they are not wanted,
- * or behind a packet for which it is sent away. Lives until it may end, since it has the other
+ * In a process of its own: sends descriptors whose close blocks, some with packets that take none,
+ * some behind a packet that ends the connection. It lives until it may end, since it has the other
  * ends.
  */
 static void send_sockets_that_linger(pid_t server_pid, int may_end)
@@ -275,7 +278,7 @@ static void send_sockets_that_linger(pid_t server_pid, int may_end)
 	_exit(read(may_end, &c, 1) == 0 ? 0 : 1);
 }
 
-/* A process whose descriptors nobody can close: the user's others are welcome all the same. */
+/* A process sends descriptors whose close blocks. The user's other processes can still attach. */
 static void test_descriptors_that_cannot_be_closed_block_no_other(void **state)
 {
 	int may_end[2], status = -1;
@@ -304,7 +307,7 @@ static void test_descriptors_that_cannot_be_closed_block_no_other(void **state)
 	alarm(0);
 }
 
-/* Who says nothing keeps nobody out. */
+/* Connections without HELLO do not keep producers out. */
 static void test_connections_without_hello_keep_no_producer_out(void **state)
 {
 	struct received received[7], good;
@@ -320,7 +323,7 @@ static void test_connections_without_hello_keep_no_producer_out(void **state)
 		init_received(&received[i]);
 		fds[i] = open_connection();
 	}
-	for (int i = 0; i < 5; i++) /* of three places two are theirs */
+	for (int i = 0; i < 5; i++) /* they have two of three connections */
 		WAIT_FOR(is_ended(fds[i], &received[i]));
 	assert_true(was_reported("?: evicted: no HELLO yet, and the connection limit is reached\n"));
 	assert_int_equal(stat_of("trace.connections"), 3);
@@ -343,7 +346,7 @@ static int begin_with_few_reports(void **state)
 	return 0;
 }
 
-/* Reports are few, counts are not. */
+/* Reports are limited. Counts are not. */
 static void test_reports_are_limited_and_counts_are_not(void **state)
 {
 	for (int i = 0; i < 40; i++) {
@@ -386,7 +389,7 @@ static void flood(int ready, int stop)
 	}
 }
 
-/* One process floods: another's damage is reported all the same. */
+/* One process floods the listener. The error of another is still reported. */
 static void test_flood_of_one_process_hides_no_other_report(void **state)
 {
 	int ready[2], stop[2], fd;
@@ -410,7 +413,7 @@ static void test_flood_of_one_process_hides_no_other_report(void **state)
 	WAIT_FOR(is_ended(fd, &received));
 	WAIT_FOR(own_connection_was_reported());
 	close(stop[0]);
-	close(stop[1]); /* the flood reads its end */
+	close(stop[1]); /* ends the flooding process */
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	close(ready[0]);
 	close(ready[1]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * capture/mapindex: every answer is that of a search through all mappings, over address spaces
- * drawn at random (from a fixed seed): crowded ones, sparse ones, ones where everything overlaps.
+ * capture/mapindex: each answer equals that of a search through all mappings, over random address
+ * spaces (from a fixed seed): dense, sparse, and full of overlaps.
  */
 #include <setjmp.h>
 #include <stdarg.h>

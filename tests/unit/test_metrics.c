@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* view/metrics: rows of kpstat and mpstat-raw, made up here, and the text that the format wants. */
+/* fs/metrics: invented rows of kpstat and mpstat-raw, and the text that the format wants. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,7 +28,7 @@ static void test_number_becomes_a_gauge(void **state)
 	check("", "", "# EOF\n");
 }
 
-/* Samples of one name stand together, wherever their rows stood. */
+/* Samples of one name stand together, wherever their rows were. */
 static void test_samples_of_one_name_stand_together(void **state)
 {
 	check("event.1.cpu.0.delivered 5\nevent.1.cpu.0.lost 0\nevent.1.cpu.0.undelivered -3\n"

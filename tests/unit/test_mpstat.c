@@ -408,9 +408,9 @@ static void test_missing_files_are_reported_at_each_print(void **state)
 		check_stats(acct, __LINE__, -EOPNOTSUPP, "mpstat.accounting on\nmpstat.backward_steps 0\n"
 			"mpstat.ipi off\nmpstat.source none\n");
 		accounting_destroy(acct);
-		put_text(files->stat, "no such thing\n"); /* there, but something else */
+		put_text(files->stat, "no such thing\n"); /* exists, but is another file */
 	}
-	/* nobody needs to want the sentence */
+	/* the sentence is optional */
 	assert_int_equal(accounting_create(files->stat, files->present, NULL, &acct), 0);
 	accounting_destroy(acct);
 	accounting_destroy(NULL);

@@ -35,7 +35,10 @@ static void test_offline_cpu_keeps_its_times(void **state)
 	accounting_destroy(acct);
 }
 
-/* who is offline while a baseline is taken has an unknown past: counted from when it is seen */
+/*
+ * A CPU that is offline while a baseline is taken has an unknown past. It is counted from when it
+ * is seen.
+ */
 static void test_cpu_offline_at_the_baseline_counts_from_its_return(void **state)
 {
 	const struct files *files = *state;
@@ -88,7 +91,7 @@ static void test_each_present_cpu_has_a_row(void **state)
 	put_text(files->present, "0\n"); /* both are taken out */
 	check_raw(acct, __LINE__, HEADER_RAW("    1")
 		"    0:                0                0                0                0\n");
-	/* what was taken out and is put back begins anew if there was a baseline in between */
+	/* a CPU that was removed and added again begins anew if there was a baseline in between */
 	assert_int_equal(accounting_reset(acct), 0);
 	put_text(files->present, "0,4\n");
 	put_stat(files, "cpu0 0 0 0 0 0 0 0 0 0 0\ncpu4 20 0 0 0 0 0 0 0 0 0\n");
@@ -106,7 +109,7 @@ static void test_each_present_cpu_has_a_row(void **state)
 	accounting_destroy(acct);
 }
 
-/* without a usable list, who was online once keeps a row */
+/* without a usable list, a CPU that was online once keeps a row */
 static void test_every_cpu_seen_keeps_a_row_without_a_list(void **state)
 {
 	static const char *const lists[] = {NULL, "", "junk\n", "0-99999999\n"};
@@ -122,7 +125,7 @@ static void test_every_cpu_seen_keeps_a_row_without_a_list(void **state)
 		assert_true(has_row(acct, 2));
 		assert_false(has_row(acct, 1));
 		put_stat(files, "cpu0 0 0 0 0 0 0 0 0 0 0\n");
-		/* an empty list is a list: nobody but who is online */
+		/* an empty list is a list: only CPUs that are online */
 		if (has_row(acct, 2) != (!lists[i] || lists[i][0]))
 			fail_msg("list %zu", i);
 		accounting_destroy(acct);

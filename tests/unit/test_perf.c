@@ -375,7 +375,7 @@ struct fault_sample {
 
 static struct perf_features features;
 
-/* Skips where this process may not even watch itself. */
+/* Skips where this process may not even count its own events. */
 static void need_perf(void)
 {
 	if (perf_probe(&features))
@@ -440,7 +440,7 @@ static void test_counts_match_the_samples_in_the_ring(void **state)
 	close(fd);
 }
 
-/* The smallest ring and nobody who drains it: what is counted was delivered or lost. */
+/* The smallest ring, never drained: each event is counted as delivered or lost. */
 static void test_lost_and_delivered_samples_add_up(void **state)
 {
 	size_t page = sysconf(_SC_PAGESIZE), samples = 0;

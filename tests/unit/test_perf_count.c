@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sys/perf_count: counts of counters that took turns. */
+/* sys/perf_count: counts of multiplexed counters. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -138,7 +138,7 @@ static void check_events(const struct gen *gen, const char *expected)
  */
 
 #define ALL_EVENTS                                                                               \
-	/* nobody has said what the gone task is called */                                       \
+	/* there is no name for the task that had ended */                                       \
 	"comm misc=2 -1/-1 [gone] [-1/-1 t=99 cpu=0 id=0]\n"                                     \
 	"mmap misc=1 -1/0 0xffffffff81000000+0x1000000@0xffffffff81000000 "                      \
 	"[kernel.kallsyms]_stext [-1/0 t=0 cpu=0 id=0]\n"                                        \
@@ -241,8 +241,8 @@ static void test_samples_without_stacks_have_no_callchain(void **state)
 }
 
 /*
- * A process that was there before is announced late: its mappings count from the beginning, but not
- * one that covers an older one; one that was forked has each from its time on.
+ * A process that existed before is announced late. Its mappings count from the beginning, except
+ * one that covers an older one. A forked process has each mapping from its time on.
  */
 static void test_late_announcements_count_from_the_beginning(void **state)
 {
@@ -273,7 +273,7 @@ static void test_late_announcements_count_from_the_beginning(void **state)
 		"[10/10 t=204 cpu=0 id=0]\n"
 		"comm misc=2 11/11 child [11/11 t=205 cpu=0 id=0]\n"
 		"mmap2 misc=2 11/11 0x5000+0x1000@0 prot=5 /bin/b [11/11 t=206 cpu=0 id=0]\n"
-		/* nobody said when the thread began: with its process */
+		/* no record says when the thread began: with its process */
 		"comm misc=2 11/12 thread-of-child [11/12 t=21 cpu=0 id=0]\n"
 		"u sample id=1 ip=0x1010 10/10 t=100 cpu=0 period=1\n"
 		"u sample id=1 ip=0x1010 10/10 t=300 cpu=0 period=1\n"
@@ -281,10 +281,7 @@ static void test_late_announcements_count_from_the_beginning(void **state)
 	gen_fini(&gen);
 }
 
-/*
- * Threads of which nothing is known are called as their process; thread 0 would be perf's idle
- * task.
- */
+/* Threads without records are named as their process. Thread 0 would be perf's idle task. */
 static void test_unknown_threads_take_the_name_of_their_process(void **state)
 {
 	uint64_t ip = 0x1010;
@@ -306,11 +303,12 @@ static void test_unknown_threads_take_the_name_of_their_process(void **state)
 }
 
 /*
- * A capture behind another: later in time, whatever its own times are, and with events of its own.
+ * A capture behind another one: later in time, whatever its own times are, and with events of its
+ * own.
  */
 /*
- * What is said of a CPU or an event holds from there on, until a section ends; CPU 64 is another
- * one.
+ * A record about a CPU or an event holds from there on, until a section ends. CPU 64 is another
+ * CPU.
  */
 static void test_periods_and_events_hold_until_the_section_ends(void **state)
 {
@@ -371,7 +369,7 @@ static void test_sections_follow_each_other(void **state)
 	gen_fini(&gen);
 }
 
-/* What is readable is written; what follows damage is not there. */
+/* What is readable is written. What follows the damage is left out. */
 static void test_damaged_capture_is_written_up_to_the_damage(void **state)
 {
 	uint64_t ip = 0x1010;

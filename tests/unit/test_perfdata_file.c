@@ -84,7 +84,7 @@ static void test_attributes_are_written(void **state)
 	gen_fini(&gen);
 }
 
-/* Two events that differ in config1 alone, and what a capture says that knows no config1. */
+/* Two events that differ only in config1, and a capture from before config1 was recorded. */
 static void check_configs(bool big_endian)
 {
 	uint64_t ip = 0x1010;
@@ -157,7 +157,7 @@ static void test_features_are_written(void **state)
 	assert_int_equal(word(&f, at + 4, 4), 1);
 	assert_int_equal(word(&f, at + 8, 8), 1700000000000000500);
 	assert_int_equal(word(&f, at + 16, 8), 500);
-	/* of the machine nothing is said: the capture is of another one */
+	/* nothing about the machine: the capture is of another one */
 	assert_int_equal(feature(&f, 3, &size), 0);
 	assert_int_equal(feature(&f, 4, &size), 0);
 	assert_int_equal(feature(&f, 7, &size), 0);
@@ -251,7 +251,7 @@ static void test_samples_of_several_cpus_are_sorted_in_rounds(void **state)
 	/* 60,000 records are 15 chunks, and most of them may end a round */
 	assert_in_range(check_rounds(&f), 8, 15);
 	free(f.data);
-	/* one sample that comes much too late: fewer rounds, and still no lie */
+	/* one sample that comes much too late: fewer rounds, and the order still holds */
 	gen_trace(&gen, 2, 1, 100000, 10, 0, 1, &ip);
 	write_file(&gen, &f);
 	assert_in_range(check_rounds(&f), 1, 7);

@@ -94,7 +94,7 @@ static int set_up(void **state)
 	sem_init(&world.woken, 0, 0);
 	atomic_write_relaxed(&world.left, 0);
 	atomic_write_relaxed(&world.made, 0);
-	alarm(60); /* who waits for the thread waits for ever */
+	alarm(60); /* a reader that waited for the thread would wait for ever */
 	return 0;
 }
 
@@ -115,7 +115,7 @@ static ssize_t begin(void *pipe, struct iovec *iov)
 	return bytes;
 }
 
-/* Once it is there; until then, and while the thread looks whether it is, there is none. */
+/* The pipe, once it exists. Until then, and while the thread looks for it, there is none. */
 static void take_text(void *pipe)
 {
 	struct iovec iov[1];
@@ -176,7 +176,7 @@ static bool always(void *arg)
 
 static const struct cancel cancel = { always, NULL, -1 };
 
-/* Given up while it was being opened: no pipe is left behind. */
+/* Cancelled while it was being opened: no pipe is left behind. */
 static void test_cancelled_open_leaves_no_pipe(void **state)
 {
 	struct pipes *pipes = pipes_create(NULL, NULL);

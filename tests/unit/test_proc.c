@@ -240,7 +240,7 @@ static void test_walk_visits_processes_threads_and_mappings(void **state)
 	assert_int_equal(proc_visit(root, 13, &logger), -ESRCH);
 	assert_int_equal(proc_visit(root, 400, &logger), -ESRCH);
 
-	/* parts that nobody asked for are not read */
+	/* parts without a callback are not read */
 	memset(&visited, 0, sizeof(visited));
 	assert_int_equal(proc_visit(root, 12,
 				 &(struct proc_visitor){ .thread = log_thread, .arg = &visited }),
@@ -248,7 +248,10 @@ static void test_walk_visits_processes_threads_and_mappings(void **state)
 	assert_string_equal(visited.text, "T 12 12 'app'\n");
 }
 
-/* What a callback returns ends the walk and comes back, also where it looks like a lost process. */
+/*
+ * The value that a callback returns ends the walk and is returned, also where it looks like a lost
+ * process.
+ */
 static void test_value_of_a_callback_stops_the_walk(void **state)
 {
 	static const int values[] = { 1, -EINTR, -ENOENT, -ESRCH };
@@ -510,7 +513,7 @@ static void test_trusted_devices_are_told_from_mountinfo(void **state)
 
 /* ---- the kernel -------------------------------------------------------------------------------- */
 
-/* What another user without rights is told: he may not follow the link. */
+/* What another user without rights sees: he may not follow the link. */
 static bool lives_for_other_user(pid_t pid)
 {
 	pid_t asker = fork();
@@ -528,7 +531,7 @@ static void test_living_process_is_told_from_an_ended_one(void **state)
 	pid_t child;
 
 	(void)state;
-	/* not one whose memory is gone, whatever else is there */
+	/* a process whose memory is gone does not live, whatever else is there */
 	put("7/stat", "7 (prog) S 1 7 7 0 -1 4194560 1 0 0 0");
 	assert_false(proc_lives(root, 7));
 	put_link("7/exe", "/usr/bin/prog (deleted)");
@@ -602,7 +605,7 @@ static void test_kernel_start_and_build_id_are_read(void **state)
 	assert_int_equal(kernel.start, 0);
 }
 
-/* Sizes that lie: near 2^32, longer than a build-id, nothing at all. */
+/* Wrong sizes: near 2^32, longer than a build-id, zero. */
 static void test_wrong_note_sizes_give_no_build_id(void **state)
 {
 	static const uint32_t sizes[][2] = {

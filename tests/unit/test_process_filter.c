@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * capture/process_filter: which records of captures made by hand belong to a process and what it
- * started.
+ * capture/process_filter: which records of captures made by hand belong to a process and its
+ * descendants.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -57,7 +57,7 @@ static bool has(const char *text, const char *part)
 	return strstr(text, part) != NULL;
 }
 
-/* Children, their children, told in any order; not threads, not strangers. */
+/* Children and their children, recorded in any order; not threads, not other processes. */
 static void test_descendants_are_kept_and_other_processes_are_not(void **state)
 {
 	struct process_filter_counts counts;
@@ -107,7 +107,7 @@ static void put_stack(struct gen *gen, uint64_t time, uint32_t pid)
 	gen_end(gen, 74);
 }
 
-/* A copied stack goes where its sample goes: it is the other program's memory. */
+/* A copied stack is kept or left out with its sample: it is memory of the same program. */
 static void test_copied_stack_follows_its_sample(void **state)
 {
 	struct process_filter_counts counts;
@@ -131,7 +131,10 @@ static void test_copied_stack_follows_its_sample(void **state)
 	gen_fini(&gen);
 }
 
-/* A pid is who was forked last: ours only while it is. */
+/*
+ * A pid means the process that was forked last. Its samples are wanted only while it is a
+ * descendant.
+ */
 static void test_reused_pid_is_the_last_forked_process(void **state)
 {
 	struct process_filter_counts counts;
@@ -144,7 +147,7 @@ static void test_reused_pid_is_the_last_forked_process(void **state)
 	gen_fork(&gen, 10, 101, 101, 200, 200);
 	gen_fork(&gen, 20, 101, 101, ROOT, ROOT);
 	gen_fork(&gen, 30, 101, 101, 200, 200);
-	gen_fork(&gen, 35, 102, 102, 101, 101); /* of the stranger */
+	gen_fork(&gen, 35, 102, 102, 101, 101); /* of the process that is not a descendant */
 	sample(&gen, 5, 101);
 	sample(&gen, 15, 101);
 	sample(&gen, 20, 101);
@@ -161,7 +164,10 @@ static void test_reused_pid_is_the_last_forked_process(void **state)
 	gen_fini(&gen);
 }
 
-/* What the samples need stays, what tells of others goes; losses are nobody's and stay. */
+/*
+ * Records that the samples need stay, those of other processes go. Losses belong to no process and
+ * stay.
+ */
 static void check_state(bool before_75)
 {
 	struct process_filter_counts counts;
@@ -206,7 +212,7 @@ static void check_state(bool before_75)
 	assert_int_equal(counts.lost[2], 7);
 	assert_int_equal(counts.lost[0], 1);
 	g_free(text);
-	/* of the whole machine everything */
+	/* for the whole machine all records */
 	text = wanted(&gen, 0xffffffff, 0, &counts);
 	assert_true(has(text, "exit time=9 pid=200"));
 	assert_int_equal(counts.samples, 1);
@@ -226,7 +232,8 @@ static void test_state_is_kept_with_old_kernel_mappings(void **state)
 }
 
 /*
- * Of an earlier run in front: what it says of processes and of the events used later, no samples.
+ * Of an earlier run in front, records of processes and of the events used later are kept, its
+ * samples are not.
  */
 static void test_earlier_run_keeps_its_processes_without_samples(void **state)
 {

@@ -111,7 +111,7 @@ static void check_length(const char *path, size_t total, const char *behind)
 	put_file(path, text->str, text->len);
 
 	assert_int_equal(procstat_open(path, &procstat), 0);
-	for (i = 0; i < 2; i++) { /* the second time with the grown buffer */
+	for (i = 0; i < 2; i++) { /* the second time with the larger buffer */
 		if (procstat_read(procstat, &cpus, &count) || count != expected ||
 			cpus[count - 2].ticks[0] != 10 + count - 2 ||
 			cpus[count - 1].ticks[0] != 1 || cpus[count - 1].ticks[3] != 7)
@@ -137,7 +137,7 @@ static void test_lines_across_buffer_ends_are_read(void **state)
 	check_length(*state, 100000, behind);
 }
 
-/* nothing but CPU lines without an end is no /proc/stat, and is not read for ever */
+/* A file of CPU lines without end is not /proc/stat, and is not read for ever. */
 static void test_endless_file_is_refused(void **state)
 {
 	g_autoptr(GString) text = g_string_sized_new(5 << 20);

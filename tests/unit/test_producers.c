@@ -72,7 +72,7 @@ static void test_events_are_defined_and_counted(void **state)
 	assert_true(producer_is_on(producer, 0));
 	assert_int_equal(catalog_set(world.catalog, "p:a", true), 0);
 	assert_true(producer_is_on(producer, 2));
-	assert_false(event->show_provisional); /* it was not, when the program began */
+	assert_false(event->show_provisional); /* the event was off when the program began */
 
 	/* the same name means the same event in every program */
 	assert_int_equal(producer_define(second, 900, KPROF_KIND_EVENT, "p:a", "%d", &err), 0);
@@ -83,7 +83,7 @@ static void test_events_are_defined_and_counted(void **state)
 	assert_false(producer_is_on(second, 3));
 	assert_int_equal(total(&world).refused, 1);
 
-	/* gone and back, and a lie */
+	/* removed and defined again, and once too often */
 	producer_undefine(producer, 2);
 	producer_undefine(producer, 2);
 	producer_undefine(producer, 77);
@@ -112,7 +112,7 @@ static void test_events_are_defined_and_counted(void **state)
 	destroy(&world);
 }
 
-/* A slot of 8 KiB chunks in 64 KiB: 7 chunks. What the numbers must be is counted beside them. */
+/* Chunks of 8 KiB in 64 KiB: 7 chunks. The test counts beside them what the numbers must be. */
 static void test_written_and_lost_events_add_up(void **state)
 {
 	struct world world = create(&roomy);
@@ -174,8 +174,8 @@ static void test_written_and_lost_events_add_up(void **state)
 }
 
 /*
- * Killed behind the commit and before it was counted as done: that event is whole, others may be
- * torn.
+ * Killed after the commit and before the record was counted as done: that record is whole, others
+ * may be torn.
  */
 static void test_record_committed_before_a_kill_is_whole(void **state)
 {
@@ -207,7 +207,7 @@ static void test_record_committed_before_a_kill_is_whole(void **state)
 	fixture_close(&f);
 }
 
-/* The process comes again before its old connection's end was seen; another process may not. */
+/* The process attaches again before its old connection's end was seen. Another process may not. */
 static void test_same_process_may_attach_its_pool_again(void **state)
 {
 	struct world world = create(&roomy);
@@ -237,8 +237,8 @@ static void test_same_process_may_attach_its_pool_again(void **state)
 	assert_int_equal(total(&world).attached, 1);
 	end(second);
 	/*
-	 * its memory alone is still here: whoever has it may bring it back, also where room is
-	 * short
+	 * only its pool is still here: a process that has it may attach it again, also where room
+	 * is short
 	 */
 	third = attached(&world, 11, 1, f.fd);
 	assert_int_equal(total(&world).written, 5);
@@ -248,8 +248,8 @@ static void test_same_process_may_attach_its_pool_again(void **state)
 }
 
 /*
- * One that closed its descriptors before it wrote anything, and writes then, is read and counted.
- * Its memory is the first to make way.
+ * A producer that closed its descriptors before it wrote anything, and writes later, is read and
+ * counted. Its pool is the first to be evicted.
  */
 static void test_producer_that_closed_its_connection_is_still_read(void **state)
 {
@@ -269,7 +269,7 @@ static void test_producer_that_closed_its_connection_is_still_read(void **state)
 	assert_int_equal(total(&world).written, 4);
 	live_and_die(&world, 2, 300, 1);
 	check_pids(&world, __LINE__, "1 10 11 2");
-	write_events(&f[1], ring_writer_begin(&f[1].pool), 5); /* nobody has looked since */
+	write_events(&f[1], ring_writer_begin(&f[1].pool), 5); /* its counters were not read since */
 	live_and_die(&world, 3, 400, 1);
 	check_pids(&world, __LINE__, "1 10 2 3");
 	assert_int_equal(total(&world).written, 11);
@@ -303,7 +303,8 @@ static void test_clear_hides_events_and_keeps_counting(void **state)
 }
 
 /*
- * It closes the server's descriptor, as daemons do, and writes on in the memory that it has mapped.
+ * The producer closes its connection, as daemons do, and writes on in the memory that it has
+ * mapped.
  */
 static void test_producer_writes_after_its_connection_ended(void **state)
 {
@@ -438,7 +439,7 @@ static void check_sums(struct world *world, int line, uint64_t liars)
 			totals.overwritten, totals.dropped, totals.torn, totals.corrupt);
 }
 
-/* What was counted before stands, and nothing else, also when the pool goes. */
+/* What was counted before stays, and nothing is added, also when the pool is released. */
 static void test_counts_of_a_corrupt_producer_stay_as_they_were(void **state)
 {
 	for (size_t i = 0; i < G_N_ELEMENTS(lies); i++) {
@@ -489,7 +490,9 @@ static void *write_much(void *arg)
 	return NULL;
 }
 
-/* However the numbers move while they are read: none is a lie, none goes back. */
+/*
+ * However the counters change while they are read: none is taken for corrupt, and no sum goes back.
+ */
 static void test_moving_counters_are_not_taken_for_corruption(void **state)
 {
 	struct world world = create(&roomy);

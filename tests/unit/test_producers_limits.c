@@ -4,7 +4,7 @@
  */
 #include "tests/unit/producers_fixture.h"
 
-/* A user's events are bounded, those that are refused cost nothing for long. */
+/* The events of a user are limited. Refused ones take no numbers for long. */
 static void test_ids_of_a_user_are_bounded(void **state)
 {
 	struct world world = create(&roomy);
@@ -26,7 +26,7 @@ static void test_ids_of_a_user_are_bounded(void **state)
 	destroy(&world);
 }
 
-/* How many ids from `id` on the program gets. */
+/* How many ids from `id` on the producer gets. */
 static uint16_t define_all(struct producer *producer, uint16_t id, int error)
 {
 	struct err err = {""};
@@ -40,7 +40,8 @@ static uint16_t define_all(struct producer *producer, uint16_t id, int error)
 }
 
 /*
- * What the dead have makes way for the events of the living: the user's own first, then anybody's.
+ * Ids of exited producers are freed for events of attached ones: first those of the same user, then
+ * those of others.
  */
 static void test_ids_of_exited_producers_are_freed(void **state)
 {
@@ -131,11 +132,14 @@ static void test_producers_and_their_memory_are_limited(void **state)
 		end(programs[i]);
 	for (int i = 0; i < 9; i++)
 		fixture_close(&f[i]);
-	assert_int_equal(total(&world).pool_bytes, 0); /* nobody had written anything */
+	assert_int_equal(total(&world).pool_bytes, 0); /* no producer had written anything */
 	destroy(&world);
 }
 
-/* Room is made by the oldest dead of the user who keeps most; their events are overwritten then. */
+/*
+ * The oldest exited producer of the user who keeps most is evicted. Its events count as overwritten
+ * then.
+ */
 static void test_oldest_exited_producer_of_the_largest_user_is_evicted(void **state)
 {
 	struct world world = create(&roomy);
@@ -160,7 +164,7 @@ static void test_oldest_exited_producer_of_the_largest_user_is_evicted(void **st
 	assert_int_equal(totals.pool_bytes, 5 * POOL_BYTES);
 	g_ptr_array_free(held, TRUE);
 	assert_int_equal(total(&world).pool_bytes, 4 * POOL_BYTES);
-	/* one that wrote nothing takes nobody's place */
+	/* a producer that wrote nothing evicts no other */
 	live_and_die(&world, 6, 300, 0);
 	check_pids(&world, __LINE__, "1 3 4 5");
 	destroy(&world);
@@ -182,7 +186,7 @@ static void test_memory_of_exited_producers_is_bounded(void **state)
 	destroy(&world);
 }
 
-/* The dead make way for the living. */
+/* Exited producers are evicted for new ones. */
 static void test_exited_producers_are_evicted_for_new_ones(void **state)
 {
 	struct producers_limits limits = roomy;
@@ -215,7 +219,7 @@ static void test_exited_producers_are_evicted_for_new_ones(void **state)
 	destroy(&world);
 }
 
-/* The same memory again takes no more room, and nobody has to make way for it. */
+/* The same pool again takes no more room, and no producer is evicted for it. */
 static void test_pool_attached_again_evicts_no_other(void **state)
 {
 	struct producers_limits limits = roomy;

@@ -222,7 +222,7 @@ static void test_samples_weigh_their_period(void **state)
 	gen_period(&gen, 3, 2, UINT64_MAX - 1);
 	sample(&gen, 2, 5, 10, 3);
 	sample(&gen, 2, 6, 10, 3);
-	sample(&gen, 9, 5, 10, 4); /* an event that nobody announced */
+	sample(&gen, 9, 5, 10, 4); /* an event without an EVENT record */
 	profile = load(&gen);
 	check_cell(profile, 0, 10, 1, 1);
 	check_cell(profile, 1, 10, 2, 1000);
@@ -290,7 +290,7 @@ static void test_idle_and_own_samples_are_set_aside(void **state)
 	gen_fini(&gen);
 }
 
-/* A capture that tells its writer's pid is not judged by names. */
+/* If a capture records its writer's pid, names are not used to find it. */
 static void test_writer_is_told_by_its_pid(void **state)
 {
 	struct profile *profile;
@@ -503,7 +503,7 @@ static void test_memory_of_the_profile_is_bounded(void **state)
 	gen_fini(&gen);
 }
 
-/* Of the stacks only where the CPU was; a mark in front of it is no place. */
+/* Of each stack only the innermost frame. A marker in front of it is not a place. */
 static void test_leaves_keep_the_innermost_frame_only(void **state)
 {
 	static const struct profile_options options = { .leaves = true };

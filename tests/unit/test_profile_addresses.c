@@ -39,7 +39,7 @@ static void check_rows(const struct profile *profile, const struct unwind_row *r
 	}
 }
 
-/* What is announced before the samples or behind them is the same. */
+/* Records before the samples and behind them give the same result. */
 static void check_both_orders(
 	void (*announce)(struct gen *gen), const struct unwind_row *rows, size_t count)
 {
@@ -175,7 +175,7 @@ static void announce_forks(struct gen *gen)
 	gen_fork(gen, 200, 31, 31, 30, 30);
 	gen_new_process(gen, 500, 30, "/bin/late");
 	gen_mmap(gen, 500, 30, 0x1000, 0x1000, 0, "/bin/late");
-	/* nobody's child */
+	/* a process without a parent record */
 	gen_fork(gen, 200, 41, 41, 40, 40);
 }
 

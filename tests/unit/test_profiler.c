@@ -28,7 +28,7 @@ static void release_sampler(struct host *h)
 
 /* ---- work ---------------------------------------------------------------------------------------- */
 
-/* Two processes that wait for each other so many times. */
+/* Two processes that take turns so many times, each waiting for the other. */
 static void play_ping_pong(int rounds)
 {
 	int there[2], back[2], i, status;
@@ -110,7 +110,10 @@ static void test_context_switches_are_counted_exactly(void **state)
 	destroy_host(h);
 }
 
-/* The smallest ring, nobody who drains it, then somebody again: thousands are lost, and counted. */
+/*
+ * The smallest ring, not drained for a while and then drained again: thousands of samples are lost,
+ * and counted.
+ */
 static void test_overflowing_rings_are_counted(void **state)
 {
 	const char *events = has_tracefs() ? FAULTS "," SWITCHES : FAULTS;
@@ -130,7 +133,7 @@ static void test_overflowing_rings_are_counted(void **state)
 		hold_sampler(h);
 		touch_pages(40000, NULL);
 		play_ping_pong(2000);
-		if (round == 1) /* a flush is done by who asks for it */
+		if (round == 1) /* a flush is carried out by the caller's thread */
 			assert_int_equal(profiler_flush(h->p, NULL), 0);
 		release_sampler(h);
 		touch_pages(5000, NULL);
@@ -234,7 +237,10 @@ static void *read_slowly(void *arg)
 	return NULL;
 }
 
-/* Several threads read, one asks for numbers, while it samples; each reader gets its whole account. */
+/*
+ * Several threads read and one asks for statistics, while it samples. Each reader gets its whole
+ * account.
+ */
 static void test_readers_get_their_whole_account_while_sampling(void **state)
 {
 	struct sums sums[3] = { 0 };

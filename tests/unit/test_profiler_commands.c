@@ -43,7 +43,7 @@ static void test_stop_and_flush_deliver_all_samples(void **state)
 	destroy_host(h);
 }
 
-/* After a clear the books begin anew: for a new reader and for one that follows. */
+/* After a clear all counts begin at 0, for a new reader and for one that goes on. */
 static void test_clear_begins_new_books_for_all_readers(void **state)
 {
 	struct host *h;
@@ -63,7 +63,10 @@ static void test_clear_begins_new_books_for_all_readers(void **state)
 		read_once(c, 3001 + (size_t)i, &following, &eof);
 		assert_int_equal(profiler_clear(h->p, NULL), 0);
 	}
-	/* what it has begun ends, and nothing older than the clear comes behind */
+	/*
+	 * the record that it has begun is completed, and nothing older than the clear comes behind
+	 * it
+	 */
 	while (following.rest && following.rest->len)
 		assert_true(read_once(c, 8, &following, &eof) > 0);
 	touch_pages(3000, NULL);
@@ -310,7 +313,7 @@ static bool set_cpu1(bool online)
 	return done;
 }
 
-/* A process that puts CPU 1 back however this one ends: it waits for the end of a pipe. */
+/* A process that puts CPU 1 back online however this one ends: it waits for the end of a pipe. */
 static pid_t guard_cpu1(int *end)
 {
 	int fds[2];

@@ -64,7 +64,7 @@ static void start(struct profiler *p)
 		fail_msg("start: %s", err.text);
 }
 
-/* Each byte that is there now is looked at, whole records of it taken apart. Returns how many. */
+/* Reads everything available now and decodes its whole records. Returns how many bytes. */
 static size_t read_on(struct cursor *c, bool *eof)
 {
 	size_t records = 0;
@@ -94,7 +94,7 @@ static size_t read_on(struct cursor *c, bool *eof)
 
 /* ---- the tests --------------------------------------------------------------------------------------- */
 
-/* What is said in each life before its start; the profiler keeps it through the others. */
+/* The commands of each life before its start. The profiler keeps their settings for the others. */
 static const struct {
 	const char *stack, *depth;
 	enum profiler_mode mode;
@@ -225,7 +225,7 @@ static void test_interrupted_start_leaves_nothing_behind(void **state)
 	profiler_destroy(it.p);
 }
 
-/* Each is refused with a sentence, and changes nothing. */
+/* Each is refused with an error sentence, and changes nothing. */
 static void test_refused_settings_change_nothing(void **state)
 {
 	static const struct {

@@ -14,7 +14,9 @@
 #define OWNER 500
 #define MIB ((uint64_t)1 << 20)
 
-/* As many as `uid` gets of a kind, one after the other; what ends it is *code. */
+/*
+ * Takes one of a kind after the other for `uid`. Returns how many; *code: the error that ended it.
+ */
 static unsigned int take_all(struct quotas *quotas, struct quota_share *share, uid_t uid,
 	enum quota_kind kind, int *code)
 {
@@ -92,7 +94,7 @@ static void test_bytes_are_bounded_for_each_user(void **state)
 	quotas_destroy(quotas);
 }
 
-/* A process that may open few files: each user can open a view all the same, and root more. */
+/* A process that may open few files: each user can still open a view, and root more. */
 static void test_few_descriptors_leave_one_view_for_each_user(void **state)
 {
 	struct quotas *quotas = quotas_create(OWNER, 32, 2);

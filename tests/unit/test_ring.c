@@ -353,7 +353,10 @@ static void test_discard_keeps_the_oldest_until_cleared(void **state)
 	fixture_close(&f);
 }
 
-/* Two threads' events: what is forgotten is what was given back first, whoever wrote it. */
+/*
+ * Two threads' events: the chunk that was given back first is overwritten first, whichever thread
+ * wrote it.
+ */
 static void test_oldest_chunk_is_overwritten_first(void **state)
 {
 	struct ring_writer *slow, *busy;
@@ -371,7 +374,7 @@ static void test_oldest_chunk_is_overwritten_first(void **state)
 	assert_int_equal(seen.events, 10);
 	assert_int_equal(seen.first, PER_CHUNK);
 	write_numbers(&f, busy, 5 * PER_CHUNK + 1, 50000);
-	/* what a thread is still writing is never taken from it */
+	/* a chunk that a thread is still writing is never taken from it */
 	assert_int_equal(look(&f.reader, slow->slot->serial).events, 10);
 	assert_int_equal(look(&f.reader, busy->slot->serial).last_word, 5 * PER_CHUNK + 50000);
 	fixture_close(&f);
@@ -465,7 +468,7 @@ static void *begin_and_leave(void *data)
 	return writer;
 }
 
-/* A thread that ended without saying so: its slot comes back, its event stays. */
+/* A thread that ended without releasing its slot: the slot comes back, its event stays. */
 static void test_slot_of_an_ended_thread_comes_back(void **state)
 {
 	struct fixture f;
@@ -503,7 +506,7 @@ static void test_largest_records_fill_a_chunk_each(void **state)
 	fixture_close(&f);
 }
 
-/* A follower takes up where it was. */
+/* A follower goes on where it was. */
 static void test_reading_begins_at_an_offset(void **state)
 {
 	struct ring_index *index = calloc(1, sizeof(*index));

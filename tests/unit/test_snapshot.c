@@ -174,7 +174,7 @@ static void test_cleared_and_unknown_events_are_counted_not_shown(void **state)
 	tracing_destroy(program);
 }
 
-/* Reserved and not committed: missing, and its neighbours are there. */
+/* An uncommitted record is left out. Its neighbours are there. */
 static void test_uncommitted_record_is_left_out(void **state)
 {
 	struct program *program = tracing_create(1, POOL, KPROF_MODE_OVERWRITE);
@@ -236,7 +236,7 @@ static void test_newest_chunks_of_all_producers_are_taken(void **state)
 	}
 	assert_int_equal(shown, 3 * EVENTS_A_CHUNK);
 	merge_destroy(merge);
-	/* while the first one has it all, another one gets nothing, and says so */
+	/* while the first snapshot has all memory, another one gets none, and returns an error */
 	second = take(programs, 2, NULL, 0);
 	assert_int_equal(second->left_out, 6 * EVENTS_A_CHUNK);
 	assert_int_equal(second->chunks->len, 0);
@@ -299,8 +299,8 @@ static void check_newest(struct merge *merge, const struct producer *producer, u
 }
 
 /*
- * A program whose memory says that it is the newest of all, or that is so because it wrote last,
- * gets its part and not the others'; who wants less than a part has all that it wants.
+ * A program whose pool says that it is the newest of all, or whose events are the newest, gets its
+ * share and not the others'. One that wants less than a share gets all that it wants.
  */
 static void test_corrupt_producer_takes_no_more_than_its_share(void **state)
 {
@@ -316,7 +316,7 @@ static void test_corrupt_producer_takes_no_more_than_its_share(void **state)
 		for (int p = 0; p < 3; p++) {
 			programs[p] = tracing_create((uint64_t)p + 1, POOL, KPROF_MODE_OVERWRITE);
 			writers[p] = ring_writer_begin(&programs[p]->pool.pool);
-			/* one chunk, and twice six; the last one is the liar */
+			/* one chunk, and twice six; the last one is corrupt */
 			for (uint64_t n = 0; n < (p ? 6 : 1) * EVENTS_A_CHUNK; n++)
 				assert_true(tracing_write(programs[p], writers[p], n));
 		}
@@ -393,7 +393,7 @@ static void test_cancelled_snapshot_is_interrupted(void **state)
 	tracing_destroy(program);
 }
 
-/* A pool that can no longer be read as it was announced: its program is passed over. */
+/* A pool that can no longer be read as it was announced is passed over. */
 static void test_unreadable_pool_is_passed_over(void **state)
 {
 	struct program *programs[2] = { tracing_create(1, POOL, KPROF_MODE_OVERWRITE),

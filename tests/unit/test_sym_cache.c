@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* symbolizer/symbols and symbolizer/cache: what is asked again, and what is kept. */
+/* symbolizer/symbols and symbolizer/cache: what is requested again, and what is kept. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,10 +15,10 @@
 #include "symbolizer/proto.h"
 #include "symbolizer/symbols.h"
 
-/* A source that knows even offsets, and counts what it is asked. */
+/* A source that has names for even offsets, and counts its requests. */
 struct fake {
 	size_t questions, offsets;
-	unsigned int flags; /* of the last question */
+	unsigned int flags; /* of the last request */
 	unsigned int able;  /* what it can do */
 	int error;
 };
@@ -87,11 +87,11 @@ static void test_answers_are_kept_for_each_file(void **state)
 	ask(symbols, &a, 2, &names, "f2", 1);
 	ask(symbols, &a, 2, &names, "f2", 1);
 	assert_int_equal(fake.questions, 1);
-	/* that there is no name is known too */
+	/* the missing name is cached too */
 	ask(symbols, &a, 3, &names, NULL, 0);
 	ask(symbols, &a, 3, &names, NULL, 0);
 	assert_int_equal(fake.questions, 2);
-	/* a name is not enough where lines are asked for; lines are more than enough for a name */
+	/* a name is not enough where lines are requested; lines are more than enough for a name */
 	ask(symbols, &a, 2, &lines, "f2", 2);
 	assert_int_equal(fake.questions, 3);
 	ask(symbols, &a, 2, &names, "f2", 1);
@@ -136,7 +136,7 @@ static void test_kernel_at_another_address_is_another_file(void **state)
 	symbols_destroy(symbols);
 }
 
-/* Only what is missing is asked, and each answer gets to its question. */
+/* Only what is missing is requested, and each answer belongs to its request. */
 static void test_only_missing_offsets_are_asked(void **state)
 {
 	struct fake fake = { .able = 0 };
@@ -187,7 +187,7 @@ static void test_errors_are_not_kept(void **state)
 	symbols_destroy(symbols);
 }
 
-/* A debug file may be installed: that something is missing is believed for a minute. */
+/* A debug file may be installed later: a missing one is cached for a minute. */
 static void test_missing_names_are_asked_again_after_a_minute(void **state)
 {
 	struct cache *cache = cache_create(1 << 20);
@@ -210,7 +210,7 @@ static void test_missing_names_are_asked_again_after_a_minute(void **state)
 	cache_destroy(cache);
 }
 
-/* It stays under its bound; the file that was asked last stays longest. */
+/* The cache stays below its bound. The file that was used last stays longest. */
 static void test_cache_stays_below_its_bound(void **state)
 {
 	const size_t bound = 256 << 10;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * symbolizerd/cfi, by way of parse_row(): the rows of a program compiled here are what readelf says
- * they are; and a file that is damaged anywhere is survived.
+ * symbolizerd/cfi, through parse_row(): the rows of a program compiled here are those of readelf,
+ * and a damaged file ends the parser at most.
  */
 #include <errno.h>
 #include <fcntl.h>

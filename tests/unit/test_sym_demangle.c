@@ -139,8 +139,8 @@ static void test_mangled_names_are_demangled(void **state)
 }
 
 /*
- * What no compiler writes, and what libiberty 2.40 and c++filt print wrongly: whatever is made of
- * them, it ends.
+ * Names that no compiler writes, and names that libiberty 2.40 and c++filt print wrongly:
+ * demangling them ends, whatever the result.
  */
 static void test_odd_names_end(void **state)
 {
@@ -159,7 +159,7 @@ static void test_odd_names_end(void **state)
 		g_free(demangle_name(names[i]));
 }
 
-/* 62^10 lifetimes in a part of the name that is not printed: it is the process that ends. */
+/* 62^10 lifetimes in a part of the name that is not printed: the time limit ends the process. */
 static void test_endless_name_ends_the_process(void **state)
 {
 	pid_t pid = fork();
@@ -220,7 +220,7 @@ static void test_exponential_name_is_bounded(void **state)
 	g_string_free(name, TRUE);
 }
 
-/* As deep as it likes: no name, and no end of the stack. */
+/* Deeply nested: no name, and no stack overflow. */
 static void test_deep_name_is_refused_without_a_crash(void **state)
 {
 	GString *name = g_string_new("_RINvC1a1f");

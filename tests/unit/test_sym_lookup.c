@@ -101,7 +101,7 @@ static void test_alias_without_size_takes_that_of_its_twin(void **state)
 	addr_match_destroy(lookup);
 }
 
-/* A table that covers everything many times over costs time, but not squared. */
+/* A table that covers everything many times over takes more time, but not quadratic time. */
 static void test_overlapping_symbols_take_no_squared_time(void **state)
 {
 	const size_t count = 100000;
@@ -114,7 +114,7 @@ static void test_overlapping_symbols_take_no_squared_time(void **state)
 	for (i = 0; i < count; i++)
 		addresses[i] = i * 16;
 	lookup = addr_match_create(addresses, count);
-	/* 10^10 visits if nobody counted them: minutes */
+	/* without a limit 10^10 visits: minutes */
 	for (i = 0; i < count; i++)
 		addr_match_offer(lookup, &symbol);
 	addr_match_finish(lookup);
@@ -258,7 +258,7 @@ static void test_last_alias_in_kallsyms_is_taken(void **state)
 
 static void test_kernel_addresses_are_matched(void **state)
 {
-	/* to those who may not see addresses they are 0 */
+	/* processes that may not see addresses read zeros */
 	static const char hidden[] = "0000000000000000 T _text\n0000000000000000 T do_one\n";
 	size_t i;
 

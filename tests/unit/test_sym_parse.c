@@ -346,7 +346,7 @@ static char **run_tool(const struct symfixture *fixture, const char *program,
 	return g_strsplit(text, "\n", -1);
 }
 
-/* Of copies that the compiler made of a function only the symbol says so. */
+/* Copies that the compiler made of a function are named by the symbol only. */
 static void describe(GString *to, const char *function, const char *source, const char *line)
 {
 	g_autofree char *base = source ? g_path_get_basename(source) : NULL;
@@ -456,7 +456,7 @@ static void test_files_of_clang_are_parsed(void **state)
 		check_lines(fixture, "clang5", 3, "llvm-addr2line");
 }
 
-/* Lines that nobody asked for are not there; where there is no DWARF there are functions. */
+/* Lines that were not requested are not there. Where there is no DWARF there are functions. */
 static void test_lines_are_given_on_request_only(void **state)
 {
 	struct symfixture *fixture = *state;

@@ -92,7 +92,7 @@ static void test_message_comes_back_as_sent(void **state)
 	assert_int_equal(proto_send(pair->fds[0], pair->out, -1, NULL), 0);
 	assert_int_equal(proto_receive(pair->fds[1], pair->in, NULL, NULL), 0);
 
-	/* who takes no descriptor gets none */
+	/* a receiver that takes no descriptor gets none */
 	proto_init(pair->out, PROTO_DONE);
 	assert_int_equal(proto_send(pair->fds[0], pair->out, STDERR_FILENO, NULL), 0);
 	assert_int_equal(proto_receive(pair->fds[1], pair->in, NULL, NULL), 0);
@@ -114,7 +114,7 @@ static void test_longest_path_is_sent_and_a_longer_one_refused(void **state)
 
 #define HEAD offsetof(struct proto_message, tail)
 
-/* What a process that was taken over may send. */
+/* What a compromised process may send. */
 static const struct {
 	int line;
 	uint32_t type, count, build_id_length;
@@ -195,7 +195,7 @@ static void test_waiting_ends_by_deadline_or_cancellation(void **state)
 
 	assert_int_equal(proto_receive(pair->fds[1], pair->in, NULL, &wait), -ETIMEDOUT);
 	assert_true(proto_now_ns() >= wait.deadline_ns);
-	/* nobody reads: it ends all the same */
+	/* the other end does not read: it still ends */
 	wait.deadline_ns = proto_now_ns() + 20 * NSEC_PER_MSEC;
 	proto_init(pair->out, PROTO_RESULTS);
 	pair->out->head.count = PROTO_BYTES_MAX;
@@ -272,7 +272,7 @@ static void test_answers_come_back_as_sent(void **state)
 	symbols_arena_destroy(arena);
 }
 
-/* Any bytes: an answer within bounds, or none. */
+/* Random bytes: an answer within bounds, or none. */
 static void test_random_bytes_give_a_bounded_answer_or_none(void **state)
 {
 	struct symbols_arena *arena = symbols_arena_create();

@@ -66,7 +66,10 @@ static void check_same(const char *here, const char *there)
 	assert_memory_equal(here, there, SYMBOLS_TEXT_MAX);
 }
 
-/* Every offset of a large program, so that it takes several messages: as without processes. */
+/*
+ * Every offset of a large program, so that it takes several messages: the same names as without
+ * processes.
+ */
 static void test_many_offsets_have_the_names_of_the_local_parser(void **state)
 {
 	struct world *world = *state;
@@ -333,7 +336,7 @@ static void test_linked_debug_file_is_used(void **state)
 	world->offset -= 1;
 }
 
-/* Paths that are no file, or not to be opened: no names, no waiting, and nobody notices. */
+/* Paths that are not files, or must not be opened: no names, no waiting, no side effect. */
 static void test_paths_that_are_no_file_have_no_names(void **state)
 {
 	struct world *world = *state;
@@ -386,10 +389,10 @@ static void test_hanging_file_system_delays_no_answer(void **state)
 	before = proto_now_ns();
 	expect(world, &file, 0x100, NULL);
 	took = proto_now_ns() - before;
-	/* not the patience of whoever asked, nor that for a file on a disk */
+	/* neither the deadline of the request nor that for a file on a disk */
 	assert_true(took >= HELPERS_PROCESS_NS && took < HELPERS_OPEN_NS);
 	assert_in_range(count_of(world->symbols, "symbols.timeouts"), 1, 2); /* the place, and the file */
-	/* not again, for a while; and others don't suffer */
+	/* not again for a while, and other files are not delayed */
 	before = proto_now_ns();
 	expect(world, &file, 0x100, NULL);
 	test_file_has_names(state);

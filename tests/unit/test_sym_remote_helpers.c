@@ -19,7 +19,7 @@ static char *read_status(pid_t pid)
 	return text;
 }
 
-/* A process of ours that runs kprof-symbols in this role, or its child; 0: none. */
+/* The pid of a kprof-symbols of this test in this role, or its child; 0: none. */
 static pid_t find_helper(pid_t parent, const char *role)
 {
 	g_autofree char *path = g_strdup_printf("/proc/%d/task/%d/children", parent, parent);
@@ -61,7 +61,7 @@ static void test_helpers_have_no_rights(void **state)
 	(void)state;
 	connection = helpers_fork_parser(helpers, &wait);
 	assert_true(connection >= 0);
-	/* the child can't open what anybody may read */
+	/* the child can't open a file that all users may read */
 	proto_init(message, PROTO_TRY_OPEN);
 	assert_int_equal(proto_set_path(message, "/etc/passwd"), 0);
 	assert_int_equal(proto_send(connection, message, -1, &wait), 0);
@@ -99,7 +99,7 @@ static void test_helpers_have_no_rights(void **state)
 	g_free(message);
 }
 
-/* The answer never comes; whoever asked notices at once, and the next child is there. */
+/* The answer never comes. The request ends at once, and the next child is started. */
 static void test_helper_killed_in_a_request_is_started_again(void **state)
 {
 	struct helpers_options options = { .program = HELPER };
@@ -113,7 +113,7 @@ static void test_helper_killed_in_a_request_is_started_again(void **state)
 	assert_true(one >= 0);
 	helpers_kill_parser(helpers);
 	proto_init(message, PROTO_VDSO);
-	/* it may still have been sent: what counts is that the answer's end is seen */
+	/* the request may still have been sent: the end of the answer must be noticed */
 	(void)proto_send(one, message, -1, &wait);
 	assert_int_equal(proto_receive(one, message, NULL, &wait), -EPIPE);
 	two = helpers_fork_parser(helpers, &wait);
@@ -131,7 +131,7 @@ static void test_helper_killed_in_a_request_is_started_again(void **state)
 	g_free(message);
 }
 
-/* All helpers are killed between two questions: the next one is answered. */
+/* All helpers are killed between two requests: the next one is answered. */
 static void test_killed_helpers_are_started_again(void **state)
 {
 	struct world *world = *state;
@@ -149,7 +149,7 @@ static void test_killed_helpers_are_started_again(void **state)
 	assert_int_equal(count_of(world->symbols, "symbols.helpers.started"), 4);
 }
 
-/* A name of Rust with 62^10 lifetimes in it: its file has no names, counted, and soon. */
+/* A Rust name with 62^10 lifetimes in it: its file soon has no names, and is counted. */
 static void test_endless_name_is_counted_and_ends_soon(void **state)
 {
 	struct world *world = *state;
@@ -198,7 +198,7 @@ static void test_cancelled_request_ends_at_once(void **state)
 	assert_int_equal(count_of(world->symbols, "symbols.helpers.killed"), 0);
 	close(cancel[0]);
 	close(cancel[1]);
-	/* that nobody wanted to wait is nothing against the file */
+	/* a cancelled request does not count against the file */
 	test_file_has_names(state);
 }
 
@@ -254,7 +254,7 @@ static void ask_server(struct world *world, bool client)
 	struct symbols_file file = describe(world, path, true, NULL);
 	struct symbols *asks;
 
-	/* for whoever would ask behind our back */
+	/* for a library that reads the variable by itself */
 	setenv("DEBUGINFOD_URLS", urls, 1);
 	setenv("HOME", home, 1);
 	assert_true(symfixture_run(&world->fixture, NULL,
@@ -294,7 +294,7 @@ struct wrong_row {
 };
 
 static const struct wrong_row wrong_rows[] = {
-	{ __LINE__, WRONG_NONE, "first", 0 }, /* the others fail because of what is wrong with them */
+	{ __LINE__, WRONG_NONE, "first", 0 }, /* the others fail for what is wrong with them */
 	{ __LINE__, WRONG_INDEX, NULL, 0 },
 	{ __LINE__, WRONG_TWICE, "first", 0 }, /* it counts until the wrong */
 	{ __LINE__, WRONG_FRAMES, NULL, 0 },
@@ -340,7 +340,7 @@ static void test_wrong_answers_give_no_names(void **state)
 	}
 }
 
-/* Answers that would fill the memory are not taken to their end. */
+/* Answers without end are given up before they fill the memory. */
 static void test_endless_answers_are_bounded(void **state)
 {
 	struct world *world = *state;

@@ -40,7 +40,7 @@ static void begin_write(struct sync_rounds *rounds, struct write *write)
 	assert_true(sync_rounds_add(rounds, &write->waiter));
 }
 
-/* Ends what can end now; how many rounds that were. */
+/* Ends the rounds that can end now. Returns how many. */
 static unsigned int end_due(struct sync_rounds *rounds, uint64_t now_ns)
 {
 	unsigned int ended = 0;
@@ -103,7 +103,7 @@ static void test_later_round_does_not_wait_for_an_earlier_one(void **state)
 	sync_rounds_begin(rounds);
 	sync_rounds_ask(rounds);
 	begin_write(rounds, &two);
-	sync_rounds_begin(rounds); /* nobody is asked: the program has gone meanwhile, say */
+	sync_rounds_begin(rounds); /* no producer is asked: it may have gone meanwhile */
 	assert_int_equal(end_due(rounds, 0), 1);
 	assert_int_equal(one.done, 0);
 	assert_int_equal(two.done, 1);
@@ -223,8 +223,8 @@ static int end(void **state)
 	return 0;
 }
 
-/* The types of all that it is told now, one letter each; *number: of a SYNC. */
-static const char *hear(uint64_t *number)
+/* Receives all packets sent now. Returns their types, one letter each; *number: that of a SYNC. */
+static const char *take_packets(uint64_t *number)
 {
 	static char packet[KPROF_PACKET_MAX] __attribute__((aligned(8)));
 	static char types[16];
@@ -264,27 +264,27 @@ static void test_request_for_an_answer_follows_the_change(void **state)
 {
 	uint64_t number = 0;
 
-	assert_string_equal(hear(&number), "ws");
+	assert_string_equal(take_packets(&number), "ws");
 	switch_printx(true);
 	connection_sync(&world.connection, 1);
-	assert_string_equal(hear(&number), "sS");
+	assert_string_equal(take_packets(&number), "sS");
 	assert_int_equal(number, 1);
 	assert_false(connection_is_synced(&world.connection));
 	answer(1);
 	assert_true(connection_is_synced(&world.connection));
 }
 
-/* It was told before the write began to wait, and nobody knows yet that it has taken it. */
+/* The change was sent before the write began to wait, and its receipt is not yet confirmed. */
 static void test_sync_is_requested_for_a_change_sent_before(void **state)
 {
 	uint64_t number = 0;
 
-	hear(&number);
+	take_packets(&number);
 	connection_sync(&world.connection, 1);
-	assert_string_equal(hear(&number), "S");
+	assert_string_equal(take_packets(&number), "S");
 	answer(1);
 	connection_sync(&world.connection, 2);
-	assert_string_equal(hear(&number), "");
+	assert_string_equal(take_packets(&number), "");
 	assert_true(connection_is_synced(&world.connection)); /* it has nothing to answer */
 }
 
@@ -292,11 +292,11 @@ static void test_answer_to_an_older_round_is_not_enough(void **state)
 {
 	uint64_t number = 0;
 
-	hear(&number);
+	take_packets(&number);
 	connection_sync(&world.connection, 1);
-	hear(&number);
+	take_packets(&number);
 	connection_sync(&world.connection, 2); /* nothing changed, but 1 is still to be answered */
-	assert_string_equal(hear(&number), "S");
+	assert_string_equal(take_packets(&number), "S");
 	assert_int_equal(number, 2);
 	answer(1);
 	assert_false(connection_is_synced(&world.connection));
@@ -308,12 +308,12 @@ static void test_newest_number_answers_all(void **state)
 {
 	uint64_t number = 0;
 
-	hear(&number);
+	take_packets(&number);
 	connection_sync(&world.connection, 1);
-	hear(&number);
+	take_packets(&number);
 	switch_printx(true);
 	connection_sync(&world.connection, 2);
-	assert_string_equal(hear(&number), "sS");
+	assert_string_equal(take_packets(&number), "sS");
 	answer(2);
 	assert_true(connection_is_synced(&world.connection));
 }
@@ -322,18 +322,18 @@ static void test_clear_is_answered_too(void **state)
 {
 	uint64_t number = 0;
 
-	hear(&number);
+	take_packets(&number);
 	connection_sync(&world.connection, 1);
-	hear(&number);
+	take_packets(&number);
 	answer(1);
 	assert_true(fixture_write(&world.f, ring_writer_begin(&world.f.pool), KPROF_ID_TEXT, NULL, 0));
 	producers_clear(world.producers);
 	connection_sync(&world.connection, 2);
-	assert_string_equal(hear(&number), "cS");
+	assert_string_equal(take_packets(&number), "cS");
 	assert_int_equal(number, 2);
 }
 
-/* It has said nothing yet that would need an answer. */
+/* It has not sent HELLO, so it can't answer. */
 static void test_program_without_hello_is_not_waited_for(void **state)
 {
 	uint64_t number = 0;
@@ -343,7 +343,7 @@ static void test_program_without_hello_is_not_waited_for(void **state)
 	connection_sync(&connection, 7);
 	assert_true(connection_is_synced(&connection));
 	connection_fini(&connection);
-	hear(&number);
+	take_packets(&number);
 }
 
 int main(void)

@@ -180,7 +180,10 @@ static void test_records_of_the_kernel_are_read(void **state)
 	destroy(&f);
 }
 
-/* What is not executable, and what the idle tasks and foreign ones do, is nobody's. */
+/*
+ * Mappings that are not executable, and records of the idle tasks and of foreign ones, are left
+ * out.
+ */
 static void test_data_mappings_and_foreign_tasks_are_left_out(void **state)
 {
 	struct fixture f = create();
@@ -255,7 +258,7 @@ static void test_every_order_of_arrival_gives_the_order_of_time(void **state)
 	}
 }
 
-/* What is later waits; what has one time goes in the order of arrival. */
+/* Later records wait. Records of one time keep their order of arrival. */
 static void test_later_events_wait(void **state)
 {
 	struct fixture f = create();
@@ -275,7 +278,9 @@ static void test_later_events_wait(void **state)
 	destroy(&f); /* with one that waits */
 }
 
-/* Each record cut at each size, in memory of just that size for those who look beyond. */
+/*
+ * Each record cut at each size, in memory of just that size, so that a read beyond it is detected.
+ */
 static void cut_everywhere(const struct perf_event_header *whole)
 {
 	uint16_t size;
@@ -372,7 +377,7 @@ static void test_random_bytes_are_harmless(void **state)
 			taskevents_apply(f.events, f.tasks, UINT64_MAX);
 			tasks_settle(f.tasks, (uint64_t)i, (uint64_t)i, (uint64_t)i);
 			task_stream_init(&stream);
-			task_stream_read(&stream, f.tasks); /* what is told is well formed */
+			task_stream_read(&stream, f.tasks); /* the records are well formed */
 			task_stream_fini(&stream);
 		}
 	}

@@ -78,7 +78,7 @@ static void test_fork_exec_and_exit_are_told(void **state)
 	tasks_destroy(t);
 }
 
-/* A parent that is gone, or has other mappings since, does not tell the child's. */
+/* The child's records do not depend on a parent that is gone or has other mappings since. */
 static void test_child_of_a_gone_parent_keeps_its_mappings(void **state)
 {
 	struct tasks *t = tasks_create();
@@ -138,7 +138,7 @@ static void test_mappings_of_parent_and_child_part(void **state)
 	tasks_destroy(t);
 }
 
-/* The thread that was forked may end before its process: then no FORK says where mappings are. */
+/* The forked thread may end before its process. Then no FORK leads to the mappings. */
 static void test_mappings_outlive_the_first_thread(void **state)
 {
 	struct tasks *t = tasks_create();
@@ -158,7 +158,7 @@ static void test_mappings_outlive_the_first_thread(void **state)
 
 /* ---- in which order things become known ---------------------------------------------------------- */
 
-/* A walk meets the child, then its fork is applied: it is one process, and keeps its mappings. */
+/* A walk meets the child before its fork is applied: it is one process, and keeps its mappings. */
 static void test_child_met_before_its_fork_is_one_process(void **state)
 {
 	struct tasks *t = tasks_create();
@@ -180,7 +180,7 @@ static void test_child_met_before_its_fork_is_one_process(void **state)
 	tasks_destroy(t);
 }
 
-/* A process that was walked and never forked while we watched, whose pid comes again. */
+/* A process that was walked and whose fork was not recorded, whose pid is reused. */
 static void test_reused_pid_met_by_a_walk_is_another_process(void **state)
 {
 	struct tasks *t = tasks_create();
@@ -196,7 +196,7 @@ static void test_reused_pid_met_by_a_walk_is_another_process(void **state)
 	tasks_destroy(t);
 }
 
-/* Forked behind the walk by a process that the walk has not met yet: it must be visited too. */
+/* Forked by a process that the walk has not met yet: it must be visited too. */
 static void test_child_of_an_unmet_parent_is_visited(void **state)
 {
 	struct tasks *t = tasks_create();
@@ -215,7 +215,7 @@ static void test_child_of_an_unmet_parent_is_visited(void **state)
 	tasks_destroy(t);
 }
 
-/* A path that becomes known late is no reason to tell what came by fork again. */
+/* A path that becomes known late does not repeat the records that came by fork. */
 static void test_late_path_tells_nothing_again(void **state)
 {
 	struct tasks *t = tasks_create();
@@ -235,7 +235,7 @@ static void test_late_path_tells_nothing_again(void **state)
 	tasks_destroy(t);
 }
 
-/* A fork older than the walk that met its parent's mappings: the child has them all the same. */
+/* A fork older than the walk that met its parent's mappings: the child still has them. */
 static void test_older_fork_inherits_walked_mappings(void **state)
 {
 	struct tasks *t = tasks_create();
@@ -256,8 +256,8 @@ static void test_older_fork_inherits_walked_mappings(void **state)
 }
 
 /*
- * A fork older than the walk's meeting with the parent, which may have been another program then: what
- * the child has it tells when it is visited.
+ * A fork older than the walk's visit of the parent, which may have run another program then: the
+ * child's mappings are recorded when it is visited.
  */
 static void test_fork_before_parent_was_met(void **state)
 {
@@ -313,7 +313,7 @@ static void test_reused_pid_is_another_process(void **state)
 	tasks_fork(t, 300, 11, 11, 1, 1); /* again */
 	tasks_comm(t, 310, 11, 11, "b", true);
 	map(t, 311, 11, 1, 1, "/bin/b");
-	tasks_fork(t, 400, 11, 11, 1, 1); /* and with the end missed */
+	tasks_fork(t, 400, 11, 11, 1, 1); /* and its end was not recorded */
 	check_whole_stream(t, __LINE__,
 		"new 10 1 /sbin/init\n"
 		"fork 100 11/11 of 1/1\nnew 100 11 /sbin/init\nexit 200 11/11 of 1/1\n"
@@ -327,7 +327,7 @@ static void test_reused_pid_is_another_process(void **state)
 	tasks_destroy(t);
 }
 
-/* A tid that belongs to another process now: whoever had it has ended unseen. */
+/* A tid that belongs to another process now: the thread that had it has ended unrecorded. */
 static void test_reused_tid_ends_its_former_thread(void **state)
 {
 	struct tasks *t = tasks_create();
@@ -388,7 +388,7 @@ struct over_row {
 	int line;
 	uint64_t page, pages;
 	const char *path;
-	const char *left; /* pages 0 to 9: whose they are once the blocks are gone, and what is told */
+	const char *left; /* pages 0 to 9: the file of each once the blocks are gone, and the records */
 };
 
 /* /a on pages 2 to 5, /b on 4 and 5 of it, then the row's */
@@ -464,7 +464,7 @@ static void test_highest_addresses_do_not_wrap(void **state)
 	tasks_destroy(t);
 }
 
-/* Code that is made anew for ever leaves room for the program itself. */
+/* A program that makes code without end keeps the mapping of its own file. */
 static void test_endless_mappings_leave_room_for_the_program(void **state)
 {
 	struct tasks *t = tasks_create();
@@ -501,7 +501,10 @@ static void map_file(struct tasks *t, uint64_t time_ns, uint32_t pid, uint64_t p
 	tasks_add_mapping(t, time_ns, pid, &m);
 }
 
-/* One file is asked for once for all that have it; who was told of it is told again, also of the dead. */
+/*
+ * One file is requested once for all processes that map it. A reader that has its record gets a new
+ * one, also for ended processes.
+ */
 static void test_build_ids_are_told_later(void **state)
 {
 	const uint8_t id[3] = { 1, 2, 3 };
@@ -513,7 +516,7 @@ static void test_build_ids_are_told_later(void **state)
 
 	(void)state;
 	task_stream_init(&reader);
-	map_file(t, 50, 5, 1, 9); /* nobody asks yet */
+	map_file(t, 50, 5, 1, 9); /* not requested yet */
 	assert_null(tasks_take_wanted(t));
 	tasks_watch_wanted(t, fd);
 	map_file(t, 100, 10, 1, 11);

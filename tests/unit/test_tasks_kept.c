@@ -36,7 +36,7 @@ static void test_ended_tasks_are_kept_as_long_as_needed(void **state)
 	tasks_destroy(t);
 }
 
-/* What is kept for what is over is counted as it is: the queue's limit rests on it. */
+/* The memory kept for ended tasks is counted exactly: the limit of the queue depends on it. */
 static void test_bytes_of_ended_tasks_are_counted(void **state)
 {
 	struct tasks *t = tasks_create();
@@ -60,7 +60,10 @@ static void test_bytes_of_ended_tasks_are_counted(void **state)
 	tasks_destroy(t);
 }
 
-/* What nothing stored can refer to is not kept: a full capture in mode discard stores nothing more. */
+/*
+ * Tasks that no stored sample can refer to are not kept: a full capture in mode discard stores
+ * nothing more.
+ */
 static void test_events_without_stored_samples_are_not_kept(void **state)
 {
 	struct tasks *t = tasks_create();
@@ -94,7 +97,10 @@ static void test_events_without_stored_samples_are_not_kept(void **state)
 	tasks_destroy(t);
 }
 
-/* Short lives while samples are stored and blocks leave: as much as the blocks held can refer to. */
+/*
+ * Short-lived processes while samples are stored and blocks are freed: as much is kept as the held
+ * blocks can refer to.
+ */
 static void test_short_lives_are_kept_as_long_as_their_blocks(void **state)
 {
 	struct tasks *t = tasks_create();
@@ -172,7 +178,7 @@ static void walk_ten(struct tasks *t, uint64_t time_ns, uint64_t start_ns, const
 	add_file(t, time_ns, 10, addr, "/lib/c");
 }
 
-/* What a second walk finds as it was is not told again, and not one byte is kept for it. */
+/* What a second walk finds unchanged is not recorded again, and takes no memory. */
 static void test_unchanged_tasks_are_told_once_for_two_runs(void **state)
 {
 	struct tasks *t = tasks_create();
@@ -201,7 +207,10 @@ static void test_unchanged_tasks_are_told_once_for_two_runs(void **state)
 	tasks_destroy(t);
 }
 
-/* What changed between two runs: a mapping, the program, the process itself; and what is gone. */
+/*
+ * Changes between two runs: a mapping, the program, the process itself; and processes that are
+ * gone.
+ */
 static void test_changes_between_two_runs_are_told(void **state)
 {
 	struct tasks *t = tasks_create();
@@ -232,13 +241,13 @@ static void test_changes_between_two_runs_are_told(void **state)
 	tasks_end_walk(t, 300);
 	check_stream(t, __LINE__, &reader,
 		"new 300 10 /bin/x\nmmap 300 10 1000+1000 /bin/x\nmmap 300 10 9000+1000 /lib/c\n");
-	/* the pid came again, of the same program at the same places */
+	/* the pid was reused, by the same program at the same places */
 	walk_ten(t, 400, 7 * SECOND, "/bin/x", 0x9000);
 	tasks_end_walk(t, 400);
 	check_stream(t, __LINE__, &reader,
 		"comm 400 10/10 a\nnew 400 10 /bin/x\n"
 		"mmap 400 10 1000+1000 /bin/x\nmmap 400 10 9000+1000 /lib/c\n");
-	/* and where nobody can tell whether it is the same */
+	/* and where it can't be told whether it is the same */
 	walk_ten(t, 500, 0, "/bin/x", 0x9000);
 	tasks_end_walk(t, 500);
 	check_stream(t, __LINE__, &reader,
@@ -248,7 +257,7 @@ static void test_changes_between_two_runs_are_told(void **state)
 	tasks_destroy(t);
 }
 
-/* A process that perf told of is the one that a later walk meets; another one with its pid is not. */
+/* A process known from perf is the one that a later walk meets. Another one with its pid is not. */
 static void test_forked_process_is_the_one_walked_later(void **state)
 {
 	struct tasks *t = tasks_create();

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prof/tasks on a small machine that is run at random: processes fork, exec, map, end; their pids come
- * again; what perf tells of it arrives later, sometimes not at all; /proc is walked; samples are taken
- * and drained into blocks that leave; the profiler is stopped and started. Readers who follow and readers
- * who come must find the file behind every sample that is held when they look.
- *
- * A seed that fails is printed; KPROFS_TEST_SEED repeats it.
+ * prof/tasks on a small simulated machine that runs at random: processes fork, exec, map and end;
+ * their pids are reused; records of perf arrive later, sometimes not at all; /proc is walked;
+ * samples are taken and drained into blocks that are freed; the profiler is stopped and started.
+ * All readers, old and new, must find the file behind every sample that is held when they look. A
+ * seed that fails is printed; KPROFS_TEST_SEED repeats it.
  */
 #include <glib.h>
 #include <setjmp.h>
@@ -72,7 +71,7 @@ struct machine {
 	uint64_t newest, oldest, runs;
 	uint64_t blind_from; /* 0: perf lost nothing since the last walk */
 	GArray *blind;	     /* of uint64_t: from, to, from, to */
-	bool stopped; /* nobody samples */
+	bool stopped; /* no samples are taken */
 	struct tasks *tasks;
 	struct task_stream readers[READERS];
 	guint checked[READERS];
@@ -83,7 +82,7 @@ static unsigned int chance(struct machine *m, unsigned int below)
 	return (unsigned int)rand_r(&m->seed) % below;
 }
 
-/* Pids come again within moments here, and no two processes begin in one. */
+/* Pids are reused within moments here, and no two processes begin at one time. */
 static uint64_t tick(struct machine *m)
 {
 	return m->clock += NSEC_PER_SEC;
@@ -353,7 +352,7 @@ static void walk(struct machine *m)
 
 /* ---- readers ------------------------------------------------------------------------------------- */
 
-/* Taken while perf's word on it was lost and no walk had made up for it. */
+/* Taken while perf's record of it was lost and no walk had replaced it. */
 static bool is_blind(const struct machine *m, const struct sample *s)
 {
 	guint i;
@@ -404,7 +403,7 @@ static void come_and_go(struct machine *m)
 	task_stream_fini(&stream);
 }
 
-/* The profiler is stopped and started; what happens in between perf does not tell. */
+/* The profiler is stopped and started. Perf records nothing in between. */
 static void restart(struct machine *m)
 {
 	unsigned int i;
@@ -446,7 +445,7 @@ static void start_machine(struct machine *m)
 	map_pages(m, 1, 2, 3, files[0]);
 	for (i = 0; i < 100; i++)
 		do_anything(m);
-	/* nobody was watching until now */
+	/* nothing was recorded until now */
 	g_array_set_size(m->events, 0);
 	m->blind_from = 1;
 	walk(m);
@@ -456,7 +455,7 @@ static void stop_machine(struct machine *m)
 {
 	int i;
 
-	/* everything has ended behind the profiler's back */
+	/* everything has ended while the profiler was stopped */
 	tasks_begin_walk(m->tasks);
 	tasks_end_walk(m->tasks, tick(m));
 	for (i = 0; i < 3; i++)
@@ -501,7 +500,7 @@ static void run_machine(unsigned int seed, int steps, bool losses)
 	stop_machine(&m);
 }
 
-/* Each of these was once answered wrongly, of those beyond the first ones. */
+/* Seeds that once failed, of those beyond the first ones. */
 static const unsigned int hard_seeds[] = {
 	87, 113, 244, 259, 330, 332, 437, 602, 710, 730, 978, 1072, 1169, 1236, 1654
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * client/text: strings of every length at every place of a block, in front of a page that is not
- * there, and what a record of them is.
+ * client/text: strings of every length at every place of a block, in front of an unmapped page, and
+ * the records that they become.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -142,7 +142,10 @@ static void test_sizes_are_bounded(void **state)
 	trace_destroy(trace);
 }
 
-/* what doesn't fit the whole ring is refused, however it grew, and nothing leaves for it */
+/*
+ * What doesn't fit the whole ring is refused, whatever made it so long, and nothing is evicted for
+ * it.
+ */
 static void test_message_larger_than_the_ring_is_refused(void **state)
 {
 	g_autofree char *newlines = g_strnfill(65535, '\n');
@@ -205,7 +208,7 @@ static void test_time_is_that_of_the_call(void **state)
 
 /* ---- which messages stay -------------------------------------------------------------------- */
 
-/* A list of whole messages that forgets the oldest: slow, and too simple to be wrong. */
+/* A list of whole messages that drops the oldest: slow, and simple enough to be right. */
 struct model {
 	GQueue messages; /* of GString */
 	size_t bytes, size;
@@ -404,7 +407,10 @@ static void test_cursors_hold_and_follow(void **state)
 	trace_destroy(trace);
 }
 
-/* what leaves before it is read is counted, for each reader by itself, and never beyond its end */
+/*
+ * Messages evicted before they are read are counted, for each reader by itself, and never beyond
+ * its end.
+ */
 static void test_evicted_messages_are_counted_for_each_cursor(void **state)
 {
 	struct trace *trace = create_trace(1024);

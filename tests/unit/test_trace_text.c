@@ -62,7 +62,7 @@ static struct trace_text_event make_event(const char *format, const struct store
 	};
 }
 
-/* The lines; also holds them against their length and bound. */
+/* The lines of an event; also checks their length and bound. */
 static char *show(const struct trace_text_event *event)
 {
 	struct trace_text *line = trace_text_create();
@@ -142,7 +142,7 @@ static void test_numbers_print_as_printf_does(void **state)
 		SHOWN("%-4096d|", "%-256d|", int, values[i]);
 		SHOWN("%.4096d", "%.256d", int, values[i]);
 	}
-	/* what the type does not hold is not shown: the words of a program that lies */
+	/* what the type does not hold is not shown: arguments of a corrupt producer */
 	SAME("%hhu", unsigned char, 0x1ff);
 	SAME("%d", int, 0x1122334455667788);
 }
@@ -349,13 +349,13 @@ static void test_hostile_arguments_are_harmless(void **state)
 	add_word(&args, 1);
 	event = make_event("%s %d", &args);
 	expect(__LINE__, &event, HEAD "(missing) (missing)\n");
-	/* no string, and one that carries NULs */
+	/* a missing string, and one with NULs in it */
 	args.count = 0;
 	add_bytes(&args, "", KPROF_STRING_NULL, 0);
 	add_bytes(&args, "a\0b", 3, 3);
 	event = make_event("%s %8s|", &args);
 	expect(__LINE__, &event, HEAD "(null)      a\\x00b|\n");
-	/* formats that nobody should have let in */
+	/* formats that should have been refused */
 	event = make_event("x %n y", &args);
 	expect(__LINE__, &event, HEAD "x (bad format)\n");
 	event = make_event("%", &args);

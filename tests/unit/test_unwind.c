@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * symbolizer/unwind: steps by rows made by hand, on a stack whose words are known; and that nothing
- * beyond the copy is read, whatever a row says.
+ * symbolizer/unwind: steps by rows made by hand, on a stack whose words are known. Nothing beyond
+ * the copy is read, whatever the row.
  */
 #include <dwarf.h>
 #include <elf.h>
@@ -73,7 +73,7 @@ static void test_call_leads_to_its_caller(void **state)
 	assert_int_equal(copy.unwind.regs[RSP], SP + 24);
 	assert_int_equal(copy.unwind.regs[RBX], 0x1001);
 	assert_int_equal(copy.unwind.regs[RBP], 0x2006);
-	/* what is not known can't be built on */
+	/* a register that is not known can't be used */
 	row = call_row(0);
 	row.cfa.reg = 0;
 	assert_int_equal(unwind_step(&copy.unwind, &row), UNWIND_LOST);
@@ -119,7 +119,7 @@ static void test_reads_stay_inside_of_the_copy(void **state)
 	assert_int_equal(unwind_step(&copy.unwind, &row), UNWIND_LOST);
 }
 
-/* Frames of calls lie one above the other; that of a signal may lie anywhere. */
+/* Frames of calls lie one above the other. That of a signal handler may lie anywhere. */
 static void test_stack_goes_up_except_at_signals(void **state)
 {
 	struct unwind_row row = call_row(16);
@@ -188,7 +188,7 @@ static void test_expressions_of_signal_frames_are_evaluated(void **state)
 	assert_int_equal(copy.unwind.regs[RSP], 0x1002);
 }
 
-/* Operations of any kind in any order: whatever comes out, it ends, and inside of the copy. */
+/* Operations of any kind in any order: evaluation ends, and stays inside of the copy. */
 static void test_random_expressions_end_inside_of_the_copy(void **state)
 {
 	unsigned int seed = 20161103, round, i;
@@ -252,7 +252,7 @@ static void test_other_machines_are_refused(void **state)
 	assert_int_equal(unwind_step(&copy.unwind, &row), UNWIND_LOST);
 }
 
-/* What a parser may send: each field beyond its bounds makes it none. */
+/* What a parser may send: each field beyond its bounds makes the row unsound. */
 static void test_unsound_rows_are_refused(void **state)
 {
 	const size_t bytes = offsetof(struct unwind_row, ops);

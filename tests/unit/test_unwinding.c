@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * capture/unwinding: captures made by hand, with parsers played by children of the test, and what
- * must come out: samples with whole stacks, everything else byte for byte.
+ * capture/unwinding: captures made by hand, with children of the test as parsers. The result must
+ * have samples with whole stacks, and everything else byte for byte.
  */
 #include <errno.h>
 #include <poll.h>
@@ -208,7 +208,7 @@ static const struct case_row cases[] = {
 		{ 9, 8, GEN_USER, PC, R(0x100) }, 0 },
 	{ __LINE__, 1, 4, { 9, 8, GEN_USER, PC }, 3, 0, true, ANSWERS, 4, { 9, 8, GEN_USER, PC }, 0 },
 	{ __LINE__, 2, 1, { PC }, 0, 0, true, ANSWERS, 1, { PC }, 0 },
-	/* nobody knows: the frame pointer, as far as it leads: to words 2 and 3, then nowhere */
+	/* no row: the frame pointer, as far as it leads: to words 2 and 3, then nowhere */
 	{ __LINE__, 2, 1, { PC }, 127, SP + 16, false, ANSWERS, 2, { PC, R(0x200) }, 0 },
 	{ __LINE__, 2, 1, { PC }, 127, SP + 16, true, SAYS_NONSENSE, 2, { PC, R(0x200) }, 0 },
 	{ __LINE__, 2, 1, { PC }, 127, SP + 16, true, ENDS, 2, { PC, R(0x200) }, 0 },
@@ -252,7 +252,10 @@ static void test_stacks_are_unwound_case_by_case(void **state)
 		check_case(&cases[i]);
 }
 
-/* A stack whose sample is missing goes, and is nobody else's; a parser serves all samples. */
+/*
+ * A stack whose sample is missing is left out and given to no other sample. One parser serves all
+ * samples.
+ */
 static void test_stray_stack_belongs_to_no_other_sample(void **state)
 {
 	static const uint64_t pc = PC, more[] = { PC, R(0x100), R(0x200), R(0x300) };
@@ -346,8 +349,8 @@ static void test_cut_capture_gives_its_whole_samples(void **state)
 }
 
 /*
- * Registers or bytes that are not there: the record stays as damaged as it is, and is nobody's
- * stack.
+ * Registers or bytes are missing: the record stays as damaged as it is, and its stack belongs to no
+ * sample.
  */
 static void test_damaged_stack_belongs_to_no_sample(void **state)
 {
@@ -402,7 +405,7 @@ static bool always(void *arg)
 	return true;
 }
 
-/* It takes as long as it is wanted. */
+/* Takes as long as it is not cancelled. */
 static int connect_slowly(void *self, const struct symbols_file *file, const struct symbols_how *how)
 {
 	struct pollfd cancel = { .fd = how->cancel_fd, .events = POLLIN };
@@ -452,6 +455,6 @@ int main(void)
 		cmocka_unit_test(test_cancelled_unwinding_is_interrupted),
 	};
 
-	signal(SIGCHLD, SIG_IGN); /* nobody waits for the parsers */
+	signal(SIGCHLD, SIG_IGN); /* the parsers are not waited for */
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* src/trace/user_turns: whose connection is served next. */
+/* producers/user_turns: which user's connection is served next. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

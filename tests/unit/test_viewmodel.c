@@ -63,7 +63,7 @@ static void test_views_of_one_capture_share_the_model(void **state)
 	assert_ptr_equal(flame, pprof);
 	assert_int_equal(flame->profile->samples, 3);
 	assert_int_equal(flame->profile->moments->len, 3); /* for those who need them */
-	/* a form that needs less has a model of its own */
+	/* a format that needs less has a model of its own */
 	assert_ptr_not_equal(flat, flame);
 	viewmodel_put(models, flat);
 	/* one is enough for it to stay */
@@ -86,7 +86,7 @@ static void test_views_of_one_capture_share_the_model(void **state)
 	viewmodels_destroy(models);
 }
 
-/* What was given up leaves nothing behind that the next one would take. */
+/* A cancelled model is not reused by the next view. */
 static void test_cancelled_model_is_not_reused(void **state)
 {
 	static const struct cancel unwanted = { always, NULL, -1 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Programs as the trace knows them, whose pools a test writes itself. */
+/* Programs that are attached to a trace, with pools that the test writes itself. */
 #ifndef KPROFS_TESTS_UNIT_TRACING_H
 #define KPROFS_TESTS_UNIT_TRACING_H
 
@@ -64,7 +64,7 @@ static inline void tracing_destroy(struct program *program)
 	g_free(program);
 }
 
-/* As producers_all() gives them, but that the test owns them. */
+/* As producers_all() returns them, but owned by the test. */
 static inline GPtrArray *tracing_list(struct program **programs, size_t count)
 {
 	GPtrArray *list = g_ptr_array_new();

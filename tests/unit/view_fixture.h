@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A capture made by hand through a view, for tests of the views: everything that it wrote, and what
- * it returned.
+ * A view of a capture made by hand: everything that it wrote, and what it returned.
  */
 #ifndef KPROFS_TESTS_VIEW_FIXTURE_H
 #define KPROFS_TESTS_VIEW_FIXTURE_H
@@ -63,7 +62,7 @@ static const struct symbols_source view_source = {
 	.destroy = view_destroy,
 };
 
-/* What a view writes; to be freed. `cancelled` may be NULL. */
+/* What a view writes; the caller frees it. `cancelled` may be NULL. */
 static inline char *view_text(const struct gen *gen, view_write *write,
 	bool (*cancelled)(void *arg), int expected)
 {
