@@ -1,44 +1,45 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a traced program and a server say to each other: packets on a Unix socket of type
+ * The protocol between a producer (a traced program) and a server: packets on a Unix socket of type
  * SOCK_SEQPACKET, at $KPROF_SOCKET, $XDG_RUNTIME_DIR/kprofs/trace or /run/kprofs/trace, the first
- * at which somebody listens.
+ * at which a server listens.
  *
- *	program                                  server
+ *	producer                                 server
  *	HELLO, with the pool's descriptor   ->
- *	EVENTS, as many as it takes         ->
+ *	EVENTS, as many as needed           ->
  *	                                    <-   WELCOME
  *	                                    <-   SWITCH for every EVENTS, and whenever one changes
- *	                                    <-   SYNC, when somebody waits for a change
- *	SYNCED, once it is in effect        ->
+ *	                                    <-   SYNC, when a write waits for a change
+ *	SYNCED, once the change is applied  ->
  *	EVENTS when a library is loaded     ->
  *	GONE when it is unloaded            ->
  *
- * Neither side waits for the other: the program sends all of it at once and goes on. Until the
- * first SWITCH of an event it writes the event anyway, marked PROVISIONAL, for at most
- * KPROF_PROVISIONAL_MS after it attached, so that a program that ends before the server looked has
- * lost nothing; the server shows such records only of events that are switched on. The end of the
- * connection is the end of the program, or of the server: the pool outlives both. A program that
- * ended before it read what the server sent makes one of the server's next calls fail with
- * ECONNRESET; what the program had said can still be received after that.
+ * Neither side waits for the other: the producer sends all of it at once and goes on. Until the
+ * first SWITCH of an event the producer writes the event anyway, marked PROVISIONAL, for at most
+ * KPROF_PROVISIONAL_MS after it attached. So a program that ends before the server reads its
+ * packets has lost nothing; the server shows provisional records only of events that are switched
+ * on. The end of the connection is the end of the producer, or of the server: the pool outlives
+ * both. If a producer ended before it read what the server sent, one of the next calls of the
+ * server fails with ECONNRESET; packets that the producer had sent can still be received after
+ * that.
  *
- * The switches travel as packets and not through a shared page, so that the test of an event that
- * is off is one load from the program's own data, and the server neither maps nor writes memory
- * that a program can punch, truncate or unmap under it.
+ * Switches are sent as packets, and are not in a shared page. So the test of an event that is off
+ * is one load from the program's own data, and the server neither maps nor writes memory in which a
+ * program can punch holes, or which it can truncate or unmap.
  *
- * SYNC asks the program to answer with SYNCED and the same number when all that the server has said
- * before is in effect: then none of its threads that looks at a switch finds the former value. One
- * answer, with the newest number, will do for several SYNCs.
+ * SYNC requests a SYNCED with the same number as soon as all packets that the server sent before
+ * are applied: then no thread of the producer that tests a switch finds the former value. One
+ * SYNCED, with the newest number, can answer several SYNCs.
  *
- * A program attaches only where root or its own user listens (SO_PEERCRED), and looks into
- * $XDG_RUNTIME_DIR only if that is its own user's.
+ * A producer attaches only to a server that runs as root or as its own user (SO_PEERCRED), and
+ * looks into $XDG_RUNTIME_DIR only if that belongs to its own user.
  *
- * A server that speaks another version answers HELLO with WELCOME, in which it says its own, and ends
- * the connection; a program that is welcomed with another version than its own leaves, and tries again
- * when another server appears.
+ * A server with another protocol version answers HELLO with WELCOME, which has its version, and
+ * closes the connection. A producer that receives another version than its own disconnects, and
+ * tries again when another server appears.
  *
- * A side that gets a packet it does not understand skips it if the type is unknown, and ends the
- * connection if a known one is damaged. Numbers are in the byte order of the machine. C and C++.
+ * A side that receives a packet of an unknown type skips it; a malformed packet of a known type
+ * ends the connection. Numbers are in the byte order of the machine. C and C++.
  */
 #ifndef KPROF_ATTACH_ABI_H
 #define KPROF_ATTACH_ABI_H
@@ -54,7 +55,7 @@ extern "C" {
 #define KPROF_PACKET_MAX 32768u /* bytes; fits the default send buffer several times */
 #define KPROF_PROVISIONAL_MS 1000
 
-/* Bounds that the server holds a program to; the library refuses events beyond them. */
+/* Limits that the server enforces; the library refuses events beyond them. */
 #define KPROF_NAME_MAX 100u	/* provider and event, each: [A-Za-z0-9_.-] */
 #define KPROF_FORMAT_MAX 1024u	/* bytes */
 #define KPROF_PROGRAM_MAX 64u
@@ -82,25 +83,26 @@ struct kprof_packet_hello {
 	struct kprof_packet head;
 	uint64_t magic;
 	uint32_t version;
-	uint32_t pid;	     /* as the program sees itself; the server shows the kernel's word */
+	uint32_t pid; /* as getpid(2) says in the producer; the server shows the pid that its kernel
+			 reports */
 	uint32_t pool_bytes; /* as in the pool's header */
 	uint32_t flags;	     /* 0 */
-	char program[KPROF_PROGRAM_MAX]; /* its name, NUL-terminated */
+	char program[KPROF_PROGRAM_MAX]; /* the name of the program, NUL-terminated */
 };
 
 enum kprof_event_kind {
 	KPROF_KIND_EVENT = 1,	  /* has a switch of its own */
-	KPROF_KIND_PRINTF = 2,	  /* obeys the master switch; no provider, no name */
-	KPROF_KIND_PRINTX = 3,	  /* obeys kprintx too */
+	KPROF_KIND_PRINTF = 2,	  /* under the master switch only; no provider, no name */
+	KPROF_KIND_PRINTX = 3,	  /* under kprintx, too */
 	KPROF_KIND_BACKTRACE = 4, /* a printf whose records carry the stack */
 };
 
-/* Why the program itself keeps an event off, for the server to say. */
+/* Why the library keeps an event off; the server reports it. */
 enum kprof_event_refusal {
 	KPROF_REFUSED_NO = 0,
 	KPROF_REFUSED_NAME = 1,	  /* not [A-Za-z0-9_.-]{1,100} */
-	KPROF_REFUSED_FORMAT = 2, /* a conversion that is not on the list, or too long */
-	KPROF_REFUSED_TYPES = 3,  /* arguments that are not what the format asks for */
+	KPROF_REFUSED_FORMAT = 2, /* an unknown conversion, or too long */
+	KPROF_REFUSED_TYPES = 3,  /* arguments that do not match the format */
 };
 
 /* Then `count` of kprof_event_def. */
@@ -112,7 +114,7 @@ struct kprof_packet_events {
 
 /* Not aligned: copy it out. Then provider, name, format, without NUL. */
 struct kprof_event_def {
-	uint16_t bytes; /* with what follows */
+	uint16_t bytes; /* with the strings that follow */
 	uint16_t id;
 	uint8_t kind;	 /* enum kprof_event_kind */
 	uint8_t refusal; /* enum kprof_event_refusal */
@@ -122,7 +124,7 @@ struct kprof_event_def {
 	uint16_t reserved;
 };
 
-/* Then `count` u16: ids whose last place of use was unloaded. A later EVENTS brings them back. */
+/* ids whose last use was unloaded. A later EVENTS defines them again. */
 struct kprof_packet_gone {
 	struct kprof_packet head;
 	uint32_t count;
@@ -142,13 +144,13 @@ struct kprof_packet_switch {
 	uint32_t count;
 };
 
-/* Chunks whose ticket is at most this may be taken again although the mode is discard. */
+/* Chunks up to this ticket may be overwritten although the mode is discard. */
 struct kprof_packet_clear {
 	struct kprof_packet head;
 	uint64_t ticket;
 };
 
-/* SYNC, and SYNCED in answer. Numbers rise within a connection; never 0. */
+/* SYNC, and SYNCED as its answer. Numbers increase within a connection; never 0. */
 struct kprof_packet_sync {
 	struct kprof_packet head;
 	uint64_t number;

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libkprof: events of programs, written for a few nanoseconds into memory of their own and read
- * through a kprofs mount (kptrace, events/). For C (GNU11) and C++ (C++11), gcc and clang, ELF.
- * See libkprof(3); link with -lkprof.
+ * libkprof: trace events of programs. An event is written in a few nanoseconds into memory of the
+ * program, and read through a kprofs mount (kptrace, events/). For C (GNU11) and C++ (C++11), gcc
+ * and clang, ELF. See libkprof(3); link with -lkprof.
  *
  *	KPROF_EVENT(net, packet, "len %d from %s", len, name);
  *
- * What holds for every call here: it may be made from any thread, from signal handlers, before main,
- * after fork, in constructors and in libraries loaded by dlopen; it never blocks, prints, ends the
- * program, or changes errno, whether a server is there or not. Nothing is returned: what could not
- * be written is counted, and the counts are in the mount (kpstat, events/overflow).
+ * All calls here are thread-safe and async-signal-safe. They may be used before main, after fork,
+ * in constructors, and in libraries loaded by dlopen. They never block, print, end the program, or
+ * change errno, whether a server runs or not. They return nothing: an event that could not be
+ * written is counted, and the counts are in the mount (kpstat, events/overflow). The caller keeps
+ * the ownership of all arguments; strings are copied before the call returns.
  *
  * Formats are those of printf, checked by the compiler, without %n, %m, %ls, %lc, positional
- * arguments and the flags ' and I; width and precision at most 4096; a long double is stored as a
- * double. At most 16 arguments, widths and precisions by * included. Arguments are evaluated only if
- * the event is on, and stored as they are; strings are copied (up to what fits in a record of 4096
- * bytes), a null string prints as (null).
+ * arguments and the flags ' and I. Width and precision are at most 4096; a long double is stored as
+ * a double. At most 16 arguments, including widths and precisions given by *. Arguments are
+ * evaluated only if the event is on, and stored unformatted. Strings are copied up to what fits in
+ * a record of 4096 bytes; a null string prints as (null).
  */
 #ifndef KPROF_H
 #define KPROF_H
@@ -29,8 +30,10 @@
 
 #define KPROF_API_ __attribute__((visibility("default")))
 
-/* Of what events call: bound when the program is loaded, and called without a stub. So the first event
- * in a signal handler does not run the dynamic linker, either. */
+/*
+ * Functions that events call are bound when the program is loaded, and called without a PLT stub.
+ * So the first event in a signal handler does not run the dynamic linker, either.
+ */
 #if defined(__has_attribute)
 #if __has_attribute(noplt)
 #define KPROF_QUICK_API_ KPROF_API_ __attribute__((noplt))
@@ -47,11 +50,12 @@ extern "C" {
 /*
  * KPROF_EVENT(provider, name, format, args...)
  *
- * A static event at this place. Provider and name are written as bare words or as string literals
- * of 1 to 100 of [A-Za-z0-9_.-], the format is a string literal. Places with the same provider, name
- * and format are one event, with one switch: the file events/provider:name of the mount. Of two
- * formats for one name the one that was known first is kept; the other stays off, and kperr says so.
- * Off, which it is until switched on, an event costs one load and a branch that is predicted.
+ * A static event. Provider and name are written as bare words or as string literals of 1 to 100 of
+ * [A-Za-z0-9_.-]; the format is a string literal. Uses with the same provider, name and format are
+ * one event, with one switch: the file events/provider:name of the mount. Of two formats for one
+ * name the first that is registered is kept; events with the other one stay off, and kperr reports
+ * it. An event is off until it is switched on. While it is off it costs one load and a predicted
+ * branch.
  */
 #define KPROF_EVENT(provider, name, ...) \
 	KPROF_EVENT_(KPROF_SITE_EVENT_, #provider, #name, __VA_ARGS__)
@@ -60,35 +64,39 @@ extern "C" {
  * kprof_printf(format, args...)
  *
  * A line of text in kptrace, without a switch of its own: it is on while a server is attached and
- * events/enabled is 1. With a literal format nothing is formatted here. kprof_printx also obeys
- * the mount's file kprintx. kprof_backtrace adds the callers' addresses, as far as they can be
- * followed by frame pointers (-fno-omit-frame-pointer), innermost first, at most 32.
+ * events/enabled is 1. A literal format is stored as an id, and nothing is formatted in the
+ * program. kprof_printx is also under the switch kprintx of the mount. kprof_backtrace adds the
+ * return addresses of the callers, as far as frame pointers lead (-fno-omit-frame-pointer),
+ * innermost first, at most 32.
  */
 #define kprof_printf(...) KPROF_PRINT_(KPROF_SITE_PRINTF_, __VA_ARGS__)
 #define kprof_printx(...) KPROF_PRINT_(KPROF_SITE_PRINTX_, __VA_ARGS__)
 #define kprof_backtrace(...) KPROF_PRINT_(KPROF_SITE_BACKTRACE_, __VA_ARGS__)
 
-/* The same as kprof_printf, for a format and arguments that the caller was given. */
+/*
+ * The same as kprof_printf and kprof_printx, with a va_list, which is not changed. The format is
+ * copied.
+ */
 KPROF_API_ void kprof_vprintf(const char *format, va_list args)
 	__attribute__((format(printf, 1, 0)));
 KPROF_API_ void kprof_vprintx(const char *format, va_list args)
 	__attribute__((format(printf, 1, 0)));
 
-/* ---- below: how the macros do it; names that end in _ are not for use ------------------------ */
+/* ---- below: the implementation of the macros; names that end in _ are private ---------------- */
 
-/* One place of use. The fields are the program's constants but for those marked. */
+/* One use of an event. The fields are constants of the program, except where noted. */
 struct kprof_event {
-	uint8_t on;	  /* written by the library: 0 off, 1 on, 2 on until a server has spoken */
+	uint8_t on;	  /* written by the library: 0 off, 1 on, 2 on, before the first SWITCH */
 	uint8_t kind;	  /* KPROF_SITE_* */
-	uint8_t args;	  /* how many */
-	uint8_t shape;	  /* written by the library: what the arguments are */
+	uint8_t args;	  /* number of arguments */
+	uint8_t shape;	  /* written by the library: the kinds of the arguments */
 	uint16_t id;	  /* written by the library */
 	uint16_t version; /* KPROF_SITE_VERSION_ */
-	const char *provider, *name, *format; /* format NULL: not a literal, nothing to register */
+	const char *provider, *name, *format; /* format NULL: not a literal, not registered */
 	const unsigned char *types; /* KPROF_TYPE_* of each argument, then 0 */
 	void *entry;		    /* the library's */
 	struct kprof_event *next;   /* the library's */
-	uint32_t head;		    /* written by the library: flags and id, as a record has them */
+	uint32_t head;		    /* written by the library: flags and id, as in a record */
 	uint32_t reserved32;
 };
 
@@ -102,9 +110,9 @@ struct kprof_event {
 #define KPROF_TYPE_STRING_ 3
 #define KPROF_TYPE_POINTER_ 4
 
-/* Writes the event. values: one word an argument, strings as their addresses. */
+/* Writes the event. values: one word for each argument; for a string, its address. */
 KPROF_QUICK_API_ void kprof_write_(struct kprof_event *event, const uint64_t *values);
-/* The same with one argument or two, which stay in registers. */
+/* The same with one or two arguments, passed in registers. */
 KPROF_QUICK_API_ void kprof_write_1_(struct kprof_event *event, uint64_t a);
 KPROF_QUICK_API_ void kprof_write_2_(struct kprof_event *event, uint64_t a, uint64_t b);
 /* The same for KPROF_SITE_BACKTRACE_. */
@@ -113,7 +121,7 @@ KPROF_API_ void kprof_write_stack_(struct kprof_event *event, const uint64_t *va
 KPROF_API_ void kprof_print_(int kind, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* The events of one executable or library; one object of it in each. */
+/* The events of one executable or library; each has one such object. */
 struct kprof_module {
 	struct kprof_event **start, **stop;
 	struct kprof_module *next; /* the library's */
@@ -224,9 +232,9 @@ inline uint64_t value(unsigned long long v) { return kprof_unsigned_(v); }
 inline uint64_t value(const volatile void *v) { return kprof_pointer_(v); }
 
 /*
- * The event of one place of use, which `Site`, a local class, names. A template, because a static
- * variable of an inline function cannot be put into a section; hidden, so that its address is a
- * constant of this library. Defined for each instance with the types of that instance.
+ * The event of one use, identified by `Site`, a local class. A template, because a static variable
+ * of an inline function cannot be put into a section; hidden, so that its address is a constant of
+ * this library. Defined for each instance with the types of that instance.
  */
 template <class Site> struct __attribute__((visibility("hidden"))) event_of {
 	static struct kprof_event it;
@@ -266,7 +274,7 @@ struct kprof_event event_of<Site>::it = {0, Site::kind(), Site::args(), 0, 0, KP
 			 : \
 			 : KPROF_SYMBOL_(&::kprof_detail::event_of<kprof_site_>::it));
 #else
-/* 1 ? x : x has the type that x has in an expression, also where x is a bit-field or an array */
+/* 1 ? x : x has the type of x in an expression, even if x is a bit-field or an array */
 #define KPROF_TYPE_(x) \
 	_Generic(1 ? (x) : (x), _Bool: KPROF_TYPE_INT_, char: KPROF_TYPE_INT_, signed char: KPROF_TYPE_INT_, \
 		unsigned char: KPROF_TYPE_INT_, short: KPROF_TYPE_INT_, \
@@ -307,12 +315,12 @@ struct kprof_event event_of<Site>::it = {0, Site::kind(), Site::args(), 0, 0, KP
 			kprof_write_1_(kprof_event_, kprof_values_[0]); \
 		else if (KPROF_COUNT_(__VA_ARGS__) == 2) \
 			kprof_write_2_(kprof_event_, kprof_values_[0], \
-				kprof_values_[KPROF_COUNT_(__VA_ARGS__) / 2]); /* [1], there or not */ \
+				kprof_values_[KPROF_COUNT_(__VA_ARGS__) / 2]); /* [1] if there are two */ \
 		else \
 			kprof_write_(kprof_event_, kprof_values_); \
 	}
 
-/* In both, ... is the format and the arguments. "" x "": only a literal will do. */
+/* In both, ... is the format and the arguments. "" x "" is valid only for a literal. */
 #define KPROF_EVENT_(kind_, provider_, name_, ...) \
 	do { \
 		KPROF_DEFINE_(kind_, provider_, name_, "" KPROF_FORMAT_(__VA_ARGS__) "", __VA_ARGS__) \
@@ -341,7 +349,9 @@ struct kprof_event event_of<Site>::it = {0, Site::kind(), Site::args(), 0, 0, KP
 #define KPROF_LITERAL_(format_) __builtin_constant_p(format_) ? (format_) : 0
 #endif
 
-/* of (f, a, b), f being the format: KPROF_COUNT_ is 2, KPROF_MAP_(M_, f, a, b) M_(a) M_(b) */
+/*
+ * for (f, a, b), where f is the format: KPROF_COUNT_ is 2, KPROF_MAP_(M_, f, a, b) is M_(a) M_(b)
+ */
 #define KPROF_FORMAT_(...) KPROF_FIRST_(__VA_ARGS__, 0)
 #define KPROF_FIRST_(first, ...) first
 #define KPROF_COUNT_(...) \

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The records of kpdata, the one definition of their bytes.
+ * The records of kpdata: the only definition of their bytes.
  *
  * A capture is a stream of records without header or padding:
  *
  *	varint type | varint payload size | payload
  *
- * A varint holds 7 bits a byte, least significant group first, bit 7 set on all bytes but the last
- * (LEB128), at most 10 bytes. Payloads are packed, in the byte order of the machine that wrote them
- * (little-endian on all machines that kprofs runs on so far; type 71 says which). Types 1 to 4 are
- * those of Akaros (kern/include/ros/profiler_records.h), byte for byte, and carry only what Akaros puts
- * into them. Types from 64 up are ours; a decoder that does not know a type skips it by its size.
+ * A varint holds 7 bits in each byte, least significant group first, bit 7 set on all bytes but the
+ * last (LEB128), at most 10 bytes. Payloads are packed, in the byte order of the machine that wrote
+ * them (little-endian on all machines on which kprofs runs so far; type 71 has it). Types 1 to 4
+ * are those of Akaros (kern/include/ros/profiler_records.h), byte for byte, with the same contents.
+ * Types from 64 on are those of kprofs; a decoder skips a type that it does not know by its size.
  * Payloads may grow at their end.
  *
  * Times are u64 nanoseconds of CLOCK_MONOTONIC. The stream is not sorted by time: samples come in
  * runs of one CPU; within one CPU they are in order.
  *
- * The structs below are the fixed heads of the payloads; what follows a head is said beside it.
+ * The structs below are the fixed heads of the payloads; the comment of each says what follows it.
  * Fields in a stream are not aligned: copy them out with memcpy.
  */
 #ifndef KPROF_RECORDS_H
@@ -48,21 +48,26 @@ enum kprof_record_type {
 	KPROF_REC_FILE_ID = 76,
 };
 
-/* A payload longer than this is damage, never data (Akaros's decoder has the same limit). */
+/* The longest valid payload in bytes (Akaros's decoder has the same limit). */
 #define KPROF_REC_PAYLOAD_MAX (32u << 20)
 
 /* In a trace: the frames after this word are user frames (Linux's PERF_CONTEXT_USER). */
 #define KPROF_CONTEXT_USER 0xfffffffffffffe00ull
-/* Words from here up are marks (Linux's PERF_CONTEXT_MAX to PERF_CONTEXT_HV), never addresses. */
+/*
+ * Words from here on are context markers (Linux's PERF_CONTEXT_MAX to PERF_CONTEXT_HV), never
+ * addresses.
+ */
 #define KPROF_CONTEXT_FIRST 0xfffffffffffff001ull
 
 /* In pid fields. */
-#define KPROF_PID_KERNEL 0xffffffffu /* a sample: the idle task; a mapping or build-id: the kernel */
-#define KPROF_PID_GONE 0xfffffffeu   /* a task already gone, or not visible from here */
+#define KPROF_PID_KERNEL                                                                           \
+	0xffffffffu /* a sample: the idle task; a mapping or build-id: the kernel */
+#define KPROF_PID_GONE                                                                             \
+	0xfffffffeu /* a task that had exited, or is not visible in this pid namespace */
 
 #define KPROF_PATH_KERNEL "[kernel.kallsyms]"
 
-/* 1, 2: then num_traces u64, innermost first */
+/* 1, 2: then num_traces u64, the frames, innermost first */
 struct kprof_rec_trace {
 	uint64_t info; /* number of the event, see EVENT */
 	uint64_t time_ns;
@@ -72,8 +77,8 @@ struct kprof_rec_trace {
 } __attribute__((packed));
 
 /*
- * 3, 75: then the path, NUL-terminated. In 75 pid is always KPROF_PID_KERNEL. Captures made before type 75
- * existed have the kernel's mappings as type 3 with that pid.
+ * 3, 75: then the path, NUL-terminated. In 75 pid is always KPROF_PID_KERNEL. Captures made before
+ * type 75 existed have the kernel's mappings as type 3 with that pid.
  */
 struct kprof_rec_mmap {
 	uint64_t time_ns;
@@ -84,9 +89,9 @@ struct kprof_rec_mmap {
 } __attribute__((packed));
 
 /*
- * 4: then the path of the program, NUL-terminated. A process has this from its start and again when
- * it executes another program: mappings of the process that are older than this record and were
- * not announced at its time or later belong to the former program.
+ * 4: then the path of the program, NUL-terminated. A process has this from its start, and again
+ * when it executes another program: mappings of the process that are older than this record, and
+ * have no record at its time or later, belong to the former program.
  */
 struct kprof_rec_new_process {
 	uint64_t time_ns;
@@ -94,15 +99,16 @@ struct kprof_rec_new_process {
 } __attribute__((packed));
 
 enum kprof_event_flags {
-	KPROF_EVENT_FREQ = 1 << 0,	/* rate is a frequency in Hz, else a period */
-	KPROF_EVENT_FALLBACK = 1 << 1,	/* stands in for an event that this machine lacks */
+	KPROF_EVENT_FREQ = 1 << 0, /* rate is a frequency in Hz, else a period */
+	KPROF_EVENT_FALLBACK =
+		1 << 1, /* a replacement for an event that this machine does not have */
 	KPROF_EVENT_SCOPE_USER = 1 << 2, /* the whole machine, user space only */
-	KPROF_EVENT_SCOPE_OWN = 1 << 3,	/* processes of the mounting user, user space only */
+	KPROF_EVENT_SCOPE_OWN = 1 << 3,  /* processes of the mounting user, user space only */
 };
 
 /*
- * 64: then the event's text as given to kpctl, NUL-terminated, then a struct kprof_rec_event_configs, which
- * captures made before it existed do not have
+ * 64: then the event's text as given to kpctl, NUL-terminated, then a struct
+ * kprof_rec_event_configs, which captures made before it existed do not have
  */
 struct kprof_rec_event {
 	uint32_t number;
@@ -112,7 +118,7 @@ struct kprof_rec_event {
 	uint32_t flags;
 } __attribute__((packed));
 
-/* perf_event_attr.config1 and .config2; where they are missing they are 0, or not known */
+/* perf_event_attr.config1 and .config2; without this struct they are 0, or not known */
 struct kprof_rec_event_configs {
 	uint64_t config1;
 	uint64_t config2;
@@ -120,7 +126,8 @@ struct kprof_rec_event_configs {
 
 /*
  * 65: later samples of this CPU with this process were taken in this thread. Without such a record
- * the thread is the process. LOST does not end it: the writer says it again after a LOST.
+ * the thread is the main thread (tid = pid). A LOST does not end it: the writer repeats it after a
+ * LOST.
  */
 struct kprof_rec_task {
 	uint32_t cpu;
@@ -129,12 +136,12 @@ struct kprof_rec_task {
 } __attribute__((packed));
 
 enum kprof_lost_reason {
-	KPROF_LOST_RING = 1,	 /* the perf ring of the CPU was full (counted by PERF_FORMAT_LOST) */
-	KPROF_LOST_QUEUE = 2,	 /* kpdata was full in mode discard */
-	KPROF_LOST_OVERWRITE = 3, /* mode overwrite made room before they were read */
-	KPROF_LOST_INVALID = 4,	 /* the kernel's record could not be understood */
-	KPROF_LOST_RING_RECORDS = 5, /* as 1, from PERF_RECORD_LOST of a kernel before 6.0: counts all
-					records of the ring, also those that are no samples */
+	KPROF_LOST_RING = 1,  /* the perf ring of the CPU was full (counted by PERF_FORMAT_LOST) */
+	KPROF_LOST_QUEUE = 2, /* kpdata was full in mode discard */
+	KPROF_LOST_OVERWRITE = 3,    /* overwritten before they were read, in mode overwrite */
+	KPROF_LOST_INVALID = 4,      /* the kernel's record could not be understood */
+	KPROF_LOST_RING_RECORDS = 5, /* as 1, from PERF_RECORD_LOST of a kernel before 6.0: counts
+					all records of the ring, also those that are no samples */
 };
 
 /* 66 */
@@ -161,7 +168,7 @@ struct kprof_rec_fork {
 	uint32_t parent_tid;
 } __attribute__((packed));
 
-/* 70: then `length` bytes; belongs to the mapping of this process at this address */
+/* 70: then `length` bytes, the build-id of the mapping of this process at this address */
 struct kprof_rec_build_id {
 	uint64_t time_ns;
 	uint32_t pid;
@@ -175,12 +182,12 @@ struct kprof_rec_build_id {
 #define KPROF_BYTE_ORDER_BIG 2
 
 /*
- * 71: then the clock's name, NUL-terminated ("CLOCK_MONOTONIC"), then u32: the process that writes
- * the capture, whose own samples reports leave out (0, or missing: not known)
+ * 71: then the clock's name, NUL-terminated ("CLOCK_MONOTONIC"), then u32: the pid of the process
+ * that writes the capture, whose samples reports leave out (0, or missing: not known)
  */
 struct kprof_rec_clock {
 	uint64_t time_ns;
-	uint64_t wall_ns; /* since 1970, of the same moment */
+	uint64_t wall_ns; /* CLOCK_REALTIME at the same moment, since 1970 */
 	uint32_t byte_order;
 } __attribute__((packed));
 
@@ -192,7 +199,7 @@ struct kprof_rec_throttle {
 	uint32_t throttled; /* 1: the kernel stopped taking samples, 0: it resumed */
 } __attribute__((packed));
 
-/* 73: each later sample of this event on this CPU stands for so many events */
+/* 73: each later sample of this event on this CPU stands for `period` events */
 struct kprof_rec_period {
 	uint32_t cpu;
 	uint32_t event;
@@ -200,25 +207,25 @@ struct kprof_rec_period {
 } __attribute__((packed));
 
 /*
- * 74: what the user part of the next record's stack is to be found from (`stack dwarf`): that record is
- * the sample of this time, process and CPU, and has only the innermost user frame. Then num_regs u64,
- * the user registers by their DWARF numbers, the place where the program was as the last one; then
- * `size` bytes of the stack, from the stack pointer up.
+ * 74: the copied stack from which the user frames of the next record are unwound (`stack dwarf`).
+ * That record is the sample of this time, process and CPU, and has only the innermost user frame.
+ * Then num_regs u64, the user registers by their DWARF numbers, the program counter as the last
+ * one; then `size` bytes of the stack, from the stack pointer up.
  */
 struct kprof_rec_user_stack {
 	uint64_t time_ns;
 	uint32_t pid;
 	uint16_t cpu;
 	uint16_t machine; /* as in ELF files: 62 x86_64 (17 registers), 183 AArch64 (33) */
-	uint16_t depth;	  /* frames, kernel's and user's together, that the sample may have */
+	uint16_t depth;	  /* limit of frames, kernel and user together, of the sample */
 	uint16_t num_regs;
 	uint32_t size;
 } __attribute__((packed));
 
 /*
- * 76: which file a mapping without a build-id was made of; belongs to the mapping of this process at
- * this address. Then u64 generation of the inode, u64 size in bytes, u64 time of the last modification
- * in ns since 1970; each 0, or missing: not known.
+ * 76: the file of a mapping without a build-id: the mapping of this process at this address. Then
+ * u64 generation of the inode, u64 size in bytes, u64 time of the last modification in ns since
+ * 1970; each 0, or missing: not known.
  */
 struct kprof_rec_file_id {
 	uint64_t time_ns;

@@ -1,46 +1,48 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The shared memory of a traced program, the one definition of its bytes.
+ * The shared memory of a producer (a traced program), its pool: the only definition of its bytes.
  *
  * A program that attaches to a server makes one memfd, its pool, maps it, seals it (F_SEAL_SHRINK,
- * F_SEAL_GROW, F_SEAL_SEAL, and since Linux 5.1 F_SEAL_FUTURE_WRITE) and hands the descriptor over the
- * socket (attach_abi.h). Only the program writes it: nothing in it is the server's, which copies out of
- * it by pread and believes nothing it finds. Where the kernel does not know the last seal a server could
- * write to it; so the program keeps what it relies on in private memory too (ring/write.h).
+ * F_SEAL_GROW, F_SEAL_SEAL, and since Linux 5.1 F_SEAL_FUTURE_WRITE) and sends the descriptor over
+ * the socket (attach_abi.h). Only the program writes to it. The server copies from it by pread and
+ * trusts nothing that it reads. Without the last seal a server could write to it; so the program
+ * keeps all that it relies on in private memory too (ring/write.h).
  *
  *	0            struct kprof_pool         what this is, and the pool's own counters
- *	slot_offset  struct kprof_slot [n]     one for each thread that writes, its owner for its life
- *	head_offset  struct kprof_chunk [m]    one for each chunk: whose it is and how far it is valid
- *	data_offset  chunk_bytes [m]           the chunks: records, one behind the other
+ *	slot_offset  struct kprof_slot [n]     one for each thread that writes
+ *	head_offset  struct kprof_chunk [m]    one for each chunk: its owner and its valid length
+ *	data_offset  chunk_bytes [m]           the chunks: records, one after the other
  *
- * Why chunks. A ring a thread would need its size fixed before one knows how many threads come, and
- * 64 threads would share 1 MiB whether they write or sleep. A ring a CPU needs either a locked
- * instruction an event or restartable sequences, and a writer that is stopped between reserve and
- * commit holds up all others of its CPU. So a thread takes a chunk from the pool, is its only writer
- * and fills it from front to back, then takes the next: an untouched one, or the one that has been
- * full for longest (flight recorder), or none (discard). Threads meet once a chunk, some hundred
- * events apart. What the pool holds is what was written last, whoever wrote it. No record wraps, and
- * a chunk is overwritten as a whole or not at all, which one number (the ticket) tells a reader.
+ * Why chunks. The size of a ring for each thread would have to be fixed before the number of
+ * threads is known, and 64 threads would share 1 MiB whether they write or sleep. A ring for each
+ * CPU needs either a locked instruction for each event or restartable sequences, and a writer that
+ * is stopped between reserve and commit blocks all other writers of its CPU. So a thread takes a
+ * chunk from the pool, is its only writer and fills it from front to back. Then it takes the next:
+ * an unused one, or the one that has been full for longest (flight recorder), or none (discard).
+ * Threads contend once for each chunk, which is some hundred events. The pool holds the newest
+ * events of all threads. No record wraps, and a chunk is overwritten as a whole or not at all; a
+ * reader detects that by one number, the ticket.
  *
- * Who owns what. A slot belongs to a thread from its first event to its end; nobody else stores into
- * it while the thread lives. A chunk with state HELD belongs to the thread of its slot; in every
- * other state its head and data stand still. A chunk that a thread leaves half empty at its end
- * (PARTIAL) goes on to the next thread that starts, so that many short threads share chunks; every
- * stretch of one thread begins with a RUN record that says whose it is.
+ * Ownership. A slot belongs to a thread from its first event to its end; no other thread stores
+ * into it while the thread lives. A chunk with state HELD belongs to the thread of its slot; in
+ * every other state its head and data do not change. A chunk that a thread leaves half empty at its
+ * end (PARTIAL) is continued by the next thread that starts, so that many short threads share
+ * chunks. Every stretch of one thread begins with a RUN record that identifies the thread.
  *
  * An event. The writer reads slot.pos, takes the time, and moves pos with one compare-and-exchange
  * that only has to be atomic against this thread's own signal handlers (on x86 the instruction
- * without the lock prefix). A handler that came between has moved pos: again, with a new time. So
- * the stretch is reserved in the order of its times. Then the values are stored, and last the
- * record's head word: that store is the commit. slot.done counts commits.
+ * without the lock prefix). If a handler ran in between, it has moved pos: the writer tries again,
+ * with a new time. So room is reserved in the order of timestamps. Then the values are stored, and
+ * last the record's head word: that store is the commit. slot.done counts commits.
  *
- * The ordering contract. Left the program's thread, right any reader, in this or another process.
- * tests/race/commit.pml is the same for a model checker, in which each letter is needed.
+ * The ordering contract. On the left the thread of the program, on the right any reader, in this or
+ * another process. tests/race/commit.pml is the same for a model checker, in which each letter is
+ * needed.
  *
  *	WRITER                                          READER
  *	gives its full chunk back:
  *	  head.word = FULL or PARTIAL, end,             slots, slots again; heads until twice the
- *	    count; release                        (F)     same: one moment's                    (b)
+ *	    count; release                        (F)     same, so of one moment                (b)
  *	  slot.pos = no chunk; release                  data = copy, up to head.end or, where the
  *	takes the next:                                   slot's pos names the chunk, up to pos
  *	  head.word = HELD, end 0, count 0              records with their head word: committed (d)
@@ -48,37 +50,37 @@
  *	  release fence                           (A)     the values of the committed from this
  *	  the RUN record                                acquire fence
  *	  slot.pos = T, offset; release           (B)   head.ticket = copy                      (a)
- *	an event:                                       another ticket: the data are somebody
- *	  slot.pos += size; against signals only  (C)     else's; forget them
+ *	an event:                                       another ticket: the chunk was taken
+ *	  slot.pos += size; against signals only  (C)     again; discard the copy
  *	  time and values
  *	  the record's head word; release         (D)
  *	  slot.done += 1; release                 (E)
  *
- * A with a: who saw a byte of the new stretch sees the new ticket. B with b: who saw the position
- * sees the head and the RUN record before it. D with d: who saw the head word in one copy has the
- * values in the next. E with b: done of the first copy equal to what the second copy has reserved
- * tells that all of it is committed, so one copy of the data is enough. F with b: who saw the state
- * sees end and count. C needs no order: only this thread and its handlers compete for pos, and
- * readers take what is below it only when D tells. Between threads of the program a chunk goes from
- * one to the next through a word of private memory (release when it is given back, acquire when it
- * is taken; write.c).
+ * A with a: a reader that saw a byte of the new stretch sees the new ticket. B with b: a reader
+ * that saw the position sees the head and the RUN record before it. D with d: a reader that saw the
+ * head word in one copy has the values in the next. E with b: if done of the first copy equals what
+ * the second copy has reserved, all of it is committed, and one copy of the data is enough. F with
+ * b: a reader that saw the state sees end and count. C needs no order: only this thread and its
+ * handlers compete for pos, and readers use what is below it only after D. Between threads of the
+ * program a chunk goes from one to the next through a word of private memory (release when it is
+ * given back, acquire when it is taken; write.c).
  *
- * When a step fails or never comes. Killed after C and before D: the record's head word is not
- * there; the reader steps over it to the next record (by the tag) and counts it torn. Killed after
- * D: the event is whole. Killed while changing chunks: the old one is FULL already; the new one is
- * HELD by a slot whose pos does not name it, and counts up to the end in its head. A handler that
- * leaves by longjmp out of an event leaves it torn, and its chunk is not taken again while the thread
- * lives. No chunk to take: the event is counted in dropped of its slot; no slot either: in
- * pool.starved. Strings are cut so that a record fits in KPROF_RECORD_MAX.
+ * When a step fails or never happens. Killed after C and before D: the record has no head word; the
+ * reader skips it up to the next record (by the tag) and counts it as torn. Killed after D: the
+ * event is whole. Killed while changing chunks: the old one is FULL already; the new one is HELD by
+ * a slot whose pos does not name it, and is valid up to the end in its head. A handler that leaves
+ * an event by longjmp leaves it torn, and its chunk is not taken again while the thread lives. If no
+ * chunk can be taken, the event is counted in dropped of its slot; without a slot, in pool.starved.
+ * Strings are cut so that a record fits in KPROF_RECORD_MAX.
  *
- * The books. A slot's numbers only grow, through all the threads that had it; `first` of the slot is
- * where its present thread began. So an event is named by its slot and its number there, for good.
- * reserved = base + (count in pos - base, modulo 2^14): the same before and after base and pos are
- * brought forward at a change of chunk. For every slot, and so for every thread:
+ * Counts. The numbers of a slot only grow, through all threads that had it; `first` of the slot is
+ * where its present thread began. So slot and number identify an event for ever.
+ * reserved = base + (count in pos - base, modulo 2^14): it is the same before and after base and
+ * pos are updated at a change of chunk. For every slot, and so for every thread:
  *
  *	begun = reserved + dropped = in the chunks (read or torn) + overwritten + dropped
  *
- * and overwritten needs no counter: it is what was reserved and is in no chunk any more.
+ * overwritten needs no counter: it is what was reserved and is in no chunk any more.
  *
  * Numbers are in the byte order of the machine. Fields are only ever appended (in the reserved
  * space); a change of meaning takes a new version. C and C++; libc only.
@@ -99,7 +101,7 @@ extern "C" {
 #define KPROF_POOL_MAGIC 0x6c6f6f70666f7270ull /* "profpool" in memory of a little-endian machine */
 #define KPROF_POOL_VERSION 1
 
-/* Bounds that readers hold a pool to. */
+/* Limits that readers enforce. */
 #define KPROF_POOL_BYTES_MIN (64u << 10)
 #define KPROF_POOL_BYTES_MAX (64u << 20)
 #define KPROF_CHUNK_BYTES_MIN (8u << 10)
@@ -108,7 +110,7 @@ extern "C" {
 #define KPROF_SLOTS_MAX 1024u
 #define KPROF_POOL_PAGE 4096u /* the page size of the layout, on every machine */
 
-/* How stamps are made. */
+/* The source of timestamps. */
 enum kprof_pool_clock {
 	KPROF_CLOCK_COUNTER = 1,   /* the CPU's time counter (rdtsc) */
 	KPROF_CLOCK_MONOTONIC = 2, /* CLOCK_MONOTONIC of the first time namespace, in ns */
@@ -119,7 +121,7 @@ enum kprof_pool_mode {
 	KPROF_MODE_DISCARD = 1,	  /* the oldest is kept, until the trace is cleared */
 };
 
-/* Offset 0. The first line never changes once the pool is handed over. */
+/* Offset 0. The first cache line does not change after the pool was sent to a server. */
 struct kprof_pool {
 	uint64_t magic;
 	uint32_t version;
@@ -129,10 +131,10 @@ struct kprof_pool {
 	uint32_t data_offset, chunk_bytes;
 	uint32_t clock; /* enum kprof_pool_clock */
 	uint32_t mode;	/* enum kprof_pool_mode */
-	/* one moment on both clocks, when the pool was made; counter 0: not known */
+	/* the same moment on both clocks, when the pool was made; counter 0: not known */
 	uint64_t anchor_counter, anchor_ns;
 
-	/* The second line: threads add to it when they change chunk, never for an event. */
+	/* The second cache line: threads add to it when they change chunk, never for an event. */
 	uint64_t tickets; /* chunks taken so far */
 	uint64_t starved; /* events of threads that found no slot */
 	uint64_t reserved[6];
@@ -159,21 +161,22 @@ struct kprof_pool {
 #define KPROF_RESERVED(base, pos) ((base) + ((KPROF_POS_COUNT(pos) - (base)) & KPROF_COUNT_MASK))
 
 enum kprof_slot_state {
-	KPROF_SLOT_FREE = 0,  /* never used */
-	KPROF_SLOT_LIVE = 1,  /* its thread may write */
-	KPROF_SLOT_ENDED = 2, /* its thread has ended; the numbers stand until the slot is used again */
+	KPROF_SLOT_FREE = 0, /* never used */
+	KPROF_SLOT_LIVE = 1, /* its thread may write */
+	KPROF_SLOT_ENDED =
+		2, /* its thread has ended; the numbers stay until the slot is used again */
 };
 
-/* Two lines each: processors fetch lines in pairs. The first is written by every event. */
+/* Two cache lines each, since processors fetch lines in pairs. Every event writes to the first. */
 struct kprof_slot {
 	uint64_t pos;	       /* see above */
-	uint64_t done;	       /* as many of the reserved as are committed or given up for torn */
+	uint64_t done; /* number of reserved events that are committed or given up as torn */
 	uint64_t base;	       /* events reserved before the present stretch, or up to pos */
-	uint64_t dropped;      /* no chunk was to be had */
+	uint64_t dropped;      /* events dropped: no chunk was free */
 	uint64_t serial;       /* of the thread in this pool: 1, 2, ...; never used twice */
-	uint32_t tid;	       /* as the program sees it */
+	uint32_t tid;	       /* as gettid(2) says in the program */
 	uint32_t state;	       /* enum kprof_slot_state */
-	uint32_t chunk;	       /* which one pos is about */
+	uint32_t chunk;	       /* index of the chunk of pos */
 	uint32_t reserved32;
 	uint64_t reserved64;
 	uint64_t first, first_dropped; /* what base and dropped were when this thread began */
@@ -183,33 +186,35 @@ struct kprof_slot {
 enum kprof_chunk_state {
 	KPROF_CHUNK_FREE = 0, /* never used: ticket 0 */
 	KPROF_CHUNK_HELD = 1,
-	KPROF_CHUNK_FULL = 2,	 /* given back, to be taken again when its turn comes */
+	KPROF_CHUNK_FULL = 2,	 /* given back; the one that was given back first is taken first */
 	KPROF_CHUNK_PARTIAL = 3, /* given back with room for the next thread */
 };
 
 /*
- * The head of a chunk. `word` changes as a whole: state:8; slot:16 of the thread that holds it, or
- * did last; end:16, how far it was filled when it was given back last, in units of 8; count:24, the
- * events reserved in it by stretches that have ended.
+ * The head of a chunk. `word` is stored as a whole: state:8; slot:16 of the thread that holds it,
+ * or held it last; end:16, how far it was filled when it was given back last, in units of 8 bytes;
+ * count:24, the events reserved in it by stretches that have ended.
  */
 struct kprof_chunk {
 	uint64_t ticket; /* unique for each time the chunk is taken from the front */
-	uint64_t begun;	 /* counter or clock when it was taken: no stamp in it is older */
+	uint64_t begun;  /* time when it was taken, by the clock of the pool: no timestamp in it is
+			    older */
 	uint64_t word;
 	uint64_t reserved[5];
 };
-#define KPROF_CHUNK_WORD(state, slot, end, count) \
-	((uint64_t)(state) | (uint64_t)(slot) << 8 | (uint64_t)(end) << 24 | (uint64_t)(count) << 40)
+#define KPROF_CHUNK_WORD(state, slot, end, count)                                                  \
+	((uint64_t)(state) | (uint64_t)(slot) << 8 | (uint64_t)(end) << 24 |                       \
+		(uint64_t)(count) << 40)
 #define KPROF_CHUNK_STATE(word) ((uint32_t)((word) & 0xff))
 #define KPROF_CHUNK_SLOT(word) ((uint32_t)((word) >> 8 & 0xffff))
 #define KPROF_CHUNK_END(word) ((uint32_t)((word) >> 24 & 0xffff))
 #define KPROF_CHUNK_COUNT(word) ((uint32_t)((word) >> 40))
 
 /*
- * A record: at a multiple of 8 bytes from the chunk's start; `head` is stored last. What follows is
- * the arguments, in order: integers, pointers and doubles 8 bytes each (integers sign- or
- * zero-extended as C converts them), strings as a u16 length, the bytes without a NUL, and zeroes up
- * to a multiple of 8. The format of the event says which is which.
+ * A record: at a multiple of 8 bytes from the start of the chunk; `head` is stored last. The
+ * arguments follow, in order: integers, pointers and doubles 8 bytes each (integers sign- or zero-
+ * extended as C converts them); strings as a u16 length, the bytes without a NUL, and zeroes up to
+ * a multiple of 8. The format of the event has the kind of each argument.
  */
 struct kprof_record {
 	uint64_t stamp;
@@ -224,30 +229,36 @@ struct kprof_record {
 #define KPROF_HEAD(units, flags, id, cpu, tag) \
 	((uint64_t)(units) | (uint64_t)(flags) << 12 | (uint64_t)(id) << 16 | \
 		(uint64_t)(cpu) << 32 | (uint64_t)(tag) << 48)
-/* Tells a record from what the chunk held before, and where one begins. offset in units of 8. */
+/*
+ * Distinguishes a record from older contents of the chunk, and marks where one begins. offset in
+ * units of 8.
+ */
 #define KPROF_TAG(ticket, offset) ((uint16_t)((ticket) + (offset)))
 
-#define KPROF_RECORD_PROVISIONAL 1u /* written before the server said whether the event is on */
-#define KPROF_RECORD_STACK 2u	    /* behind the arguments: u64 n, then n addresses, innermost first */
-#define KPROF_RECORD_CUT 4u	    /* a string did not fit whole */
+#define KPROF_RECORD_PROVISIONAL 1u /* written before the first SWITCH of the event */
+#define KPROF_RECORD_STACK                                                                         \
+	2u /* after the arguments: u64 n, then n return addresses, innermost first */
+#define KPROF_RECORD_CUT 4u	    /* a string was cut */
 
 #define KPROF_CPU_UNKNOWN 0xffffu
 
 #define KPROF_RECORD_MAX 4096u /* bytes, with its head */
-#define KPROF_STRING_NULL 0xffffu /* length of a string argument that was a null pointer */
+#define KPROF_STRING_NULL 0xffffu /* length of a string argument that is a null pointer */
 
-/* Ids: 0 is text with its format in the record (u16 length, bytes, padding, then the arguments). */
+/*
+ * Ids: 0 is a text whose format is in the record (u16 length, bytes, padding, then the arguments).
+ */
 #define KPROF_ID_TEXT 0u
 #define KPROF_ID_TEXTX 1u /* the same, for the switch of kprof_printx */
 #define KPROF_ID_FIRST 2u
 #define KPROF_ID_LIMIT 16384u /* ids of events are below this */
 #define KPROF_ID_RUN 0xffffu
 
-/* Begins each stretch of one thread. Not an event: it is in no count. */
+/* The first record of each stretch of one thread. Not an event: no count includes it. */
 struct kprof_run {
 	struct kprof_record record;
 	uint64_t serial;  /* slot.serial */
-	uint64_t base;	  /* slot.base: the number of the first event behind this record */
+	uint64_t base;	  /* slot.base: the number of the first event after this record */
 	uint64_t first;	  /* slot.first */
 	uint64_t dropped; /* slot.dropped */
 	uint32_t tid;

@@ -1,35 +1,38 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The bytes of cpu/N/trace and cpu/N/trace_pipe: one CPU's events, and the messages written on it.
+ * The format of cpu/N/trace and cpu/N/trace_pipe: the events of one CPU, and the messages written
+ * on it.
  *
  *	struct kprof_trace_header
- *	struct kprof_trace_block, what it says, zeroes up to a multiple of 8; and again
+ *	struct kprof_trace_block, its contents, zeroes up to a multiple of 8; repeated
  *
- * A copy stands alone: a program and the meaning of each of its ids are said before the first event
- * that needs them. Times are CLOCK_MONOTONIC in ns and don't fall within a file but for events that
- * reached the trace late (cpu/N/trace_pipe). Numbers are in the byte order of the machine that wrote
- * it, which the header tells. A reader skips blocks of types that it does not know. Structs are only
- * ever appended to (a block's `bytes` says how much there is); a change of meaning takes a new version.
- * C and C++.
+ * A copy is self-contained: a program, and the meaning of each of its ids, come before the first
+ * event that refers to them. Times are CLOCK_MONOTONIC in ns and do not decrease within a file,
+ * except for events that reached the trace late (cpu/N/trace_pipe). Numbers are in the byte order
+ * of the machine that wrote the file, which the header has. A reader skips blocks of types that it
+ * does not know. Structs are only ever extended at their end (`bytes` of a block is its size); a
+ * change of meaning gets a new version. C and C++.
  */
 #ifndef KPROF_TRACE_H
 #define KPROF_TRACE_H
 
 #include <kprof/ring_abi.h>
 
-#define KPROF_TRACE_MAGIC 0x656361727466706bull /* "kpftrace" in memory of a little-endian machine */
+#define KPROF_TRACE_MAGIC                                                                          \
+	0x656361727466706bull /* "kpftrace" in memory of a little-endian machine */
 #define KPROF_TRACE_VERSION 1
 #define KPROF_TRACE_BYTE_ORDER 0x01020304u
-#define KPROF_TRACE_BLOCK_MAX (1u << 24) /* bytes; readers hold files to it */
+#define KPROF_TRACE_BLOCK_MAX (1u << 24) /* bytes; readers refuse larger blocks */
 
 struct kprof_trace_header {
 	uint64_t magic;
 	uint32_t version;
 	uint32_t byte_order;   /* KPROF_TRACE_BYTE_ORDER */
-	uint32_t header_bytes; /* the first block is here */
+	uint32_t header_bytes; /* offset of the first block */
 	uint32_t cpu;
-	uint64_t frequency; /* of the time counter, a second; 0: programs ask the kernel's clock */
-	/* one moment on three clocks: the counter, CLOCK_MONOTONIC, CLOCK_REALTIME in ns */
+	uint64_t
+		frequency; /* of the time counter, in Hz; 0: timestamps are of the kernel's clock */
+	/* the same moment on three clocks: the counter, CLOCK_MONOTONIC, CLOCK_REALTIME in ns */
 	uint64_t anchor_counter, anchor_monotonic_ns, anchor_realtime_ns;
 	uint64_t reserved;
 };
@@ -50,13 +53,16 @@ struct kprof_trace_block {
 /* Then the program's name, printable, `name_bytes` of it. */
 struct kprof_trace_program {
 	struct kprof_trace_block block;
-	uint32_t program; /* a number of this server's */
-	uint32_t pid;	  /* as the kernel of the server knows it */
+	uint32_t program; /* a number of the program, by which other blocks refer to it */
+	uint32_t pid;	  /* as the server's kernel reports it */
 	uint32_t uid;
 	uint32_t name_bytes;
 };
 
-/* Then "provider:event" ("" for texts) and the format, without NUL. Again: replaces the former. */
+/*
+ * Then "provider:event" ("" for kprof_printf) and the format, without NUL. A later one for the same
+ * id replaces it.
+ */
 struct kprof_trace_meaning {
 	struct kprof_trace_block block;
 	uint32_t program;
@@ -65,7 +71,10 @@ struct kprof_trace_meaning {
 	uint32_t format_bytes;
 };
 
-/* Then the arguments as in the record (ring_abi.h). Ids 0 and 1 carry their format in front. */
+/*
+ * Then the arguments as in the record (ring_abi.h). Events with ids 0 and 1 have their format
+ * before them.
+ */
 struct kprof_trace_event {
 	struct kprof_trace_block block;
 	uint64_t time_ns;
@@ -76,7 +85,7 @@ struct kprof_trace_event {
 	uint16_t flags; /* KPROF_RECORD_* */
 };
 
-/* Then whole lines, each behind its header, as kptrace shows them. */
+/* Then whole lines, each after its header, as kptrace shows them. */
 struct kprof_trace_message {
 	struct kprof_trace_block block;
 	uint64_t time_ns;
@@ -84,17 +93,18 @@ struct kprof_trace_message {
 	uint32_t reserved;
 };
 
-/* Of all CPUs together, in the file of the first one. */
+/* Missing events of all CPUs together; in the file of the first CPU. */
 enum kprof_trace_reason {
-	KPROF_TRACE_LOST = 0,	  /* overwritten before they could be read, or never given a place */
-	KPROF_TRACE_LEFT_OUT = 1, /* for which trace_max had no room */
+	KPROF_TRACE_LOST =
+		0, /* overwritten before they were read, or dropped: no chunk or slot was free */
+	KPROF_TRACE_LEFT_OUT = 1, /* left out because of trace_max */
 };
 
 struct kprof_trace_missing {
 	struct kprof_trace_block block;
-	uint64_t time_ns; /* of what stands behind the gap */
+	uint64_t time_ns; /* of the first event after the gap */
 	uint64_t count;
-	uint32_t cpu; /* of the same */
+	uint32_t cpu; /* of that event */
 	uint32_t reason; /* enum kprof_trace_reason */
 };
 

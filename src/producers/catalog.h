@@ -115,7 +115,7 @@ void catalog_list(struct catalog *catalog, GPtrArray *labels);
  * syntax or the meaning of the following lines changes; then one line for each event that has a
  * number, by number:
  *
- * 	name 'N' format 'F' id I enabled|disabled
+ *	name 'N' format 'F' id I enabled|disabled
  *
  * Quotes, backslashes and control characters are written as \xNN.
  */

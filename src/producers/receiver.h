@@ -9,7 +9,7 @@
  * one connection and forks a receiver for each connection that it is sent: so a hanging receiver
  * holds no memory of the server. A receiver serves the requests of its connection:
  *
- * 	RECEIVER_TAKE	with the socket of a producer: receives the next packet with its
+ *	RECEIVER_TAKE	with the socket of a producer: receives the next packet with its
  * descriptors. One memfd: the answer has it. Several, or none: -EINVAL. Another file among them:
  * -EBADMSG, and the receiver ends, however long that takes. RECEIVER_HOLD	with sockets: the
  * receiver keeps them until it ends, so that descriptors in them are closed then, and not when the

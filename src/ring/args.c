@@ -54,7 +54,10 @@ static void parse_flags(struct args_format *format, struct args_conversion *conv
 	}
 }
 
-/* Bytes of an integer; *is_long: an l, which makes %c and %s wide. *is_other: not for %f and co. */
+/*
+ * The bytes of an integer. *is_long: an l, which makes %c and %s wide. *is_other: a length that %f
+ * does not take.
+ */
 static uint8_t parse_length(struct args_format *format, bool *is_long, bool *is_other)
 {
 	static const struct {
@@ -114,7 +117,7 @@ static int parse_conversion(struct args_format *format, struct args_conversion *
 	letter = *format->at++;
 	conversion->letter = letter == 'i' ? 'd' : letter;
 	if (letter && strchr("dioxXu", letter))
-		return conversion->bytes ? 1 : -EINVAL; /* %Ld is no C */
+		return conversion->bytes ? 1 : -EINVAL; /* %Ld is not valid C */
 	if (letter && strchr("fFeEgGaA", letter))
 		return is_other ? -EINVAL : 1;
 	if (letter && strchr("csp", letter))

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Formats: which conversions there are, and which arguments they take.
+ * Formats: the supported conversions, and the arguments that they take.
  *
- * One parser for both sides. The program's side turns a format into a plan of how to store the
- * arguments; the reader's side walks it conversion by conversion and prints what was stored. What is
- * not on the list is refused by both: %n, wide characters, %m, positional arguments ("%1$d"), the
- * flags ' and I. libc only, no state, no allocation, signal-safe.
+ * One parser for writer and reader. The writer turns a format into a plan of how to store the
+ * arguments; the reader walks it conversion by conversion and prints the stored values. Both refuse
+ * what is not in the list: %n, wide characters, %m, positional arguments ("%1$d"), the flags ' and
+ * I. libc only, no state, no allocation, async-signal-safe.
  *
  *	conversions	d i o u x X c s p f F e E g G a A %
  *	lengths		hh h l ll q j z t, L (stored as a double)
@@ -20,7 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What an argument is, for the compiler's side (kprof.h has the same numbers) and the plan. */
+/* The kind of an argument; kprof.h has the same numbers. */
 enum args_kind {
 	ARGS_INT = 1,
 	ARGS_DOUBLE = 2,
@@ -47,15 +47,15 @@ struct args_format {
 };
 
 /*
- * The next conversion with the text before it. 1, 0 at the end (the literal is what is left), or
- * -EINVAL for one that is not on the list: then nothing more may be read from the walk.
+ * The next conversion with the text before it. 1; 0 at the end (the literal is the rest); -EINVAL
+ * for a conversion that is not in the list: then the walk must not be used any more.
  */
 int args_next(struct args_format *format, struct args_conversion *conversion);
 
 /* How one argument is stored. */
 struct args_plan {
 	uint8_t kind; /* enum args_kind */
-	uint8_t bytes; /* of an integer as the format names it, sign by letter */
+	uint8_t bytes; /* of an integer, by the length in the format; its sign by the letter */
 	uint8_t is_signed;
 	uint8_t limited; /* a string with a precision: `limit`, or the argument before it */
 	uint16_t limit;	 /* ARGS_LIMIT_STAR: the int before */
@@ -63,8 +63,8 @@ struct args_plan {
 #define ARGS_LIMIT_STAR 0xffff
 
 /*
- * The arguments of a whole format. Returns their number, -EINVAL for a bad conversion, -E2BIG for
- * more than KPROF_ARGS_MAX.
+ * Makes the plan of all arguments of a format. Returns their number, -EINVAL for an unknown
+ * conversion, -E2BIG for more than KPROF_ARGS_MAX.
  */
 int args_plan(const char *format, uint32_t bytes, struct args_plan plan[KPROF_ARGS_MAX]);
 

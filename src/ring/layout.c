@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The geometry of a pool. See layout.h; the meaning of the parts is in ring_abi.h. */
+/* The layout of a pool. See layout.h; ring_abi.h explains the parts. */
 #include "ring/layout.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 
-/* as many chunks as make threads unlikely to run out, and few enough that taking one is rare */
+/* enough that threads seldom find none, and few enough that taking one is rare */
 #define CHUNKS_WANTED 128u
 
 static uint32_t round_up(uint32_t value, uint32_t multiple)
@@ -34,7 +34,7 @@ int layout_make(uint64_t bytes, struct kprof_pool *pool)
 	total = (uint32_t)bytes / KPROF_POOL_PAGE * KPROF_POOL_PAGE;
 	chunk = choose_chunk_bytes(total);
 
-	/* a slot for each chunk: a thread that has one then also finds a chunk */
+	/* a slot for each chunk: a thread that has a slot also finds a chunk */
 	count = (total - KPROF_POOL_PAGE) /
 		(chunk + sizeof(struct kprof_slot) + sizeof(struct kprof_chunk));
 	if (count > KPROF_CHUNKS_MAX)
@@ -58,7 +58,10 @@ int layout_make(uint64_t bytes, struct kprof_pool *pool)
 	return 0;
 }
 
-/* An array of `count` things of `size` from `offset` on, inside [from, end), on multiples of 8. */
+/*
+ * Whether an array of `count` elements of `size` from `offset` on is inside [from, end), at a
+ * multiple of 8.
+ */
 static bool fits(uint64_t offset, uint64_t count, uint64_t size, uint64_t from, uint64_t end)
 {
 	/* no overflow: count and size are below 2^17 here, offset below 2^32 */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The reader's side of a pool. See read.h; the letters are those of ring_abi.h. */
+/* The reader of a pool. See read.h; the letters are those of ring_abi.h. */
 #include "ring/read.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "ring/testpoint.h"
 #include "sys/memfile.h"
 
-/* All of it or an error: a short read means that the file is not what it was. */
+/* Reads all bytes, or fails: a short read means that the file has changed. */
 static int read_whole(int fd, void *to, size_t bytes, uint64_t offset)
 {
 	ssize_t got;
@@ -70,8 +70,8 @@ static int read_heads(const struct ring_reader *reader, struct kprof_chunk *head
 }
 
 /*
- * A head may be copied while it changes. Two copies that are equal are one moment's, since a ticket
- * never comes back; what still differs after HEAD_TRIES changes faster than it can be read.
+ * A head may change while it is copied. Two equal copies are of one moment, since a ticket is never
+ * used again; a head that still differs after HEAD_TRIES changes faster than it can be read.
  */
 #define HEAD_TRIES 4
 
@@ -104,7 +104,7 @@ int ring_index_copy(const struct ring_reader *reader, struct ring_index *index)
 	atomic_fence_acquire();
 	if (!error)
 		error = read_slots(reader, index->slots);
-	/* E: done as it was before pos was read */
+	/* E: done as of before pos was read */
 	for (uint32_t i = 0; i < reader->layout.slot_count && !error; i++)
 		index->slots[i].done = index->slots_before[i].done;
 	atomic_fence_acquire(); /* b: heads are not older than pos */
@@ -128,8 +128,11 @@ bool ring_extent_find(const struct ring_reader *reader, const struct ring_index 
 	extent->chunk = chunk;
 	extent->end = KPROF_CHUNK_END(head->word) * 8;
 	extent->count = KPROF_CHUNK_COUNT(head->word);
-	/* E: as many commits as reservations, seen when the chunk was the slot's or had been */
-	extent->in_the_air = slot->state == KPROF_SLOT_LIVE &&
+	/*
+	 * E: all reserved events are committed, as seen while the chunk was the slot's or after
+	 * that
+	 */
+	extent->uncommitted = slot->state == KPROF_SLOT_LIVE &&
 		(slot->done != KPROF_RESERVED(slot->base, slot->pos) ||
 			KPROF_POS_TICKET(slot->pos) < (head->ticket & KPROF_TICKET_MASK) ||
 			(KPROF_POS_TICKET(slot->pos) == (head->ticket & KPROF_TICKET_MASK) &&
@@ -142,13 +145,13 @@ bool ring_extent_find(const struct ring_reader *reader, const struct ring_index 
 		extent->count += (uint32_t)(KPROF_RESERVED(slot->base, slot->pos) - slot->base);
 	}
 	if (extent->count > extent->end / sizeof(struct kprof_record))
-		extent->count = extent->end / sizeof(struct kprof_record); /* a liar */
+		extent->count = extent->end / sizeof(struct kprof_record); /* the head is corrupt */
 	return extent->end > 0 && extent->end <= reader->layout.chunk_bytes;
 }
 
 /* ---- copying --------------------------------------------------------------------------------- */
 
-/* The chunk is still what the index said, so what was copied in between is its data. */
+/* Whether the chunk still has the ticket of the index: then the copied data are its own. */
 static int check_ticket(const struct ring_reader *reader, const struct ring_extent *extent)
 {
 	uint64_t ticket;
@@ -164,7 +167,7 @@ static int check_ticket(const struct ring_reader *reader, const struct ring_exte
 	return ticket == extent->head.ticket ? 0 : -ESTALE;
 }
 
-/* A record that may stand at `at`: returns its units, 0 if there is none. */
+/* The record at `at`: returns its units, 0 if there is none. */
 static uint32_t record_at(const char *data, uint64_t ticket, uint32_t at, uint32_t end,
 	struct kprof_record *record)
 {
@@ -181,8 +184,9 @@ static uint32_t record_at(const char *data, uint64_t ticket, uint32_t at, uint32
 	return KPROF_HEAD_ID(record->head) < KPROF_ID_LIMIT ? units : 0;
 }
 
-/* Where the gap that begins at `at` ends: at a record that is not older than `stamp`, or at end. */
-static uint32_t gap_end(const char *data, uint64_t ticket, uint32_t at, uint32_t end, uint64_t stamp)
+/* The end of the gap that begins at `at`: a record that is not older than `stamp`, or `end`. */
+static uint32_t gap_end(
+	const char *data, uint64_t ticket, uint32_t at, uint32_t end, uint64_t stamp)
 {
 	struct kprof_record record;
 
@@ -217,7 +221,7 @@ int ring_extent_copy(const struct ring_reader *reader, const struct ring_extent 
 {
 	uint64_t offset = reader->layout.data_offset +
 		(uint64_t)extent->chunk * reader->layout.chunk_bytes + from;
-	char *seen = extent->in_the_air ? buffer + reader->layout.chunk_bytes : buffer;
+	char *seen = extent->uncommitted ? buffer + reader->layout.chunk_bytes : buffer;
 	int error;
 
 	if (from > extent->end)
@@ -264,7 +268,9 @@ enum ring_item ring_walk_next(struct ring_walk *walk, struct ring_record *record
 		return RING_GAP;
 	}
 	walk->at += units;
-	/* a clock that fell between two CPUs, or a liar: streams stay sorted */
+	/*
+	 * a clock that went backward between two CPUs, or a corrupt pool: the stream stays sorted
+	 */
 	if (head.stamp > walk->stamp)
 		walk->stamp = head.stamp;
 	if (KPROF_HEAD_ID(head.head) == KPROF_ID_RUN) {
@@ -312,7 +318,8 @@ int ring_totals(const struct ring_reader *reader, const struct ring_index *index
 			continue;
 		totals->held += extent.count;
 	}
-	if (totals->held > totals->reserved) /* between two copies, or a liar */
+	if (totals->held >
+		totals->reserved) /* the copies are of two moments, or the pool is corrupt */
 		totals->held = totals->reserved;
 	totals->overwritten = totals->reserved - totals->held;
 	return 0;

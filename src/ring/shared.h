@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Loads and stores of plain fields in shared memory, with the order spelled at the call.
+ * Atomic access to plain fields in shared memory, with the memory order at each call.
  *
- * The ABI header has plain integers, since it is for C++ and for readers too; here they are looked
- * at as atomics, which have the same size and alignment on every machine we build for.
+ * The ABI header has plain integers, since C++ and readers include it; here they are accessed as
+ * atomics, which have the same size and alignment on every supported machine.
  */
 #ifndef KPROFS_RING_SHARED_H
 #define KPROFS_RING_SHARED_H
@@ -13,7 +13,7 @@
 
 #include "base/atomic.h"
 
-/* the thread sanitizer sees nothing of assembly */
+/* the thread sanitizer does not understand assembly */
 #if defined(__SANITIZE_THREAD__)
 #define SHARED_NO_ASM
 #elif defined(__has_feature)
@@ -28,9 +28,9 @@
 _Static_assert(sizeof(_Atomic uint64_t) == 8 && sizeof(_Atomic uint32_t) == 4, "plain atomics");
 
 /*
- * Compare and exchange against the signal handlers of this thread only; no order towards others.
- * On x86 one instruction without the lock prefix: a signal comes before or after it. Nobody else
- * may store to *p.
+ * Compare and exchange, atomic only against signal handlers of this thread; no memory order. On x86
+ * one instruction without the lock prefix: a signal comes before or after it. No other thread may
+ * store to *p.
  */
 static inline bool local_cas(uint64_t *p, uint64_t old, uint64_t new)
 {
@@ -48,7 +48,7 @@ static inline bool local_cas(uint64_t *p, uint64_t old, uint64_t new)
 #endif
 }
 
-/* Adds 1, whole against this thread's signal handlers; release towards readers. */
+/* Adds 1, atomic only against signal handlers of this thread; release for readers. */
 static inline void local_inc_release(uint64_t *p)
 {
 #if defined(__x86_64__) && !defined(SHARED_NO_ASM)

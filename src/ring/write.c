@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The rare half of the writer: beginning and ending, changing chunks. See write.h and ring_abi.h.
+ * The slow path of the writer: begin, end, changes of chunk. See write.h and ring_abi.h.
  *
- * Which chunk is next. chunk_since has one word for each chunk: 0 while somebody holds it, else the
- * number at which it was given back, counted over the pool (untouched chunks have the lowest), and
- * flags. Who needs a chunk scans for the lowest and takes it with one compare-and-exchange. A scan
- * of 128 words costs less than the change of chunk it is part of, and unlike a queue or a list it
- * leaves no state in which a thread stopped half-way holds up the others. Slots go the same way.
+ * Choice of the next chunk. chunk_since has one word for each chunk: 0 while a thread holds it,
+ * else the number at which it was given back, counted over the pool (unused chunks have the
+ * lowest), and flags. A thread that needs a chunk scans for the lowest number and takes it with one
+ * compare-and-exchange. A scan of 128 words costs less than the rest of a change of chunk. Unlike a
+ * queue or a list it has no state in which a thread that is stopped half-way blocks the others.
+ * Slots are taken in the same way.
  *
- * A flight recorder never runs out: there are as many chunks as slots, and a thread gives its full
- * chunk back before it takes the next, so that nobody ever has two. A scan looks at one word after
- * the other while chunks go round, so it may find none; then a thread has given one back meanwhile,
- * which `given` tells, and one looks again. What can't be had are chunks with an event in the air.
- * tests/race/chunks.pml is this, for a model checker.
+ * A flight recorder never runs out of chunks: there are as many chunks as slots, and a thread gives
+ * its full chunk back before it takes the next, so no thread ever has two. A scan reads one word
+ * after the other while chunks change hands, so it may find none; then a thread has given one back
+ * meanwhile, which `given` shows, and the scan is repeated. The only chunks that cannot be taken
+ * are those with an uncommitted record. tests/race/chunks.pml is this, for a model checker.
  *
  * Everything here runs with signals blocked, so that a handler of this thread sees the change as
- * one step; another thread's handler is as good as another thread.
+ * one step; a handler of another thread counts as another thread.
  */
 #include "ring/write.h"
 
@@ -30,11 +31,14 @@
 #define SINCE_PARTIAL (1ull << 63) /* has room for another thread */
 #define SINCE_UNSURE (1ull << 62)  /* may hold a record that its thread will still commit */
 #define SINCE_NUMBER (SINCE_UNSURE - 1)
-/* in slot_since: somebody ends the writer of a thread that is gone */
+/* in slot_since: a thread ends the writer of one that no longer exists */
 #define SINCE_REAPING (1ull << 61)
 
-/* Looks for a chunk are this often the chunks there are, each but the first for another's progress. */
-#define TAKE_ROUNDS 8u
+/*
+ * Scans for a chunk examine at most this many times the number of chunks: each scan but the first
+ * follows a chunk that another thread has given back.
+ */
+#define SCAN_ROUNDS 8u
 
 #define RUN_UNITS ((uint32_t)sizeof(struct kprof_run) / 8)
 
@@ -50,7 +54,10 @@ uint64_t ring_clock_ns(int64_t offset_ns)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec + (uint64_t)offset_ns;
 }
 
-/* The raw call: no handler may run between here and unblock, not even the C library's own. */
+/*
+ * The raw system call: no handler may run between here and unblock_signals, not even one of the C
+ * library.
+ */
 static void block_signals(uint64_t *saved)
 {
 	uint64_t all = ~0ull;
@@ -89,7 +96,7 @@ void ring_pool_init(struct ring_pool *pool, const struct kprof_pool *layout, voi
 	pool->chunk_ticket = pool->chunk_serial + layout->chunk_count;
 	pool->chunk_word = pool->chunk_ticket + layout->chunk_count;
 	pool->pid = getpid();
-	/* relaxed: nobody else knows the pool yet */
+	/* relaxed: no other thread has the pool yet */
 	for (uint32_t i = 0; i < layout->chunk_count; i++)
 		atomic_write_relaxed(&pool->chunk_since[i], i + 1);
 	for (uint32_t i = 0; i < layout->slot_count; i++)
@@ -109,10 +116,12 @@ static char *chunk_data(struct ring_pool *pool, uint32_t index)
 	return pool->data + (size_t)index * pool->layout.chunk_bytes;
 }
 
-/* What the head of a chunk says, to us and to readers. The chunk is the caller's. */
+/*
+ * Stores the word of a chunk's head, in private memory and for readers. The chunk is the caller's.
+ */
 static void set_word(struct ring_pool *pool, uint32_t index, uint64_t word)
 {
-	/* relaxed: released with chunk_since; until then only this thread wants to know */
+	/* relaxed: released with chunk_since; until then only this thread reads it */
 	atomic_write_relaxed(&pool->chunk_word[index], word);
 	atomic_write_release(SHARED_64(&pool->heads[index].word), word); /* F */
 }
@@ -121,7 +130,7 @@ static void set_word(struct ring_pool *pool, uint32_t index, uint64_t word)
 static bool all_committed(struct ring_pool *pool, uint32_t index)
 {
 	const char *data = chunk_data(pool, index);
-	/* relaxed, both: who takes the chunk meanwhile makes our own exchange fail */
+	/* relaxed, both: if another thread takes the chunk meanwhile, our exchange fails */
 	uint64_t ticket = atomic_read_relaxed(&pool->chunk_ticket[index]);
 	uint32_t end = KPROF_CHUNK_END(atomic_read_relaxed(&pool->chunk_word[index]));
 
@@ -129,7 +138,7 @@ static bool all_committed(struct ring_pool *pool, uint32_t index)
 		uint64_t word;
 		uint32_t units;
 
-		if (end - at < 2) /* no record is that short: somebody else has written here */
+		if (end - at < 2) /* no record is that short: another process has written here */
 			return false;
 		/* acquire: pairs with D of the thread that the record may still belong to */
 		word = atomic_read_acquire(SHARED_64(data + (size_t)at * 8 + 8));
@@ -142,8 +151,8 @@ static bool all_committed(struct ring_pool *pool, uint32_t index)
 }
 
 /*
- * A chunk given back from a handler, or after a handler left by longjmp, with an event in the air.
- * Nobody may have it before that event is committed or its thread has ended.
+ * Whether no uncommitted record can be left in a chunk that was given back with an event
+ * uncommitted: by a handler, or after a handler left by longjmp.
  */
 static bool is_settled(struct ring_pool *pool, uint32_t index)
 {
@@ -168,8 +177,8 @@ static bool may_overwrite(struct ring_pool *pool, uint32_t index)
 }
 
 /*
- * The chunk that was given back first, after number `after`, among those with `flag` (0: all).
- * false: none. Its word goes to *since.
+ * The chunk that was given back first, after number `after`, among those with `flag` (0: all). Its
+ * word goes to *since. false: none.
  */
 static bool find_oldest(struct ring_pool *pool, uint64_t after, uint64_t flag, uint32_t *index,
 	uint64_t *since)
@@ -192,7 +201,7 @@ static bool find_oldest(struct ring_pool *pool, uint64_t after, uint64_t flag, u
 	return best != ~0ull;
 }
 
-/* One that its last thread left with room for `units` and a RUN record. */
+/* Takes a chunk that its last thread left with room for `units` and a RUN record. */
 static bool take_partial(struct ring_pool *pool, uint32_t units, uint32_t *index)
 {
 	uint64_t after = 0, since, word;
@@ -201,7 +210,7 @@ static bool take_partial(struct ring_pool *pool, uint32_t units, uint32_t *index
 		if (!find_oldest(pool, after, SINCE_PARTIAL, index, &since))
 			return false;
 		after = since & SINCE_NUMBER;
-		/* relaxed: if somebody changes it meanwhile, the exchange fails */
+		/* relaxed: if another thread changes it meanwhile, the exchange fails */
 		word = atomic_read_relaxed(&pool->chunk_word[*index]);
 		if (KPROF_CHUNK_END(word) + RUN_UNITS + units > pool->layout.chunk_bytes / 8)
 			continue;
@@ -211,15 +220,17 @@ static bool take_partial(struct ring_pool *pool, uint32_t units, uint32_t *index
 	return false;
 }
 
-/* The one that has been free for longest. */
+/* Takes the chunk that has been free for longest. */
 static bool take_oldest(struct ring_pool *pool, uint32_t *index)
 {
 	uint64_t after = 0, since, given = atomic_read_acquire(&pool->given); /* before the scan */
 
-	for (uint32_t rounds = TAKE_ROUNDS * pool->layout.chunk_count; rounds > 0; rounds--) {
+	for (uint32_t rounds = SCAN_ROUNDS * pool->layout.chunk_count; rounds > 0; rounds--) {
 		if (!find_oldest(pool, after, 0, index, &since)) {
-			/* what the scan has seen taken was taken after `given` moved; acquire: before
-			 * the next scan */
+			/*
+			 * chunks that the scan saw taken were taken after `given` moved; acquire:
+			 * before the next scan
+			 */
 			uint64_t now = atomic_read_acquire(&pool->given);
 
 			if (now == given)
@@ -235,7 +246,7 @@ static bool take_oldest(struct ring_pool *pool, uint32_t *index)
 	return false;
 }
 
-/* Takes a chunk out of chunk_since: to go on in it (*append) or to begin it anew. */
+/* Takes a chunk: one to continue (*append), or one to begin anew. */
 static bool take_chunk(struct ring_pool *pool, uint32_t units, bool partial, uint32_t *index,
 	bool *append)
 {
@@ -245,7 +256,7 @@ static bool take_chunk(struct ring_pool *pool, uint32_t units, bool partial, uin
 
 /* ---- what readers see ------------------------------------------------------------------------ */
 
-/* Where the writer is; relaxed: its own. The offset is that of no more than a chunk. */
+/* The position of the writer; relaxed: its own. The offset is cut to the size of a chunk. */
 static uint64_t read_pos(struct ring_pool *pool, struct ring_writer *writer, uint32_t *offset)
 {
 	uint64_t pos = atomic_read_relaxed(SHARED_64(&writer->slot->pos));
@@ -256,8 +267,8 @@ static uint64_t read_pos(struct ring_pool *pool, struct ring_writer *writer, uin
 }
 
 /*
- * Closes the head of the writer's chunk at pos, behind which the slot's next event is `reserved`.
- * Returns what make_available is to say of it.
+ * Closes the head of the writer's chunk at pos, after which the next event of the slot is
+ * `reserved`. Returns the flags for make_available.
  */
 static uint64_t close_head(struct ring_pool *pool, struct ring_writer *writer, uint32_t end,
 	uint64_t reserved, bool ending)
@@ -271,7 +282,7 @@ static uint64_t close_head(struct ring_pool *pool, struct ring_writer *writer, u
 		KPROF_CHUNK_WORD(flags & SINCE_PARTIAL ? KPROF_CHUNK_PARTIAL : KPROF_CHUNK_FULL,
 			writer->index, end,
 			KPROF_CHUNK_COUNT(word) + (reserved - writer->stretch)));
-	/* a count that somebody else has written makes the chunk go to another thread too early, no more */
+	/* if another process has written this count, the chunk is reused too early, no more */
 	if (!ending && reserved != atomic_read_relaxed(SHARED_64(&writer->slot->done)) &&
 		!all_committed(pool, index))
 		flags |= SINCE_UNSURE;
@@ -279,8 +290,8 @@ static uint64_t close_head(struct ring_pool *pool, struct ring_writer *writer, u
 }
 
 /*
- * The writer has no chunk any more: a position without room for anything. The old chunk is nobody's
- * until make_available gets what this returns.
+ * Leaves the writer without a chunk: a position without room. The old chunk belongs to no thread
+ * until make_available gets the returned flags.
  */
 static uint64_t leave_chunk(struct ring_pool *pool, struct ring_writer *writer, bool ending)
 {
@@ -291,7 +302,7 @@ static uint64_t leave_chunk(struct ring_pool *pool, struct ring_writer *writer, 
 	reserved = KPROF_RESERVED(writer->stretch, pos);
 	flags = close_head(pool, writer, end, reserved, ending);
 	RING_TEST_POINT(POINT_OLD_GIVEN_BACK);
-	/* after F: who sees no position sees the head closed */
+	/* after F: a reader that sees no position sees the head closed */
 	atomic_write_release(SHARED_64(&writer->slot->pos),
 		KPROF_POS(pool->layout.chunk_bytes / 8, 0ull, reserved & KPROF_COUNT_MASK));
 	writer->holds = 0;
@@ -300,9 +311,9 @@ static uint64_t leave_chunk(struct ring_pool *pool, struct ring_writer *writer, 
 
 static void make_available(struct ring_pool *pool, uint32_t index, uint64_t flags)
 {
-	/* release: head and data before, for who takes it */
+	/* release: head and data before, for the thread that takes it */
 	atomic_write_release(&pool->chunk_since[index], next_since(pool) | flags);
-	atomic_add_release(&pool->given, 1); /* behind that, and before we take another */
+	atomic_add_release(&pool->given, 1); /* after that, and before this thread takes another */
 }
 
 static uint64_t next_ticket(struct ring_pool *pool)
@@ -310,7 +321,7 @@ static uint64_t next_ticket(struct ring_pool *pool)
 	uint64_t ticket;
 
 	do {
-		/* relaxed, both: only has to be unique; readers find no ticket above their number */
+		/* relaxed, both: only has to be unique; readers find no ticket above tickets */
 		atomic_add_relaxed(SHARED_64(&pool->shared->tickets), 1);
 		ticket = atomic_add_relaxed(&pool->tickets, 1) + 1;
 	} while ((ticket & KPROF_TICKET_MASK) == 0);
@@ -330,7 +341,7 @@ static void write_run(struct ring_writer *writer, char *at, uint64_t ticket, uin
 	};
 
 	memcpy(at, &run, sizeof(run));
-	/* D, so that a chunk's records are all alike */
+	/* D: as for all records of a chunk */
 	atomic_write_release(SHARED_64(at + offsetof(struct kprof_record, head)),
 		KPROF_HEAD(RUN_UNITS, 0, KPROF_ID_RUN, KPROF_CPU_UNKNOWN,
 			KPROF_TAG(ticket, offset)));
@@ -348,7 +359,7 @@ static void open_head(struct ring_pool *pool, struct ring_writer *writer, uint32
 	uint32_t offset = append ? KPROF_CHUNK_END(word) : 0, ignored;
 	uint64_t reserved = KPROF_RESERVED(writer->stretch, read_pos(pool, writer, &ignored));
 
-	/* in this order, so that a death in between leaves a head that is true at each step */
+	/* in this order, so that the head is valid if the thread is killed between two steps */
 	set_word(pool, index,
 		KPROF_CHUNK_WORD(KPROF_CHUNK_HELD, writer->index, offset,
 			append ? KPROF_CHUNK_COUNT(word) : 0));
@@ -368,7 +379,7 @@ static void open_head(struct ring_pool *pool, struct ring_writer *writer, uint32
 	writer->chunk = chunk_data(pool, index);
 	writer->chunk_index = index;
 	writer->holds = 1;
-	/* base before pos: reserved comes out the same at each step */
+	/* base before pos: KPROF_RESERVED() is the same after each step */
 	atomic_write_release(SHARED_64(&slot->base), reserved);
 	atomic_write_relaxed(SHARED_32(&slot->chunk), index);
 	/* B */
@@ -379,7 +390,7 @@ static void open_head(struct ring_pool *pool, struct ring_writer *writer, uint32
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
-/* The slot that has been free for longest, its word to *since. false: none. */
+/* The slot that has been free for longest; its word goes to *since. false: none. */
 static bool find_slot(struct ring_pool *pool, uint32_t *index, uint64_t *since)
 {
 	*since = 0;
@@ -395,12 +406,12 @@ static bool find_slot(struct ring_pool *pool, uint32_t *index, uint64_t *since)
 	return *since != 0;
 }
 
-/* Takes it; looks again as take_oldest does. */
+/* Takes it; repeats the scan as take_oldest does. */
 static bool take_slot(struct ring_pool *pool, uint32_t *index)
 {
 	uint64_t since, now, given = atomic_read_acquire(&pool->given); /* before the scan */
 
-	for (uint32_t rounds = TAKE_ROUNDS * pool->layout.slot_count; rounds > 0; rounds--) {
+	for (uint32_t rounds = SCAN_ROUNDS * pool->layout.slot_count; rounds > 0; rounds--) {
 		if (find_slot(pool, index, &since)) {
 			if (atomic_cas_acq_rel(&pool->slot_since[*index], &since, 0))
 				return true;
@@ -416,15 +427,15 @@ static bool take_slot(struct ring_pool *pool, uint32_t *index)
 
 static void free_slot(struct ring_pool *pool, uint32_t index)
 {
-	/* release: the slot's numbers before, for who takes it */
+	/* release: the slot's numbers before, for the thread that takes it */
 	atomic_write_release(&pool->slot_since[index], next_since(pool));
-	atomic_add_release(&pool->given, 1); /* behind that, and before we take another */
+	atomic_add_release(&pool->given, 1); /* after that, and before this thread takes another */
 }
 
-/* The slot's numbers go on where its last thread left them. */
+/* The numbers of the slot continue those of its last thread. */
 static void open_slot(struct ring_pool *pool, struct ring_writer *writer, struct kprof_slot *slot)
 {
-	/* relaxed: nobody has the slot */
+	/* relaxed: no thread has the slot */
 	uint64_t reserved = KPROF_RESERVED(writer->stretch, atomic_read_relaxed(SHARED_64(&slot->pos)));
 	uint64_t serial = atomic_add_relaxed(&pool->serial, 1) + 1;
 	uint32_t tid = (uint32_t)syscall(SYS_gettid);
@@ -434,12 +445,12 @@ static void open_slot(struct ring_pool *pool, struct ring_writer *writer, struct
 	atomic_write_relaxed(&writer->serial, serial);
 	atomic_write_relaxed(&writer->tid, tid);
 	atomic_write_release(&writer->live, 1);
-	/* the sums stand through each of these steps; relaxed: state is released last */
+	/* the sums are right after each step; relaxed: state is released last */
 	atomic_write_relaxed(SHARED_64(&slot->first), reserved);
 	atomic_write_relaxed(SHARED_64(&slot->first_dropped), writer->dropped);
 	atomic_write_relaxed(SHARED_64(&slot->done), reserved);
 	atomic_write_relaxed(SHARED_64(&slot->base), reserved);
-	/* an offset behind the end: no room for anything */
+	/* an offset at the end: no room for anything */
 	atomic_write_relaxed(SHARED_64(&slot->pos),
 		KPROF_POS(pool->layout.chunk_bytes / 8, 0ull, reserved & KPROF_COUNT_MASK));
 	atomic_write_relaxed(SHARED_32(&slot->tid), tid);
@@ -463,17 +474,20 @@ struct ring_writer *ring_writer_begin(struct ring_pool *pool)
 	writer->clock = pool->layout.clock;
 	writer->clock_offset_ns = pool->clock_offset_ns;
 	writer->holds = 0;
-	writer->chunk = pool->data; /* whatever pos says, an event has a place in the pool */
+	writer->chunk = pool->data; /* whatever pos is, an event is stored within the pool */
 	open_slot(pool, writer, &pool->slots[index]);
 	writer->slot = &pool->slots[index];
 	atomic_write_relaxed(&writer->units, pool->layout.chunk_bytes / 8);
-	/* pairs with ring_pool_leave: it comes behind that and ends it, or the caller sees why */
+	/*
+	 * pairs with ring_pool_leave: that runs later and stops this writer, or the caller sees the
+	 * other pool
+	 */
 	atomic_fence_full();
 	unblock_signals(&signals);
 	return writer;
 }
 
-/* Gives back what the writer has. Its thread is the caller, or gone. */
+/* Gives back what the writer has. The caller is its thread, or that thread no longer exists. */
 static void end_writer(struct ring_pool *pool, struct ring_writer *writer)
 {
 	struct kprof_slot *slot = writer->slot;
@@ -515,7 +529,7 @@ unsigned ring_pool_reap(struct ring_pool *pool)
 			syscall(SYS_tgkill, pool->pid, atomic_read_relaxed(&writer->tid), 0) == 0 ||
 			errno != ESRCH)
 			continue;
-		/* one reaper a slot, and none when its thread ended it just now */
+		/* one reaper for each slot, and none if its thread has just ended it */
 		if (!atomic_cas_acq_rel(&pool->slot_since[i], &in_use, SINCE_REAPING))
 			continue;
 		if (atomic_read_relaxed(&writer->live) && writer->slot) {
@@ -531,14 +545,14 @@ unsigned ring_pool_reap(struct ring_pool *pool)
 
 void ring_pool_leave(struct ring_pool *pool)
 {
-	atomic_fence_full(); /* the other pool is there before: see ring_writer_begin */
+	atomic_fence_full(); /* the other pool is set before: see ring_writer_begin */
 	for (uint32_t i = 0; i < pool->layout.slot_count; i++)
 		atomic_write_relaxed(&pool->writers[i].units, 0);
 }
 
 void ring_pool_starved(struct ring_pool *pool)
 {
-	/* relaxed: a sum. Shared by threads, which is why it is not the way of every event. */
+	/* relaxed: a counter. Threads share it, which is why not every event uses it. */
 	atomic_add_relaxed(SHARED_64(&pool->shared->starved), 1);
 }
 
@@ -551,8 +565,10 @@ static bool change_chunk(struct ring_pool *pool, struct ring_writer *writer, uin
 	uint32_t old = writer->chunk_index, index;
 
 	RING_TEST_POINT(POINT_SWITCHING);
-	/* the old one first: see the top. Who keeps the oldest keeps its own, in which a smaller record
-	 * may still find room, when there is no other */
+	/*
+	 * the old one first: see the top. In mode discard the writer keeps its own chunk, where a
+	 * smaller record may still fit, until there is another
+	 */
 	if (held && !discard)
 		make_available(pool, old, leave_chunk(pool, writer, false));
 	if (!take_chunk(pool, units, !held || discard, &index, &append))
@@ -573,7 +589,7 @@ bool ring_writer_switch(struct ring_pool *pool, struct ring_writer *writer, uint
 	if (!writer->slot)
 		return false;
 	block_signals(&signals);
-	/* a handler may have been here between the caller's look and now */
+	/* a handler may have changed chunk since the caller read pos */
 	read_pos(pool, writer, &offset);
 	room = offset + units <= pool->layout.chunk_bytes / 8 || change_chunk(pool, writer, units);
 	if (!room) {

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The writer's side of a pool: threads take slots and chunks, reserve and commit records.
+ * The writer of a pool: threads take slots and chunks, reserve and commit records.
  *
- * Runs inside programs that we know nothing about: no allocation, no lock, no output, errno is the
- * caller's to save. ring_reserve and ring_commit may run in a signal handler that interrupted
- * anything, also themselves; the functions that change chunk block signals for their duration.
+ * This runs inside arbitrary programs: no allocation, no lock, no output; the caller saves errno.
+ * ring_reserve and ring_commit may run in a signal handler that interrupted any code, including
+ * themselves. The functions that change chunk block signals while they run.
  *
- * Who else may write the shared memory: nobody, where the kernel knows F_SEAL_FUTURE_WRITE (Linux 5.1);
- * before, the server, which may be one that its user was tricked into. So the shared memory is for
- * readers only: which chunk and slot is whose, how far a chunk is filled, tickets and sums are kept in
- * private memory and stored to both. The exception is slot->pos, which each event reads and moves: its
- * offset is checked against the private size of a chunk, and the chunk it is counted from is the
- * writer's private pointer. Whatever a server writes there, records go into the pool, or are lost.
+ * With F_SEAL_FUTURE_WRITE (Linux 5.1) no other process can write the shared memory. Before, the
+ * server can, and it may be a hostile one. So the shared memory is for readers only: ownership of
+ * chunks and slots, how far a chunk is filled, tickets and counts are kept in private memory and
+ * stored to both. The exception is slot->pos, which each event reads and moves: its offset is
+ * checked against the private size of a chunk, and counted from the writer's private pointer to its
+ * chunk. Whatever a server writes there, records go into the pool, or are lost.
  *
- * The ordering contract is in ring_abi.h; its letters are cited here and in write.c.
+ * The letters of the ordering contract (ring_abi.h) are cited here and in write.c.
  */
 #ifndef KPROFS_RING_WRITE_H
 #define KPROFS_RING_WRITE_H
@@ -28,30 +28,32 @@
 #include "ring/testpoint.h"
 
 /*
- * One thread's private part; events use its first line. Lies in memory that a forked child finds
- * zeroed (MADV_WIPEONFORK), so that a child made behind our back has a slot of NULL here and never
- * writes its parent's pool.
+ * The private part of one thread; events use its first cache line. It is in memory that a forked
+ * child finds zeroed (MADV_WIPEONFORK), so that a child that was forked without the fork handlers
+ * has a slot of NULL here and never writes to the pool of its parent.
+ *
  *	[t] stored by the owning thread with signals blocked, read by it and its handlers
  *	[a] atomic: the same, and read by other threads
  */
 struct ring_writer {
-	struct kprof_slot *slot; /* [t] shared; NULL: not a writer (any more) */
-	char *chunk;		 /* [t] shared: the chunk that slot->pos is about; always one of the pool */
-	_Atomic uint32_t units;	 /* [t] of a chunk, in 8 bytes; 0: not a writer, or told to leave */
+	struct kprof_slot *slot; /* [t] shared; NULL: not a writer, or no longer */
+	char *chunk;		 /* [t] shared: the chunk of slot->pos; always one of the pool */
+	_Atomic uint32_t units;	 /* [t] of a chunk, in 8 bytes; 0: may not write (any more) */
 	uint32_t index;		 /* [t] of the slot */
 	uint32_t clock;		 /* [t] enum kprof_pool_clock */
 	uint32_t holds;		 /* [t] it has a chunk */
-	int64_t clock_offset_ns; /* [t] from our CLOCK_MONOTONIC to the first time namespace's */
-	uint64_t stretch;	 /* [t] the number of the stretch's first event: what slot->base says */
-	uint32_t chunk_index;	 /* [t] of the chunk that it has */
+	int64_t clock_offset_ns; /* [t] added to CLOCK_MONOTONIC: its time namespace */
+	uint64_t stretch;	 /* [t] number of the first event of the stretch: slot->base */
+	uint32_t chunk_index;	 /* [t] of its chunk */
 	_Atomic uint32_t tid;	 /* [a] of its thread; stored before `live` is set */
 	_Atomic uint64_t serial; /* [a] the same */
-	uint64_t first, dropped; /* [t] what the slot says */
+	uint64_t first, dropped; /* [t] as in the slot */
 	_Atomic uint32_t live;	 /* [a] its thread may write */
 } __attribute__((aligned(64)));
 
 /*
- * A pool as its program knows it.
+ * A pool in its producer.
+ *
  *	[i] invariant after ring_pool_init	[a] atomic
  */
 struct ring_pool {
@@ -60,16 +62,16 @@ struct ring_pool {
 	struct kprof_chunk *heads;	/* [i] shared */
 	char *data;			/* [i] shared */
 	struct kprof_pool layout;	/* [i] a private copy of the header */
-	struct ring_writer *writers;	/* [i] one a slot; wiped in a forked child */
-	_Atomic uint64_t *chunk_since;	/* [a] one a chunk; see write.c */
-	_Atomic uint64_t *slot_since;	/* [a] one a slot */
-	_Atomic uint64_t *chunk_serial; /* [a] one a chunk: the thread that had it last */
-	/* [a] one a chunk: what its head says; changed by who has the chunk, before it is given back */
+	struct ring_writer *writers;	/* [i] one for each slot; wiped in a forked child */
+	_Atomic uint64_t *chunk_since;	/* [a] one for each chunk; see write.c */
+	_Atomic uint64_t *slot_since;	/* [a] one for each slot */
+	_Atomic uint64_t *chunk_serial; /* [a] one for each chunk: the thread that had it last */
+	/* [a] one for each chunk: as in its head; changed by its owner before it is given back */
 	_Atomic uint64_t *chunk_ticket, *chunk_word;
 	_Atomic uint64_t tickets;	/* [a] chunks taken so far */
-	_Atomic uint64_t since;		/* [a] the last number given in either */
+	_Atomic uint64_t since;		/* [a] the last number used in either */
 	_Atomic uint64_t given;		/* [a] how often a chunk or slot was given back */
-	_Atomic uint64_t serial;	/* [a] of the last thread */
+	_Atomic uint64_t serial;	/* [a] of the newest thread */
 	_Atomic uint64_t clear_ticket;	/* [a] discard: chunks up to it may be taken again */
 	int64_t clock_offset_ns;	/* [i] see struct ring_writer */
 	int pid;			/* [i] the process that made it */
@@ -81,7 +83,7 @@ static inline uint64_t ring_counter(void)
 #if defined(__x86_64__)
 	return __builtin_ia32_rdtsc();
 #else
-	return 0; /* no pool has this clock */
+	return 0; /* not used: no pool has this clock here */
 #endif
 }
 
@@ -94,42 +96,48 @@ static inline uint64_t ring_stamp(const struct ring_writer *writer)
 	return ring_clock_ns(writer->clock_offset_ns);
 }
 
-/* Bytes of private memory that a pool of this layout needs for ring_pool_init. */
+/* Bytes of private memory that ring_pool_init needs for this layout. */
 size_t ring_pool_private_bytes(const struct kprof_pool *layout);
 
 /*
- * Lays a pool out in `shared` (layout->pool_bytes, zeroed) with `private_memory` beside it (zeroed, page
- * aligned, wiped on fork). Both stay the caller's and must outlive all writers. Not thread-safe.
+ * Initializes a pool in `shared` (layout->pool_bytes, zeroed) with `private_memory` beside it
+ * (zeroed, page-aligned, wiped on fork). Both stay the caller's and must outlive all writers. Not
+ * thread-safe.
  */
 void ring_pool_init(struct ring_pool *pool, const struct kprof_pool *layout, void *shared,
 	void *private_memory, int64_t clock_offset_ns);
 
 /*
- * Makes the calling thread a writer. NULL when no slot is free (count the event with
- * ring_pool_starved). The result is the thread's until ring_writer_end; it may have no chunk yet.
+ * Makes the calling thread a writer. NULL when no slot is free (then count the event with
+ * ring_pool_starved). The result belongs to the thread until ring_writer_end; it may have no chunk
+ * yet.
  */
 struct ring_writer *ring_writer_begin(struct ring_pool *pool);
 
 /* The thread ends: gives chunk and slot back. The writer must not be used again. */
 void ring_writer_end(struct ring_pool *pool, struct ring_writer *writer);
 
-/* Ends the writers whose threads no longer exist. Returns how many. For when no slot is free. */
+/* Ends the writers of threads that no longer exist; for when no slot is free. Returns how many. */
 unsigned ring_pool_reap(struct ring_pool *pool);
 
-/* An event that found no slot. */
+/* Counts an event that found no slot. */
 void ring_pool_starved(struct ring_pool *pool);
 
 /*
- * Another pool has taken this one's place: each writer's next ring_reserve fails, and its thread is
- * to end it and begin in the other. May run beside anything: a thread that is about to begin here finds
- * the other pool when it looks for it after ring_writer_begin, or its writer is among those that fail.
+ * Another pool replaces this one: the next ring_reserve of each writer fails, and its thread has to
+ * end the writer and begin in the other pool. Any thread, at any time: a thread that is about to
+ * begin here either finds the other pool after ring_writer_begin, or its writer is among those that
+ * fail.
  */
 void ring_pool_leave(struct ring_pool *pool);
 
-/* Gives the writer a chunk with room for `units` more. false: the event is dropped and counted. */
+/*
+ * Gives the writer a chunk with room for `units` more. false: the event is dropped, and counted as
+ * dropped.
+ */
 bool ring_writer_switch(struct ring_pool *pool, struct ring_writer *writer, uint32_t units);
 
-/* A reserved stretch: from ring_reserve or ring_take to ring_commit. */
+/* A reserved record: from ring_reserve or ring_take to ring_commit. */
 struct ring_room {
 	uint64_t pos; /* the slot's, before */
 	uint64_t stamp;
@@ -137,7 +145,7 @@ struct ring_room {
 	uint32_t units;
 };
 
-/* C of the ordering contract. false: a handler that came since pos was read has moved it. */
+/* C of the ordering contract. false: a signal handler has moved pos since it was read. */
 static inline bool ring_move_pos(struct kprof_slot *slot, char *chunk, uint32_t units,
 	struct ring_room *room)
 {
@@ -164,8 +172,8 @@ static inline bool ring_reserve(struct ring_writer *writer, uint32_t units, stru
 		slot = writer->slot;
 		if (__builtin_expect(!slot, 0))
 			return false;
-		room->pos = atomic_read_relaxed(SHARED_64(&slot->pos)); /* ours alone */
-		/* relaxed: who is told to leave may as well do it an event later */
+		room->pos = atomic_read_relaxed(SHARED_64(&slot->pos)); /* this thread's */
+		/* relaxed: a writer that has to leave may do so an event later */
 		if (__builtin_expect(KPROF_POS_OFFSET(room->pos) + units >
 					    atomic_read_relaxed(&writer->units),
 			    0))
@@ -178,17 +186,18 @@ static inline bool ring_reserve(struct ring_writer *writer, uint32_t units, stru
 }
 
 /*
- * The same in two steps and without a call, for pools whose clock is the counter. `slot` has been
- * writer->slot once. Between the two the caller finds out how large the record is. ring_take
- * returns false also when the slot is the writer's no longer, or a handler came between: then, too,
- * ring_reserve knows more.
+ * The same in two steps and without a call, for pools whose clock is the counter. `slot` was read
+ * from writer->slot before. Between the two steps the caller computes the size of the record.
+ * ring_take returns false also when the slot is no longer the writer's, or a signal handler ran in
+ * between: then, too, the caller continues with ring_reserve.
  *
- * Why in two, and why the caller keeps the slot: a processor begins to read the counter when all
- * earlier instructions have their results, and takes long. What can wait is done behind it, meanwhile.
+ * Reason for two steps, and for the caller's copy of the slot: a processor starts to read the
+ * counter when all earlier instructions have their results, and this takes long. Work that can wait
+ * is placed after it and overlaps with it.
  */
 static inline void ring_look(const struct kprof_slot *slot, struct ring_room *room)
 {
-	room->pos = atomic_read_relaxed(SHARED_64(&slot->pos)); /* ours alone */
+	room->pos = atomic_read_relaxed(SHARED_64(&slot->pos)); /* this thread's */
 	atomic_fence_signal(); /* time and chunk belong to this pos, or C fails */
 	room->stamp = ring_counter();
 }
@@ -207,7 +216,10 @@ static inline bool ring_take(struct ring_writer *writer, struct kprof_slot *slot
 	return ring_move_pos(slot, chunk, units, room);
 }
 
-/* Publishes the record. The caller has stored words[2..]. what: KPROF_HEAD(0, flags, id, 0, 0). */
+/*
+ * Publishes the record, whose words[2..] the caller has stored. what: KPROF_HEAD(0, flags, id, 0,
+ * 0).
+ */
 static inline void ring_commit_as(struct ring_writer *writer, const struct ring_room *room,
 	uint64_t what, uint32_t cpu)
 {
@@ -219,7 +231,7 @@ static inline void ring_commit_as(struct ring_writer *writer, const struct ring_
 	atomic_write_release(SHARED_64(&room->words[1]),
 		KPROF_HEAD(room->units, 0, 0, cpu, tag) | what);
 	RING_TEST_POINT(POINT_COMMITTED);
-	/* E; the slot stays this thread's until it ends, whatever handlers did in between */
+	/* E; the slot belongs to this thread until its end, whatever handlers did in between */
 	if (__builtin_expect(writer->slot != NULL, 1))
 		local_inc_release(&writer->slot->done);
 	RING_TEST_POINT(POINT_DONE);

@@ -163,7 +163,7 @@ static uint32_t walk_until(const struct follow_producer *followed, struct follow
 		if (item == RING_END)
 			return walk->at * 8;
 		if (item == RING_GAP)
-			wait = extent->in_the_air && may_wait(position, before.at * 8);
+			wait = extent->uncommitted && may_wait(position, before.at * 8);
 		else if (item == RING_EVENT && record.stamp > horizon)
 			wait = true;
 		else if (item == RING_EVENT &&

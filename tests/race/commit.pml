@@ -171,7 +171,7 @@ proctype reader()
 	byte done, pos, word, ticket, word2, ticket2, ticket3, end, i;
 	byte before[EVENTS], ticket_before;
 	short todo;
-	bool in_the_air, twice, taken;
+	bool uncommitted, twice, taken;
 
 	atomic { /* what has been committed in the chunk before we begin */
 		before[0] = memory[HEAD(0)];
@@ -205,13 +205,13 @@ proctype reader()
 #ifdef NO_b
 	pos = memory[POS];
 #endif
-	in_the_air = done != COUNT_OF(pos) || TICKET_OF(pos) < ticket ||
+	uncommitted = done != COUNT_OF(pos) || TICKET_OF(pos) < ticket ||
 		(TICKET_OF(pos) == ticket && word % 4 != HELD);
 	if
 	:: word % 4 == HELD && TICKET_OF(pos) == ticket -> end = OFFSET_OF(pos)
 	:: else -> end = word / 4
 	fi;
-	twice = in_the_air;
+	twice = uncommitted;
 #ifdef ONE_COPY
 	twice = false;
 #endif
@@ -272,7 +272,7 @@ judge:
 	:: i < EVENTS ->
 		taken = i + 1 < end && first[HEAD(i)] == ticket;
 		assert(!taken || (twice -> second[VALUE(i)] : first[VALUE(i)]) == NAME(ticket, i));
-		assert(taken || in_the_air || i + 1 >= end);
+		assert(taken || uncommitted || i + 1 >= end);
 		assert(taken || before[i] != ticket_before || memory[TICKET] != ticket_before ||
 			(ticket_before == 1 && memory[WORD] % 4 == HELD)); /* it is given up */
 		i++
