@@ -5,6 +5,8 @@ libtrace_a_SOURCES = \
 	%D%/arguments.h \
 	%D%/follow.c \
 	%D%/follow.h \
+	%D%/format_plan.c \
+	%D%/format_plan.h \
 	%D%/trace_records.c \
 	%D%/trace_records.h \
 	%D%/trace_text.c \

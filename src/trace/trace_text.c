@@ -14,14 +14,19 @@
 #include "base/units.h"
 #include "ring/args.h"
 #include "trace/arguments.h"
+#include "trace/format_plan.h"
 #include "trace/number.h"
 
 #define DIGITS_MAX 20
+/* In a header: bytes of the name of a program, and of "provider:event". */
+#define PROGRAM_MAX 200
+#define LABEL_MAX 201
 
 struct trace_text {
 	size_t used, header_bytes;
 	bool cut;
 	GString *scratch;
+	struct format_plans *plans; /* for trace_text_measure() */
 	char header[TRACE_TEXT_HEADER_MAX];
 	char text[TRACE_TEXT_BYTES_MAX];
 };
@@ -31,6 +36,7 @@ struct trace_text *trace_text_create(void)
 	struct trace_text *trace_text = g_new0(struct trace_text, 1);
 
 	trace_text->scratch = g_string_new(NULL);
+	trace_text->plans = format_plans_create();
 	return trace_text;
 }
 
@@ -39,6 +45,7 @@ void trace_text_destroy(struct trace_text *trace_text)
 	if (!trace_text)
 		return;
 	g_string_free(trace_text->scratch, TRUE);
+	format_plans_destroy(trace_text->plans);
 	g_free(trace_text);
 }
 
@@ -316,7 +323,7 @@ static void make_header(struct trace_text *trace_text, const struct trace_text_e
 	char *at = add_time(trace_text->header, event->time_ns, event->cpu);
 
 	at = add_string(at, ": ", 2);
-	at = add_string(at, event->program, 200);
+	at = add_string(at, event->program, PROGRAM_MAX);
 	*at++ = '[';
 	at = add_number(at, event->pid);
 	if (event->tid != event->pid) {
@@ -326,7 +333,7 @@ static void make_header(struct trace_text *trace_text, const struct trace_text_e
 	*at++ = ']';
 	if (event->label[0]) {
 		*at++ = ' ';
-		at = add_string(at, event->label, 201);
+		at = add_string(at, event->label, LABEL_MAX);
 	}
 	at = add_string(at, ": ", 2);
 	trace_text->header_bytes = (size_t)(at - trace_text->header);
@@ -452,15 +459,38 @@ void trace_text_append_note(
 /* ---- lengths ----------------------------------------------------------------------------------
  */
 
-static size_t count_digits(uint64_t value, uint32_t base)
+static size_t count_digits(uint64_t value)
 {
 	size_t count = 1;
 
-	while (value >= base) {
-		value /= base;
+	while (value >= 10) {
+		value /= 10;
 		count++;
 	}
 	return count;
+}
+
+static size_t count_hex_digits(uint64_t value)
+{
+	size_t count = 1;
+
+	while (value >>= 4)
+		count++;
+	return count;
+}
+
+/* As make_header() makes it. */
+static size_t measure_header(const struct trace_text_event *event)
+{
+	size_t bytes = strlen("[.]:cpu: []: ") + 9 + count_digits(event->time_ns / NSEC_PER_SEC);
+
+	bytes += event->cpu == KPROF_CPU_UNKNOWN ? 1 : count_digits(event->cpu);
+	bytes += strnlen(event->program, PROGRAM_MAX) + count_digits(event->pid);
+	if (event->tid != event->pid)
+		bytes += 1 + count_digits(event->tid);
+	if (event->label[0])
+		bytes += 1 + strnlen(event->label, LABEL_MAX);
+	return bytes;
 }
 
 /* A width alone pads a text with blanks or zeroes: the length is the larger of both. */
@@ -495,40 +525,35 @@ static bool measure_argument(const struct args_conversion *c, struct arguments *
 		word = -word;
 		count = 1;
 	}
-	count += count_digits(word, c->letter == 'x' ? 16 : 10);
+	count += c->letter == 'x' ? count_hex_digits(word) : count_digits(word);
 	*bytes += MAX(count, width);
 	return true;
 }
 
-static bool measure_text(const struct trace_text_event *event, size_t *bytes)
+static bool measure_text(
+	struct trace_text *trace_text, const struct trace_text_event *event, size_t *bytes)
 {
-	struct args_format format = {event->format, event->format + event->format_bytes};
+	const struct format_plan *plan;
 	struct arguments args = {event->args, event->args_bytes};
-	struct args_conversion c;
-	int more;
 
 	if (event->flags & (KPROF_RECORD_CUT | KPROF_RECORD_STACK))
 		return false;
-	do {
-		more = args_next(&format, &c);
-		if (more < 0 || !is_clean(c.literal, c.literal_bytes))
+	plan = format_plans_get(trace_text->plans, event->format, event->format_bytes);
+	if (!plan->is_valid || !plan->is_clean)
+		return false;
+	*bytes = plan->literal_bytes;
+	for (unsigned int i = 0; i < plan->count; i++)
+		if (!measure_argument(&plan->conversions[i], &args, bytes))
 			return false;
-		*bytes += c.literal_bytes;
-		if (more && c.letter == '%')
-			++*bytes;
-		else if (more && !measure_argument(&c, &args, bytes))
-			return false;
-	} while (more);
 	return *bytes <= TRACE_TEXT_BYTES_MAX;
 }
 
 uint64_t trace_text_measure(struct trace_text *trace_text, const struct trace_text_event *event)
 {
-	size_t bytes = 0;
+	size_t bytes;
 
-	make_header(trace_text, event);
-	if (measure_text(event, &bytes))
-		return trace_text->header_bytes + bytes + 1;
+	if (measure_text(trace_text, event, &bytes))
+		return measure_header(event) + bytes + 1;
 	g_string_truncate(trace_text->scratch, 0);
 	trace_text_append(trace_text, event, trace_text->scratch);
 	return trace_text->scratch->len;

@@ -456,6 +456,30 @@ static void test_note_says_the_number_of_lost_events(void **state)
 	g_string_free(out, TRUE);
 }
 
+/* The lengths of the texts of many formats, in turn: each format keeps its own. */
+static void test_many_formats_are_measured(void **state)
+{
+	static const char *const ends[] = {"%d", "%%%d", "%d\t", "%5d%%", "%x%s", "%.3d", "%"};
+	struct trace_text *trace_text = trace_text_create();
+	GString *out = g_string_new(NULL);
+	struct stored args = {.count = 0};
+
+	add_word(&args, 1234567);
+	add_string(&args, "text");
+	for (unsigned int i = 0; i < 2000; i++) {
+		/* equal in their first bytes and their last, and every second one in its length */
+		g_autofree char *format = g_strdup_printf("a number of a format: %*u, and so on %s",
+			i % 2 ? 9 : 7, i / 2 % 500, ends[i % G_N_ELEMENTS(ends)]);
+		struct trace_text_event event = make_event(format, &args);
+
+		g_string_truncate(out, 0);
+		trace_text_append(trace_text, &event, out);
+		assert_int_equal(out->len, trace_text_measure(trace_text, &event));
+	}
+	g_string_free(out, TRUE);
+	trace_text_destroy(trace_text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -471,6 +495,7 @@ int main(void)
 		cmocka_unit_test(test_stacks_and_cuts_are_printed),
 		cmocka_unit_test(test_text_is_split_from_its_arguments),
 		cmocka_unit_test(test_note_says_the_number_of_lost_events),
+		cmocka_unit_test(test_many_formats_are_measured),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
