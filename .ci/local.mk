@@ -1,4 +1,4 @@
-# the checks of the source itself, and the ways to run the tests under a tool
+# the checks of the source, and the targets that run the tests under a tool
 SOURCE_CHECKS = \
 	%D%/check-circles \
 	%D%/check-globals \
@@ -11,22 +11,22 @@ EXTRA_DIST += $(SOURCE_CHECKS) %D%/packages %D%/run dist/kprofs.service \
 	dist/debian/changelog dist/debian/control dist/debian/copyright dist/debian/rules \
 	dist/debian/source/format
 
-# only the tests that are programs of one module each
+# only the unit tests
 UNIT_TESTS = $(filter tests/unit/%,$(TESTS))
 VALGRIND = valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite
 
 check-unit:
 	$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(UNIT_TESTS)'
 
-# test_profiler samples page faults, of which valgrind and the profiler in it make more than they can take;
-# test_profiler_life is what can be tried of it there
+# test_profiler samples page faults: under valgrind there are more of them than the profiler can handle.
+# test_profiler_life is the part of it that runs there
 check-valgrind:
 	$(MAKE) $(AM_MAKEFLAGS) check \
 		TESTS='$(filter-out tests/unit/test_profiler tests/unit/test_profiler_commands,$(UNIT_TESTS))' \
 		LOG_COMPILER='$(LIBTOOL) --mode=execute $(VALGRIND)'
 
-# What the thread sanitizer can't be told: test_perf counts its own instructions and page faults, of which
-# there are more; kprof-symbols gives up calls that the sanitizer makes.
+# Tests that fail under the thread sanitizer: test_perf counts its own instructions and page faults, of which
+# the sanitizer adds more; kprof-symbols forbids system calls that the sanitizer makes.
 TSAN_TESTS = $(filter-out tests/unit/test_perf tests/unit/test_sym_remote% tests/race/%.sh, \
 	$(UNIT_TESTS) $(filter tests/race/%,$(TESTS)) tests/fuzz/fuzz_attach)
 
@@ -38,6 +38,6 @@ EXTRA_DIST += tests/tsan.supp
 
 .PHONY: check-unit check-valgrind check-tsan
 
-# not in EXTRA_DIST, where make would take its name for the target
+# not in EXTRA_DIST: make would take its name for the target
 dist-hook:
 	cp -p $(top_srcdir)/check $(distdir)/check

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# event: what an event costs the program that writes it, beside the same event with LTTng-UST, in turn.
+# event: the cost of an event to the program that writes it, beside the same event with LTTng-UST, in turn.
 #
 # Each round runs bench/event, with a server that reads nothing, and bench/lttng_event in a snapshot
 # session with per-user buffers of 4 x 1 MiB; both take the median of 301 slices of 20,000 events.
@@ -22,12 +22,12 @@ if ! lttng --no-sessiond list >/dev/null 2>&1; then
 	background lttng-sessiond --no-kernel >"$work/sessiond" 2>&1
 	until_true 10 lttng --no-sessiond list >/dev/null 2>&1 || fail "no lttng-sessiond"
 fi
-# runs the peer's loops; the session goes in any case
+# runs the loops with LTTng; destroys the session in any case
 measure_lttng() {
 	local status=0
 	start_session >"$work/session" 2>&1 && "$build/bench/lttng_event" >"$work/theirs" || status=$?
 	lttng destroy "$session" >/dev/null 2>&1 ||
-		echo "event: the session $session of LTTng is left behind" >&2
+		echo "event: the session $session of LTTng could not be destroyed" >&2
 	[ "$status" = 0 ] || fail "LTTng: $(tail -n 1 "$work/session")"
 }
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-# idle: mounted, nobody samples, nobody reads: no thread of the server wakes for 10 s.
+# idle: mounted, without samples and readers: no thread of the server wakes for 10 s.
 
 switches() {
 	cat /proc/"$server"/task/*/status | awk '/ctxt_switches/ { n += $2 } END { print n }'
 }
 
-# asleep: the server has finished what the mount itself made it do
+# asleep: the server has finished the work that the mount caused
 asleep() {
 	local before
 	before=$(switches)
@@ -14,7 +14,7 @@ asleep() {
 }
 
 start_server
-until_true 10 asleep || fail "the server does not come to rest"
+until_true 10 asleep || fail "the server does not become idle"
 before=$(switches)
 sleep 10
 figure switches switches '<= 0' "$(calc "$(switches) - $before")"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# kpdata: how fast a full capture of 64 MiB is read, with reads of 1 MiB.
+# kpdata: the rate at which a full capture of 64 MiB is read, with reads of 1 MiB.
 
 limit_kb=65536
 

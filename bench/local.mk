@@ -1,4 +1,4 @@
-# what bench/run needs: built for `make check` too, so that it can't rot
+# the programs of bench/run; `make check` builds them too, so that they stay compilable
 bench_tools = %D%/busy %D%/cpu_of %D%/many %D%/reading %D%/ticking
 check_PROGRAMS += $(bench_tools)
 EXTRA_DIST += %D%/README %D%/run %D%/compare \
@@ -6,7 +6,7 @@ EXTRA_DIST += %D%/README %D%/run %D%/compare \
 	%D%/threads.sh %D%/trace-idle.sh %D%/trace-read.sh %D%/unwind.sh %D%/views.sh
 
 %C%_busy_SOURCES = %D%/busy.c
-# the stacks are walked by frame pointers, and each call must be one
+# stacks need frame pointers, and each call a frame
 %C%_busy_CFLAGS = $(AM_CFLAGS) -O2 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls
 %C%_busy_LDADD = -lpthread
 %C%_cpu_of_SOURCES = %D%/cpu_of.c
@@ -15,7 +15,7 @@ EXTRA_DIST += %D%/README %D%/run %D%/compare \
 %C%_ticking_SOURCES = %D%/ticking.c
 %C%_ticking_LDADD = libkprof.la
 
-# events: written with libkprof, and the same with LTTng-UST where its headers are
+# events with libkprof, and the same with LTTng-UST if its headers are installed
 bench_tools += %D%/event %D%/serve
 check_PROGRAMS += %D%/event %D%/serve
 EXTRA_DIST += %D%/timing.h %D%/lttng_event_tp.h
@@ -30,7 +30,7 @@ endif
 EXTRA_PROGRAMS += %D%/lttng_event
 %C%_lttng_event_SOURCES = %D%/lttng_event.c %D%/lttng_event_tp.c %D%/lttng_event_tp.h %D%/timing.h
 %C%_lttng_event_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/%D%
-# the headers are not ours: no warnings from them
+# no warnings for LTTng's headers
 %C%_lttng_event_CFLAGS = -O2 -std=gnu11
 %C%_lttng_event_LDADD = $(LTTNG_UST_LIBS)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# mpstat: a turn of open, read and close of mpstat beside one of kprintx, on the same mount.
+# mpstat: one open, read, close cycle of mpstat, beside one of kprintx on the same mount.
 
 turns=5000
 start_server

@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: MIT
-# sampling: what it costs to sample busy threads, beside perf record, in turn.
+# sampling: the cost of sampling busy threads, beside perf record, in turn.
 #
-# One round is four parts of 10 s over the same busy threads: kprofs samples, nobody does, perf samples,
-# nobody does; kprofs and perf change places from round to round. Both sample for 10 s, and what each
-# takes to begin and to end is in its figure. The threads' speed is measured inside those 10 s, without
-# the ends; its loss is against the mean of the two parts around it in which nobody samples. CPU time of
-# kprofs is that of the server and of the cat that streams kpdata to a file, from before start to after
-# stop.
+# One round is four parts of 10 s with the same busy threads: kprofs samples, no sampling, perf samples,
+# no sampling. The order of kprofs and perf alternates from round to round. Both sample for 10 s, and
+# their CPU times include starting and stopping. The threads' speed is measured inside those 10 s,
+# without the edges; the loss is relative to the mean of the two neighbouring parts without sampling.
+# CPU time of kprofs is that of the server and of the cat that streams kpdata to a file, from before
+# start to after stop.
 
 command -v perf >/dev/null || fail "needs perf (Debian: linux-perf)"
 window=10 edge=0.5 rate=9999
 
-# window_speed: lets the window pass; units of work per second in it, without the edges, are in $speed
+# window_speed: waits for the window to pass; sets $speed, the units of work per second in it, without
+# the edges
 window_speed() {
 	local t0 u0 t1 u1
 	sleep "$edge"
@@ -40,8 +41,8 @@ sample_kprofs() {
 	((samples > 0)) || fail "no samples"
 }
 
-# sample_perf RATE: sets speed, samples, bytes, cpu. perf begins some 0.2 s after it was started: within
-# the edge.
+# sample_perf RATE: sets speed, samples, bytes, cpu. perf begins sampling some 0.2 s after its
+# start: within the edge.
 sample_perf() {
 	local recorder
 	"$build/bench/cpu_of" -o "$work/perf.cpu" \
@@ -107,7 +108,7 @@ figure bytes_ratio ratio '<= 0.9' "${bytes_ratio[@]}"
 figure kprofs_loss % - "${our_loss[@]}"
 figure perf_loss % - "${perf_loss[@]}"
 figure loss_difference points '<= 1' "${loss_difference[@]}"
-# one lost sample in one round is one too many: the sum, not the median
+# no round may lose a sample: the sum, not the median
 figure lost samples '<= 0' "$(calc "$(IFS=+; echo "${all_lost[*]}")")"
 figure throttled times '<= 0' "$(calc "$(IFS=+; echo "${all_throttles[*]}")")"
 figure cpu_at_999 % '< 0.3' "${slow_share[@]}"

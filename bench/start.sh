@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# start: how long the word takes with 2,000 processes alive, and the first sample after it.
+# start: the duration of `start` with 2,000 processes, and of the first sample after it.
 
 exec {many_out}< <(exec "$build/bench/many" 2000)
 pids+=("$!")

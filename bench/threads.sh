@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-# threads: the CPU time of an event where many threads write, and the books of many programs.
+# threads: the CPU time of an event with many writing threads, and the event counts of many programs.
 #
-# bench/event compares N threads with one alone, in one process, one after the other. Then 200
+# bench/event compares N threads with a single one, in the same process, one after the other. Then 200
 # programs of 4 threads each write at the same time: every event must be held, overwritten by design,
-# or counted as dropped, and no program may have more memory than its share (1 MiB).
+# or counted as dropped, and the pool of each program stays within its share (1 MiB).
 
 cpus=$(nproc)
 programs=200 each=20000

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: MIT
-# trace-read: how many events a second kptrace merges and formats, as the server's CPU time says; and
-# babeltrace2 with LTTng's snapshot of the same kind of events, one int each.
+# trace-read: the number of events that kptrace merges and formats in a second of the server's CPU time,
+# beside babeltrace2 with LTTng's snapshot of the same kind of events, one int each.
 
 start_server
 echo 1 >"$mount/events/bench:int"
-# the program ends, what it wrote stays: 24 bytes an event
+# the program exits, its events are kept: 24 bytes each
 KPROF_BUFFER_KB=32768 "$build/bench/event" threads 2 500000 >/dev/null ||
 	fail "the program that writes events"
 cat "$mount/kptrace" >"$work/text"
 events=$(wc -l <"$work/text")
 ((events >= 1000000)) || fail "only $events events are held"
 
-# peer: LTTng's session daemon, if it is here and nobody else's runs
+# LTTng's session daemon, if it is installed and not running
 lttng_trace=""
 if command -v babeltrace2 >/dev/null && command -v lttng-sessiond >/dev/null &&
 	[ -x "$build/bench/lttng_event" ] && ! pgrep -x lttng-sessiond >/dev/null; then
@@ -28,7 +28,7 @@ if command -v babeltrace2 >/dev/null && command -v lttng-sessiond >/dev/null &&
 	} >"$work/lttng.log" 2>&1; then
 		lttng_trace=$work/lttng
 	else
-		echo "trace-read: LTTng did not work here: $(tail -n 1 "$work/lttng.log")"
+		echo "trace-read: LTTng failed: $(tail -n 1 "$work/lttng.log")"
 	fi
 else
 	echo "trace-read: not compared: babeltrace2, LTTng or its program is missing, or LTTng is in use"

@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: MIT
-# unwind: how many stacks of programs of Debian are whole, by frame pointers and by `stack dwarf`, beside
-# perf record -g and perf record --call-graph dwarf; and what a sample of each costs, taken and read.
+# unwind: how many stacks of Debian's programs are complete, by frame pointers and by `stack dwarf`, beside
+# perf record -g and perf record --call-graph dwarf; and the cost of a sample of each, taken and read.
 #
-# A stack is whole if its outermost frame is in the function at which the program's file is entered
-# (_start); the programs have one thread. Of all four it is perf script that lists the stacks (of ours in
-# the form perf.data), so that one tool judges; what differs is who took and who unwound them. read_cpu is
-# what it takes to come from what was recorded to whole stacks: `kprof convert` for ours, perf script for
-# perf's. Samples are of the whole machine, shares of the program's own. UNWIND_PROGRAMS="python3 perl" takes these only.
+# A stack is complete if its outermost frame is in the entry function of the program's file (_start); the
+# programs have one thread. perf script lists the stacks of all four (those of kprofs in the format
+# perf.data), so the same tool judges all; the difference is which tool took and unwound them. read_cpu is
+# the CPU time from the recorded file to complete stacks: of `kprof convert` for kprofs, of perf script
+# for perf. Samples are of the whole machine, percentages of the program's own samples.
+# UNWIND_PROGRAMS="python3 perl" selects programs.
 
 command -v perf >/dev/null || fail "needs perf (Debian: linux-perf)"
 window=3 rate=999
-# what a distribution may have put in front of these on the path is compiled by other rules
+# absolute paths: programs elsewhere in PATH may be compiled with other options
 PATH=/usr/bin:/bin:$PATH
 
-# run_PROGRAM: becomes the program, which computes until it is ended
+# run_PROGRAM: executes the program, which computes until it is killed
 run_python3() {
 	exec /usr/bin/python3 -c '
 import json, re
@@ -39,13 +40,13 @@ run_xz() {
 	exec /usr/bin/xz -T1 -c /dev/urandom >/dev/null
 }
 
-# is_running PID PROGRAM: it has become it, and is past its beginning
+# is_running PID PROGRAM: it executes the program, and its start-up is over
 is_running() {
 	[ "$(readlink -f "/proc/$1/exe")" = "$(readlink -f "/usr/bin/$2")" ] &&
 		awk '{ exit !($14 + $15 > 20) }' "/proc/$1/stat"
 }
 
-# find_entry PID: sets entry, where in its file it is entered; and file, its path
+# find_entry PID: sets entry, the file offset of its entry point; and file, its path
 find_entry() {
 	local address type offset start physical size rest
 	file=$(readlink -f "/proc/$1/exe")
@@ -59,13 +60,13 @@ find_entry() {
 	fail "$file: no entry ($physical $rest)"
 }
 
-# whole_of FILE: sets whole, in percent of the program's samples, of what perf script says of the file;
-# and read_cpu, what it took to say that (ns)
+# whole_of FILE: sets whole, the complete stacks in percent of the program's samples, as perf script
+# lists them; and read_cpu, its CPU time (ns)
 whole_of() {
 	"$build/bench/cpu_of" -o "$work/script.cpu" \
 		perf script -i "$1" --no-inline --pid "$program" -F pid,ip,dso >"$work/script" 2>"$work/script.log" ||
 		fail "perf script: $(head -n 3 "$work/script.log")"
-	# PID, then a line `ADDRESS (FILE)` for each frame: perf tells addresses as places in the file
+	# PID, then a line `ADDRESS (FILE)` for each frame: perf prints addresses as file offsets
 	whole=$(awk -v entry="$(printf '%016x' "$entry")" -v end="$(printf '%016x' $((entry + 64)))" \
 		-v file="($file)" '
 		function finish() {
@@ -101,7 +102,7 @@ take_kprofs() {
 		"$build/kprof" convert -t perf.data -o "$work/ours.data" "$work/kpdata" ||
 		fail "kprof convert"
 	whole_of "$work/ours.data"
-	# perf only lists what stands there; unwinding was ours
+	# perf only lists these stacks; kprofs has unwound them
 	read_cpu=$(calc "$(cat "$work/convert.cpu") / $samples")
 	cpu=$(calc "$cpu / $samples") bytes=$(calc "$bytes / $samples")
 }
@@ -155,9 +156,9 @@ for each in ${UNWIND_PROGRAMS:-python3 perl sqlite3 xz}; do
 			figure "$each.$way.bytes" bytes/sample - ${all_bytes[$way]}
 		}
 	done
-	# one lost sample in one round is one too many: the sum, not the median
+	# no round may lose a sample: the sum, not the median
 	figure "$each.kprofs.lost" samples '<= 0' "$(calc "$(IFS=+; echo "${all_lost[*]}")")"
 	kill "$program"
-	# 143: by that signal, and by nothing before it
+	# 143: SIGTERM killed it, and it did not exit before
 	wait "$program" 2>/dev/null || (($? == 143)) || fail "$each did not compute to the end"
 done

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-# views: a capture of 100,000 samples over 50 programs and more, in the forms of views/, beside
+# views: a capture of 100,000 samples of 50 programs and more, in the formats of views/, beside
 # `perf report` on the same samples.
 
 samples=100000
 
-# what runs: programs of the system, one after the other on each CPU, until there are enough samples
+# the workload: programs of the system, one after the other on each CPU, until there are enough samples
 run_programs() {
 	local file=/usr/share/dict/words program
 	[ -s "$file" ] || file=$(command -v bash)
@@ -37,7 +37,7 @@ enough() {
 	[ "$(counter samples.received)" -ge $samples ]
 }
 
-# seconds COMMAND...: how long it took; what it prints goes to $out
+# seconds COMMAND...: prints its duration; its output goes to $out
 out=/dev/null
 seconds() {
 	local before=$EPOCHREALTIME
@@ -45,7 +45,7 @@ seconds() {
 	calc "$EPOCHREALTIME - $before"
 }
 
-# the most memory that the server has had since clear_peak, in MB
+# the peak memory of the server since clear_peak, in MB
 clear_peak() {
 	echo 5 >"/proc/$server/clear_refs"
 }

@@ -1,4 +1,4 @@
-# kprof(1): completions for fish. What there is to complete is asked of kprof itself: each line of
+# kprof(1): completions for fish. kprof itself lists the words: each line of
 # `kprof --list-options` is a command or one of its options.
 kprof --list-options 2>/dev/null | while read -l -d \t command short long argument choices help
 	if test $long = -

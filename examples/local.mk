@@ -1,4 +1,4 @@
-# programs to try kprofs on; frame pointers, so that stacks are whole, and names for the report
+# programs to profile; compiled with frame pointers for complete stacks, and with symbols for the report
 noinst_PROGRAMS += %D%/wordcount
 examples_wordcount_SOURCES = %D%/wordcount.c
 examples_wordcount_CFLAGS = $(AM_CFLAGS) -O2 -g -fno-omit-frame-pointer

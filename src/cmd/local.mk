@@ -1,4 +1,4 @@
-# cmd: the program kprof
+# cmd: the program kprof, one file for each subcommand
 bin_PROGRAMS += kprof
 kprof_SOURCES = \
 	%D%/cmd.c %D%/cmd.h \
