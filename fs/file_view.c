@@ -83,7 +83,7 @@ static int open_marks(struct server *server, const struct view_format *format, v
 	int ret;
 
 	*fd = -1;
-	if (!(format->needs & VIEW_MARKS))
+	if (!(format->needs & VIEW_ANNOTATIONS))
 		return 0;
 	ret = viewmarks_write(server->readings, slow_ops_uid(job), slow_ops_cancel(job), fd);
 	return ret == -ENODATA ? 0 : ret;

@@ -166,9 +166,9 @@ static int write_view(const struct view_format *format, struct view_input *input
 
 /* The descriptor of the capture is taken over. */
 static int write_model(const struct view_format *format, int capture_fd,
-	const struct view_marks *marks, struct sink *sink, struct err *err)
+	const struct view_annotations *marks, struct sink *sink, struct err *err)
 {
-	struct view_input input = { .capture_fd = -1, .marks = marks };
+	struct view_input input = { .capture_fd = -1, .annotations = marks };
 	struct viewmodels *models = sink->job->maker->models;
 	const struct cancel cancel = cancel_of(sink->job);
 	struct viewmodel *model;
@@ -178,7 +178,7 @@ static int write_model(const struct view_format *format, int capture_fd,
 		return ret;
 	input.capture_fd = model->capture_fd;
 	input.profile = model->profile;
-	input.names = model->names;
+	input.functions = model->names;
 	ret = is_cancelled(sink->job) ? -EINTR : write_view(format, &input, sink, err);
 	viewmodel_put(models, model);
 	return ret;
@@ -202,7 +202,7 @@ static int make_view(struct view_job *job, struct err *err)
 	const struct view_format *format = view_find(job->request.format);
 	struct sink sink = { .fd = job->files[VIEWPROC_OUT], .left = OPENFILES_TEXT_MAX, .job = job };
 	int capture_fd = job->files[VIEWPROC_CAPTURE], ret;
-	struct view_marks marks;
+	struct view_annotations marks;
 	bool has_marks = job->files[VIEWPROC_MARKS] >= 0;
 
 	job->files[VIEWPROC_CAPTURE] = -1;

@@ -114,7 +114,7 @@ static bool unpack_string(FILE *in, uint32_t bytes, char **string)
 	return !bytes || (*string && fread(*string, bytes, 1, in) == 1);
 }
 
-static bool next_mark(void *arg, struct view_mark *mark)
+static bool next_mark(void *arg, struct view_annotation *mark)
 {
 	struct reader *reader = arg;
 	struct packed packed;
@@ -124,7 +124,7 @@ static bool next_mark(void *arg, struct view_mark *mark)
 		!unpack_string(reader->in, packed.name, &reader->name) ||
 		!unpack_string(reader->in, packed.text, &reader->text))
 		return false;
-	*mark = (struct view_mark){ packed.time_ns, packed.cpu, packed.pid, packed.tid,
+	*mark = (struct view_annotation){ packed.time_ns, packed.cpu, packed.pid, packed.tid,
 		reader->program, reader->name, reader->text };
 	return true;
 }
@@ -139,7 +139,7 @@ static void free_reader(struct reader *reader)
 	free(reader);
 }
 
-int viewmarks_open(int fd, struct view_marks *marks)
+int viewmarks_open(int fd, struct view_annotations *marks)
 {
 	struct reader *reader = calloc(1, sizeof(*reader));
 	struct opening opening;
@@ -157,11 +157,11 @@ int viewmarks_open(int fd, struct view_marks *marks)
 		free_reader(reader);
 		return ret;
 	}
-	*marks = (struct view_marks){ next_mark, reader, opening.left_out, opening.lost };
+	*marks = (struct view_annotations){ next_mark, reader, opening.left_out, opening.lost };
 	return 0;
 }
 
-void viewmarks_close(struct view_marks *marks)
+void viewmarks_close(struct view_annotations *marks)
 {
 	if (marks)
 		free_reader(marks->arg);

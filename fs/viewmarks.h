@@ -24,8 +24,8 @@ int viewmarks_write(struct readings *readings, uid_t uid, const struct cancel *c
 	int *fd);
 
 /* In the process. *marks->arg is for viewmarks_close(). -errno; fd stays the caller's */
-int viewmarks_open(int fd, struct view_marks *marks);
+int viewmarks_open(int fd, struct view_annotations *marks);
 /* Harmless for NULL. */
-void viewmarks_close(struct view_marks *marks);
+void viewmarks_close(struct view_annotations *marks);
 
 #endif

@@ -106,7 +106,7 @@ static int write_view(const struct convert *c, const struct input *input,
 {
 	struct view_input view = {
 		.profile = profile,
-		.names = names,
+		.functions = names,
 		.capture_fd = capture_fd,
 	};
 	struct err err = { "" };

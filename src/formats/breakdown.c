@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Samples by what the reader asks for: see breakdown.h. */
+/* Samples by given fields: see breakdown.h. */
 #include "formats/breakdown.h"
 
 #include <fnmatch.h>
@@ -22,20 +22,20 @@ const char *const breakdown_fields[BREAKDOWN_FIELDS] = {
 };
 
 /* Values that are looked up once: of each function, of each place. */
-struct known {
+struct breakdown_known {
 	const char **functions, **files, **places, **lines;
-	uint8_t *accepted; /* by function, what its filters say: 0 not asked yet, 1 no, 2 yes */
+	uint8_t *accepted; /* by function, result of its filters: 0 not known yet, 1 no, 2 yes */
 	uint32_t *events;  /* of the profile: as event of the breakdown */
 };
 
-struct counter {
+struct breakdown_counter {
 	struct breakdown *breakdown;
 	const struct breakdown_options *options;
 	const struct breakdown_input *input;
 	uint32_t number; /* of the input */
 	uint32_t cells;	 /* of all inputs, counted so far */
 	bool one_event;
-	struct known known;
+	struct breakdown_known known;
 	struct table table;
 };
 
@@ -53,12 +53,12 @@ enum breakdown_field breakdown_find_field(const char *name)
  * ---- values -----------------------------------------------------------------------------------
  */
 
-static const char *intern(struct counter *c, const char *text)
+static const char *intern(struct breakdown_counter *c, const char *text)
 {
 	return g_string_chunk_insert_const(c->breakdown->strings, *text ? text : "-");
 }
 
-static const char *intern_number(struct counter *c, uint32_t number)
+static const char *intern_number(struct breakdown_counter *c, uint32_t number)
 {
 	char text[16];
 
@@ -66,32 +66,32 @@ static const char *intern_number(struct counter *c, uint32_t number)
 	return intern(c, text);
 }
 
-static uint32_t function_of(const struct counter *c, uint32_t node)
+static uint32_t function_of(const struct breakdown_counter *c, uint32_t node)
 {
-	return functions_of_node(c->input->names, c->input->profile, node);
+	return functions_of_node(c->input->functions, c->input->profile, node);
 }
 
-static const char *function_value(struct counter *c, uint32_t function)
+static const char *function_value(struct breakdown_counter *c, uint32_t function)
 {
 	if (function == FUNCTIONS_NO_FRAME)
 		return intern(c, "-");
 	if (!c->known.functions[function])
 		c->known.functions[function] =
-			intern(c, functions_function(c->input->names, function)->name);
+			intern(c, functions_function(c->input->functions, function)->name);
 	return c->known.functions[function];
 }
 
-static const char *file_value(struct counter *c, uint32_t function)
+static const char *file_value(struct breakdown_counter *c, uint32_t function)
 {
 	if (function == FUNCTIONS_NO_FRAME)
 		return intern(c, "-");
 	if (!c->known.files[function])
 		c->known.files[function] =
-			intern(c, functions_function(c->input->names, function)->file);
+			intern(c, functions_function(c->input->functions, function)->file);
 	return c->known.files[function];
 }
 
-static const char *address_value(struct counter *c, uint32_t node)
+static const char *address_value(struct breakdown_counter *c, uint32_t node)
 {
 	const struct symbols_place *found;
 	char text[24];
@@ -101,7 +101,7 @@ static const char *address_value(struct counter *c, uint32_t node)
 		return intern(c, "-");
 	place = stacks_node(&c->input->profile->stacks, node)->place;
 	if (!c->known.places[place]) {
-		found = &c->input->names->places[place];
+		found = &c->input->functions->places[place];
 		g_snprintf(text, sizeof(text), "0x%" PRIx64,
 			found->located ? found->address
 				       : profile_place(c->input->profile, place)->offset);
@@ -110,7 +110,7 @@ static const char *address_value(struct counter *c, uint32_t node)
 	return c->known.places[place];
 }
 
-static const char *line_value(struct counter *c, uint32_t node)
+static const char *line_value(struct breakdown_counter *c, uint32_t node)
 {
 	const struct symbols_place *found;
 	g_autofree char *text = NULL;
@@ -119,7 +119,7 @@ static const char *line_value(struct counter *c, uint32_t node)
 	if (node == STACKS_ROOT)
 		return intern(c, "-");
 	place = stacks_node(&c->input->profile->stacks, node)->place;
-	found = &c->input->names->places[place];
+	found = &c->input->functions->places[place];
 	if (!found->count || !found->frames[0].source)
 		return intern(c, "-");
 	if (!c->known.lines[place]) {
@@ -130,8 +130,8 @@ static const char *line_value(struct counter *c, uint32_t node)
 	return c->known.lines[place];
 }
 
-static const char *value_of(struct counter *c, const struct profile_cell *cell, uint32_t node,
-	enum breakdown_field field)
+static const char *value_of(struct breakdown_counter *c, const struct profile_cell *cell,
+	uint32_t node, enum breakdown_field field)
 {
 	switch (field) {
 	case BREAKDOWN_EVENT:
@@ -160,9 +160,9 @@ static const char *value_of(struct counter *c, const struct profile_cell *cell, 
  * ---- filters ----------------------------------------------------------------------------------
  */
 
-/* Only the patterns for these fields are asked. */
-static bool accepts_fields(struct counter *c, const struct profile_cell *cell, uint32_t node,
-	unsigned int fields)
+/* Only the patterns for these fields are applied. */
+static bool accepts_fields(struct breakdown_counter *c, const struct profile_cell *cell,
+	uint32_t node, unsigned int fields)
 {
 	unsigned int wanted = 0, found = 0;
 	size_t i;
@@ -186,8 +186,10 @@ static bool accepts_fields(struct counter *c, const struct profile_cell *cell, u
 
 #define FUNCTION_FIELDS (1u << BREAKDOWN_FUNCTION | 1u << BREAKDOWN_FILE)
 
-/* What depends on the function is asked once for each, the rest each time. */
-static bool accepts(struct counter *c, const struct profile_cell *cell, uint32_t node)
+/*
+ * Patterns for the function and its file are applied once for each function, the others each time.
+ */
+static bool accepts(struct breakdown_counter *c, const struct profile_cell *cell, uint32_t node)
 {
 	uint32_t function = function_of(c, node);
 	bool yes;
@@ -224,7 +226,7 @@ static uint32_t hash_row(const struct breakdown_row *row)
 	return hash;
 }
 
-static struct breakdown_row *row_at(struct counter *c, const struct profile_cell *cell,
+static struct breakdown_row *row_at(struct breakdown_counter *c, const struct profile_cell *cell,
 	uint32_t node)
 {
 	struct breakdown *b = c->breakdown;
@@ -247,20 +249,20 @@ static struct breakdown_row *row_at(struct counter *c, const struct profile_cell
 	return &g_array_index(b->rows, struct breakdown_row, i);
 }
 
-static uint32_t column_of(const struct counter *c, const struct profile_cell *cell)
+static uint32_t column_of(const struct breakdown_counter *c, const struct profile_cell *cell)
 {
 	return c->options->side_by_side ? c->known.events[cell->event] : c->number;
 }
 
-static struct breakdown_count *count_at(struct counter *c, const struct profile_cell *cell,
-	const struct breakdown_row *row)
+static struct breakdown_count *count_at(struct breakdown_counter *c,
+	const struct profile_cell *cell, const struct breakdown_row *row)
 {
 	return &g_array_index(c->breakdown->counts, struct breakdown_count,
 		row->counts + column_of(c, cell));
 }
 
 /* A function that is in a stack more than once counts once. */
-static void count_total(struct counter *c, const struct profile_cell *cell)
+static void count_total(struct breakdown_counter *c, const struct profile_cell *cell)
 {
 	uint32_t node = cell->node;
 
@@ -277,7 +279,7 @@ static void count_total(struct counter *c, const struct profile_cell *cell)
 	} while (node != STACKS_ROOT);
 }
 
-static void count_cell(struct counter *c, const struct profile_cell *cell)
+static void count_cell(struct breakdown_counter *c, const struct profile_cell *cell)
 {
 	struct breakdown *b = c->breakdown;
 	uint32_t event = c->known.events[cell->event], function = function_of(c, cell->node);
@@ -288,7 +290,7 @@ static void count_cell(struct counter *c, const struct profile_cell *cell)
 		*whole = UINT64_MAX;
 	b->counted[c->number] += cell->count.samples;
 	if (function == FUNCTIONS_NO_FRAME ||
-		!functions_function(c->input->names, function)->resolved)
+		!functions_function(c->input->functions, function)->resolved)
 		b->unresolved[c->number] += cell->count.samples;
 	if (accepts(c, cell, cell->node))
 		profile_add(&count_at(c, cell, row_at(c, cell, cell->node))->self,
@@ -315,10 +317,11 @@ static uint32_t find_event(struct breakdown *b, const char *text)
 }
 
 /*
- * All events of the inputs. Where each of two captures has only one, they are compared, though one
- * may have been taken at another rate, or on a machine that lacks the other's event.
+ * All events of the inputs. If each of two captures has only one event, these are compared, though
+ * they may have different rates, or one may be of a machine that lacks the other's event.
  */
-static void find_events(struct counter *c, const struct breakdown_input *inputs, size_t count)
+static void find_events(
+	struct breakdown_counter *c, const struct breakdown_input *inputs, size_t count)
 {
 	uint32_t i, event;
 
@@ -337,17 +340,17 @@ static void find_events(struct counter *c, const struct breakdown_input *inputs,
 			find_event(c->breakdown, profile_event(inputs[i].profile, event)->text);
 }
 
-static void begin_input(struct counter *c)
+static void begin_input(struct breakdown_counter *c)
 {
 	const struct profile *profile = c->input->profile;
-	uint32_t functions = c->input->names->list->len, i;
+	uint32_t count = c->input->functions->list->len, i;
 
-	c->known = (struct known){
-		.functions = g_new0(const char *, functions + 1),
-		.files = g_new0(const char *, functions + 1),
+	c->known = (struct breakdown_known){
+		.functions = g_new0(const char *, count + 1),
+		.files = g_new0(const char *, count + 1),
 		.places = g_new0(const char *, profile->places->len + 1),
 		.lines = g_new0(const char *, profile->places->len + 1),
-		.accepted = g_new0(uint8_t, functions + 1),
+		.accepted = g_new0(uint8_t, count + 1),
 		.events = g_new(uint32_t, profile->events->len + 1),
 	};
 	for (i = 0; i < profile->events->len; i++)
@@ -356,7 +359,7 @@ static void begin_input(struct counter *c)
 			: find_event(c->breakdown, profile_event(profile, i)->text);
 }
 
-static void end_input(struct counter *c)
+static void end_input(struct breakdown_counter *c)
 {
 	g_free(c->known.functions);
 	g_free(c->known.files);
@@ -366,7 +369,7 @@ static void end_input(struct counter *c)
 	g_free(c->known.events);
 }
 
-static void count_input(struct counter *c)
+static void count_input(struct breakdown_counter *c)
 {
 	const struct profile *profile = c->input->profile;
 	uint32_t i;
@@ -388,7 +391,7 @@ struct breakdown *breakdown_create(const struct breakdown_input *inputs, size_t 
 	const struct breakdown_options *options)
 {
 	struct breakdown *b = g_new0(struct breakdown, 1);
-	struct counter c = { .breakdown = b, .options = options };
+	struct breakdown_counter c = { .breakdown = b, .options = options };
 	uint32_t i;
 
 	b->rows = g_array_new(FALSE, FALSE, sizeof(struct breakdown_row));
@@ -436,12 +439,12 @@ double breakdown_share(const struct breakdown *b, const struct breakdown_row *ro
 	return b->events->len ? summary_share(weight, b->wholes[event * b->columns + column]) : 0;
 }
 
-struct sorting {
+struct breakdown_sorting {
 	const struct breakdown *b;
 	const struct breakdown_order *order;
 };
 
-static double heat(const struct sorting *s, const struct breakdown_row *row)
+static double heat(const struct breakdown_sorting *s, const struct breakdown_row *row)
 {
 	const struct breakdown_count *c = breakdown_count(s->b, row, 0);
 	double x =
@@ -454,8 +457,8 @@ static double heat(const struct sorting *s, const struct breakdown_row *row)
 	return x < 0 ? -x : x;
 }
 
-/* The columns from the first on, and the samples where the weights are equal. */
-static int compare_heat(const struct sorting *s, const struct breakdown_row *a,
+/* Compares the columns from the first on; equal weights are compared by samples. */
+static int compare_heat(const struct breakdown_sorting *s, const struct breakdown_row *a,
 	const struct breakdown_row *b)
 {
 	double x = heat(s, a), y = heat(s, b);
@@ -482,17 +485,17 @@ static int compare_values(const struct breakdown_row *a, const struct breakdown_
 
 	if (x == y || !x || !y)
 		return 0;
-	/* hexadecimal digits without zeros in front */
+	/* hexadecimal digits without leading zeros */
 	if (field == BREAKDOWN_ADDRESS && strlen(x) != strlen(y))
 		return strlen(x) < strlen(y) ? -1 : 1;
-	/* numbers in names by their value */
+	/* numbers in names are compared by their value */
 	return field == BREAKDOWN_ADDRESS ? strcmp(x, y) : strverscmp(x, y);
 }
 
 static int compare_rows(const void *x, const void *y, void *arg)
 {
 	const struct breakdown_row *a = x, *b = y;
-	const struct sorting *s = arg;
+	const struct breakdown_sorting *s = arg;
 	enum breakdown_field i;
 	int ret;
 
@@ -512,7 +515,7 @@ static int compare_rows(const void *x, const void *y, void *arg)
 
 void breakdown_sort(struct breakdown *b, const struct breakdown_order *order)
 {
-	struct sorting sorting = { b, order };
+	struct breakdown_sorting sorting = { b, order };
 
 	g_array_sort_with_data(b->rows, compare_rows, &sorting);
 }

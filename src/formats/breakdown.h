@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The samples of one or two captures broken down by what the reader asks for: processes, functions,
- * files, addresses, threads, CPUs, or several of these together. The figures of `kprof report`.
+ * Counts the samples of one or two captures by given fields: process, function, file, address,
+ * thread, CPU, or several of these together. The figures of `kprof report`.
  *
- * A row is one combination of values. It has one column of counts; or one for each event, side by
- * side; or, of two captures that are compared, one for each. Without columns for the events, the
- * event is a value of the row. One thread at a time; thread-safe once made.
+ * A row is one combination of values. It has one column of counts; or one column for each event;
+ * or, if two captures are compared, one for each capture. Without columns for the events, the event
+ * is a value of the row. One thread at a time; thread-safe once created.
  */
 #ifndef KPROFS_FORMATS_BREAKDOWN_H
 #define KPROFS_FORMATS_BREAKDOWN_H
@@ -23,21 +23,22 @@ enum breakdown_field {
 	BREAKDOWN_PID,
 	BREAKDOWN_THREAD,
 	BREAKDOWN_CPU,
-	BREAKDOWN_ADDRESS, /* the file's own; in the kernel and without a file that in memory */
-	BREAKDOWN_LINE, /* of the source, the innermost inlined one's: names with SYMBOLS_LINES */
+	BREAKDOWN_ADDRESS, /* as in the file; in the kernel and without a file as in memory */
+	BREAKDOWN_LINE, /* source line, of the innermost inlined function; needs SYMBOLS_LINES */
 	BREAKDOWN_FUNCTION,
 	BREAKDOWN_FILE,
 	BREAKDOWN_FIELDS,
 };
 
-/* Names of the fields, as the user says them. */
+/* Names of the fields, as users write them. */
 extern const char *const breakdown_fields[BREAKDOWN_FIELDS];
 
-/* The field of a name; BREAKDOWN_FIELDS where there is none. */
+/* The field of a name; BREAKDOWN_FIELDS: there is none. */
 enum breakdown_field breakdown_find_field(const char *name);
 
 /*
- * Which samples make rows: those that any of the patterns for a field matches, and none excludes.
+ * Which samples make rows: a sample must match one of the patterns of each field that has any, and
+ * no excluding pattern.
  */
 struct breakdown_filter {
 	enum breakdown_field field;
@@ -47,8 +48,8 @@ struct breakdown_filter {
 
 struct breakdown_options {
 	unsigned int fields; /* bits: 1 << field; the event's is set unless side_by_side */
-	bool own;	     /* count the samples taken in the server itself */
-	bool total;	     /* what a row's function and all that it calls took, too */
+	bool own;	     /* count the samples of the server itself */
+	bool total;	     /* also count what a row's function and its callees took */
 	bool side_by_side;   /* a column for each event */
 	const struct breakdown_filter *filters;
 	size_t filter_count;
@@ -56,35 +57,35 @@ struct breakdown_options {
 
 struct breakdown_input {
 	const struct profile *profile;
-	const struct functions *names;
+	const struct functions *functions;
 };
 
 struct breakdown_count {
 	struct profile_count self;  /* the innermost frame */
-	struct profile_count total; /* any frame, each stack once; where it was asked for */
+	struct profile_count total; /* any frame, each stack once; only with options.total */
 };
 
 struct breakdown_row {
-	const char *values[BREAKDOWN_FIELDS]; /* NULL: not asked for; equal ones are one pointer */
+	const char *values[BREAKDOWN_FIELDS]; /* NULL: not a field; equal ones are one pointer */
 	uint32_t event; /* of breakdown.events; with side_by_side 0 */
-	uint32_t counts; /* index of its first column's */
-	uint32_t seen;	 /* while counting */
+	uint32_t counts; /* index of the count of its first column */
+	uint32_t seen;	 /* used while counting */
 };
 
 struct breakdown {
-	GArray *rows;	     /* struct breakdown_row, as first met */
+	GArray *rows;	     /* struct breakdown_row, in the order of their first samples */
 	GArray *counts;	     /* struct breakdown_count */
 	uint32_t columns;
 	bool side_by_side;
 	GPtrArray *events;   /* texts, of all captures */
-	uint64_t *wholes;    /* weight of what is counted: 100 %; events times columns */
-	uint64_t *counted;   /* samples: of each input */
-	uint64_t *unresolved; /* of these: the innermost frame has no symbol */
-	uint64_t filtered;   /* samples that the filters kept from making a row of their own */
+	uint64_t *wholes;    /* weight of all counted samples, 100 %; events times columns */
+	uint64_t *counted;   /* samples, of each input */
+	uint64_t *unresolved; /* of these, those whose innermost frame has no symbol */
+	uint64_t filtered;   /* samples that the filters left out */
 	GStringChunk *strings;
 };
 
-/* Counts the samples of one or two captures; these may go afterwards. */
+/* Counts the samples of one or two captures, which may be destroyed afterwards. */
 struct breakdown *breakdown_create(const struct breakdown_input *inputs, size_t count,
 	const struct breakdown_options *options);
 void breakdown_destroy(struct breakdown *breakdown);
@@ -104,15 +105,15 @@ static inline const struct breakdown_count *breakdown_count(const struct breakdo
 double breakdown_share(const struct breakdown *b, const struct breakdown_row *row, uint32_t column,
 	uint64_t weight);
 
-/* How rows are sorted: */
+/* How rows are sorted. */
 struct breakdown_order {
 	enum breakdown_field field; /* by its value; BREAKDOWN_FIELDS: hottest first */
-	bool total;		    /* by what they took with all that they call */
-	bool difference;	    /* the largest between the two columns first */
+	bool total;		    /* by the total, with all callees */
+	bool difference;	    /* by the difference of the two columns, largest first */
 	bool reverse;
 };
 
-/* Events stay together, in their order. What is equal is ordered by all values. */
+/* Events stay together, in their order. Equal rows are sorted by all values. */
 void breakdown_sort(struct breakdown *b, const struct breakdown_order *order);
 
 #endif

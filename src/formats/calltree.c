@@ -7,29 +7,29 @@
 
 #include "capture/table.h"
 
-/* So many cells are counted, or nodes sorted, between two looks at whether anybody waits. */
-#define CELLS_PER_LOOK 1024
+/* Cancellation is checked once for this many cells counted or nodes sorted. */
+#define CANCEL_CELLS 1024
 #define NODES_PER_LOOK 16384
 
-#define FULL UINT32_MAX /* in place of a node: there is no room for more */
+#define FULL UINT32_MAX /* instead of a node: the tree has CALLTREE_NODES_MAX already */
 
-/* Where a stack stands in the tree, below one process of one event. */
-struct known {
+/* The node of a stack in the tree, below one process of one event. */
+struct calltree_known {
 	uint32_t process; /* a node of the tree */
 	uint32_t stack;	  /* a node of the profile's stacks */
 	uint32_t node;	  /* of the tree */
 };
 
-struct builder {
+struct calltree_builder {
 	const struct view_input *input;
 	struct calltree *tree;
 	struct table node_table;
 	GArray *known; /* struct known */
 	struct table known_table;
-	uint32_t *path; /* of the stack at hand, UINT16_MAX nodes at most */
+	uint32_t *path; /* of the current stack, UINT16_MAX nodes at most */
 };
 
-static struct calltree_node *node_at(struct builder *b, uint32_t node)
+static struct calltree_node *node_at(struct calltree_builder *b, uint32_t node)
 {
 	return &g_array_index(b->tree->nodes, struct calltree_node, node);
 }
@@ -45,8 +45,9 @@ static bool equal_node(const void *items, uint32_t i, const void *key)
 	return a->parent == b->parent && a->what == b->what && a->kind == b->kind;
 }
 
-/* The child of a node that is this; FULL where a new one would be too many. */
-static uint32_t push(struct builder *b, uint32_t parent, enum calltree_kind kind, uint32_t what)
+/* The child of a node with this kind and `what`; FULL: there is no room for a new one. */
+static uint32_t push(
+	struct calltree_builder *b, uint32_t parent, enum calltree_kind kind, uint32_t what)
 {
 	struct calltree_node key = { .parent = parent, .kind = kind, .what = what };
 	uint32_t hash = table_hash(parent, (uint64_t)what << 3 | kind);
@@ -67,25 +68,28 @@ static uint32_t push(struct builder *b, uint32_t parent, enum calltree_kind kind
 }
 
 /* The function of a stack's node, below a node of the tree. */
-static uint32_t push_function(struct builder *b, uint32_t parent, uint32_t place)
+static uint32_t push_function(struct calltree_builder *b, uint32_t parent, uint32_t place)
 {
 	bool kernel = profile_place(b->input->profile, place)->kernel;
 
 	return push(b, parent, kernel ? CALLTREE_KERNEL : CALLTREE_USER,
-		b->tree->function_of[b->input->names->of_place[place]]);
+		b->tree->function_of[b->input->functions->of_place[place]]);
 }
 
-static uint32_t push_inlined(struct builder *b, uint32_t parent, uint32_t place, uint32_t i)
+static uint32_t push_inlined(
+	struct calltree_builder *b, uint32_t parent, uint32_t place, uint32_t i)
 {
 	return push(b, parent, CALLTREE_INLINED,
-		b->tree->function_of[functions_inlined(b->input->names, place, i)]);
+		b->tree->function_of[functions_inlined(b->input->functions, place, i)]);
 }
 
-/* The frames of a stack's node: its function, and below it what was inlined there. */
-static uint32_t push_frame(struct builder *b, uint32_t parent, uint32_t stack)
+/*
+ * The frames of a stack's node: its function, and below it the functions that were inlined there.
+ */
+static uint32_t push_frame(struct calltree_builder *b, uint32_t parent, uint32_t stack)
 {
 	uint32_t place = stacks_node(&b->input->profile->stacks, stack)->place;
-	uint32_t i = functions_inlined_count(b->input->names, place);
+	uint32_t i = functions_inlined_count(b->input->functions, place);
 
 	parent = push_function(b, parent, place);
 	while (i--)
@@ -93,11 +97,11 @@ static uint32_t push_frame(struct builder *b, uint32_t parent, uint32_t stack)
 	return parent;
 }
 
-/* The same, the innermost first. */
-static uint32_t push_inverted(struct builder *b, uint32_t parent, uint32_t stack)
+/* The same with the innermost first. */
+static uint32_t push_inverted(struct calltree_builder *b, uint32_t parent, uint32_t stack)
 {
 	uint32_t place = stacks_node(&b->input->profile->stacks, stack)->place;
-	uint32_t i, count = functions_inlined_count(b->input->names, place);
+	uint32_t i, count = functions_inlined_count(b->input->functions, place);
 
 	for (i = 0; i < count; i++)
 		parent = push_inlined(b, parent, place, i);
@@ -108,8 +112,8 @@ static uint32_t push_inverted(struct builder *b, uint32_t parent, uint32_t stack
  * ---- processes --------------------------------------------------------------------------------
  */
 
-/* Equal names of a profile are one pointer; there are few. */
-static uint32_t find_process(struct builder *b, const char *name, GHashTable *numbers)
+/* Equal names of a profile are the same pointer; there are few. */
+static uint32_t find_process(struct calltree_builder *b, const char *name, GHashTable *numbers)
 {
 	gpointer number;
 
@@ -136,7 +140,7 @@ static const char *unresolved_name(struct calltree *tree, const struct functions
 	return g_string_chunk_insert_const(tree->strings, name);
 }
 
-/* What those without a symbol have in common: the file, as it is or was. */
+/* What functions without a symbol are grouped by: the file, and whether it was replaced. */
 static const char *unresolved_key(struct calltree *tree, const struct functions_function *function)
 {
 	g_autofree char *key = NULL;
@@ -148,19 +152,19 @@ static const char *unresolved_key(struct calltree *tree, const struct functions_
 }
 
 /*
- * Which functions count as one: those without a symbol in one file, and with by_name those of one
- * name in any file. Equal files and equal names are one pointer each.
+ * Which functions count as one: those without a symbol in the same file, and with by_name those
+ * with the same name in any file. Equal files and equal names are the same pointer.
  */
 static void merge_functions(struct calltree *tree, bool by_name)
 {
 	g_autoptr(GHashTable) known = g_hash_table_new(NULL, NULL);
-	uint32_t i, count = tree->names->list->len;
+	uint32_t i, count = tree->functions->list->len;
 	gpointer found;
 
 	tree->function_of = g_new(uint32_t, count + 1);
 	tree->function_names = g_new(const char *, count + 1);
 	for (i = 0; i < count; i++) {
-		const struct functions_function *function = functions_function(tree->names, i);
+		const struct functions_function *function = functions_function(tree->functions, i);
 		const char *key = NULL, *name = function->name;
 
 		if (!function->resolved) {
@@ -184,24 +188,24 @@ static void merge_functions(struct calltree *tree, bool by_name)
 
 static bool equal_known(const void *items, uint32_t i, const void *key)
 {
-	const struct known *a = (const struct known *)items + i, *b = key;
+	const struct calltree_known *a = (const struct calltree_known *)items + i, *b = key;
 
 	return a->process == b->process && a->stack == b->stack;
 }
 
-static uint32_t hash_known(const struct known *key)
+static uint32_t hash_known(const struct calltree_known *key)
 {
 	return table_hash(key->process, key->stack);
 }
 
 /*
- * The node of a stack below a process. Stacks share their outer frames: those that were met before
- * are known, so that only the new ones are looked up.
+ * The node of a stack below a process. Stacks share their outer frames: known_table has those that
+ * were entered before, so that only new ones are looked up.
  */
-static uint32_t place_stack(struct builder *b, uint32_t process, uint32_t stack)
+static uint32_t place_stack(struct calltree_builder *b, uint32_t process, uint32_t stack)
 {
 	uint32_t depth = 0, node = process, i;
-	struct known key = { .process = process };
+	struct calltree_known key = { .process = process };
 
 	for (; stack != STACKS_ROOT;
 		stack = stacks_node(&b->input->profile->stacks, stack)->caller) {
@@ -209,7 +213,7 @@ static uint32_t place_stack(struct builder *b, uint32_t process, uint32_t stack)
 		i = table_find(&b->known_table, hash_known(&key), equal_known, b->known->data,
 			&key);
 		if (i != TABLE_NONE) {
-			node = g_array_index(b->known, struct known, i).node;
+			node = g_array_index(b->known, struct calltree_known, i).node;
 			break;
 		}
 		b->path[depth++] = stack;
@@ -226,8 +230,9 @@ static uint32_t place_stack(struct builder *b, uint32_t process, uint32_t stack)
 	return node;
 }
 
-/* The node of the process that a stack ends in, below its functions, innermost first. */
-static uint32_t place_inverted(struct builder *b, uint32_t event, uint32_t process, uint32_t stack)
+/* The node of the process at the end of a stack, below its functions, innermost first. */
+static uint32_t place_inverted(
+	struct calltree_builder *b, uint32_t event, uint32_t process, uint32_t stack)
 {
 	uint32_t node = event;
 
@@ -236,7 +241,7 @@ static uint32_t place_inverted(struct builder *b, uint32_t event, uint32_t proce
 	return push(b, node, CALLTREE_PROCESS, process);
 }
 
-static int count_cells(struct builder *b, bool inverted, struct err *err)
+static int count_cells(struct calltree_builder *b, bool inverted, struct err *err)
 {
 	g_autoptr(GHashTable) numbers = g_hash_table_new(NULL, NULL);
 	const struct profile *profile = b->input->profile;
@@ -245,7 +250,7 @@ static int count_cells(struct builder *b, bool inverted, struct err *err)
 	for (i = 0; i < profile->cells->len; i++) {
 		const struct profile_cell *cell = profile_cell(profile, i);
 
-		if (i % CELLS_PER_LOOK == 0 && view_cancelled(b->input))
+		if (i % CANCEL_CELLS == 0 && view_cancelled(b->input))
 			return -EINTR;
 		if (cell->flags & (PROFILE_IDLE | PROFILE_OWN))
 			continue;
@@ -268,7 +273,7 @@ static int count_cells(struct builder *b, bool inverted, struct err *err)
  */
 
 /* Children have larger numbers than their parents. */
-static void add_totals(struct builder *b)
+static void add_totals(struct calltree_builder *b)
 {
 	uint32_t i = b->tree->nodes->len;
 
@@ -294,7 +299,7 @@ static int compare_names(const struct calltree *tree, const struct calltree_node
 	return ret ? ret : (a->kind > b->kind) - (a->kind < b->kind);
 }
 
-/* Hottest first; what is equally hot by name, so that the order is always the same. */
+/* Hottest first; equally hot ones by name, so that the order is always the same. */
 static int compare_siblings(const void *x, const void *y, void *arg)
 {
 	const struct calltree *tree = arg;
@@ -309,7 +314,7 @@ static int compare_siblings(const void *x, const void *y, void *arg)
 }
 
 /* Groups the nodes by parent, then sorts each group. */
-static int sort_children(struct builder *b)
+static int sort_children(struct calltree_builder *b)
 {
 	struct calltree *tree = b->tree;
 	uint32_t i, sum = 0, events = tree->profile->events->len;
@@ -340,7 +345,7 @@ static int sort_children(struct builder *b)
  * ---- all of it --------------------------------------------------------------------------------
  */
 
-static void add_events(struct builder *b)
+static void add_events(struct calltree_builder *b)
 {
 	uint32_t i;
 
@@ -355,17 +360,17 @@ int calltree_create(const struct view_input *input, const struct calltree_option
 	struct calltree **result, struct err *err)
 {
 	struct calltree *tree = g_new0(struct calltree, 1);
-	struct builder b = { .input = input, .tree = tree };
+	struct calltree_builder b = { .input = input, .tree = tree };
 	int ret;
 
 	tree->profile = input->profile;
-	tree->names = input->names;
+	tree->functions = input->functions;
 	tree->nodes = g_array_new(FALSE, FALSE, sizeof(struct calltree_node));
 	tree->processes = g_ptr_array_new();
 	tree->strings = g_string_chunk_new(256);
 	merge_functions(tree, options->by_name);
 	b.path = g_new(uint32_t, UINT16_MAX);
-	b.known = g_array_new(FALSE, FALSE, sizeof(struct known));
+	b.known = g_array_new(FALSE, FALSE, sizeof(struct calltree_known));
 	add_events(&b);
 	ret = count_cells(&b, options->inverted, err);
 	g_free(b.path);
@@ -474,5 +479,5 @@ const char *calltree_file(const struct calltree *tree, const struct calltree_nod
 {
 	if (node->kind == CALLTREE_EVENT || node->kind == CALLTREE_PROCESS)
 		return "-";
-	return functions_function(tree->names, node->what)->file;
+	return functions_function(tree->functions, node->what)->file;
 }

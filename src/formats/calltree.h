@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The stacks of a profile as one tree of functions, for views that show who called whom: an event
- * at the top, below it processes, below these their functions, each called by the one above it.
- * Stacks that differ only in where inside of the same functions they were are one; addresses
- * without a symbol count as one function a file, named `[FILE]`, else `[unknown]`. Turned round,
- * the functions in which samples were taken stand below the event, and below each function its
- * callers, the last of which is the process.
+ * The stacks of a profile as one tree of functions, for views that show callers and callees: an
+ * event at the top, below it processes, below these their functions, each called by the one above
+ * it. Stacks with different addresses inside of the same functions are one. All addresses of a file
+ * without a symbol are one function, named `[FILE]`; without a file it is `[unknown]`. In an
+ * inverted tree the functions in which samples were taken are below the event, and below each
+ * function its callers, the last of which is the process.
  *
- * Samples of the idle task and of the server itself are not in it. Thread-safe once made.
+ * Samples of the idle task and of the server itself are not in it. Thread-safe once created.
  */
 #ifndef KPROFS_FORMATS_CALLTREE_H
 #define KPROFS_FORMATS_CALLTREE_H
@@ -22,8 +22,8 @@
 #include "formats/view.h"
 
 /*
- * A tree takes about 60 bytes a node: some 240 MiB at most. A capture of 64 MiB in which no two
- * frames are the same has twice as many; a real one of that size has a hundredth.
+ * A tree takes about 60 bytes a node: some 240 MiB at most. A capture of 64 MiB in which all frames
+ * are different has twice as many nodes; a real one of that size has a hundredth.
  */
 #define CALLTREE_NODES_MAX (4u << 20)
 
@@ -36,22 +36,22 @@ enum calltree_kind {
 };
 
 struct calltree_node {
-	uint32_t parent;   /* a smaller number; of an event itself */
-	uint32_t what; /* by kind: event of the profile, process of the tree, function of names */
-	uint32_t children; /* the first one's place in calltree.order */
+	uint32_t parent;   /* a smaller number; of an event its own number */
+	uint32_t what; /* by kind: index of the profile's event, tree's process, or function */
+	uint32_t children; /* index of the first one in calltree.order */
 	uint32_t count;	   /* of children */
 	enum calltree_kind kind;
-	struct profile_count self;  /* met in this node itself */
-	struct profile_count total; /* and below it */
+	struct profile_count self;  /* samples in this node itself */
+	struct profile_count total; /* samples in it and below it */
 };
 
 struct calltree {
 	const struct profile *profile;
-	const struct functions *names;
-	GArray *nodes;	      /* struct calltree_node; the events first, one each */
-	uint32_t *order;      /* all but the events: siblings side by side, hottest first */
-	GPtrArray *processes; /* names, the profile's */
-	/* by function of names: the one that stands for it, and its name */
+	const struct functions *functions;
+	GArray *nodes;	      /* struct calltree_node; the events come first */
+	uint32_t *order;      /* all but the events: siblings next to each other, hottest first */
+	GPtrArray *processes; /* names, owned by the profile */
+	/* by index of a function: the function that represents it, and its name */
 	uint32_t *function_of;
 	const char **function_names;
 	GStringChunk *strings;
@@ -59,12 +59,12 @@ struct calltree {
 
 struct calltree_options {
 	bool inverted; /* callers below the functions that they call */
-	bool by_name;  /* functions of one name are one, whatever their files are */
+	bool by_name;  /* functions with the same name are one, whatever their files are */
 };
 
 /*
  * Counts all cells. -EINTR: the view was cancelled; -EFBIG: more nodes than CALLTREE_NODES_MAX,
- * said in *err. The input's profile and names must outlive the tree.
+ * with the sentence in *err. The input's profile and functions must outlive the tree.
  */
 int calltree_create(const struct view_input *input, const struct calltree_options *options,
 	struct calltree **tree, struct err *err);
@@ -83,34 +83,34 @@ static inline uint32_t calltree_child(const struct calltree *tree, const struct 
 }
 
 /*
- * A walk over a node and all below it, each node before its children, these hottest first. However
- * deep the tree is, it takes memory and not the thread's stack.
+ * A walk over a node and all below it, each node before its children, these hottest first. It is
+ * not recursive: a deep tree takes heap memory and not the thread's stack.
  */
 struct calltree_walk {
 	const struct calltree *tree;
-	GArray *steps; /* struct calltree_step: from the top to the node at hand */
+	GArray *steps; /* struct calltree_step: from the top to the current node */
 	bool started;
-	bool descend;  /* into the node at hand; the caller may clear it, for that node only */
+	bool descend;  /* into the current node; the caller may clear it, for that node only */
 };
 
 struct calltree_step {
 	uint32_t node;
-	uint32_t next; /* child to come, as a number below count */
+	uint32_t next; /* index of the next child, below count */
 };
 
 void calltree_walk_init(struct calltree_walk *walk, const struct calltree *tree, uint32_t top);
 void calltree_walk_fini(struct calltree_walk *walk);
 
-/* The next node, the first time the top; false: there is none. *depth is 0 for the top. */
+/* The next node; the first call gives the top. false: there is none. *depth is 0 for the top. */
 bool calltree_walk_next(struct calltree_walk *walk, uint32_t *node, uint32_t *depth);
 
-/* The node at hand is not entered, and its siblings to come are passed over. */
+/* Skips what is below the current node, and its next siblings. */
 void calltree_walk_leave(struct calltree_walk *walk);
 
-/* Text of the event, name of the process or of the function; as they are, not made printable. */
+/* Text of the event, name of the process or of the function; not escaped. */
 const char *calltree_name(const struct calltree *tree, const struct calltree_node *node);
 
-/* Path of the function's file, "-" where there is none and for what is no function. */
+/* Path of the function's file; "-": it has none, or the node is no function. */
 const char *calltree_file(const struct calltree *tree, const struct calltree_node *node);
 
 #endif

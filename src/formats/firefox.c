@@ -12,30 +12,30 @@
 #include "formats/json.h"
 #include "formats/timeline.h"
 
-/* Of the format that this file writes; profilers of later ones know it. */
+/* The version that this file writes; newer profilers read it. */
 #define PROCESSED_VERSION 48
 #define GECKO_VERSION 30
 
-/* cancelled() is asked each so many samples, which take well below a millisecond. */
+/* Cancellation is checked once for this many samples, which take well below a millisecond. */
 #define CANCEL_SAMPLES 512
 
-struct writer {
+struct firefox_writer {
 	const struct view_input *input;
 	struct timeline *timeline;
-	uint32_t *libs; /* by file of processes: index in libs, FIREFOX_NONE: not used */
+	uint32_t *libs; /* by file of processes: index in libs; FIREFOX_NONE: not used */
 	struct firefox_tables tables;
 	GString *text; /* scratch */
 	FILE *out;
 };
 
-static void put_text(struct writer *w)
+static void put_text(struct firefox_writer *w)
 {
 	fwrite(w->text->str, 1, w->text->len, w->out);
 	g_string_truncate(w->text, 0);
 }
 
-/* ns as milliseconds, whole. */
-static void put_ms(struct writer *w, uint64_t ns)
+/* ns as milliseconds, with all digits. */
+static void put_ms(struct firefox_writer *w, uint64_t ns)
 {
 	fprintf(w->out, "%" PRIu64 ".%06" PRIu64, (uint64_t)(ns / NSEC_PER_MSEC),
 		(uint64_t)(ns % NSEC_PER_MSEC));
@@ -45,7 +45,7 @@ static void put_ms(struct writer *w, uint64_t ns)
  * ---- meta -------------------------------------------------------------------------------------
  */
 
-/* How far apart samples are, in ns: known of a frequency and of a clock's period. */
+/* The time between samples in ns: known for a frequency and for the period of a clock. */
 static uint64_t find_interval(const struct profile *profile)
 {
 	const struct profile_event *event = profile_event(profile, 0);
@@ -55,7 +55,7 @@ static uint64_t find_interval(const struct profile *profile)
 	return profile_is_clock(event) && event->rate ? event->rate : NSEC_PER_MSEC;
 }
 
-static void add_entry(struct writer *w, const char *label, const GString *value)
+static void add_entry(struct firefox_writer *w, const char *label, const GString *value)
 {
 	g_string_append_c(w->text, '{');
 	json_append_member(w->text, "label", label);
@@ -64,15 +64,15 @@ static void add_entry(struct writer *w, const char *label, const GString *value)
 	g_string_append_c(w->text, '}');
 }
 
-/* What the capture holds, and what is missing from it. */
-static void put_extra(struct writer *w)
+/* The numbers of samples, and of what was lost. */
+static void put_extra(struct firefox_writer *w)
 {
 	const struct profile *profile = w->input->profile;
 	g_autoptr(GString) line = g_string_new(NULL);
 	uint32_t i;
 
 	fputs("\"extra\":[{\"label\":\"Capture\",\"entries\":[", w->out);
-	summary_append_summary(line, profile);
+	summary_append_capture(line, profile);
 	add_entry(w, "Samples", line);
 	for (i = 0; i < profile->events->len; i++) {
 		g_autofree char *label = g_strdup_printf("Event %" PRIu32, i + 1);
@@ -86,14 +86,16 @@ static void put_extra(struct writer *w)
 	fputs("]}]", w->out);
 }
 
-static void put_meta(struct writer *w)
+static void put_meta(struct firefox_writer *w)
 {
 	fputs("\"meta\":{\"interval\":", w->out);
 	put_ms(w, find_interval(w->input->profile));
 	fputs(",\"startTime\":", w->out);
 	put_ms(w, w->timeline->wall_ns);
-	fprintf(w->out, ",\"processType\":0,\"product\":\"kprofs\",\"stackwalk\":1,\"debug\":false,"
-		"\"version\":%d,\"preprocessedProfileVersion\":%d,", GECKO_VERSION, PROCESSED_VERSION);
+	fprintf(w->out,
+		",\"processType\":0,\"product\":\"kprofs\",\"stackwalk\":1,\"debug\":false,"
+		"\"version\":%d,\"preprocessedProfileVersion\":%d,",
+		GECKO_VERSION, PROCESSED_VERSION);
 	/* in the order of enum firefox_category */
 	fputs("\"categories\":["
 	      "{\"name\":\"Other\",\"color\":\"grey\",\"subcategories\":[\"Other\"]},"
@@ -111,8 +113,8 @@ static void put_meta(struct writer *w)
  * ---- libs -------------------------------------------------------------------------------------
  */
 
-/* Which files the stacks go through: each node once. */
-static void find_used(struct writer *w, uint8_t *seen)
+/* Marks the files that occur in stacks; visits each node once. */
+static void find_used(struct firefox_writer *w, uint8_t *seen)
 {
 	const struct profile *profile = w->input->profile;
 	uint32_t i, node;
@@ -135,7 +137,7 @@ static void find_used(struct writer *w, uint8_t *seen)
 }
 
 /*
- * A build-id as symbol servers of that form spell it: a GUID in the order of its integers, and 0.
+ * A build-id as Breakpad's symbol servers write it: a GUID in the order of its integers, and 0.
  */
 static void append_breakpad_id(GString *text, const struct processes_file *file)
 {
@@ -148,7 +150,7 @@ static void append_breakpad_id(GString *text, const struct processes_file *file)
 	g_string_append_c(text, '0');
 }
 
-static void put_lib(struct writer *w, const struct processes_file *file)
+static void put_lib(struct firefox_writer *w, const struct processes_file *file)
 {
 	g_autofree char *base = g_path_get_basename(file->path);
 	g_autoptr(GString) id = g_string_new(NULL);
@@ -175,7 +177,7 @@ static void put_lib(struct writer *w, const struct processes_file *file)
 	put_text(w);
 }
 
-static void put_libs(struct writer *w)
+static void put_libs(struct firefox_writer *w)
 {
 	const struct processes *processes = w->input->profile->processes;
 	uint32_t count = processes_file_count(processes), i, used = 0;
@@ -199,7 +201,7 @@ static void put_libs(struct writer *w)
  * ---- threads ----------------------------------------------------------------------------------
  */
 
-static int put_stacks(struct writer *w, const struct timeline_track *track)
+static int put_stacks(struct firefox_writer *w, const struct timeline_track *track)
 {
 	const struct profile *profile = w->input->profile;
 	uint32_t i;
@@ -207,7 +209,8 @@ static int put_stacks(struct writer *w, const struct timeline_track *track)
 	fputs("\"stack\":[", w->out);
 	for (i = 0; i < track->count; i++) {
 		uint32_t cell = timeline_moment(w->timeline, track, i)->cell;
-		uint32_t stack = firefox_tables_stack(&w->tables, profile_cell(profile, cell)->node);
+		uint32_t stack =
+			firefox_tables_stack(&w->tables, profile_cell(profile, cell)->node);
 
 		if (i)
 			putc(',', w->out);
@@ -225,10 +228,10 @@ static int put_stacks(struct writer *w, const struct timeline_track *track)
 }
 
 /*
- * The CPU time of the thread since its sample before: what a sample of a clock stands for. The
- * profiler draws from it how busy a thread was.
+ * The CPU time of the thread since its previous sample: the period of a sample of a clock. The
+ * profiler's graph of CPU use is made from it.
  */
-static void put_cpu_times(struct writer *w, const struct timeline_track *track)
+static void put_cpu_times(struct firefox_writer *w, const struct timeline_track *track)
 {
 	uint32_t i;
 
@@ -239,7 +242,7 @@ static void put_cpu_times(struct writer *w, const struct timeline_track *track)
 	fputs("],", w->out);
 }
 
-static int put_samples(struct writer *w, const struct timeline_track *track)
+static int put_samples(struct firefox_writer *w, const struct timeline_track *track)
 {
 	bool clock = profile_is_clock(profile_event(w->input->profile, track->event));
 	uint32_t i;
@@ -281,7 +284,7 @@ static void append_pid(GString *text, const struct timeline_track *track)
 	json_append_member(text, "pid", pid->str);
 }
 
-static int put_thread(struct writer *w, const struct timeline_track *track)
+static int put_thread(struct firefox_writer *w, const struct timeline_track *track)
 {
 	const struct profile *profile = w->input->profile;
 	g_autoptr(GString) name = g_string_new(track->thread);
@@ -310,7 +313,7 @@ static int put_thread(struct writer *w, const struct timeline_track *track)
 	return ret;
 }
 
-static int write_profile(struct writer *w, struct err *err)
+static int write_profile(struct firefox_writer *w, struct err *err)
 {
 	uint32_t i;
 	int ret = 0;
@@ -327,12 +330,12 @@ static int write_profile(struct writer *w, struct err *err)
 	fputs("]}\n", w->out);
 	if (ret == -EFBIG)
 		return err_set(err, EFBIG, "more than %u stacks in one thread", FIREFOX_STACKS_MAX);
-	return ret ? err_set(err, -ret, "nobody waits for the view any more") : 0;
+	return ret ? err_set(err, -ret, "the view was cancelled") : 0;
 }
 
 int firefox_write(const struct view_input *input, FILE *out, struct err *err)
 {
-	struct writer w = { .input = input, .out = out };
+	struct firefox_writer w = { .input = input, .out = out };
 	int ret = timeline_create(input, &w.timeline, err);
 
 	if (ret)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A capture as a profile of the Firefox Profiler, in its processed format of version 48: one JSON
- * object, in which each thread (and where there are several, each event of it) has tables of its
- * own.
+ * object, in which each thread has its tables (if there are several events, each event of each
+ * thread).
  *
- * Weights are what samples stand for: milliseconds of a clock, else how often the event happened.
- * What was lost stands in meta.extra.
+ * The weight of a sample is its period: milliseconds of a clock, else how often the event happened.
+ * Losses are in meta.extra.
  */
 #ifndef KPROFS_FORMATS_FIREFOX_H
 #define KPROFS_FORMATS_FIREFOX_H

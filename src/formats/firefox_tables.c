@@ -89,7 +89,7 @@ static uint32_t intern_string(struct firefox_tables *t, const char *text)
 	return t->strings->len - 1;
 }
 
-/* An entry of one of the arrays, equal in all bytes; keys are cleared, gaps too. */
+/* The index of an entry that is equal in all bytes; callers clear the padding of their keys. */
 static uint32_t intern(GArray *array, struct table *table, table_equal *equal, const void *key,
 	uint64_t a, uint64_t b)
 {
@@ -138,9 +138,9 @@ static uint32_t intern_frame(struct firefox_tables *t, uint32_t place,
 	const struct symbols_frame *frame, uint16_t depth)
 {
 	const struct profile_place *p = profile_place(t->input->profile, place);
-	const struct functions *names = t->input->names;
-	const char *name =
-		frame ? frame->function : functions_function(names, names->of_place[place])->name;
+	const struct functions *functions = t->input->functions;
+	const char *name = frame ? frame->function
+				 : functions_function(functions, functions->of_place[place])->name;
 	struct firefox_function function = {
 		.name = intern_string(t, name),
 		.source = frame && frame->source ? intern_string(t, frame->source) : FIREFOX_NONE,
@@ -165,10 +165,10 @@ static uint32_t intern_stack(struct firefox_tables *t, uint32_t frame, uint32_t 
 	return intern(t->stacks, &t->stack_table, equal_stack, &key, frame, caller);
 }
 
-/* What a place adds below its caller: its function, and in that what was inlined there. */
+/* Adds the frames of a place below its caller: its function, and the functions inlined there. */
 static uint32_t push_place(struct firefox_tables *t, uint32_t place, uint32_t caller)
 {
-	const struct symbols_place *known = &t->input->names->places[place];
+	const struct symbols_place *known = &t->input->functions->places[place];
 	uint32_t i;
 
 	if (!known->count)
@@ -244,7 +244,7 @@ static void put_false(const struct firefox_tables *t, uint32_t i, FILE *out)
 	fputs("false", out);
 }
 
-/* Where in its library: the form means addresses of the image, and we have bytes of the file. */
+/* No address in the library: the format means addresses of the image, places have file offsets. */
 static void put_no_address(const struct firefox_tables *t, uint32_t i, FILE *out)
 {
 	fputs("-1", out);
@@ -325,7 +325,7 @@ static void put_resource_lib(const struct firefox_tables *t, uint32_t i, FILE *o
 	put_index(t->libs[g_array_index(t->resources, uint32_t, i)], out);
 }
 
-/* Interned before anything is written. */
+/* The string is interned before the tables are written. */
 static void put_resource_name(const struct firefox_tables *t, uint32_t i, FILE *out)
 {
 	const struct processes_file *file = processes_file(t->input->profile->processes,

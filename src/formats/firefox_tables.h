@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The tables of one thread in the Firefox Profiler's format: strings, functions, frames, stacks,
- * each entry once. A stack is a frame and the stack of its caller; inlined functions are frames of
- * their own, called by the function into which they were inlined.
+ * each entry once. A stack is a frame and the stack of its caller. Inlined functions are separate
+ * frames, called by the function into which they were inlined.
  *
  * One set is filled for a thread, written, and reset for the next one. One thread at a time.
  */
@@ -19,8 +19,8 @@
 #define FIREFOX_NONE UINT32_MAX /* null */
 
 /*
- * Stacks of one thread, at most: some 100 MiB. Inlined functions are all that makes more of them
- * than the capture has frames.
+ * Stacks of one thread, at most: some 100 MiB. There are more of them than frames in the capture
+ * only because of inlined functions.
  */
 #define FIREFOX_STACKS_MAX (4u << 20)
 
@@ -36,7 +36,7 @@ struct firefox_function {
 struct firefox_frame {
 	uint32_t function;
 	uint32_t line; /* 0: not known */
-	uint16_t depth; /* of inlining: 0 for the function around */
+	uint16_t depth; /* of inlining: 0 for the function that is not inlined */
 	uint16_t category;
 };
 
@@ -53,8 +53,8 @@ struct firefox_tables {
 	GArray *functions, *frames, *stacks;
 	GArray *resources; /* uint32_t: files */
 	struct table function_table, frame_table, stack_table;
-	uint32_t *resource_of; /* by file, or FIREFOX_NONE */
-	uint32_t *stack_of;    /* by node of the profile's stacks, or FIREFOX_NONE */
+	uint32_t *resource_of; /* by file; FIREFOX_NONE: none */
+	uint32_t *stack_of;    /* by node of the profile's stacks; FIREFOX_NONE: none yet */
 	GArray *touched;       /* uint32_t: nodes whose stack_of is set */
 	GArray *path;	       /* scratch */
 	GString *text;	       /* scratch */
@@ -69,7 +69,10 @@ void firefox_tables_reset(struct firefox_tables *t);
 /* The stack of a node of the profile's stacks; FIREFOX_NONE for the root. */
 uint32_t firefox_tables_stack(struct firefox_tables *t, uint32_t node);
 
-/* Writes `"stackTable":{...},` and so on to `"stringArray":[...]`, without a comma at the end. */
+/*
+ * Writes the members from `"stackTable":{...},` to `"stringArray":[...]`, without a comma at the
+ * end.
+ */
 void firefox_tables_write(struct firefox_tables *t, FILE *out);
 
 #endif

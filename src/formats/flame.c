@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A flame graph: see flame.h. Which frames are drawn where is here; the page around is
- * flame_page.c.
+ * A flame graph: see flame.h. This file places and draws the frames; flame_page.c makes the page
+ * around them.
  */
 #include "formats/flame.h"
 
@@ -16,17 +16,17 @@
 
 #define FRAMES_PER_LOOK 1024
 
-/* What labels are made for: a monospaced font of 12 pixels. */
+/* Labels are made for a monospaced font of 12 pixels. */
 #define LETTER_WIDTH 7.3
 #define LABEL_CHARS_MIN 3
 
-/* Frames of this width have a white edge: among narrower ones there would be nothing else. */
+/* Frames of at least this width have a white edge: narrower ones would be white only. */
 #define EDGE_WIDTH_MIN 2.0
 
-#define SHADES 4 /* of each colour, so that neighbours are told apart */
+#define SHADES 4 /* of each colour, so that neighbours look different */
 
 /* Where the children of a frame go. */
-struct level {
+struct flame_level {
 	double x; /* of the next one */
 };
 
@@ -35,7 +35,7 @@ struct flame {
 	const struct calltree *tree;
 	double narrowest;
 	GString *svg;	  /* the frames */
-	GString *text;	  /* of the frame at hand */
+	GString *text;	  /* of the current frame */
 	GArray *levels;	  /* struct level, by depth */
 	uint64_t whole;	  /* weight of the event */
 	uint32_t top, bottom; /* of the event's picture */
@@ -144,7 +144,7 @@ static void put_frame(struct flame *f, const struct calltree_node *node, double 
 	f->frames++;
 }
 
-/* One block for several functions, of which each is too narrow, or too deep. */
+/* One block for several functions, each of which is too narrow or too deep. */
 static void put_block(struct flame *f, uint32_t functions, const struct profile_count *sum,
 	double x, uint32_t y, double width)
 {
@@ -161,7 +161,7 @@ static void put_block(struct flame *f, uint32_t functions, const struct profile_
 }
 
 /*
- * ---- where they are ---------------------------------------------------------------------------
+ * ---- placing ----------------------------------------------------------------------------------
  */
 
 static double width_of(const struct flame *f, uint64_t weight)
@@ -169,7 +169,7 @@ static double width_of(const struct flame *f, uint64_t weight)
 	return f->whole ? (double)weight / (double)f->whole * (FLAME_WIDTH - 2 * FLAME_PAD) : 0;
 }
 
-/* The children of a node from one of them on: all too narrow, since the hottest come first. */
+/* The children of a node from `from` on: all are too narrow, since the hottest come first. */
 static void put_narrow(struct flame *f, const struct calltree_node *parent, uint32_t from,
 	double x, uint32_t y)
 {
@@ -188,12 +188,12 @@ static void put_narrow(struct flame *f, const struct calltree_node *parent, uint
 		put_block(f, parent->count - from, &sum, x, y, width_of(f, sum.weight));
 }
 
-/* Draws a node where its turn is; false: nothing below it is drawn. */
+/* Draws a node at its place; false: nothing below it is drawn. */
 static bool place_frame(struct flame *f, const struct calltree_walk *walk, uint32_t number,
 	uint32_t depth)
 {
 	const struct calltree_node *node = calltree_node(f->tree, number);
-	struct level *level = &g_array_index(f->levels, struct level, depth), below;
+	struct flame_level *level = &g_array_index(f->levels, struct flame_level, depth), below;
 	double width = width_of(f, node->total.weight);
 	uint32_t y = f->top + depth * FLAME_ROW;
 
@@ -216,7 +216,7 @@ static bool place_frame(struct flame *f, const struct calltree_walk *walk, uint3
 
 static int put_event(struct flame *f, uint32_t event)
 {
-	const struct level left = { .x = FLAME_PAD };
+	const struct flame_level left = { .x = FLAME_PAD };
 	struct calltree_walk walk;
 	uint32_t node, depth;
 	int ret = 0;
@@ -268,7 +268,7 @@ int flame_write(const struct view_input *input, FILE *out, struct err *err)
 	f.tree = tree;
 	f.svg = g_string_new(NULL);
 	f.text = g_string_new(NULL);
-	f.levels = g_array_new(FALSE, FALSE, sizeof(struct level));
+	f.levels = g_array_new(FALSE, FALSE, sizeof(struct flame_level));
 	while (!(ret = put_events(&f)) && f.svg->len > FLAME_FRAMES_BYTES_MAX &&
 		f.narrowest < FLAME_WIDTH)
 		f.narrowest *= 1.5;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A flame graph of the capture: one SVG file that needs nothing else. For each event a picture of
- * its stacks: a row of processes, below each its functions, each as wide as its share of the
- * event's samples that are not idle, the hottest on the left. Without a script each frame tells its
- * name and numbers in its title; the script inside (flame_script.js) zooms, searches, and fits the
- * window.
+ * A flame graph of the capture: one SVG file that needs no other file. For each event there is a
+ * picture of its stacks: a row of processes, below each its functions, each as wide as its share of
+ * the event's samples that are not idle, the hottest on the left. Each frame has its name and
+ * numbers in its title, which needs no script; the script inside (flame_script.js) zooms, searches,
+ * and fits the window.
  *
- * What would be narrower than a fraction of a pixel is drawn together with its equally narrow
- * neighbours below the same caller, as a block that says how many they are. The fraction grows
- * until the frames take less than FLAME_FRAMES_BYTES_MAX, however many stacks there are.
+ * Frames narrower than a fraction of a pixel are drawn together with their narrow neighbours below
+ * the same caller, as a block with their number. The fraction grows until the frames take less than
+ * FLAME_FRAMES_BYTES_MAX, however many stacks there are.
  */
 #ifndef KPROFS_FORMATS_FLAME_H
 #define KPROFS_FORMATS_FLAME_H
@@ -18,10 +18,10 @@
 #include "base/err.h"
 #include "formats/view.h"
 
-/* Of all events together: browsers draw so much without a pause that one would feel. */
+/* Of all events together: browsers draw as much without a noticeable pause. */
 #define FLAME_FRAMES_BYTES_MAX (4u << 20)
 
-/* Pixels. Frames from the first on are drawn, if that is not too much. */
+/* Lengths in pixels. Frames of FLAME_NARROWEST and more are drawn, if these are not too many. */
 #define FLAME_NARROWEST 0.1
 #define FLAME_WIDTH 1200
 #define FLAME_PAD 10

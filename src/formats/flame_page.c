@@ -10,7 +10,7 @@
 #include "base/text.h"
 
 #define LINE 16		/* pixels */
-#define LINE_CHARS 160 /* as many as fit the page */
+#define LINE_CHARS 160 /* fits the page */
 #define SPACE_ABOVE 24 /* between two events */
 
 /* flame_script.js as one string */
@@ -19,9 +19,9 @@ static const char script[] =
 	;
 
 /*
- * Black on all of these colours has a contrast of more than 7 to 1. What is told by colour is told
- * otherwise too: names of the kernel are slanted, inlined functions have a dashed edge, and the
- * titles say it.
+ * Black on all of these colours has a contrast of more than 7 to 1. What the colours show is also
+ * shown otherwise: names of the kernel are slanted, inlined functions have a dashed edge, and the
+ * titles have it.
  */
 static const char style[] =
 	"svg{background:#fff}\n"
@@ -35,10 +35,10 @@ static const char style[] =
 	".k0{fill:#a9d1f5}.k1{fill:#bcdcf8}.k2{fill:#9ac8f0}.k3{fill:#b3cdf2}\n"
 	".k0+text,.k1+text,.k2+text,.k3+text{font-style:oblique}\n"
 	".i0{fill:#b5e3ae}.i1{fill:#c6ebc0}.i2{fill:#a6dba0}.i3{fill:#bfe6a8}\n"
-	/* an edge would cover what is narrow */
+	/* an edge would cover narrow frames */
 	".i0.w,.i1.w,.i2.w,.i3.w{stroke:#4c7a46;stroke-width:.6;stroke-dasharray:3 2}\n";
 
-/* What the script adds: matches, what is above a zoomed frame, the focus. */
+/* For the script: matches, frames above a zoomed one, the focus. */
 static const char script_style[] =
 	"g.e g.m rect{fill:#ff9be0;stroke:#8b0060;stroke-width:.6}\n"
 	"g.e g.a rect{opacity:.55}\n"
@@ -86,7 +86,7 @@ static void append_line(GString *svg, const char *text, uint32_t y)
 	g_string_append(svg, "</text>\n");
 }
 
-/* Lines of printable text, broken at blanks; returns where the next line goes. */
+/* Appends lines of printable text, broken at blanks; returns the y of the next line. */
 static uint32_t append_lines(GString *svg, char *text, uint32_t y)
 {
 	while (*text) {
@@ -141,7 +141,7 @@ static void append_head(GString *svg, const struct profile *profile)
 {
 	g_autoptr(GString) text = g_string_new(NULL);
 
-	summary_append_summary(text, profile);
+	summary_append_capture(text, profile);
 	g_string_append_printf(svg,
 		"<title>Flame graph</title>\n"
 		"<text class=\"t\" x=\"%d\" y=\"22\">Flame graph of %s</text>\n",
@@ -161,7 +161,8 @@ static uint32_t append_foot(GString *svg, const struct profile *profile,
 	if (left_out->functions) {
 		text_append_count(text, left_out->functions, "time a function was",
 			"times functions were");
-		g_string_append_printf(text, " narrower than %.2f pixels or deeper than %d rows, and %s: ",
+		g_string_append_printf(text,
+			" narrower than %.2f pixels or deeper than %d rows, and %s: ",
 			left_out->narrowest, FLAME_ROWS_MAX,
 			left_out->functions == 1 ? "is drawn as a block" : "are drawn as blocks");
 		text_append_count(text, left_out->samples, "sample", "samples");
@@ -181,12 +182,12 @@ static uint32_t append_foot(GString *svg, const struct profile *profile,
 void flame_page_write(const struct profile *profile, const struct flame_left_out *left_out,
 	const GString *events, uint32_t bottom, FILE *out)
 {
-	g_autoptr(GString) head = g_string_new(NULL);
+	g_autoptr(GString) summary = g_string_new(NULL);
 	g_autoptr(GString) foot = g_string_new(NULL);
 	uint32_t height;
 
-	append_head(head, profile);
-	append_legend(head);
+	append_head(summary, profile);
+	append_legend(summary);
 	height = append_foot(foot, profile, left_out, bottom);
 	fprintf(out,
 		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
@@ -194,7 +195,7 @@ void flame_page_write(const struct profile *profile, const struct flame_left_out
 		"height=\"%u\" viewBox=\"0 0 %d %u\" xml:lang=\"en\">\n",
 		FLAME_WIDTH, height, FLAME_WIDTH, height);
 	fprintf(out, "<style>%s%s</style>\n", style, script_style);
-	fwrite(head->str, 1, head->len, out);
+	fwrite(summary->str, 1, summary->len, out);
 	fwrite(events->str, 1, events->len, out);
 	fwrite(foot->str, 1, foot->len, out);
 	fprintf(out, "<script><![CDATA[\n%s]]></script>\n</svg>\n", script);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The page around the frames of a flame graph: what the capture holds, how to read the picture, its
- * colours, and the script. Lengths are in pixels.
+ * The page around the frames of a flame graph: the summary of the capture, how to read the picture,
+ * its colours, and the script. Lengths are in pixels.
  */
 #ifndef KPROFS_FORMATS_FLAME_PAGE_H
 #define KPROFS_FORMATS_FLAME_PAGE_H
@@ -15,14 +15,14 @@
 /* Where the first event begins. */
 #define FLAME_PAGE_TOP 80
 
-/* What is not drawn as a frame of its own. */
+/* Functions that are drawn in blocks. */
 struct flame_left_out {
 	double narrowest;   /* frames below this width */
-	uint64_t functions; /* not counted what they call */
+	uint64_t functions; /* without their callees */
 	uint64_t samples;
 };
 
-/* Text as XML has it between tags and in attributes. */
+/* Appends text escaped for XML, between tags and in attributes. */
 void flame_page_escape(GString *svg, const char *text);
 
 /*
@@ -31,7 +31,7 @@ void flame_page_escape(GString *svg, const char *text);
  */
 uint32_t flame_page_append_event(GString *svg, const struct profile_event *event, uint32_t y);
 
-/* The whole page, the frames' events in it, of which the last ends at `bottom`. */
+/* Writes the whole page with `events` in it, the last of which ends at `bottom`. */
 void flame_page_write(const struct profile *profile, const struct flame_left_out *left_out,
 	const GString *events, uint32_t bottom, FILE *out);
 

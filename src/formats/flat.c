@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The flat profile: see flat.h. What is counted is in flat_count.c, here is how it looks. */
+/* The flat profile: see flat.h. flat_count.c counts; this file writes. */
 #include "formats/flat.h"
 
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 #include "formats/summary.h"
 #include "base/text.h"
 
-/* Columns are padded up to here; what is longer pushes the rest of its line to the right. */
+/* Columns are padded up to here; a longer text moves the rest of its line to the right. */
 #define EVENT_WIDTH_MAX 24
 #define PROCESS_WIDTH_MAX 16
 #define FUNCTION_WIDTH_MAX 40
@@ -18,9 +18,9 @@ struct widths {
 	int event, process, function;
 };
 
-struct printer {
+struct flat_printer {
 	const struct profile *profile;
-	const struct functions *names;
+	const struct functions *functions;
 	const struct flat_options *options;
 	const struct flat_count *count;
 	struct widths widths;
@@ -28,7 +28,7 @@ struct printer {
 	FILE *out;
 };
 
-/* A column with two blanks in front, padded to its width. */
+/* A column after two blanks, padded to its width. */
 static void append_column(GString *line, const char *text, int width)
 {
 	gsize begin;
@@ -40,7 +40,7 @@ static void append_column(GString *line, const char *text, int width)
 		g_string_append_c(line, ' ');
 }
 
-static void put_line(struct printer *p)
+static void put_line(struct flat_printer *p)
 {
 	g_string_append_c(p->line, '\n');
 	fwrite(p->line->str, 1, p->line->len, p->out);
@@ -65,17 +65,19 @@ static void widen(int *width, const char *text, int max)
 	*width = MAX(*width, MIN(length, max));
 }
 
-static const char *function_name(const struct printer *p, uint32_t function)
+static const char *function_name(const struct flat_printer *p, uint32_t function)
 {
-	return function == FUNCTIONS_NO_FRAME ? "-" : functions_function(p->names, function)->name;
+	return function == FUNCTIONS_NO_FRAME ? "-"
+					      : functions_function(p->functions, function)->name;
 }
 
-static const char *function_file(const struct printer *p, uint32_t function)
+static const char *function_file(const struct flat_printer *p, uint32_t function)
 {
-	return function == FUNCTIONS_NO_FRAME ? "-" : functions_function(p->names, function)->file;
+	return function == FUNCTIONS_NO_FRAME ? "-"
+					      : functions_function(p->functions, function)->file;
 }
 
-static void set_widths(struct printer *p)
+static void set_widths(struct flat_printer *p)
 {
 	uint32_t i;
 
@@ -91,7 +93,7 @@ static void set_widths(struct printer *p)
 	}
 }
 
-static void append_rest(struct printer *p, const char *event, const char *process,
+static void append_rest(struct flat_printer *p, const char *event, const char *process,
 	const char *function, const char *file)
 {
 	append_column(p->line, event, p->widths.event);
@@ -100,7 +102,7 @@ static void append_rest(struct printer *p, const char *event, const char *proces
 	append_column(p->line, file, 0);
 }
 
-static void put_column_heads(struct printer *p)
+static void put_column_heads(struct flat_printer *p)
 {
 	g_string_append(p->line, p->options->total ? "  total    share  samples"
 						   : "  share  samples");
@@ -108,7 +110,7 @@ static void put_column_heads(struct printer *p)
 	put_line(p);
 }
 
-static void put_row(struct printer *p, const struct flat_row *row)
+static void put_row(struct flat_printer *p, const struct flat_row *row)
 {
 	uint64_t whole = g_array_index(p->count->weights, uint64_t, row->event);
 	const struct flat_row *call;
@@ -140,7 +142,7 @@ static void put_row(struct printer *p, const struct flat_row *row)
 	}
 }
 
-static void put_idle(struct printer *p)
+static void put_idle(struct flat_printer *p)
 {
 	uint32_t i;
 
@@ -156,26 +158,26 @@ static void put_idle(struct printer *p)
 	}
 }
 
-void flat_write(const struct profile *profile, const struct functions *names,
+void flat_write(const struct profile *profile, const struct functions *functions,
 	const struct flat_options *options, FILE *out)
 {
-	struct flat_count *count = flat_count_create(profile, names, options);
-	struct printer p = {
+	struct flat_count *count = flat_count_create(profile, functions, options);
+	struct flat_printer p = {
 		.profile = profile,
-		.names = names,
+		.functions = functions,
 		.options = options,
 		.count = count,
 		.line = g_string_new(NULL),
 		.out = out,
 	};
-	const struct summary head = {
+	const struct summary summary = {
 		.own = options->own,
 		.counted = count->counted,
 		.unresolved = count->unresolved,
 	};
 	uint32_t i;
 
-	summary_write(profile, &head, out);
+	summary_write(profile, &summary, out);
 	set_widths(&p);
 	if (profile->samples)
 		put_column_heads(&p);

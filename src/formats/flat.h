@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The flat profile: which functions the samples were taken in, hottest first. Lines:
+ * The flat profile: the functions in which the samples were taken, hottest first. Lines:
  *
- *	# ...		what the capture holds, and what is missing from it
+ *	# ...		the summary (summary.h)
  *	share samples event process function file		(the heads of the columns)
  *	one line a function in a process, event by event
- *	idle ...	what each event met in the idle task, outside of the shares
+ *	idle ...	the samples of each event in the idle task, which are in no share
  *
- * Shares are of the samples of one event that are counted, weighed by their periods. Columns are
- * separated by blanks, the file is the last one and may contain some. Strings: see text.h.
+ * Shares are of the counted samples of one event, weighted by their periods. Columns are separated
+ * by blanks; the file is the last one and may contain blanks. Strings: see base/text.h.
  */
 #ifndef KPROFS_FORMATS_FLAT_H
 #define KPROFS_FORMATS_FLAT_H
@@ -20,14 +20,14 @@
 #include "capture/profile.h"
 
 struct flat_options {
-	bool own;     /* count the samples taken in the server itself */
-	bool total;   /* a column for what a function and all that it calls took; sorts by it */
+	bool own;     /* count the samples of the server itself */
+	bool total;   /* a column for a function with all its callees; sorts by it */
 	bool colours; /* for a terminal */
 	bool callers; /* below each function its callers, with `<-` for an event */
 };
 
-/* Writes the view; errors of the stream are the caller's to find (ferror). Thread-safe. */
-void flat_write(const struct profile *profile, const struct functions *names,
+/* Writes the view; the caller checks the stream for errors (ferror). Thread-safe. */
+void flat_write(const struct profile *profile, const struct functions *functions,
 	const struct flat_options *options, FILE *out);
 
 #endif

@@ -8,9 +8,9 @@
 
 #define NONE UINT32_MAX
 
-struct counter {
+struct flat_counter {
 	const struct profile *profile;
-	const struct functions *names;
+	const struct functions *functions;
 	const struct flat_options *options;
 	struct flat_count *count;
 	struct table row_table, call_table;
@@ -48,18 +48,18 @@ static void add(struct profile_count *to, const struct profile_count *what)
 	profile_add(to, what->samples, what->weight);
 }
 
-static uint32_t caller_of(const struct counter *c, uint32_t node)
+static uint32_t caller_of(const struct flat_counter *c, uint32_t node)
 {
 	return node == STACKS_ROOT ? STACKS_ROOT : stacks_node(&c->profile->stacks, node)->caller;
 }
 
-/* Counts a cell for the caller of `row`, which stands at `node`. */
-static void count_call(struct counter *c, const struct profile_cell *cell,
+/* Counts a cell for the caller of `row`, whose function is at `node`. */
+static void count_call(struct flat_counter *c, const struct profile_cell *cell,
 	const struct flat_row *row, uint32_t node, bool self)
 {
 	struct flat_row key = {
 		.event = cell->event,
-		.function = functions_of_node(c->names, c->profile, caller_of(c, node)),
+		.function = functions_of_node(c->functions, c->profile, caller_of(c, node)),
 		.process = cell->name,
 		.of = row->number,
 		.calls = NONE,
@@ -70,11 +70,12 @@ static void count_call(struct counter *c, const struct profile_cell *cell,
 }
 
 /* The row of the function at a node. */
-static struct flat_row *row_at(struct counter *c, const struct profile_cell *cell, uint32_t node)
+static struct flat_row *row_at(
+	struct flat_counter *c, const struct profile_cell *cell, uint32_t node)
 {
 	struct flat_row key = {
 		.event = cell->event,
-		.function = functions_of_node(c->names, c->profile, node),
+		.function = functions_of_node(c->functions, c->profile, node),
 		.process = cell->name,
 		.of = NONE,
 		.seen = NONE,
@@ -84,7 +85,7 @@ static struct flat_row *row_at(struct counter *c, const struct profile_cell *cel
 	return intern_row(c->count->rows, &c->row_table, &key);
 }
 
-static void count_self(struct counter *c, const struct profile_cell *cell)
+static void count_self(struct flat_counter *c, const struct profile_cell *cell)
 {
 	struct flat_row *row = row_at(c, cell, cell->node);
 
@@ -92,12 +93,12 @@ static void count_self(struct counter *c, const struct profile_cell *cell)
 	if (c->options->callers && !c->options->total)
 		count_call(c, cell, row, cell->node, true);
 	if (row->function == FUNCTIONS_NO_FRAME ||
-		!functions_function(c->names, row->function)->resolved)
+		!functions_function(c->functions, row->function)->resolved)
 		c->count->unresolved += cell->count.samples;
 }
 
-/* Counts a cell once for each function of its stack; of recursion, the outermost call is kept. */
-static void count_total(struct counter *c, const struct profile_cell *cell, uint32_t number)
+/* Counts a cell once for each function of its stack; of recursive calls the outermost counts. */
+static void count_total(struct flat_counter *c, const struct profile_cell *cell, uint32_t number)
 {
 	uint32_t node = cell->node;
 
@@ -122,7 +123,7 @@ static void count_total(struct counter *c, const struct profile_cell *cell, uint
 	} while (node != STACKS_ROOT);
 }
 
-static void count_cells(struct counter *c)
+static void count_cells(struct flat_counter *c)
 {
 	uint32_t i;
 
@@ -154,21 +155,22 @@ static int compare_counts(const struct profile_count *a, const struct profile_co
 	return (a->samples < b->samples) - (a->samples > b->samples);
 }
 
-static int compare_names(const struct counter *c, uint32_t a, uint32_t b)
+static int compare_names(const struct flat_counter *c, uint32_t a, uint32_t b)
 {
 	const struct functions_function *x, *y;
 	int ret;
 
 	if (a == b || a == FUNCTIONS_NO_FRAME || b == FUNCTIONS_NO_FRAME)
 		return (a > b) - (a < b);
-	x = functions_function(c->names, a);
-	y = functions_function(c->names, b);
+	x = functions_function(c->functions, a);
+	y = functions_function(c->functions, b);
 	ret = strcmp(x->name, y->name);
 	return ret ? ret : strcmp(x->file, y->file);
 }
 
-/* Hottest first; what is equally hot by name, so that the order is always the same. */
-static int compare_heat(const struct counter *c, const struct flat_row *a, const struct flat_row *b)
+/* Hottest first; equally hot ones by name, so that the order is always the same. */
+static int compare_heat(
+	const struct flat_counter *c, const struct flat_row *a, const struct flat_row *b)
 {
 	int ret = compare_counts(&a->total, &b->total);
 
@@ -197,7 +199,7 @@ static int compare_calls(const void *a, const void *b, void *arg)
 	return compare_heat(arg, x, y);
 }
 
-static void sort_all(struct counter *c)
+static void sort_all(struct flat_counter *c)
 {
 	GArray *rows = c->count->rows, *calls = c->count->calls;
 	g_autofree uint32_t *row_of = g_new(uint32_t, rows->len + 1);
@@ -230,13 +232,13 @@ const struct flat_row *flat_next_call(const struct flat_count *count, const stru
 	return call + 1 < end && call[1].of == call->of ? call + 1 : NULL;
 }
 
-struct flat_count *flat_count_create(const struct profile *profile, const struct functions *names,
-	const struct flat_options *options)
+struct flat_count *flat_count_create(const struct profile *profile,
+	const struct functions *functions, const struct flat_options *options)
 {
 	struct flat_count *count = g_new0(struct flat_count, 1);
-	struct counter c = {
+	struct flat_counter c = {
 		.profile = profile,
-		.names = names,
+		.functions = functions,
 		.options = options,
 		.count = count,
 	};

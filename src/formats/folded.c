@@ -10,11 +10,11 @@
 
 #define LINES_PER_LOOK 1024
 
-struct folder {
+struct folded_writer {
 	const struct view_input *input;
 	const struct calltree *tree;
-	GString *line;	 /* the frames down to the node at hand */
-	GArray *lengths; /* size_t: of the line without the frame of that depth */
+	GString *line;	 /* the frames down to the current node */
+	GArray *lengths; /* size_t, by depth: of the line without the frame of that depth */
 	uint64_t bytes, nodes;
 	FILE *out;
 };
@@ -34,7 +34,7 @@ static void append_frame(GString *line, const char *name, enum calltree_kind kin
 	if (line->len)
 		g_string_append_c(line, ';');
 	else if (*name == '#')
-		g_string_append_c(line, '_'); /* else the line would be a comment to some */
+		g_string_append_c(line, '_'); /* else some tools take the line for a comment */
 	i = line->len;
 	text_append(line, *name ? name : "-");
 	for (; i < line->len; i++) {
@@ -46,7 +46,7 @@ static void append_frame(GString *line, const char *name, enum calltree_kind kin
 	g_string_append(line, kind_suffixes[kind]);
 }
 
-static void put_count(struct folder *f, uint64_t samples)
+static void put_count(struct folded_writer *f, uint64_t samples)
 {
 	int n;
 
@@ -55,8 +55,8 @@ static void put_count(struct folder *f, uint64_t samples)
 	f->bytes += f->line->len + (n > 0 ? (unsigned int)n : 0);
 }
 
-/* A line for what is not in the tree. */
-static void put_other(struct folder *f, const char *frame, uint64_t samples)
+/* A line for samples that are not in the tree. */
+static void put_other(struct folded_writer *f, const char *frame, uint64_t samples)
 {
 	gsize length = f->line->len;
 
@@ -67,7 +67,7 @@ static void put_other(struct folder *f, const char *frame, uint64_t samples)
 	g_string_truncate(f->line, length);
 }
 
-static int put_node(struct folder *f, const struct calltree_node *node, uint32_t depth,
+static int put_node(struct folded_writer *f, const struct calltree_node *node, uint32_t depth,
 	struct err *err)
 {
 	if (f->nodes++ % LINES_PER_LOOK == 0 && view_cancelled(f->input))
@@ -86,7 +86,7 @@ static int put_node(struct folder *f, const struct calltree_node *node, uint32_t
 	return 0;
 }
 
-static int put_event(struct folder *f, uint32_t i, struct err *err)
+static int put_event(struct folded_writer *f, uint32_t i, struct err *err)
 {
 	const struct profile_event *event = profile_event(f->input->profile, i);
 	struct calltree_walk walk;
@@ -110,7 +110,7 @@ static int put_event(struct folder *f, uint32_t i, struct err *err)
 int folded_write(const struct view_input *input, FILE *out, struct err *err)
 {
 	const struct calltree_options options = { .by_name = true };
-	struct folder f = { .input = input, .out = out };
+	struct folded_writer f = { .input = input, .out = out };
 	struct calltree *tree;
 	uint32_t i;
 	int ret = calltree_create(input, &options, &tree, err);

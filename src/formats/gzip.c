@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A gzip stream in front of a stdio stream: see gzip.h. */
+/* A gzip stream that writes to a stdio stream: see gzip.h. */
 #include "formats/gzip.h"
 
 #include <glib.h>
@@ -7,11 +7,11 @@
 #include <string.h>
 #include <zlib.h>
 
-/* Pieces that zlib gets: larger ones gain nothing. */
+/* Bytes that are given to zlib at a time: more are not faster. */
 #define IN_BYTES 65536
 #define OUT_BYTES 65536
 
-/* Profiles are made to be looked at now: the fastest level is 3 times as fast and 1/5 longer. */
+/* Profiles are made while a user waits: the fastest level is 3 times as fast, and 1/5 larger. */
 #define LEVEL 1
 #define WINDOW_GZIP (15 + 16) /* the largest window, and a gzip header */
 #define MEMORY 8	      /* zlib's default */
@@ -39,7 +39,9 @@ struct gzip *gzip_create(FILE *out)
 	return gzip;
 }
 
-/* With Z_NO_FLUSH and Z_FINISH deflate() can't fail, as long as it has room and something to do. */
+/*
+ * With Z_NO_FLUSH and Z_FINISH deflate() can't fail as long as it has input or output to process.
+ */
 static void pack(struct gzip *gzip, int flush)
 {
 	gzip->z.next_in = gzip->in;
@@ -48,7 +50,7 @@ static void pack(struct gzip *gzip, int flush)
 		gzip->z.next_out = gzip->packed;
 		gzip->z.avail_out = OUT_BYTES;
 		deflate(&gzip->z, flush);
-		/* that the stream failed is seen by whoever owns it */
+		/* the owner of the stream checks it for errors */
 		(void)!fwrite(gzip->packed, 1, OUT_BYTES - gzip->z.avail_out, gzip->out);
 	} while (!gzip->z.avail_out);
 	gzip->used = 0;

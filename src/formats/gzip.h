@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A gzip stream in front of a stdio stream. One thread at a time.
+ * A gzip stream that writes to a stdio stream. One thread at a time.
  */
 #ifndef KPROFS_FORMATS_GZIP_H
 #define KPROFS_FORMATS_GZIP_H
@@ -10,10 +10,10 @@
 
 struct gzip;
 
-/* NULL: no memory (256 KiB). The stream stays the caller's, who looks at ferror(). */
+/* NULL: no memory (256 KiB). The caller keeps the stream and checks ferror(). */
 struct gzip *gzip_create(FILE *out);
 void gzip_write(struct gzip *gzip, const void *bytes, size_t size);
-/* Writes what is left and the end. */
+/* Writes the rest and the end of the stream. */
 void gzip_finish(struct gzip *gzip);
 void gzip_destroy(struct gzip *gzip);
 

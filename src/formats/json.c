@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What JSON needs of strings: see json.h. */
+/* JSON strings and members: see json.h. */
 #include "formats/json.h"
 
 static void append_character(GString *out, gunichar c)

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* What JSON needs of strings and numbers. Thread-safe. */
+/* JSON strings and members. Thread-safe. */
 #ifndef KPROFS_FORMATS_JSON_H
 #define KPROFS_FORMATS_JSON_H
 
 #include <glib.h>
 
 /*
- * Appends a string in quotes, whatever its bytes are: the result is ASCII and UTF-8 both. Bytes
- * that are not UTF-8 become \xNN in the string itself, since JSON has no bytes.
+ * Appends a string in quotes, whatever its bytes are: the result is ASCII. Bytes that are not UTF-8
+ * become \xNN in the value of the string, since JSON has characters only.
  */
 void json_append_string(GString *out, const char *text);
 
-/* The same behind `"NAME":`, with a comma in front where something other than a bracket stands. */
+/* Appends `"NAME":` and the string; a comma comes first unless the text ends in a bracket. */
 void json_append_member(GString *out, const char *name, const char *text);
 
-/* A name, for a value that the caller appends. */
+/* Appends `"NAME":` in the same way; the caller appends the value. */
 void json_append_name(GString *out, const char *name);
 
 #endif

@@ -32,7 +32,12 @@ enum profile_field {
 enum value_type_field { VALUE_TYPE_TYPE = 1, VALUE_TYPE_UNIT = 2 };
 enum sample_field { SAMPLE_LOCATIONS = 1, SAMPLE_VALUES = 2, SAMPLE_LABEL = 3 };
 enum label_field { LABEL_KEY = 1, LABEL_TEXT = 2, LABEL_NUMBER = 3 };
-enum location_field { LOCATION_ID = 1, LOCATION_MAPPING = 2, LOCATION_ADDRESS = 3, LOCATION_LINE = 4 };
+enum location_field {
+	LOCATION_ID = 1,
+	LOCATION_MAPPING = 2,
+	LOCATION_ADDRESS = 3,
+	LOCATION_LINE = 4
+};
 enum line_field { LINE_FUNCTION = 1, LINE_NUMBER = 2 };
 enum function_field {
 	FUNCTION_ID = 1,
@@ -56,23 +61,23 @@ enum mapping_field {
 /* Files are mapped in pages. */
 #define PAGE_BYTES 4096u
 
-/* cancelled() is asked each so many samples, or places, which take about 1 ms. */
+/* Cancellation is checked once for this many samples, or places, which take about 1 ms. */
 #define CANCEL_SAMPLES 512
 
-struct function {
+struct pprof_function {
 	uint64_t name, source; /* strings; source 0: not known */
-	uint64_t file;	       /* the binary's, PROCESSES_NONE: none */
+	uint64_t file;	       /* of the binary; PROCESSES_NONE: none */
 };
 
-struct writer {
+struct pprof_writer {
 	const struct view_input *input;
 	struct gzip *gzip;
 	GHashTable *strings; /* char * -> index + 1 */
 	GString *text;	     /* scratch, for a string */
 	GByteArray *message; /* scratch, for a message */
 	GByteArray *nested;  /* scratch, for one in a message */
-	uint8_t *places;     /* bits: written already */
-	GArray *functions;   /* struct function: those written, each once */
+	uint8_t *places;     /* bits: the place was written */
+	GArray *functions;   /* struct pprof_function: those that were written */
 	struct table function_table;
 	uint64_t key_process, key_pid, key_thread, key_cpu;
 };
@@ -90,7 +95,8 @@ static bool set_bit(uint8_t *bits, uint32_t i)
  * ---- fields of the profile --------------------------------------------------------------------
  */
 
-static void put_bytes(struct writer *w, enum profile_field field, const void *bytes, size_t size)
+static void put_bytes(
+	struct pprof_writer *w, enum profile_field field, const void *bytes, size_t size)
 {
 	uint8_t head[2 * PROTOBUF_VARINT_MAX];
 	size_t n = protobuf_encode(head, (uint64_t)field << 3 | PROTOBUF_BYTES);
@@ -100,13 +106,13 @@ static void put_bytes(struct writer *w, enum profile_field field, const void *by
 	gzip_write(w->gzip, bytes, size);
 }
 
-static void put_message(struct writer *w, enum profile_field field)
+static void put_message(struct pprof_writer *w, enum profile_field field)
 {
 	put_bytes(w, field, w->message->data, w->message->len);
 	g_byte_array_set_size(w->message, 0);
 }
 
-static void put_number(struct writer *w, enum profile_field field, uint64_t value)
+static void put_number(struct pprof_writer *w, enum profile_field field, uint64_t value)
 {
 	g_byte_array_set_size(w->nested, 0);
 	protobuf_add_int64(w->nested, field, value);
@@ -114,10 +120,10 @@ static void put_number(struct writer *w, enum profile_field field, uint64_t valu
 }
 
 /*
- * The index of a string, which is written when it is first used. Strings are UTF-8 there, and those
- * of other people are not always.
+ * The index of a string, which is written when it is first used. It must be UTF-8; strings of a
+ * capture may not be, so they are escaped.
  */
-static uint64_t intern(struct writer *w, const char *string)
+static uint64_t intern(struct pprof_writer *w, const char *string)
 {
 	gpointer known = g_hash_table_lookup(w->strings, string);
 	guint index = g_hash_table_size(w->strings);
@@ -131,18 +137,19 @@ static uint64_t intern(struct writer *w, const char *string)
 	return index;
 }
 
-/* The index of a string of ours, which nobody else uses. */
-static uint64_t add_string(struct writer *w, const GString *string)
+/* The index of a string that was made here and is used once. */
+static uint64_t add_string(struct pprof_writer *w, const GString *string)
 {
 	guint index = g_hash_table_size(w->strings);
 
-	/* no other key begins with this: text_append() would have turned it */
-	g_hash_table_insert(w->strings, g_strdup_printf("\n%u", index), GUINT_TO_POINTER(index + 1));
+	/* keys of this kind never equal a string: they only count in the size of the table */
+	g_hash_table_insert(
+		w->strings, g_strdup_printf("\n%u", index), GUINT_TO_POINTER(index + 1));
 	put_bytes(w, PROFILE_STRING, string->str, string->len);
 	return index;
 }
 
-static void put_value_type(struct writer *w, enum profile_field field, const char *type,
+static void put_value_type(struct pprof_writer *w, enum profile_field field, const char *type,
 	const char *unit)
 {
 	protobuf_add_number(w->message, VALUE_TYPE_TYPE, intern(w, type));
@@ -169,7 +176,7 @@ static uint64_t *find_limits(const struct profile *profile)
 	return limits;
 }
 
-static void put_mapping(struct writer *w, uint32_t i, uint64_t last)
+static void put_mapping(struct pprof_writer *w, uint32_t i, uint64_t last)
 {
 	const struct processes *processes = w->input->profile->processes;
 	const struct processes_file *file = processes_file(processes, i);
@@ -187,8 +194,8 @@ static void put_mapping(struct writer *w, uint32_t i, uint64_t last)
 	protobuf_add_number(w->message, MAPPING_FILE, intern(w, file->path));
 	protobuf_add_number(w->message, MAPPING_BUILD_ID, intern(w, build_id));
 	/*
-	 * all that is known is here: without each of these, pprof would look for the file and read
-	 * it
+	 * the profile has all that is known: without any of these, pprof would look for the file
+	 * and read it
 	 */
 	protobuf_add_number(w->message, MAPPING_HAS_FUNCTIONS, 1);
 	protobuf_add_number(w->message, MAPPING_HAS_FILES, 1);
@@ -202,7 +209,7 @@ static bool is_counted(const struct profile_cell *cell)
 	return !(cell->flags & (PROFILE_IDLE | PROFILE_OWN));
 }
 
-/* The program with most samples, NULL: none is known. */
+/* The program with the most samples; NULL: none is known. */
 static const char *find_program(const struct profile *profile)
 {
 	g_autoptr(GHashTable) sums = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, g_free);
@@ -231,8 +238,8 @@ static const char *find_program(const struct profile *profile)
 }
 
 /*
- * The file that pprof shows as the profile's, which is the first: the program with most samples,
- * else the first one that is not the kernel's. UINT32_MAX: there is none.
+ * The file that pprof shows as the profiled one, which must be the first: the program with the most
+ * samples, else the first file that is not the kernel's. UINT32_MAX: there is none.
  */
 static uint32_t find_main(const struct profile *profile, const uint64_t *limits)
 {
@@ -252,7 +259,7 @@ static uint32_t find_main(const struct profile *profile, const uint64_t *limits)
 	return other;
 }
 
-static void put_mappings(struct writer *w)
+static void put_mappings(struct pprof_writer *w)
 {
 	g_autofree uint64_t *limits = find_limits(w->input->profile);
 	uint32_t i, count = processes_file_count(w->input->profile->processes);
@@ -261,20 +268,22 @@ static void put_mappings(struct writer *w)
 	if (first < count)
 		put_mapping(w, first, limits[first]);
 	for (i = 0; i < count; i++) {
-		if (i != first && limits[i]) /* one without samples is of no use */
+		if (i != first && limits[i]) /* files without samples are left out */
 			put_mapping(w, i, limits[i]);
 	}
 }
 
 static bool equal_function(const void *items, uint32_t i, const void *key)
 {
-	return memcmp((const struct function *)items + i, key, sizeof(struct function)) == 0;
+	return memcmp((const struct pprof_function *)items + i, key,
+		       sizeof(struct pprof_function)) == 0;
 }
 
-/* Its id. It is written when it is first met. */
-static uint64_t put_function(struct writer *w, const char *name, const char *source, uint32_t file)
+/* The id of a function, which is written when it is first used. */
+static uint64_t put_function(
+	struct pprof_writer *w, const char *name, const char *source, uint32_t file)
 {
-	struct function key = { intern(w, name), source ? intern(w, source) : 0, file };
+	struct pprof_function key = { intern(w, name), source ? intern(w, source) : 0, file };
 	uint32_t hash = table_hash(key.name << 32 | key.source, file);
 	uint32_t i = table_find(&w->function_table, hash, equal_function, w->functions->data, &key);
 
@@ -291,7 +300,7 @@ static uint64_t put_function(struct writer *w, const char *name, const char *sou
 	return (uint64_t)i + 1;
 }
 
-static void add_line(struct writer *w, uint64_t function, uint32_t line)
+static void add_line(struct pprof_writer *w, uint64_t function, uint32_t line)
 {
 	g_byte_array_set_size(w->nested, 0);
 	protobuf_add_number(w->nested, LINE_FUNCTION, function);
@@ -299,29 +308,30 @@ static void add_line(struct writer *w, uint64_t function, uint32_t line)
 	protobuf_add_bytes(w->message, LOCATION_LINE, w->nested->data, w->nested->len);
 }
 
-/* Functions first: they are messages of their own. Inlined ones come before those around them. */
-static void put_location(struct writer *w, uint32_t i)
+/* Functions are separate messages, written first. Inlined ones come before their callers. */
+static void put_location(struct pprof_writer *w, uint32_t i)
 {
 	const struct profile_place *place = profile_place(w->input->profile, i);
-	const struct functions *names = w->input->names;
-	const struct symbols_place *known = &names->places[i];
-	uint64_t functions[SYMBOLS_FRAMES_MAX];
+	const struct functions *functions = w->input->functions;
+	const struct symbols_place *known = &functions->places[i];
+	uint64_t ids[SYMBOLS_FRAMES_MAX];
 	uint32_t n;
 
 	if (set_bit(w->places, i))
 		return;
 	for (n = 0; n < known->count; n++)
-		functions[n] = put_function(w, known->frames[n].function, known->frames[n].source,
+		ids[n] = put_function(w, known->frames[n].function, known->frames[n].source,
 			place->file);
 	if (!known->count)
-		functions[0] = put_function(
-			w, functions_function(names, names->of_place[i])->name, NULL, place->file);
+		ids[0] =
+			put_function(w, functions_function(functions, functions->of_place[i])->name,
+				NULL, place->file);
 	protobuf_add_number(w->message, LOCATION_ID, (uint64_t)i + 1);
 	if (place->file != PROCESSES_NONE && place->offset)
 		protobuf_add_number(w->message, LOCATION_MAPPING, (uint64_t)place->file + 1);
 	protobuf_add_number(w->message, LOCATION_ADDRESS, place->offset);
 	for (n = 0; n < MAX(known->count, 1); n++)
-		add_line(w, functions[n], known->count ? known->frames[n].line : 0);
+		add_line(w, ids[n], known->count ? known->frames[n].line : 0);
 	put_message(w, PROFILE_LOCATION);
 }
 
@@ -330,7 +340,7 @@ static void put_location(struct writer *w, uint32_t i)
  */
 
 /* Innermost first. */
-static void add_locations(struct writer *w, const struct profile_cell *cell)
+static void add_locations(struct pprof_writer *w, const struct profile_cell *cell)
 {
 	const struct stacks *stacks = &w->input->profile->stacks;
 	uint32_t node;
@@ -341,7 +351,7 @@ static void add_locations(struct writer *w, const struct profile_cell *cell)
 	protobuf_add_bytes(w->message, SAMPLE_LOCATIONS, w->nested->data, w->nested->len);
 }
 
-static void add_values(struct writer *w, const struct profile_cell *cell)
+static void add_values(struct pprof_writer *w, const struct profile_cell *cell)
 {
 	uint32_t i;
 
@@ -355,7 +365,7 @@ static void add_values(struct writer *w, const struct profile_cell *cell)
 	protobuf_add_bytes(w->message, SAMPLE_VALUES, w->nested->data, w->nested->len);
 }
 
-static void add_label(struct writer *w, uint64_t key, enum label_field field, uint64_t value)
+static void add_label(struct pprof_writer *w, uint64_t key, enum label_field field, uint64_t value)
 {
 	g_byte_array_set_size(w->nested, 0);
 	protobuf_add_number(w->nested, LABEL_KEY, key);
@@ -363,14 +373,14 @@ static void add_label(struct writer *w, uint64_t key, enum label_field field, ui
 	protobuf_add_bytes(w->message, SAMPLE_LABEL, w->nested->data, w->nested->len);
 }
 
-static void put_sample(struct writer *w, const struct profile_cell *cell)
+static void put_sample(struct pprof_writer *w, const struct profile_cell *cell)
 {
 	const struct profile *profile = w->input->profile;
 	uint32_t pid = processes_pid(profile->processes, cell->life), node;
 	uint64_t process = intern(w, cell->name), cpu;
 	char number[16];
 
-	/* as text: a label with the number 0 would be none */
+	/* as text: a label with the number 0 would not be shown */
 	g_snprintf(number, sizeof(number), "%u", cell->cpu);
 	cpu = intern(w, number);
 	for (node = cell->node; node != STACKS_ROOT;) {
@@ -390,7 +400,7 @@ static void put_sample(struct writer *w, const struct profile_cell *cell)
 	put_message(w, PROFILE_SAMPLE);
 }
 
-static int put_samples(struct writer *w, struct err *err)
+static int put_samples(struct pprof_writer *w, struct err *err)
 {
 	const struct profile *profile = w->input->profile;
 	uint32_t i;
@@ -399,7 +409,7 @@ static int put_samples(struct writer *w, struct err *err)
 		const struct profile_cell *cell = profile_cell(profile, i);
 
 		if (i % CANCEL_SAMPLES == 0 && view_cancelled(w->input))
-			return err_set(err, EINTR, "nobody waits for the view any more");
+			return err_set(err, EINTR, "the view was cancelled");
 		if (is_counted(cell))
 			put_sample(w, cell);
 	}
@@ -407,10 +417,10 @@ static int put_samples(struct writer *w, struct err *err)
 }
 
 /*
- * ---- the head ---------------------------------------------------------------------------------
+ * ---- the header -------------------------------------------------------------------------------
  */
 
-static void put_types(struct writer *w)
+static void put_types(struct pprof_writer *w)
 {
 	const struct profile *profile = w->input->profile;
 	bool several = profile->events->len > 1;
@@ -429,9 +439,9 @@ static void put_types(struct writer *w)
 }
 
 /*
- * Of the first event: there is one period in a profile. Of a frequency it is known for clocks only.
+ * The period of the first event: a profile has one. For a frequency it is known of clocks only.
  */
-static void put_period(struct writer *w)
+static void put_period(struct pprof_writer *w)
 {
 	const struct profile_event *event = profile_event(w->input->profile, 0);
 	bool clock = profile_is_clock(event);
@@ -445,13 +455,13 @@ static void put_period(struct writer *w)
 	put_number(w, PROFILE_PERIOD, period);
 }
 
-static void put_comments(struct writer *w)
+static void put_comments(struct pprof_writer *w)
 {
 	const struct profile *profile = w->input->profile;
 	g_autoptr(GString) comment = g_string_new(NULL);
 	uint32_t i;
 
-	summary_append_summary(comment, profile);
+	summary_append_capture(comment, profile);
 	put_number(w, PROFILE_COMMENT, add_string(w, comment));
 	for (i = 0; i < profile->events->len; i++) {
 		g_string_truncate(comment, 0);
@@ -460,8 +470,8 @@ static void put_comments(struct writer *w)
 	}
 }
 
-/* When the capture was copied: the CLOCK that it begins with. */
-static void put_times(struct writer *w)
+/* The time of the capture: that of its first CLOCK record. */
+static void put_times(struct pprof_writer *w)
 {
 	struct decode_record record;
 	struct decoder decoder;
@@ -473,7 +483,7 @@ static void put_times(struct writer *w)
 	put_number(w, PROFILE_DURATION_NANOS, w->input->profile->duration_ns);
 }
 
-static int write_profile(struct writer *w, struct err *err)
+static int write_profile(struct pprof_writer *w, struct err *err)
 {
 	int ret;
 
@@ -496,7 +506,7 @@ static int write_profile(struct writer *w, struct err *err)
 int pprof_write(const struct view_input *input, FILE *out, struct err *err)
 {
 	const struct profile *profile = input->profile;
-	struct writer w = { .input = input };
+	struct pprof_writer w = { .input = input };
 	int ret;
 
 	if (!profile->samples)
@@ -511,7 +521,7 @@ int pprof_write(const struct view_input *input, FILE *out, struct err *err)
 	w.message = g_byte_array_new();
 	w.nested = g_byte_array_new();
 	w.places = g_malloc0(profile->places->len / 8 + 1);
-	w.functions = g_array_new(FALSE, FALSE, sizeof(struct function));
+	w.functions = g_array_new(FALSE, FALSE, sizeof(struct pprof_function));
 	ret = write_profile(&w, err);
 	table_fini(&w.function_table);
 	g_array_free(w.functions, TRUE);

@@ -3,13 +3,13 @@
  * A capture in the format of Google's pprof (profile.proto, gzip), as `go tool pprof` and others
  * read.
  *
- * Each event has two values a sample: how many there were, and what they stand for by their
- * periods. Samples have the labels process, pid, thread and cpu, pid and thread not of a task that
- * was gone. As in formats/flat the idle task and the server itself are left out; comments of the
- * profile tell how many these were, and what was lost.
+ * Each event has two values in a sample: the number of samples, and the sum of their periods.
+ * Samples have the labels process, pid, thread and cpu; those of a task that had exited have no pid
+ * and thread. As in formats/flat the idle task and the server itself are left out. Comments of the
+ * profile have the numbers of these and of lost samples.
  *
- * Addresses are offsets into the files, in the kernel addresses; a function that has no name is
- * called as in capture/functions.h.
+ * Addresses are offsets into the files; in the kernel they are addresses. A function without a
+ * symbol is named as in capture/functions.h.
  */
 #ifndef KPROFS_FORMATS_PPROF_H
 #define KPROFS_FORMATS_PPROF_H
@@ -21,7 +21,7 @@
  */
 int pprof_write(const struct view_input *input, FILE *out, struct err *err);
 
-/* Each sample has two values for every event, its own and those of all others. */
+/* A limit is needed since each sample has two values for every event of the capture. */
 #define PPROF_EVENTS_MAX 256
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Protocol buffers' wire format, as much of it as is written here: a message is fields in any
+ * The part of the Protocol Buffers wire format that pprof.c needs: a message is fields in any
  * order, each a key (number of the field and kind) and a value. Messages are encoded into a byte
  * array. One thread at a time for each array.
  */
@@ -15,10 +15,10 @@
 
 enum protobuf_kind {
 	PROTOBUF_VARINT = 0,
-	PROTOBUF_BYTES = 2, /* a length, then so many bytes: text, a message, packed numbers */
+	PROTOBUF_BYTES = 2, /* a length, then that many bytes: text, a message, packed numbers */
 };
 
-/* Writes a varint to `at`, which has room for PROTOBUF_VARINT_MAX bytes. Returns the bytes. */
+/* Writes a varint to `at`, which has room for PROTOBUF_VARINT_MAX bytes. Returns its length. */
 static inline size_t protobuf_encode(uint8_t *at, uint64_t value)
 {
 	size_t n = 0;
@@ -43,7 +43,7 @@ static inline void protobuf_add_key(GByteArray *out, unsigned int field, enum pr
 	protobuf_add_varint(out, (uint64_t)field << 3 | kind);
 }
 
-/* A field that is 0 is left out: readers take what is missing for 0. */
+/* A field with value 0 is left out: readers take a missing field for 0. */
 static inline void protobuf_add_number(GByteArray *out, unsigned int field, uint64_t value)
 {
 	if (!value)
@@ -52,13 +52,13 @@ static inline void protobuf_add_number(GByteArray *out, unsigned int field, uint
 	protobuf_add_varint(out, value);
 }
 
-/* int64: what does not fit stops at its largest value. */
+/* int64: larger values become INT64_MAX. */
 static inline void protobuf_add_int64(GByteArray *out, unsigned int field, uint64_t value)
 {
 	protobuf_add_number(out, field, MIN(value, INT64_MAX));
 }
 
-/* Text that may be empty, or a message: in a repeated field what is empty counts. */
+/* Text, or a message. It is written even if it is empty, which matters in a repeated field. */
 static inline void protobuf_add_bytes(GByteArray *out, unsigned int field, const void *bytes,
 	size_t size)
 {

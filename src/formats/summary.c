@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The first lines of a view in text: see head.h. */
+/* The first lines of a text view: see summary.h. */
 #include "formats/summary.h"
 
 #include <inttypes.h>
@@ -65,7 +65,7 @@ void summary_append_event(GString *line, const struct profile_event *event, bool
 	}
 }
 
-void summary_append_summary(GString *line, const struct profile *profile)
+void summary_append_capture(GString *line, const struct profile *profile)
 {
 	text_append_count(line, profile->samples, "sample", "samples");
 	g_string_append(line, " of ");
@@ -89,16 +89,16 @@ static void append_cut_stacks(GString *text, const struct profile *profile)
 		summary_share(cut, profile->samples));
 }
 
-void summary_write(const struct profile *profile, const struct summary *head, FILE *out)
+void summary_write(const struct profile *profile, const struct summary *summary, FILE *out)
 {
 	g_autoptr(GString) text = g_string_new("# ");
 	uint32_t i;
 
-	summary_append_summary(text, profile);
+	summary_append_capture(text, profile);
 	g_string_append_c(text, '\n');
 	for (i = 0; i < profile->events->len; i++) {
 		g_string_append(text, "# ");
-		summary_append_event(text, profile_event(profile, i), head->own);
+		summary_append_event(text, profile_event(profile, i), summary->own);
 		g_string_append_c(text, '\n');
 	}
 	if (profile->unknown) {
@@ -107,11 +107,11 @@ void summary_write(const struct profile *profile, const struct summary *head, FI
 			"records of unknown types");
 		g_string_append(text, " skipped\n");
 	}
-	if (head->unresolved) {
+	if (summary->unresolved) {
 		g_string_append(text, "# ");
-		text_append_count(text, head->unresolved, "sample", "samples");
+		text_append_count(text, summary->unresolved, "sample", "samples");
 		g_string_append_printf(text, " (%.2f%%) at addresses without a symbol\n",
-			summary_share(head->unresolved, head->counted));
+			summary_share(summary->unresolved, summary->counted));
 	}
 	append_cut_stacks(text, profile);
 	fwrite(text->str, 1, text->len, out);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The first lines of a view in text: what the capture holds, and what is missing from it. Each
- * begins with `# `.
+ * The summary: the first lines of a text view, with the numbers of samples and of what was lost.
+ * Each line begins with `# `.
  */
 #ifndef KPROFS_FORMATS_SUMMARY_H
 #define KPROFS_FORMATS_SUMMARY_H
@@ -12,22 +12,23 @@
 
 #include "capture/profile.h"
 
-/* What the view below makes of the samples. */
+/* How the view counts the samples. */
 struct summary {
-	bool own;            /* those taken in the server itself are counted */
+	bool own;            /* samples of the server itself are counted */
 	uint64_t counted;    /* samples, all events */
-	uint64_t unresolved; /* of these: the innermost frame has no symbol */
+	uint64_t unresolved; /* of these, those whose innermost frame has no symbol */
 };
 
-void summary_write(const struct profile *profile, const struct summary *head, FILE *out);
+void summary_write(const struct profile *profile, const struct summary *summary, FILE *out);
 
 /*
- * Two of these lines without `# ` and without their ends: about the capture, and about one event.
+ * Two of these lines without `# ` and without their newlines: about the capture, and about one
+ * event.
  */
-void summary_append_summary(GString *line, const struct profile *profile);
+void summary_append_capture(GString *line, const struct profile *profile);
 void summary_append_event(GString *line, const struct profile_event *event, bool own);
 
-/* Percent; 0 of nothing. */
+/* Percent; 0 if `whole` is 0. */
 static inline double summary_share(uint64_t part, uint64_t whole)
 {
 	return whole ? 100.0 * (double)part / (double)whole : 0.0;

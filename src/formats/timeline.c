@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The samples of a profile in order of time: see timeline.h. */
+/* The samples of a profile sorted by time: see timeline.h. */
 #include "formats/timeline.h"
 
 #include <errno.h>
@@ -9,10 +9,10 @@
 
 #define NO_TRACK UINT32_MAX /* of a cell that is left out */
 
-/* cancelled() is asked each so many records, which take well below a millisecond. */
+/* Cancellation is checked once for this many records, which take well below a millisecond. */
 #define CANCEL_RECORDS 1024
 
-struct builder {
+struct timeline_builder {
 	const struct view_input *input;
 	struct timeline *timeline;
 	uint32_t *track_of; /* by cell */
@@ -20,7 +20,7 @@ struct builder {
 };
 
 /*
- * ---- what the records say beside the samples --------------------------------------------------
+ * ---- records other than samples ---------------------------------------------------------------
  */
 
 static uint64_t thread_key(uint32_t pid, uint32_t tid)
@@ -37,10 +37,10 @@ static void keep_name(struct timeline *timeline, const struct decode_record *r)
 }
 
 /*
- * The wall clock, and the names of threads: the last one of each. Where captures stand one behind
- * another threads go by their processes' names, since numbers mean nothing across captures.
+ * The wall clock, and the last name of each thread. In concatenated captures threads have the names
+ * of their processes, since a thread id may be of different threads in each.
  */
-static int read_records(struct builder *b)
+static int read_records(struct timeline_builder *b)
 {
 	struct timeline *timeline = b->timeline;
 	struct decode_record r;
@@ -75,7 +75,7 @@ static bool equal_track(const void *items, uint32_t i, const void *key)
 	return a->life == b->life && a->tid == b->tid && a->event == b->event;
 }
 
-static uint32_t intern_track(struct builder *b, const struct profile_cell *cell)
+static uint32_t intern_track(struct timeline_builder *b, const struct profile_cell *cell)
 {
 	const struct profile *profile = b->input->profile;
 	GArray *tracks = b->timeline->tracks;
@@ -116,8 +116,8 @@ static int compare_tracks(const void *a, const void *b)
 	return order ? order : compare_numbers(x->event, y->event);
 }
 
-/* Sorted tracks, numbered for each cell. */
-static void make_tracks(struct builder *b)
+/* Makes the tracks, sorted, and track_of for each cell. */
+static void make_tracks(struct timeline_builder *b)
 {
 	const struct profile *profile = b->input->profile;
 	GArray *tracks = b->timeline->tracks;
@@ -167,8 +167,11 @@ static void note_times(struct timeline *timeline, uint64_t first_ns, uint64_t la
 	timeline->last_ns = MAX(timeline->last_ns, last_ns);
 }
 
-/* Each sample to its track, in two rounds: how many there are, and which. */
-static void fill_tracks(struct builder *b)
+/*
+ * Assigns the samples to their tracks, in two passes: the first counts them, the second enters
+ * them.
+ */
+static void fill_tracks(struct timeline_builder *b)
 {
 	const struct profile *profile = b->input->profile;
 	struct timeline *timeline = b->timeline;
@@ -194,7 +197,7 @@ static void fill_tracks(struct builder *b)
 	}
 }
 
-static int sort_tracks(struct builder *b)
+static int sort_tracks(struct timeline_builder *b)
 {
 	struct timeline *timeline = b->timeline;
 	uint32_t i;
@@ -215,7 +218,7 @@ static int sort_tracks(struct builder *b)
 	return 0;
 }
 
-static int build(struct builder *b)
+static int build(struct timeline_builder *b)
 {
 	int ret = read_records(b);
 
@@ -223,7 +226,7 @@ static int build(struct builder *b)
 		return ret;
 	make_tracks(b);
 	if (!b->timeline->tracks->len)
-		return b->input->marks ? 0 : -ENODATA;
+		return b->input->annotations ? 0 : -ENODATA;
 	fill_tracks(b);
 	return sort_tracks(b);
 }
@@ -231,7 +234,7 @@ static int build(struct builder *b)
 int timeline_create(const struct view_input *input, struct timeline **result, struct err *err)
 {
 	struct timeline *timeline = g_new0(struct timeline, 1);
-	struct builder b = { .input = input, .timeline = timeline };
+	struct timeline_builder b = { .input = input, .timeline = timeline };
 	int ret;
 
 	timeline->profile = input->profile;
@@ -243,7 +246,7 @@ int timeline_create(const struct view_input *input, struct timeline **result, st
 	table_fini(&b.table);
 	if (ret) {
 		timeline_destroy(timeline);
-		return err_set(err, -ret, ret == -EINTR ? "nobody waits for the view any more"
+		return err_set(err, -ret, ret == -EINTR ? "the view was cancelled"
 			: "all samples are of the idle task or the server's own");
 	}
 	*result = timeline;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The samples of a profile in order of time, a track for each thread and event: for views that show
- * when something happened. Samples of the idle task and of the server itself are not in it.
+ * The samples of a profile sorted by time, with a track for each thread and event, for views with a
+ * time axis. Samples of the idle task and of the server itself are not in it.
  *
- * Thread-safe once made.
+ * Thread-safe once created.
  */
 #ifndef KPROFS_FORMATS_TIMELINE_H
 #define KPROFS_FORMATS_TIMELINE_H
@@ -17,14 +17,14 @@
 
 struct timeline_track {
 	uint32_t life; /* see processes.h */
-	uint32_t pid;  /* KPROF_PID_GONE: of a task that was gone */
+	uint32_t pid;  /* KPROF_PID_GONE: of a task that had exited */
 	uint32_t tid;
 	uint32_t event;
-	/* a pid that was used again is another process: 0 for the first one that was sampled */
+	/* 0 for the first sampled process with this pid; counts up when the pid is used again */
 	uint32_t generation;
-	const char *process; /* its name when it was sampled first */
-	const char *thread;  /* the thread's own name, else the process's */
-	uint32_t first;	     /* of the timeline's order */
+	const char *process; /* its name at its first sample */
+	const char *thread;  /* the thread's name, else the process's */
+	uint32_t first;	     /* index of its first sample in the timeline's order */
 	uint32_t count;	     /* samples, at least one */
 };
 
@@ -34,14 +34,13 @@ struct timeline {
 	uint32_t *order; /* indexes of the profile's moments: track by track, each by time */
 	uint32_t samples;
 	uint64_t first_ns, last_ns; /* of all samples in it, CLOCK_MONOTONIC */
-	uint64_t wall_ns; /* the wall clock at first_ns, 0: the capture does not say */
+	uint64_t wall_ns; /* the wall clock at first_ns; 0: not known */
 	GHashTable *names; /* of threads */
 };
 
 /*
- * The input's profile must have its moments, and outlive the timeline. -ENODATA: no samples, nor
- * marks beside them; -EINTR:
- * the view was cancelled.
+ * The input's profile must have its moments, and outlive the timeline. -ENODATA: there are no
+ * samples and no annotations; -EINTR: the view was cancelled.
  */
 int timeline_create(const struct view_input *input, struct timeline **timeline, struct err *err);
 void timeline_destroy(struct timeline *timeline);

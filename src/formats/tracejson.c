@@ -11,80 +11,80 @@
 #include "formats/json.h"
 #include "formats/timeline.h"
 
-/* cancelled() is asked each so many samples, which take well below a millisecond. */
+/* Cancellation is checked once for this many samples, which take well below a millisecond. */
 #define CANCEL_SAMPLES 512
 
 /*
- * Names that a pid had, at most; a process that is called differently all the time has the first
- * ones.
+ * Names that are shown of a pid, at most: the first ones, if a process changes its name often.
  */
 #define NAMES_MAX 8
 
-/* Of what is no sample. */
-#define MARKS_CATEGORY "kptrace"
+/* The category of events that are no samples. */
+#define ANNOTATIONS_CATEGORY "kptrace"
 
-struct writer {
+struct tracejson_writer {
 	const struct view_input *input;
 	struct timeline *timeline;
 	bool any;     /* traceEvents has a member */
-	GHashTable *named; /* of pids: processes that have a name there */
-	uint8_t *seen; /* by node: a stack of ours goes through it */
+	GHashTable *named; /* of pids whose process name was written */
+	uint8_t *seen; /* by node: it is in a stack that was written */
 	GString *text; /* scratch */
 	FILE *out;
 };
 
-static void put_text(struct writer *w)
+static void put_text(struct tracejson_writer *w)
 {
 	fwrite(w->text->str, 1, w->text->len, w->out);
 	g_string_truncate(w->text, 0);
 }
 
 /*
- * ---- what is known of a place -----------------------------------------------------------------
+ * ---- places -----------------------------------------------------------------------------------
  */
 
-static uint32_t frame_count(const struct writer *w, uint32_t place)
+static uint32_t frame_count(const struct tracejson_writer *w, uint32_t place)
 {
-	return MAX(w->input->names->places[place].count, 1);
+	return MAX(w->input->functions->places[place].count, 1);
 }
 
-/* The i-th frame of a place, innermost first: inlined functions come before the one around. */
-static const char *frame_name(const struct writer *w, uint32_t place, uint32_t i)
+/* The i-th frame of a place, innermost first: inlined functions come before their callers. */
+static const char *frame_name(const struct tracejson_writer *w, uint32_t place, uint32_t i)
 {
-	const struct functions *names = w->input->names;
+	const struct functions *functions = w->input->functions;
 
-	return names->places[place].count ? names->places[place].frames[i].function
-					  : functions_function(names, names->of_place[place])->name;
+	return functions->places[place].count
+		       ? functions->places[place].frames[i].function
+		       : functions_function(functions, functions->of_place[place])->name;
 }
 
-static const char *place_file(const struct writer *w, uint32_t place)
+static const char *place_file(const struct tracejson_writer *w, uint32_t place)
 {
-	return functions_function(w->input->names, w->input->names->of_place[place])->file;
+	return functions_function(w->input->functions, w->input->functions->of_place[place])->file;
 }
 
 /*
  * ---- head -------------------------------------------------------------------------------------
  */
 
-static void append_missing(GString *text, const struct view_marks *marks)
+static void append_missing(GString *text, const struct view_annotations *annotations)
 {
 	g_autofree char *missing = NULL;
 
-	if (!marks)
+	if (!annotations)
 		return;
 	missing = g_strdup_printf("%" PRIu64 " older events left out, %" PRIu64 " lost",
-		marks->left_out, marks->lost);
+		annotations->left_out, annotations->lost);
 	json_append_member(text, "trace", missing);
 }
 
-static void put_head(struct writer *w)
+static void put_head(struct tracejson_writer *w)
 {
 	const struct profile *profile = w->input->profile;
 	g_autoptr(GString) line = g_string_new(NULL);
 	uint32_t i;
 
 	g_string_append(w->text, "{\"displayTimeUnit\":\"ns\",\"otherData\":{");
-	summary_append_summary(line, profile);
+	summary_append_capture(line, profile);
 	json_append_member(w->text, "capture", line->str);
 	for (i = 0; i < profile->events->len; i++) {
 		g_autofree char *name = g_strdup_printf("event %" PRIu32, i + 1);
@@ -93,7 +93,7 @@ static void put_head(struct writer *w)
 		summary_append_event(line, profile_event(profile, i), false);
 		json_append_member(w->text, name, line->str);
 	}
-	append_missing(w->text, w->input->marks);
+	append_missing(w->text, w->input->annotations);
 	g_string_append(w->text, "},\n\"traceEvents\":[");
 	put_text(w);
 }
@@ -102,7 +102,7 @@ static void put_head(struct writer *w)
  * ---- events -----------------------------------------------------------------------------------
  */
 
-static void begin_event(struct writer *w, uint32_t pid, uint32_t tid, const char *phase)
+static void begin_event(struct tracejson_writer *w, uint32_t pid, uint32_t tid, const char *phase)
 {
 	g_string_append(w->text, w->any ? ",\n{" : "\n{");
 	w->any = true;
@@ -110,7 +110,8 @@ static void begin_event(struct writer *w, uint32_t pid, uint32_t tid, const char
 	g_string_append_printf(w->text, ",\"pid\":%" PRIu32 ",\"tid\":%" PRIu32, pid, tid);
 }
 
-static void put_name(struct writer *w, uint32_t pid, uint32_t tid, const char *what, const char *name)
+static void put_name(
+	struct tracejson_writer *w, uint32_t pid, uint32_t tid, const char *what, const char *name)
 {
 	begin_event(w, pid, tid, "M");
 	json_append_member(w->text, "name", what);
@@ -120,20 +121,20 @@ static void put_name(struct writer *w, uint32_t pid, uint32_t tid, const char *w
 	put_text(w);
 }
 
-static bool has_name(const char *const *names, uint32_t count, const char *name)
+static bool has_name(const char *const *functions, uint32_t count, const char *name)
 {
 	while (count)
-		if (strcmp(names[--count], name) == 0)
+		if (strcmp(functions[--count], name) == 0)
 			return true;
 	return false;
 }
 
-/* A pid that was used again is one process there: it is called by all of their names. */
-static void put_process(struct writer *w, uint32_t first)
+/* The format has one process for each pid. If a pid was used again, it gets the names of all. */
+static void put_process(struct tracejson_writer *w, uint32_t first)
 {
 	const struct timeline_track *track = timeline_track(w->timeline, first);
 	g_autoptr(GString) all = g_string_new(NULL);
-	const char *names[NAMES_MAX];
+	const char *functions[NAMES_MAX];
 	uint32_t count = 0, i;
 
 	for (i = first; i < w->timeline->tracks->len && count < NAMES_MAX; i++) {
@@ -141,16 +142,16 @@ static void put_process(struct writer *w, uint32_t first)
 
 		if (other->pid != track->pid)
 			break;
-		if (has_name(names, count, other->process))
+		if (has_name(functions, count, other->process))
 			continue;
 		g_string_append_printf(all, "%s%s", count ? ", " : "", other->process);
-		names[count++] = other->process;
+		functions[count++] = other->process;
 	}
 	put_name(w, track->pid, track->tid, "process_name", all->str);
 	g_hash_table_add(w->named, GUINT_TO_POINTER(track->pid));
 }
 
-static void put_names(struct writer *w)
+static void put_names(struct tracejson_writer *w)
 {
 	uint32_t i;
 
@@ -164,7 +165,7 @@ static void put_names(struct writer *w)
 	}
 }
 
-static void mark_stack(struct writer *w, uint32_t node)
+static void mark_stack(struct tracejson_writer *w, uint32_t node)
 {
 	while (node != STACKS_ROOT && !w->seen[node]) {
 		w->seen[node] = 1;
@@ -178,7 +179,7 @@ static void append_time(GString *text, uint64_t time_ns)
 		(uint64_t)(time_ns / NSEC_PER_USEC), (uint64_t)(time_ns % NSEC_PER_USEC));
 }
 
-static void put_sample(struct writer *w, const struct timeline_track *track,
+static void put_sample(struct tracejson_writer *w, const struct timeline_track *track,
 	const struct profile_moment *moment)
 {
 	const struct profile *profile = w->input->profile;
@@ -204,7 +205,7 @@ static void put_sample(struct writer *w, const struct timeline_track *track,
 	put_text(w);
 }
 
-static int put_samples(struct writer *w)
+static int put_samples(struct tracejson_writer *w)
 {
 	uint32_t i, n;
 
@@ -221,46 +222,48 @@ static int put_samples(struct writer *w)
 }
 
 /*
- * ---- marks ------------------------------------------------------------------------------------
+ * ---- annotations ------------------------------------------------------------------------------
  */
 
-/* A process that has no samples is called as it calls itself. */
-static void name_process(struct writer *w, uint32_t pid, uint32_t tid, const char *name)
+/* A process without samples gets the name that its trace has. */
+static void name_process(struct tracejson_writer *w, uint32_t pid, uint32_t tid, const char *name)
 {
 	if (g_hash_table_add(w->named, GUINT_TO_POINTER(pid)))
 		put_name(w, pid, tid, "process_name", name);
 }
 
-/* Of a program: an instant of its thread. Of no program: one of all, called by its text. */
-static void put_mark(struct writer *w, const struct view_mark *mark)
+/* Of a program: an instant event of its thread. Else: a global one, named by its text. */
+static void put_annotation(struct tracejson_writer *w, const struct view_annotation *annotation)
 {
-	uint32_t pid = mark->program ? mark->pid : 0, tid = mark->program ? mark->tid : 0;
+	uint32_t pid = annotation->program ? annotation->pid : 0,
+		 tid = annotation->program ? annotation->tid : 0;
 
-	name_process(w, pid, tid, mark->program ? mark->program : MARKS_CATEGORY);
+	name_process(w, pid, tid, annotation->program ? annotation->program : ANNOTATIONS_CATEGORY);
 	begin_event(w, pid, tid, "i");
-	json_append_member(w->text, "s", mark->program ? "t" : "g");
-	json_append_member(w->text, "cat", MARKS_CATEGORY);
-	json_append_member(w->text, "name", mark->name[0] ? mark->name : mark->text);
-	append_time(w->text, mark->time_ns);
+	json_append_member(w->text, "s", annotation->program ? "t" : "g");
+	json_append_member(w->text, "cat", ANNOTATIONS_CATEGORY);
+	json_append_member(
+		w->text, "name", annotation->name[0] ? annotation->name : annotation->text);
+	append_time(w->text, annotation->time_ns);
 	g_string_append(w->text, ",\"args\":{");
-	if (mark->cpu != VIEW_CPU_UNKNOWN)
-		g_string_append_printf(w->text, "\"cpu\":%" PRIu32, mark->cpu);
-	if (mark->name[0])
-		json_append_member(w->text, "text", mark->text);
+	if (annotation->cpu != VIEW_CPU_UNKNOWN)
+		g_string_append_printf(w->text, "\"cpu\":%" PRIu32, annotation->cpu);
+	if (annotation->name[0])
+		json_append_member(w->text, "text", annotation->text);
 	g_string_append(w->text, "}}");
 	put_text(w);
 }
 
-static int put_marks(struct writer *w)
+static int put_annotations(struct tracejson_writer *w)
 {
-	const struct view_marks *marks = w->input->marks;
-	struct view_mark mark;
+	const struct view_annotations *annotations = w->input->annotations;
+	struct view_annotation annotation;
 	uint32_t n;
 
-	for (n = 0; marks && marks->next(marks->arg, &mark); n++) {
+	for (n = 0; annotations && annotations->next(annotations->arg, &annotation); n++) {
 		if (n % CANCEL_SAMPLES == 0 && view_cancelled(w->input))
 			return -EINTR;
-		put_mark(w, &mark);
+		put_annotation(w, &annotation);
 	}
 	return 0;
 }
@@ -270,7 +273,7 @@ static int put_marks(struct writer *w)
  */
 
 /*
- * The innermost frame of a node is called by its number, those around it by `NUMBER.1` and so on.
+ * The id of a node's innermost frame is its number; those of its callers are `NUMBER.1` and so on.
  */
 static void append_id(GString *text, uint32_t node, uint32_t frame)
 {
@@ -280,7 +283,7 @@ static void append_id(GString *text, uint32_t node, uint32_t frame)
 	g_string_append_c(text, '"');
 }
 
-static void put_frames(struct writer *w, uint32_t node, bool *any)
+static void put_frames(struct tracejson_writer *w, uint32_t node, bool *any)
 {
 	const struct stacks_node *n = stacks_node(&w->input->profile->stacks, node);
 	uint32_t count = frame_count(w, n->place), i;
@@ -294,14 +297,15 @@ static void put_frames(struct writer *w, uint32_t node, bool *any)
 		json_append_member(w->text, "category", place_file(w, n->place));
 		if (i + 1 < count || n->caller != STACKS_ROOT) {
 			g_string_append(w->text, ",\"parent\":");
-			append_id(w->text, i + 1 < count ? node : n->caller, i + 1 < count ? i + 1 : 0);
+			append_id(w->text, i + 1 < count ? node : n->caller,
+				i + 1 < count ? i + 1 : 0);
 		}
 		g_string_append_c(w->text, '}');
 	}
 	put_text(w);
 }
 
-static int put_stacks(struct writer *w)
+static int put_stacks(struct tracejson_writer *w)
 {
 	uint32_t count = w->input->profile->stacks.nodes->len, node;
 	bool any = false;
@@ -319,7 +323,7 @@ static int put_stacks(struct writer *w)
 
 int tracejson_write(const struct view_input *input, FILE *out, struct err *err)
 {
-	struct writer w = { .input = input, .out = out };
+	struct tracejson_writer w = { .input = input, .out = out };
 	int ret = timeline_create(input, &w.timeline, err);
 
 	if (ret)
@@ -331,12 +335,12 @@ int tracejson_write(const struct view_input *input, FILE *out, struct err *err)
 	put_names(&w);
 	ret = put_samples(&w);
 	if (!ret)
-		ret = put_marks(&w);
+		ret = put_annotations(&w);
 	if (!ret)
 		ret = put_stacks(&w);
 	g_free(w.seen);
 	g_hash_table_unref(w.named);
 	g_string_free(w.text, TRUE);
 	timeline_destroy(w.timeline);
-	return ret ? err_set(err, -ret, "nobody waits for the view any more") : 0;
+	return ret ? err_set(err, -ret, "the view was cancelled") : 0;
 }

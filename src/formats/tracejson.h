@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A capture in the Trace Event Format, JSON that Perfetto's viewer and chrome://tracing read: each
- * sample is an instant of its thread, named after the function, with its stack by reference. Times
- * are CLOCK_MONOTONIC in microseconds. What was lost stands in otherData.
+ * sample is an instant event of its thread, named after the function, with a reference to its
+ * stack. Times are CLOCK_MONOTONIC in microseconds. Losses are in otherData.
  */
 #ifndef KPROFS_FORMATS_TRACEJSON_H
 #define KPROFS_FORMATS_TRACEJSON_H

@@ -10,37 +10,37 @@
 #include "formats/summary.h"
 #include "base/text.h"
 
-/* However deep a stack is, lines begin at most this far to the right. */
+/* The largest indentation, for deep stacks. */
 #define INDENT_MAX 120
 
 #define LINES_PER_LOOK 1024
 
-struct printer {
+struct tree_printer {
 	const struct view_input *input;
 	const struct calltree *tree;
 	bool inverted;
-	double least;	 /* weight of a line that is shown */
+	double least;	 /* smallest weight of a line that is shown */
 	uint64_t whole;	 /* weight of the event, 100 % */
-	GArray *columns; /* uint32_t: of the line at each depth on the way to the node at hand */
+	GArray *columns; /* uint32_t: indentation at each depth, down to the current node */
 	GString *line;
 	uint64_t nodes;
 	FILE *out;
 };
 
-static void put_line(struct printer *p)
+static void put_line(struct tree_printer *p)
 {
 	g_string_append_c(p->line, '\n');
 	fwrite(p->line->str, 1, p->line->len, p->out);
 	g_string_truncate(p->line, 0);
 }
 
-static bool is_shown(const struct printer *p, const struct calltree_node *node)
+static bool is_shown(const struct tree_printer *p, const struct calltree_node *node)
 {
 	return (double)node->total.weight >= p->least;
 }
 
-/* How many children of a node are shown: the first ones, they are sorted. */
-static uint32_t count_shown(const struct printer *p, const struct calltree_node *node)
+/* How many children of a node are shown: the first ones, since they are sorted. */
+static uint32_t count_shown(const struct tree_printer *p, const struct calltree_node *node)
 {
 	uint32_t i = 0;
 
@@ -50,7 +50,7 @@ static uint32_t count_shown(const struct printer *p, const struct calltree_node 
 	return i;
 }
 
-static void append_numbers(struct printer *p, const struct profile_count *total,
+static void append_numbers(struct tree_printer *p, const struct profile_count *total,
 	const struct profile_count *self)
 {
 	g_string_append_printf(p->line, "%6.2f%%", summary_share(total->weight, p->whole));
@@ -61,13 +61,13 @@ static void append_numbers(struct printer *p, const struct profile_count *total,
 	g_string_append_printf(p->line, "  %7" PRIu64 "  ", total->samples);
 }
 
-static void append_indent(struct printer *p, uint32_t column, bool branch)
+static void append_indent(struct tree_printer *p, uint32_t column, bool branch)
 {
 	g_string_append_printf(p->line, "%*s%s", (int)MIN(column, INDENT_MAX), "",
 		branch ? "- " : "  ");
 }
 
-static void append_what(struct printer *p, const struct calltree_node *node)
+static void append_what(struct tree_printer *p, const struct calltree_node *node)
 {
 	const struct calltree_node *parent = calltree_node(p->tree, node->parent);
 	const char *name = calltree_name(p->tree, node), *file = calltree_file(p->tree, node);
@@ -82,8 +82,8 @@ static void append_what(struct printer *p, const struct calltree_node *node)
 	g_string_append_c(p->line, ')');
 }
 
-/* In place of the children of a node that are not shown, from this one on. */
-static void put_left_out(struct printer *p, const struct calltree_node *parent, uint32_t from,
+/* A line for the children of a node that are not shown, which are those from `from` on. */
+static void put_left_out(struct tree_printer *p, const struct calltree_node *parent, uint32_t from,
 	uint32_t column)
 {
 	struct profile_count sum = { 0 };
@@ -102,8 +102,8 @@ static void put_left_out(struct printer *p, const struct calltree_node *parent, 
 	put_line(p);
 }
 
-/* A line for a node; false: it and its siblings to come are left out, with what is below them. */
-static bool put_node(struct printer *p, uint32_t number, uint32_t depth)
+/* A line for a node; false: it and its next siblings are left out, with all that is below them. */
+static bool put_node(struct tree_printer *p, uint32_t number, uint32_t depth)
 {
 	const struct calltree_node *node = calltree_node(p->tree, number);
 	const struct calltree_node *parent = calltree_node(p->tree, node->parent);
@@ -125,7 +125,7 @@ static bool put_node(struct printer *p, uint32_t number, uint32_t depth)
 	return true;
 }
 
-static int put_nodes(struct printer *p, uint32_t event)
+static int put_nodes(struct tree_printer *p, uint32_t event)
 {
 	struct calltree_walk walk;
 	uint32_t node, depth, none = 0;
@@ -134,7 +134,7 @@ static int put_nodes(struct printer *p, uint32_t event)
 	g_array_set_size(p->columns, 0);
 	g_array_append_val(p->columns, none);
 	calltree_walk_init(&walk, p->tree, event);
-	calltree_walk_next(&walk, &node, &depth); /* the event has its line */
+	calltree_walk_next(&walk, &node, &depth); /* the event, which has a line already */
 	while (!ret && calltree_walk_next(&walk, &node, &depth)) {
 		if (!put_node(p, node, depth))
 			calltree_walk_leave(&walk);
@@ -145,7 +145,7 @@ static int put_nodes(struct printer *p, uint32_t event)
 	return ret;
 }
 
-static int put_event(struct printer *p, uint32_t event)
+static int put_event(struct tree_printer *p, uint32_t event)
 {
 	const struct calltree_node *top = calltree_node(p->tree, event);
 
@@ -166,7 +166,7 @@ static int put_event(struct printer *p, uint32_t event)
 	return put_nodes(p, event);
 }
 
-static int put_tree(struct printer *p)
+static int put_tree(struct tree_printer *p)
 {
 	uint32_t i;
 	int ret = 0;
@@ -177,23 +177,23 @@ static int put_tree(struct printer *p)
 }
 
 /*
- * ---- the head ---------------------------------------------------------------------------------
+ * ---- all of it --------------------------------------------------------------------------------
  */
 
-static void put_head(struct printer *p)
+static void put_head(struct tree_printer *p)
 {
-	struct summary head = {.own = false};
+	struct summary summary = {.own = false};
 	uint32_t i;
 
 	for (i = 0; i < p->tree->nodes->len; i++) {
 		const struct calltree_node *node = calltree_node(p->tree, i);
 
-		head.counted += node->self.samples;
+		summary.counted += node->self.samples;
 		if (node->kind <= CALLTREE_PROCESS ||
-			!functions_function(p->input->names, node->what)->resolved)
-			head.unresolved += node->self.samples;
+			!functions_function(p->input->functions, node->what)->resolved)
+			summary.unresolved += node->self.samples;
 	}
-	summary_write(p->input->profile, &head, p->out);
+	summary_write(p->input->profile, &summary, p->out);
 	g_string_append_printf(p->line,
 		"# left out: what is below %.2f%% of its event's samples that are not idle",
 		TREE_THRESHOLD);
@@ -203,7 +203,7 @@ static void put_head(struct printer *p)
 static int write_part(const struct view_input *input, bool inverted, FILE *out, struct err *err)
 {
 	const struct calltree_options options = { .inverted = inverted };
-	struct printer p = { .input = input, .inverted = inverted, .out = out };
+	struct tree_printer p = { .input = input, .inverted = inverted, .out = out };
 	struct calltree *tree;
 	int ret = calltree_create(input, &options, &tree, err);
 

@@ -4,14 +4,14 @@
  * called by the one above it; then the functions in which samples were taken, below each its
  * callers. Lines:
  *
- *	# ...						what the capture holds, see head.h
- *	total%  self%  samples  function  (file)	and all that it called; what it took itself
+ *	# ...						the summary (summary.h)
+ *	total%  self%  samples  function  (file)	total is with all callees
  *	share%  samples  function  (file)		in the second part
  *
- * Indented lines behind `- ` are called by (in the second part: call) the nearest line above that
- * is less indented. A line without `- ` is the only one below the line just above it. The file is
- * named where it is not the one of that line. What is below TREE_THRESHOLD of its event is left
- * out, and counted in a line at its place.
+ * The function of an indented line after `- ` is called by (in the second part: calls) the function
+ * of the nearest line above that is less indented. A line without `- ` is the only one below the
+ * line just above it. The file is shown if it differs from that of the caller's line. Functions
+ * below TREE_THRESHOLD of their event are left out; a line in their place has their number.
  */
 #ifndef KPROFS_FORMATS_TREE_H
 #define KPROFS_FORMATS_TREE_H

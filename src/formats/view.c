@@ -19,7 +19,7 @@ static int write_flat(const struct view_input *input, FILE *out, struct err *err
 	const struct flat_options options = { .own = false };
 
 	(void)err;
-	flat_write(input->profile, input->names, &options, out);
+	flat_write(input->profile, input->functions, &options, out);
 	return 0;
 }
 

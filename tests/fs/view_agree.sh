@@ -129,7 +129,7 @@ if command -v perf >/dev/null; then
 		"$(awk '{ sum += $NF } END { print sum }' "$WORK/folded")"
 fi
 
-# ---- who called whom ----------------------------------------------------------------------------
+# ---- call trees ---------------------------------------------------------------------------------
 
 # stack WHAT PATTERN: of the program's stacks that match
 stack() {

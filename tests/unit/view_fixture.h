@@ -81,7 +81,7 @@ static inline char *view_text(const struct gen *gen, view_write *write,
 	decode_fini(&decoder);
 	names = functions_create(profile, symbols, NULL);
 	input.profile = profile;
-	input.names = names;
+	input.functions = names;
 	assert_int_equal(write(&input, out, &err), expected);
 	if (expected && expected != -EINTR)
 		assert_string_not_equal(err.text, "");

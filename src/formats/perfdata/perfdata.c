@@ -27,7 +27,7 @@ static struct perfdata_attr make_attr(const struct perfdata_survey *survey,
 			perfdata_flag(PERFDATA_SAMPLE_ID_ALL),
 	};
 
-	/* perf opens no file with a tracepoint whose fields it does not describe; there are none */
+	/* perf refuses a file with a tracepoint that has no description of its fields */
 	if (attr.type == PERFDATA_TYPE_TRACEPOINT) {
 		attr.type = PERFDATA_TYPE_SOFTWARE;
 		attr.config = PERFDATA_SOFTWARE_DUMMY;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A capture as a perf.data file, which perf report, perf script and what else reads these files
- * take for one of perf's own. All samples are in it, those of the idle task (perf's process 0) and
- * of the server too; those of tasks that were gone are of process -1.
+ * A capture as a perf.data file, which perf report, perf script and other tools read like one that
+ * perf wrote. All samples are in it, also those of the idle task (perf's process 0) and of the
+ * server; those of tasks that had exited are of process -1.
  *
- * What the format has no place for: stacks deeper than PERFDATA_WORDS_MAX are cut outside;
+ * Limits of the format: stacks deeper than PERFDATA_WORDS_MAX lose their outermost frames;
  * tracepoints keep their names, but not their type, with which perf would expect their fields.
  *
  * The records are read twice, without a model of them: see perfdata_survey.h.

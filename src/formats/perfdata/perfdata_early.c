@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Which mappings count from a capture's beginning on: see perfdata_early.h. */
+/* Which mappings are valid from a capture's beginning on: see perfdata_early.h. */
 #include "formats/perfdata/perfdata_early.h"
 
 #include <string.h>
 
 /*
- * Of a process with more separate mappings than this (a large browser has some hundreds) the later
- * ones count from their time on. It keeps the work for each bounded.
+ * If a process has more separate mappings than this (a large browser has some hundreds), further
+ * ones are valid from their time on. This bounds the work for each.
  */
 #define EARLY_RANGES_MAX 4096
 
-struct early_mapping {
+struct perfdata_early_mapping {
 	uint64_t process; /* section and pid */
 	uint64_t time_ns;
 	uint64_t start, end;
@@ -19,7 +19,7 @@ struct early_mapping {
 
 void perfdata_early_init(struct perfdata_early *early)
 {
-	early->mappings = g_array_new(FALSE, FALSE, sizeof(struct early_mapping));
+	early->mappings = g_array_new(FALSE, FALSE, sizeof(struct perfdata_early_mapping));
 	early->bits = g_byte_array_new();
 	early->count = 0;
 }
@@ -33,7 +33,7 @@ void perfdata_early_fini(struct perfdata_early *early)
 void perfdata_early_add(struct perfdata_early *early, uint64_t process,
 	const struct kprof_rec_mmap *mmap)
 {
-	struct early_mapping mapping = {
+	struct perfdata_early_mapping mapping = {
 		.process = process,
 		.time_ns = mmap->time_ns,
 		.start = mmap->addr,
@@ -52,7 +52,7 @@ void perfdata_early_pass(struct perfdata_early *early)
 
 static int compare_mappings(const void *a, const void *b)
 {
-	const struct early_mapping *x = a, *y = b;
+	const struct perfdata_early_mapping *x = a, *y = b;
 
 	if (x->process != y->process)
 		return x->process < y->process ? -1 : 1;
@@ -61,27 +61,28 @@ static int compare_mappings(const void *a, const void *b)
 	return (x->number > y->number) - (x->number < y->number);
 }
 
-struct range {
+struct perfdata_range {
 	uint64_t start, end;
 };
 
-/* Adds [start, end) to sorted ranges that don't touch; true where nothing of it was covered. */
+/* Adds [start, end) to sorted ranges that don't touch; true: nothing of it was covered. */
 static bool cover(GArray *ranges, uint64_t start, uint64_t end)
 {
-	struct range range = { start, end };
+	struct perfdata_range range = { start, end };
 	uint32_t low = 0, high = ranges->len, last;
 	bool fresh;
 
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 
-		if (g_array_index(ranges, struct range, middle).end <= start)
+		if (g_array_index(ranges, struct perfdata_range, middle).end <= start)
 			low = middle + 1;
 		else
 			high = middle;
 	}
 	for (last = low; last < ranges->len; last++) {
-		const struct range *r = &g_array_index(ranges, struct range, last);
+		const struct perfdata_range *r =
+			&g_array_index(ranges, struct perfdata_range, last);
 
 		if (r->start >= end)
 			break;
@@ -102,7 +103,7 @@ static bool is_forked(const struct pair_map *forked, uint64_t process)
 
 void perfdata_early_find(struct perfdata_early *early, const struct pair_map *forked)
 {
-	GArray *ranges = g_array_new(FALSE, FALSE, sizeof(struct range));
+	GArray *ranges = g_array_new(FALSE, FALSE, sizeof(struct perfdata_range));
 	uint64_t process = UINT64_MAX;
 	uint32_t i;
 
@@ -110,8 +111,8 @@ void perfdata_early_find(struct perfdata_early *early, const struct pair_map *fo
 	memset(early->bits->data, 0, early->bits->len);
 	g_array_sort(early->mappings, compare_mappings);
 	for (i = 0; i < early->mappings->len; i++) {
-		const struct early_mapping *m =
-			&g_array_index(early->mappings, struct early_mapping, i);
+		const struct perfdata_early_mapping *m =
+			&g_array_index(early->mappings, struct perfdata_early_mapping, i);
 
 		if (m->process != process)
 			g_array_set_size(ranges, 0);
@@ -132,5 +133,5 @@ bool perfdata_early_has(const struct perfdata_early *early, uint32_t mapping)
 
 size_t perfdata_early_bytes(const struct perfdata_early *early)
 {
-	return early->mappings->len * sizeof(struct early_mapping);
+	return early->mappings->len * sizeof(struct perfdata_early_mapping);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which mappings count from a capture's beginning on. A process that was there before is announced
- * when it is found, which may be after its first samples. So its mappings count from the beginning
- * on, but for those that cover what an older one covered. For perfdata_survey.c and
+ * Which mappings are valid from a capture's beginning on. A process that existed before the capture
+ * is announced when it is found, which may be after its first samples. So its mappings are valid
+ * from the beginning on, except those that overlap an older one. For perfdata_survey.c and
  * perfdata_stream.c only. One thread at a time.
  */
 #ifndef KPROFS_FORMATS_PERFDATA_PERFDATA_EARLY_H
@@ -17,7 +17,7 @@
 #include "capture/pair_map.h"
 
 struct perfdata_early {
-	GArray *mappings; /* struct early_mapping, until they are found */
+	GArray *mappings; /* struct perfdata_early_mapping, until perfdata_early_find() */
 	GByteArray *bits; /* one for each mapping, in the order of the stream */
 	uint32_t count;	  /* of mappings so far */
 };
@@ -26,23 +26,23 @@ void perfdata_early_init(struct perfdata_early *early);
 void perfdata_early_fini(struct perfdata_early *early);
 
 /*
- * The next mapping: of a process (a section and a pid), or of one that is known not to have been
- * there.
+ * Adds the next mapping: of a process (a section and a pid); or, with _pass, one of a process that
+ * did not exist before the capture.
  */
 void perfdata_early_add(struct perfdata_early *early, uint64_t process,
 	const struct kprof_rec_mmap *mmap);
 void perfdata_early_pass(struct perfdata_early *early);
 
 /*
- * Once all are added. forked: of each thread by its process and tid; what was forked while the
- * capture was taken was not there before.
+ * To be called once all are added. forked: the threads that were forked during the capture, by
+ * process and tid; these did not exist before it.
  */
 void perfdata_early_find(struct perfdata_early *early, const struct pair_map *forked);
 
-/* Whether the mapping with this number does, counted from 0 in the order of the stream. */
+/* Whether the mapping is valid from the beginning on. Mappings count from 0 in stream order. */
 bool perfdata_early_has(const struct perfdata_early *early, uint32_t mapping);
 
-/* What they take before they are found. */
+/* The memory that they take before perfdata_early_find(). */
 size_t perfdata_early_bytes(const struct perfdata_early *early);
 
 #endif

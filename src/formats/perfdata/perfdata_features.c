@@ -11,8 +11,8 @@
 #include "formats/perfdata/perfdata_stream.h"
 
 /*
- * NTP moves both clocks alike; two machines that were booted within this time of each other are
- * rare
+ * How much the boot times of the capture and of this machine may differ. NTP adjusts both clocks
+ * alike, and two machines are rarely booted within this time.
  */
 #define SAME_BOOT_NS 1000000
 
@@ -59,7 +59,7 @@ static void add_string(struct perfdata_features *f, const char *text)
 	add_padded(f, text, length, pad_name(length));
 }
 
-/* Sections stand in the order of their bits; each ends where the next one begins. */
+/* Sections are in the order of their bits; each ends where the next one begins. */
 static void begin(struct perfdata_features *f, enum perfdata_feature feature)
 {
 	struct perfdata_section section = { .offset = f->bodies->len };
@@ -126,7 +126,7 @@ static void add_events(struct perfdata_features *f, const struct perfdata_survey
 	add_u32(f, sizeof(struct perfdata_attr));
 	for (i = 0; i < survey->sources.all->len; i++) {
 		add_bytes(f, &attrs[i], sizeof(attrs[i]));
-		add_u32(f, 1); /* so many ids, behind the name */
+		add_u32(f, 1); /* number of ids, which follow the name */
 		add_string(f, g_array_index(survey->sources.all, struct perfdata_source, i).text);
 		add_u64(f, perfdata_stream_id(i));
 	}
@@ -168,14 +168,14 @@ static bool is_running(const struct perfdata_file *kernel)
 	struct proc_kernel ours;
 
 	/*
-	 * only the build-id is asked for: reading the symbols takes longer than writing most views
+	 * only the build-id is read: reading the symbols takes longer than writing most views
 	 */
 	return kernel && proc_kernel("/dev/null", NULL, &ours) == 0 &&
 		kernel->build_id_length == ours.build_id_length &&
 		memcmp(kernel->build_id, ours.build_id, ours.build_id_length) == 0;
 }
 
-/* Whether the capture is of the machine that this runs on, since it was booted. */
+/* Whether the capture was made on this machine since it was booted. */
 static bool is_here(const struct perfdata_survey *survey, const struct host *host)
 {
 	uint64_t booted = survey->wall_ns - survey->clock_ns;

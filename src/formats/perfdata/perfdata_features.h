@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What stands behind the data of a perf.data file: the events' names, the files' build-ids, the
- * times, and the machine, where the capture is known to be of this one since it was booted. For
+ * The feature sections after the data of a perf.data file: the events' names, the files' build-ids,
+ * the times, and the machine, if the capture was made on this machine since it was booted. For
  * perfdata.c.
  */
 #ifndef KPROFS_FORMATS_PERFDATA_PERFDATA_FEATURES_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The files of a capture whose build-ids are known, each once: what a perf.data file lists of them.
- * A BUILD_ID is of the last mapping before it, which all who write captures see to. For
+ * The files of a capture whose build-ids are known, each once, for the list in a perf.data file. A
+ * BUILD_ID record is about the last mapping before it; all writers of captures follow this. For
  * perfdata_survey.c and perfdata_features.c only. One thread at a time.
  */
 #ifndef KPROFS_FORMATS_PERFDATA_PERFDATA_FILES_H
@@ -45,7 +45,7 @@ void perfdata_files_take_build_id(struct perfdata_files *files,
 /* The first kernel; NULL: none with a build-id. */
 const struct perfdata_file *perfdata_files_kernel(const struct perfdata_files *files);
 
-/* What they take beyond their strings. */
+/* The memory that they take without their strings. */
 size_t perfdata_files_bytes(const struct perfdata_files *files);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What of the perf.data format is written here: Linux's tools/perf/Documentation/
- * perf.data-file-format.txt and include/uapi/linux/perf_event.h say the same in their words. A file
- * is in the byte order of the machine that wrote it.
+ * The parts of the perf.data format that are written here. Linux's tools/perf/Documentation/
+ * perf.data-file-format.txt and include/uapi/linux/perf_event.h specify it. A file is in the byte
+ * order of the machine that wrote it.
  *
  *	header | attributes | ids | data: events | table of the feature sections | feature sections
  */
@@ -80,7 +80,7 @@ enum perfdata_attr_flag {
 	PERFDATA_USE_CLOCKID = 25,
 };
 
-/* The flags are C bit-fields, which begin at the other end where bytes do. */
+/* The flags are C bit-fields, which on big-endian machines begin at the highest bit. */
 static inline uint64_t perfdata_flag(enum perfdata_attr_flag flag)
 {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -105,10 +105,10 @@ enum perfdata_sample_type {
 	(PERFDATA_SAMPLE_IDENTIFIER | PERFDATA_SAMPLE_IP | PERFDATA_SAMPLE_TID |                 \
 		PERFDATA_SAMPLE_TIME | PERFDATA_SAMPLE_CPU | PERFDATA_SAMPLE_PERIOD)
 
-/* In a callchain: what follows are frames of this side. */
+/* In a callchain: the frames that follow are of the kernel, or of user space. */
 #define PERFDATA_CONTEXT_KERNEL 0xffffffffffffff80ull
 #define PERFDATA_CONTEXT_USER 0xfffffffffffffe00ull
-/* From here up words of a callchain are such marks, never addresses. */
+/* Words of a callchain from here up are context markers, never addresses. */
 #define PERFDATA_CONTEXT_FIRST 0xfffffffffffff001ull
 
 enum perfdata_event_type {
@@ -143,7 +143,7 @@ struct perfdata_event {
 /* Each event has a size of 16 bits and is a multiple of 8 bytes long. */
 #define PERFDATA_EVENT_BYTES_MAX 65528
 
-/* Behind each event that is no sample (PERFDATA_SAMPLE_ID_ALL). */
+/* After each event that is no sample (PERFDATA_SAMPLE_ID_ALL). */
 struct perfdata_sample_id {
 	uint32_t pid;
 	uint32_t tid;
@@ -163,7 +163,7 @@ struct perfdata_sample {
 	uint32_t cpu;
 	uint32_t reserved;
 	uint64_t period;
-	/* with PERFDATA_SAMPLE_CALLCHAIN: u64 count, and so many u64 */
+	/* with PERFDATA_SAMPLE_CALLCHAIN: u64 count, and `count` u64 */
 };
 
 /* Of the kernel and its modules; then the name, NUL-terminated and padded, then a sample_id. */
@@ -179,7 +179,7 @@ struct perfdata_mmap {
 /* The same with more about the file. */
 struct perfdata_mmap2 {
 	struct perfdata_mmap mmap;
-	uint8_t build_id_length; /* where misc has MMAP_BUILD_ID; else all of it is 0: not known */
+	uint8_t build_id_length; /* if misc has MMAP_BUILD_ID; else all four are 0: not known */
 	uint8_t reserved[3];
 	uint8_t build_id[20];
 	uint32_t prot;

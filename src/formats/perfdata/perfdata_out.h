@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A buffer in front of the stream that a perf.data file is written to: what is encoded is encoded
- * in place. One thread at a time.
+ * A buffer for the stream that a perf.data file is written to. Events are encoded in the buffer.
+ * One thread at a time.
  */
 #ifndef KPROFS_FORMATS_PERFDATA_PERFDATA_OUT_H
 #define KPROFS_FORMATS_PERFDATA_PERFDATA_OUT_H
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* One write(2): large enough that its cost is lost among that of the bytes. */
+/* One write(2): large enough that the cost of the call does not matter. */
 #define PERFDATA_OUT_BYTES (256u << 10)
 
 struct perfdata_out {
@@ -22,7 +22,7 @@ struct perfdata_out {
 
 static inline void perfdata_out_flush(struct perfdata_out *out)
 {
-	/* that the stream failed is seen by whoever owns it */
+	/* the owner of the stream checks it for errors */
 	if (out->used)
 		(void)!fwrite(out->buffer, 1, out->used, out->file);
 	out->used = 0;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The events of a capture, and the place at which a number means one of them: see
- * perfdata_sources.h.
+ * The events of a capture, and the position of a pass in the stream: see perfdata_sources.h.
  */
 #include "formats/perfdata/perfdata_sources.h"
 
@@ -11,38 +10,38 @@
 #include "formats/perfdata/perfdata_format.h"
 
 /*
- * ---- the place in the stream ------------------------------------------------------------------
+ * ---- position in the stream -------------------------------------------------------------------
  */
 
-void perfdata_place_init(struct perfdata_place *place)
+void perfdata_position_init(struct perfdata_position *position)
 {
-	memset(place, 0, sizeof(*place));
-	pair_map_init(&place->numbers);
+	memset(position, 0, sizeof(*position));
+	pair_map_init(&position->numbers);
 }
 
-void perfdata_place_fini(struct perfdata_place *place)
+void perfdata_position_fini(struct perfdata_position *position)
 {
-	pair_map_fini(&place->numbers);
+	pair_map_fini(&position->numbers);
 }
 
-bool perfdata_place_enter(struct perfdata_place *place, const struct decode_record *record,
+bool perfdata_position_enter(struct perfdata_position *position, const struct decode_record *record,
 	uint32_t *ended)
 {
-	bool begins = record->type == KPROF_REC_CLOCK && place->section_records;
+	bool begins = record->type == KPROF_REC_CLOCK && position->section_records;
 
 	*ended = UINT32_MAX;
-	if (begins || place->chunk_records == PERFDATA_CHUNK_RECORDS) {
-		*ended = place->chunk++;
-		place->chunk_records = 0;
+	if (begins || position->chunk_records == PERFDATA_CHUNK_RECORDS) {
+		*ended = position->chunk++;
+		position->chunk_records = 0;
 	}
 	if (begins) {
-		place->section++;
-		place->section_records = 0;
-		pair_map_clear(&place->numbers);
-		place->last_known = false;
+		position->section++;
+		position->section_records = 0;
+		pair_map_clear(&position->numbers);
+		position->last_known = false;
 	}
-	place->section_records++;
-	place->chunk_records++;
+	position->section_records++;
+	position->chunk_records++;
 	return begins;
 }
 
@@ -69,7 +68,7 @@ static bool equal_source(const void *items, uint32_t i, const void *key)
 	return strcmp(((const struct perfdata_source *)items + i)->text, key) == 0;
 }
 
-/* One more than the limit is kept, for whoever made the list to see; what follows shares it. */
+/* One more than the limit is kept, by which the survey sees that there are too many. */
 static uint32_t intern_source(struct perfdata_sources *sources, const char *text)
 {
 	uint32_t hash = g_str_hash(text);
@@ -82,7 +81,7 @@ static uint32_t intern_source(struct perfdata_sources *sources, const char *text
 	if (i > PERFDATA_EVENTS_MAX)
 		return PERFDATA_EVENTS_MAX;
 	source.text = g_string_chunk_insert(sources->strings, text);
-	/* an event that is used without having been described */
+	/* an event without an EVENT record */
 	source.perf_type = PERFDATA_TYPE_SOFTWARE;
 	source.config = PERFDATA_SOFTWARE_DUMMY;
 	g_array_append_val(sources->all, source);
@@ -90,29 +89,29 @@ static uint32_t intern_source(struct perfdata_sources *sources, const char *text
 	return i;
 }
 
-uint32_t perfdata_sources_find(struct perfdata_sources *sources, struct perfdata_place *place,
+uint32_t perfdata_sources_find(struct perfdata_sources *sources, struct perfdata_position *position,
 	uint64_t number)
 {
 	const uint64_t *known;
 	char text[32];
 
-	if (place->last_known && place->last_number == number)
-		return place->last_source;
-	known = pair_map_find(&place->numbers, 0, number);
-	place->last_number = number;
-	place->last_known = true;
+	if (position->last_known && position->last_number == number)
+		return position->last_source;
+	known = pair_map_find(&position->numbers, 0, number);
+	position->last_number = number;
+	position->last_known = true;
 	if (known) {
-		place->last_source = (uint32_t)*known;
-		return place->last_source;
+		position->last_source = (uint32_t)*known;
+		return position->last_source;
 	}
 	g_snprintf(text, sizeof(text), "event %" PRIu64, number);
-	place->last_source = intern_source(sources, text);
-	pair_map_set(&place->numbers, 0, number, place->last_source);
-	return place->last_source;
+	position->last_source = intern_source(sources, text);
+	pair_map_set(&position->numbers, 0, number, position->last_source);
+	return position->last_source;
 }
 
-uint32_t perfdata_sources_describe(struct perfdata_sources *sources, struct perfdata_place *place,
-	const struct decode_record *r)
+uint32_t perfdata_sources_describe(struct perfdata_sources *sources,
+	struct perfdata_position *position, const struct decode_record *r)
 {
 	uint32_t i = intern_source(sources, r->text);
 	struct perfdata_source *source = &g_array_index(sources->all, struct perfdata_source, i);
@@ -123,7 +122,7 @@ uint32_t perfdata_sources_describe(struct perfdata_sources *sources, struct perf
 	source->config2 = r->configs.config2;
 	source->rate = r->event.rate;
 	source->flags = r->event.flags;
-	pair_map_set(&place->numbers, 0, r->event.number, i);
-	place->last_known = false;
+	pair_map_set(&position->numbers, 0, r->event.number, i);
+	position->last_known = false;
 	return i;
 }

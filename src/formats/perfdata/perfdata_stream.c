@@ -7,14 +7,14 @@
 
 #include "formats/perfdata/perfdata_format.h"
 
-/* cancelled() is asked each so many records, which take about 0.3 ms. */
+/* Cancellation is checked once for this many records, which take about 0.3 ms. */
 #define CANCEL_RECORDS 1024
 
 /*
- * What holds of the samples of a CPU in one process; of CPUs that share an entry, of one of them.
+ * A cache of what samples of one CPU in one process have in common; CPUs may share an entry.
  */
 #define LASTS 64
-struct last {
+struct perfdata_last {
 	uint64_t number; /* of the event */
 	uint64_t period;
 	uint32_t pid, tid; /* tid as perf has it */
@@ -22,18 +22,18 @@ struct last {
 	bool known;
 };
 
-struct writer {
+struct perfdata_writer {
 	struct perfdata_survey *survey;
 	struct perfdata_out *out;
-	struct perfdata_place place;
+	struct perfdata_position position;
 	struct pair_map tasks;   /* cpu, process -> thread */
 	struct pair_map periods; /* cpu, number -> period */
-	struct last lasts[LASTS];
+	struct perfdata_last lasts[LASTS];
 	uint64_t now;	      /* of the last sample, in the file's time */
 	uint32_t mappings;    /* of processes, so far */
-	/* the last mapping's event: its build-id comes in the next record, if at all */
+	/* the last mapping: the next record may have its build-id */
 	struct kprof_rec_mmap last;
-	size_t pending; /* bytes at the buffer's end that are this event; 0: none */
+	size_t pending; /* bytes of its event, at the buffer's end; 0: none */
 };
 
 /*
@@ -69,9 +69,9 @@ static uint8_t *put_text(uint8_t *at, const char *text, size_t bytes)
 	return at + bytes;
 }
 
-static uint64_t time_of(const struct writer *w, uint64_t time_ns)
+static uint64_t time_of(const struct perfdata_writer *w, uint64_t time_ns)
 {
-	return perfdata_survey_time(w->survey, w->place.section, time_ns);
+	return perfdata_survey_time(w->survey, w->position.section, time_ns);
 }
 
 /*
@@ -81,7 +81,8 @@ static uint64_t time_of(const struct writer *w, uint64_t time_ns)
 static void put_comm(struct perfdata_out *out, uint32_t pid, uint32_t tid, const char *name,
 	uint64_t time)
 {
-	size_t text = perfdata_text_bytes(name, PERFDATA_NAME_MAX), bytes = perfdata_name_bytes(name);
+	size_t text = perfdata_text_bytes(name, PERFDATA_NAME_MAX),
+	       bytes = perfdata_name_bytes(name);
 	struct perfdata_sample_id id = make_id(pid, tid, time, 0, 0);
 	struct perfdata_comm comm = { .pid = pid, .tid = tid };
 	uint8_t *at = perfdata_out_take(out, bytes);
@@ -92,13 +93,13 @@ static void put_comm(struct perfdata_out *out, uint32_t pid, uint32_t tid, const
 	memcpy(at, &id, sizeof(id));
 }
 
-static void write_comm(struct writer *w, const struct decode_record *r)
+static void write_comm(struct perfdata_writer *w, const struct decode_record *r)
 {
 	put_comm(w->out, perfdata_pid(r->comm.pid), perfdata_tid(r->comm.pid, r->comm.tid), r->text,
-		perfdata_survey_name(w->survey, w->place.section, &r->comm));
+		perfdata_survey_name(w->survey, w->position.section, &r->comm));
 }
 
-static void write_kernel_mapping(struct writer *w, const struct decode_record *r)
+static void write_kernel_mapping(struct perfdata_writer *w, const struct decode_record *r)
 {
 	const char *path = perfdata_kernel_path(r->text);
 	size_t text = perfdata_text_bytes(path, PERFDATA_PATH_MAX);
@@ -109,7 +110,7 @@ static void write_kernel_mapping(struct writer *w, const struct decode_record *r
 		.pid = UINT32_MAX,
 		.addr = r->mmap.addr,
 		.length = r->mmap.size,
-		/* of the kernel itself: where the symbol that its path ends in is */
+		/* for the kernel itself: the address of the symbol at the end of its path */
 		.offset = path == r->text ? 0 : r->mmap.addr,
 	};
 	uint8_t *at = perfdata_out_take(w->out, bytes);
@@ -120,9 +121,9 @@ static void write_kernel_mapping(struct writer *w, const struct decode_record *r
 	memcpy(at, &id, sizeof(id));
 }
 
-static void write_mapping(struct writer *w, const struct decode_record *r)
+static void write_mapping(struct perfdata_writer *w, const struct decode_record *r)
 {
-	uint32_t section = w->place.section;
+	uint32_t section = w->position.section;
 	uint64_t time = perfdata_early_has(&w->survey->early, w->mappings++)
 		? perfdata_survey_early(w->survey, section) : time_of(w, r->mmap.time_ns);
 	uint32_t pid = perfdata_pid(r->mmap.pid);
@@ -150,8 +151,8 @@ static void write_mapping(struct writer *w, const struct decode_record *r)
 	w->pending = bytes;
 }
 
-/* Puts it into the event of the mapping before it, which is still in the buffer. */
-static void write_build_id(struct writer *w, size_t pending, const struct decode_record *r)
+/* Writes the build-id into the event of its mapping, which is still in the buffer. */
+static void write_build_id(struct perfdata_writer *w, size_t pending, const struct decode_record *r)
 {
 	struct perfdata_mmap2 mmap2;
 	uint8_t *at = w->out->buffer + w->out->used - pending;
@@ -166,7 +167,7 @@ static void write_build_id(struct writer *w, size_t pending, const struct decode
 	memcpy(at, &mmap2, sizeof(mmap2));
 }
 
-static void write_fork(struct writer *w, const struct decode_record *r)
+static void write_fork(struct perfdata_writer *w, const struct decode_record *r)
 {
 	bool fork = r->type == KPROF_REC_FORK;
 	struct perfdata_fork event = {
@@ -185,21 +186,21 @@ static void write_fork(struct writer *w, const struct decode_record *r)
 }
 
 /*
- * ---- what is missing --------------------------------------------------------------------------
+ * ---- losses -----------------------------------------------------------------------------------
  */
 
-static uint64_t id_of(struct writer *w, uint64_t number)
+static uint64_t id_of(struct perfdata_writer *w, uint64_t number)
 {
-	return perfdata_stream_id(perfdata_sources_find(&w->survey->sources, &w->place, number));
+	return perfdata_stream_id(perfdata_sources_find(&w->survey->sources, &w->position, number));
 }
 
-static void write_lost(struct writer *w, const struct decode_record *r)
+static void write_lost(struct perfdata_writer *w, const struct decode_record *r)
 {
 	uint64_t id = id_of(w, r->lost.event);
 	struct perfdata_lost lost = { .id = id, .lost = r->lost.count };
 	struct perfdata_lost_samples samples = { .lost = r->lost.count };
 
-	/* a LOST has no time of its own: it stands where they are missing */
+	/* a LOST record has no time: its position in the stream counts */
 	lost.sample_id = samples.sample_id = make_id(0, 0, w->now, r->lost.cpu, id);
 	set_head(&lost.head, PERFDATA_RECORD_LOST, 0, sizeof(lost));
 	set_head(&samples.head, PERFDATA_RECORD_LOST_SAMPLES, 0, sizeof(samples));
@@ -209,7 +210,7 @@ static void write_lost(struct writer *w, const struct decode_record *r)
 		perfdata_out_add(w->out, &samples, sizeof(samples));
 }
 
-static void write_throttle(struct writer *w, const struct decode_record *r)
+static void write_throttle(struct perfdata_writer *w, const struct decode_record *r)
 {
 	uint64_t id = id_of(w, r->throttle.event), time = time_of(w, r->throttle.time_ns);
 	struct perfdata_throttle event = {
@@ -229,7 +230,7 @@ static void write_throttle(struct writer *w, const struct decode_record *r)
  * ---- samples ----------------------------------------------------------------------------------
  */
 
-/* Where the CPU was: the first frame that is one. */
+/* The instruction pointer: the first word that is a frame. */
 static uint64_t find_ip(const struct decode_record *r, bool *user)
 {
 	uint64_t ip = r->trace.num_traces ? decode_frame(r, 0) : 0;
@@ -252,14 +253,16 @@ static void put_chain(uint64_t *to, const struct decode_record *r, uint32_t word
 							  : PERFDATA_CONTEXT_KERNEL;
 	for (frame = 0; i < words; i++, frame++) {
 		to[i] = decode_frame(r, frame);
-		/* perf drops a whole chain for a mark that it does not know */
+		/* perf drops a whole chain because of a context marker that it does not know */
 		if (to[i] >= PERFDATA_CONTEXT_FIRST && to[i] != KPROF_CONTEXT_USER)
 			to[i] = 0;
 	}
 }
 
-/* What a sample stands for: as last said, else what the event was asked for. */
-static uint64_t find_period(const struct writer *w, const struct kprof_rec_trace *trace,
+/*
+ * The period of a sample: the last PERIOD record, else the period that the event was opened with.
+ */
+static uint64_t find_period(const struct perfdata_writer *w, const struct kprof_rec_trace *trace,
 	uint32_t source)
 {
 	const struct perfdata_source *s =
@@ -271,18 +274,18 @@ static uint64_t find_period(const struct writer *w, const struct kprof_rec_trace
 	return s->flags & KPROF_EVENT_FREQ || !s->rate ? 1 : s->rate;
 }
 
-/* Most samples are of the process and the event that their CPU was sampled in before. */
-static const struct last *find_last(struct writer *w, const struct kprof_rec_trace *trace,
-	uint32_t source)
+/* Most samples are of the same process and event as the one before on their CPU. */
+static const struct perfdata_last *find_last(
+	struct perfdata_writer *w, const struct kprof_rec_trace *trace, uint32_t source)
 {
-	struct last *last = &w->lasts[trace->cpu % LASTS];
+	struct perfdata_last *last = &w->lasts[trace->cpu % LASTS];
 	const uint64_t *tid;
 
 	if (last->known && last->pid == trace->pid && last->cpu == trace->cpu &&
 		last->number == trace->info)
 		return last;
 	tid = pair_map_find(&w->tasks, trace->cpu, trace->pid);
-	*last = (struct last){
+	*last = (struct perfdata_last){
 		.number = trace->info,
 		.period = find_period(w, trace, source),
 		.pid = trace->pid,
@@ -293,18 +296,18 @@ static const struct last *find_last(struct writer *w, const struct kprof_rec_tra
 	return last;
 }
 
-static void forget_last(struct writer *w, uint32_t cpu)
+static void forget_last(struct perfdata_writer *w, uint32_t cpu)
 {
 	w->lasts[cpu % LASTS].known = false;
 }
 
-static void write_sample(struct writer *w, const struct decode_record *r)
+static void write_sample(struct perfdata_writer *w, const struct decode_record *r)
 {
 	uint32_t words = w->survey->stacks ? perfdata_words(r) : 0;
 	size_t bytes = sizeof(struct perfdata_sample) +
 		(w->survey->stacks ? sizeof(uint64_t) * (1 + (size_t)words) : 0);
-	uint32_t source = perfdata_sources_find(&w->survey->sources, &w->place, r->trace.info);
-	const struct last *last = find_last(w, &r->trace, source);
+	uint32_t source = perfdata_sources_find(&w->survey->sources, &w->position, r->trace.info);
+	const struct perfdata_last *last = find_last(w, &r->trace, source);
 	uint64_t *at;
 	bool user;
 	struct perfdata_sample sample = {
@@ -333,7 +336,7 @@ static void write_sample(struct writer *w, const struct decode_record *r)
  * ---- all of it --------------------------------------------------------------------------------
  */
 
-static void write_record(struct writer *w, const struct decode_record *r)
+static void write_record(struct perfdata_writer *w, const struct decode_record *r)
 {
 	size_t pending = w->pending;
 
@@ -344,7 +347,7 @@ static void write_record(struct writer *w, const struct decode_record *r)
 		write_sample(w, r);
 		break;
 	case KPROF_REC_EVENT:
-		perfdata_sources_describe(&w->survey->sources, &w->place, r);
+		perfdata_sources_describe(&w->survey->sources, &w->position, r);
 		memset(w->lasts, 0, sizeof(w->lasts)); /* it may have another rate */
 		break;
 	case KPROF_REC_TASK:
@@ -383,7 +386,7 @@ static void write_record(struct writer *w, const struct decode_record *r)
 	}
 }
 
-static void end_chunk(struct writer *w, uint32_t chunk)
+static void end_chunk(struct perfdata_writer *w, uint32_t chunk)
 {
 	struct perfdata_event round;
 
@@ -394,12 +397,12 @@ static void end_chunk(struct writer *w, uint32_t chunk)
 	w->pending = 0;
 }
 
-static void begin_section(struct writer *w)
+static void begin_section(struct perfdata_writer *w)
 {
 	pair_map_clear(&w->tasks);
 	pair_map_clear(&w->periods);
 	memset(w->lasts, 0, sizeof(w->lasts));
-	w->now = perfdata_survey_early(w->survey, w->place.section);
+	w->now = perfdata_survey_early(w->survey, w->position.section);
 }
 
 static int changed(struct err *err)
@@ -407,7 +410,7 @@ static int changed(struct err *err)
 	return err_set(err, EIO, "the capture changed while it was read");
 }
 
-static int write_records(struct writer *w, const struct view_input *input,
+static int write_records(struct perfdata_writer *w, const struct view_input *input,
 	struct decoder *decoder, struct err *err)
 {
 	const struct perfdata_survey *survey = w->survey;
@@ -419,23 +422,23 @@ static int write_records(struct writer *w, const struct view_input *input,
 	while (decoder->offset < survey->end) {
 		ret = decode_next(decoder, &record, err);
 		if (++count % CANCEL_RECORDS == 0 && view_cancelled(input))
-			return err_set(err, EINTR, "nobody waits for the view any more");
+			return err_set(err, EINTR, "the view was cancelled");
 		if (ret == -EBADMSG)
 			continue;
 		if (ret <= 0)
 			return ret == -EPROTO || ret == -ENODATA || !ret ? changed(err) : ret;
-		if (perfdata_place_enter(&w->place, &record, &ended)) {
-			if (w->place.section >= survey->sections->len)
+		if (perfdata_position_enter(&w->position, &record, &ended)) {
+			if (w->position.section >= survey->sections->len)
 				return changed(err);
 			begin_section(w);
 		}
-		if (w->place.chunk >= survey->chunks->len)
+		if (w->position.chunk >= survey->chunks->len)
 			return changed(err);
 		if (ended != UINT32_MAX)
 			end_chunk(w, ended);
 		write_record(w, &record);
 	}
-	end_chunk(w, w->place.chunk);
+	end_chunk(w, w->position.chunk);
 	return 0;
 }
 
@@ -464,12 +467,12 @@ int perfdata_stream_write(struct perfdata_survey *survey, const struct view_inpu
 	struct perfdata_out *out, struct err *err)
 {
 	uint64_t end = out->written + perfdata_stream_bytes(survey);
-	struct writer w = { .survey = survey, .out = out };
+	struct perfdata_writer w = { .survey = survey, .out = out };
 	struct decoder decoder;
 	int ret;
 
 	name_threads(survey, out);
-	perfdata_place_init(&w.place);
+	perfdata_position_init(&w.position);
 	pair_map_init(&w.tasks);
 	pair_map_init(&w.periods);
 	begin_section(&w);
@@ -478,7 +481,7 @@ int perfdata_stream_write(struct perfdata_survey *survey, const struct view_inpu
 	decode_fini(&decoder);
 	pair_map_fini(&w.tasks);
 	pair_map_fini(&w.periods);
-	perfdata_place_fini(&w.place);
+	perfdata_position_fini(&w.position);
 	if (!ret && out->written != end)
 		return changed(err);
 	return ret;

@@ -8,13 +8,13 @@
 #include "base/units.h"
 #include "formats/perfdata/perfdata_format.h"
 
-/* cancelled() is asked each so many records, which take about 0.1 ms. */
+/* Cancellation is checked once for this many records, which take about 0.1 ms. */
 #define CANCEL_RECORDS 1024
 
-/* The size is looked at each so many records. */
+/* The size is checked once for this many records. */
 #define SIZE_RECORDS 4096
 
-/* Of a pair with its two slots of the table. */
+/* Memory of a pair with its two slots of the table. */
 #define PAIR_BYTES (sizeof(struct pair_map_entry) + 2 * sizeof(struct table_slot))
 
 static uint64_t process_key(uint32_t section, uint32_t pid)
@@ -41,7 +41,7 @@ uint32_t perfdata_words(const struct decode_record *r)
 {
 	uint32_t words = r->trace.num_traces;
 
-	/* a mark comes first, unless there is one already */
+	/* a context marker comes first, unless there is one already */
 	if (words && decode_frame(r, 0) != KPROF_CONTEXT_USER)
 		words++;
 	return MIN(words, PERFDATA_WORDS_MAX);
@@ -49,7 +49,7 @@ uint32_t perfdata_words(const struct decode_record *r)
 
 const char *perfdata_kernel_path(const char *path)
 {
-	/* it begins at this symbol, which tells perf how far a kernel was moved from its file */
+	/* the mapping begins at this symbol, from which perf computes the kernel's relocation */
 	return strcmp(path, KPROF_PATH_KERNEL) ? path : KPROF_PATH_KERNEL "_stext";
 }
 
@@ -110,28 +110,28 @@ static void begin_chunk(struct perfdata_survey *survey, uint32_t section)
 	g_array_append_val(survey->chunks, chunk);
 }
 
-/* A time in the capture, of the last chunk and section. */
+/* Enters a time of the capture into the last chunk and section. */
 static void note_time(struct perfdata_survey *survey, uint64_t time_ns)
 {
 	struct perfdata_chunk *chunk =
 		&g_array_index(survey->chunks, struct perfdata_chunk, survey->chunks->len - 1);
 	struct perfdata_section_times *times = section_at(survey, survey->sections->len - 1);
 
-	/* what has time 0 is taken at once, it waits for no round */
+	/* perf handles events with time 0 at once: they wait for no round */
 	if (time_ns)
 		chunk->oldest_ns = MIN(chunk->oldest_ns, time_ns);
 	chunk->newest_ns = MAX(chunk->newest_ns, time_ns);
 	times->newest_ns = MAX(times->newest_ns, time_ns);
 }
 
-/* Something that may be put before everything else of its section. */
+/* Enters the time of an event that may be moved before all others of its section. */
 static void note_early(struct perfdata_survey *survey, uint64_t time_ns)
 {
 	note_time(survey, time_ns);
 	note_time(survey, 1);
 }
 
-/* Each section begins when the one before has ended. */
+/* Moves the sections in time: each begins when the one before has ended. */
 static void place_sections(struct perfdata_survey *survey)
 {
 	uint64_t end = 0;
@@ -148,8 +148,9 @@ static void place_sections(struct perfdata_survey *survey)
 }
 
 /*
- * From the back: how old is what follows; from the front: a round may end where that is not older
- * than what was there at the last round's end.
+ * The first loop, from the end, finds the oldest time after each chunk. The second loop, from the
+ * beginning, ends a round where that is not older than the newest time at the end of the last
+ * round.
  */
 static void place_rounds(struct perfdata_survey *survey)
 {
@@ -189,7 +190,7 @@ static uint64_t find_birth(const struct perfdata_survey *survey, uint32_t sectio
 	const uint64_t *forked = pair_map_find(&survey->forked, process_key(section, pid), pid);
 
 	/*
-	 * not before: a fork makes a new process, of which the threads are no part that came first
+	 * not before the fork: it makes a new process, and threads seen earlier are of another one
 	 */
 	if (forked && *forked < UINT64_MAX)
 		return perfdata_survey_time(survey, section, *forked + 1);
@@ -207,7 +208,7 @@ uint64_t perfdata_survey_name(const struct perfdata_survey *survey, uint32_t sec
 	return perfdata_survey_time(survey, section, comm->time_ns);
 }
 
-/* Of several captures the first one is asked when the process was forked. */
+/* If there are several captures, the name and the fork are looked up in the first one. */
 static void name_thread(struct perfdata_survey *survey, const struct perfdata_threads_first *first)
 {
 	uint32_t life = processes_find_life(survey->processes, first->section, first->pid,
@@ -226,7 +227,7 @@ static void name_thread(struct perfdata_survey *survey, const struct perfdata_th
 static void name_threads(struct perfdata_survey *survey)
 {
 	const struct perfdata_threads *sampled = &survey->sampled;
-	struct pair_map done; /* two numbers of a capture may be one of perf's */
+	struct pair_map done; /* two threads of a capture may have one pid and tid in the file */
 	uint32_t i;
 
 	pair_map_init(&done);
@@ -235,7 +236,7 @@ static void name_threads(struct perfdata_survey *survey)
 			&g_array_index(sampled->firsts, struct perfdata_threads_first, i);
 		uint32_t tid = perfdata_tid(first->pid, first->tid);
 
-		/* perf has a name of its own for the idle task */
+		/* perf itself names the idle task */
 		if (first->pid == KPROF_PID_KERNEL ||
 			pair_map_find(&survey->named, first->pid, tid) ||
 			pair_map_find(&done, first->pid, tid))
@@ -252,7 +253,7 @@ static void name_threads(struct perfdata_survey *survey)
 
 static void take_clock(struct perfdata_survey *survey, const struct decode_record *r)
 {
-	/* of one capture only: the others were moved in time */
+	/* only if there is one capture: further ones are moved in time */
 	survey->clocked = survey->sections->len == 1 && strcmp(r->text, "CLOCK_MONOTONIC") == 0;
 	survey->clock_ns = r->clock.time_ns;
 	survey->wall_ns = r->clock.wall_ns;
@@ -309,13 +310,13 @@ static void take_fork(struct perfdata_survey *survey, uint32_t section,
 		pair_map_set(&survey->forked, process, r->fork.tid, r->fork.time_ns);
 }
 
-static void take_sample(struct perfdata_survey *survey, struct perfdata_place *place,
+static void take_sample(struct perfdata_survey *survey, struct perfdata_position *position,
 	const struct decode_record *r)
 {
-	struct perfdata_section_times *times = section_at(survey, place->section);
+	struct perfdata_section_times *times = section_at(survey, position->section);
 
-	perfdata_sources_find(&survey->sources, place, r->trace.info);
-	perfdata_threads_take_sample(&survey->sampled, place->section, &r->trace);
+	perfdata_sources_find(&survey->sources, position, r->trace.info);
+	perfdata_threads_take_sample(&survey->sampled, position->section, &r->trace);
 	times->first_ns = MIN(times->first_ns, r->trace.time_ns);
 	times->last_ns = MAX(times->last_ns, r->trace.time_ns);
 	note_time(survey, r->trace.time_ns);
@@ -324,44 +325,44 @@ static void take_sample(struct perfdata_survey *survey, struct perfdata_place *p
 	survey->stacks |= r->trace.num_traces > 1;
 }
 
-static void take_record(struct perfdata_survey *survey, struct perfdata_place *place,
+static void take_record(struct perfdata_survey *survey, struct perfdata_position *position,
 	const struct decode_record *r)
 {
 	switch (r->type) {
 	case KPROF_REC_KERN_TRACE:
 	case KPROF_REC_USER_TRACE:
-		take_sample(survey, place, r);
+		take_sample(survey, position, r);
 		break;
 	case KPROF_REC_CLOCK:
 		take_clock(survey, r);
 		break;
 	case KPROF_REC_EVENT:
-		perfdata_sources_describe(&survey->sources, place, r);
+		perfdata_sources_describe(&survey->sources, position, r);
 		break;
 	case KPROF_REC_TASK:
 		perfdata_threads_take_task(&survey->sampled, &r->task);
 		break;
 	case KPROF_REC_MMAP:
 	case KPROF_REC_KERNEL_MMAP:
-		take_mapping(survey, place->section, r);
+		take_mapping(survey, position->section, r);
 		break;
 	case KPROF_REC_BUILD_ID:
 		perfdata_files_take_build_id(&survey->files, &r->build_id, r->bytes);
 		break;
 	case KPROF_REC_COMM:
-		take_name(survey, place->section, r);
+		take_name(survey, position->section, r);
 		break;
 	case KPROF_REC_FORK:
 	case KPROF_REC_EXIT:
-		take_fork(survey, place->section, r);
+		take_fork(survey, position->section, r);
 		break;
 	case KPROF_REC_LOST:
-		perfdata_sources_find(&survey->sources, place, r->lost.event);
+		perfdata_sources_find(&survey->sources, position, r->lost.event);
 		survey->bytes += r->lost.reason == KPROF_LOST_RING_RECORDS
 			? sizeof(struct perfdata_lost) : sizeof(struct perfdata_lost_samples);
 		break;
 	case KPROF_REC_THROTTLE:
-		perfdata_sources_find(&survey->sources, place, r->throttle.event);
+		perfdata_sources_find(&survey->sources, position, r->throttle.event);
 		survey->bytes += sizeof(struct perfdata_throttle);
 		note_time(survey, r->throttle.time_ns);
 		break;
@@ -396,41 +397,41 @@ static int refuse_size(const struct view_input *input, struct err *err)
 static int read_records(struct perfdata_survey *survey, const struct view_input *input,
 	struct decoder *decoder, struct err *err)
 {
-	struct perfdata_place place;
+	struct perfdata_position position;
 	struct decode_record record;
 	uint64_t count = 0;
 	uint32_t ended;
 	int ret;
 
-	perfdata_place_init(&place);
+	perfdata_position_init(&position);
 	begin_section(survey);
 	begin_chunk(survey, 0);
 	while ((ret = decode_next(decoder, &record, err)) > 0 || ret == -EBADMSG) {
 		if (++count % CANCEL_RECORDS == 0 && view_cancelled(input)) {
-			ret = err_set(err, EINTR, "nobody waits for the view any more");
+			ret = err_set(err, EINTR, "the view was cancelled");
 			break;
 		}
 		if (ret < 0)
 			continue;
-		if (perfdata_place_enter(&place, &record, &ended))
+		if (perfdata_position_enter(&position, &record, &ended))
 			begin_section(survey);
 		if (count % SIZE_RECORDS == 0 && is_too_large(survey, input)) {
 			ret = refuse_size(input, err);
 			break;
 		}
 		if (ended != UINT32_MAX)
-			begin_chunk(survey, place.section);
-		take_record(survey, &place, &record);
-		/* of processes only the names are asked for: mappings would be most of the work */
+			begin_chunk(survey, position.section);
+		take_record(survey, &position, &record);
+		/* only the names of processes are needed, and mappings would be most of the work */
 		if (record.type != KPROF_REC_MMAP && record.type != KPROF_REC_KERNEL_MMAP &&
 			record.type != KPROF_REC_BUILD_ID)
-			profile_learn(survey->processes, place.section, &record);
+			profile_learn(survey->processes, position.section, &record);
 	}
 	survey->end = decoder->offset;
-	perfdata_place_fini(&place);
+	perfdata_position_fini(&position);
 	if ((ret == 0 || ret == -EPROTO || ret == -ENODATA) && is_too_large(survey, input))
 		ret = refuse_size(input, err);
-	/* what is readable is in the view; that the rest is not, others say */
+	/* the view has what is readable; damage is reported elsewhere */
 	return ret == -EPROTO || ret == -ENODATA ? 0 : ret;
 }
 

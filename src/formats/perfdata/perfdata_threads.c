@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The threads that samples were taken in: see perfdata_threads.h. */
+/* The sampled threads: see perfdata_threads.h. */
 #include "formats/perfdata/perfdata_threads.h"
 
 #include <string.h>
@@ -31,7 +31,7 @@ void perfdata_threads_take_task(struct perfdata_threads *threads, const struct k
 	threads->last[task->cpu % PERFDATA_THREADS_LAST].known = false;
 }
 
-/* Most samples are of the thread that was sampled on their CPU before. */
+/* Most samples are of the same thread as the one before on their CPU. */
 void perfdata_threads_take_sample(struct perfdata_threads *threads, uint32_t section,
 	const struct kprof_rec_trace *trace)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The threads that samples were taken in, each once: those of which no COMM and no FORK told are
- * named as their processes are. For perfdata_survey.c only. One thread at a time.
+ * The sampled threads, each once: those without COMM and FORK records get the names of their
+ * processes. For perfdata_survey.c only. One thread at a time.
  */
 #ifndef KPROFS_FORMATS_PERFDATA_PERFDATA_THREADS_H
 #define KPROFS_FORMATS_PERFDATA_PERFDATA_THREADS_H
@@ -13,7 +13,7 @@
 #include "capture/decode.h"
 #include "capture/pair_map.h"
 
-/* The last sample of a CPU; of CPUs that share an entry, of one of them. */
+/* The last sample of a CPU; CPUs may share an entry. */
 #define PERFDATA_THREADS_LAST 64
 struct perfdata_threads_last {
 	uint32_t pid;
@@ -40,7 +40,8 @@ void perfdata_threads_init(struct perfdata_threads *threads);
 void perfdata_threads_fini(struct perfdata_threads *threads);
 
 void perfdata_threads_begin_section(struct perfdata_threads *threads);
-void perfdata_threads_take_task(struct perfdata_threads *threads, const struct kprof_rec_task *task);
+void perfdata_threads_take_task(
+	struct perfdata_threads *threads, const struct kprof_rec_task *task);
 void perfdata_threads_take_sample(struct perfdata_threads *threads, uint32_t section,
 	const struct kprof_rec_trace *trace);
 
