@@ -1,31 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finding a server, telling it what there is, obeying its switches; the helper thread. The packets
- * are those of attach_abi.h. No call here waits but the helper's poll: sockets are non-blocking, and
- * what a full socket does not take is told later.
+ * The connection to a server: connects, sends HELLO and events, receives switches. The packets are
+ * those of attach_abi.h. Nothing here waits: the socket is non-blocking, and what it does not take
+ * now is sent later.
  */
 #include "client/client.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <poll.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
-#define LOOK_MS 900	   /* between looks where nothing wakes us: once a second at least */
-#define RETRY_FIRST_MS 20  /* a socket that is there and does not answer: its server may just begin */
-#define RETRY_TIMES 8	   /* doubling up to LOOK_MS, then only what wakes us */
-#define CROWD_TRIES 200	   /* where others connect as fast as they can, a place is free for a moment */
-#define CROWD_MS 100	   /* until it is looked for again */
-#define HEAR_PACKETS 64u   /* taken at a time: who loads a library or forks waits for the lock */
-#define HELPER_STACK (256u << 10) /* the host's thread-local variables are in it, too */
+#define RECEIVE_PACKETS                                                                            \
+	64u /* received at a time: a thread that loads a library or forks waits for the lock */
 
-/* ---- telling --------------------------------------------------------------------------------- */
+/* ---- sending --------------------------------------------------------------------------------- */
 
 struct packet {
 	size_t bytes;
@@ -35,8 +26,9 @@ struct packet {
 
 static int send_packet(const void *data, size_t bytes)
 {
-	/* no signal, no waiting; all of a packet or nothing */
-	int error = send(client.socket.fd, data, bytes, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
+	/* no SIGPIPE, no waiting; a packet is taken whole or not at all */
+	int error =
+		send(client.socket.fd, data, bytes, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
 
 	client.socket_full = error == -EAGAIN;
 	return error;
@@ -68,7 +60,7 @@ static int send_hello(const struct pool *pool)
 	return sendmsg(client.socket.fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
-static size_t append_definition(const struct entry *entry, char *to)
+static size_t append_definition(const struct registry_entry *entry, char *to)
 {
 	struct kprof_event_def def = {
 		.id = entry->id,
@@ -93,16 +85,16 @@ static size_t append_definition(const struct entry *entry, char *to)
 
 #define DEFINITION_MAX (sizeof(struct kprof_event_def) + 2 * KPROF_NAME_MAX + KPROF_FORMAT_MAX)
 
-/* Fills a packet with untold events of one kind, from *id on. */
+/* Fills a packet with unsent events of one kind, from *id on. */
 static void fill_packet(struct packet *packet, bool gone, uint32_t *id)
 {
 	struct kprof_packet_events head = {.reserved = 0};
-	struct entry *entry;
+	struct registry_entry *entry;
 
 	packet->bytes = sizeof(head);
 	packet->count = 0;
-	for (; (entry = registry_entry(&client.registry, *id)) != NULL; (*id)++) {
-		if (!(gone ? entry->gone_untold : entry->new_untold))
+	for (; (entry = registry_get(&client.registry, *id)) != NULL; (*id)++) {
+		if (!(gone ? entry->gone_unsent : entry->new_unsent))
 			continue;
 		if (packet->bytes + DEFINITION_MAX > sizeof(packet->data))
 			break;
@@ -120,22 +112,22 @@ static void fill_packet(struct packet *packet, bool gone, uint32_t *id)
 	memcpy(packet->data, &head, sizeof(head));
 }
 
-static void mark_told(bool gone, uint32_t from, uint32_t end)
+static void mark_sent(bool gone, uint32_t from, uint32_t end)
 {
 	for (uint32_t id = from; id < end; id++) {
-		struct entry *entry = registry_entry(&client.registry, id);
+		struct registry_entry *entry = registry_get(&client.registry, id);
 
-		registry_mark(&client.registry, gone ? &entry->gone_untold : &entry->new_untold,
+		registry_mark(&client.registry, gone ? &entry->gone_unsent : &entry->new_unsent,
 			false);
 	}
 }
 
-static int tell_kind(bool gone)
+static int send_kind(bool gone)
 {
 	static struct packet packet; /* large; under lock */
 	uint32_t from = KPROF_ID_FIRST, id = from;
 
-	while (registry_entry(&client.registry, id)) {
+	while (registry_get(&client.registry, id)) {
 		int error;
 
 		fill_packet(&packet, gone, &id);
@@ -144,66 +136,66 @@ static int tell_kind(bool gone)
 		error = send_packet(packet.data, packet.bytes);
 		if (error)
 			return error;
-		mark_told(gone, from, id);
+		mark_sent(gone, from, id);
 		from = id;
 	}
 	return 0;
 }
 
-/* A full socket is no loss: the server takes what is in it, then there is room. */
+/* A full socket does not end the connection: the server reads it, and then there is room. */
 static void drop_if_lost(int error)
 {
 	if (error && error != -EAGAIN && error != -ENOBUFS)
 		attach_drop();
 }
 
-void attach_tell(void)
+void attach_send(void)
 {
 	int error;
 
-	if (client.registry.untold == 0 || !own_fd_is_ours(&client.socket))
+	if (client.registry.unsent == 0 || !own_fd_is_ours(&client.socket))
 		return;
-	error = tell_kind(false);
+	error = send_kind(false);
 	if (!error)
-		error = tell_kind(true);
+		error = send_kind(true);
 	drop_if_lost(error);
 }
 
-/* What the server asked for with SYNC: all that it said before has been obeyed. */
+/* Answers SYNC: all packets before it have been applied. */
 static void answer_sync(void)
 {
 	struct kprof_packet_sync answer = {
 		.head = {KPROF_PACKET_SYNCED, sizeof(answer)},
-		.number = client.sync_owed,
+		.number = client.sync_due,
 	};
 	int error;
 
-	if (client.sync_owed == 0 || !own_fd_is_ours(&client.socket))
+	if (client.sync_due == 0 || !own_fd_is_ours(&client.socket))
 		return;
 	error = send_packet(&answer, sizeof(answer));
 	if (!error)
-		client.sync_owed = 0;
+		client.sync_due = 0;
 	drop_if_lost(error);
 }
 
-/* ---- obeying --------------------------------------------------------------------------------- */
+/* ---- receiving ------------------------------------------------------------------------------- */
 
 static void set_on(uint32_t id, uint8_t on)
 {
-	struct entry *entry;
+	struct registry_entry *entry;
 
 	if (id == KPROF_ID_TEXT)
 		__atomic_store_n(&client.text.on, on, __ATOMIC_RELAXED);
 	else if (id == KPROF_ID_TEXTX)
 		__atomic_store_n(&client.textx.on, on, __ATOMIC_RELAXED);
-	entry = registry_entry(&client.registry, id);
+	entry = registry_get(&client.registry, id);
 	if (entry && entry->sites && !entry->refusal)
 		registry_set(entry, on);
 }
 
 static uint8_t get_on(uint32_t id)
 {
-	const struct entry *entry = registry_entry(&client.registry, id);
+	const struct registry_entry *entry = registry_get(&client.registry, id);
 
 	if (id == KPROF_ID_TEXT)
 		return client.text.on;
@@ -212,16 +204,15 @@ static uint8_t get_on(uint32_t id)
 	return entry ? entry->on : CLIENT_OFF;
 }
 
-/* Events that are on because no server has spoken: `to`. */
-static void end_provisional(uint8_t to)
+void attach_end_provisional(void)
 {
 	for (uint32_t id = 0; id < KPROF_ID_FIRST + client.registry.count; id++)
 		if (get_on(id) == CLIENT_PROVISIONAL)
-			set_on(id, to);
+			set_on(id, CLIENT_OFF);
 	client.provisional_until_ms = 0;
 }
 
-/* The server has told us its version, and leaves if ours is another one. */
+/* WELCOME has the version of the server, which disconnects if ours is another one. */
 static int check_welcome(const char *data, size_t bytes)
 {
 	struct client_path *path = client.attached_at;
@@ -232,7 +223,7 @@ static int check_welcome(const char *data, size_t bytes)
 		return -EPROTO;
 	memcpy(&welcome, data, sizeof(welcome));
 	if (welcome.version == KPROF_ATTACH_VERSION)
-		return 0; /* what counts is SWITCH */
+		return 0; /* attached; SWITCH will follow */
 	if (path && stat(path->text, &st) == 0) {
 		path->refused = true;
 		path->dev = st.st_dev;
@@ -242,7 +233,7 @@ static int check_welcome(const char *data, size_t bytes)
 	return -EPROTO;
 }
 
-static int obey(const char *data, size_t bytes)
+static int handle_packet(const char *data, size_t bytes)
 {
 	struct kprof_packet_switch change;
 	struct kprof_packet_clear clear;
@@ -280,36 +271,40 @@ static int obey(const char *data, size_t bytes)
 		memcpy(&sync, data, sizeof(sync));
 		if (sync.number == 0)
 			return -EPROTO;
-		client.sync_owed = sync.number;
+		client.sync_due = sync.number;
 		return 0;
 	default:
-		return 0; /* a newer server's */
+		return 0; /* of a newer server */
 	}
 }
 
-void attach_hear(void)
+void attach_receive(void)
 {
 	static char data[KPROF_PACKET_MAX] __attribute__((aligned(8))); /* under lock */
 
-	for (uint32_t i = 0; i < HEAR_PACKETS && own_fd_is_ours(&client.socket); i++) {
-		/* no room for descriptors: what somebody attaches is closed by the kernel */
+	for (uint32_t i = 0; i < RECEIVE_PACKETS && own_fd_is_ours(&client.socket); i++) {
+		/* no room for descriptors: the kernel closes any that are sent */
 		ssize_t got = recv(client.socket.fd, data, sizeof(data), MSG_DONTWAIT | MSG_TRUNC);
 
 		if (got < 0 && errno == EAGAIN)
 			break;
-		/* reset: it left without reading what we said; what it said is still there */
+		/*
+		 * ECONNRESET: the server closed without reading our packets; its own can still be
+		 * received
+		 */
 		if (got < 0 && (errno == EINTR || errno == ECONNRESET))
 			continue;
-		if (got <= 0 || (size_t)got > sizeof(data) || obey(data, (size_t)got) != 0) {
+		if (got <= 0 || (size_t)got > sizeof(data) ||
+			handle_packet(data, (size_t)got) != 0) {
 			attach_drop();
 			return;
 		}
 	}
 	if (client.socket.fd >= 0 && !own_fd_is_ours(&client.socket))
-		client.socket.fd = -1; /* the host closed it; the server is there still */
+		client.socket.fd = -1; /* the program closed it; the server still runs */
 	else
 		answer_sync();
-	attach_tell();
+	attach_send();
 }
 
 /* ---- connecting ------------------------------------------------------------------------------ */
@@ -317,11 +312,11 @@ void attach_hear(void)
 void attach_drop(void)
 {
 	own_fd_close(&client.socket);
-	/* what is on stays on: the next server finds what was written meanwhile */
-	end_provisional(CLIENT_OFF);
+	/* events that are on stay on: the next server finds what is written meanwhile */
+	attach_end_provisional();
 }
 
-/* Its server has said that it speaks another version. */
+/* Whether the server at this path has another protocol version. */
 static bool is_refused(const struct client_path *path)
 {
 	struct stat st;
@@ -340,11 +335,11 @@ bool attach_may_look(const struct client_path *path)
 		return true;
 	memcpy(dir, path->text, path->owned);
 	dir[path->owned] = '\0';
-	/* not there yet is no other's: then there is no socket in it either */
+	/* a folder that does not exist has no socket */
 	return stat(dir, &st) < 0 || (S_ISDIR(st.st_mode) && st.st_uid == geteuid());
 }
 
-/* A server reads all that we write, and says what we write: it has to be root's, or our user's own. */
+/* A server reads all events and sets the switches: it has to run as root, or as our user. */
 static bool is_trusted(int fd)
 {
 	struct ucred server;
@@ -375,12 +370,12 @@ static int connect_to(struct client_path *path)
 		return -EPERM;
 	}
 	client.attached_at = path;
-	client.sync_owed = 0;
+	client.sync_due = 0;
 	client.socket_full = false;
 	return own_fd_take(&client.socket, fd);
 }
 
-/* The pool to hand over: the one there is, or a new one if its descriptor is lost. */
+/* The pool to send: the present one, or a new one if its descriptor is lost. */
 static struct pool *get_pool(void)
 {
 	struct pool *pool = atomic_read_relaxed(&client.pool); /* written under our lock */
@@ -398,7 +393,7 @@ static struct pool *get_pool(void)
 	return fresh;
 }
 
-void attach_have_pool(void)
+void attach_make_pool(void)
 {
 	get_pool();
 }
@@ -419,7 +414,7 @@ int attach_try(void)
 		int one = connect_to(&client.paths[i]);
 
 		if (one != -ENOENT)
-			error = one; /* there is something: worth another try */
+			error = one; /* a socket exists: try again soon */
 	}
 	if (client.socket.fd < 0)
 		return error;
@@ -430,158 +425,15 @@ int attach_try(void)
 		return error;
 	}
 	for (uint32_t id = KPROF_ID_FIRST; id < KPROF_ID_FIRST + client.registry.count; id++) {
-		struct entry *entry = registry_entry(&client.registry, id);
+		struct registry_entry *entry = registry_get(&client.registry, id);
 
-		/* a new server knows nothing; ids of libraries that are gone may be in the rings */
-		registry_mark(&client.registry, &entry->new_untold, true);
-		registry_mark(&client.registry, &entry->gone_untold, !entry->sites);
+		/* a new server has no events; ids of unloaded libraries may be in the rings */
+		registry_mark(&client.registry, &entry->new_unsent, true);
+		registry_mark(&client.registry, &entry->gone_unsent, !entry->sites);
 	}
 	if (!client.ever_attached)
 		begin_provisional();
 	client.ever_attached = true;
-	attach_tell();
+	attach_send();
 	return 0;
-}
-
-/* ---- the helper thread ----------------------------------------------------------------------- */
-
-/* Waits for something of one descriptor, or none. */
-static void wait_for(int fd, short events, int64_t timeout_ms)
-{
-	struct pollfd wait = {.fd = fd, .events = events};
-
-	if (timeout_ms > INT_MAX)
-		timeout_ms = INT_MAX;
-	poll(&wait, 1, timeout_ms < 0 ? -1 : (int)timeout_ms);
-}
-
-static void stay_attached(void)
-{
-	struct client_signals signals;
-
-	client_lock(&signals);
-	while (client.socket.fd >= 0) {
-		short events = client.socket_full ? POLLIN | POLLOUT : POLLIN;
-		int64_t left = -1;
-		int fd = client.socket.fd;
-
-		if (client.provisional_until_ms) {
-			left = client.provisional_until_ms - client_now_ms();
-			if (left <= 0) {
-				end_provisional(CLIENT_OFF);
-				left = -1;
-			}
-		}
-		/* something failed for want of memory: nothing will wake us for it */
-		if (left < 0 && !client.socket_full && (client.sync_owed || client.registry.untold))
-			left = RETRY_FIRST_MS;
-		client_unlock(&signals);
-		wait_for(fd, events, left);
-		client_lock(&signals);
-		attach_hear();
-	}
-	client_unlock(&signals);
-}
-
-static int try_locked(void)
-{
-	struct client_signals signals;
-	int error;
-
-	client_lock(&signals);
-	error = client.socket.fd >= 0 ? 0 : attach_try();
-	client_unlock(&signals);
-	return error;
-}
-
-/* Where the server's queue is full: as long as some thousand system calls of the others. */
-static int try_in_crowd(void)
-{
-	int error, tries = 0;
-
-	do {
-		error = try_locked();
-	} while (error == -EAGAIN && ++tries < CROWD_TRIES);
-	return error;
-}
-
-/* Returns when attached. */
-static void find_server(struct watch *watch)
-{
-	int64_t retry_ms = RETRY_FIRST_MS;
-	int retries = 0;
-
-	for (;;) {
-		/* watch first, then look: nothing appears unseen in between */
-		bool watched = watch_start(watch, client.paths, client.path_count) == 0;
-		int error = try_in_crowd();
-		int64_t timeout = watched ? -1 : LOOK_MS;
-
-		if (error == 0)
-			return;
-		if (error == -EAGAIN) { /* it is there, and takes some all the time */
-			timeout = CROWD_MS;
-		} else if (error != -ENOENT && retries < RETRY_TIMES) {
-			timeout = retry_ms;
-			retry_ms = retry_ms * 2 < LOOK_MS ? retry_ms * 2 : LOOK_MS;
-			retries++;
-		} else if (error == -EMFILE || error == -ENFILE || error == -ENOMEM) {
-			timeout = LOOK_MS; /* it is there; sooner or later it takes us */
-		}
-		wait_for(watch->inotify.fd, POLLIN, timeout);
-		if (watch->inotify.fd >= 0) {
-			struct pollfd now = {.fd = watch->inotify.fd, .events = POLLIN};
-
-			if (poll(&now, 1, 0) > 0) { /* something new: its own patience */
-				watch_drain(watch);
-				retries = 0;
-				retry_ms = RETRY_FIRST_MS;
-			}
-		}
-	}
-}
-
-static void *run_helper(void *unused)
-{
-	struct watch watch = {.inotify = OWN_FD_NONE};
-
-	prctl(PR_SET_NAME, "kprof");
-	for (;;) {
-		int64_t began_ms;
-
-		find_server(&watch);
-		watch_stop(&watch);
-		began_ms = client_now_ms();
-		stay_attached();
-		/* a server that sends us away at once is not asked more than once a second */
-		if (client_now_ms() - began_ms < LOOK_MS)
-			wait_for(-1, POLLIN, LOOK_MS / 2);
-	}
-	return unused;
-}
-
-void attach_start_helper(void)
-{
-	pthread_attr_t attr;
-	sigset_t all, saved;
-	pthread_t thread;
-	int error;
-
-	if (client.helper_runs || pthread_attr_init(&attr) != 0)
-		return;
-	/* not the raw call: the C library needs its own signals to reach every thread */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &saved);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	pthread_attr_setstacksize(&attr, HELPER_STACK);
-	error = pthread_create(&thread, &attr, run_helper, NULL);
-	if (error == EINVAL) { /* thread-local variables larger than that */
-		pthread_attr_destroy(&attr);
-		pthread_attr_init(&attr);
-		pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-		error = pthread_create(&thread, &attr, run_helper, NULL);
-	}
-	pthread_attr_destroy(&attr);
-	pthread_sigmask(SIG_SETMASK, &saved, NULL);
-	client.helper_runs = error == 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writing an event: the path that programs pay for. Any thread, any signal handler, at any time;
- * no lock, no allocation, no system call but when a thread begins, ends or changes chunk, and errno
- * as it was.
+ * Writing an event: the hot path. Any thread, any signal handler, at any time; no lock, no
+ * allocation, no system call except when a thread begins, ends or changes chunk. errno is
+ * preserved.
  */
 #include "client/client.h"
 #include "client/text.h"
@@ -13,16 +13,17 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* what a thread that finds no slot does: looks again every so many events */
-#define STARVED_PATIENCE 1024u
-/* more than handlers and new pools can make it; else somebody else changes the slot all the time */
+/* a thread without a slot tries again after so many events */
+#define STARVED_EVENTS 1024u
+/* more than handlers and new pools can cause; else another process keeps changing the slot */
 #define RESERVE_TRIES 64u
 
 /*
- * What the thread has. Initial-exec: no call and no allocation at the first use in a library loaded
- * late; the few bytes come from the reserve that the loader keeps for this.
- *	slot	the writer's, for the quick way; NULL: none, or the pool's clock or the CPU's number
- *		takes a call
+ * The state of a thread. Initial-exec: no call and no allocation at the first use in a library
+ * loaded by dlopen; the few bytes come from the reserve of the loader.
+ *
+ *	slot	that of the writer, for the fast path; NULL: none, or the clock of the pool or the
+ *		number of the CPU takes a call
  */
 static __thread struct {
 	struct ring_writer *writer;
@@ -31,7 +32,7 @@ static __thread struct {
 	uint32_t starved;
 } this_thread __attribute__((tls_model("initial-exec")));
 
-/* The kernel keeps the number of the CPU in each thread's rseq area. */
+/* The kernel keeps the number of the CPU in the rseq area of each thread. */
 static inline uint32_t current_cpu(void)
 {
 	uint32_t cpu = KPROF_CPU_UNKNOWN;
@@ -47,8 +48,8 @@ static inline uint32_t current_cpu(void)
 }
 
 /*
- * The same without a call, where there is such an area; see set_writer. Half a word will do: there are
- * fewer CPUs, and in an area that it is to forget the kernel leaves -1, here KPROF_CPU_UNKNOWN.
+ * The same without a call, if there is such an area; see set_writer. 16 bits are enough for the
+ * number of a CPU; in an area that is unregistered the kernel leaves -1, here KPROF_CPU_UNKNOWN.
  */
 static inline uint32_t quick_cpu(void)
 {
@@ -70,7 +71,7 @@ static inline uint32_t record_flags(const struct kprof_event *event)
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
-/* A handler may come at any place: no slot without its writer. */
+/* A signal handler may run at any point: slot is only set while writer is. */
 static void set_writer(struct ring_writer *writer)
 {
 	this_thread.slot = NULL;
@@ -111,7 +112,7 @@ static struct ring_writer *get_writer(void)
 	struct ring_writer *writer = this_thread.writer;
 	uint64_t all = ~0ull, saved;
 
-	/* a child that was forked behind our back: its parent's pool is not its own */
+	/* a child that was forked without the fork handlers: its parent's pool is not its own */
 	if (!pool || !*pool->alive)
 		return NULL;
 	if (writer && this_thread.pool == pool && writer->slot)
@@ -122,14 +123,14 @@ static struct ring_writer *get_writer(void)
 		return NULL;
 	}
 	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, &saved, sizeof(all));
-	writer = this_thread.writer; /* a handler may have been here */
+	writer = this_thread.writer; /* a handler may have set it */
 	if (!writer || this_thread.pool != pool || !writer->slot) {
 		if (writer && this_thread.pool != pool && *this_thread.pool->alive)
 			ring_writer_end(&this_thread.pool->ring, writer);
 		set_writer(writer = begin_thread(pool));
 		this_thread.pool = pool;
 		if (!writer) {
-			this_thread.starved = STARVED_PATIENCE;
+			this_thread.starved = STARVED_EVENTS;
 			ring_pool_starved(&pool->ring);
 		}
 	}
@@ -137,7 +138,7 @@ static struct ring_writer *get_writer(void)
 	return writer;
 }
 
-/* Reserves where the quick way could not. */
+/* The slow path of reserve(). */
 static __attribute__((noinline, cold)) struct ring_writer *reserve_slowly(uint32_t units,
 	struct ring_room *room)
 {
@@ -145,7 +146,7 @@ static __attribute__((noinline, cold)) struct ring_writer *reserve_slowly(uint32
 	uint32_t tries = 0;
 	int saved = errno;
 
-	/* anew each time: the pool may have been replaced meanwhile */
+	/* again each time: the pool may have been replaced meanwhile */
 	while ((writer = get_writer()) != NULL && !ring_reserve(writer, units, room)) {
 		if (this_thread.pool != atomic_read_relaxed(&client.pool))
 			continue;
@@ -172,7 +173,7 @@ static inline struct ring_writer *reserve(uint32_t units, struct ring_room *room
 
 /* ---- arguments that are not all words -------------------------------------------------------- */
 
-/* How many bytes of a string argument are to be read at most, before it must end. */
+/* The most bytes of a string argument that may be read. */
 static inline size_t string_limit(const struct args_plan *plan, const uint64_t *values, uint32_t i)
 {
 	if (__builtin_expect(!plan[i].limited, 1))
@@ -183,8 +184,8 @@ static inline size_t string_limit(const struct args_plan *plan, const uint64_t *
 }
 
 /*
- * Measures the strings into bytes[]; together they get what is left of `room` units when each
- * argument has one. Returns the units of all arguments.
+ * Measures the strings into bytes[]; together they get what is left of `room` units after one for
+ * each argument. Returns the units of all arguments.
  */
 static inline uint32_t measure(const struct args_plan *plan, const uint64_t *values, uint32_t args,
 	uint32_t room, uint16_t *bytes, uint32_t *flags)
@@ -207,7 +208,7 @@ static inline uint32_t measure(const struct args_plan *plan, const uint64_t *val
 		bytes[i] = (uint16_t)whole;
 		if (whole > most) {
 			limit = string_limit(plan, values, i);
-			/* no byte behind the limit is looked at: there may be none */
+			/* no byte after the limit is read: it may not be mapped */
 			bytes[i] = (uint16_t)strnlen(text, limit < most ? limit : most);
 			if (bytes[i] == most && limit > most && text[most])
 				*flags |= KPROF_RECORD_CUT;
@@ -230,18 +231,18 @@ static inline uint64_t *store(const struct args_plan *plan, const uint64_t *valu
 	return at;
 }
 
-/* Any event, with the callers' addresses behind the arguments or without. */
+/* Writes any event, with or without the return addresses of the callers. */
 static __attribute__((noinline)) void write_packed(struct kprof_event *event,
 	const uint64_t *values, uint32_t flags, const uint64_t *stack, uint32_t stack_units)
 {
-	const struct entry *entry = __atomic_load_n(&event->entry, __ATOMIC_RELAXED);
+	const struct registry_entry *entry = __atomic_load_n(&event->entry, __ATOMIC_RELAXED);
 	uint16_t bytes[KPROF_ARGS_MAX];
 	struct ring_writer *writer;
 	struct ring_room room;
 	uint32_t units;
 	uint64_t *at;
 
-	if (!entry) /* unloaded this moment */
+	if (!entry) /* unloaded at this moment */
 		return;
 	units = measure(entry->plan, values, entry->args, KPROF_RECORD_MAX / 8 - 2 - stack_units,
 		bytes, &flags);
@@ -265,12 +266,12 @@ __attribute__((noinline)) void kprof_write_stack_(struct kprof_event *event, con
 		1 + (uint32_t)stack[0]);
 }
 
-/* ---- the quick way --------------------------------------------------------------------------- */
+/* ---- the fast path --------------------------------------------------------------------------- */
 
 /*
- * For threads that have a slot, and events whose arguments are words or, of one or two, strings.
- * Where all are words nothing is called, unless it turns out that this is not the way, and then as
- * the last thing: so no register is saved, and what is known stays where it is.
+ * For threads with a slot, and events whose arguments are words or, up to two, strings. If all are
+ * words, no function is called, except as the last thing when this path does not apply: so no
+ * register is saved, and values stay in registers.
  */
 
 static __attribute__((noinline)) void write_any(struct kprof_event *event, const uint64_t *values)
@@ -300,7 +301,7 @@ void kprof_write_(struct kprof_event *event, const uint64_t *values)
 		return;
 	}
 	ring_look(slot, &room);
-	writer = this_thread.writer; /* after the slot: there is one */
+	writer = this_thread.writer; /* after the slot: it is set */
 	if (__builtin_expect(!ring_take(writer, slot, 2 + args, &room), 0)) {
 		write_any(event, values);
 		return;
@@ -310,13 +311,13 @@ void kprof_write_(struct kprof_event *event, const uint64_t *values)
 	ring_commit_as(writer, &room, __atomic_load_n(&event->head, __ATOMIC_RELAXED), quick_cpu());
 }
 
-/* Two strings of so many bytes fit into a record. */
+/* Two strings of this length fit into a record. */
 #define QUICK_TEXT_MAX 1024u
 #define QUICK_NOT UINT32_MAX
 
 _Static_assert(2 * (QUICK_TEXT_MAX + 2 + 7) + 16 <= KPROF_RECORD_MAX, "they do");
 
-/* The units of an argument and, of a string, its bytes. QUICK_NOT: not this way. */
+/* The units of an argument and, of a string, its bytes. QUICK_NOT: not on this path. */
 static inline uint32_t quick_units(uint64_t value, bool is_string, uint32_t *bytes)
 {
 	const char *text = (const char *)(uintptr_t)value;
@@ -342,7 +343,7 @@ static inline uint64_t *quick_store(uint64_t *at, uint64_t value, bool is_string
 	return at + 1;
 }
 
-/* One argument or two, of which `shape` says whether they are strings. false: not this way. */
+/* One or two arguments; `shape` has which are strings. false: not on this path. */
 static inline __attribute__((always_inline)) bool write_few(struct kprof_event *event, uint32_t args,
 	uint64_t a, uint64_t b, uint32_t shape)
 {
@@ -356,7 +357,7 @@ static inline __attribute__((always_inline)) bool write_few(struct kprof_event *
 	if (__builtin_expect(!slot, 0))
 		return false;
 	ring_look(slot, &room);
-	writer = this_thread.writer; /* after the slot: there is one */
+	writer = this_thread.writer; /* after the slot: it is set */
 	a_units = quick_units(a, a_text, &a_bytes);
 	if (args > 1)
 		b_units = quick_units(b, b_text, &b_bytes);
@@ -370,7 +371,7 @@ static inline __attribute__((always_inline)) bool write_few(struct kprof_event *
 	return true;
 }
 
-/* Beside those without a string, whose registers they would take. */
+/* Apart from those without strings, since they need more registers. */
 static __attribute__((noinline)) void write_string_1(struct kprof_event *event, uint64_t a)
 {
 	if (event->shape != ((1 + 1) | CLIENT_SHAPE_STRING(0)) ||
@@ -408,7 +409,7 @@ static uint64_t get_int(const struct args_plan *plan, va_list *list)
 {
 	if (plan->bytes == sizeof(long long))
 		return va_arg(*list, unsigned long long);
-	/* what is smaller than an int has been passed as one */
+	/* smaller types are passed as int */
 	return plan->is_signed ? (uint64_t)(int64_t)va_arg(*list, int) :
 				 va_arg(*list, unsigned int);
 }
@@ -439,7 +440,7 @@ static void get_values(const char *format, uint32_t bytes, const struct args_pla
 	}
 }
 
-/* The record carries its format. One that is not on the list is shown as it is. */
+/* Writes a record with its format. A format with an unknown conversion is written as a string. */
 static void print_list(struct kprof_event *event, const char *format, va_list *list)
 {
 	static const struct args_plan one_string = {.kind = ARGS_STRING};

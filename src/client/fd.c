@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Descriptors in a process that is not ours. A host that becomes a daemon closes all numbers and
- * opens others in their place: what we did not open we must not read, write, or close.
+ * Descriptors inside an arbitrary program. A program that becomes a daemon may close all
+ * descriptors and open others with the same numbers: a descriptor that the library did not open
+ * must not be read, written or closed.
  */
 #include "client/client.h"
 
@@ -11,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Numbers from here on are seldom given out again: the kernel gives the lowest that is free. */
+/* From here on numbers are seldom reused: the kernel gives the lowest free one. */
 #define HIGH_FD 700
 
 int own_fd_take(struct own_fd *own, int fd)
@@ -19,7 +20,7 @@ int own_fd_take(struct own_fd *own, int fd)
 	struct stat st;
 	int high = fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD);
 
-	if (high >= 0) { /* else the limit is lower: a low number will do */
+	if (high >= 0) { /* else RLIMIT_NOFILE is lower: keep the low number */
 		close(fd);
 		fd = high;
 	}

@@ -5,6 +5,8 @@ client_sources = \
 	%D%/client.h \
 	%D%/event.c \
 	%D%/fd.c \
+	%D%/helper.c \
+	%D%/module.c \
 	%D%/pool.c \
 	%D%/registry.c \
 	%D%/stack.c \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The memory of a program's rings: how large, by which clock, made and sealed. See client.h.
- * Nothing here waits for anybody; what fails leaves the program untraced.
+ * The pool: its size, its clock, its memfd and seals. See client.h. Nothing here waits; if anything
+ * fails, the program is not traced.
  */
 #include "client/client.h"
 
@@ -29,7 +29,7 @@
 #define PR_TSC_ENABLE 1
 #endif
 
-/* KPROF_BUFFER_KB, within the bounds, or the default when it is no number. */
+/* KPROF_BUFFER_KB, within the limits, or the default if it is not a number. */
 static uint64_t wanted_bytes(void)
 {
 	const char *text = secure_getenv("KPROF_BUFFER_KB");
@@ -48,7 +48,7 @@ static uint64_t wanted_bytes(void)
 	return (uint64_t)kb << 10;
 }
 
-/* A file larger than the limit is answered with SIGXFSZ: never try. */
+/* A file larger than RLIMIT_FSIZE raises SIGXFSZ: cut the size. */
 static uint64_t cut_to_limit(uint64_t bytes)
 {
 	struct rlimit limit;
@@ -73,7 +73,7 @@ static ssize_t read_file(const char *path, char *to, size_t bytes)
 	return got;
 }
 
-/* The counter may be read here, and the kernel itself tells the time by it. */
+/* Whether the counter can be read, and is the clock source of the kernel. */
 static bool counter_is_clock(void)
 {
 #if defined(__x86_64__)
@@ -89,7 +89,7 @@ static bool counter_is_clock(void)
 #endif
 }
 
-/* What our time namespace adds to CLOCK_MONOTONIC, in ns. */
+/* The offset of this time namespace to CLOCK_MONOTONIC, in ns. */
 static int64_t namespace_offset_ns(void)
 {
 	char text[256], *at, *end;
@@ -140,8 +140,8 @@ static int make_memfd(uint64_t bytes)
 }
 
 /*
- * Maps it, and then seals it: from then on nobody can map it writable, write to it or punch holes into
- * it, whoever has the descriptor. Before Linux 5.1 others can; see ring/write.h for what comes of that.
+ * Maps and then seals it: from then on no process can map it writable, write to it or punch holes
+ * into it. Before Linux 5.1 other processes can; ring/write.h has the consequences.
  */
 static void *map_and_seal(int fd, size_t bytes)
 {
@@ -157,7 +157,10 @@ static void *map_and_seal(int fd, size_t bytes)
 	return NULL;
 }
 
-/* Private memory: struct pool, a word that is 1 until a fork, and the ring's own, page-aligned. */
+/*
+ * Private memory: struct pool, a word that is 1 until a fork, and the private part of the ring,
+ * page-aligned.
+ */
 static struct pool *make_private(const struct kprof_pool *layout, void **ring_memory)
 {
 	size_t page = KPROF_POOL_PAGE, ring = ring_pool_private_bytes(layout);
@@ -208,14 +211,14 @@ struct pool *pool_create(void)
 	}
 	ring_pool_init(&pool->ring, &layout, shared, ring_memory, offset_ns);
 	if (own_fd_take(&pool->memfd, fd) < 0)
-		pool->memfd.fd = -1; /* noticed when it is to be handed over */
+		pool->memfd.fd = -1; /* noticed when it is to be sent */
 	return pool;
 }
 
 void pool_disown(struct pool *pool)
 {
 	for (; pool; pool = pool->older) {
-		/* in place: a frame below us may be in the middle of an event */
+		/* at the same address: a frame below may be in the middle of an event */
 		mmap(pool->ring.shared, pool->ring.layout.pool_bytes, PROT_READ | PROT_WRITE,
 			MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
 		own_fd_close(&pool->memfd);

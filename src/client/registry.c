@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of a program's events. See client.h. */
+/* The table of the events of a program. See client.h. */
 #include "client/client.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 
-/* room for names and formats is got from the kernel in pieces of this size */
+/* memory for names and formats is mapped in pieces of this size */
 #define TEXT_BYTES (64u << 10)
 
-/* Memory that malloc knows nothing of: the host's malloc may be what is traced. */
+/* Memory without malloc: the program may trace its malloc. */
 static void *get_pages(size_t bytes)
 {
 	void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -17,7 +17,7 @@ static void *get_pages(size_t bytes)
 	return at == MAP_FAILED ? NULL : at;
 }
 
-struct entry *registry_entry(struct registry *registry, uint32_t id)
+struct registry_entry *registry_get(struct registry *registry, uint32_t id)
 {
 	uint32_t index = id - KPROF_ID_FIRST;
 
@@ -51,7 +51,7 @@ static uint32_t hash_text(uint32_t hash, const char *text, size_t bytes)
 	return hash * 16777619u;
 }
 
-/* The word as it was written: bare, or as a string literal, with its quotes. */
+/* A provider or name as written in the macro: bare, or a string literal with its quotes. */
 struct word {
 	const char *text;
 	size_t bytes;
@@ -92,14 +92,14 @@ static uint8_t add_string(uint8_t shape, uint32_t i, const struct args_plan *pla
 	return (uint8_t)(shape | CLIENT_SHAPE_STRING(i));
 }
 
-/* Fills the plan from the format and holds it against what the compiler saw. */
-static uint8_t make_plan(struct entry *entry, const struct kprof_event *site)
+/* Fills the plan from the format and compares it with the types that the compiler saw. */
+static uint8_t make_plan(struct registry_entry *entry, const struct kprof_event *site)
 {
 	int args = args_plan(entry->format, entry->format_bytes, entry->plan);
 
 	if (args < 0)
 		return KPROF_REFUSED_FORMAT;
-	/* more arguments than the format asks for is what printf allows, too */
+	/* printf allows more arguments than the format has, too */
 	if (args > site->args)
 		return KPROF_REFUSED_TYPES;
 	entry->args = (uint8_t)args;
@@ -116,8 +116,8 @@ static uint8_t make_plan(struct entry *entry, const struct kprof_event *site)
 	return KPROF_REFUSED_NO;
 }
 
-static bool is_same(const struct entry *entry, const struct kprof_event *site, struct word provider,
-	struct word name, uint32_t hash)
+static bool is_same(const struct registry_entry *entry, const struct kprof_event *site,
+	struct word provider, struct word name, uint32_t hash)
 {
 	return entry->hash == hash && entry->kind == site->kind &&
 		strlen(entry->provider) == provider.bytes && strlen(entry->name) == name.bytes &&
@@ -126,23 +126,23 @@ static bool is_same(const struct entry *entry, const struct kprof_event *site, s
 		strcmp(entry->format, site->format) == 0;
 }
 
-static struct entry *new_entry(struct registry *registry)
+static struct registry_entry *new_entry(struct registry *registry)
 {
 	uint32_t block = registry->count / REGISTRY_BLOCK;
 
 	if (registry->count >= KPROF_ID_LIMIT - KPROF_ID_FIRST)
 		return NULL;
 	if (!registry->blocks[block])
-		registry->blocks[block] = get_pages(REGISTRY_BLOCK * sizeof(struct entry));
+		registry->blocks[block] = get_pages(REGISTRY_BLOCK * sizeof(struct registry_entry));
 	if (!registry->blocks[block])
 		return NULL;
 	return &registry->blocks[block][registry->count % REGISTRY_BLOCK];
 }
 
-static struct entry *make_entry(struct registry *registry, const struct kprof_event *site,
+static struct registry_entry *make_entry(struct registry *registry, const struct kprof_event *site,
 	struct word provider, struct word name, uint32_t hash)
 {
-	struct entry *entry = new_entry(registry);
+	struct registry_entry *entry = new_entry(registry);
 	size_t bytes = strlen(site->format);
 	bool named = site->kind != KPROF_SITE_EVENT_ || (is_name(provider) && is_name(name));
 
@@ -154,7 +154,7 @@ static struct entry *make_entry(struct registry *registry, const struct kprof_ev
 		entry->refusal = KPROF_REFUSED_FORMAT;
 		bytes = KPROF_FORMAT_MAX;
 	}
-	if (!named) { /* what can be said of it */
+	if (!named) { /* cut to what EVENTS can carry */
 		provider.bytes = provider.bytes > KPROF_NAME_MAX ? KPROF_NAME_MAX : provider.bytes;
 		name.bytes = name.bytes > KPROF_NAME_MAX ? KPROF_NAME_MAX : name.bytes;
 	}
@@ -174,26 +174,26 @@ static struct entry *make_entry(struct registry *registry, const struct kprof_ev
 	return entry;
 }
 
-void registry_mark(struct registry *registry, bool *flag, bool untold)
+void registry_mark(struct registry *registry, bool *flag, bool unsent)
 {
-	if (untold && !*flag)
-		registry->untold++;
-	if (!untold && *flag)
-		registry->untold--;
-	*flag = untold;
+	if (unsent && !*flag)
+		registry->unsent++;
+	if (!unsent && *flag)
+		registry->unsent--;
+	*flag = unsent;
 }
 
 static void set_site(struct kprof_event *site, uint8_t on)
 {
 	uint32_t flags = on == CLIENT_PROVISIONAL ? KPROF_RECORD_PROVISIONAL : 0;
 
-	/* relaxed: who still sees the old one is a moment late */
+	/* relaxed: a thread that reads the old value is a moment late */
 	__atomic_store_n(&site->head, (uint32_t)KPROF_HEAD(0, flags, site->id, 0, 0),
 		__ATOMIC_RELAXED);
-	__atomic_store_n(&site->on, on, __ATOMIC_RELEASE); /* the rest of the site before */
+	__atomic_store_n(&site->on, on, __ATOMIC_RELEASE); /* release: the other fields before */
 }
 
-void registry_set(struct entry *entry, uint8_t on)
+void registry_set(struct registry_entry *entry, uint8_t on)
 {
 	entry->on = on;
 	for (struct kprof_event *site = entry->sites; site; site = site->next)
@@ -203,11 +203,11 @@ void registry_set(struct entry *entry, uint8_t on)
 void registry_add(struct registry *registry, struct kprof_event *site, uint8_t on)
 {
 	struct word provider, name;
-	struct entry *entry;
+	struct registry_entry *entry;
 	uint32_t hash;
 
 	if (!site->format || site->version != KPROF_SITE_VERSION_ || site->entry)
-		return; /* no literal; another header's; the same place, found twice */
+		return; /* not a literal; another version of the header; listed twice */
 	provider = unquote(site->provider);
 	name = unquote(site->name);
 	hash = hash_text(2166136261u, provider.text, provider.bytes);
@@ -223,8 +223,8 @@ void registry_add(struct registry *registry, struct kprof_event *site, uint8_t o
 	}
 	if (!entry->sites) {
 		entry->on = on;
-		registry_mark(registry, &entry->new_untold, true);
-		registry_mark(registry, &entry->gone_untold, false);
+		registry_mark(registry, &entry->new_unsent, true);
+		registry_mark(registry, &entry->gone_unsent, false);
 	}
 	site->entry = entry;
 	site->id = entry->id;
@@ -238,7 +238,7 @@ void registry_add(struct registry *registry, struct kprof_event *site, uint8_t o
 
 void registry_remove(struct registry *registry, struct kprof_event *site)
 {
-	struct entry *entry = site->entry;
+	struct registry_entry *entry = site->entry;
 	struct kprof_event **link;
 
 	if (!entry)
@@ -252,6 +252,6 @@ void registry_remove(struct registry *registry, struct kprof_event *site)
 		}
 	if (!entry->sites) {
 		entry->on = CLIENT_OFF;
-		registry_mark(registry, &entry->gone_untold, true);
+		registry_mark(registry, &entry->gone_unsent, true);
 	}
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The callers of a place, by frame pointers. A program built without them has something else in
- * that register, so nothing is read through a pointer: the kernel copies the stack for us, and says
- * no instead of raising a signal.
+ * Return addresses by frame pointers. In a program without frame pointers the register has another
+ * value, so no pointer is dereferenced: process_vm_readv copies the stack, and fails instead of
+ * raising a signal.
  */
 #include "client/client.h"
 
@@ -11,7 +11,7 @@
 
 /* copied at a time; most stacks of 32 frames need one or two */
 #define WINDOW_BYTES 4096u
-/* a frame larger than this is taken for a wrong turn */
+/* a larger frame is taken as a wrong frame pointer */
 #define FRAME_BYTES_MAX (1u << 20)
 
 struct window {
@@ -24,7 +24,7 @@ static bool read_frame(struct window *window, uintptr_t at, uint64_t frame[2])
 {
 	if (at < window->from || at + 16 > window->end) {
 		struct iovec to = {window->words, sizeof(window->words)};
-		/* the window may reach behind the stack: what can be read is */
+		/* the window may reach beyond the stack: only what can be read is copied */
 		struct iovec from[2] = {{(void *)at, 4096 - at % 4096}};
 		ssize_t got;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The strings among an event's arguments: measuring and copying them, for which most are too short
- * to be worth a call. Any thread, any signal handler. Another thread may be changing the string:
- * its length is taken once, and no more than that is copied.
+ * Strings among the arguments of an event: measures and copies them, mostly without a call, since
+ * most are short. Any thread, any signal handler. Another thread may change the string meanwhile:
+ * its length is read once, and no more than that is copied.
  */
 #ifndef KPROFS_CLIENT_TEXT_H
 #define KPROFS_CLIENT_TEXT_H
@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* the sanitizers are right that this reads beyond the string, and see nothing of why it may */
+/* the sanitizers report the read beyond the string, which stays within an aligned block */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define TEXT_NO_BLOCKS
 #elif defined(__has_feature)
@@ -25,14 +25,17 @@
 #include <emmintrin.h>
 #endif
 
-/* In a record, of a string of so many bytes, or KPROF_STRING_NULL. */
+/* The units in a record of a string of so many bytes, or of KPROF_STRING_NULL. */
 static inline uint32_t text_units(uint32_t bytes)
 {
 	return bytes == KPROF_STRING_NULL ? 1 : (2 + bytes + 7) / 8;
 }
 
 #ifdef TEXT_BLOCK
-/* Bit i: byte i of the aligned block is 0. An aligned block has one page, so it is there as a whole. */
+/*
+ * Bit i: byte i of the aligned block is 0. An aligned block is within one page, so all of it can be
+ * read.
+ */
 static inline uint32_t text_zeroes(const char *block)
 {
 	return (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(
@@ -40,12 +43,13 @@ static inline uint32_t text_zeroes(const char *block)
 }
 #endif
 
-#define TEXT_SHORT_MAX 31u /* the longest that ends in the two blocks where text_short looks */
-#define TEXT_LONG UINT32_MAX /* what it says of the others */
+#define TEXT_SHORT_MAX                                                                             \
+	31u /* the longest that always ends within the two blocks that text_short reads */
+#define TEXT_LONG UINT32_MAX /* its result for all others */
 
 /*
- * The length of a string up to its NUL, if it is short: whatever ends in the block in which it begins
- * or in the next, else TEXT_LONG. Touches no page that strlen would not.
+ * The length of a short string: one that ends in the block in which it begins or in the next; else
+ * TEXT_LONG. Reads no page that strlen would not.
  */
 static inline uint32_t text_short(const char *text)
 {
@@ -62,7 +66,7 @@ static inline uint32_t text_short(const char *text)
 	return TEXT_LONG;
 }
 
-/* Of TEXT_SHORT_MAX bytes at most: moves that overlap instead of a loop or a call. */
+/* For at most TEXT_SHORT_MAX bytes: overlapping moves instead of a loop or a call. */
 static inline void text_copy_short(char *to, const char *from, uint32_t bytes)
 {
 	if (bytes >= 16) {
@@ -94,14 +98,16 @@ static inline void text_copy_short(char *to, const char *from, uint32_t bytes)
 	}
 }
 
-/* A size of which gcc knows the range it copies by "rep movs", which takes longer to begin than this. */
+/*
+ * Hides the range of the size from gcc, which would copy by "rep movs", and that is slow to start.
+ */
 static inline void text_copy_long(char *to, const char *from, size_t bytes)
 {
 	__asm__("" : "+r"(bytes));
 	memcpy(to, from, bytes);
 }
 
-/* Stores a string as a record has it. Returns where the next argument goes. */
+/* Stores a string in a record. Returns where the next argument goes. */
 static inline uint64_t *text_store(uint64_t *at, const char *text, uint32_t bytes)
 {
 	uint32_t units = text_units(bytes);

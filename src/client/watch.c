@@ -21,7 +21,7 @@ static bool cut_last(char *path)
 	return true;
 }
 
-/* Watches the socket's directory, or if there is none yet, that one's. */
+/* Watches the directory of the socket or, if it does not exist, its parent. */
 static int watch_path(int fd, const char *path)
 {
 	char dir[108];
@@ -38,7 +38,7 @@ static int watch_path(int fd, const char *path)
 	return 0;
 }
 
-/* The line of /proc that names what the descriptor watches. "" if it can't be had. */
+/* The line of fdinfo that identifies the watch. "" if it cannot be read. */
 static void read_info(int fd, char *info, size_t bytes)
 {
 	char path[48];
@@ -52,7 +52,7 @@ static void read_info(int fd, char *info, size_t bytes)
 		close(at);
 	}
 	info[got > 0 ? got : 0] = '\0';
-	/* watches may have gone since; which inode the first was on does not change */
+	/* watches may have been removed; the inode of the first one does not change */
 	if (!strstr(info, "inotify wd:"))
 		info[0] = '\0';
 }
@@ -83,12 +83,13 @@ int watch_start(struct watch *watch, const struct client_path *paths, int count)
 		return watch_start(watch, paths, count);
 	}
 	for (int i = 0; i < count; i++) {
-		int one = attach_may_look(&paths[i]) ? watch_path(watch->inotify.fd, paths[i].text) : 0;
+		int one = attach_may_look(&paths[i]) ? watch_path(watch->inotify.fd, paths[i].text)
+						     : 0;
 
 		error = error ? error : one;
 	}
 	read_info(watch->inotify.fd, watch->info, sizeof(watch->info));
-	if (!watch->info[0]) { /* we could not tell ours from another's later */
+	if (!watch->info[0]) { /* without it our descriptor could not be recognized later */
 		own_fd_close(&watch->inotify);
 		return -ENOENT;
 	}

@@ -106,7 +106,7 @@ static void say(const void *packet, size_t bytes)
 	(void)!send(world.server, packet, bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
 	client_lock(&signals);
 	if (client.socket.fd >= 0)
-		attach_hear();
+		attach_receive();
 	client_unlock(&signals);
 	take_all();
 }

@@ -132,7 +132,7 @@ static void test_fork_without_server(void **state)
 	uint64_t expected = 20;
 
 #if defined(__SANITIZE_THREAD__)
-	skip(); /* it allows children no thread: see client.c */
+	skip(); /* it allows children no thread: see module.c */
 #endif
 	child = start("fork_alone", NULL);
 	await_event(&child, "number");
