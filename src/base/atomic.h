@@ -11,8 +11,10 @@
 
 #include <stdatomic.h>
 
-/* gcc's thread sanitizer does not model fences, and warns at each; what they order is in memory
- * shared with other processes, which it does not see either */
+/*
+ * gcc's thread sanitizer does not model fences, and warns at each. These order accesses to memory
+ * shared with other processes, which it does not see either.
+ */
 #if defined(__SANITIZE_THREAD__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wtsan"
 #endif

@@ -27,7 +27,7 @@ bool bell_take(int bell)
 {
 	uint64_t rings;
 
-	/* a read that does not wait is not interrupted */
+	/* a nonblocking read is never interrupted by a signal */
 	return read(bell, &rings, sizeof(rings)) > 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * By a bell one thread wakes another that waits for descriptors: an eventfd, readable from the time it
- * is rung until that is taken.
+ * An eventfd by which one thread wakes another that waits for descriptors. It is readable from
+ * bell_ring() until bell_take() or bell_wait().
  */
 #ifndef KPROFS_BASE_BELL_H
 #define KPROFS_BASE_BELL_H
@@ -14,10 +14,10 @@ int bell_open(void);
 /* From any thread, and from signal handlers; never blocks. */
 void bell_ring(int bell);
 
-/* Takes all rings since the last time; false: there was none. Never blocks. */
+/* Takes all rings since the last call. False: there was none. Never blocks. */
 bool bell_take(int bell);
 
-/* The same; blocks while there is none. */
+/* The same, but blocks until there is a ring. */
 void bell_wait(int bell);
 
 #endif

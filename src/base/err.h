@@ -2,14 +2,16 @@
 /*
  * How errors travel in kprofs.
  *
- * A function that can fail returns int: 0, or a negated errno (-EINVAL). Results come back through
- * out-parameters, which stand last and are untouched on failure. A caller that wants to tell a
- * person why hands down a `struct err`; whoever knows the reason writes the sentence once, with
- * err_set(), where the failure happens. Callers above may put a word in front with err_prefix().
- * Nobody logs on the way: the boundary (fs/ for requests, main.c and src/cmd/ for programs) turns
- * the number into one reply or exit status and the sentence into one line of kperr or stderr.
+ * A function that can fail returns int: 0, or a negated errno (-EINVAL). Results are returned
+ * through out-parameters, which stand last and are unchanged on failure. A caller that wants to
+ * report the reason passes a `struct err`. The function in which the failure happens writes the
+ * sentence, once, with err_set(). Callers above may put a prefix before it with err_prefix().
+ * Nothing in between writes to the log: the boundary (fs/ for requests, main.c and src/cmd/ for
+ * programs) turns the number into one reply or exit status, and the sentence into one line of
+ * kperr or stderr.
  *
- * Nothing that another process wrote is ever a reason to abort: count it, detach it, go on.
+ * Data that another process wrote is never a reason to abort: count it, detach the process, go
+ * on.
  */
 #ifndef KPROFS_BASE_ERR_H
 #define KPROFS_BASE_ERR_H
@@ -18,14 +20,14 @@
 #define ERR_TEXT_MAX 512
 
 struct err {
-	char text[ERR_TEXT_MAX]; /* "" when nobody has said anything */
+	char text[ERR_TEXT_MAX]; /* "" if no sentence was written */
 };
 
-/* Writes the sentence and returns -code. err may be NULL: then only the number travels. */
+/* Writes the sentence and returns -code. err may be NULL: then only the number is returned. */
 int err_set(struct err *err, int code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Puts "WORDS: " in front of what is there. Leaves errors without text alone. */
+/* Puts "WORDS: " before the sentence. Errors without a sentence stay as they are. */
 void err_prefix(struct err *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -60,7 +60,7 @@ int growing_text(GString *text, gsize more)
 		return 0;
 	if (more > G_MAXSIZE / 2 - text->len - 1)
 		return -ENOMEM;
-	need = text->len + more + 1; /* its NUL */
+	need = text->len + more + 1; /* with the NUL */
 	room = MAX(need, text->allocated_len * 2);
 	str = g_try_realloc(text->str, room);
 	if (!str)

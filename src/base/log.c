@@ -22,7 +22,8 @@ static void log_line(struct log *log, int priority, const char *format, va_list 
 		return;
 	}
 	vsnprintf(line, sizeof(line), format, ap);
-	fprintf(stderr, "kprofs: %s\n", line); /* one call: lines of two threads don't mix */
+	/* one call, so that lines of two threads do not mix */
+	fprintf(stderr, "kprofs: %s\n", line);
 }
 
 void log_error(struct log *log, const char *format, ...)

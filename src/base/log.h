@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Messages of the server to the person who runs it: stderr in the foreground, syslog once it is a
- * daemon. Called at the boundary only (see err.h). Thread-safe after log_init; blocks at most for
- * the write.
+ * Messages of the server to its administrator: to stderr in the foreground, to syslog as a
+ * daemon. Called at the boundary only (see err.h). Thread-safe after log_init(); blocks at most
+ * for the write.
  */
 #ifndef KPROFS_BASE_LOG_H
 #define KPROFS_BASE_LOG_H

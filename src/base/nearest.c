@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* A name shares a beginning with the wanted one: as near as this many wrong letters. */
+/* A name that begins like the wanted one counts as near as one with this many wrong letters. */
 #define BEGINNING_DISTANCE 2
 
 static unsigned int min3(unsigned int a, unsigned int b, unsigned int c)
@@ -67,11 +67,11 @@ void nearest_init(struct nearest *nearest, const char *wanted)
 	memset(nearest, 0, sizeof(*nearest));
 	snprintf(nearest->wanted, sizeof(nearest->wanted), "%s", wanted);
 	length = strlen(nearest->wanted);
-	/* a third of the letters wrong is still a slip of the hand; more is another name */
+	/* a third of the letters wrong may still be a typing error; more is another name */
 	nearest->limit = length / 3 > BEGINNING_DISTANCE + 1 ? length / 3 : BEGINNING_DISTANCE + 1;
 }
 
-/* Where text would stand among those kept, the distance of name in *d; NEAREST_NAMES: nowhere. */
+/* The rank of `text` among the names kept; *d: the distance of `name`. NEAREST_NAMES: not kept. */
 static unsigned int find_rank(const struct nearest *nearest, const char *name, const char *text,
 	unsigned int *d)
 {

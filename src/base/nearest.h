@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The few names nearest to one that does not exist, for error messages: "no event 'cylces'; nearest:
- * cycles, ref-cycles". Nearness is edit distance without regard to case; a name that contains the
- * wanted one, or begins like it, counts as near. No allocation; one thread at a time.
+ * The few names nearest to one that does not exist, for error messages: "no event 'cylces';
+ * nearest: cycles, ref-cycles". The measure is edit distance without regard to case. A name that
+ * contains the wanted one, or begins like it, counts as near. No allocation; one thread at a
+ * time.
  */
 #ifndef KPROFS_BASE_NEAREST_H
 #define KPROFS_BASE_NEAREST_H
@@ -10,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define NEAREST_NAMES 5	     /* what a person still reads */
+#define NEAREST_NAMES 5	     /* a message stays readable */
 #define NEAREST_NAME_MAX 128 /* longer names are not offered: "SYSTEM:NAME" of tracepoints fits */
 
 /* holds every nearest_text() */
@@ -26,13 +27,16 @@ struct nearest {
 
 /* wanted: cut at NEAREST_NAME_MAX - 1 */
 void nearest_init(struct nearest *nearest, const char *wanted);
-/* Whether nearest_offer() would keep the name: asked first where checking a name takes time. */
+/* Whether nearest_offer() would keep the name. Called first where it takes time to check a name. */
 bool nearest_wants(const struct nearest *nearest, const char *name);
-/* Keeps the name where it is among the nearest so far; of equal ones the first. Copies it. */
+/*
+ * Keeps a copy of the name if it is among the nearest so far. Of equally near names the first is
+ * kept.
+ */
 void nearest_offer(struct nearest *nearest, const char *name);
-/* The same, but what is shown, and must be shorter than NEAREST_NAME_MAX, is `text`. */
+/* The same, but `text` is shown in place of the name; it must be shorter than NEAREST_NAME_MAX. */
 void nearest_offer_text(struct nearest *nearest, const char *name, const char *text);
-/* "; nearest: A, B, C" or "" where nothing is near; cut to size. Returns buf. */
+/* "; nearest: A, B, C", or "" if no name is near; cut to size. Returns buf. */
 const char *nearest_text(const struct nearest *nearest, char *buf, size_t size);
 
 #endif

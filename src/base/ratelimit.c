@@ -9,7 +9,7 @@ void ratelimit_init(struct ratelimit *limit, unsigned int most, uint64_t interva
 
 bool ratelimit_take(struct ratelimit *limit, unsigned int reserve, uint64_t now_ns)
 {
-	/* the caller may have looked at the clock before another one did that came first */
+	/* the caller may have read the clock before another caller that took the lock first */
 	const uint64_t passed_ns = now_ns > limit->since_ns ? now_ns - limit->since_ns : 0;
 	const uint64_t more = passed_ns / limit->interval_ns;
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* How often something may happen: so many times at once, then once in each interval. Callers lock. */
+/*
+ * Limits how often something happens: `most` times at once, then once in each interval. Callers
+ * lock.
+ */
 #ifndef KPROFS_BASE_RATELIMIT_H
 #define KPROFS_BASE_RATELIMIT_H
 
@@ -15,7 +18,7 @@ struct ratelimit {
 
 void ratelimit_init(struct ratelimit *limit, unsigned int most, uint64_t interval_ns, uint64_t now_ns);
 
-/* Whether it may happen now, and more than `reserve` times: then it is counted. */
+/* True, and counted, if it may happen now more than `reserve` times. */
 bool ratelimit_take(struct ratelimit *limit, unsigned int reserve, uint64_t now_ns);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory for small allocations when there is no other: see reserve.h. */
+/* Memory for small allocations when malloc(3) fails: see reserve.h. */
 #include "base/reserve.h"
 
 #include <errno.h>
@@ -12,16 +12,17 @@
 #include "config.h"
 
 /*
- * Each failed allocation gives back one piece and tries again; the C library takes at least 132 KiB at a
- * time. All requests that are being answered when memory ends, and a walk of /proc, fit into a few.
+ * Each failed allocation gives back one piece and tries again; the C library takes at least 132
+ * KiB at a time. A few pieces are enough for all requests that are being answered at that time,
+ * and for a walk of /proc.
  */
 #define PIECES 16u
 #define PIECE_BYTES ((size_t)4 << 20)
 
-/* The only state: malloc(3) has no argument for it. */
+/* Global, since malloc(3) has no argument for it. */
 static struct {
-	void *_Atomic pieces[PIECES];  /* NULL: given back, or never had */
-	_Atomic unsigned int missing;  /* of those that reserve_init() had */
+	void *_Atomic pieces[PIECES];  /* NULL: given back, or never reserved */
+	_Atomic unsigned int missing;  /* number of pieces given back */
 } reserve;
 
 static void *map_piece(void)
@@ -49,7 +50,10 @@ bool reserve_is_whole(void)
 {
 	unsigned int i;
 
-	/* relaxed, here and below: a count to go by; a piece itself is handed over by its own swap */
+	/*
+	 * relaxed, here and below: the count is a hint only; a piece itself changes hands by its
+	 * own exchange
+	 */
 	if (!atomic_read_relaxed(&reserve.missing))
 		return true;
 	for (i = 0; i < PIECES && atomic_read_relaxed(&reserve.missing); i++) {
@@ -68,16 +72,19 @@ bool reserve_is_whole(void)
 	return true;
 }
 
-/* The sanitizers have a malloc of their own, which ends the process when it fails. */
+/* The sanitizers have their own malloc, which ends the process when it fails. */
 #if defined(HAVE___LIBC_MALLOC) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
-/* The C library's own: what malloc(3) and its kin are in a process that does not replace them. */
+/*
+ * The C library's own functions: malloc(3) and the others in a process that does not replace
+ * them.
+ */
 extern void *__libc_malloc(size_t bytes);
 extern void *__libc_calloc(size_t count, size_t bytes);
 extern void *__libc_realloc(void *memory, size_t bytes);
 extern void *__libc_memalign(size_t alignment, size_t bytes);
 
-/* True: it is worth another try. */
+/* True: the allocation should be tried again. */
 static bool give_back(size_t bytes)
 {
 	unsigned int i;

@@ -1,35 +1,37 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory set aside at the start of the server, from which small allocations are served when there is
- * no other.
+ * Memory that is set aside at the start of the server, for small allocations when malloc(3)
+ * fails.
  *
- * GLib ends the process when an allocation fails, and so would the server with its capture. So it
- * allocates in three ways, of which HACKING says more ("Memory"):
+ * GLib ends the process when an allocation fails, and the server would end with its capture. So
+ * there are three ways to allocate (HACKING, "Memory"):
  *
- *	- what may become larger than RESERVE_SMALL_BYTES is allocated so that it can fail (g_try_malloc,
- *	  malloc, mmap, growing.h), and who asked is told -ENOMEM;
- *	- what is smaller is taken from the reserve when malloc(3) has nothing left (RLIMIT_AS, strict
- *	  overcommit): the process's malloc is a small wrapper around the C library's. From then on
- *	  requests that would need memory are refused with ENOMEM, until the reserve is whole again;
- *	- what takes much in many small pieces, a view, is made in another process (fs/viewproc.h).
+ * - what may become larger than RESERVE_SMALL_BYTES is allocated so that it can fail
+ *   (g_try_malloc, malloc, mmap, growing.h), and the caller gets -ENOMEM;
+ * - what is smaller is taken from the reserve when malloc(3) fails (RLIMIT_AS, strict
+ *   overcommit): the process's malloc is a small wrapper around the C library's. From then on
+ *   requests that need memory are refused with ENOMEM, until the reserve is whole again;
+ * - what takes much memory in many small pieces, a view, is made in another process
+ *   (fs/viewproc.h).
  *
- * The reserve is address space: it takes no memory before it is used. All functions are thread-safe.
+ * The reserve is address space: it takes no memory before it is used. All functions are
+ * thread-safe.
  */
 #ifndef KPROFS_BASE_RESERVE_H
 #define KPROFS_BASE_RESERVE_H
 
 #include <stdbool.h>
 
-/* A larger allocation does not get any of the reserve. */
+/* A larger allocation gets nothing of the reserve. */
 #define RESERVE_SMALL_BYTES (2u << 20)
 
-/* Sets the reserve aside; -ENOMEM. Without this call, or in a process that has none, malloc just fails. */
+/* Sets the reserve aside; -ENOMEM. In a process that does not call this, malloc just fails. */
 int reserve_init(void);
 
 /*
- * Whether the reserve is whole; takes back what is missing where that can be had now. For who is about
- * to begin something that needs memory: false means -ENOMEM. A read of one variable while nothing is
- * missing. True where there never was a reserve.
+ * Whether the reserve is whole; reserves missing pieces again if possible. Called before an
+ * operation that needs memory: false means -ENOMEM. While nothing is missing it reads one
+ * variable. True in a process without a reserve.
  */
 bool reserve_is_whole(void);
 

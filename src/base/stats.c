@@ -28,7 +28,7 @@ void stats_destroy(struct stats *stats)
 	g_free(stats);
 }
 
-/* takes `value` */
+/* takes ownership of `value` */
 static void add_line(struct stats *stats, char *value, const char *name, va_list ap)
 {
 	g_autofree char *owned = value;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers of descriptors that are nobody's: see stdfds.h. */
+/* Reserves the numbers of closed standard descriptors: see stdfds.h. */
 #include "base/stdfds.h"
 
 #include <errno.h>
@@ -14,7 +14,10 @@ int stdfds_fill(void)
 	for (fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
 		if (fcntl(fd, F_GETFD) >= 0)
 			continue;
-		/* for the other direction, so that it can't be used; the lowest number is the free one */
+		/*
+		 * opened for the wrong direction, so that using it fails; it gets the lowest free
+		 * number, this one
+		 */
 		got = open(_PATH_DEVNULL, (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
 		if (got < 0)
 			return -errno;

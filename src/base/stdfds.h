@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Standard input, output and error of a program that was started without some of them (`<&-`, by some
- * daemons): what it opens first would get their numbers, and messages or output would go into it, or
- * whoever becomes a daemon would close it.
+ * Standard input, output and error of a program that was started without some of them (`<&-`, or
+ * by some daemons). The next files that it opens would get their numbers: messages and output
+ * would be written to these files, and becoming a daemon would close them.
  */
 #ifndef KPROFS_BASE_STDFDS_H
 #define KPROFS_BASE_STDFDS_H
 
 /*
- * Takes the numbers of those that are closed. Using them is an error as before, and who is started does
- * not have them. -errno. At the beginning of main().
+ * Opens /dev/null for those that are closed. Using them still fails as before, and programs that
+ * are executed do not inherit them. -errno. To be called at the beginning of main().
  */
 int stdfds_fill(void);
 

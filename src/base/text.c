@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Strings of other people: see text.h. */
+/* Text from other processes: see text.h. */
 #include "base/text.h"
 
 #include <inttypes.h>
@@ -12,7 +12,7 @@ static void append_hex(GString *out, const char *bytes, size_t size)
 		g_string_append_printf(out, "\\x%02x", (unsigned char)*bytes++);
 }
 
-/* How many bytes stand for themselves: of most strings all. */
+/* The number of bytes at the start that need no escape: of most strings all. */
 static size_t count_plain(const char *text, char also)
 {
 	size_t n = 0;
@@ -104,7 +104,7 @@ void text_append_lines(GString *out, const char *text, size_t bytes)
 		if (text == end)
 			break;
 		next = text + 1;
-		/* -1, -2: not UTF-8, truncated UTF-8; NUL is below 32 */
+		/* -1: not UTF-8, -2: truncated UTF-8; NUL is below 32 */
 		if ((unsigned char)*text >= 128 &&
 			g_utf8_get_char_validated(text, end - text) < (gunichar)-2) {
 			next = g_utf8_next_char(text);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Strings of other people on a terminal or in a line of text. Thread-safe.
- */
+/* Text from other processes, shown on a terminal or in one line. Thread-safe. */
 #ifndef KPROFS_BASE_TEXT_H
 #define KPROFS_BASE_TEXT_H
 
@@ -9,24 +7,24 @@
 #include <stdint.h>
 
 /*
- * Appends `text` so that it stays in its line and can't steer a terminal: control characters,
- * invisible ones, and bytes that are not UTF-8 become \xNN, a backslash too.
+ * Appends `text` so that it stays in its line and cannot control a terminal: control characters,
+ * invisible characters, backslashes, and bytes that are not UTF-8 become \xNN.
  */
 void text_append(GString *out, const char *text);
 
 /*
- * Appends bytes as UTF-8 text that may have several lines: bytes below 32 other than newline and
+ * Appends bytes as UTF-8 text that may have several lines. Bytes below 32 other than newline and
  * tab, 127, and what is not UTF-8 become \xNN.
  */
 void text_append_lines(GString *out, const char *text, size_t bytes);
 
-/* The same, of a name that can be of any length (templates): what is long is cut, with `...`. */
+/* The same for a name of any length (C++ templates): a long one is cut and ends in `...`. */
 #define TEXT_CUT_BYTES 256
 void text_append_cut(GString *out, const char *text);
 
 /*
- * What sets the colour for a line with this share (percent) on a terminal, "" where it needs none;
- * and what ends it.
+ * The escape sequence that sets the colour of a line with this share (percent) on a terminal, ""
+ * if it needs none; and the one that ends it.
  */
 const char *text_colour(double share);
 #define TEXT_COLOUR_END "\033[0m"

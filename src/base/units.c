@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers as people write them: see units.h. */
+/* Numbers as users write them: see units.h. */
 #include "base/units.h"
 
 #include <ctype.h>
@@ -12,7 +12,7 @@ int units_parse_u64(const char *text, uint64_t *value)
 	unsigned long long v;
 	char *end;
 
-	/* strtoull would take blanks and signs: a number here begins with a digit */
+	/* strtoull accepts blanks and signs; here a number begins with a digit */
 	if (!isdigit((unsigned char)text[0]))
 		return -EINVAL;
 	errno = 0;
@@ -25,7 +25,7 @@ int units_parse_u64(const char *text, uint64_t *value)
 	return 0;
 }
 
-/* A decimal number at *text, moved past it; lists of CPUs know no other base. */
+/* Reads a decimal number at *text and moves *text past it; lists of CPUs have no other base. */
 static int take_decimal(const char **text, uint64_t *value)
 {
 	uint64_t v = 0;

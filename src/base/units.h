@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Numbers as people write them, and the constants between units.
- */
+/* Numbers as users write them, and the constants between units. */
 #ifndef KPROFS_BASE_UNITS_H
 #define KPROFS_BASE_UNITS_H
 
@@ -22,8 +20,9 @@
 int units_parse_u64(const char *text, uint64_t *value);
 
 /*
- * A CPU list as Linux writes it ("0-3,8"), into a bitmap of `bits` bits (bits/8 rounded up bytes,
- * set to zero first). -EINVAL: not a list, a range that runs backwards; -ERANGE: a number >= bits.
+ * Parses a list of CPUs as Linux writes it ("0-3,8") into a bitmap of `bits` bits (bits/8 rounded
+ * up bytes, set to zero first). -EINVAL: not a list, or a range whose end is below its start;
+ * -ERANGE: a number >= bits.
  */
 int units_parse_cpulist(const char *text, unsigned char *bitmap, unsigned int bits);
 
