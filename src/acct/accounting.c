@@ -2,10 +2,10 @@
 /*
  * The accounting behind mpstat: see accounting.h.
  *
- * A source (source.h) gives the kernel's counters; this file turns them into time since the
- * baseline. For each counter it keeps the highest value seen and adds what goes beyond it; nothing
- * is ever subtracted, which is what makes the times monotonic. Pausing means to keep looking, and
- * to add nothing.
+ * A source (source.h) reads the kernel's counters; this file turns them into time since the
+ * baseline. For each counter it keeps the highest value seen and adds what exceeds it. Nothing is
+ * ever subtracted, so the times are monotonic. While it is paused it reads the source too, but
+ * adds nothing.
  */
 #include "acct/accounting.h"
 
@@ -41,10 +41,10 @@ static const enum state state_of[SOURCE_TIMES] = {
 	[SOURCE_STEAL] = STATE_STEAL,
 };
 
-struct unwind_row {
-	bool present;                   /* at the newest look; else it is not shown */
-	bool online;                    /* at the newest look */
-	bool based;                     /* `highest` was seen within the accounted time */
+struct accounting_row {
+	bool present;                   /* in the newest sample; else it is not shown */
+	bool online;                    /* in the newest sample */
+	bool based;                     /* `highest` was read within the accounted time */
 	uint64_t highest[SOURCE_TIMES]; /* ns, as the source counts */
 	uint64_t ns[STATES];            /* since the baseline */
 };
@@ -56,10 +56,10 @@ struct accounting {
 	const struct source_ops *ops; /* i */
 	void *source;                 /* i; what it points to: m */
 	pthread_mutex_t mutex;
-	GArray *sample; /* m: of struct source_cpu, room for the newest look */
-	GArray *rows;   /* m: of struct unwind_row, by CPU number */
-	size_t text_bytes, raw_bytes; /* m: of the newest text of its kind; 0: none was made */
-	uint64_t falls; /* m */
+	GArray *sample; /* m: of struct source_cpu, the newest sample */
+	GArray *rows;   /* m: of struct accounting_row, by CPU number */
+	size_t text_bytes, raw_bytes; /* m: size of the newest text of its kind; 0: none was made */
+	uint64_t backward_steps; /* m */
 	bool on;        /* m */
 	bool ipi;       /* m */
 };
@@ -69,16 +69,18 @@ static uint64_t add_saturated(uint64_t a, uint64_t b)
 	return b > UINT64_MAX - a ? UINT64_MAX : a + b;
 }
 
-/* Takes one CPU's counters into its row; what passed is accounted time if `count`. */
+/*
+ * Updates a row from the counters of its CPU. The time since the last sample is added if `count`.
+ */
 static void advance_row(
-	struct accounting *acct, struct unwind_row *row, const uint64_t *ns, bool count)
+	struct accounting *acct, struct accounting_row *row, const uint64_t *ns, bool count)
 {
 	uint64_t *sum;
 	int t;
 
 	for (t = 0; t < SOURCE_TIMES; t++) {
 		if (ns[t] < row->highest[t]) {
-			acct->falls++;
+			acct->backward_steps++;
 			continue;
 		}
 		sum = &row->ns[state_of[t]];
@@ -89,11 +91,11 @@ static void advance_row(
 	row->based = true;
 }
 
-/* One look at the source; what passed since the last one counts if `count`. */
+/* Reads the source. The time since the last sample is added if `count`. */
 static int take_sample(struct accounting *acct, bool count)
 {
 	const struct source_cpu *cpu;
-	struct unwind_row *row;
+	struct accounting_row *row;
 	guint i;
 	int ret;
 
@@ -103,7 +105,7 @@ static int take_sample(struct accounting *acct, bool count)
 	if (acct->rows->len < acct->sample->len)
 		g_array_set_size(acct->rows, acct->sample->len);
 	for (i = 0; i < acct->rows->len; i++) {
-		row = &g_array_index(acct->rows, struct unwind_row, i);
+		row = &g_array_index(acct->rows, struct accounting_row, i);
 		if (i >= acct->sample->len) {
 			row->present = false;
 			row->online = false;
@@ -118,14 +120,14 @@ static int take_sample(struct accounting *acct, bool count)
 	return 0;
 }
 
-/* The accounted time begins at the look just taken: nothing older may be added later. */
+/* The accounted time begins at the newest sample: nothing older may be added later. */
 static void forget_offline(struct accounting *acct)
 {
-	struct unwind_row *row;
+	struct accounting_row *row;
 	guint i;
 
 	for (i = 0; i < acct->rows->len; i++) {
-		row = &g_array_index(acct->rows, struct unwind_row, i);
+		row = &g_array_index(acct->rows, struct accounting_row, i);
 		if (!row->online)
 			row->based = false;
 	}
@@ -138,9 +140,9 @@ int accounting_create_from(const struct source_ops *ops, const struct source_pat
 	int ret;
 
 	a->sample = g_array_new(FALSE, TRUE, sizeof(struct source_cpu));
-	a->rows = g_array_new(FALSE, TRUE, sizeof(struct unwind_row));
+	a->rows = g_array_new(FALSE, TRUE, sizeof(struct accounting_row));
 	a->on = true;
-	a->ipi = true; /* as Akaros */
+	a->ipi = true; /* as on Akaros */
 	pthread_mutex_init(&a->mutex, NULL);
 	a->ops = ops;
 	ret = a->ops->create(paths, err, &a->source);
@@ -213,8 +215,8 @@ static unsigned int take_percent(uint64_t part, uint64_t total)
 	return quotient;
 }
 
-/* Numbers too large for their column widen the line, as printf has it on Akaros too. */
-static void print_row(unsigned int cpu, const struct unwind_row *row, GString *out)
+/* A number that is too large for its column makes the line wider, as printf does on Akaros too. */
+static void print_row(unsigned int cpu, const struct accounting_row *row, GString *out)
 {
 	char text[64];
 	uint64_t total = 0;
@@ -233,7 +235,7 @@ static void print_row(unsigned int cpu, const struct unwind_row *row, GString *o
 	}
 }
 
-static void print_row_raw(unsigned int cpu, const struct unwind_row *row, GString *out)
+static void print_row_raw(unsigned int cpu, const struct accounting_row *row, GString *out)
 {
 	char text[64];
 	int s, n;
@@ -248,13 +250,13 @@ static void print_row_raw(unsigned int cpu, const struct unwind_row *row, GStrin
 }
 
 static void print_rows(struct accounting *acct,
-	void (*print)(unsigned int cpu, const struct unwind_row *row, GString *out), GString *out)
+	void (*print)(unsigned int cpu, const struct accounting_row *row, GString *out), GString *out)
 {
-	const struct unwind_row *row;
+	const struct accounting_row *row;
 	guint i;
 
 	for (i = 0; i < acct->rows->len; i++) {
-		row = &g_array_index(acct->rows, struct unwind_row, i);
+		row = &g_array_index(acct->rows, struct accounting_row, i);
 		if (row->present)
 			print(i, row, out);
 	}
@@ -266,11 +268,11 @@ static unsigned int count_rows(const struct accounting *acct)
 	guint i;
 
 	for (i = 0; i < acct->rows->len; i++)
-		count += g_array_index(acct->rows, struct unwind_row, i).present;
+		count += g_array_index(acct->rows, struct accounting_row, i).present;
 	return count;
 }
 
-/* The text of the times as they are known; with the mutex held. */
+/* Makes the text from the newest times, without reading the source. Under the mutex. */
 static void print_text(struct accounting *acct, GString *out)
 {
 	int s;
@@ -319,7 +321,7 @@ int accounting_print_raw(struct accounting *acct, GString *out)
 	return print_now(acct, out, print_text_raw, &acct->raw_bytes);
 }
 
-/* Columns have a width, so the last length is the next one's until there is another CPU. */
+/* Columns have a fixed width, so the length stays the same until the number of CPUs changes. */
 static size_t count_bytes(struct accounting *acct,
 	void (*print)(struct accounting *acct, GString *out), size_t *newest)
 {
@@ -356,8 +358,8 @@ int accounting_reset(struct accounting *acct)
 	ret = take_sample(acct, false);
 	if (!ret) {
 		for (i = 0; i < acct->rows->len; i++)
-			memset(g_array_index(acct->rows, struct unwind_row, i).ns, 0,
-				sizeof(((struct unwind_row *)NULL)->ns));
+			memset(g_array_index(acct->rows, struct accounting_row, i).ns, 0,
+				sizeof(((struct accounting_row *)NULL)->ns));
 		forget_offline(acct);
 	}
 	pthread_mutex_unlock(&acct->mutex);
@@ -369,7 +371,7 @@ int accounting_set_on(struct accounting *acct, bool on)
 	int ret;
 
 	pthread_mutex_lock(&acct->mutex);
-	ret = take_sample(acct, acct->on); /* what passed until now belongs to the old state */
+	ret = take_sample(acct, acct->on); /* the time until now belongs to the old state */
 	if (!ret) {
 		if (on && !acct->on)
 			forget_offline(acct);
@@ -388,7 +390,7 @@ void accounting_set_ipi(struct accounting *acct, bool on)
 
 int accounting_print_stats(struct accounting *acct, struct stats *stats)
 {
-	const struct unwind_row *row;
+	const struct accounting_row *row;
 	guint i;
 	int ret;
 
@@ -397,9 +399,9 @@ int accounting_print_stats(struct accounting *acct, struct stats *stats)
 	stats_text(stats, acct->on ? "on" : "off", "mpstat.accounting");
 	stats_text(stats, acct->ipi ? "on" : "off", "mpstat.ipi");
 	stats_text(stats, acct->ops->name, "mpstat.source");
-	stats_u64(stats, acct->falls, "mpstat.backward_steps");
+	stats_u64(stats, acct->backward_steps, "mpstat.backward_steps");
 	for (i = 0; !ret && i < acct->rows->len; i++) {
-		row = &g_array_index(acct->rows, struct unwind_row, i);
+		row = &g_array_index(acct->rows, struct accounting_row, i);
 		if (row->present)
 			stats_u64(stats, row->ns[STATE_STEAL], "cpu.%u.steal_ns", i);
 	}

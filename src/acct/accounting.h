@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The accounting behind mpstat and mpstat-raw: what each CPU has done since a baseline, in Akaros's
- * four states.
+ * The accounting behind mpstat and mpstat-raw: how long each CPU was in Akaros's four states
+ * since a baseline.
  *
  *	irq  = irq + softirq	kern = system
  *	idle = idle + iowait	user = user + nice (guest time is in these already)
  *
- * Steal is in no state, since the machine did not have that time; it is kept beside them. Nothing
- * runs in the background: the source of times (/proc/stat) is read when somebody asks.
+ * Steal is in no state, since the machine did not have that time; it is kept separately. Nothing
+ * runs in the background: the source of times (/proc/stat) is read when a file is read.
  *
- * The rules that every number keeps:
- * - One row for each present CPU, in ascending order. While a CPU is offline its times stand still.
- * - Times never go back. A counter of the kernel that falls adds nothing until it has passed its
- *   old value; each of the kernel's counters is looked at by itself, before they are summed.
- * - What may lie outside the accounted time is not counted: a CPU that is offline while a baseline
- *   is taken (at create, reset, or when resumed) is counted from the first look at it online.
+ * Each number follows these rules:
+ * - There is one row for each present CPU, in ascending order. While a CPU is offline its times
+ *   stand still.
+ * - Times never decrease. A counter of the kernel that decreases adds nothing until it has passed
+ *   its old value; each counter is checked by itself, before they are summed.
+ * - Time that may lie outside the accounted time is not counted: a CPU that is offline while a
+ *   baseline is taken (at create, reset, or when resumed) is counted from the first sample in
+ *   which it is online.
  *
- * All functions are thread-safe (one mutex, no other lock is taken inside) and block only for the
- * reading of two small files of the kernel, about ten microseconds. Failure to read is returned as
- * -errno, nothing has changed then, and nothing has been appended: -EOPNOTSUPP where there is no
- * source of times at all, -EBADMSG where the file is not what the kernel writes, else pread's.
+ * All functions are thread-safe (one mutex, no other lock is taken inside) and block only to read
+ * two small files of the kernel, about ten microseconds. If reading fails they return -errno,
+ * change nothing and append nothing: -EOPNOTSUPP where there is no source of times at all,
+ * -EBADMSG where the file is not what the kernel writes, else the errno of pread.
  */
 #ifndef KPROFS_ACCT_ACCOUNTING_H
 #define KPROFS_ACCT_ACCOUNTING_H
@@ -33,15 +35,15 @@
 struct accounting;
 
 /*
- * Begins accounting, resumed, with its baseline now and ipi on. NULL paths: the real files.
- * Both stay open and are read again at each look. Where /proc/stat is no good, this succeeds all
- * the same, leaves the sentence in *err, and every look is -EOPNOTSUPP.
+ * Begins accounting, resumed, with its baseline now and ipi on. NULL paths: the real files. Both
+ * stay open and are read again for each sample. Where /proc/stat is unusable, this succeeds all
+ * the same, leaves the sentence in *err, and all later calls return -EOPNOTSUPP.
  */
 int accounting_create(const char *proc_stat, const char *present, struct err *err,
 	struct accounting **acct);
 void accounting_destroy(struct accounting *acct);
 
-/* Appends the table for people: a line of names, and one of 111 bytes for each present CPU. */
+/* Appends the table for users: a line of names, and one of 111 bytes for each present CPU. */
 int accounting_print(struct accounting *acct, GString *out);
 
 /*
@@ -50,24 +52,27 @@ int accounting_print(struct accounting *acct, GString *out);
  */
 int accounting_print_raw(struct accounting *acct, GString *out);
 
-/* How long each of them is, without a look at the source: as the newest one was. */
+/* The length of each table, without reading the source: that of the newest table of its kind. */
 size_t accounting_bytes(struct accounting *acct);
 size_t accounting_bytes_raw(struct accounting *acct);
 
-/* A new baseline: all times are zero now. */
+/* A new baseline: all times are zero from now on. */
 int accounting_reset(struct accounting *acct);
 
-/* Resumes or pauses. What passes while paused is in no column. The same state again is fine. */
+/*
+ * Resumes or pauses. Time while paused is in no column. Setting the same state again does
+ * nothing.
+ */
 int accounting_set_on(struct accounting *acct, bool on);
 
-/* Kept for sources that must wake CPUs to know their times; /proc/stat needs nobody woken. */
+/* Kept for sources that must send IPIs to CPUs to read their times; /proc/stat needs none. */
 void accounting_set_ipi(struct accounting *acct, bool on);
 
 /*
  * Adds mpstat.ipi and mpstat.accounting (on or off), mpstat.source, mpstat.backward_steps (how
- * often a counter of the kernel was found below an earlier value of itself) and cpu.N.steal_ns
- * (under the rules above, so since the baseline). On failure the cpu rows are missing, the others
- * are there.
+ * often a counter of the kernel was below an earlier value of itself) and cpu.N.steal_ns (under
+ * the rules above, so since the baseline). On failure the cpu rows are missing, the others are
+ * there.
  */
 int accounting_print_stats(struct accounting *acct, struct stats *stats);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the accounting gets its times from: one table of functions for each kind of source, with
- * one for "not available here", so that accounting.c never asks which it has.
+ * The sources of the accounting's times: one table of functions for each kind of source. One of
+ * them means "not available here", so that accounting.c never checks which it has.
  *
  * Private to src/acct and its tests. accounting.c calls a source under its mutex.
  */
@@ -14,7 +14,7 @@
 
 #include "base/err.h"
 
-/* The kinds of time that Linux tells apart; each is a counter of its own that should only grow. */
+/* The kinds of time that Linux counts separately; each counter should only increase. */
 enum source_time {
 	SOURCE_USER,
 	SOURCE_NICE,
@@ -28,9 +28,9 @@ enum source_time {
 };
 
 struct source_cpu {
-	bool present;              /* gets a row */
-	bool online;               /* `ns` says something */
-	uint64_t ns[SOURCE_TIMES]; /* since some fixed moment of the past */
+	bool present;              /* has a row */
+	bool online;               /* `ns` is valid */
+	uint64_t ns[SOURCE_TIMES]; /* since some fixed time in the past */
 };
 
 struct source_paths {
@@ -40,27 +40,27 @@ struct source_paths {
 
 struct source_ops {
 	const char *name; /* as kpstat shows it */
-	/* -errno with a sentence where this source doesn't exist on this machine */
+	/* -errno with a sentence if this source does not exist on this machine */
 	int (*create)(const struct source_paths *paths, struct err *err, void **source);
 	void (*destroy)(void *source);
 	/*
-	 * The times of now: sets `cpus` (of struct source_cpu) to one entry for each number up to
-	 * the highest CPU's. Content undefined on failure.
+	 * The current times: sets `cpus` (of struct source_cpu) to one entry for each number up
+	 * to the highest CPU's. Content undefined on failure.
 	 */
 	int (*sample)(void *source, GArray *cpus);
 };
 
-/* /proc/stat: in steps of 1/USER_HZ s, offline CPUs missing. */
+/* /proc/stat: in steps of 1/USER_HZ s, without offline CPUs. */
 extern const struct source_ops source_procstat;
 
-/* No times at all: create never fails, each sample is -EOPNOTSUPP. */
+/* No times at all: create never fails, each sample returns -EOPNOTSUPP. */
 extern const struct source_ops source_none;
 
 struct accounting;
 
 /*
- * accounting_create with the source of one's choice; tests bring their own. A source that can't be
- * created or sampled is replaced by source_none.
+ * accounting_create() with a given source; tests bring their own. A source that cannot be created
+ * or sampled is replaced by source_none.
  */
 int accounting_create_from(const struct source_ops *ops, const struct source_paths *paths,
 	struct err *err, struct accounting **acct);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The source of times where there is none: see source.h. */
+/* The source that is used where times are not available: see source.h. */
 #include "acct/source.h"
 
 #include <errno.h>

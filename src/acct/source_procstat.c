@@ -2,8 +2,8 @@
 /*
  * Times from /proc/stat, rows from the list of present CPUs: see source.h.
  *
- * Where the list can't be read (no sysfs in a container), the CPUs that /proc/stat has named so far
- * stand for it: one that goes offline keeps its row all the same.
+ * If the list cannot be read (no sysfs in a container), the CPUs that /proc/stat has listed so
+ * far take its place, so a CPU that goes offline still keeps its row.
  */
 #include "acct/source.h"
 
@@ -20,8 +20,8 @@ struct source {
 	struct procstat *procstat;
 	int present_fd; /* or -errno */
 	uint64_t hz;
-	unsigned char present[CPU_BITMAP_BYTES]; /* as read last */
-	unsigned char seen[CPU_BITMAP_BYTES];    /* in /proc/stat, ever */
+	unsigned char present[CPU_BITMAP_BYTES]; /* as last read */
+	unsigned char seen[CPU_BITMAP_BYTES];    /* ever listed in /proc/stat */
 };
 
 static int create_source(const struct source_paths *paths, struct err *err, void **source)
@@ -81,11 +81,11 @@ static int sample_source(void *source, GArray *cpus)
 	if (ret)
 		return ret;
 	g_array_set_size(cpus, 0);
-	/* in ascending order: the last is the highest; new entries are zero */
+	/* stat is in ascending order, so the last CPU is the highest; new entries are zero */
 	g_array_set_size(cpus, stat[count - 1].cpu + 1);
 	for (i = 0; i < count; i++) {
 		cpu = &g_array_index(cpus, struct source_cpu, stat[i].cpu);
-		cpu->present = true; /* online is present, even if the list is a moment older */
+		cpu->present = true; /* online is present, even if the list is older */
 		cpu->online = true;
 		for (t = 0; t < SOURCE_TIMES; t++)
 			cpu->ns[t] = clock_ticks_to_ns(stat[i].ticks[t], src->hz);
