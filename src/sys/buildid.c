@@ -23,7 +23,7 @@
 #define NOTE_ALIGN 4
 #define NOTE_BUILD_ID 3 /* NT_GNU_BUILD_ID, of the owner "GNU" */
 
-/* Programs have a dozen of them; a core file, which has thousands, is nobody's mapped program. */
+/* A program has a dozen of them. A core file has thousands, and is not mapped as a program. */
 #define SEGMENTS_MAX 128
 /* The notes of a program are some hundred bytes. */
 #define NOTES_BYTES_MAX 4096
@@ -36,7 +36,7 @@ struct note_header {
 	uint32_t type;
 };
 
-/* Rounded up to the notes' alignment, in 64 bits, so that it can't wrap. */
+/* Rounded up to the alignment of notes, in 64 bits, so that it cannot wrap. */
 static uint64_t pad(uint32_t size)
 {
 	return ((uint64_t)size + NOTE_ALIGN - 1) / NOTE_ALIGN * NOTE_ALIGN;
@@ -151,8 +151,9 @@ static int open_below(int folder, const char *path, uint64_t flags, uint64_t res
 }
 
 /*
- * Opens a regular file by the path of a mapping. No file system is entered but that of the mount point
- * which leads to it, if its files may be read: somebody's hung FUSE mount on the way is not waited for.
+ * Opens a regular file by the path of a mapping. Only the file system of the mount point that
+ * leads to it is entered, if its files may be read: a FUSE mount on the way whose server hangs is
+ * not waited for.
  */
 static int open_path(const struct proc_maps *maps, const char *path)
 {
@@ -184,7 +185,10 @@ static int open_path(const struct proc_maps *maps, const char *path)
 	return fd;
 }
 
-/* How the kernel names the file where it is mapped: stat(2) of btrfs and overlayfs says otherwise. */
+/*
+ * Compares with the device and inode that the kernel reports for a mapping: those of stat(2)
+ * differ on btrfs and overlayfs.
+ */
 static bool is_mapped_as(int fd, const struct buildid_mapping *mapping)
 {
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -223,8 +227,8 @@ static bool is_file(int fd, const struct stat *st, const struct buildid_mapping 
 }
 
 /*
- * What the file holds is what was mapped if nothing was written to it since. A new file with the number
- * of one that is gone is younger, too.
+ * The file's content is what was mapped if nothing was written since. A new file with the inode
+ * number of a deleted one is younger, too.
  */
 static bool changed_since(const struct stat *st, uint64_t time_ns)
 {
@@ -258,7 +262,10 @@ static int by_path(const struct proc_maps *maps, const struct buildid_mapping *m
 
 /* ---- the file by the mapping -------------------------------------------------------------------- */
 
-/* Before Linux 6.11: the file behind the mapping, of which another one may be in its place by now. */
+/*
+ * Before Linux 6.11: opens the file behind the mapping. Another mapping may be at these addresses
+ * by now.
+ */
 static int by_link(const struct buildid_mapping *mapping, unsigned char *build_id)
 {
 	char path[80];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The GNU build-id of a file, from its ELF notes. The file may hold anything: what is read is bounded,
- * and each number in it is checked. Thread-safe. Reading blocks as the file's file system does.
+ * The GNU build-id of a file, from its ELF notes. The file may contain anything: the bytes read
+ * are bounded, and each number in them is checked. Thread-safe. Reading blocks as long as the
+ * file system does.
  */
 #ifndef KPROFS_SYS_BUILDID_H
 #define KPROFS_SYS_BUILDID_H
@@ -11,12 +12,12 @@
 
 #include "sys/proc_maps.h"
 
-/* All build_id are PROC_BUILD_ID_MAX bytes. Return its length; 0: there is none. */
+/* Each build_id has PROC_BUILD_ID_MAX bytes. They return its length; 0: there is none. */
 uint8_t buildid_in_notes(const unsigned char *notes, size_t size, unsigned char *build_id);
-/* Of an open file; where it reads does not depend on the file position. */
+/* Of an open file; does not depend on the file position. */
 uint8_t buildid_of_file(int fd, unsigned char *build_id);
 
-/* A mapping, as one of perf's MMAP2 records tells of it. */
+/* A mapping, as an MMAP2 record of perf describes it. */
 struct buildid_mapping {
 	uint32_t pid;
 	uint64_t start, end; /* addresses */
@@ -27,10 +28,11 @@ struct buildid_mapping {
 };
 
 /*
- * The build-id of the mapped file: by its path among our own mounts, if that is the file and has not
- * changed since; else by the mapping itself, while the process lives. `maps` must have been initialised
- * lately. Returns the length; 0: the file has none; -EACCES: its file system is not one whose files are
- * read (PROC_DEVICES_MAX); -ENOENT: it is not to be had any more; -EAGAIN: it changed since.
+ * The build-id of the mapped file: by its path among our own mounts, if it is that file and has
+ * not changed since; else by the mapping itself, while the process lives. `maps` must have been
+ * initialised recently. Returns the length; 0: the file has none; -EACCES: files of its file
+ * system are not read (PROC_DEVICES_MAX); -ENOENT: it cannot be found any more; -EAGAIN: it
+ * changed since.
  */
 int buildid_of_mapping(struct proc_maps *maps, const struct buildid_mapping *mapping,
 	unsigned char *build_id);

@@ -13,7 +13,7 @@ uint64_t clock_monotonic_ns(void)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC, &now); /* can't fail: the clock exists everywhere */
+	clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail: the clock exists everywhere */
 	return (uint64_t)now.tv_sec * NSEC_PER_SEC + (uint64_t)now.tv_nsec;
 }
 
@@ -83,7 +83,7 @@ uint64_t clock_ticks_per_second(void)
 
 uint64_t clock_ticks_to_ns(uint64_t ticks, uint64_t ticks_per_second)
 {
-	/* whole seconds apart from the rest, so that the product of the rest fits */
+	/* whole seconds separately, so that the product of the remainder fits */
 	uint64_t seconds = ticks / ticks_per_second;
 	uint64_t rest = ticks % ticks_per_second * NSEC_PER_SEC / ticks_per_second;
 

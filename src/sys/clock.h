@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernel's clocks, and the unit in which it reports times. Thread-safe; only
- * clock_wait_until() blocks.
+ * The kernel's clocks, and the unit of the times in /proc. Thread-safe; only clock_wait_until()
+ * blocks.
  */
 #ifndef KPROFS_SYS_CLOCK_H
 #define KPROFS_SYS_CLOCK_H
@@ -17,12 +17,12 @@ uint64_t clock_monotonic_ns(void);
 /* CLOCK_REALTIME in ns. */
 uint64_t clock_realtime_ns(void);
 
-/* ns of either clock, or a stretch of them, as the kernel and pthreads take them. */
+/* A time of either clock, or a duration, in the form that the kernel and pthreads take. */
 struct timespec clock_timespec(uint64_t ns);
 
 /*
- * pthread_cond_timedwait() until this moment of CLOCK_MONOTONIC; false: it has come. The condition needs
- * no attributes.
+ * pthread_cond_timedwait() until this time of CLOCK_MONOTONIC; false: it is reached. The
+ * condition needs no attributes.
  */
 bool clock_wait_until(pthread_cond_t *condition, pthread_mutex_t *lock, uint64_t until_ns);
 
@@ -32,25 +32,25 @@ uint64_t clock_thread_ns(void);
 #define CLOCK_SOURCE_PATH "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 
 /*
- * Whether the kernel makes its own clocks from the CPU's time counter, which says that it is the same
- * on all CPUs and never stands still. `path`: CLOCK_SOURCE_PATH, or a fixture of a test.
+ * Whether the kernel derives its own clocks from the CPU's time counter, which means that it is
+ * the same on all CPUs and never stops. `path`: CLOCK_SOURCE_PATH, or a fixture of a test.
  */
 bool clock_has_counter(const char *path);
-/* The time counter; 0 on machines for which we know none. */
+/* The time counter; 0 on machines where we know none. */
 uint64_t clock_counter(void);
 
 /* USER_HZ: how many ticks /proc counts a second (100 on nearly every machine). At least 1. */
 uint64_t clock_ticks_per_second(void);
 
 /*
- * Ticks as ns, rounded down where a tick is no whole number of ns; UINT64_MAX (584 years) where
- * they don't fit. More ticks never give fewer ns.
+ * Ticks as ns, rounded down if a tick is no whole number of ns; UINT64_MAX (584 years) if they do
+ * not fit. More ticks never give fewer ns.
  */
 uint64_t clock_ticks_to_ns(uint64_t ticks, uint64_t ticks_per_second);
 
 /*
- * The moment so many ticks after boot, time that the machine slept included, on CLOCK_MONOTONIC, in ns;
- * at least 1. What is earlier than the last sleep is told too early by as long as that was.
+ * The time so many ticks after boot (suspended time included) on CLOCK_MONOTONIC, in ns; at least
+ * 1. For a time before the last suspend the result is too early by its duration.
  */
 uint64_t clock_boot_ticks_to_monotonic_ns(uint64_t ticks);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A process gives up rights for good: see confine.h. */
+/* A process gives up rights permanently: see confine.h. */
 #include "sys/confine.h"
 
 #include <errno.h>
@@ -26,8 +26,8 @@
 #include "sys/memfile.h"
 #include "sys/proc_maps.h"
 
-/* The user and group of a process that needs none: the kernel's own for "nobody that is known here" */
-#define NOBODY 65534
+/* The user and group of a process that needs none: the kernel's overflowuid. */
+#define OVERFLOW_ID 65534
 
 #ifdef __has_feature
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
@@ -48,7 +48,7 @@ struct confine_child {
 
 /* ---- capabilities, limits ------------------------------------------------------------------------ */
 
-/* Keeps those of `keep` that the process has; no program that it executes has any. */
+/* Keeps those of `keep` that the process has; no program that it executes gets any. */
 static int limit_capabilities(const cap_value_t *keep, int count)
 {
 	cap_t now = cap_get_proc(), kept = cap_init();
@@ -57,7 +57,7 @@ static int limit_capabilities(const cap_value_t *keep, int count)
 	for (i = 0; !ret && i < count; i++) {
 		cap_flag_value_t has = CAP_CLEAR;
 
-		/* one that this kernel does not know can't be had */
+		/* a capability that this kernel does not know is left out */
 		if (cap_get_flag(now, keep[i], CAP_PERMITTED, &has) != 0 || has != CAP_SET)
 			continue;
 		if (cap_set_flag(kept, CAP_PERMITTED, 1, &keep[i], CAP_SET) != 0 ||
@@ -95,15 +95,15 @@ static int become(uid_t uid, gid_t gid)
 
 void confine_close_from(unsigned int first)
 {
-	/* Linux 5.9; before that what the parent left open stays, which is nothing */
+	/* since Linux 5.9; before, what the parent left open stays, which is nothing */
 	(void)syscall(SYS_close_range, first, ~0U, 0);
 }
 
 /* ---- system calls ----------------------------------------------------------------------------- */
 
 /*
- * What any C program does (qsort asks sysinfo how much memory there is), and talking over a
- * connection that is there.
+ * What any C program does (qsort calls sysinfo for the size of memory), and messages over an
+ * existing connection.
  */
 static const int basic_calls[] = {
 	SCMP_SYS(brk), SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(madvise), SCMP_SYS(read),
@@ -114,14 +114,14 @@ static const int basic_calls[] = {
 	SCMP_SYS(restart_syscall), SCMP_SYS(sysinfo), SCMP_SYS(exit), SCMP_SYS(exit_group),
 };
 
-/* What the sanitizers do beyond that. */
+/* What the sanitizers need beyond that. */
 static const int sanitizer_calls[] = {
 	SCMP_SYS(write), SCMP_SYS(sigaltstack), SCMP_SYS(sched_yield), SCMP_SYS(prlimit64),
 	SCMP_SYS(getrlimit), SCMP_SYS(getppid), SCMP_SYS(ioctl), SCMP_SYS(sched_getaffinity),
 	SCMP_SYS(gettimeofday), SCMP_SYS(nanosleep), SCMP_SYS(clock_nanosleep),
 };
 
-/* Looking for files by name. */
+/* To find files by name. */
 static const int name_calls[] = {
 	SCMP_SYS(open), SCMP_SYS(openat), SCMP_SYS(openat2), SCMP_SYS(stat), SCMP_SYS(lstat),
 	SCMP_SYS(statx), SCMP_SYS(access), SCMP_SYS(faccessat), SCMP_SYS(faccessat2),
@@ -133,7 +133,7 @@ static const int opener_calls[] = {
 	SCMP_SYS(geteuid), SCMP_SYS(statx), SCMP_SYS(memfd_create), SCMP_SYS(write),
 };
 
-/* besides what the opener does: folders, threads */
+/* besides what the opener does: directories, threads */
 static const int reader_calls[] = {
 	SCMP_SYS(getdents64), SCMP_SYS(set_robust_list), SCMP_SYS(rseq),
 };
@@ -165,7 +165,7 @@ static int add_basic(scmp_filter_ctx filter)
 
 	if (!ret && SANITIZED)
 		ret = add_calls(filter, SCMP_ACT_ALLOW, sanitizer_calls, COUNT(sanitizer_calls));
-	/* memory, but none that could be executed */
+	/* memory, but not executable */
 	if (!ret)
 		ret = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1,
 			SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
@@ -186,7 +186,7 @@ static int add_opener(scmp_filter_ctx filter)
 	return ret;
 }
 
-/* Threads and processes, without namespaces of their own. */
+/* Threads and processes, without new namespaces. */
 static int add_clone(scmp_filter_ctx filter)
 {
 	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
@@ -199,14 +199,17 @@ static int add_reader(scmp_filter_ctx filter)
 
 	if (!ret)
 		ret = add_calls(filter, SCMP_ACT_ALLOW, reader_calls, COUNT(reader_calls));
-	/* what fdopendir does */
+	/* fdopendir calls this */
 	if (!ret)
 		ret = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
 			SCMP_A1(SCMP_CMP_EQ, F_GETFL));
 	if (!ret)
 		ret = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
 			SCMP_A1(SCMP_CMP_EQ, F_SETFD));
-	/* its flags lie in memory: the C library then takes clone */
+	/*
+	 * its flags are in memory, where a filter cannot check them: the C library falls back to
+	 * clone
+	 */
 	if (!ret)
 		ret = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
 	if (!ret)
@@ -221,18 +224,18 @@ static int add_parser_child(scmp_filter_ctx filter)
 {
 	int ret = add_calls(filter, SCMP_ACT_ERRNO(EPERM), name_calls, COUNT(name_calls));
 
-	/* what newer C libraries make of fstat */
+	/* newer C libraries implement fstat with this */
 	if (!ret)
 		ret = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(newfstatat), 1,
 			SCMP_A3(SCMP_CMP_MASKED_EQ, AT_EMPTY_PATH, AT_EMPTY_PATH));
 	if (!ret)
 		ret = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(newfstatat), 1,
 			SCMP_A3(SCMP_CMP_MASKED_EQ, AT_EMPTY_PATH, 0));
-	/* the CPU time that one name may take */
+	/* the limit of CPU time for one name */
 	if (!ret)
 		ret = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(setitimer), 1,
 			SCMP_A0(SCMP_CMP_EQ, ITIMER_VIRTUAL));
-	/* libelf asks whether a descriptor is one */
+	/* libelf checks whether a number is a descriptor */
 	if (!ret)
 		ret = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
 			SCMP_A1(SCMP_CMP_EQ, F_GETFD));
@@ -278,7 +281,7 @@ static int load_filter(int (*add)(scmp_filter_ctx filter))
 	return ret;
 }
 
-/* The children's filter as the kernel takes it, made while files can still be made. */
+/* The children's filter in the form the kernel takes, made while files can still be created. */
 static int export_filter(struct sock_fprog *program)
 {
 	int fd = memfile_create("filter"), ret;
@@ -304,11 +307,11 @@ static int export_filter(struct sock_fprog *program)
 	return ret;
 }
 
-/* ---- who may what ------------------------------------------------------------------------------ */
+/* ---- one function for each role -------------------------------------------------------------- */
 
 int confine_opener(void)
 {
-	/* other processes' roots and mappings, files of others, the kernel's symbols */
+	/* other processes' roots and mappings, files of other users, the kernel's symbols */
 	static const cap_value_t keep[] = {
 		CAP_SYS_PTRACE, CAP_CHECKPOINT_RESTORE, CAP_DAC_READ_SEARCH, CAP_SYSLOG,
 	};
@@ -320,8 +323,8 @@ int confine_opener(void)
 }
 
 /*
- * Who may not look into all processes may look into those that have no more capabilities: then each that
- * is given up hides some.
+ * A process that may not inspect all processes may inspect those that have no more capabilities
+ * than it has: then each one that it gives up hides some of them.
  */
 static bool has_ptrace(void)
 {
@@ -338,7 +341,7 @@ static bool has_ptrace(void)
 
 int confine_reader(void)
 {
-	/* other processes' mappings, the files behind them, by link and by path */
+	/* other processes' mappings, and the files behind them by link and by path */
 	static const cap_value_t keep[] = {
 		CAP_SYS_PTRACE, CAP_CHECKPOINT_RESTORE, CAP_DAC_READ_SEARCH,
 	};
@@ -372,10 +375,10 @@ int confine_parser(const struct confine_limits *limits, struct confine_child **c
 	int ret = made ? export_filter(&made->filter) : -ENOMEM;
 
 	if (!ret && geteuid() == 0)
-		ret = become(NOBODY, NOBODY);
+		ret = become(OVERFLOW_ID, OVERFLOW_ID);
 	if (!ret)
 		ret = limit_capabilities(NULL, 0);
-	/* nobody else who is nobody may look into it */
+	/* other processes of the same user must not inspect it */
 	if (!ret && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
 		ret = -errno;
 	if (!ret)

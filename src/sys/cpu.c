@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which CPUs there are: see cpu.h. */
+/* Lists of CPUs: see cpu.h. */
 #include "sys/cpu.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 #include "base/units.h"
 
-/* sysfs gives one page at most; pages of 64 KiB exist, but no list comes near that */
+/* sysfs returns one page at most; pages of 64 KiB exist, but no list gets near that size */
 #define LIST_BYTES_MAX 16384
 
 int cpu_open_list(const char *path)
@@ -25,7 +25,7 @@ int cpu_reread_list(int fd, unsigned char *bitmap)
 	char text[LIST_BYTES_MAX];
 	ssize_t length;
 
-	/* sysfs makes the text anew for each read from the start, and gives all of it at once */
+	/* sysfs makes the text again for each read at offset 0, and returns all of it at once */
 	length = pread(fd, text, sizeof(text), 0);
 	if (length < 0)
 		return -errno;

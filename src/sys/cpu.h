@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Which CPUs there are, from the lists of /sys/devices/system/cpu. Thread-safe; reads block only as
- * sysfs does.
- */
+/* Lists of CPUs, from /sys/devices/system/cpu. Thread-safe; reads block only as sysfs does. */
 #ifndef KPROFS_SYS_CPU_H
 #define KPROFS_SYS_CPU_H
 
@@ -16,15 +13,16 @@
 #define CPU_BITMAP_BYTES (CPU_NUMBERS / 8)
 
 /*
- * The CPUs that a list file names, into `bitmap` (CPU_BITMAP_BYTES). An empty list ("\n": no CPU
- * is offline) is all zero. -errno of open and read; -EINVAL: not a list; -ERANGE: a number that is
- * no CPU's; -EFBIG: longer than a list can be. The bitmap's content is undefined on failure.
+ * The CPUs in a list file, into `bitmap` (CPU_BITMAP_BYTES). An empty list ("\n": no CPU is
+ * offline) gives all zero. -errno of open and read; -EINVAL: not a list; -ERANGE: a number that
+ * is not below CPU_NUMBERS; -EFBIG: longer than a list can be. The bitmap's content is undefined
+ * on failure.
  */
 int cpu_read_list(const char *path, unsigned char *bitmap);
 
 /*
- * The same for whoever looks often: a descriptor of the list (-errno), and what it says now. A look
- * costs a tenth of opening the file anew. Closed with close(2).
+ * The same for frequent reads: a descriptor of the list (-errno), and its current content. A read
+ * takes a tenth of the time of opening the file again. Closed with close(2).
  */
 int cpu_open_list(const char *path);
 int cpu_reread_list(int fd, unsigned char *bitmap);
@@ -44,7 +42,7 @@ static inline void cpu_clear_in_bitmap(unsigned char *bitmap, unsigned int cpu)
 	bitmap[cpu / 8] &= (unsigned char)~(1 << (cpu % 8));
 }
 
-/* The CPU that the calling thread runs on now; 0 where the kernel doesn't say. */
+/* The CPU that the calling thread runs on; 0 if the kernel does not tell. */
 unsigned int cpu_current(void);
 
 #endif

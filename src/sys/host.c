@@ -16,7 +16,7 @@ static uint64_t wall_ns(void)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_REALTIME, &now); /* can't fail: the clock exists everywhere */
+	clock_gettime(CLOCK_REALTIME, &now); /* cannot fail: the clock exists everywhere */
 	return (uint64_t)now.tv_sec * NSEC_PER_SEC + (uint64_t)now.tv_nsec;
 }
 
@@ -31,7 +31,7 @@ void host_read(struct host *host)
 {
 	struct utsname names;
 
-	uname(&names); /* can't fail: the buffer is ours */
+	uname(&names); /* cannot fail: the buffer is valid */
 	snprintf(host->name, sizeof(host->name), "%s", names.nodename);
 	snprintf(host->release, sizeof(host->release), "%s", names.release);
 	snprintf(host->arch, sizeof(host->arch), "%s", names.machine);

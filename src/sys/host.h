@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The machine that this runs on, as uname(2) and the clocks tell. Thread-safe; nothing blocks.
- */
+/* This machine, as uname(2) and the clocks describe it. Thread-safe; nothing blocks. */
 #ifndef KPROFS_SYS_HOST_H
 #define KPROFS_SYS_HOST_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What this process may do: see limits.h. */
+/* The rights and limits of this process: see limits.h. */
 #include "sys/limits.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What this process may do, as the kernel tells: capabilities, locked memory, seccomp. */
+/* The rights and limits of this process: capabilities, locked memory, seccomp. */
 #ifndef KPROFS_SYS_LIMITS_H
 #define KPROFS_SYS_LIMITS_H
 
@@ -15,11 +15,11 @@
 
 struct limits {
 	uint64_t capabilities; /* effective: bits, 1 << number */
-	bool seccomp;	       /* a filter is on this process */
-	uint64_t memlock_bytes; /* RLIMIT_MEMLOCK; UINT64_MAX: none */
+	bool seccomp;	       /* this process has a filter */
+	uint64_t memlock_bytes; /* RLIMIT_MEMLOCK; UINT64_MAX: no limit */
 };
 
-/* proc NULL: "/proc". What can't be read is 0 or false. */
+/* proc NULL: "/proc". What cannot be read is 0 or false. */
 void limits_read(const char *proc, struct limits *limits);
 
 static inline bool limits_can(const struct limits *limits, unsigned int capability)

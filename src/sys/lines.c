@@ -11,7 +11,7 @@ void lines_init(struct lines *lines, int fd, char *buf, size_t size)
 	*lines = (struct lines){ .fd = fd, .buf = buf, .size = size };
 }
 
-/* Moves what is there to the front and reads more behind it. Returns what read(2) did. */
+/* Moves unread bytes to the front and reads more behind them. Returns the result of read(2). */
 static ssize_t fill(struct lines *lines)
 {
 	ssize_t n;
@@ -31,7 +31,7 @@ static ssize_t fill(struct lines *lines)
 
 char *lines_next(struct lines *lines)
 {
-	size_t seen = 0; /* bytes of this line known to hold no newline */
+	size_t seen = 0; /* bytes of this line that hold no newline */
 
 	for (;;) {
 		char *line = lines->buf + lines->start;

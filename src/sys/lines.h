@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The lines of a pseudo file, one after the other, in a buffer of the caller's. One thread at a time.
+ * The lines of a pseudo file, one after the other, in a buffer of the caller. One thread at a
+ * time.
  */
 #ifndef KPROFS_SYS_LINES_H
 #define KPROFS_SYS_LINES_H
@@ -12,13 +13,13 @@ struct lines {
 	int fd;
 	char *buf;
 	size_t size; /* of buf */
-	size_t start; /* the next line begins here */
-	size_t end;   /* what has been read ends here */
+	size_t start; /* start of the next line */
+	size_t end;   /* end of what has been read */
 	bool skipping; /* inside a line that does not fit */
 	int error;    /* 0 or the -errno that ended it */
 };
 
-/* fd and buf stay the caller's. A line longer than size - 1 is left out whole. */
+/* fd and buf stay the caller's. A line longer than size - 1 is skipped entirely. */
 void lines_init(struct lines *lines, int fd, char *buf, size_t size);
 /*
  * The next line, NUL-terminated, without its newline; the last one may lack it. The caller may write

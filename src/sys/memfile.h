@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files in memory without a name (memfd_create(2)) and their seals (fcntl(2)).
+ * Unnamed files in memory (memfd_create(2)) and their seals (fcntl(2)).
  *
- * Any thread. Nothing blocks: seals are read from the inode, without the file's server.
+ * Any thread. Nothing blocks: seals are read from the inode, without a request to a FUSE server.
  */
 #ifndef KPROFS_SYS_MEMFILE_H
 #define KPROFS_SYS_MEMFILE_H

@@ -73,9 +73,11 @@ int mounts_detach(const char *dir)
 	return umount2(dir, MNT_DETACH | UMOUNT_NOFOLLOW) ? -errno : 0;
 }
 
-/* ---- what a server left behind ---------------------------------------------------------------- */
+/*
+ * ---- mounts whose server has exited -----------------------------------------------------------
+ */
 
-/* Whether what was mounted last at dir, and so is seen there, is of this type. */
+/* Whether the mount that is visible at dir, the last one mounted there, is of this type. */
 static bool is_of_type(const char *dir, const char *type)
 {
 	FILE *file = setmntent("/proc/self/mounts", "re");
@@ -107,7 +109,10 @@ static int detach_as_user(const char *dir)
 	return status ? -EPERM : 0;
 }
 
-/* link: of a descriptor in /proc. By it exactly this mount is named, whatever is mounted over it. */
+/*
+ * link: of a descriptor in /proc. It names exactly this mount, even if others are mounted over
+ * it.
+ */
 static int remove_dead(const char *link, const char *type)
 {
 	char dir[PATH_MAX];
@@ -120,7 +125,7 @@ static int remove_dead(const char *link, const char *type)
 	fd = open(link, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd >= 0) {
 		close(fd);
-		return 0; /* it works: somebody else was quicker */
+		return 0; /* it works: another process removed it first */
 	}
 	if (errno != ENOTCONN)
 		return -errno;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The mount table: where something is mounted, and when that changes. Thread-safe.
- */
+/* The mount table: where file systems are mounted, and when that changes. Thread-safe. */
 #ifndef KPROFS_SYS_MOUNTS_H
 #define KPROFS_SYS_MOUNTS_H
 
@@ -12,35 +10,36 @@
 #define MOUNTS_PATH "/proc/self/mountinfo"
 
 /*
- * Calls mount() with the directory of each mount of a file system type, in the order in which they
- * were mounted, until it returns other than 0, and returns that. path NULL: /proc/self/mounts. The
- * string is valid during the call. -errno of opening path.
+ * Calls mount() with the directory of each mount of a file system type, in the order in which
+ * they were mounted, until it returns other than 0, and returns that value. path NULL:
+ * /proc/self/mounts. The string is valid during the call. -errno of opening path.
  */
 int mounts_find(const char *path, const char *type, int (*mount)(void *arg, const char *dir),
 	void *arg);
 
 /*
- * Opens a mount table, CLOEXEC: the caller closes *fd. poll(2) for POLLPRI tells of each change of
+ * Opens a mount table, CLOEXEC: the caller closes *fd. poll(2) for POLLPRI reports each change of
  * the real one. -errno of open(2).
  */
 int mounts_open(const char *path, int *fd);
 
 /*
- * Whether a file system with this st_dev is mounted anywhere. Reads all of the table; -errno. Needs no
- * descriptor; one thread at a time for each fd.
+ * Whether a file system with this st_dev is mounted anywhere. Reads all of the table; -errno.
+ * Opens no descriptor; one thread at a time for each fd.
  */
 int mounts_has_device(int fd, dev_t device, bool *present);
 
 /*
- * Takes a mount off the tree, also one whose server is gone; what is open stays so. -EPERM: who may not
- * mount may not do this either; -EINVAL: nothing is mounted there.
+ * Unmounts lazily, also if the mount's server has exited; open files stay open. -EPERM: the
+ * process may not mount; -EINVAL: nothing is mounted there.
  */
 int mounts_detach(const char *dir);
 
 /*
- * Takes off what is mounted at `path` if accesses to it give ENOTCONN, since its server is gone, and if it
- * is of this type; who may not do that has fusermount3(1) do it. Another mount that came there meanwhile is
- * left alone. 0: there is no such mount any more; -EPERM; -ENODEV: it is of another type; -errno.
+ * Unmounts what is mounted at `path` if accesses to it give ENOTCONN, since its server has
+ * exited, and if it is of this type. A process that may not unmount has fusermount3(1) do it.
+ * Another mount that was made there meanwhile is not touched. 0: there is no such mount any more;
+ * -EPERM; -ENODEV: it is of another type; -errno.
  */
 int mounts_remove_dead(const char *path, const char *type);
 

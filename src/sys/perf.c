@@ -43,7 +43,7 @@ int perf_disable(int fd)
 
 int perf_set_output(int fd, int ring_fd)
 {
-	/* a long: the kernel compares all of its bits with -1 */
+	/* a long, since the kernel compares all of its bits with -1 */
 	return ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, (long)ring_fd) < 0 ? -errno : 0;
 }
 
@@ -67,7 +67,7 @@ int perf_read_count(int fd, struct perf_count *count)
 	return 0;
 }
 
-/* Whether the kernel takes this event for this thread. */
+/* Whether the kernel accepts this event for this thread. */
 static int try_open(const struct perf_event_attr *attr)
 {
 	int fd;
@@ -99,7 +99,7 @@ int perf_probe(struct perf_features *features)
 	attr.exclude_kernel = 0;
 	features->has_kernel = !try_open(&attr);
 
-	/* sampling, not counting: some virtual PMUs count and can't interrupt */
+	/* sampling, not counting: some virtual PMUs count but cannot interrupt */
 	attr = least;
 	attr.type = PERF_TYPE_HARDWARE;
 	attr.config = PERF_COUNT_HW_CPU_CYCLES;

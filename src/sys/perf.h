@@ -1,30 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perf_event_open(2) and the ring that comes with it.
+ * perf_event_open(2) and its ring.
  *
- * What the kernel does that one would not guess (seen with Linux 6.18):
+ * Unexpected behaviour of the kernel (seen with Linux 6.18):
  *
- * - A ring that stays full to the end never writes a PERF_RECORD_LOST; only the count of
- *   PERF_FORMAT_LOST (Linux 6.0) tells. PERF_RECORD_LOST counts records of every kind, the other
- *   samples only. So: read the count at each drain.
- * - The descriptor of a CPU that went offline gives no poll event and stays readable; when the CPU
- *   is back it stays dead, also after an enable. Close it and open another.
- * - The count is not always what was delivered plus what was lost (context-switches of idle tasks).
- * - Software events of one kind (page-faults and page-faults:u), also of other programs, that sample
- *   the same moment share one set of data: every sample but the first carries the id, the callchain
- *   and the like of the first, so an id can be one that nobody here has ever seen. Counts, lost
- *   counts and rings are right: only a ring of its own tells for sure whose sample it is. Clocks,
- *   tracepoints and hardware events are not concerned.
- * - Root is granted rings of any size, pinned; others have kernel.perf_event_mlock_kb for all rings
- *   of a user together, plus RLIMIT_MEMLOCK.
- * - attr.build_id of one event puts build-ids into the MMAP2 records of all listeners, also of those
- *   that did not ask and have no room for them: a `perf record` beside it aborts. So it is never set
- *   here, and a record with PERF_RECORD_MISC_MMAP_BUILD_ID is another program's doing.
- * - A tracepoint opened with exclude_kernel matches only where user registers are current: nearly
- *   never, uprobes apart.
+ * - A ring that stays full to the end never gets a PERF_RECORD_LOST; only the count of
+ *   PERF_FORMAT_LOST (Linux 6.0) shows the loss. PERF_RECORD_LOST counts records of every kind,
+ *   PERF_FORMAT_LOST samples only. So: read the count at each drain.
+ * - The descriptor of a CPU that went offline gives no poll event and stays readable; when the
+ *   CPU is online again it stays inactive, also after an enable. Close it and open another.
+ * - The count is not always the sum of delivered and lost samples (context-switches of idle
+ *   tasks).
+ * - Software events of one kind (page-faults and page-faults:u), also of other programs, that
+ *   sample at the same time share one set of data: every sample but the first carries the id, the
+ *   callchain and the like of the first, so an id can be one that this process has never seen.
+ *   Counts, lost counts and rings are right: only a ring of its own identifies the event of a
+ *   sample. Clocks, tracepoints and hardware events are not affected.
+ * - Root may have rings of any size, pinned; other users have kernel.perf_event_mlock_kb for all
+ *   their rings together, plus RLIMIT_MEMLOCK.
+ * - attr.build_id of one event puts build-ids into the MMAP2 records of all listeners, also of
+ *   those that did not set it and have no room for them: a `perf record` at the same time aborts.
+ *   So it is never set here, and a record with PERF_RECORD_MISC_MMAP_BUILD_ID comes from another
+ *   program's setting.
+ * - A tracepoint opened with exclude_kernel matches only where user registers are current: almost
+ *   never, except for uprobes.
  *
- * Every function returns 0 or -errno and blocks for nothing but the kernel's own work. Descriptors
- * are the caller's to close(2). A ring belongs to one thread at a time; everything else is
+ * Every function returns 0 or -errno and blocks only for the kernel's own work. The caller closes
+ * descriptors with close(2). A ring belongs to one thread at a time; everything else is
  * thread-safe.
  */
 #ifndef KPROFS_SYS_PERF_H
@@ -41,12 +43,12 @@
 /* ---- descriptors ------------------------------------------------------------------------------ */
 
 /*
- * Opens one event; pid -1 and a CPU for all tasks there, a pid and CPU -1 for a task wherever it
- * runs. attr->size is ignored: the call sets it. CLOEXEC. The errors worth telling apart:
+ * Opens one event. pid -1 and a CPU: for all tasks there; a pid and CPU -1: for a task on any
+ * CPU. attr->size is ignored: the call sets it. CLOEXEC. Errors that callers distinguish:
  * -EACCES, -EPERM (not allowed: perf_event_paranoid, capabilities, seccomp), -ENOENT, -EOPNOTSUPP
- * (no such hardware), -ENODEV (CPU offline), -ESRCH (no such task), -EMFILE, -ENFILE (descriptors),
- * -EINVAL (a bit that this kernel does not know, or values that contradict each other), -ENOSPC,
- * -EBUSY (counters are taken), -ENOMEM, -ENOSYS.
+ * (no such hardware), -ENODEV (CPU offline), -ESRCH (no such task), -EMFILE, -ENFILE
+ * (descriptors), -EINVAL (a bit that this kernel does not know, or values that contradict each
+ * other), -ENOSPC, -EBUSY (counters are taken), -ENOMEM, -ENOSYS.
  */
 int perf_open(const struct perf_event_attr *attr, pid_t pid, int cpu, int *fd);
 
@@ -57,18 +59,18 @@ int perf_disable(int fd);
  * and one clock; fd must have no ring of its own. ring_fd -1 ends it.
  */
 int perf_set_output(int fd, int ring_fd);
-/* The number that PERF_SAMPLE_IDENTIFIER carries: it tells the events of one ring apart. */
+/* The number that PERF_SAMPLE_IDENTIFIER carries: it identifies the events of one ring. */
 int perf_id(int fd, uint64_t *id);
 
 struct perf_count {
 	uint64_t value; /* events counted since the last reset */
-	uint64_t lost;	/* samples that found the ring full, since the open */
+	uint64_t lost;	/* samples that did not fit into the ring, since the open */
 	bool has_lost;
 };
 
 /*
- * The event must have been opened with read_format 0 or PERF_FORMAT_LOST and nothing else; which of
- * the two is told by what comes back. -EIO: neither, or the event is in an error state.
+ * The event must have been opened with read_format 0 or PERF_FORMAT_LOST and nothing else; the
+ * size of the result shows which. -EIO: neither, or the event is in an error state.
  */
 int perf_read_count(int fd, struct perf_count *count);
 
@@ -81,19 +83,20 @@ struct perf_features {
 };
 
 /*
- * Found by trying with events of this thread that are never enabled; asks the kernel each time.
- * -errno when not even a counter of this thread's own user space can be had; then *features is
- * untouched.
+ * Tries events of this thread that are never enabled, at each call. -errno if not even a counter
+ * of this thread's own user space can be opened; then *features is unchanged.
  */
 int perf_probe(struct perf_features *features);
 
 /*
- * Writes into *err what would make perf_open() succeed where it gave `ret` (-errno), for a person:
- * the sysctl, the capability, the limit. proc as below. Returns ret.
+ * Writes into *err what would make perf_open() succeed after it returned `ret` (-errno), for the
+ * user: the sysctl, the capability, the limit. proc as below. Returns ret.
  */
 int perf_explain(int ret, const char *proc, struct err *err);
 
-/* ---- registers of programs -------------------------------------------------------------------- */
+/*
+ * ---- user registers ---------------------------------------------------------------------------
+ */
 
 #define PERF_USER_REGS_MAX 33
 
@@ -101,11 +104,11 @@ struct perf_user_regs {
 	uint64_t mask;	  /* for attr.sample_regs_user: what unwinding needs */
 	uint16_t machine; /* EM_ of ELF */
 	uint8_t count;
-	/* by DWARF's number, the place where the program was last: the index in what perf gives */
+	/* by DWARF's number, the program counter last: the index in what perf delivers */
 	uint8_t order[PERF_USER_REGS_MAX];
 };
 
-/* Those of this machine's 64-bit programs; NULL where we don't know them. */
+/* Those of 64-bit programs on this machine; NULL if this architecture is not supported. */
 const struct perf_user_regs *perf_user_regs(void);
 
 /* ---- sysctls ----------------------------------------------------------------------------------- */
@@ -128,9 +131,9 @@ struct perf_ring {
 	const unsigned char *data;
 	uint64_t size;	  /* bytes of data, a power of two */
 	uint64_t mask;	  /* size - 1 */
-	uint64_t head;	  /* what the kernel had written at perf_ring_begin */
-	uint64_t tail;	  /* what we have taken */
-	uint64_t damaged; /* how many times the rest of a drain had to be thrown away */
+	uint64_t head;	  /* what the kernel had written at perf_ring_begin() */
+	uint64_t tail;	  /* what has been read */
+	uint64_t damaged; /* how often the rest of a drain was discarded */
 };
 
 /*
@@ -138,7 +141,7 @@ struct perf_ring {
  * page of header. -EINVAL, -EPERM (locked memory beyond the limit), -ENOMEM, -ENODEV.
  */
 int perf_ring_map(int fd, size_t bytes, struct perf_ring *ring);
-/* Harmless for a zeroed ring and for one that is unmapped already. */
+/* Does nothing for a zeroed ring and for one that is already unmapped. */
 void perf_ring_unmap(struct perf_ring *ring);
 
 /*
@@ -152,21 +155,21 @@ void perf_ring_unmap(struct perf_ring *ring);
  * it was read (the kernel's own half is a control dependency and a barrier).
  */
 
-/* Starts a drain: looks how far the kernel has got. Returns the bytes to take. */
+/* Begins a drain: reads the kernel's position. Returns the bytes to read. */
 uint64_t perf_ring_begin(struct perf_ring *ring);
 /*
  * The next record, contiguous: in the ring itself, or copied to `scratch` (PERF_RECORD_MAX bytes,
- * aligned to 8) where it wraps. Valid until perf_ring_end. NULL when all of this drain is taken.
- * A header with an impossible size makes the rest of the drain unreadable: `damaged` goes up, the
- * rest is skipped, NULL.
+ * aligned to 8) where it wraps. Valid until perf_ring_end(). NULL at the end of this drain. A
+ * header with an impossible size makes the rest of the drain unreadable: `damaged` is
+ * incremented, the rest is skipped, NULL.
  */
 const struct perf_event_header *perf_ring_next(struct perf_ring *ring, void *scratch);
 /*
- * Gives the space of the records taken so far back to the kernel. May be called several times in a
+ * Returns the space of the records read so far to the kernel. May be called several times in a
  * drain, so that a long one does not keep the ring full.
  */
 void perf_ring_end(struct perf_ring *ring);
-/* Bytes that wait in the ring now, without starting a drain. */
+/* Bytes in the ring now, without beginning a drain. */
 uint64_t perf_ring_fill(const struct perf_ring *ring);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "sys/perf.h"
 
-/* Of the attr what is counted. */
+/* The part of the attr that says what is counted. */
 static struct perf_event_attr only_count(const struct perf_event_attr *attr)
 {
 	struct perf_event_attr count = *attr;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counting events without samples, by perf_event_open(2). The attr says what is counted; what it says
- * about sampling is left aside. Thread-safe; nothing blocks.
+ * Counts events without samples, by perf_event_open(2). The attr says what is counted; its
+ * members for sampling are ignored. Thread-safe; nothing blocks.
  */
 #ifndef KPROFS_SYS_PERF_COUNT_H
 #define KPROFS_SYS_PERF_COUNT_H
@@ -12,24 +12,24 @@
 
 struct perf_counted {
 	uint64_t value;
-	uint64_t enabled_ns; /* for so long it was to be counted */
-	uint64_t running_ns; /* for so long it was: less where counters take turns */
+	uint64_t enabled_ns; /* time that it was enabled */
+	uint64_t running_ns; /* time that it was counted: less if counters are multiplexed */
 };
 
 /*
- * A counter of a process that has one thread and waits for its exec: it begins with that and counts
- * what the process starts, too. Errors as of perf_open().
+ * A counter of a process that has one thread and waits before its exec: it begins with the exec
+ * and counts child processes too. Errors as of perf_open().
  */
 int perf_count_open(const struct perf_event_attr *attr, pid_t pid, int *fd);
 int perf_count_read(int fd, struct perf_counted *counted);
 
-/* What it would be without taking turns; 0 where it never ran; stops at UINT64_MAX. */
+/* The value estimated without multiplexing; 0 if it never ran; saturates at UINT64_MAX. */
 uint64_t perf_count_scale(const struct perf_counted *counted);
 
-/* Whether it can be counted here, of this process or (uncore) of CPU 0: 0 or the -errno. */
+/* Whether it can be counted here, for this process or (uncore) CPU 0: 0 or -errno. */
 int perf_count_try(const struct perf_event_attr *attr);
 
-/* Whether this process may see all tasks of a CPU, the kernel's side too: 0 or the -errno. */
+/* Whether this process may count all tasks of a CPU, in the kernel too: 0 or -errno. */
 int perf_count_try_cpu(void);
 
 #endif

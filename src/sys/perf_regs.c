@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which user registers perf is asked for, and where each stands in what it gives: in ascending order of
- * the bits of the mask, whose numbers are the kernel's (asm/perf_regs.h). See perf.h.
+ * The user registers that are sampled, and the position of each in a sample: in ascending order
+ * of the bits of the mask, whose numbers are the kernel's (asm/perf_regs.h). See perf.h.
  */
 #include <elf.h>
 
@@ -28,7 +28,7 @@ static const struct perf_user_regs these = {
 
 #elif defined(__aarch64__)
 
-/* x0 to x30, sp, pc: DWARF's order too, in which pc has a number of no register */
+/* x0 to x30, sp, pc: DWARF's order too, which has no number for pc */
 #define MASK 0x1ffffffffu
 
 _Static_assert(PERF_REG_ARM64_SP == 31 && PERF_REG_ARM64_PC == 32, "MASK");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The ring of a perf event, the consumer's side: see perf.h for the order of things. */
+/* The ring of a perf event, the consumer's side: see perf.h for the order of accesses. */
 #include "sys/perf.h"
 
 #include <errno.h>
@@ -41,7 +41,10 @@ uint64_t perf_ring_begin(struct perf_ring *ring)
 {
 	ring->head = atomic_plain_read_acquire(&ring->page->data_head); /* (C) */
 	if (ring->head - ring->tail > ring->size) {
-		/* the kernel never gets a whole ring ahead: one of the two words is not its own */
+		/*
+		 * the kernel is never a whole ring ahead: one of the two words was overwritten by
+		 * another program
+		 */
 		ring->tail = ring->head;
 		ring->damaged++;
 	}
@@ -86,6 +89,6 @@ void perf_ring_end(struct perf_ring *ring)
 
 uint64_t perf_ring_fill(const struct perf_ring *ring)
 {
-	/* relaxed: a number to look at, no record is read by it */
+	/* relaxed: the number is a hint, no record is read with it */
 	return atomic_plain_read_relaxed(&ring->page->data_head) - ring->tail;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libpfm4: see pfm.h. Everything below the two functions `pfm_enter` and `pfm_leave` runs with the lock held
- * and the library initialised.
+ * libpfm4: see pfm.h. All functions that are called between pfm_enter() and pfm_leave() run with
+ * the lock held and the library initialised.
  */
 #include "sys/pfm.h"
 #include "sys/pfm_lock.h"
@@ -16,11 +16,11 @@
 
 #define PMU_SEPARATOR "::"
 #define ATTR_SEPARATORS ":." /* libpfm4 takes both */
-#define PERF_PMU "perf"	     /* always there: event_forms.c knows its events without libpfm4, too */
+#define PERF_PMU "perf"	     /* always there: event_parse.c knows its events without libpfm4, too */
 
 /*
- * libpfm4 has one state for the whole process and no locks, so its lock is the process's as well:
- * the one mutable global here. Nests inside nothing and holds nothing.
+ * libpfm4 has one state for the whole process and no locks, so its lock is global as well: the
+ * one mutable global in this file. No other lock is taken under it.
  */
 static pthread_mutex_t library = PTHREAD_MUTEX_INITIALIZER;
 
@@ -29,7 +29,7 @@ int pfm_enter(void)
 	int ret;
 
 	pthread_mutex_lock(&library);
-	ret = pfm_initialize(); /* at once when it has been done */
+	ret = pfm_initialize(); /* returns at once if already done */
 	if (ret != PFM_SUCCESS)
 		pthread_mutex_unlock(&library);
 	return ret;
@@ -40,11 +40,11 @@ void pfm_leave(void)
 	pthread_mutex_unlock(&library);
 }
 
-/* A text taken apart: PMU::EVENT:ATTRIBUTE:... */
+/* The parts of PMU::EVENT:ATTRIBUTE:... */
 struct parts {
 	char pmu[NEAREST_NAME_MAX]; /* "" when not given */
 	char event[NEAREST_NAME_MAX];
-	const char *attrs; /* in the text, "" or from a separator on */
+	const char *attrs; /* in the text, "" or beginning with a separator */
 };
 
 static void copy_part(char *to, const char *from, size_t length)
@@ -75,7 +75,7 @@ static int encode(const char *text, pfm_perf_encode_arg_t *arg)
 	return pfm_get_os_event_encoding(text, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT_EXT, arg);
 }
 
-/* Whether libpfm4 takes the text: some events need a unit mask. */
+/* Whether libpfm4 accepts the text: some events need a unit mask. */
 static bool is_encodable(const char *text)
 {
 	struct perf_event_attr attr = { 0 };
@@ -84,7 +84,7 @@ static bool is_encodable(const char *text)
 	return encode(text, &arg) == PFM_SUCCESS;
 }
 
-/* Offers an event as it can be asked for: by its name, else with the first unit mask that makes it so. */
+/* Offers an event in a form that is accepted: its name, else with the first unit mask that is. */
 static void offer_event(const pfm_event_info_t *event, const char *prefix, const char *name,
 	struct nearest *nearest)
 {
@@ -109,7 +109,7 @@ static void offer_event(const pfm_event_info_t *event, const char *prefix, const
 	nearest_offer_text(nearest, name, text);
 }
 
-/* Offers the events of one PMU; perf's generic ones in small letters, as people write them. */
+/* Offers the events of one PMU; perf's generic ones in lower case, as users write them. */
 static void offer_events(const pfm_pmu_info_t *pmu, const char *prefix, struct nearest *nearest)
 {
 	char name[NEAREST_NAME_MAX];
@@ -198,7 +198,10 @@ const char *pfm_event_name(const char *text, char *buf, size_t size)
 	return buf;
 }
 
-/* Whether the event has an attribute of this name (length bytes); offers its unit masks if not. */
+/*
+ * Whether the event has an attribute with this name (length bytes); if not, its unit masks are
+ * offered.
+ */
 static bool find_attr(const pfm_event_info_t *event, const char *name, size_t length,
 	struct nearest *nearest, bool *has_umasks)
 {
@@ -220,7 +223,7 @@ static bool find_attr(const pfm_event_info_t *event, const char *name, size_t le
 	return false;
 }
 
-/* Finds the first unit mask or modifier that the event does not have, and says so. */
+/* Finds the first unit mask or modifier that the event does not have, and names it in the error. */
 static int refuse_attr(const char *text, const struct parts *parts, struct err *err)
 {
 	char near[NEAREST_TEXT_MAX], name[NEAREST_NAME_MAX];
@@ -253,7 +256,7 @@ static int refuse_attr(const char *text, const struct parts *parts, struct err *
 	return err_set(err, EINVAL, "'%s': invalid unit mask or modifier", text);
 }
 
-/* What libpfm4 refused, as a sentence of ours. */
+/* Turns an error of libpfm4 into a sentence. */
 static int refuse(int ret, const char *text, struct err *err)
 {
 	struct parts parts;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libpfm4: names of events to what perf_event_open(2) wants.
+ * libpfm4: from the names of events to the attr of perf_event_open(2).
  *
  * libpfm4 keeps its state for the whole process. It is initialised at the first call here, so a
- * server that never hears of an event other than `default` does not pay for its tables, and all
- * calls take turns on one lock: thread-safe. LIBPFM_FORCE_PMU (see libpfm(3)) is obeyed by libpfm4
- * at that first call: then that PMU's events are the only ones that exist.
+ * server that uses no event but `default` does not pay for its tables. All calls are serialised
+ * by one lock: thread-safe. libpfm4 reads LIBPFM_FORCE_PMU (see libpfm(3)) at that first call:
+ * then only the events of that PMU exist.
  */
 #ifndef KPROFS_SYS_PFM_H
 #define KPROFS_SYS_PFM_H
@@ -18,16 +18,16 @@
 #include "base/nearest.h"
 
 /*
- * What libpfm4 makes of a text. It is no struct perf_event_attr because libpfm4's header brings a
- * definition of its own of that struct, which no file can see beside <linux/perf_event.h>.
+ * The result of libpfm4. It is no struct perf_event_attr, since libpfm4's header has its own
+ * definition of that struct, which conflicts with <linux/perf_event.h>.
  */
 struct pfm_encoding {
 	uint32_t type;	      /* perf's: PERF_TYPE_* or the number of a dynamic PMU */
 	uint64_t config;
 	uint64_t config1;
 	uint64_t config2;
-	uint64_t rate;	      /* as in the text, unchecked: may be huge; 0: none in the text */
-	bool is_freq;	      /* rate is in Hz, else a period */
+	uint64_t rate;	      /* as in the text, unchecked: may be huge; 0: not in the text */
+	bool is_freq;	      /* rate is in Hz, else it is a period */
 	bool exclude_user;
 	bool exclude_kernel;
 	bool exclude_hv;
@@ -36,37 +36,40 @@ struct pfm_encoding {
 	uint8_t precise_ip;   /* 0 to 3 */
 	bool pinned;
 	bool exclusive;
-	int cpu;	      /* -1: none in the text */
+	int cpu;	      /* -1: not in the text */
 };
 
 /*
- * Encodes one event with its unit masks and modifiers; user and kernel are both on unless the text
- * says u or k. -ESRCH: no event of that name, *err is untouched, pfm_nearest() knows the nearest;
- * -ENOENT: no such PMU or unit mask, *err names what there is; -EINVAL: a modifier or value that
- * libpfm4 refuses; -EOPNOTSUPP: libpfm4 can't be initialised; -ENOMEM.
+ * Encodes one event with its unit masks and modifiers; user and kernel are both on unless the
+ * text has u or k. -ESRCH: no event with that name, *err is unchanged, pfm_nearest() finds the
+ * nearest; -ENOENT: no such PMU or unit mask, *err lists those that exist; -EINVAL: a modifier or
+ * value that libpfm4 refuses; -EOPNOTSUPP: libpfm4 cannot be initialised; -ENOMEM.
  */
 int pfm_encode(const char *text, struct pfm_encoding *encoding, struct err *err);
 
 /*
- * Offers the events of all PMUs that are present, or of the one that the text names, each as a text that
- * pfm_encode() takes: those that need a unit mask have one. Some thousand names: ms. Where libpfm4 can't
- * be initialised it offers none.
+ * Offers the events of all PMUs that are present, or of the one in the text, each as a text that
+ * pfm_encode() accepts: events that need a unit mask get one. Some thousand names: ms. If libpfm4
+ * cannot be initialised it offers none.
  */
 void pfm_nearest(const char *text, struct nearest *nearest);
 
-/* ---- what there is --------------------------------------------------------------------------------- */
+/*
+ * ---- lists of events
+ * -----------------------------------------------------------------------------
+ */
 
 enum pfm_attr_kind {
 	PFM_UNIT_MASK,
-	PFM_SWITCH, /* a modifier that is on when it is named */
+	PFM_SWITCH, /* a modifier that is on if it is given */
 	PFM_NUMBER, /* a modifier with a value: NAME=N */
 };
 
 struct pfm_listed_attr {
 	enum pfm_attr_kind kind;
 	const char *name;
-	const char *text; /* what it is, "" where libpfm4 does not say */
-	bool is_default;  /* of unit masks: taken where none is named */
+	const char *text; /* description, "" if libpfm4 has none */
+	bool is_default;  /* unit masks: used if none is given */
 };
 
 struct pfm_listed {
@@ -75,20 +78,23 @@ struct pfm_listed {
 	const char *name;
 	const char *text;
 	bool present; /* the PMU is in this machine, or forced */
-	bool generic; /* perf's own, that the kernel maps to the machine's */
+	bool generic; /* perf's own, which the kernel maps to the machine's */
 	const struct pfm_listed_attr *attrs;
 	size_t attr_count;
 };
 
 /*
- * Calls event() for each event of the PMUs that are present (or forced), or with `all` of all that
- * libpfm4 knows, until it returns other than 0, and returns that. Strings are libpfm4's and stay; the
- * attributes are valid during the call. event() runs with the lock held: it must not call anything here.
- * -EOPNOTSUPP: libpfm4 can't be initialised.
+ * Calls event() for each event of the PMUs that are present (or forced), or with `all` for all
+ * that libpfm4 knows, until it returns other than 0, and returns that value. Strings are
+ * libpfm4's and stay valid; the attributes are valid during the call. event() runs with the lock
+ * held: it must not call functions of this header. -EOPNOTSUPP: libpfm4 cannot be initialised.
  */
 int pfm_list(bool all, int (*event)(void *arg, const struct pfm_listed *listed), void *arg);
 
-/* The event's own name in a text: without PMU, unit masks, modifiers. Cut to size. Returns buf. */
+/*
+ * The name of the event in a text, without PMU, unit masks and modifiers. Cut to size. Returns
+ * buf.
+ */
 const char *pfm_event_name(const char *text, char *buf, size_t size);
 
 #endif

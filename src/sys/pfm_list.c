@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What libpfm4 knows, for people to choose from: pfm_list() of pfm.h. */
+/* The events that libpfm4 knows, as a list for users: pfm_list() of pfm.h. */
 #include "sys/pfm.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 
 #include "sys/pfm_lock.h"
 
-/* More than any event has; what is beyond is left out. */
+/* No event has more; the rest would be left out. */
 #define ATTRS_MAX 128
 
 static enum pfm_attr_kind kind_of(pfm_attr_t type)

@@ -3,7 +3,7 @@
 #ifndef KPROFS_SYS_PFM_LOCK_H
 #define KPROFS_SYS_PFM_LOCK_H
 
-/* Takes the lock and sees to it that the library is initialised; not PFM_SUCCESS: the lock is free. */
+/* Takes the lock and initialises the library if needed. Not PFM_SUCCESS: the lock is not held. */
 int pfm_enter(void);
 void pfm_leave(void);
 

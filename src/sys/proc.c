@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The processes that exist: see proc.h. Mappings are read in proc_maps.c, the kernel in proc_kernel.c. */
+/* Processes: see proc.h. Mappings are read in proc_maps.c, the kernel in proc_kernel.c. */
 #include "sys/proc.h"
 
 #include <dirent.h>
@@ -15,27 +15,27 @@
 
 #include "sys/proc_maps.h"
 
-/* What d_path may put behind a path of PATH_MAX. */
+/* The kernel's d_path may append this to a path of PATH_MAX. */
 #define DELETED " (deleted)"
 
 /* More than the line in /proc/PID/stat has. */
 #define STAT_BYTES 1024
 
-/* In its flags: the thread is on its way out (the kernel's PF_EXITING). */
+/* A flag of the thread: it is exiting (the kernel's PF_EXITING). */
 #define FLAG_EXITING 0x4ul
 
 struct proc_reader {
 	int folder; /* /proc */
 	struct proc_visitor visitor;
 	struct proc_result result;
-	int stop; /* what a callback returned when that was not 0 */
-	uint64_t threads; /* of the process at hand; 0: nobody asked */
+	int stop; /* the value of a callback, if not 0 */
+	uint64_t threads; /* of the current process; 0: not read */
 	char comm[PROC_COMM_MAX];
 	char exe[PATH_MAX + sizeof(DELETED)];
 	struct proc_maps maps;
 };
 
-/* Whether an error says that the process, not the machine, is the reason. */
+/* Whether an error is caused by the process, not by the machine. */
 static bool is_gone(int ret)
 {
 	return ret == -ENOENT || ret == -ESRCH || ret == -ENOTDIR;
@@ -48,7 +48,7 @@ static int open_at(int dir, const char *name, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
-/* The number that a name consists of, 0 for any other name. */
+/* The number in a name, 0 for any other name. */
 static pid_t parse_pid(const char *name)
 {
 	pid_t pid = 0;
@@ -84,8 +84,8 @@ static int read_comm(struct proc_reader *reader, int dir, const char *path)
 }
 
 /*
- * Field `number` of a text of `stat`, from the third on; the name, which comes second, is in parentheses
- * and may hold anything. NULL: there is none.
+ * Field `number` in a text of `stat`, from the third on. The name, the second field, is in
+ * parentheses and may contain any character. NULL: there is none.
  */
 static const char *find_field(const char *text, int number)
 {
@@ -96,7 +96,7 @@ static const char *find_field(const char *text, int number)
 	return at ? at + 1 : NULL;
 }
 
-/* All of `stat`; "" where it can't be read. */
+/* All of `stat`; "" if it cannot be read. */
 static int read_stat(int dir, const char *path, char *text, size_t bytes)
 {
 	int fd = open_at(dir, path, 0);
@@ -150,7 +150,8 @@ static int visit_process(struct proc_reader *reader, int dir, pid_t pid)
 	reader->threads = field_number(text, 20);
 	process.start_ticks = field_number(text, 22);
 	n = readlinkat(dir, "exe", reader->exe, sizeof(reader->exe) - 1);
-	reader->exe[n < 0 ? 0 : n] = '\0'; /* kernel threads have none, other users' may not be read */
+	/* kernel threads have none, and those of other users may be unreadable */
+	reader->exe[n < 0 ? 0 : n] = '\0';
 	return reader->stop = reader->visitor.process(reader->visitor.arg, &process);
 }
 
@@ -176,7 +177,10 @@ static int visit_threads(struct proc_reader *reader, int process_dir, pid_t pid)
 	int fd, ret = 0;
 	DIR *dir;
 
-	/* nearly all have one, whose name is the process's: that saves a third of the walk */
+	/*
+	 * most processes have one thread with the name of the process: that saves a third of the
+	 * walk
+	 */
 	if (reader->threads == 1)
 		return reader->stop = reader->visitor.thread(reader->visitor.arg, &only);
 	fd = open_at(process_dir, "task", O_DIRECTORY);
@@ -209,7 +213,10 @@ static int visit_mappings(struct proc_reader *reader, int dir, pid_t pid)
 	return reader->stop = ret;
 }
 
-/* -ESRCH and the like: the process ended; others: a callback's value, or the machine is short. */
+/*
+ * -ESRCH and the like: the process ended; other values: of a callback, or the machine is out of a
+ * resource.
+ */
 static int visit(struct proc_reader *reader, const char *name, pid_t pid, bool with_mappings)
 {
 	const struct proc_visitor *visitor = &reader->visitor;
@@ -334,7 +341,7 @@ struct own {
 	void *arg;
 };
 
-/* Only the names in folders: no lock that another process holds is waited for. */
+/* Reads only the names in directories: that waits for no lock that another process holds. */
 static int list_threads(void *arg, pid_t pid)
 {
 	const struct own *own = arg;
@@ -356,9 +363,15 @@ int proc_threads_of(const char *proc, uid_t uid, int (*task)(void *arg, pid_t ti
 	return proc_list(proc, list_threads, &own);
 }
 
-/* ---- questions about one process ---------------------------------------------------------------- */
+/*
+ * ---- one process
+ * --------------------------------------------------------------------------------
+ */
 
-/* Who reads it while the process ends may have to finish that: wait for its asynchronous reads, say. */
+/*
+ * A reader of /proc/PID while the process exits may have to finish its exit: for example to wait
+ * for its asynchronous reads.
+ */
 static bool stat_lives(const char *proc, pid_t pid)
 {
 	const char *state, *flags;
@@ -371,7 +384,9 @@ static bool stat_lives(const char *proc, pid_t pid)
 	return state && flags && !strchr("ZXx", *state) && !(strtoul(flags, NULL, 10) & FLAG_EXITING);
 }
 
-/* The link is there as long as the memory of the process, which goes before its descriptors do. */
+/*
+ * The link exists as long as the memory of the process, which is released before its descriptors.
+ */
 bool proc_lives(const char *proc, pid_t pid)
 {
 	char path[PATH_MAX], target[1];
@@ -380,23 +395,23 @@ bool proc_lives(const char *proc, pid_t pid)
 	snprintf(path, sizeof(path), "%s/%d/exe", proc, (int)pid);
 	if (readlink(path, target, sizeof(target)) >= 0)
 		return true;
-	/* without rights to look into that process */
+	/* without the right to inspect that process */
 	return (errno == EACCES || errno == EPERM) && stat_lives(proc, pid);
 }
 
-/* Bit of a signal in the masks of /proc/PID/status. */
+/* The bit of a signal in the masks of /proc/PID/status. */
 static uint64_t signal_bit(int number)
 {
 	return 1ull << (number - 1);
 }
 
-/* The signals of a thread, as /proc tells. */
+/* The signals of a thread, as /proc shows them. */
 struct signals {
 	unsigned long long pending; /* and not blocked */
 	unsigned long long handled; /* caught or ignored */
 };
 
-/* false: /proc can't tell */
+/* false: /proc cannot be read */
 static bool read_signals(const char *proc, pid_t tid, struct signals *signals)
 {
 	unsigned long long mask, blocked = 0;
@@ -423,7 +438,7 @@ static bool read_signals(const char *proc, pid_t tid, struct signals *signals)
 	return true;
 }
 
-/* Signals that only tell, or stop and continue. */
+/* Signals that only notify, or stop and continue. */
 static uint64_t harmless_signals(void)
 {
 	return signal_bit(SIGCHLD) | signal_bit(SIGCONT) | signal_bit(SIGURG) | signal_bit(SIGWINCH) |

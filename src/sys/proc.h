@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The processes that exist, from /proc: names, threads, executable mappings with their build-ids;
- * and the kernel's own text and modules.
+ * The processes, from /proc: names, threads, executable mappings with their build-ids; and the
+ * text and modules of the kernel.
  *
- * Processes come and go meanwhile: one that vanishes in the middle is passed over in silence, one
- * that came may or may not be seen. So switch the kernel's own records of such changes on before a
- * walk. What this process may not read (another user's maps) is left out and counted.
+ * Processes begin and end during a walk: one that ends meanwhile is skipped without an error, one
+ * that begins may or may not be found. So enable the kernel's own records of such changes before
+ * a walk. What this process may not read (another user's maps) is left out and counted.
  *
- * Whoever reads the mappings of a process waits for its mmap lock, which the process may hold for
- * as long as a FUSE server likes; and whoever looks at a process while it ends may have to finish
- * its end. So the server leaves it to a helper process (symbolizerd/reader.c).
+ * Reading the mappings of a process blocks on its mmap lock, which a FUSE server can keep taken
+ * for any time; and a thread that reads /proc/PID while the process exits may have to finish its
+ * exit. So the server has a helper process do it (symbolizerd/reader.c).
  *
- * Thread-safe; memory use is a fixed block of some 150 KiB a walk, whatever the machine holds.
+ * Thread-safe; memory use is a fixed block of some 150 KiB a walk, independent of the machine.
  * Strings and bytes in the structs belong to the walk and are valid only during the callback.
  */
 #ifndef KPROFS_SYS_PROC_H
@@ -28,13 +28,13 @@ struct proc_process {
 	pid_t pid;
 	uid_t uid;	  /* effective; 0 also for a process that is not dumpable (setuid) */
 	const char *comm; /* of the first thread */
-	uint64_t start_ticks; /* when it began, in ticks after boot (sys/clock.h); 0: not known */
-	const char *exe;  /* "" for kernel threads and where it may not be read; " (deleted)" stays */
+	uint64_t start_ticks; /* when it started, in ticks after boot (sys/clock.h); 0: not known */
+	const char *exe;  /* "" for kernel threads and if unreadable; " (deleted)" stays */
 };
 
 struct proc_thread {
 	pid_t pid;
-	pid_t tid; /* the first thread (tid == pid) included */
+	pid_t tid; /* the first thread (tid == pid) is included */
 	const char *comm;
 };
 
@@ -50,12 +50,12 @@ struct proc_mapping {
 	const char *path;
 	const unsigned char *build_id;
 	uint8_t build_id_length; /* 0: none, or not known */
-	bool build_id_known;	 /* it was asked for, or must not be: nothing more can be found out */
+	bool build_id_known;	 /* was read, or must not be read: it will not become known later */
 };
 
 /*
  * For each process: process, then its threads, then its mappings. NULL members are not called and
- * what they need is not read. A callback that returns other than 0 ends the walk with that value.
+ * their data is not read. A callback that returns other than 0 ends the walk with that value.
  */
 struct proc_visitor {
 	int (*process)(void *arg, const struct proc_process *process);
@@ -66,59 +66,55 @@ struct proc_visitor {
 
 struct proc_result {
 	uint64_t processes;
-	uint64_t unreadable; /* processes whose mappings this process may not see */
+	uint64_t unreadable; /* processes whose mappings this process may not read */
 };
 
 /*
- * All processes below `proc` (NULL: "/proc"), in no order. result may be NULL. 0, a callback's
- * value, -ENOENT, -EACCES (no such directory), -EMFILE, -ENFILE, -ENOMEM.
+ * All processes below `proc` (NULL: "/proc"), in no order. result may be NULL. 0, the value of a
+ * callback, -ENOENT, -EACCES (no such directory), -EMFILE, -ENFILE, -ENOMEM.
  */
 int proc_walk(const char *proc, const struct proc_visitor *visitor, struct proc_result *result);
 
 /*
- * The same, one process after the other: what all of them need is made once. The visitor is copied.
- * One thread at a time. Errors as above.
+ * The same, one process after the other: buffers that all of them need are allocated once. The
+ * visitor is copied. One thread at a time. Errors as above.
  */
 struct proc_reader;
 int proc_reader_create(const char *proc, const struct proc_visitor *visitor,
 	struct proc_reader **reader);
 void proc_reader_destroy(struct proc_reader *reader);
-/* -ESRCH where it does not exist (any more). */
+/* -ESRCH if it does not exist (any more). */
 int proc_reader_visit(struct proc_reader *reader, pid_t pid, bool with_mappings);
 
 /*
  * The numbers of all processes, or of the threads below /proc/PID/task. Waits for no lock of
- * another process. -ENOENT, -EACCES, -EMFILE, -ENFILE, or what the callback returned when that was
- * not 0.
+ * another process. -ENOENT, -EACCES, -EMFILE, -ENFILE, or the value of the callback if not 0.
  */
 int proc_list(const char *proc, int (*found)(void *arg, pid_t pid), void *arg);
-/* All threads of the processes whose effective user this is; as above. */
+/* All threads of the processes with this effective user; as above. */
 int proc_threads_of(const char *proc, uid_t uid, int (*task)(void *arg, pid_t tid), void *arg);
 
-/* One process; -ESRCH where it does not exist (any more). */
+/* One process; -ESRCH if it does not exist (any more). */
 int proc_visit(const char *proc, pid_t pid, const struct proc_visitor *visitor);
 
-/*
- * Whether there is such a process, and its first thread is not about to end. false where /proc
- * can't tell.
- */
+/* Whether the process exists and its first thread is not exiting. false if /proc cannot tell. */
 bool proc_lives(const char *proc, pid_t pid);
 
 /*
- * Whether a signal waits for this thread that is meant to end what it does. A shell hears SIGCHLD
- * whenever a job in the background ends, and would not want a command to fail for that: signals
- * that only tell, or stop and continue, don't count. true where /proc can't tell.
+ * Whether a pending signal of this thread is meant to end its operation. A shell gets SIGCHLD
+ * whenever a background job ends, and a command should not fail for that: signals that only
+ * notify, or stop and continue, do not count. true if /proc cannot tell.
  */
 bool proc_is_interrupted(const char *proc, pid_t tid);
 /*
- * Whether one waits that will end the program, which has no handler for it. true where /proc can't
- * tell.
+ * Whether a signal is pending that will end the program, which has no handler for it. true if
+ * /proc cannot tell.
  */
 bool proc_is_ending(const char *proc, pid_t tid);
 
 /*
- * Whether this process is in the machine's first pid namespace, so that pid 0 can only mean an idle
- * task. In another one foreign tasks have pid 0 too. true where /proc can't tell.
+ * Whether this process is in the machine's first pid namespace, where pid 0 can only mean an idle
+ * task. In other namespaces tasks of outside have pid 0 too. true if /proc cannot tell.
  */
 bool proc_in_first_pid_namespace(const char *proc);
 
@@ -134,21 +130,21 @@ struct proc_kernel {
 };
 
 /*
- * `sys` NULL: "/sys". Reads /proc/kallsyms as far as _etext: tens of ms, so keep the answer, it
- * holds until the machine restarts. What can't be read stays 0: no error but -ENOMEM.
+ * `sys` NULL: "/sys". Reads /proc/kallsyms up to _etext: tens of ms, so keep the result, which is
+ * valid until the machine restarts. What cannot be read stays 0: no error but -ENOMEM.
  */
 int proc_kernel(const char *proc, const char *sys, struct proc_kernel *kernel);
 
 /*
- * What tells one kernel from another: as above, but reads only as far as _stext, which is among the
- * first lines, and leaves the size 0.
+ * What distinguishes kernels: as above, but reads only up to _stext, which is among the first
+ * lines, and leaves the size 0.
  */
 int proc_kernel_identity(const char *proc, const char *sys, struct proc_kernel *kernel);
 
 struct proc_module {
 	const char *name; /* without brackets */
 	uint64_t start;
-	uint64_t size; /* bytes, data included, as /proc/modules says */
+	uint64_t size; /* bytes, data included, as in /proc/modules */
 	const unsigned char *build_id;
 	uint8_t build_id_length;
 };
@@ -161,8 +157,8 @@ int proc_modules(const char *proc, const char *sys,
 	int (*module)(void *arg, const struct proc_module *module), void *arg);
 
 /*
- * Where memory is short the kernel ends this process before any other, with all that it starts from
- * now on. -errno: /proc does not take it.
+ * When memory is short, the kernel kills this process before any other, and all that it starts
+ * from now on. -errno: /proc refuses it.
  */
 int proc_prefer_to_end(const char *proc);
 

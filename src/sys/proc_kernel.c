@@ -49,7 +49,7 @@ static void read_text_range(const char *path, bool to_end, struct proc_kernel *k
 		name += 3;
 		if (!strcmp(name, "_stext")) {
 			if (!address)
-				break; /* the rest is hidden as well */
+				break; /* the others are hidden as well */
 			start = address;
 		}
 		if (!strcmp(name, "_etext"))

@@ -45,13 +45,16 @@ _Static_assert(MAP_QUERY == PROC_MAPS_QUERY, "what a filter lets pass");
 #define MAP_QUERY_EXECUTABLE 0x04
 #define MAP_QUERY_COVERING_OR_NEXT 0x10
 
-/* perf's word for memory without a file, and for a path that does not fit. */
+/* perf's name for memory without a file, and for a path that does not fit. */
 static const char name_anon[] = "//anon";
 static const char name_too_long[] = "//toolong";
 
-/* ---- whose build-ids may be asked for ---------------------------------------------------------- */
+/*
+ * ---- file systems whose files may be read
+ * ------------------------------------------------------
+ */
 
-/* Device-less file systems whose pages come from this machine's memory and disks. */
+/* File systems without a device whose pages come from this machine's memory and disks. */
 static const char *const local_types[] = {
 	"bcachefs", "btrfs", "devtmpfs", "erofs", "overlay", "ramfs", "rootfs", "tmpfs", "ubifs", "zfs",
 };
@@ -97,7 +100,7 @@ static void trust(struct proc_maps *maps, uint32_t dev_minor)
 		maps->devices[maps->device_count++] = dev_minor;
 }
 
-/* One with a blank or the like in its name, which is written as \NNN, is left out. */
+/* A mount point with a blank or the like, which is written as \NNN, is left out. */
 static void keep_point(struct proc_maps *maps, const char *point, size_t length)
 {
 	if (point[0] != '/' || length >= PROC_POINT_MAX || memchr(point, '\\', length) ||
@@ -210,7 +213,7 @@ static void decode_newlines(char *path)
 	*to = '\0';
 }
 
-/* maps' words for memory without a file, in the words of perf's MMAP2 records */
+/* from the names in maps for memory without a file to those of perf's MMAP2 records */
 static const char *name_mapping(const char *name)
 {
 	if (!name[0] || !strncmp(name, "[anon:", 6) || !strncmp(name, "[anon_shmem:", 12))
@@ -220,7 +223,7 @@ static const char *name_mapping(const char *name)
 
 /* ---- by query ---------------------------------------------------------------------------------- */
 
-/* Fills *q with the first executable mapping at or above the address. 0 or -errno. */
+/* Sets *q to the first executable mapping at or above the address. 0 or -errno. */
 static int query_next(struct proc_maps *maps, int fd, uint64_t address, bool with_name,
 	struct map_query *q)
 {
@@ -264,7 +267,7 @@ int proc_maps_query(struct proc_maps *maps, int fd, uint64_t start, struct proc_
 	return 0;
 }
 
-/* The build-id of the mapping that begins at start; 0 where there is none. */
+/* The build-id of the mapping that begins at start; 0 if it has none. */
 static uint8_t query_build_id(struct proc_maps *maps, int fd, uint64_t start)
 {
 	struct proc_mapping found;
@@ -331,7 +334,7 @@ static bool parse_line(char *line, struct proc_mapping *found)
 	line += length;
 	line += strspn(line, " ");
 	decode_newlines(line);
-	/* a page of the kernel's that is in every process, and in no record of perf's */
+	/* a page of the kernel that is in every process, and in no record of perf */
 	if (!strcmp(line, "[vsyscall]"))
 		return false;
 	found->start = start;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The executable mappings of one process, from its /proc/PID/maps: by PROCMAP_QUERY where the kernel
- * has it (6.11), which skips what is not executable and knows build-ids; else by its text. Private to
- * proc*.c, one thread at a time.
+ * The executable mappings of one process, from its /proc/PID/maps: by PROCMAP_QUERY where the
+ * kernel has it (6.11), which skips mappings that are not executable and returns build-ids; else
+ * by its text. Private to proc*.c, one thread at a time.
  */
 #ifndef KPROFS_SYS_PROC_MAPS_H
 #define KPROFS_SYS_PROC_MAPS_H
@@ -15,14 +15,15 @@
 #define PROC_BUFFER_BYTES 65536
 
 /*
- * To tell a build-id the kernel may have to read the file, and a file on a file system that a user
- * serves (FUSE) or that sits behind a network can make it wait for ever. So it is asked only for files
- * on a device with a driver, and on those device-less file systems that this many entries name: local
- * ones of the mount table that we see. What a user mounts in a namespace of his own is not in it.
+ * To return a build-id the kernel may have to read the file. On a file system that a user serves
+ * (FUSE) or that is behind a network that can block forever. So build-ids are read only for files
+ * on a device with a driver, and on those file systems without a device that are in this list:
+ * local ones in the mount table that we see. What a user mounts in a namespace of his own is not
+ * in it.
  */
 #define PROC_DEVICES_MAX 1024
 
-/* Mount points of theirs, with NULs: a machine with hundreds of containers has about so much. */
+/* Their mount points, with NULs: about what a machine with hundreds of containers needs. */
 #define PROC_POINTS_BYTES 32768
 #define PROC_POINT_MAX 4096
 
@@ -31,7 +32,7 @@
 
 struct proc_maps {
 	bool no_query;		/* this kernel lacks PROCMAP_QUERY */
-	bool network;		/* file systems of a network are trusted, too */
+	bool network;		/* network file systems are trusted, too */
 	unsigned int device_count;
 	uint32_t devices[PROC_DEVICES_MAX]; /* minors (major 0) whose files may be read */
 	size_t points_used;
@@ -40,15 +41,18 @@ struct proc_maps {
 	char buf[PROC_BUFFER_BYTES];
 };
 
-/* Reads the mount table of this process below `proc`; without one no device-less one is trusted. */
+/*
+ * Reads the mount table of this process below `proc`; without one no file system without a device
+ * is trusted.
+ */
 void proc_maps_init(struct proc_maps *maps, const char *proc);
 
-/* The same, with what the machine reaches by a network: it may hang, but no user makes it. */
+/* The same, with network file systems: they may hang, but users cannot mount them. */
 void proc_maps_init_network(struct proc_maps *maps, const char *proc);
 
 /*
- * All executable mappings behind fd, an open maps file. 0 (also when the process ends meanwhile) or
- * what the callback returned when that was not 0.
+ * All executable mappings of fd, an open maps file. 0 (also if the process ends meanwhile) or the
+ * value of the callback if not 0.
  */
 int proc_maps_read(struct proc_maps *maps, int fd, pid_t pid,
 	int (*mapping)(void *arg, const struct proc_mapping *mapping), void *arg);
@@ -56,14 +60,14 @@ int proc_maps_read(struct proc_maps *maps, int fd, pid_t pid,
 /* Whether files on this device may be read: see PROC_DEVICES_MAX. */
 bool proc_maps_trusts(const struct proc_maps *maps, uint32_t dev_major, uint32_t dev_minor);
 /*
- * The part of an absolute path behind the mount point that leads to it, of those of trusted devices. A
- * mount in between may be of any other kind, so it must not be entered. NULL: there is none.
+ * The part of an absolute path behind the mount point that leads to it, of those of trusted
+ * devices. A mount in between may be of any type, so it must not be entered. NULL: there is none.
  */
 const char *proc_maps_mount_of(const struct proc_maps *maps, const char *path);
 
 /*
- * The mapping that begins at this address, with its build-id, without its name. -ENOENT: there is none;
- * -ENOTTY: this kernel can't be asked.
+ * The mapping that begins at this address, with its build-id, without its name. -ENOENT: there is
+ * none; -ENOTTY: this kernel has no PROCMAP_QUERY.
  */
 int proc_maps_query(struct proc_maps *maps, int fd, uint64_t start, struct proc_mapping *found);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is read of processes, as bytes: see proc_wire.h. */
+/* Encodes what is read about processes: see proc_wire.h. */
 #include "sys/proc_wire.h"
 
 #include <errno.h>
@@ -98,7 +98,10 @@ size_t proc_wire_unreadable(void *out, pid_t pid)
 	return put(out, &wire, "");
 }
 
-/* ---- reading ------------------------------------------------------------------------------------ */
+/*
+ * ---- decoding
+ * -----------------------------------------------------------------------------------
+ */
 
 static int tell_mapping(const struct wire *wire, const char *text, const struct proc_visitor *visitor)
 {

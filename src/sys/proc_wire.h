@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is read of processes (proc.h), as bytes: from the helper process that reads it to the server.
- * Both are the same release and the same machine.
+ * What is read about processes (proc.h), as bytes: from the helper process that reads it to the
+ * server. Both are of the same release and on the same machine.
  */
 #ifndef KPROFS_SYS_PROC_WIRE_H
 #define KPROFS_SYS_PROC_WIRE_H
@@ -10,7 +10,9 @@
 
 #include "sys/proc.h"
 
-/* What one of the functions below writes at most: a path in which each byte was written as four. */
+/*
+ * What each of the functions below writes at most: a path in which each byte was written as four.
+ */
 #define PROC_WIRE_MAX (80 + 4 * 4096 + 16)
 
 /* Write one record to `out`, which has room for PROC_WIRE_MAX. Return its bytes, a multiple of 8. */
@@ -21,8 +23,8 @@ size_t proc_wire_mapping(void *out, const struct proc_mapping *mapping);
 size_t proc_wire_unreadable(void *out, pid_t pid);
 
 /*
- * Calls the visitor for each record, in order, and `unreadable` for those. 0; -EBADMSG: no record can
- * be there; or what a callback returned when that was not 0.
+ * Calls the visitor for each record, in order, and `unreadable` for those records. 0; -EBADMSG:
+ * not a valid record; or the value of a callback if not 0.
  */
 int proc_wire_read(const void *bytes, size_t size, const struct proc_visitor *visitor,
 	int (*unreadable)(void *arg, pid_t pid));

@@ -20,16 +20,19 @@
 
 #include "base/units.h"
 
-/* A rename on the way makes openat2 say EAGAIN; somebody who renames all the time is not followed. */
+/*
+ * A rename in the path makes openat2 return EAGAIN; a process that renames all the time is not
+ * followed.
+ */
 #define OPEN_TRIES 16
 
-/* /proc/PID/status has about 1,500 bytes; the lines that count stand at its begin. */
+/* /proc/PID/status has about 1,500 bytes; the needed lines are at its beginning. */
 #define STATUS_BYTES 4096
 
-/* Of a line of /proc/PID/maps: what stands before the path has 80 bytes at most. */
+/* Of a line of /proc/PID/maps: the part before the path has 80 bytes at most. */
 #define MAPS_LINE_BYTES 256
 
-/* A descriptor that only names the file. */
+/* A descriptor that only identifies the file (O_PATH). */
 static int find_below(int root, const char *path, uint64_t resolve)
 {
 	struct open_how how = {
@@ -57,14 +60,14 @@ bool procfile_is_trusted(const struct proc_maps *mounts, int fd)
 {
 	struct statx st;
 
-	/* what the kernel knows already */
+	/* only what the kernel has cached */
 	return statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &st) == 0 &&
 	       proc_maps_trusts(mounts, st.stx_dev_major, st.stx_dev_minor);
 }
 
 /*
- * An absolute path, below the mount point that leads to it, if that may be entered, and nowhere else:
- * a mount of somebody's on the way is met without asking its server.
+ * An absolute path, below the mount point that leads to it, if that may be entered, and nowhere
+ * else: a user's mount in the path is found without a request to its server.
  */
 static int find_own(const struct proc_maps *mounts, const char *path)
 {
@@ -98,7 +101,7 @@ static int find_of(const struct proc_maps *mounts, int root, const char *path, u
 	return find_below(root, path, resolve | (mounts ? RESOLVE_NO_XDEV : 0));
 }
 
-/* Opens what `found` names, and closes `found`. */
+/* Opens the file of `found`, and closes `found`. */
 static int open_found(const struct proc_maps *mounts, int found, const uid_t *owners,
 	size_t owner_count)
 {
@@ -141,7 +144,7 @@ static int find_process(const char *proc, uint32_t pid)
 	return find_at(AT_FDCWD, name, O_DIRECTORY);
 }
 
-/* Does the link lead to a file called so? */
+/* Whether the link leads to a file with this path. */
 static bool is_called(int folder, const char *link, const char *path)
 {
 	static const char deleted[] = " (deleted)";
@@ -174,7 +177,7 @@ int procfile_open_mapped(const char *proc, const struct proc_maps *mounts, uint3
 	return fd;
 }
 
-/* The root of the process, or our own for process -1. */
+/* The root of the process, or of this one for process -1. */
 static int find_root(int process)
 {
 	return process < 0 ? find_at(AT_FDCWD, "/", O_DIRECTORY)
@@ -217,7 +220,10 @@ int procfile_open_path(const char *proc, const struct proc_maps *mounts, uint32_
 	return fd;
 }
 
-/* ---- which file it is --------------------------------------------------------------------------- */
+/*
+ * ---- identity of a file
+ * -------------------------------------------------------------------------
+ */
 
 /* "START-END PROT OFFSET MAJOR:MINOR INODE": the line of /proc/PID/maps for the address. */
 static int find_mapping(FILE *maps, uintptr_t address, struct procfile_id *id)
@@ -242,8 +248,8 @@ static int find_mapping(FILE *maps, uintptr_t address, struct procfile_id *id)
 }
 
 /*
- * The device and inode that mappings are recorded with are not those of stat(2) on every file system
- * (btrfs, overlayfs), so one is made and looked up. Nothing of it is touched.
+ * The device and inode in records of mappings are not those of stat(2) on every file system
+ * (btrfs, overlayfs), so one mapping is made and looked up. Its memory is not accessed.
  */
 static int read_mapped_id(const char *proc, int fd, struct procfile_id *id)
 {
@@ -294,14 +300,17 @@ int procfile_open_kernel(const char *proc)
 	return fd < 0 ? -errno : fd;
 }
 
-/* ---- the maps that JITs write ------------------------------------------------------------------- */
+/*
+ * ---- maps that JITs write
+ * -----------------------------------------------------------------------
+ */
 
 struct identity {
 	uid_t owners[3];
 	uint32_t pid; /* in its own pid namespace */
 };
 
-/* The n-th number of the line `NAME:\tNUMBER\tNUMBER...`, or the last one that there is. */
+/* The n-th number of the line `NAME:\tNUMBER\tNUMBER...`, or the last one. */
 static bool find_number(const char *status, const char *name, int n, uint32_t *number)
 {
 	const char *line = strstr(status, name);
@@ -338,7 +347,10 @@ static int read_identity(int process, struct identity *identity)
 		return -errno;
 	status[length] = '\0';
 	identity->owners[0] = 0;
-	/* real and effective; a name with a newline in it is written \n, so no line is another's */
+	/*
+	 * real and effective; a newline in the process's name is written \n, so it cannot imitate
+	 * this line
+	 */
 	if (!find_number(status, "\nUid:", 1, &identity->owners[1]) ||
 		!find_number(status, "\nUid:", 2, &identity->owners[2]) ||
 		!find_number(status, "\nNSpid:", INT_MAX, &identity->pid))

@@ -12,7 +12,7 @@
 #include "base/units.h"
 #include "sys/cpu.h"
 
-/* enough for about 40 CPUs at once; doubled until the CPU lines fit */
+/* enough for about 40 CPUs in one read; doubled until the CPU lines fit */
 #define BUFFER_FIRST (4 * KIB)
 /* all CPU_NUMBERS CPUs with ten columns of 20 digits each, and more than any kernel writes */
 #define BUFFER_MAX (4 * MIB)
@@ -58,7 +58,7 @@ static bool is_cpu_line(const char *line)
 	return strncmp(line, "cpu", 3) == 0;
 }
 
-/* Does the text, which may be cut anywhere, reach beyond the last CPU line? */
+/* Whether the text, which may be cut anywhere, reaches beyond the last CPU line. */
 static bool covers_cpus(const char *text, size_t length)
 {
 	const char *end = text + length;
@@ -75,7 +75,7 @@ static bool covers_cpus(const char *text, size_t length)
 	return false;
 }
 
-/* Fills ps->text with at least the CPU lines, as of one moment, and ends it with a NUL. */
+/* Reads at least the CPU lines, in one read, into ps->text, and ends it with a NUL. */
 static int fetch_text(struct procstat *ps)
 {
 	ssize_t n;
@@ -94,7 +94,7 @@ static int fetch_text(struct procstat *ps)
 	}
 }
 
-/* A decimal number at *text, moved past it. */
+/* Reads a decimal number at *text and moves *text past it. */
 static int take_number(const char **text, uint64_t *value)
 {
 	const char *p = *text;
@@ -114,7 +114,7 @@ static int take_number(const char **text, uint64_t *value)
 	return 0;
 }
 
-/* "cpuN" and its columns at *text, moved to the next line. */
+/* Reads "cpuN" and its columns at *text and moves *text to the next line. */
 static int take_cpu(const char **text, struct procstat_cpu *cpu)
 {
 	const char *p = *text + 3;

@@ -2,9 +2,9 @@
 /*
  * The per-CPU lines of /proc/stat.
  *
- * The kernel makes the whole file for every read, so one read of just the lines that matter is the
- * cheapest there is: the descriptor stays open, one pread() of as many bytes as the CPU lines took
- * so far, and nothing behind them is copied or looked at (the interrupt line is the longest). The
+ * The kernel makes the whole file for every read, so one read of just the needed lines is the
+ * cheapest way: the descriptor stays open, one pread() reads as many bytes as the CPU lines had
+ * so far, and nothing behind them is copied or parsed (the interrupt line is the longest). The
  * buffer grows when CPUs are added; it never shrinks.
  *
  * One thread at a time for each struct procstat.
@@ -18,8 +18,8 @@
 #define PROCSTAT_PATH "/proc/stat"
 
 /*
- * The columns in the file's order. What follows (guest and guest_nice) is part of user and nice
- * already and not read.
+ * The columns in the file's order. The later ones (guest and guest_nice) are part of user and
+ * nice already and not read.
  */
 enum procstat_field {
 	PROCSTAT_USER,
@@ -35,7 +35,7 @@ enum procstat_field {
 
 struct procstat_cpu {
 	unsigned int cpu;                /* its number, below CPU_NUMBERS */
-	uint64_t ticks[PROCSTAT_FIELDS]; /* USER_HZ; columns that an old kernel lacks are 0 */
+	uint64_t ticks[PROCSTAT_FIELDS]; /* in USER_HZ; columns that an old kernel lacks are 0 */
 };
 
 struct procstat;
@@ -45,10 +45,10 @@ int procstat_open(const char *path, struct procstat **procstat);
 void procstat_close(struct procstat *procstat);
 
 /*
- * What the file says now: one entry for each online CPU, in ascending order. The array belongs to
- * `procstat` and is good until the next call for it. -errno of pread; -EBADMSG: the file is not
- * what the kernel writes (a line cut short, a number that isn't one or is beyond 64 bits, CPUs out
- * of order, none at all); -EFBIG: more CPU lines than CPUs can exist.
+ * The current content: one entry for each online CPU, in ascending order. The array belongs to
+ * `procstat` and is valid until the next call for it. -errno of pread; -EBADMSG: the file is not
+ * what the kernel writes (a truncated line, a column that is no number or is beyond 64 bits, CPUs
+ * out of order, no CPU at all); -EFBIG: more CPU lines than CPUs can exist.
  */
 int procstat_read(struct procstat *procstat, const struct procstat_cpu **cpus, size_t *count);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One packet of a program's socket: see receive.h. */
+/* One packet of a producer's socket: see recv_fds.h. */
 #include "sys/recv_fds.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ static enum recv_fds_result result_of(ssize_t got)
 {
 	if (got >= 0)
 		return got ? RECV_FDS_PACKET : RECV_FDS_END;
-	/* reset: it ended without reading what we said; what it said is still there */
+	/* reset: the peer ended without reading what we sent; what it sent can still be received */
 	if (got == -ECONNRESET || got == -EINTR)
 		return RECV_FDS_AGAIN;
 	return got == -EAGAIN ? RECV_FDS_NOTHING : RECV_FDS_END;
@@ -33,7 +33,7 @@ enum recv_fds_result recv_fds_packet(
 	struct kprof_packet head = {0, 0};
 	struct iovec to = {&head, sizeof(head)};
 	struct msghdr message = {.msg_iov = &to, .msg_iovlen = 1};
-	/* without room for descriptors none is made; the kernel says that there are some */
+	/* without room for descriptors none is created; MSG_CTRUNC reports that there are some */
 	ssize_t got = receive(socket, &message, MSG_DONTWAIT | MSG_PEEK);
 
 	*bytes = 0;

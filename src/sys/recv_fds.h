@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * One packet of a program's socket, and the descriptors that come with it. Nothing here waits for
- * anybody.
- */
+/* One packet of a producer's socket, and the descriptors in it. Nothing here blocks. */
 #ifndef KPROFS_SYS_RECV_FDS_H
 #define KPROFS_SYS_RECV_FDS_H
 
@@ -14,15 +11,15 @@
 
 enum recv_fds_result {
 	RECV_FDS_PACKET,           /* without descriptors */
-	RECV_FDS_WITH_DESCRIPTORS, /* it stays where it is; *type and no more of it is known */
+	RECV_FDS_WITH_DESCRIPTORS, /* it stays in the socket; only *type is known */
 	RECV_FDS_END,
-	RECV_FDS_NOTHING, /* now */
+	RECV_FDS_NOTHING, /* no packet is queued */
 	RECV_FDS_AGAIN,   /* try again */
 };
 
 /*
- * Takes a packet without descriptors. *bytes: its size; more than `room`: the rest is lost. *type:
- * what its head says, 0 if it has none.
+ * Receives a packet without descriptors. *bytes: its size; more than `room`: the rest is lost.
+ * *type: the type in its header, 0 if it has none.
  */
 enum recv_fds_result recv_fds_packet(
 	int socket, void *data, size_t room, size_t *bytes, uint32_t *type);
@@ -30,13 +27,13 @@ enum recv_fds_result recv_fds_packet(
 struct recv_fds {
 	size_t bytes; /* of the packet; more than there was room for: the rest is lost */
 	unsigned int count;
-	int fds[FDPASS_MAX]; /* the caller's now */
-	bool cut;                          /* there were more of them than the process may open */
+	int fds[FDPASS_MAX]; /* the caller closes them */
+	bool cut;                          /* more were sent than the process may open */
 };
 
 /*
- * Takes a packet with all its descriptors: whoever calls it may wait for ever in closing them. As
- * above; never RECV_FDS_WITH_DESCRIPTORS.
+ * Receives a packet with all its descriptors. Closing these may block forever, since they can be
+ * of any type. As above; never RECV_FDS_WITH_DESCRIPTORS.
  */
 enum recv_fds_result recv_fds_descriptors(
 	int socket, void *data, size_t room, struct recv_fds *received);

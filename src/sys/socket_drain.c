@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Closing strangers' sockets: see hangup.h. */
+/* Closes sockets in which descriptors may be queued: see socket_drain.h. */
 #include "sys/socket_drain.h"
 
 #include <errno.h>
@@ -13,10 +13,12 @@
 
 #include "sys/child.h"
 
-/* Sockets that one thread is given. */
-#define HANGUP_MAX 253
-/* What a peer's end leaves in a queue: its send buffer, of packets that each count for 768 bytes or
- * more. */
+/* Sockets that one thread gets. */
+#define SOCKETS_MAX 253
+/*
+ * What a peer can leave in a queue: its send buffer, of packets that each count for 768 bytes or
+ * more.
+ */
 #define PACKETS_MAX 1024
 
 enum front { FRONT_NOTHING, FRONT_PACKET, FRONT_DESCRIPTORS };
@@ -34,7 +36,7 @@ static bool peek(int socket, int *flags)
 	return got >= 0;
 }
 
-/* Of a socket that was shut down, where an empty packet looks as the end does. */
+/* For a socket that was shut down, where an empty packet looks like the end of the stream. */
 static enum front look(int socket)
 {
 	int on = 0, flags;
@@ -44,7 +46,7 @@ static enum front look(int socket)
 		return FRONT_NOTHING;
 	if (flags & MSG_CTRUNC)
 		return FRONT_DESCRIPTORS;
-	on = 1; /* with this each packet has something to say for which there is no room */
+	on = 1; /* with this each packet has credentials, for which there is no room: MSG_CTRUNC */
 	setsockopt(socket, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on));
 	return peek(socket, &flags) && flags & MSG_CTRUNC ? FRONT_PACKET : FRONT_NOTHING;
 }
@@ -81,19 +83,22 @@ static int compare(const void *a, const void *b)
 }
 
 /*
- * Should one of the sockets be in the way of this thread's end, nothing else waits for it: a mount
- * ends when the last copy of its descriptor does.
+ * If closing one of the sockets blocks this thread's end, no other descriptor may be open in it:
+ * a mount ends when the last copy of its /dev/fuse descriptor is closed.
  */
 static void close_others(const struct holding *holding)
 {
-	int sorted[HANGUP_MAX];
+	int sorted[SOCKETS_MAX];
 
 	memcpy(sorted, holding->sockets, holding->count * sizeof(sorted[0]));
 	qsort(sorted, holding->count, sizeof(sorted[0]), compare);
 	child_keep_only(sorted, holding->count);
 }
 
-/* Its descriptors are the last ones, and go when it ends: no close is called for them. */
+/*
+ * Its descriptors are the last ones, and the kernel closes them when the thread ends: close(2) is
+ * not called for them.
+ */
 static void *hold(void *arg)
 {
 	struct holding *holding = arg;
@@ -106,7 +111,7 @@ static void *hold(void *arg)
 	return NULL;
 }
 
-static void hangup_some(const int *sockets, size_t count)
+static void drain_some(const int *sockets, size_t count)
 {
 	struct holding holding = {.sockets = sockets, .count = count};
 	pthread_t thread;
@@ -120,7 +125,7 @@ static void hangup_some(const int *sockets, size_t count)
 	for (size_t i = 0; i < count; i++)
 		close(sockets[i]);
 	sem_post(&holding.closed);
-	/* the kernel tells of its end before it lets go of the descriptors */
+	/* the thread can be joined before the kernel has closed its descriptors */
 	if (held)
 		pthread_join(thread, NULL);
 	sem_destroy(&holding.copied);
@@ -129,8 +134,8 @@ static void hangup_some(const int *sockets, size_t count)
 
 void socket_drain_all(const int *sockets, size_t count)
 {
-	for (; count > HANGUP_MAX; sockets += HANGUP_MAX, count -= HANGUP_MAX)
-		hangup_some(sockets, HANGUP_MAX);
+	for (; count > SOCKETS_MAX; sockets += SOCKETS_MAX, count -= SOCKETS_MAX)
+		drain_some(sockets, SOCKETS_MAX);
 	if (count)
-		hangup_some(sockets, count);
+		drain_some(sockets, count);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Closing sockets in which descriptors may be waiting.
+ * Closes sockets in which descriptors may be queued.
  *
- * What nobody received goes with the socket, and the last close of such a file can wait for as long
- * as its sender likes: that of a TCP connection with SO_LINGER, for one, does so in whoever closes.
- * Where a receiver is to be had, it does this (closing.h). Else a thread does it by its end, with a
- * table of descriptors in which nothing else is: the end of a task does not wait for a TCP
- * connection.
+ * Descriptors that were not received are closed with the socket, and the last close of such a
+ * file can block as long as its sender likes: that of a TCP connection with SO_LINGER, for one,
+ * blocks the process that closes it. If a receiver process is available, it does this
+ * (closing.h). Else a thread does it by its exit, with a descriptor table that holds nothing
+ * else: the exit of a task does not wait for a TCP connection.
  *
  * Any thread. Nothing here blocks for longer than it takes to start a thread.
  */
@@ -17,8 +17,8 @@
 #include <stddef.h>
 
 /*
- * Ends a connection. true: nothing was waiting in it, and it is closed. false: another is to close
- * it; nothing more comes.
+ * Ends a connection. true: nothing was queued in it, and it is closed. false: descriptors are
+ * queued; nothing more will be. The caller must close it by another way.
  */
 bool socket_drain_try(int socket);
 

@@ -3,7 +3,7 @@
 #ifndef KPROFS_SYS_TERMINAL_H
 #define KPROFS_SYS_TERMINAL_H
 
-/* -ENOTTY where fd is none; 80 columns and 24 rows where it does not know. */
+/* -ENOTTY if fd is no terminal; 80 columns and 24 rows if it reports no size. */
 int terminal_size(int fd, unsigned int *rows, unsigned int *columns);
 
 #endif

@@ -38,7 +38,7 @@ static int open_mounted(const char *path)
 	return -ENOENT;
 }
 
-/* A mount that is attached nowhere and ends with its descriptor. */
+/* A mount that is attached to no directory and ends with its descriptor. */
 static int open_detached(void)
 {
 	int context, mount;
@@ -66,7 +66,7 @@ int tracefs_open(const char *path, int *dirfd)
 		fd = why = open_mounted("/sys/kernel/tracing");
 		if (fd < 0)
 			fd = open_detached();
-		/* of the two refusals, the one that a person can do something about */
+		/* of the two errors, the one that the administrator can change */
 		if (why != -EACCES)
 			why = fd;
 		if (fd < 0)
@@ -78,7 +78,7 @@ int tracefs_open(const char *path, int *dirfd)
 	return 0;
 }
 
-/* Names of systems and events: nothing that could lead out of the directory. */
+/* Names of systems and events: only characters that cannot leave the directory. */
 static bool name_is_sane(const char *name)
 {
 	size_t i;
@@ -93,7 +93,7 @@ static bool name_is_sane(const char *name)
 	return i > 0 && i <= NAME_LENGTH_MAX;
 }
 
-/* The id of an event whose directory stands at `path` below dir. */
+/* The id of an event whose directory is `path` below dir. */
 static int read_id(int dir, const char *path, uint64_t *id)
 {
 	char file[sizeof("events/") + 2 * (NAME_LENGTH_MAX + 1) + sizeof("id")], text[24];
@@ -125,13 +125,13 @@ int tracefs_event_id(int dirfd, const char *system, const char *name, uint64_t *
 }
 
 struct listing {
-	/* of these only, NULL: of all; asked first, as it takes less time than read_id() */
+	/* only these, NULL: all; called first, since read_id() takes longer */
 	bool (*wanted)(void *arg, const char *system, const char *name);
 	int (*event)(void *arg, const char *system, const char *name);
 	void *arg;
 };
 
-/* These two take over the descriptor of the directory that they list. */
+/* These two take ownership of the descriptor of the directory that they list. */
 static int list_system(int fd, const char *system, const struct listing *listing)
 {
 	struct dirent *entry;
@@ -145,12 +145,15 @@ static int list_system(int fd, const char *system, const struct listing *listing
 		return -ENOMEM;
 	}
 	while (!ret && (entry = readdir(dir))) {
-		/* beside the events lie `enable` and `filter`, plain files */
+		/* `enable` and `filter`, plain files, are in the same directory */
 		if (entry->d_type != DT_DIR || !name_is_sane(entry->d_name))
 			continue;
 		if (listing->wanted && !listing->wanted(listing->arg, system, entry->d_name))
 			continue;
-		/* without one it is no event of perf: most of `ftrace` are formats of what tracers write */
+		/*
+		 * without an id it is no event of perf: most of `ftrace` are formats of tracers'
+		 * output
+		 */
 		if (!read_id(fd, entry->d_name, &id))
 			ret = listing->event(listing->arg, system, entry->d_name);
 	}
@@ -202,7 +205,7 @@ int tracefs_list(int dirfd, const char *system,
 	return list(dirfd, system, &listing);
 }
 
-/* "SYSTEM:NAME"; "", which is near nothing, where it is too long */
+/* "SYSTEM:NAME"; "", which is near no name, if it is too long */
 static void name_event(char *text, size_t size, const char *system, const char *name)
 {
 	const int n = snprintf(text, size, "%s:%s", system, name);

@@ -2,9 +2,9 @@
 /*
  * The kernel's tracepoints: their names and numbers, from tracefs.
  *
- * Many machines have tracefs nowhere in their tree until somebody mounts it. Where we may, we open a
- * mount of our own that is attached to no directory (fsmount(2)): nobody sees it, and it is gone
- * with the descriptor.
+ * Many machines do not have tracefs mounted. Where we may, we open a mount of our own that is
+ * attached to no directory (fsmount(2)): no other process sees it, and it ends with the
+ * descriptor.
  *
  * All functions return 0 or -errno, are thread-safe, and read pseudo files only.
  */
@@ -17,10 +17,10 @@
 #include "base/nearest.h"
 
 /*
- * A directory descriptor of the top of tracefs, for the calls below; the caller closes it. path: a
- * directory to use instead (tests), NULL: /sys/kernel/tracing where it is mounted there, else a
- * mount of our own, else /sys/kernel/debug/tracing. -EACCES, -EPERM: not allowed, -ENOENT, -ENODEV:
- * this kernel or place has none.
+ * A directory descriptor of the top of tracefs, for the calls below; the caller closes it. path:
+ * a directory to use instead (tests), NULL: /sys/kernel/tracing if it is mounted there, else a
+ * mount of our own, else /sys/kernel/debug/tracing. -EACCES, -EPERM: not allowed, -ENOENT,
+ * -ENODEV: this kernel or container has none.
  */
 int tracefs_open(const char *path, int *dirfd);
 
@@ -28,15 +28,15 @@ int tracefs_open(const char *path, int *dirfd);
 int tracefs_event_id(int dirfd, const char *system, const char *name, uint64_t *id);
 
 /*
- * Calls event() for every tracepoint that has a number, those of `system` alone where it is not NULL and
- * exists; until it returns other than 0, and returns that.
+ * Calls event() for every tracepoint that has a number, only those of `system` if it is not NULL
+ * and exists; until it returns other than 0, and returns that value.
  */
 int tracefs_list(int dirfd, const char *system,
 	int (*event)(void *arg, const char *system, const char *name), void *arg);
 
 /*
- * Offers "SYSTEM:NAME" of every tracepoint that has a number to `nearest`; those of `system` alone where it
- * exists. Some 2,000 names: a few ms.
+ * Offers "SYSTEM:NAME" of every tracepoint that has a number to `nearest`, only those of `system`
+ * if it exists. Some 2,000 names: a few ms.
  */
 int tracefs_nearest(int dirfd, const char *system, struct nearest *nearest);
 

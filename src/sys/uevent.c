@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* CPUs that come and go: see uevent.h. */
+/* CPUs that go online and offline: see uevent.h. */
 #include "sys/uevent.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 #include "base/units.h"
 
-/* The multicast group in which the kernel itself speaks; udev speaks in 2. */
+/* The multicast group of the kernel; udev sends to 2. */
 #define GROUP_KERNEL 1
 /* The kernel builds a uevent in a buffer of 2 KiB behind a header with a path. */
 #define MESSAGE_MAX 8192
@@ -46,7 +46,7 @@ int uevent_parse(const char *message, size_t length, struct uevent_cpu *event)
 	uint64_t cpu;
 	bool online;
 
-	/* "ACTION@PATH" and its NUL stand first */
+	/* "ACTION@PATH" and its NUL come first */
 	if (!memchr(message, '\0', length))
 		return -EINVAL;
 	at = strchr(message, '@');
@@ -81,7 +81,7 @@ int uevent_read(int fd, struct uevent_cpu *event)
 			continue;
 		if (n < 0)
 			return -errno;
-		/* port 0 is the kernel; programs with CAP_NET_ADMIN can speak here too */
+		/* port 0 is the kernel; programs with CAP_NET_ADMIN can send here too */
 		if (from_length != sizeof(from) || from.nl_pid != 0)
 			continue;
 		if (!uevent_parse(message, n, event))

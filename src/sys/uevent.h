@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * CPUs that come and go: the kernel's uevents over netlink.
+ * CPUs that go online and offline: the kernel's uevents over netlink.
  *
- * They do not arrive everywhere (a container whose network namespace belongs to another user
- * namespace hears none), so /sys/devices/system/cpu/online stays the truth; an event says only when
- * to look. All functions return 0 or -errno, never block, and may be used by one thread at a time.
+ * They are not delivered everywhere (a container whose network namespace belongs to another user
+ * namespace gets none), so only /sys/devices/system/cpu/online is reliable; an event says only
+ * when to read it. All functions return 0 or -errno, never block, and may be used by one thread
+ * at a time.
  */
 #ifndef KPROFS_SYS_UEVENT_H
 #define KPROFS_SYS_UEVENT_H
@@ -21,8 +22,8 @@ struct uevent_cpu {
 int uevent_open(int *fd);
 
 /*
- * The next CPU event; uevents about other things are skipped. -EAGAIN: none now; -ENOBUFS: the
- * kernel dropped some, look at `online`; other -errno: the socket is of no more use.
+ * The next CPU event; uevents about other things are skipped. -EAGAIN: no event is queued;
+ * -ENOBUFS: the kernel dropped some, read `online`; other -errno: the socket is unusable.
  */
 int uevent_read(int fd, struct uevent_cpu *event);
 
