@@ -28,7 +28,7 @@
 /* The notes of a program are some hundred bytes. */
 #define NOTES_BYTES_MAX 4096
 
-/* ---- notes -------------------------------------------------------------------------------------- */
+/* ---- notes ----------------------------------------------------------------------------------- */
 
 struct note_header {
 	uint32_t name_size;
@@ -72,7 +72,7 @@ uint8_t buildid_in_notes(const unsigned char *notes, size_t size, unsigned char 
 	return 0;
 }
 
-/* ---- ELF ---------------------------------------------------------------------------------------- */
+/* ---- ELF ------------------------------------------------------------------------------------- */
 
 static bool read_at(int fd, uint64_t offset, void *bytes, size_t size)
 {
@@ -140,7 +140,7 @@ uint8_t buildid_of_file(int fd, unsigned char *build_id)
 	return ident[EI_CLASS] == ELFCLASS32 ? search_32(fd, build_id) : 0;
 }
 
-/* ---- the file by its path ----------------------------------------------------------------------- */
+/* ---- the file by its path -------------------------------------------------------------------- */
 
 static int open_below(int folder, const char *path, uint64_t flags, uint64_t resolve)
 {
@@ -260,7 +260,7 @@ static int by_path(const struct proc_maps *maps, const struct buildid_mapping *m
 	return ret;
 }
 
-/* ---- the file by the mapping -------------------------------------------------------------------- */
+/* ---- the file by the mapping ----------------------------------------------------------------- */
 
 /*
  * Before Linux 6.11: opens the file behind the mapping. Another mapping may be at these addresses

@@ -46,7 +46,7 @@ struct confine_child {
 	struct sock_fprog filter;
 };
 
-/* ---- capabilities, limits ------------------------------------------------------------------------ */
+/* ---- capabilities, limits -------------------------------------------------------------------- */
 
 /* Keeps those of `keep` that the process has; no program that it executes gets any. */
 static int limit_capabilities(const cap_value_t *keep, int count)
@@ -99,7 +99,7 @@ void confine_close_from(unsigned int first)
 	(void)syscall(SYS_close_range, first, ~0U, 0);
 }
 
-/* ---- system calls ----------------------------------------------------------------------------- */
+/* ---- system calls ---------------------------------------------------------------------------- */
 
 /*
  * What any C program does (qsort calls sysinfo for the size of memory), and messages over an

@@ -73,9 +73,7 @@ int mounts_detach(const char *dir)
 	return umount2(dir, MNT_DETACH | UMOUNT_NOFOLLOW) ? -errno : 0;
 }
 
-/*
- * ---- mounts whose server has exited -----------------------------------------------------------
- */
+/* ---- mounts whose server has exited ---------------------------------------------------------- */
 
 /* Whether the mount that is visible at dir, the last one mounted there, is of this type. */
 static bool is_of_type(const char *dir, const char *type)

@@ -40,7 +40,7 @@
 
 #include "base/err.h"
 
-/* ---- descriptors ------------------------------------------------------------------------------ */
+/* ---- descriptors ----------------------------------------------------------------------------- */
 
 /*
  * Opens one event. pid -1 and a CPU: for all tasks there; a pid and CPU -1: for a task on any
@@ -74,7 +74,7 @@ struct perf_count {
  */
 int perf_read_count(int fd, struct perf_count *count);
 
-/* ---- what this kernel and machine can do ------------------------------------------------------- */
+/* ---- what this kernel and machine can do ----------------------------------------------------- */
 
 struct perf_features {
 	bool has_lost;	   /* PERF_FORMAT_LOST (6.0) */
@@ -94,9 +94,7 @@ int perf_probe(struct perf_features *features);
  */
 int perf_explain(int ret, const char *proc, struct err *err);
 
-/*
- * ---- user registers ---------------------------------------------------------------------------
- */
+/* ---- user registers -------------------------------------------------------------------------- */
 
 #define PERF_USER_REGS_MAX 33
 
@@ -111,7 +109,7 @@ struct perf_user_regs {
 /* Those of 64-bit programs on this machine; NULL if this architecture is not supported. */
 const struct perf_user_regs *perf_user_regs(void);
 
-/* ---- sysctls ----------------------------------------------------------------------------------- */
+/* ---- sysctls --------------------------------------------------------------------------------- */
 
 /* kernel.NAME below `proc` (NULL: "/proc"). -ENOENT, -EACCES, -EINVAL (not a number). */
 int perf_sysctl(const char *proc, const char *name, int64_t *value);
@@ -121,7 +119,7 @@ int perf_sysctl(const char *proc, const char *name, int64_t *value);
 #define PERF_SYSCTL_MAX_STACK "perf_event_max_stack"	     /* frames, both sides together */
 #define PERF_SYSCTL_MLOCK_KB "perf_event_mlock_kb"	     /* KiB for all rings of a user */
 
-/* ---- the ring ---------------------------------------------------------------------------------- */
+/* ---- the ring -------------------------------------------------------------------------------- */
 
 /* A record's size is a u16, so this holds every record. */
 #define PERF_RECORD_MAX 65536

@@ -54,10 +54,7 @@ int pfm_encode(const char *text, struct pfm_encoding *encoding, struct err *err)
  */
 void pfm_nearest(const char *text, struct nearest *nearest);
 
-/*
- * ---- lists of events
- * -----------------------------------------------------------------------------
- */
+/* ---- lists of events ------------------------------------------------------------------------- */
 
 enum pfm_attr_kind {
 	PFM_UNIT_MASK,

@@ -332,7 +332,7 @@ int proc_visit(const char *proc, pid_t pid, const struct proc_visitor *visitor)
 	return ret;
 }
 
-/* ---- threads of one user ------------------------------------------------------------------------ */
+/* ---- threads of one user --------------------------------------------------------------------- */
 
 struct own {
 	const char *proc;
@@ -363,10 +363,7 @@ int proc_threads_of(const char *proc, uid_t uid, int (*task)(void *arg, pid_t ti
 	return proc_list(proc, list_threads, &own);
 }
 
-/*
- * ---- one process
- * --------------------------------------------------------------------------------
- */
+/* ---- one process ----------------------------------------------------------------------------- */
 
 /*
  * A reader of /proc/PID while the process exits may have to finish its exit: for example to wait

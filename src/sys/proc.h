@@ -118,9 +118,7 @@ bool proc_is_ending(const char *proc, pid_t tid);
  */
 bool proc_in_first_pid_namespace(const char *proc);
 
-/*
- * ---- the kernel --------------------------------------------------------------------------------
- */
+/* ---- the kernel ------------------------------------------------------------------------------ */
 
 struct proc_kernel {
 	uint64_t start; /* _stext */

@@ -49,10 +49,7 @@ _Static_assert(MAP_QUERY == PROC_MAPS_QUERY, "what a filter lets pass");
 static const char name_anon[] = "//anon";
 static const char name_too_long[] = "//toolong";
 
-/*
- * ---- file systems whose files may be read
- * ------------------------------------------------------
- */
+/* ---- file systems whose files may be read ---------------------------------------------------- */
 
 /* File systems without a device whose pages come from this machine's memory and disks. */
 static const char *const local_types[] = {
@@ -195,7 +192,7 @@ void proc_maps_init_network(struct proc_maps *maps, const char *proc)
 	read_mounts(maps, proc);
 }
 
-/* ---- names ------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 /* maps writes a newline in a path as \012 and nothing else; the bytes shrink in place. */
 static void decode_newlines(char *path)
@@ -221,7 +218,7 @@ static const char *name_mapping(const char *name)
 	return name;
 }
 
-/* ---- by query ---------------------------------------------------------------------------------- */
+/* ---- by query -------------------------------------------------------------------------------- */
 
 /* Sets *q to the first executable mapping at or above the address. 0 or -errno. */
 static int query_next(struct proc_maps *maps, int fd, uint64_t address, bool with_name,
@@ -317,7 +314,7 @@ static int read_by_query(struct proc_maps *maps, int fd, pid_t pid,
 	}
 }
 
-/* ---- by text ----------------------------------------------------------------------------------- */
+/* ---- by text --------------------------------------------------------------------------------- */
 
 /* "START-END rwxp OFFSET MAJOR:MINOR INODE      PATH". false: not executable, or no such line. */
 static bool parse_line(char *line, struct proc_mapping *found)

@@ -98,10 +98,7 @@ size_t proc_wire_unreadable(void *out, pid_t pid)
 	return put(out, &wire, "");
 }
 
-/*
- * ---- decoding
- * -----------------------------------------------------------------------------------
- */
+/* ---- decoding -------------------------------------------------------------------------------- */
 
 static int tell_mapping(const struct wire *wire, const char *text, const struct proc_visitor *visitor)
 {

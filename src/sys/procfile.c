@@ -220,10 +220,7 @@ int procfile_open_path(const char *proc, const struct proc_maps *mounts, uint32_
 	return fd;
 }
 
-/*
- * ---- identity of a file
- * -------------------------------------------------------------------------
- */
+/* ---- identity of a file ---------------------------------------------------------------------- */
 
 /* "START-END PROT OFFSET MAJOR:MINOR INODE": the line of /proc/PID/maps for the address. */
 static int find_mapping(FILE *maps, uintptr_t address, struct procfile_id *id)
@@ -300,10 +297,7 @@ int procfile_open_kernel(const char *proc)
 	return fd < 0 ? -errno : fd;
 }
 
-/*
- * ---- maps that JITs write
- * -----------------------------------------------------------------------
- */
+/* ---- maps that JITs write -------------------------------------------------------------------- */
 
 struct identity {
 	uid_t owners[3];
