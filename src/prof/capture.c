@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The queue of blocks behind kpdata: see capture.h for who may call what. Here are the writer and how
- * blocks come and go; what readers do is in capture_read.c.
+ * The queue of blocks behind kpdata: see capture.h for which thread may call what. This file has
+ * the writer, and how blocks are added and removed; readers are in capture_read.c.
  *
- * Blocks are linked oldest to newest; only the newest grows. A block leaves the list when its space
- * is needed; its memory goes when the last reader has unpinned it. Bytes below `used` never change,
- * so a reader that learned `used` under the lock reads them without it.
+ * Blocks are linked oldest to newest; only the newest grows. A block leaves the list when its
+ * space is needed; its memory is freed when the last reader has unpinned it. Bytes below `used`
+ * never change, so a reader that has read `used` under the lock reads them without it.
  *
- * Everything that a block loses by leaving unread is found by walking its records, which keeps the
- * books exact without an index: 128 KiB take some microseconds.
+ * What is lost when an unread block leaves is found by decoding its records. So the totals are
+ * exact without an index: 128 KiB take some microseconds.
  */
 #include "prof/capture_state.h"
 
@@ -18,7 +18,7 @@
 
 #include "prof/record.h"
 
-/* In less room than this no run is written in place: it would end after a few samples. */
+/* With less room than this no run is written in place: it would end after a few samples. */
 #define RESERVE_MIN (16u << 10)
 /* Room for one LOST record. */
 #define LOST_BYTES 25
@@ -34,7 +34,7 @@ int capture_create(uint64_t limit_bytes, struct capture **out)
 	return 0;
 }
 
-/* ---- blocks ------------------------------------------------------------------------------------- */
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
 static struct capture_block *get_block(struct capture *c)
 {
@@ -51,7 +51,7 @@ static struct capture_block *get_block(struct capture *c)
 	return b;
 }
 
-/* An overwritten block that nobody holds any more: what nobody has read of it nobody ever will. */
+/* An overwritten block that no reader holds any more: what was not read until now is lost. */
 static void lose_rest(struct capture *c, const struct capture_block *b)
 {
 	struct tally lost;
@@ -64,14 +64,14 @@ static void lose_rest(struct capture *c, const struct capture_block *b)
 	tally_merge(&c->overwritten, &lost);
 	for (i = 0; i < lost.count; i++)
 		if (lost.rows[i].reason == KPROF_LOST_OVERWRITE)
-			tally_add(&c->books, lost.rows[i].cpu, lost.rows[i].event,
+			tally_add(&c->totals, lost.rows[i].cpu, lost.rows[i].event,
 				KPROF_LOST_OVERWRITE, lost.rows[i].count);
 	tally_fini(&lost);
 	c->stats.dropped_bytes += b->used - b->read_upto;
 	c->stats.dropped++;
 }
 
-/* Memory that neither the list nor a reader needs. */
+/* Frees memory that neither the list nor a reader needs. */
 static void recycle_block(struct capture *c, struct capture_block *b)
 {
 	if (b->held || b->pins)
@@ -109,12 +109,12 @@ void capture_destroy(struct capture *c)
 	capture_pool_trim(&c->pool);
 	tally_fini(&c->pending);
 	tally_fini(&c->overwritten);
-	tally_fini(&c->books);
+	tally_fini(&c->totals);
 	pthread_mutex_destroy(&c->lock);
 	g_free(c);
 }
 
-/* ---- making room -------------------------------------------------------------------------------- */
+/* ---- making room ----------------------------------------------------------------------------- */
 
 static bool has_passed(const struct capture_pos *pos, const struct capture_block *b)
 {
@@ -123,7 +123,7 @@ static bool has_passed(const struct capture_pos *pos, const struct capture_block
 	return !capture_is_before(pos, b);
 }
 
-/* The oldest block has been read by somebody and is of no more use to any reader. */
+/* The oldest block has been read by a reader, and all readers are behind it. */
 static bool head_is_spent(const struct capture *c)
 {
 	const struct capture_block *b = c->head;
@@ -137,7 +137,7 @@ static bool head_is_spent(const struct capture *c)
 	return true;
 }
 
-/* A reply that has b in it is under way: capture_advance will tell whether it was read. */
+/* A reply with bytes of b is not complete: capture_advance() will say whether they were read. */
 static bool is_in_flight(const struct capture_pos *pos, const struct capture_block *b)
 {
 	int i;
@@ -148,7 +148,7 @@ static bool is_in_flight(const struct capture_pos *pos, const struct capture_blo
 	return false;
 }
 
-/* Mode overwrite: the oldest block goes, and everybody who misses it is told. */
+/* Mode overwrite: removes the oldest block. Each reader that has not read it gets LOST records. */
 static void overwrite_head(struct capture *c)
 {
 	struct capture_block *b = c->head;
@@ -176,7 +176,8 @@ static bool make_room(struct capture *c, size_t bytes, uint64_t beside)
 {
 	while (c->stats.held_bytes + beside + bytes > c->limit) {
 		if (!c->head)
-			return bytes <= c->limit; /* what is kept beside goes with the blocks */
+			/* the other state (`beside`) is freed with the blocks */
+			return bytes <= c->limit;
 		if (head_is_spent(c))
 			unlink_head(c);
 		else if (c->overwrite)
@@ -187,19 +188,19 @@ static bool make_room(struct capture *c, size_t bytes, uint64_t beside)
 	return true;
 }
 
-/* Whether data is the run that is being written behind the records of b. */
+/* Whether data is the run that is being written in place behind the records of b. */
 static bool is_in_place(const struct capture_block *b, const uint8_t *data)
 {
 	return data == b->data + b->used;
 }
 
-/* Puts records at the end; the caller has made room as far as the limit goes. */
+/* Appends records; the caller has made room as far as the limit allows. */
 static bool store(struct capture *c, const uint8_t *data, size_t len,
 	const struct record_counts *counts)
 {
 	struct capture_block *b = c->tail;
 
-	/* a run being written has its place to itself */
+	/* behind a run that is being written in place nothing may be appended */
 	if (!b || CAPTURE_BLOCK_BYTES - b->used < len || (b == c->reserved && !is_in_place(b, data))) {
 		b = get_block(c);
 		if (!b)
@@ -222,7 +223,7 @@ static bool store(struct capture *c, const uint8_t *data, size_t len,
 	return true;
 }
 
-/* ---- the writer --------------------------------------------------------------------------------- */
+/* ---- the writer ------------------------------------------------------------------------------ */
 
 static void settle_locked(struct capture *c, bool force)
 {
@@ -243,7 +244,7 @@ static void settle_locked(struct capture *c, bool force)
 		}
 		record_count(buf.data, buf.used, &counts);
 		if ((!make_room(c, buf.used, 0) && !force) || !store(c, buf.data, buf.used, &counts))
-			return; /* all rows stay: a later try writes them anew */
+			return; /* all rows stay: a later call encodes them again */
 		memmove(c->pending.rows, c->pending.rows + i,
 			(c->pending.count - i) * sizeof(c->pending.rows[0]));
 		c->pending.count -= i;
@@ -298,9 +299,9 @@ bool capture_append(struct capture *c, const uint8_t *run, size_t len, const str
 	pthread_mutex_lock(&c->lock);
 	in_place = c->reserved && is_in_place(c->reserved, run);
 	if (samples)
-		tally_merge(&c->books, samples);
+		tally_merge(&c->totals, samples);
 	else
-		record_tally(run, len, CAPTURE_BOOK_RECEIVED, &c->books);
+		record_tally(run, len, CAPTURE_RECEIVED, &c->totals);
 	if (make_room(c, len + c->pending.count * LOST_BYTES, beside)) {
 		settle_locked(c, false);
 		stored = tally_empty(&c->pending) && store(c, run, len, &counts);
@@ -313,7 +314,7 @@ bool capture_append(struct capture *c, const uint8_t *run, size_t len, const str
 		tally_init(&lost);
 		record_tally(run, len, KPROF_LOST_QUEUE, &lost);
 		tally_merge(&c->pending, &lost);
-		tally_merge(&c->books, &lost);
+		tally_merge(&c->totals, &lost);
 		tally_fini(&lost);
 		c->stats.dropped_bytes += len;
 		c->stats.dropped++;
@@ -327,8 +328,8 @@ bool capture_append(struct capture *c, const uint8_t *run, size_t len, const str
 void capture_lost(struct capture *c, uint32_t cpu, uint32_t event, uint32_t reason, uint64_t count)
 {
 	pthread_mutex_lock(&c->lock);
-	tally_add(&c->books, cpu, event, CAPTURE_BOOK_RECEIVED, count);
-	tally_add(&c->books, cpu, event, reason, count);
+	tally_add(&c->totals, cpu, event, CAPTURE_RECEIVED, count);
+	tally_add(&c->totals, cpu, event, reason, count);
 	tally_add(&c->pending, cpu, event, reason, count);
 	settle_locked(c, false);
 	pthread_mutex_unlock(&c->lock);
@@ -352,7 +353,7 @@ void capture_clear(struct capture *c)
 	c->keep_spare = false;
 	c->cleared_seq = c->next_seq;
 	for (pos = c->positions; pos; pos = pos->next) {
-		/* pieces that are being replied stay pinned; the place moves on all the same */
+		/* pieces of an incomplete reply stay pinned; the position moves all the same */
 		pos->next_seq = c->next_seq;
 		pos->cleared = true;
 		if (!pos->partial_left)
@@ -362,7 +363,7 @@ void capture_clear(struct capture *c)
 	}
 	tally_clear(&c->pending);
 	tally_clear(&c->overwritten);
-	tally_clear(&c->books);
+	tally_clear(&c->totals);
 	c->stats = (struct capture_stats){ 0 };
 	pthread_mutex_unlock(&c->lock);
 }
@@ -429,7 +430,7 @@ uint64_t capture_runs(struct capture *c)
 	return runs;
 }
 
-/* ---- questions ---------------------------------------------------------------------------------- */
+/* ---- queries --------------------------------------------------------------------------------- */
 
 uint64_t capture_held_bytes(struct capture *c)
 {
@@ -453,19 +454,19 @@ void capture_get_stats(struct capture *c, struct capture_stats *stats)
 	pthread_mutex_unlock(&c->lock);
 }
 
-void capture_get_books(struct capture *c, struct tally *books)
+void capture_get_totals(struct capture *c, struct tally *totals)
 {
 	pthread_mutex_lock(&c->lock);
-	tally_merge(books, &c->books);
+	tally_merge(totals, &c->totals);
 	pthread_mutex_unlock(&c->lock);
 }
 
-bool capture_has_books(struct capture *c)
+bool capture_has_totals(struct capture *c)
 {
 	bool has;
 
 	pthread_mutex_lock(&c->lock);
-	has = !tally_empty(&c->books);
+	has = !tally_empty(&c->totals);
 	pthread_mutex_unlock(&c->lock);
 	return has;
 }

@@ -8,22 +8,23 @@
 #include "prof/capture_state.h"
 
 /*
- * Blocks of a large capture come out of huge pages. Each record is touched three times long after the
- * one before it (written, copied to a reader, written anew), and on small pages the kernel's entries for
- * the pages are as cold as the records: looking them up cost a tenth of all that a sample cost.
+ * Blocks of a large capture are in huge pages. Each record is accessed three times, long after
+ * the one before it (written, copied to a reader, overwritten). With small pages the kernel's
+ * page table entries are as cold as the records: looking them up took a tenth of the cost of a
+ * sample.
  */
 #define HUGE_PAGE_BYTES (2u << 20)
-/* From this limit on a block of huge pages too much is no matter. */
+/* From this limit on one block of huge pages too many does not matter. */
 #define HUGE_LIMIT_BYTES (16u * HUGE_PAGE_BYTES)
-/* Free blocks that are kept for the next need instead of going back to the kernel at once. */
+/* Free blocks whose memory is kept for the next use. */
 #define SPARE_BLOCKS_MAX 4
 
-/* Neighbours in memory, mapped and unmapped together. */
+/* Adjacent blocks, mapped and unmapped together. */
 struct capture_arena {
-	GList link; /* of the pool's list: those with a free block come first */
+	GList link; /* in the pool's list: arenas with a free block first */
 	uint8_t *data;
 	struct capture_block *free;
-	unsigned int count, used; /* blocks; those that are not free */
+	unsigned int count, used; /* number of blocks; of blocks that are not free */
 	struct capture_block blocks[];
 };
 
@@ -32,7 +33,7 @@ static size_t arena_bytes(const struct capture_arena *arena)
 	return (size_t)arena->count * CAPTURE_BLOCK_BYTES;
 }
 
-/* Mapped at a multiple of its size, as huge pages must be. NULL: there is none. */
+/* Mapped at a multiple of its size, as huge pages require. NULL: no memory. */
 static uint8_t *map_aligned(size_t bytes)
 {
 	uint8_t *base, *data;
@@ -61,7 +62,8 @@ static bool add_arena(struct capture_pool *pool, uint64_t limit)
 	if (!data)
 		return false;
 	if (huge)
-		madvise(data, HUGE_PAGE_BYTES, MADV_HUGEPAGE); /* or small ones, as the machine will */
+		/* the machine may still use small pages */
+		madvise(data, HUGE_PAGE_BYTES, MADV_HUGEPAGE);
 	arena = g_malloc0(sizeof(*arena) + count * sizeof(arena->blocks[0]));
 	arena->link.data = arena;
 	arena->data = data;
@@ -115,7 +117,10 @@ struct capture_block *capture_pool_get(struct capture_pool *pool, uint64_t limit
 	if (b->backed) {
 		pool->spare--;
 	} else {
-		/* all its pages at once: a fault for each costs as much as the records in it */
+		/*
+		 * all pages at once: a page fault for each would take as long as the records in
+		 * it
+		 */
 		madvise(b->data, CAPTURE_BLOCK_BYTES, MADV_POPULATE_WRITE);
 		b->backed = true;
 	}
@@ -138,7 +143,7 @@ void capture_pool_put(struct capture_pool *pool, struct capture_block *b, bool k
 	g_queue_push_head_link(&pool->arenas, &arena->link);
 }
 
-/* An arena that has blocks in use stays; what its free ones hold goes back. */
+/* An arena with blocks in use stays mapped; the memory of its free blocks is returned. */
 static void trim_arena(struct capture_pool *pool, const struct capture_arena *arena)
 {
 	struct capture_block *b;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Readers of the queue behind kpdata, and their places: see capture.h. */
+/* Readers of the queue behind kpdata, and their positions: see capture.h. */
 #include "prof/capture_state.h"
 
 #include "prof/record.h"
 
-/* ---- places ------------------------------------------------------------------------------------- */
+/* ---- positions ------------------------------------------------------------------------------- */
 
 bool capture_is_before(const struct capture_pos *pos, const struct capture_block *b)
 {
@@ -64,7 +64,7 @@ void capture_detach(struct capture *c, struct capture_pos *pos)
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* ---- reading ------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 void capture_mark(struct capture *c, struct capture_mark *mark)
 {
@@ -74,7 +74,7 @@ void capture_mark(struct capture *c, struct capture_mark *mark)
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* The block in which pos goes on and the offset there; NULL at the end. */
+/* The block in which pos continues and the offset there; NULL at the end. */
 static struct capture_block *find_block(struct capture *c, const struct capture_pos *pos,
 	size_t *offset)
 {
@@ -86,7 +86,7 @@ static struct capture_block *find_block(struct capture *c, const struct capture_
 	*offset = 0;
 	if (b && b->held)
 		return b->next;
-	/* Blocks leave from the old end only: what is held is newer than one that is not. */
+	/* Blocks leave in order: those held are newer than those that left. */
 	b = c->head;
 	while (b && !capture_is_before(pos, b))
 		b = b->next;
@@ -104,7 +104,7 @@ bool capture_pending(struct capture *c, struct capture_pos *pos)
 	return pending;
 }
 
-/* What pos has still to read of a block that left the list is older than all that it missed. */
+/* What pos still has to read of a block that left the list is older than all that it missed. */
 static bool has_older_rest(const struct capture_pos *pos)
 {
 	return pos->block && !pos->block->held && pos->offset < pos->block->used;
@@ -131,7 +131,7 @@ uint64_t capture_missed(struct capture *c, const struct capture_pos *pos)
 	return missed;
 }
 
-/* Where the records of b end that stand before mark. */
+/* The end of the records of b before mark. */
 static size_t end_in_block(const struct capture_block *b, const struct capture_mark *mark)
 {
 	if (b->seq > mark->seq)
@@ -140,8 +140,9 @@ static size_t end_in_block(const struct capture_block *b, const struct capture_m
 }
 
 /*
- * How many bytes at data, which stands at `offset` of its block, a reader gets: the rest of a record
- * that it has begun, else whole records, else (split) a part of one. Notes in pos where that ends.
+ * How many bytes at data, which is at `offset` of its block, a reader gets: the rest of a record
+ * that was read in part, else whole records, else (split) a part of one. Notes in pos where that
+ * ends.
  */
 static size_t take_records(struct capture_pos *pos, const uint8_t *data, size_t offset, size_t len,
 	size_t want, bool split)
@@ -165,14 +166,14 @@ static size_t take_records(struct capture_pos *pos, const uint8_t *data, size_t 
 }
 
 /*
- * Adds the records that begin in n bytes of b at `offset` to what pos will have read; whole blocks, of which
- * most of a long read is, are not looked through.
+ * Adds the records that begin in n bytes of b at `offset` to what pos will have read. Whole
+ * blocks, most of a long read, are not decoded.
  */
 static void count_piece(struct capture_pos *pos, const struct capture_block *b, size_t offset, size_t n)
 {
 	const struct record_counts none = { 0 };
 	const struct record_counts before = b == pos->block ? pos->counts : none;
-	/* the rest of a record that was counted when it was begun */
+	/* the rest of a record that was counted with its first part */
 	const size_t begun = b == pos->block ? MIN(pos->partial_left, n) : 0;
 
 	pos->pin_last = before;
@@ -196,7 +197,7 @@ size_t capture_pieces(struct capture *c, struct capture_pos *pos, const struct c
 	pthread_mutex_lock(&c->lock);
 	b = find_block(c, pos, &offset);
 	if (b != pos->block && !tally_empty(&pos->missed))
-		b = NULL; /* that comes first */
+		b = NULL; /* LOST records come first */
 	while (b && *count < room && total < want) {
 		size_t end = end_in_block(b, mark);
 		size_t n;
@@ -223,7 +224,7 @@ size_t capture_pieces(struct capture *c, struct capture_pos *pos, const struct c
 	return total;
 }
 
-/* Pieces that the reader did not get, whose blocks went meanwhile. */
+/* Pieces that the reader did not get, whose blocks have left the list since. */
 static void miss_pieces(const struct capture *c, struct capture_pos *pos)
 {
 	int i;
@@ -255,14 +256,17 @@ void capture_advance(struct capture *c, struct capture_pos *pos, bool taken)
 		pos->offset = pos->pin_offset;
 		pos->counts = pos->pin_last;
 		pos->partial_left = pos->pin_partial;
-		/* cleared in between: the place is behind these blocks, after what is begun */
+		/*
+		 * cleared meanwhile: the position is behind these blocks, after a record that was
+		 * read in part
+		 */
 		pos->cleared = pos->next_seq > last->seq;
 		if (pos->cleared && !pos->partial_left)
 			capture_leave_block(c, pos);
 	} else {
 		miss_pieces(c, pos);
 	}
-	capture_cut_rest(c, pos); /* overwritten in between */
+	capture_cut_rest(c, pos); /* overwritten meanwhile */
 	for (i = 0; i < pos->pin_count; i++)
 		capture_unpin(c, pos->pins[i]);
 	pos->pin_count = 0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading kpdata: a place in the capture, and in front of its records what this reader must know to
- * understand them.
+ * Reading kpdata: a position in the capture, and the reader's own records, which come before
+ * those of the capture: what is needed to decode them.
  *
- * Each call fixes an end of the capture first and then asks what has changed about events and tasks
- * since the last call: so whatever the records before that end refer to has been told before them.
- * What is told is made for this reader alone, in memory of its own.
+ * Each call first sets an end in the capture and then encodes what has changed about events and
+ * tasks since the last call. So everything that the records before that end refer to comes before
+ * them. These records are encoded for each reader, in its own memory.
  */
 #include <errno.h>
 #include <string.h>
@@ -19,21 +19,21 @@
 /* Open files on kpdata: a bound on what they pin (128 KiB each), far beyond any use. */
 #define CURSORS_MAX 1024
 
-/* Memory for what is told that a reader keeps: the first time it is large, later rarely. */
-#define TOLD_KEPT_BYTES (64u << 10)
+/* Memory for own records that a reader keeps: they are large the first time, later rarely. */
+#define OWN_KEPT_BYTES (64u << 10)
 
 struct cursor {
 	struct profiler *profiler;
 	struct capture_pos pos;
-	struct reader reader;	  /* unless pos.peeks */
-	struct capture_mark mark; /* records before it may be read: what they need is told */
-	struct record_buf told;	  /* records for this reader, up to told_at gone */
-	size_t told_at;
-	size_t told_partial; /* bytes of a record of which the reader has the first part */
+	struct reader reader;	  /* not if pos.peeks */
+	struct capture_mark mark; /* records before it may be read: what they need was encoded */
+	struct record_buf own;	  /* the reader's own records, read up to own_at */
+	size_t own_at;
+	size_t own_partial; /* bytes left of a record whose first part was read */
 	bool begun;
-	uint64_t header_stamp, tasks_stamp; /* of what was told */
-	/* between begin and end */
-	size_t take_told;
+	uint64_t header_stamp, tasks_stamp; /* of what was encoded */
+	/* between cursor_begin() and cursor_end() */
+	size_t take_own;
 	size_t take_partial;
 	bool take_pieces;
 	uint64_t take_bytes;
@@ -53,7 +53,7 @@ static int open_cursor(struct profiler *p, bool peeks, struct cursor **out)
 	pthread_mutex_unlock(&p->lock);
 	c = g_new0(struct cursor, 1);
 	c->profiler = p;
-	record_buf_init(&c->told);
+	record_buf_init(&c->own);
 	capture_attach(p->capture, &c->pos);
 	c->pos.peeks = peeks;
 	if (!peeks) {
@@ -88,14 +88,14 @@ void profiler_close_cursor(struct cursor *c)
 		pthread_mutex_unlock(&p->lock);
 	}
 	capture_detach(p->capture, &c->pos);
-	record_buf_fini(&c->told);
+	record_buf_fini(&c->own);
 	g_free(c);
 	pthread_mutex_lock(&p->lock);
 	p->cursors--;
 	pthread_mutex_unlock(&p->lock);
 }
 
-/* ---- what a reader must know -------------------------------------------------------------------- */
+/* ---- the reader's own records ---------------------------------------------------------------- */
 
 void profiler_encode_header(struct profiler *p, struct record_buf *buf)
 {
@@ -121,7 +121,7 @@ void profiler_encode_header(struct profiler *p, struct record_buf *buf)
 	pthread_mutex_unlock(&p->lock);
 }
 
-static void tell_clock(struct record_buf *buf)
+static void encode_clock(struct record_buf *buf)
 {
 	struct timespec wall;
 
@@ -130,7 +130,7 @@ static void tell_clock(struct record_buf *buf)
 		(uint64_t)wall.tv_sec * NSEC_PER_SEC + (uint64_t)wall.tv_nsec, (uint32_t)getpid());
 }
 
-static void tell_missed(struct cursor *c)
+static void encode_missed(struct cursor *c)
 {
 	struct tally missed;
 	size_t i;
@@ -138,46 +138,46 @@ static void tell_missed(struct cursor *c)
 	tally_init(&missed);
 	capture_take_missed(c->profiler->capture, &c->pos, &missed);
 	for (i = 0; i < missed.count; i++)
-		record_lost(&c->told, missed.rows[i].cpu, missed.rows[i].event,
+		record_lost(&c->own, missed.rows[i].cpu, missed.rows[i].event,
 			(enum kprof_lost_reason)missed.rows[i].reason, missed.rows[i].count);
 	tally_fini(&missed);
 }
 
-static bool has_news(const struct cursor *c)
+static bool has_changes(const struct cursor *c)
 {
 	return c->header_stamp != atomic_read_acquire(&c->profiler->header_stamp) ||
 	       c->tasks_stamp != tasks_stamp(c->profiler->tasks);
 }
 
-/* Everything that was told is gone: fixes the next end, and makes what stands before it. */
-static void tell_news(struct cursor *c)
+/* All own records were read: sets the next end, and encodes what comes before it. */
+static void encode_changes(struct cursor *c)
 {
 	struct profiler *p = c->profiler;
 	const uint64_t header = atomic_read_acquire(&p->header_stamp);
 
-	if (c->told.size > TOLD_KEPT_BYTES) {
-		record_buf_fini(&c->told);
-		record_buf_init(&c->told);
+	if (c->own.size > OWN_KEPT_BYTES) {
+		record_buf_fini(&c->own);
+		record_buf_init(&c->own);
 	}
-	c->told.used = 0;
-	c->told_at = 0;
+	c->own.used = 0;
+	c->own_at = 0;
 	capture_mark(p->capture, &c->mark);
 	if (!c->begun)
-		tell_clock(&c->told);
+		encode_clock(&c->own);
 	if (!c->begun || header != c->header_stamp)
-		profiler_encode_header(p, &c->told);
+		profiler_encode_header(p, &c->own);
 	c->header_stamp = header;
 	if (!c->begun || c->tasks_stamp != tasks_stamp(p->tasks))
-		c->tasks_stamp = tasks_encode(p->tasks, c->tasks_stamp, &c->told);
-	tell_missed(c);
+		c->tasks_stamp = tasks_encode(p->tasks, c->tasks_stamp, &c->own);
+	encode_missed(c);
 	c->begun = true;
 }
 
-/* ---- how long a stream is ----------------------------------------------------------------------- */
+/* ---- the length of a stream ------------------------------------------------------------------ */
 
 /*
- * While the profiler runs processes come and go all the time, and to tell of all of them takes up to some
- * ms: who asks for the size over and over must not keep the sampler waiting.
+ * While the profiler runs, processes begin and end all the time, and encoding all of them takes
+ * up to some ms: a program that calls stat(2) repeatedly must not delay the sampler.
  */
 #define PREAMBLE_KEPT_MS 20
 
@@ -207,7 +207,7 @@ static uint64_t preamble_bytes(struct profiler *p)
 	if (holds)
 		return bytes;
 	record_buf_init(&buf);
-	tell_clock(&buf);
+	encode_clock(&buf);
 	profiler_encode_header(p, &buf);
 	tasks = tasks_encode(p->tasks, 0, &buf);
 	bytes = buf.used;
@@ -226,35 +226,35 @@ uint64_t profiler_stream_bytes(struct profiler *p)
 	struct cursor c = { .profiler = p };
 	uint64_t bytes = 0;
 
-	record_buf_init(&c.told);
+	record_buf_init(&c.own);
 	capture_attach(p->capture, &c.pos);
-	/* as cursor_begin() has it: where nothing was captured there is no preamble */
+	/* as in cursor_begin(): if nothing was captured there is no preamble */
 	if (profiler_running(p) || capture_pending(p->capture, &c.pos)) {
-		tell_missed(&c);
-		bytes = preamble_bytes(p) + c.told.used + capture_held_bytes(p->capture);
+		encode_missed(&c);
+		bytes = preamble_bytes(p) + c.own.used + capture_held_bytes(p->capture);
 	}
 	capture_detach(p->capture, &c.pos);
-	record_buf_fini(&c.told);
+	record_buf_fini(&c.own);
 	return bytes;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------ */
+/* ---- reading --------------------------------------------------------------------------------- */
 
-/* Of the records told, whole ones that fit in want; of one that is larger a part. */
-static size_t take_told(struct cursor *c, size_t want)
+/* Own records: as many whole ones as fit in want; of a larger one a part. */
+static size_t take_own(struct cursor *c, size_t want)
 {
-	const size_t left = c->told.used - c->told_at;
+	const size_t left = c->own.used - c->own_at;
 	size_t n, first;
 
-	if (c->told_partial) {
-		n = c->told_partial < want ? c->told_partial : want;
-		c->take_partial = c->told_partial - n;
+	if (c->own_partial) {
+		n = c->own_partial < want ? c->own_partial : want;
+		c->take_partial = c->own_partial - n;
 		return n;
 	}
 	c->take_partial = 0;
 	if (!left)
 		return 0; /* there may be no buffer yet */
-	n = record_fit(c->told.data + c->told_at, left, want, &first);
+	n = record_fit(c->own.data + c->own_at, left, want, &first);
 	if (!n) {
 		n = want;
 		c->take_partial = first - want;
@@ -262,47 +262,47 @@ static size_t take_told(struct cursor *c, size_t want)
 	return n;
 }
 
-/* What there is: of what is told, then of the capture. */
+/* What can be read: own records, then those of the capture. */
 static size_t take_pieces(struct cursor *c, size_t want, struct iovec *iov, int room, int *count)
 {
-	const size_t told = take_told(c, want);
+	const size_t own = take_own(c, want);
 	size_t pieces = 0;
 
-	c->take_told = told;
+	c->take_own = own;
 	c->take_counts = (struct record_counts){ 0 };
 	*count = 0;
-	if (told)
+	if (own)
 		iov[(*count)++] = (struct iovec){
-			.iov_base = c->told.data + c->told_at, .iov_len = told
+			.iov_base = c->own.data + c->own_at, .iov_len = own
 		};
-	/* a record of the capture comes in parts only where it stands first */
-	if (c->told_at + told == c->told.used && !c->take_partial && *count < room) {
+	/* a record of the capture is split only if it comes first */
+	if (c->own_at + own == c->own.used && !c->take_partial && *count < room) {
 		int more = room - *count;
 
-		pieces = capture_pieces(c->profiler->capture, &c->pos, &c->mark, want - told,
-			!told, iov + *count, &more);
+		pieces = capture_pieces(c->profiler->capture, &c->pos, &c->mark, want - own,
+			!own, iov + *count, &more);
 		c->take_counts = c->pos.pin_counts;
 		*count += more;
 	}
 	c->take_pieces = pieces > 0;
-	c->take_bytes = told + pieces;
-	return told + pieces;
+	c->take_bytes = own + pieces;
+	return own + pieces;
 }
 
 ssize_t cursor_begin(struct cursor *c, size_t want, struct iovec *iov, int *count, bool *eof)
 {
-	/* before the end is fixed: when nothing more comes, that end has it all */
+	/* read before the end is set: if the profiler is stopped, nothing comes after that end */
 	const bool running = atomic_read_acquire(&c->profiler->running);
 	const int room = *count;
 	size_t bytes;
 	int tries;
 
 	*eof = false;
-	/* a second time where records were overwritten between news and pieces: LOST comes first */
+	/* again if records were overwritten in between: LOST comes first */
 	for (tries = 0; tries < 2; tries++) {
-		if (c->told_at == c->told.used && !c->pos.partial_left &&
+		if (c->own_at == c->own.used && !c->pos.partial_left &&
 			(running || c->begun || capture_pending(c->profiler->capture, &c->pos)))
-			tell_news(c);
+			encode_changes(c);
 		bytes = take_pieces(c, want, iov, room, count);
 		if (bytes || !capture_pending(c->profiler->capture, &c->pos))
 			break;
@@ -317,17 +317,17 @@ void cursor_end(struct cursor *c, bool taken)
 	if (c->take_pieces)
 		capture_advance(c->profiler->capture, &c->pos, taken);
 	if (taken) {
-		c->told_at += c->take_told;
-		c->told_partial = c->take_partial;
+		c->own_at += c->take_own;
+		c->own_partial = c->take_partial;
 		if (!c->pos.peeks)
 			reader_count(&c->reader, c->take_bytes, &c->take_counts);
 	}
 	c->take_pieces = false;
-	c->take_told = 0;
+	c->take_own = 0;
 }
 
 bool cursor_readable(struct cursor *c)
 {
-	return !atomic_read_acquire(&c->profiler->running) || has_news(c) || !c->begun ||
-	       c->told_at < c->told.used || capture_pending(c->profiler->capture, &c->pos);
+	return !atomic_read_acquire(&c->profiler->running) || has_changes(c) || !c->begun ||
+	       c->own_at < c->own.used || capture_pending(c->profiler->capture, &c->pos);
 }

@@ -9,8 +9,9 @@
 #include "prof/capture.h"
 
 /*
- * Processes with several threads that are remembered for each CPU. Beyond it all are forgotten and
- * every process counts as one of them, which costs 14 bytes a process and run, no truth.
+ * Processes with several threads that are remembered for each CPU. Beyond that all are forgotten
+ * and every process is treated as one of them: this costs 14 bytes a process and run, and stays
+ * correct.
  */
 #define THREADED_MAX 4096
 
@@ -23,13 +24,13 @@ struct encoder {
 	bool foreign;
 	bool unsure; /* a reader may know threads of a process that is not in `threaded` */
 	GHashTable *threaded; /* pid to struct last_thread: processes seen with another thread */
-	uint64_t run;	      /* number of this run */
+	uint64_t run;	      /* number of this run of records */
 	struct {
 		uint64_t period;
-		uint64_t run; /* in which it was said */
+		uint64_t run; /* in which PERIOD was written */
 	} periods[EVENTS_MAX];
-	uint32_t last_pid, last_tid; /* of the sample before, */
-	uint64_t last_run;	     /* if it was of this run */
+	uint32_t last_pid, last_tid; /* of the previous sample, */
+	uint64_t last_run;	     /* if it was in this run */
 	struct encoder_counts counts;
 	struct record_buf buf;
 	uint64_t samples[EVENTS_MAX]; /* in this run */
@@ -39,10 +40,10 @@ struct encoder {
 
 struct last_thread {
 	uint32_t tid;
-	uint64_t run; /* in which TASK said so */
+	uint64_t run; /* in which TASK was written */
 };
 
-/* A PERF_RECORD_SAMPLE taken apart, as sample_attr() of rings.c asks for it. */
+/* A decoded PERF_RECORD_SAMPLE, as sample_attr() of rings.c requests it. */
 struct sample {
 	uint64_t ip;
 	uint32_t pid, tid;
@@ -50,7 +51,7 @@ struct sample {
 	uint64_t period;
 	const uint64_t *chain; /* with the kernel's context markers */
 	uint64_t chain_count;
-	const uint64_t *regs; /* NULL: none came */
+	const uint64_t *regs; /* NULL: not in the record */
 	const uint8_t *stack;
 	uint32_t stack_bytes;
 };
@@ -112,12 +113,12 @@ void encoder_clear_counts(struct encoder *e)
 	e->counts = (struct encoder_counts){ 0 };
 }
 
-/* ---- taking a record apart ---------------------------------------------------------------------- */
+/* ---- decoding a record ----------------------------------------------------------------------- */
 
 /*
- * What stands behind the chain where stacks are copied: u64 abi, [u64 regs[]]; u64 size, [bytes[size],
- * u64 filled]. The brackets are not there where abi or size is 0: a task without user space. Of 32-bit
- * programs nothing is kept.
+ * Follows the chain if stacks are copied: u64 abi, [u64 regs[]]; u64 size, [bytes[size], u64
+ * filled]. The parts in brackets are missing if abi or size is 0: a task without user space.
+ * Stacks of 32-bit programs are not kept.
  */
 static int take_user_stack(const struct perf_user_regs *user_regs, const uint64_t *p, size_t words,
 	struct sample *s)
@@ -151,10 +152,11 @@ static int take_user_stack(const struct perf_user_regs *user_regs, const uint64_
 }
 
 /*
- * The kernel's layout: u64 id, ip; u32 pid, tid; u64 time; [u64 period]; [u64 n, u64 ips[n]]; then
- * what take_user_stack() takes. Records are aligned to 8 bytes in the ring and in the scratch buffer.
+ * The kernel's layout: u64 id, ip; u32 pid, tid; u64 time; [u64 period]; [u64 n, u64 ips[n]];
+ * then the input of take_user_stack(). Records are aligned to 8 bytes in the ring and in the
+ * scratch buffer.
  */
-static int take_apart(const struct perf_event_attr *attr, bool has_chain,
+static int decode_sample(const struct perf_event_attr *attr, bool has_chain,
 	const struct perf_user_regs *user_regs, const struct perf_event_header *header,
 	struct sample *s)
 {
@@ -182,7 +184,7 @@ static int take_apart(const struct perf_event_attr *attr, bool has_chain,
 		words - fixed - s->chain_count, s);
 }
 
-/* The kernel's marks for where frames come from are the top 4095 numbers. */
+/* The kernel's markers of contexts (PERF_CONTEXT_*) are the top 4095 numbers. */
 static bool is_context(uint64_t word)
 {
 	return word >= (uint64_t)PERF_CONTEXT_MAX;
@@ -193,14 +195,14 @@ struct frames {
 	size_t kernel_count, user_count;
 };
 
-/* Splits a chain at its markers. Frames of one side always stand together. */
+/* Splits a chain at its markers. Frames of one side are always adjacent. */
 static void split_chain(const struct sample *s, struct frames *f)
 {
 	const uint64_t *word = s->chain, *const end = s->chain + s->chain_count;
 
 	*f = (struct frames){ 0 };
 	while (word < end && !is_context(*word))
-		word++; /* of no side */
+		word++; /* before the first marker */
 	while (word < end) {
 		const bool kernel = *word == (uint64_t)PERF_CONTEXT_KERNEL ||
 				    *word == (uint64_t)PERF_CONTEXT_HV;
@@ -209,7 +211,7 @@ static void split_chain(const struct sample *s, struct frames *f)
 		const uint64_t *first = ++word;
 
 		if (*count)
-			return; /* a second stretch of the same side: a guest's; leave it */
+			return; /* a second part of the same side: a guest's; left out */
 		while (word < end && !is_context(*word))
 			word++;
 		*side = first;
@@ -217,9 +219,9 @@ static void split_chain(const struct sample *s, struct frames *f)
 	}
 }
 
-/* ---- what stands before a sample ---------------------------------------------------------------- */
+/* ---- records before a sample ----------------------------------------------------------------- */
 
-static int say_task(struct encoder *e, uint32_t pid, uint32_t tid)
+static int encode_task(struct encoder *e, uint32_t pid, uint32_t tid)
 {
 	struct last_thread *last;
 	int ret;
@@ -247,7 +249,7 @@ static int say_task(struct encoder *e, uint32_t pid, uint32_t tid)
 	return 0;
 }
 
-static int say_period(struct encoder *e, unsigned int index, uint64_t period)
+static int encode_period(struct encoder *e, unsigned int index, uint64_t period)
 {
 	int ret;
 
@@ -261,8 +263,8 @@ static int say_period(struct encoder *e, unsigned int index, uint64_t period)
 	return 0;
 }
 
-/* The registers and the stack, by DWARF's numbers. */
-static int say_user_stack(struct encoder *e, const struct sample *s)
+/* The registers, in DWARF's order, and the stack. */
+static int encode_user_stack(struct encoder *e, const struct sample *s)
 {
 	const struct perf_user_regs *user_regs = e->user_regs;
 	const struct kprof_rec_user_stack head = {
@@ -282,7 +284,7 @@ static int say_user_stack(struct encoder *e, const struct sample *s)
 	return record_user_stack(&e->buf, &head, regs, s->stack);
 }
 
-/* What the kernel calls the task to what kpdata calls it. */
+/* From the kernel's numbers of a task to those of kpdata. */
 static void name_task(const struct encoder *e, uint32_t *pid, uint32_t *tid)
 {
 	if (*pid == 0)
@@ -290,12 +292,12 @@ static void name_task(const struct encoder *e, uint32_t *pid, uint32_t *tid)
 	else if (*pid == UINT32_MAX)
 		*pid = KPROF_PID_GONE;
 	else if (*tid == 0 || *tid == UINT32_MAX)
-		*tid = KPROF_PID_GONE; /* a thread ends before its process does */
+		*tid = KPROF_PID_GONE; /* a thread is released before its process */
 	if (*pid >= KPROF_PID_GONE)
 		*tid = *pid;
 }
 
-/* ---- samples ------------------------------------------------------------------------------------ */
+/* ---- samples --------------------------------------------------------------------------------- */
 
 int encoder_sample(struct encoder *e, unsigned int index, const struct perf_event_header *header)
 {
@@ -308,7 +310,7 @@ int encoder_sample(struct encoder *e, unsigned int index, const struct perf_even
 	bool kernel;
 	int ret;
 
-	ret = take_apart(attr, has_chain, e->user_regs, header, &s);
+	ret = decode_sample(attr, has_chain, e->user_regs, header, &s);
 	if (ret)
 		return ret;
 	need = SIDE_BYTES + record_trace_bytes(s.chain_count + 3);
@@ -317,8 +319,8 @@ int encoder_sample(struct encoder *e, unsigned int index, const struct perf_even
 	if (e->buf.size - e->buf.used < need)
 		return -ENOSPC;
 	name_task(e, &s.pid, &s.tid);
-	say_task(e, s.pid, s.tid); /* room was checked above, for all of them */
-	say_period(e, index, s.period);
+	encode_task(e, s.pid, s.tid); /* room for all of them was checked above */
+	encode_period(e, index, s.period);
 	e->last_pid = s.pid;
 	e->last_tid = s.tid;
 	e->last_run = e->run;
@@ -330,14 +332,14 @@ int encoder_sample(struct encoder *e, unsigned int index, const struct perf_even
 			e->counts.stacks_cut++;
 	}
 	if (s.regs && f.kernel_count < e->config->depth) {
-		/* where the program was stands in the sample too, for readers that can't unwind */
-		say_user_stack(e, &s);
+		/* the program counter is in the sample too, for readers that do not unwind */
+		encode_user_stack(e, &s);
 		f.user = &s.regs[e->user_regs->order[e->user_regs->count - 1]];
 		f.user_count = 1;
 	}
 	kernel = (header->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
 	if (kernel ? !f.kernel_count : !f.kernel_count && !f.user_count) {
-		/* of that side no stack was asked for, or it has none: the place where the CPU was */
+		/* no stack of that side was requested, or it has none: the interrupted address */
 		*(kernel ? &f.kernel : &f.user) = &s.ip;
 		*(kernel ? &f.kernel_count : &f.user_count) = 1;
 	}

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From the kernel's sample records of one CPU to runs of kpdata records.
+ * Encodes the kernel's sample records of one CPU as runs of kpdata records.
  *
- * A run can be read without the runs before it: in each run, TASK stands before the first sample
- * whose thread a reader could take wrongly, PERIOD before the first sample of each event. So a reader
- * may begin at any run, and runs may be dropped or overwritten.
+ * A run of records can be decoded without the runs before it: each run has TASK before the first
+ * sample whose thread would be unknown or wrong, and PERIOD before the first sample of each
+ * event. So a reader may begin at any run, and runs may be dropped or overwritten.
  *
- * Owned by whoever drains the CPU; allocates only when a process with several threads is met for the
- * first time.
+ * Owned by the thread that drains the CPU. Allocates only when a process with several threads is
+ * sampled for the first time.
  */
 #ifndef KPROFS_PROF_ENCODER_H
 #define KPROFS_PROF_ENCODER_H
@@ -20,8 +20,8 @@
 #include "prof/rings.h"
 
 /*
- * A run is handed on when it has so many bytes: some 35 samples with stacks, so that the lock of the
- * capture is taken once for those, and little is said twice.
+ * A run is appended to the capture when it has this size: some 35 samples with stacks, so that
+ * the capture's lock is taken once for all of them, and few TASK and PERIOD records are repeated.
  */
 #define ENCODER_RUN_BYTES 8192
 
@@ -33,17 +33,17 @@ struct encoder_counts {
 };
 
 /*
- * config must outlive the encoder. foreign: pid 0 may be a task of another pid namespace. follows:
- * readers may have seen runs of an earlier encoder for this CPU, and so know threads that this one
- * has not met.
+ * config must outlive the encoder. foreign: pid 0 may be a task of another pid namespace.
+ * follows: readers may have read runs of an earlier encoder for this CPU, and so know threads
+ * that this one has not seen.
  */
 struct encoder *encoder_create(const struct rings_config *config, unsigned int cpu, bool foreign,
 	bool follows);
 void encoder_destroy(struct encoder *encoder);
 
 /*
- * Appends one PERF_RECORD_SAMPLE of event `index`. -EBADMSG: its insides contradict its size, nothing
- * is appended. -ENOSPC: hand the run on first, then try again.
+ * Appends one PERF_RECORD_SAMPLE of event `index`. -EBADMSG: its content contradicts its size,
+ * nothing is appended. -ENOSPC: append the run to the capture first, then try again.
  */
 int encoder_sample(struct encoder *encoder, unsigned int index,
 	const struct perf_event_header *header);
@@ -56,7 +56,7 @@ const uint8_t *encoder_run(const struct encoder *encoder, size_t *len);
 uint64_t encoder_run_samples(const struct encoder *encoder, unsigned int index);
 /* Begins the next run, in the encoder's own memory. */
 void encoder_next_run(struct encoder *encoder);
-/* The run, of which there is nothing yet, is written to `place` until the next one begins. */
+/* Sets the memory of the run, which must be empty, until the next one begins. */
 void encoder_place_run(struct encoder *encoder, uint8_t *place, size_t size);
 
 const struct encoder_counts *encoder_get_counts(const struct encoder *encoder);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The forms of one SPEC: see event_forms.h, and events.h for their order. */
+/* The syntaxes of one SPEC: see event_parse.h, and events.h for their order. */
 #include "prof/event_parse.h"
 
 #include <errno.h>
@@ -19,15 +19,14 @@
 #define PRECISE_MAX 3
 #define NAME_MAX_BYTES NEAREST_NAME_MAX
 
-/* ---- modifiers of the forms that libpfm4 does not parse ----------------------------------------
- */
+/* ---- modifiers of the syntaxes that libpfm4 does not parse ----------------------------------- */
 
-enum form_bit {
-	FORM_TRACEPOINT = 1 << 0,
-	FORM_SOFTWARE = 1 << 1,
-	FORM_HARDWARE = 1 << 2, /* raw events as well */
-	FORM_PMU = FORM_SOFTWARE | FORM_HARDWARE,
-	FORM_ALL = FORM_TRACEPOINT | FORM_PMU,
+enum syntax {
+	SYNTAX_TRACEPOINT = 1 << 0,
+	SYNTAX_SOFTWARE = 1 << 1,
+	SYNTAX_HARDWARE = 1 << 2, /* and raw events */
+	SYNTAX_PMU = SYNTAX_SOFTWARE | SYNTAX_HARDWARE,
+	SYNTAX_ALL = SYNTAX_TRACEPOINT | SYNTAX_PMU,
 };
 
 enum modifier_id {
@@ -45,20 +44,20 @@ enum modifier_id {
 static const struct modifier {
 	const char *name;
 	enum modifier_id id;
-	unsigned int forms; /* where it may stand */
+	unsigned int syntaxes; /* that allow it */
 	bool has_value;
 } modifiers[] = {
-	{"u", MOD_USER, FORM_ALL, false},
-	{"k", MOD_KERNEL, FORM_ALL, false},
-	{"h", MOD_HV, FORM_HARDWARE, false},
-	{"mg", MOD_GUEST, FORM_PMU, false},
-	{"mh", MOD_HOST, FORM_PMU, false},
-	{"precise", MOD_PRECISE, FORM_HARDWARE, true},
-	{"period", MOD_PERIOD, FORM_ALL, true},
-	{"freq", MOD_FREQ, FORM_ALL, true},
-	{"cpu", MOD_REFUSED, FORM_ALL, true},
-	{"pinned", MOD_REFUSED, FORM_ALL, true},
-	{"excl", MOD_REFUSED, FORM_ALL, true},
+	{"u", MOD_USER, SYNTAX_ALL, false},
+	{"k", MOD_KERNEL, SYNTAX_ALL, false},
+	{"h", MOD_HV, SYNTAX_HARDWARE, false},
+	{"mg", MOD_GUEST, SYNTAX_PMU, false},
+	{"mh", MOD_HOST, SYNTAX_PMU, false},
+	{"precise", MOD_PRECISE, SYNTAX_HARDWARE, true},
+	{"period", MOD_PERIOD, SYNTAX_ALL, true},
+	{"freq", MOD_FREQ, SYNTAX_ALL, true},
+	{"cpu", MOD_REFUSED, SYNTAX_ALL, true},
+	{"pinned", MOD_REFUSED, SYNTAX_ALL, true},
+	{"excl", MOD_REFUSED, SYNTAX_ALL, true},
 };
 
 /* One modifier in a text: "NAME" or "NAME=VALUE". */
@@ -68,7 +67,10 @@ struct word {
 	bool has_value;
 };
 
-/* Takes the word up to the next of `separators`. Returns what follows it, its separator first. */
+/*
+ * Copies the word up to the next of `separators`. Returns what follows, beginning with the
+ * separator.
+ */
 static const char *next_word(const char *text, const char *separators, struct word *word)
 {
 	size_t length = strcspn(text, separators);
@@ -78,9 +80,9 @@ static const char *next_word(const char *text, const char *separators, struct wo
 
 	word->has_value = equals;
 	if (name_length >= sizeof(word->name))
-		name_length = sizeof(word->name) - 1; /* no modifier is as long */
+		name_length = sizeof(word->name) - 1; /* no modifier is that long */
 	if (value_length >= sizeof(word->value))
-		value_length = sizeof(word->value) - 1; /* no number is as long */
+		value_length = sizeof(word->value) - 1; /* no number is that long */
 	memcpy(word->name, text, name_length);
 	word->name[name_length] = '\0';
 	if (equals)
@@ -110,7 +112,7 @@ static int refuse_modifier(const char *text, const char *name, struct err *err)
 		text, name);
 }
 
-/* What a chain of modifiers says. */
+/* The content of a chain of modifiers. */
 struct selection {
 	bool user, kernel, hv, guest, host;
 	uint64_t precise;
@@ -118,7 +120,7 @@ struct selection {
 	bool rate_given, is_freq;
 };
 
-/* The number behind the = of a modifier. */
+/* The number after the = of a modifier. */
 static int take_number(const char *text, const struct modifier *modifier, const struct word *word,
 	uint64_t *value, struct err *err)
 {
@@ -129,20 +131,20 @@ static int take_number(const char *text, const struct modifier *modifier, const 
 		   : 0;
 }
 
-static int take_modifier(const char *text, const struct word *word, unsigned int form,
+static int take_modifier(const char *text, const struct word *word, unsigned int syntax,
 	struct selection *selection, struct err *err)
 {
 	const struct modifier *modifier = find_modifier(word->name);
 	uint64_t value = 0;
 	int ret;
 
-	if (!modifier || !(modifier->forms & form))
+	if (!modifier || !(modifier->syntaxes & syntax))
 		return err_set(err, EINVAL,
 			"'%s': no modifier '%s' here; there are: u, k, period=N,"
 			" freq=HZ%s",
 			text, word->name,
-			form == FORM_HARDWARE   ? ", h, mg, mh, precise=N"
-			: form == FORM_SOFTWARE ? ", mg, mh"
+			syntax == SYNTAX_HARDWARE   ? ", h, mg, mh, precise=N"
+			: syntax == SYNTAX_SOFTWARE ? ", mg, mh"
 						: "");
 	if (modifier->id == MOD_REFUSED)
 		return refuse_modifier(text, word->name, err);
@@ -182,8 +184,8 @@ static int take_modifier(const char *text, const struct word *word, unsigned int
 	return 0;
 }
 
-/* ":WORD:WORD..." behind an event, for a form of our own, into attr. */
-static int parse_modifiers(const char *text, const char *at, unsigned int form,
+/* Parses ":WORD:WORD..." after an event, for all syntaxes but libpfm4's, into attr. */
+static int parse_modifiers(const char *text, const char *at, unsigned int syntax,
 	struct perf_event_attr *attr, bool *rate_given, struct err *err)
 {
 	struct selection selection = {0};
@@ -192,7 +194,7 @@ static int parse_modifiers(const char *text, const char *at, unsigned int form,
 
 	while (*at) {
 		at = next_word(at + 1, ":", &word);
-		ret = take_modifier(text, &word, form, &selection, err);
+		ret = take_modifier(text, &word, syntax, &selection, err);
 		if (ret)
 			return ret;
 	}
@@ -200,8 +202,8 @@ static int parse_modifiers(const char *text, const char *at, unsigned int form,
 		attr->exclude_user = !selection.user;
 		attr->exclude_kernel = !selection.kernel;
 	}
-	if (form & FORM_PMU) {
-		/* as libpfm4 has it: hypervisor and guests only where asked for */
+	if (syntax & SYNTAX_PMU) {
+		/* as libpfm4 does: hypervisor and guests only if given */
 		attr->exclude_hv = !selection.hv;
 		attr->exclude_guest = !selection.guest;
 		attr->exclude_host = selection.guest && !selection.host;
@@ -213,8 +215,7 @@ static int parse_modifiers(const char *text, const char *at, unsigned int form,
 	return 0;
 }
 
-/* ---- perf's generic events by our own table ----------------------------------------------------
- */
+/* ---- perf's generic events by our own table -------------------------------------------------- */
 
 static const struct generic {
 	const char *name;
@@ -293,16 +294,15 @@ static int parse_generic(
 			continue;
 		set_generic(attr, generic->type, generic->config);
 		return parse_modifiers(text, name + length,
-			generic->type == PERF_TYPE_HARDWARE ? FORM_HARDWARE : FORM_SOFTWARE, attr,
+			generic->type == PERF_TYPE_HARDWARE ? SYNTAX_HARDWARE : SYNTAX_SOFTWARE, attr,
 			rate_given, err);
 	}
 	return -ESRCH;
 }
 
-/* ---- raw events --------------------------------------------------------------------------------
- */
+/* ---- raw events ------------------------------------------------------------------------------ */
 
-/* -ESRCH: not of this form */
+/* -ESRCH: another syntax */
 static int parse_raw(
 	const char *text, struct perf_event_attr *attr, bool *rate_given, struct err *err)
 {
@@ -315,13 +315,12 @@ static int parse_raw(
 			RAW_DIGITS_MAX);
 	attr->type = PERF_TYPE_RAW;
 	attr->config = strtoull(text + 1, NULL, 16);
-	return parse_modifiers(text, text + 1 + digits, FORM_HARDWARE, attr, rate_given, err);
+	return parse_modifiers(text, text + 1 + digits, SYNTAX_HARDWARE, attr, rate_given, err);
 }
 
-/* ---- tracepoints -------------------------------------------------------------------------------
- */
+/* ---- tracepoints ----------------------------------------------------------------------------- */
 
-/* "SYSTEM:NAME" taken apart; false where the text has not that form, as PMU::EVENT has not. */
+/* Splits "SYSTEM:NAME"; false if the text has another form, as PMU::EVENT has. */
 static bool split_tracepoint(const char *text, char *system, char *name, const char **rest)
 {
 	size_t system_length = strcspn(text, ":"), name_length;
@@ -341,21 +340,21 @@ static bool split_tracepoint(const char *text, char *system, char *name, const c
 	return true;
 }
 
-/* The descriptor of tracefs, or why there is none. */
-static int open_tracefs(struct event_parse *forms)
+/* The descriptor of tracefs, or -errno. */
+static int open_tracefs(struct event_parse *parser)
 {
 	int ret;
 
-	if (!forms->tracefs) {
-		ret = tracefs_open(forms->tracefs_path, &forms->tracefs);
+	if (!parser->tracefs) {
+		ret = tracefs_open(parser->tracefs_path, &parser->tracefs);
 		if (ret)
-			forms->tracefs = ret;
+			parser->tracefs = ret;
 	}
-	return forms->tracefs;
+	return parser->tracefs;
 }
 
-/* -ESRCH: not of this form, or no such tracepoint */
-static int parse_tracepoint(struct event_parse *forms, const char *text,
+/* -ESRCH: another syntax, or no such tracepoint */
+static int parse_tracepoint(struct event_parse *parser, const char *text,
 	struct perf_event_attr *attr, bool *rate_given, struct err *err)
 {
 	char system[NAME_MAX_BYTES], name[NAME_MAX_BYTES];
@@ -365,20 +364,19 @@ static int parse_tracepoint(struct event_parse *forms, const char *text,
 
 	if (!split_tracepoint(text, system, name, &rest))
 		return -ESRCH;
-	fd = open_tracefs(forms);
+	fd = open_tracefs(parser);
 	if (fd < 0 || tracefs_event_id(fd, system, name, &id))
 		return -ESRCH;
 	attr->type = PERF_TYPE_TRACEPOINT;
 	attr->config = id;
-	return parse_modifiers(text, rest, FORM_TRACEPOINT, attr, rate_given, err);
+	return parse_modifiers(text, rest, SYNTAX_TRACEPOINT, attr, rate_given, err);
 }
 
-/* ---- libpfm4's strings -------------------------------------------------------------------------
- */
+/* ---- libpfm4's strings ----------------------------------------------------------------------- */
 
 /*
- * libpfm4 takes what we refuse: cpu, pinned and excl, and rates that are negative or too large for
- * a u64, which it makes into some other number without a word.
+ * libpfm4 accepts what we refuse: cpu, pinned and excl, and rates that are negative or too large
+ * for a u64, which it silently turns into another number.
  */
 static int check_words(const char *text, bool *rate_given, struct err *err)
 {
@@ -444,24 +442,23 @@ static int parse_pfm(
 	return 0;
 }
 
-/* ---- one SPEC ----------------------------------------------------------------------------------
- */
+/* ---- one SPEC -------------------------------------------------------------------------------- */
 
-void event_parse_init(struct event_parse *forms, const char *tracefs_path)
+void event_parse_init(struct event_parse *parser, const char *tracefs_path)
 {
-	forms->tracefs_path = tracefs_path;
-	forms->tracefs = 0;
+	parser->tracefs_path = tracefs_path;
+	parser->tracefs = 0;
 }
 
-void event_parse_fini(struct event_parse *forms)
+void event_parse_fini(struct event_parse *parser)
 {
-	if (forms->tracefs > 0)
-		close(forms->tracefs);
-	forms->tracefs = 0;
+	if (parser->tracefs > 0)
+		close(parser->tracefs);
+	parser->tracefs = 0;
 }
 
-/* Nobody knows the event: says so with the nearest names of all who were asked. */
-static int refuse_unknown(struct event_parse *forms, const char *text, struct err *err)
+/* No syntax knows the event: the error has the nearest names of all syntaxes that were tried. */
+static int refuse_unknown(struct event_parse *parser, const char *text, struct err *err)
 {
 	char system[NAME_MAX_BYTES], name[NAME_MAX_BYTES], near[NEAREST_TEXT_MAX];
 	struct nearest nearest;
@@ -472,7 +469,7 @@ static int refuse_unknown(struct event_parse *forms, const char *text, struct er
 	if (split_tracepoint(text, system, name, &rest)) {
 		char wanted[2 * NAME_MAX_BYTES];
 
-		fd = open_tracefs(forms);
+		fd = open_tracefs(parser);
 		snprintf(wanted, sizeof(wanted), "%s:%s", system, name);
 		nearest_init(&nearest, wanted);
 		if (fd >= 0)
@@ -493,7 +490,7 @@ static int refuse_unknown(struct event_parse *forms, const char *text, struct er
 		err, ENOENT, "no event '%s'%s", text, nearest_text(&nearest, near, sizeof(near)));
 }
 
-int event_parse_parse(struct event_parse *forms, const char *text, struct perf_event_attr *attr,
+int event_parse_parse(struct event_parse *parser, const char *text, struct perf_event_attr *attr,
 	bool *rate_given, struct err *err)
 {
 	struct err said = {""};
@@ -501,7 +498,7 @@ int event_parse_parse(struct event_parse *forms, const char *text, struct perf_e
 
 	ret = parse_raw(text, attr, rate_given, err);
 	if (ret == -ESRCH)
-		ret = parse_tracepoint(forms, text, attr, rate_given, err);
+		ret = parse_tracepoint(parser, text, attr, rate_given, err);
 	if (ret != -ESRCH)
 		return ret;
 	ret = parse_pfm(text, attr, rate_given, &said);
@@ -511,6 +508,6 @@ int event_parse_parse(struct event_parse *forms, const char *text, struct perf_e
 			return own;
 	}
 	if (ret == -ESRCH)
-		return refuse_unknown(forms, text, err);
+		return refuse_unknown(parser, text, err);
 	return ret ? err_set(err, -ret, "%s", said.text) : 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Events: see events.h. The forms of one SPEC are in event_forms.c. */
+/* Events: see events.h. The syntaxes of one SPEC are in event_parse.c. */
 #include "prof/events.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 #define DEFAULT_TEXT "default"
 
-/* kernel.perf_event_max_sample_rate as the kernel starts with it, where the sysctl can't be read */
+/* the kernel's default of kernel.perf_event_max_sample_rate, used if the sysctl cannot be read */
 #define MAX_RATE_UNKNOWN 100000
 
 /* perf_event_open(2) refuses periods with the highest bit. */
@@ -55,7 +55,7 @@ void events_init(struct event_list *list)
 	set_default(&list->events[0]);
 }
 
-/* Checks the rate that the text gave, or sets the one that it did not. */
+/* Checks the rate of the text, or sets the default one. */
 static int settle_rate(struct event *event, uint64_t max_rate, struct err *err)
 {
 	uint64_t rate = event_rate(event);
@@ -93,13 +93,13 @@ static int check_text(const char *text, size_t length, struct err *err)
 			EVENT_TEXT_MAX - 1);
 	for (i = 0; i < length; i++)
 		if (text[i] <= ' ' || text[i] > '~')
-			return err_set(err, EINVAL, "an event has a byte that can't be printed");
+			return err_set(err, EINVAL, "an event has a byte that is not printable ASCII");
 	return 0;
 }
 
 /*
- * Whether samples of the two would be confused: where two software events of one kind sample the
- * same moment, the kernel gives both samples the id of one of them (see sys/perf.h). Clocks have
+ * Whether samples of the two would be confused: if two software events of one kind sample at the
+ * same time, the kernel gives both samples the id of one of them (see sys/perf.h). Clocks have
  * timers of their own.
  */
 static bool are_confused(const struct perf_event_attr *a, const struct perf_event_attr *b)
@@ -112,7 +112,7 @@ static bool are_confused(const struct perf_event_attr *a, const struct perf_even
 }
 
 static int parse_event(
-	struct event_parse *forms, uint64_t max_rate, struct event *event, struct err *err)
+	struct event_parse *parser, uint64_t max_rate, struct event *event, struct err *err)
 {
 	int ret;
 
@@ -122,11 +122,11 @@ static int parse_event(
 	}
 	if (!strncmp(event->text, DEFAULT_TEXT ":", strlen(DEFAULT_TEXT ":")))
 		return err_set(err, EINVAL, "'%s': default takes no modifiers", event->text);
-	ret = event_parse_parse(forms, event->text, &event->attr, &event->rate_given, err);
+	ret = event_parse_parse(parser, event->text, &event->attr, &event->rate_given, err);
 	return ret ? ret : settle_rate(event, max_rate, err);
 }
 
-static int add_event(struct event_list *list, struct event_parse *forms, uint64_t max_rate,
+static int add_event(struct event_list *list, struct event_parse *parser, uint64_t max_rate,
 	const char *text, size_t length, struct err *err)
 {
 	struct event *event = &list->events[list->count];
@@ -141,8 +141,8 @@ static int add_event(struct event_list *list, struct event_parse *forms, uint64_
 	init_event(event, text, length);
 	for (i = 0; i < list->count; i++)
 		if (!strcmp(list->events[i].text, event->text))
-			return err_set(err, EINVAL, "'%s' stands there twice", event->text);
-	ret = parse_event(forms, max_rate, event, err);
+			return err_set(err, EINVAL, "'%s' is in the list twice", event->text);
+	ret = parse_event(parser, max_rate, event, err);
 	if (ret)
 		return ret;
 	for (i = 0; i < list->count; i++)
@@ -160,20 +160,20 @@ int events_parse(const char *specs, const struct events_paths *paths, struct eve
 {
 	struct event_list parsed = { 0 };
 	uint64_t max_rate = read_max_rate(paths);
-	struct event_parse forms;
+	struct event_parse parser;
 	const char *at = specs;
 	int ret;
 
-	event_parse_init(&forms, paths ? paths->tracefs : NULL);
+	event_parse_init(&parser, paths ? paths->tracefs : NULL);
 	for (;;) {
 		size_t length = strcspn(at, ",");
 
-		ret = add_event(&parsed, &forms, max_rate, at, length, err);
+		ret = add_event(&parsed, &parser, max_rate, at, length, err);
 		if (ret || !at[length])
 			break;
 		at += length + 1;
 	}
-	event_parse_fini(&forms);
+	event_parse_fini(&parser);
 	if (!ret)
 		*list = parsed;
 	return ret;

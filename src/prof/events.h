@@ -1,29 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events: kpctl's `event` command, from its text to what the kernel is asked for. Opens no event.
+ * Events: from the text of kpctl's `event` command to attrs for perf_event_open(2). Opens no
+ * event.
  *
- * SPEC[,SPEC...], and each SPEC is tried as these forms in this order; the first that fits decides:
+ * SPEC[,SPEC...]. Each SPEC is tried with these syntaxes in this order; the first that fits is
+ * used:
  *
- *	default				cycles at 999 Hz, the fallback to cpu-clock being possible
+ *	default				cycles at 999 Hz, with a fallback to cpu-clock
  *	rHEX[:MODIFIER...]		1 to 16 hex digits: the PMU's raw code
- *	SYSTEM:NAME[:MODIFIER...]	where tracefs has events/SYSTEM/NAME: a kernel tracepoint. Never
+ *	SYSTEM:NAME[:MODIFIER...]	if tracefs has events/SYSTEM/NAME: a kernel tracepoint. Never
  *					a text with "::", which is libpfm4's PMU::EVENT
- *	[PMU::]EVENT[:UMASK...][:MODIFIER...]	what libpfm4 knows
+ *	[PMU::]EVENT[:UMASK...][:MODIFIER...]	an event of libpfm4
  *	[perf::]NAME[:MODIFIER...]	perf's generic hardware and software events, by our own table,
- *					where libpfm4 doesn't know them (LIBPFM_FORCE_PMU is set)
+ *					if libpfm4 does not know them (LIBPFM_FORCE_PMU is set)
  *
- * A libpfm4 EVENT:UMASK that is also a tracepoint's SYSTEM:NAME is reached as PMU::EVENT:UMASK.
+ * A libpfm4 EVENT:UMASK that is also a tracepoint's SYSTEM:NAME is written as PMU::EVENT:UMASK.
  *
- * Modifiers: u, k (both where neither is given), period=N, freq=HZ (numbers in C syntax); in libpfm4's
- * form also all others of libpfm4 for that event; in the raw form and our own table also h, mg, mh
- * and, but for software events, precise=0..3. A rate that sampling can't have (0, a period of 2^63
- * or more, a frequency above kernel.perf_event_max_sample_rate, both at once) is refused; no period
- * is too short, since the kernel throttles by the same sysctl. cpu, pinned and excl are refused in
- * every form: which CPUs are sampled is not the event's to say, and pinned and exclusive events
- * starve everybody else.
+ * Modifiers: u, k (both if neither is given), period=N, freq=HZ (numbers in C syntax). libpfm4's
+ * syntax also has all others of libpfm4 for that event; the raw syntax and our own table also
+ * have h, mg, mh and, except for software events, precise=0..3. A rate that is not possible for
+ * sampling (0, a period of 2^63 or more, a frequency above kernel.perf_event_max_sample_rate,
+ * both at once) is refused. No period is too short, since the kernel throttles by the same
+ * sysctl. cpu, pinned and excl are refused in every syntax: the CPUs are set by `cpus`, and
+ * pinned and exclusive events take the counters of other users.
  *
- * Note on tracepoints: with u, or where only user space may be sampled, the kernel delivers a
- * tracepoint only where user registers are current; most never are.
+ * Note on tracepoints: with u, or in a scope of user space only, the kernel delivers a tracepoint
+ * only while user registers are current, which is almost never.
  *
  * One thread at a time for each list; lists are plain values.
  */
@@ -37,16 +39,16 @@
 
 #include "base/err.h"
 
-#define EVENTS_MAX 16	   /* at a time: each costs one descriptor a CPU and a counter */
+#define EVENTS_MAX 16	   /* at a time: each takes one descriptor a CPU and a counter */
 #define EVENT_TEXT_MAX 256 /* bytes of one SPEC with its NUL: libpfm4's longest take about 150 */
 
-#define EVENT_DEFAULT_HZ 999 /* not 1000: must not beat in step with timers */
+#define EVENT_DEFAULT_HZ 999 /* not 1000: must not run in step with timers */
 
 struct event {
 	char text[EVENT_TEXT_MAX]; /* as given */
 	/*
-	 * Set: type, size, config, config1, config2, freq and sample_freq or sample_period, exclude_*,
-	 * precise_ip. All else is 0 and the profiler's to fill in.
+	 * Set: type, size, config, config1, config2, freq and sample_freq or sample_period,
+	 * exclude_*, precise_ip. All other members are 0; the profiler sets them.
 	 */
 	struct perf_event_attr attr;
 	uint32_t flags;	 /* KPROF_EVENT_FREQ, KPROF_EVENT_FALLBACK of <kprof/records.h> */
@@ -59,13 +61,13 @@ struct event_list {
 	struct event events[EVENTS_MAX];
 };
 
-/* Where the kernel's files are. NULL members: the real ones. */
+/* Paths of the kernel's files. NULL members: the real ones. */
 struct events_paths {
 	const char *proc;    /* "/proc": for the sysctls */
 	const char *tracefs; /* a directory with events/SYSTEM/NAME/id */
 };
 
-/* The list that holds `default` alone: what a new profiler has. Touches no file, no library. */
+/* The list with `default` only, which a new profiler has. Uses no file and no library. */
 void events_init(struct event_list *list);
 
 /*
@@ -79,26 +81,27 @@ void events_init(struct event_list *list);
 int events_parse(const char *specs, const struct events_paths *paths, struct event_list *list,
 	struct err *err);
 
-/* Appends the SPECs as given, with commas: events_parse() of it gives the same list. */
+/* Appends the SPECs as given, with commas: events_parse() of the result gives the same list. */
 void events_print(const struct event_list *list, GString *out);
 
 /*
- * For start, on a copy of the list: the kernel lowers kernel.perf_event_max_sample_rate by itself when
- * samples take it too long, and then refuses events that were fine before. Frequencies that nobody
- * asked for are lowered to what it allows now; -EINVAL for one that was asked for and is above.
+ * For start, on a copy of the list. The kernel lowers kernel.perf_event_max_sample_rate by itself
+ * when samples take too long, and then refuses events that were valid before. Default frequencies
+ * are lowered to the new limit; -EINVAL for one that the text gives and that is above it.
  */
 int events_fit(struct event_list *list, const struct events_paths *paths, struct err *err);
 
 /*
- * Makes cpu-clock at the same rate of a `default` event and marks it KPROF_EVENT_FALLBACK; the text
- * stays. For start, on a machine where cycles can't be opened for sampling. The list that a person set
- * should stay as it was: do this to a copy. false, and nothing done, for any other event.
+ * Replaces a `default` event by cpu-clock at the same rate and marks it KPROF_EVENT_FALLBACK; the
+ * text stays. For start, on a machine where cycles cannot be sampled. To be called for a copy of
+ * the list, so that the user's list stays as it was. false, and nothing changed, for any other
+ * event.
  */
 bool event_fallback(struct event *event);
 
 /*
- * perf's generic events that are taken without libpfm4, for lists: the i-th one's name, several may
- * mean the same; NULL: there are no more. *hardware: it needs a PMU.
+ * perf's generic events that are parsed without libpfm4, for lists: the name of the i-th one,
+ * several may mean the same; NULL: there are no more. *hardware: it needs a PMU.
  */
 const char *events_generic(size_t i, bool *hardware);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A profiler and its settings: see profiler.h. The commands that set something check everything
- * first and change it then, under the lock, so that a refused one changes nothing.
+ * first and then change it under the lock, so that a refused command changes nothing.
  */
 #include "prof/profiler.h"
 
@@ -18,12 +18,12 @@
 
 #define QLIMIT_DEFAULT_KB 65536
 #define QLIMIT_MIN_KB 1024
-/* What one user of the machine may take of its memory, for records as for rings. */
+/* The fraction of memory that is allowed, for records as for rings. */
 #define MEMORY_SHARE 32
 #define CPUBUFSZ_DEFAULT_KB 512
 #define CPUBUFSZ_MIN_KB 16
 #define CPUBUFSZ_MAX_KB 16384
-/* kernel.perf_event_max_stack where it can't be read: the kernel's default. */
+/* The kernel's default of kernel.perf_event_max_stack, used if it cannot be read. */
 #define MAX_STACK_DEFAULT 127
 
 static uint64_t memory_share_kb(void)
@@ -40,7 +40,10 @@ static uint64_t smaller(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* The deepest stack: sysctl, and what `num_traces` of a record and the kernel's record size hold. */
+/*
+ * The deepest stack: the sysctl, bounded by `num_traces` of a record and the kernel's record
+ * size.
+ */
 static unsigned int max_stack(const struct profiler *p)
 {
 	int64_t value;
@@ -50,7 +53,7 @@ static unsigned int max_stack(const struct profiler *p)
 	return (unsigned int)smaller((uint64_t)value, 4096);
 }
 
-/* Each event takes a descriptor a CPU: what the administrator allows, not the low default. */
+/* Each event needs a descriptor a CPU: the hard limit instead of the low default. */
 static void raise_descriptor_limit(void)
 {
 	struct rlimit limit;
@@ -58,7 +61,7 @@ static void raise_descriptor_limit(void)
 	if (getrlimit(RLIMIT_NOFILE, &limit))
 		return;
 	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit); /* as far as it goes; a start says when it is too low */
+	setrlimit(RLIMIT_NOFILE, &limit); /* a start reports if the limit is too low */
 }
 
 int profiler_create(const struct profiler_hooks *hooks, const struct profiler_paths *paths,
@@ -153,13 +156,13 @@ struct sampler_cpu_stats *profiler_past_cpu(struct profiler *p, unsigned int cpu
 	return stats;
 }
 
-static int refuse_mark(struct profiler *p, unsigned int cpu, uint64_t word, struct err *err)
+static int refuse_marker(struct profiler *p, unsigned int cpu, uint64_t word, struct err *err)
 {
 	pthread_mutex_lock(&p->lock);
 	profiler_past_cpu(p, cpu)->refused++;
 	pthread_mutex_unlock(&p->lock);
 	return err_set(err, EINVAL,
-		"0x%" PRIx64 " is no address but a mark in stacks (PERF_CONTEXT_*)", word);
+		"0x%" PRIx64 " is no address but a context marker (PERF_CONTEXT_*)", word);
 }
 
 int profiler_add_address(struct profiler *p, uint64_t address, uint32_t pid, struct err *err)
@@ -171,7 +174,7 @@ int profiler_add_address(struct profiler *p, uint64_t address, uint32_t pid, str
 	struct record_buf buf;
 
 	if (address >= KPROF_CONTEXT_FIRST)
-		return refuse_mark(p, head.cpu, address, err);
+		return refuse_marker(p, head.cpu, address, err);
 	if (!p->kernel.used)
 		profiler_describe_kernel(p);
 	record_buf_fixed(&buf, memory, sizeof(memory));
@@ -182,7 +185,7 @@ int profiler_add_address(struct profiler *p, uint64_t address, uint32_t pid, str
 	return 0;
 }
 
-/* ---- settings ----------------------------------------------------------------------------------- */
+/* ---- settings -------------------------------------------------------------------------------- */
 
 static int refuse_running(const struct profiler *p, struct err *err)
 {
@@ -299,12 +302,12 @@ int profiler_set_stack(struct profiler *p, const char *name, const char *depth, 
 		return err_set(err, EINVAL, "no such mode: %.64s", name);
 	if (mode->dwarf && !perf_user_regs())
 		return err_set(err, EOPNOTSUPP,
-			"registers of programs can't be had on this machine, only on x86_64 and arm64");
+			"user registers cannot be sampled on this machine, only on x86_64 and arm64");
 	if (depth && !stack_has_frames(mode))
 		return err_set(err, EINVAL, "none records no frames: it takes no DEPTH");
 	ret = depth ? units_parse_u64(depth, &frames) : 0;
 	if (ret == -ERANGE)
-		frames = UINT64_MAX; /* the range says it better */
+		frames = UINT64_MAX; /* check_range() has the better message */
 	else if (ret)
 		return err_set(err, EINVAL, "not a number: %.64s", depth);
 	ret = check_range("DEPTH (kernel.perf_event_max_stack)", frames, 1, max_stack(p), err);
@@ -364,7 +367,7 @@ int profiler_set_mode(struct profiler *p, enum profiler_mode mode, struct err *e
 	return 0;
 }
 
-/* However the list was written: by ranges, so that it is never longer than what can be written back. */
+/* As ranges, so that the list is never longer than what can be written back. */
 static void print_cpus(const struct profiler_settings *s, GString *out)
 {
 	const char *comma = "";

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The profiler behind kpctl and kpdata: what a person does with it.
+ * The profiler behind kpctl and kpdata.
  *
- * A profiler owns its settings, its perf events while it runs, one sampler thread while it runs, and
- * a capture. Several can exist. Commands (profiler_start to profiler_set_mode) may block for as long
- * as the machine needs (/proc is walked) and must come from one thread at a time, the control thread
+ * A profiler owns its settings, its perf events and one sampler thread while it runs, and a
+ * capture. Several can exist. Commands (profiler_start to profiler_set_mode) may block as long as
+ * the machine needs (/proc is walked) and must come from one thread at a time, the control thread
  * of the server. Everything else is thread-safe and answers from memory.
  *
- * Errors are those of namespace.md, section kpctl; *err gets the sentence. A command that succeeds
- * with something worth saying (a narrower scope) returns 0 and leaves the sentence in *err as well.
+ * Errors are those of kprof(5), section kpctl; *err gets the sentence. A command that succeeds
+ * with a message for the user (a narrower scope) returns 0 and leaves the sentence in *err as
+ * well.
  */
 #ifndef KPROFS_PROF_PROFILER_H
 #define KPROFS_PROF_PROFILER_H
@@ -25,35 +26,38 @@
 struct profiler;
 struct cursor;
 
-/* Where the kernel's files are, so that a test can hand in fixtures. NULL members: the real ones. */
+/* Paths of the kernel's files, for tests with fixtures. NULL members: the real ones. */
 struct profiler_paths {
 	const char *proc;	   /* "/proc" */
 	const char *sys;	   /* "/sys" */
-	const char *symbols;	   /* kprof-symbols: beside this program, else where it is installed */
+	/* kprof-symbols: next to this program, else where it is installed */
+	const char *symbols;
 };
 
 struct profiler_hooks {
 	/*
-	 * New bytes can be read, or a run ended (end of file): parked reads should try again. From the
-	 * sampler thread or from the thread of a command; must not call back into the profiler.
+	 * New bytes can be read, or a run ended (end of file): parked reads should be tried
+	 * again. Called by the sampler thread or by the thread of a command; must not call the
+	 * profiler.
 	 */
 	void (*data_ready)(void *arg);
 	/*
-	 * The same after a drain by the sampler thread, which may read from cursors here: the records are in
-	 * this CPU's cache, and no other thread has to wake. What takes long delays the next drain.
+	 * The same after a drain by the sampler thread. It may read from cursors: the records are
+	 * in this CPU's cache, and no other thread has to wake. Long work here delays the next
+	 * drain.
 	 */
 	void (*data_drained)(void *arg);
 	/*
-	 * CPUs came or went, call profiler_cpus_changed() from the control thread soon. From the
-	 * sampler thread; must not call back into the profiler.
+	 * CPUs went online or offline: call profiler_cpus_changed() from the control thread soon.
+	 * Called by the sampler thread; must not call the profiler.
 	 */
 	void (*cpus_changed)(void *arg);
 	void *arg;
 };
 
 enum profiler_mode {
-	PROFILER_DISCARD,   /* full: new samples are dropped and counted */
-	PROFILER_OVERWRITE, /* full: the oldest go (flight recorder) */
+	PROFILER_DISCARD,   /* if full, new samples are dropped and counted */
+	PROFILER_OVERWRITE, /* if full, the oldest are removed (flight recorder) */
 };
 
 /* hooks and paths are copied; the strings stay the caller's and must outlive the profiler. */
@@ -62,7 +66,7 @@ int profiler_create(const struct profiler_hooks *hooks, const struct profiler_pa
 /* Stops a run; every cursor must have been closed. */
 void profiler_destroy(struct profiler *profiler);
 
-/* ---- commands: control thread only ------------------------------------------------------------ */
+/* ---- commands: control thread only ----------------------------------------------------------- */
 
 int profiler_start(struct profiler *profiler, struct err *err);
 int profiler_stop(struct profiler *profiler, struct err *err);
@@ -77,64 +81,71 @@ int profiler_set_qlimit_kb(struct profiler *profiler, uint64_t kb, struct err *e
 int profiler_set_cpubufsz_kb(struct profiler *profiler, uint64_t kb, struct err *err);
 int profiler_set_mode(struct profiler *profiler, enum profiler_mode mode, struct err *err);
 /*
- * Adds one sample of a single kernel address, taken now on this CPU in process pid, with event number
- * 0: what a number written to kpdata does. Before the first start it also finds out where the kernel and
- * its modules are, which takes tens of ms. -ENOSPC: kpdata is full, it is counted as lost; -EINVAL: a mark
- * and no address, it is counted as invalid.
+ * Adds one sample of a single kernel address, taken now on this CPU in process pid, with event
+ * number 0: a number written to kpdata. Before the first start it also reads the addresses of the
+ * kernel and its modules, which takes tens of ms. -ENOSPC: kpdata is full, counted as lost;
+ * -EINVAL: a context marker and no address, counted as invalid.
  */
 int profiler_add_address(struct profiler *profiler, uint64_t address, uint32_t pid, struct err *err);
-/* Gives memory back that a start would use again. */
+/* Frees memory that is kept for the next start. */
 void profiler_trim(struct profiler *profiler);
-/* Joins CPUs that came, drains and leaves those that went; harmless when nothing changed. */
+/*
+ * Opens events on CPUs that went online, drains and closes those of CPUs that went offline. Does
+ * nothing if nothing changed.
+ */
 void profiler_cpus_changed(struct profiler *profiler);
-/* A start that is under way gives up with -EINTR; nothing else is affected. Any thread. */
+/* A start that is in progress fails with -EINTR; nothing else is affected. Any thread. */
 void profiler_interrupt(struct profiler *profiler);
 
-/* ---- questions: any thread -------------------------------------------------------------------- */
+/* ---- queries: any thread --------------------------------------------------------------------- */
 
 bool profiler_running(struct profiler *profiler);
-/* Not running, with memory that profiler_trim() would give back: what a clear leaves for the next start. */
+/*
+ * Not running, with memory that profiler_trim() would free: what a clear keeps for the next
+ * start.
+ */
 bool profiler_has_spare(struct profiler *profiler);
-/* The text of kpctl: the words that would restore the state, one a line. */
+/* The text of kpctl: the words that restore the state, one a line. */
 void profiler_print_settings(struct profiler *profiler, GString *out);
-/* The rows of kpstat that are the profiler's. */
+/* The profiler's rows of kpstat. */
 void profiler_print_stats(struct profiler *profiler, struct stats *stats);
 /* Bytes of records held now. */
 uint64_t profiler_held_bytes(struct profiler *profiler);
 /*
- * What a cursor opened now would read up to the end: its preamble and what is held. Exact while the profiler
- * is stopped; of a running one what it must tell of processes may be PREAMBLE_KEPT_MS old.
+ * The bytes that a cursor opened now would read up to the end: its preamble and the records held.
+ * Exact while the profiler is stopped; while it runs the size of the preamble may be
+ * PREAMBLE_KEPT_MS old.
  */
 uint64_t profiler_stream_bytes(struct profiler *profiler);
 /*
- * false: no record of those read so far is a copied stack (`stack dwarf`), and none needs to be looked
- * for. Once true it stays so, whatever is forgotten. Any thread.
+ * false: no record read so far is a copied stack (`stack dwarf`), so none has to be searched for.
+ * Once true it stays true, whatever is cleared. Any thread.
  */
 bool profiler_copied_stacks(struct profiler *profiler);
 
-/* ---- reading kpdata: any thread, one call at a time for each cursor ---------------------------- */
+/* ---- reading kpdata: any thread, one call at a time for each cursor -------------------------- */
 
-/* A cursor at the oldest record, with a preamble of its own in front. -ENOMEM, -EMFILE (too many). */
+/* A cursor at the oldest record, with its own preamble before it. -ENOMEM, -EMFILE (too many). */
 int profiler_open_cursor(struct profiler *profiler, struct cursor **cursor);
 /*
- * The same, but what it reads does not count as read: nothing that a reader has yet to see goes because
- * of it. For the server's own looks at the capture, which must be short: while it is open, what it
- * has not passed stays.
+ * The same, but what it reads does not count as read: no record that another reader has yet to
+ * read is removed because of it. For the server's own short reads of the capture: while it is
+ * open, the blocks that it has not passed stay.
  */
 int profiler_open_peek(struct profiler *profiler, struct cursor **cursor);
 void profiler_close_cursor(struct cursor *cursor);
 
 /*
- * What a read of `want` bytes at the cursor would return, as pieces of pinned memory: whole records,
- * as many as fit; of a record larger than `want` a part. *count is the size of iov on entry and the
- * number of pieces on return. Returns the bytes, 0 where there are none now: then *eof tells whether
- * that is the end of file (not running) or a reader should wait. A call that returned bytes must be
- * followed by cursor_end(): taken=true moves the cursor past them, false leaves it.
+ * The result of a read of `want` bytes at the cursor, as pieces of pinned memory: as many whole
+ * records as fit; of a record larger than `want` a part. *count is the size of iov on entry and
+ * the number of pieces on return. Returns the bytes, 0 if there are none now: then *eof says
+ * whether that is the end of file (not running) or the reader should wait. A call that returned
+ * bytes must be followed by cursor_end(): taken=true moves the cursor past them, false leaves it.
  */
 ssize_t cursor_begin(struct cursor *cursor, size_t want, struct iovec *iov, int *count, bool *eof);
 void cursor_end(struct cursor *cursor, bool taken);
 
-/* true when a read would not wait: data or end of file */
+/* true if a read would not wait: data or end of file */
 bool cursor_readable(struct cursor *cursor);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Starting and stopping a run, and the CPUs that come and go while it goes on. Control thread only;
- * what others look at is changed under profiler.lock.
+ * Starts and stops runs, and follows CPUs that go online and offline. Control thread only; what
+ * other threads read is changed under profiler.lock.
  */
 #include <errno.h>
 #include <malloc.h>
@@ -14,11 +14,11 @@
 #include "sys/proc.h"
 
 /*
- * `stack dwarf`: how much of a user stack goes with each sample: the same as perf's default. It bounds
- * what a sample costs; what of a stack lies above it is not found.
+ * `stack dwarf`: how much of a user stack is copied with each sample: perf's default. It bounds
+ * the cost of a sample; frames above it cannot be unwound.
  */
 #define STACK_COPIED_MAX (8u * KIB)
-/* A ring holds so many of them at least, whatever its size. */
+/* A ring has room for at least this many of them, whatever its size. */
 #define STACKS_IN_RING_MIN 4
 
 /* ---- events and their numbers ------------------------------------------------------------------- */
@@ -31,7 +31,7 @@ static bool same_event(const struct event *a, const struct event *b)
 	       event_rate(a) == event_rate(b);
 }
 
-/* The number of the event, a new one where it has none. 0: no more can be told apart. */
+/* The number of the event, a new one if it has none. 0: there are no more numbers. */
 static uint32_t number_event(struct profiler *p, const struct event *event)
 {
 	struct known_event known = { .event = *event, .flags = event->flags };
@@ -54,12 +54,12 @@ int profiler_resolve(struct profiler *p, struct err *err)
 	unsigned int i;
 	int ret = 0;
 
-	/* where not even a counter of our own can be had, start will find out and say why */
+	/* if not even a counter of our own can be opened, start will fail and report why */
 	if (perf_probe(&features))
 		features = (struct perf_features){ .has_cycles = true };
 	pthread_mutex_lock(&p->lock);
-	/* nothing was sampled yet, so no number means anything yet */
-	if (!capture_has_books(p->capture))
+	/* nothing was sampled yet, so no number is used yet */
+	if (!capture_has_totals(p->capture))
 		g_array_set_size(p->known, 0);
 	config->events = p->settings.events;
 	config->features = features;
@@ -69,7 +69,7 @@ int profiler_resolve(struct profiler *p, struct err *err)
 		config->numbers[i] = number_event(p, &config->events.events[i]);
 		if (!config->numbers[i])
 			ret = err_set(err, ENOSPC,
-				"one capture tells %d events apart, `clear` begins anew",
+				"one capture has numbers for %d events: `clear` frees them",
 				KNOWN_EVENTS_MAX);
 	}
 	pthread_mutex_unlock(&p->lock);
@@ -88,7 +88,7 @@ void profiler_renumber(struct profiler *p)
 	pthread_mutex_unlock(&p->lock);
 }
 
-/* The EVENT records say what scope this run has. */
+/* Notes the scope of this run in the EVENT records. */
 static void mark_scope(struct profiler *p, const struct rings_config *config)
 {
 	static const uint32_t flags[SCOPE_COUNT] = {
@@ -110,7 +110,10 @@ static void mark_scope(struct profiler *p, const struct rings_config *config)
 	atomic_add_relaxed(&p->header_stamp, 1);
 }
 
-/* ---- the machine as it is now ------------------------------------------------------------------- */
+/*
+ * ---- the machine
+ * ---------------------------------------------------------------------------------
+ */
 
 void profiler_online_cpus(const struct profiler *p, unsigned char *bitmap)
 {
@@ -118,7 +121,7 @@ void profiler_online_cpus(const struct profiler *p, unsigned char *bitmap)
 		"/devices/system/cpu/online", NULL);
 
 	if (cpu_read_list(path, bitmap)) {
-		/* without sysfs: those that libc knows of */
+		/* without sysfs: those that libc reports */
 		long count = sysconf(_SC_NPROCESSORS_ONLN), i;
 
 		memset(bitmap, 0, CPU_BITMAP_BYTES);
@@ -150,10 +153,10 @@ void profiler_describe_kernel(struct profiler *p)
 	uint64_t addr, size;
 
 	record_buf_init(&buf);
-	/* found once: it takes tens of ms and holds until the machine restarts */
+	/* read once: it takes tens of ms and is valid until the machine restarts */
 	if (p->kernel_known || !proc_kernel(p->paths.proc, p->paths.sys, &p->kernel_text)) {
 		p->kernel_known = true;
-		/* hidden addresses: the upper half, in which every kernel lies */
+		/* hidden addresses: the upper half, which contains every kernel */
 		addr = kernel->size ? kernel->start : 1ull << 63;
 		size = kernel->size ? kernel->size : 1ull << 63;
 		record_kernel_mmap(&buf, addr, size, KPROF_PATH_KERNEL);
@@ -173,17 +176,17 @@ void profiler_describe_kernel(struct profiler *p)
 /* ---- the walk of /proc -------------------------------------------------------------------------- */
 
 /*
- * What an orphan forks before it is visited is one, too, and is known at the next drain. More rounds than
- * a few are a machine on which processes begin faster than they can be visited.
+ * What an orphan forks before it is visited is an orphan too, and is known at the next drain. If
+ * a few rounds are not enough, processes begin faster than they can be visited.
  */
 #define ORPHAN_ROUNDS 8
 
-/* A process that began behind the walk. So many that hang are waited for, one after the other. */
+/* Only this many processes that began after the walk and cannot be read are waited for. */
 #define HANGING_MAX 1
 
 /*
- * -EINTR when a start is interrupted; all else that goes wrong leaves names out, no samples. A word for a
- * start that came too late must not end a later walk.
+ * -EINTR if a start is interrupted; all other errors leave names out, but no samples. An
+ * interrupt that comes after the start must not end a later walk.
  */
 static int walk_proc(struct profiler *p, struct run *run, struct err *err)
 {
@@ -193,7 +196,7 @@ static int walk_proc(struct profiler *p, struct run *run, struct err *err)
 	uint32_t pid;
 
 	for (round = 0; ret != -ECANCELED && orphans && round < ORPHAN_ROUNDS; round++) {
-		/* what began behind the walk is known then, while those that it began from still are */
+		/* finds processes that began after the walk while their parents are still known */
 		sampler_drain(run->sampler, false);
 		for (orphans = 0; ret != -ECANCELED && tasks_take_orphan(p->tasks, &pid); orphans++) {
 			if (hanging < HANGING_MAX)
@@ -208,7 +211,7 @@ static int walk_proc(struct profiler *p, struct run *run, struct err *err)
 
 /* ---- CPUs of a run ------------------------------------------------------------------------------ */
 
-/* Drains the CPU, keeps what its descriptors counted, and closes them. */
+/* Drains the CPU, adds what its descriptors counted, and closes them. */
 static void leave_cpu(struct profiler *p, struct run *run, unsigned int cpu)
 {
 	struct rings_count count;
@@ -221,7 +224,7 @@ static void leave_cpu(struct profiler *p, struct run *run, unsigned int cpu)
 	for (i = 0; rings && i < run->config.events.count; i++) {
 		rings_read(rings, i, &count);
 		tally_add(&p->counts, cpu, run->config.numbers[i], COUNT_KERNEL, count.value);
-		/* each run by itself: what is left of a period goes with its descriptors */
+		/* for each run separately: the rest of a period is lost with its descriptors */
 		tally_add(&p->counts, cpu, run->config.numbers[i], COUNT_DUE,
 			profiler_due(&run->config.events.events[i], run->config.scope, &count));
 	}
@@ -291,8 +294,8 @@ static int explain_locked(const struct rings_config *config, struct err *err)
 }
 
 /*
- * Opens the events on every CPU that is wanted and online; none enabled. -EPERM with *locked: not
- * permission but memory for rings is missing.
+ * Opens the events on every CPU of the setting that is online, disabled. -EPERM with *locked:
+ * permission is given, but memory for rings is missing.
  */
 static int open_cpus(struct profiler *p, struct run *run, bool *locked, struct err *err)
 {
@@ -333,7 +336,10 @@ static struct run *create_run(struct profiler *p, enum scope scope)
 	if (p->settings.stack_dwarf) {
 		run->config.stack_copied = (uint32_t)MIN(STACK_COPIED_MAX,
 			run->config.ring_bytes / STACKS_IN_RING_MIN);
-		/* relaxed: who finds a sample of the run, under the capture's lock, finds this too */
+		/*
+		 * relaxed: a reader that finds a sample of the run, under the capture's lock,
+		 * reads true
+		 */
 		atomic_write_relaxed(&p->stacks_copied, true);
 	}
 	run->config.proc = p->paths.proc;
@@ -347,7 +353,7 @@ static void copy_err(struct err *err, const struct err *from)
 		*err = *from;
 }
 
-/* The widest scope that the kernel allows. *err keeps why the wider ones failed. */
+/* The widest scope that the kernel allows. *err has the reason why the wider ones failed. */
 static int try_scopes(struct profiler *p, struct run **out, struct err *err)
 {
 	struct err first = { "" }, why;
@@ -436,8 +442,8 @@ void profiler_interrupt(struct profiler *p)
 }
 
 /*
- * What is in kpdata when a command returns has the build-ids of its files, if they take no longer: each
- * takes less than a ms, unless its file is on a disk that sleeps.
+ * When a command returns, the build-ids of mapped files are known if they take no longer: each
+ * takes less than a ms, unless its file is on a disk that is suspended.
  */
 #define BUILD_IDS_NS (300 * NSEC_PER_MSEC)
 
@@ -499,13 +505,13 @@ int profiler_flush(struct profiler *p, struct err *err)
 int profiler_clear(struct profiler *p, struct err *err)
 {
 	(void)err;
-	/* all at once for kpstat: what is held, what is counted, and where counting begins */
+	/* at once for kpstat: records, totals and the start of counting */
 	pthread_mutex_lock(&p->lock);
 	if (p->run) {
 		sampler_clear(p->run->sampler);
 	} else {
 		capture_clear(p->capture);
-		/* nobody is watched and nothing held: what is known of tasks is of no use */
+		/* stopped and nothing held: the tasks are not needed */
 		tasks_clear(p->tasks);
 	}
 	tally_clear(&p->counts);

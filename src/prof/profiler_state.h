@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a profiler is made of: shared by profiler.c (commands), profiler_run.c (starting, stopping,
- * CPUs), profiler_stats.c (kpctl's and kpstat's text) and cursor.c (reading). Nobody else includes it.
+ * The parts of a profiler: shared by profiler.c (commands), profiler_run.c (start, stop, CPUs),
+ * profiler_stats.c (kpstat) and cursor.c (reading). No other file includes it.
  *
  * Locks, in this order: profiler.lock, the sampler's drain lock, those inside tasks and capture.
  */
@@ -28,25 +28,25 @@
 #include "sys/proc.h"
 
 /*
- * Different events that one capture can hold; each keeps its number until `clear`. Enough for four
- * full lists.
+ * The number of different events in one capture; each keeps its number until `clear`. Enough for
+ * four full lists.
  */
 #define KNOWN_EVENTS_MAX (4 * EVENTS_MAX)
 
-/* An event that has a number. Its number is its place in the list, counted from 1. */
+/* An event that has a number: its index in the list, counted from 1. */
 struct known_event {
 	struct event event;
 	uint32_t flags; /* of its EVENT record: KPROF_EVENT_* */
 	bool was_run;
 	enum scope scope; /* of its last run */
-	bool due_unknown; /* of a run: nobody can tell how many samples should be there */
+	bool due_unknown; /* the number of samples that should exist is unknown for a run */
 };
 
 /* Perf events that are open. */
 struct run {
 	struct rings_config config; /* invariant */
 	struct sampler *sampler;
-	unsigned char cpus[CPU_BITMAP_BYTES]; /* that the sampler has */
+	unsigned char cpus[CPU_BITMAP_BYTES]; /* of the sampler */
 };
 
 struct profiler_settings {
@@ -61,72 +61,74 @@ struct profiler_settings {
 };
 
 struct profiler {
-	/* I: invariant; C: the control thread's; L: written by the control thread under lock, read by
-	 * it without and by others under lock; A: atomic */
-	struct profiler_hooks hooks; /* I */
-	struct profiler_paths paths; /* I */
-	struct capture *capture;     /* I */
-	struct tasks *tasks;	     /* I */
-	struct taskreader *reader;   /* I */
+	/*
+	 * i: invariant; a: atomic; l: under profiler.lock; t: control thread only; lt: written by
+	 * the control thread under the lock, read by it without and by others under the lock
+	 */
+	struct profiler_hooks hooks; /* i */
+	struct profiler_paths paths; /* i */
+	struct capture *capture;     /* i */
+	struct tasks *tasks;	     /* i */
+	struct taskreader *reader;   /* i */
 	pthread_mutex_t lock;
-	struct profiler_settings settings;  /* L */
-	struct run *run;		    /* L: NULL while stopped */
-	GArray *known;			    /* L: of struct known_event */
-	uint32_t numbers[EVENTS_MAX];	    /* L: of settings.events, as resolved */
-	struct rings_config resolved;	    /* L: what a start would open */
-	struct tally counts;		    /* L: of closed descriptors; reason COUNT_* */
-	struct proc_kernel kernel_text;	    /* C */
-	bool kernel_known;		    /* C */
-	struct record_buf kernel;	    /* L: records of the kernel and its modules */
-	struct sampler_stats past;	    /* L: of runs that ended */
-	GHashTable *past_cpus;		    /* L: cpu to struct sampler_cpu_stats */
-	uint64_t since_ns;		    /* L: when the state last changed */
-	unsigned int cursors;		    /* under lock */
-	struct readers readers;		    /* under lock */
+	struct profiler_settings settings;  /* lt */
+	struct run *run;		    /* lt: NULL while stopped */
+	GArray *known;			    /* lt: of struct known_event */
+	uint32_t numbers[EVENTS_MAX];	    /* lt: of settings.events, as resolved */
+	struct rings_config resolved;	    /* lt: what a start would open */
+	struct tally counts;		    /* lt: of closed descriptors; reason COUNT_* */
+	struct proc_kernel kernel_text;	    /* t */
+	bool kernel_known;		    /* t */
+	struct record_buf kernel;	    /* lt: records of the kernel and its modules */
+	struct sampler_stats past;	    /* lt: of runs that ended */
+	GHashTable *past_cpus;		    /* lt: cpu to struct sampler_cpu_stats */
+	uint64_t since_ns;		    /* lt: when the state last changed */
+	unsigned int cursors;		    /* l */
+	struct readers readers;		    /* l */
 	struct {
 		uint64_t header_stamp, tasks_stamp;
-		uint64_t bytes;	  /* of a preamble made at these stamps, LOST records not counted */
-		uint64_t made_ns; /* 0: none was made yet */
-	} preamble;			    /* under lock: for profiler_stream_bytes() */
-	_Atomic uint64_t header_stamp;	    /* A: changes with known and kernel */
-	_Atomic bool running;		    /* A: samples may still come */
-	_Atomic bool interrupted;	    /* A: a start should give up */
-	_Atomic bool stacks_copied;	    /* A: there was a run with copied stacks */
+		uint64_t bytes;	  /* of a preamble with these stamps, without LOST records */
+		uint64_t made_ns; /* 0: none was encoded yet */
+	} preamble;			    /* l: for profiler_stream_bytes() */
+	_Atomic uint64_t header_stamp;	    /* a: changes with known and kernel */
+	_Atomic bool running;		    /* a: samples may still come */
+	_Atomic bool interrupted;	    /* a: a start should give up */
+	_Atomic bool stacks_copied;	    /* a: a run with copied stacks has existed */
 };
 
-/* The reasons under which `counts` keeps the kernel's counters, and the samples due by them. */
+/* Reasons in `counts`: the kernel's counts, and the number of samples that follow from them. */
 #define COUNT_KERNEL 1
 #define COUNT_DUE 2
 
-/* ---- profiler_run.c, control thread ------------------------------------------------------------- */
+/* ---- profiler_run.c, control thread ------------------------------------------------------- */
 
 /*
- * Finds out what `settings.events` means on this machine and gives each event its number. -ENOSPC:
- * more events than one capture can tell apart.
+ * Finds the meaning of `settings.events` on this machine and gives each event its number.
+ * -ENOSPC: more different events than one capture has numbers for.
  */
 int profiler_resolve(struct profiler *profiler, struct err *err);
-/* Forgets the numbers; those of the settings begin at 1 again. */
+/* Resets the numbers; those of the settings begin at 1 again. */
 void profiler_renumber(struct profiler *profiler);
 
-/* Makes the records of the kernel and its modules anew. */
+/* Encodes the records of the kernel and its modules again. */
 void profiler_describe_kernel(struct profiler *profiler);
 
 /* The CPUs that are online now. Any thread. */
 void profiler_online_cpus(const struct profiler *profiler, unsigned char *bitmap);
 
-/* ---- profiler.c ---------------------------------------------------------------------------------- */
+/* ---- profiler.c ------------------------------------------------------------------------------ */
 
-/* What `past_cpus` has of the CPU, made where it has nothing yet. Under lock. */
+/* The entry of the CPU in `past_cpus`, created if missing. Under lock. */
 struct sampler_cpu_stats *profiler_past_cpu(struct profiler *profiler, unsigned int cpu);
 
-/* ---- profiler_stats.c --------------------------------------------------------------------------- */
+/* ---- profiler_stats.c ------------------------------------------------------------------------ */
 
-/* How many events one sample stands for; 0 where the kernel changes it as it goes. */
+/* How many events one sample stands for; 0 if the kernel varies it. */
 uint64_t profiler_fixed_period(const struct event *event, enum scope scope);
-/* How many samples are due by what one run counted; 0 where nobody can tell. */
+/* The number of samples that follow from the counts of one run; 0 if it is unknown. */
 uint64_t profiler_due(const struct event *event, enum scope scope, const struct rings_count *count);
 
-/* ---- cursor.c ----------------------------------------------------------------------------------- */
+/* ---- cursor.c -------------------------------------------------------------------------------- */
 
 /* The records that begin a stream: EVENTs, the kernel, its modules. Takes the lock. */
 void profiler_encode_header(struct profiler *profiler, struct record_buf *buf);

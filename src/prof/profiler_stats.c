@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The profiler's rows of kpstat. Every number is taken at the moment of the question; the balance of
- * each event and CPU is computed from what the kernel counts and what the capture has booked.
+ * The profiler's rows of kpstat. Every number is read when kpstat is rendered. The balance of
+ * each event and CPU is computed from the kernel's counts and the capture's totals.
  */
 #include <string.h>
 
@@ -17,22 +17,25 @@ static const uint32_t lost_reasons[] = {
 	KPROF_LOST_RING_RECORDS,
 };
 
-static struct balance get_balance(const struct tally *books, uint32_t cpu, uint32_t event)
+static struct balance get_balance(const struct tally *totals, uint32_t cpu, uint32_t event)
 {
-	struct balance b = { .received = tally_get(books, cpu, event, CAPTURE_BOOK_RECEIVED) };
+	struct balance b = { .received = tally_get(totals, cpu, event, CAPTURE_RECEIVED) };
 	size_t i;
 
 	for (i = 0; i < G_N_ELEMENTS(lost_reasons); i++)
-		b.lost += tally_get(books, cpu, event, lost_reasons[i]);
+		b.lost += tally_get(totals, cpu, event, lost_reasons[i]);
 	return b;
 }
 
 uint64_t profiler_fixed_period(const struct event *event, enum scope scope)
 {
 	if (!(event->flags & KPROF_EVENT_FREQ))
-		/* each task counts to the period for itself, and what is left goes with it */
+		/*
+		 * each task has its own period counter, and the rest of the period is lost with
+		 * the task
+		 */
 		return scope == SCOPE_OWN && event_rate(event) != 1 ? 0 : event_rate(event);
-	/* the software clocks count ns and know no other way to keep a frequency */
+	/* the software clocks count ns, which is how they keep a frequency */
 	if (scope != SCOPE_OWN && event->attr.type == PERF_TYPE_SOFTWARE &&
 		(event->attr.config == PERF_COUNT_SW_CPU_CLOCK ||
 			event->attr.config == PERF_COUNT_SW_TASK_CLOCK))
@@ -44,11 +47,14 @@ uint64_t profiler_due(const struct event *event, enum scope scope, const struct 
 {
 	const uint64_t period = profiler_fixed_period(event, scope);
 
-	/* the kernel counts to the period from where it was enabled, whenever the books began */
+	/* the kernel's periods begin where the event was enabled, not where counting began */
 	return period ? (count->base + count->value) / period - count->base / period : 0;
 }
 
-/* What the kernel counted since the books began, and the samples due: closed descriptors, open ones. */
+/*
+ * The kernel's count since counting began, and the samples that follow: of closed and open
+ * descriptors.
+ */
 static void kernel_count(const struct profiler *p, unsigned int cpu, uint32_t number,
 	uint64_t *count, uint64_t *due)
 {
@@ -68,12 +74,12 @@ static void kernel_count(const struct profiler *p, unsigned int cpu, uint32_t nu
 	}
 }
 
-static void print_balance(const struct profiler *p, const struct tally *books, uint32_t number,
+static void print_balance(const struct profiler *p, const struct tally *totals, uint32_t number,
 	unsigned int cpu, struct stats *stats)
 {
 	const struct known_event *known =
 		&g_array_index(p->known, struct known_event, number - 1);
-	const struct balance b = get_balance(books, cpu, number);
+	const struct balance b = get_balance(totals, cpu, number);
 	uint64_t count, due;
 
 	kernel_count(p, cpu, number, &count, &due);
@@ -87,15 +93,15 @@ static void print_balance(const struct profiler *p, const struct tally *books, u
 		stats_text(stats, "unknown", "event.%u.cpu.%u.undelivered", number, cpu);
 }
 
-static bool cpu_was_sampled(const struct profiler *p, const struct tally *books,
+static bool cpu_was_sampled(const struct profiler *p, const struct tally *totals,
 	unsigned int cpu, uint32_t number)
 {
 	return (p->run && cpu_in_bitmap(p->run->cpus, cpu)) ||
 	       tally_get(&p->counts, cpu, number, COUNT_KERNEL) ||
-	       tally_get(books, cpu, number, CAPTURE_BOOK_RECEIVED);
+	       tally_get(totals, cpu, number, CAPTURE_RECEIVED);
 }
 
-static void print_event(const struct profiler *p, const struct tally *books, uint32_t number,
+static void print_event(const struct profiler *p, const struct tally *totals, uint32_t number,
 	struct stats *stats)
 {
 	const struct known_event *known =
@@ -114,11 +120,11 @@ static void print_event(const struct profiler *p, const struct tally *books, uin
 		"event.%u.fallback", number);
 	stats_text(stats, known->was_run ? scope_name(known->scope) : "none", "event.%u.scope", number);
 	for (cpu = 0; cpu < CPU_NUMBERS; cpu++)
-		if (cpu_was_sampled(p, books, cpu, number))
-			print_balance(p, books, number, cpu, stats);
+		if (cpu_was_sampled(p, totals, cpu, number))
+			print_balance(p, totals, number, cpu, stats);
 }
 
-static void print_cpu(struct profiler *p, const struct tally *books, unsigned int cpu,
+static void print_cpu(struct profiler *p, const struct tally *totals, unsigned int cpu,
 	struct stats *stats)
 {
 	struct sampler_cpu_stats now = { 0 };
@@ -127,7 +133,7 @@ static void print_cpu(struct profiler *p, const struct tally *books, unsigned in
 	uint32_t number;
 
 	for (number = 1; number <= p->known->len; number++) {
-		const struct balance b = get_balance(books, cpu, number);
+		const struct balance b = get_balance(totals, cpu, number);
 
 		sum.received += b.received;
 		sum.lost += b.lost;
@@ -143,14 +149,14 @@ static void print_cpu(struct profiler *p, const struct tally *books, unsigned in
 	}
 	stats_u64(stats, sum.received - sum.lost, "cpu.%u.samples", cpu);
 	stats_u64(stats, sum.lost, "cpu.%u.lost", cpu);
-	stats_u64(stats, tally_sum_cpu(books, cpu, KPROF_LOST_INVALID) + now.refused,
+	stats_u64(stats, tally_sum_cpu(totals, cpu, KPROF_LOST_INVALID) + now.refused,
 		"cpu.%u.samples.invalid", cpu);
 	stats_u64(stats, now.stacks_cut, "cpu.%u.backtraces.aborted", cpu);
 	stats_u64(stats, now.throttled, "cpu.%u.throttled", cpu);
 	stats_u64(stats, now.throttled_ns, "cpu.%u.throttled_ns", cpu);
 }
 
-static void print_sums(const struct profiler *p, const struct tally *books, struct stats *stats)
+static void print_sums(const struct profiler *p, const struct tally *totals, struct stats *stats)
 {
 	const struct sampler_cpu_stats *past;
 	GHashTableIter iter;
@@ -159,13 +165,13 @@ static void print_sums(const struct profiler *p, const struct tally *books, stru
 	g_hash_table_iter_init(&iter, p->past_cpus);
 	while (g_hash_table_iter_next(&iter, NULL, (gpointer *)&past))
 		refused += past->refused;
-	stats_u64(stats, tally_sum(books, CAPTURE_BOOK_RECEIVED), "samples.received");
+	stats_u64(stats, tally_sum(totals, CAPTURE_RECEIVED), "samples.received");
 	stats_u64(stats,
-		tally_sum(books, KPROF_LOST_RING) + tally_sum(books, KPROF_LOST_RING_RECORDS),
+		tally_sum(totals, KPROF_LOST_RING) + tally_sum(totals, KPROF_LOST_RING_RECORDS),
 		"samples.lost_ring");
-	stats_u64(stats, tally_sum(books, KPROF_LOST_QUEUE) + tally_sum(books, KPROF_LOST_OVERWRITE),
+	stats_u64(stats, tally_sum(totals, KPROF_LOST_QUEUE) + tally_sum(totals, KPROF_LOST_OVERWRITE),
 		"samples.lost_queue");
-	stats_u64(stats, tally_sum(books, KPROF_LOST_INVALID) + refused, "samples.invalid");
+	stats_u64(stats, tally_sum(totals, KPROF_LOST_INVALID) + refused, "samples.invalid");
 }
 
 static void print_capture(const struct profiler *p, struct stats *stats)
@@ -207,26 +213,26 @@ static void print_sampler(const struct profiler *p, struct stats *stats)
 void profiler_print_stats(struct profiler *p, struct stats *stats)
 {
 	unsigned char online[CPU_BITMAP_BYTES];
-	struct tally books;
+	struct tally totals;
 	unsigned int cpu;
 	uint32_t number;
 
 	profiler_online_cpus(p, online);
-	tally_init(&books);
+	tally_init(&totals);
 	pthread_mutex_lock(&p->lock);
-	capture_get_books(p->capture, &books);
+	capture_get_totals(p->capture, &totals);
 	stats_text(stats, profiler_running(p) ? "running" : "stopped", "profiler.state");
 	stats_u64(stats, p->since_ns, "profiler.since_ns");
 	stats_text(stats, p->run ? scope_name(p->run->config.scope) : "none", "profiler.scope");
 	for (number = 1; number <= p->known->len; number++)
-		print_event(p, &books, number, stats);
+		print_event(p, &totals, number, stats);
 	for (cpu = 0; cpu < CPU_NUMBERS; cpu++)
 		if (cpu_in_bitmap(online, cpu))
-			print_cpu(p, &books, cpu, stats);
-	print_sums(p, &books, stats);
+			print_cpu(p, &totals, cpu, stats);
+	print_sums(p, &totals, stats);
 	print_capture(p, stats);
 	print_sampler(p, stats);
 	readers_print(&p->readers, p->capture, stats);
 	pthread_mutex_unlock(&p->lock);
-	tally_fini(&books);
+	tally_fini(&totals);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What each open file of kpdata has read, and what it has lost: rows readers.N.* of kpstat. N counts the
- * opens since the mount, from 1. Rows of files that are closed stay until READERS_CLOSED_KEPT later ones
- * are closed.
+ * What each open file of kpdata has read, and what it has lost: rows readers.N.* of kpstat. N
+ * counts the opens since the mount, from 1. Rows of closed files stay until READERS_CLOSED_KEPT
+ * later ones are closed.
  *
- * All but reader_count() under the profiler's lock, which comes before the capture's. Nothing here
- * allocates.
+ * All functions but reader_count() are called under the profiler's lock, which comes before the
+ * capture's. Nothing here allocates.
  */
 #ifndef KPROFS_PROF_READERS_H
 #define KPROFS_PROF_READERS_H
@@ -16,16 +16,19 @@
 #include "base/stats.h"
 #include "prof/capture.h"
 
-/* kpstat stays a text that a person reads, whatever is opened: rows of those opened last are shown. */
+/*
+ * kpstat must stay readable however many files are open: only rows of those opened last are
+ * shown.
+ */
 #define READERS_OPEN_SHOWN 64
-/* Enough to see what a script's readers did after they ended. */
+/* Enough for a script to check its readers after they ended. */
 #define READERS_CLOSED_KEPT 16
 
 struct reader_counts {
 	uint64_t number;
 	uint64_t read_bytes;   /* with the preamble */
 	uint64_t read_samples;
-	uint64_t lost_samples; /* of which the stream has told or will tell by LOST records */
+	uint64_t lost_samples; /* reported by LOST records in the stream, now or later */
 };
 
 /* Embedded in an open cursor. */
@@ -33,7 +36,9 @@ struct reader {
 	GList link;
 	uint64_t number;
 	const struct capture_pos *pos;
-	/* relaxed: written by whoever reads the cursor, one at a time, read by anybody */
+	/*
+	 * relaxed: written by the thread that reads the cursor, one at a time, read by any thread
+	 */
 	_Atomic uint64_t read_bytes, read_samples, lost_samples;
 };
 
@@ -41,7 +46,7 @@ struct readers {
 	uint64_t opened; /* ever */
 	GQueue open;	 /* of struct reader, the oldest first */
 	struct reader_counts closed[READERS_CLOSED_KEPT];
-	uint64_t closed_count; /* ever: the next one goes to its remainder */
+	uint64_t closed_count; /* ever: the index of the next one modulo READERS_CLOSED_KEPT */
 };
 
 void readers_open(struct readers *readers, struct reader *reader, const struct capture_pos *pos);
@@ -49,7 +54,7 @@ void readers_open(struct readers *readers, struct reader *reader, const struct c
 void readers_close(struct readers *readers, struct reader *reader, struct capture *capture);
 void readers_print(const struct readers *readers, struct capture *capture, struct stats *stats);
 
-/* A read that was answered; counts: of the records of the capture in it. */
+/* Counts a completed read; counts: of the capture's records in it. */
 void reader_count(struct reader *reader, uint64_t bytes, const struct record_counts *counts);
 
 #endif

@@ -71,7 +71,7 @@ static const uint8_t *get_varint(const uint8_t *p, uint64_t *value)
 	return p;
 }
 
-/* Writes the envelope and gives the place of a payload of `size` bytes in *payload. */
+/* Writes the envelope; *payload: where the payload of `size` bytes goes. */
 static int begin_record(struct record_buf *buf, enum kprof_record_type type, size_t size,
 	uint8_t **payload)
 {
@@ -137,7 +137,7 @@ int record_trace(struct record_buf *buf, enum kprof_record_type type,
 	memcpy(p, head, sizeof(*head));
 	((struct kprof_rec_trace *)p)->num_traces = (uint16_t)words;
 	p += sizeof(*head);
-	if (kernel_count) /* memcpy takes no NULL, not even for nothing */
+	if (kernel_count) /* memcpy must not get NULL, even for 0 bytes */
 		memcpy(p, kernel, kernel_count * sizeof(uint64_t));
 	p += kernel_count * sizeof(uint64_t);
 	if (both) {
@@ -336,7 +336,7 @@ void record_count(const uint8_t *data, size_t len, struct record_counts *counts)
 void record_tally(const uint8_t *data, size_t len, enum kprof_lost_reason reason,
 	struct tally *tally)
 {
-	uint64_t samples = 0; /* of one event and CPU in a row, as nearly all are */
+	uint64_t samples = 0; /* consecutive samples of one event and CPU, as nearly all are */
 	uint32_t cpu = 0, event = 0;
 	size_t at = 0;
 

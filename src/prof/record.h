@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Encoding of kpdata's records (include/kprof/records.h) into memory.
+ * Encodes kpdata's records (include/kprof/records.h) into memory.
  *
- * Two kinds of buffer: fixed memory of the caller, which never grows (the sampler's, where nothing
- * may be allocated), and growing memory (what a reader's own announcements are made in). Not
- * thread-safe: one owner a buffer.
+ * There are two kinds of buffer: fixed memory of the caller, which never grows (the sampler's,
+ * which must not allocate), and growing memory (for the reader's own records). Not thread-safe:
+ * each buffer has one owner.
  */
 #ifndef KPROFS_PROF_RECORD_H
 #define KPROFS_PROF_RECORD_H
@@ -17,7 +17,7 @@
 
 struct tally;
 
-/* How many samples are in some records, and how many are missing by LOST records there. */
+/* The number of samples in some records, and of samples that their LOST records report. */
 struct record_counts {
 	uint64_t samples, lost;
 };
@@ -35,22 +35,22 @@ void record_buf_fixed(struct record_buf *buf, uint8_t *memory, size_t size);
 void record_buf_init(struct record_buf *buf);
 void record_buf_fini(struct record_buf *buf);
 
-/* The most that a trace record of n words takes, envelope included. */
+/* The largest size of a trace record of n words, with its envelope. */
 size_t record_trace_bytes(size_t words);
-/* The same of a USER_STACK record. */
+/* The same for a USER_STACK record. */
 size_t record_user_stack_bytes(size_t regs, size_t stack_bytes);
 
 /*
- * Each appends one record. -ENOSPC: it does not fit a fixed buffer, which is unchanged; -ENOMEM from
- * a growing one.
+ * Each appends one record. -ENOSPC: it does not fit into a fixed buffer, which is unchanged;
+ * -ENOMEM from a growing one.
  */
 int record_trace(struct record_buf *buf, enum kprof_record_type type,
 	const struct kprof_rec_trace *head, const uint64_t *kernel, size_t kernel_count,
 	const uint64_t *user, size_t user_count);
-/* Records that were encoded elsewhere. */
+/* Appends records that are already encoded. */
 int record_append(struct record_buf *buf, const uint8_t *records, size_t len);
 int record_mmap(struct record_buf *buf, const struct kprof_rec_mmap *head, const char *path);
-/* The kernel's text or a module, at time 0: it was there before any sample. */
+/* The kernel's text or a module, at time 0: it existed before any sample. */
 int record_kernel_mmap(struct record_buf *buf, uint64_t addr, uint64_t size, const char *path);
 int record_new_process(struct record_buf *buf, uint64_t time_ns, uint32_t pid, const char *path);
 int record_event(struct record_buf *buf, const struct kprof_rec_event *head, const char *text,
@@ -64,8 +64,8 @@ int record_fork(struct record_buf *buf, enum kprof_record_type type,
 	const struct kprof_rec_fork *fork);
 int record_build_id(struct record_buf *buf, uint64_t time_ns, uint32_t pid, uint64_t addr,
 	const uint8_t *id, uint8_t length);
-/* writer: the process that writes the capture, 0 where it should not say */
-/* details: generation, size and time of modification, 0 where they are not known */
+/* writer: the process that writes the capture, 0 to leave it out */
+/* details: generation, size and time of modification, 0 if unknown */
 int record_file_id(struct record_buf *buf, const struct kprof_rec_file_id *head,
 	const uint64_t details[3]);
 int record_clock(struct record_buf *buf, uint64_t time_ns, uint64_t wall_ns, uint32_t writer);
@@ -75,18 +75,18 @@ int record_user_stack(struct record_buf *buf, const struct kprof_rec_user_stack 
 	const uint64_t *regs, const uint8_t *stack);
 int record_period(struct record_buf *buf, uint32_t cpu, uint32_t event, uint64_t period);
 
-/* ---- walking what was encoded here (trusted bytes: our own) ------------------------------------ */
+/* ---- walking encoded records (trusted: encoded by this process) ------------------------------ */
 
-/* Bytes of the record at data, of which at least one whole record is there. */
+/* The size of the record at data, where at least one whole record is. */
 size_t record_length(const uint8_t *data);
 
-/* Bytes of the whole records at data that fit into want; the first record's are in *first. */
+/* The size of the whole records at data that fit into want; *first: the first record's size. */
 size_t record_fit(const uint8_t *data, size_t len, size_t want, size_t *first);
 
-/* Adds the records that begin in data; the last one may go on behind it in the same memory. */
+/* Adds the records that begin in data; the last one may continue behind it in the same memory. */
 void record_count(const uint8_t *data, size_t len, struct record_counts *counts);
 
-/* Adds what the samples in data count for, under `reason`, and what its LOST records say. */
+/* Adds the samples in data under `reason`, and the numbers of its LOST records. */
 void record_tally(const uint8_t *data, size_t len, enum kprof_lost_reason reason,
 	struct tally *tally);
 

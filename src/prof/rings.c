@@ -37,7 +37,7 @@ static size_t task_ring_bytes(const struct rings_config *config)
 	return bytes > TASK_RING_MAX ? TASK_RING_MAX : bytes;
 }
 
-/* Software events for which Linux makes one sample for all who want it: see rings.h. */
+/* Software events for which Linux makes one sample for all events that sample it: see rings.h. */
 static bool is_shared_kind(const struct event *event)
 {
 	return event->attr.type == PERF_TYPE_SOFTWARE &&
@@ -70,7 +70,7 @@ uint64_t rings_fitting_kb(const struct rings_config *config)
 	return 0;
 }
 
-/* ---- what the kernel is asked for --------------------------------------------------------------- */
+/* ---- attrs ----------------------------------------------------------------------------------- */
 
 static void complete_attr(const struct rings_config *config, struct perf_event_attr *attr)
 {
@@ -130,7 +130,7 @@ static void task_attr(const struct rings_config *config, struct perf_event_attr 
 	attr->wakeup_watermark = (uint32_t)(task_ring_bytes(config) / 2);
 }
 
-/* ---- opening ------------------------------------------------------------------------------------ */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static int collect_thread(void *arg, pid_t tid)
 {
@@ -138,7 +138,7 @@ static int collect_thread(void *arg, pid_t tid)
 	return 0;
 }
 
-/* The tasks that SCOPE_OWN begins with: all threads of this user's processes. */
+/* The tasks with which SCOPE_OWN begins: all threads of this user's processes. */
 static GArray *own_tasks(const struct rings_config *config)
 {
 	GArray *tids = g_array_new(FALSE, FALSE, sizeof(pid_t));
@@ -153,8 +153,8 @@ static bool may_pass_over(int ret)
 }
 
 /*
- * One event on one CPU: for all tasks, or for each task that may be watched (a task that ended, or
- * runs with another user's rights, is passed over unless there is no other).
+ * One event on one CPU: for all tasks, or for each task that may be sampled (a task that ended,
+ * or runs with another user's rights, is skipped unless there is no other).
  */
 static int open_event(const struct rings_config *config, const struct perf_event_attr *attr,
 	unsigned int cpu, GArray *fds)
@@ -234,7 +234,7 @@ static int map_ring(int fd, size_t bytes, struct perf_ring *ring, bool *locked)
 	return ret;
 }
 
-/* Gives event `index` its ring: a new one, or that of the CPU. */
+/* Gives event `index` a ring: a new one, or that of the CPU. */
 static int join_ring(const struct rings_config *config, struct rings *r, unsigned int index,
 	bool *locked)
 {
@@ -269,7 +269,7 @@ static int open_samples(const struct rings_config *config, struct rings *r, bool
 		ret = open_event(config, &attr, r->cpu, r->fds[i]);
 		if (ret == -ENOSYS && config->stack_copied)
 			return err_set(err, EOPNOTSUPP,
-				"this kernel can't copy registers and stacks of programs (stack dwarf)");
+				"this kernel cannot sample user registers and stacks (stack dwarf)");
 		if (ret) {
 			perf_explain(ret, config->proc, err);
 			err_prefix(err, "event %s on CPU %u", config->events.events[i].text, r->cpu);
@@ -359,7 +359,7 @@ void rings_close(const struct rings_config *config, struct rings *r)
 	g_free(r);
 }
 
-/* ---- while open --------------------------------------------------------------------------------- */
+/* ---- while open ------------------------------------------------------------------------------ */
 
 static int each_fd(const struct rings_config *config, struct rings *r, int (*call)(int fd))
 {

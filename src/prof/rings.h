@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The perf events of one run on one CPU, and their rings: one for samples, which the events of the
- * CPU share, and one for what happens to tasks (fork, exec, mmap, exit), behind a dummy event, so that
- * a flood of samples can't drown it.
+ * The perf events of one run on one CPU, and their rings: one for samples, which the events of
+ * the CPU share, and one for tasks (fork, exec, mmap, exit), of a dummy event, so that many
+ * samples cannot fill it.
  *
- * Software events have a trap. Where several programs sample the same kind at the same moment, Linux
- * gives all of them what it made for the first: also the id by which the events of a ring are told
- * apart (seen with 6.18; sys/perf.h). So a ring has at most one software event other than the clocks,
- * and a sample with an id that is nobody's belongs to it; each further one gets a ring of its own.
+ * Software events need care. If several programs sample the same kind at the same time, Linux
+ * gives all of them the data that it made for the first: also the id by which the events of a
+ * ring are distinguished (seen with 6.18; sys/perf.h). So a ring has at most one software event
+ * other than the clocks, and a sample with an unknown id belongs to it; each further one gets a
+ * ring of its own.
  *
  * Opened and closed by the control thread; drained by the holder of the sampler's drain lock.
  */
@@ -23,47 +24,47 @@
 #include "prof/events.h"
 #include "sys/perf.h"
 
-/* What may be sampled; start tries them in this order. */
+/* What a run samples; start tries them in this order. */
 enum scope {
 	SCOPE_MACHINE,	/* every task, kernel and user space */
 	SCOPE_USER,	/* every task, user space only */
-	SCOPE_OWN,	/* tasks of the server's user and what they start, user space only */
+	SCOPE_OWN,	/* tasks of the server's user and their children, user space only */
 	SCOPE_COUNT,
 };
 
 const char *scope_name(enum scope scope);
 
-/* What a run is made of: the same for all its CPUs, invariant while it runs. */
+/* The configuration of a run: the same for all its CPUs, invariant while it runs. */
 struct rings_config {
 	struct event_list events;
-	uint32_t numbers[EVENTS_MAX]; /* what `info` of a sample says */
+	uint32_t numbers[EVENTS_MAX]; /* for `info` of a sample */
 	enum scope scope;
 	bool stack_kernel, stack_user;
-	uint32_t stack_copied; /* bytes of each user stack to copy, for a later unwinding; 0: none */
+	uint32_t stack_copied; /* bytes of each user stack to copy, for unwinding later; 0: none */
 	unsigned int depth;
 	size_t ring_bytes; /* of samples, a power of two */
 	struct perf_features features;
 	const char *proc; /* NULL: "/proc" */
 };
 
-/* Which event wrote a record: the kernel's id to the index in config->events. */
+/* The event that wrote a record: from the kernel's id to the index in config->events. */
 struct rings_id {
 	uint64_t id;
 	uint32_t index;
 };
 
-/* What the kernel counted, for one event on one CPU, summed over its descriptors. */
+/* The kernel's counts for one event on one CPU, summed over its descriptors. */
 struct rings_count {
 	uint64_t value;
-	uint64_t base; /* what was counted before, since it was opened */
+	uint64_t base; /* counted between its open and the last rings_reset() */
 	uint64_t lost;
 };
 
 /* A ring of samples. */
 struct rings_samples {
 	struct perf_ring ring;
-	int fd;	     /* the event whose ring it is: poll(2) this one */
-	int unknown; /* index of the event that samples with a strange id belong to; -1: none */
+	int fd;	     /* the event that has the ring: poll(2) this one */
+	int unknown; /* index of the event to which samples with an unknown id belong; -1: none */
 };
 
 struct rings {
@@ -74,37 +75,38 @@ struct rings {
 	unsigned int count;	 /* of samples[] */
 	struct rings_samples samples[EVENTS_MAX];
 	struct perf_ring tasks;
-	uint64_t lost[EVENTS_MAX]; /* what was told of PERF_FORMAT_LOST so far */
+	uint64_t lost[EVENTS_MAX]; /* of PERF_FORMAT_LOST, as reported so far */
 	/*
-	 * What was counted when counts began anew: PERF_EVENT_IOC_RESET leaves what ended children
-	 * of an inherited event had counted, so nothing is reset in the kernel.
-	 * Changed under profiler.lock and the drain lock, read under either.
+	 * The counts at the last rings_reset(): PERF_EVENT_IOC_RESET keeps what ended children of
+	 * an inherited event had counted, so nothing is reset in the kernel. Changed under
+	 * profiler.lock and the drain lock, read under either.
 	 */
 	uint64_t base[EVENTS_MAX];
 	uint64_t lost_tasks;
 };
 
 /*
- * Opens everything for one CPU, disabled; the task ring is on already. Errors are perf_open's and
- * perf_ring_map's; *err says which event and why. -EPERM with *locked set: memory for rings.
+ * Opens everything for one CPU, disabled; the task ring is enabled already. Errors are those of
+ * perf_open() and perf_ring_map(); *err says which event and why. -EPERM with *locked set: memory
+ * for rings.
  */
 int rings_open(const struct rings_config *config, unsigned int cpu, struct rings **rings,
 	bool *locked, struct err *err);
-/* Harmless for NULL. */
+/* Does nothing for NULL. */
 void rings_close(const struct rings_config *config, struct rings *rings);
 
 int rings_enable(const struct rings_config *config, struct rings *rings);
 void rings_disable(const struct rings_config *config, struct rings *rings);
-/* Counts begin at 0 again; losses go on. */
+/* Counts begin at 0 again; losses do not. */
 void rings_reset(const struct rings_config *config, struct rings *rings);
-/* Event `index` of the config. Losses are 0 where the kernel can't tell. */
+/* Event `index` of the config. Losses are 0 if the kernel does not report them. */
 void rings_read(const struct rings *rings, unsigned int index, struct rings_count *count);
 uint64_t rings_tasks_lost(const struct rings *rings);
 
-/* The index of the event in config->events that wrote a record with this id; -1 where none did. */
+/* The index in config->events of the event that wrote a record with this id; -1: unknown id. */
 int rings_find(const struct rings *rings, const struct rings_samples *samples, uint64_t id);
 
-/* The ring size in KiB that kernel.perf_event_mlock_kb would allow; 0 where none would. */
+/* The ring size in KiB that kernel.perf_event_mlock_kb would allow; 0 if none. */
 uint64_t rings_fitting_kb(const struct rings_config *config);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The sampler: its thread, its CPUs, and questions about it: see sampler.h. */
+/* The sampler's thread, its CPUs and its counters: see sampler.h. */
 #include "prof/sampler_state.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include "sys/proc.h"
 #include "sys/uevent.h"
 
-/* Where uevents don't arrive: how often somebody looks which CPUs are online. */
+/* Without uevents: how often the list of online CPUs is read. */
 #define CPU_LOOK_NS NSEC_PER_SEC
 
 static struct sampler_cpu *find_cpu(struct sampler *s, unsigned int cpu)
@@ -24,7 +24,7 @@ static struct sampler_cpu *find_cpu(struct sampler *s, unsigned int cpu)
 	return g_hash_table_lookup(s->cpus, GUINT_TO_POINTER(cpu));
 }
 
-/* ---- draining ----------------------------------------------------------------------------------- */
+/* ---- draining -------------------------------------------------------------------------------- */
 
 static bool drain_rings(struct sampler *s, bool last)
 {
@@ -48,7 +48,9 @@ void sampler_clear(struct sampler *s)
 	GHashTableIter iter;
 
 	pthread_mutex_lock(&s->drain);
-	/* stopped, drained, emptied, begun anew: no sample is in both books or in none */
+	/*
+	 * stopped, drained, emptied, started again: each sample is counted either before or after
+	 */
 	g_hash_table_iter_init(&iter, s->cpus);
 	while (g_hash_table_iter_next(&iter, NULL, (gpointer *)&c))
 		rings_disable(s->config, c->rings);
@@ -67,7 +69,7 @@ void sampler_clear(struct sampler *s)
 	pthread_mutex_unlock(&s->drain);
 }
 
-/* ---- the thread --------------------------------------------------------------------------------- */
+/* ---- the thread ------------------------------------------------------------------------------ */
 
 static void take_uevents(struct sampler *s)
 {
@@ -88,10 +90,11 @@ static void take_uevents(struct sampler *s)
 }
 
 /*
- * Linux tells of each half ring that was written, drained meanwhile or not. At a rate that fills half
- * a ring in about SAMPLER_WAKE_MS every drain would so be followed by one of little use for each ring.
- * A ring with less than a quarter is left: when Linux tells again it will be three quarters full at
- * most. One that fills fast has more: its drain before came soon after Linux had told.
+ * Linux wakes a poller for each half ring that was written, whether it was drained meanwhile or
+ * not. At a rate that fills half a ring in about SAMPLER_WAKE_MS every drain would be followed by
+ * an unneeded one for each ring. A ring with less than a quarter is left: at the next wake it is
+ * at most three quarters full. One that fills fast has more, since its last drain came soon after
+ * a wake.
  */
 static bool is_worth_it(const struct perf_ring *ring)
 {
@@ -117,7 +120,7 @@ static bool has_work(struct sampler *s)
 	return found;
 }
 
-/* Sleeps until a ring fills or it is time. False: the thread shall end. */
+/* Sleeps until a ring fills or until the time is reached. False: the thread must end. */
 static bool wait_for_work(struct sampler *s, uint64_t until_ns)
 {
 	struct epoll_event events[16];
@@ -140,7 +143,7 @@ static bool wait_for_work(struct sampler *s, uint64_t until_ns)
 	return true;
 }
 
-/* Whether the control thread should look: it walks /proc after a loss, and knows about CPUs. */
+/* Whether the control thread is needed: it walks /proc after a loss, and opens and closes CPUs. */
 static bool needs_control(struct sampler *s, bool *told, uint64_t *looked_ns)
 {
 	const uint64_t now_ns = clock_monotonic_ns();
@@ -187,7 +190,7 @@ int sampler_start(struct sampler *s, struct err *err)
 	int ret = s->unusable ? -s->unusable : pthread_create(&s->thread, NULL, run_thread, s);
 
 	if (ret)
-		return err_set(err, ret, "can't start the sampler thread: %s", strerror(ret));
+		return err_set(err, ret, "cannot start the sampler thread: %s", strerror(ret));
 	s->thread_runs = true;
 	return 0;
 }
@@ -201,7 +204,7 @@ void sampler_stop(struct sampler *s)
 	s->thread_runs = false;
 }
 
-/* ---- CPUs --------------------------------------------------------------------------------------- */
+/* ---- CPUs ------------------------------------------------------------------------------------ */
 
 static int ring_fd(const GArray *fds)
 {
@@ -220,8 +223,8 @@ void sampler_add(struct sampler *s, struct rings *rings)
 	g_hash_table_insert(s->cpus, GUINT_TO_POINTER(rings->cpu), c);
 	pthread_mutex_unlock(&s->drain);
 	/*
-	 * Edge-triggered: a ring whose tasks all ended reports a hang-up for ever. A ring that can't
-	 * be watched is drained each SAMPLER_WAKE_MS all the same.
+	 * Edge-triggered: a ring whose tasks all ended reports a hang-up forever. A ring that
+	 * cannot be polled is drained each SAMPLER_WAKE_MS all the same.
 	 */
 	for (i = 0; i < rings->count; i++)
 		watch(s, rings->samples[i].fd, EPOLLIN | EPOLLET);
@@ -240,7 +243,7 @@ struct sampler_cpu_stats *sampler_cpu_stats_of(struct sampler *s, unsigned int c
 	return stats;
 }
 
-/* Of a CPU that is being left. */
+/* Of a CPU that is being removed. */
 static void count_stacks(struct sampler *s, const struct sampler_cpu *c)
 {
 	const struct encoder_counts *counts = encoder_get_counts(c->encoder);
@@ -300,7 +303,7 @@ bool sampler_take_tasks_lost(struct sampler *s)
 	return lost;
 }
 
-/* ---- questions ---------------------------------------------------------------------------------- */
+/* ---- queries --------------------------------------------------------------------------------- */
 
 void sampler_get_stats(struct sampler *s, struct sampler_stats *stats)
 {
@@ -353,7 +356,7 @@ void sampler_get_cpu_stats(struct sampler *s, unsigned int cpu, struct sampler_c
 	pthread_mutex_unlock(&s->drain);
 }
 
-/* ---- create, destroy ---------------------------------------------------------------------------- */
+/* ---- create, destroy ------------------------------------------------------------------------- */
 
 struct sampler *sampler_create(const struct rings_config *config, struct capture *capture,
 	struct tasks *tasks, const struct profiler_hooks *hooks)

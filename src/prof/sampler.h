@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sampler: one thread that takes samples out of the rings of all CPUs, encodes them and puts
- * them into the capture. It exists while a run goes on.
+ * The sampler: one thread that reads samples from the rings of all CPUs, encodes them and appends
+ * them to the capture. It exists during a run.
  *
- * It wakes when half a ring has been written or after SAMPLER_WAKE_MS, whichever is first. One thread is
- * enough: it takes over a million samples a second, and keeping to one makes the order of events and
- * the place of losses simple. Per sample it formats nothing, allocates nothing, locks nothing and
- * makes no system call; a run of about 8 KiB goes into the capture under the capture's lock.
+ * It wakes when half a ring has been written or after SAMPLER_WAKE_MS, whichever is first. One
+ * thread is enough: it handles over a million samples a second, and with one thread the order of
+ * records and the position of losses stay simple. For each sample it formats nothing, allocates
+ * nothing, locks nothing and makes no system call; a run of about 8 KiB is appended under the
+ * capture's lock.
  *
  * The control thread adds and removes CPUs, and drains on demand, under the drain lock.
  */
@@ -23,29 +24,30 @@
 #include "prof/rings.h"
 #include "prof/tasks.h"
 
-/* Samples are in the capture 100 ms after they were taken, the drain itself included. */
+/* Samples are in the capture 100 ms after they were taken, the drain included. */
 #define SAMPLER_WAKE_MS 95
-/* The first look after a start: whoever starts a run sees its first samples at once. */
+/* The first drain after a start: the first samples of a run can be read soon. */
 #define SAMPLER_FIRST_WAKE_MS 10
 
 struct sampler;
 
-/* What kpstat shows of one CPU; kept over runs until clear. */
+/* kpstat's numbers of one CPU; kept over runs until clear. */
 struct sampler_cpu_stats {
-	uint64_t throttled;	/* times the kernel stopped an event for taking too many samples */
+	/* how often the kernel stopped an event that took too many samples */
+	uint64_t throttled;
 	uint64_t throttled_ns;
 	uint64_t stacks_cut; /* see struct sampler_stats */
-	uint64_t refused;    /* the profiler's: marks written to kpdata as addresses */
+	uint64_t refused;    /* the profiler's: context markers written to kpdata as addresses */
 };
 
-/* All since the last clear; each counter moves when the thing happens. */
+/* All since the last clear; each counter is incremented when the event happens. */
 struct sampler_stats {
 	uint64_t wakeups;	 /* of the thread */
 	uint64_t empty;		 /* drains that found no sample */
 	uint64_t stacks;	 /* samples with a stack */
 	uint64_t stacks_cut;	 /* of those, stacks as long as DEPTH allows: cut or nearly so */
 	uint64_t tasks_lost;	 /* records about tasks that found their ring full, or no memory */
-	uint64_t damaged;	 /* rest of a ring that made no sense and was thrown away */
+	uint64_t damaged;	 /* how often the rest of a ring was invalid and was discarded */
 };
 
 /*
@@ -54,36 +56,42 @@ struct sampler_stats {
  */
 struct sampler *sampler_create(const struct rings_config *config, struct capture *capture,
 	struct tasks *tasks, const struct profiler_hooks *hooks);
-/* Stops the thread if it runs; rings that are left are closed. */
+/* Stops the thread if it runs, and closes the remaining rings. */
 void sampler_destroy(struct sampler *sampler);
 
-/* ---- control thread ----------------------------------------------------------------------------- */
+/* ---- control thread -------------------------------------------------------------------------- */
 
-/* Takes `rings`, which must be for a CPU that the sampler does not have. */
+/* Takes ownership of `rings`, which must be for a CPU that the sampler does not have. */
 void sampler_add(struct sampler *sampler, struct rings *rings);
-/* Drains the CPU and gives its rings back, to be read a last time and closed; NULL: not there. */
+/* Drains the CPU and returns its rings, to be read a last time and closed; NULL: not there. */
 struct rings *sampler_remove(struct sampler *sampler, unsigned int cpu);
-/* The rings of a CPU while they are the sampler's, for switching and counting; NULL: not there. */
+/* The rings of a CPU that the sampler has, for enabling and counting; NULL: not there. */
 struct rings *sampler_rings(struct sampler *sampler, unsigned int cpu);
 
-/* -EAGAIN: no thread can be had */
+/* -EAGAIN: the thread cannot be created */
 int sampler_start(struct sampler *sampler, struct err *err);
 /* Ends the thread; then the rings may be disabled and drained a last time. */
 void sampler_stop(struct sampler *sampler);
 
-/* What the rings hold now is in the capture when this returns. last: nothing more will come. */
+/* When this returns, what the rings held is in the capture. last: nothing more will come. */
 void sampler_drain(struct sampler *sampler, bool last);
-/* New books: the counters of all rings begin at 0, what the rings hold is forgotten. */
+/* The counters of all rings begin at 0, and what the rings hold is discarded. */
 void sampler_clear(struct sampler *sampler);
-/* The CPU was told to have gone offline since the last call: its descriptors are dead for good. */
+/*
+ * Whether a uevent said since the last call that the CPU went offline: its descriptors will not
+ * work again.
+ */
 bool sampler_take_offline(struct sampler *sampler, unsigned int cpu);
 /* Records about tasks were lost since the last call: /proc must be walked again. */
 bool sampler_take_tasks_lost(struct sampler *sampler);
 
-/* ---- any thread --------------------------------------------------------------------------------- */
+/* ---- any thread ------------------------------------------------------------------------------ */
 
 void sampler_get_stats(struct sampler *sampler, struct sampler_stats *stats);
-/* Adds those of every CPU that has any to `sums`, of CPU number to struct sampler_cpu_stats, allocated. */
+/*
+ * Adds those of every CPU that has any to `sums`: from CPU number to an allocated struct
+ * sampler_cpu_stats.
+ */
 void sampler_add_cpu_stats(struct sampler *sampler, GHashTable *sums);
 void sampler_get_cpu_stats(struct sampler *sampler, unsigned int cpu,
 	struct sampler_cpu_stats *stats);

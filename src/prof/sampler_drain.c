@@ -2,15 +2,15 @@
 /*
  * The drain of all rings.
  *
- * It goes in this order, so that whoever follows kpdata meets a process before its samples:
+ * It has this order, so that a process comes before its samples in kpdata:
  *
- *	1. note how far each sample ring is filled
- *	2. take the time T
- *	3. apply what happened to tasks up to T, of all CPUs in order of time: all that stands in the
- *	   rings now and came before a sample of step 1
- *	4. take the samples up to where step 1 saw them
- *	5. ask the kernel what did not fit, where the ring was ever near full, so that its LOST stands
- *	   here
+ * 1. note the fill level of each sample ring
+ * 2. read the time T
+ * 3. apply the task records up to T, of all CPUs in order of time: these are all records that are
+ *    in the rings now and are older than a sample of step 1
+ * 4. read the samples up to the level of step 1
+ * 5. read the kernel's count of losses, if the ring was ever nearly full, so that LOST is at the
+ *    right position
  */
 #include <errno.h>
 #include <string.h>
@@ -18,9 +18,9 @@
 #include "prof/sampler_state.h"
 #include "sys/clock.h"
 
-/* ---- runs --------------------------------------------------------------------------------------- */
+/* ---- runs ------------------------------------------------------------------------------------ */
 
-/* What the run at hand holds. Few of its events have any, nearly always one. */
+/* The number of samples in the current run, by event. Few events have any, nearly always one. */
 static const struct tally *count_run(struct sampler *s, const struct sampler_cpu *c)
 {
 	unsigned int i;
@@ -31,7 +31,7 @@ static const struct tally *count_run(struct sampler *s, const struct sampler_cpu
 		n = encoder_run_samples(c->encoder, i);
 		if (n)
 			tally_add(&s->run_samples, c->rings->cpu, s->config->numbers[i],
-				CAPTURE_BOOK_RECEIVED, n);
+				CAPTURE_RECEIVED, n);
 	}
 	return &s->run_samples;
 }
@@ -51,7 +51,7 @@ static void publish_run(struct sampler *s, struct sampler_cpu *c)
 	encoder_next_run(c->encoder);
 }
 
-/* The next run is written where it will stay, if there is such a place. */
+/* The next run is written into the capture in place, if possible. */
 static void place_run(struct sampler *s, struct sampler_cpu *c)
 {
 	uint8_t *place;
@@ -62,7 +62,7 @@ static void place_run(struct sampler *s, struct sampler_cpu *c)
 		encoder_place_run(c->encoder, place, size);
 }
 
-/* ---- records ------------------------------------------------------------------------------------ */
+/* ---- records --------------------------------------------------------------------------------- */
 
 static void count_invalid(struct sampler *s, struct sampler_cpu *c, unsigned int index)
 {
@@ -131,7 +131,7 @@ static void take_throttle(struct sampler *s, struct sampler_cpu *c,
 	}
 }
 
-/* The kernel's layout of PERF_RECORD_LOST; used only where PERF_FORMAT_LOST is not there. */
+/* The kernel's layout of PERF_RECORD_LOST; used only without PERF_FORMAT_LOST. */
 struct lost_record {
 	struct perf_event_header header;
 	uint64_t id;
@@ -170,11 +170,11 @@ static void take_record(struct sampler *s, struct sampler_cpu *c,
 	}
 }
 
-/* ---- rings -------------------------------------------------------------------------------------- */
+/* ---- rings ----------------------------------------------------------------------------------- */
 
 /*
- * Whether a record may have found the ring full since it was drained up to `from`. The kernel's count
- * of losses is read only then: each read interrupts the CPU that it is about.
+ * Whether a record may have found the ring full since it was drained up to `from`. Only then the
+ * kernel's count of losses is read: each read interrupts the CPU of the event.
  */
 static bool may_have_lost(const struct perf_ring *ring, uint64_t from)
 {
@@ -198,7 +198,7 @@ static void take_losses(struct sampler *s, struct sampler_cpu *c)
 	}
 }
 
-/* Steps 4 and 5 for one ring. True where there was anything. */
+/* Steps 4 and 5 for one ring. True if there was a record. */
 static bool drain_ring(struct sampler *s, struct sampler_cpu *c, bool last)
 {
 	const struct perf_event_header *header;

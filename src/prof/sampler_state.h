@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the sampler is made of: shared by sampler.c (its thread, its CPUs, questions) and sampler_drain.c
- * (what a drain does). Nobody else includes it.
+ * The parts of a sampler: shared by sampler.c (its thread, its CPUs, its counters) and
+ * sampler_drain.c (drains). No other file includes it.
  */
 #ifndef KPROFS_PROF_SAMPLER_STATE_H
 #define KPROFS_PROF_SAMPLER_STATE_H
@@ -21,40 +21,39 @@ struct sampler_cpu {
 };
 
 struct sampler {
-	/* I: invariant after create; D: under drain; T: the sampler thread's; A: atomic, relaxed,
-	 * written under drain and read by anybody */
-	const struct rings_config *config;    /* I */
-	struct capture *capture;	      /* I */
-	struct tasks *tasks;		      /* I */
-	struct profiler_hooks hooks;	      /* I */
-	bool foreign;			      /* I: not in the first pid namespace */
+	/* i: invariant after create; d: under the drain lock; t: control thread only */
+	const struct rings_config *config;    /* i */
+	struct capture *capture;	      /* i */
+	struct tasks *tasks;		      /* i */
+	struct profiler_hooks hooks;	      /* i */
+	bool foreign;			      /* i: not in the first pid namespace */
 	pthread_mutex_t drain;		      /* before the locks of tasks and capture */
-	GHashTable *cpus;		      /* D: cpu to struct sampler_cpu */
-	struct taskevents *taskevents;	      /* D */
-	void *scratch;			      /* D: PERF_RECORD_MAX */
-	struct tally run_samples;	      /* D: scratch too */
-	int epoll_fd;			      /* I */
-	int quit_fd;			      /* I: bell, rung to end the thread */
-	int unusable;			      /* I: -errno: the two above were not to be had */
-	int uevent_fd;			      /* I: -1 where uevents don't arrive */
+	GHashTable *cpus;		      /* d: cpu to struct sampler_cpu */
+	struct taskevents *taskevents;	      /* d */
+	void *scratch;			      /* d: PERF_RECORD_MAX */
+	struct tally run_samples;	      /* d: scratch too */
+	int epoll_fd;			      /* i */
+	int quit_fd;			      /* i: bell, rung to end the thread */
+	int unusable;			      /* i: -errno: the two above could not be opened */
+	int uevent_fd;			      /* i: -1 if uevents are not available */
 	pthread_t thread;
-	bool thread_runs; /* control thread's */
-	bool tasks_lost;  /* D: since the last take */
-	GHashTable *offline; /* D: CPUs that went offline since the last take */
-	struct sampler_stats stats;		    /* D */
-	GHashTable *cpu_stats;			    /* D: cpu to struct sampler_cpu_stats */
+	bool thread_runs; /* t */
+	bool tasks_lost;  /* d: since sampler_take_tasks_lost() */
+	GHashTable *offline; /* d: CPUs that went offline since sampler_take_offline() */
+	struct sampler_stats stats;		    /* d */
+	GHashTable *cpu_stats;			    /* d: cpu to struct sampler_cpu_stats */
 };
 
-/* ---- sampler.c: under drain ---------------------------------------------------------------------- */
+/* ---- sampler.c: under drain ------------------------------------------------------------------ */
 
-/* What is counted of the CPU, made where there is nothing yet. */
+/* The counters of the CPU, created if missing. */
 struct sampler_cpu_stats *sampler_cpu_stats_of(struct sampler *s, unsigned int cpu);
 
-/* ---- sampler_drain.c: under drain --------------------------------------------------------------- */
+/* ---- sampler_drain.c: under drain ------------------------------------------------------------ */
 
 /*
- * Everything from the rings of all CPUs into the capture. last: the rings are disabled, nothing follows.
- * True where readers have something new.
+ * Moves everything from the rings of all CPUs into the capture. last: the rings are disabled,
+ * nothing follows. True if readers can read something new.
  */
 bool sampler_drain_all(struct sampler *s, bool last);
 

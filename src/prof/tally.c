@@ -32,7 +32,7 @@ static int compare_row(const struct tally_row *row, uint32_t cpu, uint32_t event
 	return 0;
 }
 
-/* The index of the row, or where it would stand. */
+/* The index of the row, or where it would be inserted. */
 static size_t find_row(const struct tally *tally, uint32_t cpu, uint32_t event, uint32_t reason)
 {
 	size_t low = 0, high = tally->count;

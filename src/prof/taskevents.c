@@ -17,7 +17,7 @@
 
 struct taskevent {
 	uint64_t time_ns;
-	uint64_t order; /* of arrival, for records of one time */
+	uint64_t order; /* of arrival, for records with the same time */
 	struct perf_event_header *record; /* a copy */
 };
 
@@ -50,8 +50,8 @@ struct mmap2_record {
 			uint64_t inode, generation;
 		} file;
 		/*
-		 * PERF_RECORD_MISC_MMAP_BUILD_ID: nobody here asked for it, but Linux gives it to all if
-		 * another program did
+		 * PERF_RECORD_MISC_MMAP_BUILD_ID: not requested here, but Linux writes it for all
+		 * listeners if another program requests it
 		 */
 		struct {
 			uint8_t length;
@@ -90,7 +90,7 @@ void taskevents_destroy(struct taskevents *events)
 	g_free(events);
 }
 
-/* The text that fills the record from `text` to the trailer holds a NUL. */
+/* Whether there is a NUL between `text` and the trailer. */
 static bool is_terminated(const struct perf_event_header *header, const char *text)
 {
 	const char *end = (const char *)header + header->size - TRAILER_BYTES;
@@ -145,8 +145,8 @@ static gint compare_events(gconstpointer a, gconstpointer b)
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* The idle tasks, and what is not visible in this pid namespace. */
-static bool is_nobody(uint32_t pid)
+/* The idle tasks, and tasks that are not visible in this pid namespace. */
+static bool is_no_task(uint32_t pid)
 {
 	return pid == 0 || pid == UINT32_MAX;
 }
@@ -169,7 +169,7 @@ static void apply_mapping(struct tasks *tasks, uint64_t time_ns, const struct mm
 		mapping.build_id = record->build_id.bytes;
 		mapping.build_id_length = record->build_id.length;
 	}
-	if (is_nobody(record->pid) || !(record->protection & PROT_EXEC))
+	if (is_no_task(record->pid) || !(record->protection & PROT_EXEC))
 		return;
 	tasks_add_mapping(tasks, time_ns, record->pid, &mapping);
 }
@@ -181,17 +181,17 @@ static void apply_event(struct tasks *tasks, const struct taskevent *event)
 
 	switch (event->record->type) {
 	case PERF_RECORD_FORK:
-		if (!is_nobody(task->pid))
+		if (!is_no_task(task->pid))
 			tasks_fork(tasks, event->time_ns, task->pid, task->tid, task->parent_pid,
 				task->parent_tid);
 		break;
 	case PERF_RECORD_EXIT:
-		if (!is_nobody(task->pid))
+		if (!is_no_task(task->pid))
 			tasks_exit(tasks, event->time_ns, task->pid, task->tid, task->parent_pid,
 				task->parent_tid);
 		break;
 	case PERF_RECORD_COMM:
-		if (!is_nobody(comm->pid))
+		if (!is_no_task(comm->pid))
 			tasks_comm(tasks, event->time_ns, comm->pid, comm->tid, comm->name,
 				comm->header.misc & PERF_RECORD_MISC_COMM_EXEC);
 		break;

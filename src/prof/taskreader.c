@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What /proc tells of processes: see taskreader.h.
+ * Reads processes from /proc through helper processes: see taskreader.h.
  *
- * There are two sets of helpers, each of one process at most: that of the commands, and that of the
- * thread, so that a command never waits for what the thread is asking.
+ * There are two sets of helpers, each of one process at most: one for the commands, and one for
+ * the thread, so that a command never waits for a request of the thread.
  */
 #include "prof/taskreader.h"
 
@@ -23,15 +23,15 @@
 #include "sys/proc_wire.h"
 
 /*
- * The helper keeps its own time (200 ms for a process, 500 ms for all): this is for one that is
- * lost.
+ * The helper has its own timeouts (200 ms for a process, 500 ms for all): this one is for a
+ * helper that hangs.
  */
 #define HELPER_NS (2 * NSEC_PER_SEC)
 
-/* When a process that could not be read is asked about again, at first and at most. */
+/* The time until a process that could not be read is read again, at first and at most. */
 #define RETRY_NS NSEC_PER_SEC
 #define RETRY_MAX_NS (30 * NSEC_PER_SEC)
-/* So many are kept. One more is not asked about again. */
+/* At most this many are kept. Further ones are not read again. */
 #define WAITING_MAX 4096
 
 /* A process that could not be read. */
@@ -40,65 +40,63 @@ struct waiting {
 	uint64_t due_ns, pause_ns;
 };
 
-/* One that asks, and with whom. */
-struct asker {
+/* One of the two: the state of its requests, and its helpers. */
+struct requester {
 	struct taskreader *reader;
 	struct helpers *helpers;
 	struct proto_message *message;
-	int cancel_fd; /* readable: give up */
+	int cancel_fd; /* readable: cancel */
 	const _Atomic bool *stop;
-	bool retry;	 /* what is unreadable is known to be so */
-	bool unreadable; /* the last process that was told of */
+	bool retry;	 /* the process is known to be unreadable */
+	bool unreadable; /* the process of the last answer */
 };
 
 struct taskreader {
-	/* I: invariant; T: the thread's */
-	struct tasks *tasks; /* I */
-	char *proc;	     /* I */
-	struct helpers *second; /* I: one of the two sets */
-	struct asker command; /* the commands' */
-	struct asker asker;   /* T */
-	int wanted_fd;	      /* I: build-ids are wanted */
+	/* i: invariant; t: the kp-tasks thread only */
+	struct tasks *tasks; /* i */
+	char *proc;	     /* i */
+	struct helpers *second; /* i: one of the two sets */
+	struct requester command; /* of the commands' thread */
+	struct requester requester; /* t */
+	int wanted_fd;	      /* i: readable if build-ids are wanted */
 	pthread_t thread;
-	bool has_thread; /* the commands' */
-	pthread_mutex_t lock; /* of what follows; nothing is locked inside of it */
+	bool has_thread; /* of the commands' thread */
+	pthread_mutex_t lock; /* protects what follows; no other lock is taken under it */
 	pthread_cond_t idle;  /* CLOCK_MONOTONIC */
 	bool busy;	      /* the thread has taken, or is about to take, a file */
 	GArray *waiting;      /* struct waiting */
 	uint64_t unreadable;
-	struct helpers_counts helpers[2]; /* of the two askers', as of the last question */
+	struct helpers_counts helpers[2]; /* of the two requesters, as of the last request */
 };
 
-/*
- * ---- what the helper tells ----------------------------------------------------------------------
- */
+/* ---- what the helper answers ----------------------------------------------------------------- */
 
-static int tell_process(void *arg, const struct proc_process *process)
+static int add_process(void *arg, const struct proc_process *process)
 {
-	struct asker *asker = arg;
+	struct requester *requester = arg;
 
-	if (asker->stop && atomic_read_relaxed(asker->stop))
+	if (requester->stop && atomic_read_relaxed(requester->stop))
 		return -ECANCELED;
 	if (!reserve_is_whole())
 		return -ENOMEM;
-	tasks_add_process(asker->reader->tasks, clock_monotonic_ns(), (uint32_t)process->pid,
+	tasks_add_process(requester->reader->tasks, clock_monotonic_ns(), (uint32_t)process->pid,
 		process->start_ticks ? clock_boot_ticks_to_monotonic_ns(process->start_ticks) : 0,
 		process->exe);
 	return 0;
 }
 
-static int tell_thread(void *arg, const struct proc_thread *thread)
+static int add_thread(void *arg, const struct proc_thread *thread)
 {
-	const struct asker *asker = arg;
+	const struct requester *requester = arg;
 
-	tasks_add_thread(asker->reader->tasks, clock_monotonic_ns(), (uint32_t)thread->pid,
+	tasks_add_thread(requester->reader->tasks, clock_monotonic_ns(), (uint32_t)thread->pid,
 		(uint32_t)thread->tid, thread->comm);
 	return 0;
 }
 
-static int tell_mapping(void *arg, const struct proc_mapping *mapping)
+static int add_mapping(void *arg, const struct proc_mapping *mapping)
 {
-	const struct asker *asker = arg;
+	const struct requester *requester = arg;
 	const struct tasks_mapping m = {
 		.addr = mapping->start,
 		.size = mapping->size,
@@ -106,20 +104,20 @@ static int tell_mapping(void *arg, const struct proc_mapping *mapping)
 		.path = mapping->path,
 		.build_id = mapping->build_id,
 		.build_id_length = mapping->build_id_length,
-		.build_id_asked = mapping->build_id_known,
+		.build_id_requested = mapping->build_id_known,
 		.file = { mapping->dev_major, mapping->dev_minor, mapping->inode, 0 },
 	};
 
 	if (!reserve_is_whole())
 		return -ENOMEM;
-	tasks_add_mapping(asker->reader->tasks, clock_monotonic_ns(), (uint32_t)mapping->pid, &m);
+	tasks_add_mapping(requester->reader->tasks, clock_monotonic_ns(), (uint32_t)mapping->pid, &m);
 	return 0;
 }
 
-static int tell_unreadable(void *arg, pid_t pid)
+static int add_unreadable(void *arg, pid_t pid)
 {
-	struct asker *asker = arg;
-	struct taskreader *reader = asker->reader;
+	struct requester *requester = arg;
+	struct taskreader *reader = requester->reader;
 	struct waiting waiting = {
 		.pid = (uint32_t)pid,
 		.due_ns = clock_monotonic_ns() + RETRY_NS,
@@ -127,8 +125,8 @@ static int tell_unreadable(void *arg, pid_t pid)
 	};
 	guint i;
 
-	asker->unreadable = true;
-	if (asker->retry)
+	requester->unreadable = true;
+	if (requester->retry)
 		return 0;
 	pthread_mutex_lock(&reader->lock);
 	for (i = 0; i < reader->waiting->len; i++)
@@ -143,101 +141,99 @@ static int tell_unreadable(void *arg, pid_t pid)
 	return 0;
 }
 
-/*
- * ---- questions ----------------------------------------------------------------------------------
- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
-static void note_counts(struct asker *asker)
+static void note_counts(struct requester *requester)
 {
-	struct taskreader *reader = asker->reader;
+	struct taskreader *reader = requester->reader;
 
 	pthread_mutex_lock(&reader->lock);
-	helpers_count(asker->helpers, &reader->helpers[asker->helpers == reader->second]);
+	helpers_count(requester->helpers, &reader->helpers[requester->helpers == reader->second]);
 	pthread_mutex_unlock(&reader->lock);
 }
 
-/* A command that nobody may interrupt waits for the helper, which keeps its own time. */
-static struct proto_wait wait_for(const struct asker *asker)
+/* A command that must not be interrupted waits for the helper, which has its own timeouts. */
+static struct proto_wait wait_for(const struct requester *requester)
 {
 	return (struct proto_wait){
-		.cancel_fd = asker->retry || asker->stop ? asker->cancel_fd : -1,
+		.cancel_fd = requester->retry || requester->stop ? requester->cancel_fd : -1,
 		.deadline_ns = clock_monotonic_ns() + HELPER_NS,
 	};
 }
 
-/* The answers to what was asked, to the last one, which is left in the message. */
-static int hear(struct asker *asker)
+/* Receives the answers of a request up to the last one, which is left in the message. */
+static int receive_answers(struct requester *requester)
 {
 	const struct proc_visitor visitor = {
-		.process = tell_process,
-		.thread = tell_thread,
-		.mapping = tell_mapping,
-		.arg = asker,
+		.process = add_process,
+		.thread = add_thread,
+		.mapping = add_mapping,
+		.arg = requester,
 	};
-	struct proto_message *message = asker->message;
+	struct proto_message *message = requester->message;
 	int ret = 0;
 
 	while (!ret) {
-		const struct proto_wait wait = wait_for(asker);
+		const struct proto_wait wait = wait_for(requester);
 
-		ret = helpers_receive(asker->helpers, message, &wait);
+		ret = helpers_receive(requester->helpers, message, &wait);
 		if (ret || message->head.type == PROTO_READ_DONE)
 			break;
 		ret = message->head.type == PROTO_RECORDS
 			? proc_wire_read(message->tail.bytes, message->head.count, &visitor,
-				  tell_unreadable)
+				  add_unreadable)
 			: -EBADMSG;
 	}
-	/* one that has more to say, or threads that hang, is of no use any more */
+	/* a helper with unread answers, or with threads that hang, cannot be used any more */
 	if (ret || message->head.flags & PROTO_HUNG) {
-		helpers_end_reader(asker->helpers, ret != -ECANCELED);
-		helpers_reap(asker->helpers);
+		helpers_end_reader(requester->helpers, ret != -ECANCELED);
+		helpers_reap(requester->helpers);
 	}
 	return ret;
 }
 
-static int ask(struct asker *asker)
+static int request(struct requester *requester)
 {
-	const struct proto_wait wait = wait_for(asker);
-	int ret = helpers_ask(asker->helpers, asker->message, &wait);
+	const struct proto_wait wait = wait_for(requester);
+	int ret = helpers_ask(requester->helpers, requester->message, &wait);
 
 	if (!ret)
-		ret = hear(asker);
-	note_counts(asker);
+		ret = receive_answers(requester);
+	note_counts(requester);
 	return ret;
 }
 
-static int ask_processes(struct asker *asker, enum proto_type type, uint32_t pid,
+static int request_processes(struct requester *requester, enum proto_type type, uint32_t pid,
 	const _Atomic bool *stop)
 {
 	int ret;
 
-	proto_init(asker->message, type);
-	asker->message->pid = pid;
-	asker->unreadable = false;
-	asker->stop = stop;
-	ret = proto_set_path(asker->message, asker->reader->proc);
+	proto_init(requester->message, type);
+	requester->message->pid = pid;
+	requester->unreadable = false;
+	requester->stop = stop;
+	ret = proto_set_path(requester->message, requester->reader->proc);
 	if (!ret)
-		ret = ask(asker);
-	asker->stop = NULL;
+		ret = request(requester);
+	requester->stop = NULL;
 	return ret == -ECANCELED || (stop && atomic_read_relaxed(stop)) ? -ECANCELED : ret;
 }
 
 int taskreader_walk(struct taskreader *reader, const _Atomic bool *stop)
 {
-	return ask_processes(&reader->command, PROTO_READ_ALL, 0, stop);
+	return request_processes(&reader->command, PROTO_READ_ALL, 0, stop);
 }
 
 int taskreader_visit(struct taskreader *reader, uint32_t pid, const _Atomic bool *stop)
 {
-	int ret = ask_processes(&reader->command, PROTO_READ_ONE, pid, stop);
+	int ret = request_processes(&reader->command, PROTO_READ_ONE, pid, stop);
 
 	return !ret && reader->command.unreadable ? -ETIMEDOUT : ret;
 }
 
 void taskreader_visit_later(struct taskreader *reader, uint32_t pid)
 {
-	tell_unreadable(&reader->command, (pid_t)pid);
+	add_unreadable(&reader->command, (pid_t)pid);
 }
 
 void taskreader_interrupt(struct taskreader *reader)
@@ -245,13 +241,11 @@ void taskreader_interrupt(struct taskreader *reader)
 	bell_ring(reader->command.cancel_fd);
 }
 
-/*
- * ---- the thread ---------------------------------------------------------------------------------
- */
+/* ---- the thread ------------------------------------------------------------------------------ */
 
-static int ask_build_id(struct asker *asker, const struct tasks_wanted *wanted)
+static int request_build_id(struct requester *requester, const struct tasks_wanted *wanted)
 {
-	struct proto_message *message = asker->message;
+	struct proto_message *message = requester->message;
 	int ret;
 
 	proto_init(message, PROTO_BUILD_ID);
@@ -264,26 +258,26 @@ static int ask_build_id(struct asker *asker, const struct tasks_wanted *wanted)
 	message->time_ns = wanted->time_ns;
 	ret = proto_set_path(message, wanted->path);
 	if (!ret)
-		ret = ask(asker);
+		ret = request(requester);
 	return ret ? ret : message->head.error;
 }
 
 /* One file; false: none is wanted. */
 static bool serve_wanted(struct taskreader *reader)
 {
-	const struct proto_message *message = reader->asker.message;
+	const struct proto_message *message = reader->requester.message;
 	struct tasks_wanted *wanted = tasks_take_wanted(reader->tasks);
 	int ret;
 
 	if (!wanted)
 		return false;
-	ret = ask_build_id(&reader->asker, wanted);
+	ret = request_build_id(&reader->requester, wanted);
 	tasks_settle_wanted(reader->tasks, wanted, message->build_id,
 		ret ? 0 : (uint8_t)MIN(message->build_id_length, PROC_BUILD_ID_MAX), ret != 0);
 	return true;
 }
 
-/* The process that is due first; false: none waits. */
+/* The process that is due first; false: there is none. */
 static bool next_waiting(struct taskreader *reader, struct waiting *next)
 {
 	bool found = false;
@@ -322,7 +316,10 @@ static void settle_waiting(struct taskreader *reader, uint32_t pid, bool again)
 	pthread_mutex_unlock(&reader->lock);
 }
 
-/* Asks about one process that is due. The time until the next one is, in ms; -1: there is none. */
+/*
+ * Reads one process that is due. Returns the time until the next one is, in ms; -1: there is
+ * none.
+ */
 static int serve_waiting(struct taskreader *reader)
 {
 	const uint64_t now_ns = clock_monotonic_ns();
@@ -333,9 +330,9 @@ static int serve_waiting(struct taskreader *reader)
 		return -1;
 	if (next.due_ns > now_ns)
 		return (int)((next.due_ns - now_ns) / NSEC_PER_MSEC) + 1;
-	ret = ask_processes(&reader->asker, PROTO_READ_ONE, next.pid, NULL);
+	ret = request_processes(&reader->requester, PROTO_READ_ONE, next.pid, NULL);
 	if (ret != -ECANCELED)
-		settle_waiting(reader, next.pid, ret || reader->asker.unreadable);
+		settle_waiting(reader, next.pid, ret || reader->requester.unreadable);
 	return 0;
 }
 
@@ -352,7 +349,7 @@ static void *run_thread(void *arg)
 {
 	struct taskreader *reader = arg;
 	struct pollfd fds[] = {
-		{ .fd = reader->asker.cancel_fd, .events = POLLIN },
+		{ .fd = reader->requester.cancel_fd, .events = POLLIN },
 		{ .fd = reader->wanted_fd, .events = POLLIN },
 	};
 	int timeout_ms;
@@ -378,14 +375,11 @@ void taskreader_start(struct taskreader *reader)
 {
 	struct helpers *begun = reader->command.helpers;
 
-	if (reader->has_thread || reader->wanted_fd < 0 || reader->asker.cancel_fd < 0)
+	if (reader->has_thread || reader->wanted_fd < 0 || reader->requester.cancel_fd < 0)
 		return;
-	/*
-	 * the helper that began the run is the thread's; a command that asks again starts another
-	 * one
-	 */
-	reader->command.helpers = reader->asker.helpers;
-	reader->asker.helpers = begun;
+	/* the helper that began the run becomes the thread's; a later command starts another one */
+	reader->command.helpers = reader->requester.helpers;
+	reader->requester.helpers = begun;
 	reader->has_thread = !pthread_create(&reader->thread, NULL, run_thread, reader);
 }
 
@@ -395,7 +389,7 @@ void taskreader_begin(struct taskreader *reader)
 	g_array_set_size(reader->waiting, 0);
 	pthread_mutex_unlock(&reader->lock);
 	bell_take(reader->command.cancel_fd);
-	bell_take(reader->asker.cancel_fd);
+	bell_take(reader->requester.cancel_fd);
 	bell_take(reader->wanted_fd);
 	tasks_watch_wanted(reader->tasks, reader->wanted_fd);
 	helpers_prepare_reader(reader->command.helpers);
@@ -405,16 +399,16 @@ void taskreader_stop(struct taskreader *reader)
 {
 	tasks_watch_wanted(reader->tasks, -1);
 	if (reader->has_thread) {
-		bell_ring(reader->asker.cancel_fd);
+		bell_ring(reader->requester.cancel_fd);
 		pthread_join(reader->thread, NULL);
 		reader->has_thread = false;
 	}
 	helpers_end_reader(reader->command.helpers, false);
-	helpers_end_reader(reader->asker.helpers, false);
+	helpers_end_reader(reader->requester.helpers, false);
 	helpers_reap(reader->command.helpers);
-	helpers_reap(reader->asker.helpers);
+	helpers_reap(reader->requester.helpers);
 	note_counts(&reader->command);
-	note_counts(&reader->asker);
+	note_counts(&reader->requester);
 	pthread_mutex_lock(&reader->lock);
 	g_array_set_size(reader->waiting, 0);
 	pthread_mutex_unlock(&reader->lock);
@@ -433,18 +427,16 @@ void taskreader_wait(struct taskreader *reader, uint64_t ns)
 	pthread_mutex_unlock(&reader->lock);
 }
 
-/*
- * ---- create, destroy ----------------------------------------------------------------------------
- */
+/* ---- create, destroy ------------------------------------------------------------------------- */
 
-static void init_asker(struct taskreader *reader, struct asker *asker, const char *program)
+static void init_requester(struct taskreader *reader, struct requester *requester, const char *program)
 {
 	const struct helpers_options options = { .program = program };
 
-	asker->reader = reader;
-	asker->helpers = helpers_create(&options);
-	asker->message = g_new(struct proto_message, 1);
-	asker->cancel_fd = bell_open();
+	requester->reader = reader;
+	requester->helpers = helpers_create(&options);
+	requester->message = g_new(struct proto_message, 1);
+	requester->cancel_fd = bell_open();
 }
 
 struct taskreader *taskreader_create(struct tasks *tasks, const char *proc, const char *program)
@@ -457,19 +449,19 @@ struct taskreader *taskreader_create(struct tasks *tasks, const char *proc, cons
 	reader->wanted_fd = bell_open();
 	pthread_mutex_init(&reader->lock, NULL);
 	pthread_cond_init(&reader->idle, NULL);
-	init_asker(reader, &reader->command, program);
-	init_asker(reader, &reader->asker, program);
-	reader->asker.retry = true;
-	reader->second = reader->asker.helpers;
+	init_requester(reader, &reader->command, program);
+	init_requester(reader, &reader->requester, program);
+	reader->requester.retry = true;
+	reader->second = reader->requester.helpers;
 	return reader;
 }
 
-static void fini_asker(struct asker *asker)
+static void fini_requester(struct requester *requester)
 {
-	helpers_destroy(asker->helpers);
-	g_free(asker->message);
-	if (asker->cancel_fd >= 0)
-		close(asker->cancel_fd);
+	helpers_destroy(requester->helpers);
+	g_free(requester->message);
+	if (requester->cancel_fd >= 0)
+		close(requester->cancel_fd);
 }
 
 void taskreader_destroy(struct taskreader *reader)
@@ -477,8 +469,8 @@ void taskreader_destroy(struct taskreader *reader)
 	if (!reader)
 		return;
 	taskreader_stop(reader);
-	fini_asker(&reader->command);
-	fini_asker(&reader->asker);
+	fini_requester(&reader->command);
+	fini_requester(&reader->requester);
 	if (reader->wanted_fd >= 0)
 		close(reader->wanted_fd);
 	pthread_cond_destroy(&reader->idle);

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processes over time: see tasks.h for the calls, tasks_state.h for what they change. Here is what
- * perf tells, and mappings; what a walk of /proc tells is in tasks_walk.c, what is over in tasks_over.c,
- * what readers are told in tasks_encode.c.
+ * Processes over time: see tasks.h for the calls, tasks_state.h for the state. This file has the
+ * records of perf, and mappings; walks of /proc are in tasks_walk.c, what has ended in
+ * tasks_reap.c, the records for readers in tasks_encode.c.
  */
 #include "prof/tasks_state.h"
 
 #include <string.h>
 
 /*
- * Mappings of one program that are kept: ten times what large programs have. One that maps and unmaps
- * code for days announces any number, since perf does not tell of munmap, and each announcement looks
- * at all that are there. Beyond it one goes: see make_room().
+ * Mappings of one program that are kept: ten times as many as large programs have. One that maps
+ * and unmaps code for days reports any number, since perf does not report munmap, and each new
+ * one is compared with all others. Beyond the limit one is removed: see make_room().
  */
 #define MAPPINGS_MAX 4096
 
-/* ---- parts -------------------------------------------------------------------------------------- */
+/* ---- parts ----------------------------------------------------------------------------------- */
 
 void tasks_put_mapping(struct mapping *m)
 {
@@ -92,7 +92,7 @@ struct process *tasks_find_process(struct tasks *t, uint32_t pid)
 	return g_hash_table_lookup(t->living, GUINT_TO_POINTER(pid));
 }
 
-/* ---- stamps ------------------------------------------------------------------------------------- */
+/* ---- stamps ---------------------------------------------------------------------------------- */
 
 static uint64_t next_stamp(struct tasks *t)
 {
@@ -119,7 +119,7 @@ void tasks_touch_thread(struct tasks *t, struct thread *thread)
 	g_queue_push_tail_link(&p->threads, &thread->by_change);
 }
 
-/* ---- create, destroy ---------------------------------------------------------------------------- */
+/* ---- create, destroy ------------------------------------------------------------------------- */
 
 struct tasks *tasks_create(void)
 {
@@ -144,7 +144,7 @@ static void free_all(struct tasks *t)
 	tasks_clear_wanted(t);
 	g_hash_table_remove_all(t->living);
 	g_hash_table_remove_all(t->tids);
-	g_queue_init(&t->by_change); /* its links are the processes' own */
+	g_queue_init(&t->by_change); /* its links are members of the processes */
 	g_hash_table_remove_all(t->by_id);
 }
 
@@ -169,7 +169,7 @@ void tasks_destroy(struct tasks *t)
 	g_free(t);
 }
 
-/* ---- processes and threads ---------------------------------------------------------------------- */
+/* ---- processes and threads ------------------------------------------------------------------- */
 
 static struct process *add_process(struct tasks *t, uint32_t pid)
 {
@@ -180,7 +180,7 @@ static struct process *add_process(struct tasks *t, uint32_t pid)
 	p = g_new0(struct process, 1);
 	p->id = ++t->next_id;
 	p->pid = pid;
-	p->met = t->walk;
+	p->seen_walk = t->walk;
 	p->born_runs = t->runs;
 	p->programs = g_ptr_array_new_with_free_func((GDestroyNotify)free_program);
 	g_queue_init(&p->threads);
@@ -191,7 +191,7 @@ static struct process *add_process(struct tasks *t, uint32_t pid)
 	return p;
 }
 
-/* takes `set` */
+/* takes ownership of `set` */
 static struct program *add_program(struct tasks *t, struct process *p, uint64_t time_ns,
 	const char *path, struct mapping_set *set)
 {
@@ -206,7 +206,7 @@ static struct program *add_program(struct tasks *t, struct process *p, uint64_t 
 	return program;
 }
 
-/* The living thread of p; NULL where none is known. */
+/* The living thread of p; NULL if unknown. */
 static struct thread *find_thread(struct tasks *t, const struct process *p, uint32_t tid)
 {
 	struct thread *thread = g_hash_table_lookup(t->tids, GUINT_TO_POINTER(tid));
@@ -214,7 +214,7 @@ static struct thread *find_thread(struct tasks *t, const struct process *p, uint
 	return thread && thread->process == p ? thread : NULL;
 }
 
-/* The caller touches it. */
+/* The caller calls tasks_touch_thread(). */
 static struct thread *add_thread(struct tasks *t, uint64_t time_ns, struct process *p, uint32_t tid)
 {
 	struct thread *thread = g_hash_table_lookup(t->tids, GUINT_TO_POINTER(tid));
@@ -229,7 +229,7 @@ static struct thread *add_thread(struct tasks *t, uint64_t time_ns, struct proce
 	thread = g_new0(struct thread, 1);
 	thread->process = p;
 	thread->tid = tid;
-	thread->met = t->walk;
+	thread->seen_walk = t->walk;
 	thread->born_runs = t->runs;
 	thread->by_change.data = thread;
 	g_queue_push_tail_link(&p->threads, &thread->by_change);
@@ -260,7 +260,8 @@ struct process *tasks_need_process(struct tasks *t, uint64_t time_ns, uint32_t p
 
 	if (!p) {
 		p = add_process(t, pid);
-		p->met_ns = UINT64_MAX; /* it was there before: what it is and has nobody has told */
+		/* it is older than this record: its program and mappings are unknown */
+		p->known_since_ns = UINT64_MAX;
 		add_program(t, p, time_ns, NULL, create_set(NULL));
 	}
 	return p;
@@ -274,7 +275,10 @@ void tasks_begin_program(struct tasks *t, struct process *p, uint64_t time_ns, c
 	tasks_end_program(t, p, before);
 }
 
-/* A walk of /proc later than time_ns has met p: it is the one that began then, not one before it. */
+/*
+ * A walk of /proc after time_ns has seen p: it is the process that began then, not an earlier
+ * one.
+ */
 static bool was_walked_since(const struct process *p, uint64_t time_ns)
 {
 	const struct program *first = g_ptr_array_index(p->programs, 0);
@@ -283,17 +287,17 @@ static bool was_walked_since(const struct process *p, uint64_t time_ns)
 }
 
 /*
- * Whether what is known of the parent is what it was at time_ns: not where the walk has yet to meet it,
- * or met it later only.
+ * Whether what is known of the parent was true at time_ns: not if the walk has not seen it yet,
+ * or saw it later only.
  */
 static bool knows_parent(const struct tasks *t, const struct process *parent, uint64_t time_ns)
 {
-	return parent && parent->met == t->walk && parent->met_ns <= time_ns;
+	return parent && parent->seen_walk == t->walk && parent->known_since_ns <= time_ns;
 }
 
 /*
- * The program that the parent had at time_ns. A walk of /proc may have met the next one before perf tells
- * of a fork in between.
+ * The program that the parent had at time_ns. A walk of /proc may have seen the next one before
+ * perf reports a fork in between.
  */
 static struct program *program_at(const struct process *parent, uint64_t time_ns)
 {
@@ -313,7 +317,7 @@ static bool overlaps(const struct mapping *m, uint64_t addr, uint64_t size)
 	return m->addr >= addr ? m->addr - addr < size : addr - m->addr < m->size;
 }
 
-/* m was found after time_ns, in a place where something else was known to be by then. */
+/* m was found after time_ns, at addresses where another mapping was already known by then. */
 static bool replaced_later(const GPtrArray *all, const struct mapping *m, uint64_t time_ns)
 {
 	guint i;
@@ -328,8 +332,8 @@ static bool replaced_later(const GPtrArray *all, const struct mapping *m, uint64
 }
 
 /*
- * The set that a child forked at time_ns gets. A walk of /proc may have found the parent's mappings after
- * the fork: those that replaced others are not the child's.
+ * The set that a child forked at time_ns gets. A walk of /proc may have found the parent's
+ * mappings after the fork: those that replaced others are not the child's.
  */
 static struct mapping_set *inherit_set(const struct program *from, uint64_t time_ns)
 {
@@ -358,8 +362,8 @@ static struct process *fork_process(struct tasks *t, uint64_t time_ns, uint32_t 
 	const bool was_walked = p && was_walked_since(p, time_ns);
 	struct program *program;
 
-	if (known || (parent && parent->met == t->walk && parent->met_ns == UINT64_MAX))
-		from = program_at(parent, time_ns); /* or the part of it that is known */
+	if (known || (parent && parent->seen_walk == t->walk && parent->known_since_ns == UINT64_MAX))
+		from = program_at(parent, time_ns); /* or the known part of it */
 	if (!was_walked) {
 		p = add_process(t, pid);
 		program = add_program(t, p, time_ns, from ? from->path : NULL,
@@ -370,7 +374,7 @@ static struct process *fork_process(struct tasks *t, uint64_t time_ns, uint32_t 
 	p->parent_id = parent ? parent->id : 0;
 	p->orphan = !known && !was_walked;
 	if (p->orphan)
-		p->met_ns = UINT64_MAX;
+		p->known_since_ns = UINT64_MAX;
 	return p;
 }
 
@@ -384,16 +388,18 @@ void tasks_fork(struct tasks *t, uint64_t time_ns, uint32_t pid, uint32_t tid,
 	parent = tasks_find_process(t, parent_pid);
 	p = pid == parent_pid ? tasks_need_process(t, time_ns, pid)
 			      : fork_process(t, time_ns, pid, parent);
-	thread = tasks_need_thread(t, time_ns, p, tid); /* the walk of /proc may have met it first */
-	thread->met = t->walk;
+	/* the walk of /proc may have seen it first */
+	thread = tasks_need_thread(t, time_ns, p, tid);
+	thread->seen_walk = t->walk;
 	thread->fork_ns = time_ns;
 	thread->parent_pid = parent_pid;
 	thread->parent_tid = parent_tid;
 	if (parent && !thread->name) {
 		struct thread *like = find_thread(t, parent, parent_tid);
 
-		if (like && like->name && like->met == t->walk)
-			tasks_set_name(thread, time_ns, like->name); /* a new task has its parent's name */
+		if (like && like->name && like->seen_walk == t->walk)
+			/* a new task has its parent's name */
+			tasks_set_name(thread, time_ns, like->name);
 	}
 	tasks_touch_thread(t, thread);
 	pthread_mutex_unlock(&t->lock);
@@ -420,19 +426,19 @@ void tasks_exit(struct tasks *t, uint64_t time_ns, uint32_t pid, uint32_t tid,
 	pthread_mutex_unlock(&t->lock);
 }
 
-/* An exec leaves one thread, whatever became of the events of the others. */
+/* An exec leaves one thread, even if the records of the others' ends were lost. */
 static void end_other_threads(struct tasks *t, struct process *p, const struct thread *stays,
 	uint64_t time_ns)
 {
 	GList *link = p->threads.head;
 	guint left;
 
-	/* each that ends goes to the end of the list */
+	/* each that ends moves to the end of the list */
 	for (left = p->threads.length; left; left--) {
 		struct thread *thread = link->data;
 
 		link = link->next;
-		if (thread != stays && !thread->over)
+		if (thread != stays && !thread->ended)
 			tasks_end_thread(t, thread, time_ns);
 	}
 }
@@ -447,20 +453,20 @@ void tasks_comm(struct tasks *t, uint64_t time_ns, uint32_t pid, uint32_t tid, c
 	p = tasks_need_process(t, time_ns, pid);
 	thread = tasks_need_thread(t, time_ns, p, tid);
 	tasks_set_name(thread, time_ns, name);
-	thread->met = t->walk;
+	thread->seen_walk = t->walk;
 	if (exec) {
 		if (p->living > 1)
 			end_other_threads(t, p, thread, time_ns);
 		tasks_begin_program(t, p, time_ns, NULL);
-		p->met_ns = 0;
+		p->known_since_ns = 0;
 	}
 	tasks_touch_thread(t, thread);
 	pthread_mutex_unlock(&t->lock);
 }
 
-/* ---- mappings ----------------------------------------------------------------------------------- */
+/* ---- mappings -------------------------------------------------------------------------------- */
 
-/* /proc does not tell the generation. */
+/* /proc does not report the generation. */
 static bool same_file(const struct tasks_file *a, const struct tasks_file *b)
 {
 	return !a->inode || !b->inode ||
@@ -469,7 +475,7 @@ static bool same_file(const struct tasks_file *a, const struct tasks_file *b)
 		       (!a->generation || !b->generation || a->generation == b->generation));
 }
 
-/* One that is not known yet does not make it another mapping. */
+/* An unknown build-id does not make it another mapping. */
 static bool same_build_id(const struct mapping *m, const struct tasks_mapping *from)
 {
 	return !m->build_id_length || !from->build_id_length ||
@@ -490,8 +496,8 @@ static bool is_covered(const struct mapping *m, const struct tasks_mapping *by)
 }
 
 /*
- * The very same mapping where it is there already, with nothing newer on any part of it; else NULL.
- * Where a walk of /proc found it after it was made, it is told again: it is as old as perf says.
+ * The identical mapping if it exists already and no newer one covers any part of it; else NULL.
+ * If a walk of /proc found it, its time is corrected to perf's, and it is sent to readers again.
  */
 static struct mapping *find_same(const struct program *program, uint64_t time_ns,
 	const struct tasks_mapping *from)
@@ -503,13 +509,13 @@ static struct mapping *find_same(const struct program *program, uint64_t time_ns
 	for (i = 0; i < all->len; i++) {
 		struct mapping *m = g_ptr_array_index(all, i);
 
-		if (!m->over && overlaps(m, from->addr, from->size))
+		if (!m->ended && overlaps(m, from->addr, from->size))
 			same = same_mapping(m, from) && m->time_ns <= time_ns ? m : NULL;
 	}
 	return same;
 }
 
-/* Mappings that lie wholly under a new one are over. */
+/* Ends mappings that a new one covers completely. */
 static void end_covered(struct tasks *t, struct process *p, struct program *program,
 	const struct tasks_mapping *from)
 {
@@ -519,7 +525,7 @@ static void end_covered(struct tasks *t, struct process *p, struct program *prog
 	for (i = 0; i < all->len; i++) {
 		const struct mapping *m = g_ptr_array_index(all, i);
 
-		if (!m->over && is_covered(m, from))
+		if (!m->ended && is_covered(m, from))
 			tasks_end_mapping(t, p, program, i);
 	}
 }
@@ -547,7 +553,7 @@ static bool is_file(const struct mapping *m)
 	return m->path[0] == '/' && m->path[1] != '/';
 }
 
-/* One mapping goes: what is over first, then generated code, then the oldest. */
+/* Removes one mapping: first those that have ended, then generated code, then the oldest. */
 static void make_room(GPtrArray *all)
 {
 	guint i, worst = 0;
@@ -555,7 +561,7 @@ static void make_room(GPtrArray *all)
 	for (i = 0; i < all->len; i++) {
 		const struct mapping *m = g_ptr_array_index(all, i);
 
-		if (m->over) {
+		if (m->ended) {
 			worst = i;
 			break;
 		}
@@ -573,14 +579,14 @@ static void add_mapping(struct tasks *t, struct process *p, struct program *prog
 	if (all->len >= MAPPINGS_MAX)
 		make_room(all);
 	g_ptr_array_add(all, m);
-	m->met = t->walk;
+	m->seen_walk = t->walk;
 	m->born_runs = t->runs;
 	m->stamp = tasks_touch(t, p);
 }
 
 /*
- * From before a walk of /proc met the program, which told what there was then: samples of the time
- * between may need it, what came later does not change.
+ * The mapping is older than the time at which a walk of /proc saw the program, which reported the
+ * mappings of that time: samples in between may need it, later state does not change.
  */
 static void add_past_mapping(struct tasks *t, uint64_t time_ns, struct process *p,
 	struct program *program, const struct tasks_mapping *from)
@@ -605,12 +611,12 @@ void tasks_add_mapping(struct tasks *t, uint64_t time_ns, uint32_t pid,
 	if (time_ns < program->time_ns) {
 		add_past_mapping(t, time_ns, p, program, from);
 	} else if ((m = find_same(program, time_ns, from))) {
-		m->met = t->walk;
+		m->seen_walk = t->walk;
 	} else {
 		end_covered(t, p, program, from);
 		m = create_mapping(time_ns, from);
 		add_mapping(t, p, program, m);
-		if (!from->build_id_asked)
+		if (!from->build_id_requested)
 			tasks_want_build_id(t, p, m);
 		/* the kernel maps the program itself before anything else */
 		if (!program->path && is_file(m)) {

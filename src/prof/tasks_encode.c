@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tasks: the records that tell a reader what changed since it last asked. */
+/* Tasks: the records for a reader about changes since its last call. */
 #include "prof/record.h"
 #include "prof/tasks_state.h"
 
@@ -34,8 +34,8 @@ static void encode_mapping(const struct mapping *m, uint64_t time_ns, uint32_t p
 }
 
 /*
- * A mapping that a walk of /proc found in the parent after the fork: who looks for what the parent had at
- * the fork does not find it there.
+ * A mapping that a walk of /proc found in the parent after the fork: a decoder that looks up the
+ * parent's mappings at the time of the fork does not find it.
  */
 static bool has_later(const struct program *program)
 {
@@ -50,14 +50,14 @@ static bool has_later(const struct program *program)
 	return false;
 }
 
-/* The parent of p still tells of the set that p had from it. */
+/* The parent of p is still encoded with the set that p inherited from it. */
 static bool parent_tells(struct tasks *t, const struct process *p, const struct program *program)
 {
 	const struct process *parent = g_hash_table_lookup(t->by_id, &p->parent_id);
 	guint i;
 
-	if (p->fork_untold)
-		return false; /* then no FORK says from whom it came */
+	if (p->fork_missing)
+		return false; /* without it no FORK names the parent */
 	for (i = 0; parent && i < parent->programs->len; i++) {
 		const struct program *of = g_ptr_array_index(parent->programs, i);
 
@@ -80,8 +80,9 @@ static void encode_program(struct tasks *t, const struct process *p, const struc
 		const struct mapping *m = g_ptr_array_index(program->set->mappings, i);
 
 		/*
-		 * What came by fork is the process's since then. Stamps tell what did, times don't:
-		 * the parent's mapping may come from a walk of /proc that was later than the fork.
+		 * What was inherited by fork belongs to the process since then. Stamps show what
+		 * was inherited, times do not: the parent's mapping may come from a walk of /proc
+		 * after the fork.
 		 */
 		const bool came = m->stamp <= program->born_stamp;
 		const uint64_t stamp = came ? program->born_stamp : m->stamp;
@@ -118,7 +119,7 @@ static void encode_exit(const struct process *p, const struct thread *thread, st
 		.parent_tid = thread->parent_tid,
 	};
 
-	if (thread->over)
+	if (thread->ended)
 		record_fork(buf, KPROF_REC_EXIT, &head);
 }
 

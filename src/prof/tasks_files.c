@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tasks: the build-ids of mapped files. perf's records tell which file was mapped, not its build-id; who
- * asks for it (prof/taskreader.c) reads the file. Each file is asked for once for all its mappings that
- * are told of until it is taken, and again for later ones, since it may have changed.
+ * Tasks: the build-ids of mapped files. perf's records identify the mapped file, but do not have
+ * its build-id; prof/taskreader.c has the file read. Each file is requested once for all mappings
+ * that are reported until the request is taken, and again for later ones, since it may have
+ * changed.
  */
 #include "prof/tasks_state.h"
 
@@ -10,7 +11,7 @@
 
 #include "base/bell.h"
 
-/* Files that wait to be asked for: a machine that starts another program each ms. */
+/* Files that wait for a request: a machine that starts another program each ms. */
 #define WANTED_MAX 1024
 /* Processes that wait for the build-id of one file. */
 #define WANTED_PROCESSES_MAX 4096
@@ -98,7 +99,7 @@ void tasks_want_build_id(struct tasks *t, const struct process *p, const struct 
 		atomic_add_relaxed(&t->missing, 1);
 }
 
-/* ---- whoever asks ------------------------------------------------------------------------------- */
+/* ---- for the task reader --------------------------------------------------------------------- */
 
 void tasks_watch_wanted(struct tasks *t, int fd)
 {
@@ -130,7 +131,10 @@ bool tasks_has_wanted(struct tasks *t)
 	return has;
 }
 
-/* The mappings of p that are of the file and have no build-id, or had none when p was touched last. */
+/*
+ * Sets the build-id of p's mappings of the file that have none, or had none when p was touched
+ * last.
+ */
 static void set_build_id(struct tasks *t, struct process *p, const struct tasks_wanted *wanted,
 	const uint8_t *build_id, uint8_t length)
 {

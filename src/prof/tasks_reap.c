@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tasks: what is over, and when it may be forgotten.
+ * Tasks: what has ended, and when it may be forgotten.
  *
- * What is over goes through two steps. Samples of it may still stand in rings: so it waits in
- * `ending` until the rings have been drained once more, from where they stood when its end was
- * known. Then it is known which block is the last that can refer to it, and it waits in `ended`
- * until that block has left. Where no sample at all was stored since it began, nothing waits.
+ * What has ended goes through two steps. Samples of it may still be in rings: so it waits in
+ * `ending` until the rings have been drained once more, up to their level when its end was known.
+ * From then on the last block that can refer to it is known, and it waits in `ended` until that
+ * block has left. If no sample at all was stored since it began, it does not wait.
  */
 #include "prof/tasks_state.h"
 
@@ -20,8 +20,7 @@ static void end_thing(struct tasks *t, struct ending ending)
 	g_queue_push_tail(&t->ending, e);
 }
 
-/* ---- ends ---------------------------------------------------------------------------------------
- */
+/* ---- ends ------------------------------------------------------------------------------------ */
 
 #define MAPPING_BYTES (sizeof(struct mapping) + sizeof(void *))
 
@@ -54,7 +53,7 @@ void tasks_end_process(struct tasks *t, struct process *p)
 {
 	GList *link;
 
-	p->over = true;
+	p->ended = true;
 	for (link = p->threads.head; p->living && link; link = link->next)
 		forget_tid(t, link->data);
 	g_hash_table_remove(t->living, GUINT_TO_POINTER(p->pid));
@@ -82,7 +81,7 @@ void tasks_end_thread(struct tasks *t, struct thread *thread, uint64_t time_ns)
 	struct process *p = thread->process;
 
 	thread->exit_ns = time_ns;
-	thread->over = true;
+	thread->ended = true;
 	tasks_touch_thread(t, thread);
 	forget_tid(t, thread);
 	p->living--;
@@ -109,8 +108,8 @@ void tasks_end_mapping(struct tasks *t, struct process *p, struct program *progr
 		tasks_put_mapping(m);
 		m = own;
 	}
-	m->over = true;
-	m->refs++; /* the ending's */
+	m->ended = true;
+	m->refs++; /* for the struct ending */
 	end_thing(t, (struct ending){
 			     .kind = END_MAPPING,
 			     .process_id = p->id,
@@ -121,8 +120,7 @@ void tasks_end_mapping(struct tasks *t, struct process *p, struct program *progr
 		     });
 }
 
-/* ---- forgetting ---------------------------------------------------------------------------------
- */
+/* ---- forgetting ------------------------------------------------------------------------------ */
 
 static void free_ending(struct ending *e)
 {
@@ -148,12 +146,12 @@ void tasks_drop_process(struct tasks *t, struct process *p)
 static void drop_thread(struct process *p, struct thread *thread)
 {
 	if (thread->tid == p->pid && thread->fork_ns && thread->fork_ns == p->fork_ns)
-		p->fork_untold = true;
+		p->fork_missing = true;
 	g_queue_unlink(&p->threads, &thread->by_change);
 	tasks_free_thread(thread);
 }
 
-/* No block held can refer to it any more. */
+/* No held block can refer to it any more. */
 static void drop_thing(struct tasks *t, struct ending *e)
 {
 	struct process *p = g_hash_table_lookup(t->by_id, &e->process_id);
@@ -171,7 +169,7 @@ static void drop_thing(struct tasks *t, struct ending *e)
 			drop_thread(p, e->thing);
 			break;
 		case END_MAPPING:
-			/* the program may have ended and gone before, with its mappings */
+			/* the program may have been dropped before, with its mappings */
 			if (g_ptr_array_find(p->programs, e->program, NULL))
 				g_ptr_array_remove(tasks_own_mappings(e->program), e->thing);
 			break;
@@ -189,7 +187,7 @@ void tasks_settle(struct tasks *t, uint64_t newest_seq, uint64_t runs, uint64_t 
 	t->runs = runs;
 	while ((e = g_queue_peek_head(&t->ended)) && e->seq < oldest_seq)
 		drop_thing(t, g_queue_pop_head(&t->ended));
-	/* what ended before the drain before this one: its last samples are in blocks now */
+	/* what ended before the previous drain: its last samples are in blocks now */
 	while ((e = g_queue_peek_head(&t->ending)) && e->waited) {
 		g_queue_pop_head(&t->ending);
 		e->seq = newest_seq;

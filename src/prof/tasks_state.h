@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What tasks.c (changes), tasks_walk.c (walks of /proc), tasks_files.c (build-ids), tasks_over.c (what is
- * over) and tasks_encode.c (what readers are told) share. Nobody else includes it.
+ * Shared by tasks.c (changes), tasks_walk.c (walks of /proc), tasks_files.c (build-ids),
+ * tasks_reap.c (what has ended) and tasks_encode.c (records for readers). No other file includes
+ * it.
  *
- * A process is a list of programs (what fork gave it, then one for each exec), each with a set of
- * mappings, and its threads. A fork shares the parent's set until one of the two changes it. Every
- * change gets the next stamp; processes hang in a list by their last change, and so do the threads of
- * each, so a reader that follows looks at what is new only.
+ * A process is a list of programs (what it got at its fork, then one for each exec), each with a
+ * set of mappings, and its threads. A forked process shares the parent's set until one of the two
+ * changes it. Every change gets the next stamp. Processes are in a list sorted by their last
+ * change, and so are the threads of each, so a reader has to look at new changes only.
  */
 #ifndef KPROFS_PROF_TASKS_STATE_H
 #define KPROFS_PROF_TASKS_STATE_H
@@ -22,11 +23,15 @@
 
 struct mapping {
 	int refs;  /* sets and endings that hold it */
-	bool over; /* another one lies on it; then in one program's set only, and in what that forked */
+	/*
+	 * another one covers it; then it is in one program's set only, and in those inherited
+	 * from it
+	 */
+	bool ended;
 	uint64_t time_ns;
 	uint64_t stamp;
-	uint64_t id_stamp; /* when its build-id became known, if that was later; 0: it was not */
-	uint64_t met;	    /* as in struct process */
+	uint64_t id_stamp; /* when its build-id became known, if later; 0: not later */
+	uint64_t seen_walk;	    /* as in struct process */
 	uint64_t born_runs; /* likewise */
 	uint64_t addr, size, offset;
 	char *path; /* interned with g_ref_string */
@@ -44,57 +49,60 @@ struct mapping_set {
 struct program {
 	uint64_t time_ns;
 	uint64_t stamp;
-	uint64_t born_stamp; /* what its set has from before that came by fork */
+	uint64_t born_stamp; /* what its set has from before that was inherited by fork */
 	uint64_t born_runs;
-	char *path; /* g_ref_string; NULL: after an exec, until its first mapping tells */
+	char *path; /* g_ref_string; NULL: after an exec, until its first mapping */
 	struct mapping_set *set;
-	bool inherited; /* set is as fork found it in the parent */
+	bool inherited; /* set is unchanged since the fork */
 };
 
 struct thread {
 	struct process *process;
 	uint32_t tid;
 	uint64_t stamp;
-	uint64_t met;
+	uint64_t seen_walk;
 	uint64_t born_runs;
-	uint64_t fork_ns, comm_ns, exit_ns; /* 0: has not been seen */
+	uint64_t fork_ns, comm_ns, exit_ns; /* 0: not seen */
 	uint32_t parent_pid, parent_tid;
-	bool over;
+	bool ended;
 	char *name;	 /* g_ref_string or NULL */
-	GList by_change; /* its place in process.threads */
+	GList by_change; /* in process.threads */
 };
 
 struct process {
-	uint64_t id; /* pids come again, ids don't */
+	uint64_t id; /* unique, unlike pids */
 	uint32_t pid;
-	uint64_t parent_id; /* 0: not known */
+	uint64_t parent_id; /* 0: unknown */
 	uint64_t fork_ns;   /* 0: from /proc */
-	uint64_t start_ns;  /* as /proc tells, to some ms; 0: it has not told */
-	uint64_t met;	    /* tasks.walk when it was last known to be there */
-	uint64_t met_ns;    /* since when all is known of it: from a walk, or 0 where perf told all;
-			       UINT64_MAX: an orphan, of unknown origin or in doubt, to be visited */
+	uint64_t start_ns;  /* from /proc, to some ms; 0: unknown */
+	uint64_t seen_walk;	    /* tasks.walk when it was last known to exist */
+	/*
+	 * since when all is known of it: from a walk, or 0 if perf reported all; UINT64_MAX: an
+	 * orphan, of unknown origin or in doubt, to be visited
+	 */
+	uint64_t known_since_ns;
 	uint64_t stamp;
-	uint64_t born_runs;  /* runs that were stored when it began: without a later one nothing held
-				refers to it */
+	/* runs that were stored when it began: without a later one no held record refers to it */
+	uint64_t born_runs;
 	GPtrArray *programs; /* of struct program, oldest first */
 	GQueue threads;	     /* of struct thread, newest change last */
-	GList by_change;     /* its place in tasks.by_change */
+	GList by_change;     /* in tasks.by_change */
 	unsigned int living; /* threads */
-	bool over;
-	bool orphan;	  /* forked by a process that was not known: has no mappings from it */
-	bool fork_untold; /* the thread that the fork made, and with it the FORK, is gone */
+	bool ended;
+	bool orphan;	  /* forked by an unknown process: has no mappings from it */
+	bool fork_missing; /* the thread that the fork made, and with it the FORK record, is gone */
 };
 
 enum ending_kind { END_PROCESS, END_PROGRAM, END_MAPPING, END_THREAD };
 
-/* One thing that is over. */
+/* One thing that has ended. */
 struct ending {
 	enum ending_kind kind;
 	bool waited; /* the rings were drained once since */
 	uint64_t process_id;
 	uint64_t born_runs;	 /* of the thing */
 	void *thing;		 /* struct program, mapping or thread of that process */
-	struct program *program; /* END_MAPPING: which one has it */
+	struct program *program; /* END_MAPPING: the one that has it */
 	uint64_t seq;		 /* last block that can refer to it, once known */
 	uint64_t bytes;
 };
@@ -104,62 +112,66 @@ struct tasks {
 	/* under lock */
 	GHashTable *living; /* pid to struct process */
 	GHashTable *tids;   /* tid to struct thread: the living ones of all processes */
-	GHashTable *by_id;  /* id to struct process, also those that are over */
+	GHashTable *by_id;  /* id to struct process, also those that have ended */
 	GQueue by_change;   /* struct process, newest change last */
 	GQueue ending, ended; /* struct ending, oldest first */
-	GHashTable *wanted; /* struct tasks_file to struct tasks_wanted: to be asked for */
+	GHashTable *wanted; /* struct tasks_file to struct tasks_wanted: to be requested */
 	GQueue wanted_order; /* the same, oldest first */
-	int wanted_fd;	     /* -1: nobody asks */
+	int wanted_fd;	     /* -1: none */
 	uint64_t next_id;
 	uint64_t runs;
-	uint64_t walk; /* number of the run's walk of /proc; between two of them nobody watches */
-	/* written under lock, read by anybody: relaxed, since a stale value only delays a reader */
+	/* number of the run's walk of /proc; between two runs no records are received */
+	uint64_t walk;
+	/*
+	 * written under lock, read by any thread: relaxed, since a stale value only delays a
+	 * reader
+	 */
 	_Atomic uint64_t stamp;
 	_Atomic uint64_t bytes;
-	_Atomic uint64_t missing; /* build-ids that were not to be had */
+	_Atomic uint64_t missing; /* build-ids that could not be read */
 };
 
-/* ---- tasks.c: all under lock -------------------------------------------------------------------- */
+/* ---- tasks.c: all under lock ----------------------------------------------------------------- */
 
 static inline struct program *tasks_current_program(const struct process *p)
 {
 	return g_ptr_array_index(p->programs, p->programs->len - 1);
 }
 
-/* The living one; NULL: not known. */
+/* The living one; NULL: unknown. */
 struct process *tasks_find_process(struct tasks *t, uint32_t pid);
-/* The same, made up where perf or /proc have not told of it yet. */
+/* The same, created if neither perf nor /proc have reported it yet. */
 struct process *tasks_need_process(struct tasks *t, uint64_t time_ns, uint32_t pid);
-/* A living thread of p; the caller touches it where it is new. */
+/* A living thread of p; the caller touches it if it is new. */
 struct thread *tasks_need_thread(struct tasks *t, uint64_t time_ns, struct process *p, uint32_t tid);
 void tasks_set_name(struct thread *thread, uint64_t time_ns, const char *name);
-/* The program of p that runs now is another one than before. path NULL: not known. */
+/* p runs another program from now on. path NULL: unknown. */
 void tasks_begin_program(struct tasks *t, struct process *p, uint64_t time_ns, const char *path);
 
 void tasks_put_mapping(struct mapping *m);
-/* A set of the program's own, to be changed. */
+/* The program's own copy of its set, to be changed. */
 GPtrArray *tasks_own_mappings(struct program *program);
 void tasks_free_thread(struct thread *thread);
-/* p changed now. Returns the stamp for the part of it that did. */
+/* p changed now. Returns the stamp for the changed part of it. */
 uint64_t tasks_touch(struct tasks *t, struct process *p);
 /* The thread changed with its process. */
 void tasks_touch_thread(struct tasks *t, struct thread *thread);
 
-/* ---- tasks_files.c: all under lock --------------------------------------------------------------- */
+/* ---- tasks_files.c: all under lock ----------------------------------------------------------- */
 
 void tasks_init_wanted(struct tasks *t);
 void tasks_clear_wanted(struct tasks *t);
 void tasks_fini_wanted(struct tasks *t);
-/* The build-id of the mapping, which p has, is asked for if it is not known. */
+/* Requests the build-id of the mapping, which p has, if it is unknown. */
 void tasks_want_build_id(struct tasks *t, const struct process *p, const struct mapping *m);
 
-/* ---- tasks_over.c: all under lock --------------------------------------------------------------- */
+/* ---- tasks_reap.c: all under lock ------------------------------------------------------------ */
 
-/* Its threads that nobody saw ending are over with it. */
+/* Its threads whose end was not seen end with it. */
 void tasks_end_process(struct tasks *t, struct process *p);
 void tasks_end_program(struct tasks *t, struct process *p, struct program *program);
 void tasks_end_thread(struct tasks *t, struct thread *thread, uint64_t time_ns);
-/* The mapping at `index` of the program, whose set is its own. */
+/* The mapping at `index` of the program, which must have its own set. */
 void tasks_end_mapping(struct tasks *t, struct process *p, struct program *program, guint index);
 void tasks_drop_process(struct tasks *t, struct process *p);
 void tasks_free_endings(GQueue *endings);

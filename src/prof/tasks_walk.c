@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tasks: what a walk of /proc tells. A run begins with one; from the run before much is known that
- * nobody has watched since. Each thing has the number of the walk in whose run it was last known to be
- * there: so what is the same is recognised and costs nothing, however often somebody starts and stops,
- * and what is gone is found.
+ * Tasks: the results of a walk of /proc. A run begins with a walk. The state from the previous
+ * run may have changed since, as no records were received. Each thing has the number of the walk
+ * in whose run it was last known to exist. So what is unchanged is recognised and costs nothing,
+ * however often the profiler is started and stopped, and what has ended is found.
  */
 #include "prof/tasks_state.h"
 
@@ -12,12 +12,13 @@
 #include "base/units.h"
 
 /*
- * How far two tellings of one start may lie apart: /proc counts in ticks, and perf tells of a fork a
- * little after. No pid comes again so soon. Where the clocks part (the machine slept), it is another.
+ * How much two reports of one start may differ: /proc counts in ticks, and perf reports a fork a
+ * little later. No pid is reused so soon. If the clocks diverge (the machine was suspended), it
+ * is treated as another process.
  */
 #define SAME_START_NS (100 * NSEC_PER_MSEC)
 
-/* What is known as p, from before this walk, is the process that began at start_ns. */
+/* Whether p, known from before this walk, is the process that began at start_ns. */
 static bool is_same(const struct process *p, uint64_t start_ns)
 {
 	const uint64_t known_ns = p->start_ns ? p->start_ns : p->fork_ns;
@@ -28,7 +29,7 @@ static bool is_same(const struct process *p, uint64_t start_ns)
 				   : start_ns - known_ns <= SAME_START_NS;
 }
 
-/* kept: p is known from before this walk, and what it did since then nobody saw. */
+/* kept: p is known from before this walk, and its changes since then were not seen. */
 static void set_program(struct tasks *t, struct process *p, uint64_t time_ns, const char *path,
 	bool kept)
 {
@@ -37,7 +38,7 @@ static void set_program(struct tasks *t, struct process *p, uint64_t time_ns, co
 	if (!kept && !path[0])
 		return;
 	if (!kept && !program->path) {
-		/* it is new, or perf was first, but saw no mapping */
+		/* it is new, or perf reported it first, but no mapping */
 		program->path = g_ref_string_new_intern(path);
 		program->stamp = tasks_touch(t, p);
 	} else if (strcmp(program->path ? program->path : "", path) && program->time_ns < time_ns) {
@@ -53,15 +54,15 @@ void tasks_add_process(struct tasks *t, uint64_t time_ns, uint32_t pid, uint64_t
 
 	pthread_mutex_lock(&t->lock);
 	p = tasks_find_process(t, pid);
-	watched = p && p->met == t->walk;
+	watched = p && p->seen_walk == t->walk;
 	kept = p && !watched && is_same(p, start_ns);
 	if (p && !watched && !kept)
 		tasks_end_process(t, p);
 	p = tasks_need_process(t, time_ns, pid);
 	set_program(t, p, time_ns, path, kept);
-	if (!watched || p->met_ns == UINT64_MAX)
-		p->met_ns = time_ns;
-	p->met = t->walk;
+	if (!watched || p->known_since_ns == UINT64_MAX)
+		p->known_since_ns = time_ns;
+	p->seen_walk = t->walk;
 	p->start_ns = start_ns;
 	p->orphan = false;
 	pthread_mutex_unlock(&t->lock);
@@ -77,11 +78,11 @@ void tasks_add_thread(struct tasks *t, uint64_t time_ns, uint32_t pid, uint32_t 
 	p = tasks_need_process(t, time_ns, pid);
 	thread = tasks_need_thread(t, time_ns, p, tid);
 	if (!thread->comm_ns ||
-		(thread->met != t->walk && strcmp(thread->name ? thread->name : "", name))) {
+		(thread->seen_walk != t->walk && strcmp(thread->name ? thread->name : "", name))) {
 		tasks_set_name(thread, time_ns, name);
 		tasks_touch_thread(t, thread);
 	}
-	thread->met = t->walk;
+	thread->seen_walk = t->walk;
 	pthread_mutex_unlock(&t->lock);
 }
 
@@ -103,7 +104,7 @@ bool tasks_take_orphan(struct tasks *t, uint32_t *pid)
 	return found;
 }
 
-/* ---- what a walk did not meet ------------------------------------------------------------------- */
+/* ---- what a walk did not see ----------------------------------------------------------------- */
 
 void tasks_begin_walk(struct tasks *t)
 {
@@ -120,7 +121,7 @@ void tasks_doubt(struct tasks *t)
 	pthread_mutex_lock(&t->lock);
 	g_hash_table_iter_init(&iter, t->living);
 	while (g_hash_table_iter_next(&iter, NULL, (gpointer *)&p))
-		p->met_ns = UINT64_MAX;
+		p->known_since_ns = UINT64_MAX;
 	pthread_mutex_unlock(&t->lock);
 }
 
@@ -130,12 +131,12 @@ static void end_threads(struct tasks *t, struct process *p, uint64_t time_ns)
 	bool any = false;
 	guint left;
 
-	/* each that ends goes to the end of the list */
+	/* each that ends moves to the end of the list */
 	for (left = p->threads.length; left; left--) {
 		struct thread *thread = link->data;
 
 		link = link->next;
-		if (thread->over || thread->met == t->walk)
+		if (thread->ended || thread->seen_walk == t->walk)
 			continue;
 		tasks_end_thread(t, thread, time_ns);
 		any = true;
@@ -152,7 +153,7 @@ static void end_mappings(struct tasks *t, struct process *p)
 	for (i = 0; i < program->set->mappings->len; i++) {
 		const struct mapping *m = g_ptr_array_index(program->set->mappings, i);
 
-		if (m->over || m->met == t->walk)
+		if (m->ended || m->seen_walk == t->walk)
 			continue;
 		tasks_own_mappings(program);
 		tasks_end_mapping(t, p, program, i);
@@ -172,7 +173,7 @@ void tasks_end_walk(struct tasks *t, uint64_t time_ns)
 		g_ptr_array_add(all, p);
 	for (i = 0; i < all->len; i++) {
 		p = g_ptr_array_index(all, i);
-		if (p->met == t->walk) {
+		if (p->seen_walk == t->walk) {
 			end_mappings(t, p);
 			end_threads(t, p, time_ns);
 		} else {

@@ -36,7 +36,7 @@ for mark in -4095 -2560 -2176 -2048 -512 -128 -32 -1; do
 	fails_with "Invalid argument" put kpdata "$number"
 	refused=$((refused + 1))
 done
-check "the reason" grep -q "'0xfffffffffffffe00': 0xfffffffffffffe00 is no address but a mark in stacks" \
+check "the reason" grep -q "'0xfffffffffffffe00': 0xfffffffffffffe00 is no address but a context marker" \
 	"$MNT/kperr"
 same "samples.invalid" "$refused" "$(stat_of samples.invalid)"
 check_cpus samples.invalid

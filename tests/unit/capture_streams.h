@@ -193,7 +193,7 @@ static inline uint64_t book(struct capture *c, uint32_t reason)
 	uint64_t sum;
 
 	tally_init(&books);
-	capture_get_books(c, &books);
+	capture_get_totals(c, &books);
 	sum = tally_sum(&books, reason);
 	tally_fini(&books);
 	return sum;

@@ -276,7 +276,7 @@ static void test_full_capture_discards_new_records_and_counts_them(void **state)
 	assert_int_equal(stored, 15 * BIG); /* 15 * 68,000 = 1,020,000; the limit is 1,048,576 */
 	assert_int_equal(dropped, 25 * BIG);
 	assert_true(capture_held_bytes(c) <= MIB);
-	assert_int_equal(book(c, CAPTURE_BOOK_RECEIVED), 40 * BIG);
+	assert_int_equal(book(c, CAPTURE_RECEIVED), 40 * BIG);
 	assert_int_equal(book(c, KPROF_LOST_QUEUE), dropped);
 
 	/* a reader has read, so there is room: LOST stands before what comes next */
@@ -337,7 +337,7 @@ static void test_blocks_are_freed_when_all_readers_passed_them(void **state)
 	for (i = 0; append(c, BIG); i++)
 		;
 	assert_int_equal(i, 13);
-	assert_int_equal(book(c, CAPTURE_BOOK_RECEIVED), next_id - first);
+	assert_int_equal(book(c, CAPTURE_RECEIVED), next_id - first);
 	capture_destroy(c);
 }
 
@@ -378,7 +378,7 @@ static void test_repeated_losses_take_bounded_memory(void **state)
 	assert_int_equal(sums.lost, 300 * 10);
 	capture_settle(c, true);
 	assert_int_equal(read_sums(c, &pos).lost, 0);
-	assert_int_equal(book(c, CAPTURE_BOOK_RECEIVED), 3000 + 3000);
+	assert_int_equal(book(c, CAPTURE_RECEIVED), 3000 + 3000);
 	assert_int_equal(book(c, KPROF_LOST_RING), 3000);
 	capture_detach(c, &pos);
 	capture_destroy(c);

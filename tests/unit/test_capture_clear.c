@@ -37,7 +37,7 @@ static void test_clear_empties_the_capture_and_its_counts(void **state)
 	assert_int_equal(stats.written_bytes, 0);
 	assert_int_equal(stats.dropped_bytes, 0);
 	assert_int_equal(stats.readers, 1);
-	assert_int_equal(book(c, CAPTURE_BOOK_RECEIVED), 0);
+	assert_int_equal(book(c, CAPTURE_RECEIVED), 0);
 	assert_int_equal(take_missed(c, &pos), 0);
 	assert_false(capture_pending(c, &pos));
 	assert_int_equal(read_sums(c, &pos).samples, 0);
@@ -303,7 +303,7 @@ static void test_limit_below_a_run_refuses_it(void **state)
 		capture_set_overwrite(c, overwrite);
 		assert_false(append(c, BIG));
 		assert_true(append(c, 100));
-		assert_int_equal(book(c, CAPTURE_BOOK_RECEIVED), BIG + 100);
+		assert_int_equal(book(c, CAPTURE_RECEIVED), BIG + 100);
 		assert_int_equal(book(c, KPROF_LOST_QUEUE), BIG);
 		capture_destroy(c);
 	}

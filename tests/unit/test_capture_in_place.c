@@ -96,7 +96,7 @@ static void test_run_written_in_place_is_read(void **state)
 	sums = read_sums(c, &pos);
 	assert_int_equal(sums.samples, 10);
 	assert_int_equal(sums.first, first);
-	assert_int_equal(book(c, CAPTURE_BOOK_RECEIVED), 10);
+	assert_int_equal(book(c, CAPTURE_RECEIVED), 10);
 	capture_detach(c, &pos);
 	/* nowhere near the end of a block */
 	append(c, BIG);
@@ -127,7 +127,7 @@ static void test_records_appended_meanwhile_come_before_the_run(void **state)
 	assert_int_equal(sums.samples, 5);
 	assert_int_equal(sums.first, first);
 	assert_int_equal(sums.lost, 10);
-	assert_int_equal(book(c, CAPTURE_BOOK_RECEIVED), 6 + 10);
+	assert_int_equal(book(c, CAPTURE_RECEIVED), 6 + 10);
 	capture_detach(c, &pos);
 	capture_destroy(c);
 }

@@ -165,7 +165,7 @@ static void test_overwritten_reply_is_read_or_missed_never_both(void **state)
 		assert_int_equal(samples + missed, 43 * BIG);
 		/* the rest of the third block went with it */
 		assert_int_equal(missed, taken ? 26 * BIG - 2 : 28 * BIG);
-		assert_int_equal(book(c, CAPTURE_BOOK_RECEIVED), 43 * BIG);
+		assert_int_equal(book(c, CAPTURE_RECEIVED), 43 * BIG);
 		assert_int_equal(book(c, KPROF_LOST_OVERWRITE), missed);
 		capture_detach(c, &pos);
 		capture_destroy(c);

@@ -462,7 +462,7 @@ static void check_model(struct model *m)
 	MODEL_CHECK(m, held == 0);
 	MODEL_CHECK(m, m->held >= before);
 	check_gone(m, before);
-	MODEL_CHECK(m, book(m->c, CAPTURE_BOOK_RECEIVED) == m->received);
+	MODEL_CHECK(m, book(m->c, CAPTURE_RECEIVED) == m->received);
 	MODEL_CHECK(m, book(m->c, KPROF_LOST_QUEUE) == tally_sum(&m->queue_lost, KPROF_LOST_QUEUE));
 	if (!is_quiet(m))
 		return;
