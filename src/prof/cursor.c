@@ -97,7 +97,8 @@ void profiler_close_cursor(struct cursor *c)
 
 /* ---- the reader's own records ---------------------------------------------------------------- */
 
-void profiler_encode_header(struct profiler *p, struct record_buf *buf)
+/* The records that begin a stream: EVENTs, the kernel, its modules. Takes the lock. */
+static void encode_header(struct profiler *p, struct record_buf *buf)
 {
 	guint i;
 
@@ -165,7 +166,7 @@ static void encode_changes(struct cursor *c)
 	if (!c->begun)
 		encode_clock(&c->own);
 	if (!c->begun || header != c->header_stamp)
-		profiler_encode_header(p, &c->own);
+		encode_header(p, &c->own);
 	c->header_stamp = header;
 	if (!c->begun || c->tasks_stamp != tasks_stamp(p->tasks))
 		c->tasks_stamp = tasks_encode(p->tasks, c->tasks_stamp, &c->own);
@@ -208,7 +209,7 @@ static uint64_t preamble_bytes(struct profiler *p)
 		return bytes;
 	record_buf_init(&buf);
 	encode_clock(&buf);
-	profiler_encode_header(p, &buf);
+	encode_header(p, &buf);
 	tasks = tasks_encode(p->tasks, 0, &buf);
 	bytes = buf.used;
 	record_buf_fini(&buf);

@@ -251,7 +251,7 @@ static const struct generic {
 
 #define GENERICS (sizeof(generics) / sizeof(generics[0]))
 
-const char *events_generic(size_t i, bool *hardware)
+const char *event_parse_generic_name(size_t i, bool *hardware)
 {
 	if (i >= GENERICS)
 		return NULL;

@@ -6,7 +6,12 @@
 #ifndef KPROFS_PROF_EVENT_PARSE_H
 #define KPROFS_PROF_EVENT_PARSE_H
 
-#include "prof/events.h"
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
 
 /* The state of one events_parse(): init, any number of SPECs, fini. */
 struct event_parse {
@@ -28,5 +33,8 @@ void event_parse_fallback(struct perf_event_attr *attr);
  */
 int event_parse_parse(struct event_parse *parser, const char *text, struct perf_event_attr *attr,
 	bool *rate_given, struct err *err);
+
+/* See events_generic(). */
+const char *event_parse_generic_name(size_t i, bool *hardware);
 
 #endif

@@ -225,3 +225,8 @@ uint64_t event_rate(const struct event *event)
 {
 	return event->attr.sample_period; /* one word with sample_freq */
 }
+
+const char *events_generic(size_t i, bool *hardware)
+{
+	return event_parse_generic_name(i, hardware);
+}

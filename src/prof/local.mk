@@ -15,6 +15,8 @@ libprof_a_SOURCES = \
 	%D%/events.h \
 	%D%/profiler.c \
 	%D%/profiler.h \
+	%D%/profiler_events.c \
+	%D%/profiler_machine.c \
 	%D%/profiler_run.c \
 	%D%/profiler_state.h \
 	%D%/profiler_stats.c \

@@ -145,7 +145,8 @@ bool profiler_copied_stacks(struct profiler *p)
 	return atomic_read_relaxed(&p->stacks_copied);
 }
 
-struct sampler_cpu_stats *profiler_past_cpu(struct profiler *p, unsigned int cpu)
+/* The entry of the CPU in `past_cpus`, created if missing. Under lock. */
+static struct sampler_cpu_stats *past_cpu(struct profiler *p, unsigned int cpu)
 {
 	struct sampler_cpu_stats *stats = g_hash_table_lookup(p->past_cpus, GUINT_TO_POINTER(cpu));
 
@@ -159,7 +160,7 @@ struct sampler_cpu_stats *profiler_past_cpu(struct profiler *p, unsigned int cpu
 static int refuse_marker(struct profiler *p, unsigned int cpu, uint64_t word, struct err *err)
 {
 	pthread_mutex_lock(&p->lock);
-	profiler_past_cpu(p, cpu)->refused++;
+	past_cpu(p, cpu)->refused++;
 	pthread_mutex_unlock(&p->lock);
 	return err_set(err, EINVAL,
 		"0x%" PRIx64 " is no address but a context marker (PERF_CONTEXT_*)", word);

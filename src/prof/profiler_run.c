@@ -6,12 +6,10 @@
 #include <errno.h>
 #include <malloc.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/units.h"
 #include "prof/profiler_state.h"
 #include "sys/clock.h"
-#include "sys/proc.h"
 
 /*
  * `stack dwarf`: how much of a user stack is copied with each sample: perf's default. It bounds
@@ -21,72 +19,7 @@
 /* A ring has room for at least this many of them, whatever its size. */
 #define STACKS_IN_RING_MIN 4
 
-/* ---- events and their numbers ------------------------------------------------------------------- */
-
-static bool same_event(const struct event *a, const struct event *b)
-{
-	return !strcmp(a->text, b->text) && a->attr.type == b->attr.type &&
-	       a->attr.config == b->attr.config && a->attr.config1 == b->attr.config1 &&
-	       a->attr.config2 == b->attr.config2 && a->flags == b->flags &&
-	       event_rate(a) == event_rate(b);
-}
-
-/* The number of the event, a new one if it has none. 0: there are no more numbers. */
-static uint32_t number_event(struct profiler *p, const struct event *event)
-{
-	struct known_event known = { .event = *event, .flags = event->flags };
-	guint i;
-
-	for (i = 0; i < p->known->len; i++)
-		if (same_event(&g_array_index(p->known, struct known_event, i).event, event))
-			return i + 1;
-	if (p->known->len >= KNOWN_EVENTS_MAX)
-		return 0;
-	g_array_append_val(p->known, known);
-	atomic_add_relaxed(&p->header_stamp, 1);
-	return p->known->len;
-}
-
-int profiler_resolve(struct profiler *p, struct err *err)
-{
-	struct rings_config *config = &p->resolved;
-	struct perf_features features;
-	unsigned int i;
-	int ret = 0;
-
-	/* if not even a counter of our own can be opened, start will fail and report why */
-	if (perf_probe(&features))
-		features = (struct perf_features){ .has_cycles = true };
-	pthread_mutex_lock(&p->lock);
-	/* nothing was sampled yet, so no number is used yet */
-	if (!capture_has_totals(p->capture))
-		g_array_set_size(p->known, 0);
-	config->events = p->settings.events;
-	config->features = features;
-	for (i = 0; i < config->events.count; i++) {
-		if (!features.has_cycles)
-			event_fallback(&config->events.events[i]);
-		config->numbers[i] = number_event(p, &config->events.events[i]);
-		if (!config->numbers[i])
-			ret = err_set(err, ENOSPC,
-				"one capture has numbers for %d events: `clear` frees them",
-				KNOWN_EVENTS_MAX);
-	}
-	pthread_mutex_unlock(&p->lock);
-	return ret;
-}
-
-void profiler_renumber(struct profiler *p)
-{
-	unsigned int i;
-
-	pthread_mutex_lock(&p->lock);
-	g_array_set_size(p->known, 0);
-	atomic_add_relaxed(&p->header_stamp, 1);
-	for (i = 0; i < p->resolved.events.count; i++)
-		p->resolved.numbers[i] = number_event(p, &p->resolved.events.events[i]);
-	pthread_mutex_unlock(&p->lock);
-}
+/* ---- events of a run -------------------------------------------------------------------------- */
 
 /* Notes the scope of this run in the EVENT records. */
 static void mark_scope(struct profiler *p, const struct rings_config *config)
@@ -110,70 +43,12 @@ static void mark_scope(struct profiler *p, const struct rings_config *config)
 	atomic_add_relaxed(&p->header_stamp, 1);
 }
 
-/*
- * ---- the machine
- * ---------------------------------------------------------------------------------
- */
-
-void profiler_online_cpus(const struct profiler *p, unsigned char *bitmap)
-{
-	g_autofree char *path = g_strconcat(p->paths.sys ? p->paths.sys : "/sys",
-		"/devices/system/cpu/online", NULL);
-
-	if (cpu_read_list(path, bitmap)) {
-		/* without sysfs: those that libc reports */
-		long count = sysconf(_SC_NPROCESSORS_ONLN), i;
-
-		memset(bitmap, 0, CPU_BITMAP_BYTES);
-		for (i = 0; i < count; i++)
-			cpu_set_in_bitmap(bitmap, (unsigned int)i);
-	}
-}
-
 static bool is_wanted(const struct profiler *p, unsigned int cpu)
 {
 	return p->settings.all_cpus || cpu_in_bitmap(p->settings.cpus, cpu);
 }
 
-static int add_module(void *arg, const struct proc_module *module)
-{
-	g_autofree char *path = g_strdup_printf("[%s]", module->name);
-
-	record_kernel_mmap(arg, module->start, module->size, path);
-	if (module->build_id_length)
-		record_build_id(arg, 0, KPROF_PID_KERNEL, module->start, module->build_id,
-			module->build_id_length);
-	return 0;
-}
-
-void profiler_describe_kernel(struct profiler *p)
-{
-	const struct proc_kernel *kernel = &p->kernel_text;
-	struct record_buf buf, old;
-	uint64_t addr, size;
-
-	record_buf_init(&buf);
-	/* read once: it takes tens of ms and is valid until the machine restarts */
-	if (p->kernel_known || !proc_kernel(p->paths.proc, p->paths.sys, &p->kernel_text)) {
-		p->kernel_known = true;
-		/* hidden addresses: the upper half, which contains every kernel */
-		addr = kernel->size ? kernel->start : 1ull << 63;
-		size = kernel->size ? kernel->size : 1ull << 63;
-		record_kernel_mmap(&buf, addr, size, KPROF_PATH_KERNEL);
-		if (kernel->build_id_length)
-			record_build_id(&buf, 0, KPROF_PID_KERNEL, addr, kernel->build_id,
-				kernel->build_id_length);
-	}
-	proc_modules(p->paths.proc, p->paths.sys, add_module, &buf);
-	pthread_mutex_lock(&p->lock);
-	old = p->kernel;
-	p->kernel = buf;
-	atomic_add_relaxed(&p->header_stamp, 1);
-	pthread_mutex_unlock(&p->lock);
-	record_buf_fini(&old);
-}
-
-/* ---- the walk of /proc -------------------------------------------------------------------------- */
+/* ---- the walk of /proc ----------------------------------------------------------------------- */
 
 /*
  * What an orphan forks before it is visited is an orphan too, and is known at the next drain. If
@@ -209,7 +84,7 @@ static int walk_proc(struct profiler *p, struct run *run, struct err *err)
 	return ret == -ECANCELED ? err_set(err, EINTR, "interrupted") : 0;
 }
 
-/* ---- CPUs of a run ------------------------------------------------------------------------------ */
+/* ---- CPUs of a run --------------------------------------------------------------------------- */
 
 /* Drains the CPU, adds what its descriptors counted, and closes them. */
 static void leave_cpu(struct profiler *p, struct run *run, unsigned int cpu)
@@ -273,7 +148,7 @@ void profiler_cpus_changed(struct profiler *p)
 	p->hooks.data_ready(p->hooks.arg);
 }
 
-/* ---- start -------------------------------------------------------------------------------------- */
+/* ---- start ----------------------------------------------------------------------------------- */
 
 static void free_run(struct run *run)
 {
@@ -447,7 +322,7 @@ void profiler_interrupt(struct profiler *p)
  */
 #define BUILD_IDS_NS (300 * NSEC_PER_MSEC)
 
-/* ---- stop, flush, clear ------------------------------------------------------------------------- */
+/* ---- stop, flush, clear ---------------------------------------------------------------------- */
 
 static void keep_stats(struct profiler *p, struct run *run)
 {

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parts of a profiler: shared by profiler.c (commands), profiler_run.c (start, stop, CPUs),
- * profiler_stats.c (kpstat) and cursor.c (reading). No other file includes it.
+ * The parts of a profiler: shared by its files and cursor.c (reading). No other file includes it.
+ *
+ * profiler.c (commands and settings) calls profiler_run.c (start, stop, CPUs). Both of them and
+ * profiler_stats.c (kpstat) call profiler_events.c (numbers and periods of events) and
+ * profiler_machine.c (CPUs, the kernel), which call none of the others.
  *
  * Locks, in this order: profiler.lock, the sampler's drain lock, those inside tasks and capture.
  */
@@ -100,37 +103,27 @@ struct profiler {
 #define COUNT_KERNEL 1
 #define COUNT_DUE 2
 
-/* ---- profiler_run.c, control thread ------------------------------------------------------- */
+/* ---- profiler_events.c ----------------------------------------------------------------------- */
 
 /*
  * Finds the meaning of `settings.events` on this machine and gives each event its number.
- * -ENOSPC: more different events than one capture has numbers for.
+ * -ENOSPC: more different events than one capture has numbers for. Control thread.
  */
 int profiler_resolve(struct profiler *profiler, struct err *err);
-/* Resets the numbers; those of the settings begin at 1 again. */
+/* Resets the numbers; those of the settings begin at 1 again. Control thread. */
 void profiler_renumber(struct profiler *profiler);
-
-/* Encodes the records of the kernel and its modules again. */
-void profiler_describe_kernel(struct profiler *profiler);
-
-/* The CPUs that are online now. Any thread. */
-void profiler_online_cpus(const struct profiler *profiler, unsigned char *bitmap);
-
-/* ---- profiler.c ------------------------------------------------------------------------------ */
-
-/* The entry of the CPU in `past_cpus`, created if missing. Under lock. */
-struct sampler_cpu_stats *profiler_past_cpu(struct profiler *profiler, unsigned int cpu);
-
-/* ---- profiler_stats.c ------------------------------------------------------------------------ */
 
 /* How many events one sample stands for; 0 if the kernel varies it. */
 uint64_t profiler_fixed_period(const struct event *event, enum scope scope);
 /* The number of samples that follow from the counts of one run; 0 if it is unknown. */
 uint64_t profiler_due(const struct event *event, enum scope scope, const struct rings_count *count);
 
-/* ---- cursor.c -------------------------------------------------------------------------------- */
+/* ---- profiler_machine.c ---------------------------------------------------------------------- */
 
-/* The records that begin a stream: EVENTs, the kernel, its modules. Takes the lock. */
-void profiler_encode_header(struct profiler *profiler, struct record_buf *buf);
+/* Encodes the records of the kernel and its modules again. Control thread. */
+void profiler_describe_kernel(struct profiler *profiler);
+
+/* The CPUs that are online now. Any thread. */
+void profiler_online_cpus(const struct profiler *profiler, unsigned char *bitmap);
 
 #endif

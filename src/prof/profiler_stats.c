@@ -3,9 +3,6 @@
  * The profiler's rows of kpstat. Every number is read when kpstat is rendered. The balance of
  * each event and CPU is computed from the kernel's counts and the capture's totals.
  */
-#include <string.h>
-
-#include "base/units.h"
 #include "prof/profiler_state.h"
 
 struct balance {
@@ -25,30 +22,6 @@ static struct balance get_balance(const struct tally *totals, uint32_t cpu, uint
 	for (i = 0; i < G_N_ELEMENTS(lost_reasons); i++)
 		b.lost += tally_get(totals, cpu, event, lost_reasons[i]);
 	return b;
-}
-
-uint64_t profiler_fixed_period(const struct event *event, enum scope scope)
-{
-	if (!(event->flags & KPROF_EVENT_FREQ))
-		/*
-		 * each task has its own period counter, and the rest of the period is lost with
-		 * the task
-		 */
-		return scope == SCOPE_OWN && event_rate(event) != 1 ? 0 : event_rate(event);
-	/* the software clocks count ns, which is how they keep a frequency */
-	if (scope != SCOPE_OWN && event->attr.type == PERF_TYPE_SOFTWARE &&
-		(event->attr.config == PERF_COUNT_SW_CPU_CLOCK ||
-			event->attr.config == PERF_COUNT_SW_TASK_CLOCK))
-		return NSEC_PER_SEC / event_rate(event);
-	return 0;
-}
-
-uint64_t profiler_due(const struct event *event, enum scope scope, const struct rings_count *count)
-{
-	const uint64_t period = profiler_fixed_period(event, scope);
-
-	/* the kernel's periods begin where the event was enabled, not where counting began */
-	return period ? (count->base + count->value) / period - count->base / period : 0;
 }
 
 /*
@@ -221,7 +194,7 @@ void profiler_print_stats(struct profiler *p, struct stats *stats)
 	tally_init(&totals);
 	pthread_mutex_lock(&p->lock);
 	capture_get_totals(p->capture, &totals);
-	stats_text(stats, profiler_running(p) ? "running" : "stopped", "profiler.state");
+	stats_text(stats, atomic_read_acquire(&p->running) ? "running" : "stopped", "profiler.state");
 	stats_u64(stats, p->since_ns, "profiler.since_ns");
 	stats_text(stats, p->run ? scope_name(p->run->config.scope) : "none", "profiler.scope");
 	for (number = 1; number <= p->known->len; number++)

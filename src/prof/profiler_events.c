@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The events of a profiler: their numbers in the capture, and how many samples follow from their
+ * counts. What other threads read is changed under profiler.lock.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "prof/profiler_state.h"
+
+static bool same_event(const struct event *a, const struct event *b)
+{
+	return !strcmp(a->text, b->text) && a->attr.type == b->attr.type &&
+	       a->attr.config == b->attr.config && a->attr.config1 == b->attr.config1 &&
+	       a->attr.config2 == b->attr.config2 && a->flags == b->flags &&
+	       event_rate(a) == event_rate(b);
+}
+
+/* The number of the event, a new one if it has none. 0: there are no more numbers. */
+static uint32_t number_event(struct profiler *p, const struct event *event)
+{
+	struct known_event known = { .event = *event, .flags = event->flags };
+	guint i;
+
+	for (i = 0; i < p->known->len; i++)
+		if (same_event(&g_array_index(p->known, struct known_event, i).event, event))
+			return i + 1;
+	if (p->known->len >= KNOWN_EVENTS_MAX)
+		return 0;
+	g_array_append_val(p->known, known);
+	atomic_add_relaxed(&p->header_stamp, 1);
+	return p->known->len;
+}
+
+int profiler_resolve(struct profiler *p, struct err *err)
+{
+	struct rings_config *config = &p->resolved;
+	struct perf_features features;
+	unsigned int i;
+	int ret = 0;
+
+	/* if not even a counter of our own can be opened, start will fail and report why */
+	if (perf_probe(&features))
+		features = (struct perf_features){ .has_cycles = true };
+	pthread_mutex_lock(&p->lock);
+	/* nothing was sampled yet, so no number is used yet */
+	if (!capture_has_totals(p->capture))
+		g_array_set_size(p->known, 0);
+	config->events = p->settings.events;
+	config->features = features;
+	for (i = 0; i < config->events.count; i++) {
+		if (!features.has_cycles)
+			event_fallback(&config->events.events[i]);
+		config->numbers[i] = number_event(p, &config->events.events[i]);
+		if (!config->numbers[i])
+			ret = err_set(err, ENOSPC,
+				"one capture has numbers for %d events: `clear` frees them",
+				KNOWN_EVENTS_MAX);
+	}
+	pthread_mutex_unlock(&p->lock);
+	return ret;
+}
+
+void profiler_renumber(struct profiler *p)
+{
+	unsigned int i;
+
+	pthread_mutex_lock(&p->lock);
+	g_array_set_size(p->known, 0);
+	atomic_add_relaxed(&p->header_stamp, 1);
+	for (i = 0; i < p->resolved.events.count; i++)
+		p->resolved.numbers[i] = number_event(p, &p->resolved.events.events[i]);
+	pthread_mutex_unlock(&p->lock);
+}
+
+uint64_t profiler_fixed_period(const struct event *event, enum scope scope)
+{
+	if (!(event->flags & KPROF_EVENT_FREQ))
+		/*
+		 * each task has its own period counter, and the rest of the period is lost with
+		 * the task
+		 */
+		return scope == SCOPE_OWN && event_rate(event) != 1 ? 0 : event_rate(event);
+	/* the software clocks count ns, which is how they keep a frequency */
+	if (scope != SCOPE_OWN && event->attr.type == PERF_TYPE_SOFTWARE &&
+		(event->attr.config == PERF_COUNT_SW_CPU_CLOCK ||
+			event->attr.config == PERF_COUNT_SW_TASK_CLOCK))
+		return NSEC_PER_SEC / event_rate(event);
+	return 0;
+}
+
+uint64_t profiler_due(const struct event *event, enum scope scope, const struct rings_count *count)
+{
+	const uint64_t period = profiler_fixed_period(event, scope);
+
+	/* the kernel's periods begin where the event was enabled, not where counting began */
+	return period ? (count->base + count->value) / period - count->base / period : 0;
+}
