@@ -1,4 +1,4 @@
-# what shells complete behind kprof, under the names by which they find it
+# completions of kprof, under the names by which the shells find them
 bashcompletiondir = $(datadir)/bash-completion/completions
 zshcompletiondir = $(datadir)/zsh/site-functions
 fishcompletiondir = $(datadir)/fish/vendor_completions.d

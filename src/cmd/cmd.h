@@ -28,11 +28,12 @@ struct cmd_option {
 
 struct command {
 	const char *name;
-	const char *arguments; /* behind the options */
+	const char *arguments; /* after the options */
 	const char *summary;   /* one line without a full stop */
 	const struct cmd_option *options; /* but for --help, which all have */
 	int (*run)(const struct command *command, int argc, char **argv);
-	bool runs; /* the arguments are a command with options of its own: ours end before it */
+	/* the arguments are a command with its own options: kprof's options end before it */
+	bool runs;
 };
 
 extern const struct command cmd_annotate;
@@ -54,11 +55,11 @@ extern const struct command cmd_trace;
 
 /*
  * The next option's letter, 0 when there are none left: then optind is the index of the first
- * argument. Its value is in optarg. Below zero: *status is what to exit with, all is said.
+ * argument. Its value is in optarg. Below zero: exit with *status; the error has been printed.
  */
 int cmd_next_option(const struct command *command, int argc, char **argv, int *status);
 
-/* One line on stderr behind the program's name. */
+/* Prints one line on stderr, after the program's name. */
 void cmd_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* A usage error: the line, and where to find help. Returns CMD_USAGE. */
@@ -68,7 +69,7 @@ int cmd_usage_error(const struct command *command, const char *format, ...)
 /* Whether standard output is a terminal that shows colours, and its user wants them (NO_COLOR). */
 bool cmd_has_colours(void);
 
-/* Ends the output: CMD_FAILED, with the reason said, where not all of it could be written. */
+/* Flushes the output. CMD_FAILED, after printing the reason: not all of it could be written. */
 int cmd_finish_output(int status);
 
 #endif

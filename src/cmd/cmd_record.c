@@ -71,7 +71,7 @@ static int take_held(struct record_run *r, struct err *err)
 }
 
 /* Skips the records of an earlier run: this run's records follow them. */
-static int pass_earlier(struct record_run *r, struct err *err)
+static int skip_earlier(struct record_run *r, struct err *err)
 {
 	int ret = take_held(r, err);
 
@@ -87,7 +87,7 @@ static int prepare(struct record_run *r, struct err *err)
 	if (!ret)
 		ret = kpdata_copy_open(&r->copy, r->sampling.dir, folder, err);
 	if (!ret)
-		ret = pass_earlier(r, err);
+		ret = skip_earlier(r, err);
 	if (!ret)
 		ret = sampling_start(&r->sampling, r->event, r->stack, err);
 	return ret;
@@ -358,12 +358,12 @@ static int run(const struct command *command, int argc, char **argv)
 		else if (letter == 'm')
 			r.choice.mount = optarg;
 		r.all |= letter == 'a';
-		r.choice.own |= letter == 'p';
+		r.choice.private |= letter == 'p';
 		r.quiet |= letter == 'q';
 	}
 	if (letter < 0)
 		return status;
-	if (r.choice.own && r.choice.mount)
+	if (r.choice.private && r.choice.mount)
 		return cmd_usage_error(command, "give --mount or --private, not both");
 	if (optind == argc)
 		return cmd_usage_error(command, "no command to run");

@@ -391,14 +391,14 @@ static int run(const struct command *command, int argc, char **argv)
 			t.event = optarg;
 		else if (letter == 'm')
 			t.choice.mount = optarg;
-		t.choice.own |= letter == 'p';
+		t.choice.private |= letter == 'p';
 		t.own |= letter == 's';
 	}
 	if (status != CMD_OK || letter < 0)
 		return status;
 	if (optind < argc)
 		return cmd_usage_error(command, "it takes no arguments");
-	if (t.choice.own && t.choice.mount)
+	if (t.choice.private && t.choice.mount)
 		return cmd_usage_error(command, "give --mount or --private, not both");
 	return top(&t);
 }

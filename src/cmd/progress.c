@@ -23,7 +23,7 @@
 struct progress {
 	void *source; /* of remote_source */
 	GMutex lock;  /* covers the members below; files are read in parallel */
-	uint32_t files, asked; /* files: set before the first request */
+	uint32_t files, requested; /* files: set before the first request */
 	uint64_t begin_ns;
 	bool on;    /* standard error is a terminal, and progress_end() was not called */
 	bool shown; /* the line is on the terminal */
@@ -49,12 +49,12 @@ static void show(struct progress *progress, const char *path)
 	g_autoptr(GString) line = g_string_new(NULL);
 	unsigned int rows, columns;
 
-	progress->asked++;
+	progress->requested++;
 	if (!progress->on || clock_monotonic_ns() - progress->begin_ns < PATIENCE_NS ||
 		terminal_size(STDERR_FILENO, &rows, &columns))
 		return;
 	g_string_append_printf(line, "kprof: symbolizing file %" PRIu32 " of %" PRIu32 ": ",
-		progress->asked, MAX(progress->asked, progress->files));
+		progress->requested, MAX(progress->requested, progress->files));
 	text_append(line, path);
 	if (g_utf8_strlen(line->str, -1) >= (glong)columns)
 		g_string_truncate(line,

@@ -13,7 +13,7 @@
 #include "cmd/input.h"
 #include "sys/clock.h"
 
-static int start_own(struct sampling *s, const sigset_t *mask, struct err *err)
+static int start_private(struct sampling *s, const sigset_t *mask, struct err *err)
 {
 	int ret = private_server_start(&s->server, mask, err);
 
@@ -34,8 +34,8 @@ static int find_server(struct sampling *s, const struct sampling_choice *choice,
 {
 	int ret;
 
-	if (choice->own)
-		return start_own(s, mask, err);
+	if (choice->private)
+		return start_private(s, mask, err);
 	if (choice->mount) {
 		s->dir = g_strdup(choice->mount);
 		return 0;
@@ -46,7 +46,7 @@ static int find_server(struct sampling *s, const struct sampling_choice *choice,
 	if (!ret && may_use(s->dir))
 		return 0;
 	g_clear_pointer(&s->dir, g_free);
-	return start_own(s, mask, err);
+	return start_private(s, mask, err);
 }
 
 int sampling_open(struct sampling *s, const struct sampling_choice *choice, const sigset_t *mask,
@@ -98,7 +98,7 @@ int sampling_start(struct sampling *s, const char *event, const char *stack, str
 /*
  * The lines before a refused one took effect, so restore the settings also if nothing was started.
  */
-static void set_back(struct sampling *s)
+static void restore_settings(struct sampling *s)
 {
 	g_autoptr(GString) lines = g_string_new(NULL);
 
@@ -118,7 +118,7 @@ int sampling_stop(struct sampling *s, struct err *err)
 	if (s->started)
 		ret = kpctl_client_write(s->dir, "stop\n", err);
 	s->started = false;
-	set_back(s);
+	restore_settings(s);
 	return ret;
 }
 

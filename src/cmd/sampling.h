@@ -15,7 +15,7 @@
 
 struct sampling_choice {
 	const char *mount; /* directory; NULL: the only mount */
-	bool own;          /* use a private server, whatever is mounted */
+	bool private;          /* use a private server, whatever is mounted */
 };
 
 struct sampling {

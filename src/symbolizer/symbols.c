@@ -15,7 +15,7 @@ struct symbols {
 	void *self;			     /* invariant */
 	pthread_mutex_t lock;                /* covers the members below; a leaf */
 	struct cache *cache;
-	uint64_t asked, cached;
+	uint64_t requested, cached;
 };
 
 /*
@@ -149,7 +149,7 @@ static size_t take_cached(struct symbols *symbols, const struct symbols_file *fi
 		else
 			others[n++] = i;
 	}
-	symbols->asked += count;
+	symbols->requested += count;
 	symbols->cached += count - n;
 	pthread_mutex_unlock(&symbols->lock);
 	return n;
@@ -182,7 +182,7 @@ int symbols_resolve(struct symbols *symbols, const struct symbols_file *file,
 	struct symbols_arena *arena, struct symbols_place *places)
 {
 	g_autofree size_t *others = g_new(size_t, count + 1);
-	g_autofree uint64_t *asked = NULL;
+	g_autofree uint64_t *requested = NULL;
 	g_autofree struct symbols_place *found = NULL;
 	size_t n, i;
 	int ret;
@@ -191,13 +191,13 @@ int symbols_resolve(struct symbols *symbols, const struct symbols_file *file,
 	n = take_cached(symbols, file, offsets, count, how, arena, places, others);
 	if (!n)
 		return 0;
-	asked = g_new(uint64_t, n);
+	requested = g_new(uint64_t, n);
 	found = g_new0(struct symbols_place, n);
 	for (i = 0; i < n; i++)
-		asked[i] = offsets[others[i]];
-	ret = symbols->source->resolve(symbols->self, file, asked, n, how, arena, found);
+		requested[i] = offsets[others[i]];
+	ret = symbols->source->resolve(symbols->self, file, requested, n, how, arena, found);
 	if (ret >= 0)
-		cache_results(symbols, file, asked, n, how->flags, (unsigned int)ret, found);
+		cache_results(symbols, file, requested, n, how->flags, (unsigned int)ret, found);
 	for (i = 0; i < n; i++)
 		places[others[i]] = found[i];
 	return ret == -ECANCELED || ret == -ETIMEDOUT ? ret : 0;
@@ -219,7 +219,7 @@ int symbols_connect(struct symbols *symbols, const struct symbols_file *file,
 void symbols_stats(struct symbols *symbols, struct stats *stats)
 {
 	pthread_mutex_lock(&symbols->lock);
-	stats_u64(stats, symbols->asked, "symbols.asked");
+	stats_u64(stats, symbols->requested, "symbols.asked");
 	stats_u64(stats, symbols->cached, "symbols.cached");
 	stats_u64(stats, cache_bytes(symbols->cache), "symbols.bytes");
 	pthread_mutex_unlock(&symbols->lock);

@@ -76,7 +76,7 @@ struct symbols_kernel {
 struct symbols_mapping {
 	uint32_t pid; /* as this process sees it */
 	uint64_t start;
-	uint64_t end; /* the first address behind it */
+	uint64_t end; /* the address after its last byte */
 };
 
 /* Identity of the mapped file. Unknown members are 0; if the inode is 0, all are unknown. */

@@ -304,7 +304,7 @@ static int start_worker(struct reader *reader)
 }
 
 /*
- * Is the thread blocked in the kernel, neither running nor runnable? Reads the state of our own
+ * Is the thread blocked in the kernel, neither running nor runnable? Reads the state of a thread
  * thread, which does not block.
  */
 static bool is_blocked(const struct worker *worker)
