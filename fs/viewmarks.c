@@ -36,6 +36,12 @@ static uint32_t bytes_of(const char *string)
  * ---- in the server ----------------------------------------------------------------------------
  */
 
+static void write_string(const char *string, uint32_t size, FILE *out)
+{
+	if (string) /* fwrite() takes no NULL, also not of 0 bytes */
+		fwrite(string, size, 1, out);
+}
+
 static void pack(const struct trace_annotation *mark, FILE *out)
 {
 	const struct packed packed = {
@@ -49,9 +55,9 @@ static void pack(const struct trace_annotation *mark, FILE *out)
 	};
 
 	fwrite(&packed, sizeof(packed), 1, out);
-	fwrite(mark->program, packed.program, packed.program != 0, out);
-	fwrite(mark->name, packed.name, packed.name != 0, out);
-	fwrite(mark->text, packed.text, packed.text != 0, out);
+	write_string(mark->program, packed.program, out);
+	write_string(mark->name, packed.name, out);
+	write_string(mark->text, packed.text, out);
 }
 
 static int pack_all(

@@ -136,7 +136,7 @@ fails_with "busy" bash -c 'echo hold >&4'
 exec 3>&- 4>&-
 
 # the holder is killed
-bash -c 'exec 3>"$1/kpctl"; echo hold >&3; echo start >&3; exec cat <&3 >/dev/null' - "$MNT" &
+bash -c 'exec 3>"$1/kpctl"; echo hold >&3; echo start >&3; exec sleep 1000' - "$MNT" &
 holder=$!
 wait_for state_is running
 kill -9 "$holder"
