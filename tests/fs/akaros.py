@@ -13,7 +13,7 @@ import sys
 
 PAYLOAD_MAX = 32 << 20
 NO_PROCESS = 0xFFFFFFFF
-PID_GONE = 0xFFFFFFFE  # our own word in a sample; a number like any other to the converter
+PID_GONE = 0xFFFFFFFE  # our own marker in a sample; a number like any other to the converter
 PID_LIMIT = 1 << 22  # Linux has no larger pids
 
 MMAP, COMM, SAMPLE = 1, 3, 9  # of perf

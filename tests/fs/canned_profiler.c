@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A profiler of canned bytes, in place of src/prof, for tests of the server alone: what kpdata holds
+ * A profiler that stores given bytes, in place of src/prof, for tests of the server alone: what kpdata holds
  * and when a command takes long is the test's choice.
  *
  *	prof_qlimit N	appends N records of 16 bytes: "record 00000001\n", numbered from 1

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# cmd_annotate: samples stand beside the instructions that they were taken at, of a capture of which it is
-# known where; the code is the one that objdump shows.
+# cmd_annotate: samples stand beside the instructions at which they were taken, for a capture with
+# known addresses. The code is that of objdump.
 # shellcheck source=tests/fs/cmd_lib.sh
 . "${srcdir:-.}/tests/fs/cmd_lib.sh"
 

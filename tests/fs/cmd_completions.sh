@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# cmd_completions: what bash completes behind kprof is what its help tells of; the scripts of the other
-# shells are at least well formed, where these are installed.
+# cmd_completions: bash completes behind kprof what its help lists. The scripts of the other shells
+# are at least well formed, where these are installed.
 # shellcheck source=tests/fs/cmd_lib.sh
 . "${srcdir:-.}/tests/fs/cmd_lib.sh"
 
@@ -49,7 +49,7 @@ touch "$tmp/file"
 same "a folder" "$tmp/folder" "$(offered kprof dump --mount "$tmp/f")"
 same "a file is left to the shell" "" "$(offered kprof record -o "$tmp/f")"
 
-# behind the command that is run nothing is ours
+# behind the command to run nothing is completed by us
 same "a command to run" bash "$(offered kprof record -e cycles bash | tr ' ' '\n' | grep -x bash | uniq)"
 same "the same behind --" bash "$(offered kprof stat -- bash | tr ' ' '\n' | grep -x bash | uniq)"
 same "its options are its own" "" "$(offered kprof record -q -o x bash --)"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# cmd_doctor: what it says of this machine is so, as far as others can tell: FUSE, names of the kernel,
-# the mount. What it makes of other machines is in tests/unit/test_doctor.c.
+# cmd_doctor: its findings about this machine are right, as far as other tools can tell: FUSE, names
+# of the kernel, the mount. Findings about other machines are in tests/unit/test_doctor.c.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 

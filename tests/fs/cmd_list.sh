@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# cmd_list: the events that kprof list shows, of each kind. What a Skylake processor has is known, on any machine.
+# cmd_list: the events that kprof list shows, of each kind. The events of a Skylake processor are
+# known, on any machine.
 # shellcheck source=tests/fs/cmd_lib.sh
 . "${srcdir:-.}/tests/fs/cmd_lib.sh"
 

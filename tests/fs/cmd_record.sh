@@ -11,7 +11,7 @@ export TMPDIR=$WORK/tmp
 mkdir "$TMPDIR"
 cd "$WORK" || exit 1
 
-# whatever has failed: nothing stays mounted, no command goes on
+# after any failure: nothing stays mounted, no command goes on
 end_test() {
 	local status=$? dir
 	for dir in "$TMPDIR"/kprof.*; do
@@ -210,7 +210,7 @@ ended $job
 same "its status" 7 $status
 
 if [ -r /proc/$$/task/$$/children ]; then
-	# a server that dies: said, and its mount does not stay
+	# a server that dies: reported, and its mount does not stay
 	begins -p -o died
 	server=$(tr ' ' '\n' <"/proc/$job/task/$job/children" | while read -r pid; do
 		[ "$(cat "/proc/$pid/comm")" != kprofs ] || echo "$pid"
@@ -223,7 +223,7 @@ if [ -r /proc/$$/task/$$/children ]; then
 	check "nothing is left" nothing_left
 fi
 
-# what kpdata can't hold is taken down meanwhile; what that came too late for is said
+# what kpdata can't hold is copied meanwhile; what was overwritten before is reported
 put kpctl "prof_qlimit 1024"
 put kpctl clear
 record 0 -m "$MNT" -e page-faults:period=1 -o long -- "$BUILD/tests/fixtures/faults" 60000

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# cmd_stat: kprof stat counts what programs do of which it is known; what can't be counted is said; the
-# exit status; and the mark of kprof list is the truth.
+# cmd_stat: kprof stat counts what programs with known behaviour do; what can't be counted is
+# reported; the exit status; and the marks of kprof list are right.
 # shellcheck source=tests/fs/cmd_lib.sh
 . "${srcdir:-.}/tests/fs/cmd_lib.sh"
 

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# cmd_streams: where kprof writes: `-` is standard output; it works without standard descriptors, whose
-# numbers no file of its own may get; and what is no capture, or no form of one, is said to be none.
+# cmd_streams: where kprof writes: `-` is standard output; it works without standard descriptors,
+# whose numbers no file of its own may get; and input that is not a capture, or not a format, is
+# refused with that reason.
 # shellcheck source=tests/fs/cmd_lib.sh
 . "${srcdir:-.}/tests/fs/cmd_lib.sh"
 

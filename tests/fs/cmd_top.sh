@@ -38,7 +38,7 @@ program=$!
 wait_for shows_program
 check "the head" grep -Eq '^cpu-clock:freq=1999: [1-9][0-9]* samples in [0-9.]+ s, [0-9]+ idle, [0-9]+ lost$' "$WORK/out"
 same "a profiler that runs goes on" running "$(stat_of profiler.state)"
-# without a terminal no byte is for one
+# without a terminal no terminal sequence is written
 check "no control characters" [ "$(tr -d '[:print:]\n' <"$WORK/out" | wc -c)" = 0 ]
 fails_with 'already running' "$KPROF" top -m "$MNT" -e page-faults
 put kpctl stop

@@ -84,8 +84,7 @@ ended_well "the command behind it" "$second"
 same "the interrupted start left nothing running" stop "$(tail -n 1 "$MNT/kpctl")"
 same "what was killed before it began was not done" 0 "$(held)"
 
-# a shell hears that a job of it has ended: no reason to give up a command. SIGTERM to the server ends
-# a start that is under way.
+# SIGCHLD is no reason to cancel a command. SIGTERM to the server ends a start that is under way.
 put kpctl 'event slow'
 bash -c 'trap : CHLD; echo start >"$1"' shell "$MNT/kpctl" 2>"$WORK/shell.err" &
 first=$!
@@ -129,7 +128,7 @@ ended_well "an open that met a close on its way" "$waiting"
 same "the close stopped the run" stop "$(tail -n 1 "$MNT/kpctl")"
 same "and forgot the capture" 0 "$(held)"
 
-# a second holder, whose file was open before the first held
+# a second file with hold, which was open before the first one had it
 exec 3>"$MNT/kpctl" 4>"$MNT/kpctl"
 echo hold >&3
 fails_with "busy" bash -c 'echo hold >&4'

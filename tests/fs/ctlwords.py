@@ -19,7 +19,7 @@ NUMBERS = ["-1", "+1", "1k", "1.5", "ten", "0x", "08", "0b1", "1e3", "--", "''",
            "99999999999999999999999", "18446744073709551616", "-18446744073709551615"]
 HUGE = ["x" * 200, "x" * 4000, "9" * 60000, ",".join(["cpu-clock"] * 3000)]
 HOSTILE = ["\x1b[2J", "\x7f", "\r", "\\", "'", "\xff", "%s%n%s", "/../../etc/passwd", "$(reboot)", ";"]
-# what no command of the table may answer a refusal with
+# errno texts with which no command of the table may refuse
 KNOWN = {errno.EINVAL, errno.EBUSY, errno.EPERM, errno.ENOSPC, errno.ENOENT, errno.EOPNOTSUPP,
          errno.EMSGSIZE, errno.EACCES, errno.E2BIG}
 
@@ -108,7 +108,7 @@ def taken(file, data):
 
 def bad_for_every_file(file, good):
     for text in ("", " ", "\t \t", "bogus", good.upper(), good + "x", good[:-1], "-" + good, '"' + good + '"'):
-        if text == good: # a digit in capitals
+        if text == good: # a number in capitals
             continue
         refused(file, text.encode() + b"\n", errno.EINVAL)
     for hostile in HOSTILE:
@@ -159,7 +159,7 @@ for name, rows in by_file.items():
         refused(name, b"2\n", errno.EINVAL)
     for row in rows:
         bad_for_word(*row)
-        # the words that take nothing are taken, with blanks around them and without a newline
+        # words without arguments are accepted, with blanks around them and without a newline
         if row[3] == 0 and row[1] not in ("start", "hold"):
             taken(name, f" \t{row[1]} \t".encode())
 

@@ -7,8 +7,8 @@
 
 KPROF=${KPROF:-$PWD/kprof}
 
-# takes_all: each event of the list is written to kpctl, where it has unit masks with each of them. A
-# tracepoint is taken as its name stands there.
+# takes_all: each event of the list is written to kpctl, with each of its unit masks. A tracepoint
+# is written as its name stands there.
 takes_all() {
 	"$KPROF" list -j >"$WORK/list" || fail "kprof list"
 	python3 - "$MNT/kpctl" "$WORK/list" <<'END' || fail "$1: kpctl refuses what kprof list shows"

@@ -3,8 +3,8 @@
 # idle: mounted and not sampling, no thread of the server wakes, whatever has happened before; and it
 # is small.
 
-# The server looks when something is mounted or unmounted: here, in a view of the file system of our
-# own, nobody else does that.
+# The server wakes when a file system is mounted or unmounted. In this private mount namespace
+# nothing else does that.
 if [ "$(id -u)" = 0 ] && [ -z "${KPROFS_PRIVATE-}" ]; then
 	# where the root is no mount of its own, as in a chroot, it can't be made private
 	unshare --mount --propagation private true 2>/dev/null || KPROFS_PROPAGATION=unchanged
@@ -23,7 +23,7 @@ switches() {
 		/proc/"$SERVER"/task/*/status
 }
 
-# the kernel forgets closed files in the background, and tells the server
+# the kernel sends FORGET for closed files in the background
 settled() {
 	local before
 	before=$(switches)
@@ -52,8 +52,8 @@ attached() {
 }
 wait_for attached
 ls -l "$MNT" >"$WORK/got"
-# A machine short of memory may tell the server to forget a file at any moment; what wakes by itself
-# does so in each of three stretches.
+# A machine short of memory may send the server a FORGET at any moment. A thread that wakes by
+# itself does so in each of three intervals.
 for _ in 1 2 3; do
 	wait_for settled
 	before=$(switches)

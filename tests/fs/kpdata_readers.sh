@@ -36,7 +36,7 @@ rows_are() {
 
 serve
 need_machine
-same "nobody has opened it" 0 "$(grep -c '^readers\.' "$MNT/kpstat")"
+same "it was not opened" 0 "$(grep -c '^readers\.' "$MNT/kpstat")"
 
 # 1: follows a run; 2: comes afterwards; 3: reads 7 bytes at a time, parts of records
 ctl 'event page-faults:period=1' 'stack both' clear start
@@ -72,7 +72,8 @@ wait_for is_closed 4
 check_reader "mode discard" 4 "$WORK/fourth"
 at_least "lost" "$(stat_of samples.lost_queue)" "$(reader 4 lost_samples)"
 
-# 5: stands at the beginning while what it has not read is overwritten; it is counted then, before it reads on
+# 5: stays at the beginning while unread records are overwritten; these are counted before it reads
+# on
 ctl clear 'mode overwrite' start
 exec 5<"$MNT/kpdata"
 head -c 100 <&5 >/dev/null # cut off what it gets: another copy is compared
@@ -82,13 +83,13 @@ check "lost before it reads on" test "$(reader 5 lost_samples)" -gt 0
 same "still open" open "$(reader 5 state)"
 exec 5<&-
 wait_for is_closed 5
-# 6: a new one begins with what nobody read
+# 6: a new one begins with what no reader has read
 cat "$MNT/kpdata" >"$WORK/sixth"
 wait_for is_closed 6
 check_reader "mode overwrite" 6 "$WORK/sixth"
 at_least "lost" 1 "$(reader 6 lost_samples)"
 
-# rows are bounded: the 16 closed last, and the 64 opened last of those that are open
+# the number of rows is bounded: the 16 closed last, and of the open ones the 64 opened last
 for ((n = 7; n <= 26; n++)); do
 	: <"$MNT/kpdata"
 done

@@ -32,7 +32,7 @@ check_size cleared
 need_machine
 ctl 'event page-faults:period=1' 'stack both' clear start
 "$FIXTURES/faults" 2000 >/dev/null || fail faults
-# of a running one the records held are counted at least
+# for a running profiler at least the held records are counted
 at_least "while it runs" "$(stat_of bytes.held)" "$(size)"
 ctl stop
 at_least "samples" 2000 "$(stat_of samples.received)"
@@ -47,7 +47,7 @@ lost_some() {
 	[ "$(stat_of samples.lost_queue)" -gt 0 ]
 }
 
-# full, and what is lost is told: in its place (discard), and in front (overwrite)
+# full: LOST records stand where records are missing (discard), or in front (overwrite)
 for mode in discard overwrite; do
 	ctl clear 'prof_qlimit 1024' "mode $mode" start
 	wait_for lost_some # on a busy machine the CPUs' buffers may be full before kpdata is

@@ -54,7 +54,7 @@ at_least "stacks that were cut" 10 "$(stat_of backtraces.aborted)"
 check_running() {
 	[ "$(stat_of backtraces.aborted)" = "$(cpus_sum backtraces.aborted)" ]
 }
-wait_for check_running # two looks at a running profiler differ now and then
+wait_for check_running # two reads of a running profiler may differ
 ctl stop
 check_cpus backtraces.aborted
 same "all of those taken" "$(stat_of backtraces.taken)" "$(stat_of backtraces.aborted)"

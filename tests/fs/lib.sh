@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# lib.sh: what the scripts of this folder share: a server with a mount of its own, in a folder of
+# lib.sh: functions for the scripts of this folder: a server with a mount of its own, in a folder of
 # its own, which ends and leaves nothing behind however the script ends.
 #
 # Sourced. A script runs in the build folder; KPROFS names another server than the one built there.
@@ -91,8 +91,9 @@ resident_kb() {
 	sed -n 's/^VmRSS:[^0-9]*\([0-9]*\) kB$/\1/p' "/proc/$SERVER/status"
 }
 
-# The mount shows before the server has opened all that it keeps open: the mount table is the last.
-# Somebody who may not look into the server, or can't watch the mount table, goes on all the same.
+# The mount is visible before the server has opened all files that it keeps open: the mount table is
+# the last. A user who may not read the server's descriptors, or where the mount table can't be
+# watched, goes on nevertheless.
 has_opened_all() {
 	[ "$SECONDS" -ge "$opened_end" ] || ! [ -r "/proc/$SERVER/fd" ] ||
 		[ -n "$(find "/proc/$SERVER/fd" -lname '*/mountinfo' 2>/dev/null)" ]

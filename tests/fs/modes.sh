@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# modes: who may do what, and what nobody may do, whoever asks.
+# modes: which user may do what, and what no user may do, not even root.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 
@@ -25,13 +25,13 @@ fd = os.open(sys.argv[1], eval(sys.argv[2], vars(os)))
 os.close(fd)' "$MNT/$1" "$2"
 }
 
-# as_nobody COMMAND...: without any right of root
-as_nobody() {
+# without_rights COMMAND...: as a user without any right of root
+without_rights() {
 	setpriv --reuid 65534 --regid 65534 --clear-groups "$@"
 }
 
-can_read() { as_nobody head -c 1 "$MNT/$1" >"$WORK/got" 2>&1; }
-can_write() { as_nobody dd if=/dev/null "of=$MNT/$1" conv=notrunc status=none 2>"$WORK/got"; }
+can_read() { without_rights head -c 1 "$MNT/$1" >"$WORK/got" 2>&1; }
+can_write() { without_rights dd if=/dev/null "of=$MNT/$1" conv=notrunc status=none 2>"$WORK/got"; }
 
 # ---- the default ---------------------------------------------------------------------------------
 
@@ -51,7 +51,7 @@ for name in $files; do
 done
 same "no number is another one's" "" "$(ls -i "$MNT" | awk '{ print $1 }' | sort | uniq -d)"
 
-# no callback: EACCES for everybody, root too
+# no callback: EACCES for every user, root too
 for name in $read_only; do
 	for flags in O_WRONLY O_RDWR 'O_WRONLY | O_TRUNC' 'O_WRONLY | O_APPEND'; do
 		fails_with "PermissionError: [Errno 13]" raw "$name" "$flags"
@@ -75,7 +75,7 @@ same "appending is writing" on "$(cat "$MNT/kprintx")"
 check "truncation to nothing is nothing" truncate -s 0 "$MNT/kprintx"
 same "kprintx after it" on "$(cat "$MNT/kprintx")"
 
-# nobody may
+# refused to every user
 not_permitted="Operation not permitted"
 for name in kprintx kpstat; do
 	fails_with "$not_permitted" chmod 0644 "$MNT/$name"
@@ -102,8 +102,8 @@ fails_with "Operation not supported" python3 -c \
 	'import os, sys; os.setxattr(sys.argv[1], "user.a", b"b")' "$MNT/kprintx"
 same "nothing has changed" "$(printf '%s\n' $files | sort)" "$(list_files)"
 
-# without allow_other nobody else gets in
-fails_with "Permission denied" as_nobody ls "$MNT"
+# without allow_other no other user gets in
+fails_with "Permission denied" without_rights ls "$MNT"
 serve_end
 
 # ---- other users ---------------------------------------------------------------------------------
@@ -115,15 +115,15 @@ fi
 chmod 711 "$WORK" # so that only our modes count
 
 serve -o allow_other
-fails_with "Permission denied" as_nobody ls "$MNT"
-fails_with "Permission denied" as_nobody cat "$MNT/kprintx"
+fails_with "Permission denied" without_rights ls "$MNT"
+fails_with "Permission denied" without_rights cat "$MNT/kprintx"
 check "0600 is not writable for others" eval '! can_write kprintx'
 serve_end
 
 serve -o allow_other,uid=65534,gid=65533
 same "the owner" 65534:65533 "$(stat -c %u:%g "$MNT/kpctl")"
 same "of the top too" 65534:65533 "$(stat -c %u:%g "$MNT")"
-check "the owner lists" as_nobody ls "$MNT" >"$WORK/got"
+check "the owner lists" without_rights ls "$MNT" >"$WORK/got"
 check "the owner reads" can_read kpctl
 check "the owner writes" can_write kpctl
 check "but not what is read only" eval '! can_write kpstat'
@@ -143,24 +143,24 @@ same "a file" -rw-rw-rw- "$(mode_of kpdata)"
 same "a read-only file never gets w" -r--r--r-- "$(mode_of kperr)"
 check "others write" can_write kprintx
 check "not to what is read only" eval '! can_write kperr'
-as_nobody sh -c 'echo bogus >"$1"' - "$MNT/kprintx" 2>"$WORK/got"
+without_rights sh -c 'echo bogus >"$1"' - "$MNT/kprintx" 2>"$WORK/got"
 same "kperr says who" "uid 65534 kprintx line 1: 'bogus': unknown word; usage: on | off | toggle" \
 	"$(tail -n 1 "$MNT/kperr" | sed 's/.* uid/uid/')"
 
-# who refused how often: "N UID" a line
+# how often each user was refused: "N UID" a line
 refusals_of() {
 	sed 's/.* uid \([0-9]*\) .*/\1/' | sort | uniq -c | sed 's/^ *//'
 }
 
 put kprintx wrong 2>"$WORK/got"
-as_nobody sh -c 'i=0; while [ $i -lt 40 ]; do echo bogus >"$1"; i=$((i + 1)); done' - "$MNT/kprintx" \
+without_rights sh -c 'i=0; while [ $i -lt 40 ]; do echo bogus >"$1"; i=$((i + 1)); done' - "$MNT/kprintx" \
 	2>"$WORK/got"
 same "root sees its own refusal behind 40 of another user" "$(printf '1 0\n16 65534')" \
 	"$(refusals_of <"$MNT/kperr")"
 check "as the first line" eval 'head -n 1 "$MNT/kperr" | grep -q "uid 0 kprintx line 1: .wrong"'
-as_nobody cat "$MNT/kperr" >"$WORK/got"
+without_rights cat "$MNT/kperr" >"$WORK/got"
 same "another user sees the own ones" "16 65534" "$(refusals_of <"$WORK/got")"
-same "and their size" "$(wc -c <"$WORK/got")" "$(as_nobody stat -c %s "$MNT/kperr")"
+same "and their size" "$(wc -c <"$WORK/got")" "$(without_rights stat -c %s "$MNT/kperr")"
 serve_end
 
 serve -o mode=0400

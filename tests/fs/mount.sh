@@ -82,7 +82,7 @@ works "a relative path"
 umount "$MNT"
 ends "umount of a relative path"
 
-# open files at the end: their users get errors, and nobody hangs
+# open files at the end: their readers get errors, and no process hangs
 check "daemon" "$KPROFS" -o "socket=$SOCKET" "$MNT"
 exec 3<"$MNT/mpstat" 4>"$MNT/kprintx" 5<"$MNT/kpdata"
 fails_with "busy" umount "$MNT"
@@ -93,7 +93,7 @@ exec 3<&- 4>&- 5<&-
 
 # ---- as mount(8) does it -------------------------------------------------------------------------
 
-# mount.fuse3 has a PATH of its own: in this private view of the file system kprofs is in it
+# mount.fuse3 sets its own PATH: in this private mount namespace kprofs is in it
 propagation() {
 	if unshare --mount --propagation private true 2>/dev/null; then
 		echo private
@@ -142,38 +142,39 @@ fi
 
 # ---- for a user ----------------------------------------------------------------------------------
 
-as_nobody() {
+without_rights() {
 	setpriv --reuid 65534 --regid 65534 --clear-groups "$@"
 }
 
 is_dead() {
-	[[ $(as_nobody ls "$1" 2>&1) == *"not connected"* ]]
+	[[ $(without_rights ls "$1" 2>&1) == *"not connected"* ]]
 }
 
 user_mounts() {
 	local said
-	# where programs attach is for who logged in
-	said=$(as_nobody env -u XDG_RUNTIME_DIR "$KPROFS" "$WORK/theirs" 2>&1) || fail "a user's mount: $said"
+	# the socket's folder exists for users who are logged in
+	said=$(without_rights env -u XDG_RUNTIME_DIR "$KPROFS" "$WORK/theirs" 2>&1) || fail "a user's mount: $said"
 	same "what a user without a session hears" \
 		"no programs can attach: XDG_RUNTIME_DIR names no directory for the socket; usage: mount option socket=PATH, or socket=none" \
 		"${said#*\'\': }"
-	same "its owner" 65534 "$(as_nobody stat -c %u "$WORK/theirs/kpctl")"
-	same "kprintx for a user" off "$(as_nobody cat "$WORK/theirs/kprintx")"
+	same "its owner" 65534 "$(without_rights stat -c %u "$WORK/theirs/kpctl")"
+	same "kprintx for a user" off "$(without_rights cat "$WORK/theirs/kprintx")"
 	fails_with "Permission denied" ls "$WORK/theirs" # not for root either
-	# what a killed server of the user's left is removed by fusermount3
+	# the mount that a killed server of the user left is removed by fusermount3
 	pkill -9 -u 65534 -f -- " $WORK/theirs\$"
 	wait_for is_dead "$WORK/theirs"
-	said=$(as_nobody "$KPROFS" -o socket=none "$WORK/theirs" 2>&1) || fail "a user's next mount: $said"
-	same "kprintx for a user again" off "$(as_nobody cat "$WORK/theirs/kprintx")"
-	check "a user's unmount" as_nobody fusermount3 -u "$WORK/theirs"
+	said=$(without_rights "$KPROFS" -o socket=none "$WORK/theirs" 2>&1) || fail "a user's next mount: $said"
+	same "kprintx for a user again" off "$(without_rights cat "$WORK/theirs/kprintx")"
+	check "a user's unmount" without_rights fusermount3 -u "$WORK/theirs"
 	check "a user's mount is gone" wait_for not_mounted "$WORK/theirs"
-	fails_with "cannot mount" as_nobody "$KPROFS" -o "socket=$SOCKET" "$MNT"
+	fails_with "cannot mount" without_rights "$KPROFS" -o "socket=$SOCKET" "$MNT"
 }
 
-# where only root may open the device: with one that everybody may, which nobody else sees
+# where only root may open /dev/fuse: with a device that all users may open, in a private mount
+# namespace
 with_device() {
 	mknod -m 666 "$WORK/fuse" c 10 229 && chmod 666 "$WORK/fuse" && mount --bind "$WORK/fuse" /dev/fuse &&
-		as_nobody test -w /dev/fuse || return 77
+		without_rights test -w /dev/fuse || return 77
 	user_mounts
 	return "$failures"
 }
@@ -182,13 +183,13 @@ if [ "$(id -u)" = 0 ]; then
 	chmod 711 "$WORK"
 	mkdir "$WORK/theirs"
 	chown 65534:65534 "$WORK/theirs"
-	if ! as_nobody test -x "$KPROFS"; then
+	if ! without_rights test -x "$KPROFS"; then
 		echo "not tried: a user's mount (the build is not for others)"
-	elif as_nobody test -w /dev/fuse; then
+	elif without_rights test -w /dev/fuse; then
 		user_mounts
 	else
-		fails_with "/dev/fuse: Permission denied" as_nobody "$KPROFS" -o socket=none "$WORK/theirs"
-		export -f as_nobody is_dead user_mounts with_device fail check same fails_with wait_for not_mounted is_mounted
+		fails_with "/dev/fuse: Permission denied" without_rights "$KPROFS" -o socket=none "$WORK/theirs"
+		export -f without_rights is_dead user_mounts with_device fail check same fails_with wait_for not_mounted is_mounted
 		export MNT WORK KPROFS SOCKET
 		unshare -m bash -c 'failures=0; with_device'
 		case $? in
@@ -237,7 +238,7 @@ done
 
 # ---- unmounted while files are open ---------------------------------------------------------------
 
-# a reader that waits, one that is stopped, and a file that nobody reads
+# a reader that waits, one that is stopped, and an open file without a reader
 check "daemon" "$KPROFS" -o "socket=$SOCKET" "$MNT"
 cat "$MNT/kptrace_pipe" >"$WORK/pipe" &
 reader=$!
@@ -290,7 +291,7 @@ serve_end
 
 # ---- many times ----------------------------------------------------------------------------------
 
-# others may mount what they like
+# other mounts at the same place are left alone
 our_mounts() {
 	grep -c " $WORK/" /proc/mounts
 }

@@ -15,7 +15,7 @@ busy_ticks=30
 hz=$(getconf CLK_TCK)
 cpu=$(sed -n 's/^cpu\([0-9][0-9]*\) .*/\1/p' /proc/stat | tail -n 1)
 
-# look NAME: what /proc/stat, mpstat, mpstat-raw say, with /proc/stat before and behind them
+# look NAME: copies of mpstat and mpstat-raw, with /proc/stat before and behind them
 look() {
 	cat /proc/stat >"$WORK/$1.before"
 	cat "$MNT/mpstat" >"$WORK/$1.text"
@@ -94,7 +94,7 @@ between() {
 		}' "$@")
 }
 
-# compare WHAT: the looks `first` and `second`
+# compare WHAT: the copies `first` and `second`
 compare() {
 	local name bad=0
 	for name in first second; do

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # prof_build_ids: a program that begins and ends during a run has its build-id in kpdata, the one that
 # readelf finds in its file; also one that is linked in another way, one that has none, and one whose file
-# has been changed since, whose build-id nobody can tell any more.
+# has been changed since, whose build-id can no longer be read.
 # shellcheck source-path=SCRIPTDIR
 . "${srcdir:-.}/tests/fs/lib.sh"
 . "${srcdir:-.}/tests/fs/prof_lib.sh"
@@ -68,7 +68,7 @@ same "none was missing" 0 "$(stat_of tasks.build_ids_missing)"
 
 later_than() { [ "${EPOCHREALTIME/./}" -gt "$1" ]; }
 
-# in place: the same inode with another content; the reader of build-ids is kept from it until then
+# written in place: the same inode with other content; the reader of build-ids is held up until then
 ctl clear
 ctl start
 reader=$(pgrep -P "$SERVER" -f '^kprof-symbols reader' | head -n 1)

@@ -32,7 +32,7 @@ callers_of() {
 		{ all = $4 == process && $5 == "burn_seventy" ? $2 : 0 }' | sort -u | tr '\n' ' '
 }
 
-# what a report shows of a program is in it: the two functions, under this name
+# the report shows of a program the two functions, under this name
 complete() {
 	local name
 	for name in "$@"; do
@@ -77,7 +77,7 @@ end_programs() {
 serve
 need_machine
 
-# overwritten many times: alpha was there before the start, beta began during the first of them
+# overwritten many times: alpha runs before the start, beta begins during the first of them
 ctl 'event cpu-clock:freq=999,page-faults:period=1' 'stack user' 'prof_qlimit 1024' \
 	'mode overwrite' clear
 "$WORK/alpha" 60000 >"$WORK/said.alpha" &
@@ -99,7 +99,7 @@ at_least "bytes overwritten" $((8 << 20)) "$(stat_of bytes.dropped)"
 check "what is held is bounded" test "$(stat_of bytes.held)" -le $((1 << 20))
 copy_to "$WORK/overwritten"
 
-# cleared while running: the copy has what came after, and the names that were told before
+# cleared while running: the copy has what came after, and the names that were recorded before
 ctl 'event cpu-clock:freq=4999' 'stack both' 'prof_qlimit 16384' 'mode discard' clear
 begin_programs
 ctl start

@@ -28,7 +28,7 @@ wait_for have_begun
 ctl 'event page-faults:period=1' 'stack none' 'prof_qlimit 4096' clear
 for ((i = 0; i < cycles; i++)); do
 	ctl start
-	true | cat # samples: without any, nothing is kept
+	true | cat # samples are needed: without any, no tasks are kept
 	ctl stop
 done
 # some bytes are of other programs that came and went meanwhile; had the processes above been

@@ -18,7 +18,7 @@ load_switches() {
 	timeout 60 taskset -c 0 "$FIXTURES/pingpong" "$rounds" >"$WORK/said" || fail "pingpong"
 }
 
-# The books of what was sampled. kpdata is in $WORK/copy then.
+# Checks the counts of what was sampled. kpdata is in $WORK/copy then.
 close_books() {
 	local event
 	ctl stop
@@ -36,7 +36,7 @@ record() {
 	close_books
 }
 
-# record_held_up COMMAND: the same, with a server that sleeps through it
+# record_held_up COMMAND: the same, while the server is stopped
 record_held_up() {
 	ctl clear start
 	hold_up
@@ -86,25 +86,25 @@ at_least "page faults" "$pages" "$delivered"
 same "those of the function that makes them" "$pages" \
 	"$(samples_in "$WORK/copy" faults touch_pages)"
 
-# the smallest ring, with stacks, and nobody who empties it
+# the smallest ring, with stacks, not drained
 ctl 'stack both' 'prof_cpubufsz 16'
 exactly record_held_up load_faults
 at_least "page faults" "$pages" "$count"
 at_least "lost page faults" $((pages / 2)) "$lost"
 at_least "delivered page faults" 100 "$delivered"
 
-# the same, and somebody who empties it now and then
+# the same, drained now and then
 exactly record load_faults
 at_least "page faults" "$pages" "$count"
 
-# beside another event: the losses are those of the one that lost
+# beside another event: the losses belong to the event that lost
 ctl "event cpu-clock:freq=99,$spec"
 exactly record_held_up load_faults
 at_least "lost page faults" $((pages / 2)) "$lost"
 check "the clock lost nearly nothing" \
 	test "$(awk '$1 ~ /^event\.1\.cpu\..*\.lost$/ { n += $2 } END { print n + 0 }' "$WORK/stat")" -lt 1000
 
-# a period that no run comes to the end of: what is left of it goes with the run
+# a period longer than any run: the remainder is dropped at the end of the run
 spec=page-faults:period=50000
 ctl "event $spec" 'stack none' clear
 for ((run = 0; run < 8; run++)); do
@@ -115,7 +115,7 @@ done
 at_least "page faults of all runs" 160000 "$(sum_of count)"
 same "page faults undelivered, of runs of less than a period" 0 "$(sum_of undelivered)"
 
-# and one that began before the books did: 40,000 and 40,000 are 80,000
+# and one that began before the counts did: 40,000 and 40,000 are 80,000
 ctl clear start
 taskset -c 0 "$FIXTURES/faults" 40000 >"$WORK/said" || fail "faults"
 ctl clear

@@ -40,7 +40,7 @@ balance_of() {
 	stat_of "event.1.cpu.$1.$2"
 }
 
-# delivered_beyond CPU NUMBER: so many samples of the CPU have come
+# delivered_beyond CPU NUMBER: more than so many samples of the CPU were delivered
 delivered_beyond() {
 	local now
 	ctl flush
@@ -52,7 +52,7 @@ row_of_mpstat() {
 	sed -n "s/^ *$1: //p" "$MNT/mpstat"
 }
 
-# The server has joined CPU 1: what happens there is counted.
+# The server samples CPU 1: what happens there is counted.
 joined() {
 	local before now
 	before=$(balance_of 1 count)
@@ -136,7 +136,7 @@ go_and_come() {
 	at_least "page faults" $((6 * pages)) "$count"
 }
 
-# a run begins without it, and joins it when it comes
+# a run begins without the CPU, and samples it when it returns
 come_late() {
 	loads=
 	echo 0 >$switch

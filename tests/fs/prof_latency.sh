@@ -63,7 +63,7 @@ copy_to "$WORK/second"
 samples_of "$WORK/second" >"$WORK/held"
 check "the second reader" cmp "$WORK/followed" "$WORK/held"
 
-# two at once get the same bytes, and so does whoever opens it later, in whatever pieces
+# two readers at once get the same bytes, and so does a later one, with reads of any size
 cat "$MNT/kpdata" >"$WORK/one" &
 one=$!
 dd if="$MNT/kpdata" of="$WORK/two" bs=1500 status=none || fail "dd"

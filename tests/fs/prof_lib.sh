@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-# prof_lib.sh: what the scripts share that look whether kpdata and kpstat are true. Sourced after
-# lib.sh; needs the kprof command and the programs of tests/fixtures.
+# prof_lib.sh: functions for scripts that check kpdata and kpstat. Sourced after lib.sh; needs the
+# kprof command and the programs of tests/fixtures.
 
 KPROF=${KPROF:-$PWD/kprof}
 FIXTURES=${FIXTURES:-$PWD/tests/fixtures}
 
-# ctl LINE...: commands to the profiler; what is refused is a failure
+# ctl LINE...: commands to the profiler; a refusal is a failure
 ctl() {
 	printf '%s\n' "$@" >"$MNT/kpctl" || fail "refused: $*: $(tail -n 1 "$MNT/kperr")"
 }
@@ -24,7 +24,7 @@ take_machine() {
 	fi
 }
 
-# whether this user may sample the whole machine; else the script is skipped
+# whether this user may sample the whole machine; otherwise the script is skipped
 need_machine() {
 	local scope
 	echo start >"$MNT/kpctl" 2>/dev/null
@@ -126,7 +126,7 @@ samples_in() {
 		$4 == process && $5 == name { n += $2 } END { print n + 0 }'
 }
 
-# hold_up, let_go: the server stands still, and goes on
+# hold_up, let_go: stops the server, and continues it
 is_stopped() {
 	grep -q '^State:.T' "/proc/$1/status"
 }
@@ -138,7 +138,7 @@ let_go() {
 	kill -CONT "$SERVER"
 }
 
-# A server that stands still can't be ended.
+# A stopped server can't be ended.
 end_test() {
 	local status=$?
 	[ -n "$SERVER" ] && kill -CONT "$SERVER" 2>/dev/null

@@ -13,7 +13,7 @@ load() {
 	timeout 60 "$FIXTURES/faults" "$pages" || fail "faults"
 }
 
-# the sampler has seen all that the load did
+# the sampler has drained all samples of the load
 stat_beyond() {
 	local now
 	ctl flush
@@ -25,7 +25,7 @@ larger_than() {
 	[ "$(stat -c %s "$1")" -gt "$2" ]
 }
 
-# what the stream of a reader that was there from the begin says is what kpstat says
+# the stream of a reader that was open from the beginning has the counts of kpstat
 check_stream() {
 	local received
 	cat "$MNT/kpstat" >"$WORK/stat"
@@ -93,13 +93,13 @@ wait "$reader" || fail "the reader that stood still ended with status $?"
 check_stream "$WORK/copy" overwrite
 losses_stand_inside overwrite
 
-# who comes later is told of the same loss: it was lost to everybody
+# a later reader gets the same loss: it was lost for every reader
 copy_to "$WORK/later"
 tally "$WORK/later" >"$WORK/tally"
 same "what a later reader is told" "$(stat_of samples.lost_queue)" \
 	"$(awk '{ n += $4 } END { print n + 0 }' "$WORK/tally")"
 
-# what a clear frees goes back to the machine when no start has wanted it for a while
+# memory freed by a clear is released when no start has used it for a while
 given_back() {
 	[ "$(resident_kb)" -lt $((before - held / 2)) ]
 }

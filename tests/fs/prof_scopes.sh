@@ -10,7 +10,7 @@ NEEDS_MACHINE=alone
 # shellcheck source=tests/fs/prof_lib.sh
 . "${srcdir:-.}/tests/fs/prof_lib.sh"
 
-user=65534 # nobody: one who has a name, which fusermount3 asks for
+user=65534 # a user with a name, which fusermount3 needs
 paranoid=/proc/sys/kernel/perf_event_paranoid
 server=$KPROFS
 deny=${DENY:-$PWD/tests/deny/deny}
@@ -36,13 +36,14 @@ as_user() {
 	setpriv --reuid=$user --regid=$user --clear-groups "$@"
 }
 
-# serve_by COMMAND...: a server that is started by it. Who may look at its tree is LOOK_BY.
+# serve_by COMMAND...: starts a server through it. LOOK_BY: the command prefix of a user that may
+# read its mount.
 LOOK_BY=
 serve_by() {
 	printf '#!/bin/sh\nexec %s "%s" "$@"\n' "$*" "$WORK/bin/kprofs" >"$WORK/bin/by"
 	chmod 755 "$WORK/bin/by"
 	KPROFS=$WORK/bin/by
-	SOCKET=none # the folder is not theirs
+	SOCKET=none # the folder belongs to another user
 	serve
 }
 
@@ -152,8 +153,8 @@ sum_of() {
 		$1 ~ "^event\\.1\\.cpu\\.[0-9]*\\." what "$" { n += $2 } END { print n + 0 }'
 }
 
-# own_clear: books begin anew where processes have ended that were watched since they began: what these
-# had counted is in no number
+# own_clear: counts begin at 0 where sampled processes have ended: what these had counted is in no
+# number
 own_clear() {
 	local pages=20000 load count known
 	echo 2 >$paranoid
@@ -195,7 +196,7 @@ own_clear() {
 	rm "$WORK/go" "$WORK/done"
 }
 
-# whole_machine PARANOID: anybody gets everything
+# whole_machine PARANOID: each user gets all samples
 whole_machine() {
 	echo "$1" >$paranoid
 	begin_programs
@@ -235,7 +236,7 @@ too_much_memory() {
 	echo "$fits KiB fit"
 }
 
-# denied ERRNO TEXT SENTENCE...: perf_event_open fails for everybody
+# denied ERRNO TEXT SENTENCE...: perf_event_open fails for every user
 denied() {
 	local code=$1 text=$2 fds
 	shift 2
@@ -255,7 +256,7 @@ denied() {
 	serve_end
 }
 
-# user_only: the kernel can't be sampled, by anybody
+# user_only: no user can sample the kernel
 user_only() {
 	serve_by "$FIXTURES/user_only"
 	write_to kpctl start || fail "start, in user space only"
@@ -270,7 +271,7 @@ user_only() {
 	serve_end
 }
 
-# what the other user runs has to be where they can go
+# programs of the other user have to be where that user can read them
 chmod 711 "$WORK"
 mkdir -m 755 "$WORK/bin"
 cp "$server" "$WORK/bin/kprofs"

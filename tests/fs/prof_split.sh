@@ -9,7 +9,7 @@
 
 enough=10000 # samples, for 2 points
 cpu_ms=1500  # at 9999 Hz: half as many again
-tries=4	     # a CPU that is not ours all the time may skip samples: longer, then
+tries=4	     # a CPU that is shared with others may skip samples: longer, then
 
 # near WHAT WANTED PART WHOLE: in percent, within 2 points
 near() {
@@ -58,7 +58,7 @@ done
 at_least "samples" "$enough" "$samples"
 echo "$samples samples, burn_seventy $seventy, burn_thirty $thirty"
 
-# by the program's own count it did what it says
+# by the program's own count its work was divided as intended
 read -r _ a b c d <"$WORK/said"
 near "units of burn_seventy" 70 $((a + c)) $((a + b + c + d))
 same "units, ten by ten" "4 2 3 1" \

@@ -4,8 +4,8 @@
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 
-# Texts that stand still: what they hold is known without reading them through the mount twice.
-# kptrace gets a size at, below and above a page, and larger than what one splice moves.
+# Texts that don't change: their content is known without reading them through the mount twice. The size
+# of kptrace is at, below and above a page, and larger than what one splice moves.
 expect() {
 	printf '%s' "$2" >"$WORK/want.$1"
 }
@@ -112,7 +112,7 @@ else
 	echo "not tried: python3"
 fi
 
-# each_reader NAME COMMAND...: COMMAND FILE judges what each reader got of $MNT/NAME
+# each_reader NAME COMMAND...: COMMAND FILE checks what each reader got of $MNT/NAME
 each_reader() {
 	local name=$1 reader
 	shift
@@ -124,7 +124,7 @@ each_reader() {
 }
 
 serve
-put mpstat off # paused, so that it stands still
+put mpstat off # paused, so that it does not change
 cpus=$(grep -c '^cpu[0-9]' /proc/stat)
 
 for name in kpctl mpstat mpstat-raw; do
@@ -142,14 +142,14 @@ expect kperr ""
 each_reader kptrace_ctl cmp "$WORK/want.kptrace_ctl"
 each_reader kperr cmp "$WORK/want.kperr"
 
-# kpstat moves: whole and of one moment means sorted, with its first and its last row
+# kpstat changes: a whole text of one moment is sorted, with its first and its last row
 stat_is_whole() {
 	sort -c "$1" && grep -q '^backtraces\.' "$1" && [[ $(tail -n 1 "$1") =~ ^wakeups\ [0-9]+$ ]]
 }
 each_reader kpstat stat_is_whole
 
-# It is not rendered for its size: stat by name tells that of the newest open. So what is opened may be
-# shorter than the kernel was told just before, and nobody reads behind its end.
+# It is not rendered for its size: stat by name returns that of the newest open. What is opened may
+# be shorter than the kernel was told just before, and no reader reads beyond its end.
 for reader in $readers dd_1; do
 	put kpctl 'event cpu-clock,page-faults,context-switches,minor-faults'
 	long=$(cat "$MNT/kpstat" | wc -c)

@@ -28,8 +28,8 @@ report() {
 	"$KPROF" report "$@" -m "$MNT" >"$WORK/report" 2>"$WORK/report.err"
 }
 
-# same_report WHAT REPORT: as the one at hand, in what it says of the capture and of our program.
-# What others run may be built anew between two reports; its names are then rightly not given.
+# same_report WHAT REPORT: equal to $report in what it says of the capture and of our program.
+# Programs of others may be rebuilt between two reports; their names are then rightly missing.
 same_report() {
 	local report
 
@@ -74,7 +74,7 @@ program=$!
 WAIT=60 wait_for is_sampled
 kill "$program"
 wait "$program"
-# it comes back, though the stream goes on
+# the command ends, although the stream goes on
 report --callers || fail "live: $(cat "$WORK/report.err")"
 wait_for sees_itself
 others=$(of_kprofs)
@@ -122,7 +122,7 @@ same "as many samples in the dump" \
 	"$("$KPROF" dump -m "$MNT" | grep -c '_trace ')" \
 	"$(sed -n '1s/^# \([0-9]*\) samples .*/\1/p' "$WORK/report")"
 
-# the one mount is found; of several it asks which
+# the one mount is found; with several it asks which
 if [ "$(grep -c ' fuse\.kprofs ' /proc/self/mounts)" = 1 ]; then
 	"$KPROF" report >"$WORK/report.found" || fail "the mount is not found"
 	same_report "the mount is found" "$WORK/report.found"

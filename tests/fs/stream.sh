@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# stream: kpdata is a stream: no position, its own cursor for each open, waits that end.
+# stream: kpdata is a stream: no position, a cursor for each open, and waits that end.
 KPROFS=${KPROFS_CANNED:-$PWD/tests/fs/kprofs_canned}
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
@@ -39,7 +39,7 @@ for copy in $copies python; do
 	check "what $copy gets" cmp "$WORK/want" "$WORK/got"
 done
 
-# SIGTERM: who waits gets what is held and then end of file, and the server ends
+# SIGTERM: a waiting reader gets what is held and then end of file, and the server ends
 put kpctl start
 cat "$MNT/kpdata" >"$WORK/got" &
 reader=$!
@@ -48,7 +48,7 @@ serve_end TERM
 ended_well "the reader at SIGTERM" "$reader"
 check "with all of it" cmp "$WORK/want" "$WORK/got"
 
-# the same at a lazy unmount, which the kernel tells nobody
+# the same at a lazy unmount, of which the kernel notifies no process
 serve
 put kpctl 'prof_qlimit 10000'
 put kpctl start

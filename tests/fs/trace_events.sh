@@ -9,7 +9,7 @@ ROLES=$PWD/tests/race/roles
 PLUGIN=$PWD/tests/race/.libs/plugin.so
 export KPROF_SOCKET=$SOCKET
 
-# role NUMBER ROLE [ARG]: starts it; `let_go NUMBER` lets it go on
+# role NUMBER ROLE [ARG]: starts it; `let_go NUMBER` makes it go on
 role() {
 	mkfifo "$WORK/in$1"
 	eval "exec 4$1<>\"\$WORK/in$1\""
@@ -21,7 +21,7 @@ let_go() {
 	printf x >"$WORK/in$1"
 }
 
-# said NUMBER TEXT: all that it has said so far
+# said NUMBER TEXT: whether its output so far is the text
 said() {
 	[ "$(cat "$WORK/out$1")" = "$2" ]
 }
@@ -38,7 +38,7 @@ stat_is() {
 	[ "$(stat_of "$1")" = "$2" ]
 }
 
-# the counter moves, or has stopped moving
+# the counter changes, or has stopped changing
 grows() {
 	local before
 	before=$(stat_of "$1")
@@ -57,20 +57,20 @@ events() {
 	find "$MNT/events" -name '*:*' -printf '%f\n' | sort | tr '\n' ' '
 }
 
-# events_of PROVIDER: the same, of one only
+# events_of PROVIDER: the same, of one provider only
 events_of() {
 	events | tr ' ' '\n' | grep "^$1:" | tr '\n' ' '
 }
 
 serve
-same "nobody has events" "" "$(events)"
+same "no producer has events" "" "$(events)"
 same "the fixed files" "all enabled info overflow reset " \
 	"$(find "$MNT/events" -type f -printf '%f\n' | sort | tr '\n' ' ')"
 same "the master switch" 1 "$(cat "$MNT/events/enabled")"
 same "all" 0 "$(cat "$MNT/events/all")"
 same "overflow" 0 "$(cat "$MNT/events/overflow")"
 same "info" "version 1" "$(cat "$MNT/events/info")"
-fails_with "Permission denied" cat "$MNT/events/reset" # whoever asks
+fails_with "Permission denied" cat "$MNT/events/reset" # for every reader
 fails_with "No such file" cat "$MNT/events/roles:number"
 fails_with "Operation not permitted" mkdir "$MNT/events/a:b"
 fails_with "Operation not permitted" rm "$MNT/events/all"
@@ -126,7 +126,7 @@ id=$(sed -n "s/^name 'roles:number' .* id \([0-9]*\) .*/\1/p" "$MNT/events/info"
 
 kill -9 "$numbers"
 wait_for stat_is trace.producers 0
-same "events of nobody" "" "$(events)"
+same "events without producers" "" "$(events)"
 same "kept" 1 "$(stat_of trace.dead_producers)"
 same "counted still" $((before + 1000)) "$(stat_of trace.written)"
 check "known still, by its number" grep -q "^name 'roles:number' .* id $id enabled$" "$MNT/events/info"
@@ -197,11 +197,12 @@ check "the program's own are there" has_event roles:number
 let_go 3
 ended_well "a library 200 times" "$dlopen"
 wait_for stat_is trace.producers 0
-same "nobody was sent away" 0 "$(stat_of trace.detached)"
+same "no producer was detached" 0 "$(stat_of trace.detached)"
 
 # ---- a daemon: closes its descriptors before it has written anything ------------------------------
 
-# Its three processes were heard of, and the last one's end of the line; or it has come again since.
+# Its three processes have attached, and the end of the last one's connection was seen; or it has
+# attached again since.
 is_adrift() {
 	local times=$(($(stat_of trace.attached) - before))
 	[ $times -ge 4 ] || { [ $times = 3 ] && stat_is trace.producers 0; }
@@ -243,9 +244,9 @@ wait_for stat_is trace.producers 1
 kill "$PROGRAM"
 wait_for stat_is trace.producers 0
 
-# ---- a stranger's descriptor, whose close waits --------------------------------------------------
+# ---- a client's descriptor, whose close waits ----------------------------------------------------
 
-# The first close of a file of a mount asks its server. This one is stopped.
+# The first close of a file on a FUSE mount sends a request to its server. This server is stopped.
 "$KPROFS" -f -o socket=none "$WORK/second" 2>"$WORK/got" &
 stopped=$!
 wait_for is_mounted "$WORK/second"
@@ -254,7 +255,7 @@ import array, os, signal, socket, struct, sys, time
 path, name, pid, sent = sys.argv[1:]
 fd = os.open(name, os.O_RDONLY)
 os.kill(int(pid), signal.SIGSTOP)
-hello = struct.pack("=IIQIIII64s", 1, 96, 0x6b70726f66736f63, 2, 1, 65536, 0, b"stranger")
+hello = struct.pack("=IIQIIII64s", 1, 96, 0x6b70726f66736f63, 2, 1, 65536, 0, b"client")
 for _ in range(6):
     s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     try:
@@ -267,12 +268,12 @@ for _ in range(6):
 open(sent, "w").close()
 time.sleep(1000)
 END
-stranger=$!
+client=$!
 wait_for test -e "$WORK/sent"
-check "strangers are sent away" test "$(stat_of trace.detached)" -ge 6
+check "such clients are detached" test "$(stat_of trace.detached)" -ge 6
 wait_for stat_is trace.producers 0
 kill -CONT "$stopped"
-kill "$stranger"
+kill "$client"
 role 5 numbers 1
 wait_for said 5 r
 wait_for stat_is trace.producers 1
@@ -315,14 +316,14 @@ serve
 check "everybody by default" connects 65534 65534
 serve_end
 serve -o attach=owner
-check "nobody else" does_not connects 65534 65534
+check "no other user" does_not connects 65534 65534
 check "root always" connects 0 0
 serve_end
 serve -o attach=owner,uid=1234
 check "the tree's owner" connects 1234 65534
-check "and nobody else" does_not connects 65534 65534
+check "and no other user" does_not connects 65534 65534
 serve_end
 serve -o attach=group:1235
 check "the group" connects 65534 1235
-check "and nobody else" does_not connects 65534 65534
+check "and no other user" does_not connects 65534 65534
 serve_end

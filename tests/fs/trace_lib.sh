@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# trace_lib.sh: programs that write events, for the tests of the trace. Sourced behind lib.sh.
+# trace_lib.sh: programs that write events, for the tests of the trace. Sourced after lib.sh.
 
 export KPROF_SOCKET=$WORK/socket
 TELL=${TELL:-$PWD/tests/fs/tell}

@@ -47,7 +47,8 @@ same "events of the command" 1000 "$(events_are_right "$WORK/command" late)"
 kill "$command" "${readers[@]}"
 wait_for waiting_reads_are 0
 
-# what was there before is not shown; what comes is, to both, whether its program came before or after
+# earlier events are not shown; later ones are shown to both, whether their program came before or
+# after
 tell_start early 1024 2 100
 follow first
 first=$!
@@ -64,7 +65,7 @@ grep -q 'told 600$' "$WORK/first" || fail "the text of kprof_printf"
 grep -q 'lost$' "$WORK/first" && fail "lost: $(grep 'lost$' "$WORK/first")"
 grep -q 'the end$' "$WORK/first" || fail "the message"
 
-# a program that writes far more than its memory holds: shown and lost make the whole
+# a program that writes far more than its pool holds: shown and lost events make the whole
 : >"$WORK/third"
 follow third
 wait_for waiting_reads_are 3
@@ -84,7 +85,7 @@ $3 == "test:n:" {
 	last[$5] = $7
 }' "$WORK/third" || fail "the order of each thread"
 
-# what an open of a pipe looks through, 100 KB of each program at least, is no worker's work
+# opening a pipe, which searches at least 100 KB of each program, does not occupy a worker
 worker_bytes() { # read by the workers so far
 	local task sum=0 bytes
 	for task in /proc/"$SERVER"/task/*; do

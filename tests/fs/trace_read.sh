@@ -86,7 +86,7 @@ dd if="$MNT/kptrace" of="$WORK/got" bs=1 count=50000 status=none
 check "dd bs=1" cmp -n 50000 "$WORK/want" "$WORK/got"
 tail -c 5000 "$MNT/kptrace" | cmp - <(tail -c 5000 "$WORK/want") || fail "the end of it"
 
-# two openers at once, in turns, and one that stops in the middle
+# two readers at once, in turns, and one that stops in the middle
 exec 3<"$MNT/kptrace" 4<"$MNT/kptrace"
 head -c 100000 "$MNT/kptrace" >"$WORK/got" # closes early
 for fd in 3 4 3 4; do
@@ -102,10 +102,10 @@ check "the second of two" cmp "$WORK/want" "$WORK/got.4"
 kill -KILL "$TOLD"
 wait "$TOLD" 2>/dev/null
 exec {fd_one}>&-
-nobody_is_attached() {
+no_producer_is_attached() {
 	[ "$(stat_of trace.producers)" = 0 ]
 }
-wait_for nobody_is_attached
+wait_for no_producer_is_attached
 check "after kill -9" cmp "$WORK/want" "$MNT/kptrace"
 
 # what each CPU has makes the whole

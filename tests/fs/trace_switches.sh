@@ -38,8 +38,9 @@ lines() {
 	grep -c -- "$1" "$MNT/kptrace"
 }
 
-# tries COUNT FILE ON OFF TEXT: an event right behind each switch; TEXT is what the events say. On a
-# machine that leaves a program without a CPU for 0.1 s it is late, which is counted: then it is excused
+# tries COUNT FILE ON OFF TEXT: an event right behind each switch; TEXT is the text of the events.
+# Where a machine gives a program no CPU for 0.1 s, the answer is late and counted, and the miss is
+# allowed.
 tries() {
 	local i missing extra late
 	put kptrace_ctl clear
@@ -94,13 +95,13 @@ wait "$PROGRAM" 2>/dev/null
 
 # ---- what reset forgets is not lost -----------------------------------------------------------------
 
-# balance WHAT OVERFLOW CLEARED: what the counters say
+# balance WHAT OVERFLOW CLEARED: checks the counters
 balance() {
 	same "$1: overflow" "$2" "$(cat "$MNT/events/overflow")"
 	same "$1: cleared" "$3" "$(stat_of trace.cleared)"
 }
 
-put kptrace_ctl clear # what is held of others
+put kptrace_ctl clear # the held events of others
 before=$(cat "$MNT/events/overflow") cleared=$(stat_of trace.cleared)
 program counts
 counts=$PROGRAM
@@ -141,7 +142,7 @@ check "and counts it" test "$(stat_of trace.sync_timeouts)" -gt "$before"
 put kptrace_ctl clear
 tell one +
 same "the other one has taken it" 1 "$(lines 'test:step: +')"
-# writers beside each other wait at the same time, not one behind the other
+# concurrent writers wait at the same time, not one behind the other
 writers=()
 took=$(elapsed_ms eval 'for i in 1 2 3 4 5 6 7 8; do put events/test:step 1 & writers+=($!); done
 	wait "${writers[@]}"')
@@ -161,5 +162,5 @@ kill -STOP "$two"
 put events/test:step 0 &
 writer=$!
 serve_end
-wait "$writer" 2>/dev/null # whatever it was told
+wait "$writer" 2>/dev/null # for any reply
 kill -KILL "$one" "$two"

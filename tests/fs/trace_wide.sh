@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# trace_wide: lines that take long to make. Who opens them can be ended meanwhile, and so can the server.
+# trace_wide: lines that take long to make. The process that opens them can be ended meanwhile, and
+# so can the server.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 # shellcheck source=tests/fs/trace_lib.sh

@@ -139,7 +139,7 @@ a='\([^;]*\)' # arguments
 stack recursion "main;(recurse$a;){5}burn_recursion$a"
 stack inlining "main;with_inlined$a;burn_inlined($a)?_\[i\]"
 stack "a tail call" "main;tail_target$a"
-check "nobody returns to tail_caller" [ "$(grep -c tail_caller "$WORK/folded")" = 0 ]
+check "no function returns to tail_caller" [ "$(grep -c tail_caller "$WORK/folded")" = 0 ]
 stack "a signal handler" "on_signal;burn_signal$a"
 stack "a thread" "thread_main;burn_thread$a"
 stack "a template" "main;unsigned long burn_template<int>$a"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# view_bounds: captures of which views can't be made within bounds: each open ends with an error that
-# says so, and the server goes on.
+# view_bounds: captures of which views can't be made within bounds: each open ends with an error
+# that says so, and the server goes on.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 KPROFS=$PWD/tests/fs/kprofs_canned
@@ -27,7 +27,7 @@ check "flat needs one frame of each" grep -q '^# 10000 samples' "$MNT/views/flat
 check "perf.data needs no stacks" [ "$(wc -c <"$MNT/views/perf.data")" -gt 10000000 ]
 check "the server goes on" grep -q "^event quick" "$MNT/kpctl"
 
-# what is small again can be made again
+# a view of a smaller capture can be made again
 put kpctl clear
 fails_with "No data available" cat "$MNT/views/flat"
 put kpctl "stack wild 10"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# view_debuginfod: a stripped program whose debug file only a debuginfod server has, here a small one on
-# loopback. Nobody asks it unless the mount option says so, whatever the environment says; then the
-# program's functions have names.
+# view_debuginfod: a stripped program whose debug file only a debuginfod server has, here a small
+# one on loopback. Without the mount option no request is sent to it, whatever the environment says.
+# With it the program's functions have names.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 
@@ -14,7 +14,7 @@ done
 PATH=$PATH:/sbin:/usr/sbin ldconfig -p | grep -q 'libdebuginfod\.so\.1 ' ||
 	{ echo "libdebuginfod is missing"; exit 77; }
 
-# fetched files are kept below the home of whoever mounts
+# fetched files are kept below the home of the user who mounts
 mkdir "$WORK/home"
 export HOME=$WORK/home
 unset XDG_CACHE_HOME

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# view_interrupt: who opens a view can be ended while names are asked for, and while it waits for another
-# view that asks for them; then nothing of it is left in the server.
+# view_interrupt: a process that opens a view can be ended while symbols are requested, and while it
+# waits for another view that requests them. Then nothing of it is left in the server.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 
@@ -36,7 +36,7 @@ ends() {
 
 serve
 
-# who only hears that its children end, all the time, gets its view all the same
+# a process that only receives SIGCHLD, all the time, still gets its view
 cat >"$WORK/opener.pl" <<'END'
 use POSIX;
 $SIG{CHLD} = sub { };
@@ -59,7 +59,7 @@ fi
 put kpctl "stack files 200"
 open_view flat
 asking=$OPENER
-wait_for threads kp-names 1 # there is one while a view asks for names
+wait_for threads kp-names 1 # it exists while a view requests symbols
 open_view flat
 waiting=$OPENER
 open_view tree
@@ -90,7 +90,7 @@ ends "who waits for another view's model" TERM "$waiting"
 ends "who makes it" TERM "$asking"
 wait_for threads kp-view 0
 
-# kprof tells on a terminal that it waits for names, and can be ended too
+# kprof says on a terminal that it waits for names, and can be ended too
 if command -v python3 >/dev/null; then
 	cp "$PWD/kprof" "$WORK/bin/kprof"
 	cat "$MNT/kpdata" >"$WORK/kpdata"

@@ -8,7 +8,7 @@ export LC_ALL=C
 names=${srcdir:-.}/tests/fs/kernel_names.py
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-# perf keeps copies of what it saw and reads settings: not those of this user
+# perf keeps copies of files and reads settings: not those of this user
 export HOME=$tmp
 
 perf --version >/dev/null 2>&1 || { echo "perf does not run here"; exit 77; }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# view_lib.sh: what the scripts share that give a view of a known capture to the tools that read such
-# files: $tmp/kpdata, of tests/fixtures/mkstory, whose figures its head tells. Sourced.
+# view_lib.sh: functions for scripts that give a view of a known capture to the tools that read such
+# files: $tmp/kpdata, made by tests/fixtures/mkstory, whose head lists its figures. Sourced.
 
 set -u
 export LC_ALL=C

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# view_memory: a view for which there is not enough memory ends with ENOMEM; the server, its capture and
-# later views are as before.
+# view_memory: a view for which there is not enough memory ends with ENOMEM. The server, its capture
+# and later views are as before.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 
@@ -44,7 +44,7 @@ cat "$MNT/views/perf.data" >"$WORK/after" || fail "perf.data: $(tail -n 1 "$MNT/
 same "the view afterwards" "$(wc -c <"$WORK/before")" "$(wc -c <"$WORK/after")"
 same "the capture" "$size" "$(stat -c %s "$MNT/kpdata")"
 
-# what the kernel ends where a limit is reached; two views are being made
+# the process that the kernel ends at a limit; two views are being made
 put kpctl clear
 put kpctl "stack files 200"
 for view in flat tree; do
@@ -62,7 +62,7 @@ for view in flat tree; do
 	check "$view" grep -q "Cannot allocate memory" "$WORK/$view.err"
 done
 
-# it is not there without need, and ends with the server
+# the process exists only when needed, and ends with the server
 put kpctl clear
 put kpctl "stack long 10"
 cat "$MNT/views/perf.data" >/dev/null || fail "perf.data: $(tail -n 1 "$MNT/kperr")"

@@ -9,7 +9,7 @@
 
 perf --version >/dev/null 2>&1 || { echo "perf does not run here"; exit 77; }
 
-# perf keeps copies of what it saw and reads settings: not those of this user
+# perf keeps copies of files and reads settings: not those of this user
 export HOME=$WORK
 
 cpu_ms=1000 # of work, at 9999 Hz: 10,000 samples

@@ -8,7 +8,7 @@
 need perf
 perf --version >/dev/null 2>&1 || { echo "perf does not run here"; exit 77; }
 
-# perf keeps copies of what it saw and reads settings: not those of this user
+# perf keeps copies of files and reads settings: not those of this user
 export HOME=$tmp
 
 convert perf.data "$tmp/perf.data"

@@ -28,7 +28,7 @@ fi
 "$SPLIT" $PROGRAM_MS >"$WORK/units"
 put kpctl stop
 
-# ours VIEW FILE: what it says of the program. Of others the files may vanish between two looks.
+# ours VIEW FILE: the lines about the program. Files of other programs may vanish between two reads.
 ours() {
 	case $1 in
 	flat | folded) grep -F "$NAME" "$2" ;;

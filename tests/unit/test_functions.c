@@ -162,7 +162,7 @@ static int resolve_pair(void *self, const struct symbols_file *file, const uint6
 	pthread_cond_broadcast(&pair->came);
 	while (pair->asked < pair->wanted)
 		if (pthread_cond_timedwait(&pair->came, &pair->lock, &until))
-			fail_msg("nobody asked about the other file");
+			fail_msg("no request for the other file");
 	pair->answered++;
 	pthread_mutex_unlock(&pair->lock);
 	return resolve(&asked, file, offsets, count, how, arena, places);

@@ -428,14 +428,14 @@ static void count_call(void *arg)
 	++*(int *)arg;
 }
 
-static void check_sums(struct world *world, int line, uint64_t liars)
+static void check_sums(struct world *world, int line, uint64_t corrupt)
 {
 	struct producers_totals totals = total(world);
 
 	if (totals.written != 100 || totals.overwritten + totals.cleared > 100 || totals.dropped ||
-		totals.torn || totals.corrupt != liars)
+		totals.torn || totals.corrupt != corrupt)
 		fail_msg("line %d: written %" PRIu64 ", overwritten %" PRIu64 ", dropped %" PRIu64
-			", torn %" PRIu64 ", liars %" PRIu64, line, totals.written,
+			", torn %" PRIu64 ", corrupt %" PRIu64, line, totals.written,
 			totals.overwritten, totals.dropped, totals.torn, totals.corrupt);
 }
 

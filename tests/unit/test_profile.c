@@ -459,7 +459,7 @@ static void test_empty_capture_is_an_empty_profile(void **state)
 }
 
 /*
- * Bounds: 5,000 samples of four frames that nobody else has are 20,000 places and nodes, which take
+ * Bounds: 5,000 samples of four frames that no other sample has are 20,000 places and nodes, which take
  * 24 bytes each at the very least: 940 KB. They fit into 16 MiB and not into half a MiB.
  */
 static void test_memory_of_the_profile_is_bounded(void **state)
