@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// The script inside of a flame graph. The page can be read without it; it adds:
+// The script inside of a flame graph. The page is complete without it; it adds:
 //
 //	zoom	a click on a frame, or Enter: the frame as wide as the page; Escape, or a click on
 //		the top row: all of it
-//	search	a field at the top right, reached by / and Ctrl-F: what matches is coloured, and its
-//		share shown. A regular expression; capitals matter only where there are some
+//	search	a field at the top right, focused by / and Ctrl-F: matching frames are coloured, and
+//		their share is shown. A regular expression; case matters if it has capitals
 //	keys	Tab to the frames, arrows to callers, callees and neighbours
 //	width	the picture is as wide as the window
 //
-// Search and zoom stand in the fragment of the address (#s=TEXT&z=EVENT.FRAME), for bookmarks.
+// Search and zoom are kept in the fragment of the address (#s=TEXT&z=EVENT.FRAME), for bookmarks.
 "use strict";
 (function () {
 	const NS = "http://www.w3.org/2000/svg";
@@ -118,19 +118,19 @@
 		events.forEach(draw);
 	}
 
-	// ---- what is said ----------------------------------------------------------------------
+	// ---- status line -----------------------------------------------------------------------
 
-	const said = document.createElementNS(NS, "text");
-	said.setAttribute("x", 620);
-	said.setAttribute("y", 72);
-	said.setAttribute("role", "status");
+	const statusLine = document.createElementNS(NS, "text");
+	statusLine.setAttribute("x", 620);
+	statusLine.setAttribute("y", 72);
+	statusLine.setAttribute("role", "status");
 
-	function say(text) {
-		said.textContent = text;
+	function showStatus(text) {
+		statusLine.textContent = text;
 	}
 
-	function tell(frame) {
-		say(frame.title.split("\n").slice(0, 2).join(": "));
+	function showTitle(frame) {
+		showStatus(frame.title.split("\n").slice(0, 2).join(": "));
 	}
 
 	// ---- the fragment ----------------------------------------------------------------------
@@ -143,7 +143,7 @@
 		try {
 			history.replaceState(null, "", "#" + parts.join("&"));
 		} catch (e) {
-			// not everywhere is a page's address its own
+			// some viewers don't allow a page to change its address
 		}
 	}
 
@@ -155,7 +155,7 @@
 				try {
 					state[part.slice(0, at)] = decodeURIComponent(part.slice(at + 1));
 				} catch (e) {
-					// a broken fragment is none
+					// an invalid fragment is ignored
 				}
 			}
 		}
@@ -200,9 +200,9 @@
 		const pattern = text ? compile(text) : null;
 		let count = 0;
 		const shares = events.map(function (event) {
-			let sum = 0, until = -1; // depth of the matching frame that we are in
+			let sum = 0, until = -1; // depth of the matching frame around this one
 			for (const f of event.frames) {
-				// the event at the top is no function: all samples are in it
+				// the event at the top is no function and never matches
 				const hit = pattern !== null && f.depth > 0 && pattern.test(f.name);
 				f.g.classList.toggle("m", hit);
 				count += hit;
@@ -216,7 +216,7 @@
 			return (100 * sum).toFixed(2) + "%";
 		});
 		state.s = text;
-		say(!text ? "" : count + (count === 1 ? " frame matches" : " frames match") +
+		showStatus(!text ? "" : count + (count === 1 ? " frame matches" : " frames match") +
 			", with what they call: " + shares.join(", "));
 	}
 
@@ -248,7 +248,7 @@
 		return null;
 	}
 
-	// One frame at a time can be reached by Tab; the arrows go on from it.
+	// Tab reaches one frame at a time; the arrow keys move on from it.
 	let current = null;
 
 	function enter(frame) {
@@ -282,12 +282,12 @@
 	svg.addEventListener("mouseover", function (e) {
 		const frame = frameAt(e.target);
 		if (frame)
-			tell(frame);
+			showTitle(frame);
 	});
 	svg.addEventListener("focusin", function (e) {
 		const frame = frameAt(e.target);
 		if (frame)
-			tell(frame);
+			showTitle(frame);
 	});
 	window.addEventListener("keydown", function (e) {
 		const frame = frameAt(document.activeElement);
@@ -310,7 +310,7 @@
 		e.preventDefault();
 	});
 
-	svg.appendChild(said);
+	svg.appendChild(statusLine);
 	svg.appendChild(field);
 	if (events.length && events[0].frames.length)
 		enter(events[0].frames[0]);
