@@ -24,7 +24,7 @@ struct catalog_entry {
 	char *key;		     /* i: the kind as a digit, then the format */
 	unsigned int holds;	     /* m */
 	unsigned int references;     /* m; includes one for each hold until catalog_put() */
-	uid_t owner;		     /* i: user to whom the bytes are charged */
+	uid_t owner;		     /* i: the uid to which the bytes are charged */
 	size_t bytes;		     /* i: as charged */
 };
 

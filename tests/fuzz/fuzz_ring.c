@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fuzz target: a pool of a program that lies, and goes on lying while it is read.
+ * Fuzz target: a corrupt pool, which also changes while it is read.
  *
  * The input is a list of changes to a pool that a real writer filled: when (before reading, or at
- * one of the reader's own steps), where, and which bytes. Invariants: every record lies inside of the
- * copy, stamps do not fall within a chunk, a walk ends, sums do not go below zero.
+ * one of the reader's own steps), where, and which bytes. Invariants: every record is inside of the
+ * copy, timestamps do not decrease within a chunk, a walk ends, sums do not go below zero.
  */
 #include "tests/fuzz/fuzz.h"
 
@@ -83,7 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	writer = ring_writer_begin(&f.pool);
 	for (uint64_t i = 0; i < 8 * 300; i++)
 		fixture_write(&f, writer, (uint32_t)(2 + i % 5), &i, (uint32_t)(i % 2));
-	/* one in the air: the reader copies twice */
+	/* one is uncommitted: the reader copies twice */
 	FUZZ_CHECK(ring_reserve(writer, 3, &room));
 	poolchanges_begin(f.fd, data, size);
 	ring_test_hook = poolchanges_on_point;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fuzz target: a pool of a program that lies, read as kptrace, as cpu/N/trace and as views/ctf.
+ * Fuzz target: a corrupt pool, read as kptrace, as cpu/N/trace and as views/ctf.
  *
  * The input is a list of changes to a pool that a real writer filled: when (before reading, or at
  * one of the reader's own steps), where, and which bytes. Invariants: the lengths that are told
@@ -205,7 +205,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		tracing_write_at(program, writer, (uint32_t)(i % 7), 0, i % 11 ? 0 : i % 16, 0, words,
 			(uint32_t)(i % 3));
 	}
-	/* one in the air: the reader copies twice */
+	/* one is uncommitted: the reader copies twice */
 	FUZZ_CHECK(ring_reserve(writer, 3, &room));
 	poolchanges_begin(program->pool.fd, data, size);
 	/* as an attach would look at it; what is refused is not read */

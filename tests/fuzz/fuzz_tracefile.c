@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fuzz target: copies of cpu/N/trace that anybody may have made. Invariants: reading ends, damage
+ * Fuzz target: copies of cpu/N/trace, which may be malformed. Invariants: reading ends, damage
  * is said with a place, and whatever is shown has no control bytes.
  */
 #include "tests/fuzz/fuzz.h"

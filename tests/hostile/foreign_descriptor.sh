@@ -91,7 +91,7 @@ for signal in TERM KILL; do
 			umount -l "$MNT"
 		fi
 		serve
-		"$HERE/attach_time" "$SOCKET" >/dev/null || fail "nobody attaches to the next server"
+		"$HERE/attach_time" "$SOCKET" >/dev/null || fail "no producer attaches to the next server"
 		serve_end
 		end_silent
 		end_attack

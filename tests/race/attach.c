@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* libkprof against a server: programs that come, fork, close everything, and servers that go. */
+/*
+ * libkprof with servers: programs that attach, fork, close all descriptors, and servers that end.
+ */
 #include "rig.h"
 
 #include <errno.h>
@@ -82,7 +84,7 @@ static void test_program_before_server(void **state)
 	rmdir(path);
 }
 
-/* A user namespace in which nobody gets an inotify instance, as on a busy desktop. */
+/* A user namespace in which no process gets an inotify instance, as on a busy desktop. */
 static void without_inotify(void)
 {
 	int fd;
@@ -120,7 +122,7 @@ static void test_no_inotify_instance(void **state)
 	assert_int_equal(finish(&child), 0);
 }
 
-/* The server dies without a word; its successor finds all that was written, also in between. */
+/* The server is killed; the next one finds all that was written, also in between. */
 static void test_server_is_killed(void **state)
 {
 	struct child child = start("numbers", "1000");
@@ -274,7 +276,7 @@ static void test_file_size_limit(void **state)
 	assert_int_equal(finish(&child), 0); /* untraced, and well */
 }
 
-/* Somebody accepts nobody, with a queue that is full. */
+/* A server that accepts no connection, with a full queue. */
 static void test_server_does_not_answer(void **state)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -298,8 +300,8 @@ static void test_server_does_not_answer(void **state)
 	peer->mute = false;
 }
 
-/* A server that talks nonsense: the program goes on, and takes the next one. */
-static void test_server_talks_nonsense(void **state)
+/* A server that sends malformed packets: the program detaches, and attaches to the next one. */
+static void test_server_sends_malformed_packets(void **state)
 {
 	static const char packets[][24] = {
 		{65, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0, 5}, /* count larger than the packet */
@@ -328,7 +330,7 @@ static void test_server_talks_nonsense(void **state)
 	assert_int_equal(finish(&child), 0);
 }
 
-/* A server of another version: the program leaves it alone, and takes the next one. */
+/* A server of another version: the program detaches for good, and attaches to the next one. */
 static void test_server_of_another_version(void **state)
 {
 	struct child child;
@@ -368,7 +370,7 @@ int main(int argc, char **argv)
 		TEST(test_host_closes_everything),
 		TEST(test_file_size_limit),
 		TEST(test_server_does_not_answer),
-		TEST(test_server_talks_nonsense),
+		TEST(test_server_sends_malformed_packets),
 		TEST(test_server_of_another_version),
 	};
 

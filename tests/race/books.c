@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The books: of every event that a thread began it is known what became of it.
+ * The counts: what became of every event that a thread reserved.
  *
- *	begun = read + torn + overwritten + dropped
+ *	reserved + dropped = read + torn + overwritten + dropped
  *
- * for each slot and each chunk, of processes with as many threads as the pool has slots, which start
- * and end, while a reader reads; and which are killed. Half of them are stopped first, each thread at
- * the next test point that it comes to: then every number is exact. The others are killed wherever they
- * are, and a thread's last event may be at either side of a step.
+ * for each slot and each chunk, in processes with as many threads as the pool has slots, which
+ * start and end while a reader reads, and which are killed. Half of the processes are stopped
+ * first, each thread at its next test point: then every number is exact. The others are killed at
+ * any point, and the last event of a thread may be before or after a step.
  */
 #include "fixture.h"
 

@@ -21,10 +21,10 @@
 #define CHANGES 2
 #endif
 #define CHUNKS THREADS
-#define NOBODY 255
+#define NO_OWNER 255
 #define NONE 255
 
-byte since[CHUNKS]; /* 0: somebody's; else the number at which it was given back */
+byte since[CHUNKS]; /* 0: a thread has it; else the number at which it was given back */
 byte numbers;	    /* the last number given */
 byte given;	    /* how often one was given back */
 byte owner[CHUNKS]; /* what is claimed, not what the code knows */
@@ -36,7 +36,7 @@ inline give_back(chunk)
 #endif
 	atomic { numbers++; number = numbers; }
 	assert(owner[chunk] == _pid);
-	atomic { owner[chunk] = NOBODY; since[chunk] = number; }
+	atomic { owner[chunk] = NO_OWNER; since[chunk] = number; }
 #ifndef GIVEN_EARLY
 	given++;
 #endif
@@ -106,7 +106,7 @@ inline take_oldest()
 
 inline owner_of(chunk)
 {
-	assert(owner[chunk] == NOBODY);
+	assert(owner[chunk] == NO_OWNER);
 	owner[chunk] = _pid
 }
 
@@ -145,7 +145,7 @@ init {
 		do
 		:: c < CHUNKS ->
 			since[c] = c + 1;
-			owner[c] = NOBODY;
+			owner[c] = NO_OWNER;
 			c++
 		:: else -> break
 		od;

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #define FORKS 40u
-#define NOBODY 65534u
+#define OTHER_UID 65534u
 
 static const char *static_roles = "tests/race/roles_static";
 static const char *testing_roles = "tests/race/roles_testing";
@@ -54,8 +54,8 @@ static void test_fork_among_threads(void **state)
 }
 
 /*
- * Forked by a signal handler in the middle of an event, which the child goes on with: what it writes is
- * in no memory of its parent, who died there and left the event torn.
+ * Forked by a signal handler in the middle of an event, which the child completes: what it writes
+ * is in no pool of its parent, which ended there and left the event torn.
  */
 static void test_fork_in_an_event(void **state)
 {
@@ -211,7 +211,7 @@ static bool copy_file(const char *from, const char *to)
 	return got == 0;
 }
 
-/* What a program is told by who runs it does not lead one with privileges to memory or a server. */
+/* A setuid program ignores KPROF_SOCKET and the other variables of the user who runs it. */
 static void test_setuid(void **state)
 {
 	const char *ordinary = roles;
@@ -222,7 +222,9 @@ static void test_setuid(void **state)
 		skip();
 	snprintf(copy, sizeof(copy), "%s/roles", dir);
 	assert_true(copy_file(static_roles, copy));
-	/* nobody may reach the server: it is not for want of rights that it does not come */
+	/*
+	 * every user can reach the server: missing rights are not the reason why it does not attach
+	 */
 	assert_int_equal(chmod(dir, 0755), 0);
 	assert_int_equal(chmod(path, 0777), 0);
 	roles = copy;
@@ -233,13 +235,13 @@ static void test_setuid(void **state)
 	assert_int_equal(finish(&child), 0);
 	assert_int_equal(peer->count, 1);
 
-	assert_int_equal(chown(copy, NOBODY, NOBODY), 0);
+	assert_int_equal(chown(copy, OTHER_UID, OTHER_UID), 0);
 	assert_int_equal(chmod(copy, 04755), 0);
 	child = start("setuid", NULL);
 	assert_int_equal(read(child.out, &c, 1), 1);
 	let(&child);
 	assert_int_equal(finish(&child), 0);
-	peer_poll(peer, 0); /* whoever came has come */
+	peer_poll(peer, 0); /* receives what was sent */
 	roles = ordinary;
 	unlink(copy);
 	if (c != 's') /* a file system without setuid */

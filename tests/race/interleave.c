@@ -157,7 +157,7 @@ static struct ring_totals sums(void)
 
 static struct findings found_now;
 
-/* Nobody writes now: what is held is read or torn, to the last event. */
+/* No thread writes now: what is held is read or torn, to the last event. */
 static void balance(uint64_t torn)
 {
 	struct ring_totals totals = sums();
@@ -259,7 +259,10 @@ static void nest_once(uint32_t place, size_t outer, size_t inner, uint32_t burst
 	FIXTURE_CHECK(nest.fired >= 1);
 	balance(0);
 	still_there = found_now.seen[outer_name];
-	/* an event in the air pins its chunk; once committed it may go like any other */
+	/*
+	 * an uncommitted event pins its chunk; once committed the chunk may be overwritten like any
+	 * other
+	 */
 	if (nest.at[0] == POINT_RESERVED || nest.at[0] == POINT_VALUES_STORED)
 		FIXTURE_CHECK(still_there);
 	write_many(3 * EVENTS_A_CHUNK);
@@ -309,7 +312,7 @@ static void test_leave(void)
 		FIXTURE_CHECK(!found_now.seen[10]);
 		held = found_now.events;
 		FIXTURE_CHECK(held >= (CHUNKS - 2) * EVENTS_A_CHUNK);
-		/* the thread ends: whoever is next may have the chunk */
+		/* the thread ends: the next thread may take the chunk */
 		ring_writer_end(&f.pool, writer);
 		writer = ring_writer_begin(&f.pool);
 		FIXTURE_CHECK(writer);

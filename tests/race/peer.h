@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A server for tests of libkprof: accepts programs, keeps their pools, switches events, and reads
- * what the pools hold. No threads; whoever has it calls peer_poll.
+ * the pools. No threads; the caller calls peer_poll.
  */
 #ifndef KPROFS_TESTS_RACE_PEER_H
 #define KPROFS_TESTS_RACE_PEER_H
@@ -35,7 +35,7 @@ struct peer_program {
 struct peer {
 	char path[108];
 	int fd;
-	bool mute;	/* accepts nobody, answers nothing */
+	bool mute;	/* accepts no connection, answers nothing */
 	uint32_t version; /* of the protocol, as it says */
 	bool on;	/* what each event is switched to when it is announced */
 	const char *but; /* not the one of this name */

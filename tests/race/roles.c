@@ -62,7 +62,7 @@ static int role_short(char *arg)
 	return 0;
 }
 
-/* Until the event of numbers() is on, on whose word ever. */
+/* Waits until the event of numbers() is on, for any reason. */
 static void await_numbers(void)
 {
 	KPROF_DEFINE_(KPROF_SITE_EVENT_, "roles", "number", "%lu %lu", "%lu %lu", 0ul, 0ul)
@@ -355,7 +355,7 @@ static int role_close_all(char *arg)
 	say('e');
 	await();
 	for (fd = 3; fd < 1024; fd++)
-		bad += fcntl(fd, F_GETFD) < 0; /* nobody has closed one */
+		bad += fcntl(fd, F_GETFD) < 0; /* the library has closed none */
 	return bad || lseek(file, 0, SEEK_END) != 0;
 }
 
@@ -477,7 +477,7 @@ static int role_dlopen(char *arg)
 /* Two threads, each with a word that the other one rings it by. */
 static uint32_t bells[2];
 
-/* Rings until somebody was woken: who is rung has slept. */
+/* Wakes until a thread was woken: that thread has slept. */
 static void ring_bell(int whose)
 {
 	while (syscall(SYS_futex, &bells[whose], FUTEX_WAKE, 1, NULL, NULL, 0) != 1)

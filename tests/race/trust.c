@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Whom libkprof believes: servers of root's or the user's own, and nobody with the pool's descriptor. */
+/*
+ * libkprof attaches only to servers of root or of its user, and no other process can write its
+ * pool.
+ */
 #include "rig.h"
 
 #include <errno.h>
@@ -14,7 +17,7 @@
 #define F_SEAL_FUTURE_WRITE 0x0010
 #endif
 
-#define NOBODY 65534u
+#define OTHER_UID 65534u
 #define SYSTEM_SOCKET "/run/kprofs/trace"
 
 static bool kernel_seals_writing(void)
@@ -38,7 +41,7 @@ static void finish_numbers(struct child *child)
 	assert_int_equal(finish(child), 0);
 }
 
-static void test_nobody_else_can_write_the_pool(void **state)
+static void test_no_other_process_can_write_the_pool(void **state)
 {
 	const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL | F_SEAL_FUTURE_WRITE;
 	struct child child;
@@ -78,7 +81,7 @@ static void test_server_of_another_user_is_told_nothing(void **state)
 	if (getuid() != 0)
 		skip();
 	assert_int_equal(chmod(dir, 0777), 0);
-	serve_as(NOBODY);
+	serve_as(OTHER_UID);
 	child = start("numbers", "100w");
 	hear_it(&child, 'r');
 	assert_true(peer_wait_ended(peer, 1)); /* it came, looked, and left */
@@ -88,11 +91,11 @@ static void test_server_of_another_user_is_told_nothing(void **state)
 	finish_numbers(&child);
 }
 
-static void become_nobody(void)
+static void become_other_user(void)
 {
 	/* no wrapper of libtool: it opens its libraries by path, and the build may be below a 0700 folder */
 	roles = "tests/race/roles_testing";
-	if (setgid(NOBODY) < 0 || setuid(NOBODY) < 0 || access(roles, X_OK) < 0)
+	if (setgid(OTHER_UID) < 0 || setuid(OTHER_UID) < 0 || access(roles, X_OK) < 0)
 		_exit(77);
 }
 
@@ -106,8 +109,8 @@ static void test_server_of_the_own_user_and_of_root(void **state)
 	for (int i = 0; i < 2; i++) {
 		char c;
 
-		serve_as(i == 0 ? NOBODY : 0);
-		child = start_with("numbers", "100w", become_nobody);
+		serve_as(i == 0 ? OTHER_UID : 0);
+		child = start_with("numbers", "100w", become_other_user);
 		if (read(child.out, &c, 1) != 1) { /* that user can't get at the program */
 			assert_int_equal(finish(&child), 77);
 			skip();
@@ -117,7 +120,7 @@ static void test_server_of_the_own_user_and_of_root(void **state)
 	}
 }
 
-/* As su(1) leaves it: what is found there may be anybody's, whoever listens now. */
+/* As su(1) leaves it: the folder belongs to another user, and so does what is in it. */
 static void test_runtime_folder_of_another_user(void **state)
 {
 	char base[80], folder[96];
@@ -134,7 +137,7 @@ static void test_runtime_folder_of_another_user(void **state)
 	peer = peer_create(path, true);
 	unsetenv("KPROF_SOCKET");
 	setenv("XDG_RUNTIME_DIR", base, 1);
-	assert_int_equal(chown(base, NOBODY, NOBODY), 0);
+	assert_int_equal(chown(base, OTHER_UID, OTHER_UID), 0);
 	child = start("numbers", "100");
 	hear_it(&child, 'r');
 	await_sleeping_helper(child.pid); /* it has looked everywhere */
@@ -161,7 +164,7 @@ static void test_runtime_folder_of_another_user(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_nobody_else_can_write_the_pool),
+		TEST(test_no_other_process_can_write_the_pool),
 		TEST(test_server_of_another_user_is_told_nothing),
 		TEST(test_server_of_the_own_user_and_of_root),
 		TEST(test_runtime_folder_of_another_user),
