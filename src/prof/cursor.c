@@ -25,7 +25,7 @@
 struct cursor {
 	struct profiler *profiler;
 	struct capture_pos pos;
-	struct reader reader;	  /* not if pos.peeks */
+	struct readers_entry reader;	  /* not if pos.peeks */
 	struct capture_mark mark; /* records before it may be read: what they need was encoded */
 	struct record_buf own;	  /* the reader's own records, read up to own_at */
 	size_t own_at;
@@ -321,7 +321,7 @@ void cursor_end(struct cursor *c, bool taken)
 		c->own_at += c->take_own;
 		c->own_partial = c->take_partial;
 		if (!c->pos.peeks)
-			reader_count(&c->reader, c->take_bytes, &c->take_counts);
+			readers_count(&c->reader, c->take_bytes, &c->take_counts);
 	}
 	c->take_pieces = false;
 	c->take_own = 0;

@@ -61,7 +61,7 @@ static const struct modifier {
 };
 
 /* One modifier in a text: "NAME" or "NAME=VALUE". */
-struct word {
+struct modifier_word {
 	char name[NAME_MAX_BYTES];
 	char value[NAME_MAX_BYTES];
 	bool has_value;
@@ -71,7 +71,7 @@ struct word {
  * Copies the word up to the next of `separators`. Returns what follows, beginning with the
  * separator.
  */
-static const char *next_word(const char *text, const char *separators, struct word *word)
+static const char *next_word(const char *text, const char *separators, struct modifier_word *word)
 {
 	size_t length = strcspn(text, separators);
 	const char *equals = memchr(text, '=', length);
@@ -121,7 +121,7 @@ struct selection {
 };
 
 /* The number after the = of a modifier. */
-static int take_number(const char *text, const struct modifier *modifier, const struct word *word,
+static int take_number(const char *text, const struct modifier *modifier, const struct modifier_word *word,
 	uint64_t *value, struct err *err)
 {
 	const int ret = word->has_value ? units_parse_u64(word->value, value) : -EINVAL;
@@ -131,7 +131,7 @@ static int take_number(const char *text, const struct modifier *modifier, const 
 		   : 0;
 }
 
-static int take_modifier(const char *text, const struct word *word, unsigned int syntax,
+static int take_modifier(const char *text, const struct modifier_word *word, unsigned int syntax,
 	struct selection *selection, struct err *err)
 {
 	const struct modifier *modifier = find_modifier(word->name);
@@ -189,7 +189,7 @@ static int parse_modifiers(const char *text, const char *at, unsigned int syntax
 	struct perf_event_attr *attr, bool *rate_given, struct err *err)
 {
 	struct selection selection = {0};
-	struct word word;
+	struct modifier_word word;
 	int ret;
 
 	while (*at) {
@@ -381,7 +381,7 @@ static int parse_tracepoint(struct event_parse *parser, const char *text,
 static int check_words(const char *text, bool *rate_given, struct err *err)
 {
 	const char *at = strstr(text, "::");
-	struct word word;
+	struct modifier_word word;
 	uint64_t value;
 	int ret;
 

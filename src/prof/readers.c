@@ -6,7 +6,7 @@
 
 #include "base/atomic.h"
 
-void readers_open(struct readers *readers, struct reader *reader, const struct capture_pos *pos)
+void readers_open(struct readers *readers, struct readers_entry *reader, const struct capture_pos *pos)
 {
 	reader->link.data = reader;
 	reader->number = ++readers->opened;
@@ -14,7 +14,7 @@ void readers_open(struct readers *readers, struct reader *reader, const struct c
 	g_queue_push_tail_link(&readers->open, &reader->link);
 }
 
-static void get_counts(struct reader *reader, struct capture *capture, struct reader_counts *counts)
+static void get_counts(struct readers_entry *reader, struct capture *capture, struct reader_counts *counts)
 {
 	*counts = (struct reader_counts){
 		.number = reader->number,
@@ -25,7 +25,7 @@ static void get_counts(struct reader *reader, struct capture *capture, struct re
 	};
 }
 
-void readers_close(struct readers *readers, struct reader *reader, struct capture *capture)
+void readers_close(struct readers *readers, struct readers_entry *reader, struct capture *capture)
 {
 	const uint64_t place = readers->closed_count++ % READERS_CLOSED_KEPT;
 
@@ -59,7 +59,7 @@ void readers_print(const struct readers *readers, struct capture *capture, struc
 		print_counts(&readers->closed[i], "closed", stats);
 }
 
-void reader_count(struct reader *reader, uint64_t bytes, const struct record_counts *counts)
+void readers_count(struct readers_entry *reader, uint64_t bytes, const struct record_counts *counts)
 {
 	atomic_add_relaxed(&reader->read_bytes, bytes);
 	atomic_add_relaxed(&reader->read_samples, counts->samples);

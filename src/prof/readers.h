@@ -4,7 +4,7 @@
  * counts the opens since the mount, from 1. Rows of closed files stay until READERS_CLOSED_KEPT
  * later ones are closed.
  *
- * All functions but reader_count() are called under the profiler's lock, which comes before the
+ * All functions but readers_count() are called under the profiler's lock, which comes before the
  * capture's. Nothing here allocates.
  */
 #ifndef KPROFS_PROF_READERS_H
@@ -32,7 +32,7 @@ struct reader_counts {
 };
 
 /* Embedded in an open cursor. */
-struct reader {
+struct readers_entry {
 	GList link;
 	uint64_t number;
 	const struct capture_pos *pos;
@@ -44,17 +44,17 @@ struct reader {
 
 struct readers {
 	uint64_t opened; /* ever */
-	GQueue open;	 /* of struct reader, the oldest first */
+	GQueue open;	 /* of struct readers_entry, the oldest first */
 	struct reader_counts closed[READERS_CLOSED_KEPT];
 	uint64_t closed_count; /* ever: the index of the next one modulo READERS_CLOSED_KEPT */
 };
 
-void readers_open(struct readers *readers, struct reader *reader, const struct capture_pos *pos);
+void readers_open(struct readers *readers, struct readers_entry *reader, const struct capture_pos *pos);
 /* Before the position is detached. */
-void readers_close(struct readers *readers, struct reader *reader, struct capture *capture);
+void readers_close(struct readers *readers, struct readers_entry *reader, struct capture *capture);
 void readers_print(const struct readers *readers, struct capture *capture, struct stats *stats);
 
 /* Counts a completed read; counts: of the capture's records in it. */
-void reader_count(struct reader *reader, uint64_t bytes, const struct record_counts *counts);
+void readers_count(struct readers_entry *reader, uint64_t bytes, const struct record_counts *counts);
 
 #endif

@@ -144,14 +144,14 @@ static bool wait_for_work(struct sampler *s, uint64_t until_ns)
 }
 
 /* Whether the control thread is needed: it walks /proc after a loss, and opens and closes CPUs. */
-static bool needs_control(struct sampler *s, bool *told, uint64_t *looked_ns)
+static bool needs_control(struct sampler *s, bool *reported, uint64_t *looked_ns)
 {
 	const uint64_t now_ns = clock_monotonic_ns();
 	bool needs;
 
 	pthread_mutex_lock(&s->drain);
-	needs = s->tasks_lost && !*told;
-	*told = s->tasks_lost;
+	needs = s->tasks_lost && !*reported;
+	*reported = s->tasks_lost;
 	pthread_mutex_unlock(&s->drain);
 	if (s->uevent_fd < 0 && now_ns - *looked_ns > CPU_LOOK_NS) {
 		*looked_ns = now_ns;
@@ -165,14 +165,14 @@ static void *run_thread(void *arg)
 	struct sampler *s = arg;
 	uint64_t looked_ns = clock_monotonic_ns();
 	uint64_t until_ns = looked_ns + SAMPLER_FIRST_WAKE_MS * NSEC_PER_MSEC;
-	bool told = false;
+	bool reported = false;
 
 	pthread_setname_np(pthread_self(), "kp-sampler");
 	while (wait_for_work(s, until_ns)) {
 		until_ns = clock_monotonic_ns() + SAMPLER_WAKE_MS * NSEC_PER_MSEC;
 		if (drain_rings(s, false))
 			s->hooks.data_drained(s->hooks.arg);
-		if (needs_control(s, &told, &looked_ns))
+		if (needs_control(s, &reported, &looked_ns))
 			s->hooks.cpus_changed(s->hooks.arg);
 	}
 	return NULL;

@@ -27,7 +27,7 @@ struct tally {
 void tally_init(struct tally *tally);
 void tally_fini(struct tally *tally);
 
-/* Adds n. Aborts where memory for a row can't be had, as glib does. */
+/* Adds n. Aborts if there is no memory for a row, as glib does. */
 void tally_add(struct tally *tally, uint32_t cpu, uint32_t event, uint32_t reason, uint64_t n);
 /* Adds every row of `from`. */
 void tally_merge(struct tally *tally, const struct tally *from);

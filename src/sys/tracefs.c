@@ -124,7 +124,7 @@ int tracefs_event_id(int dirfd, const char *system, const char *name, uint64_t *
 	return read_id(dirfd, path, id);
 }
 
-struct listing {
+struct tracefs_listing {
 	/* only these, NULL: all; called first, since read_id() takes longer */
 	bool (*wanted)(void *arg, const char *system, const char *name);
 	int (*event)(void *arg, const char *system, const char *name);
@@ -132,7 +132,7 @@ struct listing {
 };
 
 /* These two take ownership of the descriptor of the directory that they list. */
-static int list_system(int fd, const char *system, const struct listing *listing)
+static int list_system(int fd, const char *system, const struct tracefs_listing *listing)
 {
 	struct dirent *entry;
 	int ret = 0;
@@ -161,7 +161,7 @@ static int list_system(int fd, const char *system, const struct listing *listing
 	return ret;
 }
 
-static int list_systems(int events, const struct listing *listing)
+static int list_systems(int events, const struct tracefs_listing *listing)
 {
 	struct dirent *entry;
 	int ret = 0;
@@ -184,7 +184,7 @@ static int list_systems(int events, const struct listing *listing)
 	return ret;
 }
 
-static int list(int dirfd, const char *system, const struct listing *listing)
+static int list(int dirfd, const char *system, const struct tracefs_listing *listing)
 {
 	int fd, events = open_dir(dirfd, "events");
 
@@ -200,7 +200,7 @@ static int list(int dirfd, const char *system, const struct listing *listing)
 int tracefs_list(int dirfd, const char *system,
 	int (*event)(void *arg, const char *system, const char *name), void *arg)
 {
-	const struct listing listing = { .event = event, .arg = arg };
+	const struct tracefs_listing listing = { .event = event, .arg = arg };
 
 	return list(dirfd, system, &listing);
 }
@@ -233,7 +233,7 @@ static int offer(void *arg, const char *system, const char *name)
 
 int tracefs_nearest(int dirfd, const char *system, struct nearest *nearest)
 {
-	const struct listing listing = { is_near, offer, nearest };
+	const struct tracefs_listing listing = { is_near, offer, nearest };
 
 	return list(dirfd, system, &listing);
 }
