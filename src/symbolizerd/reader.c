@@ -304,8 +304,8 @@ static int start_worker(struct reader *reader)
 }
 
 /*
- * Is the thread blocked in the kernel, neither running nor runnable? Reads the state of a thread
- * thread, which does not block.
+ * Is the thread blocked in the kernel, neither running nor runnable? Reading the state of a thread
+ * of this process does not block.
  */
 static bool is_blocked(const struct worker *worker)
 {
