@@ -172,7 +172,7 @@ static void test_samples_of_each_side_are_counted(void **state)
 }
 
 /*
- * ---- whose sample it is
+ * ---- tasks of samples
  * --------------------------------------------------------------------------
  */
 
@@ -235,7 +235,7 @@ static void test_task_names_are_announced_once(void **state)
 }
 
 /*
- * ---- what does not fit or makes no sense
+ * ---- records that do not fit or are wrong
  * ---------------------------------------------------------
  */
 

@@ -5,7 +5,7 @@
 #include "tests/unit/listener_fixture.h"
 
 /*
- * ---- the server's side --------------------------------------------------------------------------
+ * ---- limits ------------------------------------------------------------------------------------
  */
 
 static bool own_connection_was_reported(void)
@@ -19,7 +19,7 @@ static bool own_connection_was_reported(void)
 }
 
 /*
- * ---- wrong input---------------------------------------------------------------------------------
+ * ---- limits
  */
 
 static void set_low_limits(struct listener_options *options)

@@ -8,7 +8,7 @@
 	"  CPU:                     irq                      kern                      user" \
 	"                      idle  \n"
 
-/* ---- a source that says what the test says -------------------------------------------------- */
+/* ---- a source of times set by the test ------------------------------------------------------ */
 
 #define FAKE_CPUS 2
 

@@ -352,7 +352,7 @@ static void test_producer_writes_after_its_connection_ended(void **state)
 }
 
 /*
- * ---- memory that lies ---------------------------------------------------------------------------
+ * ---- corrupt pools ------------------------------------------------------------------------------
  */
 
 static void lie_reserved(struct fixture *f)
