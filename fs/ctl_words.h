@@ -20,7 +20,7 @@ struct server;
 
 /* One write carries less than this; the same bound as for a message of kptrace. */
 #define CTL_WORDS_WRITE_MAX (64 * 1024)
-/* More words than any command takes, with one to spare so that "too many" can be told. */
+/* More words than any command takes, with one to spare so that "too many" can be detected. */
 #define CTL_WORDS_ARGS_MAX 8
 
 struct ctl_words_call {

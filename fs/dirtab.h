@@ -8,7 +8,7 @@
  * (ctl_words.h).
  *
  * Directories whose files come and go have list and lookup, beside or instead of a table of rows.
- * The rows that these hand out are made for the caller, who gives them back with dirtab_put(), or
+ * The rows that these hand out are made for the caller, which returns them with dirtab_put(), or
  * they have no `put` and live as long as the server.
  *
  * Callbacks run in any worker of the FUSE loop, several at once, and answer from memory in bounded
@@ -45,11 +45,11 @@ enum dirtab_flags {
 	/* commands go to the control thread, and an open file of this row can hold the run */
 	DIRTAB_CONTROL = 1 << 0,
 	/*
-	 * a text that costs much to render: while nobody has it open, stat tells the size that it
-	 * had when it was opened last. The kernel asks for a size before each open, too.
+	 * a text that costs much to render: while it is not open, stat reports the size that it
+	 * had at its last open. The kernel requests a size before each open, too.
 	 */
 	DIRTAB_COSTLY = 1 << 1,
-	/* its words change what programs are told: a write is answered when they have taken it */
+	/* its words change switches: a write is answered when producers have acknowledged it */
 	DIRTAB_SWITCH = 1 << 2,
 	/*
 	 * what is written goes to the control thread, as commands do, but no open file holds the
@@ -108,7 +108,7 @@ struct dirtab_row {
 	 */
 	int (*share)(struct server *server, const struct dirtab_row *row, void *job,
 		struct text **text, struct err *err);
-	/* bytes that stat tells while nobody has the text open; NULL: as many as render makes */
+	/* bytes that stat reports while the text is not open; NULL: as many as render makes */
 	uint64_t (*size)(struct server *server, const struct dirtab_row *row);
 	const struct stream_ops *stream;
 
@@ -123,7 +123,7 @@ struct dirtab_row {
 	const struct dirtab_row *(*lookup)(struct server *server, const struct dirtab_row *dir,
 		const char *name);
 	void (*list)(struct server *server, const struct dirtab_row *dir, GPtrArray *rows);
-	/* a row for a name that is not there yet, for who writes to it; NULL: not this one */
+	/* a row for a name that does not exist yet, to be written to; NULL: this name is refused */
 	const struct dirtab_row *(*create)(struct server *server, const struct dirtab_row *dir,
 		const char *name);
 
@@ -131,7 +131,7 @@ struct dirtab_row {
 	void (*put)(const struct dirtab_row *row);
 };
 
-/* Who owns the tree and what the mount options made of the modes. */
+/* The owner of the tree, and the mode that a mount option set. */
 struct dirtab_owner {
 	uid_t uid;
 	gid_t gid;
@@ -152,13 +152,13 @@ void dirtab_put(const struct dirtab_row *row);
 int dirtab_render(struct server *server, const struct dirtab_row *row, uid_t reader, GString *out,
 	struct err *err);
 
-/* What the row has callbacks for, whoever asks. */
+/* Whether the row has callbacks for it, for any user. */
 bool dirtab_can_read(const struct dirtab_row *row);
 bool dirtab_can_write(const struct dirtab_row *row);
 
 /*
  * File type and permission bits: the row's, or the mount's masked by what the row can do. A
- * directory can be entered by whoever may read it, and is writable only where files can be created.
+ * directory can be entered by a user who may read it, and is writable only where files can be created.
  */
 mode_t dirtab_mode(const struct dirtab_row *row, const struct dirtab_owner *owner);
 

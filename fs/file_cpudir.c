@@ -85,7 +85,7 @@ static int begin_trace(struct server *server, const struct dirtab_row *row, void
 	return file_reading_begin(server, cpu_of(row), job, lazy);
 }
 
-/* Not known before somebody opens it. */
+/* Not known before an open. */
 static uint64_t trace_size(struct server *server, const struct dirtab_row *row)
 {
 	return 0;

@@ -4,7 +4,7 @@
  *
  * A reader opens them one after the other, and they must be of one moment: so all are made when one
  * of them is opened, and stay until none of them has been open for a second. They are files without
- * name (memfd), which open files share; the main thread lets them go when the timer says so. In the
+ * name (memfd), which open files share; the main thread closes them when the timer expires. In the
  * openers' threads (views.c); a second opener waits for the first one's set.
  */
 #include "fs/file.h"
@@ -30,9 +30,9 @@
 #include "trace/reading.h"
 #include "trace/snapshot.h"
 
-/* So long a set outlives its last open file: readers open file after file. */
+/* How long a set outlives its last open file: a reader opens one file after the other. */
 #define SET_SECONDS 1
-/* How often who waits for another opener's set looks whether its own is still wanted. */
+/* How often an open that waits for a set made for another open checks its cancellation. */
 #define LOOK_NS (50 * NSEC_PER_MSEC)
 /* All streams of a set: as large as any view may be. */
 #define SET_BYTES_MAX ((uint64_t)OPENFILES_TEXT_MAX)

@@ -4,7 +4,7 @@
  * catalog answers from memory.
  *
  * The files of events come and go with programs. Each lookup, and each listing, makes rows of its
- * own, which go with the node that they were made for: nothing is kept for names that nobody uses.
+ * own, which go with the node that they were made for: nothing is kept for names without users.
  */
 #include "fs/file.h"
 

@@ -19,7 +19,7 @@ int file_mpstat_render(
 	return explain(accounting_print(server->accounting, out), err);
 }
 
-/* An open asks for it first: the source is looked at once for each text, not twice. */
+/* The kernel requests it before an open: the source is read once for each text, not twice. */
 uint64_t file_mpstat_size(struct server *server, const struct dirtab_row *row)
 {
 	return accounting_bytes(server->accounting);

@@ -96,7 +96,7 @@ static int run_mode(struct ctl_words_call *call, struct err *err)
 
 static int run_hold(struct ctl_words_call *call, struct err *err)
 {
-	return kpctl_thread_hold(call->server->control, call->file, err);
+	return kpctl_thread_hold(call->server->kpctl, call->file, err);
 }
 
 const struct ctl_words_word file_kpctl_words[] = {

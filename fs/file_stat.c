@@ -45,7 +45,7 @@ static void add_server(struct server *server, struct stats *stats)
 	quotas_print_stats(server->quotas, stats);
 	stats_u64(stats, nodes_count(server->nodes), "fs.nodes");
 	stats_u64(stats, streams_waiting(server->streams), "fs.waiting_reads");
-	stats_u64(stats, kpctl_thread_waiting(server->control), "fs.waiting_commands");
+	stats_u64(stats, kpctl_thread_waiting(server->kpctl), "fs.waiting_commands");
 }
 
 static void add_trace(struct server *server, struct stats *stats)
@@ -93,7 +93,7 @@ int file_kperr_render(struct server *server, const struct dirtab_row *row, uid_t
 	return 0;
 }
 
-/* Not of a capture: made when asked, like the two files that it is made of. */
+/* Not of a capture: made at the open, like the two files that it is made of. */
 int file_metrics_render(struct server *server, const struct dirtab_row *row, GString *out,
 	struct err *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * FUSE requests into calls of the rows of the dirtab, and -errno into exactly one reply each: what
- * is asked of open files, and the session with the kernel. fuse_tree.c has what is asked by name.
+ * Turns FUSE requests into calls of the rows of the tree, and -errno into exactly one reply each: the
+ * requests for open files, and the session with the kernel. fuse_tree.c has the requests by name.
  *
  * The functions that end in _op run in any worker, several at once. None of them blocks: what must
  * wait goes to streams.c, kpctl_thread.c, slow_ops.c or switches.c together with its request.
@@ -41,7 +41,7 @@
 static void drop_file(struct openfile *file)
 {
 	if (file->row->flags & DIRTAB_CONTROL)
-		kpctl_thread_release(file->server->control, file);
+		kpctl_thread_release(file->server->kpctl, file);
 	else
 		openfile_put(file);
 }
@@ -69,16 +69,16 @@ static void open_op(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	if (ret)
 		fuse_reply_err(req, -ret);
 	else if (file->row->flags & DIRTAB_CONTROL)
-		kpctl_thread_open(server->control, req, file, &origin);
+		kpctl_thread_open(server->kpctl, req, file, &origin);
 	else if (file->row->make || file->row->share)
-		slow_ops_open(server->views, req, file, &origin);
+		slow_ops_open(server->view_ops, req, file, &origin);
 	else if (openfile_is_lazy(file))
-		slow_ops_open(server->trace_readers, req, file, &origin);
+		slow_ops_open(server->trace_ops, req, file, &origin);
 	else
 		fill_and_open(req, file, &origin);
 }
 
-/* A switch of an event that is not there yet: its file is made by who opens it to set it. */
+/* A switch of an event that is not there yet: the open that sets it makes its file. */
 static void create_op(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 	struct fuse_file_info *fi)
 {
@@ -146,7 +146,7 @@ static void read_op(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 	else if (off < 0 || (uint64_t)off >= text->size)
 		fuse_reply_buf(req, NULL, 0);
 	else if (text->lazy)
-		slow_ops_read(file->server->trace_readers, req, file, (uint64_t)off, size);
+		slow_ops_read(file->server->trace_ops, req, file, (uint64_t)off, size);
 	else
 		open_reply_read(req, text, (size_t)off, MIN(size, text->size - (size_t)off));
 }
@@ -159,7 +159,7 @@ static void write_op(fuse_req_t req, fuse_ino_t ino, const char *data, size_t si
 	int ret;
 
 	if (file->row->flags & (DIRTAB_CONTROL | DIRTAB_SLOW_WRITE) && size < CTL_WORDS_WRITE_MAX) {
-		kpctl_thread_write(file->server->control, req, file, &origin, data, size);
+		kpctl_thread_write(file->server->kpctl, req, file, &origin, data, size);
 		return;
 	}
 	if (file->row->flags & DIRTAB_SWITCH) {
@@ -216,8 +216,8 @@ static void init_op(void *arg, struct fuse_conn_info *conn)
 }
 
 /*
- * What is here; fuse_tree_add() has the others. No flush, fsync, xattr, ...: the kernel asks once,
- * hears ENOSYS and does without.
+ * The requests of this file; fuse_tree_add() adds the others. No flush, fsync, xattr, ...: the kernel
+ * sends such a request once, gets ENOSYS and sends no more.
  */
 static const struct fuse_lowlevel_ops operations = {
 	.init = init_op,
@@ -302,7 +302,7 @@ int fuse_ops_create(struct server *server, const struct options *options,
 	return 0;
 }
 
-/* libfuse prints what it knows and gives no errno: what can be known beforehand is said here. */
+/* libfuse prints its own message and returns no errno: what can be checked beforehand is checked here. */
 static int check_device(struct err *err)
 {
 	if (!access(DEVICE, R_OK | W_OK))
@@ -323,7 +323,7 @@ int fuse_ops_mount(struct fuse_ops *ops, const char *mountpoint, struct err *err
 	ops->mounted = true;
 	device = fuse_session_fd(ops->session);
 	/*
-	 * of the workers that wake for a request one gets it; the others must not wait in the read
+	 * several workers wake for a request and one gets it; the others must not block in read(2)
 	 */
 	if (fcntl(device, F_SETFL, fcntl(device, F_GETFL) | O_NONBLOCK) || wait_also_for(ops, device))
 		return err_set(err, errno, DEVICE ": %s", g_strerror(errno));
@@ -366,8 +366,8 @@ void fuse_ops_stop(struct fuse_ops *ops)
 
 /*
  * libfuse unmounts by path, unless poll says POLLERR of the device, as it does when the mount is
- * gone. After a lazy unmount it does not as long as files are open: so a pipe that nobody reads, of
- * which poll says so, gets the device's number. That closes the device.
+ * gone. After a lazy unmount it does not as long as files are open: so a pipe whose reading end is
+ * closed, for which poll reports that, gets the device's number. That closes the device.
  */
 void fuse_ops_unmounted(struct fuse_ops *ops)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * FUSE requests that no open file is needed for: names, attributes, directories, and what the tree
- * never allows. In any worker, several at once; none of them blocks. See fuse_ops.c.
+ * FUSE requests that need no open file: names, attributes, directories, and what the tree always
+ * refuses. In any worker, several at once; none of them blocks. See fuse_ops.c.
  */
 #include "fs/fuse_tree.h"
 
@@ -10,7 +10,7 @@
 #include "fs/dirtab.h"
 #include "fs/fuse_req.h"
 
-/* How long the kernel may rely on attributes that stay: it asks before each read otherwise. */
+/* How long the kernel may rely on attributes that stay: otherwise it sends a GETATTR before each read. */
 #define STAYS_S 1.0
 
 /* ---- names and attributes --------------------------------------------------------------------- */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The queue of commands and the file that holds the run: see control.h.
+ * The queue of commands and the file that holds the run: see kpctl_thread.h.
  *
- * A write or an open that waits is in exactly one queue; who takes it out answers it: the control
+ * A write or an open that waits is in exactly one queue; the thread that takes it out answers it: the control
  * thread, or the worker in which an interrupt arrives.
  */
 #include "fs/kpctl_thread.h"
@@ -39,7 +39,7 @@ struct kpctl_thread {
 	GQueue opens;              /* (lock) opens that met a holder, oldest first */
 	struct openfile *holder;   /* (lock) the run is tied to it; its close is still to come */
 	struct fuse_req *current;  /* (lock) the write at hand */
-	pid_t current_tid;         /* (lock) who waits for it */
+	pid_t current_tid;         /* (lock) of the thread that waits for it */
 	unsigned int interrupting; /* (lock) workers on their way into profiler_interrupt() */
 	bool cpus_changed;         /* (lock) */
 	bool closing;              /* (lock) */
@@ -91,20 +91,20 @@ static pid_t tid_in(GQueue *queue, const struct fuse_req *req)
 }
 
 /*
- * The kernel interrupts a request for any signal. All that waits here ends soon, so what is no wish
- * to end it does not: a shell's background job that ends would make its `echo start` fail.
+ * The kernel interrupts a request for any signal. All waits here are short, so only a signal that
+ * ends the program ends the wait: a shell's background job that ends would make its `echo start` fail.
  */
-static bool is_serious(struct kpctl_thread *control, const struct fuse_req *req)
+static bool is_serious(struct kpctl_thread *kpctl, const struct fuse_req *req)
 {
 	pid_t tid;
 
-	pthread_mutex_lock(&control->lock);
-	tid = tid_in(&control->jobs, req);
+	pthread_mutex_lock(&kpctl->lock);
+	tid = tid_in(&kpctl->jobs, req);
 	if (!tid)
-		tid = tid_in(&control->opens, req);
-	if (!tid && control->current == req)
-		tid = control->current_tid;
-	pthread_mutex_unlock(&control->lock);
+		tid = tid_in(&kpctl->opens, req);
+	if (!tid && kpctl->current == req)
+		tid = kpctl->current_tid;
+	pthread_mutex_unlock(&kpctl->lock);
 	return tid && proc_is_interrupted(NULL, tid);
 }
 
@@ -114,20 +114,20 @@ static bool is_serious(struct kpctl_thread *control, const struct fuse_req *req)
  */
 static void interrupt_job(struct fuse_req *req, void *arg)
 {
-	struct kpctl_thread *control = arg;
+	struct kpctl_thread *kpctl = arg;
 	bool under_way;
 	struct job *job;
 
-	if (!is_serious(control, req))
+	if (!is_serious(kpctl, req))
 		return;
-	pthread_mutex_lock(&control->lock);
-	job = take_job(&control->jobs, req);
+	pthread_mutex_lock(&kpctl->lock);
+	job = take_job(&kpctl->jobs, req);
 	if (!job)
-		job = take_job(&control->opens, req);
-	under_way = !job && control->current == req;
+		job = take_job(&kpctl->opens, req);
+	under_way = !job && kpctl->current == req;
 	if (under_way)
-		control->interrupting++; /* the thread waits: it must not be the next one's start */
-	pthread_mutex_unlock(&control->lock);
+		kpctl->interrupting++; /* the thread waits: it must not be the next one's start */
+	pthread_mutex_unlock(&kpctl->lock);
 
 	if (job) {
 		reply_error(req, EINTR);
@@ -135,28 +135,28 @@ static void interrupt_job(struct fuse_req *req, void *arg)
 	}
 	if (!under_way)
 		return;
-	profiler_interrupt(control->profiler);
-	pthread_mutex_lock(&control->lock);
-	control->interrupting--;
-	pthread_cond_signal(&control->wake);
-	pthread_mutex_unlock(&control->lock);
+	profiler_interrupt(kpctl->profiler);
+	pthread_mutex_lock(&kpctl->lock);
+	kpctl->interrupting--;
+	pthread_cond_signal(&kpctl->wake);
+	pthread_mutex_unlock(&kpctl->lock);
 }
 
 /* Queues the job, or returns an errno to answer it with. */
-static int queue_job(struct kpctl_thread *control, GQueue *queue, struct job *job)
+static int queue_job(struct kpctl_thread *kpctl, GQueue *queue, struct job *job)
 {
 	int ret = 0;
 
-	pthread_mutex_lock(&control->lock);
-	if (control->closing)
+	pthread_mutex_lock(&kpctl->lock);
+	if (kpctl->closing)
 		ret = ESHUTDOWN;
 	else if (job->req && reply_interrupted(job->req) &&
 		 proc_is_interrupted(NULL, job->origin.pid))
 		ret = EINTR;
 	else
 		g_queue_push_tail(queue, job);
-	pthread_cond_signal(&control->wake);
-	pthread_mutex_unlock(&control->lock);
+	pthread_cond_signal(&kpctl->wake);
+	pthread_mutex_unlock(&kpctl->lock);
 	return ret;
 }
 
@@ -164,57 +164,57 @@ static int queue_job(struct kpctl_thread *control, GQueue *queue, struct job *jo
  */
 
 /* Whether the file may be open beside the holder; with the lock held. Makes it the holder. */
-static bool admit(struct kpctl_thread *control, struct openfile *file)
+static bool admit(struct kpctl_thread *kpctl, struct openfile *file)
 {
-	if (control->holder && (control->akaros || openfile_writes(file)))
+	if (kpctl->holder && (kpctl->akaros || openfile_writes(file)))
 		return false;
-	if (control->akaros)
-		control->holder = file;
+	if (kpctl->akaros)
+		kpctl->holder = file;
 	return true;
 }
 
-static void fill_and_open(struct kpctl_thread *control, struct fuse_req *req, struct openfile *file,
+static void fill_and_open(struct kpctl_thread *kpctl, struct fuse_req *req, struct openfile *file,
 	const struct origin *origin)
 {
 	int ret = openfile_fill(file, origin);
 
 	if (ret) {
-		kpctl_thread_release(control, file);
+		kpctl_thread_release(kpctl, file);
 		reply_error(req, -ret);
 	} else if (!open_reply(req, file)) {
-		kpctl_thread_release(control, file);
+		kpctl_thread_release(kpctl, file);
 	}
 }
 
-void kpctl_thread_open(struct kpctl_thread *control, struct fuse_req *req, struct openfile *file,
+void kpctl_thread_open(struct kpctl_thread *kpctl, struct fuse_req *req, struct openfile *file,
 	const struct origin *origin)
 {
-	bool contends = control->akaros || openfile_writes(file);
+	bool contends = kpctl->akaros || openfile_writes(file);
 	struct job *job;
 	bool admitted;
 	int ret;
 
-	pthread_mutex_lock(&control->lock);
-	admitted = (!contends || g_queue_is_empty(&control->opens)) && admit(control, file);
-	pthread_mutex_unlock(&control->lock);
+	pthread_mutex_lock(&kpctl->lock);
+	admitted = (!contends || g_queue_is_empty(&kpctl->opens)) && admit(kpctl, file);
+	pthread_mutex_unlock(&kpctl->lock);
 	if (admitted) {
-		fill_and_open(control, req, file, origin);
+		fill_and_open(kpctl, req, file, origin);
 		return;
 	}
-	reply_on_interrupt(req, interrupt_job, control);
+	reply_on_interrupt(req, interrupt_job, kpctl);
 	job = create_job(req, file, origin);
 	job->deadline_ns = clock_monotonic_ns() + KPCTL_THREAD_OPEN_WAIT_MS * NSEC_PER_MSEC;
-	ret = queue_job(control, &control->opens, job);
+	ret = queue_job(kpctl, &kpctl->opens, job);
 	if (ret) {
 		reply_error(req, ret);
 		free_job(job);
 	}
 }
 
-static void finish_open(struct kpctl_thread *control, struct job *job, bool admitted)
+static void finish_open(struct kpctl_thread *kpctl, struct job *job, bool admitted)
 {
 	if (admitted) {
-		fill_and_open(control, job->req, g_steal_pointer(&job->file), &job->origin);
+		fill_and_open(kpctl, job->req, g_steal_pointer(&job->file), &job->origin);
 	} else {
 		openfile_refuse(job->file, &job->origin, EBUSY,
 			"another open file holds the run; it ends when that file is closed");
@@ -224,22 +224,22 @@ static void finish_open(struct kpctl_thread *control, struct job *job, bool admi
 }
 
 /*
- * Admits or refuses the opens that wait, the oldest first; with the lock held, which is given up in
+ * Admits or refuses the opens that wait, the oldest first; with the lock held, which is released in
  * between. Returns when the next one is due, or 0.
  */
-static uint64_t serve_opens(struct kpctl_thread *control)
+static uint64_t serve_opens(struct kpctl_thread *kpctl)
 {
 	struct job *job;
 
-	while ((job = g_queue_peek_head(&control->opens))) {
-		bool admitted = admit(control, job->file);
+	while ((job = g_queue_peek_head(&kpctl->opens))) {
+		bool admitted = admit(kpctl, job->file);
 
 		if (!admitted && clock_monotonic_ns() < job->deadline_ns)
 			return job->deadline_ns;
-		g_queue_pop_head(&control->opens);
-		pthread_mutex_unlock(&control->lock);
-		finish_open(control, job, admitted);
-		pthread_mutex_lock(&control->lock);
+		g_queue_pop_head(&kpctl->opens);
+		pthread_mutex_unlock(&kpctl->lock);
+		finish_open(kpctl, job, admitted);
+		pthread_mutex_lock(&kpctl->lock);
 	}
 	return 0;
 }
@@ -247,57 +247,57 @@ static uint64_t serve_opens(struct kpctl_thread *control)
 /* ---- holding ----------------------------------------------------------------------------------
  */
 
-int kpctl_thread_hold(struct kpctl_thread *control, struct openfile *file, struct err *err)
+int kpctl_thread_hold(struct kpctl_thread *kpctl, struct openfile *file, struct err *err)
 {
 	int ret = 0;
 
-	pthread_mutex_lock(&control->lock);
-	if (control->holder && control->holder != file)
+	pthread_mutex_lock(&kpctl->lock);
+	if (kpctl->holder && kpctl->holder != file)
 		ret = err_set(err, EBUSY, "another open file holds the run");
 	else
-		control->holder = file;
-	pthread_mutex_unlock(&control->lock);
+		kpctl->holder = file;
+	pthread_mutex_unlock(&kpctl->lock);
 	return ret;
 }
 
-static bool holds(struct kpctl_thread *control, struct openfile *file)
+static bool holds(struct kpctl_thread *kpctl, struct openfile *file)
 {
 	bool held;
 
-	pthread_mutex_lock(&control->lock);
-	held = control->holder == file;
-	pthread_mutex_unlock(&control->lock);
+	pthread_mutex_lock(&kpctl->lock);
+	held = kpctl->holder == file;
+	pthread_mutex_unlock(&kpctl->lock);
 	return held;
 }
 
 /* The holder's close, in the control thread. */
-static void end_hold(struct kpctl_thread *control)
+static void end_hold(struct kpctl_thread *kpctl)
 {
-	profiler_stop(control->profiler, NULL);
-	profiler_clear(control->profiler, NULL);
-	pthread_mutex_lock(&control->lock);
-	control->holder = NULL;
-	pthread_mutex_unlock(&control->lock);
+	profiler_stop(kpctl->profiler, NULL);
+	profiler_clear(kpctl->profiler, NULL);
+	pthread_mutex_lock(&kpctl->lock);
+	kpctl->holder = NULL;
+	pthread_mutex_unlock(&kpctl->lock);
 }
 
 /* No command of the file is left: each was waited for, or taken back, before it could be closed. */
-void kpctl_thread_release(struct kpctl_thread *control, struct openfile *file)
+void kpctl_thread_release(struct kpctl_thread *kpctl, struct openfile *file)
 {
 	struct job *job;
 
-	if (!holds(control, file)) {
+	if (!holds(kpctl, file)) {
 		openfile_put(file);
 		return;
 	}
 	job = create_job(NULL, file, NULL);
-	if (queue_job(control, &control->jobs, job))
+	if (queue_job(kpctl, &kpctl->jobs, job))
 		free_job(job); /* closing: the run is being stopped anyway */
 }
 
 /* ---- commands ---------------------------------------------------------------------------------
  */
 
-void kpctl_thread_write(struct kpctl_thread *control, struct fuse_req *req, struct openfile *file,
+void kpctl_thread_write(struct kpctl_thread *kpctl, struct fuse_req *req, struct openfile *file,
 	const struct origin *origin, const char *data, size_t size)
 {
 	struct job *job = create_job(req, openfile_get(file), origin);
@@ -305,8 +305,8 @@ void kpctl_thread_write(struct kpctl_thread *control, struct fuse_req *req, stru
 
 	job->data = g_memdup2(data, size);
 	job->size = size;
-	reply_on_interrupt(req, interrupt_job, control);
-	ret = queue_job(control, &control->jobs, job);
+	reply_on_interrupt(req, interrupt_job, kpctl);
+	ret = queue_job(kpctl, &kpctl->jobs, job);
 	if (ret) {
 		reply_error(req, ret);
 		free_job(job);
@@ -320,21 +320,21 @@ static bool is_interrupted(void *arg)
 	return reply_interrupted(job->req) && proc_is_interrupted(NULL, job->origin.pid);
 }
 
-static void carry_out(struct kpctl_thread *control, struct job *job)
+static void carry_out(struct kpctl_thread *kpctl, struct job *job)
 {
 	const struct cancel cancel = { is_interrupted, job, -1 };
 	int ret;
 
 	if (!job->req) {
-		end_hold(control);
+		end_hold(kpctl);
 		return;
 	}
 	ret = openfile_write(job->file, &cancel, &job->origin, job->data, job->size);
-	pthread_mutex_lock(&control->lock);
-	control->current = NULL;
-	while (control->interrupting)
-		pthread_cond_wait(&control->wake, &control->lock);
-	pthread_mutex_unlock(&control->lock);
+	pthread_mutex_lock(&kpctl->lock);
+	kpctl->current = NULL;
+	while (kpctl->interrupting)
+		pthread_cond_wait(&kpctl->wake, &kpctl->lock);
+	pthread_mutex_unlock(&kpctl->lock);
 	if (ret)
 		reply_error(job->req, -ret);
 	else
@@ -342,41 +342,41 @@ static void carry_out(struct kpctl_thread *control, struct job *job)
 }
 
 /* Sleeps until something is to be done; with the lock held. due_ns: 0 for no timeout. */
-static void wait_for_work(struct kpctl_thread *control, uint64_t due_ns)
+static void wait_for_work(struct kpctl_thread *kpctl, uint64_t due_ns)
 {
 	if (due_ns)
-		clock_wait_until(&control->wake, &control->lock, due_ns);
+		clock_wait_until(&kpctl->wake, &kpctl->lock, due_ns);
 	else
-		pthread_cond_wait(&control->wake, &control->lock);
+		pthread_cond_wait(&kpctl->wake, &kpctl->lock);
 }
 
-/* What the profiler wants to hear besides commands; with the lock held. false: nothing. */
-static bool serve_news(struct kpctl_thread *control)
+/* Changes that the profiler must know of; with the lock held. false: there is none. */
+static bool serve_news(struct kpctl_thread *kpctl)
 {
-	if (!control->cpus_changed)
+	if (!kpctl->cpus_changed)
 		return false;
-	control->cpus_changed = false;
-	pthread_mutex_unlock(&control->lock);
-	profiler_cpus_changed(control->profiler);
-	pthread_mutex_lock(&control->lock);
+	kpctl->cpus_changed = false;
+	pthread_mutex_unlock(&kpctl->lock);
+	profiler_cpus_changed(kpctl->profiler);
+	pthread_mutex_lock(&kpctl->lock);
 	return true;
 }
 
 /*
- * Who clears often starts next. If nobody does, the memory goes back; with the lock held, which is
- * given up in between. Returns when that is due, or 0: nothing is.
+ * After `clear` often comes `start`. Without one the memory is freed; with the lock held, which is
+ * released in between. Returns when that is due, or 0: nothing is.
  */
-static uint64_t serve_spare(struct kpctl_thread *control, uint64_t last_job_ns)
+static uint64_t serve_spare(struct kpctl_thread *kpctl, uint64_t last_job_ns)
 {
 	const uint64_t due_ns = last_job_ns + KPCTL_THREAD_SPARE_KEPT_MS * NSEC_PER_MSEC;
 
-	if (!profiler_has_spare(control->profiler))
+	if (!profiler_has_spare(kpctl->profiler))
 		return 0;
 	if (clock_monotonic_ns() < due_ns)
 		return due_ns;
-	pthread_mutex_unlock(&control->lock);
-	profiler_trim(control->profiler);
-	pthread_mutex_lock(&control->lock);
+	pthread_mutex_unlock(&kpctl->lock);
+	profiler_trim(kpctl->profiler);
+	pthread_mutex_lock(&kpctl->lock);
 	return 0;
 }
 
@@ -387,58 +387,58 @@ static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
 	return a_ns < b_ns ? a_ns : b_ns;
 }
 
-static void *run_control(void *arg)
+static void *run_kpctl(void *arg)
 {
-	struct kpctl_thread *control = arg;
+	struct kpctl_thread *kpctl = arg;
 	struct job *job;
 	uint64_t due_ns, last_job_ns = 0;
 
 	pthread_setname_np(pthread_self(), "kp-control");
-	pthread_mutex_lock(&control->lock);
-	while (!control->closing) {
-		due_ns = earlier(serve_opens(control), serve_spare(control, last_job_ns));
-		if (serve_news(control))
+	pthread_mutex_lock(&kpctl->lock);
+	while (!kpctl->closing) {
+		due_ns = earlier(serve_opens(kpctl), serve_spare(kpctl, last_job_ns));
+		if (serve_news(kpctl))
 			continue;
-		job = g_queue_pop_head(&control->jobs);
+		job = g_queue_pop_head(&kpctl->jobs);
 		if (!job) {
-			if (!control->closing) /* set while serve_opens had given up the lock? */
-				wait_for_work(control, due_ns);
+			if (!kpctl->closing) /* set while serve_opens() had released the lock? */
+				wait_for_work(kpctl, due_ns);
 			continue;
 		}
-		control->current = job->req;
-		control->current_tid = job->origin.pid;
-		pthread_mutex_unlock(&control->lock);
-		carry_out(control, job);
+		kpctl->current = job->req;
+		kpctl->current_tid = job->origin.pid;
+		pthread_mutex_unlock(&kpctl->lock);
+		carry_out(kpctl, job);
 		free_job(job);
 		last_job_ns = clock_monotonic_ns();
-		pthread_mutex_lock(&control->lock);
+		pthread_mutex_lock(&kpctl->lock);
 	}
-	pthread_mutex_unlock(&control->lock);
+	pthread_mutex_unlock(&kpctl->lock);
 	return NULL;
 }
 
-void kpctl_thread_cpus_changed(struct kpctl_thread *control)
+void kpctl_thread_cpus_changed(struct kpctl_thread *kpctl)
 {
-	pthread_mutex_lock(&control->lock);
-	control->cpus_changed = true;
-	pthread_cond_signal(&control->wake);
-	pthread_mutex_unlock(&control->lock);
+	pthread_mutex_lock(&kpctl->lock);
+	kpctl->cpus_changed = true;
+	pthread_cond_signal(&kpctl->wake);
+	pthread_mutex_unlock(&kpctl->lock);
 }
 
-unsigned int kpctl_thread_waiting(struct kpctl_thread *control)
+unsigned int kpctl_thread_waiting(struct kpctl_thread *kpctl)
 {
 	unsigned int waiting;
 
-	pthread_mutex_lock(&control->lock);
-	waiting = control->jobs.length + control->opens.length;
-	pthread_mutex_unlock(&control->lock);
+	pthread_mutex_lock(&kpctl->lock);
+	waiting = kpctl->jobs.length + kpctl->opens.length;
+	pthread_mutex_unlock(&kpctl->lock);
 	return waiting;
 }
 
 /* ---- the thread -------------------------------------------------------------------------------
  */
 
-int kpctl_thread_create(struct profiler *profiler, bool akaros, struct kpctl_thread **control)
+int kpctl_thread_create(struct profiler *profiler, bool akaros, struct kpctl_thread **kpctl)
 {
 	struct kpctl_thread *c = g_new0(struct kpctl_thread, 1);
 	int ret;
@@ -449,14 +449,14 @@ int kpctl_thread_create(struct profiler *profiler, bool akaros, struct kpctl_thr
 	g_queue_init(&c->opens);
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_cond_init(&c->wake, NULL);
-	ret = pthread_create(&c->thread, NULL, run_control, c);
+	ret = pthread_create(&c->thread, NULL, run_kpctl, c);
 	if (ret) {
 		pthread_cond_destroy(&c->wake);
 		pthread_mutex_destroy(&c->lock);
 		g_free(c);
 		return -ret;
 	}
-	*control = c;
+	*kpctl = c;
 	return 0;
 }
 
@@ -471,34 +471,34 @@ static void refuse_all(GQueue *queue)
 	}
 }
 
-void kpctl_thread_close(struct kpctl_thread *control)
+void kpctl_thread_close(struct kpctl_thread *kpctl)
 {
 	GQueue jobs, opens;
 	bool under_way;
 
-	pthread_mutex_lock(&control->lock);
-	control->closing = true;
-	jobs = control->jobs;
-	opens = control->opens;
-	g_queue_init(&control->jobs);
-	g_queue_init(&control->opens);
-	under_way = control->current != NULL;
-	pthread_cond_signal(&control->wake);
-	pthread_mutex_unlock(&control->lock);
+	pthread_mutex_lock(&kpctl->lock);
+	kpctl->closing = true;
+	jobs = kpctl->jobs;
+	opens = kpctl->opens;
+	g_queue_init(&kpctl->jobs);
+	g_queue_init(&kpctl->opens);
+	under_way = kpctl->current != NULL;
+	pthread_cond_signal(&kpctl->wake);
+	pthread_mutex_unlock(&kpctl->lock);
 
 	refuse_all(&jobs);
 	refuse_all(&opens);
 	if (under_way)
-		profiler_interrupt(control->profiler);
-	pthread_join(control->thread, NULL);
-	profiler_stop(control->profiler, NULL);
+		profiler_interrupt(kpctl->profiler);
+	pthread_join(kpctl->thread, NULL);
+	profiler_stop(kpctl->profiler, NULL);
 }
 
-void kpctl_thread_destroy(struct kpctl_thread *control)
+void kpctl_thread_destroy(struct kpctl_thread *kpctl)
 {
-	if (!control)
+	if (!kpctl)
 		return;
-	pthread_cond_destroy(&control->wake);
-	pthread_mutex_destroy(&control->lock);
-	g_free(control);
+	pthread_cond_destroy(&kpctl->wake);
+	pthread_mutex_destroy(&kpctl->lock);
+	g_free(kpctl);
 }

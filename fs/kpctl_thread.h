@@ -22,48 +22,48 @@ struct openfile;
 struct origin;
 struct profiler;
 
-/* What an open that meets a holder waits for the close that may be on its way. */
+/* How long an open waits for the close of a holder, which may be on its way. */
 #define KPCTL_THREAD_OPEN_WAIT_MS 1000
 /* After the last command memory that the next start would use is kept for so long. */
 #define KPCTL_THREAD_SPARE_KEPT_MS 2000
 
 /* akaros: every open file holds the run, for reading too. The profiler must outlive the thread. */
-int kpctl_thread_create(struct profiler *profiler, bool akaros, struct kpctl_thread **control);
+int kpctl_thread_create(struct profiler *profiler, bool akaros, struct kpctl_thread **kpctl);
 
 /* After kpctl_thread_close(); no request may come any more. */
-void kpctl_thread_destroy(struct kpctl_thread *control);
+void kpctl_thread_destroy(struct kpctl_thread *kpctl);
 
 /*
  * Finishes the open of a file with DIRTAB_CONTROL, now or when the holder has closed; -EBUSY after
  * KPCTL_THREAD_OPEN_WAIT_MS. Takes the caller's reference.
  */
-void kpctl_thread_open(struct kpctl_thread *control, struct fuse_req *req, struct openfile *file,
+void kpctl_thread_open(struct kpctl_thread *kpctl, struct fuse_req *req, struct openfile *file,
 	const struct origin *origin);
 
 /*
  * Queues a write and answers it when it has been carried out. Interrupted before it is begun:
- * EINTR; while it is under way, a start gives up.
+ * EINTR; while it is under way: `start` is cancelled.
  */
-void kpctl_thread_write(struct kpctl_thread *control, struct fuse_req *req, struct openfile *file,
+void kpctl_thread_write(struct kpctl_thread *kpctl, struct fuse_req *req, struct openfile *file,
 	const struct origin *origin, const char *data, size_t size);
 
 /* The kernel closed the file. Takes the caller's reference. */
-void kpctl_thread_release(struct kpctl_thread *control, struct openfile *file);
+void kpctl_thread_release(struct kpctl_thread *kpctl, struct openfile *file);
 
 /* Ties the run to the file (the word `hold`); in the control thread. -EBUSY: another file has it.
  */
-int kpctl_thread_hold(struct kpctl_thread *control, struct openfile *file, struct err *err);
+int kpctl_thread_hold(struct kpctl_thread *kpctl, struct openfile *file, struct err *err);
 
-/* CPUs came or went: the profiler will be told from the control thread. */
-void kpctl_thread_cpus_changed(struct kpctl_thread *control);
+/* CPUs came or went: the control thread will call profiler_cpus_changed(). */
+void kpctl_thread_cpus_changed(struct kpctl_thread *kpctl);
 
 /* Commands queued behind the one at hand, and opens that wait for a holder's close. */
-unsigned int kpctl_thread_waiting(struct kpctl_thread *control);
+unsigned int kpctl_thread_waiting(struct kpctl_thread *kpctl);
 
 /*
  * Answers what waits (ESHUTDOWN), stops a run and ends the thread; waits for the command at hand,
- * a start under way gives up. Later requests get ESHUTDOWN.
+ * a `start` under way is cancelled. Later requests get ESHUTDOWN.
  */
-void kpctl_thread_close(struct kpctl_thread *control);
+void kpctl_thread_close(struct kpctl_thread *kpctl);
 
 #endif

@@ -79,7 +79,7 @@ static void append_printable(GString *out, const char *text, size_t size)
 	}
 }
 
-/* A sentence of ours can quote a word of the writer's: one line, whatever it holds. */
+/* A reason can quote a word that was written: it is made one line, whatever bytes it has. */
 static void append_sentence(GString *out, const char *text)
 {
 	for (; *text; text++) {

@@ -35,7 +35,7 @@ struct kperr_entry {
 	const char *usage;
 };
 
-/* owner: the user who mounted, who sees what root sees. */
+/* owner: the user who mounted; that user sees what root sees. */
 struct kperr *kperr_create(uid_t owner);
 void kperr_destroy(struct kperr *kperr);
 

@@ -7,10 +7,10 @@
 
 #include "base/growing.h"
 
-/* A range that somebody asked for and gave up. */
+/* A range whose read was cancelled. */
 struct owed {
 	uint64_t begin, end; /* end 0: none */
-	GString *bytes;	     /* NULL: the maker has not come by */
+	GString *bytes;	     /* NULL: the maker has not reached it */
 };
 
 struct lazy {
@@ -22,7 +22,7 @@ struct lazy {
 	uint64_t begin;		      /* (lock) where the window stands */
 	bool ended;		      /* (lock) nothing comes behind it */
 	struct owed owed[LAZY_OWED_MAX]; /* (lock) */
-	unsigned int next_owed;	      /* (lock) which one makes place */
+	unsigned int next_owed;	      /* (lock) the slot that is reused next */
 };
 
 struct lazy *lazy_create(const struct lazy_maker *ops, void *maker, uint64_t size)
@@ -37,7 +37,7 @@ struct lazy *lazy_create(const struct lazy_maker *ops, void *maker, uint64_t siz
 	return lazy;
 }
 
-/* Nobody is owed it any more. */
+/* Its bytes were read, or its slot is needed for another range. */
 static void settle(struct owed *owed)
 {
 	if (owed->bytes)
@@ -98,7 +98,7 @@ static void move_window(struct lazy *lazy, uint64_t offset)
 	lazy->begin = keep;
 }
 
-/* ---- reads that were given up ----------------------------------------------------------------- */
+/* ---- reads that were cancelled ------------------------------------------------------------------ */
 
 static struct owed *find_owed(struct lazy *lazy, uint64_t begin, uint64_t end)
 {
@@ -110,7 +110,7 @@ static struct owed *find_owed(struct lazy *lazy, uint64_t begin, uint64_t end)
 	return NULL;
 }
 
-/* Its end is still to be made, or it would not have been given up. */
+/* Its end has not been made, or the read would have been answered. */
 static void owe(struct lazy *lazy, uint64_t begin, uint64_t end)
 {
 	struct owed *owed = &lazy->owed[lazy->next_owed];
@@ -123,7 +123,7 @@ static void owe(struct lazy *lazy, uint64_t begin, uint64_t end)
 	owed->end = end;
 }
 
-/* How far back the window must still reach, for who is at `offset` and who is owed something. */
+/* How far back the window must still reach, for the read at `offset` and for reads that were cancelled. */
 static uint64_t find_first_needed(const struct lazy *lazy, uint64_t offset)
 {
 	size_t i;
@@ -193,7 +193,7 @@ static int read_range(struct lazy *lazy, uint64_t begin, uint64_t end, GString *
 		return 0;
 	}
 	if (lazy->ended)
-		return -EIO; /* shorter than it said: that must not be */
+		return -EIO; /* the text is shorter than its size: an error of the maker */
 	owe(lazy, begin, end);
 	return -EINTR;
 }

@@ -2,14 +2,14 @@
 /*
  * Texts that are too long to be held: their size is known, and their bytes are made as they are read.
  *
- * Pieces are made in order and held in a window. What a reader asks for a little late or early (the
- * kernel reads ahead, with several requests at once) is still or already there; who goes far back
- * makes the text begin anew. Thread-safe; a read blocks for as long as making takes, so not in a worker.
+ * Pieces are made in order and held in a window. A read a little behind or ahead of the others
+ * (the kernel reads ahead, with several requests at once) is in the window; a read far back starts the
+ * text again. Thread-safe; a read blocks for as long as making takes, so not in a worker.
  *
- * A read that is given up comes again as a rule, and what was made for it must not have been in vain,
- * or a reader who is interrupted often enough would never come to an end. So each makes a piece at
- * least, and what it was about is remembered: when the maker comes by, on whose behalf ever, these
- * bytes are put aside for it. A range begins the text anew once, not at each try.
+ * A cancelled read usually comes again. What was made for it must not be lost, or a reader that is
+ * interrupted often enough would never reach the end. So each read makes at least one piece, and its
+ * range is remembered: when the maker reaches that range, for any reader, its bytes are set aside. A
+ * range starts the text again once, not at each attempt.
  */
 #ifndef KPROFS_FS_LAZY_H
 #define KPROFS_FS_LAZY_H
@@ -28,14 +28,14 @@ struct lazy;
 #define LAZY_WINDOW_BYTES ((size_t)4 << 20)
 #define LAZY_BEHIND_BYTES ((size_t)1 << 20)
 
-/* Reads given up that are remembered, as many as are made at once, and what of each is put aside. */
+/* Cancelled reads that are remembered, as many as can run at once, and the bytes set aside for each. */
 #define LAZY_OWED_MAX 4
 #define LAZY_OWED_BYTES ((size_t)1 << 20) /* the largest read of the kernel */
 
 /* What a lazy text may hold in all. */
 #define LAZY_HELD_BYTES (LAZY_WINDOW_BYTES + LAZY_OWED_MAX * LAZY_OWED_BYTES)
 
-/* Who makes the pieces; the same ones after each restart. One call at a time. */
+/* Makes the pieces; the same pieces after each restart. One call at a time. */
 struct lazy_maker {
 	bool (*next)(void *maker, GString *out); /* appends a piece; false: that was all */
 	void (*restart)(void *maker);

@@ -13,7 +13,7 @@
  *	  viewproc_main		viewmaker.c: instead of all this, in the process that makes views
  *
  *	A request of the kernel goes
- *	  fuse_ops.c			FUSE, which nobody else knows; one reply for each request
+ *	  fuse_ops.c			FUSE: dispatch; reply.c and open_reply.c answer
  *	  fuse_tree.c		the same for requests by name: lookup, stat, directories
  *	  node.c		what an inode number stands for: one node a lookup
  *	  openfile.c		what one open(2) reads and writes
@@ -61,10 +61,10 @@
 #define ALLOC_MAP_BYTES (64 * KIB)
 #define ALLOC_ARENAS 2
 
-/* Mounts of servers that are gone, one over the other: more than these are not removed. */
+/* Mounts of servers that have ended, one over the other: more than these are not removed. */
 #define DEAD_MOUNTS_MAX 16
 
-/* What the daemon tells the process that was started, through a pipe: one byte. */
+/* What the daemon sends to the process that was started, through a pipe: one byte. */
 #define DAEMON_READY 0
 
 /*
@@ -126,7 +126,7 @@ static int resolve_mountpoint(const char *given, char **mountpoint)
 
 	if (!path)
 		return -errno;
-	/* opened, since the kernel may tell what it knows of a dead mount for a second longer */
+	/* opened, since the kernel may answer from its cache for a mount whose server ended, for a second */
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	code = errno;
 	if (fd >= 0)

@@ -129,7 +129,7 @@ static char *to_seconds(const char *value)
 		(uint64_t)(ns / NSEC_PER_SEC), (uint64_t)(ns % NSEC_PER_SEC));
 }
 
-/* A name that tells ns somewhere tells seconds instead. */
+/* A name with ns in it gets seconds instead. */
 static bool name_seconds(GString *name)
 {
 	char *word = strstr(name->str, "_ns");
@@ -141,7 +141,7 @@ static bool name_seconds(GString *name)
 	return true;
 }
 
-/* Endings that mean something else to whoever reads the names. */
+/* Endings that have another meaning in OpenMetrics. */
 static void avoid_endings(GString *name)
 {
 	static const char *const taken[] = { "_count", "_sum", "_bucket", "_total", "_created",

@@ -243,7 +243,7 @@ static bool find_size(struct nodes *nodes, const struct node *node, uint64_t *si
 	return found != NULL;
 }
 
-/* The size of a file that nobody reads at this moment. */
+/* The size of a file that no reader has open now. */
 static uint64_t measure(struct nodes *nodes, const struct node *node, const uid_t *reader)
 {
 	const struct dirtab_row *row = node->row;

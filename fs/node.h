@@ -33,11 +33,11 @@ struct nodes;
 struct text {
 	char *bytes; /* NULL: in fd */
 	int fd;	     /* -1: in bytes */
-	bool borrowed; /* the descriptor is somebody else's, who keeps it until on_free */
+	bool borrowed; /* the descriptor belongs to another module, which keeps it until on_free */
 	struct lazy *lazy; /* NULL: in one of the above */
 	size_t size;
 	struct timespec time; /* CLOCK_REALTIME */
-	void (*on_free)(void *arg); /* or NULL: who wants to know of its end */
+	void (*on_free)(void *arg); /* or NULL: called when the text is freed */
 	void *arg;
 };
 
@@ -59,9 +59,9 @@ void node_forget(struct nodes *nodes, struct node *node, uint64_t count);
 const struct dirtab_row *node_row(const struct node *node);
 
 /*
- * What stat tells: of the text that a reader has open, else of this moment, or of the newest text
- * where the row is DIRTAB_COSTLY. `reader`: who asks, for whom a text is rendered to know its size; NULL:
- * nobody, as at a lookup, since the kernel asks again before it tells anybody.
+ * What stat reports: of the text that a reader has open, else of this moment, or of the newest text
+ * where the row is DIRTAB_COSTLY. `reader`: the user that a text is rendered for to know its size; NULL:
+ * no size is needed, as at a lookup: the kernel sends a GETATTR before it shows a size.
  * Returns true where that won't change soon: a text is open, or a directory whose rows are a table.
  */
 bool node_stat(struct nodes *nodes, struct node *node, const uid_t *reader, struct stat *st);
@@ -87,11 +87,11 @@ uint64_t nodes_count(struct nodes *nodes);
 struct text *text_create(GString *content);
 /* Takes the descriptor. */
 struct text *text_create_file(int fd, size_t size);
-/* The descriptor stays the caller's, who keeps it until the function of text_on_free() is called. */
+/* The descriptor stays the caller's, which keeps it until the function of text_on_free() is called. */
 struct text *text_create_borrowed(int fd, size_t size);
 /* Takes the lazy one. */
 struct text *text_create_lazy(struct lazy *lazy);
-/* Before anybody else has it: to be called when the text is gone, from any thread, without locks. */
+/* Set before the text is shared: to be called when the text is gone, from any thread, without locks. */
 void text_on_free(struct text *text, void (*on_free)(void *arg), void *arg);
 struct text *text_ref(struct text *text);
 void text_unref(struct text *text);

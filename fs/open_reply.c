@@ -13,7 +13,7 @@
 
 /*
  * Larger texts are not put into the page cache at open: only their last byte, for the size, and the
- * kernel asks for what is really read.
+ * kernel requests what is really read.
  */
 #define STORE_MAX (1024 * 1024)
 
@@ -34,7 +34,7 @@ static struct fuse_bufvec text_buffer(const struct text *text, size_t offset, si
 	return content;
 }
 
-/* Into the page cache of the node, which tells its size; all of it, or its last byte. */
+/* Into the page cache of the node, which sets its size there; all of it, or its last byte. */
 static int store_text(struct fuse_ops *ops, struct node *node, const struct text *text, bool whole)
 {
 	size_t from = whole || !text->size ? 0 : text->size - 1;

@@ -148,8 +148,8 @@ static bool has_memory(const struct dirtab_row *row, bool reads)
 static const char no_memory[] = "the server has not enough memory";
 
 /*
- * Only root comes so far, or who has a mode that the mount made: others the kernel refuses by the
- * mode.
+ * Root comes this far, and a user that a mode= of the mount admits; the kernel refuses the others by
+ * the mode.
  */
 static int refuse_mode(struct openfiles *files, const struct dirtab_row *row,
 	const struct origin *origin, const char *reason)
@@ -158,7 +158,7 @@ static int refuse_mode(struct openfiles *files, const struct dirtab_row *row,
 	return -EACCES;
 }
 
-/* What the open takes whatever will be read; the rest is taken when it is known (admit_text). */
+/* What each open takes; what its content takes is taken when its size is known (admit_text). */
 static int take_quota(struct quotas *quotas, const struct dirtab_row *row, bool reads,
 	struct quota_share *share, struct err *err)
 {
@@ -205,7 +205,7 @@ int openfile_create(struct openfiles *files, struct node *node, int flags,
 	f->flags = flags;
 	f->lazily = wants_read(flags) && (row->is_long ? row->is_long(server, row) : row->begin != NULL);
 	f->link.data = f;
-	atomic_write_relaxed(&f->references, 1); /* nobody else has it yet */
+	atomic_write_relaxed(&f->references, 1); /* not shared yet */
 	pthread_mutex_init(&f->lock, NULL);
 	pthread_mutex_lock(&files->lock);
 	g_queue_push_tail_link(&files->all, &f->link);
@@ -217,7 +217,7 @@ int openfile_create(struct openfiles *files, struct node *node, int flags,
 
 struct openfile *openfile_get(struct openfile *file)
 {
-	/* relaxed: whoever calls has a reference already */
+	/* relaxed: the caller has a reference already */
 	atomic_add_relaxed(&file->references, 1);
 	return file;
 }
@@ -290,7 +290,7 @@ void openfile_note(struct openfile *file, const struct origin *origin, const cha
 		NULL);
 }
 
-/* The sentence of an error, or the number's own where nobody wrote one. */
+/* The sentence of an error, or that of its number where there is no other. */
 static const char *reason_of(const struct err *err, int ret)
 {
 	return err->text[0] ? err->text : g_strerror(-ret);
@@ -316,7 +316,7 @@ static int fill_text(struct openfile *file, const struct origin *origin, struct 
 	return ret;
 }
 
-/* A large text: it goes to memory that is nobody's, so that the server does not swell. */
+/* A large text: into a memfd, so that the heap of the server does not grow. */
 static int make_text(struct openfile *file, struct err *err)
 {
 	int fd = memfile_create(file->row->name);

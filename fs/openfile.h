@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Open files: what one open(2) of a program reads and writes, whatever carries the requests.
+ * Open files: what one open(2) of a program reads and writes, without the requests.
  *
  * The content is made at open: a text is rendered, a stream gets a cursor. Thread-safe as the
  * members say. An open file is counted: the kernel's open has one reference, a thread that looks at
@@ -32,7 +32,7 @@ struct server;
 /* A lazy text up to this size is made at its open, and is one like any other. */
 #define OPENFILES_WHOLE_MAX (1024 * 1024)
 
-/* Who sent a request, in the words of the kernel. */
+/* The thread and user that sent a request, as the kernel numbers them. */
 struct origin {
 	pid_t pid;
 	uid_t uid;
@@ -51,11 +51,11 @@ struct openfile {
 	void *maker;                     /* while the open is answered: for slow_ops_cancel() */
 	struct text *text;		 /* i: what a reader of a text sees */
 	bool lazily;			 /* i: not to be opened in a worker */
-	struct quota_share share;	 /* i: what it has taken, and for whom */
+	struct quota_share share;	 /* i: what it has taken, and for which user */
 	bool counted;			 /* i: the node knows this reader */
 	pthread_mutex_t lock;		 /* serialises the reads of a stream; outermost */
 	void *cursor;			 /* l: of a stream */
-	struct fuse_pollhandle *poll;	 /* s: whom to tell that the stream is readable */
+	struct fuse_pollhandle *poll;	 /* s: to be notified when the stream is readable */
 	bool poll_listed;		 /* s */
 	_Atomic unsigned int references; /* a */
 	GList link;			 /* o */
@@ -76,7 +76,7 @@ struct openfiles *openfiles_create(const struct openfiles_hooks *hooks);
 /* Closes what the kernel did not, as at unmount. No thread may use an open file any more. */
 void openfiles_destroy(struct openfiles *files);
 uint64_t openfiles_count(struct openfiles *files);
-/* Waits until no stream is open any more, at most so long. */
+/* Waits until no stream is open any more, at most this long. */
 void openfiles_wait_streams(struct openfiles *files, unsigned int timeout_ms);
 
 /*

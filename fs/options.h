@@ -28,7 +28,7 @@ struct options {
 	char *socket; /* where programs attach; NULL: the usual place, "": nowhere */
 	enum endpoint_who attach;
 	gid_t attach_group;
-	char *debuginfod; /* servers to ask for debug files, as in DEBUGINFOD_URLS; NULL: none */
+	char *debuginfod; /* servers of debug files, as in DEBUGINFOD_URLS; NULL: none */
 	GPtrArray *mount; /* of char *: options that libfuse and the kernel understand */
 };
 

@@ -3,7 +3,7 @@
  * Open pipes of the trace, and the thread that gathers for them: see pipes.h.
  *
  * A pipe is in one of two states: it has something (text, or a gathering that text is made of),
- * which its readers take; or it has nothing. A reader that finds nothing says so (wants) and wakes
+ * which its readers take; or it has nothing. A reader that finds nothing sets `wants` and wakes
  * the thread, which gathers, at most once in a tick, until there is something.
  */
 #include "fs/pipes.h"
@@ -18,7 +18,7 @@
 #include "sys/clock.h"
 #include "trace/follow.h"
 
-/* A gathering that made more than this is soon followed by the next: who reads is behind. */
+/* After a gathering of more than this the next one comes soon: the reader is behind. */
 #define MUCH_BYTES (256 * 1024)
 #define SOON_MS 5
 
@@ -63,7 +63,7 @@ static void put(struct pipe *pipe)
  */
 
 /*
- * With the pipe's lock. Whether there is text that nobody has taken; makes a piece if there is
+ * With the pipe's lock. Whether there is text that has not been read; makes a piece if there is
  * none.
  */
 static bool has_text(struct pipe *pipe)
@@ -90,7 +90,7 @@ static void want(struct pipe *pipe, bool soon)
 
 /*
  * Takes the pipe's lock if there is text. A worker must not wait for the thread, which may be
- * copying what programs wrote; when it is through, it wakes who is parked.
+ * copying what programs wrote; after that it wakes the parked reads.
  */
 static bool lock_text(struct pipe *pipe)
 {
@@ -291,7 +291,7 @@ int pipe_open(struct pipes *pipes, uid_t reader, const struct trace_records_cpu 
 		return ret;
 	pipe = g_new0(struct pipe, 1);
 	pipe->pipes = pipes;
-	atomic_write_relaxed(&pipe->references, 1); /* nobody else has it yet */
+	atomic_write_relaxed(&pipe->references, 1); /* not shared yet */
 	pthread_mutex_init(&pipe->lock, NULL);
 	pipe->follow = follow;
 	pipe->text = g_string_new(NULL);

@@ -2,7 +2,7 @@
 /*
  * kptrace_pipe and cpu/N/trace_pipe: each open follows the trace by itself.
  *
- * What has come is gathered by the thread "kp-pipe", which wakes while somebody has a pipe open and
+ * What has come is gathered by the thread "kp-pipe", which wakes while a pipe is open and its reader
  * waits for it, and at no other time. Thread-safe as struct stream_ops says.
  */
 #ifndef KPROFS_FS_PIPES_H
@@ -19,7 +19,7 @@ struct pipes;
 struct readings;
 struct streams;
 
-/* How often the thread looks while somebody waits; half of what a line may be late. */
+/* How often the thread looks while a reader waits: half of the delay that a line may have. */
 #define PIPES_TICK_MS 50
 
 /* Readers that wait are woken through `streams`. */

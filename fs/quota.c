@@ -9,11 +9,11 @@
 
 #include "base/units.h"
 
-/* As many files as a process may have open where nobody raised that; each takes about 1 KiB here. */
+/* As many files as a process may have open by default; each takes about 1 KiB here. */
 #define USER_FILES 1024
 #define PRIVILEGED_FILES 16384
 /*
- * An open kpdata keeps a block of 128 KiB, and what it was told of all processes and has not read, which
+ * An open kpdata keeps a block of 128 KiB, and its unread preamble about all processes, which
  * can be megabytes; a reader needs one. All three bounds together stay below what the profiler takes, so
  * that views find room, too.
  */
@@ -50,7 +50,7 @@ struct quotas {
 	uid_t owner; /* i */
 	pthread_mutex_t lock; /* a leaf */
 	struct bound bounds[QUOTA_KINDS];
-	GHashTable *users; /* l: uid -> uint64_t[QUOTA_KINDS], of who has something and is not privileged */
+	GHashTable *users; /* l: uid -> uint64_t[QUOTA_KINDS], of unprivileged users who have something */
 	uint64_t refused;  /* l */
 };
 
@@ -108,7 +108,7 @@ static uint64_t *get_user(struct quotas *quotas, uid_t uid)
 	return used;
 }
 
-/* With the lock held: who has nothing any more takes no memory. */
+/* With the lock held: a user who has nothing takes no memory. */
 static void forget_idle_user(struct quotas *quotas, uid_t uid, const uint64_t *used)
 {
 	unsigned int kind;
@@ -177,7 +177,7 @@ int quota_take(struct quotas *quotas, struct quota_share *share, enum quota_kind
 	return ret;
 }
 
-/* With the lock held. used: NULL for who is privileged. */
+/* With the lock held. used: NULL for a privileged user. */
 static void return_kinds(struct quotas *quotas, struct quota_share *share, uint64_t *used)
 {
 	unsigned int kind;

@@ -4,20 +4,20 @@
  *
  * Threads:
  *	main		waits for signals, the end of the mount, and its unmount in the mount table; lets the
- *			files of views/ctf/ go when nobody has read them for a second, and the process that
+ *			files of views/ctf/ go when they were not read for a second, and the process that
  *			makes views when it has made none for a minute.
  *	kp-fuse (4)	take requests from the kernel and answer them from memory; what must wait
  *			they hand to one of the next two.
  *	kp-stream	owns the reads of kpdata that wait for data, and the polls of it.
  *	kp-control	gives commands to the profiler, and owns `hold` and the opens waiting for it.
- *	kp-listen	talks with programs that attach: takes their pools and events, tells them
+ *	kp-listen	receives from and sends to producers: their pools and events, and
  *			their switches; answers the writes to switches that wait for them.
  *	kp-view (0-4)	have views made by another process (viewproc.h), each for one open; there only
  *			while there is one to make.
  *	kp-pipe		(once a pipe of the trace was opened) gathers what comes, while readers wait.
  *	kp-trace (0-5)	open the trace and its pipes and make what is read of it, while there are
  *			programs in it.
- * The profiler has a sampler thread (kp-sampler) while it runs, and one that asks about processes
+ * The profiler has a sampler thread (kp-sampler) while it runs, and one that reads about processes
  * and files (kp-tasks). No thread has a timeout while nothing waits.
  *
  * Locks, the outer first; each is declared with its own sentence:
@@ -27,7 +27,7 @@
  * All others are leaves.
  *
  * Ending: streams answer their readers, control answers its writers and stops the run, the workers
- * end, the tree is unmounted; then nobody is left who could use what is freed.
+ * end, the tree is unmounted; then no thread is left that could use what is freed.
  */
 #include "fs/server.h"
 
@@ -95,7 +95,7 @@ static void on_cpus_changed(void *arg)
 {
 	struct server *server = arg;
 
-	kpctl_thread_cpus_changed(server->control);
+	kpctl_thread_cpus_changed(server->kpctl);
 }
 
 static void on_switched(void *arg)
@@ -105,7 +105,7 @@ static void on_switched(void *arg)
 	switches_changed(server->switches, server->listener);
 }
 
-static void on_program_refused(void *arg, pid_t pid, uid_t uid, const char *program,
+static void on_producer_refused(void *arg, pid_t pid, uid_t uid, const char *program,
 	const char *reason)
 {
 	struct kperr_entry entry = {
@@ -164,7 +164,7 @@ static int create_profiler(struct server *server, struct err *err)
 	return ret ? err_set(err, -ret, "the profiler: %s", g_strerror(-ret)) : 0;
 }
 
-/* How many files we may open: as many as we are allowed to ask for. */
+/* The limit of open files, after it was raised to the hard limit. */
 static uint64_t raise_descriptors(void)
 {
 	struct rlimit limit;
@@ -204,7 +204,7 @@ static int create_trace(struct server *server, const struct options *options, st
 	return ret ? err_set(err, -ret, "views/ctf: %s", g_strerror(-ret)) : 0;
 }
 
-/* Without a source of times this server is still worth having: mpstat says what is wrong. */
+/* Without a source of times the server is still useful: the log and mpstat have the reason. */
 static int create_accounting(struct server *server, struct err *err)
 {
 	struct err note = { "" };
@@ -231,11 +231,11 @@ static int create_threads(struct server *server, const struct options *options, 
 
 	server->files = openfiles_create(&hooks);
 	if (!ret)
-		ret = kpctl_thread_create(server->profiler, options->akaros, &server->control);
-	server->views = slow_ops_create("kp-view", SLOW_OPS_THREADS, false, server->quotas);
+		ret = kpctl_thread_create(server->profiler, options->akaros, &server->kpctl);
+	server->view_ops = slow_ops_create("kp-view", SLOW_OPS_THREADS, false, server->quotas);
 	if (!ret)
 		server->pipes = pipes_create(server->readings, server->streams);
-	server->trace_readers =
+	server->trace_ops =
 		slow_ops_create("kp-trace", SLOW_OPS_TRACE_THREADS, true, server->quotas);
 	if (!ret)
 		ret = viewproc_create(options->debuginfod, &server->viewproc);
@@ -300,7 +300,7 @@ static int start_workers(struct server *server, struct err *err)
 	return 0;
 }
 
-/* The kernel's first request settles the terms; before that nobody can use the mount. */
+/* The kernel's first request (INIT) negotiates; before that the mount cannot be used. */
 static int wait_until_ready(struct server *server, struct err *err)
 {
 	while (!atomic_read_acquire(&server->ready)) {
@@ -312,7 +312,7 @@ static int wait_until_ready(struct server *server, struct err *err)
 }
 
 /*
- * After `umount -l` the kernel tells the server nothing as long as files are open, perhaps those of
+ * After `umount -l` the kernel sends the server nothing as long as files are open, perhaps those of
  * a stopped process for ever. The mount table does.
  */
 static bool is_unmounted(const struct server *server)
@@ -333,34 +333,34 @@ static void watch_mount_table(struct server *server, const char *mountpoint)
 		mounts_open(MOUNTS_PATH, &server->mounts))
 		return;
 	server->device = makedev(st.stx_dev_major, st.stx_dev_minor);
-	/* one that does not show it can't tell of its end */
+	/* one that does not show the mount cannot show its end */
 	if (is_unmounted(server)) {
 		close(server->mounts);
 		server->mounts = -1;
 	}
 }
 
-/* Without programs this server is still worth having: it says what is wrong. */
-static void welcome_programs(struct server *server, const struct options *options)
+/* Without producers the server is still useful: kperr has the reason. */
+static void accept_producers(struct server *server, const struct options *options)
 {
-	const struct endpoint_options place = {
+	const struct endpoint_options endpoint = {
 		.path = options->socket,
 		.who = options->attach,
 		.owner = options->owner.uid,
 		.group = options->attach_group,
 	};
-	struct listener_options terms;
+	struct listener_options listening;
 	struct err err = { "" };
 	int ret;
 
 	if (options->socket && !options->socket[0])
 		return;
-	listener_options_init(&terms, server->limits.programs, server->limits.user_programs);
-	terms.report = on_program_refused;
-	terms.arg = server;
-	ret = endpoint_open(&place, &server->endpoint, &err);
+	listener_options_init(&listening, server->limits.programs, server->limits.user_programs);
+	listening.report = on_producer_refused;
+	listening.arg = server;
+	ret = endpoint_open(&endpoint, &server->endpoint, &err);
 	if (!ret)
-		ret = listener_create(server->producers, endpoint_fd(server->endpoint), &terms,
+		ret = listener_create(server->producers, endpoint_fd(server->endpoint), &listening,
 			&server->listener);
 	if (ret) {
 		g_autofree char *reason = g_strdup_printf("no programs can attach: %s",
@@ -384,7 +384,7 @@ int server_mount(struct server *server, const struct options *options, const cha
 	int ret = fuse_ops_mount(server->fuse, mountpoint, err);
 
 	if (!ret) {
-		welcome_programs(server, options);
+		accept_producers(server, options);
 		ret = start_workers(server, err);
 	}
 	if (!ret)
@@ -460,30 +460,30 @@ static void close_fd(int fd)
 
 void server_destroy(struct server *server)
 {
-	/* first, so that the next server finds the place free */
+	/* first, so that the next server can bind the socket */
 	listener_stop(server->listener);
 	endpoint_close(server->endpoint);
 	if (server->streams)
 		streams_close(server->streams);
-	if (server->control)
-		kpctl_thread_close(server->control);
-	if (server->views)
-		slow_ops_close(server->views);
-	if (server->trace_readers)
-		slow_ops_close(server->trace_readers);
+	if (server->kpctl)
+		kpctl_thread_close(server->kpctl);
+	if (server->view_ops)
+		slow_ops_close(server->view_ops);
+	if (server->trace_ops)
+		slow_ops_close(server->trace_ops);
 	if (server->pipes)
 		pipes_close(server->pipes);
-	/* a reader that has its end of file closes; one that never asks must not keep us */
+	/* a reader that gets end of file closes; one that never reads must not delay the end */
 	if (server->n_workers)
 		openfiles_wait_streams(server->files, SERVER_LAST_READS_MS);
 	end_workers(server);
 	if (is_unmounted(server))
 		fuse_ops_unmounted(server->fuse);
 	fuse_ops_destroy(server->fuse);
-	kpctl_thread_destroy(server->control);
+	kpctl_thread_destroy(server->kpctl);
 	streams_destroy(server->streams);
-	slow_ops_destroy(server->views);
-	slow_ops_destroy(server->trace_readers);
+	slow_ops_destroy(server->view_ops);
+	slow_ops_destroy(server->trace_ops);
 	viewproc_destroy(server->viewproc);
 	openfiles_destroy(server->files);
 	quotas_destroy(server->quotas);

@@ -24,7 +24,7 @@ int server_mount(struct server *server, const struct options *options, const cha
 /* Waits for one of the signals, or for the end of the mount. */
 void server_wait(struct server *server);
 
-/* Answers who waits, ends the threads, unmounts, frees. */
+/* Answers parked requests, ends the threads, unmounts, frees. */
 void server_destroy(struct server *server);
 
 #endif

@@ -65,9 +65,9 @@ struct server {
 	struct accounting *accounting;	   /* i */
 	struct streams *streams;	   /* i */
 	struct switches *switches;	   /* i */
-	struct kpctl_thread *control;      /* i */
-	struct slow_ops *views;            /* i */
-	struct slow_ops *trace_readers;    /* i */
+	struct kpctl_thread *kpctl;	   /* i */
+	struct slow_ops *view_ops;	   /* i */
+	struct slow_ops *trace_ops;	   /* i */
 	struct viewproc *viewproc;	   /* i */
 	struct nodes *nodes;		   /* i */
 	struct openfiles *files;	   /* i */

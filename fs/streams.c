@@ -3,13 +3,14 @@
  * Parked reads: see streams.h.
  *
  * A parked read is in exactly one place: `parked`, `trying` (while a server goes through them) or
- * `current` (the server is at it, without the lock). The server is one at a time, who holds `serving`:
- * our thread or a caller of streams_serve(). Who takes a read out of the lists answers it: the server,
- * or the worker in which an interrupt arrives. The one at hand is only marked.
+ * `current` (the server is at it, without the lock). One thread at a time is the server, which
+ * holds `serving`: our thread or a caller of streams_serve(). The one that takes a read out of the
+ * lists answers it: the server, or the worker in which an interrupt arrives. The one at hand is
+ * only marked.
  *
  * The thread has a bell, so that the profiler's threads can ring it without a lock.
  *
- * No wake-up is lost (W): a read is counted in `waiting` before anybody looks for data for it, and
+ * No wake-up is lost (W): a read is counted in `waiting` before any thread looks for data for it, and
  * streams_wake() looks at `waiting` after the data are there. Both do so by an addition, acquire and
  * release: of two additions one comes first, and what was done before it is seen after the other.
  */

@@ -31,7 +31,7 @@ bool streams_poll(struct streams *streams, struct openfile *file, struct fuse_po
 /* The kernel closed the file: forgets its poll handle. */
 void streams_forget(struct streams *streams, struct openfile *file);
 
-/* Something became readable, or ended. Cheap while nobody waits; any thread, no lock is taken. */
+/* Something became readable, or ended. Cheap while no read waits; any thread, no lock is taken. */
 void streams_wake(struct streams *streams);
 
 /*
@@ -41,7 +41,7 @@ void streams_wake(struct streams *streams);
 void streams_serve(struct streams *streams);
 
 /*
- * From now on nobody waits: parked reads are answered, at the end of what is held with end of file.
+ * From now on no read waits: parked reads are answered, at the end of what is held with end of file.
  * Returns at once.
  */
 void streams_close(struct streams *streams);

@@ -2,7 +2,7 @@
 /*
  * Writes that wait for programs: see switches.h.
  *
- * A parked write is in the queue of the listener too. Who takes it out of that answers it: the
+ * A parked write is in the queue of the listener too. The one that takes it out of there answers it: the
  * listener's thread, or the worker in which an interrupt arrives.
  */
 #include "fs/switches.h"
@@ -57,7 +57,7 @@ void switches_destroy(struct switches *switches)
 
 void switches_changed(struct switches *switches, struct listener *listener)
 {
-	/* relaxed: whoever asks is the thread that changed something, or waits for nothing */
+	/* relaxed: a write compares the value in the thread that changed something */
 	atomic_add_relaxed(&switches->changes, 1);
 	if (listener)
 		listener_kick(listener);
@@ -114,7 +114,7 @@ static struct parked *find(struct switches *switches, const struct fuse_req *req
 	return NULL;
 }
 
-/* As for commands: a signal that only tells the writer something is no reason to stop waiting. */
+/* As for commands: only a signal that ends the writer ends the wait. */
 static bool is_serious(struct switches *switches, const struct fuse_req *req)
 {
 	struct parked *parked;
@@ -146,7 +146,7 @@ static void on_interrupt(struct fuse_req *req, void *arg)
 		finish(parked);
 }
 
-/* false: there is nobody to be waited for. */
+/* false: there is no producer to wait for. */
 static bool park(struct switches *switches, struct parked *parked)
 {
 	bool waits;

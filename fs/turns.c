@@ -2,7 +2,7 @@
 /* Jobs of several users for few threads: see turns.h. */
 #include "fs/turns.h"
 
-/* Who has jobs that wait or are under way. */
+/* Users with jobs that wait or are under way. */
 struct turns_user {
 	uid_t uid;
 	bool privileged;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Jobs of several users for few threads: who is next. Who has fewest jobs under way is served first, and
- * of these users each in turn, with the oldest of their jobs. So who has one job waits for at most one of
- * each other user.
+ * Jobs of several users for few threads: which is next. The user with the fewest jobs under way is
+ * served first, and of these users each in turn, with the oldest of their jobs. So a user with one
+ * job waits for at most one of each other user.
  *
  * A user has all threads but one at most, so that another user's job can begin at once. Root and the user
  * who mounted have a thread more, for which they wait only for each other.
@@ -17,7 +17,7 @@
 #include <sys/types.h>
 
 struct turns {
-	unsigned int threads; /* invariant: for those who are not privileged; one more with them */
+	unsigned int threads; /* invariant: for users who are not privileged; one more with them */
 	unsigned int others;  /* their jobs under way */
 	GQueue users;	      /* of struct turns_user: whose turn is next is first */
 };

@@ -4,7 +4,7 @@
  *
  * The first thread takes requests, and each is carried out by a thread of its own. It comes from
  * the server, which is the same program and is believed. Where there is no memory GLib ends the
- * process, and so does anything else that is wrong: the server then says so to all who wait for a
+ * process, and so does anything else that is wrong: the server then reports that to all opens that wait for a
  * view.
  */
 #include <errno.h>
@@ -35,7 +35,7 @@
  */
 #define SINK_BUFFER_BYTES (64u << 10)
 
-/* Whether a view is still wanted is asked of the kernel so often, however often the maker asks. */
+/* How often the connection is polled for cancellation, however often the maker checks. */
 #define LOOK_NS (2 * NSEC_PER_MSEC)
 
 struct maker {
@@ -51,7 +51,7 @@ struct view_job {
 	struct viewproc_request request;
 	int connection;
 	int files[VIEWPROC_FILES];
-	uint64_t look_ns; /* when to look next whether it is wanted */
+	uint64_t look_ns; /* when to poll next for cancellation */
 	bool cancelled;
 };
 
@@ -134,7 +134,7 @@ static ssize_t write_sink(void *cookie, const char *data, size_t size)
 	return (ssize_t)size;
 }
 
-/* A view that nobody wants, or that became too large, is given up. */
+/* A view that is cancelled, or that became too large, ends. */
 static bool sink_is_over(void *arg)
 {
 	const struct sink *sink = arg;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Models of captures, and who shares them: see viewmodel.h. */
+/* Models of captures, and how views share them: see viewmodel.h. */
 #include "fs/viewmodel.h"
 
 #include <errno.h>
@@ -20,15 +20,15 @@
 #define MODEL_BYTES (64 * MIB)
 #define MODEL_FACTOR 4
 
-/* Who waits for another view's model or names looks so often whether its own is still wanted. */
+/* How often a view that waits for the model or functions of another view checks its cancellation. */
 #define WANTED_NS (10 * NSEC_PER_MSEC)
 
-/* Captures are compared in pieces of so many bytes. */
+/* Captures are compared in pieces of this size. */
 #define COMPARE_BYTES (64u << 10)
 
 struct viewmodels {
 	pthread_mutex_t making; /* held while a model that can be shared is made; outside the others */
-	pthread_mutex_t asking; /* held while names are asked for: one view at a time */
+	pthread_mutex_t asking; /* held while a view is symbolized: one view at a time */
 	struct helpers_options options; /* invariant; its strings are ours */
 	struct symbols *symbols;	/* invariant; its helpers start when first needed */
 	pthread_mutex_t lock;		/* of what follows, and of `users` of all models; a leaf */
@@ -87,7 +87,7 @@ struct symbols *viewmodels_symbols(struct viewmodels *models)
 
 /*
  * gcc's thread sanitizer (12) does not know pthread_mutex_clocklock, and takes the lock for one
- * that nobody has; timedlock it knows.
+ * that is not held; timedlock it knows.
  */
 static int lock_until(pthread_mutex_t *lock, uint64_t wait_ns)
 {
@@ -102,7 +102,7 @@ static int lock_until(pthread_mutex_t *lock, uint64_t wait_ns)
 #endif
 }
 
-/* -EINTR: the view that would wait for the lock is not wanted any more. */
+/* -EINTR: cancelled while waiting for the lock. */
 static int lock_wanted(pthread_mutex_t *lock, const struct cancel *cancel)
 {
 	for (;;) {
@@ -114,7 +114,7 @@ static int lock_wanted(pthread_mutex_t *lock, const struct cancel *cancel)
 }
 
 /*
- * Who finds names may start while the records are read; while another view asks, it runs already.
+ * The helpers may start while the records are read; while another view symbolizes, they run already.
  */
 static void prepare_names(struct viewmodels *models, const struct view_format *format)
 {

@@ -20,16 +20,16 @@ struct viewmodel {
 	unsigned int users;  /* viewmodel.c's */
 };
 
-/* Makes models, and is who knows names for all views of a server. */
+/* Makes models, and symbolizes for all views of a server. */
 struct viewmodels;
 
 /*
- * Asks the debuginfod servers of these urls (NULL: none) for debug files, as the user who mounts.
+ * Requests debug files from the debuginfod servers of these urls (NULL: none), as the user who mounts.
  */
 struct viewmodels *viewmodels_create(const char *debuginfod_urls);
 void viewmodels_destroy(struct viewmodels *models);
 
-/* Who knows names; thread-safe. */
+/* The symbolizer of the views; thread-safe. */
 struct symbols *viewmodels_symbols(struct viewmodels *models);
 
 /* What the model of a view of this capture may take, bytes. */
@@ -39,7 +39,7 @@ size_t viewmodel_bytes(int capture_fd);
  * The model of a capture for a form. The descriptor is taken over in any case. Blocks while records
  * and files are read, and while another view's model is made or asks for names, as long as it is
  * wanted.
- * -EINTR: nobody wants it any more; -EFBIG, and what can't be read.
+ * -EINTR: cancelled; -EFBIG, and errors of reading.
  */
 int viewmodel_get(struct viewmodels *models, const struct view_format *format, int capture_fd,
 	const struct cancel *cancel, struct viewmodel **model, struct err *err);

@@ -21,13 +21,13 @@
 /* The program itself, also where it was replaced or can't be reached by its path. */
 #define PROGRAM "/proc/self/exe"
 
-/* An opener of which the kernel would tell no more is looked at so often. */
+/* How often cancellation is checked where no descriptor reports it. */
 #define LOOK_MS 10
 
-/* A view that was given up ends at the next step of its maker; its answer is waited for so long. */
+/* How long the answer of a cancelled view is waited for: it ends at the next step of its maker. */
 #define GIVE_UP_NS NSEC_PER_SEC
 
-/* At the end of the server the process ends its helpers and then itself, within so long. */
+/* At the end of the server the process ends its helpers and then itself, within this time. */
 #define END_MS 1000
 
 const char *const viewproc_counts[VIEWPROC_COUNTS] = {
@@ -43,7 +43,7 @@ struct viewproc {
 	int fd;			  /* (lock) the socket that requests go to */
 	unsigned int users;	  /* (lock) views that are being made */
 	uint64_t serial;	  /* (lock) of the process */
-	int status;		  /* (lock) how the last one ended, as wait(2) tells */
+	int status;		  /* (lock) how the last one ended, as of wait(2) */
 	uint64_t ended_serial;	  /* (lock) which one that was */
 	uint64_t counts[VIEWPROC_COUNTS]; /* (lock) of the process that is there */
 	uint64_t before[VIEWPROC_COUNTS]; /* (lock) of those before it */

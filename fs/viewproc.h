@@ -29,7 +29,7 @@ struct viewproc;
 /* Where it finds the socket that requests come from. */
 #define VIEWPROC_FD 3
 
-/* So long it is kept for the next view: what it knows of names spares that one some 100 ms. */
+/* How long it is kept for the next view: its symbols save that view some 100 ms. */
 #define VIEWPROC_SECONDS 60
 
 /* A descriptor each; -1: there is none. They stay the caller's. */
@@ -49,7 +49,7 @@ struct viewproc_request {
 	bool has_marks;
 };
 
-/* The rows of kpstat that the process knows: symbols_stats(). */
+/* The rows of kpstat that the process counts: symbols_stats(). */
 #define VIEWPROC_COUNTS 7
 extern const char *const viewproc_counts[VIEWPROC_COUNTS];
 #define VIEWPROC_GAUGE 2 /* this one is what is held now; the others only grow */
@@ -65,7 +65,7 @@ struct viewproc_answer {
 
 /* urls: of debuginfod servers, NULL: none. -errno */
 int viewproc_create(const char *urls, struct viewproc **viewproc);
-/* Nobody is in viewproc_make() any more. Waits a moment for the process's end. */
+/* No thread is in viewproc_make(). Waits a moment for the process's end. */
 void viewproc_destroy(struct viewproc *viewproc);
 
 /*
