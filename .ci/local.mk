@@ -4,7 +4,9 @@ SOURCE_CHECKS = \
 	%D%/check-globals \
 	%D%/check-includes \
 	%D%/check-manpages \
-	%D%/check-source
+	%D%/check-map \
+	%D%/check-source \
+	%D%/check-words
 
 TESTS += $(SOURCE_CHECKS)
 EXTRA_DIST += $(SOURCE_CHECKS) %D%/packages %D%/run dist/kprofs.service \

@@ -47,9 +47,7 @@ static const struct trace_records_cpu *cpu_of(const struct dirtab_row *row)
 	return &((const struct cpu_file *)(const void *)row)->cpu;
 }
 
-/*
- * ---- trace ------------------------------------------------------------------------------------
- */
+/* ---- trace ----------------------------------------------------------------------------------- */
 
 static bool next_piece(void *maker, GString *out)
 {
@@ -91,9 +89,7 @@ static uint64_t trace_size(struct server *server, const struct dirtab_row *row)
 	return 0;
 }
 
-/*
- * ---- trace_pipe, kptrace_pipe -----------------------------------------------------------------
- */
+/* ---- trace_pipe, kptrace_pipe ---------------------------------------------------------------- */
 
 static int open_cpu_pipe(
 	struct server *server, const struct dirtab_row *row, uid_t reader, void *job, void **cursor)
@@ -133,9 +129,7 @@ uint64_t file_kptrace_pipe_size(struct server *server, const struct dirtab_row *
 	return 0;
 }
 
-/*
- * ---- stat -------------------------------------------------------------------------------------
- */
+/* ---- stat ------------------------------------------------------------------------------------ */
 
 /* The rows of kpstat that begin with cpu.N., without that. */
 static int render_stat(
@@ -158,9 +152,7 @@ static int render_stat(
 	return 0;
 }
 
-/*
- * ---- the folders ------------------------------------------------------------------------------
- */
+/* ---- the folders ----------------------------------------------------------------------------- */
 
 static const struct dirtab_row *lookup_file(
 	struct server *server, const struct dirtab_row *dir, const char *name)

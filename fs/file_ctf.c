@@ -63,9 +63,7 @@ static uint32_t file_of(const struct dirtab_row *row)
 	return ((const struct ctf_row *)(const void *)row)->file;
 }
 
-/*
- * ---- a set ------------------------------------------------------------------------------------
- */
+/* ---- a set ----------------------------------------------------------------------------------- */
 
 static void free_fds(const struct file_ctf *ctf, int *fds)
 {
@@ -118,9 +116,7 @@ static int make_set(struct server *server, void *job, int **fds, struct err *err
 	return ret;
 }
 
-/*
- * ---- the set that there is --------------------------------------------------------------------
- */
+/* ---- the set that there is ------------------------------------------------------------------- */
 
 static void set_timer(const struct file_ctf *ctf, time_t seconds)
 {
@@ -245,9 +241,7 @@ void file_ctf_expire(struct file_ctf *ctf)
 	free_fds(ctf, old);
 }
 
-/*
- * ---- the folder -------------------------------------------------------------------------------
- */
+/* ---- the folder ------------------------------------------------------------------------------ */
 
 const struct dirtab_row *file_ctf_lookup(struct server *server, const struct dirtab_row *dir,
 	const char *name)

@@ -23,9 +23,7 @@ struct event_row {
 	char label[];
 };
 
-/*
- * ---- one event --------------------------------------------------------------------------------
- */
+/* ---- one event ------------------------------------------------------------------------------- */
 
 static int run_event(struct ctl_words_call *call, struct err *err)
 {
@@ -104,9 +102,7 @@ void file_events_list(struct server *server, const struct dirtab_row *dir, GPtrA
 		g_ptr_array_add(rows, (gpointer)make_row(g_ptr_array_index(labels, i)));
 }
 
-/*
- * ---- all of them ------------------------------------------------------------------------------
- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 int file_events_enabled_render(struct server *server, const struct dirtab_row *row, GString *out,
 	struct err *err)

@@ -18,9 +18,7 @@
 /* The longest text of a number that fits: 22 octal digits and a 0 in front, with room for more. */
 #define NUMBER_TEXT_MAX 31
 
-/*
- * ---- kpctl ------------------------------------------------------------------------------------
- */
+/* ---- kpctl ----------------------------------------------------------------------------------- */
 
 int file_kpctl_render(struct server *server, const struct dirtab_row *row, GString *out,
 	struct err *err)
@@ -115,9 +113,7 @@ const struct ctl_words_word file_kpctl_words[] = {
 	{NULL},
 };
 
-/*
- * ---- kpdata -----------------------------------------------------------------------------------
- */
+/* ---- kpdata ---------------------------------------------------------------------------------- */
 
 static int open_data(struct server *server, const struct dirtab_row *row, uid_t reader, void *job,
 	void **cursor)

@@ -33,9 +33,7 @@
 
 #define DEVICE "/dev/fuse"
 
-/*
- * ---- open and close ---------------------------------------------------------------------------
- */
+/* ---- open and close -------------------------------------------------------------------------- */
 
 /* Returns the reference of the kernel, or of an open that does not stand. */
 static void drop_file(struct openfile *file)
@@ -122,9 +120,7 @@ static void release_op(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	fuse_reply_err(req, 0);
 }
 
-/*
- * ---- read, write, poll ------------------------------------------------------------------------
- */
+/* ---- read, write, poll ----------------------------------------------------------------------- */
 
 static void read_op(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 	struct fuse_file_info *fi)
@@ -194,9 +190,7 @@ static void poll_op(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi,
 	fuse_reply_poll(req, events);
 }
 
-/*
- * ---- the session ------------------------------------------------------------------------------
- */
+/* ---- the session ----------------------------------------------------------------------------- */
 
 static void init_op(void *arg, struct fuse_conn_info *conn)
 {

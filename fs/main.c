@@ -67,9 +67,7 @@
 /* What the daemon sends to the process that was started, through a pipe: one byte. */
 #define DAEMON_READY 0
 
-/*
- * ---- what is printed without a mount -----------------------------------------------------------
- */
+/* ---- what is printed without a mount --------------------------------------------------------- */
 
 /* One line for each word, tabs between: file, word, least and most arguments, usage. */
 static void print_words(const struct dirtab_row *dir, const char *prefix)
@@ -103,9 +101,7 @@ static int print_instead(const struct options *options)
 	return fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/*
- * ---- the mount point ---------------------------------------------------------------------------
- */
+/* ---- the mount point ------------------------------------------------------------------------- */
 
 /* What is wrong with the path, with the number `code`. */
 static int explain_mountpoint(const char *given, int code, struct err *err)
@@ -154,9 +150,7 @@ static int find_mountpoint(const char *given, char **mountpoint, struct err *err
 	return ret ? explain_mountpoint(given, -ret, err) : 0;
 }
 
-/*
- * ---- becoming a daemon -------------------------------------------------------------------------
- */
+/* ---- becoming a daemon ----------------------------------------------------------------------- */
 
 /* In the process that was started: ends as the daemon says, or as it died. */
 static void wait_for_daemon(pid_t daemon, int pipe_fd)
@@ -225,9 +219,7 @@ static void finish_daemon(struct server *server, int ready_fd)
 	close(ready_fd);
 }
 
-/*
- * ---- the run -----------------------------------------------------------------------------------
- */
+/* ---- the run --------------------------------------------------------------------------------- */
 
 static void block_signals(void)
 {

@@ -28,9 +28,7 @@ static void free_family(gpointer data)
 	g_free(family);
 }
 
-/*
- * ---- names and labels -------------------------------------------------------------------------
- */
+/* ---- names and labels ------------------------------------------------------------------------ */
 
 static void append_clean(GString *name, const char *word)
 {
@@ -93,9 +91,7 @@ static void split_name(const char *row, GString *name, GString *labels, GString 
 	}
 }
 
-/*
- * ---- rows -------------------------------------------------------------------------------------
- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static struct family *find_family(GTree *families, const char *name, const char *help)
 {
@@ -217,9 +213,7 @@ static void add_mpstat(GTree *families, const char *mpstat_raw)
 	}
 }
 
-/*
- * ---- all of it --------------------------------------------------------------------------------
- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static gboolean print_family(gpointer name, gpointer value, gpointer out)
 {

@@ -58,9 +58,7 @@ static void put(struct pipe *pipe)
 	g_free(pipe);
 }
 
-/*
- * ---- the reader's side ------------------------------------------------------------------------
- */
+/* ---- the reader's side ----------------------------------------------------------------------- */
 
 /*
  * With the pipe's lock. Whether there is text that has not been read; makes a piece if there is
@@ -149,9 +147,7 @@ void pipe_end(void *cursor, bool taken)
 	pthread_mutex_unlock(&pipe->lock);
 }
 
-/*
- * ---- the thread -------------------------------------------------------------------------------
- */
+/* ---- the thread ------------------------------------------------------------------------------ */
 
 /* With the pipe's lock. However long it takes to find some in what was gathered. */
 static bool find_text(struct pipe *pipe)
@@ -261,9 +257,7 @@ static void *run_pipes(void *arg)
 	return NULL;
 }
 
-/*
- * ---- opening and closing ----------------------------------------------------------------------
- */
+/* ---- opening and closing --------------------------------------------------------------------- */
 
 static int need_thread(struct pipes *pipes)
 {

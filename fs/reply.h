@@ -21,9 +21,7 @@ void reply_written(struct fuse_req *req, size_t size);
 /* The pieces of a read; no piece: end of file. -errno: the reader was interrupted and got nothing. */
 int reply_pieces(struct fuse_req *req, const struct iovec *iov, int count);
 
-/*
- * ---- interruption -----------------------------------------------------------------------------
- */
+/* ---- interruption ---------------------------------------------------------------------------- */
 
 /*
  * `interrupt` is called at most once, from a worker, when the program that waits for the request
@@ -36,9 +34,7 @@ void reply_on_interrupt(struct fuse_req *req, void (*interrupt)(struct fuse_req 
 	void *arg);
 bool reply_interrupted(struct fuse_req *req);
 
-/*
- * ---- poll -------------------------------------------------------------------------------------
- */
+/* ---- poll ------------------------------------------------------------------------------------ */
 
 /* Tells the kernel that a file it polled should be polled again; frees the handle. */
 void reply_poll_notify(struct fuse_pollhandle *handle);

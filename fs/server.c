@@ -73,9 +73,7 @@
 #include "trace/reading.h"
 #include "trace/trace.h"
 
-/*
- * ---- hooks: from a thread of a module into another module -------------------------------------
- */
+/* ---- hooks: from a thread of a module into another module ------------------------------------ */
 
 static void on_data_ready(void *arg)
 {
@@ -147,9 +145,7 @@ static void on_much_freed(void *arg)
 	bell_ring(server->bell);
 }
 
-/*
- * ---- set-up -----------------------------------------------------------------------------------
- */
+/* ---- set-up ---------------------------------------------------------------------------------- */
 
 static int create_profiler(struct server *server, struct err *err)
 {
@@ -394,9 +390,7 @@ int server_mount(struct server *server, const struct options *options, const cha
 	return ret;
 }
 
-/*
- * ---- running ----------------------------------------------------------------------------------
- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 void server_signals(sigset_t *signals)
 {
@@ -437,9 +431,7 @@ void server_wait(struct server *server)
 	}
 }
 
-/*
- * ---- teardown ---------------------------------------------------------------------------------
- */
+/* ---- teardown -------------------------------------------------------------------------------- */
 
 static void end_workers(struct server *server)
 {

@@ -84,9 +84,7 @@ static void finish(struct parked *parked)
 	g_free(parked);
 }
 
-/*
- * ---- waiting ----------------------------------------------------------------------------------
- */
+/* ---- waiting --------------------------------------------------------------------------------- */
 
 static void on_synced(struct sync_waiter *waiter, const char *late)
 {

@@ -85,9 +85,7 @@ static struct cancel cancel_of(struct view_job *job)
 	return (struct cancel){ is_cancelled, job, job->connection };
 }
 
-/*
- * ---- the view ---------------------------------------------------------------------------------
- */
+/* ---- the view -------------------------------------------------------------------------------- */
 
 /* Copied stacks (`stack dwarf`) made whole: then *capture_fd is another file. */
 static int unwind_capture(struct view_job *job, int *capture_fd, struct err *err)
@@ -223,9 +221,7 @@ static int make_view(struct view_job *job, struct err *err)
 	return ret;
 }
 
-/*
- * ---- requests ---------------------------------------------------------------------------------
- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 static void close_files(struct view_job *job)
 {

@@ -32,9 +32,7 @@ static uint32_t bytes_of(const char *string)
 	return string ? (uint32_t)strlen(string) + 1 : 0;
 }
 
-/*
- * ---- in the server ----------------------------------------------------------------------------
- */
+/* ---- in the server --------------------------------------------------------------------------- */
 
 static void write_string(const char *string, uint32_t size, FILE *out)
 {
@@ -103,9 +101,7 @@ int viewmarks_write(struct readings *readings, uid_t uid, const struct cancel *c
 	return ret;
 }
 
-/*
- * ---- in the process ---------------------------------------------------------------------------
- */
+/* ---- in the process -------------------------------------------------------------------------- */
 
 struct reader {
 	FILE *in;

@@ -76,9 +76,7 @@ size_t viewmodel_bytes(int capture_fd)
 	return MODEL_BYTES + (fstat(capture_fd, &st) ? 0 : MODEL_FACTOR * (size_t)st.st_size);
 }
 
-/*
- * ---- names ------------------------------------------------------------------------------------
- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 struct symbols *viewmodels_symbols(struct viewmodels *models)
 {
@@ -137,9 +135,7 @@ static int find_names(struct viewmodels *models, const struct view_format *forma
 	return cancel_requested(cancel) ? -EINTR : 0;
 }
 
-/*
- * ---- one model --------------------------------------------------------------------------------
- */
+/* ---- one model ------------------------------------------------------------------------------- */
 
 static void destroy_model(struct viewmodel *model)
 {
@@ -172,9 +168,7 @@ static int make_model(struct viewmodels *models, const struct view_format *forma
 	return 0;
 }
 
-/*
- * ---- sharing ----------------------------------------------------------------------------------
- */
+/* ---- sharing --------------------------------------------------------------------------------- */
 
 /* Where the records begin behind the CLOCK, which is another one in each copy. */
 static uint64_t skip_clock(int capture_fd)

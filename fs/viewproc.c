@@ -65,9 +65,7 @@ int viewproc_create(const char *urls, struct viewproc **viewproc)
 	return 0;
 }
 
-/*
- * ---- its life ---------------------------------------------------------------------------------
- */
+/* ---- its life -------------------------------------------------------------------------------- */
 
 static int spawn(const struct viewproc *v, int fd, pid_t *pid)
 {
@@ -198,9 +196,7 @@ void viewproc_stats(struct viewproc *v, struct stats *stats)
 	pthread_mutex_unlock(&v->lock);
 }
 
-/*
- * ---- one view ---------------------------------------------------------------------------------
- */
+/* ---- one view -------------------------------------------------------------------------------- */
 
 static int send_files(int socket, const struct viewproc_request *request, int connection,
 	const int files[VIEWPROC_FILES])

@@ -111,9 +111,7 @@ static void swap_fields(uint8_t *head, const char *widths)
 	}
 }
 
-/*
- * ---- the window -------------------------------------------------------------------------------
- */
+/* ---- the window ------------------------------------------------------------------------------ */
 
 static void unmap_window(struct decoder *decoder)
 {
@@ -284,9 +282,7 @@ static inline int fill_window(struct decoder *decoder, size_t want)
 	return read_window(decoder, want);
 }
 
-/*
- * ---- records ----------------------------------------------------------------------------------
- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 /* The length of the varint; 0: it goes on after the end; -1: it is not valid. */
 static int read_varint(const uint8_t *bytes, size_t size, uint64_t *value)

@@ -8,9 +8,7 @@
 #include "symbolizer/remote.h"
 #include "capture/table.h"
 
-/*
- * ---- source of symbols ------------------------------------------------------------------------
- */
+/* ---- source of symbols ----------------------------------------------------------------------- */
 
 struct symbols *functions_open_symbols(const struct helpers_options *options)
 {
@@ -20,9 +18,7 @@ struct symbols *functions_open_symbols(const struct helpers_options *options)
 		&remote_source, remote_create(options ? options : &plain), SYMBOLS_CACHE_BYTES);
 }
 
-/*
- * ---- functions --------------------------------------------------------------------------------
- */
+/* ---- functions ------------------------------------------------------------------------------- */
 
 struct functions_builder {
 	struct functions *functions;
@@ -75,9 +71,7 @@ static uint32_t intern_unresolved(struct functions_builder *b, const struct prof
 	return intern_function(b, name, file, false, found->replaced);
 }
 
-/*
- * ---- queries ----------------------------------------------------------------------------------
- */
+/* ---- queries --------------------------------------------------------------------------------- */
 
 static void describe_kernel(
 	const struct processes *processes, uint32_t i, struct symbols_kernel *kernel)
@@ -136,9 +130,7 @@ void functions_describe(const struct processes *processes, const struct processe
 	}
 }
 
-/*
- * ---- all of them -------------------------------------------------------------------------------
- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 static void intern_inlined(struct functions_builder *b, uint32_t place, const char *path)
 {

@@ -104,9 +104,7 @@ void process_filter_learn(struct process_filter *filter, const struct decode_rec
 	}
 }
 
-/*
- * ---- which processes --------------------------------------------------------------------------
- */
+/* ---- which processes ------------------------------------------------------------------------- */
 
 static gint compare_births(gconstpointer a, gconstpointer b)
 {
@@ -168,9 +166,7 @@ static void find_members(struct process_filter *filter)
 	filter->counts.processes = g_hash_table_size(filter->members);
 }
 
-/*
- * ---- which records ----------------------------------------------------------------------------
- */
+/* ---- which records --------------------------------------------------------------------------- */
 
 static bool matches_sample(struct process_filter *filter, const struct kprof_rec_trace *sample)
 {

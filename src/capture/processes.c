@@ -47,9 +47,7 @@ void processes_destroy(struct processes *p)
 	g_free(p);
 }
 
-/*
- * ---- adding -----------------------------------------------------------------------------------
- */
+/* ---- adding ---------------------------------------------------------------------------------- */
 
 static bool equal_process(const void *items, uint32_t i, const void *key)
 {
@@ -198,9 +196,7 @@ void processes_add_fork(struct processes *p, uint32_t section, const struct kpro
 	g_array_append_val(p->births, birth);
 }
 
-/*
- * ---- sorting ----------------------------------------------------------------------------------
- */
+/* ---- sorting --------------------------------------------------------------------------------- */
 
 static int compare_keys(uint32_t process_a, uint64_t time_a, uint32_t process_b, uint64_t time_b)
 {

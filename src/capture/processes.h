@@ -82,9 +82,7 @@ struct processes;
 struct processes *processes_create(void);
 void processes_destroy(struct processes *processes);
 
-/*
- * ---- adding -----------------------------------------------------------------------------------
- */
+/* ---- adding ---------------------------------------------------------------------------------- */
 
 void processes_add_mapping(struct processes *processes, uint32_t section,
 	const struct kprof_rec_mmap *mmap, const char *path);
@@ -109,9 +107,7 @@ void processes_finish(struct processes *processes);
 /* An upper bound of the memory that it takes once it was queried, without the strings. */
 size_t processes_bytes(const struct processes *processes);
 
-/*
- * ---- queries ----------------------------------------------------------------------------------
- */
+/* ---- queries --------------------------------------------------------------------------------- */
 
 /* The life of the pid at this time. A pid that no record announced gets an empty one. */
 uint32_t processes_find_life(struct processes *processes, uint32_t section, uint32_t pid,

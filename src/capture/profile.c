@@ -60,9 +60,7 @@ struct profile_loader {
 	struct profile_cached cache[CACHE_ENTRIES];
 };
 
-/*
- * ---- sections ---------------------------------------------------------------------------------
- */
+/* ---- sections -------------------------------------------------------------------------------- */
 
 static struct profile_event *event_at(struct profile_loader *l, uint32_t event)
 {
@@ -108,9 +106,7 @@ static void enter_record(struct profile_loader *l, const struct decode_record *r
 	l->section_records++;
 }
 
-/*
- * ---- bounds -----------------------------------------------------------------------------------
- */
+/* ---- bounds ---------------------------------------------------------------------------------- */
 
 static size_t count_bytes(const struct profile *p)
 {
@@ -135,9 +131,7 @@ static int refuse_size(const struct profile_loader *l, struct err *err)
 		(size_t)(l->bytes_max / MIB));
 }
 
-/*
- * ---- first pass: processes --------------------------------------------------------------------
- */
+/* ---- first pass: processes ------------------------------------------------------------------- */
 
 static void take_clock(struct profile_loader *l, const struct decode_record *r)
 {
@@ -227,9 +221,7 @@ static int read_processes(struct profile_loader *l, struct decoder *decoder, str
 	return 0;
 }
 
-/*
- * ---- second pass: events ----------------------------------------------------------------------
- */
+/* ---- second pass: events --------------------------------------------------------------------- */
 
 static bool equal_event(const void *items, uint32_t i, const void *key)
 {
@@ -312,9 +304,7 @@ static uint64_t find_period(const struct profile_loader *l, const struct kprof_r
 	return event->flags & KPROF_EVENT_FREQ || !event->rate ? 1 : event->rate;
 }
 
-/*
- * ---- second pass: samples ---------------------------------------------------------------------
- */
+/* ---- second pass: samples -------------------------------------------------------------------- */
 
 static bool equal_place(const void *items, uint32_t i, const void *key)
 {
@@ -551,9 +541,7 @@ static int read_samples(
 	return count_bytes(l->profile) > l->bytes_max ? refuse_size(l, err) : 0;
 }
 
-/*
- * ---- all of it --------------------------------------------------------------------------------
- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static struct profile_loader *create_loader(
 	struct profile *profile, const struct profile_options *options)

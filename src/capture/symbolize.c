@@ -31,9 +31,7 @@ struct symbolize_thread {
 	struct symbols_arena *arena;
 };
 
-/*
- * ---- the order --------------------------------------------------------------------------------
- */
+/* ---- the order ------------------------------------------------------------------------------- */
 
 /* Places without a file, which can't be symbolized, come after all files. */
 static void order_by_file(struct symbolize *a)
@@ -79,9 +77,7 @@ static void list_files(struct symbolize *a)
 	}
 }
 
-/*
- * ---- one file ---------------------------------------------------------------------------------
- */
+/* ---- one file -------------------------------------------------------------------------------- */
 
 /* Cancelled: the remaining files are skipped. */
 static void give_up(struct symbolize *a)
@@ -140,9 +136,7 @@ static void resolve_file(struct symbolize_thread *thread, uint32_t file)
 		a->places[order[i]] = found[i];
 }
 
-/*
- * ---- all of them ------------------------------------------------------------------------------
- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 static bool next_file(struct symbolize *a, uint32_t *file)
 {

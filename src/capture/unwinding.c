@@ -71,9 +71,7 @@ static void enter_record(struct unwinding *u, const struct decode_record *record
 	u->section_records++;
 }
 
-/*
- * ---- one stack --------------------------------------------------------------------------------
- */
+/* ---- one stack ------------------------------------------------------------------------------- */
 
 /* The row of an address; false: nothing is mapped there. */
 static bool find_row(struct unwinding *u, uint32_t life, uint64_t address, uint64_t time,
@@ -141,9 +139,7 @@ static size_t unwind_sample(struct unwinding *u, const struct decode_record *sam
 	return find_callers(u, &unwind, life, head->time_ns, most - have);
 }
 
-/*
- * ---- records ----------------------------------------------------------------------------------
- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 static size_t put_varint(uint8_t *bytes, uint64_t value)
 {
@@ -210,9 +206,7 @@ static void take_record(struct unwinding *u, const struct decode_record *r, size
 	u->has_stack = false;
 }
 
-/*
- * ---- passes -----------------------------------------------------------------------------------
- */
+/* ---- passes ---------------------------------------------------------------------------------- */
 
 static int learn(struct unwinding *u, struct decoder *decoder)
 {

@@ -54,9 +54,7 @@ struct annotate {
 	GArray *lines;            /* struct disasm_line, in the order of the code */
 };
 
-/*
- * ---- which function ---------------------------------------------------------------------------
- */
+/* ---- which function -------------------------------------------------------------------------- */
 
 static bool matches(const struct annotate *a, const char *name)
 {
@@ -154,9 +152,7 @@ static bool choose(struct annotate *a)
 	return best >= 0;
 }
 
-/*
- * ---- its samples ------------------------------------------------------------------------------
- */
+/* ---- its samples ----------------------------------------------------------------------------- */
 
 static bool is_of_function(const struct annotate *a, uint32_t place)
 {
@@ -226,9 +222,7 @@ static void count_places(struct annotate *a)
 	set_range(a, size);
 }
 
-/*
- * ---- its code ---------------------------------------------------------------------------------
- */
+/* ---- its code -------------------------------------------------------------------------------- */
 
 /* Without code: only the addresses that have samples. */
 static void list_addresses(struct annotate *a)
@@ -298,9 +292,7 @@ static struct profile_count count_line(const struct annotate *a, guint i)
 	return count;
 }
 
-/*
- * ---- output -----------------------------------------------------------------------------------
- */
+/* ---- output ---------------------------------------------------------------------------------- */
 
 /* Tabs are converted to blanks, the rest as by text_append(). */
 static void append_code(GString *out, const char *text)
@@ -406,9 +398,7 @@ static void print_json(const struct annotate *a)
 	fwrite(out->str, 1, out->len, stdout);
 }
 
-/*
- * ---- the command ------------------------------------------------------------------------------
- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 static int annotate(struct annotate *a)
 {

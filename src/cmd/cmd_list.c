@@ -24,9 +24,7 @@ static const char *const kinds[] = {
 	[EVENTLIST_TRACEPOINT] = "tracepoint",
 };
 
-/*
- * ---- text -------------------------------------------------------------------------------------
- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static void append_described(GString *line, int width, const char *name, const char *text)
 {
@@ -78,9 +76,7 @@ static void print_text(const struct eventlist *list)
 		printf("# no tracepoints are shown: %s\n", strerror(-list->tracepoints));
 }
 
-/*
- * ---- JSON -------------------------------------------------------------------------------------
- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void append_bool(GString *out, const char *name, bool value)
 {
@@ -136,9 +132,7 @@ static void print_json(const struct eventlist *list)
 	puts("]}");
 }
 
-/*
- * ---- the command ------------------------------------------------------------------------------
- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 static int list_events(const regex_t *pattern, bool all, bool json)
 {

@@ -53,9 +53,7 @@ struct record_run {
 	FILE *out;
 };
 
-/*
- * ---- before the command runs -------------------------------------------------------------------
- */
+/* ---- before the command runs ----------------------------------------------------------------- */
 
 /* Copies the rest of kpdata, of a profiler that is stopped or was stopped just now. */
 static int take_held(struct record_run *r, struct err *err)
@@ -93,9 +91,7 @@ static int prepare(struct record_run *r, struct err *err)
 	return ret;
 }
 
-/*
- * ---- while the command runs -------------------------------------------------------------------
- */
+/* ---- while the command runs ------------------------------------------------------------------ */
 
 /*
  * Until the command has exited. If kpdata can't be read any more, the command continues without
@@ -130,9 +126,7 @@ static int stop(struct record_run *r, struct err *err)
 	return ret ? ret : take_held(r, err);
 }
 
-/*
- * ---- the output -------------------------------------------------------------------------------
- */
+/* ---- the output ------------------------------------------------------------------------------ */
 
 static bool is_to_stdout(const struct record_run *r)
 {
@@ -274,9 +268,7 @@ static int write_output(struct record_run *r, uint32_t root, struct err *err)
 	return ret;
 }
 
-/*
- * ---- all of it --------------------------------------------------------------------------------
- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static void clean_up(struct record_run *r, bool failed)
 {

@@ -48,9 +48,7 @@ struct report_arguments {
 	bool json;
 };
 
-/*
- * ---- reports ----------------------------------------------------------------------------------
- */
+/* ---- reports --------------------------------------------------------------------------------- */
 
 static void report_rows(
 	struct report_arguments *a, const struct report_input *captures, size_t count)
@@ -116,9 +114,7 @@ static int report_captures(struct report_arguments *a)
 	return cmd_finish_output(status);
 }
 
-/*
- * ---- arguments --------------------------------------------------------------------------------
- */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 static int set_fields(const struct command *command, struct report_arguments *a, const char *list)
 {

@@ -52,9 +52,7 @@ struct stat_run {
 	FILE *out;
 };
 
-/*
- * ---- counting ---------------------------------------------------------------------------------
- */
+/* ---- counting -------------------------------------------------------------------------------- */
 
 static int choose_events(struct stat_run *s, struct err *err)
 {
@@ -113,9 +111,7 @@ static void read_counters(struct stat_run *s)
 	}
 }
 
-/*
- * ---- text -------------------------------------------------------------------------------------
- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static uint64_t elapsed_ns(const struct stat_run *s)
 {
@@ -234,9 +230,7 @@ static void print_text(const struct stat_run *s)
 	fprintf(s->out, "%18.6f s   sys\n", seconds_of(&s->launch.usage.ru_stime));
 }
 
-/*
- * ---- JSON -------------------------------------------------------------------------------------
- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void append_number(GString *out, const char *name, uint64_t value)
 {
@@ -292,9 +286,7 @@ static void print_json(const struct stat_run *s)
 	fprintf(s->out, "%s}\n", out->str);
 }
 
-/*
- * ---- all of it --------------------------------------------------------------------------------
- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static int prepare(struct stat_run *s, struct err *err)
 {

@@ -60,9 +60,7 @@ struct top {
 	uint32_t shown; /* index of the event that is shown; a key moves it */
 };
 
-/*
- * ---- a screen ---------------------------------------------------------------------------------
- */
+/* ---- a screen -------------------------------------------------------------------------------- */
 
 struct top_screen {
 	FILE *out;
@@ -203,9 +201,7 @@ static void show(const struct top *t, const struct profile *profile, const struc
 	g_string_free(screen.line, TRUE);
 }
 
-/*
- * ---- the terminal and its keys ----------------------------------------------------------------
- */
+/* ---- the terminal and its keys --------------------------------------------------------------- */
 
 static void begin_terminal(struct top *t)
 {
@@ -245,9 +241,7 @@ static bool take_keys(struct top *t)
 	return changed;
 }
 
-/*
- * ---- the loop ---------------------------------------------------------------------------------
- */
+/* ---- the loop -------------------------------------------------------------------------------- */
 
 /*
  * Waits until the next refresh (while paused: for a key), or the end. Whether a key changed
@@ -313,9 +307,7 @@ static int look_on(struct top *t, struct err *err)
 	return ret;
 }
 
-/*
- * ---- all of it --------------------------------------------------------------------------------
- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static char **split_events(const char *specs)
 {

@@ -16,9 +16,7 @@
 
 #define READ_BYTES MIB /* the most that kpdata gives in one read */
 
-/*
- * ---- which file -------------------------------------------------------------------------------
- */
+/* ---- which file ------------------------------------------------------------------------------ */
 
 static int add_mount(void *arg, const char *dir)
 {
@@ -91,9 +89,7 @@ static int open_choice(struct input *input, const struct input_choice *choice, s
 	return open_path(input->name, err);
 }
 
-/*
- * ---- reading ahead ----------------------------------------------------------------------------
- */
+/* ---- reading ahead --------------------------------------------------------------------------- */
 
 /* Reads the descriptor to its end; *size bytes, to be freed. */
 static int read_all(int fd, uint8_t **data, size_t *size)

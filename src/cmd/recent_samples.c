@@ -49,9 +49,7 @@ static int open_kpdata(struct recent_samples *recent, struct err *err)
 	return 0;
 }
 
-/*
- * ---- records ----------------------------------------------------------------------------------
- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 /* The key of a PERIOD (CPU and event) or TASK (CPU): a later one replaces it. */
 static void keep_current(struct recent_samples *recent, const struct decode_record *record,
@@ -134,9 +132,7 @@ static int read_all(struct recent_samples *recent, bool discard, struct err *err
 	return ret;
 }
 
-/*
- * ---- looks ------------------------------------------------------------------------------------
- */
+/* ---- looks ----------------------------------------------------------------------------------- */
 
 int recent_samples_open(const char *dir, struct recent_samples **out, struct err *err)
 {

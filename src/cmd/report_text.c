@@ -85,9 +85,7 @@ static void append_values(
 	put_line(p);
 }
 
-/*
- * ---- heads ------------------------------------------------------------------------------------
- */
+/* ---- heads ----------------------------------------------------------------------------------- */
 
 static void put_heads(struct report_printer *p)
 {
@@ -145,9 +143,7 @@ static void put_column_heads(struct report_printer *p)
 	append_values(p, NULL, "");
 }
 
-/*
- * ---- rows -------------------------------------------------------------------------------------
- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static void append_counts(
 	struct report_printer *p, const struct breakdown_row *row, uint32_t column)

@@ -28,9 +28,7 @@ struct tracectf_items {
 	GString *format;               /* of the current item, with a NUL */
 };
 
-/*
- * ---- items ------------------------------------------------------------------------------------
- */
+/* ---- items ----------------------------------------------------------------------------------- */
 
 static bool has_lines(const struct merge_item *item)
 {
@@ -77,9 +75,7 @@ static bool next_item(void *arg, struct merge_item *item, struct ctf_missing *mi
 	return false;
 }
 
-/*
- * ---- files ------------------------------------------------------------------------------------
- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static const char *name_file(const struct tracectf_folder *f, guint i, char name[24])
 {

@@ -49,9 +49,7 @@ enum breakdown_field breakdown_find_field(const char *name)
 	return i;
 }
 
-/*
- * ---- values -----------------------------------------------------------------------------------
- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static const char *intern(struct breakdown_counter *c, const char *text)
 {
@@ -156,9 +154,7 @@ static const char *value_of(struct breakdown_counter *c, const struct profile_ce
 	}
 }
 
-/*
- * ---- filters ----------------------------------------------------------------------------------
- */
+/* ---- filters --------------------------------------------------------------------------------- */
 
 /* Only the patterns for these fields are applied. */
 static bool accepts_fields(struct breakdown_counter *c, const struct profile_cell *cell,
@@ -206,9 +202,7 @@ static bool accepts(struct breakdown_counter *c, const struct profile_cell *cell
 	return yes && accepts_fields(c, cell, node, ~FUNCTION_FIELDS);
 }
 
-/*
- * ---- rows -------------------------------------------------------------------------------------
- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static bool equal_row(const void *items, uint32_t i, const void *key)
 {
@@ -301,9 +295,7 @@ static void count_cell(struct breakdown_counter *c, const struct profile_cell *c
 		count_total(c, cell);
 }
 
-/*
- * ---- inputs -----------------------------------------------------------------------------------
- */
+/* ---- inputs ---------------------------------------------------------------------------------- */
 
 static uint32_t find_event(struct breakdown *b, const char *text)
 {
@@ -427,9 +419,7 @@ void breakdown_destroy(struct breakdown *b)
 	g_free(b);
 }
 
-/*
- * ---- shares and order -------------------------------------------------------------------------
- */
+/* ---- shares and order ------------------------------------------------------------------------ */
 
 double breakdown_share(const struct breakdown *b, const struct breakdown_row *row, uint32_t column,
 	uint64_t weight)

@@ -34,9 +34,7 @@ static struct calltree_node *node_at(struct calltree_builder *b, uint32_t node)
 	return &g_array_index(b->tree->nodes, struct calltree_node, node);
 }
 
-/*
- * ---- nodes ------------------------------------------------------------------------------------
- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 static bool equal_node(const void *items, uint32_t i, const void *key)
 {
@@ -108,9 +106,7 @@ static uint32_t push_inverted(struct calltree_builder *b, uint32_t parent, uint3
 	return push_function(b, parent, place);
 }
 
-/*
- * ---- processes --------------------------------------------------------------------------------
- */
+/* ---- processes ------------------------------------------------------------------------------- */
 
 /* Equal names of a profile are the same pointer; there are few. */
 static uint32_t find_process(struct calltree_builder *b, const char *name, GHashTable *numbers)
@@ -124,9 +120,7 @@ static uint32_t find_process(struct calltree_builder *b, const char *name, GHash
 	return b->tree->processes->len - 1;
 }
 
-/*
- * ---- functions --------------------------------------------------------------------------------
- */
+/* ---- functions ------------------------------------------------------------------------------- */
 
 static const char *unresolved_name(struct calltree *tree, const struct functions_function *function)
 {
@@ -182,9 +176,7 @@ static void merge_functions(struct calltree *tree, bool by_name)
 	}
 }
 
-/*
- * ---- stacks -----------------------------------------------------------------------------------
- */
+/* ---- stacks ---------------------------------------------------------------------------------- */
 
 static bool equal_known(const void *items, uint32_t i, const void *key)
 {
@@ -268,9 +260,7 @@ static int count_cells(struct calltree_builder *b, bool inverted, struct err *er
 	return 0;
 }
 
-/*
- * ---- totals and order -------------------------------------------------------------------------
- */
+/* ---- totals and order ------------------------------------------------------------------------ */
 
 /* Children have larger numbers than their parents. */
 static void add_totals(struct calltree_builder *b)
@@ -341,9 +331,7 @@ static int sort_children(struct calltree_builder *b)
 	return 0;
 }
 
-/*
- * ---- all of it --------------------------------------------------------------------------------
- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static void add_events(struct calltree_builder *b)
 {
@@ -401,9 +389,7 @@ void calltree_destroy(struct calltree *tree)
 	g_free(tree);
 }
 
-/*
- * ---- walks ------------------------------------------------------------------------------------
- */
+/* ---- walks ----------------------------------------------------------------------------------- */
 
 void calltree_walk_init(struct calltree_walk *walk, const struct calltree *tree, uint32_t top)
 {

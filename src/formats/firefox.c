@@ -41,9 +41,7 @@ static void put_ms(struct firefox_writer *w, uint64_t ns)
 		(uint64_t)(ns % NSEC_PER_MSEC));
 }
 
-/*
- * ---- meta -------------------------------------------------------------------------------------
- */
+/* ---- meta ------------------------------------------------------------------------------------ */
 
 /* The time between samples in ns: known for a frequency and for the period of a clock. */
 static uint64_t find_interval(const struct profile *profile)
@@ -109,9 +107,7 @@ static void put_meta(struct firefox_writer *w)
 	fputs("},", w->out);
 }
 
-/*
- * ---- libs -------------------------------------------------------------------------------------
- */
+/* ---- libs ------------------------------------------------------------------------------------ */
 
 /* Marks the files that occur in stacks; visits each node once. */
 static void find_used(struct firefox_writer *w, uint8_t *seen)
@@ -197,9 +193,7 @@ static void put_libs(struct firefox_writer *w)
 	fputs("],", w->out);
 }
 
-/*
- * ---- threads ----------------------------------------------------------------------------------
- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 static int put_stacks(struct firefox_writer *w, const struct timeline_track *track)
 {

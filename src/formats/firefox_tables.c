@@ -72,9 +72,7 @@ void firefox_tables_reset(struct firefox_tables *t)
 	table_fini(&t->stack_table);
 }
 
-/*
- * ---- entries ----------------------------------------------------------------------------------
- */
+/* ---- entries --------------------------------------------------------------------------------- */
 
 static uint32_t intern_string(struct firefox_tables *t, const char *text)
 {
@@ -201,9 +199,7 @@ uint32_t firefox_tables_stack(struct firefox_tables *t, uint32_t node)
 	return stack;
 }
 
-/*
- * ---- writing ----------------------------------------------------------------------------------
- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 typedef void put_cell(const struct firefox_tables *t, uint32_t i, FILE *out);
 

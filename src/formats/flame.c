@@ -43,9 +43,7 @@ struct flame {
 	struct flame_left_out left_out;
 };
 
-/*
- * ---- frames -----------------------------------------------------------------------------------
- */
+/* ---- frames ---------------------------------------------------------------------------------- */
 
 /* Class of a frame's rectangle: its kind, and a shade that is always the same for a function. */
 static void append_class(GString *svg, const struct calltree *tree,
@@ -160,9 +158,7 @@ static void put_block(struct flame *f, uint32_t functions, const struct profile_
 	f->frames++;
 }
 
-/*
- * ---- placing ----------------------------------------------------------------------------------
- */
+/* ---- placing --------------------------------------------------------------------------------- */
 
 static double width_of(const struct flame *f, uint64_t weight)
 {

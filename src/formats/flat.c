@@ -47,9 +47,7 @@ static void put_line(struct flat_printer *p)
 	g_string_truncate(p->line, 0);
 }
 
-/*
- * ---- the rows ---------------------------------------------------------------------------------
- */
+/* ---- the rows -------------------------------------------------------------------------------- */
 
 static void widen(int *width, const char *text, int max)
 {

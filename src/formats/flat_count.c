@@ -16,9 +16,7 @@ struct flat_counter {
 	struct table row_table, call_table;
 };
 
-/*
- * ---- counting ---------------------------------------------------------------------------------
- */
+/* ---- counting -------------------------------------------------------------------------------- */
 
 static bool equal_row(const void *items, uint32_t i, const void *key)
 {
@@ -144,9 +142,7 @@ static void count_cells(struct flat_counter *c)
 	}
 }
 
-/*
- * ---- sorting ----------------------------------------------------------------------------------
- */
+/* ---- sorting --------------------------------------------------------------------------------- */
 
 static int compare_counts(const struct profile_count *a, const struct profile_count *b)
 {

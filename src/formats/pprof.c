@@ -91,9 +91,7 @@ static bool set_bit(uint8_t *bits, uint32_t i)
 	return was;
 }
 
-/*
- * ---- fields of the profile --------------------------------------------------------------------
- */
+/* ---- fields of the profile ------------------------------------------------------------------- */
 
 static void put_bytes(
 	struct pprof_writer *w, enum profile_field field, const void *bytes, size_t size)
@@ -157,9 +155,7 @@ static void put_value_type(struct pprof_writer *w, enum profile_field field, con
 	put_message(w, field);
 }
 
-/*
- * ---- mappings, functions, locations -----------------------------------------------------------
- */
+/* ---- mappings, functions, locations ---------------------------------------------------------- */
 
 /* Where the last place of each file ends. */
 static uint64_t *find_limits(const struct profile *profile)
@@ -335,9 +331,7 @@ static void put_location(struct pprof_writer *w, uint32_t i)
 	put_message(w, PROFILE_LOCATION);
 }
 
-/*
- * ---- samples ----------------------------------------------------------------------------------
- */
+/* ---- samples --------------------------------------------------------------------------------- */
 
 /* Innermost first. */
 static void add_locations(struct pprof_writer *w, const struct profile_cell *cell)
@@ -416,9 +410,7 @@ static int put_samples(struct pprof_writer *w, struct err *err)
 	return 0;
 }
 
-/*
- * ---- the header -------------------------------------------------------------------------------
- */
+/* ---- the header ------------------------------------------------------------------------------ */
 
 static void put_types(struct pprof_writer *w)
 {

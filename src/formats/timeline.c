@@ -19,9 +19,7 @@ struct timeline_builder {
 	struct table table; /* of tracks */
 };
 
-/*
- * ---- records other than samples ---------------------------------------------------------------
- */
+/* ---- records other than samples -------------------------------------------------------------- */
 
 static uint64_t thread_key(uint32_t pid, uint32_t tid)
 {
@@ -64,9 +62,7 @@ static int read_records(struct timeline_builder *b)
 	return ret > 0 ? -EINTR : 0;
 }
 
-/*
- * ---- tracks -----------------------------------------------------------------------------------
- */
+/* ---- tracks ---------------------------------------------------------------------------------- */
 
 static bool equal_track(const void *items, uint32_t i, const void *key)
 {
@@ -147,9 +143,7 @@ static void make_tracks(struct timeline_builder *b)
 	}
 }
 
-/*
- * ---- samples ----------------------------------------------------------------------------------
- */
+/* ---- samples --------------------------------------------------------------------------------- */
 
 static int compare_moments(const void *a, const void *b, void *arg)
 {

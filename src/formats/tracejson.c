@@ -38,9 +38,7 @@ static void put_text(struct tracejson_writer *w)
 	g_string_truncate(w->text, 0);
 }
 
-/*
- * ---- places -----------------------------------------------------------------------------------
- */
+/* ---- places ---------------------------------------------------------------------------------- */
 
 static uint32_t frame_count(const struct tracejson_writer *w, uint32_t place)
 {
@@ -62,9 +60,7 @@ static const char *place_file(const struct tracejson_writer *w, uint32_t place)
 	return functions_function(w->input->functions, w->input->functions->of_place[place])->file;
 }
 
-/*
- * ---- head -------------------------------------------------------------------------------------
- */
+/* ---- head ------------------------------------------------------------------------------------ */
 
 static void append_missing(GString *text, const struct view_annotations *annotations)
 {
@@ -98,9 +94,7 @@ static void put_head(struct tracejson_writer *w)
 	put_text(w);
 }
 
-/*
- * ---- events -----------------------------------------------------------------------------------
- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static void begin_event(struct tracejson_writer *w, uint32_t pid, uint32_t tid, const char *phase)
 {
@@ -221,9 +215,7 @@ static int put_samples(struct tracejson_writer *w)
 	return 0;
 }
 
-/*
- * ---- annotations ------------------------------------------------------------------------------
- */
+/* ---- annotations ----------------------------------------------------------------------------- */
 
 /* A process without samples gets the name that its trace has. */
 static void name_process(struct tracejson_writer *w, uint32_t pid, uint32_t tid, const char *name)
@@ -268,9 +260,7 @@ static int put_annotations(struct tracejson_writer *w)
 	return 0;
 }
 
-/*
- * ---- stacks -----------------------------------------------------------------------------------
- */
+/* ---- stacks ---------------------------------------------------------------------------------- */
 
 /*
  * The id of a node's innermost frame is its number; those of its callers are `NUMBER.1` and so on.

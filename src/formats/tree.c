@@ -176,9 +176,7 @@ static int put_tree(struct tree_printer *p)
 	return ret;
 }
 
-/*
- * ---- all of it --------------------------------------------------------------------------------
- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static void put_head(struct tree_printer *p)
 {

@@ -34,9 +34,7 @@ void admission_destroy(struct admission *admission)
 	g_free(admission);
 }
 
-/*
- * ---- counting ---------------------------------------------------------------------------------
- */
+/* ---- counting -------------------------------------------------------------------------------- */
 
 static unsigned int count(GHashTable *numbers, unsigned int of, int change)
 {
@@ -100,9 +98,7 @@ struct admission_entry *admission_oldest_pending(struct admission *admission)
 	return admission->pending.head ? admission->pending.head->data : NULL;
 }
 
-/*
- * ---- which connection is evicted --------------------------------------------------------------
- */
+/* ---- which connection is evicted ------------------------------------------------------------- */
 
 static bool is_of_process(const struct admission_entry *entry, const struct ucred *cred)
 {

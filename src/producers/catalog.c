@@ -89,9 +89,7 @@ static void notify_changed(struct catalog *catalog)
 		catalog->hooks.changed(catalog->hooks.arg);
 }
 
-/*
- * ---- names ------------------------------------------------------------------------------------
- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static size_t word_length(const char *text)
 {
@@ -162,9 +160,7 @@ static void keep_setting(struct catalog *catalog, struct catalog_name *name)
 			&name->on, catalog->all); /* without a hold no producer tests it */
 }
 
-/*
- * ---- events -----------------------------------------------------------------------------------
- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static size_t bytes_of_user(struct catalog *catalog, uid_t uid)
 {
@@ -357,9 +353,7 @@ void catalog_put(struct catalog *catalog, const struct catalog_event *event)
 	pthread_mutex_unlock(&catalog->mutex);
 }
 
-/*
- * ---- switches ---------------------------------------------------------------------------------
- */
+/* ---- switches -------------------------------------------------------------------------------- */
 
 /*
  * Relaxed throughout: a switch orders no other memory. After a change the hook is called, which
@@ -480,9 +474,7 @@ int catalog_set(struct catalog *catalog, const char *label, bool on)
 	return ret;
 }
 
-/*
- * ---- lists ------------------------------------------------------------------------------------
- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 static gint compare_labels(gconstpointer a, gconstpointer b)
 {

@@ -68,9 +68,7 @@ static void expect_answer(struct connection *connection, uint32_t id)
 	connection->scan = MIN(connection->scan, id);
 }
 
-/*
- * ---- HELLO ------------------------------------------------------------------------------------
- */
+/* ---- HELLO ----------------------------------------------------------------------------------- */
 
 /* Magic and version are at the same offsets in every version; the size and the rest may differ. */
 static int copy_hello(struct connection *connection, const char *data, size_t bytes,
@@ -120,9 +118,7 @@ static int take_hello(struct connection *connection, const char *data, size_t by
 	return 0;
 }
 
-/*
- * ---- EVENTS, GONE -----------------------------------------------------------------------------
- */
+/* ---- EVENTS, GONE ---------------------------------------------------------------------------- */
 
 struct connection_definition {
 	struct kprof_event_def def;
@@ -283,9 +279,7 @@ int connection_take(
 	return take_gone(connection, data, bytes, err);
 }
 
-/*
- * ---- packets to send --------------------------------------------------------------------------
- */
+/* ---- packets to send ------------------------------------------------------------------------- */
 
 void connection_rescan(struct connection *connection)
 {

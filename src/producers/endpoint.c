@@ -35,9 +35,7 @@ struct endpoint {
 	ino_t ino;
 };
 
-/*
- * ---- the directory ----------------------------------------------------------------------------
- */
+/* ---- the directory --------------------------------------------------------------------------- */
 
 static int find_path(struct endpoint *endpoint, const char *given, struct err *err)
 {
@@ -79,9 +77,7 @@ static int open_dir(struct endpoint *endpoint, bool given, struct err *err)
 	return 0;
 }
 
-/*
- * ---- ownership --------------------------------------------------------------------------------
- */
+/* ---- ownership ------------------------------------------------------------------------------- */
 
 static bool same_file(int fd, int dir, const char *name)
 {
@@ -158,9 +154,7 @@ static int check_path(struct endpoint *endpoint, struct err *err)
 	return 0;
 }
 
-/*
- * ---- the socket -------------------------------------------------------------------------------
- */
+/* ---- the socket ------------------------------------------------------------------------------ */
 
 static int bind_socket(struct endpoint *endpoint, const struct endpoint_options *options,
 	const char *name)

@@ -43,9 +43,7 @@ void listener_options_init(struct listener_options *options, unsigned int progra
 	};
 }
 
-/*
- * ---- corrupt producers ------------------------------------------------------------------------
- */
+/* ---- corrupt producers ----------------------------------------------------------------------- */
 
 /* Detaches corrupt producers that are attached; reports those of which only the pool is left. */
 static void report_corrupt(struct listener *listener)
@@ -83,9 +81,7 @@ static void on_corrupt(void *arg)
 	listener_kick(listener);
 }
 
-/*
- * ---- the thread -------------------------------------------------------------------------------
- */
+/* ---- the thread ------------------------------------------------------------------------------ */
 
 /*
  * Detaches connections without HELLO whose time is over. Returns the timeout for the next one in

@@ -19,9 +19,7 @@
 #define ACCEPTS_PER_WAKE 64
 #define SEND_BYTES (32 * 1024)
 
-/*
- * ---- reports ----------------------------------------------------------------------------------
- */
+/* ---- reports --------------------------------------------------------------------------------- */
 
 void listener_report(
 	struct listener *listener, const struct connection *connection, const char *reason)
@@ -49,9 +47,7 @@ static void on_refused(void *arg, const struct connection *connection, const cha
 	listener_report(arg, connection, reason);
 }
 
-/*
- * ---- connections ------------------------------------------------------------------------------
- */
+/* ---- connections ----------------------------------------------------------------------------- */
 
 struct listener_peer *listener_peer_at(struct admission_entry *entry)
 {

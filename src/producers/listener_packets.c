@@ -16,9 +16,7 @@
 /* How many producers that did not answer in time are named: the sentence fits in a line. */
 #define NAMED_MAX 8
 
-/*
- * ---- sending ----------------------------------------------------------------------------------
- */
+/* ---- sending --------------------------------------------------------------------------------- */
 
 void listener_send(struct listener *listener, struct listener_peer *peer)
 {
@@ -56,9 +54,7 @@ void listener_send_all(struct listener *listener)
 	}
 }
 
-/*
- * ---- rounds of SYNC ---------------------------------------------------------------------------
- */
+/* ---- rounds of SYNC -------------------------------------------------------------------------- */
 
 /* A sentence that names the producers whose SYNCED of this round is missing. */
 static char *name_unsynced(struct listener *listener, uint64_t round)
@@ -107,9 +103,7 @@ int listener_round_ms(struct listener *listener)
 	return now_ns >= deadline_ns ? 0 : (int)((deadline_ns - now_ns) / NSEC_PER_MSEC) + 1;
 }
 
-/*
- * ---- receiving --------------------------------------------------------------------------------
- */
+/* ---- receiving ------------------------------------------------------------------------------- */
 
 static bool sends_too_much(const struct listener *listener, struct listener_peer *peer)
 {

@@ -63,9 +63,7 @@ struct listener {
 	char out[KPROF_PACKET_MAX] __attribute__((aligned(8)));
 };
 
-/*
- * ---- listener_accept.c: accepting and dropping connections ------------------------------------
- */
+/* ---- listener_accept.c: accepting and dropping connections ----------------------------------- */
 
 /* Reports why something of this producer is refused, unless its user has had too many reports. */
 void listener_report(
@@ -90,9 +88,7 @@ void listener_drop(struct listener *listener, struct listener_peer *peer);
 /* The same with a reason, which is counted and reported. */
 void listener_detach(struct listener *listener, struct listener_peer *peer, const char *reason);
 
-/*
- * ---- listener_packets.c: sending and receiving ------------------------------------------------
- */
+/* ---- listener_packets.c: sending and receiving ----------------------------------------------- */
 
 /* Sends all packets that are due, until the socket is full. */
 void listener_send(struct listener *listener, struct listener_peer *peer);

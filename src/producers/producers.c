@@ -47,9 +47,7 @@ struct producers *producers_create(struct catalog *catalog, const struct produce
 	return producers;
 }
 
-/*
- * ---- a producer --------------------------------------------------------------------------------
- */
+/* ---- a producer ------------------------------------------------------------------------------ */
 
 struct producer *producer_get(struct producer *producer)
 {
@@ -102,9 +100,7 @@ static void end_gone(GPtrArray *gone)
 	g_ptr_array_free(gone, TRUE);
 }
 
-/*
- * ---- the list; all with the lock held; end_gone() takes `gone` without it -----------------------
- */
+/* ---- the list; all with the lock held; end_gone() takes `gone` without it -------------------- */
 
 static void unlist(struct producers *producers, struct producer_entry *entry, GPtrArray *gone)
 {
@@ -256,9 +252,7 @@ bool producers_evict_one(struct producers *producers, const struct producers_use
 	return exited != NULL;
 }
 
-/*
- * ---- the end of a producer ---------------------------------------------------------------------
- */
+/* ---- the end of a producer ------------------------------------------------------------------- */
 
 static void leave_catalog(struct producer *producer)
 {
@@ -329,9 +323,7 @@ void producer_end(struct producer *producer, bool lives_on)
 	end(entry_of(producer), false, lives_on);
 }
 
-/*
- * ---- attaching ---------------------------------------------------------------------------------
- */
+/* ---- attaching ------------------------------------------------------------------------------- */
 
 /*
  * The name becomes part of lines of text: without blanks, brackets and quotes it cannot look like
@@ -503,9 +495,7 @@ void producers_count_refused(struct producers *producers)
 	pthread_mutex_unlock(&producers->lock);
 }
 
-/*
- * ---- all producers -----------------------------------------------------------------------------
- */
+/* ---- all producers --------------------------------------------------------------------------- */
 
 GPtrArray *producers_all(struct producers *producers)
 {

@@ -132,9 +132,7 @@ struct producers_totals {
 };
 void producers_total(struct producers *producers, struct producers_totals *totals);
 
-/*
- * ---- for the listener: one thread -------------------------------------------------------------
- */
+/* ---- for the listener: one thread ------------------------------------------------------------ */
 
 struct producer_identity {
 	pid_t pid;

@@ -38,9 +38,7 @@ int receiver_take_answer(int fd, struct receiver_answer *answer, int *memory)
 	return result == RECV_FDS_PACKET && received.bytes == sizeof(*answer) ? 0 : -EPIPE;
 }
 
-/*
- * ---- in the processes -------------------------------------------------------------------------
- */
+/* ---- in the processes ------------------------------------------------------------------------ */
 
 /* Waits for a request, whose descriptors are sockets. false: this process is to end. */
 static bool take_request(int server, uint32_t *request, struct recv_fds *received)

@@ -50,9 +50,7 @@ static unsigned int count(const struct receivers *receivers, enum receiver_state
 	return n;
 }
 
-/*
- * ---- processes --------------------------------------------------------------------------------
- */
+/* ---- processes ------------------------------------------------------------------------------- */
 
 static void end_spawner(struct receivers *receivers)
 {
@@ -165,9 +163,7 @@ int receivers_fd(const struct receivers *receivers)
 	return receivers->epoll;
 }
 
-/*
- * ---- packets ----------------------------------------------------------------------------------
- */
+/* ---- packets --------------------------------------------------------------------------------- */
 
 bool receivers_may(const struct receivers *receivers, const struct receivers_owner *owner)
 {
@@ -254,9 +250,7 @@ bool receivers_next(struct receivers *receivers, void **cookie, struct receiver_
 	return false;
 }
 
-/*
- * ---- sockets ----------------------------------------------------------------------------------
- */
+/* ---- sockets --------------------------------------------------------------------------------- */
 
 /*
  * A lost receiver of the same user: it receives nothing any more, but holds sockets that are sent

@@ -45,9 +45,7 @@ void sync_rounds_destroy(struct sync_rounds *rounds)
 	g_free(rounds);
 }
 
-/*
- * ---- from any thread --------------------------------------------------------------------------
- */
+/* ---- from any thread ------------------------------------------------------------------------- */
 
 bool sync_rounds_add(struct sync_rounds *rounds, struct sync_waiter *waiter)
 {
@@ -76,9 +74,7 @@ bool sync_rounds_cancel(struct sync_rounds *rounds, struct sync_waiter *waiter)
 	return waits;
 }
 
-/*
- * ---- rounds -----------------------------------------------------------------------------------
- */
+/* ---- rounds ---------------------------------------------------------------------------------- */
 
 /*
  * Puts the waiters without a round into this one. Returns when the first of them came, 0: there is

@@ -40,9 +40,7 @@ void user_turns_destroy(struct user_turns *turns)
 	g_free(turns);
 }
 
-/*
- * ---- users ------------------------------------------------------------------------------------
- */
+/* ---- users ----------------------------------------------------------------------------------- */
 
 static void refill(const struct user_turns *turns, struct turns_user *user, uint64_t now_ns)
 {
@@ -91,9 +89,7 @@ static struct turns_user *get_user(struct user_turns *turns, uid_t uid, uint64_t
 	return user;
 }
 
-/*
- * ---- connections ------------------------------------------------------------------------------
- */
+/* ---- connections ----------------------------------------------------------------------------- */
 
 void user_turns_join(struct user_turns *turns, struct user_turn *turn, uid_t uid, void *connection)
 {

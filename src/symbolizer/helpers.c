@@ -82,9 +82,7 @@ struct helpers *helpers_create(const struct helpers_options *options)
 	return helpers;
 }
 
-/*
- * ---- start and end ----------------------------------------------------------------------------
- */
+/* ---- start and end --------------------------------------------------------------------------- */
 
 /* Reaps the processes that have exited; returns how many have not. */
 static unsigned int reap(struct helpers *helpers)
@@ -245,9 +243,7 @@ void helpers_prepare(struct helpers *helpers)
 	(void)start_helper(helpers, &helpers->parser);
 }
 
-/*
- * ---- requests ---------------------------------------------------------------------------------
- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 /* Sends one message to it; a helper that exited since the last one is started again, once. */
 static int send_to(struct helpers *helpers, struct helper_process *helper,

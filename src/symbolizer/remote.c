@@ -40,9 +40,7 @@ static void destroy(void *self)
 	g_free(remote);
 }
 
-/*
- * ---- lanes ------------------------------------------------------------------------------------
- */
+/* ---- lanes ----------------------------------------------------------------------------------- */
 
 /* A free lane, after a read of free_lanes. */
 static int claim_lane(struct remote *remote)
@@ -101,9 +99,7 @@ static void prepare(void *self)
 		return_lane(remote, lanes[--count]);
 }
 
-/*
- * ---- files that are not tried -----------------------------------------------------------------
- */
+/* ---- files that are not tried ---------------------------------------------------------------- */
 
 bool remote_is_skipped(struct remote *remote, const char *path)
 {
@@ -167,9 +163,7 @@ void remote_avoid_process(struct remote *remote, uint32_t pid)
 	remote_skip(remote, name, true);
 }
 
-/*
- * ---- requests ---------------------------------------------------------------------------------
- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 static int begin_request(struct remote_request *request, struct remote *remote,
 	const struct symbols_file *file, const struct symbols_how *how)

@@ -13,9 +13,7 @@
  */
 #define MAPPINGS_MAX 4
 
-/*
- * ---- an ELF file ------------------------------------------------------------------------------
- */
+/* ---- an ELF file ----------------------------------------------------------------------------- */
 
 static void take_running(struct remote *remote, const struct proto_message *reply)
 {
@@ -332,9 +330,7 @@ static int load_elf(struct remote_request *request)
 	return ret || request->no_debug_file ? ret : complete_file(request);
 }
 
-/*
- * ---- the other kinds --------------------------------------------------------------------------
- */
+/* ---- the other kinds ------------------------------------------------------------------------- */
 
 static int load_vdso(struct remote_request *request)
 {

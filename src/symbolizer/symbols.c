@@ -18,9 +18,7 @@ struct symbols {
 	uint64_t requested, cached;
 };
 
-/*
- * ---- results ----------------------------------------------------------------------------------
- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 #define ARENA_FRAMES 1024 /* frames in one allocation */
 
@@ -104,9 +102,7 @@ void symbols_arena_place(struct symbols_arena *arena, const struct symbols_place
 	place->count = count;
 }
 
-/*
- * ---- requests ---------------------------------------------------------------------------------
- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 struct symbols *symbols_create(const struct symbols_source *source, void *self,
 	size_t cache_bytes_max)

@@ -60,9 +60,7 @@ static bool read_register(const struct unwind *u, unsigned int reg, uint64_t *va
 	return true;
 }
 
-/*
- * ---- expressions ------------------------------------------------------------------------------
- */
+/* ---- expressions ----------------------------------------------------------------------------- */
 
 struct expression_stack {
 	uint64_t words[DEPTH_MAX];
@@ -184,9 +182,7 @@ static bool run_expression(const struct unwind *u, const struct unwind_row *row,
 	return true;
 }
 
-/*
- * ---- steps ------------------------------------------------------------------------------------
- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 static bool find_cfa(const struct unwind *u, const struct unwind_row *row, uint64_t *cfa)
 {

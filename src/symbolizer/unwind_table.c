@@ -98,9 +98,7 @@ void unwind_table_destroy(struct unwind_table *table)
 	g_free(table);
 }
 
-/*
- * ---- files ------------------------------------------------------------------------------------
- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static struct table_file *copy_file(const struct symbols_file *from)
 {
@@ -177,9 +175,7 @@ void unwind_table_add_file(
 	start_parser(table, f);
 }
 
-/*
- * ---- rows -------------------------------------------------------------------------------------
- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 /* Requests a row from the parser. NULL: no row; after an error the parser is disconnected. */
 static struct unwind_row *request_row(

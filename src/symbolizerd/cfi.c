@@ -49,9 +49,7 @@ void cfi_close(struct cfi *cfi)
 	g_free(cfi);
 }
 
-/*
- * ---- rules ------------------------------------------------------------------------------------
- */
+/* ---- rules ----------------------------------------------------------------------------------- */
 
 /* Converts to the operations that unwind.c supports: registers as bregx, constants as consts. */
 static int add_op(struct unwind_row *row, const Dwarf_Op *from)

@@ -78,9 +78,7 @@ void dwarflines_set_alt(struct dwarflines *lines, int fd)
 		dwarf_setalt(lines->dwarf, lines->alt);
 }
 
-/*
- * ---- which unit -------------------------------------------------------------------------------
- */
+/* ---- which unit ------------------------------------------------------------------------------ */
 
 static int compare_ranges(const void *a, const void *b)
 {
@@ -149,10 +147,7 @@ static bool find_unit(struct dwarflines *lines, uint64_t address, Dwarf_Off *uni
 	return find_in_ranges(lines, address, unit);
 }
 
-/*
- * ---- the functions around an address
- * --------------------------------------------------------------
- */
+/* ---- the functions around an address --------------------------------------------------------- */
 
 struct inlined_call {
 	const char *function;
@@ -293,9 +288,7 @@ static void walk_children(
 	while (dwarf_siblingof(&child, &child) == 0);
 }
 
-/*
- * ---- one unit ---------------------------------------------------------------------------------
- */
+/* ---- one unit -------------------------------------------------------------------------------- */
 
 static void fill_stacks(struct unit_walk *walk, Dwarf_Die *unit, size_t count)
 {

@@ -78,9 +78,7 @@ const uint8_t *image_build_id(const struct image *image, size_t *length)
 	return bytes;
 }
 
-/*
- * ---- addresses --------------------------------------------------------------------------------
- */
+/* ---- addresses ------------------------------------------------------------------------------- */
 
 static bool next_segment(const struct image *image, int *i, GElf_Phdr *segment)
 {

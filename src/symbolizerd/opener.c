@@ -119,10 +119,7 @@ static int serve_request(
 	}
 }
 
-/*
- * ---- files of others' file systems
- * ----------------------------------------------------------------
- */
+/* ---- files of others' file systems ----------------------------------------------------------- */
 
 static int copy(int from, int to)
 {

@@ -82,9 +82,7 @@ void parse_destroy(struct parse *parse)
 	g_free(parse);
 }
 
-/*
- * ---- loading ----------------------------------------------------------------------------------
- */
+/* ---- loading --------------------------------------------------------------------------------- */
 
 static int check_build_id(const struct image *image, const uint8_t *build_id, size_t length)
 {
@@ -264,9 +262,7 @@ int parse_jit(struct parse *parse, int fd)
 	return load_text(parse, fd, JIT);
 }
 
-/*
- * ---- requests -----------------------------------------------------------------------------------
- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 /* A requested offset with its address; sorted by address. */
 struct requested_offset {
@@ -477,9 +473,7 @@ int parse_resolve(struct parse *parse, const uint64_t *offsets, size_t count, un
 	return lines && (flags & SYMBOLS_LINES) ? SYMBOLS_LINES : 0;
 }
 
-/*
- * ---- unwinding --------------------------------------------------------------------------------
- */
+/* ---- unwinding ------------------------------------------------------------------------------- */
 
 int parse_row(struct parse *parse, uint64_t offset, struct unwind_row *row)
 {

@@ -42,9 +42,7 @@ struct parser_child {
 	int failed;		       /* -errno of sending */
 };
 
-/*
- * ---- results ----------------------------------------------------------------------------------
- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 static void flush_results(struct parser_child *child)
 {
@@ -81,9 +79,7 @@ static int send_results(struct parser_child *child)
 	return child->failed ? child->failed : proto_send(child->fd, child->message, -1, NULL);
 }
 
-/*
- * ---- requests ---------------------------------------------------------------------------------
- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 static int load_file(struct parser_child *child, int file, struct parse_info *info)
 {
@@ -202,9 +198,7 @@ static int serve_child(int fd, struct proto_message *message)
 	return ret == -EPIPE ? 0 : 1;
 }
 
-/*
- * ---- the process that forks -------------------------------------------------------------------
- */
+/* ---- the process that forks ------------------------------------------------------------------ */
 
 static int fork_child(int fd, int connection, struct proto_message *message,
 	const struct confine_child *confined)

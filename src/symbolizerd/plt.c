@@ -32,9 +32,7 @@ struct plt_stub {
 	uint64_t size;
 };
 
-/*
- * ---- stubs ------------------------------------------------------------------------------------
- */
+/* ---- stubs ----------------------------------------------------------------------------------- */
 
 /* Decodes jmp *disp(%rip), perhaps after endbr64 or with a bnd prefix; false: other code. */
 static bool decode_stub(const uint8_t *code, size_t size, uint64_t address, uint64_t *slot)
@@ -125,9 +123,7 @@ static GArray *list_stubs(const struct image *image, const uint64_t *addresses, 
 	return stubs;
 }
 
-/*
- * ---- names ------------------------------------------------------------------------------------
- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 struct plt_relocations {
 	Elf_Data *relocations, *symbols;

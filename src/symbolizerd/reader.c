@@ -79,9 +79,7 @@ struct reader {
 	bool hung; /* a worker was abandoned */
 };
 
-/*
- * ---- results: under lock ------------------------------------------------------------------------
- */
+/* ---- results: under lock --------------------------------------------------------------------- */
 
 static void flush_records(struct reader *reader)
 {
@@ -119,9 +117,7 @@ static void add_unreadable(struct reader *reader, pid_t pid)
 	add_records(reader, record, proc_wire_unreadable(record, pid));
 }
 
-/*
- * ---- what a worker finds ------------------------------------------------------------------------
- */
+/* ---- what a worker finds --------------------------------------------------------------------- */
 
 static int keep_record(struct worker *worker, const unsigned char *record, size_t size)
 {
@@ -173,9 +169,7 @@ static int found_mapping(void *arg, const struct proc_mapping *mapping)
 	return keep_record(arg, record, proc_wire_mapping(record, mapping));
 }
 
-/*
- * ---- work ---------------------------------------------------------------------------------------
- */
+/* ---- work ------------------------------------------------------------------------------------ */
 
 static void visit(struct worker *worker, pid_t pid, bool with_mappings)
 {
@@ -276,10 +270,7 @@ static void *run_worker(void *arg)
 	return NULL;
 }
 
-/*
- * ---- the main thread: with the lock held
- * ---------------------------------------------------------
- */
+/* ---- the main thread: with the lock held ----------------------------------------------------- */
 
 static int start_worker(struct reader *reader)
 {
@@ -438,9 +429,7 @@ static int work(struct reader *reader)
 	return ret;
 }
 
-/*
- * ---- requests -----------------------------------------------------------------------------------
- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 static int add_pid(void *arg, pid_t pid)
 {

@@ -79,9 +79,7 @@ static bool take_hex(char **at, uint64_t *value)
 	return true;
 }
 
-/*
- * ---- the kernel -------------------------------------------------------------------------------
- */
+/* ---- the kernel ------------------------------------------------------------------------------ */
 
 struct kernel_line {
 	uint64_t address;
@@ -165,9 +163,7 @@ bool textsyms_offer_kernel(
 	return same && kernel->text;
 }
 
-/*
- * ---- a JIT ------------------------------------------------------------------------------------
- */
+/* ---- a JIT ----------------------------------------------------------------------------------- */
 
 void textsyms_offer_jit(char *text, struct addr_match *match)
 {

@@ -75,9 +75,7 @@ struct follow {
 	bool begun; /* the header was written */
 };
 
-/*
- * ---- counts -----------------------------------------------------------------------------------
- */
+/* ---- counts ---------------------------------------------------------------------------------- */
 
 static void free_followed(void *data)
 {
@@ -131,9 +129,7 @@ static void count_lost(struct follow *follow, struct follow_producer *followed, 
 	follow->lost += begun - known;
 }
 
-/*
- * ---- one chunk --------------------------------------------------------------------------------
- */
+/* ---- one chunk ------------------------------------------------------------------------------- */
 
 /* Whether to wait once more for the event at `at`. */
 static bool may_wait(struct follow_position *position, uint32_t at)
@@ -254,9 +250,7 @@ static uint64_t gather_chunk(struct follow *follow, struct follow_producer *foll
 	return extent->count > position->accounted ? extent->count - position->accounted : 0;
 }
 
-/*
- * ---- first time --------------------------------------------------------------------------------
- */
+/* ---- first time ------------------------------------------------------------------------------ */
 
 /* What the chunk holds now was written before the follower began: its position is behind that. */
 static void skip_chunk(struct follow *follow, struct follow_producer *followed,
@@ -312,9 +306,7 @@ static void count_begun(struct follow *follow, struct follow_producer *followed)
 		followed->begun = totals.overwritten + totals.dropped;
 }
 
-/*
- * ---- all --------------------------------------------------------------------------------------
- */
+/* ---- all ------------------------------------------------------------------------------------- */
 
 /* False: a chunk changed while it was read, so the producer's losses can't be counted this time. */
 static bool is_whole(const struct follow_producer *followed, const struct ring_index *index)

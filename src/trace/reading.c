@@ -137,9 +137,7 @@ int readings_take(struct readings *readings, uid_t reader, const struct cancel *
 	return 0;
 }
 
-/*
- * ---- one reading ------------------------------------------------------------------------------
- */
+/* ---- one reading ----------------------------------------------------------------------------- */
 
 /* What precedes the first item: the header, and the numbers of missing events. */
 static void append_beginning(const struct reading *reading, const struct merge_item *first,

@@ -133,9 +133,7 @@ static void return_budget(struct snapshot_budget *budget, uid_t reader, uint64_t
 	pthread_mutex_unlock(&budget->lock);
 }
 
-/*
- * ---- the snapshot -----------------------------------------------------------------------------
- */
+/* ---- the snapshot ---------------------------------------------------------------------------- */
 
 /* Frees the chunks from this one on. */
 static void cut_chunks(struct snapshot *snapshot, guint first)
@@ -208,9 +206,7 @@ void snapshot_leave_out(struct snapshot *snapshot, guint first, guint end)
 	growing_cut(snapshot->chunks, len - (end - first));
 }
 
-/*
- * ---- one pool ---------------------------------------------------------------------------------
- */
+/* ---- one pool -------------------------------------------------------------------------------- */
 
 /* State that is needed only while a snapshot is taken. */
 struct snapshot_taking {
@@ -340,9 +336,7 @@ static void copy_pool(
 	taking->snapshot->overwritten += sums.overwritten;
 }
 
-/*
- * ---- when the budget is too small -------------------------------------------------------------
- */
+/* ---- when the budget is too small ------------------------------------------------------------ */
 
 /*
  * fair_share.h decides which producer gets how much. What remains, less than a chunk of each, goes
@@ -442,9 +436,7 @@ static struct fair_share *divide_granted(struct snapshot_taking *taking)
 	return shares;
 }
 
-/*
- * ---- all --------------------------------------------------------------------------------------
- */
+/* ---- all ------------------------------------------------------------------------------------- */
 
 static uint64_t add_pool_sizes(const GPtrArray *producers)
 {

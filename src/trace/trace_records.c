@@ -40,9 +40,7 @@ const char *trace_records_reason(uint32_t reason)
 	return reason == KPROF_TRACE_LEFT_OUT ? "left out (trace_max)" : "lost";
 }
 
-/*
- * ---- records ----------------------------------------------------------------------------------
- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 static void pad(GString *out, size_t begin)
 {
@@ -151,9 +149,7 @@ static void append_message(const struct merge_item *item, GString *out)
 	append_block(out, &block, sizeof(block), item->message, item->message_bytes, "", 0);
 }
 
-/*
- * ---- both -------------------------------------------------------------------------------------
- */
+/* ---- both ------------------------------------------------------------------------------------ */
 
 void trace_records_begin(
 	struct trace_records *records, const struct clock_map_copy *clock, GString *out)

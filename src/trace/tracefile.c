@@ -58,9 +58,7 @@ void tracefile_destroy(struct tracefile *file)
 	g_free(file);
 }
 
-/*
- * ---- bytes ------------------------------------------------------------------------------------
- */
+/* ---- bytes ----------------------------------------------------------------------------------- */
 
 static int fail(struct tracefile *file, int code, const char *reason)
 {
@@ -138,9 +136,7 @@ bool tracefile_get_head(const struct tracefile *file, struct tracefile_head *hea
 	return file->begun;
 }
 
-/*
- * ---- blocks -----------------------------------------------------------------------------------
- */
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
 static bool is_printable(const char *text, size_t bytes)
 {
@@ -341,9 +337,7 @@ int tracefile_next(struct tracefile *file, struct tracefile_item *item, struct e
 	return ret;
 }
 
-/*
- * ---- order and text ---------------------------------------------------------------------------
- */
+/* ---- order and text -------------------------------------------------------------------------- */
 
 /* Of equal times: gaps, messages, events by their programs. */
 static uint32_t rank(const struct tracefile_item *item)

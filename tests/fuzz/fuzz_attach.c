@@ -197,9 +197,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	return 0;
 }
 
-/*
- * ---- the corpus -------------------------------------------------------------------------------
- */
+/* ---- the corpus ------------------------------------------------------------------------------ */
 
 static void add(GByteArray *out, uint8_t kind, uint8_t value, const void *data, size_t bytes)
 {

@@ -65,9 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	return 0;
 }
 
-/*
- * ---- the corpus -------------------------------------------------------------------------------
- */
+/* ---- the corpus ------------------------------------------------------------------------------ */
 
 enum { NONE, NAMES, STRINGS, SYMBOLS, RELOCATIONS, PLT, SYMTAB, SECTIONS };
 

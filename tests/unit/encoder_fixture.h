@@ -38,10 +38,7 @@ static inline void make_config(struct rings_config *config, bool chain)
 	config->numbers[1] = 9;
 }
 
-/*
- * ---- records of the kernel
- * -----------------------------------------------------------------------
- */
+/* ---- records of the kernel ------------------------------------------------------------------- */
 
 struct kernel_record {
 	union {
@@ -74,20 +71,14 @@ static inline void make_plain(struct kernel_record *k, uint32_t pid, uint32_t ti
 	begin_sample(k, PERF_RECORD_MISC_USER, USER_IP, pid, tid, time_ns);
 }
 
-/*
- * ---- chains
- * --------------------------------------------------------------------------------------
- */
+/* ---- chains ---------------------------------------------------------------------------------- */
 
 #define K PERF_RECORD_MISC_KERNEL
 #define U PERF_RECORD_MISC_USER
 #define M(mark) ((uint64_t)(int64_t)(mark))
 #define USER_MARK 0xfffffffffffffe00
 
-/*
- * ---- runs that stand alone
- * -----------------------------------------------------------------------
- */
+/* ---- runs that stand alone ------------------------------------------------------------------- */
 
 static inline size_t count_type(const struct encoder *e, uint64_t type)
 {

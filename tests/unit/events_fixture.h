@@ -27,9 +27,7 @@
 #include "prof/events.h"
 #include "sys/tracefs.h"
 
-/*
- * ---- a tracefs and a /proc of our own ----------------------------------------------------------
- */
+/* ---- a tracefs and a /proc of our own -------------------------------------------------------- */
 
 static char root[32]; /* of the fixture */
 static struct events_paths paths;

@@ -36,9 +36,7 @@
 #define POOL_BYTES 65536u
 #define WAIT_MS 30000
 
-/*
- * ---- the server's side --------------------------------------------------------------------------
- */
+/* ---- the server's side ----------------------------------------------------------------------- */
 
 static struct {
 	char dir[64], path[80];
@@ -155,9 +153,7 @@ static inline struct producers_totals total(void)
 		} \
 	} while (0)
 
-/*
- * ---- a producer's side --------------------------------------------------------------------------
- */
+/* ---- a producer's side ----------------------------------------------------------------------- */
 
 static inline int open_connection(void)
 {
@@ -310,9 +306,7 @@ static inline bool is_ended(int fd, struct received *received)
 	return received->ended;
 }
 
-/*
- * ---- wrong input---------------------------------------------------------------------------------
- */
+/* ---- wrong input---------------------------------------------------------------------------------  */
 
 static inline void allow_many_reports(struct listener_options *options)
 {
@@ -325,9 +319,7 @@ static inline int begin_with_reports(void **state)
 	return 0;
 }
 
-/*
- * ---- the socket's path -------------------------------------------------------------------------
- */
+/* ---- the socket's path ----------------------------------------------------------------------- */
 
 static inline int open_endpoint(const char *path, enum endpoint_who who, struct endpoint **endpoint,
 	struct err *err)

@@ -24,9 +24,7 @@
 #define KERNEL 0xffffffff81000000ull
 #define SAMPLE_TYPE 0x101a7ull /* identifier, period, cpu, callchain, time, tid, ip */
 
-/*
- * ---- a reader of perf.data --------------------------------------------------------------------
- */
+/* ---- a reader of perf.data ------------------------------------------------------------------- */
 
 struct file {
 	uint8_t *data;
@@ -66,9 +64,7 @@ static inline const char *text_at(const struct file *f, uint64_t at, uint64_t en
 	return (const char *)f->data + at;
 }
 
-/*
- * ---- writing ----------------------------------------------------------------------------------
- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static inline void write_file(const struct gen *gen, struct file *f)
 {
@@ -83,9 +79,7 @@ static inline void write_file(const struct gen *gen, struct file *f)
 	open_file(f, data, size);
 }
 
-/*
- * ---- tests ------------------------------------------------------------------------------------
- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static inline void make_all(struct gen *gen)
 {

@@ -53,10 +53,7 @@ struct world {
 	char *mount;
 };
 
-/*
- * ---- a process that has the program mapped
- * -------------------------------------------------------
- */
+/* ---- a process that has the program mapped --------------------------------------------------- */
 
 static const char program_c[] = "#include <stdio.h>\n"
 				"#include <string.h>\n"
@@ -78,9 +75,7 @@ static const char program_c[] = "#include <stdio.h>\n"
 				"	return read(0, &byte, 1) < 0;\n"
 				"}\n";
 
-/*
- * ---- questions --------------------------------------------------------------------------------
- */
+/* ---- questions ------------------------------------------------------------------------------- */
 
 static inline struct symbols *open_symbols(const char *program)
 {
@@ -134,9 +129,7 @@ static inline bool is_root(void)
 	return geteuid() == 0;
 }
 
-/*
- * ---- files ------------------------------------------------------------------------------------
- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static inline void test_file_has_names(void **state)
 {
@@ -160,9 +153,7 @@ static inline void test_file_has_names(void **state)
 	assert_int_equal(place.start, world->offset);
 }
 
-/*
- * ---- a file system that hangs ----------------------------------------------------------------------
- */
+/* ---- a file system that hangs ---------------------------------------------------------------- */
 
 static inline uint64_t count_of(struct symbols *symbols, const char *name)
 {
@@ -181,9 +172,7 @@ static inline uint64_t count_of(struct symbols *symbols, const char *name)
 	return value;
 }
 
-/*
- * ---- wrong answers-------------------------------------------------------------------------------
- */
+/* ---- wrong answers-------------------------------------------------------------------------------  */
 
 enum wrong_answer {
 	WRONG_NONE = 1000,

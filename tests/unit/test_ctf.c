@@ -128,9 +128,7 @@ static void tell(struct fixed *f, uint32_t id, uint32_t cpu, uint32_t flags, uin
 		words, count));
 }
 
-/*
- * ---- expected bytes ---------------------------------------------------------------------------
- */
+/* ---- expected bytes -------------------------------------------------------------------------- */
 
 static void u8(GString *out, unsigned int value)
 {
@@ -197,9 +195,7 @@ static void has(const GString *text, const char *part)
 		fail_msg("no '%s' in:\n%s", part, text->str);
 }
 
-/*
- * ---- tests ------------------------------------------------------------------------------------
- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 /* An event in each stream, and two lines written through kptrace; ids in the order of time. */
 static void test_streams_have_the_bytes_of_the_specification(void **state)

@@ -14,10 +14,7 @@
 #define MARK_GUEST_KERNEL (-2176)
 #define MARK_GUEST_USER (-2560)
 
-/*
- * ---- records of the kernel
- * -----------------------------------------------------------------------
- */
+/* ---- records of the kernel ------------------------------------------------------------------- */
 
 static void make_chain(struct kernel_record *k, uint16_t misc, uint64_t ip, const uint64_t *chain,
 	size_t count)
@@ -30,10 +27,7 @@ static void make_chain(struct kernel_record *k, uint16_t misc, uint64_t ip, cons
 		put(k, chain[i]);
 }
 
-/*
- * ---- chains
- * --------------------------------------------------------------------------------------
- */
+/* ---- chains ---------------------------------------------------------------------------------- */
 
 struct chain_row {
 	int line;
@@ -171,10 +165,7 @@ static void test_samples_of_each_side_are_counted(void **state)
 	encoder_destroy(e);
 }
 
-/*
- * ---- tasks of samples
- * --------------------------------------------------------------------------
- */
+/* ---- tasks of samples ------------------------------------------------------------------------ */
 
 struct name_row {
 	int line;
@@ -234,10 +225,7 @@ static void test_task_names_are_announced_once(void **state)
 	}
 }
 
-/*
- * ---- records that do not fit or are wrong
- * ---------------------------------------------------------
- */
+/* ---- records that do not fit or are wrong ---------------------------------------------------- */
 
 static void expect_refused(struct encoder *e, unsigned int index, const struct kernel_record *k,
 	int line)

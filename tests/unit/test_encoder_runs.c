@@ -5,10 +5,7 @@
  */
 #include "tests/unit/encoder_fixture.h"
 
-/*
- * ---- runs that stand alone
- * -----------------------------------------------------------------------
- */
+/* ---- runs that stand alone ------------------------------------------------------------------- */
 
 #define RUNS 60
 #define RUN_SAMPLES 20

@@ -4,9 +4,7 @@
  */
 #include "tests/unit/listener_fixture.h"
 
-/*
- * ---- the socket's path -------------------------------------------------------------------------
- */
+/* ---- the socket's path ----------------------------------------------------------------------- */
 
 static mode_t mode_of(const char *path)
 {

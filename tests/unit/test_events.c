@@ -9,15 +9,11 @@
  */
 #include "tests/unit/events_fixture.h"
 
-/*
- * ---- a tracefs and a /proc of our own ----------------------------------------------------------
- */
+/* ---- a tracefs and a /proc of our own -------------------------------------------------------- */
 
 #define FIXTURE_MAX_RATE 20000
 
-/*
- * ---- one event ---------------------------------------------------------------------------------
- */
+/* ---- one event ------------------------------------------------------------------------------- */
 
 enum row_bits {
 	XU = 1 << 0, /* exclude_user */
@@ -31,7 +27,7 @@ enum row_bits {
 	P2 = 1 << 8,
 };
 
-struct unwind_row {
+struct row {
 	int line;
 	const char *pmu; /* LIBPFM_FORCE_PMU, NULL: what this machine has */
 	const char *text;
@@ -49,7 +45,7 @@ struct unwind_row {
 #define RAW PERF_TYPE_RAW
 #define GENERIC (XH | XG)
 
-static const struct unwind_row rows[] = {
+static const struct row rows[] = {
 	/* default */
 	{__LINE__, NULL, "default", 0, NULL, HW, 0, 999, HZ | GENERIC},
 	{__LINE__, "skl", "default", 0, NULL, HW, 0, 999, HZ | GENERIC},
@@ -238,13 +234,13 @@ static unsigned int bits_of(const struct event *event)
  * Whether libpfm4 excludes the hypervisor depends on the machine's CPU: only rows with a PMU of
  * their own say it.
  */
-static unsigned int known_bits(const struct unwind_row *row)
+static unsigned int known_bits(const struct row *row)
 {
 	return row->pmu ? ~0u : ~(unsigned int)XH;
 }
 
 /* Whether the row holds; prints it if not. Runs in a child. */
-static bool check_row(const struct unwind_row *row)
+static bool check_row(const struct row *row)
 {
 	struct event_list list, untouched;
 	struct err err = { "" };
@@ -322,9 +318,7 @@ static void test_event_texts_become_attributes(void **state)
 	}
 }
 
-/*
- * ---- hints -------------------------------------------------------------------------------------
- */
+/* ---- hints ----------------------------------------------------------------------------------- */
 
 /*
  * Refused texts; what their sentence names first after "nearest: ", or after "there are: "; NULL:
@@ -427,9 +421,7 @@ static void test_wrong_events_get_hints(void **state)
 	}
 }
 
-/*
- * ---- lists -------------------------------------------------------------------------------------
- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 static void test_lists_are_parsed_and_printed_back(void **state)
 {

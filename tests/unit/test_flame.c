@@ -93,9 +93,7 @@ static void test_narrow_siblings_are_one_block(void **state)
 	gen_fini(&gen);
 }
 
-/*
- * ---- names ------------------------------------------------------------------------------------
- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static void check_xml(const char *svg)
 {
@@ -155,9 +153,7 @@ static void test_idle_capture_draws_no_block(void **state)
 	gen_fini(&gen);
 }
 
-/*
- * ---- size -------------------------------------------------------------------------------------
- */
+/* ---- size ------------------------------------------------------------------------------------ */
 
 /*
  * 11,000 processes with names of 250 bytes, one sample in each: wide enough to be drawn, 0.107

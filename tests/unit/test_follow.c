@@ -58,9 +58,7 @@ static int tear_down(void **state)
 	return leak;
 }
 
-/*
- * ---- programs ---------------------------------------------------------------------------------
- */
+/* ---- programs -------------------------------------------------------------------------------- */
 
 struct program {
 	struct fixture pool;
@@ -111,9 +109,7 @@ static void write_event(struct program *program, struct ring_writer *writer, uin
 	fixture_write(&program->pool, writer, INT, words, 2);
 }
 
-/*
- * ---- what is shown ----------------------------------------------------------------------------
- */
+/* ---- what is shown --------------------------------------------------------------------------- */
 
 struct shown {
 	uint64_t events, lost, messages;
@@ -188,9 +184,7 @@ static struct follow *begin(void)
 	return begin_with(&all);
 }
 
-/*
- * ---- tests ------------------------------------------------------------------------------------
- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 /*
  * The follower begins at the open, in the middle of a chunk, and knows the thread. Messages come
@@ -405,9 +399,7 @@ static void test_producer_that_comes_later_is_followed(void **state)
 	destroy(program);
 }
 
-/*
- * ---- stress -----------------------------------------------------------------------------------
- */
+/* ---- stress ---------------------------------------------------------------------------------- */
 
 #define THREADS 4
 #define ROUNDS 200000u

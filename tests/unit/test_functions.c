@@ -133,14 +133,12 @@ static void test_cancelled_request_asks_no_other_file(void **state)
 	assert_int_equal(asked.without, 0);
 }
 
-/*
- * ---- side by side -----------------------------------------------------------------------------
- */
+/* ---- side by side ---------------------------------------------------------------------------- */
 
 /* How long a request waits for the other one before the test takes it that there is none. */
 #define PATIENCE_SECONDS 20
 
-struct pair_map_entry {
+struct pair {
 	pthread_mutex_t lock;
 	pthread_cond_t came;
 	unsigned int asked, answered; /* (lock) */
@@ -153,7 +151,7 @@ static int resolve_pair(void *self, const struct symbols_file *file, const uint6
 	struct symbols_place *places)
 {
 	const struct timespec until = {.tv_sec = time(NULL) + PATIENCE_SECONDS};
-	struct pair_map_entry *pair = self;
+	struct pair *pair = self;
 	struct asked asked = {0};
 
 	pthread_mutex_lock(&pair->lock);
@@ -173,11 +171,11 @@ static void test_two_files_are_asked_at_once_if_possible(void **state)
 {
 	const struct symbols_source one = {.resolve = resolve_pair};
 	const struct symbols_source two = {.resolve = resolve_pair, .lanes = 2};
-	struct pair_map_entry pair = {.wanted = 1};
+	struct pair pair = {.wanted = 1};
 
 	check_source(&one, &pair, NULL, 1);
 	assert_int_equal(pair.answered, 2);
-	pair = (struct pair_map_entry){.wanted = 2};
+	pair = (struct pair){.wanted = 2};
 	check_source(&two, &pair, NULL, 1);
 	assert_int_equal(pair.answered, 2);
 }

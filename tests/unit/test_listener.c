@@ -4,9 +4,7 @@
  */
 #include "tests/unit/listener_fixture.h"
 
-/*
- * ---- a producer's side --------------------------------------------------------------------------
- */
+/* ---- a producer's side ----------------------------------------------------------------------- */
 
 static void remove_event(int fd, uint16_t id)
 {
@@ -17,9 +15,7 @@ static void remove_event(int fd, uint16_t id)
 	send_packet(fd, packet);
 }
 
-/*
- * ---- correct producers ---------------------------------------------------------------------------
- */
+/* ---- correct producers ----------------------------------------------------------------------- */
 
 static void test_producer_attaches_and_is_switched(void **state)
 {

@@ -4,9 +4,7 @@
  */
 #include "tests/unit/listener_fixture.h"
 
-/*
- * ---- wrong input---------------------------------------------------------------------------------
- */
+/* ---- wrong input---------------------------------------------------------------------------------  */
 
 static int open_memfd(off_t bytes, unsigned int flags, int seals)
 {

@@ -4,9 +4,7 @@
  */
 #include "tests/unit/listener_fixture.h"
 
-/*
- * ---- limits ------------------------------------------------------------------------------------
- */
+/* ---- limits ---------------------------------------------------------------------------------- */
 
 static bool own_connection_was_reported(void)
 {
@@ -18,9 +16,7 @@ static bool own_connection_was_reported(void)
 	return own > 0;
 }
 
-/*
- * ---- limits
- */
+/* ---- limits ---------------------------------------------------------------------------------- */
 
 static void set_low_limits(struct listener_options *options)
 {
@@ -191,9 +187,7 @@ static void test_greedy_process_leaves_connections_to_others(void **state)
 	}
 }
 
-/*
- * ---- descriptors whose close takes long -------------------------------------------------------
- */
+/* ---- descriptors whose close takes long ------------------------------------------------------ */
 
 /*
  * A TCP connection full of unread data: close(2) of it blocks (SO_LINGER) until the other end,

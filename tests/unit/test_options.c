@@ -13,7 +13,7 @@
 
 #include "fs/options.h"
 
-struct unwind_row {
+struct row {
 	int line;
 	const char *words; /* of the command line, blanks between */
 	const char *wrong; /* part of the sentence; NULL: it is right */
@@ -26,7 +26,7 @@ struct unwind_row {
 
 #define KB ((size_t)1024)
 
-static const struct unwind_row rows[] = {
+static const struct row rows[] = {
 	{__LINE__, "kprofs /mnt", NULL, NULL, "/mnt", "", false, false, -1, 128 * KB},
 	{__LINE__, "kprofs -f /mnt", NULL, NULL, "/mnt", "", true, false, -1, 128 * KB},
 	{__LINE__, "kprofs /mnt --foreground", NULL, NULL, "/mnt", "", true, false, -1, 128 * KB},
@@ -63,7 +63,7 @@ static const struct unwind_row rows[] = {
 	{__LINE__, "kprofs /mnt -o trace_size=1M", "mount option 'trace_size=1M'"},
 };
 
-static bool as_expected(const struct unwind_row *row, const struct options *options)
+static bool as_expected(const struct row *row, const struct options *options)
 {
 	g_autofree char *mount = NULL;
 
@@ -84,7 +84,7 @@ static void test_unwind_options_are_parsed(void **state)
 	size_t i;
 
 	for (i = 0; i < G_N_ELEMENTS(rows); i++) {
-		const struct unwind_row *row = &rows[i];
+		const struct row *row = &rows[i];
 		g_auto(GStrv) argv = g_strsplit(row->words, " ", -1);
 		struct options options;
 		struct err err = { "" };

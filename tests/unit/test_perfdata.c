@@ -4,9 +4,7 @@
  */
 #include "tests/unit/perfdata_fixture.h"
 
-/*
- * ---- a reader of perf.data --------------------------------------------------------------------
- */
+/* ---- a reader of perf.data ------------------------------------------------------------------- */
 
 static void add_id(GString *line, const struct file *f, uint64_t end)
 {
@@ -117,9 +115,7 @@ static GString *list_events(const struct file *f)
 	return lines;
 }
 
-/*
- * ---- writing ----------------------------------------------------------------------------------
- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static void check_events(const struct gen *gen, const char *expected)
 {
@@ -133,9 +129,7 @@ static void check_events(const struct gen *gen, const char *expected)
 	free(f.data);
 }
 
-/*
- * ---- tests ------------------------------------------------------------------------------------
- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 #define ALL_EVENTS                                                                               \
 	/* there is no name for the task that had ended */                                       \

@@ -4,9 +4,7 @@
  */
 #include "tests/unit/perfdata_fixture.h"
 
-/*
- * ---- a reader of perf.data --------------------------------------------------------------------
- */
+/* ---- a reader of perf.data ------------------------------------------------------------------- */
 
 /* A feature section: its offset, 0 where there is none. */
 static uint64_t feature(const struct file *f, unsigned int number, uint64_t *size)
@@ -26,9 +24,7 @@ static uint64_t feature(const struct file *f, unsigned int number, uint64_t *siz
 	return 0;
 }
 
-/*
- * ---- writing ----------------------------------------------------------------------------------
- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 /* What the view returns for a capture. */
 static int write_bounded(const struct gen *gen, bool (*cancelled)(void *arg), size_t bytes_max)
@@ -54,9 +50,7 @@ static int write_status(const struct gen *gen, bool (*cancelled)(void *arg))
 	return write_bounded(gen, cancelled, 0);
 }
 
-/*
- * ---- tests ------------------------------------------------------------------------------------
- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static void test_attributes_are_written(void **state)
 {

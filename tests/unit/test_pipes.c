@@ -30,9 +30,7 @@ static struct {
 	_Atomic uint32_t made;
 } world;
 
-/*
- * ---- in place of trace/follow.c and fs/streams.c ----------------------------------------------
- */
+/* ---- in place of trace/follow.c and fs/streams.c --------------------------------------------- */
 
 struct follow {
 	int unused;
@@ -83,9 +81,7 @@ void streams_wake(struct streams *streams)
 	sem_post(&world.woken);
 }
 
-/*
- * ---- tests ------------------------------------------------------------------------------------
- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static int set_up(void **state)
 {

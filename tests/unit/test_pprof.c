@@ -21,9 +21,7 @@
 
 #define KERNEL 0xffffffff81000000ull
 
-/*
- * ---- a reader of profiles ---------------------------------------------------------------------
- */
+/* ---- a reader of profiles -------------------------------------------------------------------- */
 
 struct message {
 	const uint8_t *at, *end;
@@ -202,9 +200,7 @@ static int write_status(const struct gen *gen, bool (*cancelled)(void *arg))
 	return ret;
 }
 
-/*
- * ---- tests ------------------------------------------------------------------------------------
- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 /* types and configs are the kernel's: software 1, in it the CPU's clock 0, page faults 2 */
 static void add_event(struct gen *gen, uint32_t number, uint32_t type, uint64_t config, uint64_t rate,

@@ -351,9 +351,7 @@ static void test_producer_writes_after_its_connection_ended(void **state)
 	destroy(&world);
 }
 
-/*
- * ---- corrupt pools ------------------------------------------------------------------------------
- */
+/* ---- corrupt pools --------------------------------------------------------------------------- */
 
 static void lie_reserved(struct fixture *f)
 {

@@ -6,9 +6,7 @@
 
 #define KTEXT 0xffffffff81000000ull
 
-/*
- * ---- stacks -----------------------------------------------------------------------------------
- */
+/* ---- stacks ---------------------------------------------------------------------------------- */
 
 static void check_stack(const struct profile *profile, uint16_t cpu, const char *expected)
 {
@@ -153,9 +151,7 @@ static void test_equal_stacks_are_one_cell(void **state)
 	gen_fini(&gen);
 }
 
-/*
- * ---- events, threads, weights -----------------------------------------------------------------
- */
+/* ---- events, threads, weights ---------------------------------------------------------------- */
 
 static void sample(struct gen *gen, uint64_t event, uint64_t time, uint32_t pid, uint16_t cpu)
 {
@@ -314,9 +310,7 @@ static void test_writer_is_told_by_its_pid(void **state)
 	gen_fini(&gen);
 }
 
-/*
- * ---- several captures in one file -------------------------------------------------------------
- */
+/* ---- several captures in one file ------------------------------------------------------------ */
 
 static void test_sections_have_their_own_events_and_processes(void **state)
 {
@@ -351,9 +345,7 @@ static void test_sections_have_their_own_events_and_processes(void **state)
 	gen_fini(&gen);
 }
 
-/*
- * ---- files ------------------------------------------------------------------------------------
- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static void check_id(const struct profile *profile, uint16_t cpu, const char *id)
 {
@@ -413,9 +405,7 @@ static void test_build_ids_belong_to_their_files(void **state)
 	gen_fini(&gen);
 }
 
-/*
- * ---- damage -----------------------------------------------------------------------------------
- */
+/* ---- damage ---------------------------------------------------------------------------------- */
 
 static void test_damage_is_counted_and_skipped(void **state)
 {

@@ -5,7 +5,7 @@
 #include "tests/unit/profile_fixture.h"
 
 /* A sample of one user frame, and what is expected of it. */
-struct unwind_row {
+struct row {
 	int line;
 	uint64_t time;
 	uint32_t pid;
@@ -14,7 +14,7 @@ struct unwind_row {
 	const char *stack; /* see print_stack() */
 };
 
-static void add_samples(struct gen *gen, const struct unwind_row *rows, size_t count)
+static void add_samples(struct gen *gen, const struct row *rows, size_t count)
 {
 	uint16_t i;
 
@@ -22,7 +22,7 @@ static void add_samples(struct gen *gen, const struct unwind_row *rows, size_t c
 		gen_trace(gen, 2, 1, rows[i].time, rows[i].pid, i, 1, &rows[i].address);
 }
 
-static void check_rows(const struct profile *profile, const struct unwind_row *rows, size_t count)
+static void check_rows(const struct profile *profile, const struct row *rows, size_t count)
 {
 	uint16_t i;
 
@@ -41,7 +41,7 @@ static void check_rows(const struct profile *profile, const struct unwind_row *r
 
 /* Records before the samples and behind them give the same result. */
 static void check_both_orders(
-	void (*announce)(struct gen *gen), const struct unwind_row *rows, size_t count)
+	void (*announce)(struct gen *gen), const struct row *rows, size_t count)
 {
 	int samples_first;
 
@@ -63,9 +63,7 @@ static void check_both_orders(
 	}
 }
 
-/*
- * ---- addresses --------------------------------------------------------------------------------
- */
+/* ---- addresses ------------------------------------------------------------------------------- */
 
 static void announce_mappings(struct gen *gen)
 {
@@ -84,7 +82,7 @@ static void announce_mappings(struct gen *gen)
 	gen_mmap(gen, 500, 10, 0x1000, 0x1000, 0, "/bin/a");
 }
 
-static const struct unwind_row mapping_rows[] = {
+static const struct row mapping_rows[] = {
 	{__LINE__, 150, 10, 0x1010, "a", "/bin/a+0x10"},
 	{__LINE__, 150, 10, 0x1000, "a", "/bin/a+0x0"},
 	{__LINE__, 150, 10, 0x1fff, "a", "/bin/a+0xfff"},
@@ -133,7 +131,7 @@ static void announce_exec(struct gen *gen)
 	gen_new_process(gen, 100, 20, "/bin/b");
 }
 
-static const struct unwind_row exec_rows[] = {
+static const struct row exec_rows[] = {
 	{__LINE__, 499, 10, 0x1010, "sh", "/bin/sh+0x10"},
 	{__LINE__, 500, 10, 0x1010, "ls", "/bin/ls+0x10"},
 	{__LINE__, 520, 10, 0x1010, "ls", "/bin/ls+0x10"},
@@ -179,7 +177,7 @@ static void announce_forks(struct gen *gen)
 	gen_fork(gen, 200, 41, 41, 40, 40);
 }
 
-static const struct unwind_row fork_rows[] = {
+static const struct row fork_rows[] = {
 	{__LINE__, 210, 11, 0x1010, "a", "/bin/a+0x10"},
 	{__LINE__, 350, 10, 0x5010, "renamed", "/lib/new+0x10"},
 	{__LINE__, 350, 11, 0x5010, "a", "/lib/old+0x10"},
@@ -212,7 +210,7 @@ static void announce_reuse(struct gen *gen)
 	gen_mmap(gen, 700, 10, 0x3000, 0x1000, 0, "/bin/third");
 }
 
-static const struct unwind_row reuse_rows[] = {
+static const struct row reuse_rows[] = {
 	{__LINE__, 200, 10, 0x1010, "first", "/bin/first+0x10"},
 	/* a thread that lives on after the first one has gone */
 	{__LINE__, 450, 10, 0x1010, "first", "/bin/first+0x10"},
@@ -265,7 +263,7 @@ static void announce_circle(struct gen *gen)
 	gen_fork(gen, 100, 11, 11, 10, 10);
 }
 
-static const struct unwind_row circle_rows[] = {
+static const struct row circle_rows[] = {
 	{__LINE__, 200, 10, 0x1010, "pid 10", "*+0x1010"},
 };
 
@@ -274,9 +272,7 @@ static void test_circular_forks_end(void **state)
 	check_both_orders(announce_circle, circle_rows, G_N_ELEMENTS(circle_rows));
 }
 
-/*
- * ---- names ------------------------------------------------------------------------------------
- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static void announce_names(struct gen *gen)
 {
@@ -290,7 +286,7 @@ static void announce_names(struct gen *gen)
 	gen_new_process(gen, 300, 40, "/bin/y");
 }
 
-static const struct unwind_row name_rows[] = {
+static const struct row name_rows[] = {
 	{__LINE__, 50, 10, 0x1, "one", "*+0x1"},
 	{__LINE__, 100, 10, 0x1, "one", "*+0x1"},
 	{__LINE__, 199, 10, 0x1, "one", "*+0x1"},

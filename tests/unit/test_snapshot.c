@@ -415,9 +415,7 @@ static void test_unreadable_pool_is_passed_over(void **state)
 	tracing_destroy(programs[1]);
 }
 
-/*
- * ---- stress -----------------------------------------------------------------------------------
- */
+/* ---- stress ---------------------------------------------------------------------------------- */
 
 #define THREADS 4
 #define PROGRAMS 2

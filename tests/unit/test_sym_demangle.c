@@ -19,13 +19,13 @@
 
 #include "symbolizerd/demangle.h"
 
-struct unwind_row {
+struct row {
 	int line; /* a failing row names itself */
 	const char *name;
 	const char *expected; /* NULL: it is shown as it is */
 };
 
-static const struct unwind_row rows[] = {
+static const struct row rows[] = {
 	/* not mangled */
 	{__LINE__, "main", NULL},
 	{__LINE__, "", NULL},

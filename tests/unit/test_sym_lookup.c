@@ -29,13 +29,13 @@ static const struct addr_match_symbol symbols[] = {
 	{0x8000, 0, UINT64_MAX, "barrier", 0, true, false},
 };
 
-struct unwind_row {
+struct row {
 	int line;
 	uint64_t address;
 	const char *name; /* NULL: none */
 };
 
-static const struct unwind_row rows[] = {
+static const struct row rows[] = {
 	{__LINE__, 0, NULL}, {__LINE__, 0xfff, NULL}, {__LINE__, 0x1000, "sized"},
 	{__LINE__, 0x100f, "sized"}, {__LINE__, 0x1010, NULL},    /* a gap */
 	{__LINE__, 0x2000, "label"}, {__LINE__, 0x27ff, "label"}, /* no size: up to its limit */
@@ -65,7 +65,7 @@ static void check_rows(const size_t *which, size_t count, bool backwards)
 	addr_match_finish(lookup);
 	for (i = 0; i < count; i++) {
 		const struct addr_match_symbol *found = addr_match_find(lookup, i);
-		const struct unwind_row *row = &rows[which[i]];
+		const struct row *row = &rows[which[i]];
 
 		if (g_strcmp0(found ? found->name : NULL, row->name) != 0)
 			fail_msg("row of line %d: %s", row->line, found ? found->name : "-");
@@ -122,9 +122,7 @@ static void test_overlapping_symbols_take_no_squared_time(void **state)
 	addr_match_destroy(lookup);
 }
 
-/*
- * ---- text -------------------------------------------------------------------------------------
- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static const char kallsyms[] = "0000000000000000 A fixed_percpu_data\n"
 			       "ffffffff81000000 T _text\n"
@@ -226,7 +224,7 @@ static const char aliases[] = "ffffffff81000000 T _text\n"
 			      "ffffffff81000c00 t __do_sys_pause\n"
 			      "ffffffff81000d00 T next\n";
 
-static const struct unwind_row alias_rows[] = {
+static const struct row alias_rows[] = {
 	{__LINE__, TEXT + 0x100, "__x64_sys_fork"},
 	{__LINE__, TEXT + 0x110, "__x64_sys_fork"},
 	{__LINE__, TEXT + 0x200, "__x64_sys_sync"}, /* never __ia32_ where there is __x64_ */
@@ -277,7 +275,7 @@ static const char jit[] = "7f0000001000 100 first\n"
 			  "7f0000005000 10 \n"
 			  "7f0000006000 10 last";
 
-static const struct unwind_row jit_rows[] = {
+static const struct row jit_rows[] = {
 	{__LINE__, 0x7f0000001000, "first"},
 	{__LINE__, 0x7f000000107f, "first"},
 	{__LINE__, 0x7f0000001080, "moved here"},
@@ -290,7 +288,7 @@ static const struct unwind_row jit_rows[] = {
 	{__LINE__, 0x7f000000600f, "last"},
 };
 
-static void check_jit(const char *text, const struct unwind_row *row, const char *name)
+static void check_jit(const char *text, const struct row *row, const char *name)
 {
 	struct addr_match *lookup = addr_match_create(&row->address, 1);
 	g_autofree char *copy = g_strdup(text);

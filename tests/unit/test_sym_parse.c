@@ -86,9 +86,7 @@ static const char program_cpp[] =
 	"	return i.thrice(3) + (int)d.thrice(4) + b.go(argc) + f(7);\n"
 	"}\n";
 
-/*
- * ---- answers ----------------------------------------------------------------------------------
- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 struct result_wire {
 	struct symbols_arena *arena;
@@ -137,9 +135,7 @@ static GArray *list_addresses(const struct symfixture *fixture, const char *prog
 	return addresses;
 }
 
-/*
- * ---- functions --------------------------------------------------------------------------------
- */
+/* ---- functions ------------------------------------------------------------------------------- */
 
 /* Does the list have a symbol of this name that covers the address and begins at the start? */
 static bool agrees(const GArray *symbols, uint64_t address, const char *name, uint64_t start)
@@ -233,9 +229,7 @@ static void test_offsets_outside_of_functions_have_no_name(void **state)
 	forget(&answers);
 }
 
-/*
- * ---- stubs ------------------------------------------------------------------------------------
- */
+/* ---- stubs ----------------------------------------------------------------------------------- */
 
 /* All stubs that objdump names: of each byte of them. */
 static void check_stubs(const struct symfixture *fixture, const char *program, guint at_least)
@@ -324,9 +318,7 @@ static void test_names_of_plt_stubs_are_demangled(void **state)
 	forget(&answers);
 }
 
-/*
- * ---- lines ------------------------------------------------------------------------------------
- */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 /* "0xADDRESS" / function / file:line, the latter two once for each frame */
 static char **run_tool(const struct symfixture *fixture, const char *program,
@@ -476,9 +468,7 @@ static void test_lines_are_given_on_request_only(void **state)
 	forget(&answers);
 }
 
-/*
- * ---- separate files ---------------------------------------------------------------------------
- */
+/* ---- separate files -------------------------------------------------------------------------- */
 
 static int open_file(const struct symfixture *fixture, const char *name)
 {
@@ -573,9 +563,7 @@ static void test_file_shared_by_dwz_is_used(void **state)
 	close(shared);
 }
 
-/*
- * ---- no ELF files -----------------------------------------------------------------------------
- */
+/* ---- no ELF files ---------------------------------------------------------------------------- */
 
 static void test_files_that_are_not_elf_are_refused(void **state)
 {
@@ -618,9 +606,7 @@ static void test_file_of_32_bits_is_parsed(void **state)
 	check_lines(fixture, "narrow", 1, "addr2line");
 }
 
-/*
- * ---- the vdso ---------------------------------------------------------------------------------
- */
+/* ---- the vdso -------------------------------------------------------------------------------- */
 
 /* The kernel's own file is in our memory; what nm says of a copy of it is the answer. */
 static void test_vdso_is_parsed_from_memory(void **state)

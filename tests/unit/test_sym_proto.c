@@ -21,14 +21,14 @@
 #include "symbolizer/result_wire.h"
 #include "symbolizer/proto.h"
 
-struct pair_map_entry {
+struct pair {
 	int fds[2];
 	struct proto_message *in, *out;
 };
 
 static int set_up(void **state)
 {
-	struct pair_map_entry *pair = g_new0(struct pair_map_entry, 1);
+	struct pair *pair = g_new0(struct pair, 1);
 
 	pair->in = g_new0(struct proto_message, 1);
 	pair->out = g_new0(struct proto_message, 1);
@@ -38,7 +38,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	struct pair_map_entry *pair = *state;
+	struct pair *pair = *state;
 
 	close(pair->fds[0]);
 	close(pair->fds[1]);
@@ -60,7 +60,7 @@ static unsigned int count_descriptors(void)
 
 static void test_message_comes_back_as_sent(void **state)
 {
-	struct pair_map_entry *pair = *state;
+	struct pair *pair = *state;
 	unsigned int before = count_descriptors();
 	int passed = 4711;
 
@@ -101,7 +101,7 @@ static void test_message_comes_back_as_sent(void **state)
 
 static void test_longest_path_is_sent_and_a_longer_one_refused(void **state)
 {
-	struct pair_map_entry *pair = *state;
+	struct pair *pair = *state;
 	g_autofree char *longest = g_strnfill(PATH_MAX - 1, 'x'), *longer = g_strnfill(PATH_MAX, 'x');
 
 	proto_init(pair->out, PROTO_OPEN_PATH);
@@ -139,7 +139,7 @@ static const struct {
 
 static void test_wrong_messages_are_refused(void **state)
 {
-	struct pair_map_entry *pair = *state;
+	struct pair *pair = *state;
 	unsigned int before = count_descriptors();
 	size_t i;
 
@@ -163,7 +163,7 @@ static void test_wrong_messages_are_refused(void **state)
 /* Several descriptors at once: one is taken, the others don't stay. */
 static void test_superfluous_descriptors_are_closed(void **state)
 {
-	struct pair_map_entry *pair = *state;
+	struct pair *pair = *state;
 	struct iovec iov = { pair->out, HEAD };
 	union {
 		struct cmsghdr head;
@@ -189,7 +189,7 @@ static void test_superfluous_descriptors_are_closed(void **state)
 
 static void test_waiting_ends_by_deadline_or_cancellation(void **state)
 {
-	struct pair_map_entry *pair = *state;
+	struct pair *pair = *state;
 	struct proto_wait wait = { .cancel_fd = -1, .deadline_ns = proto_now_ns() + 20 * NSEC_PER_MSEC };
 	int cancel[2];
 
@@ -214,7 +214,7 @@ static void test_waiting_ends_by_deadline_or_cancellation(void **state)
 
 static void test_closed_socket_is_reported(void **state)
 {
-	struct pair_map_entry *pair = *state;
+	struct pair *pair = *state;
 
 	proto_init(pair->out, PROTO_DONE);
 	assert_int_equal(proto_send(pair->fds[0], pair->out, -1, NULL), 0);
@@ -224,9 +224,7 @@ static void test_closed_socket_is_reported(void **state)
 	assert_int_equal(proto_send(pair->fds[1], pair->out, -1, NULL), -EPIPE);
 }
 
-/*
- * ---- answers ----------------------------------------------------------------------------------
- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 static void test_answers_come_back_as_sent(void **state)
 {

@@ -5,10 +5,7 @@
  */
 #include "tests/unit/sym_remote_fixture.h"
 
-/*
- * ---- a process that has the program mapped
- * -------------------------------------------------------
- */
+/* ---- a process that has the program mapped --------------------------------------------------- */
 
 struct running {
 	pid_t pid; /* of what was started */
@@ -48,9 +45,7 @@ static void end_program(struct running *running)
 	assert_int_equal(waitpid(running->pid, NULL, 0), running->pid);
 }
 
-/*
- * ---- files ------------------------------------------------------------------------------------
- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 /*
  * One arena: equal texts are one pointer. What is very long is cut on its way through another
@@ -359,9 +354,7 @@ static void test_paths_that_are_no_file_have_no_names(void **state)
 	assert_true(proto_now_ns() - before < HELPERS_OPEN_NS);
 }
 
-/*
- * ---- a file system that hangs ----------------------------------------------------------------------
- */
+/* ---- a file system that hangs ---------------------------------------------------------------- */
 
 static void test_hanging_file_system_delays_no_answer(void **state)
 {
@@ -399,9 +392,7 @@ static void test_hanging_file_system_delays_no_answer(void **state)
 	assert_true(proto_now_ns() - before < HELPERS_OPEN_NS);
 }
 
-/*
- * ---- JITs -------------------------------------------------------------------------------------
- */
+/* ---- JITs ------------------------------------------------------------------------------------ */
 
 static void test_jit_code_has_names(void **state)
 {
@@ -474,9 +465,7 @@ static void test_jit_code_in_another_pid_namespace_has_names(void **state)
 	end_program(&running);
 }
 
-/*
- * ---- the kernel -------------------------------------------------------------------------------
- */
+/* ---- the kernel ------------------------------------------------------------------------------ */
 
 static void test_kernel_address_has_a_name(void **state)
 {

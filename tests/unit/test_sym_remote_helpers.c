@@ -6,9 +6,7 @@
  */
 #include "tests/unit/sym_remote_fixture.h"
 
-/*
- * ---- rights -----------------------------------------------------------------------------------
- */
+/* ---- rights ---------------------------------------------------------------------------------- */
 
 static char *read_status(pid_t pid)
 {
@@ -170,9 +168,7 @@ static void test_endless_name_is_counted_and_ends_soon(void **state)
 	expect(world, &file, world->offset, "work");
 }
 
-/*
- * ---- waiting ----------------------------------------------------------------------------------
- */
+/* ---- waiting --------------------------------------------------------------------------------- */
 
 static void test_cancelled_request_ends_at_once(void **state)
 {
@@ -238,9 +234,7 @@ static void test_threads_may_ask_at_once(void **state)
 		g_thread_join(threads[i]);
 }
 
-/*
- * ---- debuginfod -------------------------------------------------------------------------------
- */
+/* ---- debuginfod ------------------------------------------------------------------------------ */
 
 /* A stripped file whose debug file only a server has; the server is a folder, as file:// is one. */
 static void ask_server(struct world *world, bool client)
@@ -282,9 +276,7 @@ static void test_debuginfod_server_gives_names(void **state)
 		skip();
 }
 
-/*
- * ---- wrong answers-------------------------------------------------------------------------------
- */
+/* ---- wrong answers-------------------------------------------------------------------------------  */
 
 struct wrong_row {
 	int line;
@@ -357,9 +349,7 @@ static void test_endless_answers_are_bounded(void **state)
 	symbols_destroy(symbols);
 }
 
-/*
- * ---- no helpers -------------------------------------------------------------------------------
- */
+/* ---- no helpers ------------------------------------------------------------------------------ */
 
 static void test_missing_helper_gives_no_names(void **state)
 {

@@ -16,9 +16,7 @@
 #include "producers/connection.h"
 #include "producers/sync_rounds.h"
 
-/*
- * ---- rounds ------------------------------------------------------------------------------------
- */
+/* ---- rounds ---------------------------------------------------------------------------------- */
 
 struct write {
 	struct sync_waiter waiter; /* first, so that one is the other */
@@ -168,9 +166,7 @@ static void test_closing_ends_all_writes(void **state)
 	sync_rounds_destroy(rounds);
 }
 
-/*
- * ---- what a program is asked -------------------------------------------------------------------
- */
+/* ---- what a program is asked ----------------------------------------------------------------- */
 
 static struct {
 	struct catalog *catalog;

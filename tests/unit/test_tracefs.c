@@ -4,9 +4,7 @@
  */
 #include "tests/unit/events_fixture.h"
 
-/*
- * ---- tracefs -----------------------------------------------------------------------------------
- */
+/* ---- tracefs --------------------------------------------------------------------------------- */
 
 static void test_nearest_tracepoint_is_suggested(void **state)
 {

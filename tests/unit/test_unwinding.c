@@ -39,9 +39,7 @@
 #define BASE 0x400000ull
 #define PC (BASE + 0x1000)
 
-/*
- * ---- parsers ------------------------------------------------------------------------------------
- */
+/* ---- parsers --------------------------------------------------------------------------------- */
 
 enum behaviour { ANSWERS, SAYS_NONSENSE, ENDS, RUNS_ON };
 
@@ -111,9 +109,7 @@ static int connect_parser(void *self, const struct symbols_file *file, const str
 static const struct symbols_source with_parsers = { .connect = connect_parser };
 static const struct symbols_source without_parsers;
 
-/*
- * ---- captures -----------------------------------------------------------------------------------
- */
+/* ---- captures -------------------------------------------------------------------------------- */
 
 /* Where it returns to: words 1, 3, 5 are return addresses by the rows above. */
 static const uint64_t words[] = { 1, BASE + 0x1100, 2, BASE + 0x1200, 3, BASE + 0x1300, 4, 5 };

@@ -16,9 +16,7 @@
  */
 #define SAME_BOOT_NS 1000000
 
-/*
- * ---- pieces -----------------------------------------------------------------------------------
- */
+/* ---- pieces ---------------------------------------------------------------------------------- */
 
 static void add_bytes(struct perfdata_features *f, const void *bytes, size_t size)
 {
@@ -84,9 +82,7 @@ static void add_text_section(struct perfdata_features *f, enum perfdata_feature 
 	end(f);
 }
 
-/*
- * ---- sections ---------------------------------------------------------------------------------
- */
+/* ---- sections -------------------------------------------------------------------------------- */
 
 static void add_build_id(struct perfdata_features *f, const struct perfdata_file *file)
 {
@@ -159,9 +155,7 @@ static void add_clock(struct perfdata_features *f, const struct perfdata_survey 
 	end(f);
 }
 
-/*
- * ---- the machine ------------------------------------------------------------------------------
- */
+/* ---- the machine ----------------------------------------------------------------------------- */
 
 static bool is_running(const struct perfdata_file *kernel)
 {

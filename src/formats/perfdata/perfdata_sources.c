@@ -9,9 +9,7 @@
 
 #include "formats/perfdata/perfdata_format.h"
 
-/*
- * ---- position in the stream -------------------------------------------------------------------
- */
+/* ---- position in the stream ------------------------------------------------------------------ */
 
 void perfdata_position_init(struct perfdata_position *position)
 {
@@ -45,9 +43,7 @@ bool perfdata_position_enter(struct perfdata_position *position, const struct de
 	return begins;
 }
 
-/*
- * ---- events -----------------------------------------------------------------------------------
- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 void perfdata_sources_init(struct perfdata_sources *sources)
 {

@@ -36,9 +36,7 @@ struct perfdata_writer {
 	size_t pending; /* bytes of its event, at the buffer's end; 0: none */
 };
 
-/*
- * ---- parts ------------------------------------------------------------------------------------
- */
+/* ---- parts ----------------------------------------------------------------------------------- */
 
 static void set_head(struct perfdata_event *head, uint32_t type, uint16_t misc, size_t size)
 {
@@ -74,9 +72,7 @@ static uint64_t time_of(const struct perfdata_writer *w, uint64_t time_ns)
 	return perfdata_survey_time(w->survey, w->position.section, time_ns);
 }
 
-/*
- * ---- processes --------------------------------------------------------------------------------
- */
+/* ---- processes ------------------------------------------------------------------------------- */
 
 static void put_comm(struct perfdata_out *out, uint32_t pid, uint32_t tid, const char *name,
 	uint64_t time)
@@ -185,9 +181,7 @@ static void write_fork(struct perfdata_writer *w, const struct decode_record *r)
 	perfdata_out_add(w->out, &event, sizeof(event));
 }
 
-/*
- * ---- losses -----------------------------------------------------------------------------------
- */
+/* ---- losses ---------------------------------------------------------------------------------- */
 
 static uint64_t id_of(struct perfdata_writer *w, uint64_t number)
 {
@@ -226,9 +220,7 @@ static void write_throttle(struct perfdata_writer *w, const struct decode_record
 	perfdata_out_add(w->out, &event, sizeof(event));
 }
 
-/*
- * ---- samples ----------------------------------------------------------------------------------
- */
+/* ---- samples --------------------------------------------------------------------------------- */
 
 /* The instruction pointer: the first word that is a frame. */
 static uint64_t find_ip(const struct decode_record *r, bool *user)
@@ -332,9 +324,7 @@ static void write_sample(struct perfdata_writer *w, const struct decode_record *
 	put_chain(at + 1, r, words);
 }
 
-/*
- * ---- all of it --------------------------------------------------------------------------------
- */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 static void write_record(struct perfdata_writer *w, const struct decode_record *r)
 {

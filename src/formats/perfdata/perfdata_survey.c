@@ -22,9 +22,7 @@ static uint64_t process_key(uint32_t section, uint32_t pid)
 	return (uint64_t)section << 32 | pid;
 }
 
-/*
- * ---- sizes ------------------------------------------------------------------------------------
- */
+/* ---- sizes ----------------------------------------------------------------------------------- */
 
 size_t perfdata_text_bytes(const char *text, size_t max)
 {
@@ -62,9 +60,7 @@ static size_t mapping_bytes(const struct decode_record *r)
 		perfdata_text_bytes(r->text, PERFDATA_PATH_MAX);
 }
 
-/*
- * ---- times ------------------------------------------------------------------------------------
- */
+/* ---- times ----------------------------------------------------------------------------------- */
 
 static struct perfdata_section_times *section_at(const struct perfdata_survey *survey, uint32_t i)
 {
@@ -180,9 +176,7 @@ static void place_rounds(struct perfdata_survey *survey)
 	}
 }
 
-/*
- * ---- names ------------------------------------------------------------------------------------
- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static uint64_t find_birth(const struct perfdata_survey *survey, uint32_t section,
 	uint32_t pid)
@@ -247,9 +241,7 @@ static void name_threads(struct perfdata_survey *survey)
 	pair_map_fini(&done);
 }
 
-/*
- * ---- the records ------------------------------------------------------------------------------
- */
+/* ---- the records ----------------------------------------------------------------------------- */
 
 static void take_clock(struct perfdata_survey *survey, const struct decode_record *r)
 {

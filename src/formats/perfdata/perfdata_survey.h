@@ -90,9 +90,7 @@ uint64_t perfdata_survey_early(const struct perfdata_survey *survey, uint32_t se
 uint64_t perfdata_survey_name(const struct perfdata_survey *survey, uint32_t section,
 	const struct kprof_rec_comm *comm);
 
-/*
- * ---- numbers ----------------------------------------------------------------------------------
- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 /* perf's pids: the idle task is 0, a task that had exited is -1. */
 static inline uint32_t perfdata_pid(uint32_t pid)
@@ -113,9 +111,7 @@ static inline uint32_t perfdata_tid(uint32_t pid, uint32_t tid)
 	return tid;
 }
 
-/*
- * ---- sizes ------------------------------------------------------------------------------------
- */
+/* ---- sizes ----------------------------------------------------------------------------------- */
 
 /* Bytes of a string in an event: with its NUL, padded, cut to `max`. */
 #define PERFDATA_NAME_MAX 255

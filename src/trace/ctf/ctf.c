@@ -39,9 +39,7 @@ struct ctf_writer {
 	uint64_t discarded; /* of them, those that were passed to the first stream */
 };
 
-/*
- * ---- events -----------------------------------------------------------------------------------
- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static const struct ctf_class *find_class(struct ctf_writer *w, const struct merge_item *item,
 	unsigned int shape)
@@ -218,9 +216,7 @@ static int add_event(struct ctf_writer *w, const struct merge_item *item)
 	return add(w, item->event.cpu, item->time_ns, class->id);
 }
 
-/*
- * ---- messages ---------------------------------------------------------------------------------
- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 static int add_message(struct ctf_writer *w, const struct merge_item *item)
 {
@@ -236,9 +232,7 @@ static int add_message(struct ctf_writer *w, const struct merge_item *item)
 	return ret;
 }
 
-/*
- * ---- all --------------------------------------------------------------------------------------
- */
+/* ---- all ------------------------------------------------------------------------------------- */
 
 /* -EFBIG: the files are larger than they may be; -ENOMEM: no memory for more classes. */
 static int check_size(const struct ctf_writer *w, struct err *err)
@@ -377,9 +371,7 @@ int ctf_write_from(const struct ctf_source *source, const struct ctf_output *out
 	return ret;
 }
 
-/*
- * ---- a snapshot -------------------------------------------------------------------------------
- */
+/* ---- a snapshot ------------------------------------------------------------------------------ */
 
 struct snapshot_items {
 	struct merge *merge;

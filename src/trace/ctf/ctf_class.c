@@ -21,9 +21,7 @@ struct ctf_classes {
 /* More than the metadata of 16 classes, each of which is little more than its name and format. */
 #define ROOM_BYTES (1 * MIB)
 
-/*
- * ---- names ------------------------------------------------------------------------------------
- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static bool is_word(char c)
 {
@@ -77,9 +75,7 @@ static const char *name_field(GPtrArray *names, const char *word)
 	return names->pdata[names->len - 1];
 }
 
-/*
- * ---- fields -----------------------------------------------------------------------------------
- */
+/* ---- fields ---------------------------------------------------------------------------------- */
 
 static void append_type(GString *out, const struct args_plan *plan, char letter)
 {
@@ -155,9 +151,7 @@ static void append_name(GString *out, const char *name)
 	g_string_append(out, "\";\n");
 }
 
-/*
- * ---- classes ----------------------------------------------------------------------------------
- */
+/* ---- classes --------------------------------------------------------------------------------- */
 
 static uint32_t begin_class(struct ctf_classes *classes, const char *name, bool of_program)
 {
@@ -237,9 +231,7 @@ size_t ctf_classes_bytes(const struct ctf_classes *classes)
 	return classes->text->len;
 }
 
-/*
- * ---- metadata ---------------------------------------------------------------------------------
- */
+/* ---- metadata -------------------------------------------------------------------------------- */
 
 static void append_integers(GString *out)
 {
