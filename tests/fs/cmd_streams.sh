@@ -56,9 +56,9 @@ said "is this kpdata?"
 kprof_ends 1 convert -t folded other
 said "is this kpdata?"
 kprof_ends 2 convert -t ctf kpdata
-said "copies views/ctf"
+said "copy views/ctf"
 kprof_ends 2 convert -t metrics kpdata
-said "copies views/metrics"
+said "copy views/metrics"
 kprof_ends 2 convert -t nothing kpdata
 said "no format nothing"
 
