@@ -11,7 +11,9 @@
 #include "tests/hostile/attack.h"
 #include "tests/race/fixture.h"
 
-static const char provider[] = "victim", name[] = "e", format[] = "%d";
+#define PROVIDER "victim"
+#define NAME "e"
+#define FORMAT "%d"
 
 static void announce(int socket)
 {
@@ -22,11 +24,11 @@ static void announce(int socket)
 	} __attribute__((packed)) packet = {
 		{ { KPROF_PACKET_EVENTS, sizeof(packet) }, 1, 0 },
 		{ sizeof(packet.def) + sizeof(packet.text), KPROF_ID_FIRST, KPROF_KIND_EVENT, 0,
-			sizeof(provider) - 1, sizeof(name) - 1, sizeof(format) - 1, 0 },
+			sizeof(PROVIDER) - 1, sizeof(NAME) - 1, sizeof(FORMAT) - 1, 0 },
 		{ "" },
 	};
 
-	memcpy(packet.text, "victime%d", sizeof(packet.text));
+	memcpy(packet.text, PROVIDER NAME FORMAT, sizeof(packet.text));
 	attack_send(socket, &packet, sizeof(packet), -1);
 }
 
