@@ -85,7 +85,9 @@ const struct format_plan *format_plans_get(
 {
 	struct format_plan **place = &plans->places[place_of(format, bytes)];
 
-	if (*place && (*place)->bytes == bytes && !memcmp((*place)->format, format, bytes))
+	/* g_memdup2() of no bytes is NULL, which memcmp() does not take */
+	if (*place && (*place)->bytes == bytes &&
+		(!bytes || !memcmp((*place)->format, format, bytes)))
 		return *place;
 	destroy_plan(*place);
 	*place = make_plan(format, bytes);

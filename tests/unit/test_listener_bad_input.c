@@ -39,6 +39,9 @@ struct pool_row {
 	const char *reason;
 };
 
+/* why a HELLO with a descriptor is not received for the moment */
+#define NOT_CLOSED_YET "descriptors that it sent before are not closed yet"
+
 static const struct pool_row pool_rows[] = {
 	{__LINE__, open_unsealed, "not a memfd sealed"},
 	{__LINE__, open_shrinkable, "not a memfd sealed"},
@@ -70,7 +73,7 @@ static void clear_reports(void)
 static void test_bad_pools_are_refused(void **state)
 {
 	unsigned int before = count_descriptors();
-	uint64_t refused = 0;
+	uint64_t refused = 0, detached = 0;
 
 	for (size_t i = 0; i < G_N_ELEMENTS(pool_rows); i++) {
 		const struct pool_row *row = &pool_rows[i];
@@ -81,17 +84,21 @@ static void test_bad_pools_are_refused(void **state)
 			assert_ptr_equal(row->open, open_huge_pages);
 			continue;
 		}
-		init_received(&received);
-		clear_reports();
-		fd = open_connection();
-		send_hello(fd, "\x1b[2J\n", pool);
-		WAIT_FOR(is_ended(fd, &received));
+		/* again where the processes that close the descriptors sent before have not ended yet */
+		do {
+			init_received(&received);
+			clear_reports();
+			fd = open_connection();
+			send_hello(fd, "\x1b[2J\n", pool);
+			WAIT_FOR(is_ended(fd, &received));
+			close(fd);
+			detached++;
+		} while (was_reported(NOT_CLOSED_YET));
 		if (!was_reported(row->reason) || received.welcomes)
 			fail_msg("row of line %d: %s", row->line, server.reports->str);
 		assert_int_equal(total().refused, ++refused);
-		assert_int_equal(stat_of("trace.detached"), refused);
+		assert_int_equal(stat_of("trace.detached"), detached);
 		close(pool);
-		close(fd);
 	}
 	WAIT_FOR(count_descriptors() == before);
 	assert_int_equal(total().pool_bytes, 0);
@@ -221,7 +228,7 @@ static bool is_hello_received(const struct kprof_packet_hello *hello, const int 
 	assert_int_equal(send_with(fd, hello, sizeof(*hello), fds, count), sizeof(*hello));
 	WAIT_FOR(is_ended(fd, &received));
 	close(fd);
-	return !was_reported("descriptors that it sent before are not closed yet");
+	return !was_reported(NOT_CLOSED_YET);
 }
 
 static void test_superfluous_descriptors_are_closed(void **state)
