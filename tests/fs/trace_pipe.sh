@@ -105,6 +105,10 @@ if [ -r "/proc/$SERVER/task/$SERVER/io" ]; then
 		test $((after - before)) -lt 50000
 fi
 
-# SIGTERM: the end of all of them
+# SIGTERM: the end of all of them. They have read what there is, for which the server waits only a moment
+put kptrace "that was all"
+for name in first second third; do
+	wait_for has_line "$name" "that was all"
+done
 serve_end TERM
 ended_well "a reader at SIGTERM" "$first"
