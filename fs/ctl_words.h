@@ -16,7 +16,7 @@
 #include "base/err.h"
 
 struct openfile;
-struct server;
+struct session;
 
 /* One write carries less than this; the same bound as for a message of kptrace. */
 #define CTL_WORDS_WRITE_MAX (64 * 1024)
@@ -24,7 +24,7 @@ struct server;
 #define CTL_WORDS_ARGS_MAX 8
 
 struct ctl_words_call {
-	struct server *server;
+	struct session *session;
 	struct openfile *file; /* the open file that the command came through */
 	uint64_t number;       /* the first word, of a row that is a number */
 	unsigned int argc;

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-const struct dirtab_row *dirtab_lookup(struct server *server, const struct dirtab_row *dir,
+const struct dirtab_row *dirtab_lookup(struct session *session, const struct dirtab_row *dir,
 	const char *name)
 {
 	const struct dirtab_row *row;
@@ -12,17 +12,17 @@ const struct dirtab_row *dirtab_lookup(struct server *server, const struct dirta
 	for (row = dir->rows; row && row->name; row++)
 		if (!strcmp(row->name, name))
 			return row;
-	return dir->lookup ? dir->lookup(server, dir, name) : NULL;
+	return dir->lookup ? dir->lookup(session, dir, name) : NULL;
 }
 
-void dirtab_list(struct server *server, const struct dirtab_row *dir, GPtrArray *rows)
+void dirtab_list(struct session *session, const struct dirtab_row *dir, GPtrArray *rows)
 {
 	const struct dirtab_row *row;
 
 	for (row = dir->rows; row && row->name; row++)
 		g_ptr_array_add(rows, (gpointer)row);
 	if (dir->list)
-		dir->list(server, dir, rows);
+		dir->list(session, dir, rows);
 }
 
 void dirtab_put(const struct dirtab_row *row)
@@ -31,12 +31,12 @@ void dirtab_put(const struct dirtab_row *row)
 		row->put(row);
 }
 
-int dirtab_render(struct server *server, const struct dirtab_row *row, uid_t reader, GString *out,
+int dirtab_render(struct session *session, const struct dirtab_row *row, uid_t reader, GString *out,
 	struct err *err)
 {
 	if (row->render_for)
-		return row->render_for(server, row, reader, out, err);
-	return row->render(server, row, out, err);
+		return row->render_for(session, row, reader, out, err);
+	return row->render(session, row, out, err);
 }
 
 bool dirtab_can_read(const struct dirtab_row *row)

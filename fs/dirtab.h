@@ -32,7 +32,7 @@ struct ctl_words_word;
 struct dirtab_row;
 struct lazy;
 struct origin;
-struct server;
+struct session;
 struct text;
 
 enum dirtab_type {
@@ -67,7 +67,7 @@ struct stream_ops {
 	enum quota_kind quota; /* of what an open that reads takes one */
 	/* job: for slow_ops_cancel(), by which an open of a row that is_long gives up with
 	 * -EINTR */
-	int (*open)(struct server *server, const struct dirtab_row *row, uid_t reader, void *job,
+	int (*open)(struct session *session, const struct dirtab_row *row, uid_t reader, void *job,
 		void **cursor);
 	void (*close)(void *cursor);
 	ssize_t (*begin)(void *cursor, size_t want, struct iovec *iov, int *count, bool *eof);
@@ -82,49 +82,49 @@ struct dirtab_row {
 	unsigned int flags;
 
 	/* text: appends what an open file will read; -errno refuses the open */
-	int (*render)(struct server *server, const struct dirtab_row *row, GString *out,
+	int (*render)(struct session *session, const struct dirtab_row *row, GString *out,
 		struct err *err);
 	/* the same for a text that depends on the user who reads it, instead of render */
-	int (*render_for)(struct server *server, const struct dirtab_row *row, uid_t reader,
+	int (*render_for)(struct session *session, const struct dirtab_row *row, uid_t reader,
 		GString *out, struct err *err);
 	/*
 	 * a text that takes long to make, instead of render: written into an empty file without
 	 * name, by a thread of its own, which gives up with -EINTR once slow_ops_cancel(job)
 	 */
-	int (*make)(struct server *server, const struct dirtab_row *row, int fd, void *job,
+	int (*make)(struct session *session, const struct dirtab_row *row, int fd, void *job,
 		struct err *err);
 	/*
 	 * a text that may be too long to hold: its maker is begun, by a thread of its own, which
 	 * gives up as above; instead of render, or of that only when is_long says so
 	 */
-	int (*begin)(struct server *server, const struct dirtab_row *row, void *job,
+	int (*begin)(struct session *session, const struct dirtab_row *row, void *job,
 		struct lazy **lazy, struct err *err);
 	/* text and streams: whether an open now takes so long that it needs that thread */
-	bool (*is_long)(struct server *server, const struct dirtab_row *row);
+	bool (*is_long)(struct session *session, const struct dirtab_row *row);
 	/*
 	 * a text that several files are parts of, and several openers share: a reference of it,
 	 * made by a thread of its own, which gives up as above; it is in no count of open files'
 	 * texts
 	 */
-	int (*share)(struct server *server, const struct dirtab_row *row, void *job,
+	int (*share)(struct session *session, const struct dirtab_row *row, void *job,
 		struct text **text, struct err *err);
 	/* bytes that stat reports while the text is not open; NULL: as many as render makes */
-	uint64_t (*size)(struct server *server, const struct dirtab_row *row);
+	uint64_t (*size)(struct session *session, const struct dirtab_row *row);
 	const struct stream_ops *stream;
 
 	/* what may be written: commands of a table, or anything that `write` takes */
 	const struct ctl_words_word *words;
-	int (*write)(struct server *server, const struct dirtab_row *row,
+	int (*write)(struct session *session, const struct dirtab_row *row,
 		const struct origin *origin, const char *data, size_t size, struct err *err);
 	const char *usage; /* of `write` */
 
 	/* directories: a table that ends with a row without name, or functions, or both */
 	const struct dirtab_row *rows;
-	const struct dirtab_row *(*lookup)(struct server *server, const struct dirtab_row *dir,
+	const struct dirtab_row *(*lookup)(struct session *session, const struct dirtab_row *dir,
 		const char *name);
-	void (*list)(struct server *server, const struct dirtab_row *dir, GPtrArray *rows);
+	void (*list)(struct session *session, const struct dirtab_row *dir, GPtrArray *rows);
 	/* a row for a name that does not exist yet, to be written to; NULL: this name is refused */
-	const struct dirtab_row *(*create)(struct server *server, const struct dirtab_row *dir,
+	const struct dirtab_row *(*create)(struct session *session, const struct dirtab_row *dir,
 		const char *name);
 
 	/* frees a row that was made for one caller; NULL: there is nothing to be freed */
@@ -140,16 +140,16 @@ struct dirtab_owner {
 };
 
 /* The row of `name` in a directory, or NULL; to be given back. */
-const struct dirtab_row *dirtab_lookup(struct server *server, const struct dirtab_row *dir,
+const struct dirtab_row *dirtab_lookup(struct session *session, const struct dirtab_row *dir,
 	const char *name);
 
 /* Appends the rows of a directory in the order in which they are shown; each to be given back. */
-void dirtab_list(struct server *server, const struct dirtab_row *dir, GPtrArray *rows);
+void dirtab_list(struct session *session, const struct dirtab_row *dir, GPtrArray *rows);
 
 void dirtab_put(const struct dirtab_row *row);
 
 /* The text of a row that has render or render_for. */
-int dirtab_render(struct server *server, const struct dirtab_row *row, uid_t reader, GString *out,
+int dirtab_render(struct session *session, const struct dirtab_row *row, uid_t reader, GString *out,
 	struct err *err);
 
 /* Whether the row has callbacks for it, for any user. */

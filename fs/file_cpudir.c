@@ -17,7 +17,8 @@
 #include "fs/cpus.h"
 #include "fs/lazy.h"
 #include "fs/pipes.h"
-#include "fs/server_state.h"
+#include "fs/server.h"
+#include "fs/session.h"
 #include "fs/slow_ops.h"
 #include "prof/profiler.h"
 #include "trace/trace_records.h"
@@ -65,26 +66,26 @@ static void destroy(void *maker)
 }
 
 int file_reading_begin(
-	struct server *server, const struct trace_records_cpu *cpu, void *job, struct lazy **lazy)
+	struct session *session, const struct trace_records_cpu *cpu, void *job, struct lazy **lazy)
 {
 	static const struct lazy_maker maker = {next_piece, restart, destroy};
 	struct reading *reading;
 	int ret = reading_create(
-		server->readings, slow_ops_uid(job), cpu, slow_ops_cancel(job), &reading);
+		session->server->readings, slow_ops_uid(job), cpu, slow_ops_cancel(job), &reading);
 
 	if (!ret)
 		*lazy = lazy_create(&maker, reading, reading_size(reading));
 	return ret;
 }
 
-static int begin_trace(struct server *server, const struct dirtab_row *row, void *job,
+static int begin_trace(struct session *session, const struct dirtab_row *row, void *job,
 	struct lazy **lazy, struct err *err)
 {
-	return file_reading_begin(server, cpu_of(row), job, lazy);
+	return file_reading_begin(session, cpu_of(row), job, lazy);
 }
 
 /* Not known before an open. */
-static uint64_t trace_size(struct server *server, const struct dirtab_row *row)
+static uint64_t trace_size(struct session *session, const struct dirtab_row *row)
 {
 	return 0;
 }
@@ -92,10 +93,10 @@ static uint64_t trace_size(struct server *server, const struct dirtab_row *row)
 /* ---- trace_pipe, kptrace_pipe ---------------------------------------------------------------- */
 
 static int open_cpu_pipe(
-	struct server *server, const struct dirtab_row *row, uid_t reader, void *job, void **cursor)
+	struct session *session, const struct dirtab_row *row, uid_t reader, void *job, void **cursor)
 {
 	return pipe_open(
-		server->pipes, reader, cpu_of(row), slow_ops_cancel(job), cursor);
+		session->server->pipes, reader, cpu_of(row), slow_ops_cancel(job), cursor);
 }
 
 static const struct stream_ops cpu_pipe = {
@@ -108,11 +109,11 @@ static const struct stream_ops cpu_pipe = {
 };
 
 static int open_text_pipe(
-	struct server *server, const struct dirtab_row *row, uid_t reader, void *job, void **cursor)
+	struct session *session, const struct dirtab_row *row, uid_t reader, void *job, void **cursor)
 {
 	const struct trace_records_cpu all = {.cpu = TRACE_RECORDS_TEXT};
 
-	return pipe_open(server->pipes, reader, &all, slow_ops_cancel(job), cursor);
+	return pipe_open(session->server->pipes, reader, &all, slow_ops_cancel(job), cursor);
 }
 
 const struct stream_ops file_kptrace_pipe_stream = {
@@ -124,7 +125,7 @@ const struct stream_ops file_kptrace_pipe_stream = {
 	.readable = pipe_readable,
 };
 
-uint64_t file_kptrace_pipe_size(struct server *server, const struct dirtab_row *row)
+uint64_t file_kptrace_pipe_size(struct session *session, const struct dirtab_row *row)
 {
 	return 0;
 }
@@ -133,7 +134,7 @@ uint64_t file_kptrace_pipe_size(struct server *server, const struct dirtab_row *
 
 /* The rows of kpstat that begin with cpu.N., without that. */
 static int render_stat(
-	struct server *server, const struct dirtab_row *row, GString *out, struct err *err)
+	struct session *session, const struct dirtab_row *row, GString *out, struct err *err)
 {
 	g_autofree char *prefix = g_strdup_printf("cpu.%u.", cpu_of(row)->cpu);
 	g_autoptr(GString) all = g_string_new(NULL);
@@ -141,8 +142,8 @@ static int render_stat(
 	g_auto(GStrv) lines = NULL;
 	char **line;
 
-	profiler_print_stats(server->profiler, stats);
-	accounting_print_stats(server->accounting, stats);
+	profiler_print_stats(session->profiler, stats);
+	accounting_print_stats(session->accounting, stats);
 	stats_render(stats, all);
 	stats_destroy(stats);
 	lines = g_strsplit(all->str, "\n", -1);
@@ -155,7 +156,7 @@ static int render_stat(
 /* ---- the folders ----------------------------------------------------------------------------- */
 
 static const struct dirtab_row *lookup_file(
-	struct server *server, const struct dirtab_row *dir, const char *name)
+	struct session *session, const struct dirtab_row *dir, const char *name)
 {
 	struct cpu_folder *folder = (struct cpu_folder *)(void *)dir;
 	unsigned int i;
@@ -166,7 +167,7 @@ static const struct dirtab_row *lookup_file(
 	return NULL;
 }
 
-static void list_files(struct server *server, const struct dirtab_row *dir, GPtrArray *rows)
+static void list_files(struct session *session, const struct dirtab_row *dir, GPtrArray *rows)
 {
 	struct cpu_folder *folder = (struct cpu_folder *)(void *)dir;
 	unsigned int i;
@@ -176,22 +177,22 @@ static void list_files(struct server *server, const struct dirtab_row *dir, GPtr
 }
 
 const struct dirtab_row *file_cpu_lookup(
-	struct server *server, const struct dirtab_row *dir, const char *name)
+	struct session *session, const struct dirtab_row *dir, const char *name)
 {
 	unsigned int i;
 
-	for (i = 0; i < server->cpudir->count; i++)
-		if (!strcmp(server->cpudir->folders[i].name, name))
-			return &server->cpudir->folders[i].row;
+	for (i = 0; i < session->server->cpudir->count; i++)
+		if (!strcmp(session->server->cpudir->folders[i].name, name))
+			return &session->server->cpudir->folders[i].row;
 	return NULL;
 }
 
-void file_cpu_list(struct server *server, const struct dirtab_row *dir, GPtrArray *rows)
+void file_cpu_list(struct session *session, const struct dirtab_row *dir, GPtrArray *rows)
 {
 	unsigned int i;
 
-	for (i = 0; i < server->cpudir->count; i++)
-		g_ptr_array_add(rows, &server->cpudir->folders[i].row);
+	for (i = 0; i < session->server->cpudir->count; i++)
+		g_ptr_array_add(rows, &session->server->cpudir->folders[i].row);
 }
 
 static void fill_folder(struct cpu_folder *folder, const struct trace_records_cpu *cpu)

@@ -22,7 +22,8 @@
 #include "fs/cpus.h"
 #include "fs/node.h"
 #include "fs/openfile.h"
-#include "fs/server_state.h"
+#include "fs/server.h"
+#include "fs/session.h"
 #include "fs/slow_ops.h"
 #include "sys/clock.h"
 #include "sys/memfile.h"
@@ -90,16 +91,16 @@ static int open_fds(const struct file_ctf *ctf, int **fds)
 	return ret;
 }
 
-static int make_set(struct server *server, void *job, int **fds, struct err *err)
+static int make_set(struct session *session, void *job, int **fds, struct err *err)
 {
-	const struct file_ctf *ctf = server->ctf;
+	const struct file_ctf *ctf = session->server->ctf;
 	struct ctf_output output = {
 		.cpus = ctf->cpus, .count = ctf->count - 1, .bytes_max = SET_BYTES_MAX,
 		.metadata_max = CTF_METADATA_MAX,
 	};
 	struct snapshot *snapshot;
 	int ret = readings_take_shown(
-		server->readings, slow_ops_uid(job), slow_ops_cancel(job), &snapshot);
+		session->server->readings, slow_ops_uid(job), slow_ops_cancel(job), &snapshot);
 
 	if (ret)
 		return ret;
@@ -146,16 +147,16 @@ static int wait_for_maker(struct file_ctf *ctf, void *job)
 }
 
 /* With the lock held, which is let go meanwhile. */
-static int become_maker(struct server *server, void *job, struct err *err)
+static int become_maker(struct session *session, void *job, struct err *err)
 {
-	struct file_ctf *ctf = server->ctf;
+	struct file_ctf *ctf = session->server->ctf;
 	struct timespec now;
 	int *fds, ret;
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	ctf->making = true;
 	pthread_mutex_unlock(&ctf->lock);
-	ret = make_set(server, job, &fds, err);
+	ret = make_set(session, job, &fds, err);
 	pthread_mutex_lock(&ctf->lock);
 	if (!ret) {
 		ctf->fds = fds;
@@ -194,16 +195,16 @@ static int enter_set(struct file_ctf *ctf, uint32_t file, struct text **text)
 	return 0;
 }
 
-static int share_file(struct server *server, const struct dirtab_row *row, void *job,
+static int share_file(struct session *session, const struct dirtab_row *row, void *job,
 	struct text **text, struct err *err)
 {
-	struct file_ctf *ctf = server->ctf;
+	struct file_ctf *ctf = session->server->ctf;
 	int *old, ret = 0;
 
 	pthread_mutex_lock(&ctf->lock);
 	old = take_old_set(ctf);
 	while (!ctf->fds && !ret)
-		ret = ctf->making ? wait_for_maker(ctf, job) : become_maker(server, job, err);
+		ret = ctf->making ? wait_for_maker(ctf, job) : become_maker(session, job, err);
 	if (!ret)
 		ret = enter_set(ctf, file_of(row), text);
 	if (ctf->fds && !ctf->readers)
@@ -214,9 +215,9 @@ static int share_file(struct server *server, const struct dirtab_row *row, void 
 }
 
 /* As in the set that there is; 0: there is none. */
-static uint64_t file_size(struct server *server, const struct dirtab_row *row)
+static uint64_t file_size(struct session *session, const struct dirtab_row *row)
 {
-	struct file_ctf *ctf = server->ctf;
+	struct file_ctf *ctf = session->server->ctf;
 	struct stat st = { .st_size = 0 };
 
 	pthread_mutex_lock(&ctf->lock);
@@ -243,10 +244,10 @@ void file_ctf_expire(struct file_ctf *ctf)
 
 /* ---- the folder ------------------------------------------------------------------------------ */
 
-const struct dirtab_row *file_ctf_lookup(struct server *server, const struct dirtab_row *dir,
+const struct dirtab_row *file_ctf_lookup(struct session *session, const struct dirtab_row *dir,
 	const char *name)
 {
-	const struct file_ctf *ctf = server->ctf;
+	const struct file_ctf *ctf = session->server->ctf;
 	uint32_t i;
 
 	for (i = 0; i < ctf->count; i++)
@@ -255,12 +256,12 @@ const struct dirtab_row *file_ctf_lookup(struct server *server, const struct dir
 	return NULL;
 }
 
-void file_ctf_list(struct server *server, const struct dirtab_row *dir, GPtrArray *rows)
+void file_ctf_list(struct session *session, const struct dirtab_row *dir, GPtrArray *rows)
 {
 	uint32_t i;
 
-	for (i = 0; i < server->ctf->count; i++)
-		g_ptr_array_add(rows, &server->ctf->rows[i].row);
+	for (i = 0; i < session->server->ctf->count; i++)
+		g_ptr_array_add(rows, &session->server->ctf->rows[i].row);
 }
 
 static void fill_row(struct file_ctf *ctf, uint32_t file)

@@ -13,7 +13,8 @@
 #include <string.h>
 
 #include "fs/openfile.h"
-#include "fs/server_state.h"
+#include "fs/server.h"
+#include "fs/session.h"
 #include "fs/switches.h"
 #include "producers/catalog.h"
 #include "producers/producers.h"
@@ -27,7 +28,7 @@ struct event_row {
 
 static int run_event(struct ctl_words_call *call, struct err *err)
 {
-	int ret = catalog_set(call->server->catalog, call->file->row->name, call->number != 0);
+	int ret = catalog_set(call->session->server->catalog, call->file->row->name, call->number != 0);
 
 	return ret == -ENOSPC ? err_set(err, ENOSPC,
 					"%u settings of events that no program has are remembered",
@@ -45,12 +46,12 @@ static void append_switch(GString *out, bool on)
 	g_string_append(out, on ? "1\n" : "0\n");
 }
 
-static int render_event(struct server *server, const struct dirtab_row *row, GString *out,
+static int render_event(struct session *session, const struct dirtab_row *row, GString *out,
 	struct err *err)
 {
 	bool on;
 
-	if (catalog_get(server->catalog, row->name, &on))
+	if (catalog_get(session->server->catalog, row->name, &on))
 		return err_set(err, ENOENT, "no program has this event any more");
 	append_switch(out, on);
 	return 0;
@@ -79,41 +80,41 @@ static const struct dirtab_row *make_row(const char *label)
 	return &event->row;
 }
 
-const struct dirtab_row *file_events_lookup(struct server *server, const struct dirtab_row *dir,
+const struct dirtab_row *file_events_lookup(struct session *session, const struct dirtab_row *dir,
 	const char *name)
 {
 	bool on;
 
-	return catalog_get(server->catalog, name, &on) ? NULL : make_row(name);
+	return catalog_get(session->server->catalog, name, &on) ? NULL : make_row(name);
 }
 
-const struct dirtab_row *file_events_create(struct server *server, const struct dirtab_row *dir,
+const struct dirtab_row *file_events_create(struct session *session, const struct dirtab_row *dir,
 	const char *name)
 {
 	return catalog_is_label(name) ? make_row(name) : NULL;
 }
 
-void file_events_list(struct server *server, const struct dirtab_row *dir, GPtrArray *rows)
+void file_events_list(struct session *session, const struct dirtab_row *dir, GPtrArray *rows)
 {
 	g_autoptr(GPtrArray) labels = g_ptr_array_new_with_free_func(g_free);
 
-	catalog_list(server->catalog, labels);
+	catalog_list(session->server->catalog, labels);
 	for (guint i = 0; i < labels->len; i++)
 		g_ptr_array_add(rows, (gpointer)make_row(g_ptr_array_index(labels, i)));
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-int file_events_enabled_render(struct server *server, const struct dirtab_row *row, GString *out,
+int file_events_enabled_render(struct session *session, const struct dirtab_row *row, GString *out,
 	struct err *err)
 {
-	append_switch(out, catalog_enabled(server->catalog));
+	append_switch(out, catalog_enabled(session->server->catalog));
 	return 0;
 }
 
 static int run_enabled(struct ctl_words_call *call, struct err *err)
 {
-	catalog_set_enabled(call->server->catalog, call->number != 0);
+	catalog_set_enabled(call->session->server->catalog, call->number != 0);
 	return 0;
 }
 
@@ -123,16 +124,16 @@ const struct ctl_words_word file_events_enabled_words[] = {
 	{NULL},
 };
 
-int file_events_all_render(struct server *server, const struct dirtab_row *row, GString *out,
+int file_events_all_render(struct session *session, const struct dirtab_row *row, GString *out,
 	struct err *err)
 {
-	append_switch(out, catalog_all(server->catalog));
+	append_switch(out, catalog_all(session->server->catalog));
 	return 0;
 }
 
 static int run_all(struct ctl_words_call *call, struct err *err)
 {
-	catalog_set_all(call->server->catalog, call->number != 0);
+	catalog_set_all(call->session->server->catalog, call->number != 0);
 	return 0;
 }
 
@@ -142,34 +143,34 @@ const struct ctl_words_word file_events_all_words[] = {
 	{NULL},
 };
 
-int file_events_info_render(struct server *server, const struct dirtab_row *row, GString *out,
+int file_events_info_render(struct session *session, const struct dirtab_row *row, GString *out,
 	struct err *err)
 {
-	catalog_print_info(server->catalog, out);
+	catalog_print_info(session->server->catalog, out);
 	return 0;
 }
 
-int file_events_overflow_render(struct server *server, const struct dirtab_row *row, GString *out,
+int file_events_overflow_render(struct session *session, const struct dirtab_row *row, GString *out,
 	struct err *err)
 {
 	struct producers_totals totals;
 
-	producers_total(server->producers, &totals);
+	producers_total(session->server->producers, &totals);
 	g_string_append_printf(out, "%" PRIu64 "\n", totals.overwritten + totals.dropped);
 	return 0;
 }
 
-void file_events_clear(struct server *server)
+void file_events_clear(struct session *session)
 {
-	producers_clear(server->producers);
-	switches_changed(server->switches, server->listener);
+	producers_clear(session->server->producers);
+	switches_changed(session->server->switches, session->server->listener);
 }
 
 static int run_reset(struct ctl_words_call *call, struct err *err)
 {
 	if (!call->number)
 		return err_set(err, EINVAL, "0 forgets nothing; any other number forgets all events");
-	file_events_clear(call->server);
+	file_events_clear(call->session);
 	return 0;
 }
 

@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "acct/accounting.h"
-#include "fs/server_state.h"
+#include "fs/session.h"
 
 /* The accounting has no sentence of its own: what failed is always the source of the times. */
 static int explain(int ret, struct err *err)
@@ -14,41 +14,41 @@ static int explain(int ret, struct err *err)
 }
 
 int file_mpstat_render(
-	struct server *server, const struct dirtab_row *row, GString *out, struct err *err)
+	struct session *session, const struct dirtab_row *row, GString *out, struct err *err)
 {
-	return explain(accounting_print(server->accounting, out), err);
+	return explain(accounting_print(session->accounting, out), err);
 }
 
 /* The kernel requests it before an open: the source is read once for each text, not twice. */
-uint64_t file_mpstat_size(struct server *server, const struct dirtab_row *row)
+uint64_t file_mpstat_size(struct session *session, const struct dirtab_row *row)
 {
-	return accounting_bytes(server->accounting);
+	return accounting_bytes(session->accounting);
 }
 
 int file_mpstat_raw_render(
-	struct server *server, const struct dirtab_row *row, GString *out, struct err *err)
+	struct session *session, const struct dirtab_row *row, GString *out, struct err *err)
 {
-	return explain(accounting_print_raw(server->accounting, out), err);
+	return explain(accounting_print_raw(session->accounting, out), err);
 }
 
-uint64_t file_mpstat_raw_size(struct server *server, const struct dirtab_row *row)
+uint64_t file_mpstat_raw_size(struct session *session, const struct dirtab_row *row)
 {
-	return accounting_bytes_raw(server->accounting);
+	return accounting_bytes_raw(session->accounting);
 }
 
 static int run_reset(struct ctl_words_call *call, struct err *err)
 {
-	return explain(accounting_reset(call->server->accounting), err);
+	return explain(accounting_reset(call->session->accounting), err);
 }
 
 static int run_on(struct ctl_words_call *call, struct err *err)
 {
-	return explain(accounting_set_on(call->server->accounting, true), err);
+	return explain(accounting_set_on(call->session->accounting, true), err);
 }
 
 static int run_off(struct ctl_words_call *call, struct err *err)
 {
-	return explain(accounting_set_on(call->server->accounting, false), err);
+	return explain(accounting_set_on(call->session->accounting, false), err);
 }
 
 static int run_ipi(struct ctl_words_call *call, struct err *err)
@@ -57,7 +57,7 @@ static int run_ipi(struct ctl_words_call *call, struct err *err)
 	int ret = ctl_words_on_off(call, 0, &on, err);
 
 	if (!ret)
-		accounting_set_ipi(call->server->accounting, on);
+		accounting_set_ipi(call->session->accounting, on);
 	return ret;
 }
 

@@ -12,7 +12,7 @@
 #include "base/units.h"
 #include "fs/kpctl_thread.h"
 #include "fs/openfile.h"
-#include "fs/server_state.h"
+#include "fs/session.h"
 #include "prof/profiler.h"
 
 /* The longest text of a number that fits: 22 octal digits and a 0 in front, with room for more. */
@@ -20,10 +20,10 @@
 
 /* ---- kpctl ----------------------------------------------------------------------------------- */
 
-int file_kpctl_render(struct server *server, const struct dirtab_row *row, GString *out,
+int file_kpctl_render(struct session *session, const struct dirtab_row *row, GString *out,
 	struct err *err)
 {
-	profiler_print_settings(server->profiler, out);
+	profiler_print_settings(session->profiler, out);
 	return 0;
 }
 
@@ -31,37 +31,37 @@ static int run_start(struct ctl_words_call *call, struct err *err)
 {
 	if (!reserve_is_whole())
 		return err_set(err, ENOMEM, "the server has not enough memory");
-	return profiler_start(call->server->profiler, err);
+	return profiler_start(call->session->profiler, err);
 }
 
 static int run_stop(struct ctl_words_call *call, struct err *err)
 {
-	return profiler_stop(call->server->profiler, err);
+	return profiler_stop(call->session->profiler, err);
 }
 
 static int run_flush(struct ctl_words_call *call, struct err *err)
 {
-	return profiler_flush(call->server->profiler, err);
+	return profiler_flush(call->session->profiler, err);
 }
 
 static int run_clear(struct ctl_words_call *call, struct err *err)
 {
-	return profiler_clear(call->server->profiler, err);
+	return profiler_clear(call->session->profiler, err);
 }
 
 static int run_event(struct ctl_words_call *call, struct err *err)
 {
-	return profiler_set_events(call->server->profiler, call->argv[0], err);
+	return profiler_set_events(call->session->profiler, call->argv[0], err);
 }
 
 static int run_cpus(struct ctl_words_call *call, struct err *err)
 {
-	return profiler_set_cpus(call->server->profiler, call->argv[0], err);
+	return profiler_set_cpus(call->session->profiler, call->argv[0], err);
 }
 
 static int run_stack(struct ctl_words_call *call, struct err *err)
 {
-	return profiler_set_stack(call->server->profiler, call->argv[0],
+	return profiler_set_stack(call->session->profiler, call->argv[0],
 		call->argc > 1 ? call->argv[1] : NULL, err);
 }
 
@@ -70,7 +70,7 @@ static int run_qlimit(struct ctl_words_call *call, struct err *err)
 	uint64_t kb;
 	int ret = ctl_words_number(call, 0, &kb, err);
 
-	return ret ? ret : profiler_set_qlimit_kb(call->server->profiler, kb, err);
+	return ret ? ret : profiler_set_qlimit_kb(call->session->profiler, kb, err);
 }
 
 static int run_cpubufsz(struct ctl_words_call *call, struct err *err)
@@ -78,12 +78,12 @@ static int run_cpubufsz(struct ctl_words_call *call, struct err *err)
 	uint64_t kb;
 	int ret = ctl_words_number(call, 0, &kb, err);
 
-	return ret ? ret : profiler_set_cpubufsz_kb(call->server->profiler, kb, err);
+	return ret ? ret : profiler_set_cpubufsz_kb(call->session->profiler, kb, err);
 }
 
 static int run_mode(struct ctl_words_call *call, struct err *err)
 {
-	struct profiler *profiler = call->server->profiler;
+	struct profiler *profiler = call->session->profiler;
 
 	if (!strcmp(call->argv[0], "discard"))
 		return profiler_set_mode(profiler, PROFILER_DISCARD, err);
@@ -94,7 +94,7 @@ static int run_mode(struct ctl_words_call *call, struct err *err)
 
 static int run_hold(struct ctl_words_call *call, struct err *err)
 {
-	return kpctl_thread_hold(call->server->kpctl, call->file, err);
+	return kpctl_thread_hold(call->session->kpctl, call->file, err);
 }
 
 const struct ctl_words_word file_kpctl_words[] = {
@@ -115,11 +115,11 @@ const struct ctl_words_word file_kpctl_words[] = {
 
 /* ---- kpdata ---------------------------------------------------------------------------------- */
 
-static int open_data(struct server *server, const struct dirtab_row *row, uid_t reader, void *job,
+static int open_data(struct session *session, const struct dirtab_row *row, uid_t reader, void *job,
 	void **cursor)
 {
 	struct cursor *c;
-	int ret = profiler_open_cursor(server->profiler, &c);
+	int ret = profiler_open_cursor(session->profiler, &c);
 
 	if (!ret)
 		*cursor = c;
@@ -155,13 +155,13 @@ const struct stream_ops file_kpdata_stream = {
 	.readable = data_readable,
 };
 
-uint64_t file_kpdata_size(struct server *server, const struct dirtab_row *row)
+uint64_t file_kpdata_size(struct session *session, const struct dirtab_row *row)
 {
-	return profiler_stream_bytes(server->profiler);
+	return profiler_stream_bytes(session->profiler);
 }
 
 /* An address, as text with or without a newline: one sample of the kernel at that address. */
-int file_kpdata_write(struct server *server, const struct dirtab_row *row,
+int file_kpdata_write(struct session *session, const struct dirtab_row *row,
 	const struct origin *origin, const char *data, size_t size, struct err *err)
 {
 	char text[NUMBER_TEXT_MAX + 1];
@@ -178,5 +178,5 @@ int file_kpdata_write(struct server *server, const struct dirtab_row *row,
 	if (ret)
 		return err_set(err, EINVAL, ret == -ERANGE ? "the number is too large" :
 							     "not a number");
-	return profiler_add_address(server->profiler, address, (uint32_t)origin->pid, err);
+	return profiler_add_address(session->profiler, address, (uint32_t)origin->pid, err);
 }

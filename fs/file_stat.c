@@ -13,7 +13,8 @@
 #include "fs/node.h"
 #include "fs/openfile.h"
 #include "fs/quota.h"
-#include "fs/server_state.h"
+#include "fs/server.h"
+#include "fs/session.h"
 #include "fs/streams.h"
 #include "fs/viewproc.h"
 #include "prof/profiler.h"
@@ -32,7 +33,7 @@ static uint64_t cpu_ns(void)
 	return (uint64_t)ts.tv_sec * NSEC_PER_SEC + (uint64_t)ts.tv_nsec;
 }
 
-static void add_server(struct server *server, struct stats *stats)
+static void add_server(struct session *session, struct stats *stats)
 {
 	uint64_t self_ns = cpu_ns(), samples;
 
@@ -40,23 +41,23 @@ static void add_server(struct server *server, struct stats *stats)
 	stats_u64(stats, self_ns, "self.cpu_ns");
 	if (!stats_find_u64(stats, "samples.received", &samples) && samples)
 		stats_u64(stats, self_ns / samples, "self.cpu_ns_per_sample");
-	stats_u64(stats, kperr_count(server->kperr), "kperr.lines");
-	stats_u64(stats, openfiles_count(server->files), "fs.open_files");
-	quotas_print_stats(server->quotas, stats);
-	stats_u64(stats, nodes_count(server->nodes), "fs.nodes");
-	stats_u64(stats, streams_waiting(server->streams), "fs.waiting_reads");
-	stats_u64(stats, kpctl_thread_waiting(server->kpctl), "fs.waiting_commands");
+	stats_u64(stats, kperr_count(session->kperr), "kperr.lines");
+	stats_u64(stats, openfiles_count(session->server->files), "fs.open_files");
+	quotas_print_stats(session->server->quotas, stats);
+	stats_u64(stats, nodes_count(session->server->nodes), "fs.nodes");
+	stats_u64(stats, streams_waiting(session->server->streams), "fs.waiting_reads");
+	stats_u64(stats, kpctl_thread_waiting(session->kpctl), "fs.waiting_commands");
 }
 
-static void add_trace(struct server *server, struct stats *stats)
+static void add_trace(struct session *session, struct stats *stats)
 {
 	struct producers_totals programs;
 	struct catalog_counts events;
 
-	producers_total(server->producers, &programs);
-	catalog_count(server->catalog, &events);
-	trace_print_stats(server->trace, &programs, stats);
-	readings_print_stats(server->readings, stats);
+	producers_total(session->server->producers, &programs);
+	catalog_count(session->server->catalog, &events);
+	trace_print_stats(session->server->trace, &programs, stats);
+	readings_print_stats(session->server->readings, stats);
 	stats_u64(stats, programs.ever, "trace.attached");
 	stats_u64(stats, programs.refused, "trace.refused");
 	stats_u64(stats, programs.corrupt, "trace.corrupt_producers");
@@ -67,43 +68,43 @@ static void add_trace(struct server *server, struct stats *stats)
 	stats_u64(stats, programs.slow_clocks, "trace.slow_clocks");
 	stats_u64(stats, events.events, "trace.events");
 	stats_u64(stats, events.settings, "trace.settings");
-	if (server->listener)
-		listener_print_stats(server->listener, stats);
+	if (session->server->listener)
+		listener_print_stats(session->server->listener, stats);
 }
 
-int file_kpstat_render(struct server *server, const struct dirtab_row *row, GString *out,
+int file_kpstat_render(struct session *session, const struct dirtab_row *row, GString *out,
 	struct err *err)
 {
 	struct stats *stats = stats_create();
 
-	profiler_print_stats(server->profiler, stats);
-	add_trace(server, stats);
-	accounting_print_stats(server->accounting, stats); /* a row that can't be had is not there */
-	viewproc_stats(server->viewproc, stats);
-	add_server(server, stats);
+	profiler_print_stats(session->profiler, stats);
+	add_trace(session, stats);
+	accounting_print_stats(session->accounting, stats); /* a row that can't be had is not there */
+	viewproc_stats(session->server->viewproc, stats);
+	add_server(session, stats);
 	stats_render(stats, out);
 	stats_destroy(stats);
 	return 0;
 }
 
-int file_kperr_render(struct server *server, const struct dirtab_row *row, uid_t reader,
+int file_kperr_render(struct session *session, const struct dirtab_row *row, uid_t reader,
 	GString *out, struct err *err)
 {
-	kperr_print(server->kperr, reader, out);
+	kperr_print(session->kperr, reader, out);
 	return 0;
 }
 
 /* Not of a capture: made at the open, like the two files that it is made of. */
-int file_metrics_render(struct server *server, const struct dirtab_row *row, GString *out,
+int file_metrics_render(struct session *session, const struct dirtab_row *row, GString *out,
 	struct err *err)
 {
 	g_autoptr(GString) kpstat = g_string_new(NULL);
 	g_autoptr(GString) mpstat = g_string_new(NULL);
-	int ret = file_kpstat_render(server, row, kpstat, err);
+	int ret = file_kpstat_render(session, row, kpstat, err);
 
 	if (ret)
 		return ret;
-	(void)accounting_print_raw(server->accounting, mpstat); /* times that can't be had are missing */
+	(void)accounting_print_raw(session->accounting, mpstat); /* times that can't be had are missing */
 	metrics_append(out, kpstat->str, mpstat->str);
 	return 0;
 }

@@ -4,42 +4,43 @@
 
 #include <errno.h>
 
-#include "fs/server_state.h"
+#include "fs/server.h"
+#include "fs/session.h"
 #include "producers/catalog.h"
 #include "trace/trace_records.h"
 #include "producers/producers.h"
 #include "trace/reading.h"
 #include "trace/trace.h"
 
-int file_kptrace_render(struct server *server, const struct dirtab_row *row, GString *out,
+int file_kptrace_render(struct session *session, const struct dirtab_row *row, GString *out,
 	struct err *err)
 {
-	return trace_print(server->trace, out);
+	return trace_print(session->server->trace, out);
 }
 
-int file_kptrace_begin(struct server *server, const struct dirtab_row *row, void *job,
+int file_kptrace_begin(struct session *session, const struct dirtab_row *row, void *job,
 	struct lazy **lazy, struct err *err)
 {
 	const struct trace_records_cpu all = {.cpu = TRACE_RECORDS_TEXT};
 
-	return file_reading_begin(server, &all, job, lazy);
+	return file_reading_begin(session, &all, job, lazy);
 }
 
 /* Without programs there are messages only, of which a copy is all that is needed. */
-bool file_kptrace_is_long(struct server *server, const struct dirtab_row *row)
+bool file_kptrace_is_long(struct session *session, const struct dirtab_row *row)
 {
-	return readings_have_programs(server->readings);
+	return readings_have_programs(session->server->readings);
 }
 
-uint64_t file_kptrace_size(struct server *server, const struct dirtab_row *row)
+uint64_t file_kptrace_size(struct session *session, const struct dirtab_row *row)
 {
-	return readings_size(server->readings);
+	return readings_size(session->server->readings);
 }
 
-int file_kptrace_write(struct server *server, const struct dirtab_row *row,
+int file_kptrace_write(struct session *session, const struct dirtab_row *row,
 	const struct origin *origin, const char *data, size_t size, struct err *err)
 {
-	int ret = trace_append(server->trace, data, size);
+	int ret = trace_append(session->server->trace, data, size);
 
 	if (ret == -EINVAL)
 		return err_set(err, EINVAL, "a NUL byte in the message");
@@ -51,8 +52,8 @@ int file_kptrace_write(struct server *server, const struct dirtab_row *row,
 
 static int run_clear(struct ctl_words_call *call, struct err *err)
 {
-	trace_clear(call->server->trace);
-	file_events_clear(call->server);
+	trace_clear(call->session->server->trace);
+	file_events_clear(call->session);
 	return 0;
 }
 
@@ -62,34 +63,34 @@ const struct ctl_words_word file_kptrace_ctl_words[] = {
 };
 
 /* A control file that has nothing to show reads as empty. */
-int file_kptrace_ctl_render(struct server *server, const struct dirtab_row *row, GString *out,
+int file_kptrace_ctl_render(struct session *session, const struct dirtab_row *row, GString *out,
 	struct err *err)
 {
 	return 0;
 }
 
-int file_kprintx_render(struct server *server, const struct dirtab_row *row, GString *out,
+int file_kprintx_render(struct session *session, const struct dirtab_row *row, GString *out,
 	struct err *err)
 {
-	g_string_append(out, catalog_printx(server->catalog) ? "on" : "off");
+	g_string_append(out, catalog_printx(session->server->catalog) ? "on" : "off");
 	return 0;
 }
 
 static int run_on(struct ctl_words_call *call, struct err *err)
 {
-	catalog_set_printx(call->server->catalog, true);
+	catalog_set_printx(call->session->server->catalog, true);
 	return 0;
 }
 
 static int run_off(struct ctl_words_call *call, struct err *err)
 {
-	catalog_set_printx(call->server->catalog, false);
+	catalog_set_printx(call->session->server->catalog, false);
 	return 0;
 }
 
 static int run_toggle(struct ctl_words_call *call, struct err *err)
 {
-	catalog_toggle_printx(call->server->catalog);
+	catalog_toggle_printx(call->session->server->catalog);
 	return 0;
 }
 

@@ -13,7 +13,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "fs/server_state.h"
+#include "fs/server.h"
+#include "fs/session.h"
 #include "fs/viewmarks.h"
 #include "fs/viewproc.h"
 #include "fs/slow_ops.h"
@@ -78,32 +79,32 @@ static int copy_capture(struct profiler *profiler, bool enough, int fd, void *jo
 /*
  * *fd: what the trace shows beside the samples; -1 where there is nothing, or the form shows none.
  */
-static int open_marks(struct server *server, const struct view_format *format, void *job, int *fd)
+static int open_marks(struct session *session, const struct view_format *format, void *job, int *fd)
 {
 	int ret;
 
 	*fd = -1;
 	if (!(format->needs & VIEW_ANNOTATIONS))
 		return 0;
-	ret = viewmarks_write(server->readings, slow_ops_uid(job), slow_ops_cancel(job), fd);
+	ret = viewmarks_write(session->server->readings, slow_ops_uid(job), slow_ops_cancel(job), fd);
 	return ret == -ENODATA ? 0 : ret;
 }
 
-static int hand_over(struct server *server, const struct view_format *format,
+static int hand_over(struct session *session, const struct view_format *format,
 	const int files[VIEWPROC_FILES], void *job, struct err *err)
 {
 	struct viewproc_request request = {
-		.copied_stacks = profiler_copied_stacks(server->profiler),
+		.copied_stacks = profiler_copied_stacks(session->profiler),
 		.has_marks = files[VIEWPROC_MARKS] >= 0,
 	};
 	struct cancel cancel = *slow_ops_cancel(job);
 
 	cancel.cancel_fd = slow_ops_cancel_fd(job);
 	g_strlcpy(request.format, format->name, sizeof(request.format));
-	return viewproc_make(server->viewproc, &request, files, &cancel, err);
+	return viewproc_make(session->server->viewproc, &request, files, &cancel, err);
 }
 
-int file_view_make(struct server *server, const struct dirtab_row *row, int fd, void *job,
+int file_view_make(struct session *session, const struct dirtab_row *row, int fd, void *job,
 	struct err *err)
 {
 	const struct view_format *format = view_find(row->name);
@@ -114,14 +115,14 @@ int file_view_make(struct server *server, const struct dirtab_row *row, int fd, 
 	files[VIEWPROC_CAPTURE] = memfile_create_sealable("capture");
 	if (files[VIEWPROC_CAPTURE] < 0)
 		return files[VIEWPROC_CAPTURE];
-	ret = open_marks(server, format, job, &files[VIEWPROC_MARKS]);
+	ret = open_marks(session, format, job, &files[VIEWPROC_MARKS]);
 	if (!ret)
-		ret = copy_capture(server->profiler, files[VIEWPROC_MARKS] >= 0, files[VIEWPROC_CAPTURE],
+		ret = copy_capture(session->profiler, files[VIEWPROC_MARKS] >= 0, files[VIEWPROC_CAPTURE],
 			job);
 	if (ret == -ENODATA)
 		err_set(err, ENODATA, "nothing is captured");
 	if (!ret)
-		ret = hand_over(server, format, files, job, err);
+		ret = hand_over(session, format, files, job, err);
 	close(files[VIEWPROC_CAPTURE]);
 	if (files[VIEWPROC_MARKS] >= 0)
 		close(files[VIEWPROC_MARKS]);

@@ -26,7 +26,8 @@
 #include "fs/open_reply.h"
 #include "fs/openfile.h"
 #include "fs/options.h"
-#include "fs/server_state.h"
+#include "fs/server.h"
+#include "fs/session.h"
 #include "fs/streams.h"
 #include "fs/switches.h"
 #include "fs/slow_ops.h"
@@ -39,7 +40,7 @@
 static void drop_file(struct openfile *file)
 {
 	if (file->row->flags & DIRTAB_CONTROL)
-		kpctl_thread_release(file->server->kpctl, file);
+		kpctl_thread_release(file->session->kpctl, file);
 	else
 		openfile_put(file);
 }
@@ -59,15 +60,16 @@ static void fill_and_open(fuse_req_t req, struct openfile *file, const struct or
 static void open_op(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
 	struct server *server = server_of(req);
+	struct node *node = node_of(req, ino);
 	struct origin origin = origin_of(req);
 	struct openfile *file;
 	int ret;
 
-	ret = openfile_create(server->files, node_of(req, ino), fi->flags, &origin, &file);
+	ret = openfile_create(server->files, node, node_session(node)->report, fi->flags, &origin, &file);
 	if (ret)
 		fuse_reply_err(req, -ret);
 	else if (file->row->flags & DIRTAB_CONTROL)
-		kpctl_thread_open(server->kpctl, req, file, &origin);
+		kpctl_thread_open(file->session->kpctl, req, file, &origin);
 	else if (file->row->make || file->row->share)
 		slow_ops_open(server->view_ops, req, file, &origin);
 	else if (openfile_is_lazy(file))
@@ -92,7 +94,8 @@ static void create_op(fuse_req_t req, fuse_ino_t parent, const char *name, mode_
 		return;
 	}
 	/* what is not there has nothing to be read */
-	ret = openfile_create(server->files, node, (fi->flags & ~O_ACCMODE) | O_WRONLY, &origin, &file);
+	ret = openfile_create(server->files, node, node_session(node)->report,
+		(fi->flags & ~O_ACCMODE) | O_WRONLY, &origin, &file);
 	if (ret) {
 		node_forget(server->nodes, node, 1);
 		fuse_reply_err(req, -ret);
@@ -113,7 +116,7 @@ static void release_op(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 	struct openfile *file = file_of(fi);
 
 	if (file->row->type == DIRTAB_STREAM)
-		streams_forget(file->server->streams, file);
+		streams_forget(server_of(req)->streams, file);
 	/* before the reply: after it the kernel may forget the node */
 	openfile_leave_node(file);
 	drop_file(file);
@@ -133,7 +136,7 @@ static void read_op(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 		if (!fi->lock_owner)
 			fuse_reply_err(req, EINVAL);
 		else
-			streams_read(file->server->streams, req, file, size,
+			streams_read(server_of(req)->streams, req, file, size,
 				fi->flags & O_NONBLOCK);
 		return;
 	}
@@ -142,7 +145,7 @@ static void read_op(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 	else if (off < 0 || (uint64_t)off >= text->size)
 		fuse_reply_buf(req, NULL, 0);
 	else if (text->lazy)
-		slow_ops_read(file->server->trace_ops, req, file, (uint64_t)off, size);
+		slow_ops_read(server_of(req)->trace_ops, req, file, (uint64_t)off, size);
 	else
 		open_reply_read(req, text, (size_t)off, MIN(size, text->size - (size_t)off));
 }
@@ -150,17 +153,17 @@ static void read_op(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 static void write_op(fuse_req_t req, fuse_ino_t ino, const char *data, size_t size, off_t off,
 	struct fuse_file_info *fi)
 {
+	struct server *server = server_of(req);
 	struct openfile *file = file_of(fi);
 	struct origin origin = origin_of(req);
 	int ret;
 
 	if (file->row->flags & (DIRTAB_CONTROL | DIRTAB_SLOW_WRITE) && size < CTL_WORDS_WRITE_MAX) {
-		kpctl_thread_write(file->server->kpctl, req, file, &origin, data, size);
+		kpctl_thread_write(file->session->kpctl, req, file, &origin, data, size);
 		return;
 	}
 	if (file->row->flags & DIRTAB_SWITCH) {
-		switches_write(file->server->switches, file->server->listener, req, file, &origin,
-			data, size);
+		switches_write(server->switches, server->listener, req, file, &origin, data, size);
 		return;
 	}
 	ret = openfile_write(file, NULL, &origin, data, size);
@@ -179,7 +182,7 @@ static void poll_op(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi,
 	if (openfile_writes(file))
 		events |= POLLOUT | POLLWRNORM;
 	if (file->row->type == DIRTAB_STREAM && openfile_reads(file)) {
-		if (streams_poll(file->server->streams, file, handle))
+		if (streams_poll(server_of(req)->streams, file, handle))
 			events |= POLLIN | POLLRDNORM;
 	} else {
 		if (openfile_reads(file))

@@ -8,7 +8,7 @@
 #include "fs/libfuse.h"
 #include "fs/node.h"
 #include "fs/openfile.h"
-#include "fs/server_state.h"
+#include "fs/server.h"
 
 struct fuse_ops {
 	struct server *server;	      /* invariant */

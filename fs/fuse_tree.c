@@ -9,6 +9,7 @@
 
 #include "fs/dirtab.h"
 #include "fs/fuse_req.h"
+#include "fs/session.h"
 
 /* How long the kernel may rely on attributes that stay: otherwise it sends a GETATTR before each read. */
 #define STAYS_S 1.0
@@ -139,18 +140,18 @@ static void put_listing(struct listing *listing)
 /* Counted as an open file of the user. */
 static int create_listing(fuse_req_t req, fuse_ino_t ino, struct listing **listing)
 {
-	struct server *server = server_of(req);
+	const struct node *node = node_of(req, ino);
 	const struct origin origin = origin_of(req);
 	struct listing *l = g_atomic_rc_box_new0(struct listing);
 	struct err err = { "" };
 	int ret;
 
-	l->quotas = server->quotas;
+	l->quotas = server_of(req)->quotas;
 	l->share.uid = origin.uid;
 	l->entries = g_byte_array_new();
 	ret = quota_take(l->quotas, &l->share, QUOTA_FILES, 1, &err);
 	if (ret) {
-		openfile_report(server->files, node_row(node_of(req, ino)), &origin, err.text);
+		openfile_report(node_session(node)->report, node_row(node), &origin, err.text);
 		put_listing(l);
 		return ret;
 	}
@@ -193,7 +194,7 @@ static void list_directory(fuse_req_t req, struct node *dir, GByteArray *listing
 	node_stat(nodes, dir, NULL, &st);
 	add_entry(req, listing, ".", &st);
 	add_entry(req, listing, "..", &st);
-	dirtab_list(server_of(req), node_row(dir), rows);
+	dirtab_list(node_session(dir), node_row(dir), rows);
 	for (i = 0; i < rows->len; i++) {
 		const struct dirtab_row *row = g_ptr_array_index(rows, i);
 

@@ -49,9 +49,11 @@ libfs_a_SOURCES = \
 	%D%/report.h \
 	%D%/reply.c \
 	%D%/reply.h \
-	%D%/server.c \
 	%D%/server.h \
-	%D%/server_state.h \
+	%D%/server_run.c \
+	%D%/server_run.h \
+	%D%/session.c \
+	%D%/session.h \
 	%D%/streams.c \
 	%D%/streams.h \
 	%D%/switches.c \

@@ -6,25 +6,28 @@
  *
  *	main			this file: from the command line to a daemon
  *	  options_parse		options.c: the command line and the mount options
- *	  server_create		server.c: makes all parts, wires them, names threads and locks
- *	  server_mount
- *	  server_wait
- *	  server_destroy
+ *	  server_run_create	server_run.c: creates the modules (struct server) and connects them
+ *	    session_create	session.c: those of one profiler (struct session)
+ *	  server_run_mount
+ *	  server_run_wait
+ *	  server_run_destroy
  *	  viewproc_main		viewmaker.c: instead of all this, in the process that makes views
  *
  *	A request of the kernel goes
- *	  fuse_ops.c			FUSE: dispatch; reply.c and open_reply.c answer
+ *	  fuse_ops.c		FUSE: dispatch; reply.c and open_reply.c answer
  *	  fuse_tree.c		the same for requests by name: lookup, stat, directories
  *	  node.c		what an inode number stands for: one node a lookup
  *	  openfile.c		what one open(2) reads and writes
  *	  dirtab.c		table 1: a row is a file of the namespace
- *	  ctl.c			table 2: the words of a control file; lines into calls
+ *	  ctl_words.c		table 2: the words of a control file; lines into calls
  *	  file_*.c		the functions of the rows, a file for each part of the server
  *	to the modules: src/prof (kpctl, kpdata), src/trace (kptrace, kprintx, events), src/acct (mpstat).
  *
  *	What must wait goes
  *	  streams.c		reads of kpdata at its end; thread kp-stream
- *	  control.c		commands for the profiler, and `hold`; thread kp-control
+ *	  kpctl_thread.c	commands for the profiler, and `hold`; thread kp-control
+ *	  slow_ops.c		opens of views/ and the trace, its reads; threads kp-view, kp-trace
+ *	  switches.c		writes to switches, until producers have acknowledged them; thread kp-listen
  *
  *	What is refused goes
  *	  kperr.c		the last refusals, for people
@@ -48,7 +51,7 @@
 #include "fs/ctl_words.h"
 #include "fs/tree.h"
 #include "fs/options.h"
-#include "fs/server.h"
+#include "fs/server_run.h"
 #include "fs/viewproc.h"
 #include "sys/mounts.h"
 
@@ -225,7 +228,7 @@ static void block_signals(void)
 {
 	sigset_t signals;
 
-	server_signals(&signals);
+	server_run_signals(&signals);
 	pthread_sigmask(SIG_BLOCK, &signals, NULL);
 	signal(SIGPIPE, SIG_IGN);
 }
@@ -240,14 +243,14 @@ static int serve(const struct options *options, int ready_fd, const char *mountp
 	struct err *err)
 {
 	struct server server;
-	int ret = server_create(&server, options, err);
+	int ret = server_run_create(&server, options, err);
 	if (!ret)
-		ret = server_mount(&server, options, mountpoint, err);
+		ret = server_run_mount(&server, options, mountpoint, err);
 	if (!ret) {
 		finish_daemon(&server, ready_fd);
-		server_wait(&server);
+		server_run_wait(&server);
 	}
-	server_destroy(&server);
+	server_run_destroy(&server);
 	return ret;
 }
 

@@ -14,6 +14,7 @@
 #define STREAM_IO_BYTES (512u << 10)
 
 struct node {
+	struct session *session;      /* invariant */
 	const struct dirtab_row *row; /* invariant */
 	uint64_t ino;		      /* invariant */
 	uint64_t lookups;	      /* (lock) */
@@ -24,7 +25,6 @@ struct node {
 };
 
 struct nodes {
-	struct server *server;	   /* invariant */
 	struct dirtab_owner owner; /* invariant */
 	struct timespec born;	   /* invariant: the times of directories */
 	struct node root;	   /* members as above */
@@ -99,13 +99,13 @@ void text_unref(struct text *text)
 		g_atomic_rc_box_release_full(text, clear_text);
 }
 
-struct nodes *nodes_create(struct server *server, const struct dirtab_row *root,
+struct nodes *nodes_create(struct session *session, const struct dirtab_row *root,
 	const struct dirtab_owner *owner)
 {
 	struct nodes *nodes = g_new0(struct nodes, 1);
 
-	nodes->server = server;
 	nodes->owner = *owner;
+	nodes->root.session = session;
 	nodes->root.row = root;
 	nodes->root.ino = DIRTAB_ROOT_INO;
 	clock_gettime(CLOCK_REALTIME, &nodes->born);
@@ -147,6 +147,11 @@ const struct dirtab_row *node_row(const struct node *node)
 	return node->row;
 }
 
+struct session *node_session(const struct node *node)
+{
+	return node->session;
+}
+
 /* The node that a directory has already; with the lock held. */
 static struct node *find_directory(struct nodes *nodes, const struct dirtab_row *row, uint64_t ino)
 {
@@ -176,6 +181,7 @@ static struct node *add_node(struct nodes *nodes, struct node *dir, const struct
 	found = node != NULL;
 	if (!found) {
 		node = g_new0(struct node, 1);
+		node->session = dir->session;
 		node->row = row;
 		node->ino = ino;
 		node->link.data = node;
@@ -193,7 +199,7 @@ static struct node *add_node(struct nodes *nodes, struct node *dir, const struct
 
 struct node *node_lookup(struct nodes *nodes, struct node *dir, const char *name)
 {
-	const struct dirtab_row *row = dirtab_lookup(nodes->server, dir->row, name);
+	const struct dirtab_row *row = dirtab_lookup(dir->session, dir->row, name);
 
 	return row ? add_node(nodes, dir, row) : NULL;
 }
@@ -203,7 +209,7 @@ struct node *node_create(struct nodes *nodes, struct node *dir, const char *name
 	const struct dirtab_row *row = NULL;
 
 	if (dir->row->create)
-		row = dir->row->create(nodes->server, dir->row, name);
+		row = dir->row->create(dir->session, dir->row, name);
 	return row ? add_node(nodes, dir, row) : NULL;
 }
 
@@ -251,13 +257,13 @@ static uint64_t measure(struct nodes *nodes, const struct node *node, const uid_
 	uint64_t size;
 
 	if (row->size)
-		return row->size(nodes->server, row);
+		return row->size(node->session, row);
 	if (!reader || !(row->render || row->render_for))
 		return 0;
 	if (find_size(nodes, node, &size))
 		return size;
 	out = g_string_new(NULL);
-	return dirtab_render(nodes->server, row, *reader, out, NULL) ? 0 : out->len;
+	return dirtab_render(node->session, row, *reader, out, NULL) ? 0 : out->len;
 }
 
 static void fill_stat(struct nodes *nodes, const struct dirtab_row *row, uint64_t ino,

@@ -41,8 +41,8 @@ struct text {
 	void *arg;
 };
 
-/* root: the row of the top folder. server: for the callbacks of rows. */
-struct nodes *nodes_create(struct server *server, const struct dirtab_row *root,
+/* session, root: those of the top folder. Another node has the session of its directory. */
+struct nodes *nodes_create(struct session *session, const struct dirtab_row *root,
 	const struct dirtab_owner *owner);
 /* Frees the nodes that the kernel did not forget, as at unmount. */
 void nodes_destroy(struct nodes *nodes);
@@ -57,6 +57,8 @@ struct node *node_create(struct nodes *nodes, struct node *dir, const char *name
 void node_forget(struct nodes *nodes, struct node *node, uint64_t count);
 
 const struct dirtab_row *node_row(const struct node *node);
+/* For the callbacks of the row. */
+struct session *node_session(const struct node *node);
 
 /*
  * What stat reports: of the text that a reader has open, else of this moment, or of the newest text

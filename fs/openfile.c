@@ -109,7 +109,7 @@ static char *describe_usage(const struct dirtab_row *row, const struct ctl_words
 	return g_string_free(out, FALSE);
 }
 
-static void report(struct openfiles *files, const struct dirtab_row *row, const struct origin *origin,
+static void add_report(struct report *report, const struct dirtab_row *row, const struct origin *origin,
 	unsigned int line, const char *written, size_t size, const char *reason,
 	const struct ctl_words_word *word)
 {
@@ -125,13 +125,13 @@ static void report(struct openfiles *files, const struct dirtab_row *row, const 
 		.usage = usage,
 	};
 
-	report_add(files->hooks.report, &entry);
+	report_add(report, &entry);
 }
 
-void openfile_report(struct openfiles *files, const struct dirtab_row *row,
+void openfile_report(struct report *report, const struct dirtab_row *row,
 	const struct origin *origin, const char *reason)
 {
-	report(files, row, origin, 0, "", 0, reason, NULL);
+	add_report(report, row, origin, 0, "", 0, reason, NULL);
 }
 
 /*
@@ -151,10 +151,10 @@ static const char no_memory[] = "the server has not enough memory";
  * Root comes this far, and a user that a mode= of the mount admits; the kernel refuses the others by
  * the mode.
  */
-static int refuse_mode(struct openfiles *files, const struct dirtab_row *row,
+static int refuse_mode(struct report *report, const struct dirtab_row *row,
 	const struct origin *origin, const char *reason)
 {
-	openfile_report(files, row, origin, reason);
+	openfile_report(report, row, origin, reason);
 	return -EACCES;
 }
 
@@ -173,37 +173,38 @@ static int take_quota(struct quotas *quotas, const struct dirtab_row *row, bool 
 	return ret;
 }
 
-int openfile_create(struct openfiles *files, struct node *node, int flags,
+int openfile_create(struct openfiles *files, struct node *node, struct report *report, int flags,
 	const struct origin *origin, struct openfile **file)
 {
 	const struct dirtab_row *row = node_row(node);
 	struct quota_share share = { .uid = origin->uid };
-	struct server *server = files->hooks.server;
+	struct session *session = node_session(node);
 	struct err err = { "" };
 	struct openfile *f;
 	int ret;
 
 	if (wants_read(flags) && !dirtab_can_read(row))
-		return refuse_mode(files, row, origin, "it can't be read");
+		return refuse_mode(report, row, origin, "it can't be read");
 	if (wants_write(flags) && !dirtab_can_write(row))
-		return refuse_mode(files, row, origin, "it can't be written to");
+		return refuse_mode(report, row, origin, "it can't be written to");
 	if (wants_read(flags) && !has_memory(row, true)) {
-		openfile_report(files, row, origin, no_memory);
+		openfile_report(report, row, origin, no_memory);
 		return -ENOMEM;
 	}
 	ret = take_quota(files->hooks.quotas, row, wants_read(flags), &share, &err);
 	if (ret) {
-		openfile_report(files, row, origin, err.text);
+		openfile_report(report, row, origin, err.text);
 		return ret;
 	}
 	f = g_new0(struct openfile, 1);
 	f->share = share;
 	f->files = files;
-	f->server = server;
+	f->session = session;
+	f->report = report;
 	f->row = row;
 	f->node = node;
 	f->flags = flags;
-	f->lazily = wants_read(flags) && (row->is_long ? row->is_long(server, row) : row->begin != NULL);
+	f->lazily = wants_read(flags) && (row->is_long ? row->is_long(session, row) : row->begin != NULL);
 	f->link.data = f;
 	atomic_write_relaxed(&f->references, 1); /* not shared yet */
 	pthread_mutex_init(&f->lock, NULL);
@@ -273,7 +274,7 @@ bool openfile_writes(const struct openfile *file)
 int openfile_refuse(struct openfile *file, const struct origin *origin, int code,
 	const char *reason)
 {
-	report(file->files, file->row, origin, 0, "", 0, reason, NULL);
+	add_report(file->report, file->row, origin, 0, "", 0, reason, NULL);
 	return -code;
 }
 
@@ -286,7 +287,7 @@ static size_t without_newline(const char *data, size_t size)
 void openfile_note(struct openfile *file, const struct origin *origin, const char *written,
 	size_t size, const char *reason)
 {
-	report(file->files, file->row, origin, 1, written, without_newline(written, size), reason,
+	add_report(file->report, file->row, origin, 1, written, without_newline(written, size), reason,
 		NULL);
 }
 
@@ -305,7 +306,7 @@ static int admit_text(struct openfile *file, size_t size, struct err *err)
 static int fill_text(struct openfile *file, const struct origin *origin, struct err *err)
 {
 	GString *content = g_string_new(NULL);
-	int ret = dirtab_render(file->server, file->row, origin->uid, content, err);
+	int ret = dirtab_render(file->session, file->row, origin->uid, content, err);
 
 	if (!ret)
 		ret = admit_text(file, content->allocated_len, err);
@@ -325,7 +326,7 @@ static int make_text(struct openfile *file, struct err *err)
 
 	if (fd < 0)
 		return fd;
-	ret = file->row->make(file->server, file->row, fd, file->maker, err);
+	ret = file->row->make(file->session, file->row, fd, file->maker, err);
 	if (!ret)
 		ret = fstat(fd, &st) ? -errno : admit_text(file, (size_t)st.st_size, err);
 	if (ret)
@@ -341,7 +342,7 @@ static int begin_text(struct openfile *file, struct err *err)
 	struct lazy *lazy;
 	GString *content;
 	bool whole;
-	int ret = file->row->begin(file->server, file->row, file->maker, &lazy, err);
+	int ret = file->row->begin(file->session, file->row, file->maker, &lazy, err);
 
 	if (ret)
 		return ret;
@@ -375,12 +376,12 @@ int openfile_fill(struct openfile *file, const struct origin *origin)
 	if (!openfile_reads(file))
 		return 0;
 	if (file->row->type == DIRTAB_STREAM)
-		ret = file->row->stream->open(file->server, file->row, origin->uid,
+		ret = file->row->stream->open(file->session, file->row, origin->uid,
 			file->maker, &file->cursor);
 	else if (file->row->make)
 		ret = make_text(file, &err);
 	else if (file->row->share)
-		ret = file->row->share(file->server, file->row, file->maker, &file->text, &err);
+		ret = file->row->share(file->session, file->row, file->maker, &file->text, &err);
 	else if (file->lazily)
 		ret = begin_text(file, &err);
 	else
@@ -400,7 +401,7 @@ void openfile_leave_node(struct openfile *file)
 static int run_lines(struct openfile *file, const struct cancel *cancel, const struct origin *origin,
 	const char *data, size_t size)
 {
-	struct ctl_words_call call = {.server = file->server, .file = file};
+	struct ctl_words_call call = {.session = file->session, .file = file};
 	const struct ctl_words_word *word;
 	const char *line;
 	unsigned int n = 0;
@@ -415,7 +416,7 @@ static int run_lines(struct openfile *file, const struct cancel *cancel, const s
 		n++;
 		ret = ctl_words_run(file->row->words, &call, line, len, &word, &err);
 		if (ret || err.text[0])
-			report(file->files, file->row, origin, n, line, len, reason_of(&err, ret), word);
+			add_report(file->report, file->row, origin, n, line, len, reason_of(&err, ret), word);
 		if (ret)
 			return ret;
 	}
@@ -436,10 +437,10 @@ int openfile_write(struct openfile *file, const struct cancel *cancel, const str
 	else if (file->row->words)
 		return run_lines(file, cancel, origin, data, size);
 	else
-		ret = file->row->write(file->server, file->row, origin, data, size, &err);
+		ret = file->row->write(file->session, file->row, origin, data, size, &err);
 	if (!ret)
 		return 0;
-	report(file->files, file->row, origin, 1, data, without_newline(data, size),
+	add_report(file->report, file->row, origin, 1, data, without_newline(data, size),
 		reason_of(&err, ret), NULL);
 	return ret;
 }

@@ -24,7 +24,7 @@ struct fuse_pollhandle;
 struct openfiles;
 struct quotas;
 struct report;
-struct server;
+struct session;
 
 /* Bytes of the largest text: as many as root may have open (quota.c). */
 #define OPENFILES_TEXT_MAX (256 * 1024 * 1024)
@@ -44,7 +44,8 @@ struct origin {
  */
 struct openfile {
 	struct openfiles *files;	 /* i */
-	struct server *server;		 /* i */
+	struct session *session;	 /* i: of the node; for the callbacks of the row */
+	struct report *report;		 /* i: the session's */
 	const struct dirtab_row *row;	 /* i */
 	struct node *node;		 /* i; valid until the kernel's close */
 	int flags;			 /* i: of open(2) */
@@ -63,10 +64,8 @@ struct openfile {
 
 /* What open files need of the server. */
 struct openfiles_hooks {
-	struct server *server; /* for the callbacks of rows */
 	struct nodes *nodes;
 	struct quotas *quotas;
-	struct report *report;
 	void (*much_freed)(void *arg); /* free memory can be given back to the machine; any thread */
 	void *arg;
 };
@@ -81,9 +80,9 @@ void openfiles_wait_streams(struct openfiles *files, unsigned int timeout_ms);
 
 /*
  * -EACCES: the row has no callback for this way of opening. -EMFILE, -ENFILE: see quota.h. Both are
- * said in kperr. The file is empty so far.
+ * said in kperr, by `report`: that of the node's session. The file is empty so far.
  */
-int openfile_create(struct openfiles *files, struct node *node, int flags,
+int openfile_create(struct openfiles *files, struct node *node, struct report *report, int flags,
 	const struct origin *origin, struct openfile **file);
 struct openfile *openfile_get(struct openfile *file);
 void openfile_put(struct openfile *file);
@@ -115,7 +114,7 @@ void openfile_note(struct openfile *file, const struct origin *origin, const cha
 	size_t size, const char *reason);
 
 /* One line of kperr and the log: a file or folder of the row was not opened. */
-void openfile_report(struct openfiles *files, const struct dirtab_row *row,
+void openfile_report(struct report *report, const struct dirtab_row *row,
 	const struct origin *origin, const char *reason);
 /* The same of a file; returns -code. */
 int openfile_refuse(struct openfile *file, const struct origin *origin, int code,

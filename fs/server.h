@@ -1,30 +1,81 @@
 /* SPDX-License-Identifier: MIT */
-/* Creates a server, runs it and ends it: for main. */
+/*
+ * struct server: what is of the machine and of the mount, and shared by all sessions (session.h).
+ * server_run.h has the functions that create and end it.
+ */
 #ifndef KPROFS_FS_SERVER_H
 #define KPROFS_FS_SERVER_H
 
-#include <signal.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
 
-#include "base/err.h"
-#include "fs/server_state.h"
+#include "base/atomic.h"
+#include "base/log.h"
+#include "producers/producers.h"
 
-/* How long a server that ends goes on answering readers that have not come to the end yet. */
-#define SERVER_LAST_READS_MS 500
+struct catalog;
+struct cpus;
+struct file_cpudir;
+struct file_ctf;
+struct endpoint;
+struct listener;
+struct nodes;
+struct openfiles;
+struct fuse_ops;
+struct options;
+struct pipes;
+struct producers;
+struct quotas;
+struct streams;
+struct switches;
+struct readings;
+struct trace;
+struct viewproc;
+struct session;
+struct slow_ops;
 
-/* The signals that end a server; main blocks them before there are threads. */
-void server_signals(sigset_t *signals);
+/* A request takes microseconds, and none waits in a worker: enough for readers on two CPUs. */
+#define SERVER_WORKERS 4
 
-/* Makes all parts; nothing is mounted. To be followed by server_destroy() even when it fails. */
-int server_create(struct server *server, const struct options *options, struct err *err);
-
-/* Mounts, starts to answer, and returns when the tree can be used. */
-int server_mount(struct server *server, const struct options *options, const char *mountpoint,
-	struct err *err);
-
-/* Waits for one of the signals, or for the end of the mount. */
-void server_wait(struct server *server);
-
-/* Answers parked requests, ends the threads, unmounts, frees. */
-void server_destroy(struct server *server);
+/*
+ * i: invariant once threads exist; a: atomic; m: the main thread's.
+ * The modules that are pointed to have locks of their own.
+ */
+struct server {
+	struct log log;			   /* i */
+	/* i: of the files at the top; for server_run.c alone: a file has the session of its node */
+	struct session *session_at_top;
+	struct trace *trace;		   /* i */
+	struct catalog *catalog;	   /* i */
+	struct producers *producers;	   /* i */
+	struct readings *readings;	   /* i */
+	struct cpus *cpus;		   /* i */
+	struct file_cpudir *cpudir;	   /* i */
+	struct file_ctf *ctf;		   /* i */
+	struct pipes *pipes;		   /* i */
+	struct producers_limits limits;	   /* i */
+	struct endpoint *endpoint;	   /* i; NULL: no programs */
+	struct listener *listener;	   /* i; the same */
+	struct streams *streams;	   /* i */
+	struct switches *switches;	   /* i */
+	struct slow_ops *view_ops;	   /* i */
+	struct slow_ops *trace_ops;	   /* i */
+	struct viewproc *viewproc;	   /* i */
+	struct nodes *nodes;		   /* i */
+	struct openfiles *files;	   /* i */
+	struct quotas *quotas;		   /* i */
+	struct fuse_ops *fuse;	   /* i */
+	pthread_t workers[SERVER_WORKERS]; /* m */
+	unsigned int n_workers;		   /* m */
+	int signals;			   /* m: a signalfd */
+	int mounts;			   /* m: the mount table, or -1 */
+	dev_t device;			   /* m: of our tree in it */
+	int bell;			   /* i: the main thread's */
+	_Atomic bool ready;		   /* a: the INIT request has come */
+	_Atomic bool ended;		   /* a: a worker has ended, so the mount is gone */
+	_Atomic bool trim;		   /* a: free memory is to be given back */
+};
 
 #endif

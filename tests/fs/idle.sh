@@ -74,7 +74,7 @@ same "attached all the time" 1 "$(stat_of trace.producers)"
 kill %2
 exec 3<&- 4<&-
 
-# the names of the threads, as server.c has them
+# the names of the threads, as HACKING has them
 same "threads" "kp-control kp-fuse kp-fuse kp-fuse kp-fuse kp-listen kp-pipe kp-stream kprofs" \
 	"$(cat /proc/"$SERVER"/task/*/comm | sort | tr '\n' ' ' | sed 's/ $//')"
 serve_end

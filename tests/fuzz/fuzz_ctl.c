@@ -15,7 +15,8 @@
 #include "acct/accounting.h"
 #include "fs/ctl_words.h"
 #include "fs/file.h"
-#include "fs/server_state.h"
+#include "fs/server.h"
+#include "fs/session.h"
 #include "fs/switches.h"
 #include "prof/profiler.h"
 #include "producers/catalog.h"
@@ -39,29 +40,30 @@ static void ignore(void *arg)
 }
 
 /* The parts that words act on. Kept over all inputs: settings carry on, as in a real server. */
-static struct server *the_server(void)
+static struct session *the_session(void)
 {
 	static struct server server;
+	static struct session session = {.server = &server};
 	const struct profiler_hooks hooks = { ignore, ignore, ignore, NULL };
 	struct producers_limits limits;
 
-	if (!server.profiler) {
-		FUZZ_CHECK(!profiler_create(&hooks, NULL, &server.profiler));
+	if (!session.profiler) {
+		FUZZ_CHECK(!profiler_create(&hooks, NULL, &session.profiler));
 		FUZZ_CHECK(!trace_create(TRACE_BYTES, &server.trace));
 		server.switches = switches_create();
 		producers_limits_init(&limits, 1024, 1u << 30);
 		server.catalog = catalog_create(NULL);
 		server.producers = producers_create(server.catalog, &limits);
-		FUZZ_CHECK(!accounting_create(NULL, NULL, NULL, &server.accounting));
+		FUZZ_CHECK(!accounting_create(NULL, NULL, NULL, &session.accounting));
 	}
-	return &server;
+	return &session;
 }
 
-static char *settings_of(struct server *server)
+static char *settings_of(struct session *session)
 {
 	GString *out = g_string_new(NULL);
 
-	profiler_print_settings(server->profiler, out);
+	profiler_print_settings(session->profiler, out);
 	return g_string_free(out, FALSE);
 }
 
@@ -80,10 +82,10 @@ static bool is_left_out(const char *line, size_t len)
 }
 
 static void run_line(
-	struct server *server, const struct ctl_words_word *words, const char *line, size_t len)
+	struct session *session, const struct ctl_words_word *words, const char *line, size_t len)
 {
-	struct ctl_words_call call = {.server = server};
-	g_autofree char *before = settings_of(server);
+	struct ctl_words_call call = {.session = session};
+	g_autofree char *before = settings_of(session);
 	g_autofree char *after = NULL;
 	const struct ctl_words_word *word;
 	struct err err = { "" };
@@ -91,7 +93,7 @@ static void run_line(
 
 	ret = ctl_words_run(words, &call, line, len, &word, &err);
 	FUZZ_CHECK(ret <= 0);
-	after = settings_of(server);
+	after = settings_of(session);
 	if (ret) {
 		FUZZ_CHECK(err.text[0]);
 		FUZZ_CHECK(!strcmp(before, after));
@@ -99,27 +101,27 @@ static void run_line(
 }
 
 /* What kpctl reads as restores itself. Its last line is stop, since nothing runs. */
-static void check_restore(struct server *server)
+static void check_restore(struct session *session)
 {
-	g_autofree char *text = settings_of(server);
+	g_autofree char *text = settings_of(session);
 	g_autofree char *after = NULL;
 	const char *data = text, *line;
 	size_t left = strlen(text), len;
 	const struct ctl_words_word *word;
 
 	while (ctl_words_next_line(&data, &left, &line, &len)) {
-		struct ctl_words_call call = {.server = server};
+		struct ctl_words_call call = {.session = session};
 		struct err err = { "" };
 
 		FUZZ_CHECK(!ctl_words_run(file_kpctl_words, &call, line, len, &word, &err));
 	}
-	after = settings_of(server);
+	after = settings_of(session);
 	FUZZ_CHECK(!strcmp(text, after));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct server *server = the_server();
+	struct session *session = the_session();
 	const struct ctl_words_word *words;
 	const char *text, *line;
 	size_t left, len;
@@ -133,10 +135,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	data = (const uint8_t *)text;
 	while (left && ctl_words_next_line((const char **)&data, &left, &line, &len))
 		if (!is_left_out(line, len))
-			run_line(server, words, line, len);
+			run_line(session, words, line, len);
 	g_free((char *)text);
 	if (words == file_kpctl_words)
-		check_restore(server);
+		check_restore(session);
 	return 0;
 }
 

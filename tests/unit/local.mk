@@ -158,6 +158,9 @@ tests_unit_test_ctl_words_LDADD = $(FS_UNIT_LIBS)
 unit_tests += tests/unit/test_dirtab
 tests_unit_test_dirtab_LDADD = $(FS_UNIT_LIBS)
 
+unit_tests += tests/unit/test_session
+tests_unit_test_session_LDADD = $(FS_UNIT_LIBS)
+
 unit_tests += tests/unit/test_kperr
 tests_unit_test_kperr_LDADD = $(FS_UNIT_LIBS)
 

@@ -105,7 +105,7 @@ static const struct line_row line_rows[] = {
 static void check_line(const struct ctl_words_word *table, const struct line_row *row)
 {
 	const struct ctl_words_word *word = table;
-	struct ctl_words_call call = {.server = NULL};
+	struct ctl_words_call call = {.session = NULL};
 	struct err err = {""};
 	int ret;
 

@@ -103,14 +103,14 @@ static void test_rows_are_complete(void **state)
 	check_rows(tree_root());
 }
 
-static int render_x(struct server *server, const struct dirtab_row *row, GString *out,
+static int render_x(struct session *session, const struct dirtab_row *row, GString *out,
 	struct err *err)
 {
 	g_string_append(out, "12345");
 	return 0;
 }
 
-static int write_x(struct server *server, const struct dirtab_row *row,
+static int write_x(struct session *session, const struct dirtab_row *row,
 	const struct origin *origin, const char *data, size_t size, struct err *err)
 {
 	return 0;
@@ -121,7 +121,7 @@ static const struct dirtab_row writes = { .name = "w", .mode = 0200, .write = wr
 static const struct dirtab_row both = { .name = "b", .mode = 0600, .render = render_x,
 	.write = write_x };
 static const struct dirtab_row folder = { .name = "d", .mode = 0550, .type = DIRTAB_DIR };
-static const struct dirtab_row *create_x(struct server *server, const struct dirtab_row *dir,
+static const struct dirtab_row *create_x(struct session *session, const struct dirtab_row *dir,
 	const char *name)
 {
 	return &both;
@@ -207,13 +207,13 @@ static const struct dirtab_row *make_made(void)
 	return row;
 }
 
-static const struct dirtab_row *lookup_made(struct server *server, const struct dirtab_row *dir,
+static const struct dirtab_row *lookup_made(struct session *session, const struct dirtab_row *dir,
 	const char *name)
 {
 	return strcmp(name, "b") ? NULL : make_made();
 }
 
-static void list_made(struct server *server, const struct dirtab_row *dir, GPtrArray *rows)
+static void list_made(struct session *session, const struct dirtab_row *dir, GPtrArray *rows)
 {
 	g_ptr_array_add(rows, (gpointer)make_made());
 }

@@ -1,35 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The server: what one mount is made of, and its threads.
- *
- * Threads:
- *	main		waits for signals, the end of the mount, and its unmount in the mount table; lets the
- *			files of views/ctf/ go when they were not read for a second, and the process that
- *			makes views when it has made none for a minute.
- *	kp-fuse (4)	take requests from the kernel and answer them from memory; what must wait
- *			they hand to one of the next two.
- *	kp-stream	owns the reads of kpdata that wait for data, and the polls of it.
- *	kp-control	gives commands to the profiler, and owns `hold` and the opens waiting for it.
- *	kp-listen	receives from and sends to producers: their pools and events, and
- *			their switches; answers the writes to switches that wait for them.
- *	kp-view (0-4)	have views made by another process (viewproc.h), each for one open; there only
- *			while there is one to make.
- *	kp-pipe		(once a pipe of the trace was opened) gathers what comes, while readers wait.
- *	kp-trace (0-5)	open the trace and its pipes and make what is read of it, while there are
- *			programs in it.
- * The profiler has a sampler thread (kp-sampler) while it runs, and one that reads about processes
- * and files (kp-tasks). No thread has a timeout while nothing waits.
- *
- * Locks, the outer first; each is declared with its own sentence:
- *	an open file's	> the profiler's	a stream is read under both
- *	libfuse's request lock > control's, streams', switches'	an interrupt takes them in this order
- *	switches'	> the listener's queue of writes	an interrupt takes its write out of both
- * All others are leaves.
+ * Creates the modules of a server and connects them, mounts, waits for the end, and destroys them. HACKING
+ * lists the threads and the order of the locks.
  *
  * Ending: streams answer their readers, control answers its writers and stops the run, the workers
  * end, the tree is unmounted; then no thread is left that could use what is freed.
  */
-#include "fs/server.h"
+#include "fs/server_run.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -44,12 +21,10 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "acct/accounting.h"
 #include "base/bell.h"
 #include "base/units.h"
 #include "fs/cpus.h"
 #include "fs/file.h"
-#include "fs/kpctl_thread.h"
 #include "fs/kperr.h"
 #include "fs/node.h"
 #include "fs/openfile.h"
@@ -58,12 +33,12 @@
 #include "fs/pipes.h"
 #include "fs/quota.h"
 #include "fs/report.h"
+#include "fs/session.h"
 #include "fs/streams.h"
 #include "fs/switches.h"
 #include "fs/tree.h"
 #include "fs/viewproc.h"
 #include "fs/slow_ops.h"
-#include "prof/profiler.h"
 #include "sys/clock.h"
 #include "sys/mounts.h"
 #include "producers/catalog.h"
@@ -75,25 +50,14 @@
 
 /* ---- hooks: from a thread of a module into another module ------------------------------------ */
 
-static void on_data_ready(void *arg)
+static void on_data_ready(struct server *server)
 {
-	struct server *server = arg;
-
 	streams_wake(server->streams);
 }
 
-static void on_data_drained(void *arg)
+static void on_data_drained(struct server *server)
 {
-	struct server *server = arg;
-
 	streams_serve(server->streams);
-}
-
-static void on_cpus_changed(void *arg)
-{
-	struct server *server = arg;
-
-	kpctl_thread_cpus_changed(server->kpctl);
 }
 
 static void on_switched(void *arg)
@@ -118,7 +82,7 @@ static void on_producer_refused(void *arg, pid_t pid, uid_t uid, const char *pro
 
 	struct server *server = arg;
 
-	report_add(server->report, &entry);
+	report_add(server->session_at_top->report, &entry);
 }
 
 static void on_ready(struct server *server)
@@ -147,17 +111,20 @@ static void on_much_freed(void *arg)
 
 /* ---- set-up ---------------------------------------------------------------------------------- */
 
-static int create_profiler(struct server *server, struct err *err)
+static int create_session(struct server *server, const struct options *options, struct err *err)
 {
-	const struct profiler_hooks hooks = {
+	const struct session_options session = {
+		.server = server,
+		.log = &server->log,
+		.owner = getuid(),
+		.akaros = options->akaros,
 		.data_ready = on_data_ready,
 		.data_drained = on_data_drained,
-		.cpus_changed = on_cpus_changed,
-		.arg = server,
 	};
-	int ret = profiler_create(&hooks, NULL, &server->profiler);
+	int ret = session_create(&session, &server->session_at_top, err);
 
-	return ret ? err_set(err, -ret, "the profiler: %s", g_strerror(-ret)) : 0;
+	server->nodes = nodes_create(server->session_at_top, tree_root(), &options->owner);
+	return ret;
 }
 
 /* The limit of open files, after it was raised to the hard limit. */
@@ -200,34 +167,17 @@ static int create_trace(struct server *server, const struct options *options, st
 	return ret ? err_set(err, -ret, "views/ctf: %s", g_strerror(-ret)) : 0;
 }
 
-/* Without a source of times the server is still useful: the log and mpstat have the reason. */
-static int create_accounting(struct server *server, struct err *err)
-{
-	struct err note = { "" };
-	int ret = accounting_create(NULL, NULL, &note, &server->accounting);
-
-	if (ret)
-		return err_set(err, -ret, "mpstat: %s", note.text);
-	if (note.text[0])
-		log_notice(&server->log, "mpstat: %s", note.text);
-	return 0;
-}
-
 static int create_threads(struct server *server, const struct options *options, struct err *err)
 {
 	const struct openfiles_hooks hooks = {
-		.server = server,
 		.nodes = server->nodes,
 		.quotas = server->quotas,
-		.report = server->report,
 		.much_freed = on_much_freed,
 		.arg = server,
 	};
 	int ret = streams_create(&server->streams);
 
 	server->files = openfiles_create(&hooks);
-	if (!ret)
-		ret = kpctl_thread_create(server->profiler, options->akaros, &server->kpctl);
 	server->view_ops = slow_ops_create("kp-view", SLOW_OPS_THREADS, false, server->quotas);
 	if (!ret)
 		server->pipes = pipes_create(server->readings, server->streams);
@@ -242,7 +192,7 @@ static int create_signals(struct server *server, struct err *err)
 {
 	sigset_t signals;
 
-	server_signals(&signals);
+	server_run_signals(&signals);
 	server->signals = signalfd(-1, &signals, SFD_CLOEXEC);
 	server->bell = bell_open();
 	if (server->signals < 0 || server->bell < 0)
@@ -250,22 +200,17 @@ static int create_signals(struct server *server, struct err *err)
 	return 0;
 }
 
-int server_create(struct server *server, const struct options *options, struct err *err)
+int server_run_create(struct server *server, const struct options *options, struct err *err)
 {
 	int ret;
 
 	*server = (struct server){ .bell = -1, .signals = -1, .mounts = -1 };
 	log_init(&server->log, false);
-	server->kperr = kperr_create(getuid());
-	server->report = report_create(server->kperr, &server->log);
-	server->nodes = nodes_create(server, tree_root(), &options->owner);
 	ret = create_signals(server, err);
 	if (!ret)
-		ret = create_profiler(server, err);
+		ret = create_session(server, options, err);
 	if (!ret)
 		ret = create_trace(server, options, err);
-	if (!ret)
-		ret = create_accounting(server, err);
 	if (!ret)
 		ret = create_threads(server, options, err);
 	if (!ret)
@@ -370,11 +315,11 @@ static void accept_producers(struct server *server, const struct options *option
 			.usage = "mount option socket=PATH, or socket=none",
 		};
 
-		report_add(server->report, &entry);
+		report_add(server->session_at_top->report, &entry);
 	}
 }
 
-int server_mount(struct server *server, const struct options *options, const char *mountpoint,
+int server_run_mount(struct server *server, const struct options *options, const char *mountpoint,
 	struct err *err)
 {
 	int ret = fuse_ops_mount(server->fuse, mountpoint, err);
@@ -392,7 +337,7 @@ int server_mount(struct server *server, const struct options *options, const cha
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-void server_signals(sigset_t *signals)
+void server_run_signals(sigset_t *signals)
 {
 	sigemptyset(signals);
 	sigaddset(signals, SIGTERM);
@@ -400,7 +345,7 @@ void server_signals(sigset_t *signals)
 	sigaddset(signals, SIGHUP);
 }
 
-void server_wait(struct server *server)
+void server_run_wait(struct server *server)
 {
 	while (!atomic_read_relaxed(&server->ended)) {
 		struct pollfd fds[] = {
@@ -450,15 +395,14 @@ static void close_fd(int fd)
 		close(fd);
 }
 
-void server_destroy(struct server *server)
+void server_run_destroy(struct server *server)
 {
 	/* first, so that the next server can bind the socket */
 	listener_stop(server->listener);
 	endpoint_close(server->endpoint);
 	if (server->streams)
 		streams_close(server->streams);
-	if (server->kpctl)
-		kpctl_thread_close(server->kpctl);
+	session_close(server->session_at_top);
 	if (server->view_ops)
 		slow_ops_close(server->view_ops);
 	if (server->trace_ops)
@@ -467,12 +411,11 @@ void server_destroy(struct server *server)
 		pipes_close(server->pipes);
 	/* a reader that gets end of file closes; one that never reads must not delay the end */
 	if (server->n_workers)
-		openfiles_wait_streams(server->files, SERVER_LAST_READS_MS);
+		openfiles_wait_streams(server->files, SERVER_RUN_LAST_READS_MS);
 	end_workers(server);
 	if (is_unmounted(server))
 		fuse_ops_unmounted(server->fuse);
 	fuse_ops_destroy(server->fuse);
-	kpctl_thread_destroy(server->kpctl);
 	streams_destroy(server->streams);
 	slow_ops_destroy(server->view_ops);
 	slow_ops_destroy(server->trace_ops);
@@ -480,8 +423,7 @@ void server_destroy(struct server *server)
 	openfiles_destroy(server->files);
 	quotas_destroy(server->quotas);
 	nodes_destroy(server->nodes);
-	if (server->profiler)
-		profiler_destroy(server->profiler);
+	session_destroy(server->session_at_top);
 	pipes_destroy(server->pipes);
 	readings_destroy(server->readings);
 	file_ctf_destroy(server->ctf);
@@ -493,10 +435,6 @@ void server_destroy(struct server *server)
 	catalog_destroy(server->catalog);
 	if (server->trace)
 		trace_destroy(server->trace);
-	if (server->accounting)
-		accounting_destroy(server->accounting);
-	report_destroy(server->report);
-	kperr_destroy(server->kperr);
 	close_fd(server->bell);
 	close_fd(server->signals);
 	close_fd(server->mounts);

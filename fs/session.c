@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/* A session: see session.h. */
+#include "fs/session.h"
+
+#include <glib.h>
+
+#include "acct/accounting.h"
+#include "base/log.h"
+#include "fs/kpctl_thread.h"
+#include "fs/kperr.h"
+#include "fs/report.h"
+#include "prof/profiler.h"
+
+static void on_data_ready(void *arg)
+{
+	struct session *session = arg;
+
+	session->data_ready(session->server);
+}
+
+static void on_data_drained(void *arg)
+{
+	struct session *session = arg;
+
+	session->data_drained(session->server);
+}
+
+static void on_cpus_changed(void *arg)
+{
+	struct session *session = arg;
+
+	kpctl_thread_cpus_changed(session->kpctl);
+}
+
+static int create_profiler(struct session *session, struct err *err)
+{
+	const struct profiler_hooks hooks = {
+		.data_ready = on_data_ready,
+		.data_drained = on_data_drained,
+		.cpus_changed = on_cpus_changed,
+		.arg = session,
+	};
+	int ret = profiler_create(&hooks, NULL, &session->profiler);
+
+	return ret ? err_set(err, -ret, "the profiler: %s", g_strerror(-ret)) : 0;
+}
+
+/* Without a source of times the session is still useful: the log and mpstat have the reason. */
+static int create_accounting(struct session *session, struct log *log, struct err *err)
+{
+	struct err note = { "" };
+	int ret = accounting_create(NULL, NULL, &note, &session->accounting);
+
+	if (ret)
+		return err_set(err, -ret, "mpstat: %s", note.text);
+	if (note.text[0])
+		log_notice(log, "mpstat: %s", note.text);
+	return 0;
+}
+
+static int create_thread(struct session *session, bool akaros, struct err *err)
+{
+	int ret = kpctl_thread_create(session->profiler, akaros, &session->kpctl);
+
+	return ret ? err_set(err, -ret, "threads: %s", g_strerror(-ret)) : 0;
+}
+
+int session_create(const struct session_options *options, struct session **session, struct err *err)
+{
+	struct session *s = g_new0(struct session, 1);
+	int ret;
+
+	*session = s;
+	s->server = options->server;
+	s->data_ready = options->data_ready;
+	s->data_drained = options->data_drained;
+	s->kperr = kperr_create(options->owner);
+	s->report = report_create(s->kperr, options->log);
+	ret = create_profiler(s, err);
+	if (!ret)
+		ret = create_accounting(s, options->log, err);
+	if (!ret)
+		ret = create_thread(s, options->akaros, err);
+	return ret;
+}
+
+void session_close(struct session *session)
+{
+	if (session && session->kpctl)
+		kpctl_thread_close(session->kpctl);
+}
+
+void session_destroy(struct session *session)
+{
+	if (!session)
+		return;
+	kpctl_thread_destroy(session->kpctl);
+	if (session->profiler)
+		profiler_destroy(session->profiler);
+	if (session->accounting)
+		accounting_destroy(session->accounting);
+	report_destroy(session->report);
+	kperr_destroy(session->kperr);
+	g_free(session);
+}
