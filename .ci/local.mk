@@ -9,9 +9,7 @@ SOURCE_CHECKS = \
 	%D%/check-words
 
 TESTS += $(SOURCE_CHECKS)
-EXTRA_DIST += $(SOURCE_CHECKS) %D%/packages %D%/run dist/kprofs.service \
-	dist/debian/changelog dist/debian/control dist/debian/copyright dist/debian/rules \
-	dist/debian/source/format
+EXTRA_DIST += $(SOURCE_CHECKS) %D%/packages %D%/run
 
 # only the unit tests
 UNIT_TESTS = $(filter tests/unit/%,$(TESTS))

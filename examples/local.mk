@@ -8,3 +8,6 @@ noinst_PROGRAMS += %D%/trace
 examples_trace_SOURCES = %D%/trace.c
 examples_trace_CFLAGS = $(AM_CFLAGS) -O2 -g -fno-omit-frame-pointer
 examples_trace_LDADD = libkprof.la
+
+exampledir = $(docdir)/examples
+dist_example_DATA = %D%/trace.c
