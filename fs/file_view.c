@@ -120,7 +120,7 @@ int file_view_make(struct session *session, const struct dirtab_row *row, int fd
 		ret = copy_capture(session->profiler, files[VIEWPROC_MARKS] >= 0, files[VIEWPROC_CAPTURE],
 			job);
 	if (ret == -ENODATA)
-		err_set(err, ENODATA, "nothing is captured");
+		err_set(err, ENODATA, "nothing captured yet: echo start > kpctl");
 	if (!ret)
 		ret = hand_over(session, format, files, job, err);
 	close(files[VIEWPROC_CAPTURE]);

@@ -326,8 +326,8 @@ static void print_text(const struct annotate *a)
 	text_append_count(out, a->all.samples, "sample", "samples");
 	g_string_append(out, " of ");
 	text_append_cut(out, profile_event(a->capture.profile, a->shown)->text);
-	g_string_append_printf(out, ", %.2f%% of all\n  share  samples  address  code\n",
-		summary_share(a->all.weight, a->whole));
+	g_string_append_printf(out, ", %.2f%% of all\n# %s\n  share  samples  address  code\n",
+		summary_share(a->all.weight, a->whole), a->capture.input.source);
 	for (i = 0; i < a->lines->len; i++) {
 		const struct disasm_line *line = &g_array_index(a->lines, struct disasm_line, i);
 		struct profile_count count = { 0, 0 };
@@ -377,6 +377,7 @@ static void print_json(const struct annotate *a)
 	json_append_member(out, "function", function->name);
 	json_append_member(out, "file", function->file);
 	json_append_member(out, "event", profile_event(a->capture.profile, a->shown)->text);
+	json_append_member(out, "source", a->capture.input.source);
 	append_figures(out, &a->all, a->whole);
 	json_append_name(out, "lines");
 	g_string_append_c(out, '[');

@@ -173,6 +173,7 @@ static int open_and_convert(const struct convert *c)
 		input_close(&input);
 		return CMD_FAILED;
 	}
+	input_print_source(&input, &c->choice);
 	status = convert(c, &input);
 	input_close(&input);
 	return status;

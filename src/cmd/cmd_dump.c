@@ -71,6 +71,7 @@ static int run(const struct command *command, int argc, char **argv)
 		cmd_error("%s", err.text);
 		return CMD_FAILED;
 	}
+	input_print_source(&input, &choice);
 	status = dump(&input);
 	input_close(&input);
 	return status;

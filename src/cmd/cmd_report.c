@@ -102,6 +102,8 @@ static int report_captures(struct report_arguments *a)
 		status = report_input_open(&captures[count], &a->choice, lines);
 	if (status == CMD_OK) {
 		count++;
+		if (count == 1 && a->report.head && !a->json)
+			printf("# %s\n", captures[0].input.source);
 		if (a->rows)
 			report_rows(a, captures, count);
 		else

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/input.h"
+#include "cmd/mount_choice.h"
 #include "cmd/tracecopies.h"
 #include "cmd/tracectf.h"
 
@@ -56,7 +56,7 @@ static int show_mount(const char *mount, bool follow)
 	g_autofree char *path = NULL;
 	struct err err;
 
-	if (input_path(mount, follow ? "kptrace_pipe" : "kptrace", &path, &err)) {
+	if (mount_choice_path(mount, follow ? "kptrace_pipe" : "kptrace", &path, &err)) {
 		cmd_error("%s", err.text);
 		return CMD_FAILED;
 	}

@@ -87,7 +87,7 @@ static bool can_name(void)
 	return place.count > 0;
 }
 
-static int add_mount(void *arg, const char *dir)
+static int add_mount(void *arg, const char *dir, uid_t owner)
 {
 	GString *all = arg;
 

@@ -10,50 +10,14 @@
 #include <unistd.h>
 
 #include "base/units.h"
-#include "sys/mounts.h"
+#include "cmd/cmd.h"
+#include "cmd/input_source.h"
 #include "capture/functions.h"
 #include "capture/unwinding.h"
 
 #define READ_BYTES MIB /* the most that kpdata gives in one read */
 
 /* ---- which file ------------------------------------------------------------------------------ */
-
-static int add_mount(void *arg, const char *dir)
-{
-	g_ptr_array_add(arg, g_strdup(dir));
-	return 0;
-}
-
-int input_find_mount(char **dir, struct err *err)
-{
-	g_autoptr(GPtrArray) dirs = g_ptr_array_new_with_free_func(g_free);
-	g_autofree char *list = NULL;
-	int ret = mounts_find(NULL, MOUNTS_KPROFS_TYPE, add_mount, dirs);
-
-	if (ret)
-		return err_set(err, -ret, "the mounts can't be read: %s", strerror(-ret));
-	if (!dirs->len)
-		return err_set(
-			err, ENOENT, "no FILE given, and nothing is mounted (`kprofs DIR` mounts)");
-	if (dirs->len > 1) {
-		g_ptr_array_add(dirs, NULL);
-		list = g_strjoinv(", ", (char **)dirs->pdata);
-		return err_set(
-			err, EEXIST, "there are several mounts, select one with -m: %s", list);
-	}
-	*dir = g_strdup(dirs->pdata[0]);
-	return 0;
-}
-
-int input_path(const char *mount, const char *name, char **path, struct err *err)
-{
-	g_autofree char *dir = NULL;
-	int ret = mount ? 0 : input_find_mount(&dir, err);
-
-	if (!ret)
-		*path = g_build_filename(mount ? mount : dir, name, NULL);
-	return ret;
-}
 
 static int open_path(const char *path, struct err *err)
 {
@@ -77,16 +41,24 @@ static int open_choice(struct input *input, const struct input_choice *choice, s
 
 	if (choice->file && strcmp(choice->file, "-") == 0) {
 		input->name = g_strdup("standard input");
+		input->source = g_strdup(input->name);
 		return STDIN_FILENO;
 	}
-	if (choice->file) {
+	if (choice->file)
 		input->name = g_strdup(choice->file);
-	} else {
-		ret = input_path(choice->mount, "kpdata", &input->name, err);
-		if (ret)
-			return ret;
-	}
-	return open_path(input->name, err);
+	else if (choice->mount)
+		input->name = g_build_filename(choice->mount, "kpdata", NULL);
+	else if ((ret = input_source_find(&input->name, err)))
+		return ret;
+	ret = open_path(input->name, err);
+	input->source = input_source_describe(input->name);
+	return ret;
+}
+
+void input_print_source(const struct input *input, const struct input_choice *choice)
+{
+	if (!choice->file && !choice->mount)
+		cmd_error("reading %s", input->source);
 }
 
 /* ---- reading ahead --------------------------------------------------------------------------- */
@@ -177,6 +149,7 @@ void input_close(struct input *input)
 	decode_fini(&input->decoder);
 	g_free(input->data);
 	g_free(input->name);
+	g_free(input->source);
 	if (input->fd > STDIN_FILENO)
 		close(input->fd);
 	memset(input, 0, sizeof(*input));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The capture that a subcommand reads: a saved copy, standard input, or the kpdata of a mount.
+ * The capture that a subcommand reads: a saved copy, standard input, or the kpdata of a mount. Where
+ * the arguments name none, input_source.h chooses it.
  *
  * From the kpdata of a running profiler it reads what is held and does not wait; on pipes and
  * terminals it waits.
@@ -17,38 +18,34 @@
 
 struct input {
 	char *name; /* for messages */
+	char *source; /* the name and the age, for headings */
 	int fd;
 	uint8_t *data; /* what was read ahead, of a stream that is read twice */
 	struct decoder decoder;
 };
 
 struct input_choice {
-	const char *file;  /* NULL: the kpdata of a mount; "-": standard input */
-	const char *mount; /* directory; NULL: the only mount */
+	const char *file;  /* "-": standard input */
+	const char *mount; /* directory: its kpdata. Both NULL: see input_source.h */
 };
 
 /*
- * The directory of the only mount, to be freed. -ENOENT: nothing is mounted; -EEXIST: there are
- * several.
- */
-int input_find_mount(char **dir, struct err *err);
-
-/*
  * Opens it. With `twice` the decoder can be rewound, also on streams. -errno of open(2) and
- * read(2); without file and mount -ENOENT: nothing is mounted, -EEXIST: there are several mounts.
+ * read(2); without file and mount -ENOENT: there is no kprof.data, and nothing is mounted.
  */
 int input_open(struct input *input, const struct input_choice *choice, bool twice,
 	struct err *err);
-/*
- * The path of a file in a mount (NULL: the only one); to be freed. Errors as above.
- */
-int input_path(const char *mount, const char *name, char **path, struct err *err);
 /*
  * Unwinds the copied stacks (capture/unwinding.h), if there are any: the decoder then continues at
  * the start of a copy with complete stacks. Needs `twice`, and nothing read yet. -errno, as
  * unwinding_make().
  */
 int input_unwind(struct input *input, struct err *err);
+/*
+ * Prints the source as a line on standard error if the arguments did not name it: for commands
+ * whose output has no heading.
+ */
+void input_print_source(const struct input *input, const struct input_choice *choice);
 void input_close(struct input *input);
 
 #endif

@@ -18,12 +18,13 @@ kprof_SOURCES = \
 	%D%/doctor.c %D%/doctor.h %D%/doctor_look.c \
 	%D%/eventlist.c %D%/eventlist.h \
 	%D%/kpdata_copy.c %D%/kpdata_copy.h \
-	%D%/input.c %D%/input.h \
+	%D%/input.c %D%/input.h %D%/input_source.c %D%/input_source.h \
 	%D%/private_server.c %D%/private_server.h \
 	%D%/launch.c %D%/launch.h \
 	%D%/recent_samples.c %D%/recent_samples.h \
 	%D%/report_input.c %D%/report_input.h \
 	%D%/main.c \
+	%D%/mount_choice.c %D%/mount_choice.h \
 	%D%/progress.c %D%/progress.h \
 	%D%/sampling.c %D%/sampling.h \
 	%D%/report.c %D%/report.h %D%/report_json.c %D%/report_text.c \

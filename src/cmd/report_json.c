@@ -57,6 +57,7 @@ static void append_capture(GString *out, const struct report_input *capture)
 
 	g_string_append_c(out, '{');
 	json_append_member(out, "name", capture->input.name);
+	json_append_member(out, "source", capture->input.source);
 	append_number(out, "samples", capture->profile->samples);
 	append_number(out, "duration_ns", capture->profile->duration_ns);
 	append_number(out, "cpus", capture->profile->cpus);

@@ -101,7 +101,7 @@ static void put_heads(struct report_printer *p)
 
 		if (p->report->count > 1) {
 			g_string_append_printf(p->line, "# %zu: ", i + 1);
-			text_append(p->line, capture->input.name);
+			g_string_append(p->line, capture->input.source);
 			put_line(p);
 		}
 		summary_write(capture->profile, &head, p->out);

@@ -10,7 +10,7 @@
 
 #include "base/units.h"
 #include "cmd/cmd.h"
-#include "cmd/input.h"
+#include "cmd/mount_choice.h"
 #include "sys/clock.h"
 
 static int start_private(struct sampling *s, const sigset_t *mask, struct err *err)
@@ -40,7 +40,7 @@ static int find_server(struct sampling *s, const struct sampling_choice *choice,
 		s->dir = g_strdup(choice->mount);
 		return 0;
 	}
-	ret = input_find_mount(&s->dir, err);
+	ret = mount_choice_find(&s->dir, err);
 	if (ret && ret != -ENOENT)
 		return ret;
 	if (!ret && may_use(s->dir))

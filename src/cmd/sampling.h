@@ -14,7 +14,7 @@
 #include "cmd/private_server.h"
 
 struct sampling_choice {
-	const char *mount; /* directory; NULL: the only mount */
+	const char *mount; /* directory; NULL: see mount_choice.h */
 	bool private;          /* use a private server, whatever is mounted */
 };
 
@@ -28,8 +28,7 @@ struct sampling {
 
 /*
  * Finds the server, or starts a private one (mask: see private_server.h) if none is mounted that
- * this user may use, and reads its settings. -EEXIST: several are mounted; else -errno. Call
- * sampling_close() in every case.
+ * this user may use, and reads its settings. -errno. Call sampling_close() in every case.
  */
 int sampling_open(struct sampling *sampling, const struct sampling_choice *choice,
 	const sigset_t *mask, struct err *err);

@@ -94,7 +94,10 @@ void summary_write(const struct profile *profile, const struct summary *summary,
 	g_autoptr(GString) text = g_string_new("# ");
 	uint32_t i;
 
-	summary_append_capture(text, profile);
+	if (profile->records || profile->unknown || profile->damaged)
+		summary_append_capture(text, profile);
+	else
+		g_string_append(text, "nothing captured yet: echo start > kpctl");
 	g_string_append_c(text, '\n');
 	for (i = 0; i < profile->events->len; i++) {
 		g_string_append(text, "# ");

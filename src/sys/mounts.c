@@ -21,8 +21,17 @@
 /* A line has a directory and options, each at most a page. */
 #define LINE_BYTES (16 * KIB)
 
-int mounts_find(const char *path, const char *type, int (*mount)(void *arg, const char *dir),
-	void *arg)
+/* The option user_id of a FUSE mount. */
+static uid_t owner_of(const struct mntent *entry)
+{
+	const char *option = hasmntopt(entry, "user_id");
+	unsigned int owner;
+
+	return option && sscanf(option, "user_id=%u", &owner) == 1 ? (uid_t)owner : (uid_t)-1;
+}
+
+int mounts_find(const char *path, const char *type,
+	int (*mount)(void *arg, const char *dir, uid_t owner), void *arg)
 {
 	FILE *file = setmntent(path ? path : "/proc/self/mounts", "re");
 	char line[LINE_BYTES];
@@ -33,7 +42,7 @@ int mounts_find(const char *path, const char *type, int (*mount)(void *arg, cons
 		return -errno;
 	while (ret == 0 && getmntent_r(file, &entry, line, sizeof(line))) {
 		if (strcmp(entry.mnt_type, type) == 0)
-			ret = mount(arg, entry.mnt_dir);
+			ret = mount(arg, entry.mnt_dir, owner_of(&entry));
 	}
 	endmntent(file);
 	return ret;

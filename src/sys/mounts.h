@@ -10,12 +10,13 @@
 #define MOUNTS_PATH "/proc/self/mountinfo"
 
 /*
- * Calls mount() with the directory of each mount of a file system type, in the order in which
- * they were mounted, until it returns other than 0, and returns that value. path NULL:
- * /proc/self/mounts. The string is valid during the call. -errno of opening path.
+ * Calls mount() with the directory of each mount of a file system type and the user who mounted
+ * it ((uid_t)-1: not known), in the order in which they were mounted, until it returns other than
+ * 0, and returns that value. path NULL: /proc/self/mounts. The string is valid during the call.
+ * -errno of opening path.
  */
-int mounts_find(const char *path, const char *type, int (*mount)(void *arg, const char *dir),
-	void *arg);
+int mounts_find(const char *path, const char *type,
+	int (*mount)(void *arg, const char *dir, uid_t owner), void *arg);
 
 /*
  * Opens a mount table, CLOEXEC: the caller closes *fd. poll(2) for POLLPRI reports each change of

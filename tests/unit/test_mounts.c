@@ -75,11 +75,11 @@ static void test_unreadable_table_is_an_error(void **state)
 	assert_true(present);
 }
 
-static int take_mount(void *arg, const char *dir)
+static int take_mount(void *arg, const char *dir, uid_t owner)
 {
 	GString *dirs = arg;
 
-	g_string_append_printf(dirs, "%s;", dir);
+	g_string_append_printf(dirs, "%s %d;", dir, (int)owner);
 	return strcmp(dir, "/stop") == 0 ? 7 : 0;
 }
 
@@ -93,14 +93,15 @@ static void test_kprofs_mounts_are_found(void **state)
 		"proc /proc proc rw,nosuid 0 0\n"
 		"none /mnt/kprof fuse.kprofs rw,user_id=0 0 0\n"
 		"fuse.kprofs /mnt/trap fuse.other rw 0 0\n"
-		"none /a\\040b fuse.kprofs rw 0 0\n", -1, NULL));
+		"none /a\\040b fuse.kprofs rw 0 0\n"
+		"none /c fuse.kprofs rw,user_id=1000,allow_other 0 0\n", -1, NULL));
 	assert_int_equal(mounts_find(path, MOUNTS_KPROFS_TYPE, take_mount, dirs), 0);
-	assert_string_equal(dirs->str, "/mnt/kprof;/a b;");
+	assert_string_equal(dirs->str, "/mnt/kprof 0;/a b -1;/c 1000;");
 	g_string_truncate(dirs, 0);
 	assert_true(g_file_set_contents(path,
 		"none /stop fuse.kprofs rw 0 0\nnone /b fuse.kprofs rw 0 0\n", -1, NULL));
 	assert_int_equal(mounts_find(path, MOUNTS_KPROFS_TYPE, take_mount, dirs), 7);
-	assert_string_equal(dirs->str, "/stop;");
+	assert_string_equal(dirs->str, "/stop -1;");
 	unlink(path);
 	assert_int_equal(mounts_find(path, MOUNTS_KPROFS_TYPE, take_mount, dirs), -ENOENT);
 	rmdir(dir);

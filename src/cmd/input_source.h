@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where the capture comes from that a command reads, and how old it is. Without FILE and --mount a
+ * command reads ./kprof.data, the default output of `kprof record`, if that is newer than the run
+ * of the mount; else the mount.
+ */
+#ifndef KPROFS_CMD_INPUT_SOURCE_H
+#define KPROFS_CMD_INPUT_SOURCE_H
+
+#include "base/err.h"
+
+#define INPUT_SOURCE_FILE "kprof.data"
+
+/* The path to read where the arguments name nothing, to be freed. Errors of mount_choice_find(). */
+int input_source_find(char **path, struct err *err);
+
+/*
+ * The path and the age of the capture as one line, to be freed: "kprof.data, written 3 s ago",
+ * "/mnt/kprof/kpdata, stopped 3 s ago". Strings: see base/text.h.
+ */
+char *input_source_describe(const char *path);
+
+#endif

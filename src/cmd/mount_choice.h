@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which mount of kprofs a command uses where its arguments name none: the mount that the working
+ * folder is in; else $KPROF_MOUNT; else the only one that may be read; else the oldest one of this
+ * user, with a note on standard error.
+ */
+#ifndef KPROFS_CMD_MOUNT_CHOICE_H
+#define KPROFS_CMD_MOUNT_CHOICE_H
+
+#include "base/err.h"
+
+/*
+ * The directory, to be freed. -ENOENT: nothing is mounted that may be read. A mount of another
+ * ordinary user is looked at only if neither this user nor root has one: its server may never
+ * answer.
+ */
+int mount_choice_find(char **dir, struct err *err);
+/* The same without the note. */
+int mount_choice_find_quietly(char **dir, struct err *err);
+
+/* The path of a file in a mount (NULL: the one above); to be freed. Errors as above. */
+int mount_choice_path(const char *mount, const char *name, char **path, struct err *err);
+
+#endif

@@ -1,0 +1,143 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# cmd_input: which capture the commands read that are not told which: ./kprof.data where it is newer
+# than the run of the mount, else the mount; which of several mounts; and what their headings say.
+# As root it runs in a mount namespace in which no other server of this machine is mounted.
+if [ "$(id -u)" = 0 ] && [ -z "${CMD_INPUT_ALONE-}" ] && unshare -m true 2>/dev/null; then
+	CMD_INPUT_ALONE=1 exec unshare -m "$0"
+fi
+if [ -n "${CMD_INPUT_ALONE-}" ]; then
+	while read -r dir; do
+		umount -l "$dir"
+	done < <(awk '$3 == "fuse.kprofs" { print $2 }' /proc/self/mounts)
+fi
+# shellcheck source=tests/fs/lib.sh
+. "${srcdir:-.}/tests/fs/lib.sh"
+unset KPROF_MOUNT
+
+KPROF=$PWD/kprof
+FAULTS=$PWD/tests/fixtures/faults
+OTHER=$WORK/other # the mount of a second server
+other=            # its pid
+mkdir "$OTHER" "$WORK/here" "$WORK/user" "$WORK/user/mnt"
+chmod 755 "$WORK"
+cd "$WORK/here" || exit 1
+
+end_test() {
+	local status=$?
+	[ -z "$other" ] || { kill "$other" && wait "$other"; }
+	(exit "$status")
+	clean_up
+}
+trap end_test EXIT
+
+# source_is WHAT PATTERN [OPTION...]: the first line of a report names this source
+source_is() {
+	local line
+	line=$("$KPROF" report "${@:3}" 2>"$WORK/said" | head -n 1)
+	[[ $line =~ ^"# "$2$ ]] || fail "$1: '$line' $(cat "$WORK/said"), not '$2'"
+}
+
+one_run() {
+	put kpctl start
+	"$FAULTS" 100
+	put kpctl stop
+}
+
+serve
+put kpctl "event page-faults:period=1"
+if ! put kpctl start 2>/dev/null; then
+	echo "no sampling here: $(tail -n 1 "$MNT/kperr")"
+	exit 77
+fi
+put kpctl stop
+put kpctl clear
+
+# ---- a file or the mount ------------------------------------------------------------------------
+
+source_is "nothing was captured yet" "$MNT/kpdata, empty" -m "$MNT"
+"$KPROF" report -m "$MNT" | grep -qx '# nothing captured yet: echo start > kpctl' ||
+	fail "a report of an empty mount says what to do"
+fails_with "No data available" cat "$MNT/views/flat"
+grep -q 'nothing captured yet: echo start > kpctl' "$MNT/kperr" ||
+	fail "a view of an empty mount says what to do: $(tail -n 1 "$MNT/kperr")"
+
+export KPROF_MOUNT=$MNT
+one_run
+source_is "the mount without a file" "$MNT/kpdata, stopped [0-9]+ (s|min) ago"
+"$KPROF" record -q -m "$MNT" -- "$FAULTS" 100 || fail "record"
+source_is "the file that was just recorded" "kprof.data, written [0-9]+ (s|min) ago"
+samples=$("$KPROF" dump kprof.data | grep -c '_trace ')
+for command in "dump" "convert -t folded" "annotate *"; do
+	# shellcheck disable=SC2086 # words
+	(set -f && "$KPROF" $command) >"$WORK/out" 2>"$WORK/said" || fail "$command: $(cat "$WORK/said")"
+	grep -q 'kprof.data, written [0-9]* [a-z]* ago' "$WORK/out" "$WORK/said" ||
+		fail "$command does not read the file"
+done
+same "as many samples" "$samples" "$("$KPROF" dump 2>/dev/null | grep -c '_trace ')"
+source_is "the mount that is named" "$MNT/kpdata, stopped .* ago" -m "$MNT"
+
+touch -d "10 seconds ago" kprof.data
+one_run
+source_is "a later run of the mount" "$MNT/kpdata, stopped .* ago"
+put kpctl start
+source_is "a run that goes on" "$MNT/kpdata, running for [0-9]+ (s|min)"
+"$KPROF" record -q -p -- "$FAULTS" 100 || fail "record"
+source_is "a file that is newer than the start of the run" "kprof.data, written .* ago"
+put kpctl stop
+put kpctl clear
+touch -d '3 hours ago' kprof.data
+source_is "a file beside an empty mount" "kprof.data, written 3 h ago"
+if [ "$(id -u)" = 0 ]; then
+	chown 65534 kprof.data
+	source_is "the file of another user" "$MNT/kpdata, empty"
+	grep -q 'kprof.data is of another user' "$WORK/said" || fail "why the file is not read"
+	chown 0 kprof.data
+fi
+unset KPROF_MOUNT
+
+# ---- which mount --------------------------------------------------------------------------------
+
+"$KPROFS" -f -o "socket=$WORK/socket.other" "$OTHER" 2>>"$WORK/server.log" &
+other=$!
+wait_for is_mounted "$OTHER"
+rm kprof.data
+cd "$OTHER/views" || exit 1
+source_is "the mount around the folder" "$OTHER/kpdata, empty"
+cd "$WORK/here" || exit 1
+KPROF_MOUNT=$OTHER source_is "the mount of the environment" "$OTHER/kpdata, empty"
+if [ -n "${CMD_INPUT_ALONE-}" ]; then
+	source_is "the oldest of several" "$MNT/kpdata, empty"
+	grep -q "^kprof: $MNT is used, the oldest of 2 mounts; -m DIR or KPROF_MOUNT" "$WORK/said" ||
+		fail "the note: $(cat "$WORK/said")"
+	kill "$other" && wait "$other"
+	other=
+	source_is "the only one" "$MNT/kpdata, empty"
+	same "without a note" "" "$(cat "$WORK/said")"
+
+	# mounts that this user may not read are not in the way; theirs are read by their users
+	chown 65534 "$WORK/user" "$WORK/user/mnt"
+	mknod -m 666 "$WORK/fuse" c 10 229 2>/dev/null && mount --bind "$WORK/fuse" /dev/fuse
+	as_user() {
+		setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+	}
+	as_user "$KPROFS" -f -o "socket=$WORK/user/socket" "$WORK/user/mnt" 2>"$WORK/user.log" &
+	other=$!
+	user_ready() { is_mounted "$WORK/user/mnt" || has_ended "$other"; }
+	wait_for user_ready
+	if is_mounted "$WORK/user/mnt"; then
+		source_is "the only one of root" "$MNT/kpdata, empty"
+		same "without a note" "" "$(cat "$WORK/said")"
+		same "the user's own" "# $WORK/user/mnt/kpdata, empty" \
+			"$(as_user "$KPROF" report 2>&1 | head -n 1)"
+	else
+		echo "another user can't mount here: $(cat "$WORK/user.log")"
+	fi
+	! is_mounted "$WORK/user/mnt" || umount -l "$WORK/user/mnt"
+	wait_for has_ended "$other"
+	other=
+	serve_end
+	fails_with "nothing is mounted" "$KPROF" report
+	"$KPROF" record -q -p -- "$FAULTS" 100
+	source_is "a file without a mount" "kprof.data, written .* ago"
+fi
