@@ -25,6 +25,13 @@ EXTRA_DIST += %D%/libkprof.map
 pkgconfigdir = $(libdir)/pkgconfig
 pkgconfig_DATA = dist/kprof.pc
 
+# Programs that are linked with an installed libkprof find it in the cache of the dynamic linker.
+install-exec-hook:
+	@if test -z "$(DESTDIR)" && test "`id -u`" = 0; then \
+		PATH="$$PATH:/sbin:/usr/sbin"; \
+		if command -v ldconfig >/dev/null; then ldconfig; fi; \
+	fi
+
 # for tests: the same with the points at which a writer can be stopped
 check_LIBRARIES += libkprof_testing.a
 libkprof_testing_a_SOURCES = $(client_sources) $(ring_common) $(ring_write) $(ring_read)

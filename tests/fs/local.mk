@@ -113,4 +113,7 @@ TESTS += %D%/view_replaced.sh
 EXTRA_DIST += %D%/view_replaced.sh
 # addresses as other tools take them
 TESTS += %D%/report_addresses.sh
+# an installed libkprof
+TESTS += %D%/install_libkprof.sh
+EXTRA_DIST += %D%/install_libkprof.sh
 EXTRA_DIST += %D%/report_addresses.sh
