@@ -139,8 +139,9 @@ static int resolve_mountpoint(const char *given, char **mountpoint)
 }
 
 /* What killed servers left there is removed first. */
-static int find_mountpoint(const char *given, char **mountpoint, struct err *err)
+static int find_mountpoint(const struct options *options, char **mountpoint, struct err *err)
 {
+	const char *given = options->mountpoint;
 	int ret = resolve_mountpoint(given, mountpoint);
 	unsigned int i;
 
@@ -150,7 +151,12 @@ static int find_mountpoint(const char *given, char **mountpoint, struct err *err
 		fprintf(stderr, "kprofs: %s: removed the mount of a server that is gone\n", given);
 		ret = resolve_mountpoint(given, mountpoint);
 	}
-	return ret ? explain_mountpoint(given, -ret, err) : 0;
+	if (ret)
+		return explain_mountpoint(given, -ret, err);
+	if (!options->over && mounts_is_of_type(*mountpoint, MOUNTS_KPROFS_TYPE))
+		return err_set(err, EBUSY, "%s: another kprofs is mounted here; unmount it, or mount over it "
+			"with -o over", *mountpoint);
+	return 0;
 }
 
 /* ---- becoming a daemon ----------------------------------------------------------------------- */
@@ -279,7 +285,7 @@ int main(int argc, char **argv)
 		return ret;
 	}
 	if (!ret)
-		ret = find_mountpoint(options.mountpoint, &mountpoint, &err);
+		ret = find_mountpoint(&options, &mountpoint, &err);
 	if (!ret)
 		ret = begin_daemon(&options, &ready_fd, &err);
 	if (!ret) {

@@ -137,6 +137,12 @@ static int take_akaros(struct options *options, const char *value, struct err *e
 	return 0;
 }
 
+static int take_over(struct options *options, const char *value, struct err *err)
+{
+	options->over = true;
+	return 0;
+}
+
 static int take_debuginfod_url(struct options *options, const char *value, struct err *err)
 {
 	if (!value[strspn(value, " ")])
@@ -169,6 +175,7 @@ static const struct mount_option mount_options[] = {
 	{ "debuginfod=", take_debuginfod_url, false, "ask this server for debug files" },
 	{ "debuginfod", take_debuginfod, false, "ask those that DEBUGINFOD_URLS names" },
 	{ "akaros", take_akaros, false, "every open file of kpctl holds the run, as on Akaros" },
+	{ "over", take_over, false, "mount also where another kprofs is mounted, over it" },
 	{ "allow_other", NULL, true, "other users may use the tree, as its modes say" },
 	{ "allow_root", NULL, true, "root may use the tree of another user" },
 	{ "auto_unmount", NULL, true, NULL },

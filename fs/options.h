@@ -22,6 +22,7 @@ struct options {
 	char *source;	 /* the first column of /proc/mounts; NULL: the program's name */
 	char *mountpoint;
 	struct dirtab_owner owner;
+	bool over; /* mount also where another kprofs is mounted */
 	bool akaros;
 	size_t trace_bytes;
 	uint64_t trace_max;

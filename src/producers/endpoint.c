@@ -107,19 +107,6 @@ static int try_lock(struct endpoint *endpoint, struct err *err)
 	return ret;
 }
 
-static int take_lock(struct endpoint *endpoint, struct err *err)
-{
-	int ret = try_lock(endpoint, err);
-
-	for (int i = 0; i < TRIES && ret == -EADDRINUSE; i++) {
-		g_usleep(PAUSE_US);
-		ret = try_lock(endpoint, err);
-	}
-	if (ret == -EADDRINUSE)
-		return err_set(err, EADDRINUSE, "another server has %s", endpoint->path);
-	return ret;
-}
-
 static void make_address(const struct endpoint *endpoint, const char *suffix,
 	struct sockaddr_un *address)
 {
@@ -129,29 +116,67 @@ static void make_address(const struct endpoint *endpoint, const char *suffix,
 }
 
 /*
+ * Connects to the socket at the endpoint's path. 0, and in *pid the process that listens there, or 0 if
+ * that is unknown; -errno of connect(2). A connection that is closed at once costs that process nothing.
+ */
+static int find_listener(const struct endpoint *endpoint, pid_t *pid)
+{
+	struct ucred peer = { 0 };
+	socklen_t len = sizeof(peer);
+	struct sockaddr_un address;
+	int ret, fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	*pid = 0;
+	if (fd < 0)
+		return -errno;
+	make_address(endpoint, "", &address);
+	ret = connect(fd, (struct sockaddr *)&address, sizeof(address)) ? -errno : 0;
+	if (!ret && !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len))
+		*pid = peer.pid;
+	close(fd);
+	return ret;
+}
+
+/* `who` listens at the endpoint's path. */
+static int explain_in_use(const struct endpoint *endpoint, const char *who, pid_t pid, struct err *err)
+{
+	if (pid > 0)
+		return err_set(err, EADDRINUSE, "%s listens at %s: pid %d", who, endpoint->path, (int)pid);
+	return err_set(err, EADDRINUSE, "%s listens at %s", who, endpoint->path);
+}
+
+static int take_lock(struct endpoint *endpoint, struct err *err)
+{
+	int ret = try_lock(endpoint, err);
+	pid_t pid;
+
+	for (int i = 0; i < TRIES && ret == -EADDRINUSE; i++) {
+		g_usleep(PAUSE_US);
+		ret = try_lock(endpoint, err);
+	}
+	if (ret != -EADDRINUSE)
+		return ret;
+	find_listener(endpoint, &pid);
+	return explain_in_use(endpoint, "another server", pid, err);
+}
+
+/*
  * A file that is no socket is not replaced, nor is a socket at which a process without our lock
  * listens.
  */
 static int check_path(struct endpoint *endpoint, struct err *err)
 {
-	struct sockaddr_un address;
 	struct stat st;
-	int fd, ret;
+	pid_t pid;
+	int ret;
 
 	if (fstatat(endpoint->dir, endpoint->name, &st, AT_SYMLINK_NOFOLLOW))
 		return errno == ENOENT ? 0 : err_set(err, errno, "%s: %s", endpoint->path,
 						     g_strerror(errno));
 	if (!S_ISSOCK(st.st_mode))
 		return err_set(err, EEXIST, "%s exists and is not a socket", endpoint->path);
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return err_set(err, errno, "a socket: %s", g_strerror(errno));
-	make_address(endpoint, "", &address);
-	ret = connect(fd, (struct sockaddr *)&address, sizeof(address)) ? -errno : 0;
-	close(fd);
-	if (ret == 0 || ret == -EAGAIN)
-		return err_set(err, EADDRINUSE, "another process listens at %s", endpoint->path);
-	return 0;
+	ret = find_listener(endpoint, &pid);
+	return ret == 0 || ret == -EAGAIN ? explain_in_use(endpoint, "another process", pid, err) : 0;
 }
 
 /* ---- the socket ------------------------------------------------------------------------------ */

@@ -48,6 +48,23 @@ int mounts_find(const char *path, const char *type,
 	return ret;
 }
 
+/* The last line with this directory is the mount that is visible. */
+bool mounts_is_of_type(const char *dir, const char *type)
+{
+	FILE *file = setmntent("/proc/self/mounts", "re");
+	char line[LINE_BYTES];
+	struct mntent entry;
+	bool is = false;
+
+	if (!file)
+		return false;
+	while (getmntent_r(file, &entry, line, sizeof(line)))
+		if (strcmp(entry.mnt_dir, dir) == 0)
+			is = strcmp(entry.mnt_type, type) == 0;
+	endmntent(file);
+	return is;
+}
+
 int mounts_open(const char *path, int *fd)
 {
 	int f = open(path, O_RDONLY | O_CLOEXEC);
@@ -84,23 +101,6 @@ int mounts_detach(const char *dir)
 
 /* ---- mounts whose server has exited ---------------------------------------------------------- */
 
-/* Whether the mount that is visible at dir, the last one mounted there, is of this type. */
-static bool is_of_type(const char *dir, const char *type)
-{
-	FILE *file = setmntent("/proc/self/mounts", "re");
-	char line[LINE_BYTES];
-	struct mntent entry;
-	bool is = false;
-
-	if (!file)
-		return false;
-	while (getmntent_r(file, &entry, line, sizeof(line)))
-		if (strcmp(entry.mnt_dir, dir) == 0)
-			is = strcmp(entry.mnt_type, type) == 0;
-	endmntent(file);
-	return is;
-}
-
 static int detach_as_user(const char *dir)
 {
 	char *argv[] = { (char *)"fusermount3", (char *)"-u", (char *)"-z", (char *)"--", (char *)dir, NULL };
@@ -136,7 +136,7 @@ static int remove_dead(const char *link, const char *type)
 	}
 	if (errno != ENOTCONN)
 		return -errno;
-	if (!is_of_type(dir, type))
+	if (!mounts_is_of_type(dir, type))
 		return -ENODEV;
 	if (!umount2(link, MNT_DETACH))
 		return 0;

@@ -275,6 +275,40 @@ exec 4<&-
 umount "$MNT"
 ends "the second server"
 
+# another mount namespace has a copy of the mount, which is not unmounted with it
+copied() {
+	check "daemon" "$KPROFS" -o "socket=$SOCKET" "$MNT"
+	mkfifo "$WORK/copied" "$WORK/release"
+	unshare --mount --propagation private sh -c 'echo >"$1"; read -r _ <"$2"; cat "$3/kprintx"' - \
+		"$WORK/copied" "$WORK/release" "$MNT" >"$WORK/copy.got" 2>&1 &
+	read -r _ <"$WORK/copied"
+	check "umount with a copy in another namespace" umount "$MNT"
+	ends "umount with a copy in another namespace"
+	echo >"$WORK/release"
+	if wait $!; then fail "the copy of an unmounted tree can be read: $(cat "$WORK/copy.got")"; fi
+}
+
+if [ "$(propagation)" = private ]; then
+	copied
+else
+	echo "not tried: a copy in another mount namespace (the root is no mount of its own)"
+fi
+
+# ---- mounted over another -------------------------------------------------------------------------
+
+check "daemon" "$KPROFS" -o "socket=$SOCKET" "$MNT"
+put kprintx on
+fails_with "another kprofs is mounted here; unmount it, or mount over it with -o over" \
+	"$KPROFS" -o socket=none "$MNT"
+same "mounts there after a refusal" 1 "$(grep -c " $MNT " /proc/mounts)"
+check "a mount over another" "$KPROFS" -o socket=none,over "$MNT"
+works "a mount over another"
+umount "$MNT"
+wait_for eval '[ "$(grep -c " $MNT " /proc/mounts)" = 1 ]'
+same "kprintx of the mount below" on "$(cat "$MNT/kprintx")"
+umount "$MNT"
+ends "two mounts, one over the other"
+
 # ---- two mounts are independent ------------------------------------------------------------------
 
 mkdir "$WORK/second"

@@ -236,7 +236,8 @@ wait_for stat_is trace.written $((before + 5)) # reading, three lines, one of th
 
 mkdir "$WORK/second"
 "$KPROFS" -o "socket=$SOCKET" "$WORK/second" 2>"$WORK/got" || fail "a second server"
-check "it says so" grep -q "another server has $SOCKET" "$WORK/second/kperr"
+check "it names the server that listens there" \
+	grep -q "another server listens at $SOCKET: pid $SERVER;" "$WORK/second/kperr"
 umount "$WORK/second"
 role 4 numbers 1
 wait_for said 4 r

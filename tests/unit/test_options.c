@@ -22,6 +22,7 @@ struct row {
 	bool foreground, akaros;
 	int mode; /* -1: not given */
 	size_t trace_bytes;
+	bool over;
 };
 
 #define KB ((size_t)1024)
@@ -40,6 +41,7 @@ static const struct row rows[] = {
 		NULL, NULL, "/mnt", "ro", false, false, -1, 128 * KB},
 	{__LINE__, "kprofs /mnt -o context=system_u:object_r:t", NULL, NULL, "/mnt",
 		"context=system_u:object_r:t", false, false, -1, 128 * KB},
+	{__LINE__, "kprofs /mnt -o over,ro", NULL, NULL, "/mnt", "ro", false, false, -1, 128 * KB, true},
 	{__LINE__, "kprofs", "no mount point"},
 	{__LINE__, "kprofs a b c", "too many"},
 	{__LINE__, "kprofs /mnt -o", "-o needs a value"},
@@ -73,6 +75,7 @@ static bool as_expected(const struct row *row, const struct options *options)
 	return !g_strcmp0(options->source, row->source) &&
 		!g_strcmp0(options->mountpoint, row->mountpoint) && !strcmp(mount, row->mount) &&
 		options->foreground == row->foreground && options->akaros == row->akaros &&
+		options->over == row->over &&
 		options->owner.mode_given == (row->mode >= 0) &&
 		options->owner.mode == (row->mode < 0 ? 0 : (mode_t)row->mode) &&
 		options->owner.uid == getuid() && options->owner.gid == getgid() &&
