@@ -5,7 +5,7 @@
  * A reader opens them one after the other, and they must be of one moment: so all are made when one
  * of them is opened, and stay until none of them has been open for a second. They are files without
  * name (memfd), which open files share; the main thread closes them when the timer expires. In the
- * openers' threads (views.c); a second opener waits for the first one's set.
+ * openers' threads (slow_ops.h); a second opener waits for the first one's set.
  */
 #include "fs/file.h"
 

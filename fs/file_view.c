@@ -4,7 +4,7 @@
  *
  * The records are copied into a file without name first, in which decoding can go back and forth,
  * so that neither the capture nor its readers wait for a view. With what the trace holds beside
- * them it is handed to the process that makes views (viewproc.h). In the opener's thread (views.c).
+ * them it is handed to the process that makes views (viewproc.h). In the opener's thread (slow_ops.h).
  */
 #include "fs/file.h"
 

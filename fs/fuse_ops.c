@@ -4,7 +4,7 @@
  * requests for open files, and the session with the kernel. fuse_tree.c has the requests by name.
  *
  * The functions that end in _op run in any worker, several at once. None of them blocks: what must
- * wait goes to streams.c, kpctl_thread.c, slow_ops.c or switches.c together with its request.
+ * wait is parked (parked.h) by streams.c, kpctl_thread.c, slow_ops.c or switches.c.
  */
 #include "fs/fuse_ops.h"
 

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The queue of commands and the file that holds the run: see kpctl_thread.h.
- *
- * A write or an open that waits is in exactly one queue; the thread that takes it out answers it: the control
- * thread, or the worker in which an interrupt arrives.
- */
+/* The commands that wait, and the file that holds the run: see kpctl_thread.h. */
 #include "fs/kpctl_thread.h"
 
 #include <errno.h>
@@ -14,6 +9,7 @@
 #include "base/units.h"
 #include "fs/open_reply.h"
 #include "fs/openfile.h"
+#include "fs/parked.h"
 #include "fs/reply.h"
 #include "prof/profiler.h"
 #include "sys/clock.h"
@@ -21,7 +17,8 @@
 
 /* Something for the thread to do: an open that waits for the holder, a write, or a close. */
 struct job {
-	struct fuse_req *req;  /* NULL: the holder's close */
+	struct parked parked;  /* first, so that one is the other; without a request: the holder's close */
+	struct kpctl_thread *kpctl;
 	struct openfile *file; /* a reference */
 	struct origin origin;
 	uint64_t deadline_ns; /* of an open; CLOCK_MONOTONIC */
@@ -33,24 +30,19 @@ struct kpctl_thread {
 	struct profiler *profiler; /* invariant */
 	bool akaros;               /* invariant */
 	pthread_t thread;
-	pthread_mutex_t lock;      /* never held while the profiler is called or a file is used */
+	pthread_mutex_t lock;      /* never held while the profiler does what may block, or a file is used */
 	pthread_cond_t wake;       /* the thread's */
-	GQueue jobs;               /* (lock) writes, and the holder's close; oldest first */
-	GQueue opens;              /* (lock) opens that met a holder, oldest first */
+	struct parked_list jobs;   /* (lock) writes, and the holder's close */
+	struct parked_list opens;  /* (lock) opens that met a holder */
 	struct openfile *holder;   /* (lock) the run is tied to it; its close is still to come */
-	struct fuse_req *current;  /* (lock) the write at hand */
-	pid_t current_tid;         /* (lock) of the thread that waits for it */
-	unsigned int interrupting; /* (lock) workers on their way into profiler_interrupt() */
 	bool cpus_changed;         /* (lock) */
 	bool closing;              /* (lock) */
 };
 
-static struct job *create_job(
-	struct fuse_req *req, struct openfile *file, const struct origin *origin)
+static struct job *create_job(struct openfile *file, const struct origin *origin)
 {
 	struct job *job = g_new0(struct job, 1);
 
-	job->req = req;
 	job->file = file;
 	if (origin)
 		job->origin = *origin;
@@ -65,99 +57,45 @@ static void free_job(struct job *job)
 	g_free(job);
 }
 
-static struct job *take_job(GQueue *queue, struct fuse_req *req)
+static void answer_job(struct parked *parked, int code)
 {
-	GList *link;
-
-	for (link = queue->head; link; link = link->next) {
-		struct job *job = link->data;
-
-		if (job->req == req) {
-			g_queue_delete_link(queue, link);
-			return job;
-		}
-	}
-	return NULL;
+	if (parked->req)
+		reply_error(parked->req, code);
+	free_job((struct job *)parked);
 }
 
-static pid_t tid_in(GQueue *queue, const struct fuse_req *req)
+/* Of a write: a `start` gives up. */
+static void stop_job(struct parked *parked)
 {
-	GList *link;
-
-	for (link = queue->head; link; link = link->next)
-		if (((struct job *)link->data)->req == req)
-			return ((struct job *)link->data)->origin.pid;
-	return 0;
+	profiler_interrupt(((struct job *)parked)->kpctl->profiler);
 }
 
-/*
- * The kernel interrupts a request for any signal. All waits here are short, so only a signal that
- * ends the program ends the wait: a shell's background job that ends would make its `echo start` fail.
- */
-static bool is_serious(struct kpctl_thread *kpctl, const struct fuse_req *req)
+/* All waits here are short: only a signal that ends the program, or that it waits for, ends them. */
+static const struct parked_ops job_ops = {
+	.ends_wait = proc_is_interrupted,
+	.stop = stop_job,
+	.answer = answer_job,
+};
+
+static const struct parked_ops open_ops = {
+	.ends_wait = proc_is_interrupted,
+	.answer = answer_job,
+};
+
+/* Parks the job, or answers it. */
+static void add_job(struct kpctl_thread *kpctl, struct parked_list *list, struct fuse_req *req,
+	struct job *job)
 {
-	pid_t tid;
+	int code;
 
+	job->kpctl = kpctl;
+	parked_init(list, &job->parked, req, job->origin.pid);
 	pthread_mutex_lock(&kpctl->lock);
-	tid = tid_in(&kpctl->jobs, req);
-	if (!tid)
-		tid = tid_in(&kpctl->opens, req);
-	if (!tid && kpctl->current == req)
-		tid = kpctl->current_tid;
-	pthread_mutex_unlock(&kpctl->lock);
-	return tid && proc_is_interrupted(NULL, tid);
-}
-
-/*
- * In a worker. `current` is compared last: a finished write's address can come back as a new
- * request, which is then in a queue, or will find itself interrupted when it gets there.
- */
-static void interrupt_job(struct fuse_req *req, void *arg)
-{
-	struct kpctl_thread *kpctl = arg;
-	bool under_way;
-	struct job *job;
-
-	if (!is_serious(kpctl, req))
-		return;
-	pthread_mutex_lock(&kpctl->lock);
-	job = take_job(&kpctl->jobs, req);
-	if (!job)
-		job = take_job(&kpctl->opens, req);
-	under_way = !job && kpctl->current == req;
-	if (under_way)
-		kpctl->interrupting++; /* the thread waits: it must not be the next one's start */
-	pthread_mutex_unlock(&kpctl->lock);
-
-	if (job) {
-		reply_error(req, EINTR);
-		free_job(job);
-	}
-	if (!under_way)
-		return;
-	profiler_interrupt(kpctl->profiler);
-	pthread_mutex_lock(&kpctl->lock);
-	kpctl->interrupting--;
+	code = parked_add(list, &job->parked);
 	pthread_cond_signal(&kpctl->wake);
 	pthread_mutex_unlock(&kpctl->lock);
-}
-
-/* Queues the job, or returns an errno to answer it with. */
-static int queue_job(struct kpctl_thread *kpctl, GQueue *queue, struct job *job)
-{
-	int ret = 0;
-
-	pthread_mutex_lock(&kpctl->lock);
-	if (kpctl->closing)
-		ret = ESHUTDOWN;
-	else if (job->req && reply_interrupted(job->req) &&
-		 proc_is_interrupted(NULL, job->origin.pid))
-		ret = EINTR;
-	else
-		g_queue_push_tail(queue, job);
-	pthread_cond_signal(&kpctl->wake);
-	pthread_mutex_unlock(&kpctl->lock);
-	return ret;
+	if (code)
+		answer_job(&job->parked, code);
 }
 
 /* ---- opening ----------------------------------------------------------------------------------
@@ -192,33 +130,27 @@ void kpctl_thread_open(struct kpctl_thread *kpctl, struct fuse_req *req, struct 
 	bool contends = kpctl->akaros || openfile_writes(file);
 	struct job *job;
 	bool admitted;
-	int ret;
 
 	pthread_mutex_lock(&kpctl->lock);
-	admitted = (!contends || g_queue_is_empty(&kpctl->opens)) && admit(kpctl, file);
+	admitted = (!contends || !parked_first(&kpctl->opens)) && admit(kpctl, file);
 	pthread_mutex_unlock(&kpctl->lock);
 	if (admitted) {
 		fill_and_open(kpctl, req, file, origin);
 		return;
 	}
-	reply_on_interrupt(req, interrupt_job, kpctl);
-	job = create_job(req, file, origin);
+	job = create_job(file, origin);
 	job->deadline_ns = clock_monotonic_ns() + KPCTL_THREAD_OPEN_WAIT_MS * NSEC_PER_MSEC;
-	ret = queue_job(kpctl, &kpctl->opens, job);
-	if (ret) {
-		reply_error(req, ret);
-		free_job(job);
-	}
+	add_job(kpctl, &kpctl->opens, req, job);
 }
 
 static void finish_open(struct kpctl_thread *kpctl, struct job *job, bool admitted)
 {
 	if (admitted) {
-		fill_and_open(kpctl, job->req, g_steal_pointer(&job->file), &job->origin);
+		fill_and_open(kpctl, job->parked.req, g_steal_pointer(&job->file), &job->origin);
 	} else {
 		openfile_refuse(job->file, &job->origin, EBUSY,
 			"another open file holds the run; it ends when that file is closed");
-		reply_error(job->req, EBUSY);
+		reply_error(job->parked.req, EBUSY);
 	}
 	free_job(job);
 }
@@ -231,12 +163,12 @@ static uint64_t serve_opens(struct kpctl_thread *kpctl)
 {
 	struct job *job;
 
-	while ((job = g_queue_peek_head(&kpctl->opens))) {
+	while ((job = (struct job *)parked_first(&kpctl->opens))) {
 		bool admitted = admit(kpctl, job->file);
 
 		if (!admitted && clock_monotonic_ns() < job->deadline_ns)
 			return job->deadline_ns;
-		g_queue_pop_head(&kpctl->opens);
+		parked_end(&job->parked);
 		pthread_mutex_unlock(&kpctl->lock);
 		finish_open(kpctl, job, admitted);
 		pthread_mutex_lock(&kpctl->lock);
@@ -283,15 +215,10 @@ static void end_hold(struct kpctl_thread *kpctl)
 /* No command of the file is left: each was waited for, or taken back, before it could be closed. */
 void kpctl_thread_release(struct kpctl_thread *kpctl, struct openfile *file)
 {
-	struct job *job;
-
-	if (!holds(kpctl, file)) {
+	if (!holds(kpctl, file))
 		openfile_put(file);
-		return;
-	}
-	job = create_job(NULL, file, NULL);
-	if (queue_job(kpctl, &kpctl->jobs, job))
-		free_job(job); /* closing: the run is being stopped anyway */
+	else /* where that is refused the server ends, and the run is being stopped anyway */
+		add_job(kpctl, &kpctl->jobs, NULL, create_job(file, NULL));
 }
 
 /* ---- commands ---------------------------------------------------------------------------------
@@ -300,45 +227,37 @@ void kpctl_thread_release(struct kpctl_thread *kpctl, struct openfile *file)
 void kpctl_thread_write(struct kpctl_thread *kpctl, struct fuse_req *req, struct openfile *file,
 	const struct origin *origin, const char *data, size_t size)
 {
-	struct job *job = create_job(req, openfile_get(file), origin);
-	int ret;
+	struct job *job = create_job(openfile_get(file), origin);
 
 	job->data = g_memdup2(data, size);
 	job->size = size;
-	reply_on_interrupt(req, interrupt_job, kpctl);
-	ret = queue_job(kpctl, &kpctl->jobs, job);
-	if (ret) {
-		reply_error(req, ret);
-		free_job(job);
-	}
+	add_job(kpctl, &kpctl->jobs, req, job);
 }
 
-static bool is_interrupted(void *arg)
+/* Before its answer, so that no interrupt of a later request at the same address finds it. */
+static void end_job(struct kpctl_thread *kpctl, struct job *job)
 {
-	const struct job *job = arg;
-
-	return reply_interrupted(job->req) && proc_is_interrupted(NULL, job->origin.pid);
+	pthread_mutex_lock(&kpctl->lock);
+	parked_end(&job->parked);
+	pthread_mutex_unlock(&kpctl->lock);
 }
 
 static void carry_out(struct kpctl_thread *kpctl, struct job *job)
 {
-	const struct cancel cancel = { is_interrupted, job, -1 };
+	const struct cancel cancel = { parked_is_interrupted, &job->parked, -1 };
 	int ret;
 
-	if (!job->req) {
+	if (!job->parked.req) {
 		end_hold(kpctl);
+		end_job(kpctl, job);
 		return;
 	}
 	ret = openfile_write(job->file, &cancel, &job->origin, job->data, job->size);
-	pthread_mutex_lock(&kpctl->lock);
-	kpctl->current = NULL;
-	while (kpctl->interrupting)
-		pthread_cond_wait(&kpctl->wake, &kpctl->lock);
-	pthread_mutex_unlock(&kpctl->lock);
+	end_job(kpctl, job);
 	if (ret)
-		reply_error(job->req, -ret);
+		reply_error(job->parked.req, -ret);
 	else
-		reply_written(job->req, job->size);
+		reply_written(job->parked.req, job->size);
 }
 
 /* Sleeps until something is to be done; with the lock held. due_ns: 0 for no timeout. */
@@ -399,14 +318,13 @@ static void *run_kpctl(void *arg)
 		due_ns = earlier(serve_opens(kpctl), serve_spare(kpctl, last_job_ns));
 		if (serve_news(kpctl))
 			continue;
-		job = g_queue_pop_head(&kpctl->jobs);
+		job = (struct job *)parked_first(&kpctl->jobs);
 		if (!job) {
 			if (!kpctl->closing) /* set while serve_opens() had released the lock? */
 				wait_for_work(kpctl, due_ns);
 			continue;
 		}
-		kpctl->current = job->req;
-		kpctl->current_tid = job->origin.pid;
+		parked_begin(&job->parked);
 		pthread_mutex_unlock(&kpctl->lock);
 		carry_out(kpctl, job);
 		free_job(job);
@@ -430,7 +348,7 @@ unsigned int kpctl_thread_waiting(struct kpctl_thread *kpctl)
 	unsigned int waiting;
 
 	pthread_mutex_lock(&kpctl->lock);
-	waiting = kpctl->jobs.length + kpctl->opens.length;
+	waiting = kpctl->jobs.waiting.length + kpctl->opens.waiting.length;
 	pthread_mutex_unlock(&kpctl->lock);
 	return waiting;
 }
@@ -445,9 +363,9 @@ int kpctl_thread_create(struct profiler *profiler, bool akaros, struct kpctl_thr
 
 	c->profiler = profiler;
 	c->akaros = akaros;
-	g_queue_init(&c->jobs);
-	g_queue_init(&c->opens);
 	pthread_mutex_init(&c->lock, NULL);
+	parked_list_init(&c->jobs, &job_ops, &c->lock);
+	parked_list_init(&c->opens, &open_ops, &c->lock);
 	pthread_cond_init(&c->wake, NULL);
 	ret = pthread_create(&c->thread, NULL, run_kpctl, c);
 	if (ret) {
@@ -460,36 +378,17 @@ int kpctl_thread_create(struct profiler *profiler, bool akaros, struct kpctl_thr
 	return 0;
 }
 
-static void refuse_all(GQueue *queue)
-{
-	struct job *job;
-
-	while ((job = g_queue_pop_head(queue))) {
-		if (job->req)
-			reply_error(job->req, ESHUTDOWN);
-		free_job(job);
-	}
-}
-
 void kpctl_thread_close(struct kpctl_thread *kpctl)
 {
-	GQueue jobs, opens;
-	bool under_way;
-
 	pthread_mutex_lock(&kpctl->lock);
 	kpctl->closing = true;
-	jobs = kpctl->jobs;
-	opens = kpctl->opens;
-	g_queue_init(&kpctl->jobs);
-	g_queue_init(&kpctl->opens);
-	under_way = kpctl->current != NULL;
+	parked_close(&kpctl->jobs);
+	parked_close(&kpctl->opens);
 	pthread_cond_signal(&kpctl->wake);
 	pthread_mutex_unlock(&kpctl->lock);
 
-	refuse_all(&jobs);
-	refuse_all(&opens);
-	if (under_way)
-		profiler_interrupt(kpctl->profiler);
+	parked_refuse_all(&kpctl->jobs);
+	parked_refuse_all(&kpctl->opens);
 	pthread_join(kpctl->thread, NULL);
 	profiler_stop(kpctl->profiler, NULL);
 }

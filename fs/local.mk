@@ -37,6 +37,8 @@ libfs_a_SOURCES = \
 	%D%/node.h \
 	%D%/openfile.c \
 	%D%/openfile.h \
+	%D%/parked.c \
+	%D%/parked.h \
 	%D%/pipes.c \
 	%D%/pipes.h \
 	%D%/open_reply.c \

@@ -23,7 +23,7 @@
  *	  file_*.c		the functions of the rows, a file for each part of the server
  *	to the modules: src/prof (kpctl, kpdata), src/trace (kptrace, kprintx, events), src/acct (mpstat).
  *
- *	What must wait goes
+ *	What must wait is parked, see parked.c, by
  *	  streams.c		reads of kpdata at its end; thread kp-stream
  *	  kpctl_thread.c	commands for the profiler, and `hold`; thread kp-control
  *	  slow_ops.c		opens of views/ and the trace, its reads; threads kp-view, kp-trace

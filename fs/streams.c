@@ -2,11 +2,8 @@
 /*
  * Parked reads: see streams.h.
  *
- * A parked read is in exactly one place: `parked`, `trying` (while a server goes through them) or
- * `current` (the server is at it, without the lock). One thread at a time is the server, which
- * holds `serving`: our thread or a caller of streams_serve(). The one that takes a read out of the
- * lists answers it: the server, or the worker in which an interrupt arrives. The one at hand is
- * only marked.
+ * One thread at a time tries the parked reads and holds `serving` meanwhile: our thread or a caller of
+ * streams_serve(). The read that it tries is current, without the lock.
  *
  * The thread has a bell, so that the profiler's threads can ring it without a lock.
  *
@@ -26,16 +23,17 @@
 #include "base/bell.h"
 #include "fs/dirtab.h"
 #include "fs/openfile.h"
+#include "fs/parked.h"
 #include "fs/reply.h"
 
 /* Pieces of one reply: 1 MiB, the largest read, of a capture's blocks, with room to spare. */
 #define STREAM_PIECES 256
 
 struct parked_read {
-	struct fuse_req *req;
+	struct parked parked;  /* first, so that one is the other; any signal ends the wait */
+	struct streams *streams;
 	struct openfile *file; /* a reference */
 	size_t size;
-	bool interrupted; /* (lock) */
 };
 
 struct streams {
@@ -44,11 +42,8 @@ struct streams {
 	_Atomic unsigned int waiting; /* atomic (W): parked reads and armed polls */
 	pthread_mutex_t serving;      /* before all other locks */
 	pthread_mutex_t lock;	      /* never held together with an open file's */
-	GQueue parked;		      /* (lock) */
-	GQueue trying;		      /* (lock) filled and emptied by the server */
-	struct parked_read *current;  /* (lock) */
+	struct parked_list reads;     /* (lock) closed: no read waits any more */
 	GQueue polled;		      /* (lock) of struct openfile, with a reference each */
-	bool closing;		      /* (lock) */
 	bool ending;		      /* (lock) the thread should end */
 };
 
@@ -68,7 +63,7 @@ static bool is_closing(struct streams *streams)
 	bool closing;
 
 	pthread_mutex_lock(&streams->lock);
-	closing = streams->closing;
+	closing = streams->reads.closed;
 	pthread_mutex_unlock(&streams->lock);
 	return closing;
 }
@@ -106,77 +101,39 @@ static bool is_readable(struct openfile *file)
 	return readable;
 }
 
-static void free_parked(struct parked_read *parked)
+static void free_read(struct parked_read *read)
 {
-	openfile_put(parked->file);
-	g_free(parked);
+	count_waiting(read->streams, -1);
+	openfile_put(read->file);
+	g_free(read);
 }
 
-static struct parked_read *take_parked(GQueue *queue, struct fuse_req *req)
+static void answer_read(struct parked *parked, int code)
 {
-	GList *link;
-
-	for (link = queue->head; link; link = link->next) {
-		struct parked_read *parked = link->data;
-
-		if (parked->req == req) {
-			g_queue_delete_link(queue, link);
-			return parked;
-		}
-	}
-	return NULL;
+	reply_error(parked->req, code);
+	free_read((struct parked_read *)parked);
 }
 
-/*
- * In a worker. A request that is not here yet will find itself interrupted when it is parked. A
- * `current` that has been answered can match a new request at the same address: the mark is
- * harmless, and the new one is found in the lists first.
- */
-static void interrupt_read(struct fuse_req *req, void *arg)
-{
-	struct streams *streams = arg;
-	struct parked_read *parked;
+static const struct parked_ops read_ops = { .answer = answer_read };
 
-	pthread_mutex_lock(&streams->lock);
-	parked = take_parked(&streams->parked, req);
-	if (!parked)
-		parked = take_parked(&streams->trying, req);
-	if (!parked && streams->current && streams->current->req == req)
-		streams->current->interrupted = true;
-	pthread_mutex_unlock(&streams->lock);
-	if (!parked)
-		return;
-	reply_error(req, EINTR);
-	count_waiting(streams, -1);
-	free_parked(parked);
-}
-
-/* Returns an errno to answer with at once, or 0: it is parked. -1: answer with end of file. */
+/* Returns an errno to answer with at once, or 0: it is parked. ESHUTDOWN: answer with end of file. */
 static int park_read(struct streams *streams, struct fuse_req *req, struct openfile *file,
 	size_t size)
 {
-	struct parked_read *parked;
-	int ret = 0;
+	struct parked_read *read = g_new0(struct parked_read, 1);
+	int code;
 
-	reply_on_interrupt(req, interrupt_read, streams);
-	parked = g_new0(struct parked_read, 1);
-	parked->req = req;
-	parked->file = openfile_get(file);
-	parked->size = size;
+	read->streams = streams;
+	read->file = openfile_get(file);
+	read->size = size;
 	count_waiting(streams, 1);
+	parked_init(&streams->reads, &read->parked, req, 0);
 	pthread_mutex_lock(&streams->lock);
-	if (streams->closing)
-		ret = -1;
-	else if (reply_interrupted(req))
-		ret = EINTR;
-	else
-		g_queue_push_tail(&streams->parked, parked);
+	code = parked_add(&streams->reads, &read->parked);
 	pthread_mutex_unlock(&streams->lock);
-	if (ret) {
-		count_waiting(streams, -1);
-		free_parked(parked);
-	}
-	return ret;
+	if (code)
+		free_read(read);
+	return code;
 }
 
 static void read_or_park(struct streams *streams, struct fuse_req *req, struct openfile *file,
@@ -191,10 +148,10 @@ static void read_or_park(struct streams *streams, struct fuse_req *req, struct o
 		return;
 	}
 	ret = park_read(streams, req, file, size);
-	if (ret > 0)
-		reply_error(req, ret);
-	else if (ret < 0)
+	if (ret == ESHUTDOWN)
 		reply_pieces(req, NULL, 0);
+	else if (ret)
+		reply_error(req, ret);
 	else if (is_readable(file))
 		bell_ring(streams->bell); /* data came before it was counted */
 }
@@ -276,31 +233,32 @@ void streams_forget(struct streams *streams, struct openfile *file)
 		openfile_put(file);
 }
 
-/* Tries the parked reads in the order in which they came. */
+/* Tries the parked reads once each, in the order in which they came. */
 static void serve_reads(struct streams *streams)
 {
-	struct parked_read *parked;
+	struct parked *parked;
+	guint left;
 
 	pthread_mutex_lock(&streams->lock);
-	while ((parked = g_queue_pop_head(&streams->parked)))
-		g_queue_push_tail(&streams->trying, parked);
-	while ((parked = g_queue_pop_head(&streams->trying))) {
-		bool closing = streams->closing, answered;
+	left = streams->reads.waiting.length;
+	for (; left && (parked = parked_first(&streams->reads)); left--) {
+		struct parked_read *read = (struct parked_read *)parked;
+		bool closing = streams->reads.closed, answered;
 
-		streams->current = parked;
+		parked_begin(parked);
 		pthread_mutex_unlock(&streams->lock);
-		answered = try_read(parked->req, parked->file, parked->size, closing);
+		answered = try_read(parked->req, read->file, read->size, closing);
 		pthread_mutex_lock(&streams->lock);
-		streams->current = NULL;
-		if (!answered && !parked->interrupted) {
-			g_queue_push_tail(&streams->parked, parked);
+		if (!answered && !parked_is_interrupted(parked)) {
+			parked_return(parked);
 			continue;
 		}
+		parked_end(parked);
 		pthread_mutex_unlock(&streams->lock);
-		if (!answered)
-			reply_error(parked->req, EINTR);
-		count_waiting(streams, -1);
-		free_parked(parked);
+		if (answered)
+			free_read(read);
+		else
+			answer_read(parked, EINTR);
 		pthread_mutex_lock(&streams->lock);
 	}
 	pthread_mutex_unlock(&streams->lock);
@@ -331,7 +289,7 @@ static void serve_polls(struct streams *streams)
 	guint i;
 
 	pthread_mutex_lock(&streams->lock);
-	closing = streams->closing;
+	closing = streams->reads.closed;
 	for (link = streams->polled.head; link; link = link->next)
 		g_ptr_array_add(files, openfile_get(link->data));
 	pthread_mutex_unlock(&streams->lock);
@@ -387,8 +345,7 @@ int streams_create(struct streams **streams)
 
 	pthread_mutex_init(&s->serving, NULL);
 	pthread_mutex_init(&s->lock, NULL);
-	g_queue_init(&s->parked);
-	g_queue_init(&s->trying);
+	parked_list_init(&s->reads, &read_ops, &s->lock);
 	g_queue_init(&s->polled);
 	s->bell = bell_open();
 	ret = s->bell < 0 ? s->bell : -pthread_create(&s->thread, NULL, run_streams, s);
@@ -407,7 +364,7 @@ int streams_create(struct streams **streams)
 void streams_close(struct streams *streams)
 {
 	pthread_mutex_lock(&streams->lock);
-	streams->closing = true;
+	parked_close(&streams->reads);
 	pthread_mutex_unlock(&streams->lock);
 	bell_ring(streams->bell);
 }
@@ -417,7 +374,7 @@ void streams_destroy(struct streams *streams)
 	if (!streams)
 		return;
 	pthread_mutex_lock(&streams->lock);
-	streams->closing = true;
+	parked_close(&streams->reads);
 	streams->ending = true;
 	pthread_mutex_unlock(&streams->lock);
 	bell_ring(streams->bell);
@@ -433,7 +390,7 @@ uint64_t streams_waiting(struct streams *streams)
 	uint64_t waiting;
 
 	pthread_mutex_lock(&streams->lock);
-	waiting = streams->parked.length + streams->trying.length + (streams->current ? 1 : 0);
+	waiting = parked_count(&streams->reads);
 	pthread_mutex_unlock(&streams->lock);
 	return waiting;
 }

@@ -118,18 +118,6 @@ void turns_done(struct turns *turns, uid_t uid)
 	forget_idle_user(turns, link);
 }
 
-void *turns_find(const struct turns *turns, bool (*matches)(const void *job, const void *arg),
-	const void *arg)
-{
-	GList *link, *job;
-
-	for (link = turns->users.head; link; link = link->next)
-		for (job = ((struct turns_user *)link->data)->jobs.head; job; job = job->next)
-			if (matches(job->data, arg))
-				return job->data;
-	return NULL;
-}
-
 void turns_remove(struct turns *turns, void *job)
 {
 	GList *link;

@@ -7,7 +7,7 @@
  * A user has all threads but one at most, so that another user's job can begin at once. Root and the user
  * who mounted have a thread more, for which they wait only for each other.
  *
- * Not thread-safe: under the lock of views.c.
+ * Not thread-safe: under the lock of slow_ops.c.
  */
 #ifndef KPROFS_FS_TURNS_H
 #define KPROFS_FS_TURNS_H
@@ -35,9 +35,6 @@ void *turns_take(struct turns *turns, uid_t *uid);
 /* A job that was taken has ended. */
 void turns_done(struct turns *turns, uid_t uid);
 
-/* The oldest job that waits and that `matches`, or NULL. */
-void *turns_find(const struct turns *turns, bool (*matches)(const void *job, const void *arg),
-	const void *arg);
 /* Takes a job out that waits. */
 void turns_remove(struct turns *turns, void *job);
 

@@ -3,7 +3,7 @@
  * What a view is written from: a copy of the capture, its profile, and the names of its places.
  *
  * Views that are open at the same time and are of the same records share one: the models of several
- * views would be the most that the server ever has in memory. In the opener's thread (views.c).
+ * views would be the most that the server ever has in memory. In a thread kp-make (viewmaker.c).
  */
 #ifndef KPROFS_FS_VIEWMODEL_H
 #define KPROFS_FS_VIEWMODEL_H

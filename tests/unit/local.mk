@@ -300,6 +300,9 @@ tests_unit_test_viewmodel_SOURCES = tests/unit/test_viewmodel.c tests/fixtures/g
 tests_unit_test_viewmodel_LDADD = libfs.a libformats.a libcapture.a libsymbolizer.a libsys.a libbase.a $(CMOCKA_LIBS) \
 	$(GLIB_LIBS) $(Z_LIBS) -lpthread
 
+unit_tests += tests/unit/test_parked
+tests_unit_test_parked_LDADD = libfs.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) -lpthread
+
 unit_tests += tests/unit/test_pipes
 tests_unit_test_pipes_LDADD = libfs.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) -lpthread
 
