@@ -7,6 +7,8 @@ kprof --list-options 2>/dev/null | while read -l -d \t command short long argume
 		continue
 	end
 	set -l value
+	set -l letter
+	test $short = -; or set letter -s (string sub -s 2 -- $short)
 	switch $argument
 		case -
 		case FILE
@@ -18,5 +20,5 @@ kprof --list-options 2>/dev/null | while read -l -d \t command short long argume
 			test $choices != -; and set value -x -a $choices
 	end
 	complete -c kprof -n "__fish_seen_subcommand_from $command" \
-		-s (string sub -s 2 -- $short) -l (string sub -s 3 -- $long) $value -d $help
+		$letter -l (string sub -s 3 -- $long) $value -d $help
 end

@@ -11,21 +11,38 @@
 #include <unistd.h>
 
 /* No command has more options than this, with --help and the end of the table. */
-#define OPTIONS_MAX 32
+#define OPTIONS_MAX 48
 
-static void print_help(const struct command *command)
+static void print_option(int letter, const char *name, const char *argument, const char *help)
+{
+	char left[64], dash[8] = "   ";
+
+	if (letter < CMD_LONG_ONLY)
+		snprintf(dash, sizeof(dash), "-%c,", letter);
+	snprintf(left, sizeof(left), "%s --%s%s%s", dash, name, argument ? " " : "",
+		argument ? argument : "");
+	printf("  %-22s %s\n", left, help);
+}
+
+static void print_examples(const char *examples)
+{
+	const char *end;
+
+	puts("\nExamples:");
+	for (; (end = strchr(examples, '\n')); examples = end + 1)
+		printf("  %.*s\n", (int)(end - examples), examples);
+}
+
+void cmd_print_help(const struct command *command)
 {
 	const struct cmd_option *o;
-	char left[64];
 
 	printf("usage: kprof %s [OPTIONS]%s%s\n\n%s.\n\n", command->name,
 		*command->arguments ? " " : "", command->arguments, command->summary);
-	for (o = command->options; o->letter; o++) {
-		snprintf(left, sizeof(left), "-%c, --%s%s%s", o->letter, o->name,
-			o->argument ? " " : "", o->argument ? o->argument : "");
-		printf("  %-22s %s\n", left, o->help);
-	}
-	printf("  %-22s %s\n", "-h, --help", "print this help");
+	for (o = command->options; o->letter; o++)
+		print_option(o->letter, o->name, o->argument, o->help);
+	print_option('h', "help", NULL, "print this help");
+	print_examples(command->examples);
 }
 
 int cmd_next_option(const struct command *command, int argc, char **argv, int *status)
@@ -39,7 +56,9 @@ int cmd_next_option(const struct command *command, int argc, char **argv, int *s
 	for (o = command->options; o->letter && i < OPTIONS_MAX - 1; o++) {
 		longs[i++] = (struct option){ o->name,
 			o->argument ? required_argument : no_argument, NULL, o->letter };
-		shorts[n++] = o->letter;
+		if (o->letter >= CMD_LONG_ONLY)
+			continue;
+		shorts[n++] = (char)o->letter;
 		if (o->argument)
 			shorts[n++] = ':';
 	}
@@ -48,7 +67,7 @@ int cmd_next_option(const struct command *command, int argc, char **argv, int *s
 	case -1:
 		return 0;
 	case 'h':
-		print_help(command);
+		cmd_print_help(command);
 		*status = cmd_finish_output(CMD_OK);
 		return -1;
 	case ':':

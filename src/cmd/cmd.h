@@ -19,8 +19,11 @@ enum {
 	CMD_NOT_RUN = 125,
 };
 
+/* Numbers of options that have no letter begin here. */
+#define CMD_LONG_ONLY 256
+
 struct cmd_option {
-	char letter;	      /* 0 ends a command's options */
+	int letter;	      /* 0 ends a command's options; from CMD_LONG_ONLY on it has only a name */
 	const char *name;     /* the long one, without dashes */
 	const char *argument; /* NULL: it has none */
 	const char *help;
@@ -30,14 +33,16 @@ struct command {
 	const char *name;
 	const char *arguments; /* after the options */
 	const char *summary;   /* one line without a full stop */
+	const char *examples;  /* command lines, each with its newline */
 	const struct cmd_option *options; /* but for --help, which all have */
 	int (*run)(const struct command *command, int argc, char **argv);
-	/* the arguments are a command with its own options: kprof's options end before it */
+	/* options end at the first argument, since what follows may have options of its own */
 	bool runs;
 };
 
 extern const struct command cmd_annotate;
 extern const struct command cmd_convert;
+extern const struct command cmd_ctl;
 extern const struct command cmd_doctor;
 extern const struct command cmd_dump;
 extern const struct command cmd_list;
@@ -58,6 +63,9 @@ extern const struct command cmd_trace;
  * argument. Its value is in optarg. Below zero: exit with *status; the error has been printed.
  */
 int cmd_next_option(const struct command *command, int argc, char **argv, int *status);
+
+/* Prints the options and examples of a command. */
+void cmd_print_help(const struct command *command);
 
 /* Prints one line on stderr, after the program's name. */
 void cmd_error(const char *format, ...) __attribute__((format(printf, 1, 2)));

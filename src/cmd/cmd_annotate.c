@@ -457,6 +457,8 @@ const struct command cmd_annotate = {
 	.name = "annotate",
 	.arguments = "FUNCTION [FILE]",
 	.summary = "Show the code of a function with the shares of its instructions",
+	.examples = "kprof annotate main\n"
+		    "kprof annotate --event cycles \"read*\" capture\n",
 	.options = options,
 	.run = run,
 };

@@ -226,6 +226,9 @@ const struct command cmd_convert = {
 	.name = "convert",
 	.arguments = "[FILE]",
 	.summary = "Write a capture in another format: perf.data, pprof and others",
+	.examples = "kprof convert                          lists the formats\n"
+		    "kprof convert -t flame.svg -o flame.svg\n"
+		    "kprof convert -t perf.data kprof.data | perf report -i -\n",
 	.options = options,
 	.run = run,
 };

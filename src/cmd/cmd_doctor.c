@@ -79,6 +79,8 @@ const struct command cmd_doctor = {
 	.name = "doctor",
 	.arguments = "",
 	.summary = "Show what this machine allows, and how to make it allow more",
+	.examples = "kprof doctor\n"
+		    "kprof doctor --json\n",
 	.options = options,
 	.run = run,
 };

@@ -81,6 +81,8 @@ const struct command cmd_dump = {
 	.name = "dump",
 	.arguments = "[FILE]",
 	.summary = "Print every record of a capture as a line of text",
+	.examples = "kprof dump | less\n"
+		    "kprof dump -m /mnt/kprof | grep _trace\n",
 	.options = options,
 	.run = run,
 };

@@ -183,6 +183,8 @@ const struct command cmd_list = {
 	.name = "list",
 	.arguments = "[REGEX]",
 	.summary = "List the events that can be sampled and counted",
+	.examples = "kprof list fault\n"
+		    "kprof list --all \"^cycles\"\n",
 	.options = options,
 	.run = run,
 };

@@ -88,6 +88,8 @@ static int prepare(struct record_run *r, struct err *err)
 		ret = skip_earlier(r, err);
 	if (!ret)
 		ret = sampling_start(&r->sampling, r->event, r->stack, err);
+	if (!ret && !r->quiet)
+		sampling_print_scope(&r->sampling);
 	return ret;
 }
 
@@ -367,6 +369,9 @@ const struct command cmd_record = {
 	.name = "record",
 	.arguments = "COMMAND [ARGUMENT...]",
 	.summary = "Sample while a command runs, and keep what it and its descendants did",
+	.examples = "kprof record -- make -j4\n"
+		    "kprof record -e page-faults:period=1 -o faults -- ls\n"
+		    "kprof record --all -o machine -- sleep 10\n",
 	.options = options,
 	.run = run,
 	.runs = true,

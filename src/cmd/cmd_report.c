@@ -286,6 +286,10 @@ const struct command cmd_report = {
 	.name = "report",
 	.arguments = "[FILE]",
 	.summary = "Show where samples were taken, hottest first",
+	.examples = "kprof report\n"
+		    "kprof report --callers\n"
+		    "kprof report --by file --include process=postgres\n"
+		    "kprof report --diff before.data after.data\n",
 	.options = options,
 	.run = run,
 };

@@ -93,6 +93,8 @@ static int open_counters(struct stat_run *s, struct err *err)
 	if (open)
 		return 0;
 	ret = s->counters[0].error;
+	if (ret == -ENOENT || ret == -EOPNOTSUPP)
+		return err_set(err, -ret, "this machine can't count %s", s->list.events[0].text);
 	return perf_explain(ret, NULL, err);
 }
 
@@ -366,6 +368,8 @@ const struct command cmd_stat = {
 	.name = "stat",
 	.arguments = "COMMAND [ARGUMENT...]",
 	.summary = "Count events while a command runs",
+	.examples = "kprof stat -- ls -R /usr\n"
+		    "kprof stat -e page-faults,context-switches -- make\n",
 	.options = options,
 	.run = run,
 	.runs = true,

@@ -331,6 +331,8 @@ static int begin(struct top *t, struct err *err)
 	if (!ret && (!t->sampling.kpctl.running || t->event))
 		ret = sampling_start(&t->sampling, t->event, NULL, err);
 	if (!ret)
+		sampling_print_scope(&t->sampling);
+	if (!ret)
 		t->events = split_events(t->event ? t->event : t->sampling.kpctl.event);
 	if (!ret)
 		ret = recent_samples_open(t->sampling.dir, &t->recent, err);
@@ -399,6 +401,8 @@ const struct command cmd_top = {
 	.name = "top",
 	.arguments = "",
 	.summary = "Show the hottest functions as they are now",
+	.examples = "kprof top\n"
+		    "kprof top -d 5 -e cycles\n",
 	.options = options,
 	.run = run,
 };

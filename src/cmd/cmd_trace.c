@@ -127,6 +127,9 @@ const struct command cmd_trace = {
 	.name = "trace",
 	.arguments = "[FILE...]",
 	.summary = "Show the trace, or copies of cpu/N/trace merged, as text or CTF",
+	.examples = "kprof trace --follow\n"
+		    "kprof trace copy.0 copy.1\n"
+		    "kprof trace --ctf folder copy.0 copy.1\n",
 	.options = options,
 	.run = run,
 };

@@ -73,16 +73,19 @@ static void list_option(const struct command *command, const struct cmd_option *
 {
 	const char *argument = option->argument ? option->argument : "-";
 	g_autoptr(GString) choices = g_string_new(NULL);
+	char letter[2] = "";
 
+	if (option->letter < CMD_LONG_ONLY)
+		letter[0] = (char)option->letter;
 	add_choices(choices, argument);
-	printf("%s\t-%c\t--%s\t%s\t%s\t%s\n", command->name, option->letter, option->name, argument,
+	printf("%s\t-%s\t--%s\t%s\t%s\t%s\n", command->name, letter, option->name, argument,
 		choices->str, option->help);
 }
 
 static void list_command(const struct command *command)
 {
 	const struct cmd_option *option;
-	const char *argument = command->runs ? "COMMAND"
+	const char *argument = strstr(command->arguments, "COMMAND") ? "COMMAND"
 		: strstr(command->arguments, "FILE") ? "FILE"
 						     : "-";
 

@@ -88,9 +88,9 @@ static char *find_reason(const char *dir)
 	return reason;
 }
 
-int kpctl_client_write(const char *dir, const char *lines, struct err *err)
+int kpctl_client_write_file(const char *dir, const char *name, const char *lines, struct err *err)
 {
-	g_autofree char *path = g_build_filename(dir, "kpctl", NULL), *reason = NULL;
+	g_autofree char *path = g_build_filename(dir, name, NULL), *reason = NULL;
 	int fd = open(path, O_WRONLY | O_CLOEXEC), code;
 	ssize_t n;
 
@@ -111,20 +111,31 @@ int kpctl_client_write(const char *dir, const char *lines, struct err *err)
 	return err_set(err, code, "%s: %s", path, reason ? reason : strerror(code));
 }
 
-uint64_t kpctl_client_stat(const char *dir, const char *name)
+int kpctl_client_write(const char *dir, const char *lines, struct err *err)
+{
+	return kpctl_client_write_file(dir, "kpctl", lines, err);
+}
+
+char *kpctl_client_text(const char *dir, const char *name)
 {
 	g_autofree char *text = NULL;
 	g_auto(GStrv) lines = NULL;
 	const size_t length = strlen(name);
-	uint64_t value;
 	int i;
 
 	if (read_text(dir, "kpstat", &text, NULL))
-		return 0;
+		return NULL;
 	lines = g_strsplit(text, "\n", -1);
 	for (i = 0; lines[i]; i++)
-		if (strncmp(lines[i], name, length) == 0 && lines[i][length] == ' ' &&
-			units_parse_u64(lines[i] + length + 1, &value) == 0)
-			return value;
-	return 0;
+		if (strncmp(lines[i], name, length) == 0 && lines[i][length] == ' ')
+			return g_strdup(lines[i] + length + 1);
+	return NULL;
+}
+
+uint64_t kpctl_client_stat(const char *dir, const char *name)
+{
+	g_autofree char *text = kpctl_client_text(dir, name);
+	uint64_t value;
+
+	return text && units_parse_u64(text, &value) == 0 ? value : 0;
 }

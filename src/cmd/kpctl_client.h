@@ -21,6 +21,12 @@ void kpctl_client_clear(struct kpctl_client *kpctl);
 /* Writes these lines in one write(2). An error has the reason that kperr gives. */
 int kpctl_client_write(const char *dir, const char *lines, struct err *err);
 
+/* The same for another file of the mount. */
+int kpctl_client_write_file(const char *dir, const char *name, const char *lines, struct err *err);
+
+/* The text in a row of kpstat, to be freed; NULL: no such row. */
+char *kpctl_client_text(const char *dir, const char *name);
+
 /* The number in a row of kpstat; 0: no such row. */
 uint64_t kpctl_client_stat(const char *dir, const char *name);
 

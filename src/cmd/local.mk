@@ -4,6 +4,7 @@ kprof_SOURCES = \
 	%D%/cmd.c %D%/cmd.h \
 	%D%/cmd_annotate.c \
 	%D%/cmd_convert.c \
+	%D%/cmd_ctl.c \
 	%D%/cmd_doctor.c \
 	%D%/cmd_dump.c \
 	%D%/cmd_list.c \

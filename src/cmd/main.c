@@ -4,22 +4,25 @@
  *
  *	main
  *	  commands[]            one row and one file for each subcommand: cmd_NAME.c
- *	  cmd_next_option       parses its options, from the same row (cmd.c); completions.c lists
- *them
+ *	  cmd_next_option       parses its options, from the same row (cmd.c)
+ *	  completions_list      lists all options for shells (completions.c)
  *
  *	Subcommands that sample (record, top) or count (stat):
- *	  sampling_open         uses the mounted server, or a private one (sampling.c,
- *private_server.c) launch_begin          starts the measured command, handles its signals
- *(launch.c) kpdata_copy_read      copies kpdata to a file while it grows (kpdata_copy.c)
+ *	  sampling_open         uses the mounted server, or a private one (sampling.c, private_server.c)
+ *	  launch_begin          starts the measured command, handles its signals (launch.c)
+ *	  kpdata_copy_read      copies kpdata to a file while it grows (kpdata_copy.c)
  *	  recent_samples_take   reads the new samples of kpdata (recent_samples.c)
  *	  process_filter_wants  selects the records of the command (capture/process_filter.c)
  *
  *	Subcommands that read (report, annotate, dump, convert):
  *	  input_open            opens a file, standard input, or the mounted kpdata (input.c)
+ *	  input_source_find     chooses one of them (input_source.c, mount_choice.c)
  *	  decode_next           decodes the records (capture/decode.c)
  *	  profile_load          makes a model of them (capture/profile.c, processes.c, stacks.c)
  *	  functions_create      finds its functions (capture/functions.c, with src/symbolizer)
  *	  flat_write            writes one format, a file each (formats/flat.c, capture/dump.c)
+ *
+ *	Subcommand ctl: kpctl_client_write_file (kpctl_client.c)
  *
  *	Subcommand trace:
  *	  tracecopies_next      merges copies of cpu/N/trace (trace/tracefile.c)
@@ -32,6 +35,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "base/stdfds.h"
 #include "cmd/cmd.h"
 #include "cmd/completions.h"
@@ -45,6 +49,7 @@ static const struct command *const commands[] = {
 	&cmd_dump,
 	&cmd_convert,
 	&cmd_trace,
+	&cmd_ctl,
 	&cmd_list,
 	&cmd_doctor,
 	NULL,
@@ -61,24 +66,63 @@ static int print_help(void)
 	     "it.\n");
 	for (i = 0; i < COUNT; i++)
 		printf("  %-10s %s\n", commands[i]->name, commands[i]->summary);
-	puts("\n`kprof COMMAND --help` lists the options of a command, `kprof --version` prints "
-	     "the version.");
+	puts("\n`kprof help COMMAND` or `kprof COMMAND --help` lists the options of a command, with\n"
+	     "examples; `kprof -V` prints the version. First steps:\n\n"
+	     "  kprof record -- make\n"
+	     "  kprof report");
 	return cmd_finish_output(CMD_OK);
+}
+
+static const struct command *find_command(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < COUNT; i++)
+		if (strcmp(name, commands[i]->name) == 0)
+			return commands[i];
+	return NULL;
+}
+
+static int refuse_command(const char *name)
+{
+	struct nearest nearest;
+	char text[NEAREST_TEXT_MAX];
+	size_t i;
+
+	nearest_init(&nearest, name);
+	for (i = 0; i < COUNT; i++)
+		nearest_offer(&nearest, commands[i]->name);
+	cmd_error("no command %s%s; see kprof --help", name,
+		nearest_text(&nearest, text, sizeof(text)));
+	return CMD_USAGE;
+}
+
+static int print_help_of(const char *name)
+{
+	const struct command *command = find_command(name);
+
+	if (!command)
+		return refuse_command(name);
+	cmd_print_help(command);
+	return cmd_finish_output(CMD_OK);
+}
+
+static bool is_one_of(const char *word, const char *a, const char *b, const char *c)
+{
+	return strcmp(word, a) == 0 || strcmp(word, b) == 0 || strcmp(word, c) == 0;
 }
 
 int main(int argc, char **argv)
 {
-	size_t i;
+	const struct command *command;
 
 	if (stdfds_fill())
 		return CMD_FAILED;
-	if (argc < 2) {
-		cmd_error("no command; see kprof --help");
-		return CMD_USAGE;
-	}
-	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+	if (argc < 2)
 		return print_help();
-	if (strcmp(argv[1], "--version") == 0) {
+	if (is_one_of(argv[1], "--help", "-h", "help"))
+		return argc > 2 ? print_help_of(argv[2]) : print_help();
+	if (is_one_of(argv[1], "--version", "-V", "version")) {
 		puts(PACKAGE_STRING);
 		return cmd_finish_output(CMD_OK);
 	}
@@ -87,10 +131,6 @@ int main(int argc, char **argv)
 		completions_list(commands);
 		return cmd_finish_output(CMD_OK);
 	}
-	for (i = 0; i < COUNT; i++) {
-		if (strcmp(argv[1], commands[i]->name) == 0)
-			return commands[i]->run(commands[i], argc - 1, argv + 1);
-	}
-	cmd_error("no command %s; see kprof --help", argv[1]);
-	return CMD_USAGE;
+	command = find_command(argv[1]);
+	return command ? command->run(command, argc - 1, argv + 1) : refuse_command(argv[1]);
 }

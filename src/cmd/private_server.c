@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <glib.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #include "cmd/cmd.h"
 #include "sys/child.h"
 #include "sys/clock.h"
+#include "sys/memfile.h"
 #include "sys/mounts.h"
 
 #define START_NS (30 * NSEC_PER_SEC)
@@ -38,13 +40,14 @@ char *private_server_find_server(void)
 }
 
 /* In its own process group: signals of the terminal are for the command, not for the server. */
-static _Noreturn void run_server(
-	const char *program, const char *dir, pid_t parent, const sigset_t *mask)
+static _Noreturn void run_server(const char *program, const struct private_server *server,
+	pid_t parent, const sigset_t *mask)
 {
 	setpgid(0, 0);
+	dup2(server->log_fd, STDERR_FILENO);
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	if (child_die_with(parent, SIGTERM) == 0)
-		execl(program, "kprofs", "-f", dir, (char *)NULL);
+		execl(program, "kprofs", "-f", "-o", "socket=none", server->dir, (char *)NULL);
 	_exit(127);
 }
 
@@ -72,6 +75,19 @@ static int wait_for_mount(struct private_server *server, struct err *err)
 	return 0;
 }
 
+/* What the server said; of one that serves well, kperr has what matters. */
+static void print_log(const struct private_server *server)
+{
+	char buffer[4096];
+	off_t at = 0;
+	ssize_t n;
+
+	while ((n = pread(server->log_fd, buffer, sizeof(buffer), at)) > 0) {
+		fwrite(buffer, 1, (size_t)n, stderr);
+		at += n;
+	}
+}
+
 int private_server_start(struct private_server *server, const sigset_t *mask, struct err *err)
 {
 	g_autofree char *program = private_server_find_server();
@@ -80,6 +96,7 @@ int private_server_start(struct private_server *server, const sigset_t *mask, st
 
 	server->pid = 0;
 	server->dir = NULL;
+	server->log_fd = -1;
 	if (!program)
 		return err_set(err, ENOENT,
 			"kprofs was not found: it is neither beside kprof nor in PATH");
@@ -89,15 +106,18 @@ int private_server_start(struct private_server *server, const sigset_t *mask, st
 		g_clear_pointer(&server->dir, g_free);
 		return ret;
 	}
+	server->log_fd = memfile_create("kprofs-log");
 	server->pid = fork();
 	if (!server->pid)
-		run_server(program, server->dir, parent, mask);
+		run_server(program, server, parent, mask);
 	if (server->pid < 0)
 		ret = err_set(err, errno, "fork: %s", strerror(errno));
 	else
 		ret = wait_for_mount(server, err);
-	if (ret)
+	if (ret) {
+		print_log(server);
 		private_server_end(server);
+	}
 	return ret;
 }
 
@@ -116,13 +136,19 @@ static void detach(const char *dir)
 
 void private_server_end(struct private_server *server)
 {
+	int status = 0;
+
 	if (!server->dir)
 		return;
 	if (server->pid > 0) {
 		kill(server->pid, SIGTERM);
-		while (waitpid(server->pid, NULL, 0) < 0 && errno == EINTR)
+		while (waitpid(server->pid, &status, 0) < 0 && errno == EINTR)
 			;
+		if (status)
+			print_log(server);
 	}
+	if (server->log_fd >= 0)
+		close(server->log_fd);
 	if (rmdir(server->dir) && (detach(server->dir), rmdir(server->dir)))
 		cmd_error("%s can't be removed: %s", server->dir, strerror(errno));
 	g_clear_pointer(&server->dir, g_free);

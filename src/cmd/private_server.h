@@ -14,6 +14,7 @@
 struct private_server {
 	char *dir; /* the mount point; NULL: not started */
 	pid_t pid;
+	int log_fd; /* what it writes on standard error; shown if it fails */
 };
 
 /* The program kprofs: beside kprof, else in PATH; to be freed. NULL: not found. */

@@ -12,6 +12,7 @@
 #include "cmd/cmd.h"
 #include "cmd/mount_choice.h"
 #include "sys/clock.h"
+#include "sys/perf.h"
 
 static int start_private(struct sampling *s, const sigset_t *mask, struct err *err)
 {
@@ -93,6 +94,23 @@ int sampling_start(struct sampling *s, const char *event, const char *stack, str
 	ret = kpctl_client_write(s->dir, lines->str, err);
 	s->started = !ret;
 	return ret;
+}
+
+void sampling_print_scope(const struct sampling *s)
+{
+	g_autofree char *scope = kpctl_client_text(s->dir, "profiler.scope");
+	const bool own = scope && g_str_has_prefix(scope, "own");
+	int64_t paranoid;
+
+	if (!scope || (!own && !g_str_has_suffix(scope, "user")))
+		return;
+	if (perf_sysctl(NULL, PERF_SYSCTL_PARANOID, &paranoid) || paranoid <= 0)
+		cmd_error("samples %s, as the kernel permits",
+			own ? "this user's processes, user space only" : "user space only");
+	else
+		cmd_error("samples %s: kernel.perf_event_paranoid is %d, 0 allows the whole machine",
+			own ? "this user's processes, user space only" : "user space only",
+			(int)paranoid);
 }
 
 /*

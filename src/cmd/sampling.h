@@ -40,6 +40,12 @@ int sampling_open(struct sampling *sampling, const struct sampling_choice *choic
 int sampling_start(
 	struct sampling *sampling, const char *event, const char *stack, struct err *err);
 
+/*
+ * After sampling_start(): prints a line on standard error if less than the whole machine is sampled,
+ * since this user may not do that.
+ */
+void sampling_print_scope(const struct sampling *sampling);
+
 /* Stops the profiler if sampling_start() started it, and restores the settings. */
 int sampling_stop(struct sampling *sampling, struct err *err);
 

@@ -27,7 +27,7 @@ complete -p kprof >/dev/null || fail "nothing is completed behind kprof"
 
 commands=$("$KPROF" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p')
 [ -n "$commands" ] || fail "no commands"
-same "the commands" "$(printf '%s\n' --help --version "$commands" | sort | paste -sd ' ')" \
+same "the commands" "$(printf '%s\n' --help --version -V help "$commands" | sort | paste -sd ' ')" \
 	"$(offered kprof '')"
 same "a command" record "$(offered kprof rec)"
 
@@ -35,9 +35,11 @@ same "a command" record "$(offered kprof rec)"
 for command in $commands; do
 	"$KPROF" "$command" --help >"$tmp/help"
 	same "$command: the options" \
-		"$(sed -n 's/^  \(-.\), \(--[a-z-]*\).*/\1\n\2/p' "$tmp/help" | sort | paste -sd ' ')" \
+		"$(sed -n 's/^  \(-.\), \(--[a-z-]*\).*/\1\n\2/p; s/^      \(--[a-z-]*\).*/\1/p' "$tmp/help" | sort | paste -sd ' ')" \
 		"$(offered kprof "$command" -)"
 done
+
+same "help of a command" "report" "$(offered kprof help rep)"
 
 # values
 same "a format" "flame.svg flat" "$(offered kprof convert -t fl)"

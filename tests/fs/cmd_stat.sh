@@ -35,15 +35,17 @@ fi
 
 # ---- counts -------------------------------------------------------------------------------------
 
-# the program touches as many pages, and has some hundred page faults beside
+# the program touches as many pages, and has some hundred page faults beside; a machine that is short of
+# memory takes pages away, which fault again
 stat 0 -e page-faults "$FAULTS" 20000
-between 20000 21000 "$(count page-faults)"
+between 20000 40000 "$(count page-faults)"
 
 # children, their children, and nothing before the exec: a shell, whose own are some hundred more
 stat 0 -e page-faults -- sh -c "$FAULTS 5000; sh -c '$FAULTS 6000; $FAULTS 7000'"
-between 18000 24000 "$(count page-faults)"
+between 18000 36000 "$(count page-faults)"
 
-# time in user space, by the program's own measure
+# time in user space, by the program's own measure; the kernel divides time by ticks, so a part of it may be
+# attributed differently
 stat 0 -e task-clock,page-faults -o "$tmp/file" bash -c 'i=0; while ((i < 100000)); do ((i += 1)); done; times'
 same "nothing on standard error" "" "$(cat "$tmp/err")"
 read -r user sys <"$tmp/out"
@@ -54,9 +56,10 @@ awk -v own="$user" '
 	$3 == "sys" { sys = $1 }
 	$3 == "elapsed" { elapsed = $1 }
 	END {
-		if (user < own_s - 0.1 || user > own_s + 0.1) { print "user " user ", not " own_s; exit 1 }
-		if (elapsed + 0.01 < clock) { print "elapsed " elapsed ", task-clock " clock; exit 1 }
-		if (clock < user - 0.1) { print "task-clock " clock ", user " user; exit 1 }
+		slack = 0.5 + own_s / 4
+		if (user < own_s - slack || user > own_s + slack) { print "user " user ", not " own_s; exit 1 }
+		if (elapsed + 0.05 < clock) { print "elapsed " elapsed ", task-clock " clock; exit 1 }
+		if (clock < user - slack) { print "task-clock " clock ", user " user; exit 1 }
 	}' "$tmp/file" || fail "the times: $(cat "$tmp/file")"
 
 # ---- what can't be counted ----------------------------------------------------------------------
@@ -75,8 +78,9 @@ if "$KPROF" list '^cycles$' | grep -q '^\* .* cycles$'; then
 else
 	stat 0 -e page-faults,cycles "$FAULTS" 5000
 	said "not counted  *cycles  *# this machine can't count it"
-	between 5000 6000 "$(count page-faults)"
+	between 5000 10000 "$(count page-faults)"
 	stat 125 -e cycles touch "$tmp/ran"
+	said "this machine can't count cycles"
 	[ ! -e "$tmp/ran" ] || fail "it ran though nothing could be counted"
 	stat 0 true
 	said 'no counters of the processor'

@@ -202,7 +202,16 @@ check "a full disk" [ $? -eq 1 ]
 check "a full disk, said" has err "can't be written: No space left on device"
 
 # ---- usage ----------------------------------------------------------------------------------------
-run 2
+run 0
+check "no command" has out "^usage: kprof COMMAND"
+run 0 help
+run 0 help report
+check "help of a command" has out "^usage: kprof report"
+check "its examples" has out "^Examples:$"
+check "an example" has out "^  kprof report --callers$"
+run 2 help nonsense
+run 2 repotr
+check "the nearest command" has err "no command repotr; nearest: report"
 run 2 nonsense
 check "which command" has err "no command nonsense"
 for command in report dump; do
@@ -229,10 +238,10 @@ while read -r command; do
 		failed=1
 	}
 	[ ! -e "${srcdir:-.}/man/kprof-$command.1" ] || page=${srcdir:-.}/man/kprof-$command.1
-	"$kprof" "$command" --help | sed -n 's/^ *-[a-zA-Z], --\([a-z-]*\).*/\1/p' > "$tmp/options"
+	"$kprof" "$command" --help | sed -nE 's/^  (-.,|   ) --([a-z-]+).*/\2/p' > "$tmp/options"
 	check "options of $command" [ -s "$tmp/options" ]
 	while read -r option; do
-		grep -Eq "^\.It Fl [a-zA-Z] , Fl Fl $option( |\$)" "$page" || {
+		grep -Eq "^\.It (Fl [a-zA-Z] , )?Fl Fl $option( |\$)" "$page" || {
 			echo "FAILED: --$option of $command is not in $page"
 			failed=1
 		}
@@ -241,6 +250,8 @@ done < "$tmp/commands"
 run 0 --help
 check "the commands" has out "^  report "
 check "the commands" has out "^  dump "
+run 0 -V
+check "the version" has out "^kprofs [0-9]"
 run 0 --version
 check "the version" has out "^kprofs [0-9]"
 

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kprof ctl: writes a command to kpctl, or to another control file of the mount, as echo does. If it
+ * is refused, the reason and the usage that kperr has are printed.
+ */
+#include "cmd/cmd.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <glib.h>
+
+#include "cmd/kpctl_client.h"
+#include "cmd/mount_choice.h"
+
+static const struct cmd_option options[] = {
+	{'f', "file", "NAME", "write to this file of the mount instead of kpctl"},
+	{'m', "mount", "DIR", "write to the mount at DIR"},
+	{0},
+};
+
+static int write_words(const char *mount, const char *file, char **words)
+{
+	g_autofree char *text = g_strjoinv(" ", words), *line = g_strconcat(text, "\n", NULL),
+			*dir = g_strdup(mount);
+	struct err err;
+
+	if ((!dir && mount_choice_find(&dir, &err)) ||
+		kpctl_client_write_file(dir, file, line, &err)) {
+		cmd_error("%s", err.text);
+		return CMD_FAILED;
+	}
+	return CMD_OK;
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	const char *file = "kpctl", *mount = NULL;
+	int letter, status;
+
+	while ((letter = cmd_next_option(command, argc, argv, &status)) > 0) {
+		if (letter == 'f')
+			file = optarg;
+		else if (letter == 'm')
+			mount = optarg;
+	}
+	if (letter < 0)
+		return status;
+	if (optind == argc)
+		return cmd_usage_error(command, "no WORD given");
+	return write_words(mount, file, argv + optind);
+}
+
+const struct command cmd_ctl = {
+	.name = "ctl",
+	.arguments = "WORD...",
+	.summary = "Write a command to kpctl or another control file",
+	.examples = "kprof ctl start\n"
+		    "kprof ctl event cycles:freq=4999,page-faults\n"
+		    "kprof ctl --file events/all 1\n",
+	.options = options,
+	.run = run,
+	.runs = true,
+};

@@ -1,0 +1,71 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# cmd_ctl: kprof ctl writes what echo would write, and prints why a word was refused; and what an
+# ordinary user of kprof record is told whose permissions do not reach the whole machine.
+# shellcheck source=tests/fs/lib.sh
+. "${srcdir:-.}/tests/fs/lib.sh"
+
+KPROF=$PWD/kprof
+
+# ctl STATUS ARGUMENTS...
+ctl() {
+	local expected=$1 status
+	shift
+	"$KPROF" ctl "$@" >"$WORK/out" 2>"$WORK/said"
+	status=$?
+	[ "$status" = "$expected" ] || fail "kprof ctl $*: status $status: $(cat "$WORK/said")"
+}
+
+said() {
+	grep -qE -- "$1" "$WORK/said" || fail "'$1' was to be said: $(cat "$WORK/said")"
+}
+
+serve
+ctl 0 -m "$MNT" event page-faults:period=3
+same "a word with an argument" "event page-faults:period=3" "$(sed -n 1p "$MNT/kpctl")"
+ctl 0 --mount "$MNT" "stack none"
+same "words in one argument" "stack none" "$(grep '^stack' "$MNT/kpctl")"
+same "nothing is said" "" "$(cat "$WORK/said" "$WORK/out")"
+KPROF_MOUNT=$MNT ctl 0 --file kptrace it begins
+grep -q 'it begins$' "$MNT/kptrace" || fail "a message in kptrace"
+
+# refusals: the reason and the usage of kperr
+ctl 1 -m "$MNT" event nonsense
+said "^kprof: $MNT/kpctl: no event 'nonsense'; usage: event SPEC"
+ctl 1 -m "$MNT" strat
+said "^kprof: $MNT/kpctl: unknown word.*; usage: start \| stop"
+ctl 1 -m "$MNT" -f mpstat nonsense
+said "^kprof: $MNT/mpstat: unknown word; usage: reset"
+ctl 1 -m "$MNT" -f nothing 1
+said "$MNT/nothing: No such file or directory"
+ctl 2 -m "$MNT"
+said "no WORD given"
+same "what was refused has changed nothing" "event page-faults:period=3" "$(sed -n 1p "$MNT/kpctl")"
+
+# ---- an ordinary user ----------------------------------------------------------------------------
+
+put kpctl "event default"
+if ! put kpctl start 2>/dev/null; then
+	echo "no sampling here: $(tail -n 1 "$MNT/kperr")"
+	exit 77
+fi
+put kpctl stop
+if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null && mknod -m 666 "$WORK/fuse" c 10 229 2>/dev/null &&
+	[ "$(cat /proc/sys/kernel/perf_event_paranoid)" = 2 ]; then
+	mkdir "$WORK/user"
+	chown 65534 "$WORK/user"
+	chmod 755 "$WORK"
+	if unshare -m sh -c 'mount --bind "$0/fuse" /dev/fuse && cd "$0/user" && shift &&
+		exec env TMPDIR="$0/user" setpriv --reuid=65534 --regid=65534 --clear-groups "$@"' "$WORK" - \
+		"$KPROF" record -q --private -- true 2>"$WORK/said"; then
+		same "quiet" "" "$(cat "$WORK/said")"
+		unshare -m sh -c 'mount --bind "$0/fuse" /dev/fuse && cd "$0/user" && shift &&
+			exec env TMPDIR="$0/user" setpriv --reuid=65534 --regid=65534 --clear-groups "$@"' \
+			"$WORK" - "$KPROF" record --private -- true 2>"$WORK/said"
+		same "what is sampled instead, and the result: nothing else" 2 "$(wc -l <"$WORK/said")"
+		said "^kprof: samples this user's processes, user space only: kernel.perf_event_paranoid is 2"
+		said "^kprof record: kprof.data: "
+	else
+		echo "another user can't record here: $(cat "$WORK/said")"
+	fi
+fi
