@@ -46,6 +46,7 @@ static void take_event(
 	g_string_truncate(items->format, 0);
 	g_string_append_len(items->format, from->event.format, from->event.format_bytes);
 	items->meaning.format = items->format->str;
+	items->meaning.format_bytes = from->event.format_bytes;
 	item->event = from->event;
 	item->meaning = &items->meaning;
 }

@@ -40,6 +40,7 @@ struct producer_event {
 	bool held;		/* the listener's thread: the producer has it now */
 	const char *label;	/* i: "provider:event"; "" for kprof_printf */
 	const char *format;	/* i: NUL-terminated, checked by args_plan(); "": in the record */
+	uint32_t format_bytes;	/* i: of the format, without its NUL */
 	const struct catalog_event *event; /* i; NULL: none */
 };
 

@@ -113,6 +113,7 @@ static void add_event(struct producer *producer, uint16_t id, const struct catal
 	made->kind = event->kind;
 	made->label = event->label;
 	made->format = event->format;
+	made->format_bytes = (uint32_t)strlen(event->format);
 	made->event = event;
 	made->held = true;
 	made->show_provisional = catalog_is_on(producer->producers->catalog, event);

@@ -14,23 +14,42 @@
 
 #include "ring/args.h"
 
+/* Text between conversions, with one % for each %%. */
+struct format_literal {
+	uint16_t bytes;
+	uint16_t newlines;
+	uint16_t escaped; /* other bytes that escape_is_needed() is true for */
+	bool ends_line;	  /* the last byte is a newline */
+};
+
+struct format_step {
+	struct format_literal before;
+	bool is_plain; /* %d, %i or %u without flags, width and precision */
+	struct args_conversion conversion; /* its literal is not to be used */
+};
+
 struct format_plan {
-	char *format; /* a copy, `bytes` long; literals of the conversions lie in it */
+	const char *format; /* NULL: the place is free */
 	uint32_t bytes;
-	bool is_valid;	      /* no bad conversion, and at most KPROF_ARGS_MAX of them */
-	bool is_clean;	      /* no bytes below 32, and no 127 */
-	size_t literal_bytes; /* with one for each %% */
+	uint32_t copy_bytes; /* allocated for it */
+	char *copy;	     /* `format` is this one, or the caller's */
+	bool is_valid; /* args_plan() accepts it, and it is at most KPROF_FORMAT_MAX long */
 	unsigned int count;
-	struct args_conversion conversions[KPROF_ARGS_MAX]; /* without %% */
+	struct format_step steps[KPROF_ARGS_MAX];
+	struct format_literal rest;
 };
 
 struct format_plans;
 
+/* NULL: there is not enough memory. */
 struct format_plans *format_plans_create(void);
 void format_plans_destroy(struct format_plans *plans);
 
-/* The plan of a format, compared by its bytes. Valid until the next call for these plans. */
+/*
+ * The plan of a format. `stays`: the bytes at `format` are the same as long as the plans exist, so that
+ * they need not be compared. NULL: there is not enough memory. Valid until the next call for these plans.
+ */
 const struct format_plan *format_plans_get(
-	struct format_plans *plans, const char *format, uint32_t bytes);
+	struct format_plans *plans, const char *format, uint32_t bytes, bool stays);
 
 #endif

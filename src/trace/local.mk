@@ -3,6 +3,8 @@
 noinst_LIBRARIES += libtrace.a
 libtrace_a_SOURCES = \
 	%D%/arguments.h \
+	%D%/conversion.h \
+	%D%/escape.h \
 	%D%/follow.c \
 	%D%/follow.h \
 	%D%/format_plan.c \
@@ -17,6 +19,11 @@ libtrace_a_SOURCES = \
 	%D%/merge.h \
 	%D%/number.c \
 	%D%/number.h \
+	%D%/number_length.c \
+	%D%/number_length.h \
+	%D%/text_event.h \
+	%D%/text_length.c \
+	%D%/text_length.h \
 	%D%/reading.c \
 	%D%/reading.h \
 	%D%/snapshot.c \

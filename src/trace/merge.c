@@ -149,7 +149,8 @@ static void show_message(const struct merge *merge, struct merge_item *item)
 	item->message_bytes = messages[merge->message].end - begin;
 }
 
-static void show_event(const struct merge_stream *stream, struct merge_item *item)
+/* split: texts that carry their format are split. */
+static void show_event(const struct merge_stream *stream, bool split, struct merge_item *item)
 {
 	const struct producer *producer = stream->chunk->producer;
 	const struct producer_event *meaning = stream->meaning;
@@ -174,8 +175,12 @@ static void show_event(const struct merge_stream *stream, struct merge_item *ite
 	item->id = record->id;
 	event->label = meaning->label;
 	event->format = meaning->format;
-	event->format_bytes = (uint32_t)strlen(meaning->format);
-	if (record->id < KPROF_ID_FIRST)
+	event->format_bytes = meaning->format_bytes;
+	event->stays = true;
+	if (record->id >= KPROF_ID_FIRST)
+		return;
+	event->format = NULL;
+	if (split)
 		trace_text_split(event);
 }
 
@@ -193,7 +198,7 @@ bool merge_messages(struct merge *merge, bool (*see)(void *arg, const struct mer
 	return more;
 }
 
-bool merge_chunk(struct merge *merge, uint32_t i,
+static bool each_event(struct merge *merge, uint32_t i, bool split,
 	bool (*see)(void *arg, const struct merge_item *item), void *arg)
 {
 	struct merge_item item;
@@ -205,11 +210,17 @@ bool merge_chunk(struct merge *merge, uint32_t i,
 		return true;
 	item.time_ns = merge->heap[0].time_ns;
 	do {
-		show_event(&merge->streams[i], &item);
+		show_event(&merge->streams[i], split, &item);
 		more = see(arg, &item);
 		merge->sums.shown++;
 	} while (more && advance(merge, &merge->streams[i], &item.time_ns));
 	return more;
+}
+
+bool merge_chunk(struct merge *merge, uint32_t i,
+	bool (*see)(void *arg, const struct merge_item *item), void *arg)
+{
+	return each_event(merge, i, false, see, arg);
 }
 
 int merge_each(struct merge *merge, bool (*see)(void *arg, const struct merge_item *item),
@@ -218,7 +229,7 @@ int merge_each(struct merge *merge, bool (*see)(void *arg, const struct merge_it
 	bool more = merge_messages(merge, see, arg);
 
 	for (uint32_t i = 0; more && i < merge->snapshot->chunks->len; i++)
-		more = merge_chunk(merge, i, see, arg);
+		more = each_event(merge, i, true, see, arg);
 	*sums = merge->sums;
 	if (!more)
 		return -EINTR;
@@ -296,7 +307,7 @@ bool merge_next(struct merge *merge, struct merge_item *item)
 	item->time_ns = merge->heap[0].time_ns;
 	merge->sums.shown += merge->heap[0].order != 0;
 	if (merge->heap[0].order)
-		show_event(&merge->streams[merge->heap[0].order - 1], item);
+		show_event(&merge->streams[merge->heap[0].order - 1], true, item);
 	else
 		show_message(merge, item);
 	return true;

@@ -56,7 +56,9 @@ int merge_each(struct merge *merge, bool (*see)(void *arg, const struct merge_it
 	void *arg, struct merge_sums *sums);
 /*
  * The parts of merge_each: all messages, which sets the sums to 0 first, and the events of one
- * chunk of the snapshot. false: `see` returned false. The caller calls merge_restart() afterwards.
+ * chunk of the snapshot; texts that carry their format are not split (trace_text.h), which saves time
+ * where only their length is needed. false: `see` returned false. The caller calls merge_restart()
+ * afterwards.
  */
 bool merge_messages(struct merge *merge, bool (*see)(void *arg, const struct merge_item *item),
 	void *arg);

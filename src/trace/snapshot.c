@@ -246,15 +246,18 @@ static int find_extents(struct snapshot_taking *taking, const struct producer *p
 static int copy_chunk(struct snapshot_taking *taking, const struct producer *producer,
 	const struct ring_extent *extent)
 {
-	struct snapshot_chunk chunk = { .producer = producer, .extent = *extent };
-	int ret = ring_extent_copy(&producer->reader, extent, 0, taking->scratch);
+	struct snapshot_chunk chunk = {
+		.producer = producer, .extent = *extent, .data = g_try_malloc(extent->end)};
+	/* twice the size of the chunk is needed only to find uncommitted records */
+	char *to = extent->uncommitted ? taking->scratch : chunk.data;
+	int ret = chunk.data ? ring_extent_copy(&producer->reader, extent, 0, to) : -ENOMEM;
 
-	if (ret)
+	if (ret) {
+		g_free(chunk.data);
 		return ret;
-	chunk.data = g_try_malloc(extent->end);
-	if (!chunk.data)
-		return -ENOMEM;
-	memcpy(chunk.data, taking->scratch, extent->end);
+	}
+	if (to != chunk.data)
+		memcpy(chunk.data, to, extent->end);
 	ret = snapshot_add(taking->snapshot, &chunk);
 	if (ret) {
 		g_free(chunk.data);

@@ -93,7 +93,7 @@ static void append_meaning(const struct merge_item *item, GString *out)
 		.program = (uint32_t)item->producer->serial,
 		.id = item->id,
 		.label_bytes = (uint32_t)strlen(item->meaning->label),
-		.format_bytes = (uint32_t)strlen(item->meaning->format),
+		.format_bytes = item->meaning->format_bytes,
 	};
 
 	append_block(out, &block, sizeof(block), item->meaning->label, block.label_bytes,

@@ -14,19 +14,18 @@
 #include "base/units.h"
 #include "ring/args.h"
 #include "trace/arguments.h"
-#include "trace/format_plan.h"
+#include "trace/conversion.h"
+#include "trace/escape.h"
 #include "trace/number.h"
+#include "trace/text_length.h"
 
 #define DIGITS_MAX 20
-/* In a header: bytes of the name of a program, and of "provider:event". */
-#define PROGRAM_MAX 200
-#define LABEL_MAX 201
 
 struct trace_text {
 	size_t used, header_bytes;
 	bool cut;
 	GString *scratch;
-	struct format_plans *plans; /* for trace_text_measure() */
+	struct text_length *length; /* for trace_text_measure(); NULL: not needed yet */
 	char header[TRACE_TEXT_HEADER_MAX];
 	char text[TRACE_TEXT_BYTES_MAX];
 };
@@ -36,7 +35,6 @@ struct trace_text *trace_text_create(void)
 	struct trace_text *trace_text = g_new0(struct trace_text, 1);
 
 	trace_text->scratch = g_string_new(NULL);
-	trace_text->plans = format_plans_create();
 	return trace_text;
 }
 
@@ -45,7 +43,7 @@ void trace_text_destroy(struct trace_text *trace_text)
 	if (!trace_text)
 		return;
 	g_string_free(trace_text->scratch, TRUE);
-	format_plans_destroy(trace_text->plans);
+	text_length_destroy(trace_text->length);
 	g_free(trace_text);
 }
 
@@ -123,21 +121,6 @@ static void put_formatted(
 		put(trace_text, text, number_format(text, c, word));
 }
 
-/* The value in the type that the program used: the higher bytes are ignored. */
-static uint64_t narrow(uint64_t word, uint32_t bytes, bool is_signed)
-{
-	switch (bytes) {
-	case 1:
-		return is_signed ? (uint64_t)(int64_t)(int8_t)word : (uint8_t)word;
-	case 2:
-		return is_signed ? (uint64_t)(int64_t)(int16_t)word : (uint16_t)word;
-	case 4:
-		return is_signed ? (uint64_t)(int64_t)(int32_t)word : (uint32_t)word;
-	default:
-		return word;
-	}
-}
-
 static bool is_plain(const struct args_conversion *c)
 {
 	return c->width == ARGS_NONE && c->precision == ARGS_NONE && !c->plus && !c->space &&
@@ -147,7 +130,7 @@ static bool is_plain(const struct args_conversion *c)
 static void put_integer(
 	struct trace_text *trace_text, const struct args_conversion *c, uint64_t word)
 {
-	word = narrow(word, c->bytes, c->letter == 'd');
+	word = conversion_narrow(c, word);
 	if (!is_plain(c) || c->letter == 'o' || c->letter == 'X')
 		put_formatted(trace_text, c, word);
 	else if (c->letter == 'd' && (int64_t)word < 0)
@@ -206,40 +189,6 @@ static void put_argument(
 		put_formatted(trace_text, c, word);
 }
 
-/* A width or precision that is an argument, clamped to what formats may have. */
-static int32_t take_star(struct arguments *args)
-{
-	uint64_t word;
-
-	if (!arguments_take_word(args, &word))
-		return ARGS_NONE;
-	return CLAMP((int32_t)word, -(int32_t)KPROF_WIDTH_MAX, (int32_t)KPROF_WIDTH_MAX);
-}
-
-static void take_stars(struct args_conversion *c, struct arguments *args)
-{
-	if (c->width == ARGS_STAR) {
-		c->width = take_star(args);
-		if (c->width < 0) {
-			c->minus = true;
-			c->width = -c->width;
-		}
-	}
-	if (c->precision == ARGS_STAR) {
-		c->precision = take_star(args);
-		if (c->precision < 0)
-			c->precision = ARGS_NONE;
-	}
-}
-
-/* The precision of a string stays: it only makes the text shorter. */
-static void limit_width(struct args_conversion *c)
-{
-	c->width = MIN(c->width, NUMBER_WIDTH_MAX);
-	if (c->letter != 's')
-		c->precision = MIN(c->precision, NUMBER_WIDTH_MAX);
-}
-
 static void put_stack(struct trace_text *trace_text, struct arguments *args)
 {
 	uint64_t count, address;
@@ -267,8 +216,7 @@ static void make_text(struct trace_text *trace_text, const struct trace_text_eve
 			put(trace_text, "%", 1);
 			continue;
 		}
-		take_stars(&conversion, &args);
-		limit_width(&conversion);
+		conversion_complete(&conversion, &args);
 		put_argument(trace_text, &conversion, &args);
 	}
 	put(trace_text, conversion.literal, conversion.literal_bytes);
@@ -323,7 +271,7 @@ static void make_header(struct trace_text *trace_text, const struct trace_text_e
 	char *at = add_time(trace_text->header, event->time_ns, event->cpu);
 
 	at = add_string(at, ": ", 2);
-	at = add_string(at, event->program, PROGRAM_MAX);
+	at = add_string(at, event->program, TEXT_EVENT_PROGRAM_MAX);
 	*at++ = '[';
 	at = add_number(at, event->pid);
 	if (event->tid != event->pid) {
@@ -333,7 +281,7 @@ static void make_header(struct trace_text *trace_text, const struct trace_text_e
 	*at++ = ']';
 	if (event->label[0]) {
 		*at++ = ' ';
-		at = add_string(at, event->label, LABEL_MAX);
+		at = add_string(at, event->label, TEXT_EVENT_LABEL_MAX);
 	}
 	at = add_string(at, ": ", 2);
 	trace_text->header_bytes = (size_t)(at - trace_text->header);
@@ -342,35 +290,9 @@ static void make_header(struct trace_text *trace_text, const struct trace_text_e
 /* ---- out --------------------------------------------------------------------------------------
  */
 
-static bool needs_escape(unsigned char byte)
-{
-	return (byte < 32 && byte != '\t') || byte == 127;
-}
-
-#define EACH_BYTE(b) (0x0101010101010101ull * (b))
-
-/* Tests eight bytes at once for one below 32, or 127. A tab is left to the slow path. */
-static bool is_clean(const char *text, size_t bytes)
-{
-	uint64_t word, low, del;
-
-	for (; bytes >= sizeof(word); text += sizeof(word), bytes -= sizeof(word)) {
-		memcpy(&word, text, sizeof(word));
-		low = (word - EACH_BYTE(32)) & ~word & EACH_BYTE(128);
-		word ^= EACH_BYTE(127);
-		del = (word - EACH_BYTE(1)) & ~word & EACH_BYTE(128);
-		if (low | del)
-			return false;
-	}
-	for (; bytes; text++, bytes--)
-		if (needs_escape((unsigned char)*text))
-			return false;
-	return true;
-}
-
 static char *add_escaped(char *at, unsigned char byte)
 {
-	if (!needs_escape(byte)) {
+	if (!escape_is_needed(byte)) {
 		*at = (char)byte;
 		return at + 1;
 	}
@@ -428,7 +350,7 @@ void trace_text_append(
 
 	make_header(trace_text, event);
 	make_text(trace_text, event);
-	if (trace_text->cut || !is_clean(trace_text->text, trace_text->used)) {
+	if (trace_text->cut || !escape_is_clean(trace_text->text, trace_text->used)) {
 		append_slowly(trace_text, out);
 		return;
 	}
@@ -456,106 +378,20 @@ void trace_text_append_note(
 	g_string_append_printf(out, ": %" PRIu64 " events %s\n", count, what);
 }
 
-/* ---- lengths ----------------------------------------------------------------------------------
- */
-
-static size_t count_digits(uint64_t value)
-{
-	size_t count = 1;
-
-	while (value >= 10) {
-		value /= 10;
-		count++;
-	}
-	return count;
-}
-
-static size_t count_hex_digits(uint64_t value)
-{
-	size_t count = 1;
-
-	while (value >>= 4)
-		count++;
-	return count;
-}
-
-/* As make_header() makes it. */
-static size_t measure_header(const struct trace_text_event *event)
-{
-	size_t bytes = strlen("[.]:cpu: []: ") + 9 + count_digits(event->time_ns / NSEC_PER_SEC);
-
-	bytes += event->cpu == KPROF_CPU_UNKNOWN ? 1 : count_digits(event->cpu);
-	bytes += strnlen(event->program, PROGRAM_MAX) + count_digits(event->pid);
-	if (event->tid != event->pid)
-		bytes += 1 + count_digits(event->tid);
-	if (event->label[0])
-		bytes += 1 + strnlen(event->label, LABEL_MAX);
-	return bytes;
-}
-
-/* A width alone pads a text with blanks or zeroes: the length is the larger of both. */
-static bool is_plain_but_wide(const struct args_conversion *c)
-{
-	struct args_conversion plain = *c;
-
-	plain.width = c->width >= 0 ? ARGS_NONE : c->width;
-	return is_plain(&plain);
-}
-
-/* The length of an argument without formatting it. false: it must be formatted. */
-static bool measure_argument(const struct args_conversion *c, struct arguments *args, size_t *bytes)
-{
-	size_t width = c->width > 0 ? (size_t)MIN(c->width, NUMBER_WIDTH_MAX) : 0, count;
-	const char *text;
-	uint64_t word;
-
-	if (!is_plain_but_wide(c))
-		return false;
-	if (c->letter == 's') {
-		if (!arguments_take_string(args, &text, &count) || !text || !is_clean(text, count))
-			return false;
-		*bytes += MAX(count, width);
-		return true;
-	}
-	if (!strchr("dux", c->letter) || !arguments_take_word(args, &word))
-		return false;
-	word = narrow(word, c->bytes, c->letter == 'd');
-	count = 0;
-	if (c->letter == 'd' && (int64_t)word < 0) {
-		word = -word;
-		count = 1;
-	}
-	count += c->letter == 'x' ? count_hex_digits(word) : count_digits(word);
-	*bytes += MAX(count, width);
-	return true;
-}
-
-static bool measure_text(
-	struct trace_text *trace_text, const struct trace_text_event *event, size_t *bytes)
-{
-	const struct format_plan *plan;
-	struct arguments args = {event->args, event->args_bytes};
-
-	if (event->flags & (KPROF_RECORD_CUT | KPROF_RECORD_STACK))
-		return false;
-	plan = format_plans_get(trace_text->plans, event->format, event->format_bytes);
-	if (!plan->is_valid || !plan->is_clean)
-		return false;
-	*bytes = plan->literal_bytes;
-	for (unsigned int i = 0; i < plan->count; i++)
-		if (!measure_argument(&plan->conversions[i], &args, bytes))
-			return false;
-	return *bytes <= TRACE_TEXT_BYTES_MAX;
-}
-
 uint64_t trace_text_measure(struct trace_text *trace_text, const struct trace_text_event *event)
 {
-	size_t bytes;
+	struct trace_text_event split;
+	uint64_t bytes;
 
-	if (measure_text(trace_text, event, &bytes))
-		return measure_header(event) + bytes + 1;
+	if (!trace_text->length)
+		trace_text->length = text_length_create();
+	if (trace_text->length && text_length(trace_text->length, event, &bytes))
+		return bytes;
+	split = *event;
+	if (!split.format)
+		trace_text_split(&split);
 	g_string_truncate(trace_text->scratch, 0);
-	trace_text_append(trace_text, event, trace_text->scratch);
+	trace_text_append(trace_text, &split, trace_text->scratch);
 	return trace_text->scratch->len;
 }
 

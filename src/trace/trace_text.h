@@ -20,31 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <kprof/ring_abi.h>
-
-/*
- * The most that one event is shown with: bytes of text before escapes, and lines. The rest is cut.
- */
-#define TRACE_TEXT_BYTES_MAX 16384u
-#define TRACE_TEXT_LINES_MAX 128u
-/* The longest header: numbers of at most 20 digits, names as in attach_abi.h. */
-#define TRACE_TEXT_HEADER_MAX 512u
-/* All lines of one event: every byte escaped, every line with its header. */
-#define TRACE_TEXT_EVENT_MAX                                                                       \
-	(TRACE_TEXT_LINES_MAX * (TRACE_TEXT_HEADER_MAX + 1) + 4 * TRACE_TEXT_BYTES_MAX)
-
-struct trace_text_event {
-	uint64_t time_ns;
-	uint32_t cpu; /* KPROF_CPU_UNKNOWN: shown as ? */
-	uint32_t pid, tid;
-	uint32_t flags;      /* KPROF_RECORD_* */
-	const char *program; /* printable, at most 200 bytes */
-	const char *label;   /* "provider:event", at most 201 bytes; "": a text */
-	const char *format;  /* never passed to printf; needs no NUL */
-	uint32_t format_bytes;
-	uint32_t args_bytes;
-	const char *args; /* the bytes of the record; need not be aligned */
-};
+#include "trace/text_event.h"
 
 struct trace_text;
 
@@ -55,7 +31,10 @@ void trace_text_destroy(struct trace_text *trace_text);
 void trace_text_append(
 	struct trace_text *trace_text, const struct trace_text_event *event, GString *out);
 
-/* How many bytes trace_text_append would append, mostly without formatting them. */
+/*
+ * How many bytes trace_text_append would append, mostly without formatting them. `format` may be NULL for
+ * a text that carries its format: then it is not split yet.
+ */
 uint64_t trace_text_measure(struct trace_text *trace_text, const struct trace_text_event *event);
 
 /*

@@ -67,7 +67,11 @@ static GString *make(struct merge *merge, const struct snapshot *snapshot, uint3
 
 	trace_records_begin(measured.form, snapshot->clock, out);
 	measured.bytes = out->len;
-	merge_each(merge, add_length, &measured, &sums);
+	merge_messages(merge, add_length, &measured);
+	for (uint32_t i = 0; i < snapshot->chunks->len; i++)
+		merge_chunk(merge, i, add_length, &measured);
+	merge_get_sums(merge, &sums);
+	merge_restart(merge);
 	g_string_truncate(out, 0);
 	trace_records_begin(measured.form, snapshot->clock, out);
 	for (*events = 0; merge_next(merge, &item); ++*events) {

@@ -241,6 +241,9 @@ TRACE_TEST_LDADD = libtrace.a libproducers.a libring_testing.a libsys.a libbase.
 unit_tests += tests/unit/test_clock_map
 tests_unit_test_clock_map_LDADD = $(TRACE_TEST_LDADD)
 
+unit_tests += tests/unit/test_number_length
+tests_unit_test_number_length_LDADD = $(TRACE_TEST_LDADD)
+
 unit_tests += tests/unit/test_trace_text
 tests_unit_test_trace_text_LDADD = $(TRACE_TEST_LDADD)
 

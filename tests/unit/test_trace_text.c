@@ -480,6 +480,100 @@ static void test_many_formats_are_measured(void **state)
 	trace_text_destroy(trace_text);
 }
 
+/* A conversion of a random format, with its argument. */
+static void add_random_conversion(GRand *random, GString *format, struct stored *args)
+{
+	static const char *const flags[] = {"", "", "-", "0", "#", "+", " ", "-#"};
+	static const char *const sizes[] = {"", "", "5", ".3", "12.7", "*", "-*.*", "300", ".0", ".300"};
+	static const char *const texts[] = {"", "a", "some text\n", "a\tb", "\033[1m", "\n\n", "\177"};
+	static const char letters[] = "diouxXcspfFeEgGaA";
+	const char *size = sizes[g_rand_int_range(random, 0, G_N_ELEMENTS(sizes))];
+	char letter = letters[g_rand_int_range(random, 0, sizeof(letters) - 1)];
+
+	g_string_append_printf(format, "%%%s%s%c", flags[g_rand_int_range(random, 0, G_N_ELEMENTS(flags))],
+		size, letter);
+	for (const char *at = size; *at; at++)
+		if (*at == '*')
+			add_word(args, (uint64_t)(int64_t)g_rand_int_range(random, -20, 400));
+	if (letter == 's' && g_rand_int_range(random, 0, 8))
+		add_string(args, texts[g_rand_int_range(random, 0, G_N_ELEMENTS(texts))]);
+	else if (letter == 's')
+		add_bytes(args, "", KPROF_STRING_NULL, 0);
+	else if (strchr("fFeEgGaA", letter))
+		add_double(args, g_rand_double_range(random, -1000, 1000));
+	else
+		add_word(args, (uint64_t)g_rand_int(random) >> g_rand_int_range(random, 0, 32));
+}
+
+static void test_random_events_have_their_length(void **state)
+{
+	static const char *const between[] = {"", "", " ", "\n", "%%", "text", "\001", "\n\n\n"};
+	g_autoptr(GRand) random = g_rand_new_with_seed(1);
+
+	for (int i = 0; i < 3000; i++) {
+		g_autoptr(GString) format = g_string_new(NULL);
+		struct stored args = {.count = 0};
+		struct trace_text_event event;
+
+		for (int n = g_rand_int_range(random, 0, 6); n > 0; n--) {
+			g_string_append(format,
+				between[g_rand_int_range(random, 0, G_N_ELEMENTS(between))]);
+			add_random_conversion(random, format, &args);
+		}
+		g_string_append(format, between[g_rand_int_range(random, 0, G_N_ELEMENTS(between))]);
+		event = make_event(format->str, &args);
+		if (i % 4 == 0)
+			event.flags = KPROF_RECORD_CUT;
+		if (i % 5 == 0) {
+			add_word(&args, 3);
+			add_word(&args, 0x1234);
+			add_word(&args, UINT64_MAX);
+			event.flags |= KPROF_RECORD_STACK;
+		}
+		event.args_bytes = args.count - (uint32_t)(i % 7 ? 0 : MIN(args.count, 8));
+		event.tid += (uint32_t)(i % 3);
+		g_free(show(&event));
+	}
+}
+
+static void test_lines_after_the_last_are_measured_as_escapes(void **state)
+{
+	struct stored args = {.count = 0};
+	g_autoptr(GString) format = g_string_new(NULL);
+
+	for (unsigned int i = 0; i < 2 * TRACE_TEXT_LINES_MAX; i++) {
+		struct trace_text_event event;
+
+		g_string_append_c(format, '\n');
+		event = make_event(format->str, &args);
+		g_free(show(&event));
+	}
+}
+
+/* As a snapshot has them: format and arguments are in one. */
+static void test_text_that_is_not_split_has_the_same_length(void **state)
+{
+	static const char *const formats[] = {"", "%d and %s\n", "%", "%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d%d"};
+	struct trace_text *trace_text = trace_text_create();
+
+	for (size_t i = 0; i < G_N_ELEMENTS(formats); i++) {
+		struct stored args = {.count = 0};
+		struct trace_text_event event, split;
+
+		add_string(&args, formats[i]);
+		add_word(&args, 12);
+		add_string(&args, "text");
+		event = make_event("", &args);
+		split = event;
+		event.format = NULL;
+		trace_text_split(&split);
+		assert_int_equal(
+			trace_text_measure(trace_text, &event), trace_text_measure(trace_text, &split));
+		g_free(show(&split));
+	}
+	trace_text_destroy(trace_text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -496,6 +590,9 @@ int main(void)
 		cmocka_unit_test(test_text_is_split_from_its_arguments),
 		cmocka_unit_test(test_note_says_the_number_of_lost_events),
 		cmocka_unit_test(test_many_formats_are_measured),
+		cmocka_unit_test(test_random_events_have_their_length),
+		cmocka_unit_test(test_lines_after_the_last_are_measured_as_escapes),
+		cmocka_unit_test(test_text_that_is_not_split_has_the_same_length),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,6 +30,7 @@ static inline void tracing_define(struct program *program, uint16_t id, const ch
 	event->show_provisional = show;
 	event->label = label;
 	event->format = format;
+	event->format_bytes = (uint32_t)strlen(format);
 	/* relaxed: no other thread knows the program yet */
 	atomic_write_relaxed(&program->block[id], event);
 }
