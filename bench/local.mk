@@ -3,7 +3,8 @@ bench_tools = %D%/busy %D%/cpu_of %D%/many %D%/reading %D%/ticking
 check_PROGRAMS += $(bench_tools)
 EXTRA_DIST += %D%/README %D%/run %D%/compare \
 	%D%/event.sh %D%/idle.sh %D%/kpdata.sh %D%/mpstat.sh %D%/sampling.sh %D%/start.sh \
-	%D%/threads.sh %D%/trace-idle.sh %D%/trace-read.sh %D%/unwind.sh %D%/views.sh
+	%D%/threads.sh %D%/trace-idle.sh %D%/trace-open.sh \
+	%D%/trace-read.sh %D%/unwind.sh %D%/views.sh
 
 %C%_busy_SOURCES = %D%/busy.c
 # stacks need frame pointers, and each call a frame
@@ -16,11 +17,13 @@ EXTRA_DIST += %D%/README %D%/run %D%/compare \
 %C%_ticking_LDADD = libkprof.la
 
 # events with libkprof, and the same with LTTng-UST if its headers are installed
-bench_tools += %D%/event %D%/serve
-check_PROGRAMS += %D%/event %D%/serve
+bench_tools += %D%/event %D%/kinds %D%/serve
+check_PROGRAMS += %D%/event %D%/kinds %D%/serve
 EXTRA_DIST += %D%/timing.h %D%/lttng_event_tp.h
 %C%_event_SOURCES = %D%/event.c %D%/timing.h
 %C%_event_LDADD = libkprof.la -lpthread
+%C%_kinds_SOURCES = %D%/kinds.c
+%C%_kinds_LDADD = libkprof.la
 %C%_serve_SOURCES = %D%/serve.c tests/race/peer.c tests/race/peer.h
 %C%_serve_LDADD = libring.a libsys.a
 if HAVE_LTTNG_UST

@@ -4,6 +4,7 @@
  *
  *	reading rate FILE BYTES       one pass with reads of BYTES: prints `BYTES_READ NS`
  *	reading turns FILE COUNT      COUNT cycles of open, read to the end, close: prints `NS` of one cycle
+ *	reading byte FILE             opens it and reads one byte: prints `NS` of both
  *	reading first KPCTL KPDATA    writes start, then waits for the first sample: prints
  *	                              `NS_OF_START NS_FROM_THERE_TO_THE_SAMPLE`
  *	reading count FILE            counts records: prints `SAMPLES LOST THROTTLES BYTES`
@@ -144,6 +145,21 @@ static int time_turns(const char *path, unsigned long turns)
 	return 0;
 }
 
+static int time_byte(const char *path)
+{
+	uint64_t begin = now_ns();
+	int fd = open_or_die(path, O_RDONLY);
+	char byte;
+	ssize_t n = read(fd, &byte, 1);
+
+	if (n != 1) {
+		errno = n ? errno : ENODATA;
+		die(path);
+	}
+	printf("%llu\n", (unsigned long long)(now_ns() - begin));
+	return 0;
+}
+
 static int time_first(const char *control, const char *data)
 {
 	unsigned char *buffer = allocate(FIRST_BYTES_MAX);
@@ -207,11 +223,13 @@ int main(int argc, char **argv)
 		return time_rate(argv[2], (size_t)atol(argv[3]));
 	if (argc == 4 && strcmp(argv[1], "turns") == 0 && atol(argv[3]) > 0)
 		return time_turns(argv[2], (unsigned long)atol(argv[3]));
+	if (argc == 3 && strcmp(argv[1], "byte") == 0)
+		return time_byte(argv[2]);
 	if (argc == 4 && strcmp(argv[1], "first") == 0)
 		return time_first(argv[2], argv[3]);
 	if (argc == 3 && strcmp(argv[1], "count") == 0)
 		return count_file(argv[2]);
-	fprintf(stderr, "usage: reading rate FILE BYTES | turns FILE COUNT | first KPCTL KPDATA | "
-			"count FILE\n");
+	fprintf(stderr, "usage: reading rate FILE BYTES | turns FILE COUNT | byte FILE | "
+			"first KPCTL KPDATA | count FILE\n");
 	return 2;
 }
