@@ -1,0 +1,2 @@
+# texts to read, installed beside README
+dist_doc_DATA += %D%/tutorial
