@@ -301,7 +301,7 @@ static void accept_producers(struct server *server, const struct options *option
 	listening.arg = server;
 	ret = endpoint_open(&endpoint, &server->endpoint, &err);
 	if (!ret)
-		ret = listener_create(server->producers, endpoint_fd(server->endpoint), &listening,
+		ret = listener_create(server->producers, endpoint_take_fd(server->endpoint), &listening,
 			&server->listener);
 	if (ret) {
 		g_autofree char *reason = g_strdup_printf("no programs can attach: %s",

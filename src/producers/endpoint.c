@@ -15,8 +15,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "sys/socket_drain.h"
-
 #define SYSTEM_DIR "/run"
 #define OWN_DIR "kprofs"
 #define NAME "trace"
@@ -24,7 +22,7 @@
 #define NEW_SUFFIX ".new"
 #define BACKLOG 4096 /* the kernel cuts it to net.core.somaxconn */
 
-/* How often, and after which pauses, the lock of a server that is about to end is tried. */
+/* How often, and after which pauses, the path of a server that is about to end is tried. */
 #define TRIES 50
 #define PAUSE_US 20000
 
@@ -116,8 +114,8 @@ static void make_address(const struct endpoint *endpoint, const char *suffix,
 }
 
 /*
- * Connects to the socket at the endpoint's path. 0, and in *pid the process that listens there, or 0 if
- * that is unknown; -errno of connect(2). A connection that is closed at once costs that process nothing.
+ * Connects to the socket at the endpoint's path. 0, and in *pid the process that listens there, unchanged
+ * if that is unknown; -errno of connect(2). A connection that is closed at once costs that process nothing.
  */
 static int find_listener(const struct endpoint *endpoint, pid_t *pid)
 {
@@ -126,7 +124,6 @@ static int find_listener(const struct endpoint *endpoint, pid_t *pid)
 	struct sockaddr_un address;
 	int ret, fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
-	*pid = 0;
 	if (fd < 0)
 		return -errno;
 	make_address(endpoint, "", &address);
@@ -148,7 +145,7 @@ static int explain_in_use(const struct endpoint *endpoint, const char *who, pid_
 static int take_lock(struct endpoint *endpoint, struct err *err)
 {
 	int ret = try_lock(endpoint, err);
-	pid_t pid;
+	pid_t pid = 0;
 
 	for (int i = 0; i < TRIES && ret == -EADDRINUSE; i++) {
 		g_usleep(PAUSE_US);
@@ -162,12 +159,12 @@ static int take_lock(struct endpoint *endpoint, struct err *err)
 
 /*
  * A file that is no socket is not replaced, nor is a socket at which a process without our lock
- * listens.
+ * listens. The acceptor of a server that was killed ends the socket soon after the server.
  */
 static int check_path(struct endpoint *endpoint, struct err *err)
 {
 	struct stat st;
-	pid_t pid;
+	pid_t pid = 0;
 	int ret;
 
 	if (fstatat(endpoint->dir, endpoint->name, &st, AT_SYMLINK_NOFOLLOW))
@@ -176,6 +173,10 @@ static int check_path(struct endpoint *endpoint, struct err *err)
 	if (!S_ISSOCK(st.st_mode))
 		return err_set(err, EEXIST, "%s exists and is not a socket", endpoint->path);
 	ret = find_listener(endpoint, &pid);
+	for (int i = 0; i < TRIES && (!ret || ret == -EAGAIN); i++) {
+		g_usleep(PAUSE_US);
+		ret = find_listener(endpoint, &pid);
+	}
 	return ret == 0 || ret == -EAGAIN ? explain_in_use(endpoint, "another process", pid, err) : 0;
 }
 
@@ -250,9 +251,12 @@ int endpoint_open(const struct endpoint_options *options, struct endpoint **endp
 	return ret;
 }
 
-int endpoint_fd(const struct endpoint *endpoint)
+int endpoint_take_fd(struct endpoint *endpoint)
 {
-	return endpoint->fd;
+	int fd = endpoint->fd;
+
+	endpoint->fd = -1;
+	return fd;
 }
 
 const char *endpoint_path(const struct endpoint *endpoint)
@@ -275,8 +279,7 @@ void endpoint_close(struct endpoint *endpoint)
 	if (endpoint->ino && !fstatat(endpoint->dir, endpoint->name, &st, AT_SYMLINK_NOFOLLOW) &&
 		st.st_dev == endpoint->dev && st.st_ino == endpoint->ino)
 		unlinkat(endpoint->dir, endpoint->name, 0);
-	if (endpoint->fd >= 0) /* its queue may hold connections that were not accepted */
-		socket_drain_all(&endpoint->fd, 1);
+	close_fd(endpoint->fd);
 	if (endpoint->lock >= 0) {
 		g_autofree char *name = g_strconcat(endpoint->name, LOCK_SUFFIX, NULL);
 

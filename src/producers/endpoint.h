@@ -37,11 +37,14 @@ struct endpoint;
 int endpoint_open(const struct endpoint_options *options, struct endpoint **endpoint,
 	struct err *err);
 
-/* The listening, non-blocking socket; owned by the endpoint. */
-int endpoint_fd(const struct endpoint *endpoint);
+/* The listening, non-blocking socket, once; for the caller to close. */
+int endpoint_take_fd(struct endpoint *endpoint);
 const char *endpoint_path(const struct endpoint *endpoint);
 
-/* Closes the socket, and removes its file if it is still the one that was made. NULL: nothing. */
+/*
+ * Closes the socket if it was not taken, and removes its file if it is still the one that was made.
+ * NULL: nothing.
+ */
 void endpoint_close(struct endpoint *endpoint);
 
 #endif

@@ -150,7 +150,7 @@ static void handle(struct listener *listener, const struct epoll_event *event, b
 
 	if (event->data.ptr == &listener->bell) {
 		*kicked = bell_take(listener->bell);
-	} else if (event->data.ptr == &listener->fd) {
+	} else if (event->data.ptr == listener->acceptor) {
 		listener_accept(listener);
 	} else if (event->data.ptr == listener->receivers) {
 		listener_take_received(listener);
@@ -190,8 +190,10 @@ static void *run(void *arg)
 		bool kicked = false;
 		int n = epoll_wait(listener->epoll, events, WAKE_EVENTS, next_timeout_ms(listener));
 
-		if (n == 0)
+		if (n == 0 && listener->paused) {
 			listener_pause(listener, false);
+			listener_accept(listener);
+		}
 		for (int i = 0; i < n; i++)
 			handle(listener, &events[i], &kicked);
 		if (kicked)
@@ -209,11 +211,6 @@ static void *run(void *arg)
 	while (listener->all.head)
 		listener_drop(listener, listener->all.head->data);
 	free_dropped(listener);
-	/*
-	 * connections that were not accepted may have descriptors queued, which go when the socket
-	 * is closed
-	 */
-	receivers_hold(listener->receivers, listener->fd);
 	return NULL;
 }
 
@@ -225,7 +222,6 @@ int listener_create(struct producers *producers, int fd, const struct listener_o
 
 	l->producers = producers;
 	l->options = *options;
-	l->fd = fd;
 	l->reports = reports_create(options->reports);
 	l->rounds = sync_rounds_create();
 	g_queue_init(&l->waiting);
@@ -247,14 +243,19 @@ int listener_create(struct producers *producers, int fd, const struct listener_o
 	if (!ret)
 		ret = receivers_create(&l->receivers);
 	if (!ret)
-		l->closing = closing_create(l->receivers);
+		ret = acceptor_create(fd, &l->acceptor);
+	if (!l->acceptor)
+		close(fd);
+	if (!ret)
+		l->closing = closing_create(l->acceptor, l->receivers);
 	if (!ret)
 		ret = listener_watch(
 			l, EPOLL_CTL_ADD, receivers_fd(l->receivers), EPOLLIN, l->receivers);
 	if (!ret)
 		ret = listener_watch(l, EPOLL_CTL_ADD, l->bell, EPOLLIN, &l->bell);
 	if (!ret)
-		ret = listener_watch(l, EPOLL_CTL_ADD, fd, EPOLLIN, &l->fd);
+		ret = listener_watch(
+			l, EPOLL_CTL_ADD, acceptor_fd(l->acceptor), EPOLLIN, l->acceptor);
 	if (!ret)
 		ret = -pthread_create(&l->thread, NULL, run, l);
 	l->running = !ret;
@@ -293,6 +294,8 @@ void listener_stop(struct listener *listener)
 	listener_kick(listener);
 	pthread_join(listener->thread, NULL);
 	listener->running = false;
+	acceptor_destroy(listener->acceptor);
+	listener->acceptor = NULL;
 }
 
 void listener_destroy(struct listener *listener)
@@ -301,6 +304,7 @@ void listener_destroy(struct listener *listener)
 		return;
 	listener_stop(listener);
 	producers_on_corrupt(listener->producers, NULL, NULL);
+	acceptor_destroy(listener->acceptor);
 	closing_destroy(listener->closing);
 	receivers_destroy(listener->receivers);
 	reports_destroy(listener->reports);

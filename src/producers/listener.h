@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The thread that serves the connections of producers: it accepts them, receives their packets, and
- * sends them the state of their switches. It sleeps until a packet comes or a switch changes; how
- * many events producers write does not wake it.
+ * The thread that serves the connections of producers: it takes them from the acceptor
+ * (acceptor.h), receives their packets, and sends them the state of their switches. It sleeps until
+ * a packet comes or a switch changes; how many events producers write does not wake it.
  *
  * No packet is trusted: a producer that breaks the protocol is detached, counted and reported, and
  * so is one that sends too many packets or no HELLO in time. The work for one producer at a time is
@@ -61,8 +61,8 @@ void listener_options_init(struct listener_options *options, unsigned int progra
 	unsigned int user_programs);
 
 /*
- * Starts the thread "kp-listen". fd: a listening, non-blocking socket; the caller keeps it open
- * until listener_destroy(), and then closes it. `producers` must outlive the listener. 0 or -errno.
+ * Starts the thread "kp-listen". fd: a listening, non-blocking socket, which the listener closes, also
+ * when it cannot be created. `producers` must outlive the listener. 0 or -errno.
  */
 int listener_create(struct producers *producers, int fd, const struct listener_options *options,
 	struct listener **listener);

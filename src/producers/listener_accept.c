@@ -72,7 +72,8 @@ void listener_pause(struct listener *listener, bool paused)
 	if (listener->paused == paused)
 		return;
 	listener->paused = paused;
-	listener_watch(listener, EPOLL_CTL_MOD, listener->fd, paused ? 0 : EPOLLIN, &listener->fd);
+	listener_watch(listener, EPOLL_CTL_MOD, acceptor_fd(listener->acceptor),
+		paused ? 0 : EPOLLIN, listener->acceptor);
 }
 
 void listener_drop(struct listener *listener, struct listener_peer *peer)
@@ -84,7 +85,7 @@ void listener_drop(struct listener *listener, struct listener_peer *peer)
 		receivers_forget(listener->receivers, peer);
 	if (peer->waits.data)
 		g_queue_unlink(&listener->waiting, &peer->waits);
-	closing_add(listener->closing, peer->fd, &owner);
+	closing_add(listener->closing, peer->fd, &peer->accepted, &owner);
 	g_queue_unlink(&listener->all, &peer->link);
 	admission_remove(listener->admission, &peer->entry);
 	user_turns_leave(listener->turns, &peer->turn);
@@ -110,7 +111,8 @@ void listener_detach(struct listener *listener, struct listener_peer *peer, cons
 	listener_drop(listener, peer);
 }
 
-static void add_connection(struct listener *listener, int fd, const struct ucred *who)
+static void add_connection(struct listener *listener, int fd, const struct accepted *accepted,
+	const struct ucred *who)
 {
 	struct listener_peer *peer = g_new0(struct listener_peer, 1);
 	const int bytes = SEND_BYTES;
@@ -120,6 +122,7 @@ static void add_connection(struct listener *listener, int fd, const struct ucred
 	 */
 	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
 	peer->fd = fd;
+	peer->accepted = *accepted;
 	peer->link.data = peer;
 	connection_init(&peer->connection, listener->producers, who->pid, who->uid, on_refused,
 		listener);
@@ -152,7 +155,7 @@ static const char *make_room(struct listener *listener, const struct ucred *who)
  * Adds the connection, or closes it at once: a connection that waits in the queue would delay those
  * behind it.
  */
-static void admit(struct listener *listener, int fd)
+static void admit(struct listener *listener, int fd, const struct accepted *accepted)
 {
 	struct connection connection = { .program = "?" };
 	struct ucred who = { .uid = (uid_t)-1 };
@@ -161,18 +164,20 @@ static void admit(struct listener *listener, int fd)
 	const char *reason;
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &bytes)) {
-		closing_add(listener->closing, fd, &(struct receivers_owner){ who.pid, who.uid });
+		closing_add(listener->closing, fd, accepted,
+			&(struct receivers_owner){ who.pid, who.uid });
 		return;
 	}
 	connection.pid = who.pid;
 	connection.uid = who.uid;
 	reason = make_room(listener, &who);
 	if (!reason) {
-		add_connection(listener, fd, &who);
+		add_connection(listener, fd, accepted, &who);
 	} else {
 		listener_report(listener, &connection, reason);
 		producers_count_refused(listener->producers);
-		closing_add(listener->closing, fd, &(struct receivers_owner){ who.pid, who.uid });
+		closing_add(listener->closing, fd, accepted,
+			&(struct receivers_owner){ who.pid, who.uid });
 	}
 	listener_charge(listener, &connection, begin_ns);
 }
@@ -184,13 +189,17 @@ void listener_accept(struct listener *listener)
 		return;
 	}
 	for (int i = 0; i < ACCEPTS_PER_WAKE; i++) {
-		int fd = accept4(listener->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		struct accepted accepted;
+		int fd = acceptor_next(listener->acceptor, &accepted);
 
-		if (fd >= 0)
-			admit(listener, fd);
-		else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)
+		if (fd == -EPIPE)
+			fd = listener_watch(listener, EPOLL_CTL_ADD, acceptor_fd(listener->acceptor),
+				EPOLLIN, listener->acceptor);
+		else if (fd >= 0)
+			admit(listener, fd, &accepted);
+		if (fd < 0 && fd != -EAGAIN)
 			listener_pause(listener, true); /* else epoll reports it again */
-		if (fd < 0 && errno != ECONNABORTED && errno != EINTR)
+		if (fd < 0)
 			return;
 	}
 }

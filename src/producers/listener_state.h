@@ -13,6 +13,7 @@
 
 #include "base/atomic.h"
 #include "producers/listener.h"
+#include "producers/acceptor.h"
 #include "producers/admission.h"
 #include "producers/receivers.h"
 #include "producers/connection.h"
@@ -24,6 +25,7 @@ struct sync_rounds;
 /* One accepted socket: its connection (protocol), limits and turns. */
 struct listener_peer {
 	int fd;		 /* -1: dropped */
+	struct accepted accepted;
 	bool wants_room; /* the socket is full: wait for EPOLLOUT */
 	uint64_t packets;
 	struct connection connection;
@@ -38,7 +40,7 @@ struct listener_peer {
 struct listener {
 	struct producers *producers;	 /* i */
 	struct listener_options options; /* i */
-	int fd;				 /* i: the listening socket */
+	struct acceptor *acceptor;
 	int epoll;			 /* i */
 	int bell;			 /* i: wakes the thread */
 	pthread_t thread;		 /* i */

@@ -1,6 +1,7 @@
 # producers: connections of producers, limits, their pools, events and switches
 noinst_LIBRARIES += libproducers.a
 libproducers_a_SOURCES = \
+	%D%/acceptor.c %D%/acceptor.h \
 	%D%/catalog.c %D%/catalog.h \
 	%D%/closing.c %D%/closing.h \
 	%D%/endpoint.c %D%/endpoint.h \

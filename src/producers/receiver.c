@@ -19,6 +19,9 @@
 #include "sys/memfile.h"
 #include "sys/recv_fds.h"
 
+/* The wait for TCP connections that linger. */
+#define LINGER_S 1
+
 int receiver_send(int fd, uint32_t request, const int *fds, unsigned int count)
 {
 	return fdpass_send(fd, &request, sizeof(request), fds, count, MSG_DONTWAIT);
@@ -92,16 +95,35 @@ static bool take_packet(int server, int socket)
 	return sent;
 }
 
+/*
+ * Ends when the pipe of RECEIVER_END does. What it has is closed before its connection, which so tells the
+ * server how long that took. A TCP connection that lingers would hold close(2) as long as its sender likes;
+ * the exit, by SIGALRM, does not wait for that.
+ */
+static void end_receiver(int server, const struct recv_fds *received)
+{
+	char none;
+
+	if (received->count)
+		while (read(received->fds[0], &none, 1) < 0 && errno == EINTR)
+			;
+	alarm(LINGER_S);
+	child_keep_only(&server, 1);
+	_exit(0);
+}
+
 static void run_receiver(int server)
 {
 	struct recv_fds received;
 	uint32_t request;
 
-	while (take_request(server, &request, &received))
-		if (request == RECEIVER_TAKE && !take_packet(server, received.fds[0]))
+	while (take_request(server, &request, &received) && request != RECEIVER_END) {
+		if (request == RECEIVER_TAKE && !take_packet(server, received.fds[0])) {
+			received.count = 0;
 			break;
-	/* exit does not wait for connections that linger, as close(2) would */
-	_exit(0);
+		}
+	}
+	end_receiver(server, &received);
 }
 
 /*

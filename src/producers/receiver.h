@@ -13,8 +13,8 @@
  * descriptors. One memfd: the answer has it. Several, or none: -EINVAL. Another file among them:
  * -EBADMSG, and the receiver ends, however long that takes. RECEIVER_HOLD	with sockets: the
  * receiver keeps them until it ends, so that descriptors in them are closed then, and not when the
- * server closes its own. No answer. RECEIVER_END	without a descriptor: the receiver ends. No
- * answer.
+ * server closes its own. No answer. RECEIVER_END	with the end of a pipe: the receiver ends when
+ * the other end is closed. No answer.
  *
  * Spawner and receiver end when their connection does. The side of the server is receivers.h.
  */

@@ -280,7 +280,7 @@ static struct receiver *give(struct receivers *receivers, const struct receivers
 }
 
 bool receivers_close(struct receivers *receivers, const struct receivers_owner *owner,
-	const int *sockets, unsigned int count)
+	const int *sockets, unsigned int count, int when)
 {
 	struct receiver *receiver = give(receivers, owner, sockets, count);
 
@@ -288,12 +288,7 @@ bool receivers_close(struct receivers *receivers, const struct receivers_owner *
 		return false;
 	for (unsigned int i = 0; i < count; i++)
 		close(sockets[i]);
-	receiver_send(receiver->fd, RECEIVER_END, NULL, 0);
+	receiver_send(receiver->fd, RECEIVER_END, &when, 1);
 	find_idle(receivers);
 	return true;
-}
-
-void receivers_hold(struct receivers *receivers, int socket)
-{
-	give(receivers, &(struct receivers_owner){ getpid(), geteuid() }, &socket, 1);
 }

@@ -63,15 +63,10 @@ bool receivers_next(struct receivers *receivers, void **cookie, struct receiver_
 
 /*
  * Has sockets closed in which descriptors may be queued; at most FDPASS_MAX, of one owner. true: the
- * caller's descriptors are closed. false: they are not, since no process takes them.
+ * caller's descriptors are closed; those of the receiver follow when the other end of `when`, an end of a
+ * pipe, is closed. false: they are not, since no process takes them.
  */
 bool receivers_close(struct receivers *receivers, const struct receivers_owner *owner,
-	const int *sockets, unsigned int count);
-
-/*
- * Gives a copy of a socket to a receiver, if there is one: what is queued in it is closed after
- * receivers_destroy().
- */
-void receivers_hold(struct receivers *receivers, int socket);
+	const int *sockets, unsigned int count, int when);
 
 #endif

@@ -3,6 +3,7 @@
 #include "sys/child.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -38,4 +39,23 @@ void child_keep_only(const int *sorted, size_t count)
 		first = (unsigned int)sorted[i] + 1;
 	}
 	close_range_of(first, ~0U);
+}
+
+static int compare(const void *a, const void *b)
+{
+	const int *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+void child_sort(int *fds, size_t count)
+{
+	qsort(fds, count, sizeof(fds[0]), compare);
+}
+
+int child_open_process(pid_t pid)
+{
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+	return fd < 0 ? -errno : fd;
 }

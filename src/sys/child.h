@@ -19,4 +19,13 @@ int child_die_with(pid_t parent, int signal);
  */
 void child_keep_only(const int *sorted, size_t count);
 
+/* Sorts descriptors for child_keep_only(). Allocates nothing. */
+void child_sort(int *fds, size_t count);
+
+/*
+ * A descriptor of a process that becomes readable when all its threads have ended and their descriptors
+ * are closed; close-on-exec. Or -errno.
+ */
+int child_open_process(pid_t pid);
+
 #endif

@@ -6,7 +6,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -75,13 +74,6 @@ struct holding {
 	sem_t copied, closed;
 };
 
-static int compare(const void *a, const void *b)
-{
-	const int *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
 /*
  * If closing one of the sockets blocks this thread's end, no other descriptor may be open in it:
  * a mount ends when the last copy of its /dev/fuse descriptor is closed.
@@ -91,7 +83,7 @@ static void close_others(const struct holding *holding)
 	int sorted[SOCKETS_MAX];
 
 	memcpy(sorted, holding->sockets, holding->count * sizeof(sorted[0]));
-	qsort(sorted, holding->count, sizeof(sorted[0]), compare);
+	child_sort(sorted, holding->count);
 	child_keep_only(sorted, holding->count);
 }
 

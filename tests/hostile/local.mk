@@ -26,7 +26,7 @@ tests_hostile_long_text_LDADD = libkprof.la -lpthread
 tests_hostile_long_text_LDFLAGS = -static
 
 # programs that attach without libkprof
-HOSTILE_TESTS += %D%/endless_events.sh %D%/foreign_descriptor.sh
+HOSTILE_TESTS += %D%/endless_events.sh %D%/foreign_descriptor.sh %D%/unreceived_descriptor.sh
 check_PROGRAMS += %D%/attach_time %D%/send_descriptor %D%/send_events %D%/switch_time
 tests_hostile_attach_time_SOURCES = %D%/attach_time.c %D%/attack.h tests/race/fixture.h
 tests_hostile_attach_time_LDADD = libring_testing.a libsys.a
@@ -37,4 +37,4 @@ tests_hostile_switch_time_LDADD = libring_testing.a libsys.a
 tests_hostile_send_descriptor_SOURCES = %D%/send_descriptor.c %D%/attack.h
 
 TESTS += $(HOSTILE_TESTS)
-EXTRA_DIST += %D%/opener.py %D%/viewer.py $(HOSTILE_TESTS)
+EXTRA_DIST += %D%/lib.sh %D%/opener.py %D%/viewer.py $(HOSTILE_TESTS)

@@ -97,7 +97,7 @@ static inline void start(void (*change)(struct listener_options *options))
 	options.arg = &server;
 	if (change)
 		change(&options);
-	assert_int_equal(listener_create(server.producers, endpoint_fd(server.endpoint), &options,
+	assert_int_equal(listener_create(server.producers, endpoint_take_fd(server.endpoint), &options,
 				 &server.listener), 0);
 }
 

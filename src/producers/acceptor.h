@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A process that accepts the connections of producers, so that the server never has the last descriptor
+ * of a socket in which descriptors may be queued. The kernel closes what is queued with the last descriptor
+ * of the socket. Where that is a file on a FUSE mount whose pages are to be written, closing it waits for
+ * the FUSE server, perhaps for ever, and so does the end of a process that was killed.
+ *
+ * The acceptor keeps a descriptor of the listening socket and of each connection until the server has
+ * closed its own, or has ended. When the connection to the server closes it ends the listening socket,
+ * waits for the end of the server's process, and exits, which may take forever and holds nothing that the
+ * server needs.
+ *
+ * All functions: the thread of the listener, or the thread that creates it. None waits for a producer.
+ */
+#ifndef KPROFS_PRODUCERS_ACCEPTOR_H
+#define KPROFS_PRODUCERS_ACCEPTOR_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+struct acceptor;
+
+/* The number that the acceptor gave to a connection: its own descriptor of it. */
+struct accepted {
+	int32_t number; /* -1: the acceptor has no descriptor of it */
+	uint32_t generation; /* of the acceptor: it may have ended and been replaced */
+};
+
+/*
+ * Starts the process. `listening`: a listening, non-blocking socket, for acceptor_destroy() to close.
+ * 0, or -errno: no process can be started, and `listening` is still the caller's.
+ */
+int acceptor_create(int listening, struct acceptor **acceptor);
+/*
+ * Ends the process; the connections of which it has descriptors are closed then. The server has closed its
+ * own. NULL: nothing.
+ */
+void acceptor_destroy(struct acceptor *acceptor);
+
+/* Readable when there may be a connection; changes when acceptor_next() returned -EPIPE. */
+int acceptor_fd(const struct acceptor *acceptor);
+
+/*
+ * The next connection. Its descriptor, non-blocking and close-on-exec; -EAGAIN: none; -EMFILE: no
+ * descriptor is free, and the connection is kept; -EPIPE: the acceptor had ended and was replaced;
+ * -errno: and no other can be started.
+ */
+int acceptor_next(struct acceptor *acceptor, struct accepted *accepted);
+
+/*
+ * The acceptor closes its descriptors of these connections, then `after` (-1: nothing), a descriptor that
+ * this function closes in the server.
+ */
+void acceptor_release(
+	struct acceptor *acceptor, const struct accepted *accepted, unsigned int count, int after);
+
+#endif

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: MIT
+# lib.sh: an attacker who sends the server descriptors of a FUSE file, and what others notice of it.
+#
+# Sourced, in place of tests/fs/lib.sh, which it sources.
+# shellcheck source=tests/fs/lib.sh
+. "${srcdir:-.}/tests/fs/lib.sh"
+
+HERE=$PWD/tests/hostile
+SILENT=$WORK/silent
+SILENT_SERVER=
+ATTACKER=
+
+# below WHAT LIMIT MS
+below() {
+	echo "$1: $3 ms"
+	[ "${3%.*}" -lt "$2" ] || fail "$1: $3 ms"
+}
+
+# ---- a FUSE server that does not answer
+
+# Whatever waits for its answer goes on when it is gone.
+end_silent() {
+	[ -n "$SILENT_SERVER" ] || return
+	kill -9 "$SILENT_SERVER"
+	wait "$SILENT_SERVER" 2>/dev/null
+	SILENT_SERVER=
+	umount -l "$SILENT" || fusermount3 -uz "$SILENT"
+}
+trap 'status=$?; end_silent 2>/dev/null; (exit $status); clean_up' EXIT
+
+# begin_silent WORD...: as silent_fuse takes them
+begin_silent() {
+	mkdir -p "$SILENT"
+	"$HERE/silent_fuse" "$SILENT" "$@" &
+	SILENT_SERVER=$!
+	wait_for is_mounted "$SILENT"
+}
+
+# ---- an attacker
+
+has_said() {
+	grep -q "$1" "$WORK/sent"
+}
+
+# attack COUNT [WORD]: send_descriptor in the background, as another user if we may choose
+attack() {
+	local as=()
+	[ "$(id -u)" != 0 ] || as=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+	chmod 755 "$WORK"
+	mkfifo "$WORK/stdin"
+	: >"$WORK/sent"
+	"${as[@]}" "$HERE/send_descriptor" "$SOCKET" "$SILENT/file" "$@" <"$WORK/stdin" >"$WORK/sent" &
+	ATTACKER=$!
+	exec {hold}>"$WORK/stdin"
+}
+
+end_attack() {
+	exec {hold}>&-
+	kill -9 "$ATTACKER" # it waits for its own file, in vain
+	wait "$ATTACKER" 2>/dev/null
+	rm "$WORK/stdin"
+}
+
+# ---- the end of the server
+
+# what is left of a server that was killed
+is_free() {
+	# shellcheck disable=SC2319
+	not_mounted || ! ls "$MNT" >/dev/null 2>&1
+}
+
+# All threads of the server; the first may have ended long before one that waits in the kernel.
+is_over() {
+	has_ended "$SERVER" && [ "$(ls "/proc/$SERVER/task" 2>/dev/null | wc -l)" -le 1 ]
+}
+
+# end_server SIGNAL: its process and its mount are gone within a second, and the next server starts at once.
+# A second is what an administrator waits for, and what a server that hangs never comes near.
+end_server() {
+	local begin=${EPOCHREALTIME/./}
+	kill "-$1" "$SERVER"
+	kill -CONT "$SERVER" 2>/dev/null
+	wait_for is_over || end_silent
+	wait "$SERVER" 2>/dev/null
+	wait_for is_free
+	SERVER=
+	below "the end by SIG$1" 1000 $(((${EPOCHREALTIME/./} - begin) / 1000))
+	if [ "$1" = TERM ]; then
+		check "the mount is gone" not_mounted
+	else
+		umount -l "$MNT"
+	fi
+	serve
+	"$HERE/attach_time" "$SOCKET" >/dev/null || fail "no producer attaches to the next server"
+	serve_end
+}
