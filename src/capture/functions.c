@@ -71,65 +71,6 @@ static uint32_t intern_unresolved(struct functions_builder *b, const struct prof
 	return intern_function(b, name, file, false, found->replaced);
 }
 
-/* ---- queries --------------------------------------------------------------------------------- */
-
-static void describe_kernel(
-	const struct processes *processes, uint32_t i, struct symbols_kernel *kernel)
-{
-	const struct processes_kernel *k = processes_kernel(processes, i);
-
-	kernel->build_id = k->build_id;
-	kernel->build_id_length = k->build_id_length;
-	kernel->start = k->start;
-}
-
-static enum symbols_kind kind_of(const struct processes_file *file)
-{
-	if (file->kernel != PROCESSES_NONE)
-		return SYMBOLS_KERNEL;
-	if (file->process != PROCESSES_NONE)
-		return SYMBOLS_JIT;
-	return strcmp(file->path, "[vdso]") == 0 ? SYMBOLS_VDSO : SYMBOLS_ELF;
-}
-
-void functions_describe(const struct processes *processes, const struct processes_file *file,
-	struct functions_query *query)
-{
-	uint32_t running = file->kernel != PROCESSES_NONE ? file->kernel : file->ran_on, i;
-
-	query->file = (struct symbols_file){
-		.kind = kind_of(file),
-		.path = file->path,
-		.build_id = file->build_id,
-		.build_id_length = file->build_id_length,
-		.id =
-			{
-				.dev_major = file->id.dev_major,
-				.dev_minor = file->id.dev_minor,
-				.inode = file->id.inode,
-				.generation = file->id.generation,
-				.size = file->id.size,
-				.mtime_ns = file->id.mtime_ns,
-			},
-		.mapped_ns = file->mapped_ns,
-		.mappings = query->mappings,
-		.mapping_count = file->mapping_count,
-	};
-	for (i = 0; i < file->mapping_count; i++) { /* the last one first */
-		const struct processes_mapping *from =
-			&file->mappings[(file->mapping_next + PROCESSES_FILE_MAPPINGS - 1 - i) %
-					PROCESSES_FILE_MAPPINGS];
-
-		query->mappings[i].pid = from->pid;
-		query->mappings[i].start = from->start;
-		query->mappings[i].end = from->end;
-	}
-	if (running != PROCESSES_NONE) {
-		describe_kernel(processes, running, &query->kernel);
-		query->file.kernel = &query->kernel;
-	}
-}
-
 /* ---- all of them ----------------------------------------------------------------------------- */
 
 static void intern_inlined(struct functions_builder *b, uint32_t place, const char *path)

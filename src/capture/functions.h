@@ -77,16 +77,6 @@ static inline const struct functions_function *functions_function(
 	return &g_array_index(functions->list, struct functions_function, i);
 }
 
-/* A file of a capture as symbols.h takes it; it points into itself and into `processes`. */
-struct functions_query {
-	struct symbols_file file;
-	struct symbols_kernel kernel;
-	struct symbols_mapping mappings[PROCESSES_FILE_MAPPINGS];
-};
-
-void functions_describe(const struct processes *processes, const struct processes_file *file,
-	struct functions_query *query);
-
 /*
  * The symbols of this machine: of the files that were mapped, of the running kernel, of JITs.
  * options NULL: the defaults. The caller destroys it; thread-safe.

@@ -9,7 +9,7 @@ libcapture_a_SOURCES = \
 	%D%/pair_map.c %D%/pair_map.h \
 	%D%/processes.c %D%/processes.h \
 	%D%/processes_find.c \
-	%D%/processes_internal.h \
+	%D%/processes_state.h \
 	%D%/profile.c %D%/profile.h \
 	%D%/stacks.c %D%/stacks.h \
 	%D%/process_filter.c %D%/process_filter.h \

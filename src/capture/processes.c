@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The processes of a capture over time, adding and sorting: see processes.h. */
-#include "capture/processes_internal.h"
+#include "capture/processes_state.h"
 
 #include <string.h>
 
@@ -147,7 +147,7 @@ void processes_add_build_id(struct processes *p, uint32_t section,
 }
 
 void processes_add_file_id(struct processes *p, uint32_t section,
-	const struct kprof_rec_file_id *head, const struct processes_file_id *id)
+	const struct kprof_rec_file_id *head, const struct symbols_file_id *id)
 {
 	find_label(p, section, head->pid, head->addr)->id = *id;
 }
@@ -367,7 +367,7 @@ static GArray *list_sections(struct processes *p, const GArray *kernels)
 static void add_place_of_file(struct processes_file *file, const struct mapindex_mapping *m,
 	uint32_t pid, uint32_t kernel)
 {
-	struct processes_mapping mapping = { pid, m->start, m->end };
+	struct symbols_mapping mapping = { pid, m->start, m->end };
 
 	if (file->ran_on != kernel) {
 		file->ran_on = kernel;

@@ -28,6 +28,7 @@
 #include <stdint.h>
 
 #include "kprof/records.h"
+#include "symbolizer/symbols_arena.h"
 
 #define PROCESSES_NONE UINT32_MAX
 
@@ -36,23 +37,6 @@ struct processes_kernel {
 	uint64_t start; /* address of its text */
 	uint8_t build_id[KPROF_BUILD_ID_MAX];
 	uint8_t build_id_length; /* 0: not known */
-};
-
-/* Identifies a mapped file without a build-id. */
-struct processes_file_id {
-	uint32_t dev_major, dev_minor;
-	uint64_t inode; /* 0: not known, and the other members neither */
-	/* 0: not known */
-	uint64_t generation;
-	uint64_t size;
-	uint64_t mtime_ns;
-};
-
-/* Where a file was mapped. */
-struct processes_mapping {
-	uint32_t pid;
-	uint64_t start;
-	uint64_t end; /* the first address after it */
 };
 
 #define PROCESSES_FILE_MAPPINGS 4
@@ -65,14 +49,14 @@ struct processes_file {
 	const char *path;
 	uint8_t build_id[KPROF_BUILD_ID_MAX];
 	uint8_t build_id_length; /* 0: not known */
-	struct processes_file_id id;
+	struct symbols_file_id id; /* for a file without a build-id */
 	/* when it was first mapped, in ns since 1970; 0: not known */
 	uint64_t mapped_ns;
 	uint32_t kernel;	 /* which kernel, of a kernel or module; else PROCESSES_NONE */
 	uint32_t process;	 /* of memory without a file: its process; else PROCESSES_NONE */
 	uint32_t ran_on; /* the kernel that the mappings below ran on; PROCESSES_NONE: not known */
 	/* a ring of the mapping_count last announced mappings */
-	struct processes_mapping mappings[PROCESSES_FILE_MAPPINGS];
+	struct symbols_mapping mappings[PROCESSES_FILE_MAPPINGS];
 	uint32_t mapping_count;
 	uint32_t mapping_next; /* index of the next one */
 };
@@ -91,7 +75,7 @@ void processes_add_build_id(struct processes *processes, uint32_t section,
 	const struct kprof_rec_build_id *build_id, const uint8_t *bytes);
 /* Belongs to a mapping as a build-id does. */
 void processes_add_file_id(struct processes *processes, uint32_t section,
-	const struct kprof_rec_file_id *head, const struct processes_file_id *id);
+	const struct kprof_rec_file_id *head, const struct symbols_file_id *id);
 /* The wall-clock time at a time of the section. */
 void processes_add_clock(struct processes *processes, uint32_t section,
 	const struct kprof_rec_clock *clock);

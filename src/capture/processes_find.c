@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The processes of a capture over time, queries: see processes.h. */
-#include "capture/processes_internal.h"
+#include "capture/processes_state.h"
 
 #include <inttypes.h>
 

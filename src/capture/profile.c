@@ -142,7 +142,7 @@ static void take_clock(struct profile_loader *l, const struct decode_record *r)
 
 static void learn_file_id(struct processes *p, uint32_t section, const struct decode_record *r)
 {
-	const struct processes_file_id id = {
+	const struct symbols_file_id id = {
 		.dev_major = r->file_id.dev_major,
 		.dev_minor = r->file_id.dev_minor,
 		.inode = r->file_id.inode,

@@ -6,9 +6,9 @@
 #include <glib.h>
 #include <pthread.h>
 #include <signal.h>
+#include <string.h>
 
 #include "symbolizer/proto.h"
-#include "capture/functions.h"
 
 /* i: invariant once the threads run; (lock): under the lock, a leaf */
 struct symbolize {
@@ -30,6 +30,45 @@ struct symbolize_thread {
 	struct symbolize *symbolize;
 	struct symbols_arena *arena;
 };
+
+/* ---- queries --------------------------------------------------------------------------------- */
+
+static enum symbols_kind kind_of(const struct processes_file *file)
+{
+	if (file->kernel != PROCESSES_NONE)
+		return SYMBOLS_KERNEL;
+	if (file->process != PROCESSES_NONE)
+		return SYMBOLS_JIT;
+	return strcmp(file->path, "[vdso]") == 0 ? SYMBOLS_VDSO : SYMBOLS_ELF;
+}
+
+void symbolize_describe(const struct processes *processes, const struct processes_file *file,
+	struct symbolize_query *query)
+{
+	uint32_t running = file->kernel != PROCESSES_NONE ? file->kernel : file->ran_on, i;
+	const struct processes_kernel *kernel;
+
+	query->file = (struct symbols_file){
+		.kind = kind_of(file),
+		.path = file->path,
+		.build_id = file->build_id,
+		.build_id_length = file->build_id_length,
+		.id = file->id,
+		.mapped_ns = file->mapped_ns,
+		.mappings = query->mappings,
+		.mapping_count = file->mapping_count,
+	};
+	for (i = 0; i < file->mapping_count; i++) /* the last one first */
+		query->mappings[i] =
+			file->mappings[(file->mapping_next + PROCESSES_FILE_MAPPINGS - 1 - i) %
+					PROCESSES_FILE_MAPPINGS];
+	if (running != PROCESSES_NONE) {
+		kernel = processes_kernel(processes, running);
+		query->kernel = (struct symbols_kernel){
+			kernel->build_id, kernel->build_id_length, kernel->start };
+		query->file.kernel = &query->kernel;
+	}
+}
 
 /* ---- the order ------------------------------------------------------------------------------- */
 
@@ -115,9 +154,9 @@ static void resolve_in_time(struct symbolize_thread *thread, const struct symbol
 static void resolve_offsets(struct symbolize_thread *thread, const struct processes_file *file,
 	const uint64_t *offsets, size_t count, struct symbols_place *found)
 {
-	struct functions_query query;
+	struct symbolize_query query;
 
-	functions_describe(thread->symbolize->profile->processes, file, &query);
+	symbolize_describe(thread->symbolize->profile->processes, file, &query);
 	resolve_in_time(thread, &query.file, offsets, count, found);
 }
 

@@ -17,6 +17,16 @@
  */
 #define SYMBOLIZE_THREADS 2
 
+/* A file of a capture as symbols.h takes it; it points into itself and into `processes`. */
+struct symbolize_query {
+	struct symbols_file file;
+	struct symbols_kernel kernel;
+	struct symbols_mapping mappings[PROCESSES_FILE_MAPPINGS];
+};
+
+void symbolize_describe(const struct processes *processes, const struct processes_file *file,
+	struct symbolize_query *query);
+
 /*
  * Fills `places`, one for each place of the profile, with what `symbols` finds. Their frames are in
  * the arenas, which are made here as needed (NULL before) and which the caller destroys. how: see

@@ -12,9 +12,9 @@
 #include "symbolizer/proto.h"
 #include "symbolizer/unwind_table.h"
 #include "symbolizer/unwind.h"
-#include "capture/functions.h"
 #include "capture/processes.h"
 #include "capture/profile.h"
+#include "capture/symbolize.h"
 #include "sys/memfile.h"
 
 /*
@@ -77,14 +77,14 @@ static void enter_record(struct unwinding *u, const struct decode_record *record
 static bool find_row(struct unwinding *u, uint32_t life, uint64_t address, uint64_t time,
 	const struct unwind_row **row)
 {
-	struct functions_query question;
+	struct symbolize_query question;
 	struct processes_hit hit;
 
 	processes_find_user(u->processes, life, address, time, &hit);
 	if (hit.file == PROCESSES_NONE)
 		return false;
 	if (!unwind_table_has_file(u->table, hit.file)) {
-		functions_describe(u->processes, processes_file(u->processes, hit.file), &question);
+		symbolize_describe(u->processes, processes_file(u->processes, hit.file), &question);
 		unwind_table_add_file(u->table, hit.file, &question.file);
 	}
 	*row = unwind_table_find(u->table, hit.file, hit.offset);

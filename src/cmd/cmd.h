@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The subcommands of kprof: one row of main.c's table and one file each.
+ * What the subcommands of kprof are made of; commands.h lists them.
  *
  * The help is generated from the rows, so it always matches the options. cmd_next_option() parses
  * the options from the same rows.
@@ -39,18 +39,6 @@ struct command {
 	/* options end at the first argument, since what follows may have options of its own */
 	bool runs;
 };
-
-extern const struct command cmd_annotate;
-extern const struct command cmd_convert;
-extern const struct command cmd_ctl;
-extern const struct command cmd_doctor;
-extern const struct command cmd_dump;
-extern const struct command cmd_list;
-extern const struct command cmd_record;
-extern const struct command cmd_report;
-extern const struct command cmd_stat;
-extern const struct command cmd_top;
-extern const struct command cmd_trace;
 
 /* What the commands that read a capture have in common, for their tables. */
 #define CMD_OPTION_MOUNT                                                                           \

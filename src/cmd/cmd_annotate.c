@@ -3,7 +3,7 @@
  * kprof annotate: the code of one function, disassembled by objdump, with the share of samples
  * beside each instruction. If the code is not available: the addresses with samples.
  */
-#include "cmd/cmd.h"
+#include "cmd/commands.h"
 
 #include <errno.h>
 #include <fnmatch.h>

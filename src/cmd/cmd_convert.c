@@ -3,7 +3,7 @@
  * kprof convert: writes a capture in another format, with the code that makes the files of views/.
  * The formats are the rows of formats/view.c.
  */
-#include "cmd/cmd.h"
+#include "cmd/commands.h"
 
 #include <errno.h>
 #include <getopt.h>

@@ -3,7 +3,7 @@
  * kprof ctl: writes a command to kpctl, or to another control file of the mount, as echo does. If it
  * is refused, the reason and the usage that kperr has are printed.
  */
-#include "cmd/cmd.h"
+#include "cmd/commands.h"
 
 #include <errno.h>
 #include <getopt.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* kprof doctor: what this machine allows this user, with a remedy for each restriction. */
-#include "cmd/cmd.h"
+#include "cmd/commands.h"
 
 #include <getopt.h>
 #include <stdio.h>

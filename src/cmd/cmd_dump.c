@@ -4,7 +4,7 @@
  * the lines is that of capture/dump.h. Records are printed as they are read, so endless pipes work
  * too.
  */
-#include "cmd/cmd.h"
+#include "cmd/commands.h"
 
 #include <errno.h>
 #include <getopt.h>

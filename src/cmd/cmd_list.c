@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* kprof list: the events that can be sampled, and which of them this machine has. */
-#include "cmd/cmd.h"
+#include "cmd/commands.h"
 
 #include <getopt.h>
 #include <stdio.h>

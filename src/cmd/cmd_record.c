@@ -7,7 +7,7 @@
  * copied to a file while the command runs (kpdata_copy.h). When the command has exited, its records
  * are copied to the output (capture/process_filter.h): only then are all forks known.
  */
-#include "cmd/cmd.h"
+#include "cmd/commands.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
  * rows, the text is that of formats/flat.h. Else the samples are broken down by the selected fields
  * (formats/breakdown.h), as text (report_text.c) or JSON (report_json.c).
  */
-#include "cmd/cmd.h"
+#include "cmd/commands.h"
 
 #include <errno.h>
 #include <getopt.h>

@@ -5,7 +5,7 @@
  * hardware counters, the kernel multiplexes these, and the counts are scaled by the time that each
  * one ran.
  */
-#include "cmd/cmd.h"
+#include "cmd/commands.h"
 
 #include <errno.h>
 #include <getopt.h>

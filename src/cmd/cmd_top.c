@@ -6,7 +6,7 @@
  * It only reads from a profiler that runs. One that does not run is started, and stopped at the
  * end.
  */
-#include "cmd/cmd.h"
+#include "cmd/commands.h"
 
 #include <errno.h>
 #include <getopt.h>

@@ -3,7 +3,7 @@
  * kprof trace: the trace as text. For a mount it is the text of kptrace; for copies of cpu/N/trace
  * the same text, merged by time, by the code that the server uses (trace/trace_text.h).
  */
-#include "cmd/cmd.h"
+#include "cmd/commands.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -13,6 +13,7 @@ kprof_SOURCES = \
 	%D%/cmd_stat.c \
 	%D%/cmd_top.c \
 	%D%/cmd_trace.c \
+	%D%/commands.h \
 	%D%/disasm.c %D%/disasm.h \
 	%D%/completions.c %D%/completions.h \
 	%D%/kpctl_client.c %D%/kpctl_client.h \

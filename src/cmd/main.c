@@ -37,7 +37,7 @@
 
 #include "base/nearest.h"
 #include "base/stdfds.h"
-#include "cmd/cmd.h"
+#include "cmd/commands.h"
 #include "cmd/completions.h"
 
 static const struct command *const commands[] = {

@@ -19,7 +19,7 @@
 #include "base/err.h"
 #include "capture/functions.h"
 #include "capture/profile.h"
-#include "formats/view.h"
+#include "formats/view_input.h"
 
 /*
  * A tree takes about 60 bytes a node: some 240 MiB at most. A capture of 64 MiB in which all frames

@@ -10,7 +10,9 @@
 #ifndef KPROFS_FORMATS_FIREFOX_H
 #define KPROFS_FORMATS_FIREFOX_H
 
-#include "formats/view.h"
+#include <stdio.h>
+
+#include "formats/view_input.h"
 
 /* Needs VIEW_MOMENTS. Errors of timeline_create(); -EFBIG: more than FIREFOX_STACKS_MAX. */
 int firefox_write(const struct view_input *input, FILE *out, struct err *err);

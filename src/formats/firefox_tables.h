@@ -14,7 +14,7 @@
 #include <stdio.h>
 
 #include "capture/table.h"
-#include "formats/view.h"
+#include "formats/view_input.h"
 
 #define FIREFOX_NONE UINT32_MAX /* null */
 

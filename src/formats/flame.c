@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "formats/calltree.h"
-#include "formats/flame_page.h"
 #include "formats/summary.h"
 #include "base/text.h"
 

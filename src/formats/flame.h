@@ -16,19 +16,8 @@
 #include <stdio.h>
 
 #include "base/err.h"
-#include "formats/view.h"
-
-/* Of all events together: browsers draw as much without a noticeable pause. */
-#define FLAME_FRAMES_BYTES_MAX (4u << 20)
-
-/* Lengths in pixels. Frames of FLAME_NARROWEST and more are drawn, if these are not too many. */
-#define FLAME_NARROWEST 0.1
-#define FLAME_WIDTH 1200
-#define FLAME_PAD 10
-#define FLAME_ROW 18
-
-/* Deeper than this only the samples are drawn, not the functions. */
-#define FLAME_ROWS_MAX 512
+#include "formats/flame_page.h"
+#include "formats/view_input.h"
 
 /* As view_format.write. */
 int flame_write(const struct view_input *input, FILE *out, struct err *err);

@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "formats/flame.h"
 #include "formats/summary.h"
 #include "base/text.h"
 

@@ -12,6 +12,18 @@
 
 #include "capture/profile.h"
 
+/* Of all events together: browsers draw as much without a noticeable pause. */
+#define FLAME_FRAMES_BYTES_MAX (4u << 20)
+
+/* Lengths in pixels. Frames of FLAME_NARROWEST and more are drawn, if these are not too many. */
+#define FLAME_NARROWEST 0.1
+#define FLAME_WIDTH 1200
+#define FLAME_PAD 10
+#define FLAME_ROW 18
+
+/* Deeper than this only the samples are drawn, not the functions. */
+#define FLAME_ROWS_MAX 512
+
 /* Where the first event begins. */
 #define FLAME_PAGE_TOP 80
 

@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "formats/flat_count.h"
 #include "formats/summary.h"
 #include "base/text.h"
 

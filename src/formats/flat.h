@@ -13,18 +13,9 @@
 #ifndef KPROFS_FORMATS_FLAT_H
 #define KPROFS_FORMATS_FLAT_H
 
-#include <stdbool.h>
 #include <stdio.h>
 
-#include "capture/functions.h"
-#include "capture/profile.h"
-
-struct flat_options {
-	bool own;     /* count the samples of the server itself */
-	bool total;   /* a column for a function with all its callees; sorts by it */
-	bool colours; /* for a terminal */
-	bool callers; /* below each function its callers, with `<-` for an event */
-};
+#include "formats/flat_count.h"
 
 /* Writes the view; the caller checks the stream for errors (ferror). Thread-safe. */
 void flat_write(const struct profile *profile, const struct functions *functions,

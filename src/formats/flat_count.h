@@ -7,11 +7,18 @@
 #define KPROFS_FORMATS_FLAT_COUNT_H
 
 #include <glib.h>
+#include <stdbool.h>
 #include <stdint.h>
 
-#include "formats/flat.h"
 #include "capture/functions.h"
 #include "capture/profile.h"
+
+struct flat_options {
+	bool own;     /* count the samples of the server itself */
+	bool total;   /* a column for a function with all its callees; sorts by it */
+	bool colours; /* for a terminal */
+	bool callers; /* below each function its callers, with `<-` for an event */
+};
 
 /* A function; or a caller of the function `of`. */
 struct flat_row {

@@ -21,7 +21,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
-#include "formats/view.h"
+#include "formats/view_input.h"
 
 /* A limit is needed: names of more than a thousand bytes could make gigabytes. */
 #define FOLDED_BYTES_MAX (256u << 20)

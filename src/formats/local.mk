@@ -19,6 +19,7 @@ libformats_a_SOURCES = \
 	%D%/tracejson.c %D%/tracejson.h \
 	%D%/tree.c %D%/tree.h \
 	%D%/view.c %D%/view.h \
+	%D%/view_input.h \
 	%D%/perfdata/perfdata.c %D%/perfdata/perfdata.h \
 	%D%/perfdata/perfdata_early.c %D%/perfdata/perfdata_early.h \
 	%D%/perfdata/perfdata_features.c %D%/perfdata/perfdata_features.h \

@@ -14,7 +14,9 @@
 #ifndef KPROFS_FORMATS_PPROF_H
 #define KPROFS_FORMATS_PPROF_H
 
-#include "formats/view.h"
+#include <stdio.h>
+
+#include "formats/view_input.h"
 
 /*
  * See view_format.write: -EINTR; -ENODATA: no samples; -EFBIG: more than PPROF_EVENTS_MAX; -ENOMEM.

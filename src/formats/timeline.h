@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "formats/view.h"
+#include "formats/view_input.h"
 
 struct timeline_track {
 	uint32_t life; /* see processes.h */

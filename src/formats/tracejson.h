@@ -7,7 +7,9 @@
 #ifndef KPROFS_FORMATS_TRACEJSON_H
 #define KPROFS_FORMATS_TRACEJSON_H
 
-#include "formats/view.h"
+#include <stdio.h>
+
+#include "formats/view_input.h"
 
 /* Needs VIEW_MOMENTS. Errors of timeline_create(). */
 int tracejson_write(const struct view_input *input, FILE *out, struct err *err);

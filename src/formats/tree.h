@@ -19,7 +19,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
-#include "formats/view.h"
+#include "formats/view_input.h"
 
 #define TREE_THRESHOLD 0.5 /* percent */
 

@@ -10,50 +10,11 @@
 #ifndef KPROFS_FORMATS_VIEW_H
 #define KPROFS_FORMATS_VIEW_H
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 
-#include "base/cancel.h"
 #include "base/err.h"
 #include "base/units.h"
-#include "capture/functions.h"
-#include "capture/profile.h"
-
-/*
- * An annotation: an event or line of the trace, which a view with a time axis shows beside the
- * samples. Strings are UTF-8.
- */
-struct view_annotation {
-	uint64_t time_ns;    /* CLOCK_MONOTONIC */
-	uint32_t cpu;	     /* VIEW_CPU_UNKNOWN: not known */
-	uint32_t pid, tid;
-	const char *program; /* NULL: of no process; then pid and tid are not used */
-	const char *name;    /* "": it has none */
-	const char *text;
-};
-#define VIEW_CPU_UNKNOWN 0xffffu
-
-/* The source of annotations. */
-struct view_annotations {
-	/* the next one in the order of time, valid until the next call. false: there is no more */
-	bool (*next)(void *arg, struct view_annotation *annotation);
-	void *arg;
-	uint64_t left_out; /* older ones, which are not given */
-	uint64_t lost;
-};
-
-struct view_input {
-	const struct profile *profile; /* NULL: the format reads the records itself */
-	const struct functions *functions; /* NULL: the format needs none */
-	/* the records: seekable; read with pread(2), so that the file position does not change */
-	int capture_fd;
-	/* for a format with VIEW_ANNOTATIONS, which reads all of them; NULL: there are none */
-	const struct view_annotations *annotations;
-	/* approximate memory that a format which reads the records may use; 0: no limit */
-	size_t bytes_max;
-	struct cancel cancel; /* checked at least every 10 ms of work */
-};
+#include "formats/view_input.h"
 
 /* What a format needs; view_load() and view_name() provide it. */
 enum view_needs {
@@ -83,23 +44,34 @@ struct view_format {
 	unsigned int needs; /* enum view_needs */
 };
 
-/* The rows of view_formats; the files of views/ are made from them as well (fs/dirtab.c). */
-#define VIEW_FORMATS(row)                                                                          \
-	row("flat", "share, samples, event, process, function, file; hottest first", write_flat,   \
-		VIEW_LEAVES | VIEW_NAMES) row("tree",                                              \
-		"call trees: functions below their callers, and callers below their callees",      \
-		tree_write, VIEW_FUNCTIONS | VIEW_LINES) row("folded",                             \
-		"one stack a line with its count, for flame-graph tools", folded_write,            \
-		VIEW_FUNCTIONS | VIEW_LINES) row("flame.svg",                                      \
-		"a flame graph to open in a browser", flame_write,                                 \
-		VIEW_FUNCTIONS | VIEW_LINES) row("perf.data",                                      \
-		"what perf report and perf script read", perfdata_write,                           \
-		VIEW_RECORDS) row("pprof", "what go tool pprof reads: profile.proto, gzip",        \
-		pprof_write, VIEW_FUNCTIONS | VIEW_LINES) row("firefox.json",                      \
-		"what the Firefox Profiler reads: its processed profile format", firefox_write,    \
-		VIEW_FUNCTIONS | VIEW_LINES | VIEW_MOMENTS) row("trace.json",                      \
-		"what Perfetto reads: samples on a time line, in the Trace Event Format",          \
+/* clang-format off */
+/* The rows of view_formats; the files of views/ are made from them as well (fs/tree.c). */
+#define VIEW_FORMATS(row)									\
+	row("flat",										\
+		"share, samples, event, process, function, file; hottest first",		\
+		write_flat, VIEW_LEAVES | VIEW_NAMES)						\
+	row("tree",										\
+		"call trees: functions below their callers, and callers below their callees",\
+		tree_write, VIEW_FUNCTIONS | VIEW_LINES)					\
+	row("folded",										\
+		"one stack a line with its count, for flame-graph tools",			\
+		folded_write, VIEW_FUNCTIONS | VIEW_LINES)					\
+	row("flame.svg",									\
+		"a flame graph to open in a browser",						\
+		flame_write, VIEW_FUNCTIONS | VIEW_LINES)					\
+	row("perf.data",									\
+		"what perf report and perf script read",					\
+		perfdata_write, VIEW_RECORDS)							\
+	row("pprof",										\
+		"what go tool pprof reads: profile.proto, gzip",				\
+		pprof_write, VIEW_FUNCTIONS | VIEW_LINES)					\
+	row("firefox.json",									\
+		"what the Firefox Profiler reads: its processed profile format",		\
+		firefox_write, VIEW_FUNCTIONS | VIEW_LINES | VIEW_MOMENTS)			\
+	row("trace.json",									\
+		"what Perfetto reads: samples on a time line, in the Trace Event Format",	\
 		tracejson_write, VIEW_FUNCTIONS | VIEW_LINES | VIEW_MOMENTS | VIEW_ANNOTATIONS)
+/* clang-format on */
 
 /* The last row has no name. */
 extern const struct view_format view_formats[];
@@ -120,10 +92,5 @@ int view_load(const struct view_format *format, struct decoder *decoder, size_t 
  */
 struct functions *view_name(const struct view_format *format, const struct profile *profile,
 	struct symbols *symbols, int cancel_fd);
-
-static inline bool view_cancelled(const struct view_input *input)
-{
-	return cancel_requested(&input->cancel);
-}
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Accepting and dropping connections: a part of the listener. */
+#include "producers/listener_state.h"
+
 #include <errno.h>
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -11,7 +13,6 @@
 #include "base/reserve.h"
 #include "sys/clock.h"
 #include "producers/closing.h"
-#include "producers/listener_state.h"
 #include "producers/producers.h"
 #include "producers/reports.h"
 #include "producers/sync_rounds.h"

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The meaning of the ids of a producer: a part of producers.c, changed by the listener's thread. */
+#include "producers/producers_state.h"
+
 #include <errno.h>
 #include <string.h>
 
 #include "ring/args.h"
 #include "producers/catalog.h"
-#include "producers/producers_state.h"
 #include "producers/fair_share.h"
 
 static struct producer_event *find_event(const struct producer *producer, uint16_t id)

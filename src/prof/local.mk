@@ -16,6 +16,7 @@ libprof_a_SOURCES = \
 	%D%/profiler.c \
 	%D%/profiler.h \
 	%D%/profiler_events.c \
+	%D%/profiler_hooks.h \
 	%D%/profiler_machine.c \
 	%D%/profiler_run.c \
 	%D%/profiler_state.h \

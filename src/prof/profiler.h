@@ -22,6 +22,7 @@
 
 #include "base/err.h"
 #include "base/stats.h"
+#include "prof/profiler_hooks.h"
 
 struct profiler;
 struct cursor;
@@ -32,27 +33,6 @@ struct profiler_paths {
 	const char *sys;	   /* "/sys" */
 	/* kprof-symbols: next to this program, else where it is installed */
 	const char *symbols;
-};
-
-struct profiler_hooks {
-	/*
-	 * New bytes can be read, or a run ended (end of file): parked reads should be tried
-	 * again. Called by the sampler thread or by the thread of a command; must not call the
-	 * profiler.
-	 */
-	void (*data_ready)(void *arg);
-	/*
-	 * The same after a drain by the sampler thread. It may read from cursors: the records are
-	 * in this CPU's cache, and no other thread has to wake. Long work here delays the next
-	 * drain.
-	 */
-	void (*data_drained)(void *arg);
-	/*
-	 * CPUs went online or offline: call profiler_cpus_changed() from the control thread soon.
-	 * Called by the sampler thread; must not call the profiler.
-	 */
-	void (*cpus_changed)(void *arg);
-	void *arg;
 };
 
 enum profiler_mode {

@@ -20,7 +20,7 @@
 #include "base/err.h"
 #include "base/stats.h"
 #include "prof/capture.h"
-#include "prof/profiler.h"
+#include "prof/profiler_hooks.h"
 #include "prof/rings.h"
 #include "prof/tasks.h"
 
@@ -51,7 +51,7 @@ struct sampler_stats {
 };
 
 /*
- * capture, tasks and config stay the caller's and must outlive the sampler; hooks as in profiler.h.
+ * capture, tasks and config stay the caller's and must outlive the sampler; hooks as in profiler_hooks.h.
  * No thread yet.
  */
 struct sampler *sampler_create(const struct rings_config *config, struct capture *capture,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Tasks: the records for a reader about changes since its last call. */
-#include "prof/record.h"
 #include "prof/tasks_state.h"
+
+#include "prof/record.h"
 
 static void encode_file(const struct mapping *m, uint64_t time_ns, uint32_t pid,
 	struct record_buf *buf)

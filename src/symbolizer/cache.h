@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 #include "base/units.h"
-#include "symbolizer/symbols.h"
+#include "symbolizer/symbols_arena.h"
 
 struct cache;
 struct cache_file;

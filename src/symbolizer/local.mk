@@ -7,11 +7,12 @@ libsymbolizer_a_SOURCES = \
 	%D%/proto.c %D%/proto.h \
 	%D%/remote.c %D%/remote.h \
 	%D%/remote_find.c \
-	%D%/remote_internal.h \
+	%D%/remote_state.h \
 	%D%/remote_parser.c \
 	%D%/unwind_row.h \
 	%D%/unwind_table.c %D%/unwind_table.h \
 	%D%/symbols.c %D%/symbols.h \
+	%D%/symbols_arena.c %D%/symbols_arena.h \
 	%D%/unwind.c %D%/unwind.h
 libsymbolizer_a_CFLAGS = $(AM_CFLAGS) $(DW_CFLAGS)
 libsymbolizer_a_CPPFLAGS = $(AM_CPPFLAGS) -DKPROFS_LIBEXECDIR='"$(libexecdir)/kprofs"'

@@ -8,14 +8,14 @@
  * so there is no version. A received message is rejected unless its length is the one that its type
  * and count require. The client accepts no descriptor from a parser.
  *
- *	client -> opener   OPEN_*                                  <- OPENED (error, or a
- *descriptor) client -> fetcher  FETCH (build-id)                        <- OPENED client -> reader
- *READ_ALL, READ_ONE (processes)          <- RECORDS (any number), READ_DONE BUILD_ID (a mapping) <-
- *READ_DONE client -> parser   FORK with one end of a new pair: a child that serves it; no reply
+ *	client -> opener   OPEN_*                                  <- OPENED (error, or a descriptor)
+ *	client -> fetcher  FETCH (build-id)                        <- OPENED
+ *	client -> reader   READ_ALL, READ_ONE (processes)          <- RECORDS (any number), READ_DONE
+ *	                   BUILD_ID (a mapping)                    <- READ_DONE
+ *	client -> parser   FORK with one end of a new pair: a child that serves it; no reply
  *	client -> child    ELF, DEBUG, ALT, VDSO, KERNEL, JIT (with the file)  <- INFO
  *	                   OFFSETS (any number), RESOLVE           <- RESULTS (any number), DONE
- *	                   ROW (address: an offset)                <- ROW (error, or a struct
- *unwind_row)
+ *	                   ROW (address: an offset)                <- ROW (error, or a struct unwind_row)
  *
  * Thread-safe, one thread at a time on a descriptor.
  */
@@ -27,7 +27,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symbolizer/symbols.h"
+#include "symbolizer/symbols_arena.h"
 
 #define PROTO_BUILD_ID_MAX 64        /* bytes; enough for SHA-512 */
 #define PROTO_BYTES_MAX (112 * 1024) /* of results in one message: SYMBOLS_FRAMES_MAX long names   \

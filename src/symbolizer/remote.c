@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The source that uses helper processes: see remote.h. This file has the sets of helpers, which
- * request uses which, and the steps of a request; remote_internal.h says what the other files have.
+ * request uses which, and the steps of a request; remote_state.h says what the other files have.
  */
-#include "symbolizer/remote_internal.h"
+#include "symbolizer/remote_state.h"
 
 #include <errno.h>
 #include <stdlib.h>

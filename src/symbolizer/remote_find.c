@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which files are loaded into the parser for a request: see remote_internal.h. */
-#include "symbolizer/remote_internal.h"
+/* Which files are loaded into the parser for a request: see remote_state.h. */
+#include "symbolizer/remote_state.h"
 
 #include <errno.h>
 #include <stddef.h>

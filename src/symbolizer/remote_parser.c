@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Messages to the parser and its replies: see remote_internal.h. */
-#include "symbolizer/remote_internal.h"
+/* Messages to the parser and its replies: see remote_state.h. */
+#include "symbolizer/remote_state.h"
 
 #include <errno.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #ifndef KPROFS_SYMBOLIZER_RESULT_WIRE_H
 #define KPROFS_SYMBOLIZER_RESULT_WIRE_H
 
-#include "symbolizer/symbols.h"
+#include "symbolizer/symbols_arena.h"
 
 /*
  * Appends the result for the index-th offset; texts are cut to SYMBOLS_TEXT_MAX, frames to

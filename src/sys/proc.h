@@ -21,7 +21,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define PROC_BUILD_ID_MAX 20 /* bytes; what the kernel reports */
+#include "sys/proc_maps.h"
+
 #define PROC_COMM_MAX 64     /* bytes with the NUL: kernel workers have longer names than tasks' 16 */
 
 struct proc_process {
@@ -36,21 +37,6 @@ struct proc_thread {
 	pid_t pid;
 	pid_t tid; /* the first thread (tid == pid) is included */
 	const char *comm;
-};
-
-/* An executable mapping, named as perf's MMAP2 records name it: "//anon", "[vdso]", raw bytes. */
-struct proc_mapping {
-	pid_t pid;
-	uint64_t start;
-	uint64_t size;	 /* bytes */
-	uint64_t offset; /* bytes into the file */
-	uint64_t inode;
-	uint32_t dev_major;
-	uint32_t dev_minor;
-	const char *path;
-	const unsigned char *build_id;
-	uint8_t build_id_length; /* 0: none, or not known */
-	bool build_id_known;	 /* was read, or must not be read: it will not become known later */
 };
 
 /*

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The kernel's own text and modules: see proc.h. */
+#include "sys/proc.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -10,7 +12,6 @@
 
 #include "sys/buildid.h"
 #include "sys/lines.h"
-#include "sys/proc.h"
 
 /* Notes are some hundred bytes; lines of kallsyms and modules less than 1 KiB. */
 #define BUFFER_BYTES 65536

@@ -7,9 +7,27 @@
 #ifndef KPROFS_SYS_PROC_MAPS_H
 #define KPROFS_SYS_PROC_MAPS_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
 
-#include "sys/proc.h"
+#define PROC_BUILD_ID_MAX 20 /* bytes; what the kernel reports */
+
+/* An executable mapping, named as perf's MMAP2 records name it: "//anon", "[vdso]", raw bytes. */
+struct proc_mapping {
+	pid_t pid;
+	uint64_t start;
+	uint64_t size;	 /* bytes */
+	uint64_t offset; /* bytes into the file */
+	uint64_t inode;
+	uint32_t dev_major;
+	uint32_t dev_minor;
+	const char *path;
+	const unsigned char *build_id;
+	uint8_t build_id_length; /* 0: none, or not known */
+	bool build_id_known;	 /* was read, or must not be read: it will not become known later */
+};
 
 /* Holds a line with a path of PATH_MAX bytes in which each is written as four (\012). */
 #define PROC_BUFFER_BYTES 65536

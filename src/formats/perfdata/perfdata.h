@@ -12,7 +12,9 @@
 #ifndef KPROFS_FORMATS_PERFDATA_PERFDATA_H
 #define KPROFS_FORMATS_PERFDATA_PERFDATA_H
 
-#include "formats/view.h"
+#include <stdio.h>
+
+#include "formats/view_input.h"
 
 /*
  * See view_format.write: -EINTR; -ENODATA: no samples; -EFBIG: too many events; -EIO: it changed.

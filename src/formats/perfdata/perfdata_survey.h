@@ -26,7 +26,7 @@
 #include "formats/perfdata/perfdata_sources.h"
 #include "formats/perfdata/perfdata_threads.h"
 #include "capture/processes.h"
-#include "formats/view.h"
+#include "formats/view_input.h"
 
 struct perfdata_section_times {
 	uint64_t first_ns;  /* of its samples, in the capture's time; UINT64_MAX: none */

@@ -3,8 +3,8 @@
  * The parts of remote.c: state and the steps of a request (remote.c), messages to the parser
  * (remote_parser.c), finding the files to load (remote_find.c). Only these files include it.
  */
-#ifndef KPROFS_SYMBOLIZER_REMOTE_INTERNAL_H
-#define KPROFS_SYMBOLIZER_REMOTE_INTERNAL_H
+#ifndef KPROFS_SYMBOLIZER_REMOTE_STATE_H
+#define KPROFS_SYMBOLIZER_REMOTE_STATE_H
 
 #include <glib.h>
 #include <limits.h>

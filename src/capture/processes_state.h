@@ -3,8 +3,8 @@
  * Shared by processes.c (adding and sorting) and processes_find.c (queries); included by no other
  * file.
  */
-#ifndef KPROFS_CAPTURE_PROCESSES_INTERNAL_H
-#define KPROFS_CAPTURE_PROCESSES_INTERNAL_H
+#ifndef KPROFS_CAPTURE_PROCESSES_STATE_H
+#define KPROFS_CAPTURE_PROCESSES_STATE_H
 
 #include <glib.h>
 
@@ -66,7 +66,7 @@ struct processes_label {
 	const char *path;
 	uint8_t build_id[KPROF_BUILD_ID_MAX];
 	uint8_t build_id_length;
-	struct processes_file_id id;
+	struct symbols_file_id id;
 };
 
 /* The last mapping or build-id that was announced for an address of a process. */

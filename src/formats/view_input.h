@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* What a format is written from; see view.h. */
+#ifndef KPROFS_FORMATS_VIEW_INPUT_H
+#define KPROFS_FORMATS_VIEW_INPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cancel.h"
+#include "capture/functions.h"
+#include "capture/profile.h"
+
+/*
+ * An annotation: an event or line of the trace, which a view with a time axis shows beside the
+ * samples. Strings are UTF-8.
+ */
+struct view_annotation {
+	uint64_t time_ns;    /* CLOCK_MONOTONIC */
+	uint32_t cpu;	     /* VIEW_CPU_UNKNOWN: not known */
+	uint32_t pid, tid;
+	const char *program; /* NULL: of no process; then pid and tid are not used */
+	const char *name;    /* "": it has none */
+	const char *text;
+};
+#define VIEW_CPU_UNKNOWN 0xffffu
+
+/* The source of annotations. */
+struct view_annotations {
+	/* the next one in the order of time, valid until the next call. false: there is no more */
+	bool (*next)(void *arg, struct view_annotation *annotation);
+	void *arg;
+	uint64_t left_out; /* older ones, which are not given */
+	uint64_t lost;
+};
+
+struct view_input {
+	const struct profile *profile; /* NULL: the format reads the records itself */
+	const struct functions *functions; /* NULL: the format needs none */
+	/* the records: seekable; read with pread(2), so that the file position does not change */
+	int capture_fd;
+	/* for a format with VIEW_ANNOTATIONS, which reads all of them; NULL: there are none */
+	const struct view_annotations *annotations;
+	/* approximate memory that a format which reads the records may use; 0: no limit */
+	size_t bytes_max;
+	struct cancel cancel; /* checked at least every 10 ms of work */
+};
+
+static inline bool view_cancelled(const struct view_input *input)
+{
+	return cancel_requested(&input->cancel);
+}
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* What a profiler and its sampler tell the program that they are part of. */
+#ifndef KPROFS_PROF_PROFILER_HOOKS_H
+#define KPROFS_PROF_PROFILER_HOOKS_H
+
+struct profiler_hooks {
+	/*
+	 * New bytes can be read, or a run ended (end of file): parked reads should be tried
+	 * again. Called by the sampler thread or by the thread of a command; must not call the
+	 * profiler.
+	 */
+	void (*data_ready)(void *arg);
+	/*
+	 * The same after a drain by the sampler thread. It may read from cursors: the records are
+	 * in this CPU's cache, and no other thread has to wake. Long work here delays the next
+	 * drain.
+	 */
+	void (*data_drained)(void *arg);
+	/*
+	 * CPUs went online or offline: call profiler_cpus_changed() from the control thread soon.
+	 * Called by the sampler thread; must not call the profiler.
+	 */
+	void (*cpus_changed)(void *arg);
+	void *arg;
+};
+
+#endif
