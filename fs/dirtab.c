@@ -31,18 +31,9 @@ void dirtab_put(const struct dirtab_row *row)
 		row->put(row);
 }
 
-int dirtab_render(struct session *session, const struct dirtab_row *row, uid_t reader, GString *out,
-	struct err *err)
-{
-	if (row->render_for)
-		return row->render_for(session, row, reader, out, err);
-	return row->render(session, row, out, err);
-}
-
 bool dirtab_can_read(const struct dirtab_row *row)
 {
-	return row->type == DIRTAB_DIR || row->render || row->render_for || row->make ||
-		row->begin || row->share || row->stream;
+	return row->type == DIRTAB_DIR || row->content;
 }
 
 bool dirtab_can_write(const struct dirtab_row *row)

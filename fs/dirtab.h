@@ -28,12 +28,13 @@
 #include "base/err.h"
 #include "fs/quota.h"
 
+struct content_ops;
 struct ctl_words_word;
 struct dirtab_row;
+struct filetext;
 struct lazy;
 struct origin;
 struct session;
-struct text;
 
 enum dirtab_type {
 	DIRTAB_TEXT,   /* a snapshot, rendered when opened */
@@ -65,8 +66,9 @@ enum dirtab_flags {
  */
 struct stream_ops {
 	enum quota_kind quota; /* of what an open that reads takes one */
-	/* job: for slow_ops_cancel(), by which an open of a row that is_long gives up with
-	 * -EINTR */
+	/* whether an open now takes so long that it needs a thread of its own; NULL: never */
+	bool (*is_long)(struct session *session);
+	/* job: for slow_ops_cancel(), by which an open in such a thread gives up with -EINTR */
 	int (*open)(struct session *session, const struct dirtab_row *row, uid_t reader, void *job,
 		void **cursor);
 	void (*close)(void *cursor);
@@ -75,42 +77,46 @@ struct stream_ops {
 	bool (*readable)(void *cursor);
 };
 
+/* A text that may be too long to hold. */
+struct lazy_ops {
+	/* the same; NULL: always */
+	bool (*is_long)(struct session *session);
+	/* begins its maker, in such a thread */
+	int (*begin)(struct session *session, const struct dirtab_row *row, void *job,
+		struct lazy **lazy, struct err *err);
+	/* one that is not long: appends it; NULL where it always is */
+	int (*render)(struct session *session, GString *out);
+};
+
 struct dirtab_row {
 	const char *name;
 	enum dirtab_type type;
 	mode_t mode; /* permission bits, unless the mount says other ones */
 	unsigned int flags;
 
-	/* text: appends what an open file will read; -errno refuses the open */
-	int (*render)(struct session *session, const struct dirtab_row *row, GString *out,
-		struct err *err);
-	/* the same for a text that depends on the user who reads it, instead of render */
-	int (*render_for)(struct session *session, const struct dirtab_row *row, uid_t reader,
-		GString *out, struct err *err);
-	/*
-	 * a text that takes long to make, instead of render: written into an empty file without
-	 * name, by a thread of its own, which gives up with -EINTR once slow_ops_cancel(job)
-	 */
-	int (*make)(struct session *session, const struct dirtab_row *row, int fd, void *job,
-		struct err *err);
-	/*
-	 * a text that may be too long to hold: its maker is begun, by a thread of its own, which
-	 * gives up as above; instead of render, or of that only when is_long says so
-	 */
-	int (*begin)(struct session *session, const struct dirtab_row *row, void *job,
-		struct lazy **lazy, struct err *err);
-	/* text and streams: whether an open now takes so long that it needs that thread */
-	bool (*is_long)(struct session *session, const struct dirtab_row *row);
-	/*
-	 * a text that several files are parts of, and several openers share: a reference of it,
-	 * made by a thread of its own, which gives up as above; it is in no count of open files'
-	 * texts
-	 */
-	int (*share)(struct session *session, const struct dirtab_row *row, void *job,
-		struct text **text, struct err *err);
-	/* bytes that stat reports while the text is not open; NULL: as many as render makes */
+	/* how a reader's content is produced, and by which function of the row; NULL: it is not read */
+	const struct content_ops *content;
+	union {
+		/* content_rendered: appends what an open file will read; -errno refuses the open */
+		int (*render)(struct session *session, const struct dirtab_row *row, uid_t reader,
+			GString *out, struct err *err);
+		/*
+		 * content_made: written into an empty file without name. In a thread for it, which
+		 * gives up with -EINTR once slow_ops_cancel(job)
+		 */
+		int (*make)(struct session *session, const struct dirtab_row *row, int fd, void *job,
+			struct err *err);
+		/*
+		 * content_shared: a reference of the text, which is in no count of open files'
+		 * texts. In such a thread
+		 */
+		int (*share)(struct session *session, const struct dirtab_row *row, void *job,
+			struct filetext **text, struct err *err);
+		const struct lazy_ops *lazy;	 /* content_lazy */
+		const struct stream_ops *stream; /* content_stream */
+	};
+	/* bytes that stat reports while the file is not open; NULL: as the content measures */
 	uint64_t (*size)(struct session *session, const struct dirtab_row *row);
-	const struct stream_ops *stream;
 
 	/* what may be written: commands of a table, or anything that `write` takes */
 	const struct ctl_words_word *words;
@@ -147,10 +153,6 @@ const struct dirtab_row *dirtab_lookup(struct session *session, const struct dir
 void dirtab_list(struct session *session, const struct dirtab_row *dir, GPtrArray *rows);
 
 void dirtab_put(const struct dirtab_row *row);
-
-/* The text of a row that has render or render_for. */
-int dirtab_render(struct session *session, const struct dirtab_row *row, uid_t reader, GString *out,
-	struct err *err);
 
 /* Whether the row has callbacks for it, for any user. */
 bool dirtab_can_read(const struct dirtab_row *row);

@@ -17,8 +17,8 @@ struct file_ctf;
 struct trace_records_cpu;
 
 /* file_prof.c: kpctl, kpdata */
-int file_kpctl_render(struct session *session, const struct dirtab_row *row, GString *out,
-	struct err *err);
+int file_kpctl_render(struct session *session, const struct dirtab_row *row, uid_t reader,
+	GString *out, struct err *err);
 extern const struct ctl_words_word file_kpctl_words[];
 extern const struct stream_ops file_kpdata_stream;
 uint64_t file_kpdata_size(struct session *session, const struct dirtab_row *row);
@@ -26,24 +26,22 @@ int file_kpdata_write(struct session *session, const struct dirtab_row *row,
 	const struct origin *origin, const char *data, size_t size, struct err *err);
 
 /* file_trace.c: kptrace, kptrace_ctl, kprintx */
-int file_kptrace_render(struct session *session, const struct dirtab_row *row, GString *out,
-	struct err *err);
-int file_kptrace_begin(struct session *session, const struct dirtab_row *row, void *job,
-	struct lazy **lazy, struct err *err);
-bool file_kptrace_is_long(struct session *session, const struct dirtab_row *row);
+extern const struct lazy_ops file_kptrace_lazy;
 uint64_t file_kptrace_size(struct session *session, const struct dirtab_row *row);
 int file_kptrace_write(struct session *session, const struct dirtab_row *row,
 	const struct origin *origin, const char *data, size_t size, struct err *err);
-int file_kptrace_ctl_render(struct session *session, const struct dirtab_row *row, GString *out,
-	struct err *err);
+int file_kptrace_ctl_render(struct session *session, const struct dirtab_row *row, uid_t reader,
+	GString *out, struct err *err);
 extern const struct ctl_words_word file_kptrace_ctl_words[];
-int file_kprintx_render(struct session *session, const struct dirtab_row *row, GString *out,
-	struct err *err);
+int file_kprintx_render(struct session *session, const struct dirtab_row *row, uid_t reader,
+	GString *out, struct err *err);
 extern const struct ctl_words_word file_kprintx_words[];
 
 /* file_cpudir.c: kptrace_pipe, cpu/. A reading of the trace, for kptrace too: -EINTR */
 int file_reading_begin(
 	struct session *session, const struct trace_records_cpu *cpu, void *job, struct lazy **lazy);
+/* Whether one begun now takes long. */
+bool file_reading_is_long(struct session *session);
 extern const struct stream_ops file_kptrace_pipe_stream;
 uint64_t file_kptrace_pipe_size(struct session *session, const struct dirtab_row *row);
 const struct dirtab_row *file_cpu_lookup(struct session *session, const struct dirtab_row *dir,
@@ -61,23 +59,23 @@ const struct dirtab_row *file_events_lookup(struct session *session, const struc
 const struct dirtab_row *file_events_create(struct session *session, const struct dirtab_row *dir,
 	const char *name);
 void file_events_list(struct session *session, const struct dirtab_row *dir, GPtrArray *rows);
-int file_events_enabled_render(struct session *session, const struct dirtab_row *row, GString *out,
-	struct err *err);
+int file_events_enabled_render(struct session *session, const struct dirtab_row *row, uid_t reader,
+	GString *out, struct err *err);
 extern const struct ctl_words_word file_events_enabled_words[];
-int file_events_all_render(struct session *session, const struct dirtab_row *row, GString *out,
-	struct err *err);
+int file_events_all_render(struct session *session, const struct dirtab_row *row, uid_t reader,
+	GString *out, struct err *err);
 extern const struct ctl_words_word file_events_all_words[];
-int file_events_info_render(struct session *session, const struct dirtab_row *row, GString *out,
-	struct err *err);
-int file_events_overflow_render(struct session *session, const struct dirtab_row *row, GString *out,
-	struct err *err);
+int file_events_info_render(struct session *session, const struct dirtab_row *row, uid_t reader,
+	GString *out, struct err *err);
+int file_events_overflow_render(struct session *session, const struct dirtab_row *row, uid_t reader,
+	GString *out, struct err *err);
 extern const struct ctl_words_word file_events_reset_words[];
 
 /* file_mpstat.c: mpstat, mpstat-raw */
-int file_mpstat_render(struct session *session, const struct dirtab_row *row, GString *out,
-	struct err *err);
-int file_mpstat_raw_render(struct session *session, const struct dirtab_row *row, GString *out,
-	struct err *err);
+int file_mpstat_render(struct session *session, const struct dirtab_row *row, uid_t reader,
+	GString *out, struct err *err);
+int file_mpstat_raw_render(struct session *session, const struct dirtab_row *row, uid_t reader,
+	GString *out, struct err *err);
 uint64_t file_mpstat_size(struct session *session, const struct dirtab_row *row);
 uint64_t file_mpstat_raw_size(struct session *session, const struct dirtab_row *row);
 extern const struct ctl_words_word file_mpstat_words[];
@@ -98,11 +96,11 @@ const struct dirtab_row *file_ctf_lookup(struct session *session, const struct d
 void file_ctf_list(struct session *session, const struct dirtab_row *dir, GPtrArray *rows);
 
 /* file_stat.c: kpstat, kperr, views/metrics */
-int file_kpstat_render(struct session *session, const struct dirtab_row *row, GString *out,
-	struct err *err);
+int file_kpstat_render(struct session *session, const struct dirtab_row *row, uid_t reader,
+	GString *out, struct err *err);
 int file_kperr_render(struct session *session, const struct dirtab_row *row, uid_t reader,
 	GString *out, struct err *err);
-int file_metrics_render(struct session *session, const struct dirtab_row *row, GString *out,
-	struct err *err);
+int file_metrics_render(struct session *session, const struct dirtab_row *row, uid_t reader,
+	GString *out, struct err *err);
 
 #endif

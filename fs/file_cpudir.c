@@ -14,6 +14,7 @@
 
 #include "acct/accounting.h"
 #include "base/stats.h"
+#include "fs/content.h"
 #include "fs/cpus.h"
 #include "fs/lazy.h"
 #include "fs/pipes.h"
@@ -78,11 +79,19 @@ int file_reading_begin(
 	return ret;
 }
 
+/* Without programs there are messages only, of which a copy is all that is needed. */
+bool file_reading_is_long(struct session *session)
+{
+	return readings_have_programs(session->server->readings);
+}
+
 static int begin_trace(struct session *session, const struct dirtab_row *row, void *job,
 	struct lazy **lazy, struct err *err)
 {
 	return file_reading_begin(session, cpu_of(row), job, lazy);
 }
+
+static const struct lazy_ops cpu_trace = {.begin = begin_trace};
 
 /* Not known before an open. */
 static uint64_t trace_size(struct session *session, const struct dirtab_row *row)
@@ -101,6 +110,7 @@ static int open_cpu_pipe(
 
 static const struct stream_ops cpu_pipe = {
 	.quota = QUOTA_PIPES,
+	.is_long = file_reading_is_long,
 	.open = open_cpu_pipe,
 	.close = pipe_close,
 	.begin = pipe_begin,
@@ -118,6 +128,7 @@ static int open_text_pipe(
 
 const struct stream_ops file_kptrace_pipe_stream = {
 	.quota = QUOTA_PIPES,
+	.is_long = file_reading_is_long,
 	.open = open_text_pipe,
 	.close = pipe_close,
 	.begin = pipe_begin,
@@ -133,8 +144,8 @@ uint64_t file_kptrace_pipe_size(struct session *session, const struct dirtab_row
 /* ---- stat ------------------------------------------------------------------------------------ */
 
 /* The rows of kpstat that begin with cpu.N., without that. */
-static int render_stat(
-	struct session *session, const struct dirtab_row *row, GString *out, struct err *err)
+static int render_stat(struct session *session, const struct dirtab_row *row, uid_t reader,
+	GString *out, struct err *err)
 {
 	g_autofree char *prefix = g_strdup_printf("cpu.%u.", cpu_of(row)->cpu);
 	g_autoptr(GString) all = g_string_new(NULL);
@@ -201,18 +212,20 @@ static void fill_folder(struct cpu_folder *folder, const struct trace_records_cp
 		{.name = "trace",
 			.type = DIRTAB_TEXT,
 			.mode = 0400,
-			.begin = begin_trace,
+			.content = &content_lazy,
+			.lazy = &cpu_trace,
 			.size = trace_size},
 		{.name = "trace_pipe",
 			.type = DIRTAB_STREAM,
 			.mode = 0400,
+			.content = &content_stream,
 			.stream = &cpu_pipe,
-			.is_long = file_kptrace_is_long,
 			.size = trace_size},
 		{.name = "stat",
 			.type = DIRTAB_TEXT,
 			.mode = 0400,
 			.flags = DIRTAB_COSTLY,
+			.content = &content_rendered,
 			.render = render_stat},
 	};
 	unsigned int i;

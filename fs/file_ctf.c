@@ -19,8 +19,9 @@
 #include <unistd.h>
 
 #include "base/units.h"
+#include "fs/content.h"
 #include "fs/cpus.h"
-#include "fs/node.h"
+#include "fs/filetext.h"
 #include "fs/openfile.h"
 #include "fs/server.h"
 #include "fs/session.h"
@@ -181,22 +182,22 @@ static void leave_set(void *arg)
  * With the lock held. The set stays as long as it has readers: these need no descriptors of their
  * own.
  */
-static int enter_set(struct file_ctf *ctf, uint32_t file, struct text **text)
+static int enter_set(struct file_ctf *ctf, uint32_t file, struct filetext **text)
 {
 	struct stat st;
 
 	if (fstat(ctf->fds[file], &st))
 		return -errno;
-	*text = text_create_borrowed(ctf->fds[file], (size_t)st.st_size);
+	*text = filetext_create_borrowed(ctf->fds[file], (size_t)st.st_size);
 	(*text)->time = ctf->time;
-	text_on_free(*text, leave_set, ctf);
+	filetext_on_free(*text, leave_set, ctf);
 	ctf->readers++;
 	set_timer(ctf, 0);
 	return 0;
 }
 
 static int share_file(struct session *session, const struct dirtab_row *row, void *job,
-	struct text **text, struct err *err)
+	struct filetext **text, struct err *err)
 {
 	struct file_ctf *ctf = session->server->ctf;
 	int *old, ret = 0;
@@ -274,7 +275,7 @@ static void fill_row(struct file_ctf *ctf, uint32_t file)
 		snprintf(row->name, sizeof(row->name), "metadata");
 	row->file = file;
 	row->row = (struct dirtab_row){ .name = row->name, .type = DIRTAB_TEXT, .mode = 0400,
-		.share = share_file, .size = file_size };
+		.content = &content_shared, .share = share_file, .size = file_size };
 }
 
 int file_ctf_create(const struct cpus *cpus, struct file_ctf **ctf)

@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "fs/content.h"
 #include "fs/openfile.h"
 #include "fs/server.h"
 #include "fs/session.h"
@@ -46,8 +47,8 @@ static void append_switch(GString *out, bool on)
 	g_string_append(out, on ? "1\n" : "0\n");
 }
 
-static int render_event(struct session *session, const struct dirtab_row *row, GString *out,
-	struct err *err)
+static int render_event(struct session *session, const struct dirtab_row *row, uid_t reader,
+	GString *out, struct err *err)
 {
 	bool on;
 
@@ -73,6 +74,7 @@ static const struct dirtab_row *make_row(const char *label)
 		.type = DIRTAB_TEXT,
 		.mode = 0600,
 		.flags = DIRTAB_SWITCH,
+		.content = &content_rendered,
 		.render = render_event,
 		.words = event_words,
 		.put = put_row,
@@ -105,8 +107,8 @@ void file_events_list(struct session *session, const struct dirtab_row *dir, GPt
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-int file_events_enabled_render(struct session *session, const struct dirtab_row *row, GString *out,
-	struct err *err)
+int file_events_enabled_render(struct session *session, const struct dirtab_row *row, uid_t reader,
+	GString *out, struct err *err)
 {
 	append_switch(out, catalog_enabled(session->server->catalog));
 	return 0;
@@ -124,8 +126,8 @@ const struct ctl_words_word file_events_enabled_words[] = {
 	{NULL},
 };
 
-int file_events_all_render(struct session *session, const struct dirtab_row *row, GString *out,
-	struct err *err)
+int file_events_all_render(struct session *session, const struct dirtab_row *row, uid_t reader,
+	GString *out, struct err *err)
 {
 	append_switch(out, catalog_all(session->server->catalog));
 	return 0;
@@ -143,15 +145,15 @@ const struct ctl_words_word file_events_all_words[] = {
 	{NULL},
 };
 
-int file_events_info_render(struct session *session, const struct dirtab_row *row, GString *out,
-	struct err *err)
+int file_events_info_render(struct session *session, const struct dirtab_row *row, uid_t reader,
+	GString *out, struct err *err)
 {
 	catalog_print_info(session->server->catalog, out);
 	return 0;
 }
 
-int file_events_overflow_render(struct session *session, const struct dirtab_row *row, GString *out,
-	struct err *err)
+int file_events_overflow_render(struct session *session, const struct dirtab_row *row, uid_t reader,
+	GString *out, struct err *err)
 {
 	struct producers_totals totals;
 

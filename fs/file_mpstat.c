@@ -13,8 +13,8 @@ static int explain(int ret, struct err *err)
 	return ret ? err_set(err, -ret, "the CPUs' times can't be read: %s", g_strerror(-ret)) : 0;
 }
 
-int file_mpstat_render(
-	struct session *session, const struct dirtab_row *row, GString *out, struct err *err)
+int file_mpstat_render(struct session *session, const struct dirtab_row *row, uid_t reader,
+	GString *out, struct err *err)
 {
 	return explain(accounting_print(session->accounting, out), err);
 }
@@ -25,8 +25,8 @@ uint64_t file_mpstat_size(struct session *session, const struct dirtab_row *row)
 	return accounting_bytes(session->accounting);
 }
 
-int file_mpstat_raw_render(
-	struct session *session, const struct dirtab_row *row, GString *out, struct err *err)
+int file_mpstat_raw_render(struct session *session, const struct dirtab_row *row, uid_t reader,
+	GString *out, struct err *err)
 {
 	return explain(accounting_print_raw(session->accounting, out), err);
 }

@@ -20,8 +20,8 @@
 
 /* ---- kpctl ----------------------------------------------------------------------------------- */
 
-int file_kpctl_render(struct session *session, const struct dirtab_row *row, GString *out,
-	struct err *err)
+int file_kpctl_render(struct session *session, const struct dirtab_row *row, uid_t reader,
+	GString *out, struct err *err)
 {
 	profiler_print_settings(session->profiler, out);
 	return 0;

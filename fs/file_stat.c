@@ -72,8 +72,8 @@ static void add_trace(struct session *session, struct stats *stats)
 		listener_print_stats(session->server->listener, stats);
 }
 
-int file_kpstat_render(struct session *session, const struct dirtab_row *row, GString *out,
-	struct err *err)
+int file_kpstat_render(struct session *session, const struct dirtab_row *row, uid_t reader,
+	GString *out, struct err *err)
 {
 	struct stats *stats = stats_create();
 
@@ -95,12 +95,12 @@ int file_kperr_render(struct session *session, const struct dirtab_row *row, uid
 }
 
 /* Not of a capture: made at the open, like the two files that it is made of. */
-int file_metrics_render(struct session *session, const struct dirtab_row *row, GString *out,
-	struct err *err)
+int file_metrics_render(struct session *session, const struct dirtab_row *row, uid_t reader,
+	GString *out, struct err *err)
 {
 	g_autoptr(GString) kpstat = g_string_new(NULL);
 	g_autoptr(GString) mpstat = g_string_new(NULL);
-	int ret = file_kpstat_render(session, row, kpstat, err);
+	int ret = file_kpstat_render(session, row, reader, kpstat, err);
 
 	if (ret)
 		return ret;

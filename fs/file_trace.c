@@ -12,13 +12,12 @@
 #include "trace/reading.h"
 #include "trace/trace.h"
 
-int file_kptrace_render(struct session *session, const struct dirtab_row *row, GString *out,
-	struct err *err)
+static int render_messages(struct session *session, GString *out)
 {
 	return trace_print(session->server->trace, out);
 }
 
-int file_kptrace_begin(struct session *session, const struct dirtab_row *row, void *job,
+static int begin_trace(struct session *session, const struct dirtab_row *row, void *job,
 	struct lazy **lazy, struct err *err)
 {
 	const struct trace_records_cpu all = {.cpu = TRACE_RECORDS_TEXT};
@@ -26,11 +25,11 @@ int file_kptrace_begin(struct session *session, const struct dirtab_row *row, vo
 	return file_reading_begin(session, &all, job, lazy);
 }
 
-/* Without programs there are messages only, of which a copy is all that is needed. */
-bool file_kptrace_is_long(struct session *session, const struct dirtab_row *row)
-{
-	return readings_have_programs(session->server->readings);
-}
+const struct lazy_ops file_kptrace_lazy = {
+	.is_long = file_reading_is_long,
+	.begin = begin_trace,
+	.render = render_messages,
+};
 
 uint64_t file_kptrace_size(struct session *session, const struct dirtab_row *row)
 {
@@ -63,14 +62,14 @@ const struct ctl_words_word file_kptrace_ctl_words[] = {
 };
 
 /* A control file that has nothing to show reads as empty. */
-int file_kptrace_ctl_render(struct session *session, const struct dirtab_row *row, GString *out,
-	struct err *err)
+int file_kptrace_ctl_render(struct session *session, const struct dirtab_row *row, uid_t reader,
+	GString *out, struct err *err)
 {
 	return 0;
 }
 
-int file_kprintx_render(struct session *session, const struct dirtab_row *row, GString *out,
-	struct err *err)
+int file_kprintx_render(struct session *session, const struct dirtab_row *row, uid_t reader,
+	GString *out, struct err *err)
 {
 	g_string_append(out, catalog_printx(session->server->catalog) ? "on" : "off");
 	return 0;

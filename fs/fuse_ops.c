@@ -20,6 +20,7 @@
 #include "fs/kpctl_thread.h"
 #include "fs/ctl_words.h"
 #include "fs/dirtab.h"
+#include "fs/filetext.h"
 #include "fs/fuse_req.h"
 #include "fs/fuse_tree.h"
 #include "fs/node.h"
@@ -70,9 +71,9 @@ static void open_op(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		fuse_reply_err(req, -ret);
 	else if (file->row->flags & DIRTAB_CONTROL)
 		kpctl_thread_open(file->session->kpctl, req, file, &origin);
-	else if (file->row->make || file->row->share)
+	else if (file->thread == CONTENT_IN_VIEW_THREAD)
 		slow_ops_open(server->view_ops, req, file, &origin);
-	else if (openfile_is_lazy(file))
+	else if (file->thread == CONTENT_IN_TRACE_THREAD)
 		slow_ops_open(server->trace_ops, req, file, &origin);
 	else
 		fill_and_open(req, file, &origin);
@@ -129,7 +130,7 @@ static void read_op(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 	struct fuse_file_info *fi)
 {
 	struct openfile *file = file_of(fi);
-	struct text *text = file->text;
+	struct filetext *text = file->content.text;
 
 	if (file->row->type == DIRTAB_STREAM) {
 		/* no owner: for the page cache (sendfile, mmap), which has no place for a stream */

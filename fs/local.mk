@@ -6,6 +6,8 @@ libfs_a_CFLAGS = $(AM_CFLAGS) $(FUSE_CFLAGS)
 libfs_a_SOURCES = \
 	%D%/kpctl_thread.c \
 	%D%/kpctl_thread.h \
+	%D%/content.c \
+	%D%/content.h \
 	%D%/cpus.c \
 	%D%/cpus.h \
 	%D%/ctl_words.c \
@@ -21,6 +23,8 @@ libfs_a_SOURCES = \
 	%D%/file_stat.c \
 	%D%/file_trace.c \
 	%D%/file_view.c \
+	%D%/filetext.c \
+	%D%/filetext.h \
 	%D%/fuse_ops.c \
 	%D%/fuse_ops.h \
 	%D%/fuse_req.h \

@@ -18,7 +18,8 @@
  *	  fuse_tree.c		the same for requests by name: lookup, stat, directories
  *	  node.c		what an inode number stands for: one node a lookup
  *	  openfile.c		what one open(2) reads and writes
- *	  dirtab.c		table 1: a row is a file of the namespace
+ *	  dirtab.c, tree.c	table 1: a row is a file of the namespace
+ *	  content.c		table 3: how what a reader sees is produced
  *	  ctl_words.c		table 2: the words of a control file; lines into calls
  *	  file_*.c		the functions of the rows, a file for each part of the server
  *	to the modules: src/prof (kpctl, kpdata), src/trace (kptrace, kprintx, events), src/acct (mpstat).

@@ -3,10 +3,10 @@
 #include "fs/node.h"
 
 #include <pthread.h>
-#include <unistd.h>
 
 #include "base/units.h"
-#include "fs/lazy.h"
+#include "fs/content.h"
+#include "fs/filetext.h"
 
 #define BLOCK_BYTES 512 /* the unit of st_blocks */
 #define IO_BYTES 4096	/* st_blksize */
@@ -20,7 +20,7 @@ struct node {
 	uint64_t lookups;	      /* (lock) */
 	unsigned int readers;	      /* (lock) open files with a text */
 	bool stored;		      /* (lock) a text was in the page cache */
-	struct text *text;	      /* (lock) what the page cache holds; NULL: no reader */
+	struct filetext *text;	      /* (lock) what the page cache holds; NULL: no reader */
 	GList link;		      /* (lock) in nodes->all */
 };
 
@@ -32,72 +32,6 @@ struct nodes {
 	GQueue all;		   /* (lock) of struct node, without the root; directories first */
 	GHashTable *sizes;	   /* (lock) inode number -> bytes of the newest text, of DIRTAB_COSTLY */
 };
-
-struct text *text_create(GString *content)
-{
-	struct text *text = g_atomic_rc_box_new0(struct text);
-
-	text->fd = -1;
-	text->size = content->len;
-	text->bytes = g_string_free(content, FALSE);
-	clock_gettime(CLOCK_REALTIME, &text->time);
-	return text;
-}
-
-struct text *text_create_file(int fd, size_t size)
-{
-	struct text *text = g_atomic_rc_box_new0(struct text);
-
-	text->fd = fd;
-	text->size = size;
-	clock_gettime(CLOCK_REALTIME, &text->time);
-	return text;
-}
-
-struct text *text_create_borrowed(int fd, size_t size)
-{
-	struct text *text = text_create_file(fd, size);
-
-	text->borrowed = true;
-	return text;
-}
-
-struct text *text_create_lazy(struct lazy *lazy)
-{
-	struct text *text = text_create_file(-1, lazy_size(lazy));
-
-	text->lazy = lazy;
-	return text;
-}
-
-void text_on_free(struct text *text, void (*on_free)(void *arg), void *arg)
-{
-	text->on_free = on_free;
-	text->arg = arg;
-}
-
-struct text *text_ref(struct text *text)
-{
-	return g_atomic_rc_box_acquire(text);
-}
-
-static void clear_text(void *data)
-{
-	struct text *text = data;
-
-	g_free(text->bytes);
-	lazy_destroy(text->lazy);
-	if (text->fd >= 0 && !text->borrowed)
-		close(text->fd);
-	if (text->on_free)
-		text->on_free(text->arg);
-}
-
-void text_unref(struct text *text)
-{
-	if (text)
-		g_atomic_rc_box_release_full(text, clear_text);
-}
 
 struct nodes *nodes_create(struct session *session, const struct dirtab_row *root,
 	const struct dirtab_owner *owner)
@@ -119,7 +53,7 @@ static void free_node(gpointer data)
 {
 	struct node *node = data;
 
-	text_unref(node->text);
+	filetext_put(node->text);
 	dirtab_put(node->row);
 	g_free(node);
 }
@@ -253,17 +187,15 @@ static bool find_size(struct nodes *nodes, const struct node *node, uint64_t *si
 static uint64_t measure(struct nodes *nodes, const struct node *node, const uid_t *reader)
 {
 	const struct dirtab_row *row = node->row;
-	g_autoptr(GString) out = NULL;
 	uint64_t size;
 
 	if (row->size)
 		return row->size(node->session, row);
-	if (!reader || !(row->render || row->render_for))
+	if (!reader || !row->content || !row->content->measure)
 		return 0;
 	if (find_size(nodes, node, &size))
 		return size;
-	out = g_string_new(NULL);
-	return dirtab_render(node->session, row, *reader, out, NULL) ? 0 : out->len;
+	return row->content->measure(node->session, row, *reader);
 }
 
 static void fill_stat(struct nodes *nodes, const struct dirtab_row *row, uint64_t ino,
@@ -275,17 +207,17 @@ static void fill_stat(struct nodes *nodes, const struct dirtab_row *row, uint64_
 	st->st_uid = nodes->owner.uid;
 	st->st_gid = nodes->owner.gid;
 	st->st_nlink = row->type == DIRTAB_DIR ? 2 : 1;
-	st->st_blksize = row->stream ? STREAM_IO_BYTES : IO_BYTES;
+	st->st_blksize = row->type == DIRTAB_STREAM ? STREAM_IO_BYTES : IO_BYTES;
 }
 
 bool node_stat(struct nodes *nodes, struct node *node, const uid_t *reader, struct stat *st)
 {
 	struct timespec time;
 	bool stays = false;
-	struct text *text;
+	struct filetext *text;
 
 	pthread_mutex_lock(&nodes->lock);
-	text = node->text ? text_ref(node->text) : NULL;
+	text = node->text ? filetext_get(node->text) : NULL;
 	pthread_mutex_unlock(&nodes->lock);
 
 	fill_stat(nodes, node->row, node->ino, st);
@@ -300,7 +232,7 @@ bool node_stat(struct nodes *nodes, struct node *node, const uid_t *reader, stru
 		st->st_size = (off_t)measure(nodes, node, reader);
 		clock_gettime(CLOCK_REALTIME, &time);
 	}
-	text_unref(text);
+	filetext_put(text);
 	/* 0 blocks would make the file a hole for cp */
 	st->st_blocks = (st->st_size + BLOCK_BYTES - 1) / BLOCK_BYTES;
 	st->st_atim = st->st_mtim = st->st_ctim = time;
@@ -313,7 +245,7 @@ void node_stat_entry(struct nodes *nodes, struct node *dir, const struct dirtab_
 	fill_stat(nodes, row, dirtab_ino(dir->ino, row->name), st);
 }
 
-enum node_text node_open_text(struct nodes *nodes, struct node *node, struct text *text)
+enum node_text node_open_text(struct nodes *nodes, struct node *node, struct filetext *text)
 {
 	enum node_text ret;
 
@@ -323,7 +255,7 @@ enum node_text node_open_text(struct nodes *nodes, struct node *node, struct tex
 		ret = NODE_TEXT_OTHER;
 	} else {
 		ret = node->stored ? NODE_TEXT_AGAIN : NODE_TEXT_FIRST;
-		node->text = text_ref(text);
+		node->text = filetext_get(text);
 		node->stored = true;
 	}
 	pthread_mutex_unlock(&nodes->lock);
@@ -332,13 +264,13 @@ enum node_text node_open_text(struct nodes *nodes, struct node *node, struct tex
 
 void node_close_text(struct nodes *nodes, struct node *node)
 {
-	struct text *text = NULL;
+	struct filetext *text = NULL;
 
 	pthread_mutex_lock(&nodes->lock);
 	if (!--node->readers)
 		text = g_steal_pointer(&node->text);
 	pthread_mutex_unlock(&nodes->lock);
-	text_unref(text);
+	filetext_put(text);
 }
 
 uint64_t nodes_count(struct nodes *nodes)

@@ -21,25 +21,9 @@
 
 #include "fs/dirtab.h"
 
-struct lazy;
+struct filetext;
 struct node;
 struct nodes;
-
-/*
- * A text at one moment: in memory, or a large one in a file without name, which is not mapped, or a
- * lazy one, which is made as it is read.
- * Counted: text_ref, text_unref.
- */
-struct text {
-	char *bytes; /* NULL: in fd */
-	int fd;	     /* -1: in bytes */
-	bool borrowed; /* the descriptor belongs to another module, which keeps it until on_free */
-	struct lazy *lazy; /* NULL: in one of the above */
-	size_t size;
-	struct timespec time; /* CLOCK_REALTIME */
-	void (*on_free)(void *arg); /* or NULL: called when the text is freed */
-	void *arg;
-};
 
 /* session, root: those of the top folder. Another node has the session of its directory. */
 struct nodes *nodes_create(struct session *session, const struct dirtab_row *root,
@@ -79,23 +63,10 @@ enum node_text {
 };
 
 /* A reader opened the node with this text; each needs a node_close_text with the same text. */
-enum node_text node_open_text(struct nodes *nodes, struct node *node, struct text *text);
+enum node_text node_open_text(struct nodes *nodes, struct node *node, struct filetext *text);
 void node_close_text(struct nodes *nodes, struct node *node);
 
 /* Nodes that the kernel holds. */
 uint64_t nodes_count(struct nodes *nodes);
-
-/* Takes the bytes of `content` and frees it; the moment is now. */
-struct text *text_create(GString *content);
-/* Takes the descriptor. */
-struct text *text_create_file(int fd, size_t size);
-/* The descriptor stays the caller's, which keeps it until the function of text_on_free() is called. */
-struct text *text_create_borrowed(int fd, size_t size);
-/* Takes the lazy one. */
-struct text *text_create_lazy(struct lazy *lazy);
-/* Set before the text is shared: to be called when the text is gone, from any thread, without locks. */
-void text_on_free(struct text *text, void (*on_free)(void *arg), void *arg);
-struct text *text_ref(struct text *text);
-void text_unref(struct text *text);
 
 #endif

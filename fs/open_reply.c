@@ -6,6 +6,7 @@
 #include <linux/fuse.h>
 
 #include "fs/dirtab.h"
+#include "fs/filetext.h"
 #include "fs/fuse_req.h"
 #include "fs/lazy.h"
 #include "fs/node.h"
@@ -18,7 +19,7 @@
 #define STORE_MAX (1024 * 1024)
 
 /* `size` bytes of a text at `offset`, as libfuse takes them. */
-static struct fuse_bufvec text_buffer(const struct text *text, size_t offset, size_t size)
+static struct fuse_bufvec text_buffer(const struct filetext *text, size_t offset, size_t size)
 {
 	struct fuse_bufvec content = FUSE_BUFVEC_INIT(size);
 
@@ -35,7 +36,7 @@ static struct fuse_bufvec text_buffer(const struct text *text, size_t offset, si
 }
 
 /* Into the page cache of the node, which sets its size there; all of it, or its last byte. */
-static int store_text(struct fuse_ops *ops, struct node *node, const struct text *text, bool whole)
+static int store_text(struct fuse_ops *ops, struct node *node, const struct filetext *text, bool whole)
 {
 	size_t from = whole || !text->size ? 0 : text->size - 1;
 	struct fuse_bufvec content = text_buffer(text, from, text->size - from);
@@ -47,8 +48,8 @@ static int store_text(struct fuse_ops *ops, struct node *node, const struct text
 
 static void open_text(struct fuse_ops *ops, struct openfile *file, struct fuse_file_info *fi)
 {
-	enum node_text state = node_open_text(ops->server->nodes, file->node, file->text);
-	bool whole = file->text->size <= STORE_MAX;
+	enum node_text state = node_open_text(ops->server->nodes, file->node, file->content.text);
+	bool whole = file->content.text->size <= STORE_MAX;
 
 	file->counted = true;
 	if (state == NODE_TEXT_OTHER) {
@@ -60,7 +61,7 @@ static void open_text(struct fuse_ops *ops, struct openfile *file, struct fuse_f
 	if (openfile_writes(file))
 		fi->direct_io = 1;
 	/* without keep_cache the kernel drops what it has, also what was just stored */
-	if (!store_text(ops, file->node, file->text, whole && state == NODE_TEXT_FIRST))
+	if (!store_text(ops, file->node, file->content.text, whole && state == NODE_TEXT_FIRST))
 		fi->keep_cache = whole && state == NODE_TEXT_FIRST;
 }
 
@@ -83,7 +84,7 @@ bool open_reply(struct fuse_req *req, struct openfile *file)
 	if (file->row->type == DIRTAB_STREAM) {
 		ret = reply_open_stream(req, file);
 	} else {
-		if (file->text)
+		if (file->content.text)
 			open_text(fuse_req_userdata(req), file, &fi);
 		else
 			fi.direct_io = 1;
@@ -99,7 +100,7 @@ void open_reply_lazy_read(struct fuse_req *req, struct openfile *file, uint64_t 
 {
 	g_autoptr(GString) bytes = g_string_sized_new(size);
 	/* also if it was cancelled already: the read comes again, and the text is then further on */
-	int ret = lazy_read(file->text->lazy, offset, size, bytes, cancel);
+	int ret = lazy_read(file->content.text->lazy, offset, size, bytes, cancel);
 
 	if (ret)
 		fuse_reply_err(req, -ret);
@@ -108,11 +109,11 @@ void open_reply_lazy_read(struct fuse_req *req, struct openfile *file, uint64_t 
 }
 
 /* After the reply the program may close the file: the text is kept until libfuse is done with it. */
-void open_reply_read(struct fuse_req *req, struct text *text, size_t offset, size_t size)
+void open_reply_read(struct fuse_req *req, struct filetext *text, size_t offset, size_t size)
 {
 	struct fuse_bufvec content = text_buffer(text, offset, size);
 
-	text_ref(text);
+	filetext_get(text);
 	fuse_reply_data(req, &content, 0);
-	text_unref(text);
+	filetext_put(text);
 }

@@ -18,7 +18,7 @@
 
 struct fuse_req;
 struct openfile;
-struct text;
+struct filetext;
 
 /*
  * Answers the open of a file that has been filled. True: the open stands, and the kernel has the
@@ -34,6 +34,6 @@ void open_reply_lazy_read(struct fuse_req *req, struct openfile *file, uint64_t 
 	const struct cancel *cancel);
 
 /* Answers a read with bytes of a text that exist; offset + size is at most the text's size. */
-void open_reply_read(struct fuse_req *req, struct text *text, size_t offset, size_t size);
+void open_reply_read(struct fuse_req *req, struct filetext *text, size_t offset, size_t size);
 
 #endif

@@ -10,11 +10,9 @@
 #include "base/reserve.h"
 #include "base/units.h"
 #include "fs/ctl_words.h"
-#include "fs/lazy.h"
 #include "fs/kperr.h"
 #include "fs/report.h"
 #include "sys/clock.h"
-#include "sys/memfile.h"
 
 /*
  * What closed files had, about, before the memory is given back to the machine: what the allocator
@@ -47,9 +45,7 @@ struct openfiles *openfiles_create(const struct openfiles_hooks *hooks)
 
 static void free_file(struct openfile *file)
 {
-	if (file->cursor)
-		file->row->stream->close(file->cursor);
-	text_unref(file->text);
+	content_clear(&file->content, file->row);
 	pthread_mutex_destroy(&file->lock);
 	g_free(file);
 }
@@ -158,16 +154,14 @@ static int refuse_mode(struct report *report, const struct dirtab_row *row,
 	return -EACCES;
 }
 
-/* What each open takes; what its content takes is taken when its size is known (admit_text). */
+/* What each open takes; what a text takes is taken when its size is known (content.c). */
 static int take_quota(struct quotas *quotas, const struct dirtab_row *row, bool reads,
 	struct quota_share *share, struct err *err)
 {
 	int ret = quota_take(quotas, share, QUOTA_FILES, 1, err);
 
-	if (!ret && reads && row->stream)
-		ret = quota_take(quotas, share, row->stream->quota, 1, err);
-	if (!ret && reads && row->make)
-		ret = quota_take(quotas, share, QUOTA_DESCRIPTORS, 1, err);
+	if (!ret && reads && row->content->quota)
+		ret = quota_take(quotas, share, row->content->quota(row), 1, err);
 	if (ret)
 		quota_return(quotas, share);
 	return ret;
@@ -204,7 +198,7 @@ int openfile_create(struct openfiles *files, struct node *node, struct report *r
 	f->row = row;
 	f->node = node;
 	f->flags = flags;
-	f->lazily = wants_read(flags) && (row->is_long ? row->is_long(session, row) : row->begin != NULL);
+	f->thread = wants_read(flags) ? row->content->thread(session, row) : CONTENT_IN_WORKER;
 	f->link.data = f;
 	atomic_write_relaxed(&f->references, 1); /* not shared yet */
 	pthread_mutex_init(&f->lock, NULL);
@@ -297,95 +291,22 @@ static const char *reason_of(const struct err *err, int ret)
 	return err->text[0] ? err->text : g_strerror(-ret);
 }
 
-/* Counts a text that is about to be held. */
-static int admit_text(struct openfile *file, size_t size, struct err *err)
-{
-	return quota_take(file->files->hooks.quotas, &file->share, QUOTA_BYTES, size, err);
-}
-
-static int fill_text(struct openfile *file, const struct origin *origin, struct err *err)
-{
-	GString *content = g_string_new(NULL);
-	int ret = dirtab_render(file->session, file->row, origin->uid, content, err);
-
-	if (!ret)
-		ret = admit_text(file, content->allocated_len, err);
-	if (ret)
-		g_string_free(content, TRUE);
-	else
-		file->text = text_create(content);
-	return ret;
-}
-
-/* A large text: into a memfd, so that the heap of the server does not grow. */
-static int make_text(struct openfile *file, struct err *err)
-{
-	int fd = memfile_create(file->row->name);
-	struct stat st;
-	int ret;
-
-	if (fd < 0)
-		return fd;
-	ret = file->row->make(file->session, file->row, fd, file->maker, err);
-	if (!ret)
-		ret = fstat(fd, &st) ? -errno : admit_text(file, (size_t)st.st_size, err);
-	if (ret)
-		close(fd);
-	else
-		file->text = text_create_file(fd, (size_t)st.st_size);
-	return ret;
-}
-
-/* What is short is held; what is long is made as it is read. */
-static int begin_text(struct openfile *file, struct err *err)
-{
-	struct lazy *lazy;
-	GString *content;
-	bool whole;
-	int ret = file->row->begin(file->session, file->row, file->maker, &lazy, err);
-
-	if (ret)
-		return ret;
-	whole = lazy_size(lazy) <= OPENFILES_WHOLE_MAX;
-	ret = admit_text(file, whole ? lazy_size(lazy) : LAZY_HELD_BYTES, err);
-	if (!ret && !whole)
-		ret = lazy_reserve(lazy);
-	if (!ret && !whole) {
-		file->text = text_create_lazy(lazy);
-		return 0;
-	}
-	if (!ret) {
-		content = g_string_new(NULL);
-		lazy_read_all(lazy, content);
-		file->text = text_create(content);
-	}
-	lazy_destroy(lazy);
-	return ret;
-}
-
-bool openfile_is_lazy(const struct openfile *file)
-{
-	return file->lazily;
-}
-
 int openfile_fill(struct openfile *file, const struct origin *origin)
 {
+	const struct content_call call = {
+		.session = file->session,
+		.row = file->row,
+		.reader = origin->uid,
+		.job = file->maker,
+		.quotas = file->files->hooks.quotas,
+		.share = &file->share,
+	};
 	struct err err = { "" };
 	int ret;
 
 	if (!openfile_reads(file))
 		return 0;
-	if (file->row->type == DIRTAB_STREAM)
-		ret = file->row->stream->open(file->session, file->row, origin->uid,
-			file->maker, &file->cursor);
-	else if (file->row->make)
-		ret = make_text(file, &err);
-	else if (file->row->share)
-		ret = file->row->share(file->session, file->row, file->maker, &file->text, &err);
-	else if (file->lazily)
-		ret = begin_text(file, &err);
-	else
-		ret = fill_text(file, origin, &err);
+	ret = file->row->content->fill(&call, &file->content, &err);
 	if (ret && ret != -EINTR)
 		openfile_refuse(file, origin, -ret, reason_of(&err, ret));
 	return ret;

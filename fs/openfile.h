@@ -17,6 +17,7 @@
 #include "base/atomic.h"
 #include "base/cancel.h"
 #include "base/err.h"
+#include "fs/content.h"
 #include "fs/node.h"
 #include "fs/quota.h"
 
@@ -28,9 +29,6 @@ struct session;
 
 /* Bytes of the largest text: as many as root may have open (quota.c). */
 #define OPENFILES_TEXT_MAX (256 * 1024 * 1024)
-
-/* A lazy text up to this size is made at its open, and is one like any other. */
-#define OPENFILES_WHOLE_MAX (1024 * 1024)
 
 /* The thread and user that sent a request, as the kernel numbers them. */
 struct origin {
@@ -50,12 +48,11 @@ struct openfile {
 	struct node *node;		 /* i; valid until the kernel's close */
 	int flags;			 /* i: of open(2) */
 	void *maker;                     /* while the open is answered: for slow_ops_cancel() */
-	struct text *text;		 /* i: what a reader of a text sees */
-	bool lazily;			 /* i: not to be opened in a worker */
+	enum content_thread thread;	 /* i: that answers the open */
+	struct content content;		 /* i; the cursor: l */
 	struct quota_share share;	 /* i: what it has taken, and for which user */
 	bool counted;			 /* i: the node knows this reader */
 	pthread_mutex_t lock;		 /* serialises the reads of a stream; outermost */
-	void *cursor;			 /* l: of a stream */
 	struct fuse_pollhandle *poll;	 /* s: to be notified when the stream is readable */
 	bool poll_listed;		 /* s */
 	_Atomic unsigned int references; /* a */
@@ -89,9 +86,6 @@ void openfile_put(struct openfile *file);
 
 bool openfile_reads(const struct openfile *file);
 bool openfile_writes(const struct openfile *file);
-
-/* What a reader will see takes long to make, and perhaps to read: not in a worker. */
-bool openfile_is_lazy(const struct openfile *file);
 
 /* Makes what a reader will see. A refusal is in kperr when it returns. */
 int openfile_fill(struct openfile *file, const struct origin *origin);

@@ -78,9 +78,9 @@ static bool try_read(struct fuse_req *req, struct openfile *file, size_t size, b
 	ssize_t n;
 
 	pthread_mutex_lock(&file->lock);
-	n = stream->begin(file->cursor, size, iov, &count, &eof);
+	n = stream->begin(file->content.cursor, size, iov, &count, &eof);
 	if (n > 0)
-		stream->end(file->cursor, reply_pieces(req, iov, count) == 0);
+		stream->end(file->content.cursor, reply_pieces(req, iov, count) == 0);
 	else if (n < 0)
 		reply_error(req, (int)-n);
 	else if (eof || closing)
@@ -96,7 +96,7 @@ static bool is_readable(struct openfile *file)
 	bool readable;
 
 	pthread_mutex_lock(&file->lock);
-	readable = file->row->stream->readable(file->cursor);
+	readable = file->row->stream->readable(file->content.cursor);
 	pthread_mutex_unlock(&file->lock);
 	return readable;
 }

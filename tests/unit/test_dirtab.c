@@ -11,8 +11,10 @@
 
 #include <cmocka.h>
 
+#include "fs/content.h"
 #include "fs/ctl_words.h"
 #include "fs/dirtab.h"
+#include "fs/filetext.h"
 #include "fs/tree.h"
 #include "fs/node.h"
 
@@ -71,10 +73,11 @@ static void check_row(const struct dirtab_row *row)
 {
 	const struct ctl_words_word *word;
 
-	/* a text has one way to be made, or none if it is only written */
-	if (!(row->render || row->render_for) + !row->make !=
-			(row->type == DIRTAB_TEXT && row->mode & 0444 ? 1 : 2) ||
-		!row->stream != (row->type != DIRTAB_STREAM) || (row->words && row->write) ||
+	/* what is read has one way to be produced, with a function of the row, and else none */
+	if (!row->content != (row->type == DIRTAB_DIR || !(row->mode & 0444)) ||
+		!row->content != !row->render ||
+		(row->content == &content_stream) != (row->type == DIRTAB_STREAM) ||
+		(row->words && row->write) ||
 		!row->write != !row->usage || !row->list != !row->lookup ||
 		(row->rows || row->list) != (row->type == DIRTAB_DIR))
 		fail_msg("row of %s", row->name);
@@ -103,8 +106,8 @@ static void test_rows_are_complete(void **state)
 	check_rows(tree_root());
 }
 
-static int render_x(struct session *session, const struct dirtab_row *row, GString *out,
-	struct err *err)
+static int render_x(struct session *session, const struct dirtab_row *row, uid_t reader,
+	GString *out, struct err *err)
 {
 	g_string_append(out, "12345");
 	return 0;
@@ -116,10 +119,11 @@ static int write_x(struct session *session, const struct dirtab_row *row,
 	return 0;
 }
 
-static const struct dirtab_row reads = { .name = "r", .mode = 0400, .render = render_x };
+static const struct dirtab_row reads = { .name = "r", .mode = 0400,
+	.content = &content_rendered, .render = render_x };
 static const struct dirtab_row writes = { .name = "w", .mode = 0200, .write = write_x };
-static const struct dirtab_row both = { .name = "b", .mode = 0600, .render = render_x,
-	.write = write_x };
+static const struct dirtab_row both = { .name = "b", .mode = 0600,
+	.content = &content_rendered, .render = render_x, .write = write_x };
 static const struct dirtab_row folder = { .name = "d", .mode = 0550, .type = DIRTAB_DIR };
 static const struct dirtab_row *create_x(struct session *session, const struct dirtab_row *dir,
 	const char *name)
@@ -219,7 +223,8 @@ static void list_made(struct session *session, const struct dirtab_row *dir, GPt
 }
 
 static const struct dirtab_row table_rows[] = {
-	{ .name = "r", .mode = 0400, .render = render_x },
+	{ .name = "r", .mode = 0400,
+	.content = &content_rendered, .render = render_x },
 	{ NULL },
 };
 
@@ -276,8 +281,8 @@ static void test_size_of_a_text_is_told_until_it_is_closed(void **state)
 {
 	struct nodes *nodes = nodes_create(NULL, tree_root(), &plain_owner);
 	struct node *node = node_lookup(nodes, nodes_root(nodes), "kptrace_ctl");
-	struct text *first = text_create(g_string_new_len("abc", 3));
-	struct text *second = text_create(g_string_new_len("defgh", 5));
+	struct filetext *first = filetext_create(g_string_new_len("abc", 3));
+	struct filetext *second = filetext_create(g_string_new_len("defgh", 5));
 	const uid_t reader = 0;
 	struct stat st;
 
@@ -303,8 +308,8 @@ static void test_size_of_a_text_is_told_until_it_is_closed(void **state)
 	node_stat(nodes, node, &reader, &st);
 	assert_int_equal(st.st_size, 5);
 	node_forget(nodes, node, 1);
-	text_unref(first);
-	text_unref(second);
+	filetext_put(first);
+	filetext_put(second);
 	nodes_destroy(nodes);
 }
 

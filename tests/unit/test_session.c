@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/log.h"
+#include "fs/filetext.h"
 #include "fs/kpctl_thread.h"
 #include "fs/node.h"
 #include "fs/openfile.h"
@@ -126,7 +127,7 @@ static char *read_from(struct side *side, const char *name)
 	char *text;
 
 	assert_int_equal(openfile_fill(file, &origin), 0);
-	text = g_strndup(file->text->bytes, file->text->size);
+	text = g_strndup(file->content.text->bytes, file->content.text->size);
 	openfile_put(file);
 	return text;
 }

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Content: what a reader of an open file sees, a text or a stream. There are five ways in which rows of the
+ * dirtab produce it, each a const struct of functions; the row has what is its own (dirtab.h).
+ */
+#ifndef KPROFS_FS_CONTENT_H
+#define KPROFS_FS_CONTENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "fs/quota.h"
+
+struct dirtab_row;
+struct filetext;
+struct session;
+
+/* A lazy text up to this size is made at its open, and is one like any other. */
+#define CONTENT_WHOLE_MAX (1024 * 1024)
+
+/* Who answers an open. */
+enum content_thread {
+	CONTENT_IN_WORKER,
+	CONTENT_IN_VIEW_THREAD,	 /* one of those for views (slow_ops.h) */
+	CONTENT_IN_TRACE_THREAD, /* the same for the trace */
+};
+
+/* An open that reads. */
+struct content_call {
+	struct session *session;
+	const struct dirtab_row *row;
+	uid_t reader;
+	void *job; /* for slow_ops_cancel(); NULL: in a worker */
+	struct quotas *quotas;
+	struct quota_share *share; /* where the bytes of a text are counted */
+};
+
+/* One of the two. */
+struct content {
+	struct filetext *text;
+	void *cursor; /* of the row's stream_ops */
+};
+
+struct content_ops {
+	enum content_thread (*thread)(struct session *session, const struct dirtab_row *row);
+	/* What an open takes one of, besides a file. NULL: nothing */
+	enum quota_kind (*quota)(const struct dirtab_row *row);
+	/* Makes the content. -EINTR: the job was cancelled; else -errno, with or without a sentence. */
+	int (*fill)(const struct content_call *call, struct content *content, struct err *err);
+	/* Bytes of a text that is not open, which are found by making it. NULL: the row has `size` */
+	uint64_t (*measure)(struct session *session, const struct dirtab_row *row, uid_t reader);
+};
+
+/* row->render: a text in memory, made in the worker. */
+extern const struct content_ops content_rendered;
+/* row->make: a text in a file without name, made in a thread for views. */
+extern const struct content_ops content_made;
+/* row->share: a text that several files are parts of and several openers share, made in the same. */
+extern const struct content_ops content_shared;
+/* row->lazy: a text that is made as it is read, where it is long. */
+extern const struct content_ops content_lazy;
+/* row->stream: bytes that flow. */
+extern const struct content_ops content_stream;
+
+/* Harmless for content that was not filled. */
+void content_clear(struct content *content, const struct dirtab_row *row);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The text that a reader of a file sees from its open to its close. Thread-safe: it does not change.
+ */
+#ifndef KPROFS_FS_FILETEXT_H
+#define KPROFS_FS_FILETEXT_H
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <time.h>
+
+struct lazy;
+
+/*
+ * A text at one moment: in memory, or a large one in a file without name, which is not mapped, or a
+ * lazy one, which is made as it is read.
+ * Counted: filetext_get, filetext_put.
+ */
+struct filetext {
+	char *bytes; /* NULL: in fd */
+	int fd;	     /* -1: in bytes */
+	bool borrowed; /* the descriptor belongs to another module, which keeps it until on_free */
+	struct lazy *lazy; /* NULL: in one of the above */
+	size_t size;
+	struct timespec time; /* CLOCK_REALTIME */
+	void (*on_free)(void *arg); /* or NULL: called when the text is freed */
+	void *arg;
+};
+
+/* Takes the bytes of `content` and frees it; the moment is now. */
+struct filetext *filetext_create(GString *content);
+/* Takes the descriptor. */
+struct filetext *filetext_create_file(int fd, size_t size);
+/* The descriptor stays the caller's, which keeps it until the function of filetext_on_free() is called. */
+struct filetext *filetext_create_borrowed(int fd, size_t size);
+/* Takes the lazy one. */
+struct filetext *filetext_create_lazy(struct lazy *lazy);
+/* Set before the text is shared: to be called when the text is gone, from any thread, without locks. */
+void filetext_on_free(struct filetext *text, void (*on_free)(void *arg), void *arg);
+struct filetext *filetext_get(struct filetext *text);
+void filetext_put(struct filetext *text);
+
+#endif
