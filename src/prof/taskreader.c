@@ -272,6 +272,10 @@ static bool serve_wanted(struct taskreader *reader)
 	if (!wanted)
 		return false;
 	ret = request_build_id(&reader->requester, wanted);
+	if (!ret) {
+		wanted->file.size = message->id.size;
+		wanted->file.mtime_ns = message->id.mtime_ns;
+	}
 	tasks_settle_wanted(reader->tasks, wanted, message->build_id,
 		ret ? 0 : (uint8_t)MIN(message->build_id_length, PROC_BUILD_ID_MAX), ret != 0);
 	return true;

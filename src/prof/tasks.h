@@ -25,6 +25,7 @@ struct tasks_file {
 	uint32_t dev_major, dev_minor;
 	uint64_t inode;
 	uint64_t generation; /* 0: not known */
+	uint64_t size, mtime_ns; /* of its content, which does not identify it; 0: not known */
 };
 
 /* A mapping as perf or /proc reports it; path and build_id are copied. */
@@ -118,8 +119,8 @@ struct tasks_wanted *tasks_take_wanted(struct tasks *tasks);
 /* Whether there is one. */
 bool tasks_has_wanted(struct tasks *tasks);
 /*
- * The result; length 0: the file has none, or (missing) it could not be read. Readers that have
- * got a mapping of it get the mapping again.
+ * The result, with size and time in wanted->file; length 0: the file has none, or (missing) it could not
+ * be read. Readers that have got a mapping of it get the mapping again.
  */
 void tasks_settle_wanted(struct tasks *tasks, struct tasks_wanted *wanted, const uint8_t *build_id,
 	uint8_t length, bool missing);

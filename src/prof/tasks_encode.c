@@ -15,7 +15,7 @@ static void encode_file(const struct mapping *m, uint64_t time_ns, uint32_t pid,
 		.dev_minor = m->file.dev_minor,
 		.pid = pid,
 	};
-	const uint64_t details[3] = { m->file.generation, 0, 0 };
+	const uint64_t details[3] = { m->file.generation, m->file.size, m->file.mtime_ns };
 
 	record_file_id(buf, &head, details);
 }

@@ -132,8 +132,8 @@ bool tasks_has_wanted(struct tasks *t)
 }
 
 /*
- * Sets the build-id of p's mappings of the file that have none, or had none when p was touched
- * last.
+ * Sets the build-id, or without one the size and time, of p's mappings of the file that have no build-id,
+ * or had none when p was touched last.
  */
 static void set_build_id(struct tasks *t, struct process *p, const struct tasks_wanted *wanted,
 	const uint8_t *build_id, uint8_t length)
@@ -150,8 +150,11 @@ static void set_build_id(struct tasks *t, struct process *p, const struct tasks_
 				continue;
 			if (m->build_id_length && !m->id_stamp)
 				continue; /* was known from the start */
-			memcpy(m->build_id, build_id, length);
+			if (length)
+				memcpy(m->build_id, build_id, length);
 			m->build_id_length = length;
+			m->file.size = wanted->file.size;
+			m->file.mtime_ns = wanted->file.mtime_ns;
 			m->id_stamp = tasks_touch(t, p);
 		}
 	}
@@ -165,7 +168,7 @@ void tasks_settle_wanted(struct tasks *t, struct tasks_wanted *wanted, const uin
 	if (length > KPROF_BUILD_ID_MAX)
 		length = 0;
 	pthread_mutex_lock(&t->lock);
-	for (i = 0; length && i < wanted->processes->len; i++) {
+	for (i = 0; (length || wanted->file.mtime_ns) && i < wanted->processes->len; i++) {
 		struct process *p = g_hash_table_lookup(t->by_id,
 			&g_array_index(wanted->processes, uint64_t, i));
 

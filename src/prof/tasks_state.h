@@ -30,7 +30,7 @@ struct mapping {
 	bool ended;
 	uint64_t time_ns;
 	uint64_t stamp;
-	uint64_t id_stamp; /* when its build-id became known, if later; 0: not later */
+	uint64_t id_stamp; /* when its build-id, size and time became known, if later; 0: not later */
 	uint64_t seen_walk;	    /* as in struct process */
 	uint64_t born_runs; /* likewise */
 	uint64_t addr, size, offset;

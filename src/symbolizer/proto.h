@@ -104,7 +104,8 @@ struct proto_message {
 	uint32_t dev_major;
 	uint32_t dev_minor;
 	uint8_t build_id[PROTO_BUILD_ID_MAX];
-	struct symbols_file_id id; /* OPENED, if IDENTIFY was set: the file's identity */
+	/* OPENED with IDENTIFY: of the file; READ_DONE after BUILD_ID: its size and time */
+	struct symbols_file_id id;
 	union {
 		char path[PATH_MAX]; /* `count` bytes with its NUL */
 		uint64_t offsets[PROTO_OFFSETS_MAX];

@@ -204,6 +204,7 @@ static void find_build_id(struct worker *worker)
 	};
 	const uint64_t now_ns = clock_monotonic_ns();
 	unsigned char build_id[PROC_BUILD_ID_MAX];
+	struct buildid_content content = { 0 };
 	int ret;
 
 	if (!worker->maps)
@@ -212,12 +213,15 @@ static void find_build_id(struct worker *worker)
 		proc_maps_init(worker->maps, "/proc");
 		worker->maps_ns = now_ns;
 	}
-	ret = worker->maps ? buildid_of_mapping(worker->maps, &mapping, build_id) : -ENOMEM;
+	ret = worker->maps ? buildid_of_mapping(worker->maps, &mapping, build_id, &content)
+			   : -ENOMEM;
 	pthread_mutex_lock(&worker->reader->lock);
 	if (!worker->abandoned) {
 		worker->reader->reply->head.error = ret < 0 ? ret : 0;
 		if (ret > 0)
 			proto_set_build_id(worker->reader->reply, build_id, (size_t)ret);
+		worker->reader->reply->id.size = content.size;
+		worker->reader->reply->id.mtime_ns = content.mtime_ns;
 	}
 	pthread_mutex_unlock(&worker->reader->lock);
 }

@@ -241,7 +241,7 @@ static bool changed_since(const struct stat *st, uint64_t time_ns)
 }
 
 static int by_path(const struct proc_maps *maps, const struct buildid_mapping *mapping,
-	unsigned char *build_id)
+	unsigned char *build_id, struct buildid_content *content)
 {
 	struct stat st;
 	int fd = open_path(maps, mapping->path), ret;
@@ -256,6 +256,11 @@ static int by_path(const struct proc_maps *maps, const struct buildid_mapping *m
 		ret = -EAGAIN;
 	else
 		ret = buildid_of_file(fd, build_id);
+	if (ret >= 0) {
+		content->size = (uint64_t)st.st_size;
+		content->mtime_ns = (uint64_t)st.st_mtim.tv_sec * NSEC_PER_SEC +
+			(uint64_t)st.st_mtim.tv_nsec;
+	}
 	close(fd);
 	return ret;
 }
@@ -310,13 +315,14 @@ static int by_mapping(struct proc_maps *maps, const struct buildid_mapping *mapp
 }
 
 int buildid_of_mapping(struct proc_maps *maps, const struct buildid_mapping *mapping,
-	unsigned char *build_id)
+	unsigned char *build_id, struct buildid_content *content)
 {
 	int ret, then;
 
+	*content = (struct buildid_content){ 0 };
 	if (!proc_maps_trusts(maps, mapping->dev_major, mapping->dev_minor))
 		return -EACCES;
-	ret = by_path(maps, mapping, build_id);
+	ret = by_path(maps, mapping, build_id, content);
 	if (ret >= 0)
 		return ret;
 	then = by_mapping(maps, mapping, build_id);

@@ -27,14 +27,20 @@ struct buildid_mapping {
 	const char *path;
 };
 
+/* What identifies the content of the mapped file; 0: not known. */
+struct buildid_content {
+	uint64_t size;
+	uint64_t mtime_ns; /* since 1970 */
+};
+
 /*
  * The build-id of the mapped file: by its path among our own mounts, if it is that file and has
  * not changed since; else by the mapping itself, while the process lives. `maps` must have been
  * initialised recently. Returns the length; 0: the file has none; -EACCES: files of its file
  * system are not read (PROC_DEVICES_MAX); -ENOENT: it cannot be found any more; -EAGAIN: it
- * changed since.
+ * changed since. *content is known if the file was found by its path.
  */
 int buildid_of_mapping(struct proc_maps *maps, const struct buildid_mapping *mapping,
-	unsigned char *build_id);
+	unsigned char *build_id, struct buildid_content *content);
 
 #endif

@@ -54,6 +54,10 @@ copy_to "$WORK/kpdata"
 # as another tool tells it
 file_id=$(grep " file_id .* inode=$(stat -c %i "$WORK/renamed") " "$WORK/dump" | head -n 1)
 [ -n "$file_id" ] || fail "no record with the file's inode"
+for name in renamed written moved; do
+	grep -q " file_id .* inode=$(stat -c %i "$WORK/$name") .* size=$(stat -c %s "$WORK/$name") mtime=$(date -r "$WORK/$name" +%s%N)" \
+		"$WORK/dump" || fail "no record with the size and time of $name"
+done
 
 for name in renamed written moved; do
 	is_named $name "as it was"
@@ -74,6 +78,8 @@ grep -q 'mov' "$WORK/code" && fail "code of another file: $(head -n 5 "$WORK/cod
 
 cat "$WORK/other" >"$WORK/written"
 is_replaced written "other contents"
+touch -d '2 hours ago' "$WORK/written"
+is_replaced written "other contents with an old time"
 
 # the same file under another name and back, and one that was only looked at
 mv "$WORK/moved" "$WORK/aside"

@@ -77,6 +77,12 @@ static inline void task_stream_add(struct task_stream *stream, const struct deco
 		row.pid = decode_u32(r, 32);
 		g_snprintf(row.text, sizeof(row.text), "%u:%u generation %u", decode_u32(r, 24),
 			decode_u32(r, 28), (unsigned int)decode_u64(r, 36));
+		if (decode_u64(r, 52)) {
+			size_t used = strlen(row.text);
+
+			g_snprintf(row.text + used, sizeof(row.text) - used, " size %u time %u",
+				(unsigned int)decode_u64(r, 44), (unsigned int)decode_u64(r, 52));
+		}
 		break;
 	default:
 		fail_msg("tasks told a record of type %d", (int)r->type);

@@ -20,6 +20,7 @@
 
 #include <cmocka.h>
 
+#include "base/units.h"
 #include "sys/buildid.h"
 #include "sys/clock.h"
 #include "sys/proc_wire.h"
@@ -193,8 +194,10 @@ static void test_only_what_was_mapped_is_read(void **state)
 {
 	unsigned char found[PROC_BUILD_ID_MAX];
 	struct buildid_mapping mapping, other;
+	struct buildid_content content;
 	char path[128], link[128];
 	struct image image;
+	struct stat st;
 
 	(void)state;
 	if (syscall(SYS_openat2, -1, "", NULL, 0) < 0 && errno == ENOSYS)
@@ -208,32 +211,37 @@ static void test_only_what_was_mapped_is_read(void **state)
 	describe(path, &mapping);
 	if (!proc_maps_trusts(&maps, mapping.dev_major, mapping.dev_minor))
 		skip();
-	assert_int_equal(buildid_of_mapping(&maps, &mapping, found), sizeof(id));
+	assert_int_equal(buildid_of_mapping(&maps, &mapping, found, &content), sizeof(id));
 	assert_memory_equal(found, id, sizeof(id));
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(content.size, st.st_size);
+	assert_int_equal(content.mtime_ns / NSEC_PER_SEC, st.st_mtim.tv_sec);
+	assert_int_equal(content.mtime_ns % NSEC_PER_SEC, st.st_mtim.tv_nsec);
 
 	other = mapping;
 	other.inode++;
-	assert_int_equal(buildid_of_mapping(&maps, &other, found), -ENOENT);
+	assert_int_equal(buildid_of_mapping(&maps, &other, found, &content), -ENOENT);
 	/* a symbolic link to the file is not what the kernel recorded */
 	assert_int_equal(symlink(path, link), 0);
 	other = mapping;
 	other.path = link;
-	assert_int_equal(buildid_of_mapping(&maps, &other, found), -ENOENT);
+	assert_int_equal(buildid_of_mapping(&maps, &other, found, &content), -ENOENT);
 	other.path = folder;
-	assert_int_equal(buildid_of_mapping(&maps, &other, found), -ENOENT);
+	assert_int_equal(buildid_of_mapping(&maps, &other, found, &content), -ENOENT);
 	/* a device without a driver that is mounted here */
 	other = mapping;
 	other.dev_major = 0;
 	other.dev_minor = 0xfffff;
-	assert_int_equal(buildid_of_mapping(&maps, &other, found), -EACCES);
+	assert_int_equal(buildid_of_mapping(&maps, &other, found, &content), -EACCES);
 	/* it was mapped before it was written */
 	other = mapping;
 	other.time_ns = 1;
-	assert_int_equal(buildid_of_mapping(&maps, &other, found), -EAGAIN);
+	assert_int_equal(buildid_of_mapping(&maps, &other, found, &content), -EAGAIN);
+	assert_int_equal(content.mtime_ns, 0); /* not of what was mapped */
 
 	unlink(link);
 	unlink(path);
-	assert_int_equal(buildid_of_mapping(&maps, &mapping, found), -ENOENT);
+	assert_int_equal(buildid_of_mapping(&maps, &mapping, found, &content), -ENOENT);
 	rmdir(folder);
 }
 

@@ -548,8 +548,12 @@ static void test_build_ids_are_told_later(void **state)
 	check_stream(t, __LINE__, &reader, "");
 	wanted = tasks_take_wanted(t);
 	assert_int_equal(wanted->time_ns, 120);
+	wanted->file.size = 77;
+	wanted->file.mtime_ns = 88;
 	tasks_settle_wanted(t, wanted, NULL, 0, false); /* it has none */
 	assert_int_equal(tasks_missing_build_ids(t), 1);
+	check_stream(t, __LINE__, &reader, "mmap 120 12 4000+1000 /lib/a\n"
+		"file 120 12 4000 11 of 8:1 generation 7 size 77 time 88\n");
 	assert_null(tasks_take_wanted(t));
 
 	/* what waits is forgotten with the run, and is bounded */
