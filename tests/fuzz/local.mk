@@ -3,9 +3,8 @@ FUZZ_DRIVER = tests/fuzz/driver.c tests/fuzz/fuzz.h
 
 check_PROGRAMS += tests/fuzz/fuzz_decode
 TESTS += tests/fuzz/fuzz_decode
-tests_fuzz_fuzz_decode_SOURCES = tests/fuzz/fuzz_decode.c $(FUZZ_DRIVER) \
-	tests/fixtures/gen.c tests/fixtures/gen.h
-tests_fuzz_fuzz_decode_LDADD = libformats.a libcapture.a libsymbolizer.a libsys.a libbase.a $(GLIB_LIBS) $(Z_LIBS)
+tests_fuzz_fuzz_decode_SOURCES = tests/fuzz/fuzz_decode.c $(FUZZ_DRIVER)
+tests_fuzz_fuzz_decode_LDADD = libfixtures.a libformats.a libcapture.a libsymbolizer.a libsys.a libbase.a $(GLIB_LIBS) $(Z_LIBS)
 
 check_PROGRAMS += tests/fuzz/fuzz_ctl
 TESTS += tests/fuzz/fuzz_ctl

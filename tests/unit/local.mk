@@ -1,329 +1,297 @@
-# one program a module: tests/unit/test_X.c tests src/*/X.c, with these two lines: its name, and what it is
-# linked with
+# One program for each module: tests/unit/test_X.c tests X.c of a room, with these two lines: its name, and
+# what it is linked with. Of the libraries of a room the linker takes what the test needs.
 unit_tests =
 check_PROGRAMS += $(unit_tests)
 TESTS += $(unit_tests)
-
-unit_tests += tests/unit/test_units
-tests_unit_test_units_LDADD = libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
-
-unit_tests += tests/unit/test_ratelimit
-tests_unit_test_ratelimit_LDADD = libbase.a $(CMOCKA_LIBS)
-
-unit_tests += tests/unit/test_fdpass
-tests_unit_test_fdpass_LDADD = libsys.a libbase.a $(CMOCKA_LIBS)
-
-unit_tests += tests/unit/test_mpstat
-tests_unit_test_mpstat_LDADD = libacct.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
-
-unit_tests += tests/unit/test_mpstat_cpus
-tests_unit_test_mpstat_cpus_LDADD = libacct.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
-
-unit_tests += tests/unit/test_procstat
-tests_unit_test_procstat_LDADD = libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
-
-unit_tests += tests/unit/test_trace
-tests_unit_test_trace_LDADD = libtrace.a libproducers.a libring.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
-
-unit_tests += tests/unit/test_decode
-tests_unit_test_decode_SOURCES = tests/unit/test_decode.c tests/fixtures/gen.c tests/fixtures/gen.h
-tests_unit_test_decode_LDADD = libformats.a libcapture.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(Z_LIBS)
-
-unit_tests += tests/unit/test_mapindex
-tests_unit_test_mapindex_LDADD = libformats.a libcapture.a libsys.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(Z_LIBS)
-
-unit_tests += tests/unit/test_profile
-tests_unit_test_profile_SOURCES = tests/unit/test_profile.c tests/fixtures/gen.c tests/fixtures/gen.h
-tests_unit_test_profile_LDADD = libformats.a libcapture.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(Z_LIBS)
-
-unit_tests += tests/unit/test_profile_addresses
-tests_unit_test_profile_addresses_SOURCES = tests/unit/test_profile_addresses.c tests/fixtures/gen.c tests/fixtures/gen.h
-tests_unit_test_profile_addresses_LDADD = libformats.a libcapture.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(Z_LIBS)
-
-unit_tests += tests/unit/test_perf
-tests_unit_test_perf_LDADD = libsys.a libbase.a $(CMOCKA_LIBS)
-
-unit_tests += tests/unit/test_events
-tests_unit_test_events_LDADD = libprof.a libsys.a libbase.a $(PFM_LIBS) $(CMOCKA_LIBS) $(GLIB_LIBS)
-
-unit_tests += tests/unit/test_tracefs
-tests_unit_test_tracefs_LDADD = libprof.a libsys.a libbase.a $(PFM_LIBS) $(CMOCKA_LIBS) $(GLIB_LIBS)
-
-unit_tests += tests/unit/test_nearest
-tests_unit_test_nearest_LDADD = libbase.a $(CMOCKA_LIBS)
-
-unit_tests += tests/unit/test_proc
-tests_unit_test_proc_LDADD = libsys.a libbase.a $(CMOCKA_LIBS) -lpthread
-
-unit_tests += tests/unit/test_lines
-tests_unit_test_lines_LDADD = libsys.a libbase.a $(CMOCKA_LIBS)
-
-unit_tests += tests/unit/test_uevent
-tests_unit_test_uevent_LDADD = libsys.a libbase.a $(CMOCKA_LIBS)
-
 EXTRA_DIST += %D%/capture_streams.h %D%/decode.h %D%/encoder_fixture.h %D%/events_fixture.h \
 	%D%/leftovers.h %D%/listener_fixture.h %D%/mpstat_fixture.h %D%/perfdata_fixture.h \
 	%D%/producers_fixture.h %D%/profile_fixture.h %D%/profiler_fixture.h %D%/sym_remote_fixture.h \
-	%D%/tasks_fixture.h %D%/task_stream.h
+	%D%/task_stream.h %D%/tasks_fixture.h %D%/tracing.h %D%/view_fixture.h
 
-unit_tests += tests/unit/test_record
-tests_unit_test_record_LDADD = libprof.a libsys.a libbase.a $(CMOCKA_LIBS) $(PFM_LIBS) $(GLIB_LIBS)
-
-unit_tests += tests/unit/test_tally
-tests_unit_test_tally_LDADD = libprof.a libsys.a libbase.a $(CMOCKA_LIBS) $(PFM_LIBS) $(GLIB_LIBS)
-
-unit_tests += tests/unit/test_flat
-tests_unit_test_flat_SOURCES = tests/unit/test_flat.c tests/fixtures/gen.c tests/fixtures/gen.h
-tests_unit_test_flat_LDADD = libformats.a libcapture.a libsymbolizer.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(Z_LIBS)
-
-SYM_FIXTURE = tests/unit/symfixture.c tests/unit/symfixture.h
-SYM_PARSE_LIBS = libsymbolizerd.a libsymbolizer.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(DW_LIBS) \
-	$(IBERTY_LIBS)
-
-unit_tests += tests/unit/test_sym_cache
-tests_unit_test_sym_cache_LDADD = libsymbolizer.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
-
-unit_tests += tests/unit/test_sym_demangle
-tests_unit_test_sym_demangle_LDADD = $(SYM_PARSE_LIBS)
-
-unit_tests += tests/unit/test_sym_lookup
-tests_unit_test_sym_lookup_LDADD = $(SYM_PARSE_LIBS)
-
-unit_tests += tests/unit/test_sym_parse
-tests_unit_test_sym_parse_SOURCES = tests/unit/test_sym_parse.c $(SYM_FIXTURE)
-tests_unit_test_sym_parse_LDADD = $(SYM_PARSE_LIBS)
-
-unit_tests += tests/unit/test_sym_proto
-tests_unit_test_sym_proto_LDADD = libsymbolizer.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
-
-unit_tests += tests/unit/test_sym_remote
-tests_unit_test_sym_remote_SOURCES = tests/unit/test_sym_remote.c $(SYM_FIXTURE)
-tests_unit_test_sym_remote_CPPFLAGS = $(AM_CPPFLAGS) -DTOP_BUILDDIR='"$(abs_top_builddir)"'
-tests_unit_test_sym_remote_LDADD = $(SYM_PARSE_LIBS) -lpthread
-
-unit_tests += tests/unit/test_sym_remote_helpers
-tests_unit_test_sym_remote_helpers_SOURCES = tests/unit/test_sym_remote_helpers.c $(SYM_FIXTURE)
-tests_unit_test_sym_remote_helpers_CPPFLAGS = $(AM_CPPFLAGS) -DTOP_BUILDDIR='"$(abs_top_builddir)"'
-tests_unit_test_sym_remote_helpers_LDADD = $(SYM_PARSE_LIBS) -lpthread
-
-unit_tests += tests/unit/test_capture
-tests_unit_test_capture_LDADD = libprof.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
-
-unit_tests += tests/unit/test_capture_overwrite
-tests_unit_test_capture_overwrite_LDADD = libprof.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
-
-unit_tests += tests/unit/test_capture_clear
-tests_unit_test_capture_clear_LDADD = libprof.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
-
-unit_tests += tests/unit/test_capture_in_place
-tests_unit_test_capture_in_place_LDADD = libprof.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
-
-unit_tests += tests/unit/test_encoder
-tests_unit_test_encoder_LDADD = libprof.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
-
-unit_tests += tests/unit/test_encoder_copies
-tests_unit_test_encoder_copies_LDADD = libprof.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
-
-unit_tests += tests/unit/test_encoder_runs
-tests_unit_test_encoder_runs_LDADD = libprof.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
-
-unit_tests += tests/unit/test_capture_random
-tests_unit_test_capture_random_LDADD = libprof.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
-
-unit_tests += tests/unit/test_tasks
-tests_unit_test_tasks_LDADD = libprof.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
-
-unit_tests += tests/unit/test_tasks_kept
-tests_unit_test_tasks_kept_LDADD = libprof.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
-
-# views, through view_fixture.h
-VIEW_TEST_LDADD = libformats.a libcapture.a libsymbolizer.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(Z_LIBS)
-
-EXTRA_DIST += %D%/view_fixture.h
-
-unit_tests += tests/unit/test_tree
-tests_unit_test_tree_SOURCES = tests/unit/test_tree.c tests/fixtures/gen.c tests/fixtures/gen.h
-tests_unit_test_tree_LDADD = $(VIEW_TEST_LDADD)
-
-unit_tests += tests/unit/test_folded
-tests_unit_test_folded_SOURCES = tests/unit/test_folded.c tests/fixtures/gen.c tests/fixtures/gen.h
-tests_unit_test_folded_LDADD = $(VIEW_TEST_LDADD)
-
-FS_UNIT_LIBS = libfs.a libprof.a libtrace.a libproducers.a libring.a libacct.a libformats.a libcapture.a libsymbolizer.a libsys.a libbase.a \
-	$(CMOCKA_LIBS) $(Z_LIBS) $(FUSE_LIBS) $(PFM_LIBS) $(GLIB_LIBS) -lpthread
-
-unit_tests += tests/unit/test_ctl_words
-tests_unit_test_ctl_words_LDADD = $(FS_UNIT_LIBS)
-
-unit_tests += tests/unit/test_dirtab
-tests_unit_test_dirtab_LDADD = $(FS_UNIT_LIBS)
-
-unit_tests += tests/unit/test_session
-tests_unit_test_session_LDADD = $(FS_UNIT_LIBS)
-
-unit_tests += tests/unit/test_kperr
-tests_unit_test_kperr_LDADD = $(FS_UNIT_LIBS)
-
-unit_tests += tests/unit/test_mounts
-tests_unit_test_mounts_LDADD = libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
-
-unit_tests += tests/unit/test_options
-tests_unit_test_options_LDADD = $(FS_UNIT_LIBS)
-
-unit_tests += tests/unit/test_tasks_random
-tests_unit_test_tasks_random_LDADD = libprof.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
-
-unit_tests += tests/unit/test_flame
-tests_unit_test_flame_SOURCES = tests/unit/test_flame.c tests/fixtures/gen.c tests/fixtures/gen.h
-tests_unit_test_flame_LDADD = $(VIEW_TEST_LDADD)
-
-unit_tests += tests/unit/test_taskevents
-tests_unit_test_taskevents_LDADD = libprof.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
-
-unit_tests += tests/unit/test_profiler
-tests_unit_test_profiler_CPPFLAGS = $(AM_CPPFLAGS) -DTOP_BUILDDIR='"$(abs_top_builddir)"'
-tests_unit_test_profiler_LDADD = libprof.a libsymbolizer.a libsys.a libbase.a $(CMOCKA_LIBS) $(PFM_LIBS) $(GLIB_LIBS)
-
-unit_tests += tests/unit/test_profiler_commands
-tests_unit_test_profiler_commands_CPPFLAGS = $(AM_CPPFLAGS) -DTOP_BUILDDIR='"$(abs_top_builddir)"'
-tests_unit_test_profiler_commands_LDADD = libprof.a libsymbolizer.a libsys.a libbase.a $(CMOCKA_LIBS) $(PFM_LIBS) $(GLIB_LIBS)
-
-unit_tests += tests/unit/test_profiler_life
-tests_unit_test_profiler_life_CPPFLAGS = $(AM_CPPFLAGS) -DTOP_BUILDDIR='"$(abs_top_builddir)"'
-tests_unit_test_profiler_life_LDADD = libprof.a libsymbolizer.a libsys.a libbase.a $(CMOCKA_LIBS) $(PFM_LIBS) $(GLIB_LIBS)
-
-VIEWING = tests/fixtures/viewing.c tests/fixtures/viewing.h tests/fixtures/gen.c tests/fixtures/gen.h
-
-unit_tests += tests/unit/test_perfdata
-tests_unit_test_perfdata_SOURCES = tests/unit/test_perfdata.c $(VIEWING)
-tests_unit_test_perfdata_LDADD = libformats.a libcapture.a libsymbolizer.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(Z_LIBS)
-
-unit_tests += tests/unit/test_perfdata_file
-tests_unit_test_perfdata_file_SOURCES = tests/unit/test_perfdata_file.c $(VIEWING)
-tests_unit_test_perfdata_file_LDADD = libformats.a libcapture.a libsymbolizer.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(Z_LIBS)
-
-unit_tests += tests/unit/test_text
-tests_unit_test_text_LDADD = $(CMOCKA_LIBS)
-
-unit_tests += tests/unit/test_ring
-tests_unit_test_ring_SOURCES = tests/unit/test_ring.c tests/race/fixture.h
-tests_unit_test_ring_LDADD = libring_testing.a libsys.a $(CMOCKA_LIBS) -lpthread
-
-unit_tests += tests/unit/test_breakdown
-tests_unit_test_breakdown_SOURCES = tests/unit/test_breakdown.c tests/fixtures/gen.c tests/fixtures/gen.h
-tests_unit_test_breakdown_LDADD = $(VIEW_TEST_LDADD)
-
-unit_tests += tests/unit/test_pprof
-tests_unit_test_pprof_SOURCES = tests/unit/test_pprof.c $(VIEWING)
-tests_unit_test_pprof_LDADD = libformats.a libcapture.a libsymbolizer.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(Z_LIBS)
-
-unit_tests += tests/unit/test_process_filter
-tests_unit_test_process_filter_SOURCES = tests/unit/test_process_filter.c tests/fixtures/gen.c tests/fixtures/gen.h
-tests_unit_test_process_filter_LDADD = libformats.a libcapture.a libsymbolizer.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(Z_LIBS)
+BASE_TEST_LIBS = libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) -lpthread
 
 unit_tests += tests/unit/test_doctor
-tests_unit_test_doctor_SOURCES = tests/unit/test_doctor.c src/cmd/doctor.c src/cmd/doctor.h
-tests_unit_test_doctor_LDADD = $(CMOCKA_LIBS) $(GLIB_LIBS)
+tests_unit_test_doctor_LDADD = src/cmd/doctor.$(OBJEXT) $(BASE_TEST_LIBS)
 
-unit_tests += tests/unit/test_perf_count
-tests_unit_test_perf_count_LDADD = libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
+unit_tests += tests/unit/test_nearest
+tests_unit_test_nearest_LDADD = $(BASE_TEST_LIBS)
 
-unit_tests += tests/unit/test_metrics
-tests_unit_test_metrics_LDADD = libfs.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
+unit_tests += tests/unit/test_ratelimit
+tests_unit_test_ratelimit_LDADD = $(BASE_TEST_LIBS)
 
-unit_tests += tests/unit/test_functions
-tests_unit_test_functions_SOURCES = tests/unit/test_functions.c tests/fixtures/gen.c tests/fixtures/gen.h
-tests_unit_test_functions_LDADD = $(VIEW_TEST_LDADD)
+unit_tests += tests/unit/test_text
+tests_unit_test_text_LDADD = $(BASE_TEST_LIBS)
 
-# the programs that are attached; with writers of their own, so the whole ring
-TRACE_TEST_LDADD = libtrace.a libproducers.a libring_testing.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) -lpthread
+unit_tests += tests/unit/test_units
+tests_unit_test_units_LDADD = $(BASE_TEST_LIBS)
 
-unit_tests += tests/unit/test_clock_map
-tests_unit_test_clock_map_LDADD = $(TRACE_TEST_LDADD)
-
-unit_tests += tests/unit/test_number_length
-tests_unit_test_number_length_LDADD = $(TRACE_TEST_LDADD)
-
-unit_tests += tests/unit/test_trace_text
-tests_unit_test_trace_text_LDADD = $(TRACE_TEST_LDADD)
-
-EXTRA_DIST += tests/unit/tracing.h
-
-unit_tests += tests/unit/test_snapshot
-tests_unit_test_snapshot_LDADD = $(TRACE_TEST_LDADD)
-
-unit_tests += tests/unit/test_ctf
-tests_unit_test_ctf_LDADD = $(TRACE_TEST_LDADD)
-
-unit_tests += tests/unit/test_trace_annotations
-tests_unit_test_trace_annotations_LDADD = $(TRACE_TEST_LDADD)
-
-unit_tests += tests/unit/test_lazy
-tests_unit_test_lazy_LDADD = libfs.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) -lpthread
-
-# the programs that are attached; with writers of their own, so the whole ring
-unit_tests += tests/unit/test_catalog
-tests_unit_test_catalog_LDADD = $(TRACE_TEST_LDADD)
-
-unit_tests += tests/unit/test_producers
-tests_unit_test_producers_SOURCES = tests/unit/test_producers.c tests/race/fixture.h
-tests_unit_test_producers_LDADD = $(TRACE_TEST_LDADD)
-
-unit_tests += tests/unit/test_producers_limits
-tests_unit_test_producers_limits_LDADD = $(TRACE_TEST_LDADD)
-
-unit_tests += tests/unit/test_admission
-tests_unit_test_admission_LDADD = $(TRACE_TEST_LDADD)
-
-unit_tests += tests/unit/test_sync_rounds
-tests_unit_test_sync_rounds_SOURCES = tests/unit/test_sync_rounds.c tests/race/fixture.h
-tests_unit_test_sync_rounds_LDADD = $(TRACE_TEST_LDADD)
-
-unit_tests += tests/unit/test_user_turns
-tests_unit_test_user_turns_LDADD = $(TRACE_TEST_LDADD)
-
-unit_tests += tests/unit/test_listener
-tests_unit_test_listener_SOURCES = tests/unit/test_listener.c tests/race/fixture.h
-tests_unit_test_listener_LDADD = $(TRACE_TEST_LDADD)
-
-unit_tests += tests/unit/test_listener_bad_input
-tests_unit_test_listener_bad_input_LDADD = $(TRACE_TEST_LDADD)
-
-unit_tests += tests/unit/test_listener_limits
-tests_unit_test_listener_limits_LDADD = $(TRACE_TEST_LDADD)
-
-unit_tests += tests/unit/test_endpoint
-tests_unit_test_endpoint_LDADD = $(TRACE_TEST_LDADD)
-
-unit_tests += tests/unit/test_follow
-tests_unit_test_follow_LDADD = $(TRACE_TEST_LDADD)
-
-unit_tests += tests/unit/test_viewmodel
-tests_unit_test_viewmodel_SOURCES = tests/unit/test_viewmodel.c tests/fixtures/gen.c tests/fixtures/gen.h
-tests_unit_test_viewmodel_LDADD = libfs.a libformats.a libcapture.a libsymbolizer.a libsys.a libbase.a $(CMOCKA_LIBS) \
-	$(GLIB_LIBS) $(Z_LIBS) -lpthread
-
-unit_tests += tests/unit/test_parked
-tests_unit_test_parked_LDADD = libfs.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) -lpthread
-
-unit_tests += tests/unit/test_pipes
-tests_unit_test_pipes_LDADD = libfs.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) -lpthread
-
-unit_tests += tests/unit/test_unwind
-tests_unit_test_unwind_CFLAGS = $(AM_CFLAGS) $(DW_CFLAGS)
-tests_unit_test_unwind_LDADD = libsymbolizer.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
-
-unit_tests += tests/unit/test_sym_cfi
-tests_unit_test_sym_cfi_SOURCES = tests/unit/test_sym_cfi.c $(SYM_FIXTURE)
-tests_unit_test_sym_cfi_LDADD = $(SYM_PARSE_LIBS)
-
-unit_tests += tests/unit/test_unwinding
-tests_unit_test_unwinding_SOURCES = tests/unit/test_unwinding.c tests/fixtures/gen.c tests/fixtures/gen.h
-tests_unit_test_unwinding_LDADD = libformats.a libcapture.a libsymbolizer.a libsys.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) $(Z_LIBS)
-
-unit_tests += tests/unit/test_quota tests/unit/test_turns
-tests_unit_test_quota_LDADD = $(FS_UNIT_LIBS)
-tests_unit_test_turns_LDADD = $(FS_UNIT_LIBS)
+SYS_TEST_LIBS = libsys.a $(BASE_TEST_LIBS)
 
 unit_tests += tests/unit/test_buildid
-tests_unit_test_buildid_LDADD = libsys.a libbase.a $(CMOCKA_LIBS)
+tests_unit_test_buildid_LDADD = $(SYS_TEST_LIBS)
+
+unit_tests += tests/unit/test_fdpass
+tests_unit_test_fdpass_LDADD = $(SYS_TEST_LIBS)
+
+unit_tests += tests/unit/test_lines
+tests_unit_test_lines_LDADD = $(SYS_TEST_LIBS)
+
+unit_tests += tests/unit/test_mounts
+tests_unit_test_mounts_LDADD = $(SYS_TEST_LIBS)
+
+unit_tests += tests/unit/test_perf
+tests_unit_test_perf_LDADD = $(SYS_TEST_LIBS)
+
+unit_tests += tests/unit/test_perf_count
+tests_unit_test_perf_count_LDADD = $(SYS_TEST_LIBS)
+
+unit_tests += tests/unit/test_proc
+tests_unit_test_proc_LDADD = $(SYS_TEST_LIBS)
+
+unit_tests += tests/unit/test_procstat
+tests_unit_test_procstat_LDADD = $(SYS_TEST_LIBS)
+
+unit_tests += tests/unit/test_uevent
+tests_unit_test_uevent_LDADD = $(SYS_TEST_LIBS)
+
+ACCT_TEST_LIBS = libacct.a $(SYS_TEST_LIBS)
+
+unit_tests += tests/unit/test_mpstat
+tests_unit_test_mpstat_LDADD = $(ACCT_TEST_LIBS)
+
+unit_tests += tests/unit/test_mpstat_cpus
+tests_unit_test_mpstat_cpus_LDADD = $(ACCT_TEST_LIBS)
+
+SYMBOLIZER_TEST_LIBS = libfixtures.a libsymbolizerd.a libsymbolizer.a $(SYS_TEST_LIBS) $(DW_LIBS) $(IBERTY_LIBS)
+
+unit_tests += tests/unit/test_sym_cache
+tests_unit_test_sym_cache_LDADD = $(SYMBOLIZER_TEST_LIBS)
+
+unit_tests += tests/unit/test_sym_cfi
+tests_unit_test_sym_cfi_LDADD = $(SYMBOLIZER_TEST_LIBS)
+
+unit_tests += tests/unit/test_sym_demangle
+tests_unit_test_sym_demangle_LDADD = $(SYMBOLIZER_TEST_LIBS)
+
+unit_tests += tests/unit/test_sym_lookup
+tests_unit_test_sym_lookup_LDADD = $(SYMBOLIZER_TEST_LIBS)
+
+unit_tests += tests/unit/test_sym_parse
+tests_unit_test_sym_parse_LDADD = $(SYMBOLIZER_TEST_LIBS)
+
+unit_tests += tests/unit/test_sym_proto
+tests_unit_test_sym_proto_LDADD = $(SYMBOLIZER_TEST_LIBS)
+
+unit_tests += tests/unit/test_sym_remote
+tests_unit_test_sym_remote_LDADD = $(SYMBOLIZER_TEST_LIBS)
+
+unit_tests += tests/unit/test_sym_remote_helpers
+tests_unit_test_sym_remote_helpers_LDADD = $(SYMBOLIZER_TEST_LIBS)
+
+unit_tests += tests/unit/test_unwind
+tests_unit_test_unwind_LDADD = $(SYMBOLIZER_TEST_LIBS)
+
+PROF_TEST_LIBS = libfixtures.a libprof.a libsymbolizer.a $(SYS_TEST_LIBS) $(PFM_LIBS)
+
+unit_tests += tests/unit/test_capture
+tests_unit_test_capture_LDADD = $(PROF_TEST_LIBS)
+
+unit_tests += tests/unit/test_capture_clear
+tests_unit_test_capture_clear_LDADD = $(PROF_TEST_LIBS)
+
+unit_tests += tests/unit/test_capture_in_place
+tests_unit_test_capture_in_place_LDADD = $(PROF_TEST_LIBS)
+
+unit_tests += tests/unit/test_capture_overwrite
+tests_unit_test_capture_overwrite_LDADD = $(PROF_TEST_LIBS)
+
+unit_tests += tests/unit/test_capture_random
+tests_unit_test_capture_random_LDADD = $(PROF_TEST_LIBS)
+
+unit_tests += tests/unit/test_encoder
+tests_unit_test_encoder_LDADD = $(PROF_TEST_LIBS)
+
+unit_tests += tests/unit/test_encoder_copies
+tests_unit_test_encoder_copies_LDADD = $(PROF_TEST_LIBS)
+
+unit_tests += tests/unit/test_encoder_runs
+tests_unit_test_encoder_runs_LDADD = $(PROF_TEST_LIBS)
+
+unit_tests += tests/unit/test_events
+tests_unit_test_events_LDADD = $(PROF_TEST_LIBS)
+
+unit_tests += tests/unit/test_profiler
+tests_unit_test_profiler_LDADD = $(PROF_TEST_LIBS)
+
+unit_tests += tests/unit/test_profiler_commands
+tests_unit_test_profiler_commands_LDADD = $(PROF_TEST_LIBS)
+
+unit_tests += tests/unit/test_profiler_life
+tests_unit_test_profiler_life_LDADD = $(PROF_TEST_LIBS)
+
+unit_tests += tests/unit/test_record
+tests_unit_test_record_LDADD = $(PROF_TEST_LIBS)
+
+unit_tests += tests/unit/test_tally
+tests_unit_test_tally_LDADD = $(PROF_TEST_LIBS)
+
+unit_tests += tests/unit/test_taskevents
+tests_unit_test_taskevents_LDADD = $(PROF_TEST_LIBS)
+
+unit_tests += tests/unit/test_tasks
+tests_unit_test_tasks_LDADD = $(PROF_TEST_LIBS)
+
+unit_tests += tests/unit/test_tasks_kept
+tests_unit_test_tasks_kept_LDADD = $(PROF_TEST_LIBS)
+
+unit_tests += tests/unit/test_tasks_random
+tests_unit_test_tasks_random_LDADD = $(PROF_TEST_LIBS)
+
+unit_tests += tests/unit/test_tracefs
+tests_unit_test_tracefs_LDADD = $(PROF_TEST_LIBS)
+
+VIEW_TEST_LIBS = libfixtures.a libformats.a libcapture.a libsymbolizer.a $(SYS_TEST_LIBS) $(Z_LIBS)
+
+unit_tests += tests/unit/test_breakdown
+tests_unit_test_breakdown_LDADD = $(VIEW_TEST_LIBS)
+
+unit_tests += tests/unit/test_decode
+tests_unit_test_decode_LDADD = $(VIEW_TEST_LIBS)
+
+unit_tests += tests/unit/test_flame
+tests_unit_test_flame_LDADD = $(VIEW_TEST_LIBS)
+
+unit_tests += tests/unit/test_flat
+tests_unit_test_flat_LDADD = $(VIEW_TEST_LIBS)
+
+unit_tests += tests/unit/test_folded
+tests_unit_test_folded_LDADD = $(VIEW_TEST_LIBS)
+
+unit_tests += tests/unit/test_functions
+tests_unit_test_functions_LDADD = $(VIEW_TEST_LIBS)
+
+unit_tests += tests/unit/test_mapindex
+tests_unit_test_mapindex_LDADD = $(VIEW_TEST_LIBS)
+
+unit_tests += tests/unit/test_perfdata
+tests_unit_test_perfdata_LDADD = $(VIEW_TEST_LIBS)
+
+unit_tests += tests/unit/test_perfdata_file
+tests_unit_test_perfdata_file_LDADD = $(VIEW_TEST_LIBS)
+
+unit_tests += tests/unit/test_pprof
+tests_unit_test_pprof_LDADD = $(VIEW_TEST_LIBS)
+
+unit_tests += tests/unit/test_process_filter
+tests_unit_test_process_filter_LDADD = $(VIEW_TEST_LIBS)
+
+unit_tests += tests/unit/test_profile
+tests_unit_test_profile_LDADD = $(VIEW_TEST_LIBS)
+
+unit_tests += tests/unit/test_profile_addresses
+tests_unit_test_profile_addresses_LDADD = $(VIEW_TEST_LIBS)
+
+unit_tests += tests/unit/test_tree
+tests_unit_test_tree_LDADD = $(VIEW_TEST_LIBS)
+
+unit_tests += tests/unit/test_unwinding
+tests_unit_test_unwinding_LDADD = $(VIEW_TEST_LIBS)
+
+# with writers of their own, so with the whole ring
+TRACE_TEST_LIBS = libtrace.a libproducers.a libring_testing.a $(SYS_TEST_LIBS)
+
+unit_tests += tests/unit/test_admission
+tests_unit_test_admission_LDADD = $(TRACE_TEST_LIBS)
+
+unit_tests += tests/unit/test_catalog
+tests_unit_test_catalog_LDADD = $(TRACE_TEST_LIBS)
+
+unit_tests += tests/unit/test_clock_map
+tests_unit_test_clock_map_LDADD = $(TRACE_TEST_LIBS)
+
+unit_tests += tests/unit/test_ctf
+tests_unit_test_ctf_LDADD = $(TRACE_TEST_LIBS)
+
+unit_tests += tests/unit/test_endpoint
+tests_unit_test_endpoint_LDADD = $(TRACE_TEST_LIBS)
+
+unit_tests += tests/unit/test_follow
+tests_unit_test_follow_LDADD = $(TRACE_TEST_LIBS)
+
+unit_tests += tests/unit/test_listener
+tests_unit_test_listener_LDADD = $(TRACE_TEST_LIBS)
+
+unit_tests += tests/unit/test_listener_bad_input
+tests_unit_test_listener_bad_input_LDADD = $(TRACE_TEST_LIBS)
+
+unit_tests += tests/unit/test_listener_limits
+tests_unit_test_listener_limits_LDADD = $(TRACE_TEST_LIBS)
+
+unit_tests += tests/unit/test_number_length
+tests_unit_test_number_length_LDADD = $(TRACE_TEST_LIBS)
+
+unit_tests += tests/unit/test_producers
+tests_unit_test_producers_LDADD = $(TRACE_TEST_LIBS)
+
+unit_tests += tests/unit/test_producers_limits
+tests_unit_test_producers_limits_LDADD = $(TRACE_TEST_LIBS)
+
+unit_tests += tests/unit/test_ring
+tests_unit_test_ring_LDADD = $(TRACE_TEST_LIBS)
+
+unit_tests += tests/unit/test_snapshot
+tests_unit_test_snapshot_LDADD = $(TRACE_TEST_LIBS)
+
+unit_tests += tests/unit/test_sync_rounds
+tests_unit_test_sync_rounds_LDADD = $(TRACE_TEST_LIBS)
+
+unit_tests += tests/unit/test_trace
+tests_unit_test_trace_LDADD = $(TRACE_TEST_LIBS)
+
+unit_tests += tests/unit/test_trace_annotations
+tests_unit_test_trace_annotations_LDADD = $(TRACE_TEST_LIBS)
+
+unit_tests += tests/unit/test_trace_text
+tests_unit_test_trace_text_LDADD = $(TRACE_TEST_LIBS)
+
+unit_tests += tests/unit/test_user_turns
+tests_unit_test_user_turns_LDADD = $(TRACE_TEST_LIBS)
+
+FS_TEST_LIBS = libfixtures.a libfs.a libprof.a libtrace.a libproducers.a libring.a libacct.a libformats.a \
+	libcapture.a libsymbolizer.a $(SYS_TEST_LIBS) $(Z_LIBS) $(FUSE_LIBS) $(PFM_LIBS)
+
+unit_tests += tests/unit/test_ctl_words
+tests_unit_test_ctl_words_LDADD = $(FS_TEST_LIBS)
+
+unit_tests += tests/unit/test_dirtab
+tests_unit_test_dirtab_LDADD = $(FS_TEST_LIBS)
+
+unit_tests += tests/unit/test_kperr
+tests_unit_test_kperr_LDADD = $(FS_TEST_LIBS)
+
+unit_tests += tests/unit/test_lazy
+tests_unit_test_lazy_LDADD = $(FS_TEST_LIBS)
+
+unit_tests += tests/unit/test_metrics
+tests_unit_test_metrics_LDADD = $(FS_TEST_LIBS)
+
+unit_tests += tests/unit/test_options
+tests_unit_test_options_LDADD = $(FS_TEST_LIBS)
+
+unit_tests += tests/unit/test_parked
+tests_unit_test_parked_LDADD = $(FS_TEST_LIBS)
+
+unit_tests += tests/unit/test_pipes
+tests_unit_test_pipes_LDADD = $(FS_TEST_LIBS)
+
+unit_tests += tests/unit/test_quota
+tests_unit_test_quota_LDADD = $(FS_TEST_LIBS)
+
+unit_tests += tests/unit/test_session
+tests_unit_test_session_LDADD = $(FS_TEST_LIBS)
+
+unit_tests += tests/unit/test_turns
+tests_unit_test_turns_LDADD = $(FS_TEST_LIBS)
+
+unit_tests += tests/unit/test_viewmodel
+tests_unit_test_viewmodel_LDADD = $(FS_TEST_LIBS)

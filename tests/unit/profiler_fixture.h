@@ -38,6 +38,7 @@
 #include "sys/cpu.h"
 #include "sys/perf.h"
 #include "sys/tracefs.h"
+#include "tests/fixtures/built.h"
 
 #define CPUS_MAX 64
 #define EVENTS 4
@@ -96,7 +97,7 @@ static inline bool wait_changed(struct host *h)
 static inline struct host *create_host(const char *events)
 {
 	struct host *h = g_new0(struct host, 1);
-	const struct profiler_paths paths = { .symbols = TOP_BUILDDIR "/kprof-symbols" };
+	const struct profiler_paths paths = { .symbols = built_program("kprof-symbols") };
 	const struct profiler_hooks hooks = {
 		.data_ready = data_ready,
 		.data_drained = data_ready,

@@ -33,9 +33,10 @@
 #include "symbolizer/remote.h"
 #include "sys/proc.h"
 #include "sys/procfile.h"
-#include "tests/unit/symfixture.h"
+#include "tests/fixtures/built.h"
+#include "tests/fixtures/symfixture.h"
 
-#define HELPER TOP_BUILDDIR "/kprof-symbols"
+#define HELPER built_program("kprof-symbols")
 
 /* The time limit for anything here, on a slow machine with sanitizers. */
 #define PATIENCE_NS (60 * NSEC_PER_SEC)

@@ -23,6 +23,7 @@
 #include "leftovers.h"
 #include "prof/profiler.h"
 #include "sys/perf.h"
+#include "tests/fixtures/built.h"
 
 #define EVENTS "cpu-clock:freq=99"
 #define WANT (1u << 20)
@@ -41,7 +42,7 @@ static void ignore(void *arg)
 
 static struct profiler *create(void)
 {
-	const struct profiler_paths paths = { .symbols = TOP_BUILDDIR "/kprof-symbols" };
+	const struct profiler_paths paths = { .symbols = built_program("kprof-symbols") };
 	static const struct profiler_hooks hooks = {
 		.data_ready = ignore,
 		.data_drained = ignore,

@@ -20,7 +20,7 @@
 #include <glib.h>
 
 #include "symbolizerd/parse.h"
-#include "tests/unit/symfixture.h"
+#include "tests/fixtures/symfixture.h"
 
 #define RSP 7
 #define RBP 6

@@ -24,7 +24,7 @@
 #include "symbolizerd/image.h"
 #include "symbolizerd/local.h"
 #include "symbolizerd/parse.h"
-#include "tests/unit/symfixture.h"
+#include "tests/fixtures/symfixture.h"
 
 static const char program_c[] =
 	"#include <unistd.h>\n"

@@ -360,7 +360,7 @@ static void test_hanging_file_system_delays_no_answer(void **state)
 {
 	struct world *world = *state;
 	g_autofree char *path = NULL;
-	char *arguments[] = { (char *)TOP_BUILDDIR "/kprofs", (char *)"-f", NULL, NULL };
+	char *arguments[] = { (char *)built_program("kprofs"), (char *)"-f", NULL, NULL };
 	struct symbols_file file;
 	uint64_t before, took;
 	struct stat st;
