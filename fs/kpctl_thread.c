@@ -23,6 +23,7 @@ struct job {
 	struct origin origin;
 	uint64_t deadline_ns; /* of an open; CLOCK_MONOTONIC */
 	char *data;           /* of a write */
+	struct quota_share share; /* of a write */
 	size_t size;
 };
 
@@ -51,6 +52,8 @@ static struct job *create_job(struct openfile *file, const struct origin *origin
 
 static void free_job(struct job *job)
 {
+	if (job->share.taken[QUOTA_COMMANDS])
+		openfile_return(job->file, &job->share);
 	if (job->file)
 		openfile_put(job->file);
 	g_free(job->data);
@@ -227,8 +230,16 @@ void kpctl_thread_release(struct kpctl_thread *kpctl, struct openfile *file)
 void kpctl_thread_write(struct kpctl_thread *kpctl, struct fuse_req *req, struct openfile *file,
 	const struct origin *origin, const char *data, size_t size)
 {
-	struct job *job = create_job(openfile_get(file), origin);
+	struct quota_share share;
+	int ret = openfile_take(file, origin, QUOTA_COMMANDS, &share);
+	struct job *job;
 
+	if (ret) {
+		reply_error(req, -ret);
+		return;
+	}
+	job = create_job(openfile_get(file), origin);
+	job->share = share;
 	job->data = g_memdup2(data, size);
 	job->size = size;
 	add_job(kpctl, &kpctl->jobs, req, job);

@@ -272,6 +272,22 @@ int openfile_refuse(struct openfile *file, const struct origin *origin, int code
 	return -code;
 }
 
+int openfile_take(struct openfile *file, const struct origin *origin, enum quota_kind kind,
+	struct quota_share *share)
+{
+	struct err err = { "" };
+	int ret;
+
+	*share = (struct quota_share){ .uid = origin->uid };
+	ret = quota_take(file->files->hooks.quotas, share, kind, 1, &err);
+	return ret ? openfile_refuse(file, origin, -ret, err.text) : 0;
+}
+
+void openfile_return(struct openfile *file, struct quota_share *share)
+{
+	quota_return(file->files->hooks.quotas, share);
+}
+
 /* As of a line. */
 static size_t without_newline(const char *data, size_t size)
 {

@@ -114,4 +114,12 @@ void openfile_report(struct report *report, const struct dirtab_row *row,
 int openfile_refuse(struct openfile *file, const struct origin *origin, int code,
 	const char *reason);
 
+/*
+ * Takes one of a kind for a request of this origin, or refuses it: -errno of quota_take(). What was taken is
+ * given back by openfile_return().
+ */
+int openfile_take(struct openfile *file, const struct origin *origin, enum quota_kind kind,
+	struct quota_share *share);
+void openfile_return(struct openfile *file, struct quota_share *share);
+
 #endif

@@ -34,6 +34,8 @@
 #define USER_BYTES (128 * MIB)
 #define OTHERS_BYTES (256 * MIB)
 #define PRIVILEGED_BYTES (256 * MIB)
+/* A program that writes waits for its answer; a command takes from 1 ms to half a second. */
+#define USER_COMMANDS 64
 /* How many users reach their own bound before that of all is reached. */
 #define USERS 4
 
@@ -79,6 +81,8 @@ struct quotas *quotas_create(uid_t owner, uint64_t descriptors, unsigned int cpu
 		of_others, part_of(descriptors, DESCRIPTORS_PRIVILEGED_PART) };
 	quotas->bounds[QUOTA_BYTES] = (struct bound){ "bytes in open texts", USER_BYTES,
 		OTHERS_BYTES, PRIVILEGED_BYTES };
+	quotas->bounds[QUOTA_COMMANDS] = (struct bound){ "commands waiting", USER_COMMANDS,
+		USERS * USER_COMMANDS, USERS * USER_COMMANDS };
 	return quotas;
 }
 
@@ -122,7 +126,11 @@ static void forget_idle_user(struct quotas *quotas, uid_t uid, const uint64_t *u
 static int refuse(const struct bound *bound, enum quota_kind kind, int code, const char *who,
 	uint64_t most, struct err *err)
 {
-	return err_set(err, kind == QUOTA_BYTES ? ENOMEM : code, "%s may have %" PRIu64 " %s",
+	if (kind == QUOTA_BYTES)
+		code = ENOMEM;
+	if (kind == QUOTA_COMMANDS)
+		code = EAGAIN;
+	return err_set(err, code, "%s may have %" PRIu64 " %s",
 		who, most, bound->what);
 }
 

@@ -28,6 +28,7 @@ enum quota_kind {
 	QUOTA_PIPES,	   /* open kptrace_pipe and cpu/N/trace_pipe */
 	QUOTA_DESCRIPTORS, /* of texts that lie in a file without name */
 	QUOTA_BYTES,	   /* of texts and listings */
+	QUOTA_COMMANDS,	   /* writes to kpctl and kpdata that wait for the control thread */
 	QUOTA_KINDS
 };
 
@@ -47,7 +48,7 @@ bool quotas_is_privileged(const struct quotas *quotas, uid_t uid);
 
 /*
  * Takes for share->uid, or nothing and an error with its sentence: -EMFILE where the user has as many as a
- * user may, -ENFILE where all users together have; for QUOTA_BYTES -ENOMEM.
+ * user may, -ENFILE where all users together have; for QUOTA_BYTES -ENOMEM, for QUOTA_COMMANDS -EAGAIN.
  */
 int quota_take(struct quotas *quotas, struct quota_share *share, enum quota_kind kind,
 	uint64_t amount, struct err *err);

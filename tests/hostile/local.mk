@@ -3,6 +3,7 @@
 # a switch, of a command; the end of the server)
 HOSTILE_TESTS = \
 	%D%/descriptors.sh \
+	%D%/commands.sh \
 	%D%/held_mappings.sh \
 	%D%/opens.sh \
 	%D%/threads.sh
@@ -37,4 +38,4 @@ tests_hostile_switch_time_LDADD = libring_testing.a libsys.a
 tests_hostile_send_descriptor_SOURCES = %D%/send_descriptor.c %D%/attack.h
 
 TESTS += $(HOSTILE_TESTS)
-EXTRA_DIST += %D%/lib.sh %D%/opener.py %D%/viewer.py $(HOSTILE_TESTS)
+EXTRA_DIST += %D%/commands.py %D%/lib.sh %D%/opener.py %D%/viewer.py $(HOSTILE_TESTS)
