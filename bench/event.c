@@ -3,15 +3,17 @@
  * The cost of an event to the program that writes it: event [threads N M | write N M]
  *
  * Without arguments: ns for the empty loop, for reading the time counter, for a disabled event, an
- * event with an int, one with an int and 11 bytes, and kprof_printf with an int. It prints a line
- * for each: name, median, first and last decile. With `threads`: N threads write M events each;
- * prints the CPU time of one event in ns, first with a single thread, then with N. With `write` the
- * threads only write; prints how many events the program wrote in all.
+ * event with an int, one with an int and 11 bytes, kprof_printf with an int, and the events with an
+ * int, and with an int and 11 bytes, by typed calls. It prints a line for each: name, median, first
+ * and last decile. With `threads`: N threads write M events each; prints the CPU time of one event in
+ * ns, first with a single thread, then with N. With `write` the threads only write; prints how many
+ * events the program wrote in all.
  *
  * The events bench:* except bench:off must be enabled in the server, and $KPROF_SOCKET or the
  * default must lead to it; waits 10 s for that, else the exit status is 2.
  */
 #include <kprof/kprof.h>
+#include <kprof/typed.h>
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -75,6 +77,28 @@ static void run_printf(long n)
 	}
 }
 
+static struct kprof_event *typed_int, *typed_string;
+
+static void run_typed(long n)
+{
+	for (long i = 0; i < n; i++) {
+		const struct kprof_value value = kprof_value_int(i);
+
+		kprof_typed_write(typed_int, &value, 1);
+		BARRIER();
+	}
+}
+
+static void run_typed_string(long n)
+{
+	for (long i = 0; i < n; i++) {
+		const struct kprof_value values[] = {kprof_value_int(i), kprof_value_string(text)};
+
+		kprof_typed_write(typed_string, values, 2);
+		BARRIER();
+	}
+}
+
 static long probes; /* events written to find out whether they are enabled */
 
 /* Arguments are evaluated only if the event is enabled. */
@@ -119,7 +143,12 @@ int main(int argc, char **argv)
 {
 	struct timing loops[] = {{"empty", run_empty, {0}}, {"counter", run_counter, {0}},
 		{"off", run_off, {0}}, {"int", run_int, {0}}, {"string", run_string, {0}},
-		{"printf", run_printf, {0}}};
+		{"printf", run_printf, {0}}, {"typed", run_typed, {0}},
+		{"typed_string", run_typed_string, {0}}};
+
+	if (kprof_typed_define("bench", "int", "%d", &typed_int) ||
+		kprof_typed_define("bench", "string", "%d %s", &typed_string))
+		return 2;
 
 	/* before the server has sent its switches, the wrong events may be enabled */
 	for (int i = 0; i < 1000 && !(is_on() && off_is_off()); i++)

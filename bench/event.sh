@@ -37,9 +37,9 @@ of() {
 		fail "no figure $2"
 }
 
-loops="empty counter off int string printf"
+loops="empty counter off int string printf typed typed_string"
 declare -A ns theirs ratio
-off_cost=() int_counter=()
+off_cost=() int_counter=() typed_int=()
 for ((round = 0; round < rounds; round++)); do
 	"$build/bench/event" >"$work/ours" || fail "bench/event: status $?"
 	measure_lttng
@@ -51,6 +51,7 @@ for ((round = 0; round < rounds; round++)); do
 		ratio[$loop]+=" $(calc "$(of "$work/ours" "$loop") / $(of "$work/theirs" "$loop")")"
 	done
 	off_cost+=("$(calc "$(of "$work/ours" off) - $(of "$work/ours" empty)")")
+	typed_int+=("$(calc "$(of "$work/ours" typed) / $(of "$work/ours" int)")")
 	int_counter+=("$(calc "$(of "$work/ours" int) / $(of "$work/ours" counter)")")
 done
 
@@ -62,6 +63,9 @@ done
 	figure int_per_counter ratio '<= 1.6' "${int_counter[@]}"
 	figure string ns - ${ns[string]}
 	figure printf ns - ${ns[printf]}
+	figure typed ns - ${ns[typed]}
+	figure typed_string ns - ${ns[typed_string]}
+	figure typed_per_int ratio '<= 1.5' "${typed_int[@]}"
 	figure lttng_int ns - ${theirs[int]}
 	figure lttng_string ns - ${theirs[string]}
 	figure lttng_tracef ns - ${theirs[printf]}

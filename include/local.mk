@@ -5,4 +5,5 @@ pkginclude_kprof_HEADERS = \
 	%D%/kprof/kprof.h \
 	%D%/kprof/records.h \
 	%D%/kprof/ring_abi.h \
-	%D%/kprof/trace.h
+	%D%/kprof/trace.h \
+	%D%/kprof/typed.h

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the files of libkprof share; nothing here is visible outside the library. Top to bottom:
- * module, helper, watch, attach, { registry, pool, event }, { client, fd, stack, text }.
+ * typed, module, helper, watch, attach, { registry, pool, event }, { client, fd, stack, text }.
  *
  * The library runs inside arbitrary programs: no glib, no malloc (the program may trace its own
  * malloc), no output, no signal handler. Two kinds of code:
@@ -81,7 +81,7 @@ struct registry {
 	struct registry_entry *hash[REGISTRY_HASH];
 	uint32_t count; /* ids in use are KPROF_ID_FIRST ... KPROF_ID_FIRST + count - 1 */
 	uint32_t unsent; /* how many gone_unsent and new_unsent are set */
-	char *text;	 /* room for copies of names and formats */
+	char *text;	 /* room for copies of names, formats and sites */
 	size_t text_left;
 };
 
@@ -89,6 +89,14 @@ struct registry_entry *registry_get(struct registry *registry, uint32_t id); /* 
 /* Adds a use of an event. Beyond the limits, or without memory, it stays off. */
 void registry_add(struct registry *registry, struct kprof_event *site, uint8_t on);
 void registry_remove(struct registry *registry, struct kprof_event *site);
+/* Whether it can be a provider or a name. */
+bool registry_is_name(const char *text);
+/*
+ * Adds a use that stays as long as the process: a copy of *site, types included, or the copy that an
+ * earlier call made for the same event. NULL: beyond the limits, or without memory.
+ */
+struct kprof_event *registry_define(
+	struct registry *registry, const struct kprof_event *site, uint8_t on);
 /* Sets one of the two flags of an entry. */
 void registry_mark(struct registry *registry, bool *flag, bool unsent);
 /* Sets the switch of an event and of all its uses. */
@@ -180,6 +188,7 @@ struct client {
 	struct own_fd socket;	  /* [l] */
 	bool ever_attached;	  /* [l] then events are not provisional again */
 	bool helper_runs;	  /* [l] */
+	bool puts_begun;	  /* [a] relaxed, written under lock: kprof_puts() has begun */
 	int64_t provisional_until_ms; /* [l] 0: none are; CLOCK_MONOTONIC */
 	struct client_path paths[CLIENT_PATHS]; /* best first */
 	int path_count;		  /* [i] */
@@ -228,10 +237,21 @@ void attach_end_provisional(void);
 /* Starts the helper thread if there is none. Under lock. */
 void helper_start(void);
 
+/* ---- module.c: also for events that no module has ----------------------------------------------- */
+
+/* Everything that happens once, at the first event. false: it failed. Under lock. */
+bool module_begin(void);
+/* What an event is set to when it is added. Under lock. */
+uint8_t module_first_state(void);
+/* After events were added: sends them or looks for a server, and starts the helper. Under lock. */
+void module_go_on(void);
+
 /* ---- event.c --------------------------------------------------------------------------------- */
 
 /* Ends the writer of the calling thread; the argument is the writer. */
 void event_thread_ends(void *writer);
+/* Writes a text, if texts are on. */
+void event_puts(const char *text);
 
 /*
  * The return addresses of the callers, innermost first; returns their number, 0 if there are no

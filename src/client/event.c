@@ -440,37 +440,45 @@ static void get_values(const char *format, uint32_t bytes, const struct args_pla
 	}
 }
 
-/* Writes a record with its format. A format with an unknown conversion is written as a string. */
-static void print_list(struct kprof_event *event, const char *format, va_list *list)
+/* Writes a record with its format. */
+static void write_format(struct kprof_event *event, const char *format, uint32_t bytes,
+	const struct args_plan *plan, const uint64_t *values, uint32_t args)
 {
-	static const struct args_plan one_string = {.kind = ARGS_STRING};
-	struct args_plan plan[KPROF_ARGS_MAX];
-	uint64_t values[KPROF_ARGS_MAX];
 	uint16_t lengths[KPROF_ARGS_MAX];
-	uint32_t units, flags = record_flags(event);
-	size_t bytes = strnlen(format, KPROF_FORMAT_MAX + 1);
-	int args = bytes <= KPROF_FORMAT_MAX ? args_plan(format, (uint32_t)bytes, plan) : -E2BIG;
+	uint32_t units = text_units(bytes), flags = record_flags(event);
 	struct ring_writer *writer;
 	struct ring_room room;
 
-	if (args < 0) {
-		plan[0] = one_string;
-		values[0] = kprof_pointer_(format);
-		args = 1;
-		format = "%s";
-		bytes = 2;
-	} else {
-		get_values(format, (uint32_t)bytes, plan, values, list);
-	}
-	units = text_units((uint32_t)bytes);
-	units += measure(plan, values, (uint32_t)args, KPROF_RECORD_MAX / 8 - 2 - units, lengths,
-		&flags);
+	units += measure(plan, values, args, KPROF_RECORD_MAX / 8 - 2 - units, lengths, &flags);
 	writer = reserve(2 + units, &room);
 	if (!writer)
 		return;
-	store(plan, values, (uint32_t)args, lengths,
-		text_store(room.words + 2, format, (uint32_t)bytes));
+	store(plan, values, args, lengths, text_store(room.words + 2, format, bytes));
 	ring_commit(writer, &room, flags, event->id, current_cpu());
+}
+
+static void write_string(struct kprof_event *event, const char *text)
+{
+	static const struct args_plan one_string = {.kind = ARGS_STRING};
+	const uint64_t value = kprof_pointer_(text);
+
+	write_format(event, "%s", 2, &one_string, &value, 1);
+}
+
+/* A format with an unknown conversion is written as a string. */
+static void print_list(struct kprof_event *event, const char *format, va_list *list)
+{
+	struct args_plan plan[KPROF_ARGS_MAX];
+	uint64_t values[KPROF_ARGS_MAX];
+	size_t bytes = strnlen(format, KPROF_FORMAT_MAX + 1);
+	int args = bytes <= KPROF_FORMAT_MAX ? args_plan(format, (uint32_t)bytes, plan) : -E2BIG;
+
+	if (args < 0) {
+		write_string(event, format);
+		return;
+	}
+	get_values(format, (uint32_t)bytes, plan, values, list);
+	write_format(event, format, (uint32_t)bytes, plan, values, (uint32_t)args);
 }
 
 static bool is_on(const struct kprof_event *event)
@@ -510,4 +518,10 @@ void kprof_vprintx(const char *format, va_list args)
 	va_copy(list, args);
 	print_list(&client.textx, format, &list);
 	va_end(list);
+}
+
+void event_puts(const char *text)
+{
+	if (is_on(&client.text))
+		write_string(&client.text, text);
 }

@@ -11,13 +11,14 @@ client_sources = \
 	%D%/registry.c \
 	%D%/stack.c \
 	%D%/text.h \
+	%D%/typed.c \
 	%D%/watch.c
 
 lib_LTLIBRARIES += libkprof.la
 libkprof_la_SOURCES = $(client_sources) $(ring_common) $(ring_write)
 libkprof_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
 # nodelete: the helper thread may be inside when whoever loaded us by dlopen has had enough
-libkprof_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -Wl,-z,nodelete \
+libkprof_la_LDFLAGS = $(AM_LDFLAGS) -version-info 1:0:1 -Wl,-z,nodelete \
 	-Wl,--version-script=$(srcdir)/%D%/libkprof.map
 EXTRA_libkprof_la_DEPENDENCIES = %D%/libkprof.map
 EXTRA_DIST += %D%/libkprof.map

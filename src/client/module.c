@@ -107,8 +107,7 @@ static void after_fork_in_child(void)
 	client_unlock(&signals);
 }
 
-/* Everything that happens once, at the first module that has events. Under lock. */
-static bool make_ready(void)
+bool module_begin(void)
 {
 	if (client.state != CLIENT_NEW)
 		return client.state == CLIENT_READY;
@@ -127,6 +126,20 @@ static bool make_ready(void)
 	return true;
 }
 
+uint8_t module_first_state(void)
+{
+	return client.socket.fd >= 0 ? CLIENT_PROVISIONAL : CLIENT_OFF;
+}
+
+void module_go_on(void)
+{
+	if (client.socket.fd >= 0)
+		attach_send();
+	else if (!client.helper_runs)
+		attach_try();
+	helper_start();
+}
+
 /* ---- modules --------------------------------------------------------------------------------- */
 
 void kprof_module_add_(struct kprof_module *module)
@@ -137,18 +150,11 @@ void kprof_module_add_(struct kprof_module *module)
 	if (module->version != KPROF_SITE_VERSION_)
 		return;
 	client_lock(&signals);
-	if (make_ready()) {
-		bool first = !client.helper_runs;
-
+	if (module_begin()) {
 		for (struct kprof_event **site = module->start; site < module->stop; site++)
 			if (*site) /* the linker may pad */
-				registry_add(&client.registry, *site,
-					client.socket.fd >= 0 ? CLIENT_PROVISIONAL : CLIENT_OFF);
-		if (client.socket.fd >= 0)
-			attach_send();
-		else if (first)
-			attach_try();
-		helper_start();
+				registry_add(&client.registry, *site, module_first_state());
+		module_go_on();
 	}
 	client_unlock(&signals);
 	errno = saved;

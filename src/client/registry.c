@@ -26,21 +26,32 @@ struct registry_entry *registry_get(struct registry *registry, uint32_t id)
 	return &registry->blocks[index / REGISTRY_BLOCK][index % REGISTRY_BLOCK];
 }
 
-static const char *copy_text(struct registry *registry, const char *text, size_t bytes)
+/* At most TEXT_BYTES, that are never freed; aligned for any struct here. */
+static void *take_memory(struct registry *registry, size_t bytes)
 {
-	char *copy;
+	void *taken;
 
-	if (registry->text_left < bytes + 1) {
+	bytes = (bytes + 7) / 8 * 8;
+	if (registry->text_left < bytes) {
 		registry->text = get_pages(TEXT_BYTES);
 		registry->text_left = registry->text ? TEXT_BYTES : 0;
 	}
-	if (registry->text_left < bytes + 1)
+	if (registry->text_left < bytes)
 		return NULL;
-	copy = registry->text;
-	memcpy(copy, text, bytes);
-	copy[bytes] = '\0';
-	registry->text += bytes + 1;
-	registry->text_left -= bytes + 1;
+	taken = registry->text;
+	registry->text += bytes;
+	registry->text_left -= bytes;
+	return taken;
+}
+
+static const char *copy_text(struct registry *registry, const char *text, size_t bytes)
+{
+	char *copy = take_memory(registry, bytes + 1);
+
+	if (copy) {
+		memcpy(copy, text, bytes);
+		copy[bytes] = '\0';
+	}
 	return copy;
 }
 
@@ -80,6 +91,13 @@ static bool is_name(struct word word)
 			return false;
 	}
 	return true;
+}
+
+bool registry_is_name(const char *text)
+{
+	struct word word = {text, strnlen(text, KPROF_NAME_MAX + 1)};
+
+	return is_name(word);
 }
 
 /* The shape with argument i a string. */
@@ -200,27 +218,31 @@ void registry_set(struct registry_entry *entry, uint8_t on)
 		set_site(site, on);
 }
 
-void registry_add(struct registry *registry, struct kprof_event *site, uint8_t on)
+/* Its entry, made if there is none. NULL: beyond the limits, or without memory. */
+static struct registry_entry *get_entry(struct registry *registry, const struct kprof_event *site)
 {
-	struct word provider, name;
+	struct word provider = unquote(site->provider), name = unquote(site->name);
 	struct registry_entry *entry;
 	uint32_t hash;
 
-	if (!site->format || site->version != KPROF_SITE_VERSION_ || site->entry)
-		return; /* not a literal; another version of the header; listed twice */
-	provider = unquote(site->provider);
-	name = unquote(site->name);
 	hash = hash_text(2166136261u, provider.text, provider.bytes);
 	hash = hash_text(hash, name.text, name.bytes);
 	hash = hash_text(hash, site->format, strlen(site->format));
 	for (entry = registry->hash[hash % REGISTRY_HASH]; entry; entry = entry->same_hash)
 		if (is_same(entry, site, provider, name, hash))
-			break;
-	if (!entry) {
-		entry = make_entry(registry, site, provider, name, hash);
-		if (!entry)
-			return;
-	}
+			return entry;
+	return make_entry(registry, site, provider, name, hash);
+}
+
+void registry_add(struct registry *registry, struct kprof_event *site, uint8_t on)
+{
+	struct registry_entry *entry;
+
+	if (!site->format || site->version != KPROF_SITE_VERSION_ || site->entry)
+		return; /* not a literal; another version of the header; listed twice */
+	entry = get_entry(registry, site);
+	if (!entry)
+		return;
 	if (!entry->sites) {
 		entry->on = on;
 		registry_mark(registry, &entry->new_unsent, true);
@@ -254,4 +276,37 @@ void registry_remove(struct registry *registry, struct kprof_event *site)
 		entry->on = CLIENT_OFF;
 		registry_mark(registry, &entry->gone_unsent, true);
 	}
+}
+
+/* A use that registry_define() made. */
+struct defined_site {
+	struct kprof_event site; /* reserved32 is SITE_DEFINED */
+	unsigned char types[KPROF_ARGS_MAX + 1];
+};
+#define SITE_DEFINED 1u
+
+struct kprof_event *registry_define(
+	struct registry *registry, const struct kprof_event *site, uint8_t on)
+{
+	struct registry_entry *entry = get_entry(registry, site);
+	struct defined_site *defined;
+
+	if (!entry)
+		return NULL;
+	for (struct kprof_event *known = entry->sites; known; known = known->next)
+		if (known->reserved32 == SITE_DEFINED)
+			return known;
+	defined = take_memory(registry, sizeof(*defined));
+	if (!defined)
+		return NULL;
+	defined->site = *site;
+	memcpy(defined->types, site->types, site->args);
+	defined->types[site->args] = '\0';
+	defined->site.provider = entry->provider;
+	defined->site.name = entry->name;
+	defined->site.format = entry->format;
+	defined->site.types = defined->types;
+	defined->site.reserved32 = SITE_DEFINED;
+	registry_add(registry, &defined->site, on);
+	return &defined->site;
 }

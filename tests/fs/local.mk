@@ -54,6 +54,12 @@ EXTRA_DIST += %D%/trace_lib.sh %D%/trace_pipe.py %D%/trace_read.sh %D%/trace_pip
 # programs that attach
 TESTS += %D%/trace_events.sh
 EXTRA_DIST += %D%/trace_events.sh
+# events without macros, and from other languages
+check_PROGRAMS += tests/fs/typed
+tests_fs_typed_SOURCES = %D%/typed.c
+tests_fs_typed_LDADD = libkprof.la
+TESTS += %D%/typed_events.sh
+EXTRA_DIST += %D%/typed_events.sh
 # switches that programs obey when the write returns
 check_PROGRAMS += tests/fs/switched
 tests_fs_switched_SOURCES = %D%/switched.c

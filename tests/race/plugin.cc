@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A library with events, in C++: in a template, an inline function, a method and a lambda. */
 #include <kprof/kprof.h>
+#include <kprof/typed.h>
 
 template <class T> static void templated(T value)
 {

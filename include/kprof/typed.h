@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * libkprof without macros and variable arguments, for other languages and for programs that find out at
+ * run time which events they have. For C and C++; see libkprof(3), and examples/ for Python, Go and Rust.
+ *
+ *	struct kprof_event *event;
+ *	const struct kprof_value values[] = {kprof_value_int(len), kprof_value_string(name)};
+ *
+ *	if (!kprof_typed_define("net", "packet", "len %d from %s", &event))
+ *		kprof_typed_write(event, values, 2);
+ *
+ * All calls here are thread-safe, leave errno as it is, and may be made after fork. They don't wait for a
+ * server. The caller keeps the ownership of all arguments; strings are copied before the call returns.
+ */
+#ifndef KPROF_TYPED_H
+#define KPROF_TYPED_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define KPROF_TYPED_API_ __attribute__((visibility("default")))
+
+/*
+ * A line of text in kptrace, as kprof_printf("%s", text) writes it. NULL is shown as (null). Text that
+ * does not fit in a record of 4096 bytes is cut. Async-signal-safe, except the first call of a program
+ * that does not include kprof.h.
+ */
+KPROF_TYPED_API_ void kprof_puts(const char *text);
+
+/* An event; it stays as long as the process, and is never freed. */
+struct kprof_event;
+
+/*
+ * Defines an event, as KPROF_EVENT does (kprof.h): provider and name of 1 to 100 of [A-Za-z0-9_.-], a
+ * format of at most 1024 bytes with at most 16 arguments. The strings are copied. The same three strings
+ * give the same event. *event is set if the call returns 0.
+ *
+ * -EINVAL: a string is NULL, or not as above; -ENOMEM: no memory, or the process has too many events
+ * (16,382). Not async-signal-safe. Takes some microseconds, and some 100 at the first call.
+ */
+KPROF_TYPED_API_ int kprof_typed_define(
+	const char *provider, const char *name, const char *format, struct kprof_event **event);
+
+/* Whether the event is on: 1 or 0. Async-signal-safe. Need not be asked before kprof_typed_write. */
+KPROF_TYPED_API_ int kprof_typed_is_on(const struct kprof_event *event);
+
+/*
+ * The type of a value, by the conversion of its argument: d i o u x X c, and each width or precision that
+ * is a *, take KPROF_VALUE_INT; f F e E g G a A take KPROF_VALUE_DOUBLE; s takes KPROF_VALUE_STRING; p takes
+ * KPROF_VALUE_POINTER.
+ */
+enum kprof_value_type {
+	KPROF_VALUE_INT = 1,	/* signed or unsigned; shown in the length that the format gives */
+	KPROF_VALUE_DOUBLE = 2,
+	KPROF_VALUE_STRING = 3, /* ends with a NUL byte, or at the precision of its conversion */
+	KPROF_VALUE_POINTER = 4,
+};
+
+struct kprof_value {
+	uint32_t type;	   /* enum kprof_value_type */
+	uint32_t reserved; /* 0 */
+	union {
+		int64_t i;
+		uint64_t u;
+		double d;
+		const char *s;
+		const void *p;
+		uint64_t word; /* all 8 bytes */
+	} as;
+};
+
+/*
+ * Writes the event with `count` values, one for each argument of its format, if it is on. 0: written, or
+ * off, or lost and counted as all events (kpstat); -EINVAL: it is on, and the number or the types of the
+ * values are not those of the format. Async-signal-safe.
+ */
+KPROF_TYPED_API_ int kprof_typed_write(
+	struct kprof_event *event, const struct kprof_value *values, size_t count);
+
+static inline struct kprof_value kprof_value_int(int64_t i)
+{
+	struct kprof_value value = {KPROF_VALUE_INT, 0, {0}};
+
+	value.as.i = i;
+	return value;
+}
+
+static inline struct kprof_value kprof_value_unsigned(uint64_t u)
+{
+	struct kprof_value value = {KPROF_VALUE_INT, 0, {0}};
+
+	value.as.u = u;
+	return value;
+}
+
+static inline struct kprof_value kprof_value_double(double d)
+{
+	struct kprof_value value = {KPROF_VALUE_DOUBLE, 0, {0}};
+
+	value.as.d = d;
+	return value;
+}
+
+static inline struct kprof_value kprof_value_string(const char *s)
+{
+	struct kprof_value value = {KPROF_VALUE_STRING, 0, {0}};
+
+	value.as.word = (uint64_t)(uintptr_t)s;
+	return value;
+}
+
+static inline struct kprof_value kprof_value_pointer(const void *p)
+{
+	struct kprof_value value = {KPROF_VALUE_POINTER, 0, {0}};
+
+	value.as.word = (uint64_t)(uintptr_t)p;
+	return value;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
