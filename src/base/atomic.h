@@ -26,7 +26,6 @@
 #define atomic_add_relaxed(p, v) atomic_fetch_add_explicit((p), (v), memory_order_relaxed)
 #define atomic_add_release(p, v) atomic_fetch_add_explicit((p), (v), memory_order_release)
 #define atomic_add_acq_rel(p, v) atomic_fetch_add_explicit((p), (v), memory_order_acq_rel)
-#define atomic_sub_release(p, v) atomic_fetch_sub_explicit((p), (v), memory_order_release)
 #define atomic_swap_acq_rel(p, v) atomic_exchange_explicit((p), (v), memory_order_acq_rel)
 #define atomic_cas_acq_rel(p, old, v) \
 	atomic_compare_exchange_strong_explicit((p), (old), (v), memory_order_acq_rel, \

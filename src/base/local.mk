@@ -5,6 +5,7 @@ libbase_a_SOURCES = \
 	%D%/bell.c %D%/bell.h \
 	%D%/cancel.h \
 	%D%/err.c %D%/err.h \
+	%D%/fdio.c %D%/fdio.h \
 	%D%/growing.c %D%/growing.h \
 	%D%/log.c %D%/log.h \
 	%D%/nearest.c %D%/nearest.h \

@@ -140,6 +140,18 @@ static inline void profile_add(struct profile_count *to, uint64_t samples, uint6
 		to->weight = UINT64_MAX;
 }
 
+/* The lost samples of an event, whatever the reason. */
+static inline uint64_t profile_lost(const struct profile_event *event)
+{
+	uint64_t lost = 0;
+	int i;
+
+	for (i = 0; i < PROFILE_LOST_REASONS; i++)
+		if (__builtin_add_overflow(lost, event->lost[i], &lost))
+			lost = UINT64_MAX;
+	return lost;
+}
+
 static inline const struct profile_event *profile_event(const struct profile *p, uint32_t i)
 {
 	return &g_array_index(p->events, struct profile_event, i);

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fdio.h"
 #include "cmd/input.h"
 #include "cmd/report_input.h"
 #include "cmd/progress.h"
@@ -42,23 +43,6 @@ static int list_formats(void)
 	return cmd_finish_output(CMD_OK);
 }
 
-static int write_all(int fd, const void *bytes, size_t size)
-{
-	const char *data = bytes;
-
-	while (size) {
-		ssize_t n = write(fd, data, size);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		data += n;
-		size -= (size_t)n;
-	}
-	return 0;
-}
-
 /* Returns the bytes after an offset. */
 static int copy_rest(int from, off_t at, int to)
 {
@@ -71,7 +55,7 @@ static int copy_rest(int from, off_t at, int to)
 			continue;
 		if (n < 0)
 			return -errno;
-		ret = write_all(to, buffer, (size_t)n);
+		ret = fdio_write(to, buffer, (size_t)n);
 		at += n;
 	}
 	return ret;
@@ -92,7 +76,7 @@ static int open_capture(const struct input *input)
 	fd = memfile_create("capture");
 	if (fd < 0)
 		return fd;
-	ret = input->data ? write_all(fd, input->decoder.window, input->decoder.filled)
+	ret = input->data ? fdio_write(fd, input->decoder.window, input->decoder.filled)
 			  : copy_rest(input->fd, input->decoder.begin, fd);
 	if (ret) {
 		close(fd);

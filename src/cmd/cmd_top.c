@@ -80,17 +80,6 @@ static void put_line(struct top_screen *screen)
 	g_string_truncate(screen->line, 0);
 }
 
-static uint64_t lost_of(const struct profile_event *event)
-{
-	uint64_t lost = 0;
-	int i;
-
-	for (i = 0; i < PROFILE_LOST_REASONS; i++)
-		if (__builtin_add_overflow(lost, event->lost[i], &lost))
-			lost = UINT64_MAX;
-	return lost;
-}
-
 /* The index in this capture of the event that is shown; UINT32_MAX: not in it. */
 static uint32_t find_shown(const struct top *t, const struct profile *profile)
 {
@@ -121,7 +110,7 @@ static void put_head(const struct top *t, struct top_screen *screen, const struc
 		g_string_append_printf(screen->line,
 			" in %.1f s, %" PRIu64 " idle, %" PRIu64 " lost",
 			(double)profile->duration_ns / (double)NSEC_PER_SEC, event->idle.samples,
-			lost_of(event));
+			profile_lost(event));
 	}
 	put_line(screen);
 	if (!screen->terminal)

@@ -32,19 +32,13 @@ static void append_share(GString *out, const char *name, double value)
 
 static void append_event(GString *out, const struct profile_event *event)
 {
-	uint64_t lost = 0;
-	int i;
-
-	for (i = 0; i < PROFILE_LOST_REASONS; i++)
-		if (__builtin_add_overflow(lost, event->lost[i], &lost))
-			lost = UINT64_MAX;
 	g_string_append_c(out, '{');
 	json_append_member(out, "event", event->text);
 	append_number(out, "samples", event->all.samples);
 	append_number(out, "weight", event->all.weight);
 	append_number(out, "idle_samples", event->idle.samples);
 	append_number(out, "own_samples", event->own.samples);
-	append_number(out, "lost_samples", lost);
+	append_number(out, "lost_samples", profile_lost(event));
 	append_number(out, "cut_stacks", event->cut_stacks);
 	append_number(out, "throttles", event->throttles);
 	append_number(out, "throttled_ns", event->throttled_ns);

@@ -389,6 +389,20 @@ void calltree_destroy(struct calltree *tree)
 	g_free(tree);
 }
 
+struct profile_count calltree_sum(const struct calltree *tree, const struct calltree_node *node,
+	uint32_t from)
+{
+	struct profile_count sum = { 0 };
+
+	for (; from < node->count; from++) {
+		const struct profile_count *child =
+			&calltree_node(tree, calltree_child(tree, node, from))->total;
+
+		profile_add(&sum, child->samples, child->weight);
+	}
+	return sum;
+}
+
 /* ---- walks ----------------------------------------------------------------------------------- */
 
 void calltree_walk_init(struct calltree_walk *walk, const struct calltree *tree, uint32_t top)

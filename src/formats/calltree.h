@@ -82,6 +82,10 @@ static inline uint32_t calltree_child(const struct calltree *tree, const struct 
 	return tree->order[node->children + i];
 }
 
+/* What the children of a node from `from` on have together. */
+struct profile_count calltree_sum(const struct calltree *tree, const struct calltree_node *node,
+	uint32_t from);
+
 /*
  * A walk over a node and all below it, each node before its children, these hottest first. It is
  * not recursive: a deep tree takes heap memory and not the thread's stack.

@@ -28,12 +28,6 @@ struct firefox_writer {
 	FILE *out;
 };
 
-static void put_text(struct firefox_writer *w)
-{
-	fwrite(w->text->str, 1, w->text->len, w->out);
-	g_string_truncate(w->text, 0);
-}
-
 /* ns as milliseconds, with all digits. */
 static void put_ms(struct firefox_writer *w, uint64_t ns)
 {
@@ -80,7 +74,7 @@ static void put_extra(struct firefox_writer *w)
 		g_string_append_c(w->text, ',');
 		add_entry(w, label, line);
 	}
-	put_text(w);
+	json_flush(w->text, w->out);
 	fputs("]}]", w->out);
 }
 
@@ -170,7 +164,7 @@ static void put_lib(struct firefox_writer *w, const struct processes_file *file)
 	else
 		g_string_append(w->text, "null");
 	g_string_append_c(w->text, '}');
-	put_text(w);
+	json_flush(w->text, w->out);
 }
 
 static void put_libs(struct firefox_writer *w)
@@ -298,7 +292,7 @@ static int put_thread(struct firefox_writer *w, const struct timeline_track *tra
 		"\"registerTime\":0,\"unregisterTime\":null,\"pausedRanges\":[],"
 		"\"markers\":{\"data\":[],\"name\":[],\"startTime\":[],\"endTime\":[],\"phase\":[],"
 		"\"category\":[],\"length\":0},");
-	put_text(w);
+	json_flush(w->text, w->out);
 	ret = put_samples(w, track);
 	if (!ret)
 		firefox_tables_write(&w->tables, w->out);

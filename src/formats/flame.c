@@ -168,15 +168,8 @@ static double width_of(const struct flame *f, uint64_t weight)
 static void put_narrow(struct flame *f, const struct calltree_node *parent, uint32_t from,
 	double x, uint32_t y)
 {
-	struct profile_count sum = { 0 };
-	uint32_t i;
+	struct profile_count sum = calltree_sum(f->tree, parent, from);
 
-	for (i = from; i < parent->count; i++) {
-		const struct calltree_node *node =
-			calltree_node(f->tree, calltree_child(f->tree, parent, i));
-
-		profile_add(&sum, node->total.samples, node->total.weight);
-	}
 	f->left_out.functions += parent->count - from;
 	f->left_out.samples += sum.samples;
 	if (width_of(f, sum.weight) >= f->narrowest)

@@ -46,3 +46,9 @@ void json_append_member(GString *out, const char *name, const char *text)
 	json_append_name(out, name);
 	json_append_string(out, text);
 }
+
+void json_flush(GString *text, FILE *out)
+{
+	fwrite(text->str, 1, text->len, out);
+	g_string_truncate(text, 0);
+}

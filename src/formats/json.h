@@ -4,6 +4,7 @@
 #define KPROFS_FORMATS_JSON_H
 
 #include <glib.h>
+#include <stdio.h>
 
 /*
  * Appends a string in quotes, whatever its bytes are: the result is ASCII. Bytes that are not UTF-8
@@ -16,5 +17,8 @@ void json_append_member(GString *out, const char *name, const char *text);
 
 /* Appends `"NAME":` in the same way; the caller appends the value. */
 void json_append_name(GString *out, const char *name);
+
+/* Writes the text and empties it; the caller checks the stream. */
+void json_flush(GString *text, FILE *out);
 
 #endif

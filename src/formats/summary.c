@@ -18,14 +18,10 @@ static const char *const lost_words[PROFILE_LOST_REASONS] = {
 
 static void append_lost(GString *line, const struct profile_event *event)
 {
-	uint64_t lost = 0;
+	uint64_t lost = profile_lost(event);
 	const char *sep = ": ";
 	int i;
 
-	for (i = 0; i < PROFILE_LOST_REASONS; i++) {
-		if (__builtin_add_overflow(lost, event->lost[i], &lost))
-			lost = UINT64_MAX;
-	}
 	g_string_append_printf(line, ", %" PRIu64 " lost", lost);
 	if (!lost)
 		return;

@@ -32,12 +32,6 @@ struct tracejson_writer {
 	FILE *out;
 };
 
-static void put_text(struct tracejson_writer *w)
-{
-	fwrite(w->text->str, 1, w->text->len, w->out);
-	g_string_truncate(w->text, 0);
-}
-
 /* ---- places ---------------------------------------------------------------------------------- */
 
 static uint32_t frame_count(const struct tracejson_writer *w, uint32_t place)
@@ -91,7 +85,7 @@ static void put_head(struct tracejson_writer *w)
 	}
 	append_missing(w->text, w->input->annotations);
 	g_string_append(w->text, "},\n\"traceEvents\":[");
-	put_text(w);
+	json_flush(w->text, w->out);
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -112,7 +106,7 @@ static void put_name(
 	g_string_append(w->text, ",\"args\":{");
 	json_append_member(w->text, "name", name);
 	g_string_append(w->text, "}}");
-	put_text(w);
+	json_flush(w->text, w->out);
 }
 
 static bool has_name(const char *const *functions, uint32_t count, const char *name)
@@ -196,7 +190,7 @@ static void put_sample(struct tracejson_writer *w, const struct timeline_track *
 	if (cell->node != STACKS_ROOT)
 		json_append_member(w->text, "file", place_file(w, place));
 	g_string_append(w->text, "}}");
-	put_text(w);
+	json_flush(w->text, w->out);
 }
 
 static int put_samples(struct tracejson_writer *w)
@@ -243,7 +237,7 @@ static void put_annotation(struct tracejson_writer *w, const struct view_annotat
 	if (annotation->name[0])
 		json_append_member(w->text, "text", annotation->text);
 	g_string_append(w->text, "}}");
-	put_text(w);
+	json_flush(w->text, w->out);
 }
 
 static int put_annotations(struct tracejson_writer *w)
@@ -292,7 +286,7 @@ static void put_frames(struct tracejson_writer *w, uint32_t node, bool *any)
 		}
 		g_string_append_c(w->text, '}');
 	}
-	put_text(w);
+	json_flush(w->text, w->out);
 }
 
 static int put_stacks(struct tracejson_writer *w)

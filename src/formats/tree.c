@@ -86,15 +86,8 @@ static void append_what(struct tree_printer *p, const struct calltree_node *node
 static void put_left_out(struct tree_printer *p, const struct calltree_node *parent, uint32_t from,
 	uint32_t column)
 {
-	struct profile_count sum = { 0 };
-	uint32_t i;
+	struct profile_count sum = calltree_sum(p->tree, parent, from);
 
-	for (i = from; i < parent->count; i++) {
-		const struct calltree_node *node =
-			calltree_node(p->tree, calltree_child(p->tree, parent, i));
-
-		profile_add(&sum, node->total.samples, node->total.weight);
-	}
 	append_numbers(p, &sum, NULL);
 	append_indent(p, column, true);
 	g_string_append_printf(p->line, "... %u more below %.2f%%", parent->count - from,

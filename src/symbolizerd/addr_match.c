@@ -65,14 +65,14 @@ static void improve(struct addr_match_symbol *best, const struct addr_match_symb
 		*best = *symbol;
 }
 
-static size_t find_from(const struct addr_match *match, uint64_t start)
+size_t addr_match_first(const uint64_t *addresses, size_t count, uint64_t start)
 {
-	size_t low = 0, high = match->count;
+	size_t low = 0, high = count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (match->addresses[middle] < start)
+		if (addresses[middle] < start)
 			low = middle + 1;
 		else
 			high = middle;
@@ -82,7 +82,7 @@ static size_t find_from(const struct addr_match *match, uint64_t start)
 
 void addr_match_offer(struct addr_match *match, const struct addr_match_symbol *symbol)
 {
-	size_t i = find_from(match, symbol->start);
+	size_t i = addr_match_first(match->addresses, match->count, symbol->start);
 
 	if (i < match->count)
 		improve(&match->nearest[i], symbol);
@@ -96,7 +96,7 @@ void addr_match_offer(struct addr_match *match, const struct addr_match_symbol *
 
 void addr_match_replace(struct addr_match *match, const struct addr_match_symbol *symbol)
 {
-	size_t i = find_from(match, symbol->start);
+	size_t i = addr_match_first(match->addresses, match->count, symbol->start);
 
 	for (; i < match->count && match->addresses[i] - symbol->start < symbol->size; i++) {
 		if (!match->visits)

@@ -28,6 +28,9 @@ struct addr_match_symbol {
 	bool latest; /* of symbols with the same start and rank, the last one offered is taken */
 };
 
+/* The index of the first of these addresses that is `start` or above; `count` if none is. */
+size_t addr_match_first(const uint64_t *addresses, size_t count, uint64_t start);
+
 struct addr_match;
 
 /* The addresses stay the caller's; ascending, without duplicates. */

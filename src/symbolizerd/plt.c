@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "symbolizer/symbols.h"
+#include "symbolizerd/addr_match.h"
 
 /*
  * A file has one or two relocation tables, and four kinds of stubs; a file with more was made to
@@ -55,21 +56,6 @@ static bool decode_stub(const uint8_t *code, size_t size, uint64_t address, uint
 	return true;
 }
 
-static size_t find_from(const uint64_t *addresses, size_t count, uint64_t address)
-{
-	size_t low = 0, high = count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (addresses[middle] < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 /* The stubs of one section that contain requested addresses. */
 static void list_section(const GElf_Shdr *section, const Elf_Data *data,
 	const uint64_t *addresses, size_t count, GArray *stubs)
@@ -79,7 +65,7 @@ static void list_section(const GElf_Shdr *section, const Elf_Data *data,
 	size_t size = data->d_size, i;
 	uint64_t last = UINT64_MAX;
 
-	for (i = find_from(addresses, count, section->sh_addr);
+	for (i = addr_match_first(addresses, count, section->sh_addr);
 		i < count && addresses[i] - section->sh_addr < size; i++) {
 		uint64_t at = (addresses[i] - section->sh_addr) / unit * unit;
 		struct plt_stub stub = {.start = section->sh_addr + at, .size = unit};

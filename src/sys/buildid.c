@@ -88,40 +88,26 @@ static uint8_t read_notes(int fd, uint64_t offset, uint64_t size, unsigned char 
 	return buildid_in_notes(notes, size, build_id);
 }
 
-static uint8_t search_64(int fd, unsigned char *build_id)
+/* The notes of the segments, which are listed at `at`, one for each `step` bytes. */
+static uint8_t search(int fd, bool is_64, uint64_t at, uint16_t step, unsigned int count,
+	unsigned char *build_id)
 {
-	Elf64_Ehdr head;
+	uint8_t length = 0;
 	Elf64_Phdr segment;
-	uint8_t length = 0;
-	unsigned int i;
+	Elf32_Phdr narrow;
 
-	if (!read_at(fd, 0, &head, sizeof(head)) || head.e_phentsize != sizeof(segment) ||
-		head.e_phoff > INT64_MAX / 2)
+	if (step != (is_64 ? sizeof(segment) : sizeof(narrow)) || at > INT64_MAX / 2)
 		return 0;
-	for (i = 0; !length && i < head.e_phnum && i < SEGMENTS_MAX; i++) {
-		if (!read_at(fd, head.e_phoff + i * sizeof(segment), &segment, sizeof(segment)))
+	for (count = count < SEGMENTS_MAX ? count : SEGMENTS_MAX; !length && count; count--) {
+		if (!read_at(fd, at, is_64 ? (void *)&segment : &narrow, step))
 			return 0;
+		if (!is_64)
+			segment = (Elf64_Phdr){ .p_type = narrow.p_type,
+				.p_offset = narrow.p_offset,
+				.p_filesz = narrow.p_filesz };
 		if (segment.p_type == PT_NOTE)
 			length = read_notes(fd, segment.p_offset, segment.p_filesz, build_id);
-	}
-	return length;
-}
-
-static uint8_t search_32(int fd, unsigned char *build_id)
-{
-	Elf32_Ehdr head;
-	Elf32_Phdr segment;
-	uint8_t length = 0;
-	unsigned int i;
-
-	if (!read_at(fd, 0, &head, sizeof(head)) || head.e_phentsize != sizeof(segment))
-		return 0;
-	for (i = 0; !length && i < head.e_phnum && i < SEGMENTS_MAX; i++) {
-		if (!read_at(fd, (uint64_t)head.e_phoff + i * sizeof(segment), &segment,
-			    sizeof(segment)))
-			return 0;
-		if (segment.p_type == PT_NOTE)
-			length = read_notes(fd, segment.p_offset, segment.p_filesz, build_id);
+		at += step;
 	}
 	return length;
 }
@@ -131,13 +117,17 @@ uint8_t buildid_of_file(int fd, unsigned char *build_id)
 	const uint16_t one = 1;
 	const unsigned char order = *(const unsigned char *)&one ? ELFDATA2LSB : ELFDATA2MSB;
 	unsigned char ident[EI_NIDENT];
+	Elf64_Ehdr head;
+	Elf32_Ehdr narrow;
 
 	if (!read_at(fd, 0, ident, sizeof(ident)) || memcmp(ident, ELFMAG, SELFMAG) != 0 ||
 		ident[EI_DATA] != order)
 		return 0;
-	if (ident[EI_CLASS] == ELFCLASS64)
-		return search_64(fd, build_id);
-	return ident[EI_CLASS] == ELFCLASS32 ? search_32(fd, build_id) : 0;
+	if (ident[EI_CLASS] == ELFCLASS64 && read_at(fd, 0, &head, sizeof(head)))
+		return search(fd, true, head.e_phoff, head.e_phentsize, head.e_phnum, build_id);
+	if (ident[EI_CLASS] == ELFCLASS32 && read_at(fd, 0, &narrow, sizeof(narrow)))
+		return search(fd, false, narrow.e_phoff, narrow.e_phentsize, narrow.e_phnum, build_id);
+	return 0;
 }
 
 /* ---- the file by its path -------------------------------------------------------------------- */

@@ -3,6 +3,7 @@
 #include "sys/lines.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -63,4 +64,21 @@ char *lines_next(struct lines *lines)
 		lines->start = lines->end;
 		return lines->buf;
 	}
+}
+
+int lines_read_first(int dir, const char *path, char *text, size_t size)
+{
+	int fd = openat(dir, path, O_RDONLY | O_CLOEXEC), ret;
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	n = read(fd, text, size - 1);
+	ret = n < 0 ? -errno : 0;
+	close(fd);
+	if (!ret) {
+		text[n] = '\0';
+		text[strcspn(text, "\n")] = '\0';
+	}
+	return ret;
 }

@@ -27,4 +27,10 @@ void lines_init(struct lines *lines, int fd, char *buf, size_t size);
  */
 char *lines_next(struct lines *lines);
 
+/*
+ * The first line of a small file below the folder `dir` (AT_FDCWD: of the working folder), without its
+ * newline, cut to size - 1 bytes. 0 or the -errno of open(2) or read(2).
+ */
+int lines_read_first(int dir, const char *path, char *text, size_t size);
+
 #endif

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/units.h"
+#include "sys/lines.h"
 
 int perf_open(const struct perf_event_attr *attr, pid_t pid, int cpu, int *fd)
 {
@@ -160,22 +161,14 @@ int perf_sysctl(const char *proc, const char *name, int64_t *value)
 {
 	char path[512], text[32];
 	uint64_t number;
-	ssize_t n;
-	int fd, ret, negative;
+	int n, ret, negative;
 
 	n = snprintf(path, sizeof(path), "%s/sys/kernel/%s", proc ? proc : "/proc", name);
 	if (n < 0 || (size_t)n >= sizeof(path))
 		return -ENAMETOOLONG;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	n = read(fd, text, sizeof(text) - 1);
-	ret = n < 0 ? -errno : 0;
-	close(fd);
+	ret = lines_read_first(AT_FDCWD, path, text, sizeof(text));
 	if (ret)
 		return ret;
-	text[n] = '\0';
-	text[strcspn(text, "\n")] = '\0';
 	negative = text[0] == '-';
 	ret = units_parse_u64(text + negative, &number);
 	if (ret || number > INT64_MAX)

@@ -27,7 +27,6 @@
 struct proc_reader {
 	int folder; /* /proc */
 	struct proc_visitor visitor;
-	struct proc_result result;
 	int stop; /* the value of a callback, if not 0 */
 	uint64_t threads; /* of the current process; 0: not read */
 	char comm[PROC_COMM_MAX];
@@ -202,10 +201,8 @@ static int visit_mappings(struct proc_reader *reader, int dir, pid_t pid)
 	int fd = open_at(dir, "maps", 0);
 	int ret;
 
-	if (fd == -EACCES || fd == -EPERM) {
-		reader->result.unreadable++;
+	if (fd == -EACCES || fd == -EPERM)
 		return 0;
-	}
 	if (fd < 0)
 		return fd;
 	ret = proc_maps_read(&reader->maps, fd, pid, reader->visitor.mapping, reader->visitor.arg);
@@ -228,8 +225,6 @@ static int visit(struct proc_reader *reader, const char *name, pid_t pid, bool w
 	reader->threads = 0;
 	if (visitor->process)
 		ret = visit_process(reader, dir, pid);
-	if (!ret)
-		reader->result.processes++;
 	if (!ret && visitor->thread)
 		ret = visit_threads(reader, dir, pid);
 	if (!ret && visitor->mapping && with_mappings)
@@ -295,40 +290,6 @@ int proc_list(const char *proc, int (*found)(void *arg, pid_t pid), void *arg)
 			ret = found(arg, pid);
 	}
 	closedir(dir);
-	return ret;
-}
-
-static int visit_next(void *arg, pid_t pid)
-{
-	struct proc_reader *reader = arg;
-	int ret = proc_reader_visit(reader, pid, true);
-
-	return !reader->stop && ret == -ESRCH ? 0 : ret;
-}
-
-int proc_walk(const char *proc, const struct proc_visitor *visitor, struct proc_result *result)
-{
-	struct proc_reader *reader;
-	int ret = proc_reader_create(proc, visitor, &reader);
-
-	if (ret)
-		return ret;
-	ret = proc_list(proc, visit_next, reader);
-	if (!ret && result)
-		*result = reader->result;
-	proc_reader_destroy(reader);
-	return ret;
-}
-
-int proc_visit(const char *proc, pid_t pid, const struct proc_visitor *visitor)
-{
-	struct proc_reader *reader;
-	int ret = proc_reader_create(proc, visitor, &reader);
-
-	if (ret)
-		return ret;
-	ret = proc_reader_visit(reader, pid, true);
-	proc_reader_destroy(reader);
 	return ret;
 }
 

@@ -5,7 +5,7 @@
  *
  * Processes begin and end during a walk: one that ends meanwhile is skipped without an error, one
  * that begins may or may not be found. So enable the kernel's own records of such changes before
- * a walk. What this process may not read (another user's maps) is left out and counted.
+ * a walk. What this process may not read (another user's maps) is left out.
  *
  * Reading the mappings of a process blocks on its mmap lock, which a FUSE server can keep taken
  * for any time; and a thread that reads /proc/PID while the process exits may have to finish its
@@ -41,7 +41,7 @@ struct proc_thread {
 
 /*
  * For each process: process, then its threads, then its mappings. NULL members are not called and
- * their data is not read. A callback that returns other than 0 ends the walk with that value.
+ * their data is not read. A callback that returns other than 0 ends the visit with that value.
  */
 struct proc_visitor {
 	int (*process)(void *arg, const struct proc_process *process);
@@ -50,26 +50,16 @@ struct proc_visitor {
 	void *arg;
 };
 
-struct proc_result {
-	uint64_t processes;
-	uint64_t unreadable; /* processes whose mappings this process may not read */
-};
-
 /*
- * All processes below `proc` (NULL: "/proc"), in no order. result may be NULL. 0, the value of a
- * callback, -ENOENT, -EACCES (no such directory), -EMFILE, -ENFILE, -ENOMEM.
- */
-int proc_walk(const char *proc, const struct proc_visitor *visitor, struct proc_result *result);
-
-/*
- * The same, one process after the other: buffers that all of them need are allocated once. The
- * visitor is copied. One thread at a time. Errors as above.
+ * Reads processes below `proc` (NULL: "/proc") for the visitor, one after the other: buffers that all of
+ * them need are allocated once. The visitor is copied. One thread at a time. -ENOENT, -EACCES (no such
+ * directory), -EMFILE, -ENFILE, -ENOMEM.
  */
 struct proc_reader;
 int proc_reader_create(const char *proc, const struct proc_visitor *visitor,
 	struct proc_reader **reader);
 void proc_reader_destroy(struct proc_reader *reader);
-/* -ESRCH if it does not exist (any more). */
+/* 0, the value of a callback, -ESRCH if the process does not exist (any more), or an error as above. */
 int proc_reader_visit(struct proc_reader *reader, pid_t pid, bool with_mappings);
 
 /*
@@ -79,9 +69,6 @@ int proc_reader_visit(struct proc_reader *reader, pid_t pid, bool with_mappings)
 int proc_list(const char *proc, int (*found)(void *arg, pid_t pid), void *arg);
 /* All threads of the processes with this effective user; as above. */
 int proc_threads_of(const char *proc, uid_t uid, int (*task)(void *arg, pid_t tid), void *arg);
-
-/* One process; -ESRCH if it does not exist (any more). */
-int proc_visit(const char *proc, pid_t pid, const struct proc_visitor *visitor);
 
 /* Whether the process exists and its first thread is not exiting. false if /proc cannot tell. */
 bool proc_lives(const char *proc, pid_t pid);

@@ -236,6 +236,22 @@ static int query_next(struct proc_maps *maps, int fd, uint64_t address, bool wit
 	return ioctl(fd, MAP_QUERY, q) ? -errno : 0;
 }
 
+static struct proc_mapping mapping_of(const struct proc_maps *maps, const struct map_query *q,
+	const char *path)
+{
+	return (struct proc_mapping){
+		.start = q->vma_start,
+		.size = q->vma_end - q->vma_start,
+		.offset = q->vma_offset,
+		.inode = q->inode,
+		.dev_major = q->dev_major,
+		.dev_minor = q->dev_minor,
+		.path = path,
+		.build_id = maps->build_id,
+		.build_id_known = true,
+	};
+}
+
 int proc_maps_query(struct proc_maps *maps, int fd, uint64_t start, struct proc_mapping *found)
 {
 	struct map_query q;
@@ -249,18 +265,8 @@ int proc_maps_query(struct proc_maps *maps, int fd, uint64_t start, struct proc_
 		return -errno;
 	if (q.vma_start != start || q.build_id_size > sizeof(maps->build_id))
 		return -ENOENT;
-	*found = (struct proc_mapping){
-		.start = q.vma_start,
-		.size = q.vma_end - q.vma_start,
-		.offset = q.vma_offset,
-		.inode = q.inode,
-		.dev_major = q.dev_major,
-		.dev_minor = q.dev_minor,
-		.path = "",
-		.build_id = maps->build_id,
-		.build_id_length = (uint8_t)q.build_id_size,
-		.build_id_known = true,
-	};
+	*found = mapping_of(maps, &q, "");
+	found->build_id_length = (uint8_t)q.build_id_size;
 	return 0;
 }
 
@@ -294,18 +300,8 @@ static int read_by_query(struct proc_maps *maps, int fd, pid_t pid,
 		if (q.vma_end <= address)
 			return 0;
 		address = q.vma_end;
-		found = (struct proc_mapping){
-			.pid = pid,
-			.start = q.vma_start,
-			.size = q.vma_end - q.vma_start,
-			.offset = q.vma_offset,
-			.inode = q.inode,
-			.dev_major = q.dev_major,
-			.dev_minor = q.dev_minor,
-			.path = name_mapping(name),
-			.build_id = maps->build_id,
-		};
-		found.build_id_known = true;
+		found = mapping_of(maps, &q, name_mapping(name));
+		found.pid = pid;
 		if (q.inode && proc_maps_trusts(maps, q.dev_major, q.dev_minor))
 			found.build_id_length = query_build_id(maps, fd, q.vma_start);
 		ret = mapping(arg, &found);

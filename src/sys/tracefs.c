@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/units.h"
+#include "sys/lines.h"
 
 /* Longer names exist neither in the kernel nor in a path. */
 #define NAME_LENGTH_MAX 255
@@ -97,20 +98,12 @@ static bool name_is_sane(const char *name)
 static int read_id(int dir, const char *path, uint64_t *id)
 {
 	char file[sizeof("events/") + 2 * (NAME_LENGTH_MAX + 1) + sizeof("id")], text[24];
-	ssize_t n;
-	int fd, ret;
+	int ret;
 
 	snprintf(file, sizeof(file), "%s/id", path);
-	fd = openat(dir, file, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return errno == ENOTDIR ? -ENOENT : -errno;
-	n = read(fd, text, sizeof(text) - 1);
-	ret = n < 0 ? -errno : 0;
-	close(fd);
+	ret = lines_read_first(dir, file, text, sizeof(text));
 	if (ret)
-		return ret;
-	text[n] = '\0';
-	text[strcspn(text, "\n")] = '\0';
+		return ret == -ENOTDIR ? -ENOENT : ret;
 	return units_parse_u64(text, id) ? -EIO : 0;
 }
 

@@ -108,7 +108,7 @@ static void test_empty_capture_has_a_heading_only(void **state)
 
 	gen_init(&gen, false);
 	view_check(&gen, tree_write,
-		"# 0 samples of 0 events in 0.000 s on 0 CPUs\n"
+		"# nothing captured yet: echo start > kpctl\n"
 		"# left out: what is below 0.50% of its event's samples that are not idle\n");
 	gen_fini(&gen);
 }

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/fdio.h"
 #include "base/units.h"
 #include "ring/args.h"
 #include "trace/arguments.h"
@@ -325,7 +326,7 @@ static int write_metadata(const struct ctf_writer *w, const struct ctf_info *inf
 	g_autoptr(GString) text = g_string_new(NULL);
 	int ret = ctf_classes_print(w->classes, info, text);
 
-	return ret ? ret : ctf_write_all(w->output->metadata, text->str, text->len);
+	return ret ? ret : fdio_write(w->output->metadata, text->str, text->len);
 }
 
 void ctf_make_uuid(unsigned char uuid[CTF_UUID_BYTES])

@@ -6,24 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fdio.h"
 #include "base/text.h"
-
-int ctf_write_all(int fd, const void *bytes, size_t size)
-{
-	const char *at = bytes;
-
-	while (size) {
-		ssize_t n = write(fd, at, size);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		at += n;
-		size -= (size_t)n;
-	}
-	return 0;
-}
 
 void ctf_append_string(GString *out, const char *text, size_t bytes)
 {
@@ -57,9 +41,9 @@ static int write_packet(struct ctf_packets *packets)
 	ctf_append_u64(head, bytes * 8);
 	ctf_append_u64(head, packets->discarded);
 	ctf_append_u32(head, packets->cpu);
-	ret = ctf_write_all(packets->fd, head->str, head->len);
+	ret = fdio_write(packets->fd, head->str, head->len);
 	if (!ret)
-		ret = ctf_write_all(packets->fd, packets->content->str, packets->content->len);
+		ret = fdio_write(packets->fd, packets->content->str, packets->content->len);
 	g_string_truncate(packets->content, 0);
 	packets->bytes += bytes;
 	packets->reported = packets->discarded;

@@ -51,9 +51,6 @@ void ctf_packets_discard(struct ctf_packets *packets, uint64_t count);
 /* Writes the last packet, if it has something. */
 int ctf_packets_end(struct ctf_packets *packets);
 
-/* Writes all of it, also where write(2) writes less. */
-int ctf_write_all(int fd, const void *bytes, size_t size);
-
 /* Bytes of CTF files: numbers in the machine's byte order, without padding. */
 static inline void ctf_append(GString *out, const void *bytes, size_t size)
 {
