@@ -20,7 +20,8 @@ void dirtab_list(struct session *session, const struct dirtab_row *dir, GPtrArra
 	const struct dirtab_row *row;
 
 	for (row = dir->rows; row && row->name; row++)
-		g_ptr_array_add(rows, (gpointer)row);
+		if (!(row->flags & DIRTAB_UNLISTED))
+			g_ptr_array_add(rows, (gpointer)row);
 	if (dir->list)
 		dir->list(session, dir, rows);
 }

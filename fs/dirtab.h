@@ -57,6 +57,11 @@ enum dirtab_flags {
 	 * run
 	 */
 	DIRTAB_SLOW_WRITE = 1 << 3,
+	/*
+	 * its directory does not list it, so that programs that read a whole tree come to an end:
+	 * `cat` of it waits for ever
+	 */
+	DIRTAB_UNLISTED = 1 << 4,
 };
 
 /*

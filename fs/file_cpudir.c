@@ -184,7 +184,8 @@ static void list_files(struct session *session, const struct dirtab_row *dir, GP
 	unsigned int i;
 
 	for (i = 0; i < CPU_FILES; i++)
-		g_ptr_array_add(rows, &folder->files[i].row);
+		if (!(folder->files[i].row.flags & DIRTAB_UNLISTED))
+			g_ptr_array_add(rows, &folder->files[i].row);
 }
 
 const struct dirtab_row *file_cpu_lookup(
@@ -218,6 +219,7 @@ static void fill_folder(struct cpu_folder *folder, const struct trace_records_cp
 		{.name = "trace_pipe",
 			.type = DIRTAB_STREAM,
 			.mode = 0400,
+			.flags = DIRTAB_UNLISTED,
 			.content = &content_stream,
 			.stream = &cpu_pipe,
 			.size = trace_size},

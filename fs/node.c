@@ -17,6 +17,7 @@ struct node {
 	struct session *session;      /* invariant */
 	const struct dirtab_row *row; /* invariant */
 	uint64_t ino;		      /* invariant */
+	struct timespec born;	      /* invariant: when it was looked up */
 	uint64_t lookups;	      /* (lock) */
 	unsigned int readers;	      /* (lock) open files with a text */
 	bool stored;		      /* (lock) a text was in the page cache */
@@ -26,10 +27,11 @@ struct node {
 
 struct nodes {
 	struct dirtab_owner owner; /* invariant */
-	struct timespec born;	   /* invariant: the times of directories */
+	struct timespec born;	   /* invariant: the times of directories, and of files without writes */
 	struct node root;	   /* members as above */
 	pthread_mutex_t lock;	   /* a leaf; never held while a row's callback runs */
 	GQueue all;		   /* (lock) of struct node, without the root; directories first */
+	GHashTable *writes;	   /* (lock) inode number -> time of the last write, of DIRTAB_CONTROL */
 	GHashTable *sizes;	   /* (lock) inode number -> bytes of the newest text, of DIRTAB_COSTLY */
 };
 
@@ -45,6 +47,7 @@ struct nodes *nodes_create(struct session *session, const struct dirtab_row *roo
 	clock_gettime(CLOCK_REALTIME, &nodes->born);
 	pthread_mutex_init(&nodes->lock, NULL);
 	g_queue_init(&nodes->all);
+	nodes->writes = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
 	nodes->sizes = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
 	return nodes;
 }
@@ -66,6 +69,7 @@ void nodes_destroy(struct nodes *nodes)
 		return;
 	while ((link = g_queue_pop_head_link(&nodes->all)))
 		free_node(link->data);
+	g_hash_table_unref(nodes->writes);
 	g_hash_table_unref(nodes->sizes);
 	pthread_mutex_destroy(&nodes->lock);
 	g_free(nodes);
@@ -118,6 +122,7 @@ static struct node *add_node(struct nodes *nodes, struct node *dir, const struct
 		node->session = dir->session;
 		node->row = row;
 		node->ino = ino;
+		clock_gettime(CLOCK_REALTIME, &node->born);
 		node->link.data = node;
 		if (row->type == DIRTAB_DIR)
 			g_queue_push_head_link(&nodes->all, &node->link);
@@ -198,6 +203,41 @@ static uint64_t measure(struct nodes *nodes, const struct node *node, const uid_
 	return row->content->measure(node->session, row, *reader);
 }
 
+void node_written(struct nodes *nodes, const struct node *node)
+{
+	struct timespec now;
+
+	if (!(node->row->flags & DIRTAB_CONTROL))
+		return;
+	clock_gettime(CLOCK_REALTIME, &now);
+	pthread_mutex_lock(&nodes->lock);
+	g_hash_table_replace(nodes->writes, g_memdup2(&node->ino, sizeof(node->ino)),
+		g_memdup2(&now, sizeof(now)));
+	pthread_mutex_unlock(&nodes->lock);
+}
+
+/*
+ * When the content changed that stat(2) tells of, of a file without a text. An editor compares the time
+ * before it writes settings back, and tar before and after it reads.
+ */
+static struct timespec time_of(struct nodes *nodes, const struct node *node)
+{
+	const struct timespec *written;
+	struct timespec time;
+
+	if (node->row->type == DIRTAB_STREAM)
+		return node->born;
+	if (!(node->row->flags & DIRTAB_CONTROL)) {
+		clock_gettime(CLOCK_REALTIME, &time);
+		return time;
+	}
+	pthread_mutex_lock(&nodes->lock);
+	written = g_hash_table_lookup(nodes->writes, &node->ino);
+	time = written ? *written : nodes->born;
+	pthread_mutex_unlock(&nodes->lock);
+	return time;
+}
+
 static void fill_stat(struct nodes *nodes, const struct dirtab_row *row, uint64_t ino,
 	struct stat *st)
 {
@@ -230,7 +270,7 @@ bool node_stat(struct nodes *nodes, struct node *node, const uid_t *reader, stru
 		stays = node->row->rows != NULL;
 	} else {
 		st->st_size = (off_t)measure(nodes, node, reader);
-		clock_gettime(CLOCK_REALTIME, &time);
+		time = time_of(nodes, node);
 	}
 	filetext_put(text);
 	/* 0 blocks would make the file a hole for cp */

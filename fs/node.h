@@ -56,6 +56,9 @@ bool node_stat(struct nodes *nodes, struct node *node, const uid_t *reader, stru
 void node_stat_entry(struct nodes *nodes, struct node *dir, const struct dirtab_row *row,
 	struct stat *st);
 
+/* Something was written to the file, and carried out. */
+void node_written(struct nodes *nodes, const struct node *node);
+
 enum node_text {
 	NODE_TEXT_FIRST, /* the page cache of the node is empty: the text is its content now */
 	NODE_TEXT_AGAIN, /* the same, but an earlier text may still be in the page cache */

@@ -360,7 +360,7 @@ static int run_lines(struct openfile *file, const struct cancel *cancel, const s
 	return 0;
 }
 
-int openfile_write(struct openfile *file, const struct cancel *cancel, const struct origin *origin,
+static int write_to(struct openfile *file, const struct cancel *cancel, const struct origin *origin,
 	const char *data, size_t size)
 {
 	struct err err = { "" };
@@ -379,5 +379,15 @@ int openfile_write(struct openfile *file, const struct cancel *cancel, const str
 		return 0;
 	add_report(file->report, file->row, origin, 1, data, without_newline(data, size),
 		reason_of(&err, ret), NULL);
+	return ret;
+}
+
+int openfile_write(struct openfile *file, const struct cancel *cancel, const struct origin *origin,
+	const char *data, size_t size)
+{
+	int ret = write_to(file, cancel, origin, data, size);
+
+	/* also where a line was refused: those before it stand */
+	node_written(file->files->hooks.nodes, file->node);
 	return ret;
 }

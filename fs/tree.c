@@ -48,7 +48,7 @@ static const struct dirtab_row root_rows[] = {
 	{ .name = "kptrace_ctl", .type = DIRTAB_TEXT, .mode = 0600, .flags = DIRTAB_SWITCH,
 		.content = &content_rendered, .render = file_kptrace_ctl_render,
 		.words = file_kptrace_ctl_words },
-	{ .name = "kptrace_pipe", .type = DIRTAB_STREAM, .mode = 0400,
+	{ .name = "kptrace_pipe", .type = DIRTAB_STREAM, .mode = 0400, .flags = DIRTAB_UNLISTED,
 		.content = &content_stream, .stream = &file_kptrace_pipe_stream,
 		.size = file_kptrace_pipe_size },
 	{ .name = "kprintx", .type = DIRTAB_TEXT, .mode = 0600, .flags = DIRTAB_SWITCH,

@@ -45,6 +45,7 @@ struct capture_pos {
 	struct capture_block *block; /* read up to `offset`, pinned; NULL: before next_seq */
 	size_t offset;
 	size_t partial_left; /* bytes left of a record whose first part was read */
+	bool fills;	     /* set by the reader: a record is split where that fills the buffer */
 	bool peeks;	     /* what it reads does not count as read */
 	bool cleared;	     /* cleared or overwritten in the middle of such a record */
 	uint64_t next_seq;

@@ -141,26 +141,28 @@ static size_t end_in_block(const struct capture_block *b, const struct capture_m
 
 /*
  * How many bytes at data, which is at `offset` of its block, a reader gets: the rest of a record
- * that was read in part, else whole records, else (split) a part of one. Notes in pos where that
- * ends.
+ * that was read in part, else whole records, else (split) a part of one; where pos fills the reader's
+ * buffer all three. Notes in pos where that ends.
  */
 static size_t take_records(struct capture_pos *pos, const uint8_t *data, size_t offset, size_t len,
 	size_t want, bool split)
 {
-	size_t n, length;
+	size_t n = 0, length;
 
 	if (split && pos->partial_left) {
-		n = pos->partial_left < want ? pos->partial_left : want;
+		n = MIN(pos->partial_left, want);
 		pos->pin_partial = pos->partial_left - n;
 		pos->pin_boundary = pos->pin_partial ? 0 : offset + n;
-		return n;
+		if (pos->pin_partial || !pos->fills)
+			return n;
 	}
-	n = record_fit(data, len, want, &length);
+	n += record_fit(data + n, len - n, want - n, &length);
 	pos->pin_boundary = offset + n;
 	pos->pin_partial = 0;
-	if (!n && split) {
+	if (n < len && n < want && (pos->fills || (split && !n))) {
+		record_fit(data + n, len - n, want - n, &length);
+		pos->pin_partial = length - (want - n);
 		n = want;
-		pos->pin_partial = length - want;
 	}
 	return n;
 }

@@ -241,24 +241,22 @@ uint64_t profiler_stream_bytes(struct profiler *p)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* Own records: as many whole ones as fit in want; of a larger one a part. */
+/* Own records: as many whole ones as fit in want; of a larger one, or where the buffer is filled, a part. */
 static size_t take_own(struct cursor *c, size_t want)
 {
 	const size_t left = c->own.used - c->own_at;
-	size_t n, first;
+	size_t n = MIN(c->own_partial, want), length;
+	const uint8_t *data;
 
-	if (c->own_partial) {
-		n = c->own_partial < want ? c->own_partial : want;
-		c->take_partial = c->own_partial - n;
+	c->take_partial = c->own_partial - n;
+	if (n == left || c->take_partial || (n && !c->pos.fills))
 		return n;
-	}
-	c->take_partial = 0;
-	if (!left)
-		return 0; /* there may be no buffer yet */
-	n = record_fit(c->own.data + c->own_at, left, want, &first);
-	if (!n) {
+	data = c->own.data + c->own_at; /* without records there may be no buffer yet */
+	n += record_fit(data + n, left - n, want - n, &length);
+	if (n < left && n < want && (c->pos.fills || !n)) {
+		record_fit(data + n, left - n, want - n, &length);
+		c->take_partial = length - (want - n);
 		n = want;
-		c->take_partial = first - want;
 	}
 	return n;
 }
@@ -276,7 +274,7 @@ static size_t take_pieces(struct cursor *c, size_t want, struct iovec *iov, int 
 		iov[(*count)++] = (struct iovec){
 			.iov_base = c->own.data + c->own_at, .iov_len = own
 		};
-	/* a record of the capture is split only if it comes first */
+	/* a record of the capture is split only if it comes first, or to fill the buffer */
 	if (c->own_at + own == c->own.used && !c->take_partial && *count < room) {
 		int more = room - *count;
 
@@ -299,6 +297,11 @@ ssize_t cursor_begin(struct cursor *c, size_t want, struct iovec *iov, int *coun
 	int tries;
 
 	*eof = false;
+	/*
+	 * Programs that read as many bytes as stat(2) says take a short read for the end: tar, for one.
+	 * While it runs, a reader gets whole records, and these soon.
+	 */
+	c->pos.fills = !running;
 	/* again if records were overwritten in between: LOST comes first */
 	for (tries = 0; tries < 2; tries++) {
 		if (c->own_at == c->own.used && !c->pos.partial_left &&

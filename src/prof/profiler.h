@@ -116,8 +116,9 @@ int profiler_open_peek(struct profiler *profiler, struct cursor **cursor);
 void profiler_close_cursor(struct cursor *cursor);
 
 /*
- * The result of a read of `want` bytes at the cursor, as pieces of pinned memory: as many whole
- * records as fit; of a record larger than `want` a part. *count is the size of iov on entry and
+ * The result of a read of `want` bytes at the cursor, as pieces of pinned memory. While the profiler
+ * runs: as many whole records as fit; of a record larger than `want` a part. While it is stopped: `want`
+ * bytes, or what is left up to the end. *count is the size of iov on entry and
  * the number of pieces on return. Returns the bytes, 0 if there are none now: then *eof says
  * whether that is the end of file (not running) or the reader should wait. A call that returned
  * bytes must be followed by cursor_end(): taken=true moves the cursor past them, false leaves it.

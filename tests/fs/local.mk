@@ -1,6 +1,7 @@
 # the server on a mount of its own; kprofs_canned is kprofs with a profiler of canned bytes
 FS_TESTS = \
 	%D%/control.sh \
+	%D%/copies.sh \
 	%D%/ctlwords.sh \
 	%D%/event_words.sh \
 	%D%/idle.sh \

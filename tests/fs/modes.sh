@@ -5,7 +5,7 @@
 . "${srcdir:-.}/tests/fs/lib.sh"
 
 # what the contract says of each file, in the order of the listing
-files='kpctl kpdata kptrace kptrace_ctl kptrace_pipe kprintx mpstat mpstat-raw kpstat kperr'
+files='kpctl kpdata kptrace kptrace_ctl kprintx mpstat mpstat-raw kpstat kperr'
 read_only='kptrace_pipe kpstat kperr'
 
 # the files at the top, folders left out
@@ -49,6 +49,7 @@ for name in $files; do
 	same "inode number of $name in the listing" "$ino" \
 		"$(ls -i "$MNT" | awk -v n="$name" '$2 == n { print $1 }')"
 done
+same "mode of kptrace_pipe, which is not listed" -r-------- "$(mode_of kptrace_pipe)"
 same "no number is another one's" "" "$(ls -i "$MNT" | awk '{ print $1 }' | sort | uniq -d)"
 
 # no callback: EACCES for every user, root too
