@@ -13,6 +13,7 @@
 #include <malloc.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -20,6 +21,8 @@
 #include <sys/sysinfo.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
+
+#include <kprof/attach_abi.h>
 
 #include "base/bell.h"
 #include "base/units.h"
@@ -281,6 +284,16 @@ static void watch_mount_table(struct server *server, const char *mountpoint)
 	}
 }
 
+/* A message that a user sent (`kprof mark`), as one that a program of the name kprof wrote. */
+static int on_mark(void *arg, pid_t pid, const char *text, size_t bytes)
+{
+	struct server *server = arg;
+	char line[KPROF_MARK_MAX + 64];
+	int length = snprintf(line, sizeof(line), "kprof[%d]: %.*s", (int)pid, (int)bytes, text);
+
+	return trace_append(server->trace, line, (size_t)length);
+}
+
 /* Without producers the server is still useful: kperr has the reason. */
 static void accept_producers(struct server *server, const struct options *options)
 {
@@ -297,7 +310,9 @@ static void accept_producers(struct server *server, const struct options *option
 	if (options->socket && !options->socket[0])
 		return;
 	listener_options_init(&listening, server->limits.programs, server->limits.user_programs);
+	listening.owner = options->owner.uid;
 	listening.report = on_producer_refused;
+	listening.mark = on_mark;
 	listening.arg = server;
 	ret = endpoint_open(&endpoint, &server->endpoint, &err);
 	if (!ret)

@@ -31,6 +31,9 @@
  * are applied: then no thread of the producer that tests a switch finds the former value. One
  * SYNCED, with the newest number, can answer several SYNCs.
  *
+ * A process that is no producer may send MARK on a connection of its own, without a HELLO: a message
+ * for the trace. The server answers with MARKED. It sends the next MARK after that, if at all.
+ *
  * A producer attaches only to a server that runs as root or as its own user (SO_PEERCRED), and
  * looks into $XDG_RUNTIME_DIR only if that belongs to its own user.
  *
@@ -60,6 +63,7 @@ extern "C" {
 #define KPROF_FORMAT_MAX 1024u	/* bytes */
 #define KPROF_PROGRAM_MAX 64u
 #define KPROF_ARGS_MAX 16u
+#define KPROF_MARK_MAX 512u	/* bytes of text in MARK */
 #define KPROF_WIDTH_MAX 4096u	/* width and precision in a format */
 
 enum kprof_packet_type {
@@ -67,10 +71,12 @@ enum kprof_packet_type {
 	KPROF_PACKET_EVENTS = 2,
 	KPROF_PACKET_GONE = 3,
 	KPROF_PACKET_SYNCED = 4,
+	KPROF_PACKET_MARK = 5,
 	KPROF_PACKET_WELCOME = 64,
 	KPROF_PACKET_SWITCH = 65,
 	KPROF_PACKET_CLEAR = 66,
 	KPROF_PACKET_SYNC = 67,
+	KPROF_PACKET_MARKED = 68,
 };
 
 struct kprof_packet {
@@ -156,6 +162,23 @@ struct kprof_packet_sync {
 	uint64_t number;
 };
 
+/* Then the text: one line of 1 to KPROF_MARK_MAX bytes, without NUL and newline. */
+struct kprof_packet_mark {
+	struct kprof_packet head;
+	uint32_t flags; /* 0 */
+	uint32_t reserved;
+};
+
+/*
+ * error: 0, the message is in the trace; else a number of errno(3). EINVAL: not such a text. EMSGSIZE:
+ * it does not fit in the trace, or is longer than KPROF_MARK_MAX. EDQUOT: this user has sent too many.
+ */
+struct kprof_packet_marked {
+	struct kprof_packet head;
+	uint32_t error;
+	uint32_t reserved;
+};
+
 KPROF_ABI_ASSERT(sizeof(struct kprof_packet_hello) == 96);
 KPROF_ABI_ASSERT(sizeof(struct kprof_packet_events) == 16);
 KPROF_ABI_ASSERT(sizeof(struct kprof_event_def) == 12);
@@ -164,6 +187,8 @@ KPROF_ABI_ASSERT(sizeof(struct kprof_packet_welcome) == 16);
 KPROF_ABI_ASSERT(sizeof(struct kprof_packet_switch) == 16);
 KPROF_ABI_ASSERT(sizeof(struct kprof_packet_clear) == 16);
 KPROF_ABI_ASSERT(sizeof(struct kprof_packet_sync) == 16);
+KPROF_ABI_ASSERT(sizeof(struct kprof_packet_mark) == 16);
+KPROF_ABI_ASSERT(sizeof(struct kprof_packet_marked) == 16);
 
 #ifdef __cplusplus
 }

@@ -11,6 +11,7 @@ extern const struct command cmd_ctl;
 extern const struct command cmd_doctor;
 extern const struct command cmd_dump;
 extern const struct command cmd_list;
+extern const struct command cmd_mark;
 extern const struct command cmd_record;
 extern const struct command cmd_report;
 extern const struct command cmd_stat;

@@ -8,6 +8,7 @@ kprof_SOURCES = \
 	%D%/cmd_doctor.c \
 	%D%/cmd_dump.c \
 	%D%/cmd_list.c \
+	%D%/cmd_mark.c \
 	%D%/cmd_record.c \
 	%D%/cmd_report.c \
 	%D%/cmd_stat.c \

@@ -24,6 +24,8 @@
  *
  *	Subcommand ctl: kpctl_client_write_file (kpctl_client.c)
  *
+ *	Subcommand mark: mark_client_send (producers/mark_client.c)
+ *
  *	Subcommand trace:
  *	  tracecopies_next      merges copies of cpu/N/trace (trace/tracefile.c)
  *	  tracectf_write        writes them as CTF (trace/ctf/); else as lines (trace/trace_text.c)
@@ -50,6 +52,7 @@ static const struct command *const commands[] = {
 	&cmd_convert,
 	&cmd_trace,
 	&cmd_ctl,
+	&cmd_mark,
 	&cmd_list,
 	&cmd_doctor,
 	NULL,

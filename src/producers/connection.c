@@ -252,6 +252,30 @@ static int take_synced(
 	return 0;
 }
 
+/* ---- MARK ------------------------------------------------------------------------------------ */
+
+static int take_mark(struct connection *connection, const char *data, size_t bytes, struct err *err)
+{
+	size_t text_bytes = bytes - sizeof(struct kprof_packet_mark);
+	const char *text = data + sizeof(struct kprof_packet_mark);
+
+	if (bytes < sizeof(struct kprof_packet_mark))
+		return err_set(err, EPROTO, "a MARK that is too short");
+	if (connection->marked)
+		return err_set(err, EPROTO, "a MARK before the last one was answered");
+	connection->marked = true;
+	if (!text_bytes || memchr(text, '\0', text_bytes) || memchr(text, '\n', text_bytes))
+		connection->mark_error = -EINVAL;
+	else if (text_bytes > KPROF_MARK_MAX)
+		connection->mark_error = -EMSGSIZE;
+	else if (!connection->mark)
+		connection->mark_error = -EOPNOTSUPP;
+	else
+		connection->mark_error =
+			connection->mark(connection->arg, connection, text, text_bytes);
+	return 0;
+}
+
 int connection_take(
 	struct connection *connection, const char *data, size_t bytes, int *fd, struct err *err)
 {
@@ -267,6 +291,8 @@ int connection_take(
 		return take_hello(connection, data, bytes, fd, err);
 	if (head.bytes != bytes)
 		return err_set(err, EPROTO, "a packet whose size is not the one in its header");
+	if (head.type == KPROF_PACKET_MARK)
+		return take_mark(connection, data, bytes, err);
 	if (head.type != KPROF_PACKET_EVENTS && head.type != KPROF_PACKET_GONE &&
 		head.type != KPROF_PACKET_SYNCED)
 		return 0; /* of a newer version of libkprof */
@@ -366,6 +392,17 @@ static size_t make_sync(struct connection *connection, char *packet)
 	return sizeof(sync);
 }
 
+static size_t make_marked(const struct connection *connection, char *packet)
+{
+	const struct kprof_packet_marked marked = {
+		.head = { KPROF_PACKET_MARKED, sizeof(marked) },
+		.error = (uint32_t)-connection->mark_error,
+	};
+
+	memcpy(packet, &marked, sizeof(marked));
+	return sizeof(marked);
+}
+
 size_t connection_next(struct connection *connection, char *packet)
 {
 	struct kprof_packet_welcome welcome = {
@@ -380,6 +417,8 @@ size_t connection_next(struct connection *connection, char *packet)
 		memcpy(packet, &welcome, sizeof(welcome));
 		return sizeof(welcome);
 	}
+	if (connection->marked)
+		return make_marked(connection, packet);
 	if (!connection->producer)
 		return 0;
 	bytes = make_clear(connection, packet);
@@ -397,6 +436,10 @@ void connection_sent(struct connection *connection, const char *packet)
 	memcpy(&head.head, packet, sizeof(head.head));
 	if (head.head.type == KPROF_PACKET_WELCOME) {
 		connection->welcome = false;
+		return;
+	}
+	if (head.head.type == KPROF_PACKET_MARKED) {
+		connection->marked = false;
 		return;
 	}
 	if (head.head.type == KPROF_PACKET_SYNC) {

@@ -25,11 +25,16 @@ struct connection;
 typedef void (*connection_refused)(
 	void *arg, const struct connection *connection, const char *reason);
 
+/* Called for a MARK: takes the message, or returns -errno. */
+typedef int (*connection_mark)(
+	void *arg, const struct connection *connection, const char *text, size_t bytes);
+
 struct connection {
 	struct producers *producers;
 	pid_t pid; /* as the kernel says (SO_PEERCRED) */
 	uid_t uid; /* as the kernel says */
 	connection_refused refused;
+	connection_mark mark; /* NULL: no messages are taken */
 	/* NULL, or a flag that is read within a packet: set, the rest of the packet is not taken */
 	const _Atomic bool *stop;
 	void *arg;
@@ -39,6 +44,8 @@ struct connection {
 	uint32_t ids;
 	uint32_t scan;		   /* ids from here on may have a switch to send; ids: none */
 	bool welcome;		   /* WELCOME is to be sent */
+	bool marked;		   /* MARKED with mark_error is to be sent */
+	int mark_error;		   /* 0 or -errno */
 	bool hung_up; /* closed by the producer, not by the server; its process may live on */
 	uint64_t clear_ticket;	   /* as sent last */
 	/*

@@ -41,6 +41,12 @@ struct listener_options {
 	 */
 	unsigned int reports;
 	/*
+	 * Messages (MARK) that a user may send at once; then one a second. Only root and the user
+	 * `owner` may send more.
+	 */
+	unsigned int marks;
+	uid_t owner;
+	/*
 	 * CPU time of the listener's thread that a user's producers may use at once, and then in
 	 * each second. When it is used up they are served later, also on new connections.
 	 */
@@ -50,11 +56,16 @@ struct listener_options {
 	 * bytes.
 	 */
 	void (*report)(void *arg, pid_t pid, uid_t uid, const char *program, const char *reason);
+	/*
+	 * Called in the listener's thread to put a message into the trace; it does not block. text: one
+	 * line of at most KPROF_MARK_MAX bytes, without NUL and newline. 0 or -errno. NULL: none are taken.
+	 */
+	int (*mark)(void *arg, pid_t pid, const char *text, size_t bytes);
 	void *arg;
 };
 
 /*
- * Sets the defaults of all but report and arg. `programs`: how many may be attached
+ * Sets the defaults of all but owner, report, mark and arg. `programs`: how many may be attached
  * (producers_limits).
  */
 void listener_options_init(struct listener_options *options, unsigned int programs,
@@ -87,7 +98,10 @@ bool listener_sync(struct listener *listener, struct sync_waiter *waiter);
 /* The waiter waits no more. From any thread. false: done is being or will be called. */
 bool listener_sync_cancel(struct listener *listener, struct sync_waiter *waiter);
 
-/* Adds trace.connections, trace.deferred, trace.detached, trace.sync_timeouts. From any thread. */
+/*
+ * Adds trace.connections, trace.deferred, trace.detached, trace.marks_refused, trace.sync_timeouts. From
+ * any thread.
+ */
 void listener_print_stats(struct listener *listener, struct stats *stats);
 
 #endif

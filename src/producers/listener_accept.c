@@ -13,6 +13,7 @@
 #include "base/reserve.h"
 #include "sys/clock.h"
 #include "producers/closing.h"
+#include "producers/marks.h"
 #include "producers/producers.h"
 #include "producers/reports.h"
 #include "producers/sync_rounds.h"
@@ -46,6 +47,20 @@ void listener_charge(
 static void on_refused(void *arg, const struct connection *connection, const char *reason)
 {
 	listener_report(arg, connection, reason);
+}
+
+static int on_mark(void *arg, const struct connection *connection, const char *text, size_t bytes)
+{
+	struct listener *listener = arg;
+	int ret = -EOPNOTSUPP;
+
+	if (!marks_may(listener->marks, connection->uid))
+		ret = -EDQUOT;
+	else if (listener->options.mark)
+		ret = listener->options.mark(listener->options.arg, connection->pid, text, bytes);
+	if (ret)
+		atomic_add_relaxed(&listener->marks_refused, 1); /* a count */
+	return ret;
 }
 
 /* ---- connections ----------------------------------------------------------------------------- */
@@ -128,6 +143,7 @@ static void add_connection(struct listener *listener, int fd, const struct accep
 	connection_init(&peer->connection, listener->producers, who->pid, who->uid, on_refused,
 		listener);
 	peer->connection.stop = &listener->stopping;
+	peer->connection.mark = on_mark;
 	connection_skip_rounds(&peer->connection, sync_rounds_newest(listener->rounds));
 	admission_add(listener->admission, &peer->entry, who);
 	user_turns_join(listener->turns, &peer->turn, who->uid, peer);

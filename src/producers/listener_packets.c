@@ -205,7 +205,7 @@ bool listener_receive(struct listener *listener, struct listener_peer *peer)
 		listener_detach(listener, peer, err.text);
 		return false;
 	}
-	if (result == RECV_FDS_NOTHING)
+	if (result == RECV_FDS_NOTHING || peer->connection.marked)
 		listener_send(listener, peer);
 	return result != RECV_FDS_NOTHING;
 }

@@ -49,6 +49,7 @@ struct listener {
 	_Atomic bool corrupt;		 /* a: there may be newly found corrupt producers */
 	_Atomic uint64_t connections;	 /* a */
 	_Atomic uint64_t detached;	 /* a */
+	_Atomic uint64_t marks_refused;	 /* a */
 	_Atomic uint64_t sync_timeouts;	 /* a */
 	struct sync_rounds *rounds;	 /* i; has a lock of its own */
 	struct receivers *receivers;	 /* i */
@@ -61,6 +62,7 @@ struct listener {
 	struct admission *admission;	 /* of the peers in all */
 	bool paused;			 /* no accepts, since descriptors or memory are short */
 	struct reports *reports;
+	struct marks *marks;
 	char in[KPROF_PACKET_MAX] __attribute__((aligned(8)));
 	char out[KPROF_PACKET_MAX] __attribute__((aligned(8)));
 };

@@ -10,6 +10,8 @@ libproducers_a_SOURCES = \
 	%D%/listener_state.h \
 	%D%/listener_packets.c \
 	%D%/admission.c %D%/admission.h \
+	%D%/mark_client.c %D%/mark_client.h \
+	%D%/marks.c %D%/marks.h \
 	%D%/producers.c %D%/producers.h \
 	%D%/producers_stats.c \
 	%D%/producers_events.c \

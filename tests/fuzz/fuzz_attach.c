@@ -11,6 +11,7 @@
  */
 #include "tests/fuzz/fuzz.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,6 +38,7 @@ struct world {
 	unsigned int refused;
 	uint64_t round;	      /* the newest */
 	uint64_t asked;	      /* the number of the last SYNC */
+	bool has_sent_mark;
 };
 
 static void on_refused(void *arg, const struct connection *connection, const char *reason)
@@ -45,6 +47,15 @@ static void on_refused(void *arg, const struct connection *connection, const cha
 
 	FUZZ_CHECK(connection == &world->connection && *reason && strlen(reason) < ERR_TEXT_MAX);
 	world->refused++;
+}
+
+static int on_mark(void *arg, const struct connection *connection, const char *text, size_t bytes)
+{
+	struct world *world = arg;
+
+	FUZZ_CHECK(connection == &world->connection && bytes > 0 && bytes <= KPROF_MARK_MAX);
+	FUZZ_CHECK(!memchr(text, '\0', bytes) && !memchr(text, '\n', bytes));
+	return text[0] == 'e' ? -EDQUOT : 0;
 }
 
 static void hear_switch(struct world *world, const char *packet, size_t bytes)
@@ -71,6 +82,17 @@ static void hear_sync(struct world *world, const char *packet, size_t bytes)
 }
 
 /* All that the program is told, as by a socket with room. */
+static void hear_marked(struct world *world, const char *packet, size_t bytes)
+{
+	struct kprof_packet_marked marked;
+
+	FUZZ_CHECK(bytes == sizeof(marked) && world->has_sent_mark);
+	memcpy(&marked, packet, sizeof(marked));
+	FUZZ_CHECK(marked.error == 0 || marked.error == EINVAL || marked.error == EMSGSIZE ||
+		marked.error == EDQUOT);
+	world->has_sent_mark = false; /* one answer for each */
+}
+
 static void hear_all(struct world *world)
 {
 	static char packet[KPROF_PACKET_MAX] __attribute__((aligned(8)));
@@ -87,6 +109,8 @@ static void hear_all(struct world *world)
 			hear_switch(world, packet, bytes);
 		else if (head.type == KPROF_PACKET_SYNC)
 			hear_sync(world, packet, bytes);
+		else if (head.type == KPROF_PACKET_MARKED)
+			hear_marked(world, packet, bytes);
 		else
 			FUZZ_CHECK(head.type == KPROF_PACKET_WELCOME && bytes == 16);
 		connection_sent(&world->connection, packet);
@@ -110,6 +134,12 @@ static bool say(struct world *world, char *data, size_t bytes, bool sized, int p
 
 	if (sized && bytes >= sizeof(struct kprof_packet))
 		memcpy(data + offsetof(struct kprof_packet, bytes), &size, sizeof(size));
+	if (bytes >= sizeof(struct kprof_packet_mark)) {
+		uint32_t type;
+
+		memcpy(&type, data, sizeof(type));
+		world->has_sent_mark = type == KPROF_PACKET_MARK;
+	}
 	ret = connection_take(&world->connection, data, bytes, &fd, &err);
 	FUZZ_CHECK(ret <= 0 && (ret == 0 || err.text[0]));
 	if (fd >= 0)
@@ -182,6 +212,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	world.producers = producers_create(world.catalog, &limits);
 	fixture_open(&f, POOL_BYTES, KPROF_MODE_OVERWRITE);
 	connection_init(&world.connection, world.producers, 1234, 1000, on_refused, &world);
+	world.connection.mark = on_mark;
 	run_steps(&world, data, size, f.fd);
 	producers_total(world.producers, &totals);
 	FUZZ_CHECK(totals.attached == (world.connection.producer != NULL));
@@ -260,6 +291,16 @@ static void add_synced(GByteArray *out, uint64_t number)
 	add(out, STEP_SIZED, 0, &packet, sizeof(packet));
 }
 
+static void add_mark(GByteArray *out, const char *text)
+{
+	const struct kprof_packet_mark head = {.head = {KPROF_PACKET_MARK, 0}};
+	char packet[sizeof(head) + KPROF_MARK_MAX];
+
+	memcpy(packet, &head, sizeof(head));
+	memcpy(packet + sizeof(head), text, strlen(text));
+	add(out, STEP_SIZED, 0, packet, sizeof(head) + strlen(text));
+}
+
 bool fuzz_seed(unsigned int number, GByteArray *out)
 {
 	switch (number) {
@@ -302,6 +343,15 @@ bool fuzz_seed(unsigned int number, GByteArray *out)
 		add(out, STEP_SYNC, 0, "", 0);
 		add_synced(out, 5);
 		add_synced(out, 5);
+		return true;
+	case 6: /* messages, of no producer and of one */
+		add_mark(out, "text");
+		add_mark(out, "");
+		add_mark(out, "e");
+		add_mark(out, "two\nlines");
+		add_hello(out);
+		add_mark(out, "text");
+		add_events(out, 2, 5, "%d %s");
 		return true;
 	default:
 		return false;

@@ -227,6 +227,9 @@ tests_unit_test_listener_bad_input_LDADD = $(TRACE_TEST_LIBS)
 unit_tests += tests/unit/test_listener_limits
 tests_unit_test_listener_limits_LDADD = $(TRACE_TEST_LIBS)
 
+unit_tests += tests/unit/test_listener_marks
+tests_unit_test_listener_marks_LDADD = $(TRACE_TEST_LIBS)
+
 unit_tests += tests/unit/test_number_length
 tests_unit_test_number_length_LDADD = $(TRACE_TEST_LIBS)
 

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Limits how many messages (MARK of attach_abi.h) each user may send: all share the memory of the trace,
+ * in which new messages replace old ones. The thread of the listener only.
+ */
+#ifndef KPROFS_PRODUCERS_MARKS_H
+#define KPROFS_PRODUCERS_MARKS_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct marks;
+
+/*
+ * most: how many a user may send at once; then one a second. root and `owner` are not limited: they can
+ * write to kptrace.
+ */
+struct marks *marks_create(unsigned int most, uid_t owner);
+void marks_destroy(struct marks *marks);
+
+/* Whether this user may send another one; if so, it is counted. */
+bool marks_may(struct marks *marks, uid_t uid);
+
+#endif

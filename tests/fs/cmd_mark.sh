@@ -1,0 +1,101 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# cmd_mark: kprof mark puts a message into the trace, by any user; too long, too many and several lines
+# are refused, and so is a server that is missing, does not answer, or is another user's.
+# shellcheck source=tests/fs/lib.sh
+. "${srcdir:-.}/tests/fs/lib.sh"
+
+KPROF=$PWD/kprof
+export KPROF_SOCKET=$SOCKET
+
+# mark STATUS ARGUMENTS...
+mark() {
+	local expected=$1 status
+	shift
+	"$KPROF" mark "$@" >"$WORK/out" 2>"$WORK/said"
+	status=$?
+	[ "$status" = "$expected" ] || fail "kprof mark $*: status $status: $(cat "$WORK/said")"
+}
+
+said() {
+	grep -qF -- "$1" "$WORK/said" || fail "'$1' was to be said: $(cat "$WORK/said")"
+}
+
+# the messages without time, CPU and pid
+messages() {
+	sed 's/^\[[0-9.]*\]:cpu[0-9]*: kprof\[[0-9]*\]: //' "$MNT/kptrace"
+}
+
+mark 1 without a server
+said "no server listens at $SOCKET"
+
+serve
+written=$(stat_of trace.written)
+mark 0 the second phase begins
+mark 0 -- '-1 %s' $'a\033tab\tand more'
+same "the messages" 'the second phase begins
+-1 %s a\x1btab	and more' "$(messages)"
+same "nothing is said" "" "$(cat "$WORK/said" "$WORK/out")"
+same "they are counted" $((written + 2)) "$(stat_of trace.written)"
+same "they are the size of kptrace" "$(stat -c %s "$MNT/kptrace")" "$(stat_of trace.bytes)"
+
+mark 2
+said "no TEXT given"
+mark 1 ''
+said "one line, not empty"
+mark 1 $'two\nlines'
+said "one line"
+long=$(printf 'l%.0s' {1..513})
+mark 1 "$long"
+said "longer than 512 bytes"
+mark 0 "${long%l}"
+same "the longest one" "${long%l}" "$(messages | tail -n 1)"
+mark 0 -s "$SOCKET" by its path
+same "none was refused by the limit" 0 "$(stat_of trace.marks_refused)"
+
+# another user, who has no access to the mount: 32 at once, and then one a second
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && cp "$KPROF" "$WORK/kprof-other" 2>/dev/null; then
+	chmod 755 "$WORK" "$WORK/kprof-other"
+	as_other() {
+		setpriv --reuid=65534 --regid=65534 --clear-groups env KPROF_SOCKET="$SOCKET" "$@"
+	}
+	as_other "$WORK/kprof-other" mark of another user || fail "another user's message"
+	same "another user's message" "of another user" "$(messages | tail -n 1)"
+	# shellcheck disable=SC2016
+	as_other bash -c 'for ((i = 0; i < 10000; i++)); do "$0" mark "$i" 2>/dev/null || exit 0; done; exit 1' \
+		"$WORK/kprof-other" || fail "10,000 messages of a user are taken"
+	check "a refused message is counted" [ "$(stat_of trace.marks_refused)" -ge 1 ]
+	mark 0 root is not limited
+	mark 0 root is not limited
+	same "root's message" "root is not limited" "$(messages | tail -n 1)"
+else
+	echo "left out: another user"
+fi
+serve_end
+
+# servers that are no server: one that never answers, and one that closes
+if command -v python3 >/dev/null; then
+	cat >"$WORK/mute.py" <<'END'
+import os, socket, sys
+listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+listening.bind(sys.argv[1])
+listening.listen()
+print("listens", flush=True)
+for kind in "mute", "closing":
+    connection, _ = listening.accept()
+    if kind == "mute":
+        while connection.recv(1000):
+            pass
+    connection.recv(1000)
+    connection.close()
+END
+	mkfifo "$WORK/listens"
+	python3 "$WORK/mute.py" "$WORK/mute" >"$WORK/listens" &
+	mute=$!
+	read -r _ <"$WORK/listens"
+	mark 1 -s "$WORK/mute" text
+	said "did not answer within 2 s: it is older than this command, or overloaded"
+	mark 1 -s "$WORK/mute" text
+	said "closed the connection"
+	wait "$mute" || fail "the test's own server"
+fi
