@@ -99,7 +99,7 @@ static __attribute__((noinline)) bool write_stack(unsigned long i)
 
 static const struct kind {
 	const char *name;
-	bool (*write)(unsigned long i);	/* false: the event is off */
+	bool (*write)(unsigned long i);	/* false if the event is off */
 	unsigned long bytes;		/* of a record, not more than it takes */
 } kinds[] = {
 	{ "none", write_none, HEAD_BYTES },

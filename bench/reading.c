@@ -66,7 +66,7 @@ static unsigned char *allocate(size_t bytes)
 	return memory;
 }
 
-/* Reads a varint. Returns its length; 0: the data end before it does. */
+/* Reads a varint. Returns its length; 0 if the data end before it does. */
 static size_t read_varint(const unsigned char *data, size_t bytes, uint64_t *value)
 {
 	unsigned int shift = 0;

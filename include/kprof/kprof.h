@@ -92,7 +92,7 @@ struct kprof_event {
 	uint8_t shape;	  /* written by the library: the kinds of the arguments */
 	uint16_t id;	  /* written by the library */
 	uint16_t version; /* KPROF_SITE_VERSION_ */
-	const char *provider, *name, *format; /* format NULL: not a literal, not registered */
+	const char *provider, *name, *format; /* format NULL if not a literal, not registered */
 	const unsigned char *types; /* KPROF_TYPE_* of each argument, then 0 */
 	void *entry;		    /* the library's */
 	struct kprof_event *next;   /* the library's */

@@ -131,7 +131,7 @@ struct kprof_pool {
 	uint32_t data_offset, chunk_bytes;
 	uint32_t clock; /* enum kprof_pool_clock */
 	uint32_t mode;	/* enum kprof_pool_mode */
-	/* the same moment on both clocks, when the pool was made; counter 0: not known */
+	/* the same moment on both clocks, when the pool was made; counter 0 if not known */
 	uint64_t anchor_counter, anchor_ns;
 
 	/* The second cache line: threads add to it when they change chunk, never for an event. */
@@ -141,7 +141,7 @@ struct kprof_pool {
 };
 
 /*
- * slot.pos, from the low bits up: offset in units of 8 bytes, ticket (its low bits; 0: the slot has
+ * slot.pos, from the low bits up: offset in units of 8 bytes, ticket (its low bits; 0 if the slot has
  * no chunk), events reserved (its low bits). The last may overflow: nothing is above it.
  */
 #define KPROF_POS_OFFSET_BITS 14

@@ -58,7 +58,7 @@ struct accounting {
 	pthread_mutex_t mutex;
 	GArray *sample; /* m: of struct source_cpu, the newest sample */
 	GArray *rows;   /* m: of struct accounting_row, by CPU number */
-	size_t text_bytes, raw_bytes; /* m: size of the newest text of its kind; 0: none was made */
+	size_t text_bytes, raw_bytes; /* m: size of the newest text of its kind; 0 if none was made */
 	uint64_t backward_steps; /* m */
 	bool on;        /* m */
 	bool ipi;       /* m */

@@ -10,12 +10,12 @@
 #include <stddef.h>
 
 struct cancel {
-	bool (*cancelled)(void *arg); /* true: the result is no longer needed; NULL: never */
+	bool (*cancelled)(void *arg); /* true if the result is no longer needed; NULL if never */
 	void *arg;
-	int cancel_fd; /* readable from then on; -1: there is none */
+	int cancel_fd; /* readable from then on; -1 if there is none */
 };
 
-/* NULL: cannot be cancelled. */
+/* NULL if it cannot be cancelled. */
 static inline bool cancel_requested(const struct cancel *cancel)
 {
 	return cancel && cancel->cancelled && cancel->cancelled(cancel->arg);

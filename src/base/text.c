@@ -104,7 +104,7 @@ void text_append_lines(GString *out, const char *text, size_t bytes)
 		if (text == end)
 			break;
 		next = text + 1;
-		/* -1: not UTF-8, -2: truncated UTF-8; NUL is below 32 */
+		/* -1 if it is not UTF-8, -2 if it is truncated UTF-8; NUL is below 32 */
 		if ((unsigned char)*text >= 128 &&
 			g_utf8_get_char_validated(text, end - text) < (gunichar)-2) {
 			next = g_utf8_next_char(text);

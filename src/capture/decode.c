@@ -46,7 +46,7 @@
 enum decode_tail { TAIL_NONE, TAIL_TEXT, TAIL_FRAMES, TAIL_BYTES, TAIL_STACK, TAIL_DETAILS };
 
 struct decode_layout {
-	uint8_t head_bytes; /* 0: no such type */
+	uint8_t head_bytes; /* 0 if there is no such type */
 	enum decode_tail tail;
 	const char *widths; /* bytes of each field of the head, a digit a field */
 };
@@ -284,7 +284,7 @@ static inline int fill_window(struct decoder *decoder, size_t want)
 
 /* ---- records --------------------------------------------------------------------------------- */
 
-/* The length of the varint; 0: it goes on after the end; -1: it is not valid. */
+/* The length of the varint; 0 if it goes on after the end; -1 if it is not valid. */
 static int read_varint(const uint8_t *bytes, size_t size, uint64_t *value)
 {
 	uint64_t v = 0;
@@ -365,7 +365,7 @@ static int read_envelope(struct decoder *decoder, struct decode_record *record, 
 }
 
 /*
- * Takes the byte order from a CLOCK record, which has it in that same order. -1: it is not valid.
+ * Takes the byte order from a CLOCK record, which has it in that same order. -1 if it is not valid.
  */
 static int set_byte_order(struct decoder *decoder, const uint8_t *payload)
 {

@@ -34,9 +34,9 @@ struct decoder {
 	size_t filled; /* bytes in the window */
 	uint8_t *buffer; /* owned; NULL if the window is the caller's memory, or mapped */
 	size_t capacity;
-	void *map;	 /* the mapped window; NULL: it is not mapped */
+	void *map;	 /* the mapped window; NULL if it is not mapped */
 	size_t map_bytes;
-	off_t map_end;	 /* of the file that is mapped in pieces; 0: it is read */
+	off_t map_end;	 /* of the file that is mapped in pieces; 0 if it is read */
 	int fd;
 	off_t begin; /* where in the file the decoder began; -1: can't be rewound */
 	off_t at;    /* where the next read begins; -1: at the descriptor's file position */
@@ -46,7 +46,7 @@ struct decoder {
 	struct err failure;
 };
 
-/* The numbers that follow the head of a FILE_ID; 0: not known. */
+/* The numbers that follow the head of a FILE_ID; 0 if not known. */
 struct decode_file {
 	uint64_t generation;
 	uint64_t size;
@@ -83,7 +83,7 @@ struct decode_record {
 	const uint8_t *bytes;
 	struct kprof_rec_event_configs configs; /* 64; 0 if the capture does not have them */
 	struct decode_file file; /* 76 */
-	uint32_t writer_pid;  /* 71: the process that wrote the capture; 0: not known */
+	uint32_t writer_pid;  /* 71: the process that wrote the capture; 0 if not known */
 	bool swap;
 };
 

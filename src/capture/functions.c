@@ -23,7 +23,7 @@ struct symbols *functions_open_symbols(const struct helpers_options *options)
 struct functions_builder {
 	struct functions *functions;
 	const struct profile *profile;
-	const char **paths; /* of files; NULL: not used yet */
+	const char **paths; /* of files; NULL if not used yet */
 	struct table table;
 };
 

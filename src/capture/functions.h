@@ -39,7 +39,7 @@ struct functions {
 };
 
 /*
- * Resolves every place with `symbols` (NULL: no place gets a name). how NULL: functions only, and
+ * Resolves every place with `symbols` (NULL if no place gets a name). how NULL: functions only, and
  * the call can't be cancelled. how->deadline_ns is for source lines and inlined functions: places
  * that would take longer get the name of their function only. Places that are not resolved when
  * how->cancel_fd becomes readable get no name. how->arena_max is set here. Blocks while files are
@@ -79,7 +79,7 @@ static inline const struct functions_function *functions_function(
 
 /*
  * The symbols of this machine: of the files that were mapped, of the running kernel, of JITs.
- * options NULL: the defaults. The caller destroys it; thread-safe.
+ * options NULL for the defaults. The caller destroys it; thread-safe.
  */
 struct symbols *functions_open_symbols(const struct helpers_options *options);
 

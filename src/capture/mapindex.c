@@ -122,7 +122,7 @@ void mapindex_destroy(struct mapindex *index)
 	g_free(index);
 }
 
-/* The node of the piece that contains the address; 0: none. */
+/* The node of the piece that contains the address; 0 if there is none. */
 static size_t find_leaf(const struct mapindex *index, uint64_t address)
 {
 	uint32_t cuts;

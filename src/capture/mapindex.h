@@ -35,13 +35,13 @@ struct mapindex *mapindex_create(const struct mapindex_mapping *mappings, uint32
 void mapindex_destroy(struct mapindex *index);
 
 /*
- * The latest mapping with time_ns <= time that covers the address; NULL: none. The result is the
+ * The latest mapping with time_ns <= time that covers the address; NULL if none. The result is the
  * same for all times from *from to *to - 1.
  */
 const struct mapindex_mapping *mapindex_find(const struct mapindex *index, uint64_t address,
 	uint64_t time, uint64_t *from, uint64_t *to);
 
-/* The earliest mapping that covers the address; NULL: none. */
+/* The earliest mapping that covers the address; NULL if there is none. */
 const struct mapindex_mapping *mapindex_find_earliest(const struct mapindex *index,
 	uint64_t address);
 

@@ -25,7 +25,7 @@ void pair_map_init(struct pair_map *map);
 void pair_map_fini(struct pair_map *map);
 void pair_map_clear(struct pair_map *map);
 
-/* The value of (a, b); NULL: none was set. Valid until the next pair_map_set. */
+/* The value of (a, b); NULL if none was set. Valid until the next pair_map_set. */
 const uint64_t *pair_map_find(const struct pair_map *map, uint64_t a, uint64_t b);
 void pair_map_set(struct pair_map *map, uint64_t a, uint64_t b, uint64_t value);
 

@@ -113,7 +113,7 @@ static gint compare_births(gconstpointer a, gconstpointer b)
 	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
 }
 
-/* The last birth of a pid up to this time; NULL: none is known. */
+/* The last birth of a pid up to this time; NULL if none is known. */
 static const struct process_filter_birth *find_birth(
 	const struct process_filter *filter, uint32_t pid, uint64_t time_ns)
 {

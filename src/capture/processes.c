@@ -378,7 +378,7 @@ static void add_place_of_file(struct processes_file *file, const struct mapindex
 	file->mapping_count = MIN(file->mapping_count + 1, PROCESSES_FILE_MAPPINGS);
 }
 
-/* The wall-clock time for a time of the section; 0: not known. */
+/* The wall-clock time for a time of the section; 0 if not known. */
 static uint64_t wall_time(const struct processes *p, uint32_t section, uint64_t time_ns)
 {
 	const struct kprof_rec_clock *clock;

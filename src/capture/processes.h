@@ -36,7 +36,7 @@
 struct processes_kernel {
 	uint64_t start; /* address of its text */
 	uint8_t build_id[KPROF_BUILD_ID_MAX];
-	uint8_t build_id_length; /* 0: not known */
+	uint8_t build_id_length; /* 0 if not known */
 };
 
 #define PROCESSES_FILE_MAPPINGS 4
@@ -48,13 +48,13 @@ struct processes_kernel {
 struct processes_file {
 	const char *path;
 	uint8_t build_id[KPROF_BUILD_ID_MAX];
-	uint8_t build_id_length; /* 0: not known */
+	uint8_t build_id_length; /* 0 if not known */
 	struct symbols_file_id id; /* for a file without a build-id */
-	/* when it was first mapped, in ns since 1970; 0: not known */
+	/* when it was first mapped, in ns since 1970; 0 if not known */
 	uint64_t mapped_ns;
 	uint32_t kernel;	 /* which kernel, of a kernel or module; else PROCESSES_NONE */
 	uint32_t process;	 /* of memory without a file: its process; else PROCESSES_NONE */
-	uint32_t ran_on; /* the kernel that the mappings below ran on; PROCESSES_NONE: not known */
+	uint32_t ran_on; /* the kernel that the mappings below ran on; PROCESSES_NONE if not known */
 	/* a ring of the mapping_count last announced mappings */
 	struct symbols_mapping mappings[PROCESSES_FILE_MAPPINGS];
 	uint32_t mapping_count;
@@ -98,7 +98,7 @@ uint32_t processes_find_life(struct processes *processes, uint32_t section, uint
 	uint64_t time);
 
 struct processes_hit {
-	uint32_t file;	 /* PROCESSES_NONE: no mapping */
+	uint32_t file;	 /* PROCESSES_NONE if there is no mapping */
 	uint64_t offset; /* into the file; in the kernel and without a mapping the address itself */
 	uint64_t from;	 /* the result is the same from this time */
 	uint64_t to;	 /* up to, but not including, this time */
@@ -122,7 +122,7 @@ void processes_find_kernel(struct processes *processes, uint32_t section, uint64
  */
 const char *processes_find_name(struct processes *processes, uint32_t life, uint64_t time);
 
-/* The path of the program of that life, or of its nearest ancestor with one; NULL: not known. */
+/* The path of the program of that life, or of its nearest ancestor with one; NULL if not known. */
 const char *processes_program(const struct processes *processes, uint32_t life);
 
 uint32_t processes_pid(const struct processes *processes, uint32_t life);

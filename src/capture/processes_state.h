@@ -86,7 +86,7 @@ struct processes {
 	GArray *labels, *announced;
 	struct table announced_table;
 	GArray *files, *kernels;
-	GArray *clocks; /* struct kprof_rec_clock, by section; wall_ns 0: not known */
+	GArray *clocks; /* struct kprof_rec_clock, by section; wall_ns 0 if not known */
 	struct table file_table;
 };
 

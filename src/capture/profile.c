@@ -46,7 +46,7 @@ struct profile_loader {
 	bool no_samples, no_stacks, leaves;
 	uint32_t section;
 	uint64_t section_records;
-	GArray *writers;	 /* uint32_t: the server's pid in each section, 0: not known */
+	GArray *writers;	 /* uint32_t: the server's pid in each section, 0 if not known */
 	/* valid until the section ends: */
 	struct pair_map numbers;   /* 0, number -> event */
 	struct pair_map tasks;     /* cpu, process -> thread */

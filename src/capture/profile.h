@@ -63,7 +63,7 @@ struct profile_cell {
 	uint32_t event; /* index */
 	uint32_t life;	/* see processes.h */
 	uint32_t tid;
-	uint32_t node; /* of the innermost frame; STACKS_ROOT: no stack was taken */
+	uint32_t node; /* of the innermost frame; STACKS_ROOT if no stack was taken */
 	uint16_t cpu;
 	uint16_t flags;
 	const char *name; /* of the process when it was sampled; equal names are one pointer */
@@ -81,7 +81,7 @@ struct profile {
 	GArray *events; /* struct profile_event */
 	GArray *places; /* struct profile_place */
 	GArray *cells;	/* struct profile_cell */
-	GArray *moments; /* struct profile_moment in the order of the capture; NULL: not kept */
+	GArray *moments; /* struct profile_moment in the order of the capture; NULL if not kept */
 	struct stacks stacks;
 	struct processes *processes;
 	GStringChunk *strings;
@@ -111,7 +111,7 @@ struct profile_options {
 	bool moments; /* keep each sample's time */
 	/*
 	 * The approximate memory that the profile and its functions may take, without the strings
-	 * of the capture: beyond it -EFBIG. 0: no limit
+	 * of the capture: beyond it -EFBIG. 0 for no limit
 	 */
 	size_t bytes_max;
 };

@@ -72,7 +72,7 @@ static inline void table_grow(struct table *table)
 	g_free(old);
 }
 
-/* The index of the entry whose key is `key`; TABLE_NONE: there is none. */
+/* The index of the entry whose key is `key`; TABLE_NONE if there is none. */
 static inline uint32_t table_find(const struct table *table, uint32_t hash, table_equal *equal,
 	const void *items, const void *key)
 {

@@ -73,7 +73,7 @@ static void enter_record(struct unwinding *u, const struct decode_record *record
 
 /* ---- one stack ------------------------------------------------------------------------------- */
 
-/* The row of an address; false: nothing is mapped there. */
+/* The row of an address; false if nothing is mapped there. */
 static bool find_row(struct unwinding *u, uint32_t life, uint64_t address, uint64_t time,
 	const struct unwind_row **row)
 {

@@ -25,7 +25,7 @@ enum {
 struct cmd_option {
 	int letter;	      /* 0 ends a command's options; from CMD_LONG_ONLY on it has only a name */
 	const char *name;     /* the long one, without dashes */
-	const char *argument; /* NULL: it has none */
+	const char *argument; /* NULL if it has none */
 	const char *help;
 };
 

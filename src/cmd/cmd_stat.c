@@ -34,14 +34,14 @@ static const struct cmd_option options[] = {
 };
 
 struct stat_counter {
-	int fd;		/* -1: not counted */
+	int fd;		/* -1 if not counted */
 	int error;      /* why not */
 	bool user_only; /* the kernel's part is not counted: not permitted */
 	struct perf_counted counted;
 };
 
 struct stat_run {
-	GString *events; /* "": the default events */
+	GString *events; /* "" for the default events */
 	const char *output;
 	bool json;
 	char **argv;

@@ -64,7 +64,7 @@ struct top {
 
 struct top_screen {
 	FILE *out;
-	unsigned int rows, columns; /* columns 0: no limit */
+	unsigned int rows, columns; /* columns 0 for no limit */
 	bool terminal;
 	GString *line;
 };
@@ -80,7 +80,7 @@ static void put_line(struct top_screen *screen)
 	g_string_truncate(screen->line, 0);
 }
 
-/* The index in this capture of the event that is shown; UINT32_MAX: not in it. */
+/* The index in this capture of the event that is shown; UINT32_MAX if not in it. */
 static uint32_t find_shown(const struct top *t, const struct profile *profile)
 {
 	const char *text = t->events[t->shown % g_strv_length(t->events)];
@@ -252,7 +252,7 @@ static bool wait_for_key(struct top *t, uint64_t end_ns)
 }
 
 struct top_look {
-	struct profile *profile; /* NULL: none yet */
+	struct profile *profile; /* NULL if there is none yet */
 	struct functions *names;
 };
 

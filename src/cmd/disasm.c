@@ -51,7 +51,7 @@ static int open_elf(struct disasm_elf *elf, const char *path, struct err *err)
 	return 0;
 }
 
-/* Finds the build-id in these notes. Its length; 0: none. */
+/* Finds the build-id in these notes. Its length; 0 if there is none. */
 static size_t find_build_id(const uint8_t *notes, size_t size, const uint8_t **id)
 {
 	Elf64_Nhdr note;

@@ -16,7 +16,7 @@
 struct disasm_file {
 	const char *path;
 	const uint8_t *build_id; /* of the file that was sampled */
-	size_t build_id_length;  /* 0: not known, then the file is not checked */
+	size_t build_id_length;  /* 0 if not known, then the file is not checked */
 };
 
 struct disasm_line {

@@ -19,7 +19,7 @@ const char *const doctor_verdicts[] = {
 #define DEFAULT_RING_KB 512 /* default of prof_cpubufsz */
 #define DEFAULT_FRAMES 127
 
-/* remedy NULL: none. Takes ownership of both texts. */
+/* remedy NULL if there is none. Takes ownership of both texts. */
 static void find(GArray *findings, const char *name, enum doctor_verdict verdict, char *text,
 	char *remedy)
 {

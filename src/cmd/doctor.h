@@ -44,7 +44,7 @@ struct doctor_finding {
 	const char *name; /* an identifier for programs */
 	enum doctor_verdict verdict;
 	char *text;   /* the finding */
-	char *remedy; /* NULL: none is needed */
+	char *remedy; /* NULL if none is needed */
 };
 
 /* Reads all members; takes some tens of ms. doctor_forget() frees them. */

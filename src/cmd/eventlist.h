@@ -41,7 +41,7 @@ struct eventlist {
 };
 
 /*
- * The events whose name, or name with a unit mask, matches (NULL: all). With `all` also those of
+ * The events whose name, or name with a unit mask, matches (NULL for all). With `all` also those of
  * PMUs that are not present. Opens each to find out what is available: takes some ms.
  */
 struct eventlist *eventlist_create(const regex_t *pattern, bool all);

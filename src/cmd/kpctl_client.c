@@ -66,7 +66,7 @@ void kpctl_client_clear(struct kpctl_client *kpctl)
 	g_clear_pointer(&kpctl->stack, g_free);
 }
 
-/* The reason in the last line of kperr that this process caused; to be freed, NULL: none. */
+/* The reason in the last line of kperr that this process caused; to be freed, NULL if none. */
 static char *find_reason(const char *dir)
 {
 	g_autofree char *text = NULL, *own = g_strdup_printf(" pid %d ", (int)getpid());

@@ -24,10 +24,10 @@ int kpctl_client_write(const char *dir, const char *lines, struct err *err);
 /* The same for another file of the mount. */
 int kpctl_client_write_file(const char *dir, const char *name, const char *lines, struct err *err);
 
-/* The text in a row of kpstat, to be freed; NULL: no such row. */
+/* The text in a row of kpstat, to be freed; NULL if there is no such row. */
 char *kpctl_client_text(const char *dir, const char *name);
 
-/* The number in a row of kpstat; 0: no such row. */
+/* The number in a row of kpstat; 0 if there is no such row. */
 uint64_t kpctl_client_stat(const char *dir, const char *name);
 
 #endif

@@ -18,8 +18,8 @@ struct mount_choice_found {
 };
 
 struct mount_choice {
-	char *folder; /* the working folder; NULL: it is not known */
-	char *around; /* the mount that the working folder is in; NULL: none */
+	char *folder; /* the working folder; NULL if it is not known */
+	char *around; /* the mount that the working folder is in; NULL if there is none */
 	GArray *mounts; /* struct mount_choice_found, the oldest first */
 };
 

@@ -18,7 +18,7 @@ int mount_choice_find(char **dir, struct err *err);
 /* The same without the note. */
 int mount_choice_find_quietly(char **dir, struct err *err);
 
-/* The path of a file in a mount (NULL: the one above); to be freed. Errors as above. */
+/* The path of a file in a mount (NULL for the one above); to be freed. Errors as above. */
 int mount_choice_path(const char *mount, const char *name, char **path, struct err *err);
 
 #endif

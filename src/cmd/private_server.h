@@ -12,12 +12,12 @@
 #include "base/err.h"
 
 struct private_server {
-	char *dir; /* the mount point; NULL: not started */
+	char *dir; /* the mount point; NULL if not started */
 	pid_t pid;
 	int log_fd; /* what it writes on standard error; shown if it fails */
 };
 
-/* The program kprofs: beside kprof, else in PATH; to be freed. NULL: not found. */
+/* The program kprofs: beside kprof, else in PATH; to be freed. NULL if not found. */
 char *private_server_find_server(void);
 
 /*

@@ -17,7 +17,7 @@
 struct report_printer {
 	const struct report *report;
 	const struct breakdown *rows;
-	int widths[BREAKDOWN_FIELDS]; /* 0: not shown */
+	int widths[BREAKDOWN_FIELDS]; /* 0 if not shown */
 	enum breakdown_field last;    /* not padded */
 	GString *line;
 	FILE *out;

@@ -34,7 +34,7 @@ int sampling_open(struct sampling *sampling, const struct sampling_choice *choic
 	const sigset_t *mask, struct err *err);
 
 /*
- * Starts the profiler with these events and stacks, as kpctl takes them; NULL: the current ones.
+ * Starts the profiler with these events and stacks, as kpctl takes them; NULL for the current ones.
  * -EBUSY: it runs already.
  */
 int sampling_start(

@@ -21,7 +21,7 @@ struct tracecopy {
 struct tracecopies {
 	struct tracecopy *copies;
 	int count;
-	struct tracecopy *last; /* whose item was returned last; NULL: none */
+	struct tracecopy *last; /* whose item was returned last; NULL if there is none */
 	bool failed;
 };
 

@@ -16,7 +16,7 @@ struct tracecopies *tracecopies_open(char **names, int count);
 /* Could something not be read? */
 bool tracecopies_close(struct tracecopies *copies);
 
-/* The next item of all copies, in order of time; valid until the next call. NULL: the end. */
+/* The next item of all copies, in order of time; valid until the next call. NULL at the end. */
 const struct tracefile_item *tracecopies_next(struct tracecopies *copies);
 
 /* Prints this error of the copy that the last item is from. */

@@ -16,9 +16,9 @@
 /* The files, as in views/ctf. */
 struct tracectf_folder {
 	const char *dir;
-	int fd;       /* -1: not created */
+	int fd;       /* -1 if not created */
 	GArray *cpus; /* uint32_t, ascending */
-	int *fds;     /* of the metadata, and of a stream for each CPU; -1: not created */
+	int *fds;     /* of the metadata, and of a stream for each CPU; -1 if not created */
 };
 
 /* The items, while they are written. */

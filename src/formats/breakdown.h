@@ -66,7 +66,7 @@ struct breakdown_count {
 };
 
 struct breakdown_row {
-	const char *values[BREAKDOWN_FIELDS]; /* NULL: not a field; equal ones are one pointer */
+	const char *values[BREAKDOWN_FIELDS]; /* NULL if not a field; equal ones are one pointer */
 	uint32_t event; /* of breakdown.events; with side_by_side 0 */
 	uint32_t counts; /* index of the count of its first column */
 	uint32_t seen;	 /* used while counting */

@@ -105,7 +105,7 @@ struct calltree_step {
 void calltree_walk_init(struct calltree_walk *walk, const struct calltree *tree, uint32_t top);
 void calltree_walk_fini(struct calltree_walk *walk);
 
-/* The next node; the first call gives the top. false: there is none. *depth is 0 for the top. */
+/* The next node; the first call gives the top. false if there is none. *depth is 0 for the top. */
 bool calltree_walk_next(struct calltree_walk *walk, uint32_t *node, uint32_t *depth);
 
 /* Skips what is below the current node, and its next siblings. */

@@ -22,7 +22,7 @@
 struct firefox_writer {
 	const struct view_input *input;
 	struct timeline *timeline;
-	uint32_t *libs; /* by file of processes: index in libs; FIREFOX_NONE: not used */
+	uint32_t *libs; /* by file of processes: index in libs; FIREFOX_NONE if not used */
 	struct firefox_tables tables;
 	GString *text; /* scratch */
 	FILE *out;

@@ -35,7 +35,7 @@ struct firefox_function {
 
 struct firefox_frame {
 	uint32_t function;
-	uint32_t line; /* 0: not known */
+	uint32_t line; /* 0 if not known */
 	uint16_t depth; /* of inlining: 0 for the function that is not inlined */
 	uint16_t category;
 };
@@ -53,8 +53,8 @@ struct firefox_tables {
 	GArray *functions, *frames, *stacks;
 	GArray *resources; /* uint32_t: files */
 	struct table function_table, frame_table, stack_table;
-	uint32_t *resource_of; /* by file; FIREFOX_NONE: none */
-	uint32_t *stack_of;    /* by node of the profile's stacks; FIREFOX_NONE: none yet */
+	uint32_t *resource_of; /* by file; FIREFOX_NONE if there is none */
+	uint32_t *stack_of;    /* by node of the profile's stacks; FIREFOX_NONE if none yet */
 	GArray *touched;       /* uint32_t: nodes whose stack_of is set */
 	GArray *path;	       /* scratch */
 	GString *text;	       /* scratch */

@@ -176,7 +176,7 @@ static void put_narrow(struct flame *f, const struct calltree_node *parent, uint
 		put_block(f, parent->count - from, &sum, x, y, width_of(f, sum.weight));
 }
 
-/* Draws a node at its place; false: nothing below it is drawn. */
+/* Draws a node at its place; false if nothing below it is drawn. */
 static bool place_frame(struct flame *f, const struct calltree_walk *walk, uint32_t number,
 	uint32_t depth)
 {

@@ -29,7 +29,7 @@ struct flat_row {
 	uint32_t number;   /* of a row, in the order of first samples */
 	uint32_t seen;	   /* rows: the last cell that was counted in total */
 	uint32_t outermost; /* rows: the outermost node of that cell with the function */
-	uint32_t calls;	   /* rows: index of the first caller, UINT32_MAX: none */
+	uint32_t calls;	   /* rows: index of the first caller, UINT32_MAX if there is none */
 	struct profile_count self;  /* the innermost frame */
 	struct profile_count total; /* any frame, each stack once */
 };

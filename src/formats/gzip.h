@@ -10,7 +10,7 @@
 
 struct gzip;
 
-/* NULL: no memory (256 KiB). The caller keeps the stream and checks ferror(). */
+/* NULL if there is no memory (256 KiB). The caller keeps the stream and checks ferror(). */
 struct gzip *gzip_create(FILE *out);
 void gzip_write(struct gzip *gzip, const void *bytes, size_t size);
 /* Writes the rest and the end of the stream. */

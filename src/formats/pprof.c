@@ -65,8 +65,8 @@ enum mapping_field {
 #define CANCEL_SAMPLES 512
 
 struct pprof_function {
-	uint64_t name, source; /* strings; source 0: not known */
-	uint64_t file;	       /* of the binary; PROCESSES_NONE: none */
+	uint64_t name, source; /* strings; source 0 if not known */
+	uint64_t file;	       /* of the binary; PROCESSES_NONE if there is none */
 };
 
 struct pprof_writer {
@@ -205,7 +205,7 @@ static bool is_counted(const struct profile_cell *cell)
 	return !(cell->flags & (PROFILE_IDLE | PROFILE_OWN));
 }
 
-/* The program with the most samples; NULL: none is known. */
+/* The program with the most samples; NULL if none is known. */
 static const char *find_program(const struct profile *profile)
 {
 	g_autoptr(GHashTable) sums = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, g_free);
@@ -235,7 +235,7 @@ static const char *find_program(const struct profile *profile)
 
 /*
  * The file that pprof shows as the profiled one, which must be the first: the program with the most
- * samples, else the first file that is not the kernel's. UINT32_MAX: there is none.
+ * samples, else the first file that is not the kernel's. UINT32_MAX if there is none.
  */
 static uint32_t find_main(const struct profile *profile, const uint64_t *limits)
 {

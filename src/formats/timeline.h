@@ -34,7 +34,7 @@ struct timeline {
 	uint32_t *order; /* indexes of the profile's moments: track by track, each by time */
 	uint32_t samples;
 	uint64_t first_ns, last_ns; /* of all samples in it, CLOCK_MONOTONIC */
-	uint64_t wall_ns; /* the wall clock at first_ns; 0: not known */
+	uint64_t wall_ns; /* the wall clock at first_ns; 0 if not known */
 	GHashTable *names; /* of threads */
 };
 

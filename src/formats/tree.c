@@ -95,7 +95,7 @@ static void put_left_out(struct tree_printer *p, const struct calltree_node *par
 	put_line(p);
 }
 
-/* A line for a node; false: it and its next siblings are left out, with all that is below them. */
+/* A line for a node; false if it and its next siblings are left out, with all that is below them. */
 static bool put_node(struct tree_printer *p, uint32_t number, uint32_t depth)
 {
 	const struct calltree_node *node = calltree_node(p->tree, number);

@@ -76,19 +76,19 @@ struct view_format {
 /* The last row has no name. */
 extern const struct view_format view_formats[];
 
-/* The row of a name; NULL: there is none. */
+/* The row of a name; NULL if there is none. */
 const struct view_format *view_find(const char *name);
 
 /*
  * profile_load_with() for what the format needs. bytes_max: approximate memory that the profile and
- * its functions may take; 0: no limit; -EFBIG: they need more.
+ * its functions may take; 0 for no limit; -EFBIG: they need more.
  */
 int view_load(const struct view_format *format, struct decoder *decoder, size_t bytes_max,
 	struct profile **profile, struct err *err);
 
 /*
- * functions_create() for what the format needs; NULL: it needs no functions. cancel_fd: readable
- * when the view is cancelled; -1: it can't be.
+ * functions_create() for what the format needs; NULL if it needs no functions. cancel_fd: readable
+ * when the view is cancelled; -1 if it can't be.
  */
 struct functions *view_name(const struct view_format *format, const struct profile *profile,
 	struct symbols *symbols, int cancel_fd);

@@ -20,14 +20,14 @@ struct view_annotation {
 	uint32_t cpu;	     /* VIEW_CPU_UNKNOWN: not known */
 	uint32_t pid, tid;
 	const char *program; /* NULL: of no process; then pid and tid are not used */
-	const char *name;    /* "": it has none */
+	const char *name;    /* "" if it has none */
 	const char *text;
 };
 #define VIEW_CPU_UNKNOWN 0xffffu
 
 /* The source of annotations. */
 struct view_annotations {
-	/* the next one in the order of time, valid until the next call. false: there is no more */
+	/* the next one in the order of time, valid until the next call. false if no more */
 	bool (*next)(void *arg, struct view_annotation *annotation);
 	void *arg;
 	uint64_t left_out; /* older ones, which are not given */
@@ -35,13 +35,13 @@ struct view_annotations {
 };
 
 struct view_input {
-	const struct profile *profile; /* NULL: the format reads the records itself */
-	const struct functions *functions; /* NULL: the format needs none */
+	const struct profile *profile; /* NULL if the format reads the records itself */
+	const struct functions *functions; /* NULL if the format needs none */
 	/* the records: seekable; read with pread(2), so that the file position does not change */
 	int capture_fd;
-	/* for a format with VIEW_ANNOTATIONS, which reads all of them; NULL: there are none */
+	/* for a format with VIEW_ANNOTATIONS, which reads all of them; NULL if there are none */
 	const struct view_annotations *annotations;
-	/* approximate memory that a format which reads the records may use; 0: no limit */
+	/* approximate memory that a format which reads the records may use; 0 for no limit */
 	size_t bytes_max;
 	struct cancel cancel; /* checked at least every 10 ms of work */
 };

@@ -89,14 +89,14 @@ void capture_set_overwrite(struct capture *capture, bool overwrite);
 
 /*
  * Appends a run of at most CAPTURE_RUN_MAX bytes. `samples`: its number of samples, with the
- * reason CAPTURE_RECEIVED; NULL: they are counted in the run. `beside`: bytes of other state that
+ * reason CAPTURE_RECEIVED; NULL if they are counted in the run. `beside`: bytes of other state that
  * the held records need; they count against the limit. False: no room; all its samples are
  * counted as lost, and a LOST record takes their place.
  */
 bool capture_append(struct capture *capture, const uint8_t *run, size_t len,
 	const struct tally *samples, uint64_t beside);
 /*
- * Memory where the next run may be written in place, with room for *size bytes; NULL: there is
+ * Memory where the next run may be written in place, with room for *size bytes; NULL if there is
  * none. capture_append() does not copy such a run. What other threads append meanwhile is placed
  * before it. The memory is the caller's until the run is appended or until capture_release().
  */

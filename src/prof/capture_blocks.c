@@ -33,7 +33,7 @@ static size_t arena_bytes(const struct capture_arena *arena)
 	return (size_t)arena->count * CAPTURE_BLOCK_BYTES;
 }
 
-/* Mapped at a multiple of its size, as huge pages require. NULL: no memory. */
+/* Mapped at a multiple of its size, as huge pages require. NULL if there is no memory. */
 static uint8_t *map_aligned(size_t bytes)
 {
 	uint8_t *base, *data;

@@ -60,7 +60,7 @@ struct capture {
 
 /* ---- capture_blocks.c: under lock ------------------------------------------------------------ */
 
-/* A block with uninitialised members, of a large arena if the limit is large. NULL: no memory. */
+/* A block with uninitialised members, of a large arena if the limit is large. NULL if no memory. */
 struct capture_block *capture_pool_get(struct capture_pool *pool, uint64_t limit);
 /* Frees a block. Unless `keep`, memory beyond that of a few blocks is returned to the kernel. */
 void capture_pool_put(struct capture_pool *pool, struct capture_block *b, bool keep);

@@ -51,7 +51,7 @@ struct sample {
 	uint64_t period;
 	const uint64_t *chain; /* with the kernel's context markers */
 	uint64_t chain_count;
-	const uint64_t *regs; /* NULL: not in the record */
+	const uint64_t *regs; /* NULL if not in the record */
 	const uint8_t *stack;
 	uint32_t stack_bytes;
 };

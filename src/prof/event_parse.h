@@ -15,8 +15,8 @@
 
 /* The state of one events_parse(): init, any number of SPECs, fini. */
 struct event_parse {
-	const char *tracefs_path; /* NULL: the real one */
-	int tracefs;              /* descriptor; -errno: not available; 0: not tried yet */
+	const char *tracefs_path; /* NULL for the real one */
+	int tracefs;              /* descriptor; -errno: not available; 0 if not tried yet */
 };
 
 void event_parse_init(struct event_parse *parser, const char *tracefs_path);

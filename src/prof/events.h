@@ -101,7 +101,7 @@ bool event_fallback(struct event *event);
 
 /*
  * perf's generic events that are parsed without libpfm4, for lists: the name of the i-th one,
- * several may mean the same; NULL: there are no more. *hardware: it needs a PMU.
+ * several may mean the same; NULL if there are no more. *hardware: it needs a PMU.
  */
 const char *events_generic(size_t i, bool *hardware);
 

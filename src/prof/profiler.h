@@ -98,7 +98,7 @@ uint64_t profiler_held_bytes(struct profiler *profiler);
  */
 uint64_t profiler_stream_bytes(struct profiler *profiler);
 /*
- * false: no record read so far is a copied stack (`stack dwarf`), so none has to be searched for.
+ * false if no record read so far is a copied stack (`stack dwarf`), so none has to be searched for.
  * Once true it stays true, whatever is cleared. Any thread.
  */
 bool profiler_copied_stacks(struct profiler *profiler);

@@ -17,7 +17,7 @@ static bool same_event(const struct event *a, const struct event *b)
 	       event_rate(a) == event_rate(b);
 }
 
-/* The number of the event, a new one if it has none. 0: there are no more numbers. */
+/* The number of the event, a new one if it has none. 0 if there are no more numbers. */
 static uint32_t number_event(struct profiler *p, const struct event *event)
 {
 	struct known_event known = { .event = *event, .flags = event->flags };

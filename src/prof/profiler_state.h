@@ -91,7 +91,7 @@ struct profiler {
 	struct {
 		uint64_t header_stamp, tasks_stamp;
 		uint64_t bytes;	  /* of a preamble with these stamps, without LOST records */
-		uint64_t made_ns; /* 0: none was encoded yet */
+		uint64_t made_ns; /* 0 if none was encoded yet */
 	} preamble;			    /* l: for profiler_stream_bytes() */
 	_Atomic uint64_t header_stamp;	    /* a: changes with known and kernel */
 	_Atomic bool running;		    /* a: samples may still come */

@@ -50,7 +50,7 @@ int record_trace(struct record_buf *buf, enum kprof_record_type type,
 /* Appends records that are already encoded. */
 int record_append(struct record_buf *buf, const uint8_t *records, size_t len);
 int record_mmap(struct record_buf *buf, const struct kprof_rec_mmap *head, const char *path);
-/* The kernel's text or a module, at time 0: it existed before any sample. */
+/* The kernel's text or a module, at time 0 if it existed before any sample. */
 int record_kernel_mmap(struct record_buf *buf, uint64_t addr, uint64_t size, const char *path);
 int record_new_process(struct record_buf *buf, uint64_t time_ns, uint32_t pid, const char *path);
 int record_event(struct record_buf *buf, const struct kprof_rec_event *head, const char *text,

@@ -40,7 +40,7 @@ struct rings_config {
 	uint32_t numbers[EVENTS_MAX]; /* for `info` of a sample */
 	enum scope scope;
 	bool stack_kernel, stack_user;
-	uint32_t stack_copied; /* bytes of each user stack to copy, for unwinding later; 0: none */
+	uint32_t stack_copied; /* bytes of each user stack to copy, for unwinding later; 0 if none */
 	unsigned int depth;
 	size_t ring_bytes; /* of samples, a power of two */
 	struct perf_features features;
@@ -64,7 +64,7 @@ struct rings_count {
 struct rings_samples {
 	struct perf_ring ring;
 	int fd;	     /* the event that has the ring: poll(2) this one */
-	int unknown; /* index of the event to which samples with an unknown id belong; -1: none */
+	int unknown; /* index of the event to which samples with an unknown id belong; -1 if none */
 };
 
 struct rings {
@@ -103,7 +103,7 @@ void rings_reset(const struct rings_config *config, struct rings *rings);
 void rings_read(const struct rings *rings, unsigned int index, struct rings_count *count);
 uint64_t rings_tasks_lost(const struct rings *rings);
 
-/* The index in config->events of the event that wrote a record with this id; -1: unknown id. */
+/* The index in config->events of the event that wrote a record with this id; -1 if it is unknown. */
 int rings_find(const struct rings *rings, const struct rings_samples *samples, uint64_t id);
 
 /* The ring size in KiB that kernel.perf_event_mlock_kb would allow; 0 if none. */

@@ -63,9 +63,9 @@ void sampler_destroy(struct sampler *sampler);
 
 /* Takes ownership of `rings`, which must be for a CPU that the sampler does not have. */
 void sampler_add(struct sampler *sampler, struct rings *rings);
-/* Drains the CPU and returns its rings, to be read a last time and closed; NULL: not there. */
+/* Drains the CPU and returns its rings, to be read a last time and closed; NULL if not there. */
 struct rings *sampler_remove(struct sampler *sampler, unsigned int cpu);
-/* The rings of a CPU that the sampler has, for enabling and counting; NULL: not there. */
+/* The rings of a CPU that the sampler has, for enabling and counting; NULL if not there. */
 struct rings *sampler_rings(struct sampler *sampler, unsigned int cpu);
 
 /* -EAGAIN: the thread cannot be created */

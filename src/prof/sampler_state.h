@@ -17,7 +17,7 @@ struct sampler_cpu {
 	struct rings *rings;
 	struct rings_samples *samples; /* the ring that is being drained */
 	struct encoder *encoder;
-	uint64_t throttled_since[EVENTS_MAX]; /* 0: not throttled */
+	uint64_t throttled_since[EVENTS_MAX]; /* 0 if not throttled */
 };
 
 struct sampler {

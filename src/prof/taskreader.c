@@ -262,7 +262,7 @@ static int request_build_id(struct requester *requester, const struct tasks_want
 	return ret ? ret : message->head.error;
 }
 
-/* One file; false: none is wanted. */
+/* One file; false if none is wanted. */
 static bool serve_wanted(struct taskreader *reader)
 {
 	const struct proto_message *message = reader->requester.message;
@@ -281,7 +281,7 @@ static bool serve_wanted(struct taskreader *reader)
 	return true;
 }
 
-/* The process that is due first; false: there is none. */
+/* The process that is due first; false if there is none. */
 static bool next_waiting(struct taskreader *reader, struct waiting *next)
 {
 	bool found = false;
@@ -321,7 +321,7 @@ static void settle_waiting(struct taskreader *reader, uint32_t pid, bool again)
 }
 
 /*
- * Reads one process that is due. Returns the time until the next one is, in ms; -1: there is
+ * Reads one process that is due. Returns the time until the next one is, in ms; -1 if there is
  * none.
  */
 static int serve_waiting(struct taskreader *reader)

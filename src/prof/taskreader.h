@@ -27,7 +27,7 @@ struct taskreader_counts {
 	uint64_t missing;    /* build-ids that could not be read */
 };
 
-/* program: path of kprof-symbols, NULL: the default. proc: "/proc". tasks stays the caller's. */
+/* program: path of kprof-symbols, NULL for the default. proc: "/proc". tasks stays the caller's. */
 struct taskreader *taskreader_create(struct tasks *tasks, const char *proc, const char *program);
 void taskreader_destroy(struct taskreader *reader);
 

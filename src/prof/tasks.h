@@ -20,12 +20,12 @@
 struct tasks;
 struct record_buf;
 
-/* The file of a mapping; inode 0: it has none, or it is unknown. */
+/* The file of a mapping; inode 0 if it has none, or it is unknown. */
 struct tasks_file {
 	uint32_t dev_major, dev_minor;
 	uint64_t inode;
-	uint64_t generation; /* 0: not known */
-	uint64_t size, mtime_ns; /* of its content, which does not identify it; 0: not known */
+	uint64_t generation; /* 0 if not known */
+	uint64_t size, mtime_ns; /* of its content, which does not identify it; 0 if not known */
 };
 
 /* A mapping as perf or /proc reports it; path and build_id are copied. */
@@ -35,7 +35,7 @@ struct tasks_mapping {
 	uint64_t offset;
 	const char *path;
 	const uint8_t *build_id;
-	uint8_t build_id_length; /* 0: not known */
+	uint8_t build_id_length; /* 0 if not known */
 	bool build_id_requested;	 /* it was requested before: an unknown one stays unknown */
 	struct tasks_file file;
 };
@@ -66,7 +66,7 @@ void tasks_doubt(struct tasks *tasks);
 /*
  * From /proc: a process (path "" if it has no program, or none that may be read), one of its
  * threads, one of its mappings. start_ns: when it began, to some ms, which distinguishes it from
- * another process with the same pid; 0: unknown.
+ * another process with the same pid; 0 if unknown.
  */
 void tasks_add_process(struct tasks *tasks, uint64_t time_ns, uint32_t pid, uint64_t start_ns,
 	const char *path);
@@ -77,7 +77,7 @@ void tasks_add_mapping(struct tasks *tasks, uint64_t time_ns, uint32_t pid,
 
 /*
  * A process that was forked by one which the walk saw only later, and that began after the walk's
- * position: it must be visited too. false: no more.
+ * position: it must be visited too. false if there are no more.
  */
 bool tasks_take_orphan(struct tasks *tasks, uint32_t *pid);
 
@@ -110,16 +110,16 @@ struct tasks_wanted {
 };
 
 /*
- * `fd` (an eventfd; -1: none) becomes readable for each file whose build-id is wanted from now
+ * `fd` (an eventfd; -1 if none) becomes readable for each file whose build-id is wanted from now
  * on. Allowed at any time.
  */
 void tasks_watch_wanted(struct tasks *tasks, int fd);
-/* The next one, to be returned with tasks_settle_wanted(). NULL: none. */
+/* The next one, to be returned with tasks_settle_wanted(). NULL if there is none. */
 struct tasks_wanted *tasks_take_wanted(struct tasks *tasks);
 /* Whether there is one. */
 bool tasks_has_wanted(struct tasks *tasks);
 /*
- * The result, with size and time in wanted->file; length 0: the file has none, or (missing) it could not
+ * The result, with size and time in wanted->file; length 0 if the file has none, or (missing) it could not
  * be read. Readers that have got a mapping of it get the mapping again.
  */
 void tasks_settle_wanted(struct tasks *tasks, struct tasks_wanted *wanted, const uint8_t *build_id,

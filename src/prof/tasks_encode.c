@@ -124,7 +124,7 @@ static void encode_exit(const struct process *p, const struct thread *thread, st
 		record_fork(buf, KPROF_REC_EXIT, &head);
 }
 
-/* The oldest of the threads that changed after `since`; NULL: none did. */
+/* The oldest of the threads that changed after `since`; NULL if none did. */
 static GList *find_changed(const struct process *p, uint64_t since)
 {
 	GList *link = p->threads.tail, *found = NULL;

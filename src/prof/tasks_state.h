@@ -30,7 +30,7 @@ struct mapping {
 	bool ended;
 	uint64_t time_ns;
 	uint64_t stamp;
-	uint64_t id_stamp; /* when its build-id, size and time became known, if later; 0: not later */
+	uint64_t id_stamp; /* when its build-id, size and time became known, if later; 0 if not later */
 	uint64_t seen_walk;	    /* as in struct process */
 	uint64_t born_runs; /* likewise */
 	uint64_t addr, size, offset;
@@ -62,7 +62,7 @@ struct thread {
 	uint64_t stamp;
 	uint64_t seen_walk;
 	uint64_t born_runs;
-	uint64_t fork_ns, comm_ns, exit_ns; /* 0: not seen */
+	uint64_t fork_ns, comm_ns, exit_ns; /* 0 if not seen */
 	uint32_t parent_pid, parent_tid;
 	bool ended;
 	char *name;	 /* g_ref_string or NULL */
@@ -72,9 +72,9 @@ struct thread {
 struct process {
 	uint64_t id; /* unique, unlike pids */
 	uint32_t pid;
-	uint64_t parent_id; /* 0: unknown */
+	uint64_t parent_id; /* 0 if unknown */
 	uint64_t fork_ns;   /* 0: from /proc */
-	uint64_t start_ns;  /* from /proc, to some ms; 0: unknown */
+	uint64_t start_ns;  /* from /proc, to some ms; 0 if unknown */
 	uint64_t seen_walk;	    /* tasks.walk when it was last known to exist */
 	/*
 	 * since when all is known of it: from a walk, or 0 if perf reported all; UINT64_MAX: an
@@ -117,7 +117,7 @@ struct tasks {
 	GQueue ending, ended; /* struct ending, oldest first */
 	GHashTable *wanted; /* struct tasks_file to struct tasks_wanted: to be requested */
 	GQueue wanted_order; /* the same, oldest first */
-	int wanted_fd;	     /* -1: none */
+	int wanted_fd;	     /* -1 if there is none */
 	uint64_t next_id;
 	uint64_t runs;
 	/* number of the run's walk of /proc; between two runs no records are received */
@@ -138,14 +138,14 @@ static inline struct program *tasks_current_program(const struct process *p)
 	return g_ptr_array_index(p->programs, p->programs->len - 1);
 }
 
-/* The living one; NULL: unknown. */
+/* The living one; NULL if unknown. */
 struct process *tasks_find_process(struct tasks *t, uint32_t pid);
 /* The same, created if neither perf nor /proc have reported it yet. */
 struct process *tasks_need_process(struct tasks *t, uint64_t time_ns, uint32_t pid);
 /* A living thread of p; the caller touches it if it is new. */
 struct thread *tasks_need_thread(struct tasks *t, uint64_t time_ns, struct process *p, uint32_t tid);
 void tasks_set_name(struct thread *thread, uint64_t time_ns, const char *name);
-/* p runs another program from now on. path NULL: unknown. */
+/* p runs another program from now on. path NULL if unknown. */
 void tasks_begin_program(struct tasks *t, struct process *p, uint64_t time_ns, const char *path);
 
 void tasks_put_mapping(struct mapping *m);

@@ -59,7 +59,7 @@ struct ring_extent {
 			 */
 };
 
-/* The extent of a chunk. false: it is empty, or its head is invalid. */
+/* The extent of a chunk. false if it is empty, or its head is invalid. */
 bool ring_extent_find(const struct ring_reader *reader, const struct ring_index *index,
 	uint32_t chunk, struct ring_extent *extent);
 
@@ -85,7 +85,7 @@ struct ring_walk {
 	uint64_t ticket;
 	uint32_t at, end; /* in units of 8 */
 	uint64_t stamp;	  /* of the last record: later ones are not older */
-	struct kprof_run run; /* the last one; serial 0: none seen yet */
+	struct kprof_run run; /* the last one; serial 0 if none was seen yet */
 	uint64_t number;  /* of the next event in its slot, if there was no gap after the RUN */
 	uint64_t found;	  /* events since the RUN */
 };

@@ -177,8 +177,8 @@ static bool may_overwrite(struct ring_pool *pool, uint32_t index)
 }
 
 /*
- * The chunk that was given back first, after number `after`, among those with `flag` (0: all). Its
- * word goes to *since. false: none.
+ * The chunk that was given back first, after number `after`, among those with `flag` (0 for all). Its
+ * word goes to *since. false if there is none.
  */
 static bool find_oldest(struct ring_pool *pool, uint64_t after, uint64_t flag, uint32_t *index,
 	uint64_t *since)
@@ -390,7 +390,7 @@ static void open_head(struct ring_pool *pool, struct ring_writer *writer, uint32
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
-/* The slot that has been free for longest; its word goes to *since. false: none. */
+/* The slot that has been free for longest; its word goes to *since. false if there is none. */
 static bool find_slot(struct ring_pool *pool, uint32_t *index, uint64_t *since)
 {
 	*since = 0;
@@ -558,7 +558,7 @@ void ring_pool_starved(struct ring_pool *pool)
 
 /* ---- changing chunks ------------------------------------------------------------------------- */
 
-/* Signals are blocked. false: the event is to be dropped. */
+/* Signals are blocked. false if the event is to be dropped. */
 static bool change_chunk(struct ring_pool *pool, struct ring_writer *writer, uint32_t units)
 {
 	bool held = writer->holds, discard = pool->layout.mode == KPROF_MODE_DISCARD, append;

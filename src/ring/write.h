@@ -36,7 +36,7 @@
  *	[a] atomic: the same, and read by other threads
  */
 struct ring_writer {
-	struct kprof_slot *slot; /* [t] shared; NULL: not a writer, or no longer */
+	struct kprof_slot *slot; /* [t] shared; NULL if not a writer, or no longer */
 	char *chunk;		 /* [t] shared: the chunk of slot->pos; always one of the pool */
 	_Atomic uint32_t units;	 /* [t] of a chunk, in 8 bytes; 0: may not write (any more) */
 	uint32_t index;		 /* [t] of the slot */
@@ -132,7 +132,7 @@ void ring_pool_starved(struct ring_pool *pool);
 void ring_pool_leave(struct ring_pool *pool);
 
 /*
- * Gives the writer a chunk with room for `units` more. false: the event is dropped, and counted as
+ * Gives the writer a chunk with room for `units` more. false if the event is dropped, and counted as
  * dropped.
  */
 bool ring_writer_switch(struct ring_pool *pool, struct ring_writer *writer, uint32_t units);
@@ -160,7 +160,7 @@ static inline bool ring_move_pos(struct kprof_slot *slot, char *chunk, uint32_t 
 }
 
 /*
- * Reserves `units` (2 at least, head included, KPROF_RECORD_MAX / 8 at most). false: the writer's
+ * Reserves `units` (2 at least, head included, KPROF_RECORD_MAX / 8 at most). false if the writer's
  * chunk has no room; call ring_writer_switch and try again, or the writer is not one (slot NULL).
  */
 static inline bool ring_reserve(struct ring_writer *writer, uint32_t units, struct ring_room *room)

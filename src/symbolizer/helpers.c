@@ -30,7 +30,7 @@
 
 struct helper_process {
 	const char *role;
-	pid_t pid; /* 0: not running */
+	pid_t pid; /* 0 if not running */
 	int fd;
 };
 

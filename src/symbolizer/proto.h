@@ -35,8 +35,8 @@
 #define PROTO_OFFSETS_MAX 8192	     /* in one message */
 
 enum proto_type {
-	PROTO_OPEN_MAPPED = 1, /* pid, start, end; path: the name it must have, "": any */
-	PROTO_OPEN_PATH,       /* pid (0: the root of the opener), path */
+	PROTO_OPEN_MAPPED = 1, /* pid, start, end; path: the name it must have, "" for any */
+	PROTO_OPEN_PATH,       /* pid (0 for the root of the opener), path */
 	/*
 	 * pid (0: as above), build_id; path: FOLDER/NAME, the folder of the file and the name in
 	 * its .gnu_debuglink, or ""
@@ -53,7 +53,7 @@ enum proto_type {
 	PROTO_VDSO,
 	PROTO_KERNEL, /* address of its text, path, start, end */
 	PROTO_JIT,
-	/* error, flags, build_id, path: the name of its debug file, "": it names none */
+	/* error, flags, build_id, path: the name of its debug file, "" if it names none */
 	PROTO_INFO,
 	PROTO_OFFSETS,
 	PROTO_RESOLVE, /* flags */
@@ -120,12 +120,12 @@ int proto_set_path(struct proto_message *message, const char *path);
 void proto_set_build_id(struct proto_message *message, const uint8_t *bytes, size_t length);
 
 struct proto_wait {
-	int cancel_fd;        /* readable: cancel; -1: not cancellable */
-	uint64_t deadline_ns; /* CLOCK_MONOTONIC; 0: none */
+	int cancel_fd;        /* readable: cancel; -1 if not cancellable */
+	uint64_t deadline_ns; /* CLOCK_MONOTONIC; 0 if there is none */
 };
 
 /*
- * Sends the message with a descriptor (-1: none), which stays the caller's. wait NULL: no time
+ * Sends the message with a descriptor (-1 for none), which stays the caller's. wait NULL for no time
  * limit. -EPIPE: the other end is closed; -ECANCELED, -ETIMEDOUT.
  */
 int proto_send(int fd, const struct proto_message *message, int passed,

@@ -146,7 +146,7 @@ static bool is_replaced(const struct remote_request *request, const struct symbo
 	return !request->other_boot && file->mapped_ns && found->mtime_ns > file->mapped_ns;
 }
 
-/* Loads a candidate into the parser. 0: it is the file; on an error of remote_is_over(): stop. */
+/* Loads a candidate into the parser. 0 if it is the file; on an error of remote_is_over(): stop. */
 static int try_file(struct remote_request *request, enum proto_type type,
 	const struct symbols_mapping *mapping, const char *path)
 {

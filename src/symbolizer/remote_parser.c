@@ -45,7 +45,7 @@ static int abandon_parser(struct remote_request *request, int ret)
 	return -EIO;
 }
 
-/* Sends request->message with a file (-1: none) and receives the reply. */
+/* Sends request->message with a file (-1 for none) and receives the reply. */
 static int exchange(struct remote_request *request, int fd, const struct proto_wait *until)
 {
 	int ret = proto_send(request->parser, request->message, fd, until);

@@ -49,7 +49,7 @@ struct remote {
 	uint64_t hanging_since;   /* start of the period in which hanging processes are counted */
 	unsigned int hanging;     /* the count */
 	uint64_t no_fetch_until;  /* debuginfod timed out: it is not used before then */
-	struct remote_kernel running; /* length 0: not read yet */
+	struct remote_kernel running; /* length 0 if not read yet */
 	/* files that crashed their parser, or whose parser sent malformed replies */
 	uint64_t parser_failures;
 	uint64_t timeouts; /* openers, fetchers and parsers that timed out */
@@ -65,16 +65,16 @@ struct remote_request {
 	const struct symbols_how *how;
 	struct proto_wait wait;        /* of the whole request */
 	struct proto_message *message; /* sent and received, one after the other */
-	int parser;		       /* connection to a child; -1: none */
+	int parser;		       /* connection to a child; -1 if there is none */
 	bool replied;                  /* the child has sent a reply */
 	bool other_boot; /* the file was mapped on another machine, or before a reboot */
 	bool replaced;   /* a file with its name was found, but it is not the one that was mapped */
 	unsigned int flags;	       /* of the last INFO */
 	uint8_t build_id[PROTO_BUILD_ID_MAX];
 	uint32_t build_id_length;
-	char debuglink[NAME_MAX + 1]; /* the name of its debug file; "": none */
+	char debuglink[NAME_MAX + 1]; /* the name of its debug file; "" if there is none */
 	size_t arena_max;             /* bytes that the arena may grow to by its results */
-	uint32_t pid; /* the process below whose root the file was found; 0: the host's root */
+	uint32_t pid; /* the process below whose root the file was found; 0 for the host's root */
 };
 
 /* Is the file one that is not tried for now? */
@@ -95,7 +95,7 @@ void remote_avoid_process(struct remote *remote, uint32_t pid);
 bool remote_is_over(const struct remote_request *request, int ret);
 
 /*
- * Sends request->message with a file (-1: none; closed here) to the parser's child and stores what
+ * Sends request->message with a file (-1 for none; closed here) to the parser's child and stores what
  * the reply says in the request. Starts a child if there is none.
  */
 int remote_exchange(struct remote_request *request, int fd);

@@ -18,7 +18,7 @@ struct wire_result {
 struct wire_frame {
 	uint32_t line;
 	uint16_t function; /* bytes of its text */
-	uint16_t source;   /* 0: not known */
+	uint16_t source;   /* 0 if not known */
 };
 
 _Static_assert(SYMBOLS_TEXT_MAX <= UINT16_MAX, "a text's length in two bytes");

@@ -10,7 +10,7 @@
 
 /*
  * Appends the result for the index-th offset; texts are cut to SYMBOLS_TEXT_MAX, frames to
- * SYMBOLS_FRAMES_MAX. Returns the bytes written; 0: they do not fit into `size`.
+ * SYMBOLS_FRAMES_MAX. Returns the bytes written; 0 if they do not fit into `size`.
  */
 size_t result_wire_write(
 	uint8_t *bytes, size_t size, uint32_t index, const struct symbols_place *place);

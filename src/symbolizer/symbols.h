@@ -54,9 +54,9 @@
 
 struct symbols_how {
 	unsigned int flags;   /* SYMBOLS_LINES */
-	int cancel_fd;        /* readable: cancel; -1: not cancellable */
+	int cancel_fd;        /* readable: cancel; -1 if not cancellable */
 	uint64_t deadline_ns; /* CLOCK_MONOTONIC; 0: only the limits of the single steps */
-	size_t arena_max; /* bytes that the arena may grow to; 0: the maximum size of the results */
+	size_t arena_max; /* bytes that the arena may grow to; 0 for the maximum size of the results */
 };
 
 struct symbols_source {
@@ -71,12 +71,12 @@ struct symbols_source {
 		struct symbols_place *places);
 	/*
 	 * A connection to a parser that has the file loaded, for unwind_table.h. The caller closes
-	 * it. Errors as above. NULL: not supported.
+	 * it. Errors as above. NULL if not supported.
 	 */
 	int (*connect)(void *self, const struct symbols_file *file, const struct symbols_how *how);
 	/* Starts what requests will need; returns at once. May be NULL. */
 	void (*prepare)(void *self);
-	/* How many requests can run at the same time; 0: one. */
+	/* How many requests can run at the same time; 0 for one. */
 	unsigned int lanes;
 	/* Adds rows to kpstat. May be NULL. */
 	void (*stats)(void *self, struct stats *stats);
@@ -88,7 +88,7 @@ struct symbols;
 /* Size of the cache: the names of a few large programs take a tenth of it. */
 #define SYMBOLS_CACHE_BYTES (16u << 20)
 
-/* Takes ownership of `self`, the state of the source. cache_bytes: size of the cache, 0: none. */
+/* Takes ownership of `self`, the state of the source. cache_bytes: size of the cache, 0 if none. */
 struct symbols *symbols_create(const struct symbols_source *source, void *self,
 	size_t cache_bytes);
 void symbols_destroy(struct symbols *symbols);

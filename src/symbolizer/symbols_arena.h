@@ -28,7 +28,7 @@ enum symbols_kind {
 /* A kernel, as it was when addresses of it were recorded. */
 struct symbols_kernel {
 	const uint8_t *build_id;
-	size_t build_id_length; /* bytes; 0: not known */
+	size_t build_id_length; /* bytes; 0 if not known */
 	uint64_t start;		/* address of its text */
 };
 
@@ -52,7 +52,7 @@ struct symbols_file {
 	enum symbols_kind kind;
 	const char *path; /* as mapped; for the kernel "[kernel.kallsyms]" or "[module]" */
 	const uint8_t *build_id;
-	size_t build_id_length; /* bytes; 0: not known, then `id` identifies the file */
+	size_t build_id_length; /* bytes; 0 if not known, then `id` identifies the file */
 	/*
 	 * The kernel that was running. KERNEL, VDSO and JIT are symbolized, and mappings used, only
 	 * if it is the kernel that runs now, because pids mean nothing on another machine. NULL:
@@ -67,7 +67,7 @@ struct symbols_file {
 	size_t mapping_count;
 	/*
 	 * For a file without a build-id: a file that is found is not used if its inode differs or
-	 * if it was modified after mapped_ns (since 1970; 0: not known). Inodes are compared only
+	 * if it was modified after mapped_ns (since 1970; 0 if not known). Inodes are compared only
 	 * on the machine and boot where they were recorded, as far as `kernel` identifies these.
 	 */
 	struct symbols_file_id id;
@@ -76,17 +76,17 @@ struct symbols_file {
 
 struct symbols_frame {
 	const char *function; /* demangled, not escaped for display */
-	const char *source;   /* path of its source file; NULL: not known or not requested */
-	uint32_t line;        /* 0: not known or not requested */
+	const char *source;   /* path of its source file; NULL if not known or not requested */
+	uint32_t line;        /* 0 if not known or not requested */
 };
 
 #define SYMBOLS_LINES (1u << 0) /* source files, lines and inlined functions too: reads DWARF */
 
 struct symbols_place {
 	const struct symbols_frame *frames; /* innermost first; all but the last were inlined */
-	uint32_t count;                     /* 0: not known */
+	uint32_t count;                     /* 0 if not known */
 	uint64_t start; /* of the function, in the units of the request; with size 0: not known */
-	uint64_t size;	/* bytes; 0: not known */
+	uint64_t size;	/* bytes; 0 if not known */
 	bool replaced;  /* without frames: the file that was mapped was replaced or deleted */
 	/* for an offset into a file that could be read: its virtual address in the file */
 	bool located;

@@ -164,7 +164,7 @@ static bool run_op(const struct unwind *u, const struct unwind_row_op *op, const
 	return true;
 }
 
-/* cfa NULL: the expression computes it. Else the CFA is pushed first, as DWARF specifies. */
+/* cfa NULL if the expression computes it. Else the CFA is pushed first, as DWARF specifies. */
 static bool run_expression(const struct unwind *u, const struct unwind_row *row,
 	const struct unwind_row_value *value, const uint64_t *cfa, uint64_t *result)
 {

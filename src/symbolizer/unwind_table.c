@@ -23,7 +23,7 @@
 #define PARSERS_MAX 24
 
 struct table_file {
-	int connection; /* to its parser; -1: none, or it failed */
+	int connection; /* to its parser; -1 if there is none, or it failed */
 	bool evicted;   /* its parser was ended to make room for another */
 	uint64_t used;  /* number of its last request */
 	/* for starting it again; the strings and bytes are owned */
@@ -43,7 +43,7 @@ struct unwind_table {
 	struct symbols *symbols;
 	const struct symbols_how *how;
 	GHashTable *files; /* number -> struct table_file */
-	GHashTable *known; /* struct table_place -> struct unwind_row, NULL: none */
+	GHashTable *known; /* struct table_place -> struct unwind_row, NULL if there is none */
 	unsigned int parsers;
 	uint64_t requests;
 	struct proto_message *message;
@@ -177,7 +177,7 @@ void unwind_table_add_file(
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* Requests a row from the parser. NULL: no row; after an error the parser is disconnected. */
+/* Requests a row from the parser. NULL if no row; after an error the parser is disconnected. */
 static struct unwind_row *request_row(
 	struct unwind_table *table, struct table_file *f, uint64_t offset)
 {

@@ -29,7 +29,7 @@ void unwind_table_add_file(
 	struct unwind_table *table, uint32_t number, const struct symbols_file *file);
 
 /*
- * The row at an offset of a file that was added, valid until the next call; NULL: there is none, or
+ * The row at an offset of a file that was added, valid until the next call; NULL if none, or
  * the parser failed. May block for two seconds.
  */
 const struct unwind_row *unwind_table_find(

@@ -19,7 +19,7 @@
 
 struct addr_match_symbol {
 	uint64_t start;
-	uint64_t size;    /* bytes; 0: not known */
+	uint64_t size;    /* bytes; 0 if not known */
 	uint64_t limit;   /* without a size: end of what it covers */
 	const char *name; /* the caller's, valid as long as the addr_match */
 	uint8_t rank;
@@ -49,7 +49,7 @@ void addr_match_replace(struct addr_match *match, const struct addr_match_symbol
 /* After the last offer, before the first addr_match_find(). */
 void addr_match_finish(struct addr_match *match);
 
-/* The symbol of the i-th address. NULL: none covers it, or a foreign one does. */
+/* The symbol of the i-th address. NULL if none covers it, or a foreign one does. */
 const struct addr_match_symbol *addr_match_find(const struct addr_match *match, size_t i);
 
 #endif

@@ -13,7 +13,7 @@
 struct cfi;
 
 /*
- * Of an ELF file, which stays the caller's and must outlive it. NULL: the file has no such table.
+ * Of an ELF file, which stays the caller's and must outlive it. NULL if the file has no such table.
  */
 struct cfi *cfi_open(Elf *elf);
 /* Does nothing for NULL. */

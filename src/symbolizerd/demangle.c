@@ -54,7 +54,7 @@ static void limit_cpu(suseconds_t microseconds)
 	(void)setitimer(ITIMER_VIRTUAL, &timer, NULL);
 }
 
-/* The output for this name, to be freed with g_free; NULL: not a name of this scheme. */
+/* The output for this name, to be freed with g_free; NULL if not a name of this scheme. */
 static char *run(demangler *demangle, const char *name)
 {
 	struct output output = { .text = g_string_new(NULL) };

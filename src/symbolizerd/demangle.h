@@ -11,7 +11,7 @@
 #define DEMANGLE_INPUT_MAX 16384
 
 /*
- * To be freed with g_free. NULL: not mangled, or by an unknown scheme. Rust's hashes are left out.
+ * To be freed with g_free. NULL if not mangled, or by an unknown scheme. Rust's hashes are left out.
  * Suffixes that compilers append to parts and copies of functions (.cold, .isra.0) are kept, in C++
  * as [clone .cold].
  */

@@ -18,13 +18,13 @@
 
 struct dwarflines;
 
-/* NULL: the file has no DWARF. fd is borrowed, and must stay open as long as the result. */
+/* NULL if the file has no DWARF. fd is borrowed, and must stay open as long as the result. */
 struct dwarflines *dwarflines_open(int fd);
 void dwarflines_close(struct dwarflines *lines);
 
 /*
  * The build-id of the alternate debug file, with which several debug files share parts (dwz);
- * length 0: none. Until dwarflines_set_alt() was called, names in that file are not known.
+ * length 0 if none. Until dwarflines_set_alt() was called, names in that file are not known.
  */
 size_t dwarflines_alt(struct dwarflines *lines, uint8_t *build_id, size_t size);
 void dwarflines_set_alt(struct dwarflines *lines, int fd);

@@ -10,7 +10,7 @@ struct elfsyms_table {
 	const char *names;
 	size_t names_size;
 	bool full;
-	uint64_t *ends; /* of the code in each section; 0: it has none */
+	uint64_t *ends; /* of the code in each section; 0 if it has none */
 	size_t sections;
 };
 

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 struct image {
-	Elf *elf; /* NULL: there is no image */
+	Elf *elf; /* NULL if there is no image */
 };
 
 /*

@@ -31,7 +31,7 @@ struct opener {
 	struct proc_kernel kernel;
 	bool kernel_known;
 	struct proc_maps mounts;
-	uint64_t mounts_ns; /* when it was read; 0: never */
+	uint64_t mounts_ns; /* when it was read; 0 if never */
 	struct proto_message request, reply;
 };
 

@@ -22,11 +22,11 @@
 /* An ELF file in memory, and its DWARF if that was requested. */
 struct parse_object {
 	struct image image;
-	void *mapped; /* NULL: not mapped here */
+	void *mapped; /* NULL if not mapped here */
 	size_t size;
-	int fd; /* owned; -1: none. DWARF is read from it. */
+	int fd; /* owned; -1 if there is none. DWARF is read from it. */
 	struct dwarflines *lines;
-	struct cfi *cfi; /* NULL: not read yet, or there is none */
+	struct cfi *cfi; /* NULL if not read yet, or there is none */
 	bool cfi_tried;
 };
 

@@ -24,14 +24,14 @@ struct parse_info {
 	/* of the file; with PROTO_WANTS_ALT of the alternate debug file */
 	uint8_t build_id[PROTO_BUILD_ID_MAX];
 	size_t build_id_length;
-	char debuglink[NAME_MAX + 1]; /* the name of its debug file; "": none */
+	char debuglink[NAME_MAX + 1]; /* the name of its debug file; "" if there is none */
 };
 
 struct parse *parse_create(void);
 void parse_destroy(struct parse *parse);
 
 /*
- * Loads a file, unless it has another build-id (length 0: any): -ESTALE then; -ENOEXEC: not an ELF
+ * Loads a file, unless it has another build-id (length 0 for any): -ESTALE then; -ENOEXEC: not an ELF
  * file. flags: SYMBOLS_LINES. fd is borrowed, here and below.
  */
 int parse_elf(struct parse *parse, int fd, const uint8_t *build_id, size_t build_id_length,

@@ -53,7 +53,7 @@ static char *take_line(char **text)
 	return line;
 }
 
-/* -1: not a digit. Inline, because a kernel has two million symbols. */
+/* -1 if not a digit. Inline, because a kernel has two million symbols. */
 static inline int hex_digit(char c)
 {
 	if (c >= '0' && c <= '9')

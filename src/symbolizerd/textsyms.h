@@ -24,7 +24,7 @@ char *textsyms_read(int fd, size_t *size);
 struct textsyms_kernel {
 	const char *path;    /* "[kernel.kallsyms]" for the kernel itself, "[module]" */
 	uint64_t text;       /* required start address of the kernel's text */
-	uint64_t start, end; /* of the module: symbols outside it are skipped; end 0: not known */
+	uint64_t start, end; /* of the module: symbols outside it are skipped; end 0 if not known */
 };
 
 /*

@@ -12,7 +12,7 @@
 
 #include "sys/proc_maps.h"
 
-/* Each build_id has PROC_BUILD_ID_MAX bytes. They return its length; 0: there is none. */
+/* Each build_id has PROC_BUILD_ID_MAX bytes. They return its length; 0 if there is none. */
 uint8_t buildid_in_notes(const unsigned char *notes, size_t size, unsigned char *build_id);
 /* Of an open file; does not depend on the file position. */
 uint8_t buildid_of_file(int fd, unsigned char *build_id);
@@ -27,7 +27,7 @@ struct buildid_mapping {
 	const char *path;
 };
 
-/* What identifies the content of the mapped file; 0: not known. */
+/* What identifies the content of the mapped file; 0 if not known. */
 struct buildid_content {
 	uint64_t size;
 	uint64_t mtime_ns; /* since 1970 */
@@ -36,7 +36,7 @@ struct buildid_content {
 /*
  * The build-id of the mapped file: by its path among our own mounts, if it is that file and has
  * not changed since; else by the mapping itself, while the process lives. `maps` must have been
- * initialised recently. Returns the length; 0: the file has none; -EACCES: files of its file
+ * initialised recently. Returns the length; 0 if the file has none; -EACCES: files of its file
  * system are not read (PROC_DEVICES_MAX); -ENOENT: it cannot be found any more; -EAGAIN: it
  * changed since. *content is known if the file was found by its path.
  */

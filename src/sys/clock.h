@@ -21,7 +21,7 @@ uint64_t clock_realtime_ns(void);
 struct timespec clock_timespec(uint64_t ns);
 
 /*
- * pthread_cond_timedwait() until this time of CLOCK_MONOTONIC; false: it is reached. The
+ * pthread_cond_timedwait() until this time of CLOCK_MONOTONIC; false if it is reached. The
  * condition needs no attributes.
  */
 bool clock_wait_until(pthread_cond_t *condition, pthread_mutex_t *lock, uint64_t until_ns);

@@ -29,7 +29,7 @@ struct fdpass {
 
 /*
  * Receives one message; the descriptors get close-on-exec. Returns its size (more than `room`: the
- * rest is lost; 0: the end) or -errno, also -EINTR, since the caller may have a deadline to check.
+ * rest is lost; 0 at the end) or -errno, also -EINTR, since the caller may have a deadline to check.
  * pass->count and pass->truncated are set in any case.
  *
  * Descriptors beyond max are closed here or by the kernel, which can block if the sender is not

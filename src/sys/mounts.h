@@ -11,7 +11,7 @@
 
 /*
  * Calls mount() with the directory of each mount of a file system type and the user who mounted
- * it ((uid_t)-1: not known), in the order in which they were mounted, until it returns other than
+ * it ((uid_t)-1 if not known), in the order in which they were mounted, until it returns other than
  * 0, and returns that value. path NULL: /proc/self/mounts. The string is valid during the call.
  * -errno of opening path.
  */
@@ -45,7 +45,7 @@ int mounts_detach(const char *dir);
 /*
  * Unmounts what is mounted at `path` if accesses to it give ENOTCONN, since its server has
  * exited, and if it is of this type. A process that may not unmount has fusermount3(1) do it.
- * Another mount that was made there meanwhile is not touched. 0: there is no such mount any more;
+ * Another mount that was made there meanwhile is not touched. 0 if there is no such mount any more;
  * -EPERM; -ENODEV: it is of another type; -errno.
  */
 int mounts_remove_dead(const char *path, const char *type);

@@ -125,7 +125,7 @@ int perf_sysctl(const char *proc, const char *name, int64_t *value);
 #define PERF_RECORD_MAX 65536
 
 struct perf_ring {
-	struct perf_event_mmap_page *page; /* NULL: not mapped */
+	struct perf_event_mmap_page *page; /* NULL if not mapped */
 	const unsigned char *data;
 	uint64_t size;	  /* bytes of data, a power of two */
 	uint64_t mask;	  /* size - 1 */

@@ -26,7 +26,7 @@ struct pfm_encoding {
 	uint64_t config;
 	uint64_t config1;
 	uint64_t config2;
-	uint64_t rate;	      /* as in the text, unchecked: may be huge; 0: not in the text */
+	uint64_t rate;	      /* as in the text, unchecked: may be huge; 0 if not in the text */
 	bool is_freq;	      /* rate is in Hz, else it is a period */
 	bool exclude_user;
 	bool exclude_kernel;
@@ -36,7 +36,7 @@ struct pfm_encoding {
 	uint8_t precise_ip;   /* 0 to 3 */
 	bool pinned;
 	bool exclusive;
-	int cpu;	      /* -1: not in the text */
+	int cpu;	      /* -1 if not in the text */
 };
 
 /*

@@ -28,7 +28,7 @@ struct proc_reader {
 	int folder; /* /proc */
 	struct proc_visitor visitor;
 	int stop; /* the value of a callback, if not 0 */
-	uint64_t threads; /* of the current process; 0: not read */
+	uint64_t threads; /* of the current process; 0 if not read */
 	char comm[PROC_COMM_MAX];
 	char exe[PATH_MAX + sizeof(DELETED)];
 	struct proc_maps maps;
@@ -84,7 +84,7 @@ static int read_comm(struct proc_reader *reader, int dir, const char *path)
 
 /*
  * Field `number` in a text of `stat`, from the third on. The name, the second field, is in
- * parentheses and may contain any character. NULL: there is none.
+ * parentheses and may contain any character. NULL if there is none.
  */
 static const char *find_field(const char *text, int number)
 {

@@ -29,7 +29,7 @@ struct proc_process {
 	pid_t pid;
 	uid_t uid;	  /* effective; 0 also for a process that is not dumpable (setuid) */
 	const char *comm; /* of the first thread */
-	uint64_t start_ticks; /* when it started, in ticks after boot (sys/clock.h); 0: not known */
+	uint64_t start_ticks; /* when it started, in ticks after boot (sys/clock.h); 0 if not known */
 	const char *exe;  /* "" for kernel threads and if unreadable; " (deleted)" stays */
 };
 
@@ -97,7 +97,7 @@ struct proc_kernel {
 	uint64_t start; /* _stext */
 	uint64_t size;	/* to _etext; 0: addresses are hidden (kernel.kptr_restrict) */
 	unsigned char build_id[PROC_BUILD_ID_MAX];
-	uint8_t build_id_length; /* 0: none */
+	uint8_t build_id_length; /* 0 if there is none */
 };
 
 /*

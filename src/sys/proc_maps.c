@@ -312,7 +312,7 @@ static int read_by_query(struct proc_maps *maps, int fd, pid_t pid,
 
 /* ---- by text --------------------------------------------------------------------------------- */
 
-/* "START-END rwxp OFFSET MAJOR:MINOR INODE      PATH". false: not executable, or no such line. */
+/* "START-END rwxp OFFSET MAJOR:MINOR INODE      PATH". false if not executable, or no such line. */
 static bool parse_line(char *line, struct proc_mapping *found)
 {
 	unsigned long long start, end, offset, inode;

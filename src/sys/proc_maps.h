@@ -25,7 +25,7 @@ struct proc_mapping {
 	uint32_t dev_minor;
 	const char *path;
 	const unsigned char *build_id;
-	uint8_t build_id_length; /* 0: none, or not known */
+	uint8_t build_id_length; /* 0 if there is none, or not known */
 	bool build_id_known;	 /* was read, or must not be read: it will not become known later */
 };
 
@@ -79,7 +79,7 @@ int proc_maps_read(struct proc_maps *maps, int fd, pid_t pid,
 bool proc_maps_trusts(const struct proc_maps *maps, uint32_t dev_major, uint32_t dev_minor);
 /*
  * The part of an absolute path behind the mount point that leads to it, of those of trusted
- * devices. A mount in between may be of any type, so it must not be entered. NULL: there is none.
+ * devices. A mount in between may be of any type, so it must not be entered. NULL if there is none.
  */
 const char *proc_maps_mount_of(const struct proc_maps *maps, const char *path);
 

@@ -40,7 +40,7 @@ struct procstat_cpu {
 
 struct procstat;
 
-/* `path` NULL: the real file. -errno of open. Reads nothing yet. */
+/* `path` NULL for the real file. -errno of open. Reads nothing yet. */
 int procstat_open(const char *path, struct procstat **procstat);
 void procstat_close(struct procstat *procstat);
 

@@ -17,7 +17,7 @@
 #include <stddef.h>
 
 /*
- * Ends a connection. true: nothing was queued in it, and it is closed. false: descriptors are
+ * Ends a connection. true if nothing was queued in it, and it is closed. false: descriptors are
  * queued; nothing more will be. The caller must close it by another way.
  */
 bool socket_drain_try(int socket);

@@ -118,7 +118,7 @@ int tracefs_event_id(int dirfd, const char *system, const char *name, uint64_t *
 }
 
 struct tracefs_listing {
-	/* only these, NULL: all; called first, since read_id() takes longer */
+	/* only these, NULL for all; called first, since read_id() takes longer */
 	bool (*wanted)(void *arg, const char *system, const char *name);
 	int (*event)(void *arg, const char *system, const char *name);
 	void *arg;

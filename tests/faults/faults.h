@@ -22,8 +22,8 @@ enum fault_kind {
 #define FAULTS_PROCESSES 2
 
 struct fault_plan {
-	_Atomic uint64_t kinds;	  /* the driver's; 0: nothing is counted */
-	_Atomic uint64_t at;	  /* the driver's: the first call that fails, from 1; 0: none */
+	_Atomic uint64_t kinds;	  /* the driver's; 0 if nothing is counted */
+	_Atomic uint64_t at;	  /* the driver's: the first call that fails, from 1; 0 if none */
 	_Atomic uint64_t burst;	  /* the driver's: how many fail from there on */
 	_Atomic uint64_t bytes;	  /* the driver's: allocations of at least so many count */
 	_Atomic uint64_t verbose; /* the driver's: where a call fails its stack goes to standard error */

@@ -13,7 +13,7 @@
 
 #define THREADS_MAX 64
 
-/* Calls write_events with 0 here and with 1 and up in further threads. -1: there is no thread to be had. */
+/* Calls write_events with 0 here and with 1 and up in further threads. -1 if no thread to be had. */
 static inline int tell_from_threads(long threads, void *(*write_events)(void *arg))
 {
 	pthread_t ids[THREADS_MAX];

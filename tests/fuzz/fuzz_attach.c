@@ -125,7 +125,7 @@ static void hear_all(struct world *world)
 	}
 }
 
-/* false: the program is to be detached. */
+/* false if the program is to be detached. */
 static bool say(struct world *world, char *data, size_t bytes, bool sized, int pool)
 {
 	uint32_t size = (uint32_t)bytes;

@@ -27,7 +27,7 @@
 /* What a thread says of itself, in memory that outlives it. */
 struct account {
 	uint64_t begun, reserved, committed, dropped;
-	uint32_t slot; /* and 1; 0: it never was a writer */
+	uint32_t slot; /* and 1; 0 if it never was a writer */
 	bool living;
 	uint32_t parked; /* a point, and 1 */
 };

@@ -59,7 +59,7 @@ bool peer_wait_ended(struct peer *peer, unsigned count);
 /* Switches `count` ids from `first` on in one program. */
 void peer_switch(struct peer_program *program, uint32_t first, uint32_t count, bool on);
 
-/* The id of an event, gone or not, by its name or, for printf, its format; -1: not known. */
+/* The id of an event, gone or not, by its name or, for printf, its format; -1 if not known. */
 int peer_find(const struct peer_program *program, const char *name_or_format);
 
 /* What reading found of one thread's stretch of numbers, and in all. */

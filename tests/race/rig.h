@@ -50,7 +50,7 @@ int finish(struct child *child);
 struct peer_program *await_event(const struct child *child, const char *event);
 /* The library's thread in the process waits for something to happen. */
 void await_sleeping_helper(pid_t pid);
-struct peer_program *program_of(pid_t pid); /* NULL: it never came */
+struct peer_program *program_of(pid_t pid); /* NULL if it never came */
 
 /* Of one program: events by id, and of one of them the first two words. */
 struct tally {

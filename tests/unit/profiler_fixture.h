@@ -84,7 +84,7 @@ static inline void cpus_changed(void *arg)
 	pthread_mutex_unlock(&h->lock);
 }
 
-/* false: the deadline has passed */
+/* false if the deadline has passed */
 static inline bool wait_changed(struct host *h)
 {
 	struct timespec until;
@@ -208,7 +208,7 @@ static inline void count_bytes(struct sums *sums, const uint8_t *data, size_t le
 	g_byte_array_remove_range(sums->rest, 0, (guint)at);
 }
 
-/* One read. The bytes; 0: nothing now, *eof: and never. */
+/* One read. The bytes; 0 if there is nothing now, *eof: and never. */
 static inline ssize_t read_once(struct cursor *c, size_t want, struct sums *sums, bool *eof)
 {
 	struct iovec iov[16];

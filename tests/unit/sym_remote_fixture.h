@@ -50,7 +50,7 @@ struct world {
 	uint8_t id[64];		      /* of "program" */
 	size_t id_length;
 	uint64_t offset; /* of "work" in it */
-	GPid server;	 /* of a mount that does not answer; 0: none */
+	GPid server;	 /* of a mount that does not answer; 0 if there is none */
 	char *mount;
 };
 
@@ -94,7 +94,7 @@ static inline int ask(struct world *world, const struct symbols_file *file, uint
 	return symbols_resolve(world->symbols, file, &offset, 1, &how, world->arena, place);
 }
 
-/* expected NULL: no name is expected */
+/* expected NULL if no name is expected */
 static inline void expect(struct world *world, const struct symbols_file *file, uint64_t offset,
 	const char *expected)
 {

@@ -212,7 +212,7 @@ static inline const struct task_stream_row *task_stream_mapping(const struct tas
 
 /*
  * The file at addr: the latest mapping by then, else what the parent had when it forked, and so on;
- * else what was announced later. NULL: not known.
+ * else what was announced later. NULL if not known.
  */
 static inline const char *task_stream_find(const struct task_stream *stream, uint32_t pid, uint64_t time_ns,
 	uint64_t addr)

@@ -36,7 +36,7 @@ static void finish(struct world *world)
 	admission_destroy(world->places);
 }
 
-/* NULL: it is connected, and has sent HELLO if it does so. */
+/* NULL if it is connected, and has sent HELLO if it does so. */
 static const char *come(struct world *world, pid_t pid, uid_t uid, bool sends_hello)
 {
 	const struct ucred who = {.pid = pid, .uid = uid};

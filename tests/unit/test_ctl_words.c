@@ -69,8 +69,8 @@ struct line_row {
 	const char *text;
 	size_t size;
 	int ret;
-	const char *word;   /* NULL: not known */
-	const char *called; /* "": no handler */
+	const char *word;   /* NULL if not known */
+	const char *called; /* "" if there is no handler */
 	const char *reason; /* the beginning of the sentence */
 };
 

@@ -137,7 +137,7 @@ static const struct dirtab_row open_folder = { .name = "o", .mode = 0700, .type 
 
 struct mode_row {
 	int line;
-	int option; /* -1: not given */
+	int option; /* -1 if not given */
 	mode_t reads, writes, both, folder, open_folder;
 };
 

@@ -35,7 +35,7 @@ static struct doctor_facts all_fine(void)
 	};
 }
 
-/* The verdict under this name, -1: none; `part` must be in its text or remedy (NULL: no remedy). */
+/* The verdict under this name, -1 if none; `part` must be in its text or remedy (NULL if no remedy). */
 static int verdict(const struct doctor_facts *facts, const char *name, const char *text,
 	const char *remedy)
 {

@@ -39,8 +39,8 @@ static void hand_on(struct capture_of_runs *all, struct encoder *e)
 
 /* What a reader knows; pids are small numbers here. */
 struct knowledge {
-	uint32_t tids[16384]; /* of each process on this CPU; 0: the process itself */
-	uint64_t periods[16]; /* by event; 0: not told */
+	uint32_t tids[16384]; /* of each process on this CPU; 0 for the process itself */
+	uint64_t periods[16]; /* by event; 0 if not told */
 };
 
 static void read_run(struct knowledge *know, const struct capture_of_runs *all, size_t run)

@@ -215,7 +215,7 @@ static void test_bad_packets_end_their_connection(void **state)
 }
 
 /*
- * Sends a HELLO that is refused over a connection of its own. false: it was not received, since the
+ * Sends a HELLO that is refused over a connection of its own. false if it was not received, since the
  * processes that close the descriptors sent before have not ended yet.
  */
 static bool is_hello_received(const struct kprof_packet_hello *hello, const int *fds, size_t count)

@@ -191,7 +191,7 @@ static void test_greedy_process_leaves_connections_to_others(void **state)
 
 /*
  * A TCP connection full of unread data: close(2) of it blocks (SO_LINGER) until the other end,
- * *reader, is closed. -1: there is no network here.
+ * *reader, is closed. -1 if there is no network here.
  */
 static int make_socket_that_lingers(int *reader)
 {

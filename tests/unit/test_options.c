@@ -16,11 +16,11 @@
 struct row {
 	int line;
 	const char *words; /* of the command line, blanks between */
-	const char *wrong; /* part of the sentence; NULL: it is right */
+	const char *wrong; /* part of the sentence; NULL if it is right */
 	const char *source, *mountpoint;
 	const char *mount; /* what libfuse gets, commas between */
 	bool foreground, akaros;
-	int mode; /* -1: not given */
+	int mode; /* -1 if not given */
 	size_t trace_bytes;
 	bool over;
 };
@@ -117,7 +117,7 @@ struct attach_row {
 	const char *words, *socket;
 	enum endpoint_who who;
 	gid_t group;
-	const char *wrong; /* NULL: it is right */
+	const char *wrong; /* NULL if it is right */
 };
 
 static const struct attach_row attach_rows[] = {

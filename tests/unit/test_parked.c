@@ -28,7 +28,7 @@ struct fuse_req {
 struct item {
 	struct parked parked;
 	struct fuse_req req;
-	int code;     /* 0: not answered */
+	int code;     /* 0 if not answered */
 	bool stopped; /* while it was current */
 	bool kept;    /* another thread has taken it out elsewhere */
 };

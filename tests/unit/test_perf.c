@@ -27,7 +27,7 @@
 
 struct sysctl_row {
 	int line;
-	const char *content; /* NULL: no such file */
+	const char *content; /* NULL if there is no such file */
 	int ret;
 	int64_t value;
 };

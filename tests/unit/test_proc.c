@@ -102,7 +102,7 @@ static int remove_root(void **state)
 struct log {
 	char text[16384];
 	size_t length;
-	int stop_after; /* calls, 0: never */
+	int stop_after; /* calls, 0 if never */
 	int stop_value;
 };
 

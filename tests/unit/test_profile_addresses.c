@@ -10,7 +10,7 @@ struct row {
 	uint64_t time;
 	uint32_t pid;
 	uint64_t address;
-	const char *name;  /* of the process; NULL: any */
+	const char *name;  /* of the process; NULL for any */
 	const char *stack; /* see print_stack() */
 };
 

@@ -187,7 +187,7 @@ static int by_ticket(const void *a, const void *b)
 	return (x->head.ticket > y->head.ticket) - (x->head.ticket < y->head.ticket);
 }
 
-/* serial 0: all threads */
+/* serial 0 for all threads */
 static struct seen look(const struct ring_reader *reader, uint64_t serial)
 {
 	struct ring_index *index = calloc(1, sizeof(*index));

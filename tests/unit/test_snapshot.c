@@ -304,7 +304,7 @@ static void check_newest(struct merge *merge, const struct producer *producer, u
  */
 static void test_corrupt_producer_takes_no_more_than_its_share(void **state)
 {
-	static const uint64_t begun[] = { UINT64_MAX, 0 }; /* 0: the truth */
+	static const uint64_t begun[] = { UINT64_MAX, 0 }; /* 0 for the truth */
 	struct snapshot_budget *all = budget;
 
 	for (size_t round = 0; round < G_N_ELEMENTS(begun); round++) {

@@ -22,7 +22,7 @@
 struct row {
 	int line; /* a failing row names itself */
 	const char *name;
-	const char *expected; /* NULL: it is shown as it is */
+	const char *expected; /* NULL if it is shown as it is */
 };
 
 static const struct row rows[] = {

@@ -32,7 +32,7 @@ static const struct addr_match_symbol symbols[] = {
 struct row {
 	int line;
 	uint64_t address;
-	const char *name; /* NULL: none */
+	const char *name; /* NULL if there is none */
 };
 
 static const struct row rows[] = {

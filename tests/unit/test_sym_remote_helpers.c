@@ -17,7 +17,7 @@ static char *read_status(pid_t pid)
 	return text;
 }
 
-/* The pid of a kprof-symbols of this test in this role, or its child; 0: none. */
+/* The pid of a kprof-symbols of this test in this role, or its child; 0 if there is none. */
 static pid_t find_helper(pid_t parent, const char *role)
 {
 	g_autofree char *path = g_strdup_printf("/proc/%d/task/%d/children", parent, parent);

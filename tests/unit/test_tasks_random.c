@@ -31,7 +31,7 @@ static const char *const files[] = {
 
 /* A mapping of the kernel's: pages first to last are what is left of it. */
 struct page {
-	const char *file; /* NULL: nothing there */
+	const char *file; /* NULL if there is nothing there */
 	uint64_t vma;	  /* pages of one mmap have one number */
 };
 

@@ -100,7 +100,7 @@ static inline void view_check(const struct gen *gen, view_write *write, const ch
 	free(text);
 }
 
-/* Samples of up to three user frames, innermost first; 0: no such frame. */
+/* Samples of up to three user frames, innermost first; 0 if there is no such frame. */
 static inline void view_sample(struct gen *gen, uint64_t event, uint32_t pid, int times, uint64_t a,
 	uint64_t b, uint64_t c)
 {

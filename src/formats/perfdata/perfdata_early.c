@@ -65,7 +65,7 @@ struct perfdata_range {
 	uint64_t start, end;
 };
 
-/* Adds [start, end) to sorted ranges that don't touch; true: nothing of it was covered. */
+/* Adds [start, end) to sorted ranges that don't touch; true if nothing of it was covered. */
 static bool cover(GArray *ranges, uint64_t start, uint64_t end)
 {
 	struct perfdata_range range = { start, end };

@@ -42,7 +42,7 @@ void perfdata_files_take_mapping(struct perfdata_files *files, const struct kpro
 void perfdata_files_take_build_id(struct perfdata_files *files,
 	const struct kprof_rec_build_id *build_id, const uint8_t *bytes);
 
-/* The first kernel; NULL: none with a build-id. */
+/* The first kernel; NULL if there is none with a build-id. */
 const struct perfdata_file *perfdata_files_kernel(const struct perfdata_files *files);
 
 /* The memory that they take without their strings. */

@@ -179,7 +179,7 @@ struct perfdata_mmap {
 /* The same with more about the file. */
 struct perfdata_mmap2 {
 	struct perfdata_mmap mmap;
-	uint8_t build_id_length; /* if misc has MMAP_BUILD_ID; else all four are 0: not known */
+	uint8_t build_id_length; /* if misc has MMAP_BUILD_ID; else all four are 0 if not known */
 	uint8_t reserved[3];
 	uint8_t build_id[20];
 	uint32_t prot;

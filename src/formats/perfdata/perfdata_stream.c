@@ -33,7 +33,7 @@ struct perfdata_writer {
 	uint32_t mappings;    /* of processes, so far */
 	/* the last mapping: the next record may have its build-id */
 	struct kprof_rec_mmap last;
-	size_t pending; /* bytes of its event, at the buffer's end; 0: none */
+	size_t pending; /* bytes of its event, at the buffer's end; 0 if there is none */
 };
 
 /* ---- parts ----------------------------------------------------------------------------------- */
