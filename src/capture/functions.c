@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "symbolizer/remote.h"
 #include "capture/table.h"
+#include "symbolizer/remote.h"
 
 /* ---- source of symbols ----------------------------------------------------------------------- */
 

@@ -14,10 +14,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "capture/profile.h"
+#include "capture/symbolize.h"
 #include "symbolizer/helpers.h"
 #include "symbolizer/symbols.h"
-#include "capture/symbolize.h"
-#include "capture/profile.h"
 
 #define FUNCTIONS_NO_FRAME UINT32_MAX
 

@@ -17,10 +17,10 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "kprof/records.h"
 #include "capture/decode.h"
 #include "capture/processes.h"
 #include "capture/stacks.h"
+#include "kprof/records.h"
 
 /* One more than the last of enum kprof_lost_reason; [0] is any other reason. */
 #define PROFILE_LOST_REASONS (KPROF_LOST_RING_RECORDS + 1)

@@ -6,8 +6,8 @@
 #ifndef KPROFS_CAPTURE_SYMBOLIZE_H
 #define KPROFS_CAPTURE_SYMBOLIZE_H
 
-#include "symbolizer/symbols.h"
 #include "capture/profile.h"
+#include "symbolizer/symbols.h"
 
 /* Memory for names, of all threads together. Places beyond it get no name. */
 #define SYMBOLIZE_BYTES_MAX (96u << 20)

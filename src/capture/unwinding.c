@@ -9,12 +9,12 @@
 #include <unistd.h>
 
 #include "base/units.h"
-#include "symbolizer/proto.h"
-#include "symbolizer/unwind_table.h"
-#include "symbolizer/unwind.h"
 #include "capture/processes.h"
 #include "capture/profile.h"
 #include "capture/symbolize.h"
+#include "symbolizer/proto.h"
+#include "symbolizer/unwind.h"
+#include "symbolizer/unwind_table.h"
 #include "sys/memfile.h"
 
 /*

@@ -14,10 +14,10 @@
 
 #include <stdbool.h>
 
-#include "base/err.h"
-#include "symbolizer/symbols.h"
-#include "capture/decode.h"
 #include "base/cancel.h"
+#include "base/err.h"
+#include "capture/decode.h"
+#include "symbolizer/symbols.h"
 
 /*
  * Whether there are copied stacks. Reads to the first one, and rewinds. -ESPIPE: it can't rewind.

@@ -13,11 +13,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "cmd/disasm.h"
 #include "cmd/report_input.h"
-#include "formats/summary.h"
 #include "formats/json.h"
-#include "base/text.h"
+#include "formats/summary.h"
 
 /* Bytes shown after the last address with samples, if the size of the function is not known. */
 #define SIZE_UNKNOWN 16

@@ -13,11 +13,11 @@
 #include <unistd.h>
 
 #include "base/fdio.h"
-#include "cmd/input.h"
-#include "cmd/report_input.h"
-#include "cmd/progress.h"
 #include "capture/functions.h"
 #include "capture/profile.h"
+#include "cmd/input.h"
+#include "cmd/progress.h"
+#include "cmd/report_input.h"
 #include "formats/view.h"
 #include "sys/memfile.h"
 

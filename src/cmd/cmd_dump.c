@@ -11,8 +11,8 @@
 #include <glib.h>
 #include <stdio.h>
 
-#include "cmd/input.h"
 #include "capture/dump.h"
+#include "cmd/input.h"
 
 static const struct cmd_option options[] = {
 	CMD_OPTION_MOUNT,

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "cmd/eventlist.h"
 #include "formats/json.h"
-#include "base/text.h"
 
 static const struct cmd_option options[] = {
 	{'a', "all", NULL,

@@ -19,11 +19,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
+#include "capture/process_filter.h"
 #include "cmd/kpdata_copy.h"
 #include "cmd/launch.h"
 #include "cmd/sampling.h"
-#include "capture/process_filter.h"
-#include "base/text.h"
 
 #define DEFAULT_OUTPUT "kprof.data"
 

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/report_input.h"
 #include "cmd/report.h"
+#include "cmd/report_input.h"
 #include "formats/flat.h"
 
 static const struct cmd_option options[] = {

@@ -14,13 +14,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "cmd/launch.h"
+#include "formats/json.h"
 #include "prof/events.h"
 #include "sys/perf.h"
 #include "sys/perf_count.h"
-#include "formats/json.h"
-#include "base/text.h"
 
 #define SOFTWARE_EVENTS "task-clock,context-switches,cpu-migrations,page-faults"
 #define HARDWARE_EVENTS "cycles,instructions,branches,branch-misses"

@@ -20,13 +20,13 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "cmd/recent_samples.h"
 #include "cmd/sampling.h"
+#include "formats/breakdown.h"
 #include "sys/clock.h"
 #include "sys/terminal.h"
-#include "formats/breakdown.h"
-#include "base/text.h"
 
 #define DEFAULT_DELAY 2.0
 #define DELAY_MAX 3600.0

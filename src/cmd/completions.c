@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "prof/events.h"
 #include "formats/breakdown.h"
 #include "formats/view.h"
+#include "prof/events.h"
 
 static void add_word(GString *words, const char *word)
 {

@@ -9,13 +9,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "capture/functions.h"
 #include "cmd/private_server.h"
 #include "sys/host.h"
 #include "sys/mounts.h"
 #include "sys/perf_count.h"
 #include "sys/proc.h"
 #include "sys/tracefs.h"
-#include "capture/functions.h"
 
 #define FUSE_DEVICE "/dev/fuse"
 

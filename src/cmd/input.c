@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include "base/units.h"
-#include "cmd/cmd.h"
-#include "cmd/input_source.h"
 #include "capture/functions.h"
 #include "capture/unwinding.h"
+#include "cmd/cmd.h"
+#include "cmd/input_source.h"
 
 #define READ_BYTES MIB /* the most that kpdata gives in one read */
 

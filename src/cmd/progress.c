@@ -11,11 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "symbolizer/remote.h"
 #include "sys/clock.h"
 #include "sys/terminal.h"
-#include "base/text.h"
 
 /* Nothing is shown before this time. */
 #define PATIENCE_NS (500 * NSEC_PER_MSEC)

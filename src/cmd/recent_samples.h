@@ -10,8 +10,8 @@
 #include <stdbool.h>
 
 #include "base/err.h"
-#include "symbolizer/symbols.h"
 #include "capture/profile.h"
+#include "symbolizer/symbols.h"
 
 struct recent_samples;
 

@@ -3,9 +3,9 @@
 #ifndef KPROFS_CMD_REPORT_INPUT_H
 #define KPROFS_CMD_REPORT_INPUT_H
 
-#include "cmd/input.h"
 #include "capture/functions.h"
 #include "capture/profile.h"
+#include "cmd/input.h"
 
 struct report_input {
 	struct input input;

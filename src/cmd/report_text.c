@@ -8,8 +8,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "formats/summary.h"
 #include "base/text.h"
+#include "formats/summary.h"
 
 /* Values are padded to this width; longer ones shift the rest of the line to the right. */
 #define WIDTH_MAX 40

@@ -6,8 +6,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "formats/summary.h"
 #include "capture/table.h"
+#include "formats/summary.h"
 
 const char *const breakdown_fields[BREAKDOWN_FIELDS] = {
 	[BREAKDOWN_EVENT] = "event",

@@ -8,8 +8,8 @@
 
 #include "base/units.h"
 #include "formats/firefox_tables.h"
-#include "formats/summary.h"
 #include "formats/json.h"
+#include "formats/summary.h"
 #include "formats/timeline.h"
 
 /* The version that this file writes; newer profilers read it. */

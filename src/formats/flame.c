@@ -9,9 +9,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "formats/calltree.h"
 #include "formats/summary.h"
-#include "base/text.h"
 
 #define FRAMES_PER_LOOK 1024
 

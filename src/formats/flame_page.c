@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "formats/summary.h"
 #include "base/text.h"
+#include "formats/summary.h"
 
 #define LINE 16		/* pixels */
 #define LINE_CHARS 160 /* fits the page */

@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "formats/summary.h"
 #include "base/text.h"
+#include "formats/summary.h"
 
 /* Columns are padded up to here; a longer text moves the rest of its line to the right. */
 #define EVENT_WIDTH_MAX 24

@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "formats/calltree.h"
 #include "base/text.h"
+#include "formats/calltree.h"
 
 #define LINES_PER_LOOK 1024
 

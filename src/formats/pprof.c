@@ -6,12 +6,12 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/units.h"
-#include "formats/gzip.h"
-#include "formats/summary.h"
-#include "formats/protobuf.h"
-#include "capture/table.h"
 #include "base/text.h"
+#include "base/units.h"
+#include "capture/table.h"
+#include "formats/gzip.h"
+#include "formats/protobuf.h"
+#include "formats/summary.h"
 
 /* Numbers of the fields in profile.proto. */
 enum profile_field {

@@ -4,8 +4,8 @@
 
 #include <inttypes.h>
 
-#include "base/units.h"
 #include "base/text.h"
+#include "base/units.h"
 
 static const char *const lost_words[PROFILE_LOST_REASONS] = {
 	[0] = "for other reasons",

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "formats/summary.h"
 #include "formats/json.h"
+#include "formats/summary.h"
 #include "formats/timeline.h"
 
 /* Cancellation is checked once for this many samples, which take well below a millisecond. */

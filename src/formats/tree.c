@@ -6,9 +6,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "formats/calltree.h"
 #include "formats/summary.h"
-#include "base/text.h"
 
 /* The largest indentation, for deep stacks. */
 #define INDENT_MAX 120

@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "symbolizer/proto.h"
 #include "formats/firefox.h"
 #include "formats/flame.h"
 #include "formats/flat.h"
@@ -13,6 +12,7 @@
 #include "formats/pprof.h"
 #include "formats/tracejson.h"
 #include "formats/tree.h"
+#include "symbolizer/proto.h"
 
 static int write_flat(const struct view_input *input, FILE *out, struct err *err)
 {

@@ -9,8 +9,8 @@
 #ifndef KPROFS_SYMBOLIZER_UNWIND_TABLE_H
 #define KPROFS_SYMBOLIZER_UNWIND_TABLE_H
 
-#include "symbolizer/unwind_row.h"
 #include "symbolizer/symbols.h"
+#include "symbolizer/unwind_row.h"
 
 struct unwind_table;
 

@@ -7,8 +7,8 @@
 
 #include <stdbool.h>
 
-#include "symbolizerd/image.h"
 #include "symbolizerd/addr_match.h"
+#include "symbolizerd/image.h"
 
 /* Has it the full symbol table, not only the dynamic one? */
 bool elfsyms_is_full(const struct image *image);

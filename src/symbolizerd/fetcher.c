@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "symbolizerd/helper.h"
 #include "symbolizer/proto.h"
+#include "symbolizerd/helper.h"
 #include "sys/confine.h"
 
 #define CLIENT_LIBRARY "libdebuginfod.so.1"

@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "base/units.h"
-#include "symbolizerd/helper.h"
 #include "symbolizer/proto.h"
+#include "symbolizerd/helper.h"
 #include "sys/confine.h"
 #include "sys/memfile.h"
 #include "sys/proc.h"

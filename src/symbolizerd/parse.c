@@ -11,12 +11,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "symbolizerd/addr_match.h"
 #include "symbolizerd/cfi.h"
 #include "symbolizerd/demangle.h"
 #include "symbolizerd/dwarflines.h"
 #include "symbolizerd/elfsyms.h"
 #include "symbolizerd/image.h"
-#include "symbolizerd/addr_match.h"
 #include "symbolizerd/plt.h"
 
 /* An ELF file in memory, and its DWARF if that was requested. */

@@ -13,8 +13,8 @@
 #include <stdbool.h>
 
 #include "symbolizer/proto.h"
-#include "symbolizer/unwind_row.h"
 #include "symbolizer/symbols.h"
+#include "symbolizer/unwind_row.h"
 #include "symbolizerd/textsyms.h"
 
 struct parse;

@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 #include "base/units.h"
-#include "symbolizerd/helper.h"
-#include "symbolizer/result_wire.h"
-#include "symbolizerd/parse.h"
 #include "symbolizer/proto.h"
+#include "symbolizer/result_wire.h"
+#include "symbolizerd/helper.h"
+#include "symbolizerd/parse.h"
 #include "sys/confine.h"
 
 /*

@@ -9,8 +9,8 @@
 
 #include <glib.h>
 
-#include "symbolizerd/image.h"
 #include "symbolizerd/addr_match.h"
+#include "symbolizerd/image.h"
 
 /* The suffix of such a name. */
 #define PLT_SUFFIX "@plt"

@@ -26,8 +26,8 @@
 #include <unistd.h>
 
 #include "base/units.h"
-#include "symbolizerd/helper.h"
 #include "symbolizer/proto.h"
+#include "symbolizerd/helper.h"
 #include "sys/buildid.h"
 #include "sys/clock.h"
 #include "sys/confine.h"

@@ -5,10 +5,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "sys/host.h"
 #include "formats/perfdata/perfdata_features.h"
 #include "formats/perfdata/perfdata_format.h"
 #include "formats/perfdata/perfdata_stream.h"
+#include "sys/host.h"
 
 static struct perfdata_attr make_attr(const struct perfdata_survey *survey,
 	const struct perfdata_source *source)

@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "kprof/records.h"
 #include "capture/pair_map.h"
+#include "kprof/records.h"
 
 struct perfdata_early {
 	GArray *mappings; /* struct perfdata_early_mapping, until perfdata_early_find() */

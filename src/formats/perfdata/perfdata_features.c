@@ -6,9 +6,9 @@
 
 #include <string.h>
 
+#include "formats/perfdata/perfdata_stream.h"
 #include "sys/host.h"
 #include "sys/proc.h"
-#include "formats/perfdata/perfdata_stream.h"
 
 /*
  * How much the boot times of the capture and of this machine may differ. NTP adjusts both clocks

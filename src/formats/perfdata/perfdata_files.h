@@ -12,9 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "kprof/records.h"
-#include "formats/perfdata/perfdata_format.h"
 #include "capture/table.h"
+#include "formats/perfdata/perfdata_format.h"
+#include "kprof/records.h"
 
 struct perfdata_file {
 	const char *path;

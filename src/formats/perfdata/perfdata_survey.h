@@ -21,11 +21,11 @@
 
 #include "capture/decode.h"
 #include "capture/pair_map.h"
+#include "capture/processes.h"
 #include "formats/perfdata/perfdata_early.h"
 #include "formats/perfdata/perfdata_files.h"
 #include "formats/perfdata/perfdata_sources.h"
 #include "formats/perfdata/perfdata_threads.h"
-#include "capture/processes.h"
 #include "formats/view_input.h"
 
 struct perfdata_section_times {
