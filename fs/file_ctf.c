@@ -31,13 +31,14 @@
 #include "trace/ctf/ctf.h"
 #include "trace/reading.h"
 #include "trace/snapshot.h"
+#include "views/viewproc.h"
 
 /* How long a set outlives its last open file: a reader opens one file after the other. */
 #define SET_SECONDS 1
 /* How often an open that waits for a set made for another open checks its cancellation. */
 #define LOOK_NS (50 * NSEC_PER_MSEC)
 /* All streams of a set: as large as any view may be. */
-#define SET_BYTES_MAX ((uint64_t)OPENFILES_TEXT_MAX)
+#define SET_BYTES_MAX ((uint64_t)VIEWPROC_BYTES_MAX)
 
 /* Rows know their file by the struct around them. */
 struct ctf_row {

@@ -16,7 +16,7 @@
 #include "fs/server.h"
 #include "fs/session.h"
 #include "fs/streams.h"
-#include "fs/viewproc.h"
+#include "views/viewproc.h"
 #include "prof/profiler.h"
 #include "producers/catalog.h"
 #include "producers/listener.h"

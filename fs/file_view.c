@@ -15,8 +15,8 @@
 
 #include "fs/server.h"
 #include "fs/session.h"
-#include "fs/viewmarks.h"
-#include "fs/viewproc.h"
+#include "views/viewmarks.h"
+#include "views/viewproc.h"
 #include "fs/slow_ops.h"
 #include "prof/profiler.h"
 #include "formats/view.h"

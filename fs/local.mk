@@ -68,16 +68,9 @@ libfs_a_SOURCES = \
 	%D%/tree.h \
 	%D%/turns.c \
 	%D%/turns.h \
-	%D%/viewmaker.c \
-	%D%/viewmarks.c \
-	%D%/viewmarks.h \
-	%D%/viewmodel.c \
-	%D%/viewmodel.h \
-	%D%/viewproc.c \
-	%D%/viewproc.h \
 	%D%/slow_ops.c \
 	%D%/slow_ops.h
 
 kprofs_SOURCES = %D%/main.c
-kprofs_LDADD = libfs.a libprof.a libtrace.a libproducers.a libring.a libacct.a libformats.a libcapture.a libsymbolizer.a libsys.a libbase.a \
+kprofs_LDADD = libfs.a libviews.a libprof.a libtrace.a libproducers.a libring.a libacct.a libformats.a libcapture.a libsymbolizer.a libsys.a libbase.a \
 	$(FUSE_LIBS) $(GLIB_LIBS) $(PFM_LIBS) -lpthread $(Z_LIBS)

@@ -53,7 +53,7 @@
 #include "fs/tree.h"
 #include "fs/options.h"
 #include "fs/server_run.h"
-#include "fs/viewproc.h"
+#include "views/viewproc.h"
 #include "sys/mounts.h"
 
 /*

@@ -27,9 +27,6 @@ struct quotas;
 struct report;
 struct session;
 
-/* Bytes of the largest text: as many as root may have open (quota.c). */
-#define OPENFILES_TEXT_MAX (256 * 1024 * 1024)
-
 /* The thread and user that sent a request, as the kernel numbers them. */
 struct origin {
 	pid_t pid;

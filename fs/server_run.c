@@ -40,7 +40,7 @@
 #include "fs/streams.h"
 #include "fs/switches.h"
 #include "fs/tree.h"
-#include "fs/viewproc.h"
+#include "views/viewproc.h"
 #include "fs/slow_ops.h"
 #include "sys/clock.h"
 #include "sys/mounts.h"

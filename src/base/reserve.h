@@ -12,7 +12,7 @@
  *   overcommit): the process's malloc is a small wrapper around the C library's. From then on
  *   requests that need memory are refused with ENOMEM, until the reserve is whole again;
  * - what takes much memory in many small pieces, a view, is made in another process
- *   (fs/viewproc.h).
+ *   (views/viewproc.h).
  *
  * The reserve is address space: it takes no memory before it is used. All functions are
  * thread-safe.

@@ -31,7 +31,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include "fs/viewproc.h"
+#include "views/viewproc.h"
 
 #define STACK_FRAMES 24
 

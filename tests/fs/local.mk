@@ -15,7 +15,7 @@ EXTRA_DIST += %D%/lib.sh %D%/ctlwords.py %D%/stream.py $(FS_TESTS)
 
 check_PROGRAMS += tests/fs/kprofs_canned
 tests_fs_kprofs_canned_SOURCES = fs/main.c %D%/canned_profiler.c
-tests_fs_kprofs_canned_LDADD = libfixtures.a libfs.a libtrace.a libproducers.a libring.a libacct.a libformats.a libcapture.a libsymbolizer.a libsys.a libbase.a \
+tests_fs_kprofs_canned_LDADD = libfixtures.a libfs.a libviews.a libtrace.a libproducers.a libring.a libacct.a libformats.a libcapture.a libsymbolizer.a libsys.a libbase.a \
 	$(Z_LIBS) \
 	$(FUSE_LIBS) $(GLIB_LIBS) -lpthread
 

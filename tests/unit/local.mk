@@ -260,7 +260,7 @@ tests_unit_test_trace_text_LDADD = $(TRACE_TEST_LIBS)
 unit_tests += tests/unit/test_user_turns
 tests_unit_test_user_turns_LDADD = $(TRACE_TEST_LIBS)
 
-FS_TEST_LIBS = libfixtures.a libfs.a libprof.a libtrace.a libproducers.a libring.a libacct.a libformats.a \
+FS_TEST_LIBS = libfixtures.a libfs.a libviews.a libprof.a libtrace.a libproducers.a libring.a libacct.a libformats.a \
 	libcapture.a libsymbolizer.a $(SYS_TEST_LIBS) $(Z_LIBS) $(FUSE_LIBS) $(PFM_LIBS)
 
 unit_tests += tests/unit/test_ctl_words

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fs/viewmodel: which views share a model, and that each capture gets its own. */
+/* views/viewmodel: which views share a model, and that each capture gets its own. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "fs/viewmodel.h"
+#include "views/viewmodel.h"
 #include "tests/fixtures/gen.h"
 
 static bool never(void *arg)

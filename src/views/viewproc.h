@@ -12,8 +12,8 @@
  * One view is one connection: the request goes to the process with one end of a pair and the descriptors,
  * the answer comes back on the other end. Closing that, or a shutdown of it, gives the view up.
  */
-#ifndef KPROFS_FS_VIEWPROC_H
-#define KPROFS_FS_VIEWPROC_H
+#ifndef KPROFS_VIEWS_VIEWPROC_H
+#define KPROFS_VIEWS_VIEWPROC_H
 
 #include <stdbool.h>
 
@@ -25,6 +25,9 @@ struct viewproc;
 
 /* The first argument of the process. The second: the urls of debuginfod servers, "": none. */
 #define VIEWPROC_WORD "--make-views"
+
+/* Bytes of the largest view: as many as root may have open (fs/quota.c). */
+#define VIEWPROC_BYTES_MAX (256 * 1024 * 1024)
 
 /* Where it finds the socket that requests come from. */
 #define VIEWPROC_FD 3

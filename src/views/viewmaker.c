@@ -20,10 +20,9 @@
 #include <unistd.h>
 
 #include "base/units.h"
-#include "fs/openfile.h"
-#include "fs/viewmarks.h"
-#include "fs/viewmodel.h"
-#include "fs/viewproc.h"
+#include "views/viewmarks.h"
+#include "views/viewmodel.h"
+#include "views/viewproc.h"
 #include "sys/clock.h"
 #include "sys/fdpass.h"
 #include "sys/proc.h"
@@ -158,7 +157,7 @@ static int write_view(const struct view_format *format, struct view_input *input
 	fclose(out);
 	if (sink->over)
 		ret = err_set(err, EFBIG, "the view would have more than %u MiB",
-			(unsigned int)(OPENFILES_TEXT_MAX / MIB));
+			(unsigned int)(VIEWPROC_BYTES_MAX / MIB));
 	return ret;
 }
 
@@ -198,7 +197,7 @@ static int write_records(const struct view_format *format, int capture_fd, struc
 static int make_view(struct view_job *job, struct err *err)
 {
 	const struct view_format *format = view_find(job->request.format);
-	struct sink sink = { .fd = job->files[VIEWPROC_OUT], .left = OPENFILES_TEXT_MAX, .job = job };
+	struct sink sink = { .fd = job->files[VIEWPROC_OUT], .left = VIEWPROC_BYTES_MAX, .job = job };
 	int capture_fd = job->files[VIEWPROC_CAPTURE], ret;
 	struct view_annotations marks;
 	bool has_marks = job->files[VIEWPROC_MARKS] >= 0;

@@ -4,8 +4,8 @@
  * that makes the view: a file without name, written front to back and then read. One thread at a
  * time.
  */
-#ifndef KPROFS_FS_VIEWMARKS_H
-#define KPROFS_FS_VIEWMARKS_H
+#ifndef KPROFS_VIEWS_VIEWMARKS_H
+#define KPROFS_VIEWS_VIEWMARKS_H
 
 #include <stdbool.h>
 #include <sys/types.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The trace on its way to the process that makes a view: see viewmarks.h. */
-#include "fs/viewmarks.h"
+#include "views/viewmarks.h"
 
 #include <errno.h>
 #include <stdio.h>

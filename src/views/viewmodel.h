@@ -5,8 +5,8 @@
  * Views that are open at the same time and are of the same records share one: the models of several
  * views would be the most that the server ever has in memory. In a thread kp-make (viewmaker.c).
  */
-#ifndef KPROFS_FS_VIEWMODEL_H
-#define KPROFS_FS_VIEWMODEL_H
+#ifndef KPROFS_VIEWS_VIEWMODEL_H
+#define KPROFS_VIEWS_VIEWMODEL_H
 
 #include "base/err.h"
 #include "formats/view.h"

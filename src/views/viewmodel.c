@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Models of captures, and how views share them: see viewmodel.h. */
-#include "fs/viewmodel.h"
+#include "views/viewmodel.h"
 
 #include <errno.h>
 #include <pthread.h>

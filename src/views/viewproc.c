@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The process in which views are made, as the server sees it: see viewproc.h. */
-#include "fs/viewproc.h"
+#include "views/viewproc.h"
 
 #include <errno.h>
 #include <glib.h>
