@@ -256,6 +256,8 @@ static int count_cells(struct calltree_builder *b, bool inverted, struct err *er
 			return err_set(err, EFBIG, "more than %u different frames in the stacks",
 				CALLTREE_NODES_MAX);
 		profile_add(&node_at(b, node)->self, cell->count.samples, cell->count.weight);
+		if (b->tree->of_cell)
+			b->tree->of_cell[i] = node;
 	}
 	return 0;
 }
@@ -357,6 +359,10 @@ int calltree_create(const struct view_input *input, const struct calltree_option
 	tree->processes = g_ptr_array_new();
 	tree->strings = g_string_chunk_new(256);
 	merge_functions(tree, options->by_name);
+	if (options->cells) {
+		tree->of_cell = g_new(uint32_t, input->profile->cells->len + 1);
+		memset(tree->of_cell, 0xff, input->profile->cells->len * sizeof(uint32_t));
+	}
 	b.path = g_new(uint32_t, UINT16_MAX);
 	b.known = g_array_new(FALSE, FALSE, sizeof(struct calltree_known));
 	add_events(&b);
@@ -383,6 +389,7 @@ void calltree_destroy(struct calltree *tree)
 	g_array_free(tree->nodes, TRUE);
 	g_ptr_array_free(tree->processes, TRUE);
 	g_string_chunk_free(tree->strings);
+	g_free(tree->of_cell);
 	g_free(tree->function_of);
 	g_free(tree->function_names);
 	g_free(tree->order);

@@ -27,6 +27,8 @@
  */
 #define CALLTREE_NODES_MAX (4u << 20)
 
+#define CALLTREE_NO_NODE UINT32_MAX
+
 enum calltree_kind {
 	CALLTREE_EVENT,
 	CALLTREE_PROCESS,
@@ -50,6 +52,7 @@ struct calltree {
 	const struct functions *functions;
 	GArray *nodes;	      /* struct calltree_node; the events come first */
 	uint32_t *order;      /* all but the events: siblings next to each other, hottest first */
+	uint32_t *of_cell;    /* with options.cells: the node of each cell of the profile */
 	GPtrArray *processes; /* names, owned by the profile */
 	/* by index of a function: the function that represents it, and its name */
 	uint32_t *function_of;
@@ -59,6 +62,7 @@ struct calltree {
 
 struct calltree_options {
 	bool inverted; /* callers below the functions that they call */
+	bool cells;    /* keep of which node each cell is; CALLTREE_NO_NODE: of none */
 	bool by_name;  /* functions with the same name are one, whatever their files are */
 };
 

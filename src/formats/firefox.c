@@ -324,7 +324,7 @@ static int write_profile(struct firefox_writer *w, struct err *err)
 int firefox_write(const struct view_input *input, FILE *out, struct err *err)
 {
 	struct firefox_writer w = { .input = input, .out = out };
-	int ret = timeline_create(input, &w.timeline, err);
+	int ret = timeline_create(input, false, &w.timeline, err);
 
 	if (ret)
 		return ret;

@@ -14,7 +14,7 @@
 
 /* flame_script.js as one string */
 static const char script[] =
-#include "formats/flame_script.h"
+#include "formats/flame_script_js.h"
 	;
 
 /*

@@ -11,6 +11,8 @@ libformats_a_SOURCES = \
 	%D%/flat_count.c %D%/flat_count.h \
 	%D%/folded.c %D%/folded.h \
 	%D%/gzip.c %D%/gzip.h \
+	%D%/html.c %D%/html.h \
+	%D%/html_data.c %D%/html_data.h \
 	%D%/summary.c %D%/summary.h \
 	%D%/json.c %D%/json.h \
 	%D%/pprof.c %D%/pprof.h \
@@ -31,11 +33,30 @@ libformats_a_SOURCES = \
 	%D%/perfdata/perfdata_survey.c %D%/perfdata/perfdata_survey.h \
 	%D%/perfdata/perfdata_threads.c %D%/perfdata/perfdata_threads.h
 
-# the script of the flame graph, as a string of C
+# scripts and styles of pages, as strings of C
 AM_CPPFLAGS += -I$(top_builddir)/src
-EXTRA_DIST += %D%/flame_script.js
-CLEANFILES += %D%/flame_script.h
-%D%/flame_page.$(OBJEXT): %D%/flame_script.h
-%D%/flame_script.h: %D%/flame_script.js
-	$(AM_V_GEN)$(MKDIR_P) %D% && sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/.*/"&\\n"/' \
-		$(srcdir)/%D%/flame_script.js >$@.new && mv $@.new $@
+report_strings = %D%/report_css.h %D%/report_data_js.h %D%/report_model_js.h %D%/report_flame_js.h \
+	%D%/report_lists_js.h %D%/report_time_js.h %D%/report_page_js.h
+EXTRA_DIST += %D%/flame_script.js %D%/report.css %D%/report_data.js %D%/report_model.js \
+	%D%/report_flame.js %D%/report_lists.js %D%/report_time.js %D%/report_page.js
+CLEANFILES += %D%/flame_script_js.h $(report_strings)
+%D%/flame_page.$(OBJEXT): %D%/flame_script_js.h
+%D%/html.$(OBJEXT): $(report_strings)
+make_string = $(AM_V_GEN)$(MKDIR_P) %D% && sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/.*/"&\\n"/' \
+	$< >$@.new && mv $@.new $@
+%D%/report_css.h: %D%/report.css
+	$(make_string)
+%D%/flame_script_js.h: %D%/flame_script.js
+	$(make_string)
+%D%/report_data_js.h: %D%/report_data.js
+	$(make_string)
+%D%/report_model_js.h: %D%/report_model.js
+	$(make_string)
+%D%/report_flame_js.h: %D%/report_flame.js
+	$(make_string)
+%D%/report_lists_js.h: %D%/report_lists.js
+	$(make_string)
+%D%/report_time_js.h: %D%/report_time.js
+	$(make_string)
+%D%/report_page_js.h: %D%/report_page.js
+	$(make_string)

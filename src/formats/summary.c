@@ -70,19 +70,40 @@ void summary_append_capture(GString *line, const struct profile *profile)
 	text_append_count(line, profile->cpus, "CPU", "CPUs");
 }
 
-static void append_cut_stacks(GString *text, const struct profile *profile)
+static void append_unknown(GString *line, const struct profile *profile)
+{
+	text_append_count(line, profile->unknown, "record of an unknown type",
+		"records of unknown types");
+	g_string_append(line, " skipped");
+}
+
+static uint64_t count_cut_stacks(const struct profile *profile)
 {
 	uint64_t cut = 0;
 	uint32_t i;
 
 	for (i = 0; i < profile->events->len; i++)
 		cut += profile_event(profile, i)->cut_stacks;
-	if (!cut)
-		return;
-	g_string_append(text, "# ");
-	text_append_count(text, cut, "stack ends", "stacks end");
-	g_string_append_printf(text, " (%.2f%%) at a return address that is not in code\n",
+	return cut;
+}
+
+static void append_cut_stacks(GString *line, const struct profile *profile)
+{
+	uint64_t cut = count_cut_stacks(profile);
+
+	text_append_count(line, cut, "stack ends", "stacks end");
+	g_string_append_printf(line, " (%.2f%%) at a return address that is not in code",
 		summary_share(cut, profile->samples));
+}
+
+void summary_append_notes(GString *line, const struct profile *profile)
+{
+	if (profile->unknown)
+		append_unknown(line, profile);
+	if (profile->unknown && count_cut_stacks(profile))
+		g_string_append(line, "; ");
+	if (count_cut_stacks(profile))
+		append_cut_stacks(line, profile);
 }
 
 void summary_write(const struct profile *profile, const struct summary *summary, FILE *out)
@@ -102,9 +123,8 @@ void summary_write(const struct profile *profile, const struct summary *summary,
 	}
 	if (profile->unknown) {
 		g_string_append(text, "# ");
-		text_append_count(text, profile->unknown, "record of an unknown type",
-			"records of unknown types");
-		g_string_append(text, " skipped\n");
+		append_unknown(text, profile);
+		g_string_append_c(text, '\n');
 	}
 	if (summary->unresolved) {
 		g_string_append(text, "# ");
@@ -112,6 +132,10 @@ void summary_write(const struct profile *profile, const struct summary *summary,
 		g_string_append_printf(text, " (%.2f%%) at addresses without a symbol\n",
 			summary_share(summary->unresolved, summary->counted));
 	}
-	append_cut_stacks(text, profile);
+	if (count_cut_stacks(profile)) {
+		g_string_append(text, "# ");
+		append_cut_stacks(text, profile);
+		g_string_append_c(text, '\n');
+	}
 	fwrite(text->str, 1, text->len, out);
 }

@@ -28,6 +28,9 @@ void summary_write(const struct profile *profile, const struct summary *summary,
 void summary_append_capture(GString *line, const struct profile *profile);
 void summary_append_event(GString *line, const struct profile_event *event, bool own);
 
+/* What is to be known of the records and stacks besides: one line, empty if there is nothing. */
+void summary_append_notes(GString *line, const struct profile *profile);
+
 /* Percent; 0 if `whole` is 0. */
 static inline double summary_share(uint64_t part, uint64_t whole)
 {

@@ -15,6 +15,7 @@
 struct timeline_builder {
 	const struct view_input *input;
 	struct timeline *timeline;
+	uint16_t left_out; /* enum profile_cell_flags */
 	uint32_t *track_of; /* by cell */
 	struct table table; /* of tracks */
 };
@@ -80,6 +81,7 @@ static uint32_t intern_track(struct timeline_builder *b, const struct profile_ce
 		.pid = processes_pid(profile->processes, cell->life),
 		.tid = cell->tid,
 		.event = cell->event,
+		.flags = cell->flags,
 		.process = cell->name,
 	};
 	uint32_t hash = table_hash((uint64_t)cell->life << 32 | cell->tid, cell->event);
@@ -122,7 +124,7 @@ static void make_tracks(struct timeline_builder *b)
 	for (i = 0; i < profile->cells->len; i++) {
 		const struct profile_cell *cell = profile_cell(profile, i);
 
-		if (!(cell->flags & (PROFILE_IDLE | PROFILE_OWN)))
+		if (!(cell->flags & b->left_out))
 			intern_track(b, cell);
 	}
 	g_array_sort(tracks, compare_tracks);
@@ -138,7 +140,7 @@ static void make_tracks(struct timeline_builder *b)
 	for (i = 0; i < profile->cells->len; i++) {
 		const struct profile_cell *cell = profile_cell(profile, i);
 
-		b->track_of[i] = cell->flags & (PROFILE_IDLE | PROFILE_OWN)
+		b->track_of[i] = cell->flags & b->left_out
 			? NO_TRACK : intern_track(b, cell);
 	}
 }
@@ -225,10 +227,15 @@ static int build(struct timeline_builder *b)
 	return sort_tracks(b);
 }
 
-int timeline_create(const struct view_input *input, struct timeline **result, struct err *err)
+int timeline_create(
+	const struct view_input *input, bool all, struct timeline **result, struct err *err)
 {
 	struct timeline *timeline = g_new0(struct timeline, 1);
-	struct timeline_builder b = { .input = input, .timeline = timeline };
+	struct timeline_builder b = {
+		.input = input,
+		.timeline = timeline,
+		.left_out = all ? 0 : PROFILE_IDLE | PROFILE_OWN,
+	};
 	int ret;
 
 	timeline->profile = input->profile;
@@ -241,6 +248,7 @@ int timeline_create(const struct view_input *input, struct timeline **result, st
 	if (ret) {
 		timeline_destroy(timeline);
 		return err_set(err, -ret, ret == -EINTR ? "the view was cancelled"
+			: all ? "there are no samples"
 			: "all samples are of the idle task or the server's own");
 	}
 	*result = timeline;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The samples of a profile sorted by time, with a track for each thread and event, for views with a
- * time axis. Samples of the idle task and of the server itself are not in it.
+ * time axis. Samples of the idle task and of the server itself are in it only if they are wanted.
  *
  * Thread-safe once created.
  */
@@ -20,6 +20,7 @@ struct timeline_track {
 	uint32_t pid;  /* KPROF_PID_GONE: of a task that had exited */
 	uint32_t tid;
 	uint32_t event;
+	uint16_t flags; /* enum profile_cell_flags */
 	/* 0 for the first sampled process with this pid; counts up when the pid is used again */
 	uint32_t generation;
 	const char *process; /* its name at its first sample */
@@ -39,10 +40,12 @@ struct timeline {
 };
 
 /*
- * The input's profile must have its moments, and outlive the timeline. -ENODATA: there are no
+ * The input's profile must have its moments, and outlive the timeline. all: also the samples of the
+ * idle task and of the server itself. -ENODATA: there are no
  * samples and no annotations; -EINTR: the view was cancelled.
  */
-int timeline_create(const struct view_input *input, struct timeline **timeline, struct err *err);
+int timeline_create(
+	const struct view_input *input, bool all, struct timeline **timeline, struct err *err);
 void timeline_destroy(struct timeline *timeline);
 
 static inline const struct timeline_track *timeline_track(const struct timeline *timeline,

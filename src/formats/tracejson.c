@@ -308,7 +308,7 @@ static int put_stacks(struct tracejson_writer *w)
 int tracejson_write(const struct view_input *input, FILE *out, struct err *err)
 {
 	struct tracejson_writer w = { .input = input, .out = out };
-	int ret = timeline_create(input, &w.timeline, err);
+	int ret = timeline_create(input, false, &w.timeline, err);
 
 	if (ret)
 		return ret;

@@ -8,6 +8,7 @@
 #include "formats/flame.h"
 #include "formats/flat.h"
 #include "formats/folded.h"
+#include "formats/html.h"
 #include "formats/perfdata/perfdata.h"
 #include "formats/pprof.h"
 #include "formats/tracejson.h"

@@ -59,6 +59,9 @@ struct view_format {
 	row("flame.svg",									\
 		"a flame graph to open in a browser",						\
 		flame_write, VIEW_FUNCTIONS | VIEW_LINES)					\
+	row("report.html",									\
+		"flame graph, tables and time line on one page, to open in a browser",		\
+		html_write, VIEW_FUNCTIONS | VIEW_LINES | VIEW_MOMENTS)				\
 	row("perf.data",									\
 		"what perf report and perf script read",					\
 		perfdata_write, VIEW_RECORDS)							\

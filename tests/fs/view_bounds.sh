@@ -11,7 +11,7 @@ KPROFS=$PWD/tests/fs/kprofs_canned
 # 20 times that at least. So 1,000 such samples (1 MiB) fit, and 10,000 (10 MiB) don't.
 serve
 put kpctl "stack wild 1000"
-for view in flat folded tree flame.svg pprof firefox.json trace.json perf.data; do
+for view in flat folded tree flame.svg report.html pprof firefox.json trace.json perf.data; do
 	cat "$MNT/views/$view" >"$WORK/view" || fail "$view: $(tail -n 1 "$MNT/kperr")"
 	check "$view has something" [ -s "$WORK/view" ]
 done

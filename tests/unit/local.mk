@@ -160,6 +160,8 @@ tests_unit_test_decode_LDADD = $(VIEW_TEST_LIBS)
 
 unit_tests += tests/unit/test_flame
 tests_unit_test_flame_LDADD = $(VIEW_TEST_LIBS)
+unit_tests += tests/unit/test_html
+tests_unit_test_html_LDADD = $(VIEW_TEST_LIBS)
 
 unit_tests += tests/unit/test_flat
 tests_unit_test_flat_LDADD = $(VIEW_TEST_LIBS)
