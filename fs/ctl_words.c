@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Lines into commands: see ctl.h. */
+/* Lines into commands: see ctl_words.h. */
 #include "fs/ctl_words.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "base/units.h"
+
+/* Edits between two words that may be the same one: words have few letters. */
+#define NEAR_MAX 2
 
 bool ctl_words_next_line(const char **data, size_t *left, const char **line, size_t *len)
 {
@@ -46,12 +50,15 @@ static const struct ctl_words_word *find_word(
 	const struct ctl_words_word *words, const char *text, uint64_t *number, struct err *err)
 {
 	const char *reason = "unknown word";
+	struct nearest nearest;
 	int ret;
 
+	nearest_init(&nearest, text);
 	for (; words->word; words++) {
 		if (!words->is_number) {
 			if (!strcmp(words->word, text))
 				return words;
+			nearest_offer(&nearest, words->word);
 			continue;
 		}
 		ret = units_parse_u64(text, number);
@@ -59,7 +66,10 @@ static const struct ctl_words_word *find_word(
 			return words;
 		reason = ret == -ERANGE ? "the number is too large" : "not a number";
 	}
-	err_set(err, EINVAL, "%s", reason);
+	if (nearest.count && nearest.distances[0] <= NEAR_MAX)
+		err_set(err, EINVAL, "%s: did you mean '%s'?", reason, nearest.names[0]);
+	else
+		err_set(err, EINVAL, "%s", reason);
 	return NULL;
 }
 
@@ -89,6 +99,8 @@ int ctl_words_run(const struct ctl_words_word *words, struct ctl_words_call *cal
 	n = split_words(text, split, CTL_WORDS_ARGS_MAX + 1);
 	if (!n)
 		return err_set(err, EINVAL, "an empty command");
+	if (n == 1 && !strcmp(split[0], "help"))
+		return err_set(err, 0, "what can be written is");
 	*word = find_word(words, split[0], &call->number, err);
 	if (!*word)
 		return -EINVAL;

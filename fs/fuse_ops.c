@@ -91,7 +91,7 @@ static void create_op(fuse_req_t req, fuse_ino_t parent, const char *name, mode_
 	int ret;
 
 	if (!node) {
-		fuse_reply_err(req, EPERM);
+		fuse_tree_refuse(req, parent, name);
 		return;
 	}
 	/* what is not there has nothing to be read */

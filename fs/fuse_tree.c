@@ -7,6 +7,7 @@
 
 #include <errno.h>
 
+#include "base/nearest.h"
 #include "fs/dirtab.h"
 #include "fs/fuse_req.h"
 #include "fs/session.h"
@@ -79,14 +80,45 @@ static void setattr_op(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to
 
 /* ---- what the tree never allows --------------------------------------------------------------- */
 
+/* The files of the folder whose names are near to one that it does not have. */
+static void offer_names(struct node *dir, struct nearest *nearest)
+{
+	g_autoptr(GPtrArray) rows = g_ptr_array_new();
+	guint i;
+
+	dirtab_list(node_session(dir), node_row(dir), rows);
+	for (i = 0; i < rows->len; i++) {
+		const struct dirtab_row *row = g_ptr_array_index(rows, i);
+
+		nearest_offer(nearest, row->name);
+		dirtab_put(row);
+	}
+}
+
+void fuse_tree_refuse(struct fuse_req *req, uint64_t parent, const char *name)
+{
+	struct node *dir = node_of(req, parent);
+	const struct origin origin = origin_of(req);
+	char near[NEAREST_TEXT_MAX];
+	g_autofree char *reason = NULL;
+	struct nearest nearest;
+
+	nearest_init(&nearest, name);
+	offer_names(dir, &nearest);
+	reason = g_strdup_printf("'%s' is not there and can't be created%s", name,
+		nearest_text(&nearest, near, sizeof(near)));
+	openfile_report(node_session(dir)->report, dir, &origin, reason);
+	fuse_reply_err(req, EPERM);
+}
+
 static void mknod_op(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev)
 {
-	fuse_reply_err(req, EPERM);
+	fuse_tree_refuse(req, parent, name);
 }
 
 static void mkdir_op(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
 {
-	fuse_reply_err(req, EPERM);
+	fuse_tree_refuse(req, parent, name);
 }
 
 static void remove_op(fuse_req_t req, fuse_ino_t parent, const char *name)
@@ -96,7 +128,7 @@ static void remove_op(fuse_req_t req, fuse_ino_t parent, const char *name)
 
 static void symlink_op(fuse_req_t req, const char *target, fuse_ino_t parent, const char *name)
 {
-	fuse_reply_err(req, EPERM);
+	fuse_tree_refuse(req, parent, name);
 }
 
 static void rename_op(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t new_parent,
@@ -151,7 +183,7 @@ static int create_listing(fuse_req_t req, fuse_ino_t ino, struct listing **listi
 	l->entries = g_byte_array_new();
 	ret = quota_take(l->quotas, &l->share, QUOTA_FILES, 1, &err);
 	if (ret) {
-		openfile_report(node_session(node)->report, node_row(node), &origin, err.text);
+		openfile_report(node_session(node)->report, node, &origin, err.text);
 		put_listing(l);
 		return ret;
 	}

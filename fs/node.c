@@ -14,11 +14,13 @@
 #define STREAM_IO_BYTES (512u << 10)
 
 struct node {
+	struct node *dir;	      /* invariant: counts this one; NULL: the root */
 	struct session *session;      /* invariant */
 	const struct dirtab_row *row; /* invariant */
 	uint64_t ino;		      /* invariant */
 	struct timespec born;	      /* invariant: when it was looked up */
 	uint64_t lookups;	      /* (lock) */
+	unsigned int children;	      /* (lock) nodes whose directory it is */
 	unsigned int readers;	      /* (lock) open files with a text */
 	bool stored;		      /* (lock) a text was in the page cache */
 	struct filetext *text;	      /* (lock) what the page cache holds; NULL: no reader */
@@ -119,6 +121,8 @@ static struct node *add_node(struct nodes *nodes, struct node *dir, const struct
 	found = node != NULL;
 	if (!found) {
 		node = g_new0(struct node, 1);
+		node->dir = dir;
+		dir->children++;
 		node->session = dir->session;
 		node->row = row;
 		node->ino = ino;
@@ -152,20 +156,43 @@ struct node *node_create(struct nodes *nodes, struct node *dir, const char *name
 	return row ? add_node(nodes, dir, row) : NULL;
 }
 
+/* Takes a node out that is neither known to the kernel nor a directory of others; with the lock held. */
+static bool unlink_unused(struct nodes *nodes, struct node *node)
+{
+	if (node == &nodes->root || node->lookups || node->children)
+		return false;
+	g_queue_unlink(&nodes->all, &node->link);
+	node->dir->children--;
+	return true;
+}
+
 void node_forget(struct nodes *nodes, struct node *node, uint64_t count)
 {
-	bool gone;
+	GQueue gone = G_QUEUE_INIT;
+	GList *link;
 
 	if (node == &nodes->root)
 		return;
 	pthread_mutex_lock(&nodes->lock);
 	node->lookups -= MIN(count, node->lookups);
-	gone = !node->lookups;
-	if (gone)
-		g_queue_unlink(&nodes->all, &node->link);
+	for (; unlink_unused(nodes, node); node = node->dir)
+		g_queue_push_tail_link(&gone, &node->link);
 	pthread_mutex_unlock(&nodes->lock);
-	if (gone)
-		free_node(node);
+	while ((link = g_queue_pop_head_link(&gone)))
+		free_node(link->data);
+}
+
+void node_path(const struct node *node, GString *out)
+{
+	if (!node->dir) {
+		g_string_append(out, node->row->name);
+		return;
+	}
+	if (node->dir->dir) {
+		node_path(node->dir, out);
+		g_string_append_c(out, '/');
+	}
+	g_string_append(out, node->row->name);
 }
 
 /* With the lock held. */

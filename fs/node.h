@@ -41,6 +41,8 @@ struct node *node_create(struct nodes *nodes, struct node *dir, const char *name
 void node_forget(struct nodes *nodes, struct node *node, uint64_t count);
 
 const struct dirtab_row *node_row(const struct node *node);
+/* Appends the path from the mount, as cpu/0/trace; "/" of the root. */
+void node_path(const struct node *node, GString *out);
 /* For the callbacks of the row. */
 struct session *node_session(const struct node *node);
 

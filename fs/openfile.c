@@ -105,15 +105,15 @@ static char *describe_usage(const struct dirtab_row *row, const struct ctl_words
 	return g_string_free(out, FALSE);
 }
 
-static void add_report(struct report *report, const struct dirtab_row *row, const struct origin *origin,
+static void add_report(struct report *report, const struct node *node, const struct origin *origin,
 	unsigned int line, const char *written, size_t size, const char *reason,
 	const struct ctl_words_word *word)
 {
-	g_autofree char *usage = describe_usage(row, word);
+	g_autofree char *usage = describe_usage(node_row(node), word);
+	g_autoptr(GString) path = g_string_new(NULL);
 	struct kperr_entry entry = {
 		.pid = origin->pid,
 		.uid = origin->uid,
-		.file = row->name,
 		.line = line,
 		.written = written,
 		.written_size = size,
@@ -121,13 +121,15 @@ static void add_report(struct report *report, const struct dirtab_row *row, cons
 		.usage = usage,
 	};
 
+	node_path(node, path);
+	entry.file = path->str;
 	report_add(report, &entry);
 }
 
-void openfile_report(struct report *report, const struct dirtab_row *row,
+void openfile_report(struct report *report, const struct node *node,
 	const struct origin *origin, const char *reason)
 {
-	add_report(report, row, origin, 0, "", 0, reason, NULL);
+	add_report(report, node, origin, 0, "", 0, reason, NULL);
 }
 
 /*
@@ -147,10 +149,10 @@ static const char no_memory[] = "the server has not enough memory";
  * Root comes this far, and a user that a mode= of the mount admits; the kernel refuses the others by
  * the mode.
  */
-static int refuse_mode(struct report *report, const struct dirtab_row *row,
+static int refuse_mode(struct report *report, const struct node *node,
 	const struct origin *origin, const char *reason)
 {
-	openfile_report(report, row, origin, reason);
+	openfile_report(report, node, origin, reason);
 	return -EACCES;
 }
 
@@ -178,16 +180,16 @@ int openfile_create(struct openfiles *files, struct node *node, struct report *r
 	int ret;
 
 	if (wants_read(flags) && !dirtab_can_read(row))
-		return refuse_mode(report, row, origin, "it can't be read");
+		return refuse_mode(report, node, origin, "it can't be read");
 	if (wants_write(flags) && !dirtab_can_write(row))
-		return refuse_mode(report, row, origin, "it can't be written to");
+		return refuse_mode(report, node, origin, "it can't be written to");
 	if (wants_read(flags) && !has_memory(row, true)) {
-		openfile_report(report, row, origin, no_memory);
+		openfile_report(report, node, origin, no_memory);
 		return -ENOMEM;
 	}
 	ret = take_quota(files->hooks.quotas, row, wants_read(flags), &share, &err);
 	if (ret) {
-		openfile_report(report, row, origin, err.text);
+		openfile_report(report, node, origin, err.text);
 		return ret;
 	}
 	f = g_new0(struct openfile, 1);
@@ -268,7 +270,7 @@ bool openfile_writes(const struct openfile *file)
 int openfile_refuse(struct openfile *file, const struct origin *origin, int code,
 	const char *reason)
 {
-	add_report(file->report, file->row, origin, 0, "", 0, reason, NULL);
+	add_report(file->report, file->node, origin, 0, "", 0, reason, NULL);
 	return -code;
 }
 
@@ -297,7 +299,7 @@ static size_t without_newline(const char *data, size_t size)
 void openfile_note(struct openfile *file, const struct origin *origin, const char *written,
 	size_t size, const char *reason)
 {
-	add_report(file->report, file->row, origin, 1, written, without_newline(written, size), reason,
+	add_report(file->report, file->node, origin, 1, written, without_newline(written, size), reason,
 		NULL);
 }
 
@@ -353,7 +355,8 @@ static int run_lines(struct openfile *file, const struct cancel *cancel, const s
 		n++;
 		ret = ctl_words_run(file->row->words, &call, line, len, &word, &err);
 		if (ret || err.text[0])
-			add_report(file->report, file->row, origin, n, line, len, reason_of(&err, ret), word);
+			add_report(file->report, file->node, origin, n, line, len,
+				reason_of(&err, ret), word);
 		if (ret)
 			return ret;
 	}
@@ -377,7 +380,7 @@ static int write_to(struct openfile *file, const struct cancel *cancel, const st
 		ret = file->row->write(file->session, file->row, origin, data, size, &err);
 	if (!ret)
 		return 0;
-	add_report(file->report, file->row, origin, 1, data, without_newline(data, size),
+	add_report(file->report, file->node, origin, 1, data, without_newline(data, size),
 		reason_of(&err, ret), NULL);
 	return ret;
 }

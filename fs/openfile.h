@@ -104,8 +104,8 @@ int openfile_write(struct openfile *file, const struct cancel *cancel, const str
 void openfile_note(struct openfile *file, const struct origin *origin, const char *written,
 	size_t size, const char *reason);
 
-/* One line of kperr and the log: a file or folder of the row was not opened. */
-void openfile_report(struct report *report, const struct dirtab_row *row,
+/* One line of kperr and the log: a file or folder was not opened. */
+void openfile_report(struct report *report, const struct node *node,
 	const struct origin *origin, const char *reason);
 /* The same of a file; returns -code. */
 int openfile_refuse(struct openfile *file, const struct origin *origin, int code,

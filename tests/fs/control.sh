@@ -52,6 +52,11 @@ fails_with "No such file" put kpctl 'event nonsense'
 same "an errno of the profiler's, and the word's usage" \
 	"kpctl line 1: 'event nonsense': no event 'nonsense' in the can; usage: event SPEC[,SPEC...]|default" \
 	"$(last_refusal)"
+fails_with "Invalid argument" put kpctl Start
+check "a word that is nearly right" grep -q "'Start': unknown word: did you mean 'start'?; usage: start" \
+	"$MNT/kperr"
+put kpctl help
+check "help leaves the usage" grep -q "'help': what can be written is; usage: start | stop" "$MNT/kperr"
 put kpctl 'prof_cpubufsz 1'
 same "a success with a note" "kpctl line 1: 'prof_cpubufsz 1': the can has no buffers; usage: \
 prof_cpubufsz KB" "$(last_refusal)"

@@ -70,7 +70,7 @@ def count(row):
     return None
 
 
-LINE = re.compile(rb"^[0-9]+\.[0-9]{9} pid [0-9]+ uid [0-9]+ ([a-z_-]+) line ([0-9]+): "
+LINE = re.compile(rb"^[0-9]+\.[0-9]{9} pid [0-9]+ uid [0-9]+ ([a-z_/-]+) line ([0-9]+): "
                   rb"'((?:[^'\\]|\\x[0-9a-f]{2})*)': (.+); usage: (.+)$")
 
 
@@ -96,7 +96,7 @@ def refused(file, data, code=None, line=1, quoted=None):
     match = LINE.match(last)
     if quoted is None:
         quoted = data[:-1] if data.endswith(b"\n") else data
-    if not match or match[1] != os.path.basename(file).encode() or int(match[2]) != line or match[3] != printable(quoted):
+    if not match or match[1] != file.encode() or int(match[2]) != line or match[3] != printable(quoted):
         fail(f"{what}: in kperr: {last!r}")
 
 

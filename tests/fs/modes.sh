@@ -52,6 +52,18 @@ done
 same "mode of kptrace_pipe, which is not listed" -r-------- "$(mode_of kptrace_pipe)"
 same "no number is another one's" "" "$(ls -i "$MNT" | awk '{ print $1 }' | sort | uniq -d)"
 
+# what can't be created, by which name it is looked for
+for name in kpctrl views/flatt cpu/x; do
+	fails_with "Operation not permitted" raw "$name" "O_WRONLY | O_CREAT"
+	check "kperr says it of $name" grep -q "'${name##*/}' is not there and can't be created" "$MNT/kperr"
+done
+check "with the folder and the nearest name" grep -q "views line 0: '': 'flatt' .* created; nearest: flat" \
+	"$MNT/kperr"
+fails_with "Operation not permitted" mkdir "$MNT/kpstats"
+check "a folder" grep -q "/ line 0: '': 'kpstats' .* created; nearest: kpstat" "$MNT/kperr"
+fails_with "Permission denied" cat "$MNT/events/reset"
+check "the whole path" grep -q "events/reset line 0: '': it can't be read" "$MNT/kperr"
+
 # no callback: EACCES for every user, root too
 for name in $read_only; do
 	for flags in O_WRONLY O_RDWR 'O_WRONLY | O_TRUNC' 'O_WRONLY | O_APPEND'; do
