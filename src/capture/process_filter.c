@@ -4,6 +4,8 @@
 
 #include <glib.h>
 
+#include "capture/pair_map.h"
+
 /* A process that began. */
 struct process_filter_birth {
 	uint64_t time_ns;
@@ -15,6 +17,10 @@ struct process_filter_birth {
 struct process_filter {
 	uint32_t root;
 	uint64_t begin;
+	uint64_t from_ns;    /* earlier samples are left out */
+	GHashTable *roots;   /* pids: further roots */
+	GHashTable *threads; /* tids that belong though their process does not */
+	struct pair_map tasks; /* (cpu, pid) -> tid of the current task */
 	GArray *births;      /* struct process_filter_birth; sorted by time by the first match */
 	GHashTable *lives;   /* pid -> GArray of its births, sorted; made by the first match */
 	GHashTable *members; /* pids that belong at some time */
@@ -35,6 +41,9 @@ struct process_filter *process_filter_create(uint32_t root, uint64_t begin)
 	filter->root = root;
 	filter->begin = begin;
 	filter->births = g_array_new(FALSE, FALSE, sizeof(struct process_filter_birth));
+	filter->roots = g_hash_table_new(NULL, NULL);
+	filter->threads = g_hash_table_new(NULL, NULL);
+	pair_map_init(&filter->tasks);
 	filter->members = g_hash_table_new(NULL, NULL);
 	filter->events = g_hash_table_new(NULL, NULL);
 	filter->earlier = g_hash_table_new(NULL, NULL);
@@ -48,6 +57,9 @@ void process_filter_destroy(struct process_filter *filter)
 	g_array_free(filter->births, TRUE);
 	if (filter->lives)
 		g_hash_table_destroy(filter->lives);
+	g_hash_table_destroy(filter->roots);
+	g_hash_table_destroy(filter->threads);
+	pair_map_fini(&filter->tasks);
 	g_hash_table_destroy(filter->members);
 	g_hash_table_destroy(filter->events);
 	g_hash_table_destroy(filter->earlier);
@@ -69,6 +81,26 @@ static bool has_number(GHashTable *numbers, uint64_t number)
 	return g_hash_table_contains(numbers, GSIZE_TO_POINTER((gsize)number));
 }
 
+static bool is_root(const struct process_filter *filter, uint32_t pid)
+{
+	return pid == filter->root || has_number(filter->roots, pid);
+}
+
+void process_filter_add_process(struct process_filter *filter, uint32_t pid)
+{
+	add_number(filter->roots, pid);
+}
+
+void process_filter_add_thread(struct process_filter *filter, uint32_t tid)
+{
+	add_number(filter->threads, tid);
+}
+
+void process_filter_begin_at(struct process_filter *filter, uint64_t time_ns)
+{
+	filter->from_ns = time_ns;
+}
+
 void process_filter_learn(struct process_filter *filter, const struct decode_record *record)
 {
 	const struct kprof_rec_fork *fork = &record->fork;
@@ -76,8 +108,8 @@ void process_filter_learn(struct process_filter *filter, const struct decode_rec
 
 	switch (record->type) {
 	case KPROF_REC_FORK:
-		/* threads don't count; and the root belongs whatever it was forked from */
-		if (fork->pid != fork->parent_pid && fork->pid != filter->root) {
+		/* threads don't count; and a root belongs whatever it was forked from */
+		if (fork->pid != fork->parent_pid && !is_root(filter, fork->pid)) {
 			const struct process_filter_birth birth = {
 				fork->time_ns, fork->pid, fork->parent_pid, false};
 
@@ -89,6 +121,10 @@ void process_filter_learn(struct process_filter *filter, const struct decode_rec
 			add_number(filter->earlier, record->event.number);
 		else if (!has_number(filter->earlier, record->event.number))
 			add_number(filter->events, record->event.number);
+		break;
+	case KPROF_REC_TASK:
+		if (has_number(filter->threads, record->task.tid))
+			add_number(filter->members, record->task.pid);
 		break;
 	case KPROF_REC_KERN_TRACE:
 	case KPROF_REC_USER_TRACE:
@@ -135,7 +171,7 @@ static bool belongs(const struct process_filter *filter, uint32_t pid, uint64_t 
 {
 	const struct process_filter_birth *birth;
 
-	if (filter->root == KPROF_PID_KERNEL || pid == filter->root)
+	if (filter->root == KPROF_PID_KERNEL || is_root(filter, pid))
 		return true;
 	birth = find_birth(filter, pid, time_ns);
 	return birth && birth->belongs;
@@ -144,11 +180,17 @@ static bool belongs(const struct process_filter *filter, uint32_t pid, uint64_t 
 /* Goes by time, so that it is known whether a parent belongs before its child is looked at. */
 static void find_members(struct process_filter *filter)
 {
+	GHashTableIter iter;
+	gpointer root;
 	guint i;
 
 	filter->lives = g_hash_table_new_full(NULL, NULL, NULL, free_array);
 	g_array_sort(filter->births, compare_births);
-	g_hash_table_add(filter->members, GUINT_TO_POINTER(filter->root));
+	if (filter->root != PROCESS_FILTER_NO_ROOT)
+		add_number(filter->members, filter->root);
+	g_hash_table_iter_init(&iter, filter->roots);
+	while (g_hash_table_iter_next(&iter, &root, NULL))
+		g_hash_table_add(filter->members, root);
 	for (i = 0; i < filter->births->len; i++) {
 		struct process_filter_birth *birth =
 			&g_array_index(filter->births, struct process_filter_birth, i);
@@ -168,13 +210,26 @@ static void find_members(struct process_filter *filter)
 
 /* ---- which records --------------------------------------------------------------------------- */
 
+/* Whether the task that runs there is one of the threads. */
+static bool is_of_thread(const struct process_filter *filter, uint32_t cpu, uint32_t pid)
+{
+	const uint64_t *tid = pair_map_find(&filter->tasks, cpu, pid);
+
+	return has_number(filter->threads, tid ? *tid : pid);
+}
+
 static bool matches_sample(struct process_filter *filter, const struct kprof_rec_trace *sample)
 {
 	if (filter->root != KPROF_PID_KERNEL && sample->pid == KPROF_PID_GONE) {
 		filter->counts.gone++;
 		return false;
 	}
-	if (!belongs(filter, sample->pid, sample->time_ns)) {
+	if (sample->time_ns < filter->from_ns) {
+		filter->counts.early++;
+		return false;
+	}
+	if (!belongs(filter, sample->pid, sample->time_ns) &&
+		!is_of_thread(filter, sample->cpu, sample->pid)) {
 		filter->counts.others++;
 		return false;
 	}
@@ -185,8 +240,12 @@ static bool matches_sample(struct process_filter *filter, const struct kprof_rec
 static bool matches_user_stack(
 	const struct process_filter *filter, const struct kprof_rec_user_stack *stack)
 {
+	if (stack->time_ns < filter->from_ns)
+		return false;
 	return filter->root == KPROF_PID_KERNEL ||
-	       (stack->pid != KPROF_PID_GONE && belongs(filter, stack->pid, stack->time_ns));
+	       (stack->pid != KPROF_PID_GONE &&
+		       (belongs(filter, stack->pid, stack->time_ns) ||
+			       is_of_thread(filter, stack->cpu, stack->pid)));
 }
 
 static bool count_loss(struct process_filter *filter, const struct kprof_rec_lost *lost)
@@ -223,6 +282,8 @@ bool process_filter_matches(struct process_filter *filter, const struct decode_r
 	case KPROF_REC_LOST:
 		return !before && count_loss(filter, &record->lost);
 	case KPROF_REC_TASK: /* of others too: each replaces an earlier one of the CPU */
+		pair_map_set(&filter->tasks, record->task.cpu, record->task.pid, record->task.tid);
+		return !before;
 	case KPROF_REC_PERIOD:
 	case KPROF_REC_THROTTLE:
 		return !before;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Filters the records of a capture for one process and its descendants.
+ * Filters the records of a capture for processes and their descendants, or for threads.
  *
  * It takes two passes over the records, since a process may be announced after its child:
  * process_filter_learn() reads the forks, then process_filter_matches() decides for each record.
@@ -22,6 +22,7 @@
 struct process_filter_counts {
 	uint64_t samples;   /* that belong */
 	uint64_t others;    /* that don't */
+	uint64_t early;     /* before the time of process_filter_begin_at(); of all processes */
 	uint64_t gone;      /* of tasks that had exited: their process is not known. Not kept */
 	uint64_t processes; /* that belong, with or without samples */
 	uint64_t lost[PROFILE_LOST_REASONS]; /* samples, by reason; [0] is any other */
@@ -29,12 +30,20 @@ struct process_filter_counts {
 
 struct process_filter;
 
+/* As a root: no process belongs but those that are added. */
+#define PROCESS_FILTER_NO_ROOT KPROF_PID_GONE
+
 /*
  * root: the process; KPROF_PID_KERNEL: everything belongs. begin: of the records before this offset
  * only those about processes and events are kept, since the samples are of an earlier run.
  */
 struct process_filter *process_filter_create(uint32_t root, uint64_t begin);
 void process_filter_destroy(struct process_filter *filter);
+
+/* Before the first learn: another root; a thread, without its process; the time of the first sample. */
+void process_filter_add_process(struct process_filter *filter, uint32_t pid);
+void process_filter_add_thread(struct process_filter *filter, uint32_t tid);
+void process_filter_begin_at(struct process_filter *filter, uint64_t time_ns);
 
 void process_filter_learn(struct process_filter *filter, const struct decode_record *record);
 /*

@@ -1,56 +1,85 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * kprof record: samples while a command runs, and keeps the samples of the command and its
- * descendants as a capture for the other subcommands.
+ * descendants as a capture for the other subcommands. With options that select processes, threads, a
+ * user or CPUs it keeps those, while the command runs or until a signal.
  *
  * The whole machine is sampled, by the mounted server or a private one (sampling.h). kpdata is
- * copied to a file while the command runs (kpdata_copy.h). When the command has exited, its records
- * are copied to the output (capture/process_filter.h): only then are all forks known.
+ * copied to a file while the command runs (kpdata_copy.h). When the command has exited, the records
+ * that belong are copied to the output (record_output.h): only then are all forks known.
  */
 #include "cmd/commands.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <glib.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/text.h"
+#include "base/units.h"
 #include "capture/process_filter.h"
+#include "cmd/input_source.h"
 #include "cmd/kpdata_copy.h"
 #include "cmd/launch.h"
+#include "cmd/record_output.h"
+#include "cmd/record_target.h"
 #include "cmd/sampling.h"
+#include "prof/events.h"
+#include "sys/clock.h"
+#include "sys/perf.h"
 
-#define DEFAULT_OUTPUT "kprof.data"
+#define MS_MAX (24 * 3600 * 1000.0) /* --delay, --duration */
+#define LOOK_MS 250 /* how often it is checked whether the processes of --pid and --user live */
+
+enum {
+	OPTION_STACK = CMD_LONG_ONLY,
+	OPTION_CALL_GRAPH,
+	OPTION_DURATION,
+	OPTION_SWITCH,
+};
 
 static const struct cmd_option options[] = {
 	{'e', "event", "EVENT", "the events to sample, as for kpctl's `event`"},
-	{'g', "stack", "MODE", "the stacks to take: dwarf, user, kernel, both or none"},
-	{'o', "output", "FILE", "write to FILE (-: standard output) instead of " DEFAULT_OUTPUT},
-	{'a', "all", NULL, "keep the samples of the whole machine"},
+	{'F', "freq", "HZ", "samples a second of each event: a number, or max"},
+	{'c', "count", "PERIOD", "one sample each time that many events occurred"},
+	{'g', "callgraph", NULL, "take stacks by frame pointers, as --call-graph fp"},
+	{OPTION_CALL_GRAPH, "call-graph", "GRAPH", "take stacks: fp, dwarf or none"},
+	{OPTION_STACK, "stack", "MODE", "the stacks to take, as for kpctl's `stack`"},
+	{'a', "all-cpus", NULL, "keep the samples of the whole machine"},
+	{'C', "cpu", "CPUS", "sample these CPUs only, for example 0-3,8"},
+	{'p', "pid", "PID", "keep the samples of these processes: PID[,PID...]"},
+	{'t', "tid", "TID", "keep the samples of these threads: TID[,TID...]"},
+	{'u', "uid", "USER", "keep the samples of this user's processes"},
+	{'D', "delay", "MS", "leave out the samples of the first MS milliseconds"},
+	{OPTION_DURATION, "duration", "SECONDS", "stop sampling after this time"},
+	{'o', "output", "FILE",
+		"write to FILE (-: standard output) instead of " INPUT_SOURCE_FILE},
+	{OPTION_SWITCH, "switch-output", NULL,
+		"write FILE.1, FILE.2, ...: begin another one at each SIGUSR2"},
 	{'m', "mount", "DIR", "use the server mounted at DIR"},
-	{'p', "private", NULL, "use a private server, even if one is mounted"},
+	{'P', "private", NULL, "use a private server, even if one is mounted"},
 	{'q', "quiet", NULL, "don't print how much was sampled"},
 	{0},
 };
 
 struct record_run {
-	const char *event, *stack; /* NULL: keep the current setting */
-	const char *output;
-	bool made; /* created by kprof, and still empty */
+	struct sampling_settings settings; /* NULL: keep the current one */
+	char *rate;                        /* modifier for each event; NULL: none */
+	char *events;                      /* with it; NULL: not made yet */
 	struct sampling_choice choice;
-	bool all, quiet;
-	char **argv;
+	bool all;
+	double delay_ms, duration_ms; /* 0: none */
+	struct record_target target;
+	char **argv; /* NULL: until a signal */
 
 	struct launch launch;
 	struct sampling sampling;
 	struct kpdata_copy copy;
-	uint64_t begin; /* in the copied kpdata: after the records of an earlier run */
-	FILE *out;
+	uint64_t begin; /* in the copied kpdata: after the records that are not for the next output */
+	unsigned int switches; /* that were carried out */
+	struct record_output output;
 };
 
 /* ---- before the command runs ----------------------------------------------------------------- */
@@ -77,27 +106,100 @@ static int skip_earlier(struct record_run *r, struct err *err)
 	return ret;
 }
 
+/* The event that `default` stands for: default itself takes no rate. */
+static const char *default_event(void)
+{
+	struct perf_features features;
+
+	return perf_probe(&features) == 0 && features.has_cycles ? "cycles" : "cpu-clock";
+}
+
+static void append_event(GString *text, const struct event *event, const char *rate)
+{
+	const bool is_default = strcmp(event->text, "default") == 0;
+
+	g_string_append_printf(text, "%s%s%s", text->len ? "," : "",
+		is_default ? default_event() : event->text, event->rate_given ? "" : rate);
+}
+
+/* Appends the rate to each event that has none. */
+static int apply_rate(struct record_run *r, struct err *err)
+{
+	const char *events = r->settings.event ? r->settings.event : r->sampling.kpctl.event;
+	g_autoptr(GString) text = g_string_new(NULL);
+	struct event_list *list;
+	unsigned int i;
+	int ret;
+
+	if (!r->rate)
+		return 0;
+	list = g_new0(struct event_list, 1);
+	ret = events_parse(events ? events : "default", NULL, list, err);
+	for (i = 0; !ret && i < list->count; i++)
+		append_event(text, &list->events[i], r->rate);
+	g_free(list);
+	if (!ret)
+		r->settings.event = r->events = g_string_free(g_steal_pointer(&text), FALSE);
+	return ret;
+}
+
 static int prepare(struct record_run *r, struct err *err)
 {
-	g_autofree char *folder = g_path_get_dirname(r->output);
+	g_autofree char *folder = g_path_get_dirname(r->output.path);
 	int ret = sampling_open(&r->sampling, &r->choice, &r->launch.before, err);
 
+	if (!ret)
+		ret = apply_rate(r, err);
 	if (!ret)
 		ret = kpdata_copy_open(&r->copy, r->sampling.dir, folder, err);
 	if (!ret)
 		ret = skip_earlier(r, err);
 	if (!ret)
-		ret = sampling_start(&r->sampling, r->event, r->stack, err);
-	if (!ret && !r->quiet)
+		ret = sampling_start(&r->sampling, &r->settings, err);
+	if (!ret && !r->output.quiet)
 		sampling_print_scope(&r->sampling);
 	return ret;
 }
 
 /* ---- while the command runs ------------------------------------------------------------------ */
 
+/* Writes what was sampled since the last switch; it ends at a complete record. */
+static int switch_output(struct record_run *r, struct err *err)
+{
+	int ret = kpctl_client_write(r->sampling.dir, "flush\n", err);
+
+	r->switches++;
+	if (!ret)
+		ret = kpdata_copy_read(&r->copy, err);
+	return ret ? ret : record_output_write(&r->output, r->copy.file, &r->begin, err);
+}
+
+/* Until the duration is over, or the next check of the processes. */
+static int wait_ms(const struct record_run *r)
+{
+	int wait = record_target_is_set(&r->target) ? LOOK_MS : -1;
+	double left;
+
+	if (!r->duration_ms)
+		return wait;
+	left = r->duration_ms -
+	       (double)(clock_monotonic_ns() - r->launch.begin_ns) / (double)NSEC_PER_MSEC;
+	if (left <= 0)
+		return 0;
+	return wait < 0 || left < wait ? (int)left + 1 : wait;
+}
+
+static bool is_over(struct record_run *r)
+{
+	if (r->launch.ended || wait_ms(r) == 0)
+		return true;
+	record_target_look(&r->target, false);
+	return !r->argv && !record_target_lives(&r->target);
+}
+
 /*
- * Until the command has exited. If kpdata can't be read any more, the command continues without
- * being sampled.
+ * Until the command has exited, or the duration is over. If kpdata can't be read any more, the
+ * command continues without being sampled.
  */
 static int watch(struct record_run *r, struct err *err)
 {
@@ -107,12 +209,14 @@ static int watch(struct record_run *r, struct err *err)
 	};
 	int ret = 0;
 
-	while (!ret && !r->launch.ended) {
-		if (poll(fds, 2, -1) < 0 && errno != EINTR)
+	while (!ret && !is_over(r)) {
+		if (poll(fds, 2, wait_ms(r)) < 0 && errno != EINTR)
 			return err_set(err, errno, "poll: %s", strerror(errno));
 		launch_signals(&r->launch);
 		if (fds[1].revents)
 			ret = kpdata_copy_read(&r->copy, err);
+		if (!ret && r->switches < r->launch.switches)
+			ret = switch_output(r, err);
 		if (!ret && r->copy.ended && !r->launch.ended)
 			ret = err_set(err, ECANCELED, "another process stopped the profiler at %s",
 				r->sampling.dir);
@@ -128,173 +232,49 @@ static int stop(struct record_run *r, struct err *err)
 	return ret ? ret : take_held(r, err);
 }
 
-/* ---- the output ------------------------------------------------------------------------------ */
-
-static bool is_to_stdout(const struct record_run *r)
-{
-	return strcmp(r->output, "-") == 0;
-}
-
-static int open_output(struct record_run *r, struct err *err)
-{
-	/* the file has kernel addresses and the names of processes: readable by the owner only */
-	const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY;
-	int fd;
-
-	if (is_to_stdout(r)) {
-		fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
-	} else {
-		fd = open(r->output, flags | O_EXCL, 0600);
-		r->made = fd >= 0;
-		if (fd < 0 && errno == EEXIST)
-			fd = open(r->output, flags, 0600);
-	}
-	if (fd < 0)
-		return err_set(err, errno, "%s: %s", r->output, strerror(errno));
-	r->out = fdopen(fd, "w");
-	return r->out ? 0 : err_set(err, errno, "%s: %s", r->output, strerror(errno));
-}
-
-static void learn(struct decoder *decoder, struct process_filter *subset)
-{
-	struct decode_record record;
-	int ret;
-
-	while ((ret = decode_next(decoder, &record, NULL)) > 0 || ret == -EBADMSG)
-		if (ret > 0)
-			process_filter_learn(subset, &record);
-}
-
-/* The scope of the events, if that is not the whole machine. */
-static const char *scope_of(const struct decode_record *record)
-{
-	if (record->type != KPROF_REC_EVENT)
-		return NULL;
-	if (record->event.flags & KPROF_EVENT_SCOPE_OWN)
-		return "own processes, user space only";
-	return record->event.flags & KPROF_EVENT_SCOPE_USER ? "user space only" : NULL;
-}
-
-static int copy(struct record_run *r, struct process_filter *subset, struct decoder *decoder,
-	const char **scope, struct err *err)
-{
-	struct decode_record record;
-	const char *limited;
-	int ret;
-
-	while ((ret = decode_next(decoder, &record, err)) > 0) {
-		const size_t size = (size_t)(decoder->offset - record.offset);
-
-		if (!process_filter_matches(subset, &record))
-			continue;
-		limited = scope_of(&record);
-		if (limited)
-			*scope = limited;
-		fwrite(record.payload + record.size - size, 1, size, r->out);
-	}
-	if (ret)
-		return ret;
-	if (fflush(r->out) || ferror(r->out))
-		return err_set(err, errno, "%s: %s", r->output, strerror(errno));
-	return 0;
-}
-
-static void append_losses(GString *line, const struct process_filter_counts *counts)
-{
-	static const char *const reasons[PROFILE_LOST_REASONS] = {
-		[0] = "for other reasons",
-		[KPROF_LOST_RING] = "a ring was full",
-		[KPROF_LOST_QUEUE] = "kpdata was full",
-		[KPROF_LOST_OVERWRITE] = "overwritten",
-		[KPROF_LOST_INVALID] = "not understood",
-		[KPROF_LOST_RING_RECORDS] = "records: a ring was full",
-	};
-	const char *before = "; lost on the machine: ";
-	size_t i;
-
-	for (i = 0; i < PROFILE_LOST_REASONS; i++) {
-		if (!counts->lost[i])
-			continue;
-		g_string_append_printf(
-			line, "%s%" PRIu64 " (%s)", before, counts->lost[i], reasons[i]);
-		before = ", ";
-	}
-	if (*before == ';')
-		g_string_append(line, "; none was lost");
-}
-
-static void say(
-	const struct record_run *r, const struct process_filter_counts *counts, const char *scope)
-{
-	g_autoptr(GString) line = g_string_new(NULL);
-
-	g_string_append_printf(line, "%s: ", r->output);
-	text_append_count(line, counts->samples, "sample", "samples");
-	if (!r->all) {
-		g_string_append(line, " of ");
-		text_append_count(line, counts->processes, "process", "processes");
-		g_string_append_printf(line, ", %" PRIu64 " of others left out", counts->others);
-	}
-	if (counts->gone)
-		g_string_append_printf(line, ", %" PRIu64 " of exited tasks", counts->gone);
-	append_losses(line, counts);
-	if (scope)
-		g_string_append_printf(line, "; %s", scope);
-	fprintf(stderr, "kprof record: %s\n", line->str);
-}
-
-static int write_output(struct record_run *r, uint32_t root, struct err *err)
-{
-	struct process_filter *subset =
-		process_filter_create(r->all ? KPROF_PID_KERNEL : root, r->begin);
-	const char *scope = NULL;
-	struct decoder decoder;
-	int ret = 0;
-
-	/* truncates a regular file left by an earlier run; the output of the command is kept */
-	if (!is_to_stdout(r) && ftruncate(fileno(r->out), 0) && errno != EINVAL)
-		ret = err_set(err, errno, "%s: %s", r->output, strerror(errno));
-	decode_init_pread(&decoder, r->copy.file, 0);
-	if (!ret) {
-		learn(&decoder, subset);
-		ret = decode_rewind(&decoder);
-	}
-	if (!ret) {
-		r->made = false;
-		ret = copy(r, subset, &decoder, &scope, err);
-	}
-	decode_fini(&decoder);
-	if (!ret && !r->quiet)
-		say(r, process_filter_counts(subset), scope);
-	process_filter_destroy(subset);
-	return ret;
-}
-
 /* ---- all of it ------------------------------------------------------------------------------- */
 
 static void clean_up(struct record_run *r, bool failed)
 {
 	kpdata_copy_close(&r->copy);
 	sampling_close(&r->sampling);
-	if (r->out)
-		fclose(r->out);
-	if (failed && r->made)
-		unlink(r->output); /* an empty file would look like a run without samples */
+	record_output_close(&r->output, failed);
+	record_target_fini(&r->target);
+	g_free(r->rate);
+	g_free(r->events);
+}
+
+static void set_output(struct record_run *r)
+{
+	struct record_output *o = &r->output;
+
+	o->processes = r->target.processes;
+	o->threads = r->target.threads;
+	o->remark = record_target_remark(&r->target);
+	if (record_target_is_set(&r->target))
+		o->root = PROCESS_FILTER_NO_ROOT;
+	else
+		o->root = r->all || !r->argv ? KPROF_PID_KERNEL : (uint32_t)r->launch.pid;
+	if (r->delay_ms)
+		o->from_ns = r->launch.begin_ns + (uint64_t)(r->delay_ms * (double)NSEC_PER_MSEC);
 }
 
 /* If the sampling fails, the command still runs to its end. */
-static int run_command(struct record_run *r, uint32_t root, struct err *err)
+static int run_command(struct record_run *r, struct err *err)
 {
-	int ret = watch(r, err), stopped;
 	struct err later = { "" };
+	int ret, stopped;
 
+	set_output(r);
+	ret = watch(r, err);
 	stopped = stop(r, &later);
 	if (!ret && stopped) {
 		ret = stopped;
 		*err = later;
 	}
+	record_target_look(&r->target, true);
 	if (r->copy.size > r->begin) {
-		stopped = write_output(r, root, &later);
+		stopped = record_output_write(&r->output, r->copy.file, &r->begin, &later);
 		if (!ret && stopped) {
 			ret = stopped;
 			*err = later;
@@ -308,19 +288,18 @@ static int record(struct record_run *r)
 	struct err err = { "" };
 	int ret, status = CMD_NOT_RUN;
 	bool runs = false;
-	uint32_t root;
 
 	ret = launch_begin(&r->launch, r->argv, &err);
-	root = (uint32_t)r->launch.pid;
+	r->launch.takes_switches = r->output.numbered;
 	if (!ret)
-		ret = open_output(r, &err);
+		ret = record_output_open(&r->output, &err);
 	if (!ret)
 		ret = prepare(r, &err);
 	if (!ret) {
 		ret = launch_go(&r->launch, &err);
 		runs = !ret;
 		if (runs) {
-			ret = run_command(r, root, &err);
+			ret = run_command(r, &err);
 		} else {
 			status = launch_status(ret);
 			err_prefix(&err, "%s", r->argv[0]);
@@ -337,41 +316,148 @@ static int record(struct record_run *r)
 	return runs && (!ret || r->launch.status) ? r->launch.status : status;
 }
 
+/* ---- arguments ------------------------------------------------------------------------------- */
+
+static int set_ms(const struct command *command, const char *text, double unit_ms, double *ms)
+{
+	char *end;
+
+	*ms = g_ascii_strtod(text, &end) * unit_ms;
+	if (end == text || *end || !(*ms > 0 && *ms <= MS_MAX))
+		return cmd_usage_error(command, "no time from 0 to a day: %s", text);
+	return CMD_OK;
+}
+
+static int set_rate(
+	const struct command *command, struct record_run *r, const char *modifier, const char *text)
+{
+	uint64_t value;
+	int64_t most;
+
+	g_free(r->rate);
+	r->rate = NULL;
+	if (strcmp(modifier, "freq") == 0 && strcmp(text, "max") == 0) {
+		if (perf_sysctl(NULL, PERF_SYSCTL_MAX_RATE, &most))
+			return cmd_usage_error(command, "the highest rate is not known here");
+		value = (uint64_t)most;
+	} else if (units_parse_u64(text, &value)) {
+		return cmd_usage_error(command, "no number: %s", text);
+	}
+	r->rate = g_strdup_printf(":%s=%" PRIu64, modifier, value);
+	return CMD_OK;
+}
+
+/* perf's words for stacks; a size after dwarf is not kept, since kprofs copies what is needed. */
+static int set_graph(const struct command *command, struct record_run *r, const char *graph)
+{
+	if (strcmp(graph, "fp") == 0)
+		r->settings.stack = "both";
+	else if (strcmp(graph, "dwarf") == 0 || g_str_has_prefix(graph, "dwarf,"))
+		r->settings.stack = "dwarf";
+	else if (strcmp(graph, "none") == 0 || strcmp(graph, "no") == 0)
+		r->settings.stack = "none";
+	else
+		return cmd_usage_error(command, "no way to take stacks: %s (fp, dwarf, none)", graph);
+	return CMD_OK;
+}
+
+static int take_target(const struct command *command, struct record_run *r, int letter)
+{
+	struct err err;
+	int ret;
+
+	if (letter == 'u')
+		ret = record_target_add_user(&r->target, optarg, &err);
+	else
+		ret = record_target_add_list(&r->target, optarg, letter == 't', &err);
+	return ret ? cmd_usage_error(command, "%s", err.text) : CMD_OK;
+}
+
+static int take_option(const struct command *command, struct record_run *r, int letter)
+{
+	switch (letter) {
+	case 'e':
+		r->settings.event = optarg;
+		break;
+	case 'F':
+	case 'c':
+		return set_rate(command, r, letter == 'F' ? "freq" : "period", optarg);
+	case 'g':
+		return set_graph(command, r, "fp");
+	case OPTION_CALL_GRAPH:
+		return set_graph(command, r, optarg);
+	case OPTION_STACK:
+		r->settings.stack = optarg;
+		break;
+	case 'C':
+		r->settings.cpus = optarg;
+		break;
+	case 'p':
+	case 't':
+	case 'u':
+		return take_target(command, r, letter);
+	case 'D':
+		return set_ms(command, optarg, 1, &r->delay_ms);
+	case OPTION_DURATION:
+		return set_ms(command, optarg, 1000, &r->duration_ms);
+	case 'o':
+		r->output.path = optarg;
+		break;
+	case 'm':
+		r->choice.mount = optarg;
+		break;
+	}
+	r->all |= letter == 'a';
+	r->output.numbered |= letter == OPTION_SWITCH;
+	r->choice.private |= letter == 'P';
+	r->output.quiet |= letter == 'q';
+	return CMD_OK;
+}
+
+static int check_arguments(const struct command *command, const struct record_run *r)
+{
+	const bool target = record_target_is_set(&r->target);
+
+	if (r->choice.private && r->choice.mount)
+		return cmd_usage_error(command, "give --mount or --private, not both");
+	if (r->all && target)
+		return cmd_usage_error(command, "give --all-cpus, or --pid, --tid and --uid, not both");
+	if (!r->argv && !r->all && !target && !r->settings.cpus)
+		return cmd_usage_error(command, "no command to run, and no --all-cpus, --cpu, --pid,"
+			" --tid or --uid, which record without one until Ctrl-C");
+	if (r->output.numbered && strcmp(r->output.path, "-") == 0)
+		return cmd_usage_error(command, "--switch-output needs a file");
+	return CMD_OK;
+}
+
 static int run(const struct command *command, int argc, char **argv)
 {
-	struct record_run r = {.output = DEFAULT_OUTPUT};
-	int letter, status;
+	struct record_run r = {.output.path = INPUT_SOURCE_FILE};
+	int letter, status = CMD_OK;
 
-	while ((letter = cmd_next_option(command, argc, argv, &status)) > 0) {
-		if (letter == 'e')
-			r.event = optarg;
-		else if (letter == 'g')
-			r.stack = optarg;
-		else if (letter == 'o')
-			r.output = optarg;
-		else if (letter == 'm')
-			r.choice.mount = optarg;
-		r.all |= letter == 'a';
-		r.choice.private |= letter == 'p';
-		r.quiet |= letter == 'q';
+	record_target_init(&r.target);
+	while (status == CMD_OK && (letter = cmd_next_option(command, argc, argv, &status)) > 0)
+		status = take_option(command, &r, letter);
+	if (status == CMD_OK && letter == 0) {
+		r.argv = optind < argc ? argv + optind : NULL;
+		status = check_arguments(command, &r);
+		if (status == CMD_OK)
+			return record(&r);
 	}
-	if (letter < 0)
-		return status;
-	if (r.choice.private && r.choice.mount)
-		return cmd_usage_error(command, "give --mount or --private, not both");
-	if (optind == argc)
-		return cmd_usage_error(command, "no command to run");
-	r.argv = argv + optind;
-	return record(&r);
+	record_target_fini(&r.target);
+	g_free(r.rate);
+	return status;
 }
 
 const struct command cmd_record = {
 	.name = "record",
-	.arguments = "COMMAND [ARGUMENT...]",
+	.arguments = "[COMMAND [ARGUMENT...]]",
 	.summary = "Sample while a command runs, and keep what it and its descendants did",
 	.examples = "kprof record -- make -j4\n"
-		    "kprof record -e page-faults:period=1 -o faults -- ls\n"
-		    "kprof record --all -o machine -- sleep 10\n",
+		    "kprof record -g -F max -- ./program\n"
+		    "kprof record -p 1234 --duration 10\n"
+		    "kprof record -a -o machine           until Ctrl-C\n"
+		    "kprof record -e page-faults -c 1 -o faults -- ls\n",
 	.options = options,
 	.run = run,
 	.runs = true,

@@ -37,7 +37,7 @@ static const struct cmd_option options[] = {
 	{'d', "delay", "SECONDS", "the time between refreshes (default: 2)"},
 	{'e', "event", "EVENT", "the events to sample, if the profiler does not run yet"},
 	{'m', "mount", "DIR", "use the server mounted at DIR"},
-	{'p', "private", NULL, "use a private server, even if one is mounted"},
+	{'P', "private", NULL, "use a private server, even if one is mounted"},
 	{'s', "self", NULL, "count the samples taken in the server itself too"},
 	{0},
 };
@@ -305,6 +305,7 @@ static char **split_events(const char *specs)
 
 static int begin(struct top *t, struct err *err)
 {
+	const struct sampling_settings settings = {.event = t->event};
 	sigset_t set;
 	int ret;
 
@@ -318,7 +319,7 @@ static int begin(struct top *t, struct err *err)
 		return err_set(err, errno, "signalfd: %s", strerror(errno));
 	ret = sampling_open(&t->sampling, &t->choice, &t->before, err);
 	if (!ret && (!t->sampling.kpctl.running || t->event))
-		ret = sampling_start(&t->sampling, t->event, NULL, err);
+		ret = sampling_start(&t->sampling, &settings, err);
 	if (!ret)
 		sampling_print_scope(&t->sampling);
 	if (!ret)
@@ -374,7 +375,7 @@ static int run(const struct command *command, int argc, char **argv)
 			t.event = optarg;
 		else if (letter == 'm')
 			t.choice.mount = optarg;
-		t.choice.private |= letter == 'p';
+		t.choice.private |= letter == 'P';
 		t.own |= letter == 's';
 	}
 	if (status != CMD_OK || letter < 0)

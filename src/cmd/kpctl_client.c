@@ -54,6 +54,10 @@ int kpctl_client_read(const char *dir, struct kpctl_client *kpctl, struct err *e
 			g_free(kpctl->stack);
 			kpctl->stack = g_strdup(lines[i] + strlen("stack "));
 		}
+		if (g_str_has_prefix(lines[i], "cpus ")) {
+			g_free(kpctl->cpus);
+			kpctl->cpus = g_strdup(lines[i] + strlen("cpus "));
+		}
 		if (strcmp(lines[i], "start") == 0)
 			kpctl->running = true;
 	}
@@ -64,6 +68,7 @@ void kpctl_client_clear(struct kpctl_client *kpctl)
 {
 	g_clear_pointer(&kpctl->event, g_free);
 	g_clear_pointer(&kpctl->stack, g_free);
+	g_clear_pointer(&kpctl->cpus, g_free);
 }
 
 /* The reason in the last line of kperr that this process caused; to be freed, NULL if none. */

@@ -9,8 +9,10 @@
 #include "base/err.h"
 
 struct kpctl_client {
-	char *event; /* the current setting, as kpctl takes it */
-	char *stack; /* the current setting, as kpctl takes it */
+	/* the current settings, as kpctl takes them */
+	char *event;
+	char *stack;
+	char *cpus;
 	bool running;
 };
 

@@ -52,6 +52,8 @@ int launch_begin(struct launch *launch, char **argv, struct err *err)
 	launch->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (launch->signal_fd < 0)
 		return err_set(err, errno, "signalfd: %s", strerror(errno));
+	if (!argv)
+		return 0;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
 		return err_set(err, errno, "socketpair: %s", strerror(errno));
 	launch->pid = fork();
@@ -75,6 +77,8 @@ int launch_go(struct launch *launch, struct err *err)
 	ssize_t n;
 
 	launch->begin_ns = clock_monotonic_ns();
+	if (!launch->pid)
+		return 0;
 	/* a signal that killed the child before exec counts as the status of the command */
 	send(launch->go_fd, "", 1, MSG_NOSIGNAL);
 	do
@@ -98,7 +102,7 @@ static void note_end(struct launch *launch)
 {
 	siginfo_t info = { .si_pid = 0 };
 
-	if (launch->ended ||
+	if (launch->ended || !launch->pid ||
 		waitid(P_PID, (id_t)launch->pid, &info, WEXITED | WNOHANG | WNOWAIT) ||
 		info.si_pid != launch->pid)
 		return;
@@ -111,6 +115,15 @@ void launch_signals(struct launch *launch)
 	struct signalfd_siginfo info;
 
 	while (read(launch->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+		if (info.ssi_signo == SIGUSR2 && launch->takes_switches) {
+			launch->switches++;
+			continue;
+		}
+		if (!launch->pid && info.ssi_signo != SIGCHLD) {
+			launch->ended = true;
+			launch->end_ns = clock_monotonic_ns();
+			continue;
+		}
 		/* SI_KERNEL: the terminal sends the signal to the command too */
 		if (info.ssi_signo != SIGCHLD && info.ssi_code != SI_KERNEL && !launch->ended)
 			kill(launch->pid, (int)info.ssi_signo);

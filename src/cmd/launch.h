@@ -4,8 +4,8 @@
  * that everything is ready when its program begins, and the signals that kprof receives meanwhile.
  *
  * Signals are for the command, as with time(1): a terminal sends its signals to both processes, all
- * others are passed on. kprof exits after the command, not before. One command at a time; the
- * caller has one thread.
+ * others are passed on. kprof exits after the command, not before. Without a command the signals that
+ * end a process end the run. One command at a time; the caller has one thread.
  */
 #ifndef KPROFS_CMD_LAUNCH_H
 #define KPROFS_CMD_LAUNCH_H
@@ -19,10 +19,13 @@
 #include "base/err.h"
 
 struct launch {
-	pid_t pid;
+	pid_t pid;     /* 0: there is no command */
 	int signal_fd; /* readable: call launch_signals() */
 	/* the command has exited; launch_end() reaps it, so its pid is not reused before */
 	bool ended;
+	/* set after launch_begin(): SIGUSR2 is not for the command, but counted */
+	bool takes_switches;
+	unsigned int switches;
 	uint64_t begin_ns, end_ns; /* CLOCK_MONOTONIC, from exec to the end */
 
 	/* set by launch_end() */
@@ -33,7 +36,10 @@ struct launch {
 	sigset_t before; /* the signal mask of the caller and the command */
 };
 
-/* Forks the child, which waits. -errno of socketpair(2), fork(2), signalfd(2). */
+/*
+ * Forks the child, which waits. Without argv there is none, and the first signal that ends processes
+ * ends the run. -errno of socketpair(2), fork(2), signalfd(2).
+ */
 int launch_begin(struct launch *launch, char **argv, struct err *err);
 
 /* Lets it run. Returns when the program runs, or the -errno of exec(3). */

@@ -30,6 +30,7 @@ kprof_SOURCES = \
 	%D%/mount_choice.c %D%/mount_choice.h \
 	%D%/progress.c %D%/progress.h \
 	%D%/sampling.c %D%/sampling.h \
+	%D%/record_output.c %D%/record_output.h %D%/record_target.c %D%/record_target.h \
 	%D%/report.c %D%/report.h %D%/report_json.c %D%/report_text.c \
 	%D%/tracecopies.c %D%/tracecopies.h \
 	%D%/tracectf.c %D%/tracectf.h

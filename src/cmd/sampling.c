@@ -77,20 +77,23 @@ static int refuse_running(const struct sampling *s, struct err *err)
  * In one write with `event`, which is refused during a run: no other process can start one in
  * between.
  */
-int sampling_start(struct sampling *s, const char *event, const char *stack, struct err *err)
+int sampling_start(struct sampling *s, const struct sampling_settings *settings, struct err *err)
 {
-	const char *events = event ? event : s->kpctl.event;
+	const char *events = settings->event ? settings->event : s->kpctl.event;
 	g_autoptr(GString) lines = g_string_new(NULL);
 	int ret;
 
 	if (s->kpctl.running)
 		return refuse_running(s, err);
 	g_string_append_printf(lines, "event %s\n", events ? events : "default");
-	if (stack)
-		g_string_append_printf(lines, "stack %s\n", stack);
+	if (settings->stack)
+		g_string_append_printf(lines, "stack %s\n", settings->stack);
+	if (settings->cpus)
+		g_string_append_printf(lines, "cpus %s\n", settings->cpus);
 	g_string_append(lines, "start\n");
-	s->event_set = event != NULL;
-	s->stack_set = stack != NULL;
+	s->event_set = settings->event != NULL;
+	s->stack_set = settings->stack != NULL;
+	s->cpus_set = settings->cpus != NULL;
 	ret = kpctl_client_write(s->dir, lines->str, err);
 	s->started = !ret;
 	return ret;
@@ -124,7 +127,9 @@ static void restore_settings(struct sampling *s)
 		g_string_append_printf(lines, "event %s\n", s->kpctl.event);
 	if (s->stack_set && s->kpctl.stack)
 		g_string_append_printf(lines, "stack %s\n", s->kpctl.stack);
-	s->event_set = s->stack_set = false;
+	if (s->cpus_set && s->kpctl.cpus)
+		g_string_append_printf(lines, "cpus %s\n", s->kpctl.cpus);
+	s->event_set = s->stack_set = s->cpus_set = false;
 	if (lines->len && !s->server.dir)
 		kpctl_client_write(s->dir, lines->str, NULL);
 }

@@ -23,7 +23,7 @@ struct sampling {
 	struct private_server server;
 	struct kpctl_client kpctl; /* the settings before */
 	bool started;              /* the profiler was started here */
-	bool event_set, stack_set; /* was written: to be restored */
+	bool event_set, stack_set, cpus_set; /* was written: to be restored */
 };
 
 /*
@@ -33,12 +33,14 @@ struct sampling {
 int sampling_open(struct sampling *sampling, const struct sampling_choice *choice,
 	const sigset_t *mask, struct err *err);
 
-/*
- * Starts the profiler with these events and stacks, as kpctl takes them; NULL for the current ones.
- * -EBUSY: it runs already.
- */
+/* As kpctl takes them; NULL: the current setting. */
+struct sampling_settings {
+	const char *event, *stack, *cpus;
+};
+
+/* Starts the profiler with these settings. -EBUSY: it runs already. */
 int sampling_start(
-	struct sampling *sampling, const char *event, const char *stack, struct err *err);
+	struct sampling *sampling, const struct sampling_settings *settings, struct err *err);
 
 /*
  * After sampling_start(): prints a line on standard error if less than the whole machine is sampled,

@@ -82,7 +82,7 @@ one_run
 source_is "a later run of the mount" "$MNT/kpdata, stopped .* ago"
 put kpctl start
 source_is "a run that goes on" "$MNT/kpdata, running for [0-9]+ (s|min)"
-"$KPROF" record -q -p -- "$FAULTS" 100 || fail "record"
+"$KPROF" record -q -P -- "$FAULTS" 100 || fail "record"
 source_is "a file that is newer than the start of the run" "kprof.data, written .* ago"
 put kpctl stop
 put kpctl clear
@@ -138,6 +138,6 @@ if [ -n "${CMD_INPUT_ALONE-}" ]; then
 	other=
 	serve_end
 	fails_with "nothing is mounted" "$KPROF" report
-	"$KPROF" record -q -p -- "$FAULTS" 100
+	"$KPROF" record -q -P -- "$FAULTS" 100
 	source_is "a file without a mount" "kprof.data, written .* ago"
 fi

@@ -91,7 +91,7 @@ put kpctl clear
 # ---- a server of its own ------------------------------------------------------------------------
 
 # a grandchild's work is kept, with the names of all three
-record 5 -p -e cpu-clock:freq=1999 -o own -- \
+record 5 -P -e cpu-clock:freq=1999 -o own -- \
 	bash -c 'bash -c "i=0; while ((i < 200000)); do ((i += 1)); done; exit 5" grandchild; exit $?'
 said '^kprof record: own: [1-9][0-9]* samples of [23] processes, [0-9]* of others left out'
 check "nothing is left" nothing_left
@@ -100,37 +100,37 @@ same "only the command" bash "$(processes)"
 same "as many as it says" "$(sed -n 's/.*own: \([0-9]*\) samples.*/\1/p' "$WORK/said")" "$(samples own)"
 
 # with -a the others too, and more than with the command alone
-record 0 -p -a -e cpu-clock:freq=1999 -o all -- bash -c 'i=0; while ((i < 100000)); do ((i += 1)); done'
+record 0 -P -a -e cpu-clock:freq=1999 -o all -- bash -c 'i=0; while ((i < 100000)); do ((i += 1)); done'
 check "the idle task or others are in it" test "$("$KPROF" dump all | grep '_trace ' |
 	sed 's/.* pid=\([^ ]*\).*/\1/' | sort -u | wc -l)" -gt 1
 
 # ---- exit status --------------------------------------------------------------------------------
 
-record 127 -p -o none -- "$WORK/no such program"
+record 127 -P -o none -- "$WORK/no such program"
 said 'no such program: No such file or directory'
-record 126 -p -o none -- "$WORK"
+record 126 -P -o none -- "$WORK"
 said 'Permission denied'
-record 2 -p -o none
-record 2 -p -m "$MNT" -o none -- true
-record 125 -p -o "$WORK/no such folder/file" -- true
+record 2 -P -o none
+record 2 -P -m "$MNT" -o none -- true
+record 125 -P -o "$WORK/no such folder/file" -- true
 said 'No such file or directory'
-record 125 -p -e nonsense -o none -- touch "$WORK/ran"
+record 125 -P -e nonsense -o none -- touch "$WORK/ran"
 said "nonsense"
 check "a refused event runs nothing" test ! -e "$WORK/ran"
 check "a run that was refused leaves no file" test ! -e none
 echo kept >kept
-record 125 -p -e nonsense -o kept -- true
+record 125 -P -e nonsense -o kept -- true
 check "nor does it take one away" test "$(cat kept)" = kept
-record 137 -p -o none -- bash -c 'kill -KILL $$'
-record 3 -p -q -o none -- bash -c 'exit 3'
+record 137 -P -o none -- bash -c 'kill -KILL $$'
+record 3 -P -q -o none -- bash -c 'exit 3'
 same "quiet" "" "$(cat "$WORK/said")"
-check "options behind the command are the command's" record 0 -p -o none /bin/true -o none -o x
+check "options behind the command are the command's" record 0 -P -o none /bin/true -o none -o x
 check "nothing is left" nothing_left
 
 # ---- signals ------------------------------------------------------------------------------------
 
 for signal in INT TERM; do
-	begins -p -o "signal.$signal"
+	begins -P -o "signal.$signal"
 	kill -$signal $job
 	ended $job
 	same "$signal reaches the command, whose status it is" 7 $status
@@ -141,7 +141,7 @@ done
 
 if [ -r /proc/$$/task/$$/children ]; then
 	# whatever ends kprof: the server goes, and the command never begins or goes on without it
-	begins -p -o killed
+	begins -P -o killed
 	read -r worker _ <"/proc/$job/task/$job/children"
 	kill -KILL $job
 	ended $job
@@ -175,11 +175,11 @@ check "the earlier run is still there" test "$("$KPROF" dump -m "$MNT" |
 	grep '_trace ' | grep -c ' event=1 ')" -ge "$before"
 
 # the same of stacks, also where something is refused
-record 0 -m "$MNT" -e cpu-clock:freq=1999 -g "dwarf 20" -o dwarf -- \
+record 0 -m "$MNT" -e cpu-clock:freq=1999 --stack "dwarf 20" -o dwarf -- \
 	bash -c 'i=0; while ((i < 100000)); do ((i += 1)); done'
 check "stacks are copied" test "$("$KPROF" dump dwarf | grep -c ' user_stack .*depth=20')" -gt 1
 same "the state is as it was" "$state" "$(cat "$MNT/kpctl")"
-record 125 -m "$MNT" -e cpu-clock:freq=1999 -g nonsense -o none -- true
+record 125 -m "$MNT" -e cpu-clock:freq=1999 --stack nonsense -o none -- true
 said 'no such mode: nonsense'
 same "the state is as it was, too" "$state" "$(cat "$MNT/kpctl")"
 
@@ -196,7 +196,7 @@ said 'already running'
 said "echo stop >$MNT/kpctl"
 check "nothing was run" test ! -e "$WORK/ran"
 same "it goes on" running "$(stat_of profiler.state)"
-record 0 -p -o busy -- /bin/true
+record 0 -P -o busy -- /bin/true
 same "beside one of its own, too" running "$(stat_of profiler.state)"
 put kpctl stop
 
@@ -211,7 +211,7 @@ same "its status" 7 $status
 
 if [ -r /proc/$$/task/$$/children ]; then
 	# a server that dies: reported, and its mount does not stay
-	begins -p -o died
+	begins -P -o died
 	server=$(tr ' ' '\n' <"/proc/$job/task/$job/children" | while read -r pid; do
 		[ "$(cat "/proc/$pid/comm")" != kprofs ] || echo "$pid"
 	done)

@@ -66,7 +66,7 @@ check "no line is wider than the terminal" [ "$(sed 's/\x1b\[[0-9]*[A-Z]//g; s/\
 # a signal ends it, too, with everything as it was
 $TERMINAL sh -c "echo \$\$ >$WORK/pid; exec $KPROF top -d 0.3 -m $MNT" -- \
 	'samples in' q >"$WORK/screen" || fail "q: $?"
-"$KPROF" top -d 600 -p >"$WORK/out" 2>&1 &
+"$KPROF" top -d 600 -P >"$WORK/out" 2>&1 &
 job=$!
 mounted() { grep -q " $TMPDIR/" /proc/mounts; }
 wait_for mounted

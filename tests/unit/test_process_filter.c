@@ -19,10 +19,9 @@
 #define ROOT 100
 
 /* The wanted records as kprof dump shows them, without their offsets, times and what follows. */
-static char *wanted(
-	const struct gen *gen, uint32_t root, uint64_t begin, struct process_filter_counts *counts)
+static char *wanted_by(
+	struct process_filter *subset, const struct gen *gen, struct process_filter_counts *counts)
 {
-	struct process_filter *subset = process_filter_create(root, begin);
 	GString *all = g_string_new(NULL), *line = g_string_new(NULL);
 	struct decode_record record;
 	struct decoder decoder;
@@ -43,6 +42,12 @@ static char *wanted(
 	g_string_free(line, TRUE);
 	process_filter_destroy(subset);
 	return g_string_free(all, FALSE);
+}
+
+static char *wanted(
+	const struct gen *gen, uint32_t root, uint64_t begin, struct process_filter_counts *counts)
+{
+	return wanted_by(process_filter_create(root, begin), gen, counts);
 }
 
 static void sample(struct gen *gen, uint64_t time, uint32_t pid)
@@ -269,6 +274,67 @@ static void test_earlier_run_keeps_its_processes_without_samples(void **state)
 	gen_fini(&gen);
 }
 
+/* Two processes with their children, and not the third. */
+static void test_several_processes_are_kept(void **state)
+{
+	struct process_filter *filter = process_filter_create(PROCESS_FILTER_NO_ROOT, 0);
+	struct process_filter_counts counts;
+	struct gen gen;
+	char *text;
+
+	gen_init(&gen, false);
+	gen_clock(&gen, 1, 2);
+	gen_event(&gen, 1, 1000, 0, "event");
+	gen_fork(&gen, 10, 301, 301, 300, 300);
+	sample(&gen, 11, 200);
+	sample(&gen, 12, 300);
+	sample(&gen, 13, 301);
+	sample(&gen, 14, 400);
+	process_filter_add_process(filter, 200);
+	process_filter_add_process(filter, 300);
+	process_filter_begin_at(filter, 12);
+	text = wanted_by(filter, &gen, &counts);
+	assert_int_equal(counts.samples, 2);
+	assert_int_equal(counts.others, 1);
+	assert_int_equal(counts.early, 1);
+	assert_true(has(text, "pid=300"));
+	assert_true(has(text, "user_trace time=13 event=1 pid=301"));
+	assert_false(has(text, "time=11"));
+	assert_false(has(text, "time=14"));
+	g_free(text);
+	gen_fini(&gen);
+}
+
+/* A thread is known by the last TASK of the sample's CPU; without one it is the first thread. */
+static void test_threads_are_kept_without_their_process(void **state)
+{
+	struct process_filter *filter = process_filter_create(PROCESS_FILTER_NO_ROOT, 0);
+	struct process_filter_counts counts;
+	struct gen gen;
+	char *text;
+
+	gen_init(&gen, false);
+	gen_clock(&gen, 1, 2);
+	gen_event(&gen, 1, 1000, 0, "event");
+	gen_comm(&gen, 3, 200, 200, "ours");
+	sample(&gen, 11, 200);
+	gen_task(&gen, 0, 200, 202);
+	sample(&gen, 12, 200);
+	gen_task(&gen, 0, 200, 203);
+	sample(&gen, 13, 200);
+	sample(&gen, 14, 500);
+	process_filter_add_thread(filter, 202);
+	process_filter_add_thread(filter, 500);
+	text = wanted_by(filter, &gen, &counts);
+	assert_int_equal(counts.samples, 2);
+	assert_int_equal(counts.others, 2);
+	assert_true(has(text, "user_trace time=12"));
+	assert_true(has(text, "user_trace time=14"));
+	assert_true(has(text, "\"ours\""));
+	g_free(text);
+	gen_fini(&gen);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -278,6 +344,8 @@ int main(void)
 		cmocka_unit_test(test_state_of_cpus_and_events_is_kept),
 		cmocka_unit_test(test_state_is_kept_with_old_kernel_mappings),
 		cmocka_unit_test(test_earlier_run_keeps_its_processes_without_samples),
+		cmocka_unit_test(test_several_processes_are_kept),
+		cmocka_unit_test(test_threads_are_kept_without_their_process),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

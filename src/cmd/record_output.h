@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The output of `kprof record`: the records of a copy of kpdata that belong to what is recorded, in
+ * one file, or in a file for each part of the run. One thread.
+ */
+#ifndef KPROFS_CMD_RECORD_OUTPUT_H
+#define KPROFS_CMD_RECORD_OUTPUT_H
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/err.h"
+
+struct record_output {
+	/* set by the caller */
+	const char *path; /* "-": standard output */
+	bool numbered;    /* each part has a file of its own, PATH.1, PATH.2, ... */
+	bool quiet;       /* print nothing about what was written */
+	/* what is recorded: a root of process_filter.h, and more processes and threads (uint32_t) */
+	uint32_t root;
+	GArray *processes, *threads;
+	uint64_t from_ns; /* samples before this time are left out; CLOCK_MONOTONIC */
+	const char *remark; /* printed after the figures; NULL: none */
+
+	/* private */
+	unsigned int number; /* of the open file, if they are numbered */
+	char *name;
+	FILE *out; /* NULL: not open */
+	bool made; /* created here, and still empty */
+};
+
+/* Opens the first file. -errno of open(2). */
+int record_output_open(struct record_output *output, struct err *err);
+
+/*
+ * Writes what the copy has from the offset *begin on, and sets *begin to its end. Prints a line
+ * about it. With numbered files each call writes and closes one. -errno of write(2) and decode_next().
+ */
+int record_output_write(struct record_output *output, int copy, uint64_t *begin, struct err *err);
+
+/* failed: a file that is still empty is removed, since it would look like a run without samples. */
+void record_output_close(struct record_output *output, bool failed);
+
+#endif
