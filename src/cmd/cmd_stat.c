@@ -1,54 +1,75 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kprof stat: counts events while a command runs, without samples and without a server. Each event
- * has its own counter on the command, which child processes inherit. If there are more events than
- * hardware counters, the kernel multiplexes these, and the counts are scaled by the time that each
- * one ran.
+ * kprof stat: counts events, without samples and without a server: while a command runs, in it and its
+ * descendants; or in other processes, or on CPUs, while a command runs or until a signal. If there are
+ * more events than hardware counters, the kernel multiplexes these, and the counts are scaled by the
+ * time that each one ran.
  */
 #include "cmd/commands.h"
 
 #include <errno.h>
 #include <getopt.h>
-#include <inttypes.h>
+#include <glib.h>
+#include <math.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/text.h"
 #include "base/units.h"
+#include "cmd/counters.h"
 #include "cmd/launch.h"
-#include "formats/json.h"
-#include "prof/events.h"
+#include "cmd/record_target.h"
+#include "cmd/stat_print.h"
+#include "sys/clock.h"
+#include "sys/cpu.h"
 #include "sys/perf.h"
-#include "sys/perf_count.h"
 
 #define SOFTWARE_EVENTS "task-clock,context-switches,cpu-migrations,page-faults"
 #define HARDWARE_EVENTS "cycles,instructions,branches,branch-misses"
+#define LOOK_MS 250 /* how often it is checked whether the processes of --pid live */
+#define RUNS_MAX 100000
+#define INTERVAL_MAX_MS (24 * 3600 * 1000)
 
 static const struct cmd_option options[] = {
 	{'e', "event", "EVENT", "the events to count, separated by commas; repeatable"},
+	{'a', "all-cpus", NULL, "count on all CPUs, whatever runs there"},
+	{'C', "cpu", "CPUS", "count on these CPUs, for example 0-3,8"},
+	{'p', "pid", "PID", "count in these processes: PID[,PID...]"},
+	{'t', "tid", "TID", "count in these threads: TID[,TID...]"},
+	{'r', "repeat", "N", "run the command N times; print means and deviations"},
+	{'I', "interval-print", "MS", "print the counts of each interval of MS milliseconds"},
+	{'x', "field-separator", "SEP", "print values separated by SEP, as perf stat -x"},
 	{'o', "output", "FILE",
 		"write the counts to FILE (-: standard output; default: standard error)"},
 	{'j', "json", NULL, "print JSON"},
 	{0},
 };
 
-struct stat_counter {
-	int fd;		/* -1 if not counted */
-	int error;      /* why not */
-	bool user_only; /* the kernel's part is not counted: not permitted */
-	struct perf_counted counted;
+/* The sums over several runs. */
+struct stat_sum {
+	double sum, squares;
 };
 
 struct stat_run {
 	GString *events; /* "" for the default events */
 	const char *output;
+	const char *separator; /* NULL: text or JSON */
 	bool json;
+	uint64_t repeats, interval_ms; /* 0: not given */
+	struct record_target target;
+	GArray *cpus; /* uint32_t */
+	char *what;   /* the target as text; NULL: the command */
 	char **argv;
+
 	struct launch launch;
 	bool no_pmu; /* so there are fewer default events */
-	struct event_list list;
-	struct stat_counter counters[EVENTS_MAX];
+	struct counters counters;
+	struct perf_counted last[EVENTS_MAX]; /* at the end of the last interval */
+	struct stat_value values[EVENTS_MAX];
+	struct stat_sum sums[EVENTS_MAX], elapsed;
+	uint64_t user_ns, sys_ns; /* sums */
+	unsigned int runs;
 	FILE *out;
 };
 
@@ -59,205 +80,119 @@ static int choose_events(struct stat_run *s, struct err *err)
 	struct perf_features features;
 
 	if (s->events->len)
-		return events_parse(s->events->str, NULL, &s->list, err);
+		return events_parse(s->events->str, NULL, &s->counters.list, err);
 	s->no_pmu = perf_probe(&features) == 0 && !features.has_cycles;
 	return events_parse(s->no_pmu ? SOFTWARE_EVENTS : SOFTWARE_EVENTS "," HARDWARE_EVENTS, NULL,
-		&s->list, err);
-}
-
-static void open_counter(
-	const struct stat_run *s, const struct event *event, struct stat_counter *counter)
-{
-	struct perf_event_attr attr = event->attr;
-
-	counter->fd = -1;
-	counter->error = perf_count_open(&attr, s->launch.pid, &counter->fd);
-	/* without the kernel's part a tracepoint would count nothing */
-	if ((counter->error == -EACCES || counter->error == -EPERM) && !attr.exclude_kernel &&
-		!attr.exclude_user && attr.type != PERF_TYPE_TRACEPOINT) {
-		attr.exclude_kernel = 1;
-		counter->error = perf_count_open(&attr, s->launch.pid, &counter->fd);
-		counter->user_only = !counter->error;
-	}
+		&s->counters.list, err);
 }
 
 static int open_counters(struct stat_run *s, struct err *err)
 {
-	unsigned int i, open = 0;
-	int ret;
+	const struct counters_target target = {
+		.command = s->what ? 0 : s->launch.pid,
+		.processes = s->target.processes,
+		.threads = s->target.threads,
+		.cpus = s->cpus,
+	};
 
-	for (i = 0; i < s->list.count; i++) {
-		open_counter(s, &s->list.events[i], &s->counters[i]);
-		open += s->counters[i].fd >= 0;
-	}
-	if (open)
-		return 0;
-	ret = s->counters[0].error;
-	if (ret == -ENOENT || ret == -EOPNOTSUPP)
-		return err_set(err, -ret, "this machine can't count %s", s->list.events[0].text);
-	return perf_explain(ret, NULL, err);
+	memset(s->last, 0, sizeof(s->last));
+	return counters_open(&s->counters, &target, err);
 }
 
-static void read_counters(struct stat_run *s)
+static struct stat_result result_of(const struct stat_run *s)
 {
+	return (struct stat_result){
+		.counters = &s->counters,
+		.values = s->values,
+		.argv = s->argv,
+		.what = s->what,
+		.runs = s->runs,
+		.elapsed_deviation = -1,
+		.no_pmu = s->no_pmu,
+		.status = s->launch.status,
+	};
+}
+
+static void print_interval(struct stat_run *s)
+{
+	const struct stat_result result = result_of(s);
 	unsigned int i;
 
-	for (i = 0; i < s->list.count; i++) {
-		struct stat_counter *counter = &s->counters[i];
+	counters_read(&s->counters);
+	for (i = 0; i < s->counters.list.count; i++) {
+		const struct perf_counted now = s->counters.all[i].counted;
+		struct stat_value *value = &s->values[i];
 
-		if (counter->fd < 0)
-			continue;
-		counter->error = perf_count_read(counter->fd, &counter->counted);
-		close(counter->fd);
-		counter->fd = -1;
+		value->counted = (struct perf_counted){now.value - s->last[i].value,
+			now.enabled_ns - s->last[i].enabled_ns,
+			now.running_ns - s->last[i].running_ns};
+		value->count = perf_count_scale(&value->counted);
+		s->last[i] = now;
 	}
+	stat_print_interval(
+		&result, clock_monotonic_ns() - s->launch.begin_ns, s->separator, s->out);
 }
 
-/* ---- text ------------------------------------------------------------------------------------ */
-
-static uint64_t elapsed_ns(const struct stat_run *s)
+/* Until the next interval ends (next_ns 0: there are none), or the processes are looked at. */
+static int wait_ms(const struct stat_run *s, uint64_t next_ns)
 {
-	return s->launch.end_ns - s->launch.begin_ns;
+	const uint64_t now = clock_monotonic_ns();
+	const int look = !s->argv && record_target_is_set(&s->target) ? LOOK_MS : -1;
+	int left;
+
+	if (!next_ns)
+		return look;
+	left = next_ns > now ? (int)((next_ns - now) / NSEC_PER_MSEC) + 1 : 0;
+	return look >= 0 && look < left ? look : left;
 }
 
-static double seconds_of(const struct timeval *time)
+/* Until the command has ended, or a signal, or the end of the processes. */
+static void watch(struct stat_run *s)
 {
-	return (double)time->tv_sec + (double)time->tv_usec / 1e6;
-}
+	struct pollfd fd = {.fd = s->launch.signal_fd, .events = POLLIN};
+	uint64_t next_ns =
+		s->interval_ms ? s->launch.begin_ns + s->interval_ms * NSEC_PER_MSEC : 0;
 
-/* The scaled count of the event of this kind; 0 if it was not counted. */
-static uint64_t count_of(const struct stat_run *s, uint32_t type, uint64_t config)
-{
-	unsigned int i;
-
-	for (i = 0; i < s->list.count; i++) {
-		const struct perf_event_attr *attr = &s->list.events[i].attr;
-
-		if (attr->type == type && attr->config == config && !s->counters[i].error)
-			return perf_count_scale(&s->counters[i].counted);
+	launch_signals(&s->launch);
+	while (!s->launch.ended) {
+		poll(&fd, 1, wait_ms(s, next_ns));
+		launch_signals(&s->launch);
+		if (next_ns && !s->launch.ended && clock_monotonic_ns() >= next_ns) {
+			print_interval(s);
+			next_ns += s->interval_ms * NSEC_PER_MSEC;
+		}
+		if (!s->argv && !record_target_lives(&s->target))
+			break;
 	}
-	return 0;
+	if (!s->launch.end_ns)
+		s->launch.end_ns = clock_monotonic_ns();
+	if (s->interval_ms)
+		print_interval(s);
 }
 
-static double ratio(uint64_t a, uint64_t b)
+/* ---- several runs ---------------------------------------------------------------------------- */
+
+static void add_to(struct stat_sum *sum, double value)
 {
-	return b ? (double)a / (double)b : 0;
+	sum->sum += value;
+	sum->squares += value * value;
 }
 
-static bool is_clock(const struct event *event)
+static double mean_of(const struct stat_sum *sum, unsigned int runs)
 {
-	return event->attr.type == PERF_TYPE_SOFTWARE && event->attr.config <= PERF_COUNT_SW_TASK_CLOCK;
+	return runs ? sum->sum / runs : 0;
 }
 
-/* Derived figures. */
-static void append_remark(
-	GString *line, const struct stat_run *s, const struct event *event, uint64_t count)
+/* The standard deviation of the mean, in percent of it; below 0: there is one run only. */
+static double deviation_of(const struct stat_sum *sum, unsigned int runs)
 {
-	const struct perf_event_attr *attr = &event->attr;
-	const uint64_t cycles = count_of(s, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
-	const uint64_t branches = count_of(s, PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS);
+	const double mean = mean_of(sum, runs);
+	double variance;
 
-	if (is_clock(event))
-		g_string_append_printf(line, "  # %.3f CPUs in use", ratio(count, elapsed_ns(s)));
-	else if (attr->type == PERF_TYPE_HARDWARE && attr->config == PERF_COUNT_HW_INSTRUCTIONS && cycles)
-		g_string_append_printf(line, "  # %.2f a cycle", ratio(count, cycles));
-	else if (attr->type == PERF_TYPE_HARDWARE && attr->config == PERF_COUNT_HW_BRANCH_MISSES &&
-		branches)
-		g_string_append_printf(line, "  # %.2f%% of all branches", 100 * ratio(count, branches));
-	else
-		g_string_append_printf(line, "  # %.1f a second",
-			ratio(count, elapsed_ns(s)) * (double)NSEC_PER_SEC);
-}
-
-static const char *reason_of(const struct stat_counter *counter, struct err *err)
-{
-	switch (counter->error) {
-	case -ENOENT:
-	case -EOPNOTSUPP:
-		return "this machine can't count it";
-	default:
-		perf_explain(counter->error, NULL, err);
-		return err->text;
-	}
-}
-
-static void print_counter(const struct stat_run *s, unsigned int i)
-{
-	const struct event *event = &s->list.events[i];
-	const struct stat_counter *counter = &s->counters[i];
-	const struct perf_counted *c = &counter->counted;
-	g_autoptr(GString) line = g_string_new(NULL);
-	const uint64_t count = perf_count_scale(c);
-	struct err err = { "" };
-
-	if (counter->error || !c->running_ns)
-		g_string_append_printf(line, "%18s     ", "not counted");
-	else if (is_clock(event))
-		g_string_append_printf(line, "%18.3f ms  ", (double)count / NSEC_PER_MSEC);
-	else
-		g_string_append_printf(line, "%18" PRIu64 "     ", count);
-	g_string_append_printf(line, "%-24s", event->text);
-	if (counter->error)
-		g_string_append_printf(line, "  # %s", reason_of(counter, &err));
-	else if (!c->running_ns)
-		g_string_append(line, c->enabled_ns ? "  # the kernel never scheduled it"
-						    : "  # the command did not run");
-	else
-		append_remark(line, s, event, count);
-	if (counter->user_only)
-		g_string_append(line, ", without the kernel");
-	if (!counter->error && c->running_ns && c->running_ns < c->enabled_ns)
-		g_string_append_printf(line, ", scaled: counted %.1f%% of the time",
-			100 * ratio(c->running_ns, c->enabled_ns));
-	fprintf(s->out, "%s\n", line->str);
-}
-
-static void print_text(const struct stat_run *s)
-{
-	g_autoptr(GString) command = g_string_new(NULL);
-	unsigned int i;
-
-	for (i = 0; s->argv[i]; i++) {
-		if (i)
-			g_string_append_c(command, ' ');
-		text_append(command, s->argv[i]);
-	}
-	fprintf(s->out, "# %s\n", command->str);
-	for (i = 0; i < s->list.count; i++)
-		print_counter(s, i);
-	if (s->no_pmu)
-		fputs("# cycles and the like: this machine has no counters of the processor\n", s->out);
-	fprintf(s->out, "%18.6f s   elapsed\n", (double)elapsed_ns(s) / (double)NSEC_PER_SEC);
-	fprintf(s->out, "%18.6f s   user\n", seconds_of(&s->launch.usage.ru_utime));
-	fprintf(s->out, "%18.6f s   sys\n", seconds_of(&s->launch.usage.ru_stime));
-}
-
-/* ---- JSON ------------------------------------------------------------------------------------ */
-
-static void append_number(GString *out, const char *name, uint64_t value)
-{
-	json_append_name(out, name);
-	g_string_append_printf(out, "%" PRIu64, value);
-}
-
-static void append_counter(
-	GString *out, const struct event *event, const struct stat_counter *counter)
-{
-	struct err err = { "" };
-
-	g_string_append_c(out, '{');
-	json_append_member(out, "event", event->text);
-	if (counter->error) {
-		json_append_member(out, "error", reason_of(counter, &err));
-	} else {
-		append_number(out, "count", perf_count_scale(&counter->counted));
-		append_number(out, "counted", counter->counted.value);
-		append_number(out, "enabled_ns", counter->counted.enabled_ns);
-		append_number(out, "running_ns", counter->counted.running_ns);
-		json_append_name(out, "user_only");
-		g_string_append(out, counter->user_only ? "true" : "false");
-	}
-	g_string_append_c(out, '}');
+	if (runs < 2)
+		return -1;
+	variance = (sum->squares - sum->sum * mean) / (runs - 1);
+	return mean > 0 && variance > 0 ? 100 * sqrt(variance / runs) / mean : 0;
 }
 
 static uint64_t ns_of(const struct timeval *time)
@@ -265,39 +200,49 @@ static uint64_t ns_of(const struct timeval *time)
 	return (uint64_t)time->tv_sec * NSEC_PER_SEC + (uint64_t)time->tv_usec * NSEC_PER_USEC;
 }
 
-static void print_json(const struct stat_run *s)
+static void add_run(struct stat_run *s)
 {
-	g_autoptr(GString) out = g_string_new("{\"command\":[");
 	unsigned int i;
 
-	for (i = 0; s->argv[i]; i++) {
-		if (i)
-			g_string_append_c(out, ',');
-		json_append_string(out, s->argv[i]);
+	counters_read(&s->counters);
+	for (i = 0; i < s->counters.list.count; i++) {
+		const struct perf_counted *counted = &s->counters.all[i].counted;
+
+		if (!s->runs)
+			memset(&s->values[i].counted, 0, sizeof(s->values[i].counted));
+		s->values[i].counted.value += counted->value;
+		s->values[i].counted.enabled_ns += counted->enabled_ns;
+		s->values[i].counted.running_ns += counted->running_ns;
+		add_to(&s->sums[i], (double)perf_count_scale(counted));
 	}
-	g_string_append(out, "],\n\"events\":[");
-	for (i = 0; i < s->list.count; i++) {
-		g_string_append(out, i ? ",\n" : "\n");
-		append_counter(out, &s->list.events[i], &s->counters[i]);
+	add_to(&s->elapsed, (double)(s->launch.end_ns - s->launch.begin_ns));
+	s->user_ns += ns_of(&s->launch.usage.ru_utime);
+	s->sys_ns += ns_of(&s->launch.usage.ru_stime);
+	s->runs++;
+}
+
+/* One run exactly; of several the means. */
+static void set_values(struct stat_run *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < s->counters.list.count; i++) {
+		struct stat_value *value = &s->values[i];
+
+		value->deviation = deviation_of(&s->sums[i], s->runs);
+		if (s->runs < 2)
+			value->count = perf_count_scale(&value->counted);
+		else
+			value->count = (uint64_t)(mean_of(&s->sums[i], s->runs) + 0.5);
 	}
-	g_string_append(out, "],\n\"elapsed_ns\":");
-	g_string_append_printf(out, "%" PRIu64, elapsed_ns(s));
-	append_number(out, "user_ns", ns_of(&s->launch.usage.ru_utime));
-	append_number(out, "sys_ns", ns_of(&s->launch.usage.ru_stime));
-	append_number(out, "status", (uint64_t)s->launch.status);
-	fprintf(s->out, "%s}\n", out->str);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-static int prepare(struct stat_run *s, struct err *err)
+static int open_output(struct stat_run *s, struct err *err)
 {
-	int ret = choose_events(s, err);
-
-	if (!ret)
-		ret = open_counters(s, err);
-	if (ret)
-		return ret;
+	if (s->out)
+		return 0;
 	if (!s->output)
 		s->out = stderr;
 	else
@@ -307,12 +252,20 @@ static int prepare(struct stat_run *s, struct err *err)
 
 static int print(struct stat_run *s)
 {
+	struct stat_result result = result_of(s);
 	int status = s->launch.status;
 
+	set_values(s);
+	result.elapsed_ns = (uint64_t)mean_of(&s->elapsed, s->runs);
+	result.elapsed_deviation = deviation_of(&s->elapsed, s->runs);
+	result.user_ns = s->user_ns / s->runs;
+	result.sys_ns = s->sys_ns / s->runs;
 	if (s->json)
-		print_json(s);
-	else
-		print_text(s);
+		stat_print_json(&result, s->out);
+	else if (s->separator && !s->interval_ms)
+		stat_print_separated(&result, s->separator, s->out);
+	else if (!s->interval_ms)
+		stat_print_text(&result, s->out);
 	if (fflush(s->out) || ferror(s->out)) {
 		cmd_error("%s: %s", s->output ? s->output : "standard error", strerror(errno));
 		status = status ? status : CMD_NOT_RUN;
@@ -322,54 +275,162 @@ static int print(struct stat_run *s)
 	return status;
 }
 
-static int count(struct stat_run *s)
+/* Counts while the command runs once. *status is set if it fails. */
+static int run_once(struct stat_run *s, int *status, struct err *err)
 {
-	int ret = launch_begin(&s->launch, s->argv, NULL), status = CMD_NOT_RUN;
-	struct err err = { "" };
+	int ret = launch_begin(&s->launch, s->argv, err);
 
 	if (!ret)
-		ret = prepare(s, &err);
+		ret = open_counters(s, err);
+	if (!ret)
+		ret = open_output(s, err);
 	if (!ret) {
-		ret = launch_go(&s->launch, &err);
+		ret = launch_go(&s->launch, err);
 		if (ret) {
-			status = launch_status(ret);
-			err_prefix(&err, "%s", s->argv[0]);
+			*status = launch_status(ret);
+			err_prefix(err, "%s", s->argv[0]);
 		}
 	}
+	if (!ret)
+		watch(s);
 	launch_end(&s->launch);
-	read_counters(s);
+	if (!ret)
+		add_run(s);
+	counters_close(&s->counters);
+	return ret;
+}
+
+static int count(struct stat_run *s)
+{
+	struct err err = { "" };
+	int status = CMD_NOT_RUN, ret = choose_events(s, &err);
+
+	do
+		ret = ret ? ret : run_once(s, &status, &err);
+	while (!ret && s->runs < s->repeats && s->launch.status < 128);
 	if (!ret)
 		return print(s);
 	cmd_error("%s", *err.text ? err.text : strerror(-ret));
 	return status;
 }
 
+/* ---- arguments ------------------------------------------------------------------------------- */
+
+static int add_cpus(struct stat_run *s, const char *list, struct err *err)
+{
+	g_autofree unsigned char *bitmap = g_malloc0(CPU_BITMAP_BYTES);
+	int ret = list ? units_parse_cpulist(list, bitmap, CPU_NUMBERS)
+		       : cpu_read_list(CPU_ONLINE_PATH, bitmap);
+	uint32_t cpu;
+
+	if (ret)
+		return err_set(err, -ret, list ? "no list of CPUs: %s" : "the CPUs are not known", list);
+	g_array_set_size(s->cpus, 0);
+	for (cpu = 0; cpu < CPU_NUMBERS; cpu++)
+		if (cpu_in_bitmap(bitmap, cpu))
+			g_array_append_val(s->cpus, cpu);
+	return 0;
+}
+
+static int set_target(struct stat_run *s, int letter, struct err *err)
+{
+	g_free(s->what);
+	if (letter == 'a')
+		s->what = g_strdup("all CPUs");
+	else
+		s->what = g_strdup_printf("%s %s",
+			letter == 'C' ? "CPU" : letter == 'p' ? "process" : "thread", optarg);
+	if (letter == 'a' || letter == 'C')
+		return add_cpus(s, letter == 'C' ? optarg : NULL, err);
+	return record_target_add_list(&s->target, optarg, letter == 't', err);
+}
+
+static int set_number(const struct command *command, uint64_t most, uint64_t *number)
+{
+	if (units_parse_u64(optarg, number) || !*number || *number > most)
+		return cmd_usage_error(command, "no number from 1 to %llu: %s",
+			(unsigned long long)most, optarg);
+	return CMD_OK;
+}
+
+static int take_option(const struct command *command, struct stat_run *s, int letter)
+{
+	struct err err;
+
+	switch (letter) {
+	case 'e':
+		g_string_append_printf(s->events, "%s%s", s->events->len ? "," : "", optarg);
+		break;
+	case 'a':
+	case 'C':
+	case 'p':
+	case 't':
+		if (set_target(s, letter, &err))
+			return cmd_usage_error(command, "%s", err.text);
+		break;
+	case 'r':
+		return set_number(command, RUNS_MAX, &s->repeats);
+	case 'I':
+		return set_number(command, INTERVAL_MAX_MS, &s->interval_ms);
+	case 'x':
+		s->separator = optarg;
+		break;
+	case 'o':
+		s->output = optarg;
+		break;
+	case 'j':
+		s->json = true;
+		break;
+	}
+	return CMD_OK;
+}
+
+static int check_arguments(const struct command *command, const struct stat_run *s)
+{
+	if (!s->argv && !s->what)
+		return cmd_usage_error(command, "no command to run, and no --all-cpus, --cpu, --pid or"
+			" --tid, which count without one until Ctrl-C");
+	if (s->cpus->len && record_target_is_set(&s->target))
+		return cmd_usage_error(command, "give CPUs, or processes and threads, not both");
+	if (s->repeats && (!s->argv || s->interval_ms))
+		return cmd_usage_error(
+			command, "--repeat needs a command, and goes without --interval-print");
+	if (s->json && (s->separator || s->interval_ms))
+		return cmd_usage_error(
+			command, "--json goes without --field-separator and --interval-print");
+	return CMD_OK;
+}
+
 static int run(const struct command *command, int argc, char **argv)
 {
 	struct stat_run s = {.events = g_string_new(NULL)};
-	int letter, status;
+	int letter, status = CMD_OK;
 
-	while ((letter = cmd_next_option(command, argc, argv, &status)) > 0) {
-		if (letter == 'e')
-			g_string_append_printf(s.events, "%s%s", s.events->len ? "," : "", optarg);
-		else if (letter == 'o')
-			s.output = optarg;
-		s.json |= letter == 'j';
+	record_target_init(&s.target);
+	s.cpus = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	while (status == CMD_OK && (letter = cmd_next_option(command, argc, argv, &status)) > 0)
+		status = take_option(command, &s, letter);
+	if (status == CMD_OK && !letter) {
+		s.argv = optind < argc ? argv + optind : NULL;
+		status = check_arguments(command, &s);
+		if (status == CMD_OK)
+			status = count(&s);
 	}
-	if (!letter) {
-		s.argv = argv + optind;
-		status = optind == argc ? cmd_usage_error(command, "no command to run") : count(&s);
-	}
+	record_target_fini(&s.target);
+	g_array_free(s.cpus, TRUE);
 	g_string_free(s.events, TRUE);
+	g_free(s.what);
 	return status;
 }
 
 const struct command cmd_stat = {
 	.name = "stat",
-	.arguments = "COMMAND [ARGUMENT...]",
-	.summary = "Count events while a command runs",
+	.arguments = "[COMMAND [ARGUMENT...]]",
+	.summary = "Count events while a command runs, in processes, or on CPUs",
 	.examples = "kprof stat -- ls -R /usr\n"
-		    "kprof stat -e page-faults,context-switches -- make\n",
+		    "kprof stat -r 10 -e page-faults,context-switches -- make\n"
+		    "kprof stat -a -I 1000                until Ctrl-C\n"
+		    "kprof stat -p 1234 -x , -- sleep 10\n",
 	.options = options,
 	.run = run,
 	.runs = true,

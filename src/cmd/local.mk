@@ -15,6 +15,7 @@ kprof_SOURCES = \
 	%D%/cmd_top.c \
 	%D%/cmd_trace.c \
 	%D%/commands.h \
+	%D%/counters.c %D%/counters.h \
 	%D%/disasm.c %D%/disasm.h \
 	%D%/completions.c %D%/completions.h \
 	%D%/kpctl_client.c %D%/kpctl_client.h \
@@ -27,6 +28,7 @@ kprof_SOURCES = \
 	%D%/recent_samples.c %D%/recent_samples.h \
 	%D%/report_input.c %D%/report_input.h \
 	%D%/main.c \
+	%D%/stat_print.c %D%/stat_print.h \
 	%D%/mount_choice.c %D%/mount_choice.h \
 	%D%/progress.c %D%/progress.h \
 	%D%/sampling.c %D%/sampling.h \
@@ -35,4 +37,4 @@ kprof_SOURCES = \
 	%D%/tracecopies.c %D%/tracecopies.h \
 	%D%/tracectf.c %D%/tracectf.h
 kprof_LDADD = libformats.a libcapture.a libtrace.a libproducers.a libring.a libsymbolizer.a libprof.a libsys.a libbase.a $(GLIB_LIBS) \
-	$(PFM_LIBS) $(Z_LIBS)
+	$(PFM_LIBS) $(Z_LIBS) -lm

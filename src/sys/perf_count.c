@@ -30,6 +30,16 @@ int perf_count_open(const struct perf_event_attr *attr, pid_t pid, int *fd)
 	return perf_open(&count, pid, -1, fd);
 }
 
+int perf_count_open_running(const struct perf_event_attr *attr, pid_t pid, int cpu, int *fd)
+{
+	struct perf_event_attr count = only_count(attr);
+
+	count.inherit = pid != -1;
+	count.disabled = 0;
+	count.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	return perf_open(&count, pid, cpu, fd);
+}
+
 int perf_count_read(int fd, struct perf_counted *counted)
 {
 	uint64_t words[3];

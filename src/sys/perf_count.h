@@ -21,6 +21,11 @@ struct perf_counted {
  * and counts child processes too. Errors as of perf_open().
  */
 int perf_count_open(const struct perf_event_attr *attr, pid_t pid, int *fd);
+/*
+ * A counter that begins now: of a thread (cpu -1), also of threads and processes that it creates, or
+ * of a CPU (pid -1).
+ */
+int perf_count_open_running(const struct perf_event_attr *attr, pid_t pid, int cpu, int *fd);
 int perf_count_read(int fd, struct perf_counted *counted);
 
 /* The value estimated without multiplexing; 0 if it never ran; saturates at UINT64_MAX. */

@@ -1,0 +1,118 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# cmd_stat_select: kprof stat of processes, threads and CPUs; several runs, intervals, and the values that
+# perf stat -x prints.
+# shellcheck source=tests/fs/cmd_lib.sh
+. "${srcdir:-.}/tests/fs/cmd_lib.sh"
+
+FAULTS=$PWD/tests/fixtures/faults
+
+# stat STATUS ARGUMENTS...
+stat() {
+	kprof_ends "$1" stat "${@:2}"
+}
+
+said() {
+	grep -qE -- "$1" "$tmp/err" || fail "'$1' was to be said: $(cat "$tmp/err")"
+}
+
+# holds CONDITION: of awk, about the figures in it
+holds() {
+	awk "BEGIN { exit !($1) }" || fail "not $1: $(cat "$tmp/err")"
+}
+
+if ! "$KPROF" stat -e page-faults true 2>"$tmp/err"; then
+	echo "nothing can be counted here: $(cat "$tmp/err")"
+	exit 77
+fi
+
+# ---- values for programs ------------------------------------------------------------------------
+
+stat 0 -x , -e page-faults,task-clock -- "$FAULTS" 5000
+IFS=, read -r faults unit event ns percent <"$tmp/err"
+same "the event" "page-faults" "$event"
+same "it has no unit" "" "$unit"
+holds "$faults >= 5000 && $ns > 0 && $percent == 100"
+IFS=, read -r clock unit event ns percent < <(sed -n 2p "$tmp/err")
+same "the clock and its unit" "task-clock msec" "$event $unit"
+holds "$clock > $ns / 1e6 * 0.9 - 1 && $clock < $ns / 1e6 * 1.1 + 1"
+same "nothing else" 2 "$(wc -l <"$tmp/err")"
+if command -v perf >/dev/null && perf stat -x , -e page-faults -o "$tmp/perf" true 2>/dev/null; then
+	stat 0 -x , -e page-faults true
+	same "as many fields in front as perf has" "page-faults" "$(grep -v '^#' "$tmp/perf" | grep . | cut -d , -f 3)"
+	same "the same" "page-faults" "$(cut -d , -f 3 "$tmp/err")"
+	same "the percentage is in its field" "100.00 100.00" \
+		"$(grep -v '^#' "$tmp/perf" | grep . | cut -d , -f 5) $(cut -d , -f 5 "$tmp/err")"
+fi
+
+# ---- several runs -------------------------------------------------------------------------------
+
+# 1000 pages in the first run, 2000 in the second, 3000 in the third: the mean, and the deviation of the
+# mean, which is 1000 / sqrt(3) of some 2000
+cat >"$tmp/grows" <<'END'
+#!/bin/sh
+echo run >>"$1"
+exec "$2" $(($(wc -l <"$1") * 100000))
+END
+chmod +x "$tmp/grows"
+stat 3 -r 3 -e page-faults sh -c 'exit 3'
+said '^# sh -c exit 3, the means of 3 runs$'
+stat 0 -r 3 -j -e page-faults "$tmp/grows" "$tmp/runs" "$FAULTS"
+same "it ran three times" 3 "$(wc -l <"$tmp/runs")"
+read -r runs mean deviation < <(sed -n 's/.*"count":\([0-9]*\),.*"deviation":\([0-9.]*\),.*/\1 \2/p' "$tmp/err" |
+	sed "s/^/$(sed -n 's/.*"runs":\([0-9]*\),.*/\1/p' "$tmp/err") /")
+same "as many runs" 3 "$runs"
+holds "$mean >= 200000 && $mean < 240000"
+holds "$deviation > 24 && $deviation < 31" # 28.9 % of the pages alone
+stat 2 -r 1000000 -e page-faults true
+stat 2 -r 0 true
+said 'no number from 1 to'
+[ "$(id -u)" != 0 ] || stat 137 -r 5 -e page-faults sh -c 'echo x >>"$0"; kill -KILL $$' "$tmp/killed"
+[ ! -e "$tmp/killed" ] || same "what a signal ends is not repeated" 1 "$(wc -l <"$tmp/killed")"
+
+# ---- intervals ----------------------------------------------------------------------------------
+
+stat 0 -I 20 -x ' ' -e page-faults -- sh -c "sleep 0.1; $FAULTS 4000; sleep 0.1"
+same "the sum of all intervals" yes "$(awk '$2 ~ /^[0-9]+$/ { n += $2 } END { print (n >= 4000 ? "yes" : n) }' "$tmp/err")"
+same "the time grows" yes "$(awk '$1 <= last { bad = 1 } { last = $1 } END { print (bad ? "no" : "yes") }' "$tmp/err")"
+holds "$(wc -l <"$tmp/err") > 1"
+
+# ---- processes, threads, CPUs -------------------------------------------------------------------
+
+# a process that works, and its clock by itself
+bash -c 'while :; do :; done' &
+worker=$!
+stat 0 -p $worker -x ' ' -e task-clock -- bash -c 'read -r a b c d e f g h i j k l m before n </proc/'$worker'/stat
+	while read -r a b c d e f g h i j k l m now n </proc/'$worker'/stat && ((now < before + 20)); do :; done'
+read -r clock _ <"$tmp/err"
+holds "$clock > 100" # 20 ticks are 200 ms, but for the first
+stat 0 -t $worker -e task-clock -- true
+said '^# true on thread '
+stat 0 -j -p $worker -e task-clock -- true
+grep -q '"target":"process ' "$tmp/err" || fail "the target in JSON"
+python3 -c 'import json, sys; json.load(open(sys.argv[1]))' "$tmp/err" || fail "JSON: $(cat "$tmp/err")"
+
+# until the process ends
+kill $worker
+sleep 1 &
+"$KPROF" stat -p $! -e task-clock 2>"$tmp/err"
+same "it had ended, or was seen to end" yes "$(grep -qE "elapsed|no process" "$tmp/err" && echo yes)"
+stat 2 -p 2147483647 -- true
+said 'there is no process 2147483647'
+stat 2
+said 'no command to run'
+stat 2 -a -p $$ -- true
+
+if "$KPROF" stat -a -e cpu-clock -- true 2>/dev/null; then
+	# a CPU's clock runs as long as the counter; the time between its opening and the command counts too
+	stat 0 -C 0 -x ' ' -e cpu-clock -- sleep 0.2
+	read -r clock _ _ ns _ <"$tmp/err"
+	holds "$clock >= 199 && $clock < $ns / 1e6 + 50"
+	stat 0 -a -x ' ' -e cpu-clock -- sleep 0.2
+	read -r clock _ <"$tmp/err"
+	holds "$clock >= 199 * $(getconf _NPROCESSORS_ONLN)"
+	stat 125 -C 16383 -e cpu-clock -- true
+fi
+stat 2 -C x -- true
+said 'no list of CPUs'
+[ "$failures" = 0 ]
