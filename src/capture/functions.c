@@ -133,6 +133,54 @@ struct functions *functions_create(
 	return functions;
 }
 
+const char *functions_unresolved_name(
+	GStringChunk *strings, const struct functions_function *function)
+{
+	g_autofree char *base = NULL, *name = NULL;
+
+	if (*function->file == '\0' || strcmp(function->file, "-") == 0)
+		return "[unknown]";
+	base = g_path_get_basename(function->file);
+	name = g_strdup_printf(*base == '[' ? "%s%s" : "[%s%s]", base,
+		function->replaced ? " replaced" : "");
+	return g_string_chunk_insert_const(strings, name);
+}
+
+/* The function that stands for the addresses of its file; it is made by the first one. */
+static uint32_t merged_function(
+	struct functions *functions, const struct functions_function *function, GHashTable *known)
+{
+	const struct functions_function merged = {
+		.name = functions_unresolved_name(functions->strings, function),
+		.file = function->file,
+		.replaced = function->replaced,
+	};
+	char *key = g_strdup_printf("%s/%d", function->file, function->replaced);
+	gpointer found;
+
+	if (g_hash_table_lookup_extended(known, key, NULL, &found)) {
+		g_free(key);
+		return GPOINTER_TO_UINT(found);
+	}
+	g_hash_table_insert(known, key, GUINT_TO_POINTER(functions->list->len));
+	g_array_append_val(functions->list, merged);
+	return functions->list->len - 1;
+}
+
+void functions_merge_unresolved(struct functions *functions, const struct profile *profile)
+{
+	g_autoptr(GHashTable) known = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	guint i;
+
+	for (i = 0; i < profile->places->len; i++) {
+		const struct functions_function function =
+			*functions_function(functions, functions->of_place[i]);
+
+		if (!function.resolved)
+			functions->of_place[i] = merged_function(functions, &function, known);
+	}
+}
+
 void functions_destroy(struct functions *functions)
 {
 	unsigned int i;

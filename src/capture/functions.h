@@ -47,6 +47,14 @@ struct functions {
  */
 struct functions *functions_create(
 	const struct profile *profile, struct symbols *symbols, const struct symbols_how *how);
+/*
+ * Makes one function of all addresses of a file that have no symbol, named `[FILE]`, or `[unknown]`
+ * without a file.
+ */
+void functions_merge_unresolved(struct functions *functions, const struct profile *profile);
+/* That name, interned in `strings`. */
+const char *functions_unresolved_name(
+	GStringChunk *strings, const struct functions_function *function);
 void functions_destroy(struct functions *functions);
 
 /* The function of a node of the profile's stacks; FUNCTIONS_NO_FRAME for the root. */

@@ -19,6 +19,7 @@ struct processes *processes_create(void)
 	p->files = g_array_new(FALSE, FALSE, sizeof(struct processes_file));
 	p->kernels = g_array_new(FALSE, FALSE, sizeof(struct processes_kernel));
 	p->clocks = g_array_new(FALSE, TRUE, sizeof(struct kprof_rec_clock));
+	p->threads = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
 	return p;
 }
 
@@ -44,6 +45,7 @@ void processes_destroy(struct processes *p)
 	table_fini(&p->announced_table);
 	table_fini(&p->file_table);
 	g_string_chunk_free(p->strings);
+	g_hash_table_destroy(p->threads);
 	g_free(p);
 }
 
@@ -173,15 +175,26 @@ void processes_add_program(struct processes *p, uint32_t section,
 	g_array_append_val(p->births, birth);
 }
 
+static void add_thread_name(
+	struct processes *p, uint32_t process, uint32_t tid, const char *text)
+{
+	gint64 *key = g_new(gint64, 1);
+
+	*key = (gint64)((uint64_t)process << 32 | tid);
+	g_hash_table_replace(p->threads, key, (gpointer)text);
+}
+
 void processes_add_name(struct processes *p, uint32_t section,
 	const struct kprof_rec_comm *comm, const char *text)
 {
 	struct processes_name name = { .time_ns = comm->time_ns };
 
-	if (comm->tid != comm->pid)
-		return; /* the name of a thread is not the process's */
 	name.process = processes_intern(p, section, comm->pid);
 	name.text = processes_intern_string(p, text);
+	if (comm->tid != comm->pid) { /* the name of a thread is not the process's */
+		add_thread_name(p, name.process, comm->tid, name.text);
+		return;
+	}
 	g_array_append_val(p->names, name);
 }
 

@@ -122,7 +122,13 @@ void processes_find_kernel(struct processes *processes, uint32_t section, uint64
  */
 const char *processes_find_name(struct processes *processes, uint32_t life, uint64_t time);
 
-/* The path of the program of that life, or of its nearest ancestor with one; NULL if not known. */
+/*
+ * The last name announced of a thread of the process; NULL: none, or it is the first thread, whose name
+ * is that of the process. Valid as above.
+ */
+const char *processes_thread_name(const struct processes *processes, uint32_t life, uint32_t tid);
+
+/* The path of the program of that life, or of its nearest ancestor with one; NULL: not known. */
 const char *processes_program(const struct processes *processes, uint32_t life);
 
 uint32_t processes_pid(const struct processes *processes, uint32_t life);

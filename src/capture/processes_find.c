@@ -194,6 +194,14 @@ const char *processes_find_name(struct processes *p, uint32_t first, uint64_t ti
 	return life->name;
 }
 
+const char *processes_thread_name(const struct processes *p, uint32_t life, uint32_t tid)
+{
+	const gint64 key =
+		(gint64)((uint64_t)AT(p->lives, processes_life, life)->process << 32 | tid);
+
+	return g_hash_table_lookup(p->threads, &key);
+}
+
 const char *processes_program(const struct processes *p, uint32_t first)
 {
 	const char *program = NULL;

@@ -81,6 +81,7 @@ struct processes {
 	GStringChunk *strings;
 	GArray *processes; /* struct process */
 	struct table process_table;
+	GHashTable *threads; /* process << 32 | tid -> the last name of a thread that is not the first */
 	GArray *births, *names, *lives;
 	GArray *mappings; /* struct mapindex_mapping; file is an index of labels until sorted */
 	GArray *labels, *announced;

@@ -15,6 +15,7 @@
 
 #include "base/text.h"
 #include "cmd/disasm.h"
+#include "cmd/pager.h"
 #include "cmd/report_input.h"
 #include "formats/json.h"
 #include "formats/summary.h"
@@ -41,7 +42,7 @@ struct annotate {
 	const char *pattern;
 	const char *event;
 	struct input_choice choice;
-	bool no_source, own, json;
+	bool no_source, own, json, colours;
 
 	struct report_input capture;
 	/* the selection */
@@ -315,7 +316,6 @@ static void print_text(const struct annotate *a)
 	const struct functions_function *function =
 		functions_function(a->capture.names, a->function);
 	g_autoptr(GString) out = g_string_new("# ");
-	const bool colours = cmd_has_colours();
 	const char *colour;
 	guint i;
 
@@ -334,7 +334,7 @@ static void print_text(const struct annotate *a)
 
 		if (line->is_code)
 			count = count_line(a, i);
-		colour = colours && count.samples
+		colour = a->colours && count.samples
 				 ? text_colour(summary_share(count.weight, a->all.weight))
 				 : "";
 		g_string_append(out, colour);
@@ -404,12 +404,15 @@ static void print_json(const struct annotate *a)
 static int annotate(struct annotate *a)
 {
 	int status = report_input_open(&a->capture, &a->choice, false);
+	struct pager pager = {0};
 
 	if (status != CMD_OK)
 		return status;
 	if (choose(a)) {
 		count_places(a);
 		find_code(a);
+		if (!a->json)
+			pager_begin(&pager);
 		if (a->json)
 			print_json(a);
 		else
@@ -423,12 +426,14 @@ static int annotate(struct annotate *a)
 	}
 	status |= report_input_print_damage(&a->capture);
 	report_input_close(&a->capture);
-	return cmd_finish_output(status);
+	status = cmd_finish_output(status);
+	pager_end(&pager);
+	return status;
 }
 
 static int run(const struct command *command, int argc, char **argv)
 {
-	struct annotate a = { .file = PROCESSES_NONE };
+	struct annotate a = { .file = PROCESSES_NONE, .colours = cmd_has_colours() };
 	int letter, status;
 
 	while ((letter = cmd_next_option(command, argc, argv, &status)) > 0) {

@@ -12,28 +12,45 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/report_input.h"
+#include "cmd/pager.h"
 #include "cmd/report.h"
 #include "cmd/report_input.h"
 #include "formats/flat.h"
+#include "formats/tree.h"
+
+enum {
+	OPTION_SELF = CMD_LONG_ONLY,
+	OPTION_ADDRESSES,
+	OPTION_NO_PAGER,
+};
 
 static const struct cmd_option options[] = {
 	CMD_OPTION_MOUNT,
-	{'s', "self", NULL, "count the samples taken in the server itself too"},
+	{'s', "sort", "FIELDS",
+		"the fields of a row, as perf has them: comm, dso, sym, pid, tid, cpu, srcline"},
+	{'b', "by", "FIELDS",
+		"the same: process, pid, thread, comm, cpu, address, line, function, file"},
 	{'t', "total", NULL,
 		"add the totals of each function with all that it calls, and sort by them"},
 	{'c', "callers", NULL, "list the callers of each function below it"},
-	{'b', "by", "FIELDS",
-		"the fields of a row: process, pid, thread, cpu, address, line, function, file"},
+	{'g', "caller-tree", NULL, "show below each function its callers, to any depth"},
+	{'G', "callee-tree", NULL, "show below each process its functions and what they call"},
+	{OPTION_ADDRESSES, "addresses", NULL,
+		"show each address of a file without symbols, not one row for all"},
 	{'i', "include", "FIELD=GLOB",
 		"count only matching samples (without FIELD=: functions); repeatable"},
 	{'x', "exclude", "FIELD=GLOB", "leave out matching samples; repeatable"},
-	{'S', "sort", "FIELD", "sort by this field (default: the hottest first)"},
+	{'O', "order", "FIELD", "order by this field (default: the hottest first)"},
 	{'r', "reverse", NULL, "reverse the order"},
-	{'T', "threshold", "PERCENT", "leave out rows below this share; their number is printed"},
+	{'T', "percent-limit", "PERCENT",
+		"leave out rows below this share; their number is printed"},
 	{'e', "events", NULL, "show the events side by side"},
 	{'d', "diff", "FILE", "compare with FILE, the earlier capture"},
+	{OPTION_SELF, "self", NULL, "count the samples taken in the server itself too"},
 	{'n', "no-head", NULL, "leave out the lines about the capture"},
 	{'j', "json", NULL, "print JSON"},
+	{OPTION_NO_PAGER, "no-pager", NULL, "on a terminal, do not use a pager"},
 	{0},
 };
 
@@ -46,6 +63,9 @@ struct report_arguments {
 	GArray *filters; /* struct breakdown_filter */
 	bool rows;       /* an option was given that the flat profile does not support */
 	bool json;
+	struct tree_options tree; /* --caller-tree, --callee-tree */
+	bool limited; /* --percent-limit is given */
+	bool addresses, no_pager;
 };
 
 /* ---- reports --------------------------------------------------------------------------------- */
@@ -86,11 +106,41 @@ static bool needs_lines(const struct breakdown_options *rows)
 	return false;
 }
 
+static int report_tree(const struct report_arguments *a, const struct report_input *capture)
+{
+	const struct view_input input = {
+		.profile = capture->profile, .functions = capture->names, .capture_fd = -1};
+	struct err err = { "" };
+	int ret = tree_write_with(&input, &a->tree, stdout, &err);
+
+	if (ret)
+		cmd_error("%s: %s", capture->input.name, *err.text ? err.text : strerror(-ret));
+	return ret ? CMD_FAILED : CMD_OK;
+}
+
+static int report_all(struct report_arguments *a, struct report_input *captures, size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < count && !a->addresses; i++)
+		functions_merge_unresolved(captures[i].names, captures[i].profile);
+	if (count == 1 && a->report.head && !a->json)
+		printf("# %s\n", captures[0].input.source);
+	if (a->tree.callers || a->tree.callees)
+		return report_tree(a, captures);
+	if (a->rows)
+		report_rows(a, captures, count);
+	else
+		flat_write(captures[0].profile, captures[0].names, &a->flat, stdout);
+	return CMD_OK;
+}
+
 static int report_captures(struct report_arguments *a)
 {
 	const struct input_choice before = { .file = a->before };
 	const bool lines = needs_lines(&a->report.options);
 	struct report_input captures[2];
+	struct pager pager = {0};
 	size_t count = 0, i;
 	int status = CMD_OK;
 
@@ -102,18 +152,17 @@ static int report_captures(struct report_arguments *a)
 		status = report_input_open(&captures[count], &a->choice, lines);
 	if (status == CMD_OK) {
 		count++;
-		if (count == 1 && a->report.head && !a->json)
-			printf("# %s\n", captures[0].input.source);
-		if (a->rows)
-			report_rows(a, captures, count);
-		else
-			flat_write(captures[0].profile, captures[0].names, &a->flat, stdout);
+		if (!a->no_pager)
+			pager_begin(&pager);
+		status = report_all(a, captures, count);
 	}
 	for (i = 0; i < count; i++) {
 		status |= report_input_print_damage(&captures[i]);
 		report_input_close(&captures[i]);
 	}
-	return cmd_finish_output(status);
+	status = cmd_finish_output(status);
+	pager_end(&pager);
+	return status;
 }
 
 /* ---- arguments ------------------------------------------------------------------------------- */
@@ -172,7 +221,8 @@ static int set_threshold(
 {
 	char *end;
 
-	a->report.threshold = g_ascii_strtod(text, &end);
+	a->report.threshold = a->tree.threshold = g_ascii_strtod(text, &end);
+	a->limited = true;
 	if (end == text || *end || !(a->report.threshold >= 0 && a->report.threshold <= 100))
 		return cmd_usage_error(command, "a threshold is a number from 0 to 100, not %s", text);
 	return CMD_OK;
@@ -188,12 +238,12 @@ static int set_order(const struct command *command, struct report_arguments *a, 
 
 static int take_option(const struct command *command, struct report_arguments *a, int letter)
 {
-	a->rows |= !strchr("mstc", letter);
+	a->rows |= letter < CMD_LONG_ONLY && strchr("sbixOredj", letter);
 	switch (letter) {
 	case 'm':
 		a->choice.mount = optarg;
 		break;
-	case 's':
+	case OPTION_SELF:
 		a->flat.own = a->report.options.own = true;
 		break;
 	case 't':
@@ -202,12 +252,13 @@ static int take_option(const struct command *command, struct report_arguments *a
 	case 'c':
 		a->flat.callers = true;
 		break;
+	case 's':
 	case 'b':
 		return set_fields(command, a, optarg);
 	case 'i':
 	case 'x':
 		return add_filter(command, a, optarg, letter == 'x');
-	case 'S':
+	case 'O':
 		return set_order(command, a, optarg);
 	case 'r':
 		a->order.reverse = true;
@@ -223,6 +274,18 @@ static int take_option(const struct command *command, struct report_arguments *a
 	case 'n':
 		a->report.head = false;
 		break;
+	case 'g':
+		a->tree.callers = true;
+		break;
+	case 'G':
+		a->tree.callees = true;
+		break;
+	case OPTION_ADDRESSES:
+		a->addresses = true;
+		break;
+	case OPTION_NO_PAGER:
+		a->no_pager = true;
+		break;
 	case 'j':
 		a->json = true;
 		break;
@@ -237,6 +300,12 @@ static int check_arguments(const struct command *command, struct report_argument
 
 	if (a->choice.file && a->choice.mount)
 		return cmd_usage_error(command, "give at most one FILE or --mount DIR");
+	if ((a->tree.callers || a->tree.callees) && (a->rows || a->flat.callers || a->flat.total ||
+		a->flat.own))
+		return cmd_usage_error(command,
+			"--caller-tree and --callee-tree go with --percent-limit and --addresses only");
+	if (!a->tree.callers && !a->tree.callees)
+		a->rows |= a->limited || !a->report.head;
 	if (a->flat.callers && a->rows)
 		return cmd_usage_error(command, "--callers goes with --self and --total only");
 	if (o->side_by_side && a->before)
@@ -248,7 +317,7 @@ static int check_arguments(const struct command *command, struct report_argument
 	if (o->side_by_side && !o->fields)
 		return cmd_usage_error(command, "--events needs another field");
 	if (a->order.field < BREAKDOWN_FIELDS && !(o->fields & 1u << a->order.field))
-		return cmd_usage_error(command, "--sort takes a field that --by names");
+		return cmd_usage_error(command, "--order takes a field that --sort names");
 	o->filters = (const struct breakdown_filter *)(void *)a->filters->data;
 	o->filter_count = a->filters->len;
 	return CMD_OK;
@@ -261,6 +330,7 @@ static int run(const struct command *command, int argc, char **argv)
 		.report.options.fields =
 			1u << BREAKDOWN_PROCESS | 1u << BREAKDOWN_FUNCTION | 1u << BREAKDOWN_FILE,
 		.order.field = BREAKDOWN_FIELDS,
+		.tree.threshold = TREE_THRESHOLD,
 	};
 	int letter, status = CMD_OK;
 
@@ -288,7 +358,8 @@ const struct command cmd_report = {
 	.summary = "Show where samples were taken, hottest first",
 	.examples = "kprof report\n"
 		    "kprof report --callers\n"
-		    "kprof report --by file --include process=postgres\n"
+		    "kprof report --sort comm,dso --include comm=postgres\n"
+		    "kprof report -g --percent-limit 2\n"
 		    "kprof report --diff before.data after.data\n",
 	.options = options,
 	.run = run,

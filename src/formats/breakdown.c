@@ -14,6 +14,7 @@ const char *const breakdown_fields[BREAKDOWN_FIELDS] = {
 	[BREAKDOWN_PROCESS] = "process",
 	[BREAKDOWN_PID] = "pid",
 	[BREAKDOWN_THREAD] = "thread",
+	[BREAKDOWN_COMM] = "comm",
 	[BREAKDOWN_CPU] = "cpu",
 	[BREAKDOWN_ADDRESS] = "address",
 	[BREAKDOWN_LINE] = "line",
@@ -39,14 +40,29 @@ struct breakdown_counter {
 	struct table table;
 };
 
+/* perf report's names of fields. */
+static const struct {
+	const char *name;
+	enum breakdown_field field;
+} perf_names[] = {
+	{"dso", BREAKDOWN_FILE},
+	{"sym", BREAKDOWN_FUNCTION},
+	{"symbol", BREAKDOWN_FUNCTION},
+	{"tid", BREAKDOWN_THREAD},
+	{"srcline", BREAKDOWN_LINE},
+};
+
 enum breakdown_field breakdown_find_field(const char *name)
 {
-	enum breakdown_field i;
+	size_t i;
 
 	for (i = 0; i < BREAKDOWN_FIELDS; i++)
 		if (strcmp(breakdown_fields[i], name) == 0)
-			break;
-	return i;
+			return (enum breakdown_field)i;
+	for (i = 0; i < G_N_ELEMENTS(perf_names); i++)
+		if (strcmp(perf_names[i].name, name) == 0)
+			return perf_names[i].field;
+	return BREAKDOWN_FIELDS;
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -128,6 +144,14 @@ static const char *line_value(struct breakdown_counter *c, uint32_t node)
 	return c->known.lines[place];
 }
 
+static const char *comm_value(struct breakdown_counter *c, const struct profile_cell *cell)
+{
+	const char *name = processes_thread_name(
+		c->input->profile->processes, cell->life, cell->tid);
+
+	return intern(c, name ? name : cell->name);
+}
+
 static const char *value_of(struct breakdown_counter *c, const struct profile_cell *cell,
 	uint32_t node, enum breakdown_field field)
 {
@@ -141,6 +165,8 @@ static const char *value_of(struct breakdown_counter *c, const struct profile_ce
 			processes_pid(c->input->profile->processes, cell->life));
 	case BREAKDOWN_THREAD:
 		return intern_number(c, cell->tid);
+	case BREAKDOWN_COMM:
+		return comm_value(c, cell);
 	case BREAKDOWN_CPU:
 		return intern_number(c, cell->cpu);
 	case BREAKDOWN_ADDRESS:

@@ -22,6 +22,7 @@ enum breakdown_field {
 	BREAKDOWN_PROCESS, /* its name */
 	BREAKDOWN_PID,
 	BREAKDOWN_THREAD,
+	BREAKDOWN_COMM, /* the name of the thread */
 	BREAKDOWN_CPU,
 	BREAKDOWN_ADDRESS, /* as in the file; in the kernel and without a file as in memory */
 	BREAKDOWN_LINE, /* source line, of the innermost inlined function; needs SYMBOLS_LINES */
@@ -33,7 +34,10 @@ enum breakdown_field {
 /* Names of the fields, as users write them. */
 extern const char *const breakdown_fields[BREAKDOWN_FIELDS];
 
-/* The field of a name; BREAKDOWN_FIELDS: there is none. */
+/*
+ * The field of a name, which can also be one of perf report's --sort (dso, sym, tid, srcline);
+ * BREAKDOWN_FIELDS: there is none.
+ */
 enum breakdown_field breakdown_find_field(const char *name);
 
 /*

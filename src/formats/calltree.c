@@ -122,18 +122,6 @@ static uint32_t find_process(struct calltree_builder *b, const char *name, GHash
 
 /* ---- functions ------------------------------------------------------------------------------- */
 
-static const char *unresolved_name(struct calltree *tree, const struct functions_function *function)
-{
-	g_autofree char *base = NULL, *name = NULL;
-
-	if (*function->file == '\0' || strcmp(function->file, "-") == 0)
-		return "[unknown]";
-	base = g_path_get_basename(function->file);
-	name = g_strdup_printf(*base == '[' ? "%s%s" : "[%s%s]", base,
-		function->replaced ? " replaced" : "");
-	return g_string_chunk_insert_const(tree->strings, name);
-}
-
 /* What functions without a symbol are grouped by: the file, and whether it was replaced. */
 static const char *unresolved_key(struct calltree *tree, const struct functions_function *function)
 {
@@ -162,7 +150,7 @@ static void merge_functions(struct calltree *tree, bool by_name)
 		const char *key = NULL, *name = function->name;
 
 		if (!function->resolved) {
-			name = unresolved_name(tree, function);
+			name = functions_unresolved_name(tree->strings, function);
 			key = unresolved_key(tree, function);
 		}
 		if (by_name)

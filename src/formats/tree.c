@@ -19,6 +19,7 @@ struct tree_printer {
 	const struct view_input *input;
 	const struct calltree *tree;
 	bool inverted;
+	double threshold; /* percent */
 	double least;	 /* smallest weight of a line that is shown */
 	uint64_t whole;	 /* weight of the event, 100 % */
 	GArray *columns; /* uint32_t: indentation at each depth, down to the current node */
@@ -91,7 +92,7 @@ static void put_left_out(struct tree_printer *p, const struct calltree_node *par
 	append_numbers(p, &sum, NULL);
 	append_indent(p, column, true);
 	g_string_append_printf(p->line, "... %u more below %.2f%%", parent->count - from,
-		TREE_THRESHOLD);
+		p->threshold);
 	put_line(p);
 }
 
@@ -143,7 +144,7 @@ static int put_event(struct tree_printer *p, uint32_t event)
 	const struct calltree_node *top = calltree_node(p->tree, event);
 
 	p->whole = top->total.weight;
-	p->least = (double)p->whole * TREE_THRESHOLD / 100;
+	p->least = (double)p->whole * p->threshold / 100;
 	if (!p->whole)
 		return 0;
 	g_string_append_c(p->line, '\n');
@@ -179,22 +180,30 @@ static void put_head(struct tree_printer *p)
 	for (i = 0; i < p->tree->nodes->len; i++) {
 		const struct calltree_node *node = calltree_node(p->tree, i);
 
-		summary.counted += node->self.samples;
+		const struct profile_count *count = p->inverted ? &node->total : &node->self;
+
+		if (p->inverted && calltree_node(p->tree, node->parent)->kind != CALLTREE_EVENT)
+			continue; /* the functions in which samples were taken are below the event */
+		if (node->kind == CALLTREE_EVENT)
+			continue;
+		summary.counted += count->samples;
 		if (node->kind <= CALLTREE_PROCESS ||
 			!functions_function(p->input->functions, node->what)->resolved)
-			summary.unresolved += node->self.samples;
+			summary.unresolved += count->samples;
 	}
 	summary_write(p->input->profile, &summary, p->out);
 	g_string_append_printf(p->line,
 		"# left out: what is below %.2f%% of its event's samples that are not idle",
-		TREE_THRESHOLD);
+		p->threshold);
 	put_line(p);
 }
 
-static int write_part(const struct view_input *input, bool inverted, FILE *out, struct err *err)
+static int write_part(const struct view_input *input, double threshold, bool inverted, bool head,
+	FILE *out, struct err *err)
 {
 	const struct calltree_options options = { .inverted = inverted };
-	struct tree_printer p = { .input = input, .inverted = inverted, .out = out };
+	struct tree_printer p = {
+		.input = input, .threshold = threshold, .inverted = inverted, .out = out};
 	struct calltree *tree;
 	int ret = calltree_create(input, &options, &tree, err);
 
@@ -203,7 +212,7 @@ static int write_part(const struct view_input *input, bool inverted, FILE *out, 
 	p.tree = tree;
 	p.line = g_string_new(NULL);
 	p.columns = g_array_new(FALSE, FALSE, sizeof(uint32_t));
-	if (!inverted)
+	if (head)
 		put_head(&p);
 	ret = put_tree(&p);
 	g_string_free(p.line, TRUE);
@@ -212,9 +221,21 @@ static int write_part(const struct view_input *input, bool inverted, FILE *out, 
 	return ret;
 }
 
+int tree_write_with(const struct view_input *input, const struct tree_options *options, FILE *out,
+	struct err *err)
+{
+	int ret = 0;
+
+	if (options->callees)
+		ret = write_part(input, options->threshold, false, true, out, err);
+	if (!ret && options->callers)
+		ret = write_part(input, options->threshold, true, !options->callees, out, err);
+	return ret;
+}
+
 int tree_write(const struct view_input *input, FILE *out, struct err *err)
 {
-	int ret = write_part(input, false, out, err);
+	const struct tree_options options = {true, true, TREE_THRESHOLD};
 
-	return ret ? ret : write_part(input, true, out, err);
+	return tree_write_with(input, &options, out, err);
 }

@@ -16,12 +16,23 @@
 #ifndef KPROFS_FORMATS_TREE_H
 #define KPROFS_FORMATS_TREE_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "base/err.h"
 #include "formats/view_input.h"
 
 #define TREE_THRESHOLD 0.5 /* percent */
+
+struct tree_options {
+	bool callees; /* the part with the processes, and what each function calls */
+	bool callers; /* the part with the functions in which samples were taken, and their callers */
+	double threshold; /* percent; instead of TREE_THRESHOLD */
+};
+
+/* Errors of view_format.write. */
+int tree_write_with(const struct view_input *input, const struct tree_options *options, FILE *out,
+	struct err *err);
 
 /* As view_format.write. */
 int tree_write(const struct view_input *input, FILE *out, struct err *err);

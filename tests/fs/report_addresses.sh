@@ -106,7 +106,7 @@ for name in $programs; do
 done
 ctl stop
 copy_to "$WORK/kpdata"
-"$KPROF" report -n --by address,function,file "$WORK/kpdata" >"$WORK/report" || fail "kprof report"
+"$KPROF" report -n --addresses --by address,function,file "$WORK/kpdata" >"$WORK/report" || fail "kprof report"
 
 # function_at FILE ADDRESS: what addr2line says
 function_at() {

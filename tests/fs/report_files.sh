@@ -115,11 +115,37 @@ run 2 report --include proc=prog "$tmp/kpdata"
 check "what is no field" has err "no field proc;"
 run 0 report --exclude 'operator==*' --exclude '*<T=int>' --by function -n "$tmp/kpdata"
 check "what is of a function" has out " victim_one$"
-run 0 report --threshold 50 --by function -n "$tmp/kpdata"
+run 0 report --percent-limit 50 --by function -n "$tmp/kpdata"
 check "above the threshold" has out " victim_one$"
 check "below the threshold" has out "^# left out: 1 row below 50%, 300 samples$"
-run 0 report --sort function --reverse --by function -n "$tmp/kpdata"
+run 0 report --order function --reverse --by function -n "$tmp/kpdata"
 check "sorted by name" [ "$(awk 'NR > 1 { print $4 }' "$tmp/out" | tr '\n' ' ')" = "victim_two victim_one " ]
+run 0 report -n --sort dso,sym "$tmp/kpdata"
+cp "$tmp/out" "$tmp/perf_names"
+run 0 report -n --by file,function "$tmp/kpdata"
+check "perf's names of fields" cmp "$tmp/perf_names" "$tmp/out"
+run 0 report -g "$tmp/kpdata"
+check "the heading" has out "^# $tmp/kpdata, written"
+check "the summary" has out "^# 1100 samples of 1 event"
+check "no sample without a name is reported" [ "$(grep -c 'without a symbol' "$tmp/out")" = 0 ]
+check "the functions with their callers" has out "^ 70\.00% +700  - victim_one  \($tmp/victim\)$"
+check "the callers end at the process" has out "^ 70\.00% +700 +prog$"
+run 0 report -g --percent-limit 40 "$tmp/kpdata"
+check "the limit of a tree" has out "^ 30\.00% +300 .*1 more below 40\.00%$"
+run 0 report -G "$tmp/kpdata"
+check "the processes with their functions" has out "^100\.00% +0\.00% +1000  - prog$"
+check "what they call" has out "^ 30\.00% +30\.00% +300    - victim_two"
+# a file without symbols is one row
+cp "$tmp/victim" "$tmp/stripped"
+if strip "$tmp/stripped"; then
+	"$mkcapture" "$tmp/stripped" "$id" "$one" "$two" > "$tmp/bare" || exit 1
+	run 0 report -n --by function "$tmp/bare"
+	check "one row for all addresses" [ "$(awk 'NR > 1' "$tmp/out")" = "100.00%     1000  cpu-clock:freq=1000  [stripped]" ]
+	run 0 report "$tmp/bare"
+	check "the same by default" has out "^100\.00% +1000  cpu-clock:freq=1000  prog +\[stripped\] +$tmp/stripped$"
+	run 0 report -n --addresses --by function "$tmp/bare"
+	check "each address" [ "$(grep -c ' stripped+0x' "$tmp/out")" -ge 2 ]
+fi
 run 0 report --events --by function -n "$tmp/kpdata"
 check "events as columns" has out "^ 70\.00% +700  victim_one$"
 "$mkcapture" "$tmp/victim" "$id" "$two" "$one" > "$tmp/after" || exit 1
@@ -139,8 +165,8 @@ for row in report["rows"]:
 print(report["captures"][0]["samples"], report["captures"][0]["events"][0]["idle_samples"])
 ' < "$tmp/out" | tr '\n' ' ')" = "victim_one 700 70.0 victim_two 300 30.0 1100 100 " ]
 fi
-for wrong in "--by nothing" "--sort nothing" "--sort pid" "--threshold x" "--threshold 101" \
-	"--callers --by file" "--events --diff $tmp/after" "--threshold nan"; do
+for wrong in "--by nothing" "--sort nothing" "--order nothing" "--order pid" "--percent-limit x" "--percent-limit 101" \
+	"--callers --by file" "--events --diff $tmp/after" "--percent-limit nan" "-g --by file" "-G --callers" "-g --json"; do
 	# shellcheck disable=SC2086 # words
 	run 2 report $wrong "$tmp/kpdata"
 	check "$wrong shows nothing" empty out
@@ -149,23 +175,23 @@ done
 # ---- symbols --------------------------------------------------------------------------------------
 objcopy --only-keep-debug "$tmp/victim" "$tmp/apart.dbg"
 strip "$tmp/victim"
-run 0 report "$tmp/kpdata"
+run 0 report --addresses "$tmp/kpdata"
 check "stripped" has out "^ 70\.00% +700  [^ ]+ +prog +victim\+$one "
 check "without symbols" has out "^# 1000 samples \(100\.00%\) at addresses without a symbol$"
 (cd "$tmp" && objcopy --add-gnu-debuglink=apart.dbg victim)
 run 0 report "$tmp/kpdata"
 check "a separate debug file" same_report
 cp "$kprof" "$tmp/victim"
-run 0 report "$tmp/kpdata"
+run 0 report --addresses "$tmp/kpdata"
 check "another file" has out "^ 70\.00% +700  [^ ]+ +prog +victim\+$one "
 rm "$tmp/victim"
-run 0 report "$tmp/kpdata"
+run 0 report --addresses "$tmp/kpdata"
 check "no file" has out "^ 70\.00% +700  [^ ]+ +prog +victim\+$one "
 
 # ---- bad captures ---------------------------------------------------------------------------------
 size=$(stat -c %s "$tmp/kpdata")
 head -c $((size - 1)) "$tmp/kpdata" > "$tmp/cut"
-run 1 report "$tmp/cut"
+run 1 report --addresses "$tmp/cut"
 check "the readable part" has out "^ 70\.00% +700 "
 check "where it is cut" has err "^kprof: $tmp/cut: offset $((size - 34)): cut: 33 bytes of a record are left$"
 run 1 dump "$tmp/cut"
@@ -174,7 +200,7 @@ check "where the dump is cut" has err "^kprof: $tmp/cut: offset $((size - 34)): 
 
 # a record of type TASK with too little in it, in the middle
 { printf '\101\001\001'; cat "$tmp/kpdata"; } > "$tmp/bad"
-run 1 report "$tmp/bad"
+run 1 report --addresses "$tmp/bad"
 check "the rest" has out "^ 70\.00% +700 "
 check "the bad record" has err "^kprof: $tmp/bad: offset 0: type 65 with too few bytes for its fields$"
 run 1 dump "$tmp/bad"
@@ -256,6 +282,7 @@ run 0 --version
 check "the version" has out "^kprofs [0-9]"
 
 # ---- colours are for terminals ---------------------------------------------------------------------
+export KPROF_PAGER=cat # the colours are tried without a pager
 terminal="python3 ${srcdir:-.}/tests/fs/cmd_terminal.py"
 run 0 report "$tmp/kpdata"
 check "none in a file" [ -z "$(tr -d '[:print:]\n' < "$tmp/out")" ]
@@ -267,5 +294,16 @@ for arguments in "" "--by process"; do
 	TERM=xterm NO_COLOR=1 $terminal "$kprof" report $arguments "$tmp/kpdata" -- > "$tmp/out"
 	check "none where they are not wanted" [ "$(grep -c $'\x1b' "$tmp/out")" = 0 ]
 done
+
+# a pager on a terminal, as git uses it
+unset KPROF_PAGER
+PAGER="sed 's/^/paged: /'" TERM=xterm $terminal "$kprof" report "$tmp/kpdata" -- > "$tmp/out"
+check "a pager" has out "^paged: # $tmp/kpdata, written"
+PAGER="sed 's/^/paged: /'" KPROF_PAGER='' TERM=xterm $terminal "$kprof" report "$tmp/kpdata" -- > "$tmp/out"
+check "none is wanted" [ "$(grep -c paged "$tmp/out")" = 0 ]
+PAGER="sed 's/^/paged: /'" TERM=xterm $terminal "$kprof" report --no-pager "$tmp/kpdata" -- > "$tmp/out"
+check "none by the option" [ "$(grep -c paged "$tmp/out")" = 0 ]
+PAGER="sed 's/^/paged: /'" run 0 report "$tmp/kpdata"
+check "none in a file" [ "$(grep -c paged "$tmp/out")" = 0 ]
 
 exit $failed

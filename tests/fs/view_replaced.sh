@@ -20,7 +20,7 @@ make() {
 
 # rows FILE OUT: the rows of the program of this name
 rows() {
-	"$KPROF" report -n --by function,file "$WORK/kpdata" 2>"$WORK/err" |
+	"$KPROF" report -n --addresses --by function,file "$WORK/kpdata" 2>"$WORK/err" |
 		awk -v file="$WORK/$1" '$NF == file' >"$WORK/rows"
 	[ -s "$WORK/rows" ] || fail "$1 is not in the report: $(cat "$WORK/err")"
 }

@@ -24,6 +24,7 @@ static void begin(struct capture *c)
 	gen_comm(&c->gen, 5, 10, 10, "prog");
 	gen_mmap(&c->gen, 5, 11, 0x1000, 0x1000, 0, "/bin/a");
 	gen_comm(&c->gen, 5, 11, 11, "other");
+	gen_comm(&c->gen, 6, 10, 20, "worker");
 }
 
 static void load(struct capture *c)
@@ -117,6 +118,7 @@ static void test_samples_are_grouped_by_each_field(void **state)
 		{ __LINE__, BIT(CPU), "0 : 10 100.0\n" },
 		{ __LINE__, BIT(PID), "10 : 7 70.0\n11 : 3 30.0\n" },
 		{ __LINE__, BIT(THREAD), "20 : 4 40.0\n10 : 3 30.0\n11 : 3 30.0\n" },
+		{ __LINE__, BIT(COMM), "worker : 4 40.0\nother : 3 30.0\nprog : 3 30.0\n" },
 		{ __LINE__, BIT(ADDRESS),
 			"0x310 : 4 40.0\n0x110 : 3 30.0\n0x320 : 2 20.0\n0x10 : 1 10.0\n" },
 		{ __LINE__, BIT(EVENT) | BIT(PROCESS) | BIT(FUNCTION),

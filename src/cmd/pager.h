@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Shows the output of a command that reads in a pager, as git does: if standard output is a terminal,
+ * by the program in KPROF_PAGER or PAGER, else less. One thread.
+ */
+#ifndef KPROFS_CMD_PAGER_H
+#define KPROFS_CMD_PAGER_H
+
+struct pager {
+	int pid; /* 0: there is none */
+};
+
+/* From now on standard output goes to the pager; where there is none, it stays as it is. */
+void pager_begin(struct pager *pager);
+
+/* Flushes standard output, and waits until the pager ends. */
+void pager_end(struct pager *pager);
+
+#endif
