@@ -403,7 +403,8 @@ static void print_json(const struct annotate *a)
 
 static int annotate(struct annotate *a)
 {
-	int status = report_input_open(&a->capture, &a->choice, false);
+	const struct report_input_options load = {.lines = false};
+	int status = report_input_open(&a->capture, &a->choice, &load);
 	struct pager pager = {0};
 
 	if (status != CMD_OK)

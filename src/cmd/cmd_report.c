@@ -138,18 +138,18 @@ static int report_all(struct report_arguments *a, struct report_input *captures,
 static int report_captures(struct report_arguments *a)
 {
 	const struct input_choice before = { .file = a->before };
-	const bool lines = needs_lines(&a->report.options);
+	const struct report_input_options load = {.lines = needs_lines(&a->report.options)};
 	struct report_input captures[2];
 	struct pager pager = {0};
 	size_t count = 0, i;
 	int status = CMD_OK;
 
 	if (a->before)
-		status = report_input_open(&captures[count], &before, lines);
+		status = report_input_open(&captures[count], &before, &load);
 	if (status == CMD_OK && a->before)
 		count++;
 	if (status == CMD_OK)
-		status = report_input_open(&captures[count], &a->choice, lines);
+		status = report_input_open(&captures[count], &a->choice, &load);
 	if (status == CMD_OK) {
 		count++;
 		if (!a->no_pager)

@@ -14,6 +14,7 @@ extern const struct command cmd_list;
 extern const struct command cmd_mark;
 extern const struct command cmd_record;
 extern const struct command cmd_report;
+extern const struct command cmd_script;
 extern const struct command cmd_stat;
 extern const struct command cmd_top;
 extern const struct command cmd_trace;

@@ -11,6 +11,7 @@ kprof_SOURCES = \
 	%D%/cmd_mark.c \
 	%D%/cmd_record.c \
 	%D%/cmd_report.c \
+	%D%/cmd_script.c \
 	%D%/cmd_stat.c \
 	%D%/cmd_top.c \
 	%D%/cmd_trace.c \

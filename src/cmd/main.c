@@ -14,7 +14,7 @@
  *	  recent_samples_take   reads the new samples of kpdata (recent_samples.c)
  *	  process_filter_wants  selects the records of the command (capture/process_filter.c)
  *
- *	Subcommands that read (report, annotate, dump, convert):
+ *	Subcommands that read (report, annotate, script, dump, convert):
  *	  input_open            opens a file, standard input, or the mounted kpdata (input.c)
  *	  input_source_find     chooses one of them (input_source.c, mount_choice.c)
  *	  decode_next           decodes the records (capture/decode.c)
@@ -48,6 +48,7 @@ static const struct command *const commands[] = {
 	&cmd_report,
 	&cmd_top,
 	&cmd_annotate,
+	&cmd_script,
 	&cmd_dump,
 	&cmd_convert,
 	&cmd_trace,

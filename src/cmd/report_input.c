@@ -9,9 +9,11 @@
 #include "cmd/cmd.h"
 #include "cmd/progress.h"
 
-int report_input_open(struct report_input *capture, const struct input_choice *choice, bool lines)
+int report_input_open(struct report_input *capture, const struct input_choice *choice,
+	const struct report_input_options *options)
 {
-	const struct symbols_how how = {.flags = lines ? SYMBOLS_LINES : 0, .cancel_fd = -1};
+	const struct profile_options load = {.moments = options->moments};
+	const struct symbols_how how = {.flags = options->lines ? SYMBOLS_LINES : 0, .cancel_fd = -1};
 	struct progress *progress;
 	struct err err;
 
@@ -28,7 +30,7 @@ int report_input_open(struct report_input *capture, const struct input_choice *c
 	progress = progress_begin();
 	capture->symbols = progress_open_symbols(progress);
 	symbols_prepare(capture->symbols); /* starts the helpers while the records are read */
-	if (profile_load(&capture->input.decoder, &capture->profile, &err) < 0) {
+	if (profile_load_with(&capture->input.decoder, &load, &capture->profile, &err) < 0) {
 		cmd_error("%s: %s", capture->input.name, err.text);
 		symbols_destroy(capture->symbols);
 		input_close(&capture->input);

@@ -14,12 +14,17 @@ struct report_input {
 	struct functions *names;
 };
 
+struct report_input_options {
+	bool lines;   /* source lines and inlined functions too, which takes longer */
+	bool moments; /* keep the time of each sample */
+};
+
 /*
- * Loads the capture and symbolizes it; with `lines` source lines and inlined functions too, which
- * takes longer. Shows the progress on a terminal. CMD_FAILED: it could not be read; the error has
- * been printed.
+ * Loads the capture and symbolizes it. Shows the progress on a terminal. CMD_FAILED: it could not be
+ * read; the error has been printed.
  */
-int report_input_open(struct report_input *capture, const struct input_choice *choice, bool lines);
+int report_input_open(struct report_input *capture, const struct input_choice *choice,
+	const struct report_input_options *options);
 void report_input_close(struct report_input *capture);
 
 /*

@@ -13,6 +13,7 @@ libformats_a_SOURCES = \
 	%D%/gzip.c %D%/gzip.h \
 	%D%/html.c %D%/html.h \
 	%D%/html_data.c %D%/html_data.h \
+	%D%/script.c %D%/script.h \
 	%D%/summary.c %D%/summary.h \
 	%D%/json.c %D%/json.h \
 	%D%/pprof.c %D%/pprof.h \
