@@ -78,8 +78,10 @@ losses_stand_inside queue
 ctl clear 'mode overwrite' start
 cat "$MNT/kpdata" >"$WORK/copy" &
 reader=$!
+# fewer than the queue holds: whatever the reader's delay, these reach it before the first loss
+pages=20000 load
+wait_for larger_than "$WORK/copy" $((20000 * 34))
 load
-wait_for larger_than "$WORK/copy" 300000
 kill -STOP "$reader"
 wait_for is_stopped "$reader"
 load
