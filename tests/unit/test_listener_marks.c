@@ -7,7 +7,7 @@
 
 #define OWNER 12345
 
-/* The text that was taken last. In the listener's thread, and read after the answer to it. */
+/* The text that was taken last; protected by server.lock. */
 static char taken[KPROF_MARK_MAX + 1];
 
 /* Refuses texts of one byte. */
@@ -17,9 +17,21 @@ static int on_mark(void *arg, pid_t pid, const char *text, size_t bytes)
 	assert_int_equal(pid, getpid());
 	if (bytes == 1)
 		return -ENOMEM;
+	pthread_mutex_lock(&server.lock);
 	memcpy(taken, text, bytes);
 	taken[bytes] = '\0';
+	pthread_mutex_unlock(&server.lock);
 	return 0;
+}
+
+static bool was_taken(const char *text, size_t bytes)
+{
+	bool was;
+
+	pthread_mutex_lock(&server.lock);
+	was = strlen(taken) == bytes && !memcmp(taken, text, bytes);
+	pthread_mutex_unlock(&server.lock);
+	return was;
 }
 
 static void set_mark(struct listener_options *options)
@@ -64,9 +76,9 @@ static void test_mark_is_answered_when_it_is_taken(void **state)
 
 	memset(text, 't', sizeof(text));
 	assert_int_equal(mark(fd, "a text", 6), 0);
-	assert_string_equal(taken, "a text");
+	assert_true(was_taken("a text", 6));
 	assert_int_equal(mark(fd, text, KPROF_MARK_MAX), 0);
-	assert_memory_equal(taken, text, KPROF_MARK_MAX);
+	assert_true(was_taken(text, KPROF_MARK_MAX));
 	assert_int_equal(mark(fd, text, KPROF_MARK_MAX + 1), EMSGSIZE);
 	assert_int_equal(mark(fd, "", 0), EINVAL);
 	assert_int_equal(mark(fd, "two\nlines", 9), EINVAL);
@@ -116,7 +128,7 @@ static void test_client_says_what_the_server_answers(void **state)
 
 	memset(text, 't', sizeof(text));
 	assert_int_equal(mark_client_send(server.path, "by the client", 13, &err), 0);
-	assert_string_equal(taken, "by the client");
+	assert_true(was_taken("by the client", 13));
 	assert_int_equal(mark_client_send(server.path, "", 0, &err), -EINVAL);
 	assert_non_null(strstr(err.text, "one line, not empty"));
 	assert_int_equal(mark_client_send(server.path, text, sizeof(text), &err), -EMSGSIZE);
