@@ -76,6 +76,8 @@ TESTS += $(CMD_TESTS)
 EXTRA_DIST += $(CMD_TESTS)
 # the same, by the tools that read them
 TESTS += %D%/view_live.sh
+TESTS += %D%/report_html.sh
+EXTRA_DIST += %D%/report_html.sh %D%/report_html.py %D%/chromium.py
 TESTS += %D%/view_firefox.sh %D%/view_tracejson.sh
 EXTRA_DIST += %D%/view_live.sh %D%/view_firefox.sh %D%/view_tracejson.sh %D%/firefox.py %D%/tracejson.py %D%/openmetrics.py
 
