@@ -509,13 +509,3 @@ int decode_next(struct decoder *decoder, struct decode_record *record, struct er
 		decoder->unknown++;
 	return 1;
 }
-
-uint64_t decode_register(const struct decode_record *record, uint16_t i)
-{
-	return load_u64(record->bytes + 8 * (size_t)i, record->swap);
-}
-
-const uint8_t *decode_stack(const struct decode_record *record)
-{
-	return record->bytes + 8 * (size_t)record->user_stack.num_regs;
-}

@@ -130,10 +130,6 @@ int decode_next(struct decoder *decoder, struct decode_record *record, struct er
  */
 int decode_rewind(struct decoder *decoder);
 
-/* Register i < user_stack.num_regs of a copied stack, and its bytes. */
-uint64_t decode_register(const struct decode_record *record, uint16_t i);
-const uint8_t *decode_stack(const struct decode_record *record);
-
 /* Frame i < trace.num_traces of a trace. Inline, since most of a capture is frames. */
 static inline uint64_t decode_frame(const struct decode_record *record, uint16_t i)
 {

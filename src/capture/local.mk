@@ -11,6 +11,7 @@ libcapture_a_SOURCES = \
 	%D%/processes_find.c \
 	%D%/processes_state.h \
 	%D%/profile.c %D%/profile.h \
+	%D%/profile_places.c %D%/profile_places.h \
 	%D%/stacks.c %D%/stacks.h \
 	%D%/process_filter.c %D%/process_filter.h \
 	%D%/table.h \

@@ -15,9 +15,6 @@
 
 #define CPUS_MAX 65536 /* the range of a sample's cpu */
 
-/* Cached places of addresses; a power of two, small enough for a CPU's second-level cache. */
-#define CACHE_ENTRIES 16384
-
 #define NOT_THROTTLED UINT64_MAX
 
 /* The size is checked once for this many records. */
@@ -32,14 +29,6 @@
  */
 #define PLACE_NAMES_BYTES 128
 
-struct profile_cached {
-	uint64_t address;
-	uint64_t from, to; /* times for which the entry is valid; from == to: free */
-	uint32_t space;	   /* the life, or the section for addresses of the kernel */
-	bool kernel;
-	uint32_t place;
-};
-
 struct profile_loader {
 	struct profile *profile;
 	size_t bytes_max; /* SIZE_MAX: any */
@@ -52,12 +41,12 @@ struct profile_loader {
 	struct pair_map tasks;     /* cpu, process -> thread */
 	struct pair_map periods;   /* cpu, number -> period */
 	struct pair_map throttled; /* cpu, number -> since when */
-	struct table event_table, place_table, cell_table;
+	struct table event_table, cell_table;
+	struct profile_places *places;
 	uint64_t first_ns, last_ns; /* of this section's samples */
 	bool sampled;		    /* this section has samples */
 	uint8_t cpus[CPUS_MAX / 8];
-	uint32_t places[UINT16_MAX]; /* of the current sample */
-	struct profile_cached cache[CACHE_ENTRIES];
+	uint32_t stack[UINT16_MAX]; /* places of the current sample */
 };
 
 /* ---- sections -------------------------------------------------------------------------------- */
@@ -306,54 +295,6 @@ static uint64_t find_period(const struct profile_loader *l, const struct kprof_r
 
 /* ---- second pass: samples -------------------------------------------------------------------- */
 
-static bool equal_place(const void *items, uint32_t i, const void *key)
-{
-	const struct profile_place *a = (const struct profile_place *)items + i, *b = key;
-
-	return a->offset == b->offset && a->file == b->file && a->kernel == b->kernel;
-}
-
-static uint32_t intern_place(struct profile_loader *l, uint32_t file, uint64_t offset, bool kernel)
-{
-	struct profile_place key = { .file = file, .kernel = kernel, .offset = offset };
-	uint32_t hash = table_hash(offset, (uint64_t)file << 1 | kernel);
-	GArray *places = l->profile->places;
-	uint32_t i = table_find(&l->place_table, hash, equal_place, places->data, &key);
-
-	if (i == TABLE_NONE) {
-		i = places->len;
-		g_array_append_val(places, key);
-		table_add(&l->place_table, hash, i);
-	}
-	return i;
-}
-
-/* The place of an address. space: the life, or the section for addresses of the kernel. */
-static uint32_t find_place(struct profile_loader *l, uint32_t space, bool kernel, uint64_t address,
-	uint64_t time)
-{
-	uint32_t at = table_hash(address, (uint64_t)space << 1 | kernel) % CACHE_ENTRIES;
-	struct profile_cached *c = &l->cache[at];
-	struct processes_hit hit;
-
-	if (c->address == address && c->space == space && c->kernel == kernel && time >= c->from &&
-		time < c->to)
-		return c->place;
-	if (kernel)
-		processes_find_kernel(l->profile->processes, space, address, time, &hit);
-	else
-		processes_find_user(l->profile->processes, space, address, time, &hit);
-	*c = (struct profile_cached){
-		.address = address,
-		.from = hit.from,
-		.to = hit.to,
-		.space = space,
-		.kernel = kernel,
-		.place = intern_place(l, hit.file, hit.offset, kernel),
-	};
-	return c->place;
-}
-
 /*
  * Whether a return address is outside of all code: a program without frame pointers has other
  * values where the kernel expects return addresses. Memory of a JIT is in a mapping like all
@@ -392,9 +333,9 @@ static uint32_t take_stack(struct profile_loader *l, const struct decode_record 
 		if (caller && address)
 			address--;
 		innermost = false;
-		l->places[n] = find_place(l, user ? life : l->section, !user, address,
+		l->stack[n] = profile_places_find(l->places, user ? life : l->section, !user, address,
 			r->trace.time_ns);
-		if (user && caller && is_no_code(l, l->places[n], life)) {
+		if (user && caller && is_no_code(l, l->stack[n], life)) {
 			event->cut_stacks++;
 			break;
 		}
@@ -403,7 +344,7 @@ static uint32_t take_stack(struct profile_loader *l, const struct decode_record 
 			break;
 	}
 	while (n)
-		node = stacks_push(&l->profile->stacks, node, l->places[--n]);
+		node = stacks_push(&l->profile->stacks, node, l->stack[--n]);
 	return node;
 }
 
@@ -554,6 +495,7 @@ static struct profile_loader *create_loader(
 	l->leaves = options->leaves;
 	l->bytes_max = options->bytes_max ? options->bytes_max : SIZE_MAX;
 	l->writers = g_array_new(FALSE, TRUE, sizeof(uint32_t));
+	l->places = profile_places_create(profile->processes, profile->places);
 	pair_map_init(&l->numbers);
 	pair_map_init(&l->tasks);
 	pair_map_init(&l->periods);
@@ -569,7 +511,7 @@ static void destroy_loader(struct profile_loader *l)
 	pair_map_fini(&l->periods);
 	pair_map_fini(&l->throttled);
 	table_fini(&l->event_table);
-	table_fini(&l->place_table);
+	profile_places_destroy(l->places);
 	table_fini(&l->cell_table);
 	g_free(l);
 }

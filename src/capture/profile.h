@@ -19,6 +19,7 @@
 #include "base/err.h"
 #include "capture/decode.h"
 #include "capture/processes.h"
+#include "capture/profile_places.h"
 #include "capture/stacks.h"
 #include "kprof/records.h"
 
@@ -46,12 +47,6 @@ struct profile_event {
 	uint64_t cut_stacks; /* samples whose stack ends at a return address outside of code */
 	uint64_t throttles;	/* how often the kernel throttled the event */
 	uint64_t throttled_ns; /* and for how long: the sum over all CPUs */
-};
-
-struct profile_place {
-	uint32_t file;	 /* see processes_file(), or PROCESSES_NONE: in no mapping */
-	bool kernel;
-	uint64_t offset; /* into the file; in the kernel, and without a file, the address */
 };
 
 enum profile_cell_flags {

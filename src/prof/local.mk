@@ -41,6 +41,7 @@ libprof_a_SOURCES = \
 	%D%/tasks.h \
 	%D%/tasks_encode.c \
 	%D%/tasks_files.c \
+	%D%/tasks_mappings.c \
 	%D%/tasks_reap.c \
 	%D%/tasks_state.h \
 	%D%/tasks_walk.c

@@ -138,6 +138,11 @@ static inline struct program *tasks_current_program(const struct process *p)
 	return g_ptr_array_index(p->programs, p->programs->len - 1);
 }
 
+static inline bool tasks_overlap(const struct mapping *m, uint64_t addr, uint64_t size)
+{
+	return m->addr >= addr ? m->addr - addr < size : addr - m->addr < m->size;
+}
+
 /* The living one; NULL if unknown. */
 struct process *tasks_find_process(struct tasks *t, uint32_t pid);
 /* The same, created if neither perf nor /proc have reported it yet. */

@@ -8,9 +8,7 @@
 
 /* numbers of the kernel's, see capabilities(7) */
 #define LIMITS_CAP_IPC_LOCK 14
-#define LIMITS_CAP_SYS_PTRACE 19
 #define LIMITS_CAP_SYS_ADMIN 21
-#define LIMITS_CAP_SYSLOG 34
 #define LIMITS_CAP_PERFMON 38
 
 struct limits {
