@@ -116,7 +116,8 @@ static bool is_too_large(const struct profile_loader *l, const struct decoder *d
 static int refuse_size(const struct profile_loader *l, struct err *err)
 {
 	return err_set(err, EFBIG,
-		"the capture is too varied: its stacks and processes would take more than %zu MiB",
+		"the stacks and processes of the capture need more than %zu MiB: record for a shorter"
+		" time, or with a smaller DEPTH",
 		(size_t)(l->bytes_max / MIB));
 }
 

@@ -241,7 +241,9 @@ static int count_cells(struct calltree_builder *b, bool inverted, struct err *er
 			node = place_stack(b, push(b, cell->event, CALLTREE_PROCESS, process),
 				cell->node);
 		if (node == FULL)
-			return err_set(err, EFBIG, "more than %u different frames in the stacks",
+			return err_set(err, EFBIG,
+				"the stacks have more than %u different frames, the limit: record for"
+				" a shorter time, or with a smaller DEPTH",
 				CALLTREE_NODES_MAX);
 		profile_add(&node_at(b, node)->self, cell->count.samples, cell->count.weight);
 		if (b->tree->of_cell)

@@ -317,7 +317,9 @@ static int write_profile(struct firefox_writer *w, struct err *err)
 	}
 	fputs("]}\n", w->out);
 	if (ret == -EFBIG)
-		return err_set(err, EFBIG, "more than %u stacks in one thread", FIREFOX_STACKS_MAX);
+		return err_set(err, EFBIG,
+			"one thread has more than %u different stacks, the limit: record for a shorter time",
+			FIREFOX_STACKS_MAX);
 	return ret ? err_set(err, -ret, "the view was cancelled") : 0;
 }
 

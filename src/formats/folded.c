@@ -82,7 +82,9 @@ static int put_node(struct folded_writer *f, const struct calltree_node *node, u
 	if (node->self.samples)
 		put_count(f, node->self.samples);
 	if (f->bytes > FOLDED_BYTES_MAX)
-		return err_set(err, EFBIG, "more than %u bytes of folded stacks", FOLDED_BYTES_MAX);
+		return err_set(err, EFBIG,
+			"the text has more than %u bytes, the limit: record for a shorter time",
+			FOLDED_BYTES_MAX);
 	return 0;
 }
 

@@ -504,7 +504,9 @@ int pprof_write(const struct view_input *input, FILE *out, struct err *err)
 	if (!profile->samples)
 		return err_set(err, ENODATA, "there are no samples");
 	if (profile->events->len > PPROF_EVENTS_MAX)
-		return err_set(err, EFBIG, "more than %u events", PPROF_EVENTS_MAX);
+		return err_set(err, EFBIG,
+			"the capture has more than %u events, the limit of pprof",
+			PPROF_EVENTS_MAX);
 	w.gzip = gzip_create(out);
 	if (!w.gzip)
 		return err_set(err, ENOMEM, "no memory");

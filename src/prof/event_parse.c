@@ -127,7 +127,7 @@ static int take_number(const char *text, const struct modifier *modifier, const 
 	const int ret = word->has_value ? units_parse_u64(word->value, value) : -EINVAL;
 
 	return ret ? err_set(err, EINVAL, "'%s': %s %s", text, modifier->name,
-			     ret == -ERANGE ? "has too large a number" : "needs a number")
+			     ret == -ERANGE ? "has a number above 2^64 - 1" : "needs a number")
 		   : 0;
 }
 

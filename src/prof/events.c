@@ -71,7 +71,8 @@ static int settle_rate(struct event *event, uint64_t max_rate, struct err *err)
 		return err_set(err, EINVAL, "'%s': a rate of 0 samples nothing", event->text);
 	if (!event->attr.freq) {
 		if (rate > PERIOD_MAX)
-			return err_set(err, EINVAL, "'%s': the period is too long", event->text);
+			return err_set(err, EINVAL, "'%s': the period is above %llu, the limit",
+				event->text, (unsigned long long)PERIOD_MAX);
 		return 0;
 	}
 	event->flags |= KPROF_EVENT_FREQ;
@@ -89,7 +90,7 @@ static int check_text(const char *text, size_t length, struct err *err)
 	if (!length)
 		return err_set(err, EINVAL, "an event is missing between commas");
 	if (length >= EVENT_TEXT_MAX)
-		return err_set(err, EINVAL, "an event of %zu bytes: at most %d", length,
+		return err_set(err, EINVAL, "an event has %zu bytes; the limit is %d", length,
 			EVENT_TEXT_MAX - 1);
 	for (i = 0; i < length; i++)
 		if (text[i] <= ' ' || text[i] > '~')
@@ -137,7 +138,7 @@ static int add_event(struct event_list *list, struct event_parse *parser, uint64
 	if (ret)
 		return ret;
 	if (list->count == EVENTS_MAX)
-		return err_set(err, EINVAL, "too many events: at most %d", EVENTS_MAX);
+		return err_set(err, EINVAL, "the list has more than %d events, the limit", EVENTS_MAX);
 	init_event(event, text, length);
 	for (i = 0; i < list->count; i++)
 		if (!strcmp(list->events[i].text, event->text))

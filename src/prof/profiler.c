@@ -235,7 +235,8 @@ static int check_cpus(const struct profiler *p, const char *list, unsigned char 
 
 	ret = units_parse_cpulist(list, cpus, CPU_NUMBERS);
 	if (ret == -ERANGE)
-		return err_set(err, EINVAL, "no such CPU in %.64s", list);
+		return err_set(err, EINVAL, "%.64s names a CPU above %d, the highest number",
+			list, CPU_NUMBERS - 1);
 	if (ret)
 		return err_set(err, EINVAL, "not a list of CPUs (0-3,8 or all): %.64s", list);
 	profiler_online_cpus(p, online);

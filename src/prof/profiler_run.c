@@ -195,7 +195,8 @@ static int open_cpus(struct profiler *p, struct run *run, bool *locked, struct e
 		add_cpu(p, run, rings);
 		opened++;
 	}
-	return opened ? 0 : err_set(err, ENODEV, "none of the CPUs is online");
+	return opened ? 0 : err_set(err, ENODEV,
+		"none of the CPUs is online: choose others with the word `cpus`");
 }
 
 static struct run *create_run(struct profiler *p, enum scope scope)

@@ -170,7 +170,7 @@ static const struct row rows[] = {
 	{__LINE__, NULL, "sched:sched_switch:pinned", EINVAL, "pinned", 0, 0, 0, 0},
 	{__LINE__, NULL, "sched:sched_switch:period=0", EINVAL, "0", 0, 0, 0, 0},
 	{__LINE__, NULL, "sched:sched_switch:period=18446744073709551616", EINVAL,
-		"too large a number", 0, 0, 0, 0},
+		"above 2^64 - 1", 0, 0, 0, 0},
 	{__LINE__, NULL, "sched:sched_switch:freq=20001", EINVAL, "max_sample_rate", 0, 0, 0, 0},
 
 	/* rates that sampling can't have */
@@ -183,11 +183,11 @@ static const struct row rows[] = {
 	{__LINE__, NULL, "cycles:period=-18446744073709551615", EINVAL, "number", 0, 0, 0, 0},
 	{__LINE__, NULL, "cycles.period=-18446744073709551615", EINVAL, "number", 0, 0, 0, 0},
 	{__LINE__, NULL, "cycles:PERIOD=-5", EINVAL, "number", 0, 0, 0, 0},
-	{__LINE__, NULL, "cycles:period=18446744073709551617", EINVAL, "too large a number", 0, 0,
+	{__LINE__, NULL, "cycles:period=18446744073709551617", EINVAL, "above 2^64 - 1", 0, 0,
 		0, 0},
 	{__LINE__, NULL, "cycles:period=9223372036854775807", 0, NULL, HW, 0, INT64_MAX,
 		GIVEN | GENERIC},
-	{__LINE__, NULL, "cycles:period=9223372036854775808", EINVAL, "too long", 0, 0, 0, 0},
+	{__LINE__, NULL, "cycles:period=9223372036854775808", EINVAL, "period is above", 0, 0, 0, 0},
 	{__LINE__, NULL, "cycles:period=10x", EINVAL, "number", 0, 0, 0, 0},
 	{__LINE__, NULL, "cycles:period=", EINVAL, "number", 0, 0, 0, 0},
 	{__LINE__, NULL, "cycles:freq=10:period=10", EINVAL, "one rate", 0, 0, 0, 0},

@@ -382,7 +382,7 @@ static bool is_too_large(const struct perfdata_survey *survey, const struct view
 static int refuse_size(const struct view_input *input, struct err *err)
 {
 	return err_set(err, EFBIG,
-		"the capture is too varied: its processes would take more than %zu MiB",
+		"the processes of the capture need more than %zu MiB: record for a shorter time",
 		(size_t)(input->bytes_max / MIB));
 }
 
@@ -451,7 +451,9 @@ int perfdata_survey_make(struct perfdata_survey *survey, const struct view_input
 	if (ret)
 		return ret;
 	if (survey->sources.all->len > PERFDATA_EVENTS_MAX)
-		return err_set(err, EFBIG, "more than %u events", PERFDATA_EVENTS_MAX);
+		return err_set(err, EFBIG,
+			"the capture has more than %u events, the limit of perf.data",
+			PERFDATA_EVENTS_MAX);
 	processes_finish(survey->processes);
 	perfdata_early_find(&survey->early, &survey->forked);
 	place_sections(survey);
