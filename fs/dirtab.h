@@ -98,6 +98,7 @@ struct dirtab_row {
 	enum dirtab_type type;
 	mode_t mode; /* permission bits, unless the mount says other ones */
 	unsigned int flags;
+	const char *help; /* what it is, for the file `help`; of rows of a table */
 
 	/* how a reader's content is produced, and by which function of the row; NULL: it is not read */
 	const struct content_ops *content;

@@ -25,6 +25,10 @@ uint64_t file_kpdata_size(struct session *session, const struct dirtab_row *row)
 int file_kpdata_write(struct session *session, const struct dirtab_row *row,
 	const struct origin *origin, const char *data, size_t size, struct err *err);
 
+/* file_help.c: help */
+int file_help_render(struct session *session, const struct dirtab_row *row, uid_t reader,
+	GString *out, struct err *err);
+
 /* file_trace.c: kptrace, kptrace_ctl, kprintx */
 extern const struct lazy_ops file_kptrace_lazy;
 uint64_t file_kptrace_size(struct session *session, const struct dirtab_row *row);

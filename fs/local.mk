@@ -19,6 +19,7 @@ libfs_a_SOURCES = \
 	%D%/file_cpudir.c \
 	%D%/file_ctf.c \
 	%D%/file_events.c \
+	%D%/file_help.c \
 	%D%/file_prof.c \
 	%D%/file_stat.c \
 	%D%/file_trace.c \

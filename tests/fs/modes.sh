@@ -5,8 +5,8 @@
 . "${srcdir:-.}/tests/fs/lib.sh"
 
 # what the contract says of each file, in the order of the listing
-files='kpctl kpdata kptrace kptrace_ctl kprintx mpstat mpstat-raw kpstat kperr'
-read_only='kptrace_pipe kpstat kperr'
+files='help kpctl kpdata kptrace kptrace_ctl kprintx mpstat mpstat-raw kpstat kperr'
+read_only='help kptrace_pipe kpstat kperr'
 
 # the files at the top, folders left out
 list_files() {
@@ -51,6 +51,14 @@ for name in $files; do
 done
 same "mode of kptrace_pipe, which is not listed" -r-------- "$(mode_of kptrace_pipe)"
 same "no number is another one's" "" "$(ls -i "$MNT" | awk '{ print $1 }' | sort | uniq -d)"
+
+# help names every file, but those of each CPU and event, and every word
+for name in $(cd "$MNT" && find . -type f ! -path './cpu/*' ! -path './views/ctf/*' -printf '%P\n') kptrace_pipe; do
+	check "help of $name" grep -q "^$name  *[A-Za-z]" "$MNT/help"
+done
+while IFS=$'\t' read -r name word _; do
+	check "help has $word of $name" grep -q "^    $word " "$MNT/help"
+done < <("$KPROFS" --dump-words)
 
 # what can't be created, by which name it is looked for
 for name in kpctrl views/flatt cpu/x; do

@@ -27,6 +27,7 @@ struct contract_row {
 };
 
 static const struct contract_row contract[] = {
+	{ __LINE__, "help", 0400, DIRTAB_TEXT },
 	{ __LINE__, "kpctl", 0600, DIRTAB_TEXT },
 	{ __LINE__, "kpdata", 0600, DIRTAB_STREAM },
 	{ __LINE__, "kptrace", 0600, DIRTAB_TEXT },
@@ -94,6 +95,7 @@ static void check_rows(const struct dirtab_row *dir)
 
 	check_row(dir);
 	for (row = dir->rows; row && row->name; row++) {
+		assert_non_null(row->help);
 		if (row->type == DIRTAB_DIR)
 			check_rows(row);
 		else

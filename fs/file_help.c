@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* help: which files there are and what is written to them, from the tables. In any worker. */
+#include "fs/file.h"
+
+#include "fs/node.h"
+#include "fs/server.h"
+#include "fs/session.h"
+
+static const char heading[] =
+	"Read a file with cat; write a command with echo, as in\n"
+	"    echo start > kpctl; sleep 5; echo stop > kpctl; cat views/flat\n"
+	"A write that is refused leaves the reason in kperr. kprof(5) has the details.\n";
+
+static void append_words(const struct ctl_words_word *words, GString *out)
+{
+	const struct ctl_words_word *word;
+
+	for (word = words; word && word->word; word++) {
+		g_autoptr(GString) usage = g_string_new(NULL);
+
+		ctl_words_usage(words, word, usage);
+		g_string_append_printf(out, "    %-35s %s\n", usage->str, word->help);
+	}
+}
+
+static void append_rows(const struct dirtab_row *rows, const char *prefix, GString *out)
+{
+	const struct dirtab_row *row;
+
+	for (row = rows; row && row->name; row++) {
+		g_autofree char *path = g_strconcat(
+			prefix, row->name, row->type == DIRTAB_DIR ? "/" : "", NULL);
+
+		if (row->type == DIRTAB_DIR && !*prefix)
+			g_string_append_c(out, '\n');
+		g_string_append_printf(out, "%-20s %s%s\n", path, row->help,
+			row->flags & DIRTAB_UNLISTED ? " (not listed)" : "");
+		append_words(row->words, out);
+		if (row->write)
+			g_string_append_printf(out, "    %s\n", row->usage);
+		append_rows(row->rows, path, out);
+	}
+}
+
+int file_help_render(struct session *session, const struct dirtab_row *row, uid_t reader,
+	GString *out, struct err *err)
+{
+	const struct dirtab_row *root = node_row(nodes_root(session->server->nodes));
+
+	g_string_append_printf(out, "%s\n", heading);
+	append_rows(root->rows, "", out);
+	return 0;
+}
