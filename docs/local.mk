@@ -1,2 +1,2 @@
 # texts to read, installed beside README
-dist_doc_DATA += %D%/tutorial
+dist_doc_DATA += %D%/tutorial %D%/perf-options

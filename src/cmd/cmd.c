@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd/perf_options.h"
+
 /* No command has more options than this, with --help and the end of the table. */
 #define OPTIONS_MAX 48
 
@@ -45,6 +47,22 @@ void cmd_print_help(const struct command *command)
 	print_examples(command->examples);
 }
 
+/* word: where getopt_long() found an option that the table lacks; optopt is its letter, or 0. */
+static int refuse_option(const struct command *command, const char *word)
+{
+	char name[64], answer[192] = "";
+
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(word, "="), word);
+	if (perf_options_answer(command->name, (char)optopt, name + strspn(name, "-"), answer,
+		    sizeof(answer)) && optopt)
+		return cmd_usage_error(command, "no option -%c (%s)", optopt, answer);
+	if (optopt)
+		return cmd_usage_error(command, "no option -%c", optopt);
+	if (*answer)
+		return cmd_usage_error(command, "no option %s (%s)", word, answer);
+	return cmd_usage_error(command, "no option %s", word);
+}
+
 int cmd_next_option(const struct command *command, int argc, char **argv, int *status)
 {
 	struct option longs[OPTIONS_MAX] = { { "help", no_argument, NULL, 'h' } };
@@ -74,10 +92,7 @@ int cmd_next_option(const struct command *command, int argc, char **argv, int *s
 		*status = cmd_usage_error(command, "%s needs an argument", argv[optind - 1]);
 		return -1;
 	case '?':
-		if (optopt)
-			*status = cmd_usage_error(command, "no option -%c", optopt);
-		else
-			*status = cmd_usage_error(command, "no option %s", argv[optind - 1]);
+		*status = refuse_option(command, argv[optind - 1]);
 		return -1;
 	default:
 		return letter;

@@ -24,6 +24,7 @@ kprof_SOURCES = \
 	%D%/eventlist.c %D%/eventlist.h \
 	%D%/kpdata_copy.c %D%/kpdata_copy.h \
 	%D%/input.c %D%/input.h %D%/input_source.c %D%/input_source.h \
+	%D%/perf_options.c %D%/perf_options.h \
 	%D%/pager.c %D%/pager.h \
 	%D%/private_server.c %D%/private_server.h \
 	%D%/launch.c %D%/launch.h \

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* How what perf's options do is said to kprof, for people who know perf. docs/perf-options lists it. */
+#ifndef KPROFS_CMD_PERF_OPTIONS_H
+#define KPROFS_CMD_PERF_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * Writes into `text` how an option of `perf COMMAND` that kprof does not have is said here, or why it is
+ * not here. letter 0: the option is `name`, without dashes. false: perf has no such option.
+ */
+bool perf_options_answer(
+	const char *command, char letter, const char *name, char *text, size_t size);
+
+/* Prints the page docs/perf-options. */
+void perf_options_list(void);
+
+#endif
