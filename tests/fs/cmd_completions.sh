@@ -46,6 +46,17 @@ same "a format" "flame.svg flat" "$(offered kprof convert -t fl)"
 same "a mode of stacks" dwarf "$(offered kprof record --stack d)"
 same "a field" "process" "$(offered kprof report --by pr)"
 same "an event" "page-faults" "$(offered kprof record -e page)"
+same "a further event" "cpu-clock,page-faults" "$(offered kprof record -e cpu-clock,page)"
+same "a modifier" "period=" "$(offered kprof record -e cpu-clock : p)"
+same "all modifiers" "freq= k period= u" "$(offered kprof record -e cpu-clock :)"
+same "the same in a new word" "freq= k period= u" "$(offered kprof record -e cpu-clock : '')"
+same "an event after a modifier" "u,page-faults" "$(offered kprof stat --event cpu-clock : u,page)"
+if command -v objdump >/dev/null; then
+	# functions of the capture that annotate would read
+	offset=$(objdump -d -F tests/fixtures/victim | sed -n 's/.*<victim_one> (File Offset: \(0x[0-9a-f]*\)).*/\1/p')
+	tests/fixtures/mkcapture "$PWD/tests/fixtures/victim" - "$offset" "$offset" >"$tmp/kprof.data"
+	same "a function" victim_one "$(cd "$tmp" && offered kprof annotate vict)"
+fi
 mkdir "$tmp/folder"
 touch "$tmp/file"
 same "a folder" "$tmp/folder" "$(offered kprof dump --mount "$tmp/f")"
