@@ -23,6 +23,8 @@
 
 #define STUB_BYTES 16
 #define SHORT_STUB_BYTES 8 /* of .plt.got without endbr64 */
+#define LONG_STUB_BYTES 24 /* of AArch64 */
+#define INSTRUCTION_BYTES 4 /* of AArch64 */
 
 /* After all symbols (elfsyms.c): a symbol that covers a stub has the right name. */
 #define RANK_STUB 6
@@ -32,6 +34,17 @@ struct plt_stub {
 	uint64_t start;
 	uint64_t size;
 };
+
+/* A section with stubs. */
+struct plt_code {
+	const uint8_t *bytes;
+	size_t size;
+	uint64_t address;
+	uint64_t entry_size; /* as the section's header has it */
+};
+
+/* The stub that covers this offset; false: none. */
+typedef bool (*plt_find)(const struct plt_code *code, size_t at, struct plt_stub *stub);
 
 /* ---- stubs ----------------------------------------------------------------------------------- */
 
@@ -56,25 +69,92 @@ static bool decode_stub(const uint8_t *code, size_t size, uint64_t address, uint
 	return true;
 }
 
-/* The stubs of one section that contain requested addresses. */
-static void list_section(const GElf_Shdr *section, const Elf_Data *data,
-	const uint64_t *addresses, size_t count, GArray *stubs)
+/* The stub of x86_64 at this offset: of 16 bytes, in .plt.got without endbr64 of 8. */
+static bool find_x86_64(const struct plt_code *code, size_t at, struct plt_stub *stub)
 {
-	uint64_t unit = section->sh_entsize == SHORT_STUB_BYTES ? SHORT_STUB_BYTES : STUB_BYTES;
-	const uint8_t *bytes = data->d_buf;
-	size_t size = data->d_size, i;
+	const size_t unit = code->entry_size == SHORT_STUB_BYTES ? SHORT_STUB_BYTES : STUB_BYTES;
+
+	at = at / unit * unit;
+	stub->start = code->address + at;
+	stub->size = unit;
+	return decode_stub(code->bytes + at, MIN(unit, code->size - at), stub->start, &stub->slot);
+}
+
+/* Instructions of AArch64 are little-endian also where data are not. 0 behind the end: none of those here. */
+static uint32_t instruction_at(const struct plt_code *code, size_t at)
+{
+	const uint8_t *from;
+
+	if (at > code->size || code->size - at < INSTRUCTION_BYTES)
+		return 0;
+	from = code->bytes + at;
+	return (uint32_t)from[0] | (uint32_t)from[1] << 8 | (uint32_t)from[2] << 16 |
+		(uint32_t)from[3] << 24;
+}
+
+/* adrp x16, PAGE; ldr x17, [x16, #OFFSET] */
+static bool decode_load(const struct plt_code *code, size_t at, uint64_t *slot)
+{
+	const uint32_t adrp = instruction_at(code, at);
+	const uint32_t ldr = instruction_at(code, at + INSTRUCTION_BYTES);
+	uint64_t pages;
+
+	if ((adrp & 0x9f00001f) != 0x90000010 || (ldr & 0xffc003ff) != 0xf9400211)
+		return false;
+	pages = (uint64_t)(adrp >> 29 & 3) | (uint64_t)(adrp >> 5 & 0x7ffff) << 2;
+	if (pages & 1u << 20)
+		pages |= UINT64_MAX << 21;
+	*slot = ((code->address + at) & ~(uint64_t)0xfff) + (pages << 12) + (ldr >> 10 & 0xfff) * 8;
+	return true;
+}
+
+/*
+ * The stub of AArch64 around this offset: [bti c;] adrp; ldr; add; [autia1716;] br x17; and nops up to 24
+ * bytes.
+ */
+static bool find_aarch64(const struct plt_code *code, size_t at, struct plt_stub *stub)
+{
+	const uint32_t bti_c = 0xd503245f, br_x17 = 0xd61f0220, nop = 0xd503201f;
+	size_t start, end;
+
+	at = at / INSTRUCTION_BYTES * INSTRUCTION_BYTES;
+	start = instruction_at(code, at) == bti_c ? at + INSTRUCTION_BYTES : at;
+	while (!decode_load(code, start, &stub->slot)) {
+		if (start < INSTRUCTION_BYTES || at + INSTRUCTION_BYTES > start + LONG_STUB_BYTES)
+			return false;
+		start -= INSTRUCTION_BYTES;
+	}
+	end = start + 2 * INSTRUCTION_BYTES;
+	if (start >= INSTRUCTION_BYTES && instruction_at(code, start - INSTRUCTION_BYTES) == bti_c)
+		start -= INSTRUCTION_BYTES;
+	while (instruction_at(code, end) != br_x17) {
+		end += INSTRUCTION_BYTES;
+		if (end >= start + LONG_STUB_BYTES)
+			return false;
+	}
+	end += INSTRUCTION_BYTES;
+	while (end < start + LONG_STUB_BYTES && instruction_at(code, end) == nop)
+		end += INSTRUCTION_BYTES;
+	stub->start = code->address + start;
+	stub->size = end - start;
+	return at < end;
+}
+
+/* The stubs of one section that contain requested addresses. */
+static void list_section(const struct plt_code *code, plt_find find, const uint64_t *addresses,
+	size_t count, GArray *stubs)
+{
 	uint64_t last = UINT64_MAX;
+	size_t i;
 
-	for (i = addr_match_first(addresses, count, section->sh_addr);
-		i < count && addresses[i] - section->sh_addr < size; i++) {
-		uint64_t at = (addresses[i] - section->sh_addr) / unit * unit;
-		struct plt_stub stub = {.start = section->sh_addr + at, .size = unit};
+	for (i = addr_match_first(addresses, count, code->address);
+		i < count && addresses[i] - code->address < code->size; i++) {
+		struct plt_stub stub;
 
-		if (at == last)
+		if (!find(code, addresses[i] - code->address, &stub) || stub.start == last)
 			continue;
-		last = at;
-		if (decode_stub(bytes + at, MIN(unit, size - at), stub.start, &stub.slot))
-			g_array_append_val(stubs, stub);
+		last = stub.start;
+		g_array_append_val(stubs, stub);
 	}
 }
 
@@ -86,7 +166,8 @@ static gint compare_stubs(gconstpointer a, gconstpointer b)
 }
 
 /* .plt, .plt.sec, .plt.got, .plt.bnd: sorted by slot. */
-static GArray *list_stubs(const struct image *image, const uint64_t *addresses, size_t count)
+static GArray *list_stubs(
+	const struct image *image, plt_find find, const uint64_t *addresses, size_t count)
 {
 	GArray *stubs = g_array_new(FALSE, FALSE, sizeof(struct plt_stub));
 	unsigned int plts = 0;
@@ -99,10 +180,17 @@ static GArray *list_stubs(const struct image *image, const uint64_t *addresses, 
 	while (plts < PLTS_MAX && (scn = elf_nextscn(image->elf, scn))) {
 		const Elf_Data *data = image_section(scn, &section);
 		const char *name = data ? elf_strptr(image->elf, names, section.sh_name) : NULL;
+		struct plt_code code;
 
 		if (!name || !(section.sh_flags & SHF_EXECINSTR) || !g_str_has_prefix(name, ".plt"))
 			continue;
-		list_section(&section, data, addresses, count, stubs);
+		code = (struct plt_code){
+			.bytes = data->d_buf,
+			.size = data->d_size,
+			.address = section.sh_addr,
+			.entry_size = section.sh_entsize,
+		};
+		list_section(&code, find, addresses, count, stubs);
 		plts++;
 	}
 	g_array_sort(stubs, compare_stubs);
@@ -192,25 +280,29 @@ static bool open_table(const struct image *image, Elf_Scn *scn, struct plt_reloc
 	return table->names != NULL;
 }
 
-static bool is_x86_64(const struct image *image)
+static plt_find find_machine(const struct image *image)
 {
 	GElf_Ehdr head;
 
-	return gelf_getehdr(image->elf, &head) && head.e_machine == EM_X86_64 &&
-		gelf_getclass(image->elf) == ELFCLASS64;
+	if (!gelf_getehdr(image->elf, &head) || gelf_getclass(image->elf) != ELFCLASS64)
+		return NULL;
+	if (head.e_machine == EM_X86_64)
+		return find_x86_64;
+	return head.e_machine == EM_AARCH64 ? find_aarch64 : NULL;
 }
 
 void plt_offer(const struct image *image, const uint64_t *addresses, size_t count,
 	struct addr_match *match, GStringChunk *strings)
 {
+	const plt_find find = find_machine(image);
 	unsigned int tables = 0;
 	Elf_Scn *scn = NULL;
 	struct plt_relocations table;
 	GArray *stubs;
 
-	if (!is_x86_64(image))
+	if (!find)
 		return;
-	stubs = list_stubs(image, addresses, count);
+	stubs = list_stubs(image, find, addresses, count);
 	while (stubs->len && tables < TABLES_MAX && (scn = elf_nextscn(image->elf, scn))) {
 		if (!open_table(image, scn, &table))
 			continue;

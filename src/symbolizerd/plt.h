@@ -2,7 +2,7 @@
 /*
  * The stubs of an ELF file's procedure linkage table, through which it calls functions of other
  * files: no symbol covers them. They are offered to addr_match as FUNCTION@plt. Runs in the parser.
- * x86_64 only.
+ * x86_64 and AArch64.
  */
 #ifndef KPROFS_SYMBOLIZERD_PLT_H
 #define KPROFS_SYMBOLIZERD_PLT_H

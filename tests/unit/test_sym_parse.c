@@ -296,6 +296,102 @@ static void test_plt_stubs_have_names(void **state)
 	check_stubs(fixture, "bare", 3);
 }
 
+/* Writes a stub of AArch64 for this slot to `code`, as GNU ld and lld do. Returns its size. */
+static size_t make_aarch64_stub(uint32_t *code, uint64_t address, uint64_t slot, bool bti, bool pac)
+{
+	const uint64_t at = address + (bti ? 4 : 0);
+	const uint64_t pages = (slot >> 12) - (at >> 12);
+	const uint32_t offset = (uint32_t)(slot & 0xfff);
+	uint32_t *from = code;
+
+	if (bti)
+		*code++ = 0xd503245f; /* bti c */
+	*code++ = 0x90000010 | (uint32_t)(pages & 3) << 29 | (uint32_t)(pages >> 2 & 0x7ffff) << 5;
+	*code++ = 0xf9400211 | offset / 8 << 10; /* ldr x17, [x16, #offset] */
+	*code++ = 0x91000210 | offset << 10;     /* add x16, x16, #offset */
+	if (pac)
+		*code++ = 0xd503219f; /* autia1716 */
+	*code++ = 0xd61f0220;         /* br x17 */
+	while ((bti || pac) && code - from < 6)
+		*code++ = 0xd503201f; /* nop */
+	return (size_t)(code - from) * sizeof(*code);
+}
+
+/*
+ * A program of this machine whose stubs are replaced by those of AArch64, in a section below and one above
+ * the global offset table: the relocations are the same.
+ */
+static void test_plt_stubs_of_aarch64_have_names(void **state)
+{
+	static const struct {
+		int line;
+		const char *section;
+		bool bti, pac;
+	} rows[] = {
+		{ __LINE__, ".plt.below", false, false },
+		{ __LINE__, ".plt.below", true, false },
+		{ __LINE__, ".plt.below", false, true },
+		{ __LINE__, ".plt.above", false, false },
+		{ __LINE__, ".plt.above", true, true },
+	};
+	const uint16_t machine = EM_AARCH64;
+	struct symfixture *fixture = *state;
+	g_autofree char *output = NULL, *path = NULL;
+	g_auto(GStrv) lines = NULL;
+	uint64_t address, offset;
+	uint32_t code[6];
+	char function[64];
+	int fd, k;
+
+#ifndef __x86_64__
+	skip();
+#endif
+	symfixture_write(fixture, "room.s", ".section .plt.below,\"ax\",@progbits\n.skip 64\n"
+		".section .plt.above,\"awx\",@progbits\n.skip 64\n");
+	assert_true(symfixture_run(fixture, &output,
+		"gcc -O1 -fplt -fno-pie -no-pie -Wl,-z,lazy,--section-start=.plt.above=0x90000000 "
+		"-o aarch64 stubs.c room.s -lm && readelf -rW aarch64 | grep JUMP_SLO"));
+	path = g_build_filename(fixture->dir, "aarch64", NULL);
+	fd = open(path, O_RDWR);
+	assert_true(fd >= 0);
+	assert_int_equal(pwrite(fd, &machine, sizeof(machine), offsetof(Elf64_Ehdr, e_machine)), 2);
+	lines = g_strsplit(output, "\n", 0);
+	assert_true(g_strv_length(lines) > 3);
+	for (size_t row = 0; row < G_N_ELEMENTS(rows); row++) {
+		g_autofree char *place = NULL, *expected = NULL;
+		uint64_t offsets[24];
+		struct result_wire answers;
+		size_t size;
+
+		assert_true(symfixture_run(fixture, &place, "readelf -SW aarch64 | "
+			"sed -n 's/.* %s *PROGBITS *\\([0-9a-f]*\\) \\([0-9a-f]*\\).*/\\1 \\2/p'",
+			rows[row].section));
+		assert_int_equal(sscanf(place, "%" SCNx64 " %" SCNx64, &address, &offset), 2);
+		assert_int_equal(sscanf(lines[row % 3], "%" SCNx64 " %*s %*s %*s %63[a-z_]",
+			offsets, function), 2);
+		address += 8; /* behind something else */
+		offset += 8;
+		size = make_aarch64_stub(code, address, offsets[0], rows[row].bti, rows[row].pac);
+		assert_int_equal(pwrite(fd, code, size, (off_t)offset), size);
+		for (k = 0; k < (int)size; k++)
+			offsets[k] = offset + (uint64_t)k;
+		ask(&answers, fixture, "aarch64", offsets, size, SYMBOLS_LINES);
+		expected = g_strconcat(function, "@plt", NULL);
+		for (k = 0; k < (int)size; k++) {
+			if (answers.places[k].count != 1 ||
+				strcmp(answers.places[k].frames[0].function, expected) != 0)
+				fail_msg("row %d: byte %d is not %s but %s", rows[row].line, k, expected,
+					answers.places[k].count
+						? answers.places[k].frames[0].function : "-");
+			assert_int_equal(answers.places[k].start, offset);
+		}
+		forget(&answers);
+		memset(code, 0, sizeof(code));
+		assert_int_equal(pwrite(fd, code, sizeof(code), (off_t)offset), sizeof(code));
+	}
+	close(fd);
+}
+
 /* objdump -C writes them so, too. */
 static void test_names_of_plt_stubs_are_demangled(void **state)
 {
@@ -673,6 +769,7 @@ int main(void)
 		cmocka_unit_test(test_stripped_file_uses_the_dynamic_table),
 		cmocka_unit_test(test_offsets_outside_of_functions_have_no_name),
 		cmocka_unit_test(test_plt_stubs_have_names),
+		cmocka_unit_test(test_plt_stubs_of_aarch64_have_names),
 		cmocka_unit_test(test_names_of_plt_stubs_are_demangled),
 		cmocka_unit_test(test_lines_match_those_of_addr2line),
 		cmocka_unit_test(test_files_of_clang_are_parsed),
