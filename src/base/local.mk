@@ -13,5 +13,6 @@ libbase_a_SOURCES = \
 	%D%/reserve.c %D%/reserve.h \
 	%D%/stats.c %D%/stats.h \
 	%D%/stdfds.c %D%/stdfds.h \
+	%D%/strhash.c %D%/strhash.h \
 	%D%/text.c %D%/text.h \
 	%D%/units.c %D%/units.h

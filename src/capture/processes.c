@@ -4,11 +4,14 @@
 
 #include <string.h>
 
+#include "base/strhash.h"
+
 struct processes *processes_create(void)
 {
 	struct processes *p = g_new0(struct processes, 1);
 
 	p->strings = g_string_chunk_new(16384);
+	p->known = g_hash_table_new(strhash, g_str_equal);
 	p->processes = g_array_new(FALSE, FALSE, sizeof(struct processes_process));
 	p->births = g_array_new(FALSE, FALSE, sizeof(struct processes_birth));
 	p->names = g_array_new(FALSE, FALSE, sizeof(struct processes_name));
@@ -44,6 +47,7 @@ void processes_destroy(struct processes *p)
 	table_fini(&p->process_table);
 	table_fini(&p->announced_table);
 	table_fini(&p->file_table);
+	g_hash_table_destroy(p->known);
 	g_string_chunk_free(p->strings);
 	g_hash_table_destroy(p->threads);
 	g_free(p);
@@ -74,7 +78,14 @@ uint32_t processes_intern(struct processes *p, uint32_t section, uint32_t pid)
 
 const char *processes_intern_string(struct processes *p, const char *text)
 {
-	return g_string_chunk_insert_const(p->strings, text);
+	const char *known = g_hash_table_lookup(p->known, text);
+	char *copy;
+
+	if (known)
+		return known;
+	copy = g_string_chunk_insert(p->strings, text);
+	g_hash_table_add(p->known, copy);
+	return copy;
 }
 
 static bool equal_announced(const void *items, uint32_t i, const void *key)

@@ -79,6 +79,7 @@ struct processes_announced {
 
 struct processes {
 	GStringChunk *strings;
+	GHashTable *known; /* set of the texts in `strings`, which programs choose */
 	GArray *processes; /* struct process */
 	struct table process_table;
 	GHashTable *threads; /* process << 32 | tid -> the last name of a thread that is not the first */

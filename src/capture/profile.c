@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/strhash.h"
 #include "base/units.h"
 #include "capture/pair_map.h"
 #include "capture/table.h"
@@ -221,13 +222,13 @@ static bool equal_event(const void *items, uint32_t i, const void *key)
 static uint32_t intern_event(struct profile_loader *l, const char *text)
 {
 	GArray *events = l->profile->events;
-	uint32_t hash = g_str_hash(text);
+	uint32_t hash = strhash(text);
 	uint32_t i = table_find(&l->event_table, hash, equal_event, events->data, text);
 	struct profile_event event = { .text = NULL };
 
 	if (i == TABLE_NONE) {
 		i = events->len;
-		event.text = g_string_chunk_insert_const(l->profile->strings, text);
+		event.text = g_string_chunk_insert(l->profile->strings, text);
 		g_array_append_val(events, event);
 		table_add(&l->event_table, hash, i);
 	}

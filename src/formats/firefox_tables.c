@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/strhash.h"
 #include "formats/json.h"
 
 /* resourceTable.type: a library. */
@@ -20,7 +21,7 @@ void firefox_tables_init(struct firefox_tables *t, const struct view_input *inpu
 	t->input = input;
 	t->libs = libs;
 	t->strings = g_ptr_array_new_with_free_func(g_free);
-	t->string_indexes = g_hash_table_new(g_str_hash, g_str_equal);
+	t->string_indexes = g_hash_table_new(strhash, g_str_equal);
 	t->functions = g_array_new(FALSE, FALSE, sizeof(struct firefox_function));
 	t->frames = g_array_new(FALSE, FALSE, sizeof(struct firefox_frame));
 	t->stacks = g_array_new(FALSE, FALSE, sizeof(struct firefox_stack));

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/strhash.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "capture/table.h"
@@ -208,7 +209,7 @@ static bool is_counted(const struct profile_cell *cell)
 /* The program with the most samples; NULL if none is known. */
 static const char *find_program(const struct profile *profile)
 {
-	g_autoptr(GHashTable) sums = g_hash_table_new_full(g_str_hash, g_str_equal, NULL, g_free);
+	g_autoptr(GHashTable) sums = g_hash_table_new_full(strhash, g_str_equal, NULL, g_free);
 	const char *best = NULL;
 	uint64_t most = 0, *sum;
 	uint32_t i;
@@ -510,7 +511,7 @@ int pprof_write(const struct view_input *input, FILE *out, struct err *err)
 	w.gzip = gzip_create(out);
 	if (!w.gzip)
 		return err_set(err, ENOMEM, "no memory");
-	w.strings = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	w.strings = g_hash_table_new_full(strhash, g_str_equal, g_free, NULL);
 	w.text = g_string_new(NULL);
 	w.message = g_byte_array_new();
 	w.nested = g_byte_array_new();

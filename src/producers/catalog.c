@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/atomic.h"
+#include "base/strhash.h"
 #include "producers/fair_share.h"
 
 /* One name. m: under the mutex; a: written under it, read without; i: invariant */
@@ -53,9 +54,9 @@ struct catalog *catalog_create(const struct catalog_hooks *hooks)
 	pthread_mutex_init(&catalog->mutex, NULL);
 	atomic_write_relaxed(&catalog->enabled, true);
 	catalog->users = g_hash_table_new(g_direct_hash, g_direct_equal);
-	catalog->names = g_hash_table_new(g_str_hash, g_str_equal);
+	catalog->names = g_hash_table_new(strhash, g_str_equal);
 	catalog->numbers = g_hash_table_new(g_direct_hash, g_direct_equal);
-	catalog->texts = g_hash_table_new(g_str_hash, g_str_equal);
+	catalog->texts = g_hash_table_new(strhash, g_str_equal);
 	return catalog;
 }
 

@@ -11,6 +11,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/strhash.h"
+
 #define SKIPPED_MAX 256 /* at this number the table is cleared */
 
 struct remote *remote_create(const struct helpers_options *options)
@@ -20,7 +22,7 @@ struct remote *remote_create(const struct helpers_options *options)
 
 	remote->free_lanes = eventfd(REMOTE_LANES, EFD_SEMAPHORE | EFD_CLOEXEC | EFD_NONBLOCK);
 	pthread_mutex_init(&remote->lock, NULL);
-	remote->skipped = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+	remote->skipped = g_hash_table_new_full(strhash, g_str_equal, g_free, g_free);
 	for (i = 0; i < REMOTE_LANES; i++)
 		remote->lanes[i] = helpers_create(options);
 	return remote;

@@ -5,6 +5,8 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/strhash.h"
+
 #define ARENA_FRAMES 1024 /* frames in one allocation */
 
 struct symbols_arena {
@@ -20,7 +22,7 @@ struct symbols_arena *symbols_arena_create(void)
 	struct symbols_arena *arena = g_new0(struct symbols_arena, 1);
 
 	arena->strings = g_string_chunk_new(1 << 14);
-	arena->known = g_hash_table_new(g_str_hash, g_str_equal);
+	arena->known = g_hash_table_new(strhash, g_str_equal);
 	arena->blocks = g_ptr_array_new_with_free_func(g_free);
 	arena->used = ARENA_FRAMES;
 	return arena;

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/strhash.h"
 #include "symbolizerd/addr_match.h"
 #include "symbolizerd/cfi.h"
 #include "symbolizerd/demangle.h"
@@ -322,7 +323,7 @@ static void init_request(struct parse_request *request, const struct parse *pars
 	request->firsts[request->count] = n;
 	request->found_called = g_new0(bool, request->count + 1);
 	request->match = addr_match_create(request->addresses, request->count);
-	request->demangled = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+	request->demangled = g_hash_table_new_full(strhash, g_str_equal, g_free, g_free);
 	request->strings = g_string_chunk_new(1024);
 }
 

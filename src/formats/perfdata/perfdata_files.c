@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/strhash.h"
+
 void perfdata_files_init(struct perfdata_files *files)
 {
 	memset(files, 0, sizeof(*files));
@@ -54,7 +56,7 @@ void perfdata_files_take_build_id(struct perfdata_files *files,
 		return;
 	memcpy(file.build_id, bytes, build_id->length);
 	memcpy(&word, file.build_id, sizeof(word));
-	hash = table_hash(word, g_str_hash(file.path));
+	hash = table_hash(word, strhash(file.path));
 	if (table_find(&files->table, hash, equal_file, files->files->data, &file) != TABLE_NONE)
 		return;
 	file.path = g_string_chunk_insert(files->strings, file.path);

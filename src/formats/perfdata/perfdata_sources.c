@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/strhash.h"
 #include "formats/perfdata/perfdata_format.h"
 
 /* ---- position in the stream ------------------------------------------------------------------ */
@@ -67,7 +68,7 @@ static bool equal_source(const void *items, uint32_t i, const void *key)
 /* One more than the limit is kept, by which the survey sees that there are too many. */
 static uint32_t intern_source(struct perfdata_sources *sources, const char *text)
 {
-	uint32_t hash = g_str_hash(text);
+	uint32_t hash = strhash(text);
 	uint32_t i = table_find(&sources->table, hash, equal_source, sources->all->data, text);
 	struct perfdata_source source = { .text = NULL };
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/growing.h"
+#include "base/strhash.h"
 #include "base/units.h"
 
 /* A field's name, without NUL. A longer word is not used as a name. */
@@ -210,7 +211,7 @@ struct ctf_classes *ctf_classes_create(void)
 {
 	struct ctf_classes *classes = g_new0(struct ctf_classes, 1);
 
-	classes->found = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+	classes->found = g_hash_table_new_full(strhash, g_str_equal, g_free, g_free);
 	classes->text = g_string_new(NULL);
 	classes->message = begin_class(classes, CTF_NAME_MESSAGE, false);
 	g_string_append(classes->text, "\tfields := struct {\n\t\tstring _text;\n\t};\n};\n");
