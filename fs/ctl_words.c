@@ -61,7 +61,9 @@ static const struct ctl_words_word *find_word(
 			nearest_offer(&nearest, words->word);
 			continue;
 		}
-		ret = units_parse_u64(text, number);
+		ret = units_parse_u64(text + (text[0] == '-'), number);
+		if (!ret && text[0] == '-')
+			*number = -*number; /* as C converts it: 0 for -0 only */
 		if (!ret)
 			return words;
 		reason = ret == -ERANGE ? "the number is too large" : "not a number";

@@ -39,7 +39,7 @@ struct ctl_words_word {
 	/* 0 with text in err: carried out, and worth a note */
 	int (*handler)(struct ctl_words_call *call, struct err *err);
 	const char *help; /* one sentence without full stop */
-	bool is_number;   /* `word` stands for any number in C syntax: 1, 0x1f, 0 */
+	bool is_number;   /* `word` stands for any number in C syntax: 1, 0x1f, 0, -1 */
 };
 
 /* The next line of what is left of a write, without its newline. false: nothing left. */

@@ -103,8 +103,10 @@ static char *format_line(const struct kperr_entry *entry)
 	append_printable(out, entry->written, MIN(entry->written_size, (size_t)KPERR_WRITTEN_MAX));
 	g_string_append(out, "': ");
 	append_sentence(out, entry->reason);
-	g_string_append(out, "; usage: ");
-	append_sentence(out, entry->usage);
+	if (entry->usage) {
+		g_string_append(out, "; usage: ");
+		append_sentence(out, entry->usage);
+	}
 	return g_string_free(out, FALSE);
 }
 

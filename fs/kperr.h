@@ -32,7 +32,7 @@ struct kperr_entry {
 	const char *written;
 	size_t written_size;
 	const char *reason;
-	const char *usage;
+	const char *usage; /* NULL: none is shown */
 };
 
 /* owner: the user who mounted; that user sees what root sees. */

@@ -105,11 +105,10 @@ static char *describe_usage(const struct dirtab_row *row, const struct ctl_words
 	return g_string_free(out, FALSE);
 }
 
-static void add_report(struct report *report, const struct node *node, const struct origin *origin,
-	unsigned int line, const char *written, size_t size, const char *reason,
-	const struct ctl_words_word *word)
+/* usage NULL: the line is no error of what was written. */
+static void add_line(struct report *report, const struct node *node, const struct origin *origin,
+	unsigned int line, const char *written, size_t size, const char *reason, const char *usage)
 {
-	g_autofree char *usage = describe_usage(node_row(node), word);
 	g_autoptr(GString) path = g_string_new(NULL);
 	struct kperr_entry entry = {
 		.pid = origin->pid,
@@ -124,6 +123,15 @@ static void add_report(struct report *report, const struct node *node, const str
 	node_path(node, path);
 	entry.file = path->str;
 	report_add(report, &entry);
+}
+
+static void add_report(struct report *report, const struct node *node, const struct origin *origin,
+	unsigned int line, const char *written, size_t size, const char *reason,
+	const struct ctl_words_word *word)
+{
+	g_autofree char *usage = describe_usage(node_row(node), word);
+
+	add_line(report, node, origin, line, written, size, reason, usage);
 }
 
 void openfile_report(struct report *report, const struct node *node,
@@ -299,7 +307,7 @@ static size_t without_newline(const char *data, size_t size)
 void openfile_note(struct openfile *file, const struct origin *origin, const char *written,
 	size_t size, const char *reason)
 {
-	add_report(file->report, file->node, origin, 1, written, without_newline(written, size), reason,
+	add_line(file->report, file->node, origin, 1, written, without_newline(written, size), reason,
 		NULL);
 }
 

@@ -107,7 +107,7 @@ def taken(file, data):
 
 
 def bad_for_every_file(file, good):
-    for text in ("", " ", "\t \t", "bogus", good.upper(), good + "x", good[:-1], "-" + good, '"' + good + '"'):
+    for text in ("", " ", "\t \t", "bogus", good.upper(), good + "x", good[:-1], "--" + good, '"' + good + '"'):
         if text == good: # a number in capitals
             continue
         refused(file, text.encode() + b"\n", errno.EINVAL)

@@ -89,8 +89,12 @@ same "any other number is on" 1 "$(cat "$MNT/events/roles:number")"
 put events/all 17
 same "all" 1 "$(cat "$MNT/events/all")"
 put events/all 0
+put events/roles:number -1
+same "a negative number is on" 1 "$(cat "$MNT/events/roles:number")"
+put events/roles:number -0
+check "negative zero is off" has_not_event roles:number
 put events/roles:number 0x10
-fails_with "Invalid argument" put events/roles:number -1
+fails_with "Invalid argument" put events/roles:number --1
 fails_with "Invalid argument" put events/reset 0
 check "which says why" grep -q "reset line 1: '0': 0 forgets nothing" "$MNT/kperr"
 put events/enabled 0

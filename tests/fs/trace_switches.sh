@@ -137,7 +137,7 @@ took=$(elapsed_ms put events/test:step 1)
 echo "a switch beside a program that is stopped: $took ms"
 check "it does not wait for that one" test "$took" -lt 2000
 check "and names it" \
-	grep -q "test:step line 1: '1': .* not answered within 100 ms:.* $two (switched)" "$MNT/kperr"
+	grep -q "test:step line 1: '1': .* not answered within 100 ms:.* $two (switched)\$" "$MNT/kperr"
 check "and counts it" test "$(stat_of trace.sync_timeouts)" -gt "$before"
 put kptrace_ctl clear
 tell one +
