@@ -256,6 +256,30 @@ static int refuse_attr(const char *text, const struct parts *parts, struct err *
 	return err_set(err, EINVAL, "'%s': invalid unit mask or modifier", text);
 }
 
+/* Names the unit masks of an event that needs one and has none, as far as they fit; else `ret` in words. */
+static int refuse_missing_mask(const char *text, const struct parts *parts, int ret, struct err *err)
+{
+	char event_name[2 * NEAREST_NAME_MAX + sizeof(PMU_SEPARATOR)], masks[200] = "";
+	pfm_event_info_t event = { .size = sizeof(event) };
+	int index, i;
+
+	snprintf(event_name, sizeof(event_name), "%s%s%s", parts->pmu,
+		parts->pmu[0] ? PMU_SEPARATOR : "", parts->event);
+	index = pfm_find_event(event_name);
+	if (*parts->attrs || index < 0 ||
+		pfm_get_event_info(index, PFM_OS_PERF_EVENT_EXT, &event) != PFM_SUCCESS)
+		return err_set(err, EINVAL, "'%s': %s", text, pfm_strerror(ret));
+	for (i = 0; i < event.nattrs; i++) {
+		pfm_event_attr_info_t attr = { .size = sizeof(attr) };
+
+		if (pfm_get_event_attr_info(event.idx, i, PFM_OS_PERF_EVENT_EXT, &attr) ==
+				PFM_SUCCESS && attr.type == PFM_ATTR_UMASK)
+			append_name(masks, sizeof(masks), attr.name);
+	}
+	return err_set(err, EINVAL, "event %s needs a unit mask; there are: %s", event_name,
+		masks[0] ? masks + strlen(", ") : "none is known");
+}
+
 /* Turns an error of libpfm4 into a sentence. */
 static int refuse(int ret, const char *text, struct err *err)
 {
@@ -267,6 +291,8 @@ static int refuse(int ret, const char *text, struct err *err)
 		return refuse_event(&parts, err);
 	case PFM_ERR_ATTR:
 		return refuse_attr(text, &parts, err);
+	case PFM_ERR_UMASK:
+		return refuse_missing_mask(text, &parts, ret, err);
 	case PFM_ERR_NOMEM:
 		return err_set(err, ENOMEM, "'%s': out of memory", text);
 	case PFM_ERR_NOTSUPP:
