@@ -9,10 +9,23 @@ HERE=$PWD/tests/hostile
 ATTACKER=
 trap 'status=$?; [ -z "$ATTACKER" ] || kill -9 "-$ATTACKER"; (exit $status); clean_up' EXIT
 
-# below WHAT LIMIT MS
+# A sanitizer makes each of these several times slower.
+slower=1
+is_instrumented() {
+	grep -q 'lib[at]san' "/proc/$SERVER/maps"
+}
+
+# below WHAT LIMIT COMMAND...: the command says a time in ms. Other programs of the machine may delay one
+# round; without budgets of users each round takes seconds.
 below() {
-	echo "$1: $3 ms"
-	[ "${3%.*}" -lt "$2" ] || fail "$1: $3 ms"
+	local what=$1 limit=$(($2 * slower)) round took
+	shift 2
+	for round in {1..10}; do
+		took=$("$@")
+		echo "$what, round $round: $took ms"
+		[ "${took%.*}" -ge "$limit" ] || return 0
+	done
+	fail "$what: never below $limit ms"
 }
 
 is_sending() {
@@ -40,16 +53,34 @@ if [ "$(id -u)" != 0 ]; then
 	exit 77
 fi
 
-serve
-attack 200
-wait_for is_deferred
-# It takes 1 to 50 ms on two cores that others use too, and took seconds when users had no budgets.
-# The limit leaves room for a machine that runs more tests.
-below "the longest of 20 attaches" 500 "$("$HERE/attach_time" "$SOCKET" 20)"
-below "the longest of 20 switches" 500 "$("$HERE/switch_time" "$SOCKET" "$MNT/events" 20)"
-begin=${EPOCHREALTIME/./}
-umount "$MNT"
-ended_well "the server" "$SERVER"
-SERVER=
-# some 100 ms of CPU time; others want it, too
-below "umount and the end" 2000 $(((${EPOCHREALTIME/./} - begin) / 1000))
+begin_all() {
+	serve
+	is_instrumented && slower=5
+	attack 200
+	wait_for is_deferred
+}
+
+end_attack() {
+	kill -9 "-$ATTACKER"
+	exec {hold}>&-
+	wait "$ATTACKER" 2>/dev/null
+	ATTACKER=
+	rm "$WORK/stdin"
+}
+
+begin_all
+below "the longest of 20 attaches" 100 "$HERE/attach_time" "$SOCKET" 20
+below "the longest of 20 switches" 100 "$HERE/switch_time" "$SOCKET" "$MNT/events" 20
+# A second where nothing else runs: it takes 100 ms of CPU time, which 200 attackers and others want, too.
+for round in {1..5}; do
+	begin=${EPOCHREALTIME/./}
+	umount "$MNT"
+	ended_well "the server" "$SERVER"
+	SERVER=
+	took=$(((${EPOCHREALTIME/./} - begin) / 1000))
+	echo "umount and the end, round $round: $took ms"
+	[ "$took" -ge $((2000 * slower)) ] || break
+	end_attack
+	begin_all
+done
+[ "$took" -lt $((2000 * slower)) ] || fail "umount and the end: never below $((2000 * slower)) ms"
