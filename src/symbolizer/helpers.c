@@ -7,13 +7,13 @@
 #include <glib.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/units.h"
+#include "sys/child.h"
 
 /* The descriptor number of the connection in a helper. */
 #define HELPER_FD 3
@@ -189,28 +189,17 @@ static int spawn(struct helpers *helpers, struct helper_process *helper, int fd,
 	g_autofree char *uid = g_strdup_printf("%u", (unsigned int)helpers->uid);
 	g_autofree char *gid = g_strdup_printf("%u", (unsigned int)helpers->gid);
 	char *arguments[] = { (char *)"kprof-symbols", (char *)helper->role, uid, gid, NULL };
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attributes;
-	sigset_t none, defaults;
-	int ret;
+	static const int defaults[] = { SIGPIPE, SIGCHLD, SIGHUP, SIGINT, SIGTERM, 0 };
+	const struct child_options options = {
+		.program = helpers->program,
+		.arguments = arguments,
+		.environment = environment,
+		.fd = fd,
+		.child_fd = HELPER_FD,
+		.defaults = defaults,
+	};
 
-	sigemptyset(&none);
-	sigemptyset(&defaults);
-	sigaddset(&defaults, SIGPIPE);
-	sigaddset(&defaults, SIGCHLD);
-	sigaddset(&defaults, SIGHUP);
-	sigaddset(&defaults, SIGINT);
-	sigaddset(&defaults, SIGTERM);
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_adddup2(&actions, fd, HELPER_FD);
-	posix_spawnattr_init(&attributes);
-	posix_spawnattr_setsigmask(&attributes, &none);
-	posix_spawnattr_setsigdefault(&attributes, &defaults);
-	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-	ret = posix_spawn(pid, helpers->program, &actions, &attributes, arguments, environment);
-	posix_spawnattr_destroy(&attributes);
-	posix_spawn_file_actions_destroy(&actions);
-	return ret;
+	return child_start(&options, pid);
 }
 
 static int start_helper(struct helpers *helpers, struct helper_process *helper)

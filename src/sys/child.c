@@ -3,6 +3,8 @@
 #include "sys/child.h"
 
 #include <errno.h>
+#include <signal.h>
+#include <spawn.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -58,4 +60,38 @@ int child_open_process(pid_t pid)
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
 
 	return fd < 0 ? -errno : fd;
+}
+
+static void set_signals(posix_spawnattr_t *attributes, const int *defaults)
+{
+	sigset_t none, set;
+
+	sigemptyset(&none);
+	sigemptyset(&set);
+	for (; *defaults; defaults++)
+		sigaddset(&set, *defaults);
+	posix_spawnattr_setsigmask(attributes, &none);
+	posix_spawnattr_setsigdefault(attributes, &set);
+	posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+}
+
+int child_start(const struct child_options *options, pid_t *pid)
+{
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
+	int ret = posix_spawn_file_actions_init(&actions);
+
+	if (ret)
+		return -ret;
+	ret = posix_spawnattr_init(&attributes);
+	if (!ret) {
+		set_signals(&attributes, options->defaults);
+		ret = posix_spawn_file_actions_adddup2(&actions, options->fd, options->child_fd);
+		if (!ret)
+			ret = posix_spawn(pid, options->program, &actions, &attributes,
+				options->arguments, options->environment);
+		posix_spawnattr_destroy(&attributes);
+	}
+	posix_spawn_file_actions_destroy(&actions);
+	return -ret;
 }

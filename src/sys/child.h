@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a child process needs around its fork: a signal at its parent's end, and few descriptors. */
+/* Child processes: their start, a signal at their parent's end, and few descriptors. */
 #ifndef KPROFS_SYS_CHILD_H
 #define KPROFS_SYS_CHILD_H
 
@@ -27,5 +27,20 @@ void child_sort(int *fds, size_t count);
  * are closed; close-on-exec. Or -errno.
  */
 int child_open_process(pid_t pid);
+
+struct child_options {
+	const char *program;	  /* a path */
+	char *const *arguments;	  /* from argv[0] on, with a NULL at the end */
+	char *const *environment; /* the same */
+	int fd;			  /* what the child has as descriptor `child_fd` */
+	int child_fd;
+	const int *defaults; /* signals that get their default action, with a 0 at the end */
+};
+
+/*
+ * Starts a program with no signal blocked, also from a process with several threads. It has the descriptors
+ * of the caller that are not close-on-exec, and `child_fd`. 0 or -errno, such as -ENOENT.
+ */
+int child_start(const struct child_options *options, pid_t *pid);
 
 #endif

@@ -7,7 +7,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <spawn.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
@@ -15,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/units.h"
+#include "sys/child.h"
 #include "sys/clock.h"
 #include "sys/fdpass.h"
 
@@ -70,29 +70,17 @@ int viewproc_create(const char *urls, struct viewproc **viewproc)
 static int spawn(const struct viewproc *v, int fd, pid_t *pid)
 {
 	char *arguments[] = { (char *)"kprofs", (char *)VIEWPROC_WORD, v->urls, NULL };
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attributes;
-	sigset_t none, defaults;
-	int ret;
+	static const int defaults[] = { SIGPIPE, 0 };
+	const struct child_options options = {
+		.program = PROGRAM,
+		.arguments = arguments,
+		.environment = environ,
+		.fd = fd,
+		.child_fd = VIEWPROC_FD,
+		.defaults = defaults,
+	};
 
-	sigemptyset(&none);
-	sigemptyset(&defaults);
-	sigaddset(&defaults, SIGPIPE);
-	ret = posix_spawn_file_actions_init(&actions);
-	if (ret)
-		return -ret;
-	ret = posix_spawnattr_init(&attributes);
-	if (!ret) {
-		ret = posix_spawn_file_actions_adddup2(&actions, fd, VIEWPROC_FD);
-		posix_spawnattr_setsigmask(&attributes, &none);
-		posix_spawnattr_setsigdefault(&attributes, &defaults);
-		posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-		if (!ret)
-			ret = posix_spawn(pid, PROGRAM, &actions, &attributes, arguments, environ);
-		posix_spawnattr_destroy(&attributes);
-	}
-	posix_spawn_file_actions_destroy(&actions);
-	return -ret;
+	return child_start(&options, pid);
 }
 
 /* With the lock held. */

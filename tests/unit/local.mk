@@ -30,6 +30,9 @@ SYS_TEST_LIBS = libsys.a $(BASE_TEST_LIBS)
 unit_tests += tests/unit/test_buildid
 tests_unit_test_buildid_LDADD = $(SYS_TEST_LIBS)
 
+unit_tests += tests/unit/test_child
+tests_unit_test_child_LDADD = libsys.a libbase.a $(CMOCKA_LIBS)
+
 unit_tests += tests/unit/test_strhash
 tests_unit_test_strhash_LDADD = libbase.a $(CMOCKA_LIBS)
 
