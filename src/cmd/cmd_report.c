@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/report_input.h"
+#include "cmd/convert.h"
 #include "cmd/pager.h"
 #include "cmd/report.h"
 #include "cmd/report_input.h"
@@ -23,6 +23,7 @@ enum {
 	OPTION_SELF = CMD_LONG_ONLY,
 	OPTION_ADDRESSES,
 	OPTION_NO_PAGER,
+	OPTION_HTML,
 };
 
 static const struct cmd_option options[] = {
@@ -50,6 +51,7 @@ static const struct cmd_option options[] = {
 	{OPTION_SELF, "self", NULL, "count the samples taken in the server itself too"},
 	{'n', "no-head", NULL, "leave out the lines about the capture"},
 	{'j', "json", NULL, "print JSON"},
+	{OPTION_HTML, "html", "FILE", "write a page for a browser to FILE, with --diff compared"},
 	{OPTION_NO_PAGER, "no-pager", NULL, "on a terminal, do not use a pager"},
 	{0},
 };
@@ -66,6 +68,8 @@ struct report_arguments {
 	struct tree_options tree; /* --caller-tree, --callee-tree */
 	bool limited; /* --percent-limit is given */
 	bool addresses, no_pager;
+	bool text;        /* an option was given that a page does not support */
+	const char *html; /* the page's file; NULL: none is written */
 };
 
 /* ---- reports --------------------------------------------------------------------------------- */
@@ -116,6 +120,15 @@ static int report_tree(const struct report_arguments *a, const struct report_inp
 	if (ret)
 		cmd_error("%s: %s", capture->input.name, *err.text ? err.text : strerror(-ret));
 	return ret ? CMD_FAILED : CMD_OK;
+}
+
+static int report_html(const struct report_arguments *a)
+{
+	const struct input_choice before = { .file = a->before };
+
+	if (a->before)
+		return convert_difference(&a->choice, &before, a->html);
+	return convert_capture(view_find("report.html"), &a->choice, a->html);
 }
 
 static int report_all(struct report_arguments *a, struct report_input *captures, size_t count)
@@ -239,6 +252,7 @@ static int set_order(const struct command *command, struct report_arguments *a, 
 static int take_option(const struct command *command, struct report_arguments *a, int letter)
 {
 	a->rows |= letter < CMD_LONG_ONLY && strchr("sbixOredj", letter);
+	a->text |= letter >= CMD_LONG_ONLY ? letter != OPTION_HTML : !strchr("md", letter);
 	switch (letter) {
 	case 'm':
 		a->choice.mount = optarg;
@@ -283,6 +297,9 @@ static int take_option(const struct command *command, struct report_arguments *a
 	case OPTION_ADDRESSES:
 		a->addresses = true;
 		break;
+	case OPTION_HTML:
+		a->html = optarg;
+		break;
 	case OPTION_NO_PAGER:
 		a->no_pager = true;
 		break;
@@ -300,6 +317,8 @@ static int check_arguments(const struct command *command, struct report_argument
 
 	if (a->choice.file && a->choice.mount)
 		return cmd_usage_error(command, "give at most one FILE or --mount DIR");
+	if (a->html && a->text)
+		return cmd_usage_error(command, "--html goes with --diff and --mount only");
 	if ((a->tree.callers || a->tree.callees) && (a->rows || a->flat.callers || a->flat.total ||
 		a->flat.own))
 		return cmd_usage_error(command,
@@ -346,7 +365,7 @@ static int run(const struct command *command, int argc, char **argv)
 		else
 			status = check_arguments(command, &a);
 		if (status == CMD_OK)
-			status = report_captures(&a);
+			status = a.html ? report_html(&a) : report_captures(&a);
 	}
 	g_array_free(a.filters, TRUE);
 	return status;
@@ -360,7 +379,8 @@ const struct command cmd_report = {
 		    "kprof report --callers\n"
 		    "kprof report --sort comm,dso --include comm=postgres\n"
 		    "kprof report -g --percent-limit 2\n"
-		    "kprof report --diff before.data after.data\n",
+		    "kprof report --diff before.data after.data\n"
+		    "kprof report --html report.html\n",
 	.options = options,
 	.run = run,
 };

@@ -19,6 +19,7 @@ kprof_SOURCES = \
 	%D%/counters.c %D%/counters.h \
 	%D%/disasm.c %D%/disasm.h \
 	%D%/completions.c %D%/completions.h \
+	%D%/convert.c %D%/convert.h \
 	%D%/kpctl_client.c %D%/kpctl_client.h \
 	%D%/doctor.c %D%/doctor.h %D%/doctor_look.c \
 	%D%/eventlist.c %D%/eventlist.h \

@@ -6,7 +6,9 @@
 . "${srcdir:-.}/tests/fs/view_lib.sh"
 
 need python3
-convert report.html "$tmp/report.html"
+"$kprof" report --html "$tmp/report.html" "$tmp/kpdata" || fail "kprof report --html"
+convert report.html "$tmp/converted.html"
+cmp "$tmp/report.html" "$tmp/converted.html" || fail "kprof convert writes another page"
 "$kprof" report "$tmp/kpdata" >"$tmp/report" || fail "kprof report"
 
 # a path that would end the script, if it were not escaped, with bytes that are no UTF-8
@@ -17,7 +19,17 @@ cp "$victim" "$tmp/$name"
 	>"$tmp/hostile" || fail "mkstory"
 convert report.html "$tmp/hostile.html" "$tmp/hostile"
 
-python3 "${srcdir:-.}/tests/fs/report_html.py" "$tmp/report.html" "$tmp/report" "$tmp/hostile.html"
+# an earlier capture in which the two functions have changed their places
+"$mkstory" "$tmp/victim" "$id" "$(offset "$victim" victim_two)" "$(offset "$victim" victim_one)" \
+	>"$tmp/earlier" || fail "mkstory"
+"$kprof" report --html "$tmp/difference.html" --diff "$tmp/earlier" "$tmp/kpdata" ||
+	fail "kprof report --html --diff"
+"$kprof" report --html "$tmp/none.html" --json "$tmp/kpdata" 2>"$tmp/err"
+same "status of options that exclude each other" 2 $?
+[ ! -e "$tmp/none.html" ] || fail "a page is written in spite of the error"
+
+python3 "${srcdir:-.}/tests/fs/report_html.py" "$tmp/report.html" "$tmp/report" "$tmp/hostile.html" \
+	"$tmp/difference.html"
 case $? in
 0) ;;
 77) exit 77 ;;

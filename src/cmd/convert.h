@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* Writes a capture in one of the formats of views/. Each returns a status of the command. */
+#ifndef KPROFS_CMD_CONVERT_H
+#define KPROFS_CMD_CONVERT_H
+
+#include "cmd/input.h"
+#include "formats/view.h"
+
+/* Writes the capture to a file; NULL or "-": to standard output. Errors have been printed. */
+int convert_capture(const struct view_format *format, const struct input_choice *choice,
+	const char *output);
+
+/* The same for report.html, with the difference from the earlier capture `before`. */
+int convert_difference(const struct input_choice *choice, const struct input_choice *before,
+	const char *output);
+
+#endif
