@@ -1,8 +1,8 @@
 # the programs of bench/run; `make check` builds them too, so that they stay compilable
-bench_tools = %D%/busy %D%/cpu_of %D%/many %D%/reading %D%/ticking
+bench_tools = %D%/busy %D%/cpu_of %D%/many %D%/reading %D%/samples %D%/ticking
 check_PROGRAMS += $(bench_tools)
 EXTRA_DIST += %D%/README %D%/run %D%/compare \
-	%D%/event.sh %D%/idle.sh %D%/kpdata.sh %D%/mpstat.sh %D%/sampling.sh %D%/start.sh \
+	%D%/event.sh %D%/html.sh %D%/html_paint.py %D%/idle.sh %D%/kpdata.sh %D%/mpstat.sh %D%/sampling.sh %D%/start.sh \
 	%D%/threads.sh %D%/trace-idle.sh %D%/trace-open.sh \
 	%D%/trace-read.sh %D%/unwind.sh %D%/views.sh
 
@@ -13,6 +13,8 @@ EXTRA_DIST += %D%/README %D%/run %D%/compare \
 %C%_cpu_of_SOURCES = %D%/cpu_of.c
 %C%_many_SOURCES = %D%/many.c
 %C%_reading_SOURCES = %D%/reading.c
+%C%_samples_SOURCES = %D%/samples.c
+%C%_samples_LDADD = libfixtures.a $(GLIB_LIBS)
 %C%_ticking_SOURCES = %D%/ticking.c
 %C%_ticking_LDADD = libkprof.la
 

@@ -303,6 +303,7 @@ async function start() {
 	try {
 		makePage(await readCapture("data"), await readCapture("before"));
 		main.dataset.ready = "yes";
+		performance.mark("ready");
 	} catch (e) {
 		main.textContent = "The data of this page can't be read: " + e;
 	}
