@@ -80,11 +80,22 @@ void text_append_count(GString *out, uint64_t count, const char *one, const char
 	g_string_append_printf(out, "%" PRIu64 " %s", count, count == 1 ? one : many);
 }
 
-const char *text_colour(double share)
+enum text_heat text_heat(double share)
 {
 	if (share >= 5)
-		return "\033[31m"; /* red */
-	return share >= 0.5 ? "\033[32m" /* green */ : "";
+		return TEXT_HEAT_HOT;
+	return share >= 0.5 ? TEXT_HEAT_WARM : TEXT_HEAT_NONE;
+}
+
+const char *text_colour(double share)
+{
+	static const char *const sequences[] = {
+		[TEXT_HEAT_NONE] = "",
+		[TEXT_HEAT_WARM] = "\033[32m",
+		[TEXT_HEAT_HOT] = "\033[31m",
+	};
+
+	return sequences[text_heat(share)];
 }
 
 static bool stays_in_lines(unsigned char byte)

@@ -22,6 +22,14 @@ void text_append_lines(GString *out, const char *text, size_t bytes);
 #define TEXT_CUT_BYTES 256
 void text_append_cut(GString *out, const char *text);
 
+/* How a share (percent) is coloured on a terminal. */
+enum text_heat {
+	TEXT_HEAT_NONE,
+	TEXT_HEAT_WARM, /* green: from 0.5 % on */
+	TEXT_HEAT_HOT,	/* red: from 5 % on */
+};
+enum text_heat text_heat(double share);
+
 /*
  * The escape sequence that sets the colour of a line with this share (percent) on a terminal, ""
  * if it needs none; and the one that ends it.

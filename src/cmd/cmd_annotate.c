@@ -5,23 +5,12 @@
  */
 #include "cmd/commands.h"
 
-#include <errno.h>
-#include <fnmatch.h>
 #include <getopt.h>
-#include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "base/text.h"
-#include "cmd/disasm.h"
+#include "cmd/annotate.h"
 #include "cmd/pager.h"
 #include "cmd/report_input.h"
-#include "formats/json.h"
-#include "formats/summary.h"
-
-/* Bytes shown after the last address with samples, if the size of the function is not known. */
-#define SIZE_UNKNOWN 16
 
 static const struct cmd_option options[] = {
 	CMD_OPTION_MOUNT,
@@ -32,401 +21,52 @@ static const struct cmd_option options[] = {
 	{0},
 };
 
-struct annotate_hit {
-	uint64_t offset;
-	uint64_t address; /* virtual address in the file, if known */
-	struct profile_count count;
-};
-
-struct annotate {
-	const char *pattern;
-	const char *event;
+/* What the command line says. */
+struct arguments {
 	struct input_choice choice;
-	bool no_source, own, json, colours;
-
-	struct report_input capture;
-	/* the selection */
-	uint32_t shown, function; /* event, of names */
-	uint64_t start, end;      /* of the function, as file offsets */
-	uint32_t file;            /* index in processes */
-	uint64_t whole;           /* weight of all samples of the event: 100 % */
-	struct profile_count all; /* of the function */
-	GArray *hits;             /* struct annotate_hit: addresses with samples */
-	GArray *lines;            /* struct disasm_line, in the order of the code */
+	struct annotate annotate;
+	bool json, colours;
 };
 
-/* ---- which function -------------------------------------------------------------------------- */
-
-static bool matches(const struct annotate *a, const char *name)
+static void print(struct arguments *a, struct pager *pager)
 {
-	return strcmp(name, a->pattern) == 0 || fnmatch(a->pattern, name, 0) == 0;
-}
-
-static bool is_counted(const struct annotate *a, const struct profile_cell *cell)
-{
-	return !(cell->flags & PROFILE_IDLE) && (a->own || !(cell->flags & PROFILE_OWN)) &&
-	       cell->node != STACKS_ROOT;
-}
-
-static uint32_t place_of(const struct annotate *a, const struct profile_cell *cell)
-{
-	return stacks_node(&a->capture.profile->stacks, cell->node)->place;
-}
-
-/* Functions of the same name in one file begin at different offsets. */
-struct annotate_candidate {
-	uint32_t event, function;
-	uint64_t start;
-	uint64_t weight;
-};
-
-static guint hash_candidate(gconstpointer data)
-{
-	const struct annotate_candidate *c = data;
-
-	return c->event * 31 + c->function * 17 + (guint)c->start;
-}
-
-static gboolean equal_candidates(gconstpointer x, gconstpointer y)
-{
-	const struct annotate_candidate *a = x, *b = y;
-
-	return a->event == b->event && a->function == b->function && a->start == b->start;
-}
-
-static void count_candidate(GHashTable *all, const struct annotate_candidate *key, uint64_t weight)
-{
-	struct annotate_candidate *found = g_hash_table_lookup(all, key);
-
-	if (!found) {
-		found = g_memdup2(key, sizeof(*key));
-		found->weight = 0;
-		g_hash_table_add(all, found);
-	}
-	if (__builtin_add_overflow(found->weight, weight, &found->weight))
-		found->weight = UINT64_MAX;
-}
-
-/*
- * Selects the candidate with the largest share of its event: a frequent event must not hide a rare
- * one.
- */
-static bool choose(struct annotate *a)
-{
-	const struct profile *profile = a->capture.profile;
-	GHashTable *all = g_hash_table_new_full(hash_candidate, equal_candidates, g_free, NULL);
-	g_autofree uint64_t *wholes = g_new0(uint64_t, profile->events->len + 1);
-	const struct annotate_candidate *c;
-	GHashTableIter iter;
-	double best = -1;
-	uint32_t i;
-
-	for (i = 0; i < profile->cells->len; i++) {
-		const struct profile_cell *cell = profile_cell(profile, i);
-		struct annotate_candidate key = {.event = cell->event};
-		uint32_t place;
-
-		if (!is_counted(a, cell))
-			continue;
-		wholes[cell->event] += cell->count.weight;
-		place = place_of(a, cell);
-		key.function = a->capture.names->of_place[place];
-		key.start = a->capture.names->places[place].start;
-		if (matches(a, functions_function(a->capture.names, key.function)->name) &&
-			(!a->event ||
-				strcmp(a->event, profile_event(profile, cell->event)->text) == 0))
-			count_candidate(all, &key, cell->count.weight);
-	}
-	g_hash_table_iter_init(&iter, all);
-	while (g_hash_table_iter_next(&iter, (gpointer *)&c, NULL)) {
-		const double share = summary_share(c->weight, wholes[c->event]);
-
-		if (share < best || (share == best && c->start >= a->start))
-			continue;
-		best = share;
-		a->shown = c->event;
-		a->function = c->function;
-		a->start = c->start;
-		a->whole = wholes[c->event];
-	}
-	g_hash_table_destroy(all);
-	return best >= 0;
-}
-
-/* ---- its samples ----------------------------------------------------------------------------- */
-
-static bool is_of_function(const struct annotate *a, uint32_t place)
-{
-	return a->capture.names->of_place[place] == a->function &&
-	       a->capture.names->places[place].start == a->start;
-}
-
-static gint compare_hits(gconstpointer a, gconstpointer b)
-{
-	const struct annotate_hit *x = a, *y = b;
-
-	return x->offset < y->offset ? -1 : x->offset > y->offset;
-}
-
-/*
- * The end of the code: by the function's size; if that is not known, a little after the last
- * sample.
- */
-static void set_range(struct annotate *a, uint64_t size)
-{
-	const struct annotate_hit *first = &g_array_index(a->hits, struct annotate_hit, 0);
-	const struct annotate_hit *last =
-		&g_array_index(a->hits, struct annotate_hit, a->hits->len - 1);
-
-	if (!size || first->offset < a->start || last->offset - a->start >= size) {
-		a->start = size && a->start <= first->offset ? a->start : first->offset;
-		a->end = last->offset + SIZE_UNKNOWN;
-	} else {
-		a->end = a->start + size;
-	}
-}
-
-static void count_places(struct annotate *a)
-{
-	const struct profile *profile = a->capture.profile;
-	g_autofree struct profile_count *counts =
-		g_new0(struct profile_count, profile->places->len + 1);
-	uint64_t size = 0;
-	uint32_t i;
-
-	for (i = 0; i < profile->cells->len; i++) {
-		const struct profile_cell *cell = profile_cell(profile, i);
-		uint32_t place;
-
-		if (!is_counted(a, cell) || cell->event != a->shown)
-			continue;
-		place = place_of(a, cell);
-		if (!is_of_function(a, place))
-			continue;
-		profile_add(&counts[place], cell->count.samples, cell->count.weight);
-		profile_add(&a->all, cell->count.samples, cell->count.weight);
-	}
-	a->hits = g_array_new(FALSE, FALSE, sizeof(struct annotate_hit));
-	for (i = 0; i < profile->places->len; i++) {
-		const struct symbols_place *found = &a->capture.names->places[i];
-		const uint64_t offset = profile_place(profile, i)->offset;
-		const struct annotate_hit hit = {
-			offset, found->located ? found->address : offset, counts[i]};
-
-		if (!counts[i].samples)
-			continue;
-		g_array_append_val(a->hits, hit);
-		a->file = profile_place(profile, i)->file;
-		size = found->size;
-	}
-	g_array_sort(a->hits, compare_hits);
-	set_range(a, size);
-}
-
-/* ---- its code -------------------------------------------------------------------------------- */
-
-/* Without code: only the addresses that have samples. */
-static void list_addresses(struct annotate *a)
-{
-	guint i;
-
-	g_array_set_size(a->lines, 0);
-	for (i = 0; i < a->hits->len; i++) {
-		const struct annotate_hit *hit = &g_array_index(a->hits, struct annotate_hit, i);
-		const struct disasm_line line = {true, hit->address, hit->offset, g_strdup("")};
-
-		g_array_append_val(a->lines, line);
-	}
-}
-
-static int read_code(struct annotate *a, struct err *err)
-{
-	const struct processes_file *file = NULL;
-
-	if (functions_function(a->capture.names, a->function)->replaced)
-		return err_set(err, ESTALE, "the file is not the one that was mapped");
-	if (a->file != PROCESSES_NONE)
-		file = processes_file(a->capture.profile->processes, a->file);
-	if (file && file->kernel == PROCESSES_NONE && file->process == PROCESSES_NONE &&
-		*file->path == '/') {
-		const struct disasm_file code = {file->path, file->build_id, file->build_id_length};
-
-		return disasm_read(&code, a->start, a->end, !a->no_source, a->lines, err);
-	}
-	return err_set(
-		err, ENOENT, "it is not in a file (kernel code, or code generated at run time)");
-}
-
-static void find_code(struct annotate *a)
-{
+	g_autoptr(GString) out = g_string_new(NULL);
 	struct err err = { "" };
 
-	a->lines = disasm_lines();
-	if (read_code(a, &err)) {
+	if (annotate_read(&a->annotate, &err))
 		cmd_error("the code can't be shown: %s", err.text);
-		list_addresses(a);
-	}
-}
-
-/* The samples from this line of code up to the next. */
-static struct profile_count count_line(const struct annotate *a, guint i)
-{
-	const uint64_t from = g_array_index(a->lines, struct disasm_line, i).offset;
-	struct profile_count count = { 0, 0 };
-	uint64_t to = UINT64_MAX;
-	guint next, hit;
-
-	for (next = i + 1; next < a->lines->len; next++) {
-		const struct disasm_line *line = &g_array_index(a->lines, struct disasm_line, next);
-
-		if (line->is_code) {
-			to = line->offset;
-			break;
-		}
-	}
-	for (hit = 0; hit < a->hits->len; hit++) {
-		const struct annotate_hit *h = &g_array_index(a->hits, struct annotate_hit, hit);
-
-		if (h->offset >= from && h->offset < to)
-			profile_add(&count, h->count.samples, h->count.weight);
-	}
-	return count;
-}
-
-/* ---- output ---------------------------------------------------------------------------------- */
-
-/* Tabs are converted to blanks, the rest as by text_append(). */
-static void append_code(GString *out, const char *text)
-{
-	g_autoptr(GString) blanks = g_string_new(NULL);
-
-	for (; *text; text++) {
-		if (*text == '\t')
-			do
-				g_string_append_c(blanks, ' ');
-			while (blanks->len % 8);
-		else
-			g_string_append_c(blanks, *text);
-	}
-	text_append(out, blanks->str);
-}
-
-static void print_text(const struct annotate *a)
-{
-	const struct functions_function *function =
-		functions_function(a->capture.names, a->function);
-	g_autoptr(GString) out = g_string_new("# ");
-	const char *colour;
-	guint i;
-
-	text_append(out, function->name);
-	g_string_append(out, "  ");
-	text_append(out, function->file);
-	g_string_append(out, "\n# ");
-	text_append_count(out, a->all.samples, "sample", "samples");
-	g_string_append(out, " of ");
-	text_append_cut(out, profile_event(a->capture.profile, a->shown)->text);
-	g_string_append_printf(out, ", %.2f%% of all\n# %s\n  share  samples  address  code\n",
-		summary_share(a->all.weight, a->whole), a->capture.input.source);
-	for (i = 0; i < a->lines->len; i++) {
-		const struct disasm_line *line = &g_array_index(a->lines, struct disasm_line, i);
-		struct profile_count count = { 0, 0 };
-
-		if (line->is_code)
-			count = count_line(a, i);
-		colour = a->colours && count.samples
-				 ? text_colour(summary_share(count.weight, a->all.weight))
-				 : "";
-		g_string_append(out, colour);
-		if (count.samples)
-			g_string_append_printf(out, "%6.2f%%  %7" PRIu64 "  ",
-				summary_share(count.weight, a->all.weight), count.samples);
-		else
-			g_string_append_printf(out, "%18s", "");
-		if (line->is_code)
-			g_string_append_printf(out, "%7" PRIx64 "  ", line->address);
-		else
-			g_string_append_printf(out, "%9s", "");
-		append_code(out, line->text);
-		while (out->str[out->len - 1] == ' ')
-			g_string_truncate(out, out->len - 1);
-		g_string_append_printf(out, "%s\n", *colour ? TEXT_COLOUR_END : "");
-	}
+	if (!a->json)
+		pager_begin(pager);
+	if (a->json)
+		annotate_json(&a->annotate, out);
+	else
+		annotate_text(&a->annotate, a->colours, out);
+	annotate_fini(&a->annotate);
 	fwrite(out->str, 1, out->len, stdout);
 }
 
-static void append_figures(GString *out, const struct profile_count *count, uint64_t whole)
+static int annotate(struct arguments *a)
 {
-	char text[G_ASCII_DTOSTR_BUF_SIZE];
-
-	json_append_name(out, "samples");
-	g_string_append_printf(out, "%" PRIu64, count->samples);
-	json_append_name(out, "share");
-	g_string_append(out,
-		g_ascii_formatd(text, sizeof(text), "%.4f", summary_share(count->weight, whole)));
-}
-
-static void print_json(const struct annotate *a)
-{
-	const struct functions_function *function =
-		functions_function(a->capture.names, a->function);
-	g_autoptr(GString) out = g_string_new("{");
-	char address[24];
-	guint i;
-
-	json_append_member(out, "function", function->name);
-	json_append_member(out, "file", function->file);
-	json_append_member(out, "event", profile_event(a->capture.profile, a->shown)->text);
-	json_append_member(out, "source", a->capture.input.source);
-	append_figures(out, &a->all, a->whole);
-	json_append_name(out, "lines");
-	g_string_append_c(out, '[');
-	for (i = 0; i < a->lines->len; i++) {
-		const struct disasm_line *line = &g_array_index(a->lines, struct disasm_line, i);
-
-		g_string_append(out, i ? ",\n{" : "\n{");
-		if (line->is_code) {
-			const struct profile_count count = count_line(a, i);
-
-			g_snprintf(address, sizeof(address), "0x%" PRIx64, line->address);
-			json_append_member(out, "address", address);
-			append_figures(out, &count, a->all.weight);
-		}
-		json_append_member(out, "text", line->text);
-		g_string_append_c(out, '}');
-	}
-	g_string_append(out, "]}\n");
-	fwrite(out->str, 1, out->len, stdout);
-}
-
-/* ---- the command ----------------------------------------------------------------------------- */
-
-static int annotate(struct annotate *a)
-{
+	const char *event = a->annotate.event;
+	struct report_input capture;
 	const struct report_input_options load = {.lines = false};
-	int status = report_input_open(&a->capture, &a->choice, &load);
+	int status = report_input_open(&capture, &a->choice, &load);
 	struct pager pager = {0};
 
 	if (status != CMD_OK)
 		return status;
-	if (choose(a)) {
-		count_places(a);
-		find_code(a);
-		if (!a->json)
-			pager_begin(&pager);
-		if (a->json)
-			print_json(a);
-		else
-			print_text(a);
-		g_array_free(a->hits, TRUE);
-		g_array_free(a->lines, TRUE);
+	a->annotate.profile = capture.profile;
+	a->annotate.names = capture.names;
+	a->annotate.source = capture.input.source;
+	if (annotate_choose(&a->annotate)) {
+		print(a, &pager);
 	} else {
-		cmd_error("%s: no samples in a function %s%s%s", a->capture.input.name, a->pattern,
-			a->event ? " of the event " : "", a->event ? a->event : "");
+		cmd_error("%s: no samples in a function %s%s%s", capture.input.name, a->annotate.pattern,
+			event ? " of the event " : "", event ? event : "");
 		status = CMD_FAILED;
 	}
-	status |= report_input_print_damage(&a->capture);
-	report_input_close(&a->capture);
+	status |= report_input_print_damage(&capture);
+	report_input_close(&capture);
 	status = cmd_finish_output(status);
 	pager_end(&pager);
 	return status;
@@ -434,23 +74,23 @@ static int annotate(struct annotate *a)
 
 static int run(const struct command *command, int argc, char **argv)
 {
-	struct annotate a = { .file = PROCESSES_NONE, .colours = cmd_has_colours() };
+	struct arguments a = { .annotate.file = PROCESSES_NONE, .colours = cmd_has_colours() };
 	int letter, status;
 
 	while ((letter = cmd_next_option(command, argc, argv, &status)) > 0) {
 		if (letter == 'm')
 			a.choice.mount = optarg;
 		else if (letter == 'e')
-			a.event = optarg;
-		a.no_source |= letter == 'n';
-		a.own |= letter == 's';
+			a.annotate.event = optarg;
+		a.annotate.no_source |= letter == 'n';
+		a.annotate.own |= letter == 's';
 		a.json |= letter == 'j';
 	}
 	if (letter < 0)
 		return status;
 	if (optind == argc)
 		return cmd_usage_error(command, "no FUNCTION given");
-	a.pattern = argv[optind++];
+	a.annotate.pattern = argv[optind++];
 	if (optind < argc)
 		a.choice.file = argv[optind++];
 	if (optind < argc || (a.choice.file && a.choice.mount))

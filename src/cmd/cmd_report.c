@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kprof report: where a capture's samples were taken, hottest first. Without options that select
+ * kprof report: where a capture's samples were taken, hottest first. On a terminal in a browser
+ * (report_browser.c), unless an option selects rows. As text: without options that select
  * rows, the text is that of formats/flat.h. Else the samples are broken down by the selected fields
  * (formats/breakdown.h), as text (report_text.c) or JSON (report_json.c).
  */
@@ -15,6 +16,7 @@
 #include "cmd/convert.h"
 #include "cmd/pager.h"
 #include "cmd/report.h"
+#include "cmd/report_browser.h"
 #include "cmd/report_input.h"
 #include "formats/flat.h"
 #include "formats/tree.h"
@@ -24,6 +26,7 @@ enum {
 	OPTION_ADDRESSES,
 	OPTION_NO_PAGER,
 	OPTION_HTML,
+	OPTION_STDIO,
 };
 
 static const struct cmd_option options[] = {
@@ -53,6 +56,7 @@ static const struct cmd_option options[] = {
 	{'j', "json", NULL, "print JSON"},
 	{OPTION_HTML, "html", "FILE", "write a page for a browser to FILE, with --diff compared"},
 	{OPTION_NO_PAGER, "no-pager", NULL, "on a terminal, do not use a pager"},
+	{OPTION_STDIO, "stdio", NULL, "print text on a terminal, too: no browser"},
 	{0},
 };
 
@@ -70,6 +74,7 @@ struct report_arguments {
 	bool addresses, no_pager;
 	bool text;        /* an option was given that a page does not support */
 	const char *html; /* the page's file; NULL: none is written */
+	bool stdio; /* print text on a terminal, too */
 };
 
 /* ---- reports --------------------------------------------------------------------------------- */
@@ -148,6 +153,18 @@ static int report_all(struct report_arguments *a, struct report_input *captures,
 	return CMD_OK;
 }
 
+/* Shows the capture in the browser. false: it is to be printed. */
+static bool in_browser(struct report_arguments *a, const struct report_input *capture)
+{
+	if (a->stdio || a->rows || a->addresses || a->flat.callers || a->tree.callers || a->tree.callees ||
+		!report_browser_is_possible())
+		return false;
+	if (report_browser(capture, &a->flat) == 0)
+		return true;
+	a->no_pager = true; /* a terminal that can't show the browser shows no pager well either */
+	return false;
+}
+
 static int report_captures(struct report_arguments *a)
 {
 	const struct input_choice before = { .file = a->before };
@@ -163,8 +180,9 @@ static int report_captures(struct report_arguments *a)
 		count++;
 	if (status == CMD_OK)
 		status = report_input_open(&captures[count], &a->choice, &load);
-	if (status == CMD_OK) {
+	if (status == CMD_OK)
 		count++;
+	if (status == CMD_OK && !in_browser(a, &captures[count - 1])) {
 		if (!a->no_pager)
 			pager_begin(&pager);
 		status = report_all(a, captures, count);
@@ -306,6 +324,9 @@ static int take_option(const struct command *command, struct report_arguments *a
 	case 'j':
 		a->json = true;
 		break;
+	case OPTION_STDIO:
+		a->stdio = true;
+		break;
 	}
 	return CMD_OK;
 }
@@ -351,7 +372,7 @@ static int run(const struct command *command, int argc, char **argv)
 		.order.field = BREAKDOWN_FIELDS,
 		.tree.threshold = TREE_THRESHOLD,
 	};
-	int letter, status = CMD_OK;
+	int letter = 0, status = CMD_OK;
 
 	a.flat.colours = a.report.colours = cmd_has_colours();
 	a.filters = g_array_new(FALSE, FALSE, sizeof(struct breakdown_filter));

@@ -1,6 +1,7 @@
 # cmd: the program kprof, one file for each subcommand
 bin_PROGRAMS += kprof
 kprof_SOURCES = \
+	%D%/annotate.c %D%/annotate.h \
 	%D%/cmd.c %D%/cmd.h \
 	%D%/cmd_annotate.c \
 	%D%/cmd_convert.c \
@@ -30,6 +31,7 @@ kprof_SOURCES = \
 	%D%/private_server.c %D%/private_server.h \
 	%D%/launch.c %D%/launch.h \
 	%D%/recent_samples.c %D%/recent_samples.h \
+	%D%/report_browser.c %D%/report_browser.h \
 	%D%/report_input.c %D%/report_input.h \
 	%D%/main.c \
 	%D%/stat_print.c %D%/stat_print.h \
@@ -40,5 +42,5 @@ kprof_SOURCES = \
 	%D%/report.c %D%/report.h %D%/report_json.c %D%/report_text.c \
 	%D%/tracecopies.c %D%/tracecopies.h \
 	%D%/tracectf.c %D%/tracectf.h
-kprof_LDADD = libformats.a libcapture.a libtrace.a libproducers.a libring.a libsymbolizer.a libprof.a libsys.a libbase.a $(GLIB_LIBS) \
-	$(PFM_LIBS) $(Z_LIBS) -lm
+kprof_LDADD = libtui.a libformats.a libcapture.a libtrace.a libproducers.a libring.a libsymbolizer.a libprof.a libsys.a libbase.a $(GLIB_LIBS) \
+	$(PFM_LIBS) $(Z_LIBS) $(NCURSES_LIBS) -lm

@@ -72,6 +72,9 @@ EXTRA_DIST += %D%/trace_switches.sh
 CMD_TESTS = %D%/cmd_annotate.sh %D%/cmd_input.sh %D%/cmd_completions.sh %D%/cmd_ctl.sh %D%/cmd_doctor.sh %D%/cmd_list.sh %D%/cmd_mark.sh %D%/cmd_record.sh %D%/cmd_script.sh %D%/cmd_perf_options.sh %D%/cmd_stat.sh %D%/cmd_streams.sh %D%/cmd_record_select.sh %D%/cmd_stat_select.sh \
 	%D%/cmd_top.sh
 EXTRA_DIST += %D%/cmd_lib.sh %D%/cmd_terminal.py
+# the browser on a terminal
+CMD_TESTS += %D%/report_browser.sh
+EXTRA_DIST += %D%/tui_lib.sh
 TESTS += $(CMD_TESTS)
 EXTRA_DIST += $(CMD_TESTS)
 # the same, by the tools that read them

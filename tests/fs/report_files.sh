@@ -288,20 +288,20 @@ run 0 report "$tmp/kpdata"
 check "none in a file" [ -z "$(tr -d '[:print:]\n' < "$tmp/out")" ]
 for arguments in "" "--by process"; do
 	# shellcheck disable=SC2086 # words
-	TERM=xterm NO_COLOR='' $terminal "$kprof" report $arguments "$tmp/kpdata" -- > "$tmp/out"
+	TERM=xterm NO_COLOR='' $terminal "$kprof" report --stdio $arguments "$tmp/kpdata" -- > "$tmp/out"
 	check "red where it is hot" has out $'^\x1b\\[31m ?[0-9.]+%.*\x1b\\[0m'
 	# shellcheck disable=SC2086 # words
-	TERM=xterm NO_COLOR=1 $terminal "$kprof" report $arguments "$tmp/kpdata" -- > "$tmp/out"
+	TERM=xterm NO_COLOR=1 $terminal "$kprof" report --stdio $arguments "$tmp/kpdata" -- > "$tmp/out"
 	check "none where they are not wanted" [ "$(grep -c $'\x1b' "$tmp/out")" = 0 ]
 done
 
 # a pager on a terminal, as git uses it
 unset KPROF_PAGER
-PAGER="sed 's/^/paged: /'" TERM=xterm $terminal "$kprof" report "$tmp/kpdata" -- > "$tmp/out"
+PAGER="sed 's/^/paged: /'" TERM=xterm $terminal "$kprof" report --stdio "$tmp/kpdata" -- > "$tmp/out"
 check "a pager" has out "^paged: # $tmp/kpdata, written"
-PAGER="sed 's/^/paged: /'" KPROF_PAGER='' TERM=xterm $terminal "$kprof" report "$tmp/kpdata" -- > "$tmp/out"
+PAGER="sed 's/^/paged: /'" KPROF_PAGER='' TERM=xterm $terminal "$kprof" report --stdio "$tmp/kpdata" -- > "$tmp/out"
 check "none is wanted" [ "$(grep -c paged "$tmp/out")" = 0 ]
-PAGER="sed 's/^/paged: /'" TERM=xterm $terminal "$kprof" report --no-pager "$tmp/kpdata" -- > "$tmp/out"
+PAGER="sed 's/^/paged: /'" TERM=xterm $terminal "$kprof" report --stdio --no-pager "$tmp/kpdata" -- > "$tmp/out"
 check "none by the option" [ "$(grep -c paged "$tmp/out")" = 0 ]
 PAGER="sed 's/^/paged: /'" run 0 report "$tmp/kpdata"
 check "none in a file" [ "$(grep -c paged "$tmp/out")" = 0 ]

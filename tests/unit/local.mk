@@ -306,3 +306,11 @@ tests_unit_test_turns_LDADD = $(FS_TEST_LIBS)
 
 unit_tests += tests/unit/test_viewmodel
 tests_unit_test_viewmodel_LDADD = $(FS_TEST_LIBS)
+
+TUI_TEST_LIBS = libtui.a $(VIEW_TEST_LIBS)
+
+unit_tests += tests/unit/test_tui_fit
+tests_unit_test_tui_fit_LDADD = $(TUI_TEST_LIBS)
+
+unit_tests += tests/unit/test_tui_rows
+tests_unit_test_tui_rows_LDADD = $(TUI_TEST_LIBS)

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The code of one function, disassembled by objdump, with the share of samples beside each
+ * instruction. If the code is not available: the addresses with samples. One thread.
+ */
+#ifndef KPROFS_CMD_ANNOTATE_H
+#define KPROFS_CMD_ANNOTATE_H
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "capture/functions.h"
+#include "capture/profile.h"
+
+struct annotate {
+	/* set by the caller */
+	const struct profile *profile;
+	const struct functions *names;
+	const char *source;  /* where the samples are from */
+	const char *pattern; /* a name, or fnmatch(3); NULL if `function` was set */
+	const char *event;   /* NULL for that with the largest share */
+	bool no_source, own;
+
+	/* the selection */
+	uint32_t shown, function; /* event, of names */
+	uint64_t start, end;      /* of the function, as file offsets */
+	uint32_t file;            /* index in processes; PROCESSES_NONE at first */
+	uint64_t whole;           /* weight of all samples of the event: 100 % */
+	struct profile_count all; /* of the function */
+	GArray *hits;             /* struct annotate_hit: addresses with samples */
+	GArray *lines;            /* struct disasm_line, in the order of the code */
+};
+
+/* false: no samples were taken in such a function itself. */
+bool annotate_choose(struct annotate *a);
+
+/*
+ * Reads the code of the function that was chosen. Below zero: there is no code, the reason is in *err;
+ * then its addresses with samples stand for it. In both cases annotate_fini() is due.
+ */
+int annotate_read(struct annotate *a, struct err *err);
+void annotate_fini(struct annotate *a);
+
+void annotate_text(const struct annotate *a, bool colours, GString *out);
+void annotate_json(const struct annotate *a, GString *out);
+
+#endif
