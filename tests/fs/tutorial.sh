@@ -49,8 +49,8 @@ shows() {
 
 shows 'ls /mnt/kprof' '^kpctl$'
 shows 'cat /mnt/kprof/mpstat' '^ *0: .*%'
-shows 'cat /mnt/kprof/views/flat | head -n 12' 'same_name'
-shows 'head -n 30 /mnt/kprof/views/tree' 'same_name'
+shows 'grep lookup /mnt/kprof/views/flat | head -n 8' 'same_name'
+shows 'grep same_name /mnt/kprof/views/tree | head -n 8' 'same_name'
 # the first function is the one that the text names
 first=$(grep -m 1 '^ *[0-9.]*%' "$(grep -nxF 'kprof report | head -n 12' commands | cut -d: -f1).out")
 [[ $first == *" same_name "* ]] || fail "the hottest function is not same_name: $first"
