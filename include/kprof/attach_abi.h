@@ -170,8 +170,9 @@ struct kprof_packet_mark {
 };
 
 /*
- * error: 0, the message is in the trace; else a number of errno(3). EINVAL: not such a text. EMSGSIZE:
- * it does not fit in the trace, or is longer than KPROF_MARK_MAX. EDQUOT: this user has sent too many.
+ * error is 0 if the message is in the trace, else a number of errno(3): EINVAL if it is not such a
+ * text; EMSGSIZE if it does not fit in the trace or is longer than KPROF_MARK_MAX; EDQUOT if this
+ * user has sent too many.
  */
 struct kprof_packet_marked {
 	struct kprof_packet head;

@@ -183,7 +183,7 @@ struct kprof_rec_build_id {
 
 /*
  * 71: then the clock's name, NUL-terminated ("CLOCK_MONOTONIC"), then u32: the pid of the process
- * that writes the capture, whose samples reports leave out (0, or missing: not known)
+ * that writes the capture, whose samples reports leave out (0 or missing if it is not known)
  */
 struct kprof_rec_clock {
 	uint64_t time_ns;
@@ -196,7 +196,7 @@ struct kprof_rec_throttle {
 	uint64_t time_ns;
 	uint32_t cpu;
 	uint32_t event;
-	uint32_t throttled; /* 1: the kernel stopped taking samples, 0: it resumed */
+	uint32_t throttled; /* 1 if the kernel stopped taking samples, 0 if it resumed */
 } __attribute__((packed));
 
 /* 73: each later sample of this event on this CPU stands for `period` events */
@@ -225,7 +225,7 @@ struct kprof_rec_user_stack {
 /*
  * 76: the file of a mapping without a build-id: the mapping of this process at this address. Then
  * u64 generation of the inode, u64 size in bytes, u64 time of the last modification in ns since
- * 1970; each 0, or missing: not known.
+ * 1970. A value that is 0 or missing is not known.
  */
 struct kprof_rec_file_id {
 	uint64_t time_ns;

@@ -31,7 +31,7 @@ struct kprof_trace_header {
 	uint32_t header_bytes; /* offset of the first block */
 	uint32_t cpu;
 	uint64_t
-		frequency; /* of the time counter, in Hz; 0: timestamps are of the kernel's clock */
+		frequency; /* of the time counter, in Hz; 0 if the timestamps are of the kernel's clock */
 	/* the same moment on three clocks: the counter, CLOCK_MONOTONIC, CLOCK_REALTIME in ns */
 	uint64_t anchor_counter, anchor_monotonic_ns, anchor_realtime_ns;
 	uint64_t reserved;
@@ -81,7 +81,7 @@ struct kprof_trace_event {
 	uint32_t program;
 	uint32_t tid;
 	uint32_t id;
-	uint16_t cpu; /* KPROF_CPU_UNKNOWN: in the file of the first CPU */
+	uint16_t cpu; /* an event with KPROF_CPU_UNKNOWN is in the file of the first CPU */
 	uint16_t flags; /* KPROF_RECORD_* */
 };
 

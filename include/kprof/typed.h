@@ -39,13 +39,14 @@ struct kprof_event;
  * format of at most 1024 bytes with at most 16 arguments. The strings are copied. The same three strings
  * give the same event. *event is set if the call returns 0.
  *
- * -EINVAL: a string is NULL, or not as above; -ENOMEM: no memory, or the process has too many events
- * (16,382). Not async-signal-safe. Takes some microseconds, and some 100 at the first call.
+ * Returns 0; -EINVAL if a string is NULL or not as above; -ENOMEM if there is no memory or the
+ * process has too many events (16,382). Not async-signal-safe. Takes some microseconds, and some
+ * 100 at the first call.
  */
 KPROF_TYPED_API_ int kprof_typed_define(
 	const char *provider, const char *name, const char *format, struct kprof_event **event);
 
-/* Whether the event is on: 1 or 0. Async-signal-safe. Need not be asked before kprof_typed_write. */
+/* Whether the event is on: 1 or 0. Async-signal-safe. kprof_typed_write() makes this test itself. */
 KPROF_TYPED_API_ int kprof_typed_is_on(const struct kprof_event *event);
 
 /*
@@ -74,9 +75,9 @@ struct kprof_value {
 };
 
 /*
- * Writes the event with `count` values, one for each argument of its format, if it is on. 0: written, or
- * off, or lost and counted as all events (kpstat); -EINVAL: it is on, and the number or the types of the
- * values are not those of the format. Async-signal-safe.
+ * Writes the event with `count` values, one for each argument of its format, if it is on. Returns 0
+ * if it was written, is off, or was lost and counted (kpstat); -EINVAL if it is on, and the number
+ * or the types of the values are not those of the format. Async-signal-safe.
  */
 KPROF_TYPED_API_ int kprof_typed_write(
 	struct kprof_event *event, const struct kprof_value *values, size_t count);

@@ -34,8 +34,8 @@ struct source_cpu {
 };
 
 struct source_paths {
-	const char *proc_stat; /* NULL: PROCSTAT_PATH */
-	const char *present;   /* NULL: CPU_PRESENT_PATH */
+	const char *proc_stat; /* NULL for PROCSTAT_PATH */
+	const char *present;   /* NULL for CPU_PRESENT_PATH */
 };
 
 struct source_ops {

@@ -85,7 +85,8 @@ struct registry {
 	size_t text_left;
 };
 
-struct registry_entry *registry_get(struct registry *registry, uint32_t id); /* NULL: no such id */
+/* NULL if there is no such id. */
+struct registry_entry *registry_get(struct registry *registry, uint32_t id);
 /* Adds a use of an event. Beyond the limits, or without memory, it stays off. */
 void registry_add(struct registry *registry, struct kprof_event *site, uint8_t on);
 void registry_remove(struct registry *registry, struct kprof_event *site);
@@ -93,7 +94,7 @@ void registry_remove(struct registry *registry, struct kprof_event *site);
 bool registry_is_name(const char *text);
 /*
  * Adds a use that stays as long as the process: a copy of *site, types included, or the copy that an
- * earlier call made for the same event. NULL: beyond the limits, or without memory.
+ * earlier call made for the same event. Returns NULL beyond the limits, or without memory.
  */
 struct kprof_event *registry_define(
 	struct registry *registry, const struct kprof_event *site, uint8_t on);
@@ -105,7 +106,7 @@ void registry_set(struct registry_entry *entry, uint8_t on);
 /* ---- descriptors that the program may close (fd.c) ------------------------------------------- */
 
 struct own_fd {
-	int fd; /* -1: none */
+	int fd; /* -1 if there is none */
 	dev_t dev;
 	ino_t ino;
 };
@@ -131,8 +132,8 @@ struct pool {
 };
 
 /*
- * Makes a pool as the environment says (KPROF_BUFFER_KB, KPROF_BUFFER_MODE); NULL: it cannot be
- * made.
+ * Makes a pool as the environment says (KPROF_BUFFER_KB, KPROF_BUFFER_MODE). Returns NULL if it
+ * cannot be made.
  */
 struct pool *pool_create(void);
 /*
@@ -189,16 +190,16 @@ struct client {
 	bool ever_attached;	  /* [l] then events are not provisional again */
 	bool helper_runs;	  /* [l] */
 	bool puts_begun;	  /* [a] relaxed, written under lock: kprof_puts() has begun */
-	int64_t provisional_until_ms; /* [l] 0: none are; CLOCK_MONOTONIC */
+	int64_t provisional_until_ms; /* [l] CLOCK_MONOTONIC; 0 if no events are provisional */
 	struct client_path paths[CLIENT_PATHS]; /* best first */
 	int path_count;		  /* [i] */
 	struct client_path *attached_at; /* [l] the path of the present connection */
-	uint64_t sync_due;	  /* [l] the number of a SYNC to answer; 0: none */
+	uint64_t sync_due;	  /* [l] the number of a SYNC to answer; 0 if there is none */
 	bool socket_full;	  /* [l] the socket did not take the last packet: wait for POLLOUT */
 	char program[KPROF_PROGRAM_MAX]; /* [i] */
 	pthread_key_t key;	  /* [i] its destructor ends the writer of a thread */
 	bool has_key;		  /* [i] */
-	intptr_t rseq_offset;	  /* [i] from the thread pointer to the CPU's number; 0: none */
+	intptr_t rseq_offset;	  /* [i] from the thread pointer to the CPU's number; 0 if there is none */
 	/* the events for formats that are no literals; ids KPROF_ID_TEXT and KPROF_ID_TEXTX */
 	struct kprof_event text, textx;
 };

@@ -22,8 +22,8 @@
  * The state of a thread. Initial-exec: no call and no allocation at the first use in a library
  * loaded by dlopen; the few bytes come from the reserve of the loader.
  *
- *	slot	that of the writer, for the fast path; NULL: none, or the clock of the pool or the
- *		number of the CPU takes a call
+ *	slot	that of the writer, for the fast path; NULL if there is none, or if the
+ *		clock of the pool or the number of the CPU takes a call
  */
 static __thread struct {
 	struct ring_writer *writer;

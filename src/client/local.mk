@@ -17,7 +17,7 @@ client_sources = \
 lib_LTLIBRARIES += libkprof.la
 libkprof_la_SOURCES = $(client_sources) $(ring_common) $(ring_write)
 libkprof_la_CFLAGS = $(AM_CFLAGS) -fvisibility=hidden
-# nodelete: the helper thread may be inside when whoever loaded us by dlopen has had enough
+# nodelete: the helper thread may run the library's code when the program calls dlclose
 libkprof_la_LDFLAGS = $(AM_LDFLAGS) -version-info 1:0:1 -Wl,-z,nodelete \
 	-Wl,--version-script=$(srcdir)/%D%/libkprof.map
 EXTRA_libkprof_la_DEPENDENCIES = %D%/libkprof.map

@@ -66,8 +66,8 @@ bool ring_extent_find(const struct ring_reader *reader, const struct ring_index 
 /*
  * Copies the bytes [from, end) of the extent to buffer[from, end); `from` is the end of a record or
  * 0. buffer has room for extent->end bytes; if the extent is `uncommitted`, it has the size of two
- * chunks, and the second half is scratch. Bytes that are not committed are zeroed. 0; -ESTALE: the
- * chunk was taken again meanwhile, and the copy is invalid; -EIO or -errno of pread.
+ * chunks, and the second half is scratch. Bytes that are not committed are zeroed. Returns 0;
+ * -ESTALE if the chunk was taken again meanwhile, and the copy is invalid; -EIO or -errno of pread.
  */
 int ring_extent_copy(const struct ring_reader *reader, const struct ring_extent *extent,
 	uint32_t from, char *buffer);

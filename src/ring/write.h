@@ -38,7 +38,7 @@
 struct ring_writer {
 	struct kprof_slot *slot; /* [t] shared; NULL if not a writer, or no longer */
 	char *chunk;		 /* [t] shared: the chunk of slot->pos; always one of the pool */
-	_Atomic uint32_t units;	 /* [t] of a chunk, in 8 bytes; 0: may not write (any more) */
+	_Atomic uint32_t units;	 /* [t] of a chunk, in 8 bytes; 0 if it may not write (any more) */
 	uint32_t index;		 /* [t] of the slot */
 	uint32_t clock;		 /* [t] enum kprof_pool_clock */
 	uint32_t holds;		 /* [t] it has a chunk */

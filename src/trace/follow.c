@@ -336,7 +336,7 @@ static void gather_program(
 		count_lost(follow, followed, to_come);
 }
 
-/* -ENOMEM: nothing was appended. */
+/* Returns 0, or -ENOMEM if nothing was appended. */
 static int append_text(GString *to, const char *text, size_t bytes)
 {
 	int ret = growing_text(to, bytes);

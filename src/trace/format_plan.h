@@ -29,7 +29,7 @@ struct format_step {
 };
 
 struct format_plan {
-	const char *format; /* NULL: the place is free */
+	const char *format; /* NULL if the place is free */
 	uint32_t bytes;
 	uint32_t copy_bytes; /* allocated for it */
 	char *copy;	     /* `format` is this one, or the caller's */
@@ -41,7 +41,7 @@ struct format_plan {
 
 struct format_plans;
 
-/* NULL: there is not enough memory. */
+/* NULL if there is not enough memory. */
 struct format_plans *format_plans_create(void);
 void format_plans_destroy(struct format_plans *plans);
 

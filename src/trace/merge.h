@@ -20,14 +20,14 @@ struct merge;
 /* All pointers are into the snapshot. */
 struct merge_item {
 	uint64_t time_ns;
-	const char *message; /* whole lines; NULL: an event */
+	const char *message; /* whole lines; NULL for an event */
 	size_t message_bytes;
 	const struct producer *producer;
 	const struct producer_event *meaning;
 	struct trace_text_event event;
 	const char *args; /* as in the record: a text has its format before its arguments */
 	uint32_t args_bytes;
-	uint64_t thread; /* serial of the thread in its process; 0: not known */
+	uint64_t thread; /* serial of the thread in its process; 0 if it is not known */
 	uint64_t number; /* of the event in its slot; not exact after a torn event */
 	uint32_t slot;
 	uint16_t id; /* below KPROF_ID_FIRST: a text that carries its format */
@@ -41,10 +41,10 @@ struct merge_sums {
 	uint64_t missing; /* begun and not in the copy: torn, or still uncommitted */
 };
 
-/* NULL: there is not enough memory. */
+/* NULL if there is not enough memory. */
 struct merge *merge_create(const struct snapshot *snapshot);
 void merge_destroy(struct merge *merge);
-/* false: there is no more. */
+/* Returns false after the last item. */
 bool merge_next(struct merge *merge, struct merge_item *item);
 void merge_restart(struct merge *merge);
 /*

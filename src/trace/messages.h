@@ -30,8 +30,9 @@ void messages_destroy(struct messages *ring);
 
 /*
  * Appends a copy of the text as one message and returns in *evicted how many messages were evicted
- * for it. -EMSGSIZE: more than the ring can hold; -EINVAL: empty. Nothing has changed then.
- * -ENOMEM: the message was not appended, though others may have been evicted for it.
+ * for it. Returns 0; -EMSGSIZE if the ring cannot hold the text; -EINVAL if the text is empty.
+ * After both, nothing has changed. After -ENOMEM the message was not appended, and others may have
+ * been evicted for it.
  */
 int messages_append(struct messages *ring, uint64_t time_ns, const char *text, size_t length,
 	uint64_t *evicted);
@@ -46,7 +47,7 @@ size_t messages_bytes(const struct messages *ring);
 uint64_t messages_first(const struct messages *ring);
 uint64_t messages_end(const struct messages *ring);
 
-/* -ENOENT: that number is not held (any more, or yet). */
+/* Returns 0, or -ENOENT if no message with that number is held. */
 int messages_get(const struct messages *ring, uint64_t number, struct messages_message *message);
 
 /* All the text held, oldest first, in at most two parts. Only text and length are set. */

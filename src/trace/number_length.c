@@ -220,7 +220,7 @@ static bool round_exactly(double value, int count, struct decimal *decimal)
 	return whole >= powers[count - 1] && whole < powers[count];
 }
 
-/* false: only formatting tells. */
+/* Returns false if the number must be formatted to know its digits. */
 static bool round_value(double value, int count, struct decimal *decimal)
 {
 	int power, first;
@@ -294,7 +294,7 @@ static bool measure_general(const struct args_conversion *c, double value, size_
 	return true;
 }
 
-/* false: only formatting tells. */
+/* Returns false if the number must be formatted to know its digits. */
 static bool measure_float(const struct args_conversion *c, uint64_t word, size_t *bytes)
 {
 	size_t sign = word >> 63 || c->plus || c->space;

@@ -29,7 +29,7 @@ struct readings {
 	struct producers *producers;	/* i */
 	struct clock_map *clock_map;       /* i */
 	struct snapshot_budget *budget; /* i */
-	_Atomic uint64_t newest;	/* a: size of the newest reading of all CPUs; 0: none yet */
+	_Atomic uint64_t newest;	/* a: size of the newest reading of all CPUs; 0 if none */
 	_Atomic uint64_t left_out, overwritten, unknown; /* a */
 };
 

@@ -242,7 +242,7 @@ static int find_extents(struct snapshot_taking *taking, const struct producer *p
 	return ret;
 }
 
-/* -ESTALE: overwritten during the copy. */
+/* Returns -ESTALE if the chunk was overwritten during the copy. */
 static int copy_chunk(struct snapshot_taking *taking, const struct producer *producer,
 	const struct ring_extent *extent)
 {

@@ -16,12 +16,12 @@ struct text_header {
 	const char *program, *label; /* of an event that `stays` */
 	uint64_t seconds;
 	uint32_t pid, tid, cpu;
-	size_t bytes; /* 0: none yet */
+	size_t bytes; /* 0 if there is none yet */
 };
 
 struct text_length {
 	struct format_plans *plans;
-	const struct format_plan *plan; /* of the last event that `stays`; NULL: none yet */
+	const struct format_plan *plan; /* of the last event that `stays`; NULL if there is none yet */
 	struct text_header last;
 };
 

@@ -15,13 +15,13 @@
 
 struct text_length;
 
-/* NULL: there is not enough memory. */
+/* NULL if there is not enough memory. */
 struct text_length *text_length_create(void);
 void text_length_destroy(struct text_length *length);
 
 /*
- * false: the lines must be made to know their length. That is so for texts that are longer than
- * TRACE_TEXT_BYTES_MAX, and for formats that are not valid.
+ * Returns false if the lines must be formatted to know their length. That is so for texts that are
+ * longer than TRACE_TEXT_BYTES_MAX, and for formats that are not valid.
  */
 bool text_length(
 	struct text_length *length, const struct trace_text_event *event, uint64_t *bytes);

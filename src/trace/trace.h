@@ -37,17 +37,19 @@ struct trace;
 /* The longest message, without its headers. */
 #define TRACE_MESSAGE_BYTES_MAX ((size_t)65535)
 
-/* -EINVAL: outside the bounds above; -ENOMEM. */
+/* Returns 0; -EINVAL if ring_bytes is outside the bounds above; or -ENOMEM. */
 int trace_create(size_t ring_bytes, struct trace **trace);
 void trace_destroy(struct trace *trace);
 
 /*
  * Appends one message. Each of its lines, blank ones too, gets the same header; a missing last
  * newline is added; bytes below 32 except newline and tab, and 127, become \xNN (lower case). Room
- * is made by evicting the oldest messages whole. No bytes: success, and nothing is appended.
+ * is made by evicting the oldest messages whole. A text of no bytes appends nothing, without an
+ * error.
  *
- * -EINVAL: a NUL in it. -EMSGSIZE: longer than TRACE_MESSAGE_BYTES_MAX, or, counted in
- * trace.dropped_big, longer than the whole ring with its headers. Nothing has changed then.
+ * Returns -EINVAL if the text has a NUL; -EMSGSIZE if it is longer than TRACE_MESSAGE_BYTES_MAX or,
+ * counted in trace.dropped_big, longer than the whole ring with its headers. After both, nothing
+ * has changed.
  */
 int trace_append(struct trace *trace, const char *text, size_t length);
 

@@ -24,11 +24,11 @@ struct readings;
 /* Its pointers are valid until the next call. All strings are UTF-8. */
 struct trace_annotation {
 	uint64_t time_ns;    /* CLOCK_MONOTONIC */
-	uint32_t cpu;        /* KPROF_CPU_UNKNOWN: not known */
-	uint32_t pid, tid;   /* 0: a line that was written to kptrace */
-	const char *program; /* NULL: a line that was written to kptrace */
+	uint32_t cpu;        /* KPROF_CPU_UNKNOWN if it is not known */
+	uint32_t pid, tid;   /* 0 for a line that was written to kptrace */
+	const char *program; /* NULL for a line that was written to kptrace */
 	const char
-		*name; /* "provider:event"; "": of a kprof_printf, or a line written to kptrace */
+		*name; /* "provider:event"; "" for a kprof_printf, or a line written to kptrace */
 	const char *text;
 };
 

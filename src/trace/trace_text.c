@@ -25,7 +25,7 @@ struct trace_text {
 	size_t used, header_bytes;
 	bool cut;
 	GString *scratch;
-	struct text_length *length; /* for trace_text_measure(); NULL: not needed yet */
+	struct text_length *length; /* for trace_text_measure(); NULL if it was not needed yet */
 	char header[TRACE_TEXT_HEADER_MAX];
 	char text[TRACE_TEXT_BYTES_MAX];
 };

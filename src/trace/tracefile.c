@@ -67,7 +67,7 @@ static int fail(struct tracefile *file, int code, const char *reason)
 	return file->failed;
 }
 
-/* 1: at least `count` bytes are there; 0: the file ends before. */
+/* Returns 1 if at least `count` bytes are there, 0 if the file ends before. */
 static int need(struct tracefile *file, size_t count)
 {
 	GByteArray *bytes = file->bytes;

@@ -50,7 +50,7 @@ struct tracefile_head {
 	uint64_t monotonic_ns, realtime_ns; /* one moment */
 };
 
-/* false: it was not read: it is damaged, or tracefile_next was not called yet. */
+/* Returns false if the head was not read: it is damaged, or tracefile_next was not called yet. */
 bool tracefile_get_head(const struct tracefile *file, struct tracefile_head *head);
 
 /* Whether `a` comes before `b`, for items of different files. */

@@ -20,7 +20,7 @@ static unsigned int take_all(struct ratelimit *limit, unsigned int reserve, uint
 	return count;
 }
 
-static void test_burst_then_one_each_interval(void **state)
+static void test_burst_is_followed_by_one_each_interval(void **state)
 {
 	struct ratelimit limit;
 
@@ -61,7 +61,7 @@ static void test_earlier_moment_adds_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_burst_then_one_each_interval),
+		cmocka_unit_test(test_burst_is_followed_by_one_each_interval),
 		cmocka_unit_test(test_reserve_is_left_to_others),
 		cmocka_unit_test(test_earlier_moment_adds_nothing),
 	};

@@ -430,7 +430,7 @@ static void test_short_threads_share_chunks(void **state)
 	free(index);
 }
 
-static void test_more_threads_than_slots(void **state)
+static void test_events_of_threads_without_a_slot_are_counted(void **state)
 {
 	struct ring_writer *writers[7];
 	struct fixture f;
@@ -635,7 +635,7 @@ int main(void)
 		cmocka_unit_test(test_discard_keeps_the_oldest_until_cleared),
 		cmocka_unit_test(test_oldest_chunk_is_overwritten_first),
 		cmocka_unit_test(test_short_threads_share_chunks),
-		cmocka_unit_test(test_more_threads_than_slots),
+		cmocka_unit_test(test_events_of_threads_without_a_slot_are_counted),
 		cmocka_unit_test(test_slot_of_an_ended_thread_comes_back),
 		cmocka_unit_test(test_largest_records_fill_a_chunk_each),
 		cmocka_unit_test(test_reading_begins_at_an_offset),

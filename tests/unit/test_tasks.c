@@ -285,7 +285,7 @@ static void test_fork_before_parent_was_met(void **state)
 }
 
 /* An exec that perf lost: the walk that follows finds another program. */
-static void test_walk_after_lost_exec(void **state)
+static void test_walk_after_a_lost_exec_replaces_mappings(void **state)
 {
 	struct tasks *t = tasks_create();
 
@@ -583,7 +583,7 @@ int main(void)
 		cmocka_unit_test(test_late_path_tells_nothing_again),
 		cmocka_unit_test(test_older_fork_inherits_walked_mappings),
 		cmocka_unit_test(test_fork_before_parent_was_met),
-		cmocka_unit_test(test_walk_after_lost_exec),
+		cmocka_unit_test(test_walk_after_a_lost_exec_replaces_mappings),
 		cmocka_unit_test(test_reused_pid_is_another_process),
 		cmocka_unit_test(test_reused_tid_ends_its_former_thread),
 		cmocka_unit_test(test_exec_of_a_thread_ends_the_others),

@@ -79,7 +79,7 @@ static void append_integer(GString *out, uint64_t word, uint32_t bytes)
 	}
 }
 
-/* false: the argument is missing. */
+/* Returns false if the argument is missing. */
 static bool append_argument(GString *out, const struct args_plan *plan, struct arguments *args)
 {
 	const char *text;
@@ -235,7 +235,7 @@ static int add_message(struct ctf_writer *w, const struct merge_item *item)
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-/* -EFBIG: the files are larger than they may be; -ENOMEM: no memory for more classes. */
+/* Returns -EFBIG if the files are too large, -ENOMEM if there is no memory for more classes. */
 static int check_size(const struct ctf_writer *w, struct err *err)
 {
 	uint64_t bytes = 0;

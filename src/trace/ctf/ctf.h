@@ -51,7 +51,7 @@ struct ctf_source {
 	/*
 	 * The next item in the order of time, valid until the next call. Of an event, `event` and
 	 * the format of `meaning` must be set. Adds to *missing the events that are missing before
-	 * the item. false: there is no more.
+	 * the item. Returns false after the last item.
 	 */
 	bool (*next)(void *arg, struct merge_item *item, struct ctf_missing *missing);
 	void *arg;
@@ -60,8 +60,9 @@ struct ctf_source {
 };
 
 /*
- * -ENODATA: there is no event, and none was lost; -EFBIG: larger than bytes_max or metadata_max;
- * -EINTR: cancelled; or the errno of write(2). *err gets the sentence.
+ * Returns 0; -ENODATA if there is no event, and none was lost; -EFBIG if it exceeds bytes_max or
+ * metadata_max; -EINTR if it is cancelled; or the negated errno of write(2). *err gets the
+ * sentence.
  */
 int ctf_write_from(const struct ctf_source *source, const struct ctf_output *output,
 	const struct cancel *cancel, struct err *err);

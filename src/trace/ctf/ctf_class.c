@@ -29,7 +29,7 @@ static bool is_word(char c)
 	return g_ascii_isalnum(c) || c == '_';
 }
 
-/* The word that ends in "=", ":" or a blank before a conversion; false: there is none. */
+/* The word that ends in "=", ":" or a blank before a conversion. Returns false if there is none. */
 static bool find_word(const struct args_conversion *c, char name[NAME_MAX_BYTES + 1])
 {
 	const char *begin = c->literal, *end = begin + c->literal_bytes, *at;
