@@ -32,7 +32,7 @@ struct content_call {
 	struct session *session;
 	const struct dirtab_row *row;
 	uid_t reader;
-	void *job; /* for slow_ops_cancel(); NULL: in a worker */
+	void *job; /* for slow_ops_cancel(); NULL in a worker */
 	struct quotas *quotas;
 	struct quota_share *share; /* where the bytes of a text are counted */
 };

@@ -71,7 +71,7 @@ enum dirtab_flags {
  */
 struct stream_ops {
 	enum quota_kind quota; /* of what an open that reads takes one */
-	/* whether an open now takes so long that it needs a thread of its own; NULL: never */
+	/* whether an open now takes so long that it needs a thread of its own; NULL if never */
 	bool (*is_long)(struct session *session);
 	/* job: for slow_ops_cancel(), by which an open in such a thread gives up with -EINTR */
 	int (*open)(struct session *session, const struct dirtab_row *row, uid_t reader, void *job,
@@ -84,7 +84,7 @@ struct stream_ops {
 
 /* A text that may be too long to hold. */
 struct lazy_ops {
-	/* the same; NULL: always */
+	/* the same; NULL if always */
 	bool (*is_long)(struct session *session);
 	/* begins its maker, in such a thread */
 	int (*begin)(struct session *session, const struct dirtab_row *row, void *job,
@@ -100,7 +100,7 @@ struct dirtab_row {
 	unsigned int flags;
 	const char *help; /* what it is, for the file `help`; of rows of a table */
 
-	/* how a reader's content is produced, and by which function of the row; NULL: it is not read */
+	/* how a reader's content is produced, and by which function of the row; NULL if it is not read */
 	const struct content_ops *content;
 	union {
 		/* content_rendered: appends what an open file will read; -errno refuses the open */
@@ -121,7 +121,7 @@ struct dirtab_row {
 		const struct lazy_ops *lazy;	 /* content_lazy */
 		const struct stream_ops *stream; /* content_stream */
 	};
-	/* bytes that stat reports while the file is not open; NULL: as the content measures */
+	/* bytes that stat reports while the file is not open; NULL for the size of the content */
 	uint64_t (*size)(struct session *session, const struct dirtab_row *row);
 
 	/* what may be written: commands of a table, or anything that `write` takes */
@@ -135,11 +135,11 @@ struct dirtab_row {
 	const struct dirtab_row *(*lookup)(struct session *session, const struct dirtab_row *dir,
 		const char *name);
 	void (*list)(struct session *session, const struct dirtab_row *dir, GPtrArray *rows);
-	/* a row for a name that does not exist yet, to be written to; NULL: this name is refused */
+	/* a row for a name that does not exist yet, to be written to; NULL if this name is refused */
 	const struct dirtab_row *(*create)(struct session *session, const struct dirtab_row *dir,
 		const char *name);
 
-	/* frees a row that was made for one caller; NULL: there is nothing to be freed */
+	/* frees a row that was made for one caller; NULL if there is nothing to free */
 	void (*put)(const struct dirtab_row *row);
 };
 

@@ -52,7 +52,7 @@ struct file_ctf {
 	pthread_mutex_t lock; /* a leaf */
 	pthread_cond_t made;  /* `making` is over */
 	bool making;	      /* l: an opener is at it */
-	int *fds;	      /* l, i once made: the set; NULL: there is none */
+	int *fds;	      /* l, i once made: the set; NULL if there is none */
 	struct timespec time; /* l: when it was made, CLOCK_REALTIME */
 	unsigned int readers; /* l: open files of the set */
 	int timer;	      /* i: a timerfd, set when the last one is closed */
@@ -129,8 +129,8 @@ static void set_timer(const struct file_ctf *ctf, time_t seconds)
 }
 
 /*
- * With the lock held: the set that is to be freed without it, since that takes a while; NULL: none
- * is. Setting the timer forgets that it had rung.
+ * With the lock held: the set that is to be freed without it, since that takes long; NULL if there
+ * is none. Setting the timer also clears an earlier expiration.
  */
 static int *take_old_set(struct file_ctf *ctf)
 {
@@ -216,7 +216,7 @@ static int share_file(struct session *session, const struct dirtab_row *row, voi
 	return ret;
 }
 
-/* As in the set that there is; 0: there is none. */
+/* The size in the present set; 0 if there is none. */
 static uint64_t file_size(struct session *session, const struct dirtab_row *row)
 {
 	struct file_ctf *ctf = session->server->ctf;

@@ -18,10 +18,10 @@ struct lazy;
  * Counted: filetext_get, filetext_put.
  */
 struct filetext {
-	char *bytes; /* NULL: in fd */
-	int fd;	     /* -1: in bytes */
+	char *bytes; /* NULL if the text is in fd */
+	int fd;	     /* -1 if the text is in bytes */
 	bool borrowed; /* the descriptor belongs to another module, which keeps it until on_free */
-	struct lazy *lazy; /* NULL: in one of the above */
+	struct lazy *lazy; /* NULL if the text is in one of the above */
 	size_t size;
 	struct timespec time; /* CLOCK_REALTIME */
 	void (*on_free)(void *arg); /* or NULL: called when the text is freed */

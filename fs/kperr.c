@@ -14,13 +14,13 @@
 #define ALL_USERS (OWN_USERS + KPERR_USERS)
 
 struct kperr_line {
-	uint64_t number; /* of all that came, from 1; 0: there is none */
+	uint64_t number; /* of all lines so far, from 1; 0 if there is none */
 	char *text;
 };
 
 struct kperr_user {
 	uid_t uid;
-	uint64_t last;	/* number of the last line; 0: the place is free */
+	uint64_t last;	/* number of the last line; 0 if the place is free */
 	uint64_t count; /* line i of the user's is at i % KPERR_LINES */
 	struct kperr_line lines[KPERR_LINES];
 };

@@ -28,11 +28,11 @@ struct kperr_entry {
 	pid_t pid;
 	uid_t uid;
 	const char *file;
-	unsigned int line; /* of the write, from 1; 0: it was no write */
+	unsigned int line; /* of the write, from 1; 0 if it was no write */
 	const char *written;
 	size_t written_size;
 	const char *reason;
-	const char *usage; /* NULL: none is shown */
+	const char *usage; /* NULL if none is shown */
 };
 
 /* owner: the user who mounted; that user sees what root sees. */

@@ -10,7 +10,7 @@
 /* A range whose read was cancelled. */
 struct owed {
 	uint64_t begin, end; /* end 0: none */
-	GString *bytes;	     /* NULL: the maker has not reached it */
+	GString *bytes;	     /* NULL if the maker has not reached it */
 };
 
 struct lazy {

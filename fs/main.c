@@ -225,7 +225,7 @@ static void finish_daemon(struct server *server, int ready_fd)
 			close(null_fd);
 	}
 	if (write(ready_fd, &status, 1) != 1)
-		log_error(&server->log, "whoever started kprofs is gone");
+		log_error(&server->log, "the process that started kprofs has ended");
 	close(ready_fd);
 }
 

@@ -14,7 +14,7 @@
 #define STREAM_IO_BYTES (512u << 10)
 
 struct node {
-	struct node *dir;	      /* invariant: counts this one; NULL: the root */
+	struct node *dir;	      /* invariant: counts this one; NULL for the root */
 	struct session *session;      /* invariant */
 	const struct dirtab_row *row; /* invariant */
 	uint64_t ino;		      /* invariant */
@@ -23,7 +23,7 @@ struct node {
 	unsigned int children;	      /* (lock) nodes whose directory it is */
 	unsigned int readers;	      /* (lock) open files with a text */
 	bool stored;		      /* (lock) a text was in the page cache */
-	struct filetext *text;	      /* (lock) what the page cache holds; NULL: no reader */
+	struct filetext *text;	      /* (lock) what the page cache holds; NULL if there is no reader */
 	GList link;		      /* (lock) in nodes->all */
 };
 

@@ -34,9 +34,9 @@ void nodes_destroy(struct nodes *nodes);
 /* The top of the tree, which is never looked up nor forgotten. */
 struct node *nodes_root(struct nodes *nodes);
 
-/* A node for `name` in a directory, counted as looked up once; NULL: there is no such name. */
+/* A node for `name` in a directory, counted as looked up once; NULL if there is no such name. */
 struct node *node_lookup(struct nodes *nodes, struct node *dir, const char *name);
-/* The same for a name that is not there and can be made; NULL: it can't. */
+/* The same for a name that is not there and can be made; NULL if it cannot. */
 struct node *node_create(struct nodes *nodes, struct node *dir, const char *name);
 void node_forget(struct nodes *nodes, struct node *node, uint64_t count);
 

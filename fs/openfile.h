@@ -73,8 +73,9 @@ uint64_t openfiles_count(struct openfiles *files);
 void openfiles_wait_streams(struct openfiles *files, unsigned int timeout_ms);
 
 /*
- * -EACCES: the row has no callback for this way of opening. -EMFILE, -ENFILE: see quota.h. Both are
- * said in kperr, by `report`: that of the node's session. The file is empty so far.
+ * Returns -EACCES if the row has no callback for this way of opening, -EMFILE or -ENFILE as in
+ * quota.h. `report`, that of the node's session, writes these errors to kperr. The new file is
+ * empty.
  */
 int openfile_create(struct openfiles *files, struct node *node, struct report *report, int flags,
 	const struct origin *origin, struct openfile **file);
@@ -94,8 +95,8 @@ void openfile_leave_node(struct openfile *file);
 
 /*
  * Carries out what was written: commands line by line, or the whole for a file without words. Stops
- * at the first refusal, which is in kperr when it returns. -EINTR: cancelled before a line was begun;
- * -EMSGSIZE: CTL_WORDS_WRITE_MAX bytes or more.
+ * at the first refusal, which is in kperr when it returns. -EINTR if it is cancelled before a line;
+ * -EMSGSIZE for CTL_WORDS_WRITE_MAX bytes or more.
  */
 int openfile_write(struct openfile *file, const struct cancel *cancel, const struct origin *origin,
 	const char *data, size_t size);

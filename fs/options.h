@@ -19,17 +19,17 @@ struct options {
 	bool foreground;
 	bool help, version;
 	bool dump_words; /* prints the tables for the tests */
-	char *source;	 /* the first column of /proc/mounts; NULL: the program's name */
+	char *source;	 /* the first column of /proc/mounts; NULL for the program's name */
 	char *mountpoint;
 	struct dirtab_owner owner;
 	bool over; /* mount also where another kprofs is mounted */
 	bool akaros;
 	size_t trace_bytes;
 	uint64_t trace_max;
-	char *socket; /* where programs attach; NULL: the usual place, "": nowhere */
+	char *socket; /* where programs attach; NULL for the default path, "" for no socket */
 	enum endpoint_who attach;
 	gid_t attach_group;
-	char *debuginfod; /* servers of debug files, as in DEBUGINFOD_URLS; NULL: none */
+	char *debuginfod; /* servers of debug files, as in DEBUGINFOD_URLS; NULL if there are none */
 	GPtrArray *mount; /* of char *: options that libfuse and the kernel understand */
 };
 

@@ -32,8 +32,8 @@ struct fuse_req;
  * lock of the list; a: atomic; t: of the thread that carries it out
  */
 struct parked {
-	struct fuse_req *req;	  /* i; NULL: work without a request */
-	pid_t tid;		  /* i: the thread that waits; 0: any signal ends the wait */
+	struct fuse_req *req;	  /* i; NULL for work without a request */
+	pid_t tid;		  /* i: the thread that waits; 0 if any signal ends the wait */
 	struct parked_list *list; /* i: set by parked_init() */
 	bool current;		  /* l */
 	_Atomic bool interrupted; /* a: relaxed, a flag that nothing goes with */

@@ -16,7 +16,7 @@
 struct fuse_pollhandle;
 struct fuse_req;
 
-void reply_error(struct fuse_req *req, int code); /* an errno; 0: success */
+void reply_error(struct fuse_req *req, int code); /* an errno, or 0 for success */
 void reply_written(struct fuse_req *req, size_t size);
 /* The pieces of a read; no piece: end of file. -errno: the reader was interrupted and got nothing. */
 int reply_pieces(struct fuse_req *req, const struct iovec *iov, int count);

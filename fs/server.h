@@ -56,7 +56,7 @@ struct server {
 	struct file_ctf *ctf;		   /* i */
 	struct pipes *pipes;		   /* i */
 	struct producers_limits limits;	   /* i */
-	struct endpoint *endpoint;	   /* i; NULL: no programs */
+	struct endpoint *endpoint;	   /* i; NULL if no programs can attach */
 	struct listener *listener;	   /* i; the same */
 	struct streams *streams;	   /* i */
 	struct switches *switches;	   /* i */

@@ -56,7 +56,7 @@ void slow_ops_destroy(struct slow_ops *ops);
 const struct cancel *slow_ops_cancel(const void *job);
 /* For the same: the user who opens. */
 uid_t slow_ops_uid(const void *job);
-/* For the same: a descriptor that is readable from then on; -1: none was to be had. */
+/* For the same: a descriptor that is readable from then on; -1 if none can be made. */
 int slow_ops_cancel_fd(void *job);
 /* Its end, before the opener is answered. */
 void slow_ops_close_cancel_fd(void *job);

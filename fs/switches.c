@@ -91,7 +91,7 @@ static void on_synced(struct sync_waiter *waiter, const char *late)
 	finish(write);
 }
 
-/* false: on_synced() has it, or will. */
+/* Returns false if on_synced() has it, or will. */
 static bool take_out(struct parked *parked)
 {
 	struct switch_write *write = (struct switch_write *)parked;
@@ -121,7 +121,7 @@ struct switches *switches_create(void)
 	return switches;
 }
 
-/* false: there is no producer to wait for. */
+/* Returns false if there is no producer to wait for. */
 static bool park(struct switches *switches, struct switch_write *write)
 {
 	bool waits;

@@ -23,15 +23,15 @@ struct switches *switches_create(void);
 void switches_destroy(struct switches *switches);
 
 /*
- * Something changed that the listener sends to producers. From any thread. listener: NULL: there are
- * no producers.
+ * Something changed that the listener sends to producers. From any thread. listener is NULL if
+ * there are no producers.
  */
 void switches_changed(struct switches *switches, struct listener *listener);
 
 /*
- * Carries out what was written to a file with DIRTAB_SWITCH and answers it, now or later. listener:
- * NULL: there are no programs. Interrupted by a signal that is to end the writer, it is answered at
- * once: what was written stands.
+ * Carries out what was written to a file with DIRTAB_SWITCH and answers it, now or later. listener is
+ * NULL if there are no programs. Interrupted by a signal that is to end the writer, it is answered at
+ * once, and what was written stays in effect.
  */
 void switches_write(struct switches *switches, struct listener *listener, struct fuse_req *req,
 	struct openfile *file, const struct origin *origin, const char *data, size_t size);

@@ -28,8 +28,8 @@ void turns_fini(struct turns *turns);
 
 void turns_add(struct turns *turns, uid_t uid, bool privileged, void *job);
 /*
- * The job that may begin now, which is under way from then on; NULL: none. *uid: whose it is, for
- * turns_done().
+ * The job that may begin now, which is under way from then on; NULL if there is none. *uid is its
+ * user, for turns_done().
  */
 void *turns_take(struct turns *turns, uid_t *uid);
 /* A job that was taken has ended. */

@@ -23,12 +23,12 @@
 #define SEND_MS 100
 /* How long the acceptor waits for the end of the server where no descriptor of its process can be had. */
 #define SERVER_END_MS 1000
-/* The word by which the server ends the acceptor, where else the number of a connection is. */
+/* The server sends this word, in place of the number of a connection, to end the acceptor. */
 #define END (-1)
 
 struct acceptor {
 	int listening;
-	int fd; /* to the process; -1: there is none */
+	int fd; /* to the process; -1 if there is none */
 	pid_t pid;
 	uint32_t generation;
 };
@@ -38,8 +38,8 @@ struct acceptor {
 /* Nothing here allocates or locks: the server may have had several threads when it was forked. */
 struct process {
 	int server, listening;
-	int end;     /* readable when the server's process has ended; -1: there is none */
-	int pending; /* a connection to be passed on; -1: none */
+	int end;     /* readable when the server's process has ended; -1 if there is none */
+	int pending; /* a connection to be passed on; -1 if there is none */
 	bool paused;
 };
 

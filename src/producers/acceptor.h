@@ -22,18 +22,18 @@ struct acceptor;
 
 /* The number that the acceptor gave to a connection: its own descriptor of it. */
 struct accepted {
-	int32_t number; /* -1: the acceptor has no descriptor of it */
+	int32_t number; /* -1 if the acceptor has no descriptor of it */
 	uint32_t generation; /* of the acceptor: it may have ended and been replaced */
 };
 
 /*
  * Starts the process. `listening`: a listening, non-blocking socket, for acceptor_destroy() to close.
- * 0, or -errno: no process can be started, and `listening` is still the caller's.
+ * Returns 0, or -errno if no process can be started; then `listening` is still the caller's.
  */
 int acceptor_create(int listening, struct acceptor **acceptor);
 /*
- * Ends the process; the connections of which it has descriptors are closed then. The server has closed its
- * own. NULL: nothing.
+ * Ends the process, which then closes its descriptors of connections. The server must have closed its
+ * own before. Does nothing for NULL.
  */
 void acceptor_destroy(struct acceptor *acceptor);
 
@@ -41,15 +41,15 @@ void acceptor_destroy(struct acceptor *acceptor);
 int acceptor_fd(const struct acceptor *acceptor);
 
 /*
- * The next connection. Its descriptor, non-blocking and close-on-exec; -EAGAIN: none; -EMFILE: no
- * descriptor is free, and the connection is kept; -EPIPE: the acceptor had ended and was replaced;
- * -errno: and no other can be started.
+ * Returns the descriptor of the next connection, non-blocking and close-on-exec; -EAGAIN if there
+ * is none; -EMFILE if no descriptor is free, and the connection is kept; -EPIPE if the acceptor had
+ * ended and was replaced; another -errno if it had ended and no other can be started.
  */
 int acceptor_next(struct acceptor *acceptor, struct accepted *accepted);
 
 /*
- * The acceptor closes its descriptors of these connections, then `after` (-1: nothing), a descriptor that
- * this function closes in the server.
+ * The acceptor closes its descriptors of these connections, then `after` (-1 for none), a
+ * descriptor that this function closes in the server.
  */
 void acceptor_release(
 	struct acceptor *acceptor, const struct accepted *accepted, unsigned int count, int after);

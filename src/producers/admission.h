@@ -22,7 +22,7 @@ struct admission_limits {
 
 /* One connection. Embedded in the struct that owns it, which outlives admission_remove(). */
 struct admission_entry {
-	pid_t pid; /* 0: the process is not visible in this pid namespace */
+	pid_t pid; /* 0 if the process is not visible in this pid namespace */
 	uid_t uid;
 	uint64_t since_ns; /* CLOCK_MONOTONIC */
 	bool attached; /* its HELLO has come */

@@ -16,12 +16,12 @@ struct catalog_name {
 	_Atomic bool on;       /* a */
 	bool seen;	       /* m: a producer has had it */
 	unsigned int events;   /* m: catalog_entry.name that point here */
-	struct catalog_entry *current; /* m: the event that the name means; NULL: none yet */
+	struct catalog_entry *current; /* m: the event that the name means; NULL if there is none yet */
 };
 
 struct catalog_entry {
 	struct catalog_event public; /* i; first: private_of() casts */
-	struct catalog_name *name;	     /* i; NULL: a format of kprof_printf */
+	struct catalog_name *name;	     /* i; NULL for a format of kprof_printf */
 	char *key;		     /* i: the kind as a digit, then the format */
 	unsigned int holds;	     /* m */
 	unsigned int references;     /* m; includes one for each hold until catalog_put() */
@@ -180,7 +180,7 @@ static void charge(struct catalog *catalog, uid_t uid, size_t more, size_t less)
 		g_hash_table_remove(catalog->users, GUINT_TO_POINTER(uid));
 }
 
-/* -EDQUOT: the limit of one user; -ENOSPC: what other users leave. */
+/* -EDQUOT for the limit of one user; -ENOSPC for the limit that other users leave. */
 static int check_room(struct catalog *catalog, uid_t uid, size_t bytes)
 {
 	size_t used = bytes_of_user(catalog, uid);

@@ -41,7 +41,7 @@ struct catalog;
 
 /* Never changed while there is a reference to it. */
 struct catalog_event {
-	uint32_t number;    /* 0: a format of kprof_printf */
+	uint32_t number;    /* 0 for a format of kprof_printf */
 	uint8_t kind;	    /* enum kprof_event_kind */
 	const char *label;  /* "" for formats of kprof_printf */
 	const char *format; /* NUL-terminated */
@@ -65,9 +65,9 @@ bool catalog_is_label(const char *label);
  * A producer of `uid` defines this event: gives the event with a hold and a reference. The label is
  * checked, the format is not parsed.
  *
- * -EINVAL: not provider:name; -EEXIST: an attached producer has the name with another format;
- * -EDQUOT: more than CATALOG_USER_BYTES_MAX; -ENOSPC: other users leave no more of
- * CATALOG_BYTES_MAX (fair_share_quota).
+ * Returns -EINVAL if it is not provider:name; -EEXIST if an attached producer has the name with
+ * another format; -EDQUOT if the user would have more than CATALOG_USER_BYTES_MAX; -ENOSPC if other
+ * users leave no more of CATALOG_BYTES_MAX (fair_share_quota).
  */
 int catalog_add(struct catalog *catalog, uid_t uid, uint8_t kind, const char *label,
 	const char *format, const struct catalog_event **event);
@@ -103,7 +103,7 @@ void catalog_set_all(struct catalog *catalog, bool on);
  * before any producer had it. -ENOENT: not known.
  */
 int catalog_get(struct catalog *catalog, const char *label, bool *on);
-/* Whether the name is known or not. -EINVAL: not provider:name; -ENOSPC: CATALOG_SETTINGS_MAX. */
+/* The name need not be known. -EINVAL if it is not provider:name; -ENOSPC beyond CATALOG_SETTINGS_MAX. */
 int catalog_set(struct catalog *catalog, const char *label, bool on);
 
 /* Appends the known names, sorted, as char * that the caller frees with g_free(). */

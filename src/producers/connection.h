@@ -34,12 +34,12 @@ struct connection {
 	pid_t pid; /* as the kernel says (SO_PEERCRED) */
 	uid_t uid; /* as the kernel says */
 	connection_refused refused;
-	connection_mark mark; /* NULL: no messages are taken */
+	connection_mark mark; /* NULL if no messages are taken */
 	/* NULL, or a flag that is read within a packet: set, the rest of the packet is not taken */
 	const _Atomic bool *stop;
 	void *arg;
 	char program[KPROF_PROGRAM_MAX + 1]; /* as in HELLO; "?" before */
-	struct producer *producer; /* a reference; NULL: no HELLO yet */
+	struct producer *producer; /* a reference; NULL before HELLO */
 	uint8_t *sent;		   /* what was sent of each id below `ids`: see connection.c */
 	uint32_t ids;
 	uint32_t scan;		   /* ids from here on may have a switch to send; ids: none */
@@ -80,8 +80,8 @@ void connection_rescan(struct connection *connection);
 
 /*
  * Makes the next packet to send in `packet` of KPROF_PACKET_MAX bytes, aligned to 8. Returns its
- * size, 0: nothing to send. If it was sent, call connection_sent(); if not, the next call makes the
- * same or a newer one.
+ * size, or 0 if there is nothing to send. If it was sent, call connection_sent(); if not, the next
+ * call makes the same or a newer one.
  */
 size_t connection_next(struct connection *connection, char *packet);
 void connection_sent(struct connection *connection, const char *packet);

@@ -85,7 +85,7 @@ static bool same_file(int fd, int dir, const char *name)
 		a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-/* -EADDRINUSE: another server has it now. */
+/* Returns -EADDRINUSE if another server has it now. */
 static int try_lock(struct endpoint *endpoint, struct err *err)
 {
 	g_autofree char *name = g_strconcat(endpoint->name, LOCK_SUFFIX, NULL);

@@ -21,7 +21,7 @@ enum endpoint_who {
 };
 
 struct endpoint_options {
-	/* absolute; NULL: /run/kprofs/trace as root, else $XDG_RUNTIME_DIR/kprofs/trace */
+	/* absolute; NULL for /run/kprofs/trace as root, else $XDG_RUNTIME_DIR/kprofs/trace */
 	const char *path;
 	enum endpoint_who who;
 	uid_t owner;
@@ -32,7 +32,8 @@ struct endpoint;
 
 /*
  * Makes the socket. Blocks up to a second while another server owns the path, since that server may
- * be about to end. 0, or -errno with a sentence in *err; -EADDRINUSE: another server owns the path.
+ * be about to end. Returns 0, or -errno with a sentence in *err; -EADDRINUSE if another server owns
+ * the path.
  */
 int endpoint_open(const struct endpoint_options *options, struct endpoint **endpoint,
 	struct err *err);
@@ -43,7 +44,7 @@ const char *endpoint_path(const struct endpoint *endpoint);
 
 /*
  * Closes the socket if it was not taken, and removes its file if it is still the one that was made.
- * NULL: nothing.
+ * Does nothing for NULL.
  */
 void endpoint_close(struct endpoint *endpoint);
 

@@ -87,7 +87,7 @@ static void on_corrupt(void *arg)
 
 /*
  * Detaches connections without HELLO whose time is over. Returns the timeout for the next one in
- * ms, -1: none.
+ * ms, or -1 if there is none.
  */
 static int detach_without_hello(struct listener *listener)
 {

@@ -24,7 +24,7 @@ struct sync_rounds;
 
 /* One accepted socket: its connection (protocol), limits and turns. */
 struct listener_peer {
-	int fd;		 /* -1: dropped */
+	int fd;		 /* -1 if it was dropped */
 	struct accepted accepted;
 	bool wants_room; /* the socket is full: wait for EPOLLOUT */
 	uint64_t packets;
@@ -99,7 +99,7 @@ void listener_send(struct listener *listener, struct listener_peer *peer);
 void listener_send_all(struct listener *listener);
 /* Ends the rounds that are due, which answers their writes. */
 void listener_end_rounds(struct listener *listener);
-/* ms until the deadline of a round; -1: there is none. */
+/* ms until the deadline of a round; -1 if there is none. */
 int listener_round_ms(struct listener *listener);
 /* Receives one packet. true: there may be more; the connection may have ended (fd -1). */
 bool listener_receive(struct listener *listener, struct listener_peer *peer);

@@ -11,9 +11,10 @@
 #define MARK_CLIENT_WAIT_S 2
 
 /*
- * Sends a message of `bytes` bytes to the server at `path`; NULL: as libkprof finds it, at $KPROF_SOCKET,
- * else $XDG_RUNTIME_DIR/kprofs/trace or /run/kprofs/trace, the first at which a server listens. Returns
- * when it is in the trace: 0; or -errno with a sentence. Blocks for twice MARK_CLIENT_WAIT_S at most.
+ * Sends a message of `bytes` bytes to the server at `path`, or, if path is NULL, at $KPROF_SOCKET,
+ * else $XDG_RUNTIME_DIR/kprofs/trace or /run/kprofs/trace, the first at which a server listens.
+ * Returns 0 when the message is in the trace, or -errno with a sentence. Blocks for twice
+ * MARK_CLIENT_WAIT_S at most.
  */
 int mark_client_send(const char *path, const char *text, size_t bytes, struct err *err);
 

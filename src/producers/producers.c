@@ -124,7 +124,7 @@ static void evict(
 	unlist(producers, entry, gone);
 }
 
-/* The oldest exited producer of a user, or (NULL) of all; NULL: none. */
+/* The oldest exited producer of a user, or of all if user is NULL. NULL if there is none. */
 static struct producer_entry *find_exited(
 	struct producers *producers, const struct producers_user *user)
 {

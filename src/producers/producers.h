@@ -34,14 +34,14 @@ struct producers;
 
 /* What an id of a producer means. Made once; freed with the producer. i: invariant */
 struct producer_event {
-	uint32_t number;	/* i: of the event (events/info); 0: a format of kprof_printf */
+	uint32_t number;	/* i: of the event (events/info); 0 for a format of kprof_printf */
 	uint8_t kind;		/* i: enum kprof_event_kind */
 	bool show_provisional;	/* i: it was switched on when the producer defined it */
 	bool held;		/* the listener's thread: the producer has it now */
 	const char *label;	/* i: "provider:event"; "" for kprof_printf */
 	const char *format;	/* i: NUL-terminated, checked by args_plan(); "": in the record */
 	uint32_t format_bytes;	/* i: of the format, without its NUL */
-	const struct catalog_event *event; /* i; NULL: none */
+	const struct catalog_event *event; /* i; NULL if there is none */
 };
 
 #define PRODUCER_BLOCK 256u /* ids */
@@ -70,7 +70,7 @@ struct producer *producer_get(struct producer *producer);
 void producer_put(struct producer *producer);
 /*
  * The event of an id; the caller has a reference to the producer. From any thread, without a lock.
- * NULL: the producer never defined the id, or the event was refused.
+ * NULL if the producer never defined the id, or the event was refused.
  */
 const struct producer_event *producer_event(const struct producer *producer, uint16_t id);
 
@@ -81,7 +81,7 @@ const struct producer_event *producer_event(const struct producer *producer, uin
 GPtrArray *producers_all(struct producers *producers);
 
 /*
- * When the trace was cleared last, CLOCK_MONOTONIC ns; 0: never. No reader shows events with older
+ * When the trace was cleared last, CLOCK_MONOTONIC ns; 0 if never. No reader shows events with older
  * timestamps. From any thread.
  */
 uint64_t producers_cleared_ns(struct producers *producers);
@@ -146,20 +146,22 @@ struct producer_identity {
  * another one, the caller's. A pool that is known from an earlier attachment of this process, or
  * from an exited producer, goes on in the new producer; its events are not counted twice.
  *
- * -EINVAL: not a pool; -EBUSY: the pool of another attached producer; -EDQUOT, -ENOSPC: the limit
- * of the user, of the server; each with a sentence in *err, and counted in `refused`.
+ * -EINVAL if it is not a pool; -EBUSY if it is the pool of another attached producer; -EDQUOT,
+ * -ENOSPC for the limit of the user or of the server; each with a sentence in *err, and counted in
+ * `refused`.
  */
 int producers_attach(struct producers *producers, const struct producer_identity *identity,
 	int pool_fd, struct producer **producer, struct err *err);
 
 /*
- * Defines an id. `label`: "" for kinds without a name. 0 or -errno with a sentence. -EPROTO: the id
- * has another meaning already, or the kind is unknown: a violation of the protocol. -EINVAL,
- * -EEXIST, -EDQUOT, -ENOSPC: this event is refused, stays off and is counted in `refused`.
+ * Defines an id. `label`: "" for kinds without a name. Returns 0, or -errno with a sentence:
+ * -EPROTO if the id has another meaning already, or the kind is unknown, which violates the
+ * protocol; -EINVAL, -EEXIST, -EDQUOT, -ENOSPC if this event is refused; it stays off and is
+ * counted in `refused`.
  */
 int producer_define(struct producer *producer, uint16_t id, uint8_t kind, const char *label,
 	const char *format, struct err *err);
-/* The last use of the event was unloaded. An unknown id: nothing. */
+/* The last use of the event was unloaded. An unknown id has no effect. */
 void producer_undefine(struct producer *producer, uint16_t id);
 /* Whether the producer is to write this event. */
 bool producer_is_on(const struct producer *producer, uint16_t id);
@@ -171,12 +173,12 @@ bool producer_is_on(const struct producer *producer, uint16_t id);
  */
 void producer_end(struct producer *producer, bool lives_on);
 
-/* The newest ticket of the pool at the last clear since the producer attached; 0: none. */
+/* The newest ticket of the pool at the last clear since the producer attached; 0 if there was none. */
 uint64_t producer_clear_ticket(struct producer *producer);
 
 /*
  * Why the producer is corrupt: its pool has impossible counts, and the producer is to be detached.
- * Its last plausible counts stand. Gives the reason once (static text); NULL: it is not corrupt, or
+ * Its last plausible counts stand. Gives the reason once (static text); NULL if it is not corrupt, or
  * the reason was taken.
  */
 const char *producer_take_corruption(struct producer *producer);

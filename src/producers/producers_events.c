@@ -42,7 +42,7 @@ void producers_free_events(struct producer *producer)
 	}
 }
 
-/* -EDQUOT: the limit of one user; -ENOSPC: what other users leave. */
+/* -EDQUOT for the limit of one user; -ENOSPC for the limit that other users leave. */
 static int take_id(struct producer_entry *entry)
 {
 	struct producers *producers = entry->public.producers;

@@ -28,7 +28,7 @@ struct producer_stats {
 
 /* What a chunk held at the last clear. Another ticket: that has been overwritten. */
 struct producer_cleared_chunk {
-	uint64_t ticket; /* 0: nothing */
+	uint64_t ticket; /* 0 if nothing was cleared */
 	uint32_t count;
 };
 
@@ -43,13 +43,13 @@ struct producer_entry {
 	struct producer public; /* first: entry_of() casts */
 	dev_t dev;		/* i */
 	ino_t ino;		/* i */
-	uint64_t made_ns;	/* i: when the pool was made, CLOCK_MONOTONIC; 0: unknown */
+	uint64_t made_ns;	/* i: when the pool was made, CLOCK_MONOTONIC; 0 if unknown */
 	struct producers_user *user;	/* i; what it points to: o */
 	uint64_t ids;		/* o */
 	bool listed, exited;	/* o */
 	uint64_t exited_bytes;	/* o: what an exited one counts against the limit */
 	struct producer_stats stats;	/* o: as of the last refresh */
-	struct producer_cleared_chunk *cleared; /* o: one for each chunk; NULL: never cleared */
+	struct producer_cleared_chunk *cleared; /* o: one for each chunk; NULL if it was never cleared */
 	unsigned int clears;	/* o: number of clears */
 	uint64_t uncounted;		/* o: events counted as torn that are committed */
 	enum producer_forgotten forgotten; /* o */

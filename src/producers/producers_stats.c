@@ -106,7 +106,7 @@ static const char *find_corruption(const struct producer_entry *entry,
 	return NULL;
 }
 
-/* false: the pool cannot be read. */
+/* Returns false if the pool cannot be read. */
 static bool read_stats(const struct ring_reader *reader, struct ring_index *index,
 	struct producer_stats *stats)
 {
@@ -286,7 +286,7 @@ void producers_find_committed(struct producer_entry *entry)
 	pthread_mutex_unlock(&entry->public.producers->lock);
 }
 
-/* false: another thread stored later counts. */
+/* Returns false if another thread stored later counts. */
 static bool refresh(struct producer_entry *entry, bool clears)
 {
 	g_autofree struct ring_index *index = g_new(struct ring_index, 1);

@@ -65,7 +65,7 @@ static bool are_memfds(const struct recv_fds *received)
 	return true;
 }
 
-/* false: to close what was received may take for ever. */
+/* Returns false if closing what was received may take for ever. */
 static bool take_packet(int server, int socket)
 {
 	struct receiver_answer answer = { .result = -EAGAIN };

@@ -33,7 +33,7 @@ enum receiver_request {
 };
 
 struct receiver_answer {
-	int32_t result; /* 0: a packet with one memfd; -EAGAIN: no packet; else as above */
+	int32_t result; /* 0 for a packet with one memfd; -EAGAIN for no packet; else as above */
 	uint32_t bytes; /* of the packet; may be more than sizeof(data) */
 	char data[sizeof(struct kprof_packet_hello)];
 };
@@ -50,8 +50,8 @@ int receiver_start_spawner(int *fd, pid_t *pid);
  */
 int receiver_send(int fd, uint32_t request, const int *fds, unsigned int count);
 /*
- * Takes an answer without waiting. *memory: the memfd, for the caller to close, or -1. 0; -EAGAIN:
- * none yet; -EPIPE: the receiver has ended.
+ * Takes an answer without waiting. *memory: the memfd, for the caller to close, or -1. Returns 0;
+ * -EAGAIN if there is none yet; -EPIPE if the receiver has ended.
  */
 int receiver_take_answer(int fd, struct receiver_answer *answer, int *memory);
 

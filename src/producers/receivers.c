@@ -30,13 +30,13 @@ struct receiver {
 	enum receiver_state state;
 	int fd;
 	struct receivers_owner owner; /* of the request, or of what it is lost for */
-	void *cookie;		      /* NULL: the answer is dropped */
+	void *cookie;		      /* NULL if the answer is to be dropped */
 	bool holds;		      /* it has sockets: it will end, even if it answers before */
 };
 
 struct receivers {
 	int epoll;
-	int spawner; /* the connection to it; -1: there is none */
+	int spawner; /* the connection to it; -1 if there is none */
 	pid_t spawner_pid;
 	struct receiver all[RECEIVERS_MAX];
 };
@@ -99,7 +99,7 @@ static struct receiver *find(struct receivers *receivers, enum receiver_state st
 	return NULL;
 }
 
-/* An idle receiver, started if there is none; NULL: none can be started. */
+/* An idle receiver, started if there is none; NULL if none can be started. */
 static struct receiver *find_idle(struct receivers *receivers)
 {
 	struct receiver *receiver = find(receivers, STATE_IDLE);

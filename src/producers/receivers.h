@@ -28,7 +28,7 @@ struct receivers;
 
 /* The process that sent what a receiver is lost for. */
 struct receivers_owner {
-	pid_t pid; /* 0: not visible in this pid namespace; then only the limit of the user applies
+	pid_t pid; /* 0 if not visible in this pid namespace; then only the limit of the user applies
 		    */
 	uid_t uid;
 };
@@ -45,8 +45,9 @@ int receivers_fd(const struct receivers *receivers);
 bool receivers_may(const struct receivers *receivers, const struct receivers_owner *owner);
 
 /*
- * Has the next packet of a producer's socket received. `cookie` comes back with the answer. 0;
- * -EAGAIN: all receivers are busy, try again after an answer; -EIO: no process can be started.
+ * Has the next packet of a producer's socket received. `cookie` comes back with the answer. Returns
+ * 0; -EAGAIN if all receivers are busy: try again after an answer; -EIO if no process can be
+ * started.
  */
 int receivers_request(struct receivers *receivers, const struct receivers_owner *owner, int socket,
 	void *cookie);
@@ -54,9 +55,9 @@ int receivers_request(struct receivers *receivers, const struct receivers_owner 
 void receivers_forget(struct receivers *receivers, const void *cookie);
 
 /*
- * The next answer. true: *cookie (NULL: only a receiver has become free), the answer, and its memfd
- * or -1, for the caller to close. The result is -EIO if the receiver ended before it answered.
- * false: none.
+ * The next answer. If true: *cookie (NULL if only a receiver has become free), the answer, and its
+ * memfd or -1, for the caller to close. The result is -EIO if the receiver ended before it
+ * answered. Returns false if there is no answer.
  */
 bool receivers_next(struct receivers *receivers, void **cookie, struct receiver_answer *answer,
 	int *memory);

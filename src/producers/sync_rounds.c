@@ -77,8 +77,8 @@ bool sync_rounds_cancel(struct sync_rounds *rounds, struct sync_waiter *waiter)
 /* ---- rounds ---------------------------------------------------------------------------------- */
 
 /*
- * Puts the waiters without a round into this one. Returns when the first of them came, 0: there is
- * none.
+ * Puts the waiters without a round into this one. Returns when the first of them came, or 0 if
+ * there is none.
  */
 static uint64_t take_new(struct sync_rounds *rounds, uint64_t number)
 {

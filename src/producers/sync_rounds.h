@@ -30,7 +30,7 @@ struct sync_waiter {
 	 */
 	void (*done)(struct sync_waiter *waiter, const char *late);
 	uint64_t since_ns; /* when it was added; CLOCK_MONOTONIC */
-	uint64_t round;	   /* 0: not yet in one */
+	uint64_t round;	   /* 0 if it is not yet in one */
 	GList link;
 };
 
@@ -57,7 +57,7 @@ void sync_rounds_answered(struct sync_rounds *rounds, uint64_t from, uint64_t to
 
 /* The oldest round that can end: all have answered, or (*late) its deadline has passed. 0: none. */
 uint64_t sync_rounds_due(struct sync_rounds *rounds, uint64_t now_ns, bool *late);
-/* The next deadline, CLOCK_MONOTONIC ns; 0: no round is open. */
+/* The next deadline, CLOCK_MONOTONIC ns; 0 if no round is open. */
 uint64_t sync_rounds_deadline_ns(const struct sync_rounds *rounds);
 /* Ends a round: calls done of its writes. */
 void sync_rounds_end(struct sync_rounds *rounds, uint64_t number, const char *late);

@@ -49,7 +49,7 @@ void *user_turns_next(struct user_turns *turns, uint64_t now_ns);
 /* Charges a user with CPU time. true: this used up the budget. */
 bool user_turns_charge(struct user_turns *turns, uid_t uid, uint64_t used_ns, uint64_t now_ns);
 
-/* ns from now until a waiting user has budget again; 0: one has; UINT64_MAX: none waits. */
+/* ns from now until a waiting user has budget again; 0 if one has it; UINT64_MAX if none waits. */
 uint64_t user_turns_wait_ns(const struct user_turns *turns, uint64_t now_ns);
 
 #endif
