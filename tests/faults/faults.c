@@ -3,10 +3,10 @@
  * Loaded before all others into a server (LD_PRELOAD): lets its Nth allocation, or its Nth call of the
  * kernel, fail. FAULTS names the file through which the driver says which (faults.h).
  *
- * The server has a malloc of its own around the C library's (src/base/reserve.c), which this library is
- * asked for in place of the C library: what fails here is what fails where there is no memory.
- * Calls fail with an errno that the kernel has for them. Not among them: close and what can't fail, waiting,
- * and reads and writes of /dev/fuse, whose failure is the end of a mount.
+ * The server has a malloc of its own around the C library's (src/base/reserve.c), which calls this
+ * library in place of the C library's malloc: what fails here is what fails where there is no memory.
+ * Calls fail with an errno that the kernel has for them. These calls do not fail: close, calls that
+ * have no errors, calls that wait, and reads and writes of /dev/fuse, whose failure ends a mount.
  */
 #include "tests/faults/faults.h"
 

@@ -187,7 +187,7 @@ def session(server):
 
 
 def give_up(server, late):
-    """Whoever waits for an answer that does not come can't be ended otherwise."""
+    """Kills the server, since a thread that waits for its answer cannot be ended otherwise."""
     late.set()
     server.process.kill()
 

@@ -19,7 +19,7 @@ load_switches() {
 }
 
 # Checks the counts of what was sampled. kpdata is in $WORK/copy then.
-close_books() {
+stop_and_check_counts() {
 	local event
 	ctl stop
 	cat "$MNT/kpstat" >"$WORK/stat"
@@ -33,7 +33,7 @@ close_books() {
 record() {
 	ctl clear start
 	"$1"
-	close_books
+	stop_and_check_counts
 }
 
 # record_held_up COMMAND: the same, while the server is stopped
@@ -42,7 +42,7 @@ record_held_up() {
 	hold_up
 	"$1"
 	let_go
-	close_books
+	stop_and_check_counts
 }
 
 # sum_of WHAT: over the CPUs, of the event of $spec
@@ -142,7 +142,7 @@ record_both() {
 	same "the other server's, of the function that makes them" "$pages" \
 		"$(samples_in "$WORK/copy" faults touch_pages)"
 	first=$undelivered
-	close_books
+	stop_and_check_counts
 	undelivered=$((undelivered + first))
 	same "those of the function that makes them" "$pages" \
 		"$(samples_in "$WORK/copy" faults touch_pages)"

@@ -94,7 +94,7 @@ come_back() {
 	wait_for row_has_moved 1 "$row"
 }
 
-close_books() {
+stop_and_check_counts() {
 	ctl stop
 	cat "$MNT/kpstat" >"$WORK/stat"
 	copy_to "$WORK/copy"
@@ -132,7 +132,7 @@ go_and_come() {
 	go_offline
 	come_back
 	go_offline
-	close_books "away at the end"
+	stop_and_check_counts "away at the end"
 	at_least "page faults" $((6 * pages)) "$count"
 }
 
@@ -146,7 +146,7 @@ come_late() {
 	echo 1 >$switch
 	wait_for joined
 	load_on 0
-	close_books "late"
+	stop_and_check_counts "late"
 	at_least "page faults" $((3 * pages)) "$count"
 }
 

@@ -57,7 +57,7 @@ tally() {
 	END { for (key in seen) print key, samples[key] + 0, lost[key] + 0 }' "$WORK/dump" | sort
 }
 
-# check_balance STAT FILE EVENT: by a copy STAT of kpstat, taken while stopped, the books of the event
+# check_balance STAT FILE EVENT: by a copy STAT of kpstat, taken while stopped, the counts of the event
 # (with period 1) balance on each CPU, and the copy FILE of kpdata holds just what they say. The sums
 # over the CPUs are in $count, $delivered, $lost and $undelivered then: the last is not 0 where the
 # kernel counted what it neither delivered nor called lost.
@@ -93,8 +93,8 @@ check_balance() {
 		if (!n) { cpu = "-"; wrong("is on no CPU") }
 		print all[1] + 0, all[2] + 0, all[3] + 0, all[4] + 0 >sums
 		exit bad
-	}' "$1" "$WORK/tally" || fail "the books of event $3"
-	# shellcheck disable=SC2034 # for whoever calls
+	}' "$1" "$WORK/tally" || fail "the counts of event $3"
+	# shellcheck disable=SC2034 # for the caller
 	read -r count delivered lost undelivered <"$WORK/sums"
 }
 

@@ -66,8 +66,8 @@ whole() {
 	done
 }
 
-# books WHAT: each sample that was delivered or lost is in the copy once, as a sample or in a LOST
-books() {
+# check_counts WHAT: each sample that was delivered or lost is in the copy once, as a sample or in a LOST
+check_counts() {
 	copy_to "$WORK/kpdata"
 	tally "$WORK/kpdata" >"$WORK/tally"
 	check "$1: there are samples" [ -s "$WORK/tally" ]
@@ -87,7 +87,7 @@ end_program
 
 sample dwarf
 same "kpctl" "stack dwarf 127" "$(grep '^stack ' "$MNT/kpctl")"
-books "stack dwarf"
+check_counts "stack dwarf"
 cat "$MNT/views/folded" >"$WORK/folded" || fail "views/folded: $(tail -n 1 "$MNT/kperr")"
 whole views/folded "$WORK/folded"
 "$KPROF" convert -t folded -o "$WORK/folded" "$WORK/kpdata" || fail "kprof convert"
@@ -124,12 +124,12 @@ end_program
 ctl clear 'stack dwarf' 'prof_cpubufsz 16' start
 wait_for grep -q '^event.1.cpu.*delivered [1-9]' "$MNT/kpstat"
 ctl stop
-books "a small ring"
+check_counts "a small ring"
 
 # kpdata that is full: a sample goes with its stack or stays with it
 for words in 'mode discard' 'mode overwrite'; do
 	sample dwarf 'event cpu-clock:freq=4999' 'prof_qlimit 1024' "$words"
-	books "$words"
+	check_counts "$words"
 	check "$words: something is lost" grep -q ' lost ' "$WORK/dump"
 	end_program
 done

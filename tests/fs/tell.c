@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A program with events, whose numbers a test can check: THREADS threads write EVENTS events each,
- * numbered from 0. Then it writes WIDE events that take long to print, says "written", and lives
+ * numbered from 0. Then it writes WIDE events that take long to print, prints "written", and lives
  * until its standard input ends.
  *
  * usage: tell THREADS EVENTS [WIDE]

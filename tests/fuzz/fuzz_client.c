@@ -372,7 +372,7 @@ bool fuzz_seed(unsigned int number, GByteArray *out)
 		add_events(out, STEP_THREAD, 20);
 		add_events(out, STEP_EVENTS, 1);
 		return true;
-	case 1: /* the position, the chunk and the books of a slot; then chunks are changed */
+	case 1: /* the position, the chunk and the counts of a slot; then chunks are changed */
 		add_events(out, STEP_EVENTS, 1);
 		add_slot_pokes(out, 0, 0x3fff);
 		add_events(out, STEP_EVENTS, 2);

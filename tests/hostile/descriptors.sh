@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# descriptors: a server that can open no descriptor any more ends as any other: it answers the reads
+# descriptors: a server that cannot open any more descriptors ends normally: it answers the reads
 # that wait, unmounts and exits with 0.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"

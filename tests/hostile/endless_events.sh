@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # endless_events: 200 processes of one user send the server definitions of events without end. Another
-# user's program attaches, a switch reaches a program, and the server ends, as if they were not there.
+# user's program attaches, a switch reaches a program, and the server ends, as fast as without them.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# foreign_descriptor: a program sends, as its memory, a file of a FUSE server that does not answer. Others
-# attach meanwhile as ever, SIGTERM ends the server, and so does SIGKILL, which frees mount and socket;
+# foreign_descriptor: a program sends, as its pool, a file of a FUSE server that does not answer. Other programs
+# attach in their normal time; SIGTERM ends the server, and so does SIGKILL, which frees mount and socket;
 # the next server starts at once.
 # shellcheck source=tests/hostile/lib.sh
 . "${srcdir:-.}/tests/hostile/lib.sh"

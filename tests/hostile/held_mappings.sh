@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# held_mappings: processes that hold the lock of their mappings in the kernel, which any user can make who
-# may mount FUSE. Who reads their /proc/PID/maps waits for as long as the FUSE server likes.
+# held_mappings: processes that hold their mmap lock in the kernel, which any user who may mount FUSE can
+# start. A read of their /proc/PID/maps waits until the FUSE server answers.
 #
 # With one and with eight of them start, stop, a view, umount and SIGTERM take their normal time and at
-# most a second; the processes are counted (tasks.unreadable) and told of when they can be read.
+# most a second; the processes are counted (tasks.unreadable), and their mappings are in the stream once
+# they can be read.
 # shellcheck source-path=SCRIPTDIR
 . "${srcdir:-.}/tests/fs/lib.sh"
 . "${srcdir:-.}/tests/fs/prof_lib.sh"
@@ -51,7 +52,7 @@ hold() {
 	rm "$WORK"/holder*
 }
 
-# Whoever reads its mappings waits.
+# A process that reads its mappings waits.
 is_held() {
 	! timeout -s KILL 0.3 cat "/proc/$1/maps" >"$WORK/maps" 2>/dev/null
 } 2>/dev/null
@@ -141,7 +142,7 @@ attack() {
 	word stop
 	copy_to "$WORK/after"
 	"$KPROF" dump "$WORK/after" >"$WORK/text"
-	check "it is told of when it can be read" grep -q " mmap .*pid=${pids[0]} .*libc" "$WORK/text"
+	check "its mappings are in the stream when it can be read" grep -q " mmap .*pid=${pids[0]} .*libc" "$WORK/text"
 	check "no helper is left" test "$(stat_of tasks.helpers.hung)" = 0
 	serve_end
 	let_go

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hold_mmap FILE: a process that holds the lock of its mappings in the kernel, for as long as the file's
+ * hold_mmap FILE: a process that holds its mmap lock in the kernel, for as long as the file's
  * FUSE server does not answer a write. It writes to a page that it has mapped of the file and maps other
  * memory over it: the kernel writes the page back with the lock held for writing. Before that it runs for
  * SPIN_MS, so that it can be sampled. It can't be killed then before the FUSE server has ended.

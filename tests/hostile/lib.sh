@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# lib.sh: an attacker who sends the server descriptors of a FUSE file, and what others notice of it.
+# lib.sh: functions for tests in which a program sends the server descriptors of a FUSE file.
 #
 # Sourced, in place of tests/fs/lib.sh, which it sources.
 # shellcheck source=tests/fs/lib.sh
@@ -56,7 +56,7 @@ attack() {
 
 end_attack() {
 	exec {hold}>&-
-	kill -9 "$ATTACKER" # it waits for its own file, in vain
+	kill -9 "$ATTACKER" # it waits for its own file, which does not answer
 	wait "$ATTACKER" 2>/dev/null
 	rm "$WORK/stdin"
 }

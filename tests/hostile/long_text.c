@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * long_text COUNT: writes COUNT events of 24 bytes that make lines of 1,300, and then hostile:last. Says
+ * long_text COUNT: writes COUNT events of 24 bytes that make lines of 1,300, and then hostile:last. Prints
  * "written", and lives until its standard input ends.
  */
 #include <kprof/kprof.h>

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""opener: opens a file or a folder many times and keeps what it gets, as a user who means harm would.
+"""opener: opens a file or a folder many times and keeps the descriptors, as a hostile user can.
 
 usage: opener UID COUNT PATH
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# opens: a user who may read the tree opens each file 20,000 times and keeps what is granted. Meanwhile
+# opens: a user who may read the tree opens each file 20,000 times and keeps the descriptors. Meanwhile
 # root starts and stops a run, and opens kpdata, a view and a pipe; after the close the memory is back.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * send_descriptor SOCKET FILE COUNT [behind | accepted | queued]: sends the server an open descriptor of
- * FILE as the memory of a program, on COUNT connections. Says "sent", and lives until its standard input
+ * FILE as the memory of a program, on COUNT connections. Prints "sent", and lives until its standard input
  * ends.
  *
  * One connection after the other, until it is refused; `behind`: behind a packet for which the program is
- * detached. Or, with the other two words, which mean the same here: connects them all, says "connected",
+ * detached. Or, with the other two words, which mean the same here: connects them all, prints "connected",
  * waits for a line, and sends. Then the server has the only reference to what was sent, whose pages wait
  * to be written.
  */

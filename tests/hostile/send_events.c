@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * send_events SOCKET PROCESSES: each of the processes attaches and then says what events it has, in
- * packets as large as can be, without end; who is detached attaches again. Says "sending" when all have
+ * send_events SOCKET PROCESSES: each of the processes attaches and then defines events without end, in
+ * packets of the largest size; a process that is detached attaches again. Prints "sending" when all have
  * attached, and lives until its standard input ends.
  */
 #include <stdbool.h>

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * silent_fuse MOUNTPOINT WORD...: a file system with one file, MOUNTPOINT/file, of 1 MiB, whose server
- * never answers the requests that are named: open, read, write, flush, release. All others it answers.
+ * never answers the requests that are named: open, read, write, flush, release. It answers all others.
  * The word writeback asks the kernel to keep what is written. In the foreground, until it is unmounted
  * or killed.
  *
- * What waits for an answer can't be killed while this program lives. As root it lets others in.
+ * A process that waits for an answer can't be killed while this program lives. As root it mounts with
+ * allow_other.
  */
 #define FUSE_USE_VERSION 35
 #include <errno.h>

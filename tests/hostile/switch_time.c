@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * switch_time SOCKET EVENTS-FOLDER COUNT: attaches a program with one event, victim:e, switches it by
- * writes to its file COUNT times, and prints the longest time from a write's begin until the program was
- * told, in ms.
+ * writes to its file COUNT times, and prints the longest time from the begin of a write until the program
+ * received SWITCH, in ms.
  */
 #include <fcntl.h>
 #include <stdbool.h>

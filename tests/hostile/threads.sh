@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# threads: 60 processes of one user read a view over and over, and want more threads than there are.
+# threads: 60 processes of one user read a view repeatedly, which needs more threads than there are.
 # Another user who reads the same view waits for few of them, and root for fewer: users are served in turn.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # unreceived_descriptor: a program sends a file of a FUSE server that does not answer, and the server ends
-# before it has looked. The kernel closes the file with the socket in which it is queued, and writes its
+# before it has received it. The kernel closes the file with the socket in which it is queued, and writes its
 # pages first, which never ends: so the process that closes the socket stays, and must not be the server.
 # shellcheck source=tests/hostile/lib.sh
 . "${srcdir:-.}/tests/hostile/lib.sh"

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""viewer: processes that read one file over and over, as users who share a server's threads.
+"""viewer: processes that read one file repeatedly, as users who share a server's threads do.
 
 usage: viewer UID PROCESSES UID PATH TURNS
 
 The processes of the first user read until the end. Then one process of the second user reads the file
-TURNS times; for each it is told how many reads of the first user's were finished meanwhile, and how long
+TURNS times; for each it prints how many reads of the first user's were finished meanwhile, and how long
 it took in ms.
 """
 import multiprocessing

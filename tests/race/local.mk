@@ -63,8 +63,8 @@ TESTS += %D%/model.sh
 EXTRA_DIST += %D%/model.sh %D%/chunks.pml %D%/commit.pml
 
 # the sums, of many threads that start, end and are killed
-check_PROGRAMS += %D%/books
-TESTS += %D%/books
-%C%_books_SOURCES = %D%/books.c %D%/fixture.h
-%C%_books_CPPFLAGS = $(RACE_CPPFLAGS)
-%C%_books_LDADD = libring_testing.a libsys.a -lpthread
+check_PROGRAMS += %D%/counts
+TESTS += %D%/counts
+%C%_counts_SOURCES = %D%/counts.c %D%/fixture.h
+%C%_counts_CPPFLAGS = $(RACE_CPPFLAGS)
+%C%_counts_LDADD = libring_testing.a libsys.a -lpthread

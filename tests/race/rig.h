@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the tests of libkprof share: a server of the test's own (peer.h) at KPROF_SOCKET, and real
- * processes (roles.c) that are started, told to go on, and looked after. A test that includes this
+ * processes (roles.c) that are started, continued by commands, and ended. A test that includes this
  * calls take_arguments; its usage is: TEST [ROLES [PLUGIN [CASE]]], the two are beside it by default.
  */
 #ifndef KPROFS_TESTS_RACE_RIG_H

@@ -120,7 +120,7 @@ static void test_discard(void **state)
 	assert_int_equal(finish(&child), 0);
 }
 
-/* kill -9 in the middle of writing: all that is left is whole, and the books balance. */
+/* kill -9 in the middle of writing: all that is left is whole, and the counts balance. */
 static void test_killed(void **state)
 {
 	for (int i = 0; i < 40; i++) {

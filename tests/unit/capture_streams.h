@@ -189,13 +189,13 @@ static inline uint64_t take_missed(struct capture *c, struct capture_pos *pos)
 
 static inline uint64_t book(struct capture *c, uint32_t reason)
 {
-	struct tally books;
+	struct tally totals;
 	uint64_t sum;
 
-	tally_init(&books);
-	capture_get_totals(c, &books);
-	sum = tally_sum(&books, reason);
-	tally_fini(&books);
+	tally_init(&totals);
+	capture_get_totals(c, &totals);
+	sum = tally_sum(&totals, reason);
+	tally_fini(&totals);
 	return sum;
 }
 

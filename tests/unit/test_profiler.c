@@ -256,7 +256,7 @@ static void test_readers_get_their_whole_account_while_sampling(void **state)
 	set_smallest_queue(h);
 	assert_int_equal(profiler_set_mode(h->p, PROFILER_OVERWRITE, NULL), 0);
 	start(h);
-	/* each from the beginning of the books: they are opened before anything is overwritten */
+	/* each counts from the first sample: they are opened before anything is overwritten */
 	for (i = 0; i < 3; i++) {
 		assert_int_equal(profiler_open_cursor(h->p, (struct cursor **)&args[i][0]), 0);
 		args[i][1] = &sums[i];

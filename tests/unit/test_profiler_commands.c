@@ -44,7 +44,7 @@ static void test_stop_and_flush_deliver_all_samples(void **state)
 }
 
 /* After a clear all counts begin at 0, for a new reader and for one that goes on. */
-static void test_clear_begins_new_books_for_all_readers(void **state)
+static void test_clear_resets_the_counts_of_all_readers(void **state)
 {
 	struct host *h;
 	struct sums following = { 0 }, fresh = { 0 };
@@ -423,7 +423,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_printed_cpu_list_can_be_written_back),
 		cmocka_unit_test(test_stop_and_flush_deliver_all_samples),
-		cmocka_unit_test(test_clear_begins_new_books_for_all_readers),
+		cmocka_unit_test(test_clear_resets_the_counts_of_all_readers),
 		cmocka_unit_test(test_start_and_stop_leave_nothing_behind),
 		cmocka_unit_test(test_interrupted_start_leaves_nothing_behind),
 		cmocka_unit_test(test_two_profilers_do_not_mix),

@@ -418,7 +418,7 @@ static void test_jit_code_has_names(void **state)
 	file.kernel = NULL;
 	expect(world, &file, 0x7f0000000010, NULL);
 	file.kernel = &world->kernel;
-	/* a link, whoever made it */
+	/* a link, of any user */
 	assert_int_equal(rename(path, aside), 0);
 	assert_int_equal(symlink(aside, path), 0);
 	expect(world, &file, 0x7f0000000010, NULL);

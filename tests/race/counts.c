@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The counts: what became of every event that a thread reserved.
+ * Every event that a thread began is counted once: as read, torn, overwritten or dropped.
  *
  *	reserved + dropped = read + torn + overwritten + dropped
  *
