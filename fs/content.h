@@ -45,11 +45,11 @@ struct content {
 
 struct content_ops {
 	enum content_thread (*thread)(struct session *session, const struct dirtab_row *row);
-	/* What an open takes one of, besides a file. NULL: nothing */
+	/* What an open takes one of, besides a file; NULL if it takes nothing */
 	enum quota_kind (*quota)(const struct dirtab_row *row);
-	/* Makes the content. -EINTR: the job was cancelled; else -errno, with or without a sentence. */
+	/* Makes the content. -EINTR if the job was cancelled; else -errno, with or without a sentence. */
 	int (*fill)(const struct content_call *call, struct content *content, struct err *err);
-	/* Bytes of a text that is not open, which are found by making it. NULL: the row has `size` */
+	/* Bytes of a text that is not open, which are found by making it; NULL if the row has `size` */
 	uint64_t (*measure)(struct session *session, const struct dirtab_row *row, uid_t reader);
 };
 

@@ -42,7 +42,7 @@ struct ctl_words_word {
 	bool is_number;   /* `word` stands for any number in C syntax: 1, 0x1f, 0, -1 */
 };
 
-/* The next line of what is left of a write, without its newline. false: nothing left. */
+/* The next line of what is left of a write, without its newline. Returns false if nothing is left. */
 bool ctl_words_next_line(const char **data, size_t *left, const char **line, size_t *len);
 
 /*

@@ -16,7 +16,7 @@ struct server;
 
 /*
  * Nothing is mounted yet. `ready` is called in a worker when the kernel's first request, INIT, has
- * come. -EINVAL: libfuse refuses the mount options.
+ * come. -EINVAL if libfuse refuses the mount options.
  */
 int fuse_ops_create(struct server *server, const struct options *options,
 	void (*ready)(struct server *server), struct fuse_ops **ops, struct err *err);

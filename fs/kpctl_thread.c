@@ -280,7 +280,7 @@ static void wait_for_work(struct kpctl_thread *kpctl, uint64_t due_ns)
 		pthread_cond_wait(&kpctl->wake, &kpctl->lock);
 }
 
-/* Changes that the profiler must know of; with the lock held. false: there is none. */
+/* Changes that the profiler must know of; with the lock held. Returns false if there is none. */
 static bool serve_news(struct kpctl_thread *kpctl)
 {
 	if (!kpctl->cpus_changed)
@@ -294,7 +294,7 @@ static bool serve_news(struct kpctl_thread *kpctl)
 
 /*
  * After `clear` often comes `start`. Without one the memory is freed; with the lock held, which is
- * released in between. Returns when that is due, or 0: nothing is.
+ * released in between. Returns when that is due, or 0 if nothing is.
  */
 static uint64_t serve_spare(struct kpctl_thread *kpctl, uint64_t last_job_ns)
 {

@@ -50,7 +50,7 @@ void kpctl_thread_write(struct kpctl_thread *kpctl, struct fuse_req *req, struct
 /* The kernel closed the file. Takes the caller's reference. */
 void kpctl_thread_release(struct kpctl_thread *kpctl, struct openfile *file);
 
-/* Ties the run to the file (the word `hold`); in the control thread. -EBUSY: another file has it.
+/* Ties the run to the file (the word `hold`); in the control thread. -EBUSY if another file has it.
  */
 int kpctl_thread_hold(struct kpctl_thread *kpctl, struct openfile *file, struct err *err);
 

@@ -9,7 +9,7 @@
 
 /* A range whose read was cancelled. */
 struct owed {
-	uint64_t begin, end; /* end 0: none */
+	uint64_t begin, end; /* end 0 if there is none */
 	GString *bytes;	     /* NULL if the maker has not reached it */
 };
 

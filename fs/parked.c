@@ -78,7 +78,7 @@ static void stop(struct parked *parked)
 		parked->list->ops->stop(parked);
 }
 
-/* Takes a waiting one out; with the lock. false: another thread answers it. */
+/* Takes a waiting one out; with the lock. Returns false if another thread answers it. */
 static bool take(struct parked *parked)
 {
 	const struct parked_ops *ops = parked->list->ops;

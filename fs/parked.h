@@ -53,7 +53,7 @@ struct parked_ops {
 	 * taken it out there and answers it. NULL: it is in nothing else.
 	 */
 	bool (*take_out)(struct parked *parked);
-	/* Tells the thread of a current request that its wait has ended. Under the lock. NULL: nothing */
+	/* Tells the thread of a current request that its wait has ended. Under the lock. May be NULL. */
 	void (*stop)(struct parked *parked);
 	/* Answers one that was taken out, with an errno or as the module must, and frees it. No lock. */
 	void (*answer)(struct parked *parked, int code);

@@ -21,7 +21,7 @@
 
 /* Global, since malloc(3) has no argument for it. */
 static struct {
-	void *_Atomic pieces[PIECES];  /* NULL: given back, or never reserved */
+	void *_Atomic pieces[PIECES];  /* NULL if it was given back, or never reserved */
 	_Atomic unsigned int missing;  /* number of pieces given back */
 } reserve;
 

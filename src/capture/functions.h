@@ -34,7 +34,7 @@ struct functions {
 	uint32_t *inlined_at; /* by place: where its inlined functions begin in `inlined` */
 	GArray *inlined; /* uint32_t: indexes into list, innermost first */
 	struct symbols_place *places; /* by place: also source lines and inlined functions */
-	struct symbols_arena *arenas[SYMBOLIZE_THREADS]; /* own the frames; NULL: unused */
+	struct symbols_arena *arenas[SYMBOLIZE_THREADS]; /* own the frames; NULL if unused */
 	GStringChunk *strings;
 };
 

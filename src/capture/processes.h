@@ -128,7 +128,7 @@ const char *processes_find_name(struct processes *processes, uint32_t life, uint
  */
 const char *processes_thread_name(const struct processes *processes, uint32_t life, uint32_t tid);
 
-/* The path of the program of that life, or of its nearest ancestor with one; NULL: not known. */
+/* The path of the program of that life, or of its nearest ancestor with one; NULL if it is not known. */
 const char *processes_program(const struct processes *processes, uint32_t life);
 
 uint32_t processes_pid(const struct processes *processes, uint32_t life);

@@ -133,7 +133,7 @@ static const char *find_own_name(struct processes *p, const struct processes_lif
 	return name->text;
 }
 
-/* The first name announced later in this life, else its program's; NULL: neither was announced. */
+/* The first name announced later in this life, else its program's; NULL if neither was announced. */
 static const char *find_late_name(struct processes *p, const struct processes_life *life)
 {
 	const struct processes_span *names =

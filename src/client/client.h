@@ -240,7 +240,7 @@ void helper_start(void);
 
 /* ---- module.c: also for events that no module has ----------------------------------------------- */
 
-/* Everything that happens once, at the first event. false: it failed. Under lock. */
+/* Everything that happens once, at the first event. Returns false if it failed. Under lock. */
 bool module_begin(void);
 /* What an event is set to when it is added. Under lock. */
 uint8_t module_first_state(void);

@@ -105,7 +105,7 @@ static struct ring_writer *begin_thread(struct pool *pool)
 	return writer;
 }
 
-/* The calling thread's writer, made if it has none. NULL: the event is lost, and counted. */
+/* The calling thread's writer, made if it has none. Returns NULL if the event is lost; it is counted. */
 static struct ring_writer *get_writer(void)
 {
 	struct pool *pool = atomic_read_acquire(&client.pool); /* its memory is laid out */
@@ -343,7 +343,7 @@ static inline uint64_t *quick_store(uint64_t *at, uint64_t value, bool is_string
 	return at + 1;
 }
 
-/* One or two arguments; `shape` has which are strings. false: not on this path. */
+/* One or two arguments; `shape` has which are strings. Returns false if it is not on this path. */
 static inline __attribute__((always_inline)) bool write_few(struct kprof_event *event, uint32_t args,
 	uint64_t a, uint64_t b, uint32_t shape)
 {

@@ -218,7 +218,7 @@ void registry_set(struct registry_entry *entry, uint8_t on)
 		set_site(site, on);
 }
 
-/* Its entry, made if there is none. NULL: beyond the limits, or without memory. */
+/* Its entry, made if there is none. Returns NULL beyond the limits, or without memory. */
 static struct registry_entry *get_entry(struct registry *registry, const struct kprof_event *site)
 {
 	struct word provider = unquote(site->provider), name = unquote(site->name);

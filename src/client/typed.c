@@ -17,7 +17,7 @@ _Static_assert(sizeof(struct kprof_value) == 16, "bindings of other languages ha
 
 /* ---- defining -------------------------------------------------------------------------------- */
 
-/* The types of the arguments of a format. false: it is not valid. */
+/* The types of the arguments of a format. Returns false if it is not valid. */
 static bool find_types(const char *format, unsigned char types[KPROF_ARGS_MAX + 1])
 {
 	struct args_plan plan[KPROF_ARGS_MAX];

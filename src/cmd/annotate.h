@@ -33,7 +33,7 @@ struct annotate {
 	GArray *lines;            /* struct disasm_line, in the order of the code */
 };
 
-/* false: no samples were taken in such a function itself. */
+/* Returns false if no samples were taken in such a function itself. */
 bool annotate_choose(struct annotate *a);
 
 /*

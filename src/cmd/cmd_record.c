@@ -65,14 +65,14 @@ static const struct cmd_option options[] = {
 };
 
 struct record_run {
-	struct sampling_settings settings; /* NULL: keep the current one */
-	char *rate;                        /* modifier for each event; NULL: none */
-	char *events;                      /* with it; NULL: not made yet */
+	struct sampling_settings settings; /* NULL keeps the current one */
+	char *rate;                        /* modifier for each event; NULL if there is none */
+	char *events;                      /* with it; NULL if it is not made yet */
 	struct sampling_choice choice;
 	bool all;
-	double delay_ms, duration_ms; /* 0: none */
+	double delay_ms, duration_ms; /* 0 if there is none */
 	struct record_target target;
-	char **argv; /* NULL: until a signal */
+	char **argv; /* NULL to record until a signal */
 
 	struct launch launch;
 	struct sampling sampling;

@@ -73,7 +73,7 @@ struct report_arguments {
 	bool limited; /* --percent-limit is given */
 	bool addresses, no_pager;
 	bool text;        /* an option was given that a page does not support */
-	const char *html; /* the page's file; NULL: none is written */
+	const char *html; /* the page's file; NULL if none is written */
 	bool stdio; /* print text on a terminal, too */
 };
 
@@ -153,7 +153,7 @@ static int report_all(struct report_arguments *a, struct report_input *captures,
 	return CMD_OK;
 }
 
-/* Shows the capture in the browser. false: it is to be printed. */
+/* Shows the capture in the browser. Returns false if it is to be printed. */
 static bool in_browser(struct report_arguments *a, const struct report_input *capture)
 {
 	if (a->stdio || a->rows || a->addresses || a->flat.callers || a->tree.callers || a->tree.callees ||

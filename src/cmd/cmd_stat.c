@@ -54,12 +54,12 @@ struct stat_sum {
 struct stat_run {
 	GString *events; /* "" for the default events */
 	const char *output;
-	const char *separator; /* NULL: text or JSON */
+	const char *separator; /* NULL for text or JSON */
 	bool json;
-	uint64_t repeats, interval_ms; /* 0: not given */
+	uint64_t repeats, interval_ms; /* 0 if not given */
 	struct record_target target;
 	GArray *cpus; /* uint32_t */
-	char *what;   /* the target as text; NULL: the command */
+	char *what;   /* the target as text; NULL for the command */
 	char **argv;
 
 	struct launch launch;
@@ -133,7 +133,7 @@ static void print_interval(struct stat_run *s)
 		&result, clock_monotonic_ns() - s->launch.begin_ns, s->separator, s->out);
 }
 
-/* Until the next interval ends (next_ns 0: there are none), or the processes are looked at. */
+/* Until the next interval ends (next_ns is 0 if there are none), or the processes are looked at. */
 static int wait_ms(const struct stat_run *s, uint64_t next_ns)
 {
 	const uint64_t now = clock_monotonic_ns();
@@ -183,7 +183,7 @@ static double mean_of(const struct stat_sum *sum, unsigned int runs)
 	return runs ? sum->sum / runs : 0;
 }
 
-/* The standard deviation of the mean, in percent of it; below 0: there is one run only. */
+/* The standard deviation of the mean, in percent of it; below 0 if there is one run only. */
 static double deviation_of(const struct stat_sum *sum, unsigned int runs)
 {
 	const double mean = mean_of(sum, runs);

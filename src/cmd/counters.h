@@ -17,7 +17,7 @@
 
 /* What is counted: one of these. */
 struct counters_target {
-	pid_t command;           /* a child before its exec, with its descendants; 0: none */
+	pid_t command;           /* a child before its exec, with its descendants; 0 if there is none */
 	const GArray *processes; /* uint32_t: pids, with threads and processes that they create */
 	const GArray *threads;   /* uint32_t: tids, with the same */
 	const GArray *cpus;      /* uint32_t */
@@ -25,7 +25,7 @@ struct counters_target {
 
 struct counter {
 	GArray *fds;    /* int; the counts are summed */
-	int error;      /* why it is not counted; 0: it is */
+	int error;      /* why it is not counted; 0 if it is */
 	bool user_only; /* the kernel's part is not counted: not permitted */
 	struct perf_counted counted;
 };

@@ -19,7 +19,7 @@
 #include "base/err.h"
 
 struct launch {
-	pid_t pid;     /* 0: there is no command */
+	pid_t pid;     /* 0 if there is no command */
 	int signal_fd; /* readable: call launch_signals() */
 	/* the command has exited; launch_end() reaps it, so its pid is not reused before */
 	bool ended;

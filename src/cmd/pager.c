@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* NULL: none is wanted. */
+/* NULL if none is wanted. */
 static const char *find_program(void)
 {
 	const char *names[] = {"KPROF_PAGER", "PAGER"}, *program = NULL;

@@ -7,7 +7,7 @@
 #define KPROFS_CMD_PAGER_H
 
 struct pager {
-	int pid; /* 0: there is none */
+	int pid; /* 0 if there is none */
 };
 
 /* From now on standard output goes to the pager; where there is none, it stays as it is. */

@@ -13,7 +13,7 @@ enum perf_options_kind {
 
 struct perf_option {
 	const char *command;
-	char letter; /* 0: none */
+	char letter; /* 0 if there is none */
 	const char *name;
 	enum perf_options_kind kind;
 	const char *text;

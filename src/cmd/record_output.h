@@ -22,12 +22,12 @@ struct record_output {
 	uint32_t root;
 	GArray *processes, *threads;
 	uint64_t from_ns; /* samples before this time are left out; CLOCK_MONOTONIC */
-	const char *remark; /* printed after the figures; NULL: none */
+	const char *remark; /* printed after the figures; NULL if there is none */
 
 	/* private */
 	unsigned int number; /* of the open file, if they are numbered */
 	char *name;
-	FILE *out; /* NULL: not open */
+	FILE *out; /* NULL if it is not open */
 	bool made; /* created here, and still empty */
 };
 

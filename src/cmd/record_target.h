@@ -27,7 +27,7 @@ void record_target_fini(struct record_target *target);
 /* A list of pids or tids. -EINVAL: it is none; -ESRCH: one of them does not exist. */
 int record_target_add_list(
 	struct record_target *target, const char *list, bool threads, struct err *err);
-/* A name or a number. -ENOENT: there is no such user. */
+/* A name or a number. -ENOENT if there is no such user. */
 int record_target_add_user(struct record_target *target, const char *user, struct err *err);
 
 bool record_target_is_set(const struct record_target *target);
@@ -38,7 +38,7 @@ void record_target_look(struct record_target *target, bool now_too);
 /* Whether one of the processes and threads lives; true for a user, and if nothing is set. */
 bool record_target_lives(const struct record_target *target);
 
-/* What may be missing; NULL: nothing. */
+/* What may be missing; NULL if nothing is. */
 const char *record_target_remark(const struct record_target *target);
 
 #endif

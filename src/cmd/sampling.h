@@ -14,7 +14,7 @@
 #include "cmd/private_server.h"
 
 struct sampling_choice {
-	const char *mount; /* directory; NULL: see mount_choice.h */
+	const char *mount; /* directory; NULL as in mount_choice.h */
 	bool private;          /* use a private server, whatever is mounted */
 };
 
@@ -33,12 +33,12 @@ struct sampling {
 int sampling_open(struct sampling *sampling, const struct sampling_choice *choice,
 	const sigset_t *mask, struct err *err);
 
-/* As kpctl takes them; NULL: the current setting. */
+/* As kpctl takes them; NULL for the current setting. */
 struct sampling_settings {
 	const char *event, *stack, *cpus;
 };
 
-/* Starts the profiler with these settings. -EBUSY: it runs already. */
+/* Starts the profiler with these settings. -EBUSY if it runs already. */
 int sampling_start(
 	struct sampling *sampling, const struct sampling_settings *settings, struct err *err);
 

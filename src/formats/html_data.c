@@ -18,7 +18,7 @@ struct html_data {
 	const struct view_input *input;
 	struct calltree *tree;
 	struct timeline *timeline;
-	uint32_t *numbers;     /* by function of the tree: its index in the header, plus 1; 0: none */
+	uint32_t *numbers;     /* by function of the tree: its index in the header, plus 1; 0 if none */
 	uint32_t functions;
 	GHashTable *files;     /* path: index in the header, plus 1 */
 	GPtrArray *file_list;  /* paths */

@@ -4,7 +4,7 @@
  * the records of kpdata. In this order:
  *
  *	bytes of the header, and the header: a JSON object in ASCII with
- *		start_ms	the wall clock at time 0, in ms since 1970; 0: not known
+ *		start_ms	the wall clock at time 0, in ms since 1970; 0 if it is not known
  *		events		arrays of: text; 1 if it is a clock, whose weight is in ns, else 0
  *		processes	names
  *		files		paths

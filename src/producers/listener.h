@@ -83,7 +83,7 @@ int listener_create(struct producers *producers, int fd, const struct listener_o
  * does nothing.
  */
 void listener_stop(struct listener *listener);
-/* listener_stop(), if it was not called, and frees. NULL: nothing. */
+/* listener_stop(), if it was not called, and frees. Does nothing for NULL. */
 void listener_destroy(struct listener *listener);
 
 /* To be called after a switch changed or the trace was cleared. From any thread; never blocks. */
@@ -95,7 +95,7 @@ void listener_kick(struct listener *listener);
  * will not be called.
  */
 bool listener_sync(struct listener *listener, struct sync_waiter *waiter);
-/* The waiter waits no more. From any thread. false: done is being or will be called. */
+/* The waiter waits no more. From any thread. Returns false if done is being or will be called. */
 bool listener_sync_cancel(struct listener *listener, struct sync_waiter *waiter);
 
 /*

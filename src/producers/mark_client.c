@@ -20,7 +20,7 @@
 #define SYSTEM_SOCKET "/run/kprofs/trace"
 #define OWN_SOCKET "kprofs/trace"
 
-/* The socket below XDG_RUNTIME_DIR, or NULL: after su(1) it may be another user's folder. */
+/* The socket below XDG_RUNTIME_DIR, or NULL, since after su(1) it may be another user's folder. */
 static char *find_own_path(void)
 {
 	const char *dir = secure_getenv("XDG_RUNTIME_DIR");

@@ -139,7 +139,7 @@ static struct producer_entry *find_exited(
 	return NULL;
 }
 
-/* The oldest with an empty pool, which was kept since its process might write more. NULL: none. */
+/* The oldest with an empty pool, which was kept since its process might write more; NULL if none. */
 static struct producer_entry *find_empty(struct producers *producers)
 {
 	for (GList *link = producers->all.head; link; link = link->next) {

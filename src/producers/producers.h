@@ -101,7 +101,7 @@ void producers_limits_init(struct producers_limits *limits, uint64_t descriptors
 
 /* The limits are copied; `catalog` must outlive the result. */
 struct producers *producers_create(struct catalog *catalog, const struct producers_limits *limits);
-/* No reference to a producer is left. NULL: nothing. */
+/* No reference to a producer is left. Does nothing for NULL. */
 void producers_destroy(struct producers *producers);
 
 /*

@@ -65,7 +65,7 @@ static int take_id(struct producer_entry *entry)
 	return ret;
 }
 
-/* Evicts an exited producer to make room after this error. false: nothing was evicted. */
+/* Evicts an exited producer to make room after this error. Returns false if nothing was evicted. */
 static bool evict_exited(struct producer_entry *entry, int error)
 {
 	return (error == -EDQUOT && producers_evict_one(entry->public.producers, entry->user)) ||

@@ -226,7 +226,7 @@ static void mark_corrupt(struct producer_entry *entry, const char *corruption)
 		producers->on_corrupt(producers->on_corrupt_arg);
 }
 
-/* Reads and checks the counts. false: the pool cannot be read; the stored counts stay. */
+/* Reads and checks the counts. Returns false if the pool cannot be read; the stored counts stay. */
 static bool read_checked(const struct producer_entry *entry, struct ring_index *index,
 	const struct producer_stats *before, struct producer_stats *now, const char **corruption)
 {

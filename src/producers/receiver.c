@@ -43,7 +43,7 @@ int receiver_take_answer(int fd, struct receiver_answer *answer, int *memory)
 
 /* ---- in the processes ------------------------------------------------------------------------ */
 
-/* Waits for a request, whose descriptors are sockets. false: this process is to end. */
+/* Waits for a request, whose descriptors are sockets. Returns false if this process is to end. */
 static bool take_request(int server, uint32_t *request, struct recv_fds *received)
 {
 	struct fdpass pass = { .fds = received->fds, .max = FDPASS_MAX };

@@ -211,7 +211,7 @@ void receivers_forget(struct receivers *receivers, const void *cookie)
 	}
 }
 
-/* Takes the answer of a receiver. false: there is none yet. */
+/* Takes the answer of a receiver. Returns false if there is none yet. */
 static bool take_answer(struct receivers *receivers, struct receiver *receiver, void **cookie,
 	struct receiver_answer *answer, int *memory)
 {

@@ -35,7 +35,7 @@ struct receivers_owner {
 
 /* Starts the spawner and one receiver. -errno: no process can be started. */
 int receivers_create(struct receivers **receivers);
-/* Does not wait for receivers that are lost. NULL: nothing. */
+/* Does not wait for receivers that are lost. Does nothing for NULL. */
 void receivers_destroy(struct receivers *receivers);
 
 /* An epoll descriptor, readable when there may be an answer; owned by `receivers`. */

@@ -35,10 +35,13 @@ struct sync_waiter {
 };
 
 struct sync_rounds *sync_rounds_create(void);
-/* No write waits any more: sync_rounds_close() was called. NULL: nothing. */
+/* No write waits any more: sync_rounds_close() was called. Does nothing for NULL. */
 void sync_rounds_destroy(struct sync_rounds *rounds);
 
-/* Adds a write, from any thread; then wake the listener. false: closed, done will not be called. */
+/*
+ * Adds a write, from any thread; then wake the listener. Returns false if the rounds are closed; then
+ * done is not called.
+ */
 bool sync_rounds_add(struct sync_rounds *rounds, struct sync_waiter *waiter);
 /*
  * The write waits no more. From any thread. false: its round is ending, and done is being or will
@@ -46,7 +49,7 @@ bool sync_rounds_add(struct sync_rounds *rounds, struct sync_waiter *waiter);
  */
 bool sync_rounds_cancel(struct sync_rounds *rounds, struct sync_waiter *waiter);
 
-/* Begins a round with the writes that were added. Returns its number, or 0: there are none. */
+/* Begins a round with the writes that were added. Returns its number, or 0 if there are none. */
 uint64_t sync_rounds_begin(struct sync_rounds *rounds);
 /* The newest round that began; a producer that attaches now takes part from the next one on. */
 uint64_t sync_rounds_newest(const struct sync_rounds *rounds);
@@ -55,7 +58,7 @@ void sync_rounds_ask(struct sync_rounds *rounds);
 /* A producer that had answered up to round `from` has now answered up to `to`, or never will. */
 void sync_rounds_answered(struct sync_rounds *rounds, uint64_t from, uint64_t to);
 
-/* The oldest round that can end: all have answered, or (*late) its deadline has passed. 0: none. */
+/* The oldest round that can end: all have answered, or (*late) its deadline has passed. 0 if none. */
 uint64_t sync_rounds_due(struct sync_rounds *rounds, uint64_t now_ns, bool *late);
 /* The next deadline, CLOCK_MONOTONIC ns; 0 if no round is open. */
 uint64_t sync_rounds_deadline_ns(const struct sync_rounds *rounds);

@@ -30,7 +30,7 @@ struct user_turn {
 };
 
 struct user_turns *user_turns_create(const struct user_turns_limits *limits);
-/* All connections have left. NULL: nothing. */
+/* All connections have left. Does nothing for NULL. */
 void user_turns_destroy(struct user_turns *turns);
 
 /* A connection begins, and ends. `connection` is what user_turns_next() returns. */
@@ -41,12 +41,12 @@ void user_turns_leave(struct user_turns *turns, struct user_turn *turn);
 void user_turns_add(struct user_turns *turns, struct user_turn *turn);
 
 /*
- * Removes and returns the connection whose turn it is, or NULL: none with budget. now_ns:
+ * Removes and returns the connection whose turn it is, or NULL if none has budget. now_ns:
  * CLOCK_MONOTONIC
  */
 void *user_turns_next(struct user_turns *turns, uint64_t now_ns);
 
-/* Charges a user with CPU time. true: this used up the budget. */
+/* Charges a user with CPU time. Returns true if this used up the budget. */
 bool user_turns_charge(struct user_turns *turns, uid_t uid, uint64_t used_ns, uint64_t now_ns);
 
 /* ns from now until a waiting user has budget again; 0 if one has it; UINT64_MAX if none waits. */

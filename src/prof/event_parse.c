@@ -277,7 +277,7 @@ void event_parse_fallback(struct perf_event_attr *attr)
 	set_generic(attr, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
 }
 
-/* -ESRCH: not in the table */
+/* Returns -ESRCH if it is not in the table. */
 static int parse_generic(
 	const char *text, struct perf_event_attr *attr, bool *rate_given, struct err *err)
 {
@@ -302,7 +302,7 @@ static int parse_generic(
 
 /* ---- raw events ------------------------------------------------------------------------------ */
 
-/* -ESRCH: another syntax */
+/* Returns -ESRCH for another syntax. */
 static int parse_raw(
 	const char *text, struct perf_event_attr *attr, bool *rate_given, struct err *err)
 {
@@ -353,7 +353,7 @@ static int open_tracefs(struct event_parse *parser)
 	return parser->tracefs;
 }
 
-/* -ESRCH: another syntax, or no such tracepoint */
+/* Returns -ESRCH for another syntax, or if there is no such tracepoint. */
 static int parse_tracepoint(struct event_parse *parser, const char *text,
 	struct perf_event_attr *attr, bool *rate_given, struct err *err)
 {

@@ -145,7 +145,7 @@ struct ring_room {
 	uint32_t units;
 };
 
-/* C of the ordering contract. false: a signal handler has moved pos since it was read. */
+/* C of the ordering contract. Returns false if a signal handler has moved pos since it was read. */
 static inline bool ring_move_pos(struct kprof_slot *slot, char *chunk, uint32_t units,
 	struct ring_room *room)
 {

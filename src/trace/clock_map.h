@@ -32,7 +32,7 @@ struct clock_map_anchor {
 	uint64_t counter, monotonic_ns, realtime_ns;
 };
 
-/* Reads an anchor. false: this machine has no counter that can be used. */
+/* Reads an anchor. Returns false if this machine has no counter that can be used. */
 struct clock_map_source {
 	bool (*read)(void *arg, struct clock_map_anchor *anchor);
 	void *arg;

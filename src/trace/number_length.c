@@ -150,7 +150,7 @@ static double scale(double value, int n)
 	return n < 0 ? value / tens[-n] : value * tens[n];
 }
 
-/* decimal->exponent is at most one off. false: not precise enough. */
+/* decimal->exponent is at most one off. Returns false if it is not precise enough. */
 static bool round_roughly(double value, int count, struct decimal *decimal)
 {
 	double scaled = scale(value, count - 1 - decimal->exponent), rest;
@@ -170,7 +170,7 @@ static bool round_roughly(double value, int count, struct decimal *decimal)
 	return fabs(rest) > scaled * ROUGH_ERROR;
 }
 
-/* value * 10^n as an integer and what is left: half a unit (0), less or more. false: does not fit. */
+/* value * 10^n as an integer and what is left: half a unit (0), less or more. False if it does not fit. */
 static bool scale_exactly(double value, int n, wide *whole, int *rest)
 {
 	int power;

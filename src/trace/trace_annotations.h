@@ -46,7 +46,7 @@ int trace_annotations_create(struct readings *readings, uid_t reader, uint64_t m
 	const struct cancel *cancel, struct trace_annotations **annotations);
 void trace_annotations_destroy(struct trace_annotations *annotations);
 
-/* The next in the order of time. false: there is none. */
+/* The next in the order of time. Returns false if there is none. */
 bool trace_annotations_next(
 	struct trace_annotations *annotations, struct trace_annotation *annotation);
 

@@ -88,7 +88,7 @@ void rows_set(struct rows *rows, const struct rows_options *options);
 
 /* Shows what is below a row, or hides it. */
 void rows_expand(struct rows *rows, struct row *row, bool expanded);
-/* All below a row. false: there are more than ROWS_EXPANDED_MAX. */
+/* All below a row. Returns false if there are more than ROWS_EXPANDED_MAX. */
 bool rows_expand_all(struct rows *rows, struct row *row);
 void rows_collapse_all(struct rows *rows);
 

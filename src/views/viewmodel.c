@@ -203,7 +203,7 @@ static bool same_records(int a, int b)
 	return n == 0;
 }
 
-/* The model that others use now, with this user too; NULL: none. */
+/* The model that others use now, with this user too; NULL if there is none. */
 static struct viewmodel *take_shared(struct viewmodels *models)
 {
 	struct viewmodel *model;

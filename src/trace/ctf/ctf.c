@@ -113,7 +113,7 @@ static void append_stack(GString *out, struct arguments *args)
 		ctf_append_u64(out, address);
 }
 
-/* The arguments as fields. false: some are missing. */
+/* The arguments as fields. Returns false if some are missing. */
 static bool append_arguments(struct ctf_writer *w, const struct ctf_class *class,
 	const struct merge_item *item, unsigned int shape)
 {
@@ -130,7 +130,7 @@ static bool append_arguments(struct ctf_writer *w, const struct ctf_class *class
 	return true;
 }
 
-/* Skips the arguments. false: some are missing. */
+/* Skips the arguments. Returns false if some are missing. */
 static bool skip_arguments(const struct trace_text_event *event, struct arguments *args)
 {
 	struct args_plan plan[KPROF_ARGS_MAX];
