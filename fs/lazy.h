@@ -37,7 +37,7 @@ struct lazy;
 
 /* Makes the pieces; the same pieces after each restart. One call at a time. */
 struct lazy_maker {
-	bool (*next)(void *maker, GString *out); /* appends a piece; false after the last one */
+	bool (*next)(void *maker, GString *out); /* appends a piece; false if it was the last one */
 	void (*restart)(void *maker);
 	void (*destroy)(void *maker);
 };

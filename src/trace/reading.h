@@ -80,7 +80,7 @@ void reading_destroy(struct reading *reading);
 
 uint64_t reading_size(const struct reading *reading);
 
-/* Appends the next piece, some tens of KiB at most. False after the last one. One thread at a time. */
+/* Appends the next piece, some tens of KiB at most. False if it was the last one. One thread at a time. */
 bool reading_next(struct reading *reading, GString *out);
 /* The next piece is the first again; all pieces are the same as before. */
 void reading_restart(struct reading *reading);
