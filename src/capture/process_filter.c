@@ -128,8 +128,12 @@ void process_filter_learn(struct process_filter *filter, const struct decode_rec
 		break;
 	case KPROF_REC_KERN_TRACE:
 	case KPROF_REC_USER_TRACE:
-		if (!before)
-			add_number(filter->events, record->trace.info);
+		if (before)
+			break;
+		add_number(filter->events, record->trace.info);
+		/* no TASK is written for a process of which only the first thread was seen */
+		if (has_number(filter->threads, record->trace.pid))
+			add_number(filter->members, record->trace.pid);
 		break;
 	case KPROF_REC_LOST:
 		if (!before)

@@ -305,7 +305,10 @@ static void test_several_processes_are_kept(void **state)
 	gen_fini(&gen);
 }
 
-/* A thread is known by the last TASK of the sample's CPU; without one it is the first thread. */
+/*
+ * A thread is known by the last TASK of the sample's CPU; without one it is the first thread. The names
+ * and mappings of its process are kept.
+ */
 static void test_threads_are_kept_without_their_process(void **state)
 {
 	struct process_filter *filter = process_filter_create(PROCESS_FILTER_NO_ROOT, 0);
@@ -317,20 +320,28 @@ static void test_threads_are_kept_without_their_process(void **state)
 	gen_clock(&gen, 1, 2);
 	gen_event(&gen, 1, 1000, 0, "event");
 	gen_comm(&gen, 3, 200, 200, "ours");
+	gen_comm(&gen, 3, 500, 500, "single");
+	gen_mmap(&gen, 3, 500, 0x1000, 0x1000, 0, "/bin/single");
+	gen_comm(&gen, 3, 600, 600, "theirs");
 	sample(&gen, 11, 200);
 	gen_task(&gen, 0, 200, 202);
 	sample(&gen, 12, 200);
 	gen_task(&gen, 0, 200, 203);
 	sample(&gen, 13, 200);
 	sample(&gen, 14, 500);
+	sample(&gen, 15, 600);
 	process_filter_add_thread(filter, 202);
 	process_filter_add_thread(filter, 500);
 	text = wanted_by(filter, &gen, &counts);
 	assert_int_equal(counts.samples, 2);
-	assert_int_equal(counts.others, 2);
+	assert_int_equal(counts.others, 3);
+	assert_int_equal(counts.processes, 2);
 	assert_true(has(text, "user_trace time=12"));
 	assert_true(has(text, "user_trace time=14"));
 	assert_true(has(text, "\"ours\""));
+	assert_true(has(text, "\"single\""));
+	assert_true(has(text, "/bin/single"));
+	assert_false(has(text, "theirs"));
 	g_free(text);
 	gen_fini(&gen);
 }
