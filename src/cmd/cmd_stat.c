@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <getopt.h>
 #include <glib.h>
-#include <math.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,6 +20,7 @@
 #include "cmd/launch.h"
 #include "cmd/record_target.h"
 #include "cmd/stat_print.h"
+#include "cmd/stat_sum.h"
 #include "sys/clock.h"
 #include "sys/cpu.h"
 #include "sys/perf.h"
@@ -44,11 +44,6 @@ static const struct cmd_option options[] = {
 		"write the counts to FILE (-: standard output; default: standard error)"},
 	{'j', "json", NULL, "print JSON"},
 	{0},
-};
-
-/* The sums over several runs. */
-struct stat_sum {
-	double sum, squares;
 };
 
 struct stat_run {
@@ -172,29 +167,6 @@ static void watch(struct stat_run *s)
 
 /* ---- several runs ---------------------------------------------------------------------------- */
 
-static void add_to(struct stat_sum *sum, double value)
-{
-	sum->sum += value;
-	sum->squares += value * value;
-}
-
-static double mean_of(const struct stat_sum *sum, unsigned int runs)
-{
-	return runs ? sum->sum / runs : 0;
-}
-
-/* The standard deviation of the mean, in percent of it; below 0 if there is one run only. */
-static double deviation_of(const struct stat_sum *sum, unsigned int runs)
-{
-	const double mean = mean_of(sum, runs);
-	double variance;
-
-	if (runs < 2)
-		return -1;
-	variance = (sum->squares - sum->sum * mean) / (runs - 1);
-	return mean > 0 && variance > 0 ? 100 * sqrt(variance / runs) / mean : 0;
-}
-
 static uint64_t ns_of(const struct timeval *time)
 {
 	return (uint64_t)time->tv_sec * NSEC_PER_SEC + (uint64_t)time->tv_usec * NSEC_PER_USEC;
@@ -213,15 +185,15 @@ static void add_run(struct stat_run *s)
 		s->values[i].counted.value += counted->value;
 		s->values[i].counted.enabled_ns += counted->enabled_ns;
 		s->values[i].counted.running_ns += counted->running_ns;
-		add_to(&s->sums[i], (double)perf_count_scale(counted));
+		stat_sum_add_count(&s->sums[i], s->counters.all[i].error, counted);
 	}
-	add_to(&s->elapsed, (double)(s->launch.end_ns - s->launch.begin_ns));
+	stat_sum_add(&s->elapsed, (double)(s->launch.end_ns - s->launch.begin_ns));
 	s->user_ns += ns_of(&s->launch.usage.ru_utime);
 	s->sys_ns += ns_of(&s->launch.usage.ru_stime);
 	s->runs++;
 }
 
-/* One run exactly; of several the means. */
+/* One run exactly; of several the means of those in which the event was counted. */
 static void set_values(struct stat_run *s)
 {
 	unsigned int i;
@@ -229,11 +201,14 @@ static void set_values(struct stat_run *s)
 	for (i = 0; i < s->counters.list.count; i++) {
 		struct stat_value *value = &s->values[i];
 
-		value->deviation = deviation_of(&s->sums[i], s->runs);
+		value->runs = s->sums[i].runs;
+		if (value->runs)
+			s->counters.all[i].error = 0; /* it failed in the last run only */
+		value->deviation = stat_sum_deviation(&s->sums[i]);
 		if (s->runs < 2)
 			value->count = perf_count_scale(&value->counted);
 		else
-			value->count = (uint64_t)(mean_of(&s->sums[i], s->runs) + 0.5);
+			value->count = (uint64_t)(stat_sum_mean(&s->sums[i]) + 0.5);
 	}
 }
 
@@ -256,8 +231,8 @@ static int print(struct stat_run *s)
 	int status = s->launch.status;
 
 	set_values(s);
-	result.elapsed_ns = (uint64_t)mean_of(&s->elapsed, s->runs);
-	result.elapsed_deviation = deviation_of(&s->elapsed, s->runs);
+	result.elapsed_ns = (uint64_t)stat_sum_mean(&s->elapsed);
+	result.elapsed_deviation = stat_sum_deviation(&s->elapsed);
 	result.user_ns = s->user_ns / s->runs;
 	result.sys_ns = s->sys_ns / s->runs;
 	if (s->json)

@@ -34,7 +34,7 @@ kprof_SOURCES = \
 	%D%/report_browser.c %D%/report_browser.h \
 	%D%/report_input.c %D%/report_input.h \
 	%D%/main.c \
-	%D%/stat_print.c %D%/stat_print.h \
+	%D%/stat_print.c %D%/stat_print.h %D%/stat_sum.c %D%/stat_sum.h \
 	%D%/mount_choice.c %D%/mount_choice.h \
 	%D%/progress.c %D%/progress.h \
 	%D%/sampling.c %D%/sampling.h \

@@ -81,6 +81,12 @@ static void append_deviation(GString *line, double deviation)
 		g_string_append_printf(line, "  +- %.2f%%", deviation);
 }
 
+/* Whether the count is the mean of some of the runs only. */
+static bool is_of_fewer_runs(const struct stat_result *r, unsigned int i)
+{
+	return r->values[i].runs && r->values[i].runs < r->runs;
+}
+
 static void print_counter(const struct stat_result *r, unsigned int i, FILE *out)
 {
 	const struct counter *counter = &r->counters->all[i];
@@ -103,6 +109,9 @@ static void print_counter(const struct stat_result *r, unsigned int i, FILE *out
 			100 * ratio(c->running_ns, c->enabled_ns));
 	if (!counter->error)
 		append_deviation(line, r->values[i].deviation);
+	if (is_of_fewer_runs(r, i))
+		g_string_append_printf(
+			line, ", counted in %u of %u runs", r->values[i].runs, r->runs);
 	fprintf(out, "%s\n", line->str);
 }
 
@@ -226,6 +235,8 @@ static void append_counter(GString *out, const struct stat_result *r, unsigned i
 		append_number(out, "enabled_ns", value->counted.enabled_ns);
 		append_number(out, "running_ns", value->counted.running_ns);
 		append_percent(out, "deviation", value->deviation);
+		if (is_of_fewer_runs(r, i))
+			append_number(out, "runs", value->runs);
 		json_append_name(out, "user_only");
 		g_string_append(out, counter->user_only ? "true" : "false");
 	}

@@ -12,6 +12,7 @@
 struct stat_value {
 	uint64_t count;	   /* scaled to the whole time; of several runs the mean */
 	double deviation;  /* of the mean, in percent; below 0 for one run */
+	unsigned int runs; /* in which it was counted; `count` is their mean */
 	struct perf_counted counted;
 };
 
