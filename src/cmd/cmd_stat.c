@@ -307,16 +307,17 @@ static int add_cpus(struct stat_run *s, const char *list, struct err *err)
 	return 0;
 }
 
+/* The last list of CPUs replaces the one before; processes and threads are added. */
 static int set_target(struct stat_run *s, int letter, struct err *err)
 {
-	g_free(s->what);
-	if (letter == 'a')
-		s->what = g_strdup("all CPUs");
-	else
-		s->what = g_strdup_printf("%s %s",
-			letter == 'C' ? "CPU" : letter == 'p' ? "process" : "thread", optarg);
-	if (letter == 'a' || letter == 'C')
+	g_autofree char *before = s->what;
+
+	if (letter == 'a' || letter == 'C') {
+		s->what = letter == 'a' ? g_strdup("all CPUs") : g_strdup_printf("CPU %s", optarg);
 		return add_cpus(s, letter == 'C' ? optarg : NULL, err);
+	}
+	s->what = g_strdup_printf("%s%s%s %s", before ? before : "", before ? ", " : "",
+		letter == 'p' ? "process" : "thread", optarg);
 	return record_target_add_list(&s->target, optarg, letter == 't', err);
 }
 

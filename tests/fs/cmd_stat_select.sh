@@ -89,6 +89,10 @@ stat 0 -t $worker -e task-clock -- true
 said '^# true on thread '
 stat 0 -j -p $worker -e task-clock -- true
 grep -q '"target":"process ' "$tmp/err" || fail "the target in JSON"
+stat 0 -p $worker -t $$ -p $$ -e task-clock -- true
+said "^# true on process $worker, thread $$, process $$\$"
+stat 0 -j -p $worker -t $$ -e task-clock -- true
+grep -q "\"target\":\"process $worker, thread $$\"" "$tmp/err" || fail "both targets in JSON: $(cat "$tmp/err")"
 python3 -c 'import json, sys; json.load(open(sys.argv[1]))' "$tmp/err" || fail "JSON: $(cat "$tmp/err")"
 
 # until the process ends
