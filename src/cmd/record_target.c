@@ -40,6 +40,14 @@ static bool lives(pid_t pid)
 	return kill(pid, 0) == 0 || errno == EPERM;
 }
 
+/* Samples have the pid, and a thread that is given as a process has another: its process is meant. */
+static uint32_t process_of(uint32_t number)
+{
+	const pid_t pid = proc_of_thread(NULL, (pid_t)number);
+
+	return pid > 0 ? (uint32_t)pid : number;
+}
+
 int record_target_add_list(
 	struct record_target *target, const char *list, bool threads, struct err *err)
 {
@@ -53,7 +61,10 @@ int record_target_add_list(
 		if (!lives((pid_t)number))
 			return err_set(err, ESRCH, "there is no %s %s",
 				threads ? "thread" : "process", words[i]);
-		add(threads ? target->threads : target->processes, (uint32_t)number);
+		if (threads)
+			add(target->threads, (uint32_t)number);
+		else
+			add(target->processes, process_of((uint32_t)number));
 	}
 	return 0;
 }

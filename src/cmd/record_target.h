@@ -24,7 +24,10 @@ struct record_target {
 void record_target_init(struct record_target *target);
 void record_target_fini(struct record_target *target);
 
-/* A list of pids or tids. -EINVAL: it is none; -ESRCH: one of them does not exist. */
+/*
+ * A list of pids or tids; of a thread that is given as a pid its process is added. -EINVAL: it is none;
+ * -ESRCH: one of them does not exist.
+ */
 int record_target_add_list(
 	struct record_target *target, const char *list, bool threads, struct err *err);
 /* A name or a number. -ENOENT if there is no such user. */

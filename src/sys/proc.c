@@ -357,6 +357,23 @@ bool proc_lives(const char *proc, pid_t pid)
 	return (errno == EACCES || errno == EPERM) && stat_lives(proc, pid);
 }
 
+pid_t proc_of_thread(const char *proc, pid_t tid)
+{
+	char path[PATH_MAX], line[256];
+	int pid = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%d/status", proc ? proc : "/proc", (int)tid);
+	file = fopen(path, "re");
+	if (!file)
+		return 0;
+	while (fgets(line, sizeof(line), file))
+		if (sscanf(line, "Tgid: %d", &pid) == 1)
+			break;
+	fclose(file);
+	return pid;
+}
+
 /* The bit of a signal in the masks of /proc/PID/status. */
 static uint64_t signal_bit(int number)
 {

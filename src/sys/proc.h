@@ -70,6 +70,9 @@ int proc_list(const char *proc, int (*found)(void *arg, pid_t pid), void *arg);
 /* All threads of the processes with this effective user; as above. */
 int proc_threads_of(const char *proc, uid_t uid, int (*task)(void *arg, pid_t tid), void *arg);
 
+/* The process of a thread; 0 if there is no such thread, or /proc cannot tell. */
+pid_t proc_of_thread(const char *proc, pid_t tid);
+
 /* Whether the process exists and its first thread is not exiting. false if /proc cannot tell. */
 bool proc_lives(const char *proc, pid_t pid);
 

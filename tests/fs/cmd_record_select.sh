@@ -81,6 +81,8 @@ until_sampled -p "$worker" -F 499
 same "one process" "$worker" "$(values pid out)"
 said '^kprof record: out: [0-9]* samples of 1 process, [1-9][0-9]* of others left out'
 same "its event" cpu-clock:freq=499 "$(events out | sed 's/^cycles/cpu-clock/')"
+until_sampled -p "$tid"
+same "the process of a thread that is not its first" "$worker" "$(values pid out)"
 until_sampled -t "$tid"
 same "one thread" "$tid" "$("$KPROF" report -n --by thread out | awk 'NR > 1 { print $4 }' | paste -sd ' ')"
 until_sampled -C 0

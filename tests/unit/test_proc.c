@@ -572,6 +572,17 @@ static void test_living_process_is_told_from_an_ended_one(void **state)
 	assert_false(proc_lives(NULL, child));
 }
 
+static void test_process_of_a_thread_is_found(void **state)
+{
+	(void)state;
+	put("81/status", "Name:\tprog\nUmask:\t0022\nState:\tS (sleeping)\nTgid:\t80\nNgid:\t0\nPid:\t81\n");
+	assert_int_equal(proc_of_thread(root, 81), 80);
+	assert_int_equal(proc_of_thread(root, 82), 0);
+	put("83/status", "Name:\tprog\n");
+	assert_int_equal(proc_of_thread(root, 83), 0);
+	assert_int_equal(proc_of_thread(NULL, getpid()), getpid());
+}
+
 static void test_kernel_start_and_build_id_are_read(void **state)
 {
 	static const unsigned char notes[] = {
@@ -701,6 +712,7 @@ int main(void)
 		cmocka_unit_test(test_query_and_text_give_the_same_mappings),
 		cmocka_unit_test_setup_teardown(test_trusted_devices_are_told_from_mountinfo,
 						make_root, remove_root),
+		cmocka_unit_test_setup_teardown(test_process_of_a_thread_is_found, make_root, remove_root),
 		cmocka_unit_test_setup_teardown(test_living_process_is_told_from_an_ended_one,
 						make_root, remove_root),
 		cmocka_unit_test_setup_teardown(test_kernel_start_and_build_id_are_read,
