@@ -10,6 +10,7 @@ FAULTS=$PWD/tests/fixtures/faults
 export TMPDIR=$WORK/tmp
 mkdir "$TMPDIR"
 cd "$WORK" || exit 1
+python3 -c '' 2>/dev/null || { echo "no python3 here"; exit 77; }
 
 # record STATUS ARGUMENTS...
 record() {
@@ -149,13 +150,22 @@ said_parts() { [ "$(grep -c '^kprof record: part\.' "$WORK/said")" = "$1" ]; }
 # samples that the server has taken, ever
 taken() { awk '/^cpu\.[0-9]*\.samples / { n += $2 } END { print n }' "$MNT/kpstat"; }
 has_samples() { [ "$(taken)" -gt "$1" ]; }
+# the CPU time of the worker in ticks; so many must have passed that each part has samples of it
+worked() { awk '{ print $14 + $15 }' "/proc/$worker/stat"; }
+has_worked() { [ "$(worked)" -ge "$1" ]; }
+wait_for_samples() {
+	local ticks
+	ticks=$(($(worked) + 20))
+	wait_for has_samples $(($(taken) + 50))
+	wait_for has_worked $ticks
+}
 for part in 1 2; do
 	wait_for is_running
-	wait_for has_samples $(($(taken) + 50))
+	wait_for_samples
 	kill -USR2 $job
 	wait_for said_parts $part
 done
-wait_for has_samples $(($(taken) + 50))
+wait_for_samples
 kill -INT $job
 ended_well "it ends with Ctrl-C" $job
 same "three files" "part.1 part.2 part.3" "$(echo part.*)"

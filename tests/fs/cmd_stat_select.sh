@@ -26,6 +26,8 @@ if ! "$KPROF" stat -e page-faults true 2>"$tmp/err"; then
 	exit 77
 fi
 
+python3 -c '' 2>/dev/null || { echo "no python3 here"; exit 77; }
+
 # ---- values for programs ------------------------------------------------------------------------
 
 stat 0 -x , -e page-faults,task-clock -- "$FAULTS" 5000
