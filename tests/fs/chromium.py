@@ -37,11 +37,20 @@ class Browser:
         for fd in [to_browser, from_browser] + high:
             os.close(fd)
         os.set_blocking(self.input, False)
-        target = [t for t in self.call("Target.getTargets")["targetInfos"] if t["type"] == "page"][0]
-        self.session = self.call("Target.attachToTarget", targetId=target["targetId"], flatten=True)["sessionId"]
+        self.session = self.call("Target.attachToTarget", targetId=self.wait_for_page(), flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(domain + ".enable")
         self.go(url)
+
+    def wait_for_page(self):
+        """The identifier of the first page: the browser answers before it has one."""
+        until = time.monotonic() + SECONDS
+        while time.monotonic() < until:
+            for target in self.call("Target.getTargets")["targetInfos"]:
+                if target["type"] == "page":
+                    return target["targetId"]
+            time.sleep(0.02)
+        raise RuntimeError("the browser has no page")
 
     def close(self):
         os.killpg(self.process.pid, signal.SIGKILL)

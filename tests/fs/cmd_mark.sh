@@ -8,11 +8,25 @@
 KPROF=$PWD/kprof
 export KPROF_SOCKET=$SOCKET
 
+# answered COMMAND...: its output goes to files. While a server runs, it is repeated when the server did
+# not answer in time, which a busy machine may cause; the server may take such a message nevertheless.
+repeated=0
+answered() {
+	local status end=$((SECONDS + 60))
+	while :; do
+		"$@" >"$WORK/out" 2>"$WORK/said"
+		status=$?
+		[ -n "$SERVER" ] && grep -q "did not answer within" "$WORK/said" && [ "$SECONDS" -lt "$end" ] ||
+			return $status
+		repeated=$((repeated + 1))
+	done
+}
+
 # mark STATUS ARGUMENTS...
 mark() {
 	local expected=$1 status
 	shift
-	"$KPROF" mark "$@" >"$WORK/out" 2>"$WORK/said"
+	answered "$KPROF" mark "$@"
 	status=$?
 	[ "$status" = "$expected" ] || fail "kprof mark $*: status $status: $(cat "$WORK/said")"
 }
@@ -21,9 +35,9 @@ said() {
 	grep -qF -- "$1" "$WORK/said" || fail "'$1' was to be said: $(cat "$WORK/said")"
 }
 
-# the messages without time, CPU and pid
+# the messages without time, CPU and pid; one that was repeated once
 messages() {
-	sed 's/^\[[0-9.]*\]:cpu[0-9]*: kprof\[[0-9]*\]: //' "$MNT/kptrace"
+	sed 's/^\[[0-9.]*\]:cpu[0-9]*: kprof\[[0-9]*\]: //' "$MNT/kptrace" | uniq
 }
 
 mark 1 without a server
@@ -36,7 +50,9 @@ mark 0 -- '-1 %s' $'a\033tab\tand more'
 same "the messages" 'the second phase begins
 -1 %s a\x1btab	and more' "$(messages)"
 same "nothing is said" "" "$(cat "$WORK/said" "$WORK/out")"
-same "they are counted" $((written + 2)) "$(stat_of trace.written)"
+counted=$(($(stat_of trace.written) - written))
+[ "$counted" -ge 2 ] && [ "$counted" -le $((2 + repeated)) ] ||
+	fail "2 messages, $repeated of them repeated: $counted are counted"
 same "they are the size of kptrace" "$(stat -c %s "$MNT/kptrace")" "$(stat_of trace.bytes)"
 
 mark 2
@@ -59,11 +75,18 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && cp "$KPROF" "$WORK/kpr
 	as_other() {
 		setpriv --reuid=65534 --regid=65534 --clear-groups env KPROF_SOCKET="$SOCKET" "$@"
 	}
-	as_other "$WORK/kprof-other" mark of another user || fail "another user's message"
+	answered as_other "$WORK/kprof-other" mark of another user || fail "another user's message"
 	same "another user's message" "of another user" "$(messages | tail -n 1)"
 	# shellcheck disable=SC2016
-	as_other bash -c 'for ((i = 0; i < 10000; i++)); do "$0" mark "$i" 2>/dev/null || exit 0; done; exit 1' \
-		"$WORK/kprof-other" || fail "10,000 messages of a user are taken"
+	as_other bash -c 'for ((i = 0; i < 10000; i++)); do
+			said=$("$0" mark "$i" 2>&1) || case $said in
+			*"too many messages"*) exit 0 ;;
+			*"did not answer within"*) ;;
+			*) echo "$said"; exit 1 ;;
+			esac
+		done
+		echo "10,000 messages of a user are taken"
+		exit 1' "$WORK/kprof-other" || fail "the limit of a user is not reached"
 	check "a refused message is counted" [ "$(stat_of trace.marks_refused)" -ge 1 ]
 	mark 0 root is not limited
 	mark 0 root is not limited

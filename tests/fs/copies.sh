@@ -72,16 +72,11 @@ check "find shows the message" grep -aq "a message of its own" "$WORK/out"
 
 # ---- on a terminal -------------------------------------------------------------------------------
 
-# terminal NAME COMMAND: a terminal of its own in which the command runs
-terminal() {
-	TERMINAL="tmux -L kprofs-$$-$1 -f /dev/null"
-	$TERMINAL new-session -d "$2" || fail "tmux new-session"
-}
-
-# shows TEXT: the terminal shows it
-shows() {
-	$TERMINAL capture-pane -p 2>/dev/null | grep -q "$1"
-}
+command -v tmux >/dev/null || { echo "left out: no tmux"; exit; }
+TUI_WORK=$WORK
+# shellcheck source=tests/fs/tui_lib.sh
+. "${srcdir:-.}/tests/fs/tui_lib.sh"
+trap 'status=$?; tui_end; (exit $status); clean_up' EXIT
 
 has_waiting_read() {
 	[ "$(stat_of fs.waiting_reads)" = 1 ]
@@ -91,25 +86,26 @@ stack_is() {
 	grep -qx "$1" "$MNT/kpctl"
 }
 
-if command -v tmux >/dev/null && command -v less >/dev/null; then
-	terminal less "less +F $MNT/kptrace_pipe"
+# without the settings and the history of the user
+if command -v less >/dev/null; then
+	tui_run 80 24 "env -u LESS -u LESSOPEN LESSHISTFILE=- less +F $MNT/kptrace_pipe"
 	wait_for has_waiting_read
 	put kptrace "the first line"
-	wait_for shows "the first line"
+	shows "less follows" "the first line"
 	put kptrace "the second line"
-	wait_for shows "the second line"
-	$TERMINAL kill-server
+	shows "less follows on" "the second line"
+	tui_end
 fi
 
-if command -v tmux >/dev/null && command -v vim >/dev/null; then
-	terminal vim "vim -u NONE -n $MNT/kpctl"
-	wait_for shows '^stack both'
-	$TERMINAL send-keys ":%s/^stack .*/stack kernel 7/" Enter
-	wait_for shows '^stack kernel 7'
-	$TERMINAL send-keys ":w" Enter
+if command -v vim >/dev/null; then
+	tui_run 80 24 "vim -u NONE -i NONE -n $MNT/kpctl"
+	shows "vim has read kpctl" '^stack both'
+	keys ":%s/^stack .*/stack kernel 7/" Enter
+	shows "vim has changed it" '^stack kernel 7'
+	keys ":w" Enter
 	wait_for stack_is "stack kernel 7"
-	wait_for shows written
-	$TERMINAL send-keys ":%s/^stack .*/stack user 9/" Enter ":w" Enter # again: it knows its own time
+	shows "vim has written it" written
+	keys ":%s/^stack .*/stack user 9/" Enter ":w" Enter # again: it knows its own time
 	wait_for stack_is "stack user 9"
-	$TERMINAL kill-server
+	tui_end
 fi

@@ -13,7 +13,7 @@ if [ "$(id -u)" != 0 ]; then
 	echo "needs root"
 	exit 77
 fi
-for tool in unshare ldconfig pkg-config gcc g++; do
+for tool in unshare flock ldconfig pkg-config gcc g++; do
 	command -v $tool >/dev/null || { echo "no $tool"; exit 77; }
 done
 if [ -z "${INSTALL_ALONE-}" ]; then
@@ -70,7 +70,8 @@ echo "$libdir" >"$INSTALL_TMP/etc/ld.so.conf.d/kprof-test.conf"
 mount --bind "$INSTALL_TMP/etc" /etc || fail "/etc"
 mount --bind "$INSTALL_TMP/prefix" "$prefix" || fail "$prefix"
 
-MAKEFLAGS='' make -s install >"$INSTALL_TMP/log" 2>&1 || fail "make install: $(cat "$INSTALL_TMP/log")"
+# Two scripts may install from the build folder at once, and libtool relinks in it.
+MAKEFLAGS='' flock . make -s install >"$INSTALL_TMP/log" 2>&1 || fail "make install: $(cat "$INSTALL_TMP/log")"
 
 # a program that is linked with an instrumented libkprof needs the instrumentation itself
 flags=$(setting SAN_FLAGS)

@@ -27,6 +27,11 @@ cd "$INSTALL_TMP/work" || exit 1
 sed -n 's/^    # //p' "$text" | sed "s|/usr/local/share/doc/kprofs|$docdir|" >commands
 [ "$(wc -l <commands)" -ge 25 ] || fail "there are only $(wc -l <commands) commands in $text"
 
+if ! kprof record -q -P -o "$INSTALL_TMP/data" -- true 2>"$INSTALL_TMP/said"; then
+	echo "no sampling here: $(tail -n 1 "$INSTALL_TMP/said")"
+	exit 77
+fi
+
 # Each command as a user types it; its output goes to a file with its number.
 number=0
 while read -r command; do

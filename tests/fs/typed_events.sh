@@ -62,9 +62,9 @@ else
 	echo "left out: no Python with ctypes"
 fi
 
-# Go caches what it compiles below the home folder, if there is one
-if command -v go >/dev/null && [ "$(go env CGO_ENABLED)" = 1 ]; then
-	GOCACHE=${GOCACHE:-$(go env GOCACHE)} GO111MODULE=off GOFLAGS='' \
+# Go caches what it compiles below the home folder
+if command -v go >/dev/null && [ "$(HOME=$WORK go env CGO_ENABLED)" = 1 ]; then
+	HOME=$WORK GOCACHE=$WORK/go-cache GO111MODULE=off GOFLAGS='' \
 		CGO_CFLAGS="-I$(realpath "${srcdir:-.}")/include" CGO_LDFLAGS="-L$PWD/.libs" \
 		go build -o "$WORK/go_events" "$examples/events.go" || fail "events.go does not compile"
 	"$WORK/go_events" || fail "events.go: status $?"

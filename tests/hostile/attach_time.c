@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * attach_time SOCKET [COUNT]: attaches a program with a pool of its own COUNT (1) times, as libkprof
- * does, and prints the longest time from connect(2) to the server's welcome, in ms.
+ * does, and prints the median of the times from connect(2) to the server's welcome, in ms.
  */
 #include "tests/hostile/attack.h"
 #include "tests/race/fixture.h"
@@ -29,13 +29,13 @@ static double attach(const char *path)
 
 int main(int argc, char **argv)
 {
-	double longest = 0;
+	int count = attack_parse_count(argc > 2 ? argv[2] : "1");
+	double times[ATTACK_TIMES_MAX];
 
-	for (int i = argc > 2 ? atoi(argv[2]) : 1; i > 0 && argc > 1; i--) {
-		double ms = attach(argv[1]);
-
-		longest = ms > longest ? ms : longest;
-	}
-	printf("%.1f\n", longest);
+	if (argc < 2)
+		return 2;
+	for (int i = 0; i < count; i++)
+		times[i] = attach(argv[1]);
+	printf("%.1f\n", attack_median(times, count));
 	return 0;
 }

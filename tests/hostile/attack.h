@@ -72,4 +72,28 @@ static inline double attack_now_ms(void)
 	return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
+#define ATTACK_TIMES_MAX 64
+
+static inline int attack_compare_times(const void *a, const void *b)
+{
+	const double *one = a, *two = b;
+
+	return (*one > *two) - (*one < *two);
+}
+
+/* COUNT of a command line: 1 to ATTACK_TIMES_MAX. */
+static inline int attack_parse_count(const char *text)
+{
+	int count = atoi(text);
+
+	return count < 1 ? 1 : count > ATTACK_TIMES_MAX ? ATTACK_TIMES_MAX : count;
+}
+
+/* The median of count times, which are sorted for it; of an even number, the higher one of the middle. */
+static inline double attack_median(double *times, int count)
+{
+	qsort(times, (size_t)count, sizeof(*times), attack_compare_times);
+	return times[count / 2];
+}
+
 #endif

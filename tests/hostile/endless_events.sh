@@ -2,12 +2,8 @@
 # SPDX-License-Identifier: MIT
 # endless_events: 200 processes of one user send the server definitions of events without end. Another
 # user's program attaches, a switch reaches a program, and the server ends, as fast as without them.
-# shellcheck source=tests/fs/lib.sh
-. "${srcdir:-.}/tests/fs/lib.sh"
-
-HERE=$PWD/tests/hostile
-ATTACKER=
-trap 'status=$?; [ -z "$ATTACKER" ] || kill -9 "-$ATTACKER"; (exit $status); clean_up' EXIT
+# shellcheck source=tests/hostile/lib.sh
+. "${srcdir:-.}/tests/hostile/lib.sh"
 
 # A sanitizer makes each of these several times slower.
 slower=1
@@ -15,8 +11,8 @@ is_instrumented() {
 	grep -q 'lib[at]san' "/proc/$SERVER/maps"
 }
 
-# below WHAT LIMIT COMMAND...: the command says a time in ms. Other programs of the machine may delay one
-# round; without budgets of users each round takes seconds.
+# below WHAT LIMIT COMMAND...: the command says the median of its times in ms. Other programs of the machine
+# may delay one round; where users are not served in turn, an attach takes 300 ms to seconds, in each round.
 below() {
 	local what=$1 limit=$(($2 * slower)) round took
 	shift 2
@@ -28,24 +24,8 @@ below() {
 	fail "$what: never below $limit ms"
 }
 
-is_sending() {
-	grep -q sending "$WORK/sending"
-}
-
 is_deferred() {
 	[ "$(stat_of trace.deferred)" -gt 0 ]
-}
-
-attack() {
-	local as=()
-	[ "$(id -u)" != 0 ] || as=(setpriv --reuid=65534 --regid=65534 --clear-groups)
-	chmod 755 "$WORK"
-	mkfifo "$WORK/stdin"
-	: >"$WORK/sending"
-	"${as[@]}" "$HERE/send_events" "$SOCKET" "$1" <"$WORK/stdin" >"$WORK/sending" &
-	ATTACKER=$!
-	exec {hold}>"$WORK/stdin"
-	wait_for is_sending
 }
 
 if [ "$(id -u)" != 0 ]; then
@@ -56,21 +36,14 @@ fi
 begin_all() {
 	serve
 	is_instrumented && slower=5
-	attack 200
+	attack send_events "$SOCKET" 200
+	wait_for has_said sending
 	wait_for is_deferred
 }
 
-end_attack() {
-	kill -9 "-$ATTACKER"
-	exec {hold}>&-
-	wait "$ATTACKER" 2>/dev/null
-	ATTACKER=
-	rm "$WORK/stdin"
-}
-
 begin_all
-below "the longest of 20 attaches" 100 "$HERE/attach_time" "$SOCKET" 20
-below "the longest of 20 switches" 100 "$HERE/switch_time" "$SOCKET" "$MNT/events" 20
+below "the median of 20 attaches" 100 "$HERE/attach_time" "$SOCKET" 20
+below "the median of 20 switches" 100 "$HERE/switch_time" "$SOCKET" "$MNT/events" 20
 # A second where nothing else runs: it takes 100 ms of CPU time, which 200 attackers and others want, too.
 for round in {1..5}; do
 	begin=${EPOCHREALTIME/./}

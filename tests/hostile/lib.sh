@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# lib.sh: functions for tests in which a program sends the server descriptors of a FUSE file.
+# lib.sh: functions for tests in which a program attacks the server, without libkprof.
 #
 # Sourced, in place of tests/fs/lib.sh, which it sources.
 # shellcheck source=tests/fs/lib.sh
@@ -9,12 +9,6 @@ HERE=$PWD/tests/hostile
 SILENT=$WORK/silent
 SILENT_SERVER=
 ATTACKER=
-
-# below WHAT LIMIT MS
-below() {
-	echo "$1: $3 ms"
-	[ "${3%.*}" -lt "$2" ] || fail "$1: $3 ms"
-}
 
 # ---- a FUSE server that does not answer
 
@@ -26,7 +20,7 @@ end_silent() {
 	SILENT_SERVER=
 	umount -l "$SILENT" || fusermount3 -uz "$SILENT"
 }
-trap 'status=$?; end_silent 2>/dev/null; (exit $status); clean_up' EXIT
+trap 'status=$?; kill_attacker; end_silent 2>/dev/null; (exit $status); clean_up' EXIT
 
 # begin_silent WORD...: as silent_fuse takes them
 begin_silent() {
@@ -42,22 +36,30 @@ has_said() {
 	grep -q "$1" "$WORK/sent"
 }
 
-# attack COUNT [WORD]: send_descriptor in the background, as another user if we may choose
+# attack PROGRAM WORD...: in the background, in a process group of its own, as another user if we may
+# choose; it writes to $WORK/sent, and reads what is written to $hold
 attack() {
-	local as=()
+	local as=() program=$1
+	shift
 	[ "$(id -u)" != 0 ] || as=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 	chmod 755 "$WORK"
 	mkfifo "$WORK/stdin"
 	: >"$WORK/sent"
-	"${as[@]}" "$HERE/send_descriptor" "$SOCKET" "$SILENT/file" "$@" <"$WORK/stdin" >"$WORK/sent" &
+	setsid "${as[@]}" "$HERE/$program" "$@" <"$WORK/stdin" >"$WORK/sent" &
 	ATTACKER=$!
 	exec {hold}>"$WORK/stdin"
 }
 
+# The end of its input may not end it: it may wait for a file that does not answer.
+kill_attacker() {
+	[ -z "$ATTACKER" ] || kill -9 -- "-$ATTACKER"
+}
+
 end_attack() {
+	kill_attacker
 	exec {hold}>&-
-	kill -9 "$ATTACKER" # it waits for its own file, which does not answer
 	wait "$ATTACKER" 2>/dev/null
+	ATTACKER=
 	rm "$WORK/stdin"
 }
 
@@ -74,8 +76,8 @@ is_over() {
 	has_ended "$SERVER" && [ "$(ls "/proc/$SERVER/task" 2>/dev/null | wc -l)" -le 1 ]
 }
 
-# end_server SIGNAL: its process and its mount are gone within a second, and the next server starts at once.
-# A second is what an administrator waits for, and what a server that hangs never comes near.
+# end_server SIGNAL: its process and its mount end, and the next server starts. A server that waits for the
+# file that does not answer never ends by itself.
 end_server() {
 	local begin=${EPOCHREALTIME/./}
 	kill "-$1" "$SERVER"
@@ -84,7 +86,7 @@ end_server() {
 	wait "$SERVER" 2>/dev/null
 	wait_for is_free
 	SERVER=
-	below "the end by SIG$1" 1000 $(((${EPOCHREALTIME/./} - begin) / 1000))
+	echo "the end by SIG$1: $(((${EPOCHREALTIME/./} - begin) / 1000)) ms"
 	if [ "$1" = TERM ]; then
 		check "the mount is gone" not_mounted
 	else

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * switch_time SOCKET EVENTS-FOLDER COUNT: attaches a program with one event, victim:e, switches it by
- * writes to its file COUNT times, and prints the longest time from the begin of a write until the program
- * received SWITCH, in ms.
+ * writes to its file COUNT times, and prints the median of the times from the begin of a write until the
+ * program received SWITCH, in ms.
  */
 #include <fcntl.h>
 #include <stdbool.h>
@@ -70,24 +70,22 @@ static double switch_it(int socket, const char *file, bool on)
 int main(int argc, char **argv)
 {
 	struct kprof_packet_hello hello = attack_hello(65536);
-	double longest = 0;
+	double times[ATTACK_TIMES_MAX];
 	struct fixture f;
 	char file[4096];
-	int socket;
+	int socket, count;
 
 	if (argc != 4)
 		return 2;
+	count = attack_parse_count(argv[3]);
 	fixture_open(&f, 65536, KPROF_MODE_OVERWRITE);
 	socket = attack_dial(argv[1]);
 	attack_send(socket, &hello, sizeof(hello), f.fd);
 	announce(socket);
 	wait_until(socket, false);
 	snprintf(file, sizeof(file), "%s/victim:e", argv[2]);
-	for (int i = 1; i <= atoi(argv[3]); i++) {
-		double ms = switch_it(socket, file, i % 2);
-
-		longest = ms > longest ? ms : longest;
-	}
-	printf("%.1f\n", longest);
+	for (int i = 0; i < count; i++)
+		times[i] = switch_it(socket, file, i % 2 == 0);
+	printf("%.1f\n", attack_median(times, count));
 	return 0;
 }

@@ -17,7 +17,7 @@ for signal in TERM KILL; do
 		serve
 		[ "$how" != "2 queued" ] || kill -STOP "$SERVER"
 		# shellcheck disable=SC2086 # two words
-		attack $how
+		attack send_descriptor "$SOCKET" "$SILENT/file" $how
 		wait_for has_said connected
 		if [ "$how" = "2 accepted" ]; then
 			wait_for has_connections 2

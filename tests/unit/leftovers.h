@@ -4,6 +4,7 @@
 #define KPROFS_TESTS_LEFTOVERS_H
 
 #include <dirent.h>
+#include <unistd.h>
 
 struct leftovers {
 	unsigned int fds, threads;
@@ -29,10 +30,20 @@ static inline struct leftovers leftovers_count(void)
 	};
 }
 
+/*
+ * pthread_join returns before the kernel has removed the thread from /proc; on a busy machine, long
+ * before.
+ */
+#define LEFTOVERS_WAIT_MS 10000
+
 static inline void leftovers_check(const struct leftovers *before)
 {
-	const struct leftovers now = leftovers_count();
+	struct leftovers now = leftovers_count();
 
+	for (int ms = 0; now.threads > before->threads && ms < LEFTOVERS_WAIT_MS; ms++) {
+		usleep(1000);
+		now = leftovers_count();
+	}
 	assert_int_equal(now.fds, before->fds);
 	assert_int_equal(now.threads, before->threads);
 }

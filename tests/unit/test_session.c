@@ -84,15 +84,12 @@ static void destroy_side(struct side *side)
 
 static int destroy_sides(void **state)
 {
-	struct leftovers after;
 	size_t i;
 
 	for (i = 0; i < SESSIONS; i++)
 		destroy_side(&sides[i]);
 	quotas_destroy(server.quotas);
-	after = leftovers_count();
-	assert_int_equal(after.fds, before.fds);
-	assert_int_equal(after.threads, before.threads);
+	leftovers_check(&before);
 	return 0;
 }
 
