@@ -27,11 +27,12 @@ static void move(struct parked *parked, bool current)
 	g_queue_push_tail_link(queue_of(parked), &parked->link);
 }
 
+/* The newest first: one that was answered may still be queued, and a new one may have its address. */
 static struct parked *find_in(const GQueue *queue, const struct fuse_req *req)
 {
 	GList *link;
 
-	for (link = queue->head; link; link = link->next) {
+	for (link = queue->tail; link; link = link->prev) {
 		struct parked *parked = link->data;
 
 		if (parked->req == req)

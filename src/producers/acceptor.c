@@ -6,6 +6,7 @@
 #include <glib.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -30,6 +31,7 @@ struct acceptor {
 	int listening;
 	int fd; /* to the process; -1 if there is none */
 	pid_t pid;
+	pid_t ended; /* a process that was replaced and is still to be waited for; 0 if there is none */
 	uint32_t generation;
 };
 
@@ -63,6 +65,19 @@ static void pass_on(struct process *process)
 }
 
 /*
+ * The server has closed its descriptors of connections, but those that it has not received are still in the
+ * queue of the connection to it. They are closed with that, and here last.
+ */
+static void end_with_server(const struct process *process)
+{
+	struct pollfd closed = { .fd = process->server };
+
+	while (poll(&closed, 1, -1) < 0)
+		;
+	_exit(0);
+}
+
+/*
  * The server has gone, and its own descriptors may not be closed yet. No client can connect any more, so the
  * next server can take the path.
  */
@@ -89,7 +104,7 @@ static void take_word(const struct process *process)
 		end_after_server(process);
 	for (size_t i = 0; i < (size_t)got / sizeof(numbers[0]); i++) {
 		if (numbers[i] == END)
-			_exit(0);
+			end_with_server(process);
 		close(numbers[i]);
 	}
 	if (after >= 0)
@@ -200,15 +215,19 @@ int acceptor_fd(const struct acceptor *acceptor)
 	return acceptor->fd;
 }
 
-/* The process was killed. Of its connections the server has the last descriptors now. */
+/*
+ * The process has ended, or sends what it should not. Of its connections the server has the last descriptors
+ * now. It is killed first: a process that lives would end the listening socket, which its successor needs.
+ */
 static int replace_process(struct acceptor *acceptor)
 {
 	int ret;
 
 	if (acceptor->fd >= 0) {
+		kill(acceptor->pid, SIGKILL);
 		close(acceptor->fd);
 		acceptor->fd = -1;
-		waitpid(acceptor->pid, NULL, WNOHANG);
+		acceptor->ended = acceptor->pid;
 	}
 	ret = start_process(acceptor);
 	return ret ? ret : -EPIPE;
@@ -220,6 +239,8 @@ int acceptor_next(struct acceptor *acceptor, struct accepted *accepted)
 	struct fdpass pass = { .fds = &fd, .max = 1 };
 	ssize_t got = -EPIPE;
 
+	if (acceptor->ended && waitpid(acceptor->ended, NULL, WNOHANG) == acceptor->ended)
+		acceptor->ended = 0;
 	accepted->generation = acceptor->generation;
 	/* a packet whose descriptor cannot be received stays */
 	if (acceptor->fd >= 0)
@@ -227,6 +248,9 @@ int acceptor_next(struct acceptor *acceptor, struct accepted *accepted)
 			&pass, MSG_DONTWAIT | MSG_PEEK);
 	if (got == -EAGAIN || got == -EINTR)
 		return -EAGAIN;
+	/* these two say that the process has ended */
+	if (got < 0 && got != -EPIPE && got != -ECONNRESET)
+		return (int)got;
 	if (got != sizeof(accepted->number))
 		return replace_process(acceptor);
 	if (fd < 0)

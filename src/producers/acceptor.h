@@ -43,7 +43,8 @@ int acceptor_fd(const struct acceptor *acceptor);
 /*
  * Returns the descriptor of the next connection, non-blocking and close-on-exec; -EAGAIN if there
  * is none; -EMFILE if no descriptor is free, and the connection is kept; -EPIPE if the acceptor had
- * ended and was replaced; another -errno if it had ended and no other can be started.
+ * ended and was replaced; another -errno if it can't be received from, or had ended and no other can be
+ * started.
  */
 int acceptor_next(struct acceptor *acceptor, struct accepted *accepted);
 

@@ -19,8 +19,6 @@
 
 /* Events of epoll that are handled at one wakeup. */
 #define WAKE_EVENTS 64
-/* The pause before the next accept when descriptors or memory are short. */
-#define PAUSE_MS 1000
 /*
  * Packets are received for so long before the thread accepts connections or sends switches; one
  * packet takes up to 5 ms.
@@ -101,7 +99,18 @@ static int detach_without_hello(struct listener *listener)
 			return (int)((pending->since_ns + timeout_ns - now_ns) / NSEC_PER_MSEC) + 1;
 		listener_detach(listener, listener_peer_at(pending), "it sent no HELLO in time");
 	}
-	return listener->paused ? PAUSE_MS : -1;
+	return -1;
+}
+
+/* Returns the ms until accepting is tried again, or -1 if it is not paused. */
+static int pause_timeout_ms(const struct listener *listener)
+{
+	const uint64_t now_ns = clock_monotonic_ns();
+
+	if (!listener->paused)
+		return -1;
+	return listener->paused_until_ns <= now_ns ?
+		0 : (int)((listener->paused_until_ns - now_ns) / NSEC_PER_MSEC) + 1;
 }
 
 static void receive(struct listener *listener, struct listener_peer *peer)
@@ -168,8 +177,9 @@ static int sooner_ms(int a, int b)
 
 static int next_timeout_ms(struct listener *listener)
 {
-	return sooner_ms(detach_without_hello(listener),
-		sooner_ms(listener_round_ms(listener), turns_timeout_ms(listener)));
+	int ms = sooner_ms(detach_without_hello(listener), pause_timeout_ms(listener));
+
+	return sooner_ms(ms, sooner_ms(listener_round_ms(listener), turns_timeout_ms(listener)));
 }
 
 static void free_dropped(struct listener *listener)
@@ -192,12 +202,10 @@ static void *run(void *arg)
 		bool kicked = false;
 		int n = epoll_wait(listener->epoll, events, WAKE_EVENTS, next_timeout_ms(listener));
 
-		if (n == 0 && listener->paused) {
-			listener_pause(listener, false);
-			listener_accept(listener);
-		}
 		for (int i = 0; i < n; i++)
 			handle(listener, &events[i], &kicked);
+		if (pause_timeout_ms(listener) == 0)
+			listener_end_pause(listener);
 		if (kicked)
 			listener_send_all(listener);
 		/* relaxed, both: see on_corrupt */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/reserve.h"
+#include "base/units.h"
 #include "sys/clock.h"
 #include "producers/closing.h"
 #include "producers/marks.h"
@@ -83,13 +84,33 @@ int listener_watch(struct listener *listener, int operation, int fd, uint32_t ev
 	return epoll_ctl(listener->epoll, operation, fd, &event) ? -errno : 0;
 }
 
+/* The acceptor that replaced another one may not be watched yet. */
+static int watch_acceptor(struct listener *listener, uint32_t events)
+{
+	const int fd = acceptor_fd(listener->acceptor);
+	int ret = listener_watch(listener, EPOLL_CTL_MOD, fd, events, listener->acceptor);
+
+	return ret == -ENOENT ?
+		listener_watch(listener, EPOLL_CTL_ADD, fd, events, listener->acceptor) : ret;
+}
+
 void listener_pause(struct listener *listener, bool paused)
 {
 	if (listener->paused == paused)
 		return;
+	/* without an acceptor, or where it can't be watched, the pause goes on */
+	if (watch_acceptor(listener, paused ? 0 : EPOLLIN) && !paused)
+		return;
 	listener->paused = paused;
-	listener_watch(listener, EPOLL_CTL_MOD, acceptor_fd(listener->acceptor),
-		paused ? 0 : EPOLLIN, listener->acceptor);
+	if (paused)
+		listener->paused_until_ns = clock_monotonic_ns() + LISTENER_PAUSE_MS * NSEC_PER_MSEC;
+}
+
+void listener_end_pause(struct listener *listener)
+{
+	listener_pause(listener, false);
+	listener->paused_until_ns = clock_monotonic_ns() + LISTENER_PAUSE_MS * NSEC_PER_MSEC;
+	listener_accept(listener);
 }
 
 void listener_drop(struct listener *listener, struct listener_peer *peer)
@@ -209,11 +230,13 @@ void listener_accept(struct listener *listener)
 		struct accepted accepted;
 		int fd = acceptor_next(listener->acceptor, &accepted);
 
-		if (fd == -EPIPE)
-			fd = listener_watch(listener, EPOLL_CTL_ADD, acceptor_fd(listener->acceptor),
-				EPOLLIN, listener->acceptor);
-		else if (fd >= 0)
+		if (fd == -EPIPE) {
+			fd = watch_acceptor(listener, EPOLLIN);
+			if (!fd)
+				listener->paused = false;
+		} else if (fd >= 0) {
 			admit(listener, fd, &accepted);
+		}
 		if (fd < 0 && fd != -EAGAIN)
 			listener_pause(listener, true); /* else epoll reports it again */
 		if (fd < 0)

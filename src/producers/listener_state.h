@@ -19,6 +19,9 @@
 #include "producers/connection.h"
 #include "producers/user_turns.h"
 
+/* The pause before the next accept when descriptors, memory or the acceptor are missing. */
+#define LISTENER_PAUSE_MS 1000
+
 struct closing;
 struct sync_rounds;
 
@@ -60,7 +63,8 @@ struct listener {
 	_Atomic uint64_t deferred;	 /* a */
 	GQueue waiting; /* of struct listener_peer: those for which no receiver is free */
 	struct admission *admission;	 /* of the peers in all */
-	bool paused;			 /* no accepts, since descriptors or memory are short */
+	bool paused;			 /* no accepts: descriptors, memory or the acceptor are missing */
+	uint64_t paused_until_ns;	 /* while paused: when accepting is tried again */
 	struct reports *reports;
 	struct marks *marks;
 	char in[KPROF_PACKET_MAX] __attribute__((aligned(8)));
@@ -76,6 +80,8 @@ void listener_report(
 int listener_watch(struct listener *listener, int operation, int fd, uint32_t events, void *data);
 /* While paused, no connection is accepted. */
 void listener_pause(struct listener *listener, bool paused);
+/* Tries again to accept; the pause goes on if that fails. */
+void listener_end_pause(struct listener *listener);
 void listener_accept(struct listener *listener);
 /* Charges the user with the CPU time of the thread since clock_thread_ns() was begin_ns. */
 void listener_charge(

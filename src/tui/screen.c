@@ -63,12 +63,15 @@ static int check_type(struct err *err)
 {
 	const char *type = getenv("TERM");
 	int found = 0;
+	bool moves_cursor;
 
 	if (!type || !*type)
 		return err_set(err, ENOTTY, "TERM is not set");
 	if (setupterm(NULL, STDOUT_FILENO, &found) != OK)
 		return err_set(err, ENOTTY, "the terminal type in TERM is not known");
-	if (!cursor_address)
+	moves_cursor = cursor_address != NULL;
+	del_curterm(cur_term); /* newterm() reads the description again */
+	if (!moves_cursor)
 		return err_set(err, ENOTTY, "the terminal type in TERM cannot move its cursor");
 	return 0;
 }

@@ -53,8 +53,8 @@ tests_fs_tell_LDFLAGS = -static
 TESTS += %D%/trace_read.sh %D%/trace_pipe.sh
 EXTRA_DIST += %D%/trace_lib.sh %D%/trace_pipe.py %D%/trace_read.sh %D%/trace_pipe.sh
 # programs that attach
-TESTS += %D%/trace_events.sh
-EXTRA_DIST += %D%/trace_events.sh
+TESTS += %D%/trace_acceptor.sh %D%/trace_events.sh
+EXTRA_DIST += %D%/trace_acceptor.sh %D%/trace_events.sh
 # events without macros, and from other languages
 check_PROGRAMS += tests/fs/typed
 tests_fs_typed_SOURCES = %D%/typed.c
