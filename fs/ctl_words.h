@@ -46,9 +46,10 @@ struct ctl_words_word {
 bool ctl_words_next_line(const char **data, size_t *left, const char **line, size_t *len);
 
 /*
- * Carries out one line. -EINVAL: a word that is not in the table, a wrong number of arguments, a
- * NUL, no word at all; else what the handler returns. *word: the row that the line named, or NULL.
- * The line `help` succeeds with a note and no row: the usage is that of all words.
+ * Carries out one line. Returns -EINVAL if the line has no word, a word that is not in the table, a
+ * wrong number of arguments or a NUL; otherwise the value that the handler returned. *word becomes
+ * the row that the line named, or NULL. The line `help` succeeds with a note and no row; the usage
+ * is then that of all words.
  */
 int ctl_words_run(const struct ctl_words_word *words, struct ctl_words_call *call, const char *line,
 	size_t len, const struct ctl_words_word **word, struct err *err);

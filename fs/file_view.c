@@ -45,8 +45,8 @@ static int write_all(int fd, struct iovec *iov, int count)
 }
 
 /*
- * All records held now, with what a reader must know, into fd. -ENODATA: there are none, unless
- * that is `enough`, too: then there is perhaps nothing in fd.
+ * Writes all records held now, with what is needed to decode them, into fd. Returns -ENODATA if
+ * there are none and `enough` is false; if it is true, fd may stay empty.
  */
 static int copy_capture(struct profiler *profiler, bool enough, int fd, void *job)
 {

@@ -24,7 +24,7 @@ struct filetext {
 	struct lazy *lazy; /* NULL if the text is in one of the above */
 	size_t size;
 	struct timespec time; /* CLOCK_REALTIME */
-	void (*on_free)(void *arg); /* or NULL: called when the text is freed */
+	void (*on_free)(void *arg); /* called when the text is freed; may be NULL */
 	void *arg;
 };
 

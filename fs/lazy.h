@@ -55,8 +55,8 @@ int lazy_reserve(struct lazy *lazy);
 void lazy_read_all(struct lazy *lazy, GString *out);
 
 /*
- * Appends the bytes at `offset`, `size` of them or as many as there are, to `out`. -EINTR:
- * cancelled.
+ * Appends the bytes at `offset`, `size` of them or as many as there are, to `out`. Returns -EINTR
+ * if it was cancelled.
  */
 int lazy_read(struct lazy *lazy, uint64_t offset, size_t size, GString *out,
 	const struct cancel *cancel);

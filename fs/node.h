@@ -47,10 +47,11 @@ void node_path(const struct node *node, GString *out);
 struct session *node_session(const struct node *node);
 
 /*
- * What stat reports: of the text that a reader has open, else of this moment, or of the newest text
- * where the row is DIRTAB_COSTLY. `reader`: the user that a text is rendered for to know its size; NULL:
- * no size is needed, as at a lookup: the kernel sends a GETATTR before it shows a size.
- * Returns true where that won't change soon: a text is open, or a directory whose rows are a table.
+ * Sets what stat reports. The size is that of the text that a reader has open, otherwise that of a
+ * text rendered now, or, if the row is DIRTAB_COSTLY, of the newest text. If `reader` is not NULL,
+ * a text is rendered for that user to know its size; it is NULL if no size is needed, as at a
+ * lookup: the kernel sends a GETATTR before it shows a size. Returns true if the result will not
+ * change soon: a text is open, or the node is a directory whose rows are a table.
  */
 bool node_stat(struct nodes *nodes, struct node *node, const uid_t *reader, struct stat *st);
 

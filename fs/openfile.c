@@ -105,7 +105,7 @@ static char *describe_usage(const struct dirtab_row *row, const struct ctl_words
 	return g_string_free(out, FALSE);
 }
 
-/* usage NULL: the line is no error of what was written. */
+/* usage is NULL if the line does not report an error in what was written. */
 static void add_line(struct report *report, const struct node *node, const struct origin *origin,
 	unsigned int line, const char *written, size_t size, const char *reason, const char *usage)
 {

@@ -49,8 +49,9 @@ struct parked_ops {
 	 */
 	bool (*ends_wait)(const char *proc, pid_t tid);
 	/*
-	 * Takes a waiting request out of what else it is in. Under the lock. false: another thread has
-	 * taken it out there and answers it. NULL: it is in nothing else.
+	 * Removes a waiting request from the other lists that it is in. Called under the lock.
+	 * Returns false if another thread has removed it there and answers it. The function is NULL
+	 * if requests are in no other list.
 	 */
 	bool (*take_out)(struct parked *parked);
 	/* Tells the thread of a current request that its wait has ended. Under the lock. May be NULL. */
@@ -75,7 +76,10 @@ void parked_init(struct parked_list *list, struct parked *parked, struct fuse_re
 
 /* ---- with the lock ---------------------------------------------------------------------------- */
 
-/* It waits from now on. EINTR, ESHUTDOWN: it is not in the list, and the caller answers it. */
+/*
+ * Adds a request, which waits from now on. Returns 0, or EINTR or ESHUTDOWN; then the request is
+ * not in the list, and the caller answers it.
+ */
 int parked_add(struct parked_list *list, struct parked *parked);
 /* The one that has waited longest, or NULL. */
 struct parked *parked_first(const struct parked_list *list);

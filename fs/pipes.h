@@ -30,8 +30,8 @@ void pipes_close(struct pipes *pipes);
 void pipes_destroy(struct pipes *pipes);
 
 /*
- * A pipe that begins now. Copies what programs hold, which a worker has no time for where there are
- * programs. -EINTR: cancelled.
+ * Creates a pipe whose contents begin now. Copies the events that programs hold, which takes too
+ * long for a worker if there are programs. Returns -EINTR if it was cancelled.
  */
 int pipe_open(struct pipes *pipes, uid_t reader, const struct trace_records_cpu *cpu,
 	const struct cancel *cancel, void **cursor);

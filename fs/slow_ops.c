@@ -108,7 +108,7 @@ static void finish(struct slow_op *job)
 	}
 }
 
-/* With EINTR: where it reads, the program reads again, and the text is then further on. */
+/* With EINTR a program that was reading reads again; more of the text is then ready. */
 static void give_up(struct parked *parked, int code)
 {
 	atomic_write_relaxed(&parked->interrupted, true);

@@ -116,7 +116,10 @@ static void answer_read(struct parked *parked, int code)
 
 static const struct parked_ops read_ops = { .answer = answer_read };
 
-/* Returns an errno to answer with at once, or 0: it is parked. ESHUTDOWN: answer with end of file. */
+/*
+ * Returns 0 if the read is parked, otherwise an errno to answer with at once; ESHUTDOWN is answered
+ * with end of file.
+ */
 static int park_read(struct streams *streams, struct fuse_req *req, struct openfile *file,
 	size_t size)
 {

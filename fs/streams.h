@@ -25,7 +25,10 @@ void streams_destroy(struct streams *streams);
 void streams_read(struct streams *streams, struct fuse_req *req, struct openfile *file, size_t size,
 	bool nonblock);
 
-/* Whether a read would not wait. Takes the handle (NULL: none) and notifies it when that changes. */
+/*
+ * Returns whether a read would return without waiting. Takes ownership of the handle, which may be
+ * NULL, and notifies it when that changes.
+ */
 bool streams_poll(struct streams *streams, struct openfile *file, struct fuse_pollhandle *handle);
 
 /* The kernel closed the file: forgets its poll handle. */
