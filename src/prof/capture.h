@@ -42,7 +42,7 @@ struct capture_block;
 /* A reader's position. Members belong to the capture, under its lock. */
 struct capture_pos {
 	struct capture_pos *prev, *next;
-	struct capture_block *block; /* read up to `offset`, pinned; NULL: before next_seq */
+	struct capture_block *block; /* pinned; read up to `offset`; NULL before next_seq */
 	size_t offset;
 	size_t partial_left; /* bytes left of a record whose first part was read */
 	bool fills;	     /* set by the reader: a record is split where that fills the buffer */

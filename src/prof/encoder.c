@@ -34,7 +34,7 @@ struct encoder {
 	struct encoder_counts counts;
 	struct record_buf buf;
 	uint64_t samples[EVENTS_MAX]; /* in this run */
-	const struct perf_user_regs *user_regs; /* NULL: stacks are not copied */
+	const struct perf_user_regs *user_regs; /* NULL if stacks are not copied */
 	uint8_t memory[CAPTURE_RUN_MAX];
 };
 
@@ -117,7 +117,7 @@ void encoder_clear_counts(struct encoder *e)
 
 /*
  * Follows the chain if stacks are copied: u64 abi, [u64 regs[]]; u64 size, [bytes[size], u64
- * filled]. The parts in brackets are missing if abi or size is 0: a task without user space.
+ * filled]. The parts in brackets are missing if abi or size is 0, as for a task without user space.
  * Stacks of 32-bit programs are not kept.
  */
 static int take_user_stack(const struct perf_user_regs *user_regs, const uint64_t *p, size_t words,

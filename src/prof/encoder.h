@@ -42,8 +42,9 @@ struct encoder *encoder_create(const struct rings_config *config, unsigned int c
 void encoder_destroy(struct encoder *encoder);
 
 /*
- * Appends one PERF_RECORD_SAMPLE of event `index`. -EBADMSG: its content contradicts its size,
- * nothing is appended. -ENOSPC: append the run to the capture first, then try again.
+ * Appends one PERF_RECORD_SAMPLE of event `index`. Returns -EBADMSG if its content contradicts its
+ * size; nothing is then appended. Returns -ENOSPC if the caller must append the run to the capture
+ * first and then call again.
  */
 int encoder_sample(struct encoder *encoder, unsigned int index,
 	const struct perf_event_header *header);

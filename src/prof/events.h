@@ -71,11 +71,12 @@ struct events_paths {
 void events_init(struct event_list *list);
 
 /*
- * Parses into *list, all of it or, on failure, none. paths may be NULL.
- * -EINVAL: not an event list, too many (EVENTS_MAX), an empty or too long SPEC, the same SPEC twice,
- *	two software events of one kind whose samples the kernel would mix up (see sys/perf.h), a bad
- *	rate or modifier, bytes that are not printable ASCII;
- * -ENOENT: an unknown event, the nearest names are in *err; -ENOMEM, -EOPNOTSUPP: libpfm4's.
+ * Parses a list of events into *list, which is unchanged after a failure. paths may be NULL. Returns
+ * -EINVAL if the text is not an event list, or has more than EVENTS_MAX events, an empty or too long
+ *	SPEC, the same SPEC twice, two software events of one kind whose samples the kernel would mix
+ *	up (see sys/perf.h), a bad rate or modifier, or bytes that are not printable ASCII;
+ * -ENOENT if an event is unknown; *err then has the nearest names;
+ * -ENOMEM or -EOPNOTSUPP if libpfm4 returns it.
  * Blocks only for pseudo files: some ms, once also for libpfm4's initialisation.
  */
 int events_parse(const char *specs, const struct events_paths *paths, struct event_list *list,

@@ -62,9 +62,10 @@ int profiler_set_cpubufsz_kb(struct profiler *profiler, uint64_t kb, struct err 
 int profiler_set_mode(struct profiler *profiler, enum profiler_mode mode, struct err *err);
 /*
  * Adds one sample of a single kernel address, taken now on this CPU in process pid, with event
- * number 0: a number written to kpdata. Before the first start it also reads the addresses of the
- * kernel and its modules, which takes tens of ms. -ENOSPC: kpdata is full, counted as lost;
- * -EINVAL: a context marker and no address, counted as invalid.
+ * number 0. It is called for a number that was written to kpdata. Before the first start it also
+ * reads the addresses of the kernel and its modules, which takes tens of ms. Returns -ENOSPC if
+ * kpdata is full, which is counted as lost, or -EINVAL if the number is a context marker and not an
+ * address, which is counted as invalid.
  */
 int profiler_add_address(struct profiler *profiler, uint64_t address, uint32_t pid, struct err *err);
 /* Frees memory that is kept for the next start. */

@@ -106,8 +106,9 @@ struct profiler {
 /* ---- profiler_events.c ----------------------------------------------------------------------- */
 
 /*
- * Finds the meaning of `settings.events` on this machine and gives each event its number.
- * -ENOSPC: more different events than one capture has numbers for. Control thread.
+ * Finds the meaning of `settings.events` on this machine and gives each event its number. Returns
+ * -ENOSPC if there are more different events than one capture has numbers for. Called by the
+ * control thread.
  */
 int profiler_resolve(struct profiler *profiler, struct err *err);
 /* Resets the numbers; those of the settings begin at 1 again. Control thread. */

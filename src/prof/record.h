@@ -31,7 +31,7 @@ struct record_buf {
 
 /* Memory of the caller. */
 void record_buf_fixed(struct record_buf *buf, uint8_t *memory, size_t size);
-/* Memory of its own, empty at first. */
+/* Allocates memory that the buffer owns, and is empty at first. */
 void record_buf_init(struct record_buf *buf);
 void record_buf_fini(struct record_buf *buf);
 
@@ -41,8 +41,8 @@ size_t record_trace_bytes(size_t words);
 size_t record_user_stack_bytes(size_t regs, size_t stack_bytes);
 
 /*
- * Each appends one record. -ENOSPC: it does not fit into a fixed buffer, which is unchanged;
- * -ENOMEM from a growing one.
+ * Each function appends one record. Returns -ENOSPC if it does not fit into a fixed buffer, which
+ * is then unchanged, or -ENOMEM if a growing one cannot grow.
  */
 int record_trace(struct record_buf *buf, enum kprof_record_type type,
 	const struct kprof_rec_trace *head, const uint64_t *kernel, size_t kernel_count,

@@ -44,7 +44,7 @@ struct rings_config {
 	unsigned int depth;
 	size_t ring_bytes; /* of samples, a power of two */
 	struct perf_features features;
-	const char *proc; /* NULL: "/proc" */
+	const char *proc; /* NULL for "/proc" */
 };
 
 /* The event that wrote a record: from the kernel's id to the index in config->events. */

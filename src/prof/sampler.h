@@ -68,7 +68,7 @@ struct rings *sampler_remove(struct sampler *sampler, unsigned int cpu);
 /* The rings of a CPU that the sampler has, for enabling and counting; NULL if not there. */
 struct rings *sampler_rings(struct sampler *sampler, unsigned int cpu);
 
-/* -EAGAIN: the thread cannot be created */
+/* Returns -EAGAIN if the thread cannot be created. */
 int sampler_start(struct sampler *sampler, struct err *err);
 /* Ends the thread; then the rings may be disabled and drained a last time. */
 void sampler_stop(struct sampler *sampler);

@@ -39,12 +39,12 @@ void taskreader_destroy(struct taskreader *reader);
  */
 void taskreader_begin(struct taskreader *reader);
 /*
- * Reads all processes. Takes at most half a second longer than needed, whatever they do.
- * -ECANCELED: *stop was set (taskreader_interrupt() ends the wait); all other errors leave
- * processes out.
+ * Reads all processes. Held processes delay it by at most half a second. Returns -ECANCELED if
+ * *stop was set (taskreader_interrupt() ends the wait). After any other error some processes are
+ * missing.
  */
 int taskreader_walk(struct taskreader *reader, const _Atomic bool *stop);
-/* One process; as above. -ETIMEDOUT: it cannot be read now. */
+/* Reads one process in the same way. Returns -ETIMEDOUT if it cannot be read now. */
 int taskreader_visit(struct taskreader *reader, uint32_t pid, const _Atomic bool *stop);
 
 /* The thread will read it soon. */

@@ -136,8 +136,8 @@ uint64_t tasks_bytes(struct tasks *tasks);
 uint64_t tasks_stamp(struct tasks *tasks);
 
 /*
- * Appends the records of all that changed after stamp `since` (0: everything) to buf, which
- * grows. Returns the stamp of the newest change included.
+ * Appends the records of all that changed after stamp `since` (of everything if it is 0) to buf,
+ * which grows. Returns the stamp of the newest change included.
  */
 uint64_t tasks_encode(struct tasks *tasks, uint64_t since, struct record_buf *buf);
 

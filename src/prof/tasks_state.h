@@ -51,7 +51,7 @@ struct program {
 	uint64_t stamp;
 	uint64_t born_stamp; /* what its set has from before that was inherited by fork */
 	uint64_t born_runs;
-	char *path; /* g_ref_string; NULL: after an exec, until its first mapping */
+	char *path; /* g_ref_string; NULL from an exec until its first mapping */
 	struct mapping_set *set;
 	bool inherited; /* set is unchanged since the fork */
 };
@@ -73,7 +73,7 @@ struct process {
 	uint64_t id; /* unique, unlike pids */
 	uint32_t pid;
 	uint64_t parent_id; /* 0 if unknown */
-	uint64_t fork_ns;   /* 0: from /proc */
+	uint64_t fork_ns;   /* 0 if from /proc */
 	uint64_t start_ns;  /* from /proc, to some ms; 0 if unknown */
 	uint64_t seen_walk;	    /* tasks.walk when it was last known to exist */
 	/*
@@ -90,7 +90,7 @@ struct process {
 	unsigned int living; /* threads */
 	bool ended;
 	bool orphan;	  /* forked by an unknown process: has no mappings from it */
-	bool fork_missing; /* the thread that the fork made, and with it the FORK record, is gone */
+	bool fork_missing; /* the thread that the fork made has exited; its FORK record is missing */
 };
 
 enum ending_kind { END_PROCESS, END_PROGRAM, END_MAPPING, END_THREAD };
