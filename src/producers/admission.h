@@ -35,9 +35,10 @@ struct admission *admission_create(const struct admission_limits *limits);
 void admission_destroy(struct admission *admission);
 
 /*
- * Whether a new connection of this process may be added. NULL and *pending NULL: yes. NULL and
- * *pending set: no, but there may be room once this connection is evicted; evict it and call again.
- * Else the connection is refused, and the result says why (static text).
+ * Decides whether a new connection of this process may be added. If it may, returns NULL and sets
+ * *pending to NULL. If it may once a pending connection has been evicted, returns NULL and sets
+ * *pending to that one; the caller evicts it and calls again. Otherwise the connection is refused,
+ * and the result is the reason, a static text.
  */
 const char *admission_check(
 	struct admission *admission, const struct ucred *cred, struct admission_entry **pending);

@@ -99,8 +99,8 @@ bool catalog_all(struct catalog *catalog);
 void catalog_set_all(struct catalog *catalog, bool on);
 
 /*
- * One event's own switch. A name is known while an attached producer has it, or when it was set
- * before any producer had it. -ENOENT: not known.
+ * Reads the switch of one event. A name is known while an attached producer has it, or if it was
+ * set before any producer had it. Returns -ENOENT if it is not known.
  */
 int catalog_get(struct catalog *catalog, const char *label, bool *on);
 /* The name need not be known. -EINVAL if it is not provider:name; -ENOSPC beyond CATALOG_SETTINGS_MAX. */

@@ -62,8 +62,9 @@ void connection_init(struct connection *connection, struct producers *producers,
 void connection_fini(struct connection *connection);
 
 /*
- * Takes a packet, and its one descriptor (-1: none, or not exactly one) if it is wanted: *fd is -1
- * then. 0, or -errno with a sentence: the producer is to be detached.
+ * Handles a packet. *fd is its descriptor, or -1 if it did not have exactly one. If the message
+ * needs the descriptor, the connection becomes its owner and sets *fd to -1. Returns 0, or -errno
+ * with a sentence; then the caller detaches the producer.
  */
 int connection_take(
 	struct connection *connection, const char *data, size_t bytes, int *fd, struct err *err);

@@ -57,8 +57,9 @@ struct listener_options {
 	 */
 	void (*report)(void *arg, pid_t pid, uid_t uid, const char *program, const char *reason);
 	/*
-	 * Called in the listener's thread to put a message into the trace; it does not block. text: one
-	 * line of at most KPROF_MARK_MAX bytes, without NUL and newline. 0 or -errno. NULL: none are taken.
+	 * Called in the listener's thread to put a message into the trace; it does not block. The
+	 * text is one line of at most KPROF_MARK_MAX bytes, without NUL and newline. Returns 0 or
+	 * -errno. If the function is NULL, messages are refused.
 	 */
 	int (*mark)(void *arg, pid_t pid, const char *text, size_t bytes);
 	void *arg;
@@ -91,8 +92,8 @@ void listener_kick(struct listener *listener);
 
 /*
  * Adds a waiter (sync_rounds.h) whose `done` is called when the producers have applied all changes
- * up to now. From any thread; does not block. false: the listener is ending or has ended, and done
- * will not be called.
+ * made so far. Can be called from any thread and does not block. Returns false if the listener is
+ * ending or has ended; `done` will then not be called.
  */
 bool listener_sync(struct listener *listener, struct sync_waiter *waiter);
 /* The waiter waits no more. From any thread. Returns false if done is being or will be called. */

@@ -175,8 +175,8 @@ static void add_connection(struct listener *listener, int fd, const struct accep
 }
 
 /*
- * Evicts pending connections until another connection of this process may be added. NULL: it may,
- * else why not.
+ * Evicts pending connections until another connection of this process may be added. Returns NULL,
+ * or the reason why it may not be added.
  */
 static const char *make_room(struct listener *listener, const struct ucred *who)
 {

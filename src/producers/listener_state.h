@@ -57,7 +57,7 @@ struct listener {
 	struct sync_rounds *rounds;	 /* i; has a lock of its own */
 	struct receivers *receivers;	 /* i */
 	GQueue all;			 /* of struct listener_peer */
-	GQueue dropped; /* dropped, but the events at hand may still point to them */
+	GQueue dropped; /* dropped, but the current batch of epoll events may point to them */
 	struct closing *closing;	 /* i */
 	struct user_turns *turns;		 /* i */
 	_Atomic uint64_t deferred;	 /* a */
@@ -93,7 +93,7 @@ struct receivers_owner listener_owner_of(const struct listener_peer *peer);
  * it.
  */
 void listener_rearm(struct listener *listener, struct listener_peer *peer);
-/* Ends the connection; its memory is freed when the events at hand are handled. */
+/* Ends the connection; its memory is freed after the current batch of epoll events. */
 void listener_drop(struct listener *listener, struct listener_peer *peer);
 /* The same with a reason, which is counted and reported. */
 void listener_detach(struct listener *listener, struct listener_peer *peer, const char *reason);
@@ -107,7 +107,10 @@ void listener_send_all(struct listener *listener);
 void listener_end_rounds(struct listener *listener);
 /* ms until the deadline of a round; -1 if there is none. */
 int listener_round_ms(struct listener *listener);
-/* Receives one packet. true: there may be more; the connection may have ended (fd -1). */
+/*
+ * Receives one packet. Returns true if there may be more. The connection may have ended; its fd is
+ * then -1.
+ */
 bool listener_receive(struct listener *listener, struct listener_peer *peer);
 /* Takes the packets that the receivers have received. */
 void listener_take_received(struct listener *listener);

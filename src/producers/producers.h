@@ -183,8 +183,8 @@ uint64_t producer_clear_ticket(struct producer *producer);
  */
 const char *producer_take_corruption(struct producer *producer);
 /*
- * Sets what is called when a corrupt producer is found: from any thread, under the lock of
- * producers. NULL: nothing.
+ * Sets the function that is called when a corrupt producer is found, from any thread and under the
+ * lock of producers. It may be NULL.
  */
 void producers_on_corrupt(struct producers *producers, void (*on_corrupt)(void *arg), void *arg);
 

@@ -176,8 +176,8 @@ static struct producer_stats difference(
 }
 
 /*
- * Two threads may refresh at once: the later counts are stored. false: another thread stored later
- * ones. The lock is held.
+ * If two threads refresh at once, the later counts are stored. Returns false if another thread has
+ * stored later ones. The lock is held.
  */
 static bool store_stats(struct producer_entry *entry, const struct producer_stats *stats)
 {

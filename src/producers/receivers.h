@@ -55,17 +55,18 @@ int receivers_request(struct receivers *receivers, const struct receivers_owner 
 void receivers_forget(struct receivers *receivers, const void *cookie);
 
 /*
- * The next answer. If true: *cookie (NULL if only a receiver has become free), the answer, and its
- * memfd or -1, for the caller to close. The result is -EIO if the receiver ended before it
- * answered. Returns false if there is no answer.
+ * Takes the next answer; returns false if there is none. Otherwise sets *cookie, which is NULL if
+ * only a receiver has become free, the answer, and its memfd, which the caller closes, or -1. The
+ * answer's result is -EIO if the receiver ended before it answered.
  */
 bool receivers_next(struct receivers *receivers, void **cookie, struct receiver_answer *answer,
 	int *memory);
 
 /*
- * Has sockets closed in which descriptors may be queued; at most FDPASS_MAX, of one owner. true: the
- * caller's descriptors are closed; those of the receiver follow when the other end of `when`, an end of a
- * pipe, is closed. false: they are not, since no process takes them.
+ * Passes sockets in which descriptors may be queued to a receiver, which closes them; at most
+ * FDPASS_MAX, of one owner. If it returns true, the caller's descriptors have been closed, and the
+ * receiver closes its own when the other end of `when`, an end of a pipe, is closed. Returns false
+ * if no process takes them; they then stay open.
  */
 bool receivers_close(struct receivers *receivers, const struct receivers_owner *owner,
 	const int *sockets, unsigned int count, int when);

@@ -44,8 +44,8 @@ void sync_rounds_destroy(struct sync_rounds *rounds);
  */
 bool sync_rounds_add(struct sync_rounds *rounds, struct sync_waiter *waiter);
 /*
- * The write waits no more. From any thread. false: its round is ending, and done is being or will
- * be called.
+ * Ends the wait of a write. Can be called from any thread. Returns false if its round is ending;
+ * then `done` is being called or will be.
  */
 bool sync_rounds_cancel(struct sync_rounds *rounds, struct sync_waiter *waiter);
 
