@@ -76,7 +76,8 @@ static bool read_counter(void *arg, struct clock_map_anchor *anchor)
 }
 
 /*
- * From one anchor to a later one. 0: one of the clocks did not advance, or the slope is too steep.
+ * Returns the slope from one anchor to a later one, or 0 if one of the clocks did not advance or
+ * the slope is too steep.
  */
 static uint64_t slope_between(
 	const struct clock_map_anchor *from, const struct clock_map_anchor *to)

@@ -53,8 +53,8 @@ struct clock_map_copy *clock_map_copy(struct clock_map *clock_map);
 void clock_map_copy_free(struct clock_map_copy *copy);
 uint64_t clock_map_copy_ns(const struct clock_map_copy *copy, uint64_t counter);
 /*
- * Ticks of the counter in a second, by the newest piece of the line. 0: this machine has no
- * counter.
+ * Returns the ticks of the counter in a second, by the newest piece of the line, or 0 if this
+ * machine has no counter.
  */
 uint64_t clock_map_copy_frequency(const struct clock_map_copy *copy);
 /* The newest anchor. */

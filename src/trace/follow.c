@@ -85,7 +85,7 @@ static void free_followed(void *data)
 	g_free(followed);
 }
 
-/* *is_new: this is the first time. NULL: it can't be followed. */
+/* Sets *is_new if the producer was not followed before. Returns NULL if it can't be followed. */
 static struct follow_producer *find_followed(
 	struct follow *follow, struct producer *producer, bool *is_new)
 {

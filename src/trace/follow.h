@@ -29,7 +29,7 @@ struct readings;
 
 /*
  * Follows from now on, for `reader` (a user id). Blocks for as long as copying the whole trace
- * takes. -EINTR: cancelled.
+ * takes. Returns -EINTR if it was cancelled.
  */
 int follow_create(struct readings *readings, uid_t reader, const struct trace_records_cpu *cpu,
 	const struct cancel *cancel, struct follow **follow);

@@ -46,8 +46,9 @@ struct format_plans *format_plans_create(void);
 void format_plans_destroy(struct format_plans *plans);
 
 /*
- * The plan of a format. `stays`: the bytes at `format` are the same as long as the plans exist, so that
- * they need not be compared. NULL: there is not enough memory. Valid until the next call for these plans.
+ * Returns the plan of a format, which is valid until the next call for these plans, or NULL if
+ * there is not enough memory. `stays` says that the bytes at `format` do not change as long as the
+ * plans exist, so that they need not be compared.
  */
 const struct format_plan *format_plans_get(
 	struct format_plans *plans, const char *format, uint32_t bytes, bool stays);

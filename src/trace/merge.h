@@ -49,16 +49,16 @@ bool merge_next(struct merge *merge, struct merge_item *item);
 void merge_restart(struct merge *merge);
 /*
  * Calls `see` with all messages and events in any order, which is faster than merge_next; *sums is
- * of all of them. Then restarts. -EINTR: `see` returned false; the merge can only be destroyed
- * then.
+ * of all of them. Then restarts. Returns -EINTR if `see` returned false; the merge can then only be
+ * destroyed.
  */
 int merge_each(struct merge *merge, bool (*see)(void *arg, const struct merge_item *item),
 	void *arg, struct merge_sums *sums);
 /*
  * The parts of merge_each: all messages, which sets the sums to 0 first, and the events of one
- * chunk of the snapshot; texts that carry their format are not split (trace_text.h), which saves time
- * where only their length is needed. false: `see` returned false. The caller calls merge_restart()
- * afterwards.
+ * chunk of the snapshot; texts that carry their format are not split (trace_text.h), which saves
+ * time where only their length is needed. Returns false if `see` returned false. The caller calls
+ * merge_restart() afterwards.
  */
 bool merge_messages(struct merge *merge, bool (*see)(void *arg, const struct merge_item *item),
 	void *arg);
@@ -73,8 +73,8 @@ struct merge_line {
 	size_t bytes;
 };
 /*
- * The line that begins at *at of the message; moves *at behind it. false: no line begins there, as
- * at the message's end.
+ * Finds the line that begins at *at of the message, and moves *at behind it. Returns false if no
+ * line begins there, as at the end of the message.
  */
 bool merge_next_line(const struct merge_item *item, size_t *at, struct merge_line *line);
 

@@ -101,8 +101,8 @@ static uint64_t split_value(double value, int *power)
 }
 
 /*
- * Digits before the point with `precision` digits after it, rounded as the C library does. false: only
- * formatting tells.
+ * Counts the digits before the point with `precision` digits after it, rounded as the C library
+ * does. Returns false if the number must be formatted to count them.
  */
 static bool count_whole_digits(double value, int precision, size_t *digits)
 {

@@ -57,8 +57,8 @@ void readings_print_stats(struct readings *readings, struct stats *stats);
 
 /*
  * Copies what the trace holds now, for a reader (a user id) that shows it in another format. The
- * caller calls snapshot_destroy(). Counts what is left out. -EINTR: cancelled. Blocks for
- * as long as copying takes.
+ * caller calls snapshot_destroy(). Counts what is left out. Returns -EINTR if it was cancelled.
+ * Blocks for as long as copying takes.
  */
 int readings_take(struct readings *readings, uid_t reader, const struct cancel *cancel,
 	struct snapshot **snapshot);
@@ -71,8 +71,8 @@ int readings_take_shown(struct readings *readings, uid_t reader, const struct ca
 	struct snapshot **snapshot);
 
 /*
- * Takes the snapshot, for lines of all CPUs or records of one. -EINTR: cancelled. Blocks for
- * as long as copying takes.
+ * Takes the snapshot, for lines of all CPUs or records of one. Returns -EINTR if it was cancelled.
+ * Blocks for as long as copying takes.
  */
 int reading_create(struct readings *readings, uid_t reader, const struct trace_records_cpu *cpu,
 	const struct cancel *cancel, struct reading **reading);

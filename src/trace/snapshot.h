@@ -81,8 +81,8 @@ struct snapshot *snapshot_create(struct snapshot_budget *budget, uid_t reader,
 void snapshot_destroy(struct snapshot *snapshot);
 
 /*
- * Copies what all its producers hold, and the messages of `trace` (NULL: none). -EINTR: cancelled;
- * -ENOMEM. Producers whose pool can't be read are skipped.
+ * Copies what all its producers hold, and the messages of `trace`, which may be NULL. Returns
+ * -EINTR if it was cancelled, or -ENOMEM. Producers whose pool can't be read are skipped.
  */
 int snapshot_take(struct snapshot *snapshot, struct clock_map *clock_map, struct trace *trace,
 	const struct cancel *cancel);
@@ -92,7 +92,10 @@ int snapshot_take(struct snapshot *snapshot, struct clock_map *clock_map, struct
  * that is added next, or -ENOMEM.
  */
 int snapshot_reserve(struct snapshot *snapshot, uint64_t bytes);
-/* Takes ownership of chunk->data, whose bytes were reserved. -ENOMEM: the caller still owns it. */
+/*
+ * Takes ownership of chunk->data, whose bytes were reserved. Returns -ENOMEM; the caller then still
+ * owns it.
+ */
 int snapshot_add(struct snapshot *snapshot, const struct snapshot_chunk *chunk);
 /* Frees the chunks from `first` to before `end`; their events count as left out. */
 void snapshot_leave_out(struct snapshot *snapshot, guint first, guint end);

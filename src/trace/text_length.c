@@ -195,7 +195,10 @@ static size_t measure_header(struct text_header *last, const struct trace_text_e
 	return last->bytes;
 }
 
-/* The format of a text that carries it; `args` then is behind it. NULL: it is not valid. */
+/*
+ * Returns the format of a text that carries it, and moves `args` behind it. Returns NULL if the
+ * text is not valid.
+ */
 static const struct format_plan *take_format(struct format_plans *plans, struct arguments *args)
 {
 	const struct format_plan *plan;

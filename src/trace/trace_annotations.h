@@ -39,8 +39,8 @@ struct trace_annotations_missing {
 };
 
 /*
- * At most the `max` newest ones, for `reader` (a user id). -ENODATA: the trace is empty; -EINTR:
- * cancelled. Blocks for as long as copying takes.
+ * Takes at most the `max` newest annotations, for `reader` (a user id). Returns -ENODATA if the
+ * trace is empty, -EINTR if it was cancelled. Blocks for as long as copying takes.
  */
 int trace_annotations_create(struct readings *readings, uid_t reader, uint64_t max,
 	const struct cancel *cancel, struct trace_annotations **annotations);

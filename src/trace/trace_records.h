@@ -36,7 +36,10 @@ void trace_records_append(
 	struct trace_records *records, const struct merge_item *item, GString *out);
 /* How many bytes that appends. The sum over all items is right in any order of calls. */
 uint64_t trace_records_measure(struct trace_records *records, const struct merge_item *item);
-/* `count` events are missing before `next` (NULL: there is no next item; the time is now_ns). */
+/*
+ * Appends that `count` events are missing before `next`, or at now_ns if `next` is NULL because
+ * there is no next item.
+ */
 void trace_records_append_missing(struct trace_records *records, const struct merge_item *next,
 	uint64_t now_ns, uint64_t count, enum kprof_trace_reason reason, GString *out);
 

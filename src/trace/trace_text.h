@@ -45,8 +45,8 @@ const char *trace_text_format(struct trace_text *trace_text, const struct trace_
 	size_t *bytes, bool *cut);
 
 /*
- * Splits a text that carries its format (KPROF_ID_TEXT) into format and arguments. false: it is
- * not valid; format and arguments are empty then.
+ * Splits a text that carries its format (KPROF_ID_TEXT) into format and arguments. Returns false if
+ * it is not valid; format and arguments are then empty.
  */
 bool trace_text_split(struct trace_text_event *event);
 

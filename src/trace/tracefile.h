@@ -39,8 +39,9 @@ struct tracefile *tracefile_create(int fd);
 void tracefile_destroy(struct tracefile *file);
 
 /*
- * 1, 0 at the end, or below zero with a sentence that begins with the offset; after an error each
- * call returns the same error. -EINVAL: damaged; or the errno of read(2). Blocks as read(2) does.
+ * Returns 1, 0 at the end, or a negative errno with a sentence that begins with the offset: -EINVAL
+ * if the file is damaged, or -errno of read(2). After an error each call returns the same error.
+ * Blocks as read(2) does.
  */
 int tracefile_next(struct tracefile *file, struct tracefile_item *item, struct err *err);
 

@@ -39,7 +39,7 @@ struct ctf_output {
 	unsigned char uuid[CTF_UUID_BYTES]; /* of this trace and no other */
 };
 
-/* Version 4, variant 1: random. */
+/* Makes a random UUID (version 4, variant 1). */
 void ctf_make_uuid(unsigned char uuid[CTF_UUID_BYTES]);
 
 struct ctf_missing {

@@ -66,7 +66,7 @@ static bool is_taken(const GPtrArray *names, const char *name)
 	return is_reserved(name);
 }
 
-/* The name of the next field; `word` (NULL: none) may be any word. */
+/* Returns the name of the next field. `word` may be any word, or NULL for none. */
 static const char *name_field(GPtrArray *names, const char *word)
 {
 	if (word && !is_taken(names, word))
