@@ -38,8 +38,8 @@ struct decoder {
 	size_t map_bytes;
 	off_t map_end;	 /* of the file that is mapped in pieces; 0 if it is read */
 	int fd;
-	off_t begin; /* where in the file the decoder began; -1: can't be rewound */
-	off_t at;    /* where the next read begins; -1: at the descriptor's file position */
+	off_t begin; /* file offset at which the decoder began, or -1 if it can't be rewound */
+	off_t at;    /* offset of the next read, or -1 for the descriptor's file position */
 	bool ended;  /* the source has no more bytes */
 	bool swap;   /* the writer's byte order is not this machine's */
 	int failed;  /* sticky: 0, or the error that every further call returns */
@@ -126,7 +126,8 @@ void decode_fini(struct decoder *decoder);
 int decode_next(struct decoder *decoder, struct decode_record *record, struct err *err);
 
 /*
- * Goes back to where the decoder began and sets the counters to 0. -ESPIPE: the source can't seek.
+ * Goes back to where the decoder began and sets the counters to 0. Returns -ESPIPE if the source
+ * can't seek.
  */
 int decode_rewind(struct decoder *decoder);
 

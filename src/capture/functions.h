@@ -39,11 +39,11 @@ struct functions {
 };
 
 /*
- * Resolves every place with `symbols` (NULL if no place gets a name). how NULL: functions only, and
- * the call can't be cancelled. how->deadline_ns is for source lines and inlined functions: places
- * that would take longer get the name of their function only. Places that are not resolved when
- * how->cancel_fd becomes readable get no name. how->arena_max is set here. Blocks while files are
- * read.
+ * Resolves every place with `symbols` (NULL if no place gets a name). If `how` is NULL, only
+ * function names are found, and the call can't be cancelled. how->deadline_ns is for source lines
+ * and inlined functions: places that would take longer get the name of their function only. Places
+ * that are not resolved when how->cancel_fd becomes readable get no name. how->arena_max is set
+ * here. Blocks while files are read.
  */
 struct functions *functions_create(
 	const struct profile *profile, struct symbols *symbols, const struct symbols_how *how);

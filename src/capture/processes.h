@@ -123,8 +123,8 @@ void processes_find_kernel(struct processes *processes, uint32_t section, uint64
 const char *processes_find_name(struct processes *processes, uint32_t life, uint64_t time);
 
 /*
- * The last name announced of a thread of the process; NULL: none, or it is the first thread, whose name
- * is that of the process. Valid as above.
+ * Returns the last name announced of a thread of the process, or NULL if none was announced or it
+ * is the first thread, whose name is that of the process. Valid as above.
  */
 const char *processes_thread_name(const struct processes *processes, uint32_t life, uint32_t tid);
 

@@ -20,7 +20,8 @@
 #include "symbolizer/symbols.h"
 
 /*
- * Whether there are copied stacks. Reads to the first one, and rewinds. -ESPIPE: it can't rewind.
+ * Sets *needed to whether there are copied stacks. Reads up to the first one, and rewinds. Returns
+ * -ESPIPE if the decoder can't be rewound.
  */
 int unwinding_is_needed(struct decoder *decoder, bool *needed);
 
@@ -30,9 +31,10 @@ struct unwinding_counts {
 };
 
 /*
- * *fd: an unnamed file with the new capture, at its beginning; the caller closes it. Damaged parts
- * of the capture are copied as they are. The decoder has been read to its end. Cancellation is
- * checked at least every 10 ms of work. -EINTR: cancelled; else -errno of reading and writing.
+ * Sets *fd to an unnamed file with the new capture, at its beginning; the caller closes it. Damaged
+ * parts of the capture are copied unchanged. The decoder is read to its end. Cancellation is
+ * checked at least every 10 ms of work. Returns -EINTR if it was cancelled, or -errno of reading
+ * and writing.
  */
 int unwinding_make(struct decoder *decoder, struct symbols *symbols,
 	const struct cancel *cancel, int *fd, struct unwinding_counts *counts, struct err *err);
