@@ -67,8 +67,9 @@ struct calltree_options {
 };
 
 /*
- * Counts all cells. -EINTR: the view was cancelled; -EFBIG: more nodes than CALLTREE_NODES_MAX,
- * with the sentence in *err. The input's profile and functions must outlive the tree.
+ * Counts all cells. Returns -EINTR if the view was cancelled, -EFBIG if there are more nodes than
+ * CALLTREE_NODES_MAX; *err then has the sentence. The input's profile and functions must outlive
+ * the tree.
  */
 int calltree_create(const struct view_input *input, const struct calltree_options *options,
 	struct calltree **tree, struct err *err);

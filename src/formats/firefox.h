@@ -14,7 +14,10 @@
 
 #include "formats/view_input.h"
 
-/* Needs VIEW_MOMENTS. Errors of timeline_create(); -EFBIG: more than FIREFOX_STACKS_MAX. */
+/*
+ * Needs VIEW_MOMENTS. Returns the errors of timeline_create(), or -EFBIG if there are more than
+ * FIREFOX_STACKS_MAX stacks.
+ */
 int firefox_write(const struct view_input *input, FILE *out, struct err *err);
 
 #endif

@@ -26,7 +26,10 @@
 /* A limit is needed: names of more than a thousand bytes could make gigabytes. */
 #define FOLDED_BYTES_MAX (256u << 20)
 
-/* As view_format.write; -EFBIG: more than FOLDED_BYTES_MAX, or from calltree_create(). */
+/*
+ * As view_format.write. Returns -EFBIG if the text is longer than FOLDED_BYTES_MAX or
+ * calltree_create() fails with it.
+ */
 int folded_write(const struct view_input *input, FILE *out, struct err *err);
 
 #endif

@@ -162,7 +162,7 @@ static void put_header(struct html_data *d)
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-/* Nodes without the events, from 1 on; 0: an event, or no node. */
+/* Numbers the nodes other than events from 1 on; returns 0 for an event and for no node. */
 static uint32_t node_number(const struct html_data *d, uint32_t node)
 {
 	uint32_t events = d->input->profile->events->len;

@@ -42,9 +42,9 @@
 #define HTML_DATA_NUMBER_MAX ((1ull << 52) - 1)
 
 /*
- * Makes the data of a profile with its moments. -EINTR: the view was cancelled; -ENODATA: there are
- * no samples; -EFBIG: more than CALLTREE_NODES_MAX nodes or HTML_DATA_SAMPLES_MAX samples. *err has
- * the sentence. The caller frees *data.
+ * Makes the data of a profile with its moments. Returns -EINTR if the view was cancelled, -ENODATA
+ * if there are no samples, -EFBIG if there are more than CALLTREE_NODES_MAX nodes or
+ * HTML_DATA_SAMPLES_MAX samples; *err has the sentence. The caller frees *data.
  */
 int html_data_make(const struct view_input *input, GByteArray **data, struct err *err);
 

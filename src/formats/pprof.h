@@ -19,7 +19,8 @@
 #include "formats/view_input.h"
 
 /*
- * See view_format.write: -EINTR; -ENODATA: no samples; -EFBIG: more than PPROF_EVENTS_MAX; -ENOMEM.
+ * As view_format.write. Returns -EINTR if it was cancelled, -ENODATA if there are no samples,
+ * -EFBIG if there are more than PPROF_EVENTS_MAX events, or -ENOMEM.
  */
 int pprof_write(const struct view_input *input, FILE *out, struct err *err);
 

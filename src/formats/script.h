@@ -44,7 +44,7 @@ struct script_options {
 
 /*
  * Sets the fields of perf script without -F, or changes them by a list as -F takes it: names, or
- * `+name` and `-name`. -EINVAL: not such a list.
+ * `+name` and `-name`. Returns -EINVAL if it is not such a list.
  */
 int script_set_fields(struct script_options *options, const char *list, struct err *err);
 

@@ -40,9 +40,9 @@ struct timeline {
 };
 
 /*
- * The input's profile must have its moments, and outlive the timeline. all: also the samples of the
- * idle task and of the server itself. -ENODATA: there are no
- * samples and no annotations; -EINTR: the view was cancelled.
+ * The input's profile must have its moments, and outlive the timeline. With `all` it also has the
+ * samples of the idle task and of the server itself. Returns -ENODATA if there are no samples and
+ * no annotations, -EINTR if the view was cancelled.
  */
 int timeline_create(
 	const struct view_input *input, bool all, struct timeline **timeline, struct err *err);

@@ -36,9 +36,9 @@ struct view_format {
 	const char *name; /* of the file in views/, and of `kprof convert -t` */
 	const char *help; /* one line */
 	/*
-	 * Writes the view. 0, also if the stream failed (the caller checks ferror); -EINTR:
-	 * cancelled; -ENODATA: the capture has nothing that this format shows; -EFBIG: larger than
-	 * the format allows. *err gets the sentence.
+	 * Writes the view. Returns 0, also if the stream failed (the caller checks ferror), -EINTR
+	 * if it was cancelled, -ENODATA if the capture has nothing that this format shows, -EFBIG
+	 * if the result is larger than the format allows. *err gets the sentence.
 	 */
 	int (*write)(const struct view_input *input, FILE *out, struct err *err);
 	unsigned int needs; /* enum view_needs */
@@ -83,8 +83,8 @@ extern const struct view_format view_formats[];
 const struct view_format *view_find(const char *name);
 
 /*
- * profile_load_with() for what the format needs. bytes_max: approximate memory that the profile and
- * its functions may take; 0 for no limit; -EFBIG: they need more.
+ * profile_load_with() for what the format needs. bytes_max is the approximate number of bytes that
+ * the profile and its functions may take, or 0 for no limit. Returns -EFBIG if they need more.
  */
 int view_load(const struct view_format *format, struct decoder *decoder, size_t bytes_max,
 	struct profile **profile, struct err *err);

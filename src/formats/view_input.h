@@ -19,7 +19,7 @@ struct view_annotation {
 	uint64_t time_ns;    /* CLOCK_MONOTONIC */
 	uint32_t cpu;	     /* VIEW_CPU_UNKNOWN: not known */
 	uint32_t pid, tid;
-	const char *program; /* NULL: of no process; then pid and tid are not used */
+	const char *program; /* NULL if it is of no process; pid and tid are then not used */
 	const char *name;    /* "" if it has none */
 	const char *text;
 };

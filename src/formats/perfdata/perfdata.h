@@ -17,7 +17,8 @@
 #include "formats/view_input.h"
 
 /*
- * See view_format.write: -EINTR; -ENODATA: no samples; -EFBIG: too many events; -EIO: it changed.
+ * As view_format.write. Returns -EINTR if it was cancelled, -ENODATA if there are no samples,
+ * -EFBIG if there are too many events, -EIO if the capture changed meanwhile.
  */
 int perfdata_write(const struct view_input *input, FILE *out, struct err *err);
 

@@ -150,7 +150,7 @@ struct perfdata_sample_id {
 	uint64_t time;
 	uint32_t cpu;
 	uint32_t reserved;
-	uint64_t id; /* of the event, 0: of none */
+	uint64_t id; /* of the event; 0 if it has none */
 };
 
 struct perfdata_sample {

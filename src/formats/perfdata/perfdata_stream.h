@@ -19,8 +19,8 @@ static inline uint64_t perfdata_stream_id(uint32_t source)
 uint64_t perfdata_stream_bytes(const struct perfdata_survey *survey);
 
 /*
- * -EINTR: cancelled; -EIO: the capture changed since the survey, and the file is not valid; or an
- * error of reading.
+ * Writes the file. Returns -EINTR if it was cancelled, -EIO if the capture has changed since the
+ * survey, in which case the file is not valid, or an error of reading.
  */
 int perfdata_stream_write(struct perfdata_survey *survey, const struct view_input *input,
 	struct perfdata_out *out, struct err *err);

@@ -71,7 +71,10 @@ struct perfdata_survey {
 	struct processes *processes; /* for names */
 };
 
-/* Reads the whole capture. -EINTR: cancelled; -EFBIG: too varied; or an error of reading. */
+/*
+ * Reads the whole capture. Returns -EINTR if it was cancelled, -EFBIG if there are more events than
+ * PERFDATA_EVENTS_MAX or the survey needs more than bytes_max of the input, or an error of reading.
+ */
 int perfdata_survey_make(struct perfdata_survey *survey, const struct view_input *input,
 	struct err *err);
 void perfdata_survey_fini(struct perfdata_survey *survey);
