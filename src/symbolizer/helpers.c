@@ -91,7 +91,7 @@ static unsigned int reap(struct helpers *helpers)
 	size_t i;
 
 	for (i = 0; i < G_N_ELEMENTS(helpers->dying); i++) {
-		/* ECHILD: it was reaped elsewhere */
+		/* after ECHILD it was reaped elsewhere */
 		if (helpers->dying[i] && waitpid(helpers->dying[i], NULL, WNOHANG) != 0)
 			helpers->dying[i] = 0;
 		left += helpers->dying[i] != 0;

@@ -4,7 +4,8 @@
  * first needed, killed when they take too long, and started again (symbols.h lists the roles).
  *
  * A struct helpers is one set of processes and serves one request at a time. Errors of all
- * functions: -ECANCELED, -ETIMEDOUT, as `wait` says; -EIO: the helper can't be started or failed.
+ * functions: they return -ECANCELED or -ETIMEDOUT as `wait` says, -EIO if the helper can't be
+ * started or failed.
  */
 #ifndef KPROFS_SYMBOLIZER_HELPERS_H
 #define KPROFS_SYMBOLIZER_HELPERS_H
@@ -26,10 +27,11 @@
 #define HELPERS_FETCH_NS (60 * NSEC_PER_SEC)
 
 struct helpers_options {
-	const char *program; /* path of kprof-symbols; NULL: helpers_find_program() */
+	const char *program; /* path of kprof-symbols; NULL for that of helpers_find_program() */
 	/*
-	 * Use debuginfod, with the servers that the variable DEBUGINFOD_URLS would name; NULL:
-	 * don't. The fetcher runs with the rights and the home directory of this user.
+	 * The servers for debuginfod, as the variable DEBUGINFOD_URLS names them; NULL if
+	 * debuginfod is not used. The fetcher runs with the rights and the home directory of this
+	 * user.
 	 */
 	const char *debuginfod_urls;
 	const char *home;
@@ -51,7 +53,8 @@ void helpers_prepare(struct helpers *helpers);
  * Sends the message to the opener and returns the descriptor of a file, which the caller closes;
  * else -errno. -ETIMEDOUT also if it took longer than HELPERS_OPEN_NS, or HELPERS_PROCESS_NS if the
  * message names a process or has PROTO_ANY_MOUNT (the deadline of `wait` tells them apart). The
- * reply is in *message. -EXDEV: the file needs PROTO_ANY_MOUNT, or too many helpers hang already.
+ * reply is in *message. Returns -EXDEV if the file needs PROTO_ANY_MOUNT or too many helpers hang
+ * already.
  */
 int helpers_open(struct helpers *helpers, struct proto_message *message,
 	const struct proto_wait *wait);
@@ -75,7 +78,7 @@ void helpers_kill_parser(struct helpers *helpers);
  */
 int helpers_ask(struct helpers *helpers, const struct proto_message *message,
 	const struct proto_wait *wait);
-/* -EPIPE: the reader exited. */
+/* Returns -EPIPE if the reader has exited. */
 int helpers_receive(
 	struct helpers *helpers, struct proto_message *message, const struct proto_wait *wait);
 /* Ends the reader; hung: it did not reply, or it reported PROTO_HUNG. */

@@ -64,7 +64,7 @@ static bool has_path(const struct proto_message *message)
 	}
 }
 
-/* Bytes of the message on the wire; 0: malformed. */
+/* Returns the bytes of the message on the wire, or 0 if it is malformed. */
 static size_t proto_size(const struct proto_message *message)
 {
 	size_t size = offsetof(struct proto_message, tail), count = message->head.count;

@@ -115,7 +115,7 @@ struct proto_message {
 
 /* Zeroes the message except its tail. */
 void proto_init(struct proto_message *message, enum proto_type type);
-/* -ENAMETOOLONG: the path does not fit. */
+/* Returns -ENAMETOOLONG if the path does not fit. */
 int proto_set_path(struct proto_message *message, const char *path);
 void proto_set_build_id(struct proto_message *message, const uint8_t *bytes, size_t length);
 
@@ -125,15 +125,17 @@ struct proto_wait {
 };
 
 /*
- * Sends the message with a descriptor (-1 for none), which stays the caller's. wait NULL for no time
- * limit. -EPIPE: the other end is closed; -ECANCELED, -ETIMEDOUT.
+ * Sends the message with a descriptor (-1 for none), which stays the caller's. If `wait` is NULL
+ * there is no time limit. Returns -EPIPE if the other end is closed, -ECANCELED or -ETIMEDOUT as
+ * `wait` says.
  */
 int proto_send(int fd, const struct proto_message *message, int passed,
 	const struct proto_wait *wait);
 
 /*
- * Receives a message. passed NULL: descriptors are rejected; else *passed is the descriptor that
- * came with it, now the caller's, or -1. -EPIPE: the other end is closed; -EBADMSG: malformed.
+ * Receives a message. If `passed` is NULL, descriptors are rejected. Otherwise *passed becomes the
+ * descriptor that came with the message, which the caller then owns, or -1. Returns -EPIPE if the
+ * other end is closed, -EBADMSG if the message is malformed.
  */
 int proto_receive(int fd, struct proto_message *message, int *passed,
 	const struct proto_wait *wait);

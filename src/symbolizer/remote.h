@@ -18,8 +18,8 @@ struct remote;
 extern const struct symbols_source remote_source;
 
 /*
- * The state for remote_source. The options are copied; program NULL: kprof-symbols beside the
- * running program (in a build tree), else where it is installed.
+ * Creates the state for remote_source. The options are copied. If their program is NULL, it is
+ * kprof-symbols beside the running program (in a build tree), otherwise the installed one.
  */
 struct remote *remote_create(const struct helpers_options *options);
 

@@ -80,8 +80,8 @@ static int open_from(struct remote_request *request, enum proto_type type,
 }
 
 /*
- * -ESTALE: the recorded kernel is another one, or this one before a reboot (if its text address
- * differs). The running kernel is read once.
+ * Returns -ESTALE if the recorded kernel is another one, or this one before a reboot (if its text
+ * address differs). The running kernel is read once.
  */
 static int check_kernel(struct remote_request *request)
 {

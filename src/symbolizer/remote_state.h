@@ -108,8 +108,8 @@ int remote_resolve(struct remote_request *request, const uint64_t *offsets, size
 void remote_disconnect(struct remote_request *request);
 
 /*
- * Loads the file of the request into the parser. 0; -ENOENT: the file is not available; else as
- * remote_exchange().
+ * Loads the file of the request into the parser. Returns 0, -ENOENT if the file is not available,
+ * or an error of remote_exchange().
  */
 int remote_load(struct remote_request *request);
 

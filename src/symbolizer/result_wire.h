@@ -16,8 +16,8 @@ size_t result_wire_write(
 	uint8_t *bytes, size_t size, uint32_t index, const struct symbols_place *place);
 
 /*
- * Reads one result and copies its texts to the arena. Returns the bytes read; 0: malformed. The
- * caller checks the index.
+ * Reads one result and copies its texts to the arena. Returns the bytes read, or 0 if the result is
+ * malformed. The caller checks the index.
  */
 size_t result_wire_read(const uint8_t *bytes, size_t size, struct symbols_arena *arena,
 	uint32_t *index, struct symbols_place *place);

@@ -55,7 +55,7 @@
 struct symbols_how {
 	unsigned int flags;   /* SYMBOLS_LINES */
 	int cancel_fd;        /* readable: cancel; -1 if not cancellable */
-	uint64_t deadline_ns; /* CLOCK_MONOTONIC; 0: only the limits of the single steps */
+	uint64_t deadline_ns; /* CLOCK_MONOTONIC; with 0 only the single steps are limited */
 	size_t arena_max; /* bytes that the arena may grow to; 0 for the maximum size of the results */
 };
 
@@ -63,8 +63,8 @@ struct symbols_source {
 	/*
 	 * Sets places[i] for offsets[i], perhaps without frames, or leaves it unchanged. Returns
 	 * those of `flags` that could be satisfied (the file was read, its debug information too),
-	 * or -ENOENT: the file is not available; -ECANCELED, -ETIMEDOUT; -EIO: a helper failed.
-	 * Places that were set before an error are valid.
+	 * or -ENOENT if the file is not available, -ECANCELED, -ETIMEDOUT, or -EIO if a helper
+	 * failed. Places that were set before an error are valid.
 	 */
 	int (*resolve)(void *self, const struct symbols_file *file, const uint64_t *offsets,
 		size_t count, const struct symbols_how *how, struct symbols_arena *arena,
@@ -97,8 +97,8 @@ void symbols_destroy(struct symbols *symbols);
 void symbols_prepare(struct symbols *symbols);
 
 /*
- * Sets each of `places`; without SYMBOLS_LINES each has at most one frame. 0: complete, as far as
- * names are available; -ECANCELED, -ETIMEDOUT: what was found until then is set.
+ * Sets each of `places`; without SYMBOLS_LINES each has at most one frame. Returns 0 if all
+ * available names are set, or -ECANCELED or -ETIMEDOUT if only those found until then are set.
  */
 int symbols_resolve(struct symbols *symbols, const struct symbols_file *file,
 	const uint64_t *offsets, size_t count, const struct symbols_how *how,

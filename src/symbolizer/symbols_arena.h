@@ -55,8 +55,8 @@ struct symbols_file {
 	size_t build_id_length; /* bytes; 0 if not known, then `id` identifies the file */
 	/*
 	 * The kernel that was running. KERNEL, VDSO and JIT are symbolized, and mappings used, only
-	 * if it is the kernel that runs now, because pids mean nothing on another machine. NULL:
-	 * not known, so none of these.
+	 * if it is the kernel that runs now, because pids mean nothing on another machine. It is
+	 * NULL if the kernel is not known; then none of these is done.
 	 */
 	const struct symbols_kernel *kernel;
 	/*
@@ -85,7 +85,7 @@ struct symbols_frame {
 struct symbols_place {
 	const struct symbols_frame *frames; /* innermost first; all but the last were inlined */
 	uint32_t count;                     /* 0 if not known */
-	uint64_t start; /* of the function, in the units of the request; with size 0: not known */
+	uint64_t start; /* of the function, in the units of the request; not known if size is 0 */
 	uint64_t size;	/* bytes; 0 if not known */
 	bool replaced;  /* without frames: the file that was mapped was replaced or deleted */
 	/* for an offset into a file that could be read: its virtual address in the file */

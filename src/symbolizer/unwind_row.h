@@ -47,7 +47,7 @@ struct unwind_row_op {
 struct unwind_row {
 	uint64_t start, end; /* addresses that the row is for, in the units of the request */
 	uint16_t machine;    /* EM_ of ELF */
-	uint8_t signal;      /* 1: a signal frame: its caller was interrupted and made no call */
+	uint8_t signal;      /* 1 for a signal frame, whose caller was interrupted and made no call */
 	uint8_t return_reg;  /* the register that holds the address in the caller */
 	uint8_t reg_count;
 	uint8_t op_count;
