@@ -20,8 +20,8 @@ struct cfi *cfi_open(Elf *elf);
 void cfi_close(struct cfi *cfi);
 
 /*
- * The row of an address (the file's virtual address). -ENOENT: there is none; -E2BIG: its
- * expressions are longer than a row holds, or have operations that unwind.c does not support.
+ * Finds the row of a virtual address of the file. Returns -ENOENT if there is none, -E2BIG if its
+ * expressions are longer than a row holds or have operations that unwind.c does not support.
  */
 int cfi_find(struct cfi *cfi, uint64_t address, struct unwind_row *row);
 

@@ -19,8 +19,9 @@ struct image {
 };
 
 /*
- * -ENOEXEC: not an ELF file of this machine's byte order; then there is nothing to release. The
- * bytes stay the caller's, until image_fini().
+ * Returns -ENOEXEC if the bytes are not an ELF file of this machine's byte order; then there is
+ * nothing to release. The caller keeps the ownership of the bytes, which must stay valid until
+ * image_fini().
  */
 int image_init(struct image *image, const void *data, size_t size);
 /* Does nothing without an image. */

@@ -31,8 +31,8 @@ struct parse *parse_create(void);
 void parse_destroy(struct parse *parse);
 
 /*
- * Loads a file, unless it has another build-id (length 0 for any): -ESTALE then; -ENOEXEC: not an ELF
- * file. flags: SYMBOLS_LINES. fd is borrowed, here and below.
+ * Loads a file. Returns -ESTALE if it has another build-id (length 0 stands for any), -ENOEXEC if
+ * it is not an ELF file. The only flag is SYMBOLS_LINES. fd is borrowed, here and below.
  */
 int parse_elf(struct parse *parse, int fd, const uint8_t *build_id, size_t build_id_length,
 	unsigned int flags, struct parse_info *info);
@@ -47,7 +47,8 @@ int parse_alt(struct parse *parse, int fd, const uint8_t *build_id, size_t build
 int parse_vdso(struct parse *parse, struct parse_info *info);
 
 /*
- * The file with the kernel's symbols; the struct is copied. -ESTALE: see textsyms_offer_kernel().
+ * Loads the file with the kernel's symbols; the struct is copied. Returns -ESTALE as
+ * textsyms_offer_kernel() does.
  */
 int parse_kernel(struct parse *parse, int fd, const struct textsyms_kernel *kernel);
 
@@ -57,15 +58,16 @@ int parse_jit(struct parse *parse, int fd);
 /*
  * Calls found() for each offset with a result (in an ELF file perhaps only its address, without
  * frames), in no order. The arguments of found() are valid during the call. Returns those of
- * `flags` that could be satisfied (SYMBOLS_LINES); -ESTALE: not that kernel, and found() was not
- * called; -EINVAL: nothing is loaded. For a kernel or a JIT only one call is possible.
+ * `flags` that could be satisfied (SYMBOLS_LINES), -ESTALE if it is not that kernel, in which case
+ * found() was not called, or -EINVAL if nothing is loaded. For a kernel or a JIT only one call is
+ * possible.
  */
 int parse_resolve(struct parse *parse, const uint64_t *offsets, size_t count, unsigned int flags,
 	void (*found)(void *arg, size_t i, const struct symbols_place *place), void *arg);
 
 /*
- * How the function at an offset of the loaded ELF file is unwound. -ENOENT: there is no row;
- * -E2BIG: it does not fit into a struct unwind_row; -EINVAL: no ELF file is loaded.
+ * Finds the unwind row for an offset of the loaded ELF file. Returns -ENOENT if there is no row,
+ * -E2BIG if it does not fit into a struct unwind_row, -EINVAL if no ELF file is loaded.
  */
 int parse_row(struct parse *parse, uint64_t offset, struct unwind_row *row);
 

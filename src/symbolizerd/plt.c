@@ -43,12 +43,15 @@ struct plt_code {
 	uint64_t entry_size; /* as the section's header has it */
 };
 
-/* The stub that covers this offset; false: none. */
+/* Finds the stub that covers this offset; returns false if there is none. */
 typedef bool (*plt_find)(const struct plt_code *code, size_t at, struct plt_stub *stub);
 
 /* ---- stubs ----------------------------------------------------------------------------------- */
 
-/* Decodes jmp *disp(%rip), perhaps after endbr64 or with a bnd prefix; false: other code. */
+/*
+ * Decodes jmp *disp(%rip), perhaps after endbr64 or with a bnd prefix; returns false for other
+ * code.
+ */
 static bool decode_stub(const uint8_t *code, size_t size, uint64_t address, uint64_t *slot)
 {
 	static const uint8_t jump[] = { 0xff, 0x25 }, endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };

@@ -50,7 +50,7 @@ struct worker {
 	struct reader *reader;
 	pid_t tid;
 	/* under reader.lock */
-	pid_t at;          /* the process that it reads; 0: idle */
+	pid_t at;          /* the process that it reads; 0 if it is idle */
 	uint64_t progress; /* incremented at each step */
 	bool abandoned;    /* abandoned: its results are discarded */
 	unsigned char *records;

@@ -16,8 +16,9 @@
 #define TEXTSYMS_BYTES_MAX (128u << 20)
 
 /*
- * The contents of a file from its current offset, followed by a NUL; to be freed with g_free. If
- * the file shrinks or grows meanwhile, the bytes that were read are returned. NULL: read error.
+ * Returns the contents of a file from its current offset, followed by a NUL; the caller frees them
+ * with g_free. If the file shrinks or grows meanwhile, the bytes that were read are returned.
+ * Returns NULL after a read error.
  */
 char *textsyms_read(int fd, size_t *size);
 
