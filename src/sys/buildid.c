@@ -258,8 +258,8 @@ static int by_path(const struct proc_maps *maps, const struct buildid_mapping *m
 /* ---- the file by the mapping ----------------------------------------------------------------- */
 
 /*
- * Before Linux 6.11: opens the file behind the mapping. Another mapping may be at these addresses
- * by now.
+ * For kernels before Linux 6.11: opens the file behind the mapping. Another mapping may be at these
+ * addresses by now.
  */
 static int by_link(const struct buildid_mapping *mapping, unsigned char *build_id)
 {

@@ -34,11 +34,11 @@ struct buildid_content {
 };
 
 /*
- * The build-id of the mapped file: by its path among our own mounts, if it is that file and has
- * not changed since; else by the mapping itself, while the process lives. `maps` must have been
- * initialised recently. Returns the length; 0 if the file has none; -EACCES: files of its file
- * system are not read (PROC_DEVICES_MAX); -ENOENT: it cannot be found any more; -EAGAIN: it
- * changed since. *content is known if the file was found by its path.
+ * Finds the build-id of the mapped file: by its path among our own mounts, if it is that file and
+ * has not changed since; else by the mapping itself, while the process lives. `maps` must have been
+ * initialised recently. Returns the length, 0 if the file has none, -EACCES if files of its file
+ * system are not read (PROC_DEVICES_MAX), -ENOENT if it cannot be found any more, or -EAGAIN if it
+ * has changed since. *content is known if the file was found by its path.
  */
 int buildid_of_mapping(struct proc_maps *maps, const struct buildid_mapping *mapping,
 	unsigned char *build_id, struct buildid_content *content);

@@ -7,8 +7,8 @@
 #include <sys/types.h>
 
 /*
- * To be called in a child before its exec: it gets this signal when the thread that forked it
- * ends, for any reason. -ESRCH: that thread has ended already (its parent is not `parent`);
+ * A child calls this before its exec; it then gets the signal when the thread that forked it ends,
+ * for any reason. Returns -ESRCH if that thread has ended already (its parent is not `parent`), or
  * -errno of prctl(2).
  */
 int child_die_with(pid_t parent, int signal);

@@ -13,10 +13,10 @@
 #define CPU_BITMAP_BYTES (CPU_NUMBERS / 8)
 
 /*
- * The CPUs in a list file, into `bitmap` (CPU_BITMAP_BYTES). An empty list ("\n": no CPU is
- * offline) gives all zero. -errno of open and read; -EINVAL: not a list; -ERANGE: a number that
- * is not below CPU_NUMBERS; -EFBIG: longer than a list can be. The bitmap's content is undefined
- * on failure.
+ * Reads the CPUs in a list file into `bitmap` (CPU_BITMAP_BYTES). An empty list ("\n", as when no
+ * CPU is offline) sets all bits to 0. Returns -errno of open and read, -EINVAL if the file is not a
+ * list, -ERANGE if a number is not below CPU_NUMBERS, -EFBIG if it is longer than a list can be.
+ * The bitmap's content is undefined on failure.
  */
 int cpu_read_list(const char *path, unsigned char *bitmap);
 

@@ -17,7 +17,7 @@ struct limits {
 	uint64_t memlock_bytes; /* RLIMIT_MEMLOCK; UINT64_MAX: no limit */
 };
 
-/* proc NULL: "/proc". What cannot be read is 0 or false. */
+/* If proc is NULL, "/proc" is read. A limit that cannot be read is 0 or false. */
 void limits_read(const char *proc, struct limits *limits);
 
 static inline bool limits_can(const struct limits *limits, unsigned int capability)

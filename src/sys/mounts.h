@@ -10,10 +10,10 @@
 #define MOUNTS_PATH "/proc/self/mountinfo"
 
 /*
- * Calls mount() with the directory of each mount of a file system type and the user who mounted
- * it ((uid_t)-1 if not known), in the order in which they were mounted, until it returns other than
- * 0, and returns that value. path NULL: /proc/self/mounts. The string is valid during the call.
- * -errno of opening path.
+ * Calls mount() with the directory of each mount of a file system type and the user who mounted it
+ * ((uid_t)-1 if not known), in the order in which they were mounted, until it returns other than 0,
+ * and returns that value. If path is NULL, /proc/self/mounts is read. The string is valid during
+ * the call. Returns -errno if path cannot be opened.
  */
 int mounts_find(const char *path, const char *type,
 	int (*mount)(void *arg, const char *dir, uid_t owner), void *arg);
@@ -37,16 +37,16 @@ int mounts_open(const char *path, int *fd);
 int mounts_has_device(int fd, dev_t device, bool *present);
 
 /*
- * Unmounts lazily, also if the mount's server has exited; open files stay open. -EPERM: the
- * process may not mount; -EINVAL: nothing is mounted there.
+ * Unmounts lazily, also if the mount's server has exited; open files stay open. Returns -EPERM if
+ * the process may not mount, -EINVAL if nothing is mounted there.
  */
 int mounts_detach(const char *dir);
 
 /*
- * Unmounts what is mounted at `path` if accesses to it give ENOTCONN, since its server has
- * exited, and if it is of this type. A process that may not unmount has fusermount3(1) do it.
- * Another mount that was made there meanwhile is not touched. 0 if there is no such mount any more;
- * -EPERM; -ENODEV: it is of another type; -errno.
+ * Unmounts what is mounted at `path` if accesses to it give ENOTCONN, since its server has exited,
+ * and if it is of this type. A process that may not unmount has fusermount3(1) do it. Another mount
+ * that was made there meanwhile is not touched. Returns 0 if there is no such mount any more,
+ * -EPERM, -ENODEV if the mount is of another type, or another -errno.
  */
 int mounts_remove_dead(const char *path, const char *type);
 

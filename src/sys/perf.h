@@ -43,12 +43,12 @@
 /* ---- descriptors ----------------------------------------------------------------------------- */
 
 /*
- * Opens one event. pid -1 and a CPU: for all tasks there; a pid and CPU -1: for a task on any
- * CPU. attr->size is ignored: the call sets it. CLOEXEC. Errors that callers distinguish:
- * -EACCES, -EPERM (not allowed: perf_event_paranoid, capabilities, seccomp), -ENOENT, -EOPNOTSUPP
- * (no such hardware), -ENODEV (CPU offline), -ESRCH (no such task), -EMFILE, -ENFILE
- * (descriptors), -EINVAL (a bit that this kernel does not know, or values that contradict each
- * other), -ENOSPC, -EBUSY (counters are taken), -ENOMEM, -ENOSYS.
+ * Opens one event. With pid -1 and a CPU it is for all tasks on that CPU, with a pid and CPU -1 for
+ * a task on any CPU. attr->size is ignored, since the call sets it. *fd has CLOEXEC. Errors that
+ * callers distinguish: -EACCES, -EPERM (not allowed: perf_event_paranoid, capabilities, seccomp),
+ * -ENOENT, -EOPNOTSUPP (no such hardware), -ENODEV (CPU offline), -ESRCH (no such task), -EMFILE,
+ * -ENFILE (descriptors), -EINVAL (a bit that this kernel does not know, or values that contradict
+ * each other), -ENOSPC, -EBUSY (counters are taken), -ENOMEM, -ENOSYS.
  */
 int perf_open(const struct perf_event_attr *attr, pid_t pid, int cpu, int *fd);
 
@@ -69,8 +69,8 @@ struct perf_count {
 };
 
 /*
- * The event must have been opened with read_format 0 or PERF_FORMAT_LOST and nothing else; the
- * size of the result shows which. -EIO: neither, or the event is in an error state.
+ * The event must have been opened with read_format 0 or PERF_FORMAT_LOST and nothing else; the size
+ * of the result shows which. Returns -EIO if it is neither, or if the event is in an error state.
  */
 int perf_read_count(int fd, struct perf_count *count);
 
@@ -111,7 +111,10 @@ const struct perf_user_regs *perf_user_regs(void);
 
 /* ---- sysctls --------------------------------------------------------------------------------- */
 
-/* kernel.NAME below `proc` (NULL: "/proc"). -ENOENT, -EACCES, -EINVAL (not a number). */
+/*
+ * Reads kernel.NAME below `proc`, which is "/proc" if it is NULL. Returns -ENOENT, -EACCES, or
+ * -EINVAL if the value is not a number.
+ */
 int perf_sysctl(const char *proc, const char *name, int64_t *value);
 
 #define PERF_SYSCTL_PARANOID "perf_event_paranoid"	     /* -1 to 3 */

@@ -31,7 +31,10 @@ int perf_count_read(int fd, struct perf_counted *counted);
 /* The value estimated without multiplexing; 0 if it never ran; saturates at UINT64_MAX. */
 uint64_t perf_count_scale(const struct perf_counted *counted);
 
-/* Whether it can be counted here, for this process or (uncore) CPU 0: 0 or -errno. */
+/*
+ * Returns 0 if the event can be counted here, for this process or, if it is uncore, on CPU 0;
+ * otherwise -errno.
+ */
 int perf_count_try(const struct perf_event_attr *attr);
 
 /* Whether this process may count all tasks of a CPU, in the kernel too: 0 or -errno. */

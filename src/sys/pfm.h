@@ -40,10 +40,11 @@ struct pfm_encoding {
 };
 
 /*
- * Encodes one event with its unit masks and modifiers; user and kernel are both on unless the
- * text has u or k. -ESRCH: no event with that name, *err is unchanged, pfm_nearest() finds the
- * nearest; -ENOENT: no such PMU or unit mask, *err lists those that exist; -EINVAL: a modifier or
- * value that libpfm4 refuses; -EOPNOTSUPP: libpfm4 cannot be initialised; -ENOMEM.
+ * Encodes one event with its unit masks and modifiers; user and kernel are both on unless the text
+ * has u or k. Returns -ESRCH if no event has that name (*err is then unchanged, and pfm_nearest()
+ * finds the nearest), -ENOENT if there is no such PMU or unit mask (*err then lists those that
+ * exist), -EINVAL if libpfm4 refuses a modifier or value, -EOPNOTSUPP if libpfm4 cannot be
+ * initialised, or -ENOMEM.
  */
 int pfm_encode(const char *text, struct pfm_encoding *encoding, struct err *err);
 
@@ -81,10 +82,10 @@ struct pfm_listed {
 };
 
 /*
- * Calls event() for each event of the PMUs that are present (or forced), or with `all` for all
- * that libpfm4 knows, until it returns other than 0, and returns that value. Strings are
- * libpfm4's and stay valid; the attributes are valid during the call. event() runs with the lock
- * held: it must not call functions of this header. -EOPNOTSUPP: libpfm4 cannot be initialised.
+ * Calls event() for each event of the PMUs that are present (or forced), or with `all` for all that
+ * libpfm4 knows, until it returns other than 0, and returns that value. Strings are libpfm4's and
+ * stay valid; the attributes are valid during the call. event() runs with the lock held, so it must
+ * not call functions of this header. Returns -EOPNOTSUPP if libpfm4 cannot be initialised.
  */
 int pfm_list(bool all, int (*event)(void *arg, const struct pfm_listed *listed), void *arg);
 

@@ -386,7 +386,7 @@ struct signals {
 	unsigned long long handled; /* caught or ignored */
 };
 
-/* false: /proc cannot be read */
+/* returns false if /proc cannot be read */
 static bool read_signals(const char *proc, pid_t tid, struct signals *signals)
 {
 	unsigned long long mask, blocked = 0;

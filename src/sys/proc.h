@@ -51,9 +51,9 @@ struct proc_visitor {
 };
 
 /*
- * Reads processes below `proc` (NULL: "/proc") for the visitor, one after the other: buffers that all of
- * them need are allocated once. The visitor is copied. One thread at a time. -ENOENT, -EACCES (no such
- * directory), -EMFILE, -ENFILE, -ENOMEM.
+ * Reads processes below `proc`, which is "/proc" if it is NULL, for the visitor, one after the
+ * other, so that buffers are allocated once. The visitor is copied. One thread at a time may use a
+ * reader. Returns -ENOENT or -EACCES if there is no such directory, -EMFILE, -ENFILE, or -ENOMEM.
  */
 struct proc_reader;
 int proc_reader_create(const char *proc, const struct proc_visitor *visitor,
@@ -98,14 +98,15 @@ bool proc_in_first_pid_namespace(const char *proc);
 
 struct proc_kernel {
 	uint64_t start; /* _stext */
-	uint64_t size;	/* to _etext; 0: addresses are hidden (kernel.kptr_restrict) */
+	uint64_t size;	/* to _etext; 0 if addresses are hidden (kernel.kptr_restrict) */
 	unsigned char build_id[PROC_BUILD_ID_MAX];
 	uint8_t build_id_length; /* 0 if there is none */
 };
 
 /*
- * `sys` NULL: "/sys". Reads /proc/kallsyms up to _etext: tens of ms, so keep the result, which is
- * valid until the machine restarts. What cannot be read stays 0: no error but -ENOMEM.
+ * Reads /proc/kallsyms up to _etext, which takes tens of ms; the result is valid until the machine
+ * restarts, so callers keep it. If `sys` is NULL, it is "/sys". Fields that cannot be read are 0;
+ * the only error is -ENOMEM.
  */
 int proc_kernel(const char *proc, const char *sys, struct proc_kernel *kernel);
 

@@ -84,8 +84,8 @@ bool proc_maps_trusts(const struct proc_maps *maps, uint32_t dev_major, uint32_t
 const char *proc_maps_mount_of(const struct proc_maps *maps, const char *path);
 
 /*
- * The mapping that begins at this address, with its build-id, without its name. -ENOENT: there is
- * none; -ENOTTY: this kernel has no PROCMAP_QUERY.
+ * Finds the mapping that begins at this address, with its build-id and without its name. Returns
+ * -ENOENT if there is none, -ENOTTY if this kernel has no PROCMAP_QUERY.
  */
 int proc_maps_query(struct proc_maps *maps, int fd, uint64_t start, struct proc_mapping *found);
 

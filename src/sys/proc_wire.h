@@ -11,7 +11,8 @@
 #include "sys/proc.h"
 
 /*
- * What each of the functions below writes at most: a path in which each byte was written as four.
+ * The most bytes that one of the functions below writes: those of a path in which each byte is
+ * written as four.
  */
 #define PROC_WIRE_MAX (80 + 4 * 4096 + 16)
 
@@ -23,8 +24,8 @@ size_t proc_wire_mapping(void *out, const struct proc_mapping *mapping);
 size_t proc_wire_unreadable(void *out, pid_t pid);
 
 /*
- * Calls the visitor for each record, in order, and `unreadable` for those records. 0; -EBADMSG:
- * not a valid record; or the value of a callback if not 0.
+ * Calls the visitor for each record, in order, and `unreadable` for each process that could not be
+ * read. Returns 0, -EBADMSG if a record is not valid, or the value of a callback if it is not 0.
  */
 int proc_wire_read(const void *bytes, size_t size, const struct proc_visitor *visitor,
 	int (*unreadable)(void *arg, pid_t pid));

@@ -45,10 +45,11 @@ int procstat_open(const char *path, struct procstat **procstat);
 void procstat_close(struct procstat *procstat);
 
 /*
- * The current content: one entry for each online CPU, in ascending order. The array belongs to
- * `procstat` and is valid until the next call for it. -errno of pread; -EBADMSG: the file is not
- * what the kernel writes (a truncated line, a column that is no number or is beyond 64 bits, CPUs
- * out of order, no CPU at all); -EFBIG: more CPU lines than CPUs can exist.
+ * Reads the current content: one entry for each online CPU, in ascending order. The array belongs
+ * to `procstat` and is valid until the next call for it. Returns -errno of pread, -EBADMSG if the
+ * file is not what the kernel writes (a truncated line, a column that is not a number or is beyond
+ * 64 bits, CPUs out of order, no CPU at all), or -EFBIG if it has more CPU lines than CPUs can
+ * exist.
  */
 int procstat_read(struct procstat *procstat, const struct procstat_cpu **cpus, size_t *count);
 

@@ -17,8 +17,8 @@
 #include <stddef.h>
 
 /*
- * Ends a connection. true if nothing was queued in it, and it is closed. false: descriptors are
- * queued; nothing more will be. The caller must close it by another way.
+ * Ends a connection. Returns true if nothing was queued in it; it is then closed. Returns false if
+ * descriptors are queued; then no more will be, and the caller must close it in another way.
  */
 bool socket_drain_try(int socket);
 

@@ -17,14 +17,18 @@
 #include "base/nearest.h"
 
 /*
- * A directory descriptor of the top of tracefs, for the calls below; the caller closes it. path:
- * a directory to use instead (tests), NULL: /sys/kernel/tracing if it is mounted there, else a
- * mount of our own, else /sys/kernel/debug/tracing. -EACCES, -EPERM: not allowed, -ENOENT,
- * -ENODEV: this kernel or container has none.
+ * Opens the top directory of tracefs for the calls below; the caller closes the descriptor. `path`
+ * is a directory to use instead (tests). If it is NULL, the directory is /sys/kernel/tracing if
+ * tracefs is mounted there, otherwise a mount of our own, otherwise /sys/kernel/debug/tracing.
+ * Returns -EACCES or -EPERM if this is not allowed, -ENOENT or -ENODEV if this kernel or container
+ * has no tracefs.
  */
 int tracefs_open(const char *path, int *dirfd);
 
-/* The number of a tracepoint, attr.config of PERF_TYPE_TRACEPOINT. -ENOENT: no such. */
+/*
+ * Reads the number of a tracepoint, attr.config of PERF_TYPE_TRACEPOINT. Returns -ENOENT if there
+ * is no such tracepoint.
+ */
 int tracefs_event_id(int dirfd, const char *system, const char *name, uint64_t *id);
 
 /*

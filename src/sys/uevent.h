@@ -22,14 +22,15 @@ struct uevent_cpu {
 int uevent_open(int *fd);
 
 /*
- * The next CPU event; uevents about other things are skipped. -EAGAIN: no event is queued;
- * -ENOBUFS: the kernel dropped some, read `online`; other -errno: the socket is unusable.
+ * Receives the next CPU event; uevents about other things are skipped. Returns -EAGAIN if no event
+ * is queued, -ENOBUFS if the kernel dropped some (the caller then reads `online`), or another
+ * -errno if the socket is unusable.
  */
 int uevent_read(int fd, struct uevent_cpu *event);
 
 /*
- * One uevent as the kernel writes it ("offline@/devices/system/cpu/cpu1", then NUL-separated
- * KEY=VALUE). -ENOENT: about something else; -EINVAL: not a uevent.
+ * Parses one uevent as the kernel writes it ("offline@/devices/system/cpu/cpu1", then NUL-separated
+ * KEY=VALUE). Returns -ENOENT if it is about something else, -EINVAL if it is not a uevent.
  */
 int uevent_parse(const char *message, size_t length, struct uevent_cpu *event);
 
