@@ -23,7 +23,7 @@ struct err {
 	char text[ERR_TEXT_MAX]; /* "" if no sentence was written */
 };
 
-/* Writes the sentence and returns -code. err may be NULL: then only the number is returned. */
+/* Writes the sentence and returns -code. If err is NULL, it only returns -code. */
 int err_set(struct err *err, int code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 

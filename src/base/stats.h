@@ -26,7 +26,10 @@ void stats_i64(struct stats *stats, int64_t value, const char *name, ...)
 void stats_text(struct stats *stats, const char *value, const char *name, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* The number in the row with that name. -ENOENT: no such row, or its value is no number. */
+/*
+ * Sets *value to the number in the row with that name. Returns -ENOENT if there is no such row or
+ * its value is not a number.
+ */
 int stats_find_u64(const struct stats *stats, const char *name, uint64_t *value);
 
 /* Appends all rows, sorted by byte value, so that `LC_ALL=C sort -c` agrees. */

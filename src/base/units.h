@@ -21,8 +21,8 @@ int units_parse_u64(const char *text, uint64_t *value);
 
 /*
  * Parses a list of CPUs as Linux writes it ("0-3,8") into a bitmap of `bits` bits (bits/8 rounded
- * up bytes, set to zero first). -EINVAL: not a list, or a range whose end is below its start;
- * -ERANGE: a number >= bits.
+ * up bytes, set to zero first). Returns -EINVAL if the text is not a list or the end of a range is
+ * below its start, -ERANGE if a number is not below `bits`.
  */
 int units_parse_cpulist(const char *text, unsigned char *bitmap, unsigned int bits);
 
