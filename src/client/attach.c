@@ -289,8 +289,8 @@ void attach_receive(void)
 		if (got < 0 && errno == EAGAIN)
 			break;
 		/*
-		 * ECONNRESET: the server closed without reading our packets; its own can still be
-		 * received
+		 * after ECONNRESET the server has closed without reading our packets; its own can
+		 * still be received
 		 */
 		if (got < 0 && (errno == EINTR || errno == ECONNRESET))
 			continue;

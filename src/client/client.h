@@ -162,12 +162,13 @@ struct watch {
 };
 
 /*
- * Watches for sockets to appear at the paths. 0: every such change makes inotify.fd readable;
- * -errno: not all are watched, so look once a second.
+ * Watches for sockets to appear at the paths. Returns 0 if every such change makes inotify.fd
+ * readable, or -errno if not all paths are watched; then the caller looks once a second.
  */
 int watch_start(struct watch *watch, const struct client_path *paths, int count);
 /*
- * Reads the events. false: the descriptor was closed or replaced by the program, and is forgotten.
+ * Reads the events. Returns false if the program has closed or replaced the descriptor, which is
+ * then not used any more.
  */
 bool watch_drain(struct watch *watch);
 void watch_stop(struct watch *watch);
