@@ -45,8 +45,8 @@ static int copy_rest(int from, off_t at, int to)
 }
 
 /*
- * A descriptor in which the capture begins at offset 0: the input's own, or a copy of what was read
- * ahead, or of the rest of a file. The caller closes it.
+ * Returns a descriptor in which the capture begins at offset 0: the input's own, or that of a copy
+ * of what was read ahead or of the rest of a file. The caller closes it.
  */
 static int open_capture(const struct input *input)
 {

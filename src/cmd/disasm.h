@@ -28,9 +28,9 @@ struct disasm_line {
 
 /*
  * Appends the lines (struct disasm_line; make the array with disasm_lines()) between two offsets.
- * -ESTALE: the file is not the one that was sampled; -ENOEXEC: not a 64-bit ELF file of our byte
- * order, or the offsets are not loaded; -ENOENT: no such file, no objdump; -EFBIG: too many bytes;
- * -EIO: objdump failed; -errno of open(2).
+ * Returns -ESTALE if the file is not the one that was sampled, -ENOEXEC if it is not a 64-bit ELF
+ * file of our byte order or the offsets are not loaded, -ENOENT if there is no such file or no
+ * objdump, -EFBIG if there are too many bytes, -EIO if objdump failed, or -errno of open(2).
  */
 int disasm_read(const struct disasm_file *file, uint64_t begin, uint64_t end, bool source,
 	GArray *lines, struct err *err);

@@ -30,8 +30,9 @@ struct input_choice {
 };
 
 /*
- * Opens it. With `twice` the decoder can be rewound, also on streams. -errno of open(2) and
- * read(2); without file and mount -ENOENT: there is no kprof.data, and nothing is mounted.
+ * Opens the input. With `twice` the decoder can be rewound, also on streams. Returns -errno of
+ * open(2) and read(2), or -ENOENT if neither file nor mount is given, there is no kprof.data and
+ * nothing is mounted.
  */
 int input_open(struct input *input, const struct input_choice *choice, bool twice,
 	struct err *err);

@@ -20,7 +20,10 @@ struct kpdata_copy {
 	char *buffer;
 };
 
-/* Creates the file in this folder; NULL: where temporary files are. -errno of open(2). */
+/*
+ * Creates the file in this folder, or in the one for temporary files if it is NULL. Returns -errno
+ * of open(2).
+ */
 int kpdata_copy_open(
 	struct kpdata_copy *copy, const char *dir, const char *folder, struct err *err);
 

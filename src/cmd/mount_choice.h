@@ -10,9 +10,9 @@
 #include "base/err.h"
 
 /*
- * The directory, to be freed. -ENOENT: nothing is mounted that may be read. A mount of another
- * ordinary user is looked at only if neither this user nor root has one: its server may never
- * answer.
+ * Sets *dir to the directory; the caller frees it. Returns -ENOENT if nothing is mounted that this
+ * user may read. A mount of another ordinary user is accessed only if neither this user nor root
+ * has one, since its server may never answer.
  */
 int mount_choice_find(char **dir, struct err *err);
 /* The same without the note. */

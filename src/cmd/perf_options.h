@@ -7,8 +7,8 @@
 #include <stddef.h>
 
 /*
- * Writes into `text` how an option of `perf COMMAND` that kprof does not have is said here, or why it is
- * not here. letter 0: the option is `name`, without dashes. false: perf has no such option.
+ * Writes into `text` what kprof has in place of an option of `perf COMMAND`, or why it has nothing.
+ * If letter is 0, the option is `name`, without dashes. Returns false if perf has no such option.
  */
 bool perf_options_answer(
 	const char *command, char letter, const char *name, char *text, size_t size);

@@ -21,9 +21,9 @@ struct private_server {
 char *private_server_find_server(void);
 
 /*
- * Starts kprofs and returns when it is mounted. mask: its signal mask. If it fails, the server
- * prints the reason on stderr. -ENOENT: kprofs was not found; -ECHILD: it exited; -ETIMEDOUT;
- * -errno of mkdtemp(3), fork(2).
+ * Starts kprofs with this signal mask and returns when it has mounted. If it fails, the server
+ * prints the reason on stderr. Returns -ENOENT if kprofs was not found, -ECHILD if it exited,
+ * -ETIMEDOUT, or -errno of mkdtemp(3) and fork(2).
  */
 int private_server_start(struct private_server *server, const sigset_t *mask, struct err *err);
 

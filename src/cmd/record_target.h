@@ -25,8 +25,8 @@ void record_target_init(struct record_target *target);
 void record_target_fini(struct record_target *target);
 
 /*
- * A list of pids or tids; of a thread that is given as a pid its process is added. -EINVAL: it is none;
- * -ESRCH: one of them does not exist.
+ * Adds a list of pids or tids; for a thread that is given as a pid its process is added. Returns
+ * -EINVAL if the text is not such a list, -ESRCH if one of them does not exist.
  */
 int record_target_add_list(
 	struct record_target *target, const char *list, bool threads, struct err *err);

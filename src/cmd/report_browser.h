@@ -7,8 +7,8 @@
 #include "formats/flat.h"
 
 /*
- * Whether standard input and output are terminals on which the browser can be tried. It is tried if so;
- * false: the caller prints text.
+ * Returns whether standard input and output are terminals. Then the caller tries the browser;
+ * otherwise it prints text.
  */
 bool report_browser_is_possible(void);
 
