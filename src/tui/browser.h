@@ -36,8 +36,9 @@ struct browser_options {
 };
 
 /*
- * Shows a profile until the user ends it. They must outlive the call. -ENOTTY: this terminal cannot
- * show it, *err has the reason; -EFBIG: it has too many different stacks.
+ * Shows a profile until the user ends the browser. The arguments must outlive the call. Returns
+ * -ENOTTY if this terminal cannot show it, with the reason in *err, or -EFBIG if the profile has
+ * too many different stacks.
  */
 int browser_run(const struct browser_options *options, const struct profile *profile,
 	const struct functions *functions, struct err *err);

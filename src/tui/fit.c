@@ -11,7 +11,7 @@
 /* The longest escape of one character: four bytes as \xNN. */
 #define ESCAPE_MAX 17
 
-/* The columns of a character; 0: it can't be shown as it is. */
+/* Returns the columns of a character, or 0 if it must be replaced to be shown. */
 static unsigned int width_of(gunichar c)
 {
 	int width;

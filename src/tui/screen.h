@@ -43,9 +43,9 @@ struct screen;
 bool screen_is_possible(void);
 
 /*
- * Takes the terminal. Until screen_end() SIGINT, SIGTERM, SIGHUP, SIGTSTP and SIGWINCH of this thread
- * are blocked and become keys. Sets the locale of characters. -ENOTTY: the terminal's type (TERM) is not
- * known, or it can't move its cursor; -errno of signalfd(2).
+ * Takes the terminal. Until screen_end() SIGINT, SIGTERM, SIGHUP, SIGTSTP and SIGWINCH of this
+ * thread are blocked and become keys. Sets the locale of characters. Returns -ENOTTY if the
+ * terminal's type (TERM) is not known or it can't move its cursor, or -errno of signalfd(2).
  */
 int screen_begin(bool colours, struct screen **screen, struct err *err);
 
