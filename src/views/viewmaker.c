@@ -290,7 +290,7 @@ static void begin_job(struct maker *maker, struct view_job *job)
 	pthread_mutex_unlock(&maker->lock);
 }
 
-/* The next request. NULL: there will be none. */
+/* Receives the next request. Returns NULL if there will be none. */
 static struct view_job *receive(void)
 {
 	struct view_job *job = g_new0(struct view_job, 1);

@@ -24,7 +24,7 @@ struct opening {
 struct packed {
 	uint64_t time_ns;
 	uint32_t cpu, pid, tid;
-	uint32_t program, name, text; /* bytes with the NUL; 0: NULL */
+	uint32_t program, name, text; /* bytes with the NUL; 0 for NULL */
 };
 
 static uint32_t bytes_of(const char *string)

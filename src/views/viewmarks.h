@@ -16,9 +16,9 @@
 struct readings;
 
 /*
- * In the server: *fd is the file, the caller's. uid: who reads it. -ENODATA: the trace is empty;
- * -EINTR: cancelled; else -errno of writing. Blocks for as long as it takes to go through
- * the trace.
+ * Called in the server. Sets *fd to the file, which the caller closes. uid is the user who reads
+ * it. Returns -ENODATA if the trace is empty, -EINTR if it was cancelled, or -errno of writing.
+ * Blocks for as long as it takes to go through the trace.
  */
 int viewmarks_write(struct readings *readings, uid_t uid, const struct cancel *cancel,
 	int *fd);

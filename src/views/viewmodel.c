@@ -100,7 +100,7 @@ static int lock_until(pthread_mutex_t *lock, uint64_t wait_ns)
 #endif
 }
 
-/* -EINTR: cancelled while waiting for the lock. */
+/* Returns -EINTR if it was cancelled while it waited for the lock. */
 static int lock_wanted(pthread_mutex_t *lock, const struct cancel *cancel)
 {
 	for (;;) {
@@ -122,7 +122,7 @@ static void prepare_names(struct viewmodels *models, const struct view_format *f
 	pthread_mutex_unlock(&models->asking);
 }
 
-/* -EINTR: what was found by then is no more than some of the names. */
+/* Returns -EINTR if it was cancelled; then only some of the names have been found. */
 static int find_names(struct viewmodels *models, const struct view_format *format,
 	const struct cancel *cancel, const struct profile *profile, struct functions **names)
 {

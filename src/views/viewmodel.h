@@ -16,7 +16,7 @@
 struct viewmodel {
 	int capture_fd;
 	struct profile *profile;
-	struct functions *names; /* NULL: the form needs none */
+	struct functions *names; /* NULL if the format needs none */
 	unsigned int users;  /* viewmodel.c's */
 };
 
@@ -24,7 +24,8 @@ struct viewmodel {
 struct viewmodels;
 
 /*
- * Requests debug files from the debuginfod servers of these urls (NULL: none), as the user who mounts.
+ * Creates the models. Debug files are requested from the debuginfod servers of these URLs, as the
+ * user who mounts; urls may be NULL.
  */
 struct viewmodels *viewmodels_create(const char *debuginfod_urls);
 void viewmodels_destroy(struct viewmodels *models);
@@ -36,10 +37,9 @@ struct symbols *viewmodels_symbols(struct viewmodels *models);
 size_t viewmodel_bytes(int capture_fd);
 
 /*
- * The model of a capture for a form. The descriptor is taken over in any case. Blocks while records
- * and files are read, and while another view's model is made or asks for names, as long as it is
- * wanted.
- * -EINTR: cancelled; -EFBIG, and errors of reading.
+ * Finds or makes the model of a capture for a format. Takes ownership of the descriptor in any
+ * case. Blocks while records and files are read, and while another view's model is made or
+ * symbolized. Returns -EINTR if it was cancelled, -EFBIG, or an error of reading.
  */
 int viewmodel_get(struct viewmodels *models, const struct view_format *format, int capture_fd,
 	const struct cancel *cancel, struct viewmodel **model, struct err *err);

@@ -39,7 +39,7 @@ struct viewproc {
 	char *urls;		  /* invariant; "": none */
 	int timer;		  /* invariant; a timerfd */
 	pthread_mutex_t lock;	  /* a leaf, apart from the start and the end of the process */
-	pid_t pid;		  /* (lock) 0: there is none */
+	pid_t pid;		  /* (lock) 0 if there is none */
 	int fd;			  /* (lock) the socket that requests go to */
 	unsigned int users;	  /* (lock) views that are being made */
 	uint64_t serial;	  /* (lock) of the process */
@@ -157,7 +157,7 @@ int viewproc_timer(const struct viewproc *v)
 	return v->timer;
 }
 
-/* With the lock held. 0: not at all. */
+/* Called with the lock held; 0 disarms the timer. */
 static void set_timer(const struct viewproc *v, time_t seconds)
 {
 	const struct itimerspec after = { .it_value.tv_sec = seconds };

@@ -35,7 +35,7 @@ struct viewproc;
 /* How long it is kept for the next view: its symbols save that view some 100 ms. */
 #define VIEWPROC_SECONDS 60
 
-/* A descriptor each; -1: there is none. They stay the caller's. */
+/* One descriptor each, or -1 if there is none. The caller keeps their ownership. */
 enum viewproc_file {
 	VIEWPROC_CAPTURE,
 	VIEWPROC_OUT, /* where the view goes, from its position on */
@@ -66,14 +66,15 @@ struct viewproc_answer {
 
 /* ---- in the server ---------------------------------------------------------------------------- */
 
-/* urls: of debuginfod servers, NULL: none. -errno */
+/* urls are those of debuginfod servers, or NULL for none. Returns 0 or -errno. */
 int viewproc_create(const char *urls, struct viewproc **viewproc);
 /* No thread is in viewproc_make(). Waits a moment for the process's end. */
 void viewproc_destroy(struct viewproc *viewproc);
 
 /*
- * Has a view made; blocks until it is made or cancelled: -EINTR. Thread-safe. -ENOMEM: the process
- * ended for want of memory; -EIO: it ended; else what it answered.
+ * Sends a request for a view; blocks until the view is made or cancelled. Thread-safe. Returns
+ * -EINTR if it was cancelled, -ENOMEM if the process ended because it had too little memory, -EIO
+ * if it ended for another reason, otherwise the result that it sent.
  */
 int viewproc_make(struct viewproc *viewproc, const struct viewproc_request *request,
 	const int files[VIEWPROC_FILES], const struct cancel *cancel, struct err *err);
