@@ -30,7 +30,7 @@
 #define UNIT_STEPS 20000 /* about 20 us: the calls are less than 1 % of a unit */
 
 struct worker {
-	_Alignas(64) _Atomic uint64_t units; /* a cache line of its own */
+	_Alignas(64) _Atomic uint64_t units; /* in a separate cache line */
 	pthread_t thread;
 	unsigned int min, max; /* calls */
 };

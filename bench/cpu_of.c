@@ -2,13 +2,12 @@
 /*
  * cpu_of: the CPU time of a process, in nanoseconds, user and system together.
  *
- *	cpu_of -p PID               of a living process, its former threads included
  *	cpu_of -p PID              of a running process, with its exited threads
  *	cpu_of -o FILE COMMAND...  runs the command, writes to FILE the time of it and the children that
  *	                           it waited for; exits with its status
  *
- * The first reads the process's CPU clock, which has a resolution of nanoseconds. The second has
- * the microseconds of wait4(2).
+ * The first form reads the CPU clock of the process, which has a resolution of nanoseconds. The
+ * second uses wait4(2), which has a resolution of microseconds.
  */
 #include <signal.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The cost of an event to the program that writes it: event [threads N M | write N M]
+ * event [threads N M | write N M]: measures the cost of an event to the program that writes it.
  *
  * Without arguments: ns for the empty loop, for reading the time counter, for a disabled event, an
  * event with an int, one with an int and 11 bytes, kprof_printf with an int, and the events with an

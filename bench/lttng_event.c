@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The cost of the same events with LTTng-UST: lttng_event
+ * lttng_event: measures the cost of the same events with LTTng-UST.
  *
  * Run it in a session that is made with
  *	lttng create NAME --snapshot

@@ -4,8 +4,8 @@
  *
  *	many COUNT
  *
- * Prints `ready` when all COUNT children exist, and waits for SIGTERM, or for the exit of its
- * parent; the children exit with it.
+ * Starts COUNT children, prints `ready` when all of them exist, and waits for SIGTERM or for the
+ * exit of its parent; the children exit with it.
  */
 #include <signal.h>
 #include <stdio.h>

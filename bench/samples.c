@@ -5,7 +5,8 @@
  *
  * usage: samples COUNT PATH BEGIN END
  *
- * Stacks have addresses between the offsets BEGIN and END of the file PATH. It is the same each time.
+ * Stacks have addresses between the offsets BEGIN and END of the file PATH. Each call writes the
+ * same capture.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A server for programs with libkprof, without a mount: serve SOCKET
+ * serve SOCKET: a server for programs with libkprof, without a mount.
  *
  * Accepts all programs and enables every event except those called `off`; reads no events. Prints a
  * line when it listens. At SIGTERM, when all programs have exited, it prints what they wrote:

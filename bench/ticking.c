@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ticking PROGRAMS RATE: starts PROGRAMS programs that write RATE events a second each, a tenth of
- * them every 100 ms, until this one exits.
+ * ticking PROGRAMS RATE: starts PROGRAMS programs, each of which writes RATE events a second, a
+ * tenth of them every 100 ms, until this one exits.
  */
 #include <kprof/kprof.h>
 
