@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Content: what a reader of an open file sees, a text or a stream. There are five ways in which rows of the
- * dirtab produce it, each a const struct of functions; the row has what is its own (dirtab.h).
+ * Content: what a reader of an open file sees, a text or a stream. There are five ways in which
+ * rows of the dirtab produce it, each a const struct of functions; the row has the functions and
+ * values that differ between files (dirtab.h).
  */
 #ifndef KPROFS_FS_CONTENT_H
 #define KPROFS_FS_CONTENT_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lines into commands: see ctl_words.h. */
+/* Turns lines into commands: see ctl_words.h. */
 #include "fs/ctl_words.h"
 
 #include <errno.h>

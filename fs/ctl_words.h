@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Table 2, the control words of a file, and how a write becomes commands.
+ * Table 2, the control words of a file; turns the lines of a write into commands.
  *
  * A line is one command: words are split at blanks, case counts, nothing is quoted. Usage texts and
  * errors are generated from the table, so that they cannot name a word that does not exist.

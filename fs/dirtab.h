@@ -7,12 +7,12 @@
  * and a function in a file_*.c; adding a word to a control file is a row of its table of words
  * (ctl_words.h).
  *
- * Directories whose files come and go have list and lookup, beside or instead of a table of rows.
- * The rows that these hand out are made for the caller, which returns them with dirtab_put(), or
- * they have no `put` and live as long as the server.
+ * Directories whose files change have list and lookup, beside or instead of a table of rows. The
+ * rows that these hand out are made for the caller, which returns them with dirtab_put(), or they
+ * have no `put` and live as long as the server.
  *
  * Callbacks run in any worker of the FUSE loop, several at once, and answer from memory in bounded
- * time. What runs in the control thread may block: the words and closes of a row with
+ * time. Only callbacks that run in the control thread may block: the words and closes of a row with
  * DIRTAB_CONTROL, and `write` of one with DIRTAB_SLOW_WRITE.
  */
 #ifndef KPROFS_FS_DIRTAB_H
@@ -71,7 +71,7 @@ enum dirtab_flags {
  */
 struct stream_ops {
 	enum quota_kind quota; /* of what an open that reads takes one */
-	/* whether an open now takes so long that it needs a thread of its own; NULL if never */
+	/* whether an open now takes so long that it needs a separate thread; NULL if never */
 	bool (*is_long)(struct session *session);
 	/* job: for slow_ops_cancel(), by which an open in such a thread gives up with -EINTR */
 	int (*open)(struct session *session, const struct dirtab_row *row, uid_t reader, void *job,

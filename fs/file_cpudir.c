@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cpu/: for each CPU that is present a folder with its share of the trace and its counters; and
- * kptrace_pipe, which is followed by the same means.
+ * cpu/: a folder for each present CPU, with its part of the trace and its counters; and
+ * kptrace_pipe, which uses the same functions.
  *
- * The rows of all CPUs that the machine had when the server began are made then and last as long as
- * the server: nodes point at them.
+ * The rows are made when the server starts, for all CPUs present at that time, and are valid until
+ * it ends, since nodes point to them.
  */
 #include "fs/file.h"
 

@@ -2,10 +2,10 @@
 /*
  * views/ctf/: the trace as CTF, one file of metadata and one stream for each CPU.
  *
- * A reader opens them one after the other, and they must be of one moment: so all are made when one
- * of them is opened, and stay until none of them has been open for a second. They are files without
- * name (memfd), which open files share; the main thread closes them when the timer expires. In the
- * openers' threads (slow_ops.h); a second opener waits for the first one's set.
+ * A reader opens the files one after the other, and all must show the same moment. So all are made
+ * when one of them is opened, and exist until none of them has been open for a second. They are
+ * memfds, which open files share; the main thread closes them when the timer expires. The functions
+ * run in the threads of slow_ops.h; a second opener waits until the first one's set is made.
  */
 #include "fs/file.h"
 

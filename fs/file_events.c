@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * events/: the events of programs, one switch each, and the switches above them. In any worker; the
- * catalog answers from memory.
+ * events/: the events of programs, one switch each, and the switches above them. The functions run
+ * in any worker; the catalog answers from memory.
  *
- * The files of events come and go with programs. Each lookup, and each listing, makes rows of its
- * own, which go with the node that they were made for: nothing is kept for names without users.
+ * The files of events appear and disappear with programs. Each lookup and each listing makes its
+ * own rows, which are freed with their node, so names without users need no memory.
  */
 #include "fs/file.h"
 

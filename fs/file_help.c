@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* help: which files there are and what is written to them, from the tables. In any worker. */
+/* help: lists the files and what can be written to them, from the tables. Runs in any worker. */
 #include "fs/file.h"
 
 #include "fs/node.h"

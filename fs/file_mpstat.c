@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* mpstat and mpstat-raw: the times of the CPUs. In any worker; one small file of /proc is read. */
+/*
+ * mpstat and mpstat-raw: the times of the CPUs. Run in any worker; one small file of /proc is read.
+ */
 #include "fs/file.h"
 
 #include <errno.h>
@@ -7,7 +9,7 @@
 #include "acct/accounting.h"
 #include "fs/session.h"
 
-/* The accounting has no sentence of its own: what failed is always the source of the times. */
+/* The accounting gives no sentence with an error; only the source of the times can fail. */
 static int explain(int ret, struct err *err)
 {
 	return ret ? err_set(err, -ret, "the CPUs' times can't be read: %s", g_strerror(-ret)) : 0;

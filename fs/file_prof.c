@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kpctl and kpdata: the profiler. What is written runs in the control thread, all else in any
- * worker.
+ * kpctl and kpdata: the profiler. Writes are carried out in the control thread, everything else in
+ * any worker.
  */
 #include "fs/file.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* kpstat, kperr, views/metrics: what the server says about itself. */
+/* kpstat, kperr, views/metrics: the counters, limits and errors of the server. */
 #include "fs/file.h"
 
 #include <time.h>

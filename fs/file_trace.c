@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* kptrace, kptrace_ctl and kprintx: the trace. In any worker; trace.c answers from memory. */
+/* kptrace, kptrace_ctl and kprintx: the trace. Run in any worker; trace.c answers from memory. */
 #include "fs/file.h"
 
 #include <errno.h>

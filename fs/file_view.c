@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * views/: what the capture holds at the moment of the open, in the form of one of view.h's formats.
+ * views/: the capture at the moment of the open, in one of the formats of view.h.
  *
- * The records are copied into a file without name first, in which decoding can go back and forth,
- * so that neither the capture nor its readers wait for a view. With what the trace holds beside
- * them it is handed to the process that makes views (viewproc.h). In the opener's thread (slow_ops.h).
+ * The records are first copied into an unnamed file, in which decoding can seek, so that neither
+ * the capture nor its readers wait for a view. This file and one with the annotations of the trace
+ * are passed to the process that makes views (viewproc.h). The functions run in a thread of
+ * slow_ops.h.
  */
 #include "fs/file.h"
 

@@ -36,7 +36,10 @@ struct filetext *filetext_create_file(int fd, size_t size);
 struct filetext *filetext_create_borrowed(int fd, size_t size);
 /* Takes the lazy one. */
 struct filetext *filetext_create_lazy(struct lazy *lazy);
-/* Set before the text is shared: to be called when the text is gone, from any thread, without locks. */
+/*
+ * Sets the function that is called when the text is freed, from any thread and without locks.
+ * Called before the text is shared.
+ */
 void filetext_on_free(struct filetext *text, void (*on_free)(void *arg), void *arg);
 struct filetext *filetext_get(struct filetext *text);
 void filetext_put(struct filetext *text);

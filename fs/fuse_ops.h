@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Requests of the kernel: receives them and dispatches them to the functions of this folder, and the
- * session with the kernel. The modules that answer later than at once use reply.h.
+ * Requests of the kernel: receives them and dispatches them to the functions of this folder, and
+ * the session with the kernel. Modules that answer a request later use reply.h.
  */
 #ifndef KPROFS_FS_FUSE_OPS_H
 #define KPROFS_FS_FUSE_OPS_H
@@ -30,7 +30,10 @@ void fuse_ops_unmounted(struct fuse_ops *ops);
 /* Unmounts, if that has not happened otherwise. No thread may be in fuse_ops_serve. */
 void fuse_ops_destroy(struct fuse_ops *ops);
 
-/* Serves requests until the mount is gone or fuse_ops_stop() is called. Any number of threads. */
+/*
+ * Serves requests until the file system is unmounted or fuse_ops_stop() is called. Any number of
+ * threads may call it.
+ */
 void fuse_ops_serve(struct fuse_ops *ops);
 /* Makes fuse_ops_serve() return in all threads, each after the request it is at. Needs no descriptor. */
 void fuse_ops_stop(struct fuse_ops *ops);

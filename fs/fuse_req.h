@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the files that know libfuse share: which server, node, open file and user a request belongs to.
+ * Functions that the files which know libfuse share: they find the server, node, open file and user
+ * of a request.
  */
 #ifndef KPROFS_FS_FUSE_REQ_H
 #define KPROFS_FS_FUSE_REQ_H
@@ -13,7 +14,7 @@
 struct fuse_ops {
 	struct server *server;	      /* invariant */
 	void (*ready)(struct server *server); /* invariant */
-	struct fuse_session *session; /* invariant; has locks of its own */
+	struct fuse_session *session; /* invariant; libfuse locks it */
 	int epoll;		      /* invariant: the device and `stop`: what the workers wait for */
 	int stop;		      /* invariant: a bell, rung by fuse_ops_stop(), never taken */
 	bool mounted;		      /* main thread's */

@@ -21,7 +21,7 @@ static void lookup_op(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct nodes *nodes = server_of(req)->nodes;
 	struct node *node = node_lookup(nodes, node_of(req, parent), name);
-	/* timeouts 0: the next open by this name gets a node of its own */
+	/* the timeouts are 0, so that the next open by this name gets another node */
 	struct fuse_entry_param entry = { 0 };
 
 	if (!node) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The commands that wait, and the file that holds the run: see kpctl_thread.h. */
+/* Queued commands, and the open file that holds the run: see kpctl_thread.h. */
 #include "fs/kpctl_thread.h"
 
 #include <errno.h>

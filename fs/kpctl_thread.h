@@ -3,9 +3,9 @@
  * The control thread, "kp-control": it alone gives commands to the profiler, one at a time, in the
  * order in which they came. Workers only copy what was written and queue it.
  *
- * It also owns `hold`: which open file of kpctl the run is tied to, the opens that wait for that
- * file's close, and what happens at the close. Everything here is thread-safe and does not block,
- * but for kpctl_thread_hold().
+ * It also owns `hold`: the open file of kpctl that holds the run, the opens that wait for the close
+ * of that file, and the actions at the close. All functions are thread-safe, and only
+ * kpctl_thread_hold() blocks.
  */
 #ifndef KPROFS_FS_KPCTL_THREAD_H
 #define KPROFS_FS_KPCTL_THREAD_H
@@ -22,7 +22,10 @@ struct openfile;
 struct origin;
 struct profiler;
 
-/* How long an open waits for the close of a holder, which may be on its way. */
+/*
+ * The longest time that an open waits for the close of the holding file, which the kernel may
+ * already have sent.
+ */
 #define KPCTL_THREAD_OPEN_WAIT_MS 1000
 /* After the last command memory that the next start would use is kept for so long. */
 #define KPCTL_THREAD_SPARE_KEPT_MS 2000
@@ -57,12 +60,15 @@ int kpctl_thread_hold(struct kpctl_thread *kpctl, struct openfile *file, struct 
 /* CPUs came or went: the control thread will call profiler_cpus_changed(). */
 void kpctl_thread_cpus_changed(struct kpctl_thread *kpctl);
 
-/* Commands queued behind the one at hand, and opens that wait for a holder's close. */
+/*
+ * The number of commands queued behind the current one, and of opens that wait for the close of the
+ * holding file.
+ */
 unsigned int kpctl_thread_waiting(struct kpctl_thread *kpctl);
 
 /*
- * Answers what waits (ESHUTDOWN), stops a run and ends the thread; waits for the command at hand,
- * a `start` under way is cancelled. Later requests get ESHUTDOWN.
+ * Answers waiting requests with ESHUTDOWN, stops a run and ends the thread; waits for the current
+ * command, a `start` under way is cancelled. Later requests get ESHUTDOWN.
  */
 void kpctl_thread_close(struct kpctl_thread *kpctl);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Texts made as they are read: see lazy.h. */
+/* Texts that are made when they are read: see lazy.h. */
 #include "fs/lazy.h"
 
 #include <errno.h>

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Texts that are too long to be held: their size is known, and their bytes are made as they are read.
+ * Texts that are too long to be kept in memory: their size is known, and their bytes are made when
+ * they are read.
  *
- * Pieces are made in order and held in a window. A read a little behind or ahead of the others
- * (the kernel reads ahead, with several requests at once) is in the window; a read far back starts the
- * text again. Thread-safe; a read blocks for as long as making takes, so not in a worker.
+ * Pieces are made in order and held in a window. A read a little behind or ahead of the others (the
+ * kernel reads ahead, with several requests at once) is in the window; a read far back starts the
+ * text again. Thread-safe. A read blocks while pieces are made, so workers do not call it.
  *
- * A cancelled read usually comes again. What was made for it must not be lost, or a reader that is
- * interrupted often enough would never reach the end. So each read makes at least one piece, and its
- * range is remembered: when the maker reaches that range, for any reader, its bytes are set aside. A
- * range starts the text again once, not at each attempt.
+ * A program usually repeats a cancelled read. If the pieces made for it were discarded, a reader
+ * that is interrupted often would never reach the end. So each read makes at least one piece, and
+ * its range is remembered: when the maker reaches that range, for any reader, its bytes are kept. A
+ * range restarts the text once, and not at each attempt.
  */
 #ifndef KPROFS_FS_LAZY_H
 #define KPROFS_FS_LAZY_H

@@ -58,9 +58,9 @@
 
 /*
  * Views make large arrays, several of them at once, for a moment. From this size on each is a
- * mapping of its own, which grows without a copy and is gone when it is freed; what is smaller lies
- * in few arenas, where what one view leaves the next one takes. Three views at once peak a quarter
- * lower.
+ * separate mapping, which grows without a copy and is unmapped when it is freed; what is smaller
+ * lies in few arenas, where what one view leaves the next one takes. Three views at once peak a
+ * quarter lower.
  */
 #define ALLOC_MAP_BYTES (64 * KIB)
 #define ALLOC_ARENAS 2

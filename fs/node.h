@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Nodes: what the kernel's inode numbers of the mount stand for.
+ * Nodes: the files and directories to which the inode numbers of the mount refer.
  *
- * Each lookup of a file makes a node of its own, so that each open file has a size and a page cache
- * of its own; the kernel drops it (forget) when the last file that came from the lookup is closed.
- * Two open files share a node only where a program opens one again through /proc/self/fd: then the
- * first reader's text is what stat and the page cache know, until no reader is left.
- * A directory has one node, since a working directory must stay the same.
+ * Each lookup of a file makes a new node, so that open files do not share a size and a page cache.
+ * The kernel drops the node (forget) when the last file that was opened by the lookup is closed.
+ * Two open files share a node only if a program opens one again through /proc/self/fd; then stat
+ * and the page cache have the first reader's text until no reader is left. A directory has one
+ * node, since a working directory must stay the same.
  *
- * Thread-safe. A node is valid from its lookup to the forget that balances it; the kernel sees to it.
+ * Thread-safe. A node is valid from its lookup to the forget that balances it; the kernel
+ * guarantees this.
  */
 #ifndef KPROFS_FS_NODE_H
 #define KPROFS_FS_NODE_H

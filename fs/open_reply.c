@@ -65,7 +65,7 @@ static void open_text(struct fuse_ops *ops, struct openfile *file, struct fuse_f
 		fi->keep_cache = whole && state == NODE_TEXT_FIRST;
 }
 
-/* libfuse 3.14 has no name for FOPEN_STREAM, so the reply is made by hand. */
+/* libfuse 3.14 has no name for FOPEN_STREAM, so the reply is not made with libfuse. */
 static int reply_open_stream(struct fuse_req *req, struct openfile *file)
 {
 	const struct fuse_open_out out = {

@@ -2,10 +2,10 @@
 /*
  * Replies to opens, and to reads of texts. From any thread.
  *
- * How a text is opened: it is rendered (openfile_fill), and before the open is answered its
- * bytes are put into the page cache of its node (notify_store), which also tells the kernel its
- * size. So read, sendfile, splice and mmap find the whole text, and no READ request follows. A
- * stream is opened without position, and a file for writing without page cache.
+ * At the open of a text it is rendered (openfile_fill). Before the open is answered, its bytes are
+ * stored in the page cache of its node (notify_store), which also tells the kernel its size. So
+ * read, sendfile, splice and mmap find the whole text, and no READ request follows. A stream is
+ * opened without a file position, and a file for writing without page cache.
  */
 #ifndef KPROFS_FS_OPEN_REPLY_H
 #define KPROFS_FS_OPEN_REPLY_H

@@ -3,8 +3,8 @@
  * Open files: what one open(2) of a program reads and writes, without the requests.
  *
  * The content is made at open: a text is rendered, a stream gets a cursor. Thread-safe as the
- * members say. An open file is counted: the kernel's open has one reference, a thread that looks at
- * the file outside of a request of the kernel takes another.
+ * members say. An open file has a reference count: the kernel's open has one reference, and a
+ * thread that uses the file outside of a request of the kernel takes another.
  */
 #ifndef KPROFS_FS_OPENFILE_H
 #define KPROFS_FS_OPENFILE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the command line of kprofs says. Called as `kprofs MOUNTPOINT` or, by mount(8) through
- * mount.fuse3, as `kprofs SOURCE MOUNTPOINT -o OPTIONS`.
+ * Parses the command line of kprofs. It is `kprofs MOUNTPOINT` or, from mount(8) through
+ * mount.fuse3, `kprofs SOURCE MOUNTPOINT -o OPTIONS`.
  */
 #ifndef KPROFS_FS_OPTIONS_H
 #define KPROFS_FS_OPTIONS_H

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Parked requests: those that another thread than their worker answers. Each module that parks requests
- * (kpctl_thread.c, slow_ops.c, streams.c, switches.c) has a list of them for each kind, with the kind's
- * functions. What all have in common is here: finding one, judging an interrupt, and the end.
+ * Parked requests: FUSE requests that are answered by another thread than the worker that received
+ * them. Each module that parks requests (kpctl_thread.c, slow_ops.c, streams.c, switches.c) has a
+ * list of them for each kind, with the kind's functions. This file has the common functions:
+ * finding a request, handling an interrupt, and ending.
  *
- * A parked request waits, or is current: then a thread carries it out. The one that takes a waiting one out
- * of the list answers it: that thread, or the worker in which an interrupt arrives. A current one is
- * answered by its thread; an interrupt only marks it.
+ * A parked request is waiting or current. A waiting one is answered by the thread that removes it
+ * from the list: the one that would carry it out, or the worker in which an interrupt arrives. A
+ * current one is being carried out by a thread, which answers it; an interrupt only marks it.
  */
 #ifndef KPROFS_FS_PARKED_H
 #define KPROFS_FS_PARKED_H

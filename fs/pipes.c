@@ -2,9 +2,9 @@
 /*
  * Open pipes of the trace, and the thread that gathers for them: see pipes.h.
  *
- * A pipe is in one of two states: it has something (text, or a gathering that text is made of),
- * which its readers take; or it has nothing. A reader that finds nothing sets `wants` and wakes
- * the thread, which gathers, at most once in a tick, until there is something.
+ * A pipe is in one of two states: it has data (text, or a gathering from which text is made), which
+ * its readers take; or it is empty. A reader that finds it empty sets `wants` and wakes the thread,
+ * which gathers, at most once in a tick, until there is data.
  */
 #include "fs/pipes.h"
 

@@ -2,8 +2,8 @@
 /*
  * kptrace_pipe and cpu/N/trace_pipe: each open follows the trace by itself.
  *
- * What has come is gathered by the thread "kp-pipe", which wakes while a pipe is open and its reader
- * waits for it, and at no other time. Thread-safe as struct stream_ops says.
+ * The thread "kp-pipe" gathers new events. It wakes only while a pipe is open and a reader waits
+ * for it. Thread-safe as struct stream_ops says.
  */
 #ifndef KPROFS_FS_PIPES_H
 #define KPROFS_FS_PIPES_H

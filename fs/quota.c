@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What users' open files may take: see quota.h. */
+/* Limits for the open files of users: see quota.h. */
 #include "fs/quota.h"
 
 #include <errno.h>

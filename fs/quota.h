@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the open files of each user may take of the server, so that no user who may read the tree keeps
- * root or other users out, and so that the server can be ended and goes on sampling whatever is open.
+ * Limits for the open files of each user, so that no user who may read the tree keeps root or other
+ * users out, and so that the server goes on sampling, and can be ended, however many files are
+ * open.
  *
- * There are three bounds of each kind: for one user, for all users together, and for root and the user
- * who mounted, who are in no other bound. What these two may have is so a reserve that others do not
- * touch. One user can have many user ids (subuid(5)): then the bound for all holds.
+ * There are three limits of each kind: for one user, for all users together, and for root and the
+ * user who mounted. The first two do not apply to root and the user who mounted. So other users
+ * cannot use up what is left for these two. One user can have many user ids (subuid(5)); then the
+ * limit for all users applies.
  *
- * Thread-safe; nothing here blocks longer than a look into a hash table.
+ * Thread-safe; nothing here blocks longer than a lookup in a hash table.
  */
 #ifndef KPROFS_FS_QUOTA_H
 #define KPROFS_FS_QUOTA_H

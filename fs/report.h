@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reports: a refusal, or a success worth a note, becomes one line of kperr and one line of the log.
- * Thread-safe; blocks at most for the write to the log.
+ * Reports: writes a refusal, or a success with a note, as one line of kperr and one line of the
+ * log. Thread-safe; blocks at most for the write to the log.
  */
 #ifndef KPROFS_FS_REPORT_H
 #define KPROFS_FS_REPORT_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * struct server: what is of the machine and of the mount, and shared by all sessions (session.h).
+ * struct server: the state of the machine and of the mount, which all sessions (session.h) share.
  * server_run.h has the functions that create and end it.
  */
 #ifndef KPROFS_FS_SERVER_H
@@ -74,7 +74,7 @@ struct server {
 	dev_t device;			   /* m: of our tree in it */
 	int bell;			   /* i: the main thread's */
 	_Atomic bool ready;		   /* a: the INIT request has come */
-	_Atomic bool ended;		   /* a: a worker has ended, so the mount is gone */
+	_Atomic bool ended;		   /* a: a worker has ended, so the file system is unmounted */
 	_Atomic bool trim;		   /* a: free memory is to be given back */
 };
 

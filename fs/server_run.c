@@ -3,8 +3,9 @@
  * Creates the modules of a server and connects them, mounts, waits for the end, and destroys them. HACKING
  * lists the threads and the order of the locks.
  *
- * Ending: streams answer their readers, control answers its writers and stops the run, the workers
- * end, the tree is unmounted; then no thread is left that could use what is freed.
+ * The order at the end: streams answer their readers, the control thread answers its writers and
+ * stops the run, the workers end, the tree is unmounted. Then no other thread is left that could
+ * use freed memory.
  */
 #include "fs/server_run.h"
 

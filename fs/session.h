@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A session: what belongs to one profiler and its files, kpctl to views/. Its settings, its run and
- * capture, the times of mpstat since its own baseline, and its lines of kperr; sessions share nothing but
- * the server (server.h), which has what is of the machine.
+ * capture, the times of mpstat since its own baseline, and its lines of kperr; sessions share only
+ * the server (server.h), which has the state of the machine.
  *
  * A file belongs to the session of its node (node_session()), and a node to that of its directory.
  */

@@ -2,9 +2,9 @@
 /*
  * Opens and reads that take long: see slow_ops.h.
  *
- * A job is a parked request. One that waits is in `turns` too, which says which is next. A current one that
- * is interrupted is only marked: its maker looks at the mark now and then, or waits for the descriptor too,
- * and its thread answers EINTR.
+ * A job is a parked request. A waiting one is also in `turns`, which selects the next one. A
+ * current one that is interrupted is only marked; its maker checks the mark regularly, or also
+ * waits for the descriptor, and its thread answers EINTR.
  */
 #include "fs/slow_ops.h"
 
@@ -116,7 +116,7 @@ static void give_up(struct parked *parked, int code)
 	g_free(parked);
 }
 
-/* There is no thread for it. */
+/* Answers a job for which no thread can be created. */
 static void fail_job(struct slow_op *job, int code)
 {
 	openfile_refuse(job->file, &job->origin, code, "the server can't begin a thread for it");
@@ -148,8 +148,8 @@ static const struct parked_ops long_ops = {
 };
 
 /*
- * One that takes a moment is not for any that its program handles: where a timer interrupts it every few ms
- * it would begin anew for ever.
+ * Short jobs are not interrupted by a signal that the program handles: if a timer interrupted them
+ * every few ms, they would start again without end.
  */
 static const struct parked_ops brief_ops = {
 	.ends_wait = proc_is_ending,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Opens and reads that take long: texts that are made in threads of their own, so that no other
+ * Opens and reads that take long: their texts are made in separate threads, so that no other
  * request waits.
  *
  * A thread exists while there is something to make, at most max_threads, and one more for root
@@ -51,7 +51,7 @@ void slow_ops_destroy(struct slow_ops *ops);
 
 /*
  * For the thread that carries out the job: its cancellation, valid as long as the job. Without a
- * descriptor: see slow_ops_cancel_fd(). NULL for NULL, a job that needs no thread of its own.
+ * descriptor: see slow_ops_cancel_fd(). Returns NULL for NULL, a job that needs no separate thread.
  */
 const struct cancel *slow_ops_cancel(const void *job);
 /* For the same: the user who opens. */

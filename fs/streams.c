@@ -5,11 +5,12 @@
  * One thread at a time tries the parked reads and holds `serving` meanwhile: our thread or a caller of
  * streams_serve(). The read that it tries is current, without the lock.
  *
- * The thread has a bell, so that the profiler's threads can ring it without a lock.
+ * The profiler's threads wake the thread by a bell (base/bell.h), without a lock.
  *
- * No wake-up is lost (W): a read is counted in `waiting` before any thread looks for data for it, and
- * streams_wake() looks at `waiting` after the data are there. Both do so by an addition, acquire and
- * release: of two additions one comes first, and what was done before it is seen after the other.
+ * No wake-up is lost (W): a read is counted in `waiting` before any thread looks for data for it,
+ * and streams_wake() reads `waiting` after the data have been stored. Both use an addition with
+ * acquire and release order, so the thread with the second addition sees what the other did before
+ * the first.
  */
 #include "fs/streams.h"
 

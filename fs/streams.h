@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads of streams, and the thread that answers those that had to wait.
+ * Reads of streams, and the thread that answers those that wait.
  *
  * Thread-safe. A read that finds nothing is parked and the worker goes on; the thread "kp-stream"
  * answers them and notifies polls. It sleeps without timeout until streams_wake().

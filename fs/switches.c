@@ -2,8 +2,8 @@
 /*
  * Writes that wait for programs: see switches.h.
  *
- * A parked write is in the queue of the listener too (sync_rounds.h). The one that takes it out of there
- * answers it: the listener's thread, or the worker in which an interrupt arrives.
+ * A parked write is also in the queue of the listener (sync_rounds.h). The thread that removes it
+ * from there answers it: the listener's thread, or the worker in which an interrupt arrives.
  */
 #include "fs/switches.h"
 

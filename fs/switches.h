@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes to the switches of events, and those that clear: they are answered when the programs that
- * are attached have taken what was written, at the latest after SYNC_ROUNDS_WAIT_MS
- * (producers/sync_rounds.h). A program that has not by then is named in kperr; the write succeeds.
+ * Writes to the switches of events, and those that clear, are answered when the attached programs
+ * have applied the change, at the latest after SYNC_ROUNDS_WAIT_MS (producers/sync_rounds.h). A
+ * program that has not applied it by then is named in kperr; the write succeeds.
  *
- * A write that waits holds no thread: it is parked with its request, and the listener's thread
- * answers it. Thread-safe; nothing here blocks.
+ * No thread waits for it: the request is parked, and the listener's thread answers it. Thread-safe;
+ * nothing here blocks.
  */
 #ifndef KPROFS_FS_SWITCHES_H
 #define KPROFS_FS_SWITCHES_H

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Jobs of several users for few threads: which is next. The user with the fewest jobs under way is
- * served first, and of these users each in turn, with the oldest of their jobs. So a user with one
- * job waits for at most one of each other user.
+ * Selects the next job when several users have jobs for few threads. The users with the fewest
+ * current jobs are served first, in turn, each with their oldest job. So a user with one job waits
+ * for at most one job of each other user.
  *
- * A user has all threads but one at most, so that another user's job can begin at once. Root and the user
- * who mounted have a thread more, for which they wait only for each other.
+ * A user gets at most all threads but one, so that another user's job can begin at once. Root and
+ * the user who mounted share an additional thread.
  *
- * Not thread-safe: under the lock of slow_ops.c.
+ * Not thread-safe: slow_ops.c calls it under its lock.
  */
 #ifndef KPROFS_FS_TURNS_H
 #define KPROFS_FS_TURNS_H
