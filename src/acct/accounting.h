@@ -12,16 +12,16 @@
  * Each number follows these rules:
  * - There is one row for each present CPU, in ascending order. While a CPU is offline its times
  *   stand still.
- * - Times never decrease. A counter of the kernel that decreases adds nothing until it has passed
- *   its old value; each counter is checked by itself, before they are summed.
+ * - Times never decrease. A kernel counter that decreases adds nothing until it has exceeded its
+ *   old value; each counter is checked by itself, before they are summed.
  * - Time that may lie outside the accounted time is not counted: a CPU that is offline while a
  *   baseline is taken (at create, reset, or when resumed) is counted from the first sample in
  *   which it is online.
  *
  * All functions are thread-safe (one mutex, no other lock is taken inside) and block only to read
  * two small files of the kernel, about ten microseconds. If reading fails they return -errno,
- * change nothing and append nothing: -EOPNOTSUPP where there is no source of times at all,
- * -EBADMSG where the file is not what the kernel writes, else the errno of pread.
+ * change nothing and append nothing: -EOPNOTSUPP if there is no source of times, -EBADMSG if the
+ * file is not what the kernel writes, otherwise the errno of pread.
  */
 #ifndef KPROFS_ACCT_ACCOUNTING_H
 #define KPROFS_ACCT_ACCOUNTING_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The sources of the accounting's times: one table of functions for each kind of source. One of
- * them means "not available here", so that accounting.c never checks which it has.
+ * them stands for "not available", so that accounting.c never checks which one it uses.
  *
  * Private to src/acct and its tests. accounting.c calls a source under its mutex.
  */
