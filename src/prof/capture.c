@@ -7,8 +7,8 @@
  * space is needed; its memory is freed when the last reader has unpinned it. Bytes below `used`
  * never change, so a reader that has read `used` under the lock reads them without it.
  *
- * What is lost when an unread block leaves is found by decoding its records. So the totals are
- * exact without an index: 128 KiB take some microseconds.
+ * When an unread block is removed, its lost samples are counted by decoding its records. So the
+ * totals are exact without an index; decoding 128 KiB takes some microseconds.
  */
 #include "prof/capture_state.h"
 

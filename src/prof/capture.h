@@ -2,10 +2,10 @@
 /*
  * The capture: encoded records in a queue of blocks, and the positions of its readers.
  *
- * The sampler (the holder of its drain lock) appends runs of records: whole records of one CPU
- * that can be decoded without the runs before them. Other threads append single records. Any
- * number of readers hold positions. Reading removes nothing. When space is needed, the blocks
- * that every position has passed and one has read are removed first, then the mode decides.
+ * The sampler (the holder of its drain lock) appends runs of records: whole records of one CPU that
+ * can be decoded without the runs before them. Other threads append single records. Any number of
+ * readers hold positions. Reading removes nothing. When space is needed, blocks that at least one
+ * position has read and all have passed are removed first; then the mode decides.
  *
  * There is one mutex inside. It is held to copy one run or to collect pointers, never until a
  * reply to a reader is complete: readers pin blocks, and published bytes never change.

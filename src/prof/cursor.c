@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading kpdata: a position in the capture, and the reader's own records, which come before
- * those of the capture: what is needed to decode them.
+ * Reads kpdata: a position in the capture, and the reader's own records, which are needed to decode
+ * those of the capture and come before them.
  *
  * Each call first sets an end in the capture and then encodes what has changed about events and
- * tasks since the last call. So everything that the records before that end refer to comes before
+ * tasks since the last call. So everything to which the records before that end refer comes before
  * them. These records are encoded for each reader, in its own memory.
  */
 #include <errno.h>

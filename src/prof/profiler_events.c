@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The events of a profiler: their numbers in the capture, and how many samples follow from their
- * counts. What other threads read is changed under profiler.lock.
+ * The events of a profiler: their numbers in the capture, and the number of samples that follows
+ * from their counts. Members that other threads read are changed under profiler.lock.
  */
 #include <errno.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a profiler and its sampler tell the program that they are part of. */
+/* Callbacks by which a profiler and its sampler notify the program that they are part of. */
 #ifndef KPROFS_PROF_PROFILER_HOOKS_H
 #define KPROFS_PROF_PROFILER_HOOKS_H
 

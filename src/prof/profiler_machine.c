@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a profiler reads about the machine: the CPUs that are online, the kernel and its modules.
- * What other threads read is changed under profiler.lock.
+ * Reads facts about the machine for a profiler: the CPUs that are online, the kernel and its
+ * modules. Members that other threads read are changed under profiler.lock.
  */
 #include <string.h>
 #include <unistd.h>

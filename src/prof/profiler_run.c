@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Starts and stops runs, and follows CPUs that go online and offline. Control thread only; what
- * other threads read is changed under profiler.lock.
+ * Starts and stops runs, and follows CPUs that go online and offline. Control thread only; members
+ * that other threads read are changed under profiler.lock.
  */
 #include <errno.h>
 #include <malloc.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the open files of kpdata have read and lost: see readers.h. */
+/* Counts of what open files of kpdata have read and lost: see readers.h. */
 #include "prof/readers.h"
 
 #include <inttypes.h>

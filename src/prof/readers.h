@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What each open file of kpdata has read, and what it has lost: rows readers.N.* of kpstat. N
+ * Counts what each open file of kpdata has read and lost, for the rows readers.N.* of kpstat. N
  * counts the opens since the mount, from 1. Rows of closed files stay until READERS_CLOSED_KEPT
  * later ones are closed.
  *

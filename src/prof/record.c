@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Encoding of kpdata's records: see record.h for who owns what. */
+/* Encodes kpdata's records: see record.h, also for the ownership of buffers. */
 #include "prof/record.h"
 
 #include <errno.h>

@@ -4,11 +4,10 @@
  * the CPU share, and one for tasks (fork, exec, mmap, exit), of a dummy event, so that many
  * samples cannot fill it.
  *
- * Software events need care. If several programs sample the same kind at the same time, Linux
- * gives all of them the data that it made for the first: also the id by which the events of a
- * ring are distinguished (seen with 6.18; sys/perf.h). So a ring has at most one software event
- * other than the clocks, and a sample with an unknown id belongs to it; each further one gets a
- * ring of its own.
+ * If several programs sample the same kind of software event at the same time, Linux gives all of
+ * them the data that it made for the first, including the id by which the events of a ring are
+ * distinguished (seen with 6.18; sys/perf.h). So a ring has at most one software event other than
+ * the clocks, and a sample with an unknown id belongs to it; each further one gets a separate ring.
  *
  * Opened and closed by the control thread; drained by the holder of the sampler's drain lock.
  */

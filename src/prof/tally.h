@@ -2,7 +2,8 @@
 /*
  * Counts by (CPU, event, reason): how many samples are missing, and why.
  *
- * A sorted array, since few pairs are ever in use at once. Not thread-safe: the owner's lock.
+ * A sorted array, since few pairs are ever in use at once. Not thread-safe: callers hold the
+ * owner's lock.
  */
 #ifndef KPROFS_PROF_TALLY_H
 #define KPROFS_PROF_TALLY_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Processes over time: see tasks.h for the calls, tasks_state.h for the state. This file has the
- * records of perf; mappings are in tasks_mappings.c, walks of /proc in tasks_walk.c, what has ended
- * in tasks_reap.c, the records for readers in tasks_encode.c.
+ * records of perf; mappings are in tasks_mappings.c, walks of /proc in tasks_walk.c, ended
+ * processes and mappings in tasks_reap.c, the records for readers in tasks_encode.c.
  */
 #include "prof/tasks_state.h"
 

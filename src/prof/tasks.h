@@ -2,10 +2,10 @@
 /*
  * Processes: names, threads, programs and executable mappings, over time.
  *
- * They are kept as state, never as records in the queue, so that a capture is always complete:
- * each reader gets what has changed since its last call, from tasks_encode(), before the samples
- * that need it. What has ended (an exited process, the program before an exec, a mapping that was
- * replaced) stays until no block of the capture can refer to it.
+ * They are kept as state, never as records in the queue, so that a capture is always complete: each
+ * reader gets what has changed since its last call, from tasks_encode(), before the samples that
+ * need it. Ended objects (an exited process, the program before an exec, a mapping that was
+ * replaced) are kept until no block of the capture can refer to them.
  *
  * There is one writer (the holder of the sampler's drain lock) and any number of readers; one
  * mutex inside, which is not taken for samples. Times are CLOCK_MONOTONIC, in ns.

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tasks: what has ended, and when it may be forgotten.
+ * Tasks: frees ended processes, programs and mappings when no sample can refer to them.
  *
- * What has ended goes through two steps. Samples of it may still be in rings: so it waits in
- * `ending` until the rings have been drained once more, up to their level when its end was known.
- * From then on the last block that can refer to it is known, and it waits in `ended` until that
- * block has left. If no sample at all was stored since it began, it does not wait.
+ * An ended object is freed in two steps. Samples of it may still be in rings, so it is in `ending`
+ * until the rings have been drained once more, up to their level when its end was known. From then
+ * on the last block that can refer to it is known, and it is in `ended` until that block is
+ * removed. If no sample was stored since it began, it is freed at once.
  */
 #include "prof/tasks_state.h"
 

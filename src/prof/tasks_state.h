@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Shared by tasks.c (changes), tasks_walk.c (walks of /proc), tasks_files.c (build-ids),
- * tasks_reap.c (what has ended) and tasks_encode.c (records for readers). No other file includes
- * it.
+ * tasks_reap.c (ended objects) and tasks_encode.c (records for readers). No other file includes it.
  *
  * A process is a list of programs (what it got at its fork, then one for each exec), each with a
  * set of mappings, and its threads. A forked process shares the parent's set until one of the two

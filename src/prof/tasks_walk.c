@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tasks: the results of a walk of /proc. A run begins with a walk. The state from the previous
- * run may have changed since, as no records were received. Each thing has the number of the walk
- * in whose run it was last known to exist. So what is unchanged is recognised and costs nothing,
- * however often the profiler is started and stopped, and what has ended is found.
+ * Tasks: the results of a walk of /proc. A run begins with a walk. The state from the previous run
+ * may have changed since, as no records were received. Each object has the number of the walk in
+ * whose run it was last known to exist. So unchanged objects are recognised and need no new
+ * records, however often the profiler is started and stopped, and ended ones are found.
  */
 #include "prof/tasks_state.h"
 
