@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process that accepts the connections of producers, so that the server never has the last descriptor
- * of a socket in which descriptors may be queued. The kernel closes what is queued with the last descriptor
- * of the socket. Where that is a file on a FUSE mount whose pages are to be written, closing it waits for
- * the FUSE server, perhaps for ever, and so does the end of a process that was killed.
+ * A process that accepts the connections of producers, so that the server never has the last
+ * descriptor of a socket in which descriptors may be queued. The kernel closes the queued
+ * descriptors when the last descriptor of the socket is closed. If one of them is a file on a FUSE
+ * mount whose dirty pages have to be written, the close waits for the FUSE server, possibly without
+ * end, and so does the exit of a process that was killed.
  *
- * The acceptor keeps a descriptor of the listening socket and of each connection until the server has
- * closed its own, or has ended. When the connection to the server closes it ends the listening socket,
- * waits for the end of the server's process, and exits, which may take forever and holds nothing that the
- * server needs.
+ * The acceptor keeps a descriptor of the listening socket and of each connection until the server
+ * has closed its own, or has ended. When the connection to the server closes, the acceptor closes
+ * the listening socket, waits for the end of the server's process, and exits. The exit may block
+ * without end; the process then holds nothing that the server needs.
  *
- * All functions: the thread of the listener, or the thread that creates it. None waits for a producer.
+ * All functions are called by the thread of the listener, or by the thread that creates it. None
+ * waits for a producer.
  */
 #ifndef KPROFS_PRODUCERS_ACCEPTOR_H
 #define KPROFS_PRODUCERS_ACCEPTOR_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Connection limits: how many connections a process, a user and all users may have, and which
- * connection is evicted for a new one. A connection is pending until its HELLO has come; only
- * pending connections are evicted, so a process that sends nothing keeps no producer out.
+ * connection is evicted for a new one. A connection is pending until its HELLO has been received;
+ * only pending connections are evicted, so a process that sends nothing keeps no producer out.
  *
- * All functions: the thread of the listener only. None blocks.
+ * All functions are called by the thread of the listener only. None blocks.
  */
 #ifndef KPROFS_PRODUCERS_ADMISSION_H
 #define KPROFS_PRODUCERS_ADMISSION_H

@@ -79,10 +79,7 @@ void catalog_put(struct catalog *catalog, const struct catalog_event *event);
 
 /* Whether producers write this event: its own switch and those above it. */
 bool catalog_is_on(struct catalog *catalog, const struct catalog_event *event);
-/*
- * The same for kprof_printf without an event of its own. kind: KPROF_KIND_PRINTF,
- * KPROF_KIND_PRINTX.
- */
+/* The same for kprof_printf, which has no event. kind: KPROF_KIND_PRINTF, KPROF_KIND_PRINTX. */
 bool catalog_text_is_on(struct catalog *catalog, uint8_t kind);
 
 /* The master switch. */

@@ -4,7 +4,7 @@
  * (receivers.h), since close(2) of such a descriptor can wait for the FUSE server of its file;
  * without a receiver a thread does (sys/socket_drain.h). The acceptor closes its descriptors too.
  *
- * All functions: the thread of the listener only.
+ * All functions are called by the thread of the listener only.
  */
 #ifndef KPROFS_PRODUCERS_CLOSING_H
 #define KPROFS_PRODUCERS_CLOSING_H

@@ -3,7 +3,7 @@
  * The protocol of one connection (attach_abi.h) without its socket: takes received packets, makes
  * packets to send. What a producer sends is not trusted, and is parsed from a copy.
  *
- * All functions: the thread of the listener only. None blocks.
+ * All functions are called by the thread of the listener only. None blocks.
  */
 #ifndef KPROFS_PRODUCERS_CONNECTION_H
 #define KPROFS_PRODUCERS_CONNECTION_H
@@ -31,7 +31,7 @@ typedef int (*connection_mark)(
 
 struct connection {
 	struct producers *producers;
-	pid_t pid; /* as the kernel says (SO_PEERCRED) */
+	pid_t pid; /* from SO_PEERCRED */
 	uid_t uid; /* as the kernel says */
 	connection_refused refused;
 	connection_mark mark; /* NULL if no messages are taken */
@@ -46,7 +46,7 @@ struct connection {
 	bool welcome;		   /* WELCOME is to be sent */
 	bool marked;		   /* MARKED with mark_error is to be sent */
 	int mark_error;		   /* 0 or -errno */
-	bool hung_up; /* closed by the producer, not by the server; its process may live on */
+	bool hung_up; /* closed by the producer, not by the server; its process may still exist */
 	uint64_t clear_ticket;	   /* as sent last */
 	/*
 	 * Rounds (sync_rounds.h): the newest that is wanted, was sent in SYNC, came back in SYNCED.

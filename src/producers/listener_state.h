@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The state of the listener; included by listener*.c only. All functions: the thread of the
- * listener.
+ * The state of the listener; included by listener*.c only. All functions are called by the thread
+ * of the listener.
  */
 #ifndef KPROFS_PRODUCERS_LISTENER_STATE_H
 #define KPROFS_PRODUCERS_LISTENER_STATE_H
@@ -54,7 +54,7 @@ struct listener {
 	_Atomic uint64_t detached;	 /* a */
 	_Atomic uint64_t marks_refused;	 /* a */
 	_Atomic uint64_t sync_timeouts;	 /* a */
-	struct sync_rounds *rounds;	 /* i; has a lock of its own */
+	struct sync_rounds *rounds;	 /* i; has its own lock */
 	struct receivers *receivers;	 /* i */
 	GQueue all;			 /* of struct listener_peer */
 	GQueue dropped; /* dropped, but the current batch of epoll events may point to them */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Limits how many messages (MARK of attach_abi.h) each user may send: all share the memory of the trace,
- * in which new messages replace old ones. The thread of the listener only.
+ * Limits how many messages (MARK of attach_abi.h) each user may send: all share the memory of the
+ * trace, in which new messages replace old ones. Called by the thread of the listener only.
  */
 #ifndef KPROFS_PRODUCERS_MARKS_H
 #define KPROFS_PRODUCERS_MARKS_H

@@ -56,7 +56,7 @@ struct producer *producer_get(struct producer *producer)
 	return producer;
 }
 
-/* The last reference is gone: no reader uses it and it is not listed. */
+/* Frees a producer after its last reference was dropped: no reader uses it and it is not listed. */
 static void free_entry(struct producer_entry *entry)
 {
 	struct producers *producers = entry->public.producers;

@@ -54,7 +54,7 @@ struct producer {
 	pid_t pid;				/* i: as the kernel says */
 	uid_t uid;				/* i: as the kernel says */
 	char program[KPROF_PROGRAM_MAX];	/* i: as in HELLO, made printable */
-	struct ring_reader reader;		/* i: with a descriptor of its own */
+	struct ring_reader reader;		/* i: with its own descriptor */
 	_Atomic bool ended;			/* a: its pool is not written any more */
 	struct producer_event texts[KPROF_ID_FIRST]; /* i: ids 0 and 1 */
 	/* a: NULL, or PRODUCER_BLOCK pointers that stay; each a: NULL, or an event that stays */

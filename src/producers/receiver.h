@@ -2,19 +2,21 @@
 /*
  * Processes that receive descriptors from producers, so that the server never has a descriptor that
  * is not a memfd. close(2) of a file on a FUSE mount waits for the FUSE server of that file,
- * perhaps for ever. The end of a process closes all its files, and a process that waits there
- * cannot be killed. A receiver that hangs so holds nothing that the server needs.
+ * possibly without end. The exit of a process closes all its files, and a process that waits there
+ * cannot be killed. A receiver that is blocked in this way holds nothing that the server needs.
  *
  * The spawner (receiver_start_spawner) is forked from the server while that is small. It keeps its
- * one connection and forks a receiver for each connection that it is sent: so a hanging receiver
+ * one connection and forks a receiver for each connection that it is sent: so a blocked receiver
  * holds no memory of the server. A receiver serves the requests of its connection:
  *
- *	RECEIVER_TAKE	with the socket of a producer: receives the next packet with its
- * descriptors. One memfd: the answer has it. Several, or none: -EINVAL. Another file among them:
- * -EBADMSG, and the receiver ends, however long that takes. RECEIVER_HOLD	with sockets: the
- * receiver keeps them until it ends, so that descriptors in them are closed then, and not when the
- * server closes its own. No answer. RECEIVER_END	with the end of a pipe: the receiver ends when
- * the other end is closed. No answer.
+ *	RECEIVER_TAKE	with the socket of a producer: receives the next packet with its descriptors. If
+ *			there is one and it is a memfd, the answer has it; if there are several or none,
+ *			the answer is -EINVAL; if one is another file, the answer is -EBADMSG, and the
+ *			receiver exits, which may block.
+ *	RECEIVER_HOLD	with sockets: the receiver keeps them until it exits, so that descriptors queued
+ *			in them are closed then, and not when the server closes its own. No answer.
+ *	RECEIVER_END	with one end of a pipe: the receiver exits when the other end is closed. No
+ *			answer.
  *
  * Spawner and receiver end when their connection does. The side of the server is receivers.h.
  */

@@ -3,11 +3,11 @@
  * The receiver processes (receiver.h) as the listener uses them: it requests one packet of one
  * producer from each, and takes the answer later.
  *
- * A receiver that got a file that is no memfd, or sockets to close, is lost, perhaps for ever. The
- * number of lost receivers is bounded for one process, for one user and in all; a producer at such
- * a bound gets no receiver.
+ * A receiver that got a file that is not a memfd, or sockets to close, is not used again, and its
+ * exit may block without end. The number of such receivers is limited for one process, for one user
+ * and in all; at one of these limits a producer gets no receiver.
  *
- * All functions: the thread of the listener only. None waits.
+ * All functions are called by the thread of the listener only. None waits.
  */
 #ifndef KPROFS_PRODUCERS_RECEIVERS_H
 #define KPROFS_PRODUCERS_RECEIVERS_H

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Limits how many reports about refused producers are passed on. The thread of the listener only.
+ * Limits how many reports about refused producers are passed on. Called by the thread of the
+ * listener only.
  *
- * A producer that is refused over and over must not use up the reports of other users, nor those of
- * other producers of its user: the process that was reported last may use only half of what its
- * user has.
+ * A producer that is refused repeatedly must not use up the reports of other users, nor those of
+ * other producers of its user: the process that was reported last gets at most half of the reports
+ * of its user.
  */
 #ifndef KPROFS_PRODUCERS_REPORTS_H
 #define KPROFS_PRODUCERS_REPORTS_H

@@ -2,13 +2,13 @@
 /*
  * Writes that wait until the producers have applied a change of the switches, in rounds.
  *
- * A round holds the writes that came after the round before it began. Its number is sent to the
- * producers in a SYNC packet (attach_abi.h), after what changed. The round ends when each producer
- * that got the SYNC has answered or is gone, or SYNC_ROUNDS_WAIT_MS after its oldest write came. A
- * producer to which nothing was sent since its last answer gets no SYNC.
+ * A round has the writes that arrived after the previous round had begun. Its number is sent to the
+ * producers in a SYNC packet (attach_abi.h), after the changes. The round ends when each producer
+ * that was sent the SYNC has answered or has been detached, or SYNC_ROUNDS_WAIT_MS after its oldest
+ * write. A producer to which nothing was sent since its last answer gets no SYNC.
  *
- * A write adds and cancels itself from any thread. All other functions: the thread of the listener
- * only. None blocks.
+ * Writes are added and cancelled from any thread. All other functions are called by the thread of
+ * the listener only. None blocks.
  */
 #ifndef KPROFS_PRODUCERS_SYNC_ROUNDS_H
 #define KPROFS_PRODUCERS_SYNC_ROUNDS_H

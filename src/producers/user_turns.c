@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which connection is served next: see user_turns.h. */
+/* Selects the connection that is served next: see user_turns.h. */
 #include "producers/user_turns.h"
 
 #include "base/units.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which connection is served next: round-robin among users, and among the connections of a user.
- * Each user has a budget of CPU time; a user whose budget is used up waits until it is refilled,
- * and so do all producers of that user, also new ones: to connect again gains nothing.
+ * Selects the connection that is served next: round-robin among users, and among the connections of
+ * a user. Each user has a budget of CPU time. When it is used up, no producer of that user is
+ * served until it is refilled, also no new one, so that a producer gains nothing by a new
+ * connection.
  *
  * All functions: the thread of the listener only. None blocks.
  */
