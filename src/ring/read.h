@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The reader of a pool: copies what threads of a producer wrote. The producer is not trusted.
+ * The reader of a pool: copies the records that threads of a producer wrote. The producer is not
+ * trusted.
  *
- * All is copied by pread and checked in the copy: no index, length or offset from the pool is used
- * before it is checked against the layout, and no loop runs longer than the size of a chunk allows.
- * Reading allocates no page of the pool's file and does not change it. Any number of readers may
- * read at the same time, each with a struct ring_reader of its own or with a shared one that does
- * not change. Nothing here blocks but pread. The ordering contract is in ring_abi.h.
+ * Everything is copied by pread and checked in the copy: no index, length or offset from the pool
+ * is used before it is checked against the layout, and no loop runs longer than the size of a chunk
+ * allows. Reading allocates no page of the pool's file and does not change it. Any number of
+ * readers may read at the same time, each with its own struct ring_reader or with a shared one that
+ * does not change. Only pread blocks. The ordering contract is in ring_abi.h.
  *
  * To read all that a pool holds: ring_reader_open once; then ring_index_copy, and for each chunk
  * ring_extent_find, ring_extent_copy and ring_walk. A reader that follows the pool remembers the

@@ -11,7 +11,7 @@
  * chunks and slots, how far a chunk is filled, tickets and counts are kept in private memory and
  * stored to both. The exception is slot->pos, which each event reads and moves: its offset is
  * checked against the private size of a chunk, and counted from the writer's private pointer to its
- * chunk. Whatever a server writes there, records go into the pool, or are lost.
+ * chunk. Whatever a server writes there, records are written to the pool or lost.
  *
  * The letters of the ordering contract (ring_abi.h) are cited here and in write.c.
  */
