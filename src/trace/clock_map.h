@@ -8,8 +8,8 @@
  * taken when the map is created and at most every second while the trace is read. A piece is added
  * only when the line has drifted from the anchor by more than what reading the clocks costs.
  *
- * For that to hold, a caller copies the map after it has copied the records: then no record that
- * was shown is later than an anchor that is still to be taken.
+ * Callers must copy the map after they have copied the records: then no record that was shown is
+ * later than a future anchor.
  *
  * There are at most CLOCK_MAP_PIECES pieces, two for each correction. After that the last piece is
  * used without end: times that were shown stay, and so does the order of events. Only the distance

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What formatting an argument and measuring it have in common. */
+/* Functions that formatting an argument and measuring it share. */
 #ifndef KPROFS_TRACE_CONVERSION_H
 #define KPROFS_TRACE_CONVERSION_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which bytes of an event's text are shown as \xNN. */
+/* Selects the bytes of an event's text that are shown as \xNN. */
 #ifndef KPROFS_TRACE_ESCAPE_H
 #define KPROFS_TRACE_ESCAPE_H
 

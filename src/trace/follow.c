@@ -6,12 +6,12 @@
  * other. Events with a later time stay for the next gathering, so the times of two gatherings don't
  * mix.
  *
- * How lost events are counted, from when the follower first sees a producer: `seen` events were
- * read. A chunk's events still to come are its count less the events read from it. Events that the
- * producer has begun and that are neither seen nor to come are lost. Counts and chunks are read at
- * nearly the same moment. So an event may be read before it is counted: then the loss seems too
- * small, and the next gathering corrects it. When a chunk could not be read, no loss is counted
- * until the next time.
+ * Lost events are counted from when the follower first sees a producer. `seen` events were read.
+ * The number of a chunk's events that have not been read yet is its count less the events read from
+ * it. Events that the producer has begun and that are in neither number are lost. Counts and chunks
+ * are not read at exactly the same moment. So an event may be read before it is counted; the loss
+ * is then too small until the next gathering. If a chunk could not be read, no loss is counted
+ * until the next gathering.
  */
 #include "trace/follow.h"
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Follows the trace: gathers again and again what was written since the last time, each time up to
- * a given moment.
+ * Follows the trace: each gathering takes what was written since the previous one, up to a given
+ * moment.
  *
  * A follower keeps its own position in each chunk of each producer. So followers don't disturb each
  * other, and a slow one loses only what producers have overwritten by then. The number of lost
- * events comes from the producers' counts: events begun, less events seen, less events still to
- * come.
+ * events is computed from the producers' counts: events begun, less events read, less events that
+ * are still to be read.
  *
- * An uncommitted record holds up the rest of its chunk for two gatherings; then it is counted as
- * lost and skipped. An event whose meaning its producer has not sent yet is treated the same.
+ * The records after an uncommitted one in its chunk wait for two gatherings; then it is counted as
+ * lost and skipped. An event whose meaning its producer has not sent yet is treated in the same
+ * way.
  *
  * One thread at a time for each follower. Gathering blocks for as long as copying takes.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A number as printf(3) prints it, for a conversion of a producer's format. It takes some
- * microseconds at most, whatever width and precision are. Any thread; nothing blocks.
+ * A number as printf(3) prints it, for a conversion of a producer's format. Formatting takes some
+ * microseconds at most, whatever width and precision are. Called from any thread; does not block.
  */
 #ifndef KPROFS_TRACE_NUMBER_H
 #define KPROFS_TRACE_NUMBER_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Copies of what the trace holds: see snapshot.h. */
+/* Copies of the trace: see snapshot.h. */
 #include "trace/snapshot.h"
 
 #include <errno.h>

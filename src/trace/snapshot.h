@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the trace holds at one moment: copies of the producers' chunks and of the messages, to be
- * merged and shown later.
+ * A snapshot: copies of the producers' chunks and of the messages at one moment, which are merged
+ * and shown later.
  *
  * For each pool the end is fixed when its index is copied. Chunks are copied oldest first, since
- * those are the next to be overwritten. A chunk that is overwritten during the copy is lost to this
- * reading, and its events are counted. The copies of all readings together are bounded. If the
+ * those are the next to be overwritten. A chunk that is overwritten during the copy is missing in
+ * this reading, and its events are counted. The copies of all readings together are bounded. If the
  * bound is too small, users and their producers get equal parts of it (fair_share.h), each its
  * newest events, and the events left out are counted.
  *

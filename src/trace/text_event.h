@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* An event of a program as its lines are made of it (trace_text.h) and measured (text_length.h). */
+/*
+ * An event of a program, from which its lines are made (trace_text.h) or measured (text_length.h).
+ */
 #ifndef KPROFS_TRACE_TEXT_EVENT_H
 #define KPROFS_TRACE_TEXT_EVENT_H
 

@@ -12,8 +12,7 @@
  * The time is CLOCK_MONOTONIC, read under the lock, so times in the ring never go back. The CPU is
  * the one on which the write is handled: FUSE does not pass on the writer's.
  *
- * All functions are thread-safe (one mutex, nothing is called under it that takes another) and
- * answer from memory.
+ * All functions are thread-safe (one mutex, under which no other is taken) and answer from memory.
  */
 #ifndef KPROFS_TRACE_TRACE_H
 #define KPROFS_TRACE_TRACE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The newest events and lines of the trace, each with its text: for views that show them beside
- * samples, where millions of them would not help.
+ * The newest events and lines of the trace, each with its text, for views that show them beside
+ * samples. Their number is limited, since millions of them would be of no use there.
  *
  * One thread at a time for each object, which holds its part of the readings' budget until it is
  * destroyed.
