@@ -305,7 +305,7 @@ static int read_varint(const uint8_t *bytes, size_t size, uint64_t *value)
 	return -1;
 }
 
-/* Ends the stream for good; `code` is what this and every further call returns, negated. */
+/* Ends the stream permanently; this and every further call returns -code. */
 __attribute__((format(printf, 4, 5))) static int give_up(struct decoder *decoder, int code,
 	struct err *err, const char *format, ...)
 {

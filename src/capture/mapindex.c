@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which mapping contained an address at a given time: see mapindex.h. */
+/* Finds the mapping that contained an address at a given time: see mapindex.h. */
 #include "capture/mapindex.h"
 
 #include <glib.h>

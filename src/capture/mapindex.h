@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which mapping contained an address at a given time: an index over the mappings of one life of a
- * process.
+ * Finds the mapping that contained an address at a given time, by an index over the mappings of one
+ * life of a process.
  *
  * Mappings replace each other in time and may overlap in any way; there may be a thousand at one
  * address (libraries that are loaded and unloaded). The address space is cut at every begin and

@@ -3,8 +3,8 @@
  * The processes of a capture over time: which process had a pid at a given time, its name, and the
  * file that an address of it belonged to.
  *
- * First all that is known is added, in any order of time (kpdata is not sorted). Then
- * processes_finish() sorts it. Then it can be queried.
+ * First everything known is added, in any order of time (kpdata is not sorted). Then
+ * processes_finish() sorts it. After that it can be queried.
  *
  * A pid has lives, one after the other. A life begins with a FORK (a new process, with the mappings
  * that its parent had at that time) or with a NEW_PROCESS (another program: of the mappings only
