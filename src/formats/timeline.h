@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The samples of a profile sorted by time, with a track for each thread and event, for views with a
- * time axis. Samples of the idle task and of the server itself are in it only if they are wanted.
+ * time axis. Samples of the idle task and of the server itself are in it only with `all`.
  *
  * Thread-safe once created.
  */

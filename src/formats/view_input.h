@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a format is written from; see view.h. */
+/* The input from which a format is written; see view.h. */
 #ifndef KPROFS_FORMATS_VIEW_INPUT_H
 #define KPROFS_FORMATS_VIEW_INPUT_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which mappings are valid from a capture's beginning on: see perfdata_early.h. */
+/* Finds the mappings that are valid from a capture's beginning on: see perfdata_early.h. */
 #include "formats/perfdata/perfdata_early.h"
 
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which mappings are valid from a capture's beginning on. A process that existed before the capture
- * is announced when it is found, which may be after its first samples. So its mappings are valid
- * from the beginning on, except those that overlap an older one. For perfdata_survey.c and
- * perfdata_stream.c only. One thread at a time.
+ * Finds the mappings that are valid from a capture's beginning on. A process that existed before
+ * the capture is announced when it is found, which may be after its first samples. So its mappings
+ * are valid from the beginning on, except those that overlap an older one. For perfdata_survey.c
+ * and perfdata_stream.c only. One thread at a time.
  */
 #ifndef KPROFS_FORMATS_PERFDATA_PERFDATA_EARLY_H
 #define KPROFS_FORMATS_PERFDATA_PERFDATA_EARLY_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The files of a capture whose build-ids are known, each once, for the list in a perf.data file. A
- * BUILD_ID record is about the last mapping before it; all writers of captures follow this. For
+ * BUILD_ID record refers to the last mapping before it; all writers of captures follow this. For
  * perfdata_survey.c and perfdata_features.c only. One thread at a time.
  */
 #ifndef KPROFS_FORMATS_PERFDATA_PERFDATA_FILES_H

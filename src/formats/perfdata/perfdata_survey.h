@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What must be known of a whole capture before the first byte of its perf.data file can be written:
- * its events, the size of the data, and its times. It is made by one pass over the records; for
- * perfdata.c and perfdata_stream.c only. One thread at a time.
+ * A survey of a whole capture, which is needed before the first byte of its perf.data file can be
+ * written: its events, the size of the data, and its times. It is made by one pass over the
+ * records. For perfdata.c and perfdata_stream.c only. One thread at a time.
  *
  * Times: kpdata is not sorted over CPUs. perf sorts what it reads, and holds it in memory until an
  * event FINISHED_ROUND. That event guarantees that nothing after it is older than the newest event
