@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The source that uses helper processes: see remote.h. This file has the sets of helpers, which
- * request uses which, and the steps of a request; remote_state.h says what the other files have.
+ * The source that uses helper processes: see remote.h. This file has the sets of helpers, assigns
+ * one to each request, and has the steps of a request; remote_state.h lists the other files.
  */
 #include "symbolizer/remote_state.h"
 

@@ -2,7 +2,7 @@
 /*
  * The source that programs use: it sends requests to helper processes (symbols.h lists them) and
  * combines their results. Thread-safe: as many requests run at the same time as there are sets of
- * helpers; others wait for a free set until their deadline.
+ * helpers; further requests wait for a free set until their deadline.
  */
 #ifndef KPROFS_SYMBOLIZER_REMOTE_H
 #define KPROFS_SYMBOLIZER_REMOTE_H

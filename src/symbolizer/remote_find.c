@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which files are loaded into the parser for a request: see remote_state.h. */
+/* Finds the files that are loaded into the parser for a request: see remote_state.h. */
 #include "symbolizer/remote_state.h"
 
 #include <errno.h>

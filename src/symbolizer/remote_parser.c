@@ -38,7 +38,7 @@ static int abandon_parser(struct remote_request *request, int ret)
 	remote_disconnect(request);
 	if (ret == -ECANCELED || ret == -ETIMEDOUT)
 		helpers_kill_parser(request->helpers);
-	/* a request that was cancelled says nothing about the file */
+	/* a request that was cancelled does not show that the file is bad */
 	if (remote_is_over(request, ret))
 		return ret;
 	remote_skip(request->remote, request->file->path, ret == -ETIMEDOUT);

@@ -8,7 +8,7 @@
  * build-id is known, and for the running kernel, are cached (bounded, least recently used evicted
  * first), so that the next view of the same capture reads no file.
  *
- * How the work is divided among processes, since any user may have written the files:
+ * Any user may have written the files, so the work is divided among processes:
  *
  *	this process          opens and parses no file of another process. It starts the helpers
  *	  |   |   |           (kprof-symbols ROLE) and exchanges messages with them over

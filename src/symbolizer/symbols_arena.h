@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a request to symbolize names, and what its results are: a file, its places with their frames,
- * and the arena that holds the frames and strings.
+ * The arguments and results of a request to symbolize: a file, its places with their frames, and
+ * the arena that holds the frames and strings.
  */
 #ifndef KPROFS_SYMBOLIZER_SYMBOLS_ARENA_H
 #define KPROFS_SYMBOLIZER_SYMBOLS_ARENA_H

@@ -2,7 +2,7 @@
 /*
  * One step from a function to its caller, in a copy of its registers and stack.
  *
- * Arithmetic only: whatever a row says, only the memory in the struct is read. Thread-safe.
+ * Arithmetic only: whatever the row contains, only the memory in the struct is read. Thread-safe.
  */
 #ifndef KPROFS_SYMBOLIZER_UNWIND_H
 #define KPROFS_SYMBOLIZER_UNWIND_H

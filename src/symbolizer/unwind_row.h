@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How to get from an address in a program to its caller: one row of the table that DWARF calls call
- * frame information, in a form of fixed size that the parser can send. The terms are DWARF's: the
- * CFA (canonical frame address) is the value of the stack pointer before the call.
+ * An unwind row: the rules by which the caller of an address in a program is found. It is one row
+ * of the table that DWARF calls call frame information, in a format of fixed size that the parser
+ * can send. The terms are DWARF's: the CFA (canonical frame address) is the value of the stack
+ * pointer before the call.
  *
  * A received row is not trusted: unwind_row_is_sound() checks it, and unwind.c checks each access.
  */
