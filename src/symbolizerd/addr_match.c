@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which symbol covers which address: see addr_match.h. */
+/* Finds the symbol that covers an address: see addr_match.h. */
 #include "symbolizerd/addr_match.h"
 
 #include <glib.h>

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which symbol covers which of a few addresses, for a large table that is never sorted or copied:
- * each symbol is offered once, and finds its addresses by bisection.
+ * Finds, for each of a few addresses, the symbol that covers it, in a large table that is never
+ * sorted or copied: each symbol is offered once, and its addresses are found by bisection.
  *
- * A symbol with a size covers that many bytes; of several the one with the last start is taken,
- * which is the innermost. A symbol without a size covers the addresses up to the next symbol, or
- * its limit. Of symbols with the same start the one of the lowest rank is taken, then (if `latest`
- * is set) the one that was offered last, else the one with fewer leading underscores, then by name.
+ * A symbol with a size covers that many bytes; if several cover an address, the one with the
+ * highest start, the innermost, is taken. A symbol without a size covers the addresses up to the
+ * next symbol, or its limit. Of symbols with the same start the one of the lowest rank is taken,
+ * then (if `latest` is set) the one that was offered last, else the one with fewer leading
+ * underscores, then by name.
  *
  * Runs in the parser. One thread at a time.
  */

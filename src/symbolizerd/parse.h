@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Results for one file: what the parser does with a descriptor that it received. Everything in the
- * file may be hostile; the caller has no privileges, or is a test.
+ * Results for one file, from a descriptor that the parser received. Everything in the file may be
+ * hostile; the caller has no privileges, or is a test.
  *
  * First load a file (parse_elf, parse_vdso, parse_kernel or parse_jit), perhaps its debug file and
  * alternate debug file, then request results. One thread at a time.
