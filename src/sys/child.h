@@ -14,8 +14,8 @@
 int child_die_with(pid_t parent, int signal);
 
 /*
- * In a process, or a thread, with a descriptor table of its own: closes all but these, which are
- * sorted. Other tables have copies of them, so closing does not block. Allocates nothing.
+ * Called in a process or thread with its own descriptor table. Closes all descriptors but these,
+ * which are sorted. Other tables have copies of them, so closing does not block. Allocates nothing.
  */
 void child_keep_only(const int *sorted, size_t count);
 

@@ -2,8 +2,8 @@
 /*
  * Descriptors sent and received over Unix sockets (SCM_RIGHTS).
  *
- * Any thread, and after a fork as well: nothing here allocates or locks. Each call blocks as long as
- * its socket and its flags let it.
+ * Can be called from any thread, and after a fork: nothing here allocates or locks. Each call
+ * blocks as its socket and its flags determine.
  */
 #ifndef KPROFS_SYS_FDPASS_H
 #define KPROFS_SYS_FDPASS_H

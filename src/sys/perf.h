@@ -6,7 +6,7 @@
  *
  * - A ring that stays full to the end never gets a PERF_RECORD_LOST; only the count of
  *   PERF_FORMAT_LOST (Linux 6.0) shows the loss. PERF_RECORD_LOST counts records of every kind,
- *   PERF_FORMAT_LOST samples only. So: read the count at each drain.
+ *   PERF_FORMAT_LOST samples only. So the count must be read at each drain.
  * - The descriptor of a CPU that went offline gives no poll event and stays readable; when the
  *   CPU is online again it stays inactive, also after an enable. Close it and open another.
  * - The count is not always the sum of delivered and lost samples (context-switches of idle
@@ -14,7 +14,7 @@
  * - Software events of one kind (page-faults and page-faults:u), also of other programs, that
  *   sample at the same time share one set of data: every sample but the first carries the id, the
  *   callchain and the like of the first, so an id can be one that this process has never seen.
- *   Counts, lost counts and rings are right: only a ring of its own identifies the event of a
+ *   Counts, lost counts and rings are correct: only a separate ring identifies the event of a
  *   sample. Clocks, tracepoints and hardware events are not affected.
  * - Root may have rings of any size, pinned; other users have kernel.perf_event_mlock_kb for all
  *   their rings together, plus RLIMIT_MEMLOCK.
@@ -56,7 +56,7 @@ int perf_enable(int fd);
 int perf_disable(int fd);
 /*
  * fd writes its records into the ring of ring_fd from now on. Both must be of one CPU (or one task)
- * and one clock; fd must have no ring of its own. ring_fd -1 ends it.
+ * and one clock; fd itself must have no ring. ring_fd -1 ends it.
  */
 int perf_set_output(int fd, int ring_fd);
 /* The number that PERF_SAMPLE_IDENTIFIER carries: it identifies the events of one ring. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counts events without samples, by perf_event_open(2). The attr says what is counted; its
+ * Counts events without samples, by perf_event_open(2). The attr selects what is counted; its
  * members for sampling are ignored. Thread-safe; nothing blocks.
  */
 #ifndef KPROFS_SYS_PERF_COUNT_H

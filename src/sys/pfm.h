@@ -3,9 +3,9 @@
  * libpfm4: from the names of events to the attr of perf_event_open(2).
  *
  * libpfm4 keeps its state for the whole process. It is initialised at the first call here, so a
- * server that uses no event but `default` does not pay for its tables. All calls are serialised
- * by one lock: thread-safe. libpfm4 reads LIBPFM_FORCE_PMU (see libpfm(3)) at that first call:
- * then only the events of that PMU exist.
+ * server that uses only the event `default` does not load its tables. All calls are serialised by
+ * one lock: thread-safe. libpfm4 reads LIBPFM_FORCE_PMU (see libpfm(3)) at that first call: then
+ * only the events of that PMU exist.
  */
 #ifndef KPROFS_SYS_PFM_H
 #define KPROFS_SYS_PFM_H

@@ -4,8 +4,8 @@
  * text and modules of the kernel.
  *
  * Processes begin and end during a walk: one that ends meanwhile is skipped without an error, one
- * that begins may or may not be found. So enable the kernel's own records of such changes before
- * a walk. What this process may not read (another user's maps) is left out.
+ * that begins may or may not be found. So enable the kernel's own records of such changes before a
+ * walk. Files that this process may not read (another user's maps) are left out.
  *
  * Reading the mappings of a process blocks on its mmap lock, which a FUSE server can keep taken
  * for any time; and a thread that reads /proc/PID while the process exits may have to finish its

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Encodes what is read about processes: see proc_wire.h. */
+/* Encodes records about processes: see proc_wire.h. */
 #include "sys/proc_wire.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is read about processes (proc.h), as bytes: from the helper process that reads it to the
+ * Records about processes (proc.h) as bytes, which the helper process that reads /proc sends to the
  * server. Both are of the same release and on the same machine.
  */
 #ifndef KPROFS_SYS_PROC_WIRE_H

@@ -352,7 +352,7 @@ static int read_identity(int process, struct identity *identity)
 	return 0;
 }
 
-/* /tmp is a mount of its own on many machines. */
+/* /tmp is a separate mount on many machines. */
 static int find_in_tmp(const struct proc_maps *mounts, int root, const char *name)
 {
 	struct open_how how = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One packet of a producer's socket, and the descriptors in it. Nothing here blocks. */
+/* Receives one packet of a producer's socket, and the descriptors in it. Does not block. */
 #ifndef KPROFS_SYS_RECV_FDS_H
 #define KPROFS_SYS_RECV_FDS_H
 

@@ -2,10 +2,10 @@
 /*
  * Closes sockets in which descriptors may be queued.
  *
- * Descriptors that were not received are closed with the socket, and the last close of such a
- * file can block as long as its sender likes: that of a TCP connection with SO_LINGER, for one,
- * blocks the process that closes it. If a receiver process is available, it does this
- * (closing.h). Else a thread does it by its exit, with a descriptor table that holds nothing
+ * Descriptors that were not received are closed with the socket, and the last close of such a file
+ * can block as long as its sender likes: that of a TCP connection with SO_LINGER, for one, blocks
+ * the process that closes it. If a receiver process is available, it closes the sockets
+ * (closing.h). Otherwise a thread does so by its exit, with a descriptor table that holds nothing
  * else: the exit of a task does not wait for a TCP connection.
  *
  * Any thread. Nothing here blocks for longer than it takes to start a thread.

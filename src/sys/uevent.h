@@ -3,9 +3,9 @@
  * CPUs that go online and offline: the kernel's uevents over netlink.
  *
  * They are not delivered everywhere (a container whose network namespace belongs to another user
- * namespace gets none), so only /sys/devices/system/cpu/online is reliable; an event says only
- * when to read it. All functions return 0 or -errno, never block, and may be used by one thread
- * at a time.
+ * namespace gets none), so only /sys/devices/system/cpu/online is reliable; an event only shows
+ * when to read it. All functions return 0 or -errno, never block, and may be used by one thread at
+ * a time.
  */
 #ifndef KPROFS_SYS_UEVENT_H
 #define KPROFS_SYS_UEVENT_H
