@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Cancellation: how a function that takes long learns that its result is no longer needed. It
- * calls cancel_requested() between its steps, and where it blocks it waits for cancel_fd too.
+ * Cancellation: tells a function that takes long that its result is no longer needed. The function
+ * calls cancel_requested() between its steps, and waits for cancel_fd too when it blocks.
  */
 #ifndef KPROFS_BASE_CANCEL_H
 #define KPROFS_BASE_CANCEL_H

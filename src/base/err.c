@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The sentence that travels with an errno: see err.h. */
+/* The sentence that explains an errno: see err.h. */
 #include "base/err.h"
 
 #include <stdarg.h>

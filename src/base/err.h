@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How errors travel in kprofs.
+ * Errors: the rules by which functions of kprofs return and report them.
  *
  * A function that can fail returns int: 0, or a negated errno (-EINVAL). Results are returned
  * through out-parameters, which stand last and are unchanged on failure. A caller that wants to

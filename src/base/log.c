@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where messages go: see log.h. */
+/* Messages to the administrator: see log.h. */
 #include "base/log.h"
 
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How often something may happen: see ratelimit.h. */
+/* Rate limits: see ratelimit.h. */
 #include "base/ratelimit.h"
 
 void ratelimit_init(struct ratelimit *limit, unsigned int most, uint64_t interval_ns, uint64_t now_ns)
