@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the files of libkprof share; nothing here is visible outside the library. Top to bottom:
- * typed, module, helper, watch, attach, { registry, pool, event }, { client, fd, stack, text }.
+ * Declarations that the files of libkprof share; none is visible outside the library. Top to
+ * bottom: typed, module, helper, watch, attach, { registry, pool, event }, { client, fd, stack,
+ * text }.
  *
  * The library runs inside arbitrary programs: no glib, no malloc (the program may trace its own
  * malloc), no output, no signal handler. Two kinds of code:

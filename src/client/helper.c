@@ -104,7 +104,7 @@ static void find_server(struct watch *watch)
 		if (watch->inotify.fd >= 0) {
 			struct pollfd now = {.fd = watch->inotify.fd, .events = POLLIN};
 
-			if (poll(&now, 1, 0) > 0) { /* a new socket: with retries of its own */
+			if (poll(&now, 1, 0) > 0) { /* a new socket, with new retries */
 				watch_drain(watch);
 				retries = 0;
 				retry_ms = RETRY_FIRST_MS;
