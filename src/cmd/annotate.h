@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The code of one function, disassembled by objdump, with the share of samples beside each
- * instruction. If the code is not available: the addresses with samples. One thread.
+ * instruction. If the code is not available, the addresses with samples are shown. One thread.
  */
 #ifndef KPROFS_CMD_ANNOTATE_H
 #define KPROFS_CMD_ANNOTATE_H

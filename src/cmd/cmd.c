@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What all subcommands of kprof share: see cmd.h. */
+/* Options, help and errors of all subcommands of kprof: see cmd.h. */
 #include "cmd/cmd.h"
 
 #include <errno.h>

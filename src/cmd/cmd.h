@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the subcommands of kprof are made of; commands.h lists them.
+ * The structs and functions that all subcommands of kprof use; commands.h lists the subcommands.
  *
  * The help is generated from the rows, so it always matches the options. cmd_next_option() parses
  * the options from the same rows.
@@ -36,7 +36,9 @@ struct command {
 	const char *examples;  /* command lines, each with its newline */
 	const struct cmd_option *options; /* but for --help, which all have */
 	int (*run)(const struct command *command, int argc, char **argv);
-	/* options end at the first argument, since what follows may have options of its own */
+	/*
+	 * options end at the first argument, since the following ones may be options of a command
+	 */
 	bool runs;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * kprof annotate: the code of one function, disassembled by objdump, with the share of samples
- * beside each instruction. If the code is not available: the addresses with samples.
+ * beside each instruction. If the code is not available, the addresses with samples are shown.
  */
 #include "cmd/commands.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * kprof record: samples while a command runs, and keeps the samples of the command and its
- * descendants as a capture for the other subcommands. With options that select processes, threads, a
- * user or CPUs it keeps those, while the command runs or until a signal.
+ * descendants as a capture for the other subcommands. With options that select processes, threads,
+ * a user or CPUs it keeps the samples of these, while the command runs or until a signal.
  *
  * The whole machine is sampled, by the mounted server or a private one (sampling.h). kpdata is
- * copied to a file while the command runs (kpdata_copy.h). When the command has exited, the records
- * that belong are copied to the output (record_output.h): only then are all forks known.
+ * copied to a file while the command runs (kpdata_copy.h). When the command has exited, and all
+ * forks are known, the selected records are copied to the output (record_output.h).
  */
 #include "cmd/commands.h"
 

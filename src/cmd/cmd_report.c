@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kprof report: where a capture's samples were taken, hottest first. On a terminal in a browser
- * (report_browser.c), unless an option selects rows. As text: without options that select
- * rows, the text is that of formats/flat.h. Else the samples are broken down by the selected fields
+ * kprof report: shows where a capture's samples were taken, hottest first. On a terminal it begins
+ * a browser (report_browser.c), unless an option selects rows. Without options that select rows,
+ * the text is that of formats/flat.h. Otherwise the samples are broken down by the selected fields
  * (formats/breakdown.h), as text (report_text.c) or JSON (report_json.c).
  */
 #include "cmd/commands.h"

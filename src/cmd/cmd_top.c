@@ -3,8 +3,8 @@
  * kprof top: the hottest functions of the last seconds, refreshed. On a terminal it takes keys; if
  * standard output is not a terminal, it prints one report after one interval.
  *
- * It only reads from a profiler that runs. One that does not run is started, and stopped at the
- * end.
+ * If the profiler runs already, kprof top only reads from it. Otherwise it starts the profiler, and
+ * stops it at the end.
  */
 #include "cmd/commands.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the facts of a machine mean for its user: see doctor.h. */
+/* Judges the facts of a machine: see doctor.h. */
 #include "cmd/doctor.h"
 
 #include <errno.h>

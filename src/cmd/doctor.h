@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a machine allows, and what would make it allow more: facts in, findings out. Reading the
- * facts is separate from judging them, so that tests can use the facts of other machines.
+ * Computes from the facts of a machine what it allows a user, and the remedy for each restriction.
+ * Reading the facts is separate from judging them, so that tests can use the facts of other
+ * machines.
  */
 #ifndef KPROFS_CMD_DOCTOR_H
 #define KPROFS_CMD_DOCTOR_H

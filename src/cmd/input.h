@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The capture that a subcommand reads: a saved copy, standard input, or the kpdata of a mount. Where
+ * The capture that a subcommand reads: a saved copy, standard input, or the kpdata of a mount. If
  * the arguments name none, input_source.h chooses it.
  *
  * From the kpdata of a running profiler it reads what is held and does not wait; on pipes and

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where a capture comes from, and how old it is: see input_source.h. */
+/* Chooses the source of a capture, and finds its age: see input_source.h. */
 #include "cmd/input_source.h"
 
 #include <glib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the capture comes from that a command reads, and how old it is. Without FILE and --mount a
- * command reads ./kprof.data, the default output of `kprof record`, if that is newer than the run
- * of the mount; else the mount.
+ * Chooses the source of the capture that a command reads, and finds its age. Without FILE and
+ * --mount a command reads ./kprof.data, the default output of `kprof record`, if that is newer than
+ * the run of the mount, otherwise the mount.
  */
 #ifndef KPROFS_CMD_INPUT_SOURCE_H
 #define KPROFS_CMD_INPUT_SOURCE_H

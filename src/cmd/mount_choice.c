@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which mount a command uses: see mount_choice.h. */
+/* Chooses the mount that a command uses: see mount_choice.h. */
 #include "cmd/mount_choice.h"
 
 #include <errno.h>

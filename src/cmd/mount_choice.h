@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which mount of kprofs a command uses where its arguments name none: the mount that the working
- * folder is in; else $KPROF_MOUNT; else the only one that may be read; else the oldest one of this
- * user, with a note on standard error.
+ * Chooses the mount of kprofs that a command uses if its arguments name none: the mount that the
+ * working folder is in, otherwise $KPROF_MOUNT, otherwise the only one that this user may read,
+ * otherwise the oldest one of this user, with a note on standard error.
  */
 #ifndef KPROFS_CMD_MOUNT_CHOICE_H
 #define KPROFS_CMD_MOUNT_CHOICE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shows the output of a command that reads in a pager, as git does: if standard output is a terminal,
- * by the program in KPROF_PAGER or PAGER, else less. One thread.
+ * Shows the output of a command that reads in a pager, as git does: if standard output is a
+ * terminal, by the program in KPROF_PAGER or PAGER, otherwise by less. One thread.
  */
 #ifndef KPROFS_CMD_PAGER_H
 #define KPROFS_CMD_PAGER_H

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* How what perf's options do is said to kprof, for people who know perf. docs/perf-options lists it. */
+/*
+ * What kprof has in place of perf's options, for users who know perf. docs/perf-options lists it.
+ */
 #ifndef KPROFS_CMD_PERF_OPTIONS_H
 #define KPROFS_CMD_PERF_OPTIONS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The output of `kprof record`: the records of a copy of kpdata that belong to what is recorded, in
- * one file, or in a file for each part of the run. One thread.
+ * The output of `kprof record`: the records of the recorded processes and threads from a copy of
+ * kpdata, in one file or in one file for each part of the run. One thread.
  */
 #ifndef KPROFS_CMD_RECORD_OUTPUT_H
 #define KPROFS_CMD_RECORD_OUTPUT_H
@@ -16,7 +16,7 @@
 struct record_output {
 	/* set by the caller */
 	const char *path; /* "-": standard output */
-	bool numbered;    /* each part has a file of its own, PATH.1, PATH.2, ... */
+	bool numbered;    /* each part has a separate file, PATH.1, PATH.2, ... */
 	bool quiet;       /* print nothing about what was written */
 	/* what is recorded: a root of process_filter.h, and more processes and threads (uint32_t) */
 	uint32_t root;

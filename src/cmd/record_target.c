@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What kprof record keeps: see record_target.h. */
+/* The processes and threads that kprof record keeps: see record_target.h. */
 #include "cmd/record_target.h"
 
 #include <errno.h>

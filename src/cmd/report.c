@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the reports as text and as JSON share: see report.h. */
+/* Functions that the reports as text and as JSON share: see report.h. */
 #include "cmd/report.h"
 
 bool report_shows(const struct report *report, const struct breakdown_row *row)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How `kprof report` shows a breakdown of samples: as text in columns, or as JSON. */
+/* Prints a breakdown of samples for `kprof report`: as text in columns, or as JSON. */
 #ifndef KPROFS_CMD_REPORT_H
 #define KPROFS_CMD_REPORT_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What kprof stat prints: see stat_print.h. */
+/* The output of kprof stat: see stat_print.h. */
 #include "cmd/stat_print.h"
 
 #include <errno.h>

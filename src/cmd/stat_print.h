@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What `kprof stat` prints: counts as text, as separated values (as perf stat -x), or as JSON. */
+/* The output of `kprof stat`: counts as text, as separated values (as perf stat -x), or as JSON. */
 #ifndef KPROFS_CMD_STAT_PRINT_H
 #define KPROFS_CMD_STAT_PRINT_H
 
