@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The state of a browser: private to its files. */
+/* The state of a browser; only its files include it. */
 #ifndef KPROFS_TUI_BROWSER_STATE_H
 #define KPROFS_TUI_BROWSER_STATE_H
 

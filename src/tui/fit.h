@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Text from other processes in a column of a terminal. Control characters, invisible characters and
- * what is not UTF-8 become \xNN, and so does what the locale's terminals cannot show: all that is not
- * ASCII, if its encoding is not UTF-8. Thread-safe while the locale does not change.
+ * bytes that are not UTF-8 become \xNN; so do all characters other than ASCII if the encoding of
+ * the locale is not UTF-8. Thread-safe while the locale does not change.
  */
 #ifndef KPROFS_TUI_FIT_H
 #define KPROFS_TUI_FIT_H

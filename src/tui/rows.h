@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The rows of a browser: functions of a profile with what they call or are called by, or its call
- * tree from the processes down. Rows are made from a tree of calls (formats/calltree.h) when they are
- * expanded. Which rows are expanded is known by their names, so that it stays when the profile or the
- * order changes. Without a terminal. One thread.
+ * tree from the processes down. Rows are made from a tree of calls (formats/calltree.h) when they
+ * are expanded. Expanded rows are remembered by their names, so that they stay expanded when the
+ * profile or the order changes. No terminal is needed. One thread.
  */
 #ifndef KPROFS_TUI_ROWS_H
 #define KPROFS_TUI_ROWS_H

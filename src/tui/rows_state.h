@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of rows share: private to them. */
+/* Declarations that only the files of rows share. */
 #ifndef KPROFS_TUI_ROWS_STATE_H
 #define KPROFS_TUI_ROWS_STATE_H
 
