@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The process in which views are made, from within: see viewproc.h.
+ * The main program of the process that makes views: see viewproc.h.
  *
- * The first thread takes requests, and each is carried out by a thread of its own. It comes from
- * the server, which is the same program and is believed. Where there is no memory GLib ends the
- * process, and so does anything else that is wrong: the server then reports that to all opens that wait for a
- * view.
+ * The first thread takes requests, and each is carried out by a separate thread. Requests come from
+ * the server, which is the same program and is trusted. If memory is missing, GLib ends the
+ * process, and any other internal error ends it too; the server then reports an error for all opens
+ * that wait for a view.
  */
 #include <errno.h>
 #include <glib.h>
@@ -30,7 +30,8 @@
 #include "formats/view.h"
 
 /*
- * One write(2) of a form that writes line by line; what reads the records has a buffer of its own.
+ * The bytes of one write(2) of a format that writes line by line; the decoder of the records has
+ * its own buffer.
  */
 #define SINK_BUFFER_BYTES (64u << 10)
 
@@ -54,7 +55,7 @@ struct view_job {
 	bool cancelled;
 };
 
-/* A view on its way into its file. */
+/* A view that is being written to its file. */
 struct sink {
 	int fd;
 	uint64_t left; /* bytes that may still come */
@@ -62,7 +63,7 @@ struct sink {
 	struct view_job *job;
 };
 
-/* The server says nothing more on the connection but its end. */
+/* After this the server sends nothing on the connection; it only closes it. */
 static bool is_cancelled(void *arg)
 {
 	struct view_job *job = arg;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The trace on its way to the process that makes a view: see viewmarks.h. */
+/* Transfers the trace to the process that makes a view: see viewmarks.h. */
 #include "views/viewmarks.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The trace beside the samples of a view, on its way from the server, which has it, to the process
- * that makes the view: a file without name, written front to back and then read. One thread at a
+ * Transfers the annotations of a view from the server, which has the trace, to the process that
+ * makes the view, in an unnamed file that is written sequentially and then read. One thread at a
  * time.
  */
 #ifndef KPROFS_VIEWS_VIEWMARKS_H

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a view is written from: a copy of the capture, its profile, and the names of its places.
+ * The model from which a view is written: a copy of the capture, its profile, and the names of its
+ * places.
  *
- * Views that are open at the same time and are of the same records share one: the models of several
- * views would be the most that the server ever has in memory. In a thread kp-make (viewmaker.c).
+ * Views of the same records that are open at the same time share one model, since the models of
+ * several views would need more memory than anything else in the server. Used by the threads kp-make
+ * (viewmaker.c).
  */
 #ifndef KPROFS_VIEWS_VIEWMODEL_H
 #define KPROFS_VIEWS_VIEWMODEL_H
@@ -17,7 +19,7 @@ struct viewmodel {
 	int capture_fd;
 	struct profile *profile;
 	struct functions *names; /* NULL if the format needs none */
-	unsigned int users;  /* viewmodel.c's */
+	unsigned int users;  /* private to viewmodel.c */
 };
 
 /* Makes models, and symbolizes for all views of a server. */

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The process in which views are made.
+ * The process that makes views.
  *
- * A view takes memory in proportion to its capture, in millions of small pieces, and where there is none
- * left GLib ends the process. So that is another process than the one that holds the capture: the same
- * program with the word of VIEWPROC_WORD, started for the first view and ended when none was made for
- * VIEWPROC_SECONDS. All views are made in the same one, each in a thread, so that they share models
- * (viewmodel.h) and what is known of names. Where a memory limit ends a process of the server, the kernel
- * chooses this one first.
+ * A view needs memory in proportion to its capture, in millions of small pieces, and GLib ends the
+ * process when an allocation fails. So views are not made in the process that holds the capture, but
+ * in another one: the same program with the argument VIEWPROC_WORD. It is started for the first view
+ * and ended when no view was made for VIEWPROC_SECONDS. All views are made in the same process, each
+ * in a thread, so that they share models (viewmodel.h) and names. If a memory limit makes the kernel
+ * end a process of the server, it chooses this one first.
  *
- * One view is one connection: the request goes to the process with one end of a pair and the descriptors,
- * the answer comes back on the other end. Closing that, or a shutdown of it, gives the view up.
+ * One view is one connection: the request is sent to the process with one end of a socket pair and
+ * the descriptors, and the answer is received from the other end. To cancel the view, the server
+ * closes its end or shuts it down.
  */
 #ifndef KPROFS_VIEWS_VIEWPROC_H
 #define KPROFS_VIEWS_VIEWPROC_H
@@ -23,41 +24,41 @@
 
 struct viewproc;
 
-/* The first argument of the process. The second: the urls of debuginfod servers, "": none. */
+/* The first argument of the process. The second has the URLs of debuginfod servers, or is "". */
 #define VIEWPROC_WORD "--make-views"
 
 /* Bytes of the largest view: as many as root may have open (fs/quota.c). */
 #define VIEWPROC_BYTES_MAX (256 * 1024 * 1024)
 
-/* Where it finds the socket that requests come from. */
+/* Its descriptor of the socket from which it receives requests. */
 #define VIEWPROC_FD 3
 
-/* How long it is kept for the next view: its symbols save that view some 100 ms. */
+/* The time that it waits for the next view, which its cached symbols make some 100 ms faster. */
 #define VIEWPROC_SECONDS 60
 
 /* One descriptor each, or -1 if there is none. The caller keeps their ownership. */
 enum viewproc_file {
 	VIEWPROC_CAPTURE,
-	VIEWPROC_OUT, /* where the view goes, from its position on */
+	VIEWPROC_OUT, /* the view is written to it, from its position on */
 	VIEWPROC_MARKS, /* the trace beside the samples (viewmarks.h) */
 	VIEWPROC_FILES,
 };
 
 #define VIEWPROC_FORMAT_MAX 32
 
-/* What goes to the process, with one end of a pair and the descriptors but -1, in this order. */
+/* The request, sent with one end of a pair and the descriptors other than -1, in this order. */
 struct viewproc_request {
 	char format[VIEWPROC_FORMAT_MAX]; /* of view.h */
-	bool copied_stacks;		  /* there may be some: they are unwound first */
+	bool copied_stacks;		  /* there may be copied stacks, which are unwound first */
 	bool has_marks;
 };
 
 /* The rows of kpstat that the process counts: symbols_stats(). */
 #define VIEWPROC_COUNTS 7
 extern const char *const viewproc_counts[VIEWPROC_COUNTS];
-#define VIEWPROC_GAUGE 2 /* this one is what is held now; the others only grow */
+#define VIEWPROC_GAUGE 2 /* this one is a current value; the others only grow */
 
-/* What comes back. */
+/* The answer. */
 struct viewproc_answer {
 	int ret; /* 0 or -errno */
 	struct err err;
