@@ -2,7 +2,8 @@
 /*
  * The protocol between a producer (a traced program) and a server: packets on a Unix socket of type
  * SOCK_SEQPACKET, at $KPROF_SOCKET, $XDG_RUNTIME_DIR/kprofs/trace or /run/kprofs/trace, the first
- * at which a server listens.
+ * at which a server listens. libkprof(3) implements the side of the producer; this header has no
+ * functions.
  *
  *	producer                                 server
  *	HELLO, with the pool's descriptor   ->
@@ -14,25 +15,25 @@
  *	EVENTS when a library is loaded     ->
  *	GONE when it is unloaded            ->
  *
- * Neither side waits for the other: the producer sends all of it at once and goes on. Until the
- * first SWITCH of an event the producer writes the event anyway, marked PROVISIONAL, for at most
- * KPROF_PROVISIONAL_MS after it attached. So a program that ends before the server reads its
+ * Neither side waits for the other: the producer sends all its packets at once and continues. Until
+ * the first SWITCH of an event the producer writes the event anyway, marked PROVISIONAL, for at
+ * most KPROF_PROVISIONAL_MS after it attached. So a program that ends before the server reads its
  * packets has lost nothing; the server shows provisional records only of events that are switched
- * on. The end of the connection is the end of the producer, or of the server: the pool outlives
- * both. If a producer ended before it read what the server sent, one of the next calls of the
+ * on. The end of the connection shows the end of the producer or of the server; the pool outlives
+ * both. If a producer ended before it read all packets of the server, one of the next calls of the
  * server fails with ECONNRESET; packets that the producer had sent can still be received after
  * that.
  *
  * Switches are sent as packets, and are not in a shared page. So the test of an event that is off
- * is one load from the program's own data, and the server neither maps nor writes memory in which a
- * program can punch holes, or which it can truncate or unmap.
+ * is one load from the program's own data, and the server neither maps nor writes memory that a
+ * program can truncate, unmap or punch holes into.
  *
- * SYNC requests a SYNCED with the same number as soon as all packets that the server sent before
- * are applied: then no thread of the producer that tests a switch finds the former value. One
- * SYNCED, with the newest number, can answer several SYNCs.
+ * SYNC requests a SYNCED with the same number as soon as the producer has applied all packets that
+ * the server sent before; after that no thread of the producer that tests a switch reads the former
+ * value. One SYNCED, with the newest number, can answer several SYNCs.
  *
- * A process that is no producer may send MARK on a connection of its own, without a HELLO: a message
- * for the trace. The server answers with MARKED. It sends the next MARK after that, if at all.
+ * A process that is not a producer may send MARK, a message for the trace, on a connection without
+ * a HELLO. The server answers with MARKED. The process sends a further MARK only after that.
  *
  * A producer attaches only to a server that runs as root or as its own user (SO_PEERCRED), and
  * looks into $XDG_RUNTIME_DIR only if that belongs to its own user.
@@ -42,7 +43,7 @@
  * tries again when another server appears.
  *
  * A side that receives a packet of an unknown type skips it; a malformed packet of a known type
- * ends the connection. Numbers are in the byte order of the machine. C and C++.
+ * ends the connection. Numbers are in the byte order of the machine. For C and C++.
  */
 #ifndef KPROF_ATTACH_ABI_H
 #define KPROF_ATTACH_ABI_H
@@ -84,22 +85,22 @@ struct kprof_packet {
 	uint32_t bytes; /* of the whole packet */
 };
 
-/* With one SCM_RIGHTS descriptor: the pool. */
+/* HELLO, with one SCM_RIGHTS descriptor, that of the pool. */
 struct kprof_packet_hello {
 	struct kprof_packet head;
 	uint64_t magic;
 	uint32_t version;
-	uint32_t pid; /* as getpid(2) says in the producer; the server shows the pid that its kernel
-			 reports */
+	uint32_t pid; /* as getpid(2) returns it in the producer; the server shows the pid that its
+			 kernel reports */
 	uint32_t pool_bytes; /* as in the pool's header */
 	uint32_t flags;	     /* 0 */
 	char program[KPROF_PROGRAM_MAX]; /* the name of the program, NUL-terminated */
 };
 
 enum kprof_event_kind {
-	KPROF_KIND_EVENT = 1,	  /* has a switch of its own */
-	KPROF_KIND_PRINTF = 2,	  /* under the master switch only; no provider, no name */
-	KPROF_KIND_PRINTX = 3,	  /* under kprintx, too */
+	KPROF_KIND_EVENT = 1,	  /* has its own switch */
+	KPROF_KIND_PRINTF = 2,	  /* controlled by the master switch only; no provider, no name */
+	KPROF_KIND_PRINTX = 3,	  /* controlled by kprintx, too */
 	KPROF_KIND_BACKTRACE = 4, /* a printf whose records carry the stack */
 };
 
@@ -111,14 +112,17 @@ enum kprof_event_refusal {
 	KPROF_REFUSED_TYPES = 3,  /* arguments that do not match the format */
 };
 
-/* Then `count` of kprof_event_def. */
+/* EVENTS: `count` of struct kprof_event_def follow. */
 struct kprof_packet_events {
 	struct kprof_packet head;
 	uint32_t count;
 	uint32_t reserved;
 };
 
-/* Not aligned: copy it out. Then provider, name, format, without NUL. */
+/*
+ * An event in EVENTS. It is not aligned, so it must be copied out. Provider, name and format
+ * follow, without NUL.
+ */
 struct kprof_event_def {
 	uint16_t bytes; /* with the strings that follow */
 	uint16_t id;
@@ -130,7 +134,9 @@ struct kprof_event_def {
 	uint16_t reserved;
 };
 
-/* ids whose last use was unloaded. A later EVENTS defines them again. */
+/*
+ * GONE: `count` ids (u16) follow whose last use was unloaded. A later EVENTS may define them again.
+ */
 struct kprof_packet_gone {
 	struct kprof_packet head;
 	uint32_t count;
@@ -143,26 +149,26 @@ struct kprof_packet_welcome {
 	uint32_t reserved;
 };
 
-/* Then `count` bytes, 0 or 1, for the ids first, first + 1, ... */
+/* SWITCH: `count` bytes follow, 0 or 1, for the ids first, first + 1, ... */
 struct kprof_packet_switch {
 	struct kprof_packet head;
 	uint32_t first;
 	uint32_t count;
 };
 
-/* Chunks up to this ticket may be overwritten although the mode is discard. */
+/* CLEAR: chunks up to this ticket may be overwritten although the mode is discard. */
 struct kprof_packet_clear {
 	struct kprof_packet head;
 	uint64_t ticket;
 };
 
-/* SYNC, and SYNCED as its answer. Numbers increase within a connection; never 0. */
+/* SYNC, and SYNCED as its answer. Numbers increase within a connection and are never 0. */
 struct kprof_packet_sync {
 	struct kprof_packet head;
 	uint64_t number;
 };
 
-/* Then the text: one line of 1 to KPROF_MARK_MAX bytes, without NUL and newline. */
+/* MARK: the text follows, one line of 1 to KPROF_MARK_MAX bytes, without NUL and newline. */
 struct kprof_packet_mark {
 	struct kprof_packet head;
 	uint32_t flags; /* 0 */
@@ -170,9 +176,9 @@ struct kprof_packet_mark {
 };
 
 /*
- * error is 0 if the message is in the trace, else a number of errno(3): EINVAL if it is not such a
- * text; EMSGSIZE if it does not fit in the trace or is longer than KPROF_MARK_MAX; EDQUOT if this
- * user has sent too many.
+ * MARKED: error is 0 if the message is in the trace, otherwise a number of errno(3): EINVAL if it
+ * is not such a text, EMSGSIZE if it does not fit in the trace or is longer than KPROF_MARK_MAX,
+ * EDQUOT if this user has sent too many.
  */
 struct kprof_packet_marked {
 	struct kprof_packet head;

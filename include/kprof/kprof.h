@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libkprof: trace events of programs. An event is written in a few nanoseconds into memory of the
- * program, and read through a kprofs mount (kptrace, events/). For C (GNU11) and C++ (C++11), gcc
- * and clang, ELF. See libkprof(3); link with -lkprof.
+ * libkprof: trace events of programs. A program writes an event in a few nanoseconds into its own
+ * memory, and the event is read through a kprofs mount (kptrace, events/). For C (GNU11) and C++
+ * (C++11), gcc and clang, ELF. libkprof(3) is the manual page; link with -lkprof.
  *
  *	KPROF_EVENT(net, packet, "len %d from %s", len, name);
  *
- * All calls here are thread-safe and async-signal-safe. They may be used before main, after fork,
- * in constructors, and in libraries loaded by dlopen. They never block, print, end the program, or
- * change errno, whether a server runs or not. They return nothing: an event that could not be
- * written is counted, and the counts are in the mount (kpstat, events/overflow). The caller keeps
- * the ownership of all arguments; strings are copied before the call returns.
+ * The following holds for all macros and functions here. They are thread-safe and
+ * async-signal-safe, and may be used before main, after fork, in constructors, and in libraries
+ * loaded by dlopen. They never block, print, end the program, or change errno, whether a server
+ * runs or not. They return nothing: an event that could not be written is counted, and the counts
+ * are in the mount (kpstat, events/overflow). The caller keeps the ownership of all arguments;
+ * strings are copied before the call returns.
  *
  * Formats are those of printf, checked by the compiler, without %n, %m, %ls, %lc, positional
- * arguments and the flags ' and I. Width and precision are at most 4096; a long double is stored as
- * a double. At most 16 arguments, including widths and precisions given by *. Arguments are
- * evaluated only if the event is on, and stored unformatted. Strings are copied up to what fits in
- * a record of 4096 bytes; a null string prints as (null).
+ * arguments and the flags ' and I. Width and precision are at most 4096, and above 256 (the
+ * precision: of a number) they are shown as 256. A long double is stored as a double. There are at
+ * most 16 arguments, including widths and precisions given by *. Arguments are evaluated only if
+ * the event is on, and are stored unformatted. Strings are cut if the record would be larger than
+ * 4096 bytes; a null pointer as a string is shown as (null).
  */
 #ifndef KPROF_H
 #define KPROF_H
@@ -32,7 +34,7 @@
 
 /*
  * Functions that events call are bound when the program is loaded, and called without a PLT stub.
- * So the first event in a signal handler does not run the dynamic linker, either.
+ * So even the first event in a signal handler does not run the dynamic linker.
  */
 #if defined(__has_attribute)
 #if __has_attribute(noplt)
@@ -50,12 +52,13 @@ extern "C" {
 /*
  * KPROF_EVENT(provider, name, format, args...)
  *
- * A static event. Provider and name are written as bare words or as string literals of 1 to 100 of
- * [A-Za-z0-9_.-]; the format is a string literal. Uses with the same provider, name and format are
- * one event, with one switch: the file events/provider:name of the mount. Of two formats for one
- * name the first that is registered is kept; events with the other one stay off, and kperr reports
- * it. An event is off until it is switched on. While it is off it costs one load and a predicted
- * branch.
+ * Defines a static event and writes it if it is on. Provider and name are bare words or string
+ * literals of 1 to 100 of [A-Za-z0-9_.-], taken as written, without macro expansion; the format is
+ * a string literal. Uses with the same provider, name and format are one event, with one switch:
+ * the file events/provider:name of the mount. If a name has two formats, the one that the server
+ * knew first is used; events with the other one stay off, and kperr reports it. An event with a
+ * format that is not supported stays off too. An event is off until it is switched on. While it is
+ * off, it costs one load and a predicted branch.
  */
 #define KPROF_EVENT(provider, name, ...) \
 	KPROF_EVENT_(KPROF_SITE_EVENT_, #provider, #name, __VA_ARGS__)
@@ -63,19 +66,19 @@ extern "C" {
 /*
  * kprof_printf(format, args...)
  *
- * A line of text in kptrace, without a switch of its own: it is on while a server is attached and
- * events/enabled is 1. A literal format is stored as an id, and nothing is formatted in the
- * program. kprof_printx is also under the switch kprintx of the mount. kprof_backtrace adds the
- * return addresses of the callers, as far as frame pointers lead (-fno-omit-frame-pointer),
- * innermost first, at most 32.
+ * Writes a line of text for kptrace. It has no switch: it is on while a server is attached and
+ * events/enabled is 1. A literal format is stored as an id, any other is copied into the record;
+ * nothing is formatted in the program. kprof_printx is also controlled by the switch kprintx of the
+ * mount. kprof_backtrace adds the return addresses of at most 32 callers, innermost first, as far
+ * as frame pointers lead (-fno-omit-frame-pointer).
  */
 #define kprof_printf(...) KPROF_PRINT_(KPROF_SITE_PRINTF_, __VA_ARGS__)
 #define kprof_printx(...) KPROF_PRINT_(KPROF_SITE_PRINTX_, __VA_ARGS__)
 #define kprof_backtrace(...) KPROF_PRINT_(KPROF_SITE_BACKTRACE_, __VA_ARGS__)
 
 /*
- * The same as kprof_printf and kprof_printx, with a va_list, which is not changed. The format is
- * copied.
+ * As kprof_printf and kprof_printx, with the arguments as a va_list, which is not changed. The
+ * format is always copied into the record.
  */
 KPROF_API_ void kprof_vprintf(const char *format, va_list args)
 	__attribute__((format(printf, 1, 0)));
@@ -84,7 +87,10 @@ KPROF_API_ void kprof_vprintx(const char *format, va_list args)
 
 /* ---- below: the implementation of the macros; names that end in _ are private ---------------- */
 
-/* One use of an event. The fields are constants of the program, except where noted. */
+/*
+ * One use of an event. The fields are constants of the program, unless a comment says that the
+ * library writes them.
+ */
 struct kprof_event {
 	uint8_t on;	  /* written by the library: 0 off, 1 on, 2 on, before the first SWITCH */
 	uint8_t kind;	  /* KPROF_SITE_* */
@@ -92,7 +98,7 @@ struct kprof_event {
 	uint8_t shape;	  /* written by the library: the kinds of the arguments */
 	uint16_t id;	  /* written by the library */
 	uint16_t version; /* KPROF_SITE_VERSION_ */
-	const char *provider, *name, *format; /* format NULL if not a literal, not registered */
+	const char *provider, *name, *format; /* format NULL: not a literal, not registered */
 	const unsigned char *types; /* KPROF_TYPE_* of each argument, then 0 */
 	void *entry;		    /* the library's */
 	struct kprof_event *next;   /* the library's */
@@ -110,14 +116,16 @@ struct kprof_event {
 #define KPROF_TYPE_STRING_ 3
 #define KPROF_TYPE_POINTER_ 4
 
-/* Writes the event. values: one word for each argument; for a string, its address. */
+/*
+ * Writes an event that is on. `values` has one word for each argument; for a string, its address.
+ */
 KPROF_QUICK_API_ void kprof_write_(struct kprof_event *event, const uint64_t *values);
 /* The same with one or two arguments, passed in registers. */
 KPROF_QUICK_API_ void kprof_write_1_(struct kprof_event *event, uint64_t a);
 KPROF_QUICK_API_ void kprof_write_2_(struct kprof_event *event, uint64_t a, uint64_t b);
-/* The same for KPROF_SITE_BACKTRACE_. */
+/* The same for KPROF_SITE_BACKTRACE_, with the return addresses of the callers. */
 KPROF_API_ void kprof_write_stack_(struct kprof_event *event, const uint64_t *values);
-/* For a format that is not a literal. */
+/* Writes a line with a format that is not a literal, if the switches of `kind` are on. */
 KPROF_API_ void kprof_print_(int kind, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The records of kpdata: the only definition of their bytes.
+ * The records of kpdata: the only definition of their bytes. kprof(5) explains their use. This
+ * header has no functions; events of programs are not in kpdata (see libkprof(3) and trace.h).
  *
  * A capture is a stream of records without header or padding:
  *
@@ -11,13 +12,14 @@
  * them (little-endian on all machines on which kprofs runs so far; type 71 has it). Types 1 to 4
  * are those of Akaros (kern/include/ros/profiler_records.h), byte for byte, with the same contents.
  * Types from 64 on are those of kprofs; a decoder skips a type that it does not know by its size.
- * Payloads may grow at their end.
+ * New fields are added at the end of a payload only.
  *
  * Times are u64 nanoseconds of CLOCK_MONOTONIC. The stream is not sorted by time: samples come in
  * runs of one CPU; within one CPU they are in order.
  *
- * The structs below are the fixed heads of the payloads; the comment of each says what follows it.
- * Fields in a stream are not aligned: copy them out with memcpy.
+ * The structs below are the fixed heads of the payloads. The comment of each begins with the type
+ * and says what follows the struct. Fields in a stream are not aligned, so they must be copied out
+ * with memcpy.
  */
 #ifndef KPROF_RECORDS_H
 #define KPROF_RECORDS_H
@@ -61,13 +63,13 @@ enum kprof_record_type {
 
 /* In pid fields. */
 #define KPROF_PID_KERNEL                                                                           \
-	0xffffffffu /* a sample: the idle task; a mapping or build-id: the kernel */
+	0xffffffffu /* of a sample: the idle task; of a mapping or build-id: the kernel */
 #define KPROF_PID_GONE                                                                             \
 	0xfffffffeu /* a task that had exited, or is not visible in this pid namespace */
 
 #define KPROF_PATH_KERNEL "[kernel.kallsyms]"
 
-/* 1, 2: then num_traces u64, the frames, innermost first */
+/* 1, 2: num_traces u64 follow, the frames, innermost first */
 struct kprof_rec_trace {
 	uint64_t info; /* number of the event, see EVENT */
 	uint64_t time_ns;
@@ -77,8 +79,8 @@ struct kprof_rec_trace {
 } __attribute__((packed));
 
 /*
- * 3, 75: then the path, NUL-terminated. In 75 pid is always KPROF_PID_KERNEL. Captures made before
- * type 75 existed have the kernel's mappings as type 3 with that pid.
+ * 3, 75: the path follows, NUL-terminated. In 75 pid is always KPROF_PID_KERNEL. Captures made
+ * before type 75 existed have the kernel's mappings as type 3 with that pid.
  */
 struct kprof_rec_mmap {
 	uint64_t time_ns;
@@ -89,9 +91,9 @@ struct kprof_rec_mmap {
 } __attribute__((packed));
 
 /*
- * 4: then the path of the program, NUL-terminated. A process has this from its start, and again
- * when it executes another program: mappings of the process that are older than this record, and
- * have no record at its time or later, belong to the former program.
+ * 4: the path of the program follows, NUL-terminated. A process has such a record from its start,
+ * and another one when it executes another program. Mappings of the process that are older than
+ * this record, and have no record at its time or later, belong to the former program.
  */
 struct kprof_rec_new_process {
 	uint64_t time_ns;
@@ -107,8 +109,8 @@ enum kprof_event_flags {
 };
 
 /*
- * 64: then the event's text as given to kpctl, NUL-terminated, then a struct
- * kprof_rec_event_configs, which captures made before it existed do not have
+ * 64: the event's text as given to kpctl follows, NUL-terminated, then a struct
+ * kprof_rec_event_configs, which captures that were made before it existed do not have
  */
 struct kprof_rec_event {
 	uint32_t number;
@@ -126,8 +128,8 @@ struct kprof_rec_event_configs {
 
 /*
  * 65: later samples of this CPU with this process were taken in this thread. Without such a record
- * the thread is the main thread (tid = pid). A LOST does not end it: the writer repeats it after a
- * LOST.
+ * the thread is the main thread (tid = pid). A LOST does not end its validity; the writer
+ * nevertheless repeats it after a LOST.
  */
 struct kprof_rec_task {
 	uint32_t cpu;
@@ -140,8 +142,8 @@ enum kprof_lost_reason {
 	KPROF_LOST_QUEUE = 2, /* kpdata was full in mode discard */
 	KPROF_LOST_OVERWRITE = 3,    /* overwritten before they were read, in mode overwrite */
 	KPROF_LOST_INVALID = 4,      /* the kernel's record could not be understood */
-	KPROF_LOST_RING_RECORDS = 5, /* as 1, from PERF_RECORD_LOST of a kernel before 6.0: counts
-					all records of the ring, also those that are no samples */
+	KPROF_LOST_RING_RECORDS = 5, /* as 1, from PERF_RECORD_LOST of a kernel before 6.0, which
+					counts all records of the ring, not only samples */
 };
 
 /* 66 */
@@ -152,7 +154,7 @@ struct kprof_rec_lost {
 	uint64_t count; /* samples */
 } __attribute__((packed));
 
-/* 67: then the name, NUL-terminated */
+/* 67: the name follows, NUL-terminated */
 struct kprof_rec_comm {
 	uint64_t time_ns;
 	uint32_t pid;
@@ -168,7 +170,7 @@ struct kprof_rec_fork {
 	uint32_t parent_tid;
 } __attribute__((packed));
 
-/* 70: then `length` bytes, the build-id of the mapping of this process at this address */
+/* 70: `length` bytes follow, the build-id of the mapping of this process at this address */
 struct kprof_rec_build_id {
 	uint64_t time_ns;
 	uint32_t pid;
@@ -176,14 +178,15 @@ struct kprof_rec_build_id {
 	uint8_t length;
 } __attribute__((packed));
 
-#define KPROF_BUILD_ID_MAX 20 /* bytes; what the kernel reports */
+#define KPROF_BUILD_ID_MAX 20 /* bytes; the longest that the kernel reports */
 
 #define KPROF_BYTE_ORDER_LITTLE 1
 #define KPROF_BYTE_ORDER_BIG 2
 
 /*
- * 71: then the clock's name, NUL-terminated ("CLOCK_MONOTONIC"), then u32: the pid of the process
- * that writes the capture, whose samples reports leave out (0 or missing if it is not known)
+ * 71: the clock's name follows, NUL-terminated ("CLOCK_MONOTONIC"), then u32, the pid of the
+ * process that writes the capture, whose samples reports leave out (0 or missing if it is not
+ * known)
  */
 struct kprof_rec_clock {
 	uint64_t time_ns;
@@ -209,7 +212,7 @@ struct kprof_rec_period {
 /*
  * 74: the copied stack from which the user frames of the next record are unwound (`stack dwarf`).
  * That record is the sample of this time, process and CPU, and has only the innermost user frame.
- * Then num_regs u64, the user registers by their DWARF numbers, the program counter as the last
+ * num_regs u64 follow, the user registers by their DWARF numbers, the program counter as the last
  * one; then `size` bytes of the stack, from the stack pointer up.
  */
 struct kprof_rec_user_stack {
@@ -223,9 +226,9 @@ struct kprof_rec_user_stack {
 } __attribute__((packed));
 
 /*
- * 76: the file of a mapping without a build-id: the mapping of this process at this address. Then
- * u64 generation of the inode, u64 size in bytes, u64 time of the last modification in ns since
- * 1970. A value that is 0 or missing is not known.
+ * 76: the file of a mapping without a build-id: of the mapping of this process at this address. Three
+ * u64 follow: the generation of the inode, the size in bytes, and the time of the last modification
+ * in ns since 1970. A value that is 0 or missing is not known.
  */
 struct kprof_rec_file_id {
 	uint64_t time_ns;

@@ -5,8 +5,9 @@
  * A program that attaches to a server makes one memfd, its pool, maps it, seals it (F_SEAL_SHRINK,
  * F_SEAL_GROW, F_SEAL_SEAL, and since Linux 5.1 F_SEAL_FUTURE_WRITE) and sends the descriptor over
  * the socket (attach_abi.h). Only the program writes to it. The server copies from it by pread and
- * trusts nothing that it reads. Without the last seal a server could write to it; so the program
- * keeps all that it relies on in private memory too (ring/write.h).
+ * trusts nothing that it reads. Without the last seal a server could write to it, so the program
+ * also keeps all values on which it depends in private memory (ring/write.h). libkprof(3) describes
+ * the functions that write events; this header has none.
  *
  *	0            struct kprof_pool         what this is, and the pool's own counters
  *	slot_offset  struct kprof_slot [n]     one for each thread that writes
@@ -29,15 +30,16 @@
  * end (PARTIAL) is continued by the next thread that starts, so that many short threads share
  * chunks. Every stretch of one thread begins with a RUN record that identifies the thread.
  *
- * An event. The writer reads slot.pos, takes the time, and moves pos with one compare-and-exchange
+ * An event. The writer reads slot.pos, reads the time, and moves pos with one compare-and-exchange
  * that only has to be atomic against this thread's own signal handlers (on x86 the instruction
- * without the lock prefix). If a handler ran in between, it has moved pos: the writer tries again,
- * with a new time. So room is reserved in the order of timestamps. Then the values are stored, and
- * last the record's head word: that store is the commit. slot.done counts commits.
+ * without the lock prefix). If a handler ran in between, it has moved pos, and the writer tries
+ * again with a new time. So room is reserved in the order of timestamps. Then the values are
+ * stored, and after them the record's head word, which commits the record. slot.done counts
+ * commits.
  *
  * The ordering contract. On the left the thread of the program, on the right any reader, in this or
- * another process. tests/race/commit.pml is the same for a model checker, in which each letter is
- * needed.
+ * another process. tests/race/commit.pml is a model of it for a model checker, which shows that
+ * each letter is needed.
  *
  *	WRITER                                          READER
  *	gives its full chunk back:
@@ -61,9 +63,9 @@
  * head word in one copy has the values in the next. E with b: if done of the first copy equals what
  * the second copy has reserved, all of it is committed, and one copy of the data is enough. F with
  * b: a reader that saw the state sees end and count. C needs no order: only this thread and its
- * handlers compete for pos, and readers use what is below it only after D. Between threads of the
- * program a chunk goes from one to the next through a word of private memory (release when it is
- * given back, acquire when it is taken; write.c).
+ * handlers compete for pos, and readers use what is below it only after D. Threads of the program
+ * pass a chunk to each other through a word of private memory (release when it is given back,
+ * acquire when it is taken; write.c).
  *
  * When a step fails or never happens. Killed after C and before D: the record has no head word; the
  * reader skips it up to the next record (by the tag) and counts it as torn. Killed after D: the
@@ -74,16 +76,17 @@
  * Strings are cut so that a record fits in KPROF_RECORD_MAX.
  *
  * Counts. The numbers of a slot only grow, through all threads that had it; `first` of the slot is
- * where its present thread began. So slot and number identify an event for ever.
+ * where its present thread began. So slot and number identify an event permanently.
  * reserved = base + (count in pos - base, modulo 2^14): it is the same before and after base and
  * pos are updated at a change of chunk. For every slot, and so for every thread:
  *
  *	begun = reserved + dropped = in the chunks (read or torn) + overwritten + dropped
  *
- * overwritten needs no counter: it is what was reserved and is in no chunk any more.
+ * overwritten needs no counter: it is the number of events that were reserved and are in no chunk
+ * any more.
  *
- * Numbers are in the byte order of the machine. Fields are only ever appended (in the reserved
- * space); a change of meaning takes a new version. C and C++; libc only.
+ * Numbers are in the byte order of the machine. Fields are only appended (in the reserved space); a
+ * change of meaning gets a new version. For C and C++; needs libc only.
  */
 #ifndef KPROF_RING_ABI_H
 #define KPROF_RING_ABI_H
@@ -117,8 +120,8 @@ enum kprof_pool_clock {
 };
 
 enum kprof_pool_mode {
-	KPROF_MODE_OVERWRITE = 0, /* flight recorder: the newest is kept */
-	KPROF_MODE_DISCARD = 1,	  /* the oldest is kept, until the trace is cleared */
+	KPROF_MODE_OVERWRITE = 0, /* flight recorder: the newest events are kept */
+	KPROF_MODE_DISCARD = 1,	  /* the oldest events are kept until the trace is cleared */
 };
 
 /* Offset 0. The first cache line does not change after the pool was sent to a server. */
@@ -174,7 +177,7 @@ struct kprof_slot {
 	uint64_t base;	       /* events reserved before the present stretch, or up to pos */
 	uint64_t dropped;      /* events dropped: no chunk was free */
 	uint64_t serial;       /* of the thread in this pool: 1, 2, ...; never used twice */
-	uint32_t tid;	       /* as gettid(2) says in the program */
+	uint32_t tid;	       /* as gettid(2) returns it in the program */
 	uint32_t state;	       /* enum kprof_slot_state */
 	uint32_t chunk;	       /* index of the chunk of pos */
 	uint32_t reserved32;
@@ -186,7 +189,7 @@ struct kprof_slot {
 enum kprof_chunk_state {
 	KPROF_CHUNK_FREE = 0, /* never used: ticket 0 */
 	KPROF_CHUNK_HELD = 1,
-	KPROF_CHUNK_FULL = 2,	 /* given back; the one that was given back first is taken first */
+	KPROF_CHUNK_FULL = 2,	 /* given back; the first one given back is taken first */
 	KPROF_CHUNK_PARTIAL = 3, /* given back with room for the next thread */
 };
 
@@ -254,7 +257,7 @@ struct kprof_record {
 #define KPROF_ID_LIMIT 16384u /* ids of events are below this */
 #define KPROF_ID_RUN 0xffffu
 
-/* The first record of each stretch of one thread. Not an event: no count includes it. */
+/* The first record of each stretch of one thread. It is not an event, and no count includes it. */
 struct kprof_run {
 	struct kprof_record record;
 	uint64_t serial;  /* slot.serial */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The format of cpu/N/trace and cpu/N/trace_pipe: the events of one CPU, and the messages written
- * on it.
+ * on it. The files are described in kprof(5); libkprof(3) describes how programs write events.
  *
  *	struct kprof_trace_header
  *	struct kprof_trace_block, its contents, zeroes up to a multiple of 8; repeated
@@ -10,8 +10,8 @@
  * event that refers to them. Times are CLOCK_MONOTONIC in ns and do not decrease within a file,
  * except for events that reached the trace late (cpu/N/trace_pipe). Numbers are in the byte order
  * of the machine that wrote the file, which the header has. A reader skips blocks of types that it
- * does not know. Structs are only ever extended at their end (`bytes` of a block is its size); a
- * change of meaning gets a new version. C and C++.
+ * does not know. Structs are only extended at their end (`bytes` of a block is its size); a change
+ * of meaning gets a new version. For C and C++. This header has no functions.
  */
 #ifndef KPROF_TRACE_H
 #define KPROF_TRACE_H
@@ -31,7 +31,7 @@ struct kprof_trace_header {
 	uint32_t header_bytes; /* offset of the first block */
 	uint32_t cpu;
 	uint64_t
-		frequency; /* of the time counter, in Hz; 0 if the timestamps are of the kernel's clock */
+		frequency; /* of the time counter, in Hz; 0 if the timestamps are of CLOCK_MONOTONIC */
 	/* the same moment on three clocks: the counter, CLOCK_MONOTONIC, CLOCK_REALTIME in ns */
 	uint64_t anchor_counter, anchor_monotonic_ns, anchor_realtime_ns;
 	uint64_t reserved;
@@ -50,7 +50,7 @@ struct kprof_trace_block {
 	uint32_t bytes; /* with this head, a multiple of 8 */
 };
 
-/* Then the program's name, printable, `name_bytes` of it. */
+/* A program. `name_bytes` bytes follow: its name, in printable characters, without NUL. */
 struct kprof_trace_program {
 	struct kprof_trace_block block;
 	uint32_t program; /* a number of the program, by which other blocks refer to it */
@@ -60,8 +60,8 @@ struct kprof_trace_program {
 };
 
 /*
- * Then "provider:event" ("" for kprof_printf) and the format, without NUL. A later one for the same
- * id replaces it.
+ * The meaning of an id. "provider:event" ("" for kprof_printf) and the format follow, both without
+ * NUL. A later block for the same id replaces an earlier one.
  */
 struct kprof_trace_meaning {
 	struct kprof_trace_block block;
@@ -72,8 +72,8 @@ struct kprof_trace_meaning {
 };
 
 /*
- * Then the arguments as in the record (ring_abi.h). Events with ids 0 and 1 have their format
- * before them.
+ * An event. The arguments follow, in the format of a record (ring_abi.h). In events with ids 0 and
+ * 1 the format precedes the arguments.
  */
 struct kprof_trace_event {
 	struct kprof_trace_block block;
@@ -85,7 +85,7 @@ struct kprof_trace_event {
 	uint16_t flags; /* KPROF_RECORD_* */
 };
 
-/* Then whole lines, each after its header, as kptrace shows them. */
+/* A message. Whole lines follow, each with its header, as kptrace shows them. */
 struct kprof_trace_message {
 	struct kprof_trace_block block;
 	uint64_t time_ns;
@@ -93,7 +93,10 @@ struct kprof_trace_message {
 	uint32_t reserved;
 };
 
-/* Missing events of all CPUs together; in the file of the first CPU. */
+/*
+ * The reason why events are missing. Missing events of all CPUs are counted together, in the file
+ * of the first CPU.
+ */
 enum kprof_trace_reason {
 	KPROF_TRACE_LOST =
 		0, /* overwritten before they were read, or dropped: no chunk or slot was free */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libkprof without macros and variable arguments, for other languages and for programs that find out at
- * run time which events they have. For C and C++; see libkprof(3), and examples/ for Python, Go and Rust.
+ * libkprof without macros and variable arguments, for other languages and for programs that define
+ * their events at run time. For C and C++. libkprof(3) is the manual page; examples/ has examples
+ * for Python, Go and Rust.
  *
  *	struct kprof_event *event;
  *	const struct kprof_value values[] = {kprof_value_int(len), kprof_value_string(name)};
@@ -9,8 +10,9 @@
  *	if (!kprof_typed_define("net", "packet", "len %d from %s", &event))
  *		kprof_typed_write(event, values, 2);
  *
- * All calls here are thread-safe, leave errno as it is, and may be made after fork. They don't wait for a
- * server. The caller keeps the ownership of all arguments; strings are copied before the call returns.
+ * The following holds for all functions here. They are thread-safe, do not change errno, may be
+ * called after fork, and never wait for a server. The caller keeps the ownership of all arguments;
+ * strings are copied before the call returns.
  */
 #ifndef KPROF_TYPED_H
 #define KPROF_TYPED_H
@@ -25,34 +27,38 @@ extern "C" {
 #define KPROF_TYPED_API_ __attribute__((visibility("default")))
 
 /*
- * A line of text in kptrace, as kprof_printf("%s", text) writes it. NULL is shown as (null). Text that
- * does not fit in a record of 4096 bytes is cut. Async-signal-safe, except the first call of a program
- * that does not include kprof.h.
+ * Writes a line of text for kptrace, as kprof_printf("%s", text) does. NULL is shown as (null).
+ * Text that does not fit in a record of 4096 bytes is cut. A text that could not be written is
+ * counted (kpstat). Async-signal-safe, except the first call of a program that does not include
+ * kprof.h.
  */
 KPROF_TYPED_API_ void kprof_puts(const char *text);
 
-/* An event; it stays as long as the process, and is never freed. */
+/* An event. The library owns it; it exists as long as the process and is never freed. */
 struct kprof_event;
 
 /*
- * Defines an event, as KPROF_EVENT does (kprof.h): provider and name of 1 to 100 of [A-Za-z0-9_.-], a
- * format of at most 1024 bytes with at most 16 arguments. The strings are copied. The same three strings
- * give the same event. *event is set if the call returns 0.
+ * Defines an event, as KPROF_EVENT does (kprof.h). Provider and name are 1 to 100 of
+ * [A-Za-z0-9_.-]; the format has at most 1024 bytes and 16 arguments. The strings are copied. The
+ * same three strings give the same event. *event is set only if the call returns 0.
  *
- * Returns 0; -EINVAL if a string is NULL or not as above; -ENOMEM if there is no memory or the
- * process has too many events (16,382). Not async-signal-safe. Takes some microseconds, and some
- * 100 at the first call.
+ * Returns 0, -EINVAL if a string is NULL or not as above, or -ENOMEM if there is no memory or the
+ * process has too many events (16,382). Not async-signal-safe. A call takes some microseconds, the
+ * first one some 100 microseconds.
  */
 KPROF_TYPED_API_ int kprof_typed_define(
 	const char *provider, const char *name, const char *format, struct kprof_event **event);
 
-/* Whether the event is on: 1 or 0. Async-signal-safe. kprof_typed_write() makes this test itself. */
+/*
+ * Returns 1 if the event is on, otherwise 0. Async-signal-safe. kprof_typed_write() makes this test
+ * itself.
+ */
 KPROF_TYPED_API_ int kprof_typed_is_on(const struct kprof_event *event);
 
 /*
- * The type of a value, by the conversion of its argument: d i o u x X c, and each width or precision that
- * is a *, take KPROF_VALUE_INT; f F e E g G a A take KPROF_VALUE_DOUBLE; s takes KPROF_VALUE_STRING; p takes
- * KPROF_VALUE_POINTER.
+ * The type of a value. The conversion of its argument determines it: d i o u x X c, and each width
+ * or precision that is a *, take KPROF_VALUE_INT; f F e E g G a A take KPROF_VALUE_DOUBLE; s takes
+ * KPROF_VALUE_STRING; p takes KPROF_VALUE_POINTER.
  */
 enum kprof_value_type {
 	KPROF_VALUE_INT = 1,	/* signed or unsigned; shown in the length that the format gives */
@@ -75,9 +81,9 @@ struct kprof_value {
 };
 
 /*
- * Writes the event with `count` values, one for each argument of its format, if it is on. Returns 0
- * if it was written, is off, or was lost and counted (kpstat); -EINVAL if it is on, and the number
- * or the types of the values are not those of the format. Async-signal-safe.
+ * If the event is on, writes it with `count` values, one for each argument of its format. Returns 0
+ * if it was written, is off, or was lost and counted (kpstat), or -EINVAL if it is on and the
+ * number or the types of the values are not those of the format. Async-signal-safe.
  */
 KPROF_TYPED_API_ int kprof_typed_write(
 	struct kprof_event *event, const struct kprof_value *values, size_t count);
