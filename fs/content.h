@@ -18,10 +18,10 @@ struct dirtab_row;
 struct filetext;
 struct session;
 
-/* A lazy text up to this size is made at its open, and is one like any other. */
+/* A lazy text up to this size is rendered as a whole at its open. */
 #define CONTENT_WHOLE_MAX (1024 * 1024)
 
-/* Who answers an open. */
+/* The thread that answers an open. */
 enum content_thread {
 	CONTENT_IN_WORKER,
 	CONTENT_IN_VIEW_THREAD,	 /* one of those for views (slow_ops.h) */
@@ -38,7 +38,7 @@ struct content_call {
 	struct quota_share *share; /* where the bytes of a text are counted */
 };
 
-/* One of the two. */
+/* Exactly one of the two members is set. */
 struct content {
 	struct filetext *text;
 	void *cursor; /* of the row's stream_ops */
@@ -46,9 +46,12 @@ struct content {
 
 struct content_ops {
 	enum content_thread (*thread)(struct session *session, const struct dirtab_row *row);
-	/* What an open takes one of, besides a file; NULL if it takes nothing */
+	/* the kind that an open takes from the quota, besides a file; NULL if it takes none */
 	enum quota_kind (*quota)(const struct dirtab_row *row);
-	/* Makes the content. -EINTR if the job was cancelled; else -errno, with or without a sentence. */
+	/*
+	 * Makes the content. Returns -EINTR if the job was cancelled, or another -errno, with or
+	 * without a sentence.
+	 */
 	int (*fill)(const struct content_call *call, struct content *content, struct err *err);
 	/* Bytes of a text that is not open, which are found by making it; NULL if the row has `size` */
 	uint64_t (*measure)(struct session *session, const struct dirtab_row *row, uid_t reader);
@@ -56,16 +59,19 @@ struct content_ops {
 
 /* row->render: a text in memory, made in the worker. */
 extern const struct content_ops content_rendered;
-/* row->make: a text in a file without name, made in a thread for views. */
+/* row->make: a text in an unnamed file, made in a thread for views. */
 extern const struct content_ops content_made;
-/* row->share: a text that several files are parts of and several openers share, made in the same. */
+/*
+ * row->share: a text of which several files are parts, and which several openers share; made in
+ * such a thread.
+ */
 extern const struct content_ops content_shared;
-/* row->lazy: a text that is made as it is read, where it is long. */
+/* row->lazy: a text that is made when it is read, if it is long. */
 extern const struct content_ops content_lazy;
-/* row->stream: bytes that flow. */
+/* row->stream: a stream. */
 extern const struct content_ops content_stream;
 
-/* Harmless for content that was not filled. */
+/* May be called for content that was not filled. */
 void content_clear(struct content *content, const struct dirtab_row *row);
 
 #endif

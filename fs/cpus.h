@@ -5,14 +5,14 @@
 
 struct cpus;
 
-/* Where the kernel's list cannot be read, CPU 0 is the one that is present. */
+/* If the kernel's list cannot be read, CPU 0 is taken as the only one present. */
 struct cpus *cpus_create(void);
 /* Harmless for NULL. */
 void cpus_destroy(struct cpus *cpus);
 
-/* How many there are: at least one. */
+/* Returns the number of CPUs, at least one. */
 unsigned int cpus_count(const struct cpus *cpus);
-/* The number of the i-th, in ascending order. */
+/* Returns the number of the i-th CPU, in ascending order. */
 unsigned int cpus_number(const struct cpus *cpus, unsigned int i);
 
 #endif

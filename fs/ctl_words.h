@@ -18,7 +18,7 @@
 struct openfile;
 struct session;
 
-/* One write carries less than this; the same bound as for a message of kptrace. */
+/* One write has fewer bytes than this; the same limit as for a message of kptrace. */
 #define CTL_WORDS_WRITE_MAX (64 * 1024)
 /* More words than any command takes, with one to spare so that "too many" can be detected. */
 #define CTL_WORDS_ARGS_MAX 8
@@ -34,15 +34,18 @@ struct ctl_words_call {
 /* A table ends with a row without word. */
 struct ctl_words_word {
 	const char *word;
-	const char *args; /* as the usage shows them; "": none */
+	const char *args; /* as the usage shows them; "" for none */
 	unsigned int min_args, max_args;
-	/* 0 with text in err: carried out, and worth a note */
+	/* returns 0 with a text in err if the command succeeded with a note */
 	int (*handler)(struct ctl_words_call *call, struct err *err);
 	const char *help; /* one sentence without full stop */
 	bool is_number;   /* `word` stands for any number in C syntax: 1, 0x1f, 0, -1 */
 };
 
-/* The next line of what is left of a write, without its newline. Returns false if nothing is left. */
+/*
+ * Takes the next line of the rest of a write, without its newline. Returns false if nothing is
+ * left.
+ */
 bool ctl_words_next_line(const char **data, size_t *left, const char **line, size_t *len);
 
 /*
@@ -58,11 +61,11 @@ int ctl_words_run(const struct ctl_words_word *words, struct ctl_words_call *cal
 void ctl_words_usage(
 	const struct ctl_words_word *words, const struct ctl_words_word *word, GString *out);
 
-/* Argument i as a number; -EINVAL with a sentence. */
+/* Parses argument i as a number; returns -EINVAL with a sentence if it is none. */
 int ctl_words_number(
 	const struct ctl_words_call *call, unsigned int i, uint64_t *value, struct err *err);
 
-/* Argument i as `on` or `off`; -EINVAL with a sentence. */
+/* Parses argument i as `on` or `off`; returns -EINVAL with a sentence if it is neither. */
 int ctl_words_on_off(
 	const struct ctl_words_call *call, unsigned int i, bool *value, struct err *err);
 

@@ -38,7 +38,7 @@ struct session;
 
 enum dirtab_type {
 	DIRTAB_TEXT,   /* a snapshot, rendered when opened */
-	DIRTAB_STREAM, /* bytes that flow: no position, a read may wait */
+	DIRTAB_STREAM, /* a stream: it has no position, and a read may wait */
 	DIRTAB_DIR,
 };
 
@@ -53,27 +53,28 @@ enum dirtab_flags {
 	/* its words change switches: a write is answered when producers have acknowledged it */
 	DIRTAB_SWITCH = 1 << 2,
 	/*
-	 * what is written goes to the control thread, as commands do, but no open file holds the
+	 * writes are carried out by the control thread, like commands, but no open file holds the
 	 * run
 	 */
 	DIRTAB_SLOW_WRITE = 1 << 3,
 	/*
-	 * its directory does not list it, so that programs that read a whole tree come to an end:
-	 * `cat` of it waits for ever
+	 * its directory does not list it, so that programs that read a whole tree end: a read of
+	 * the file waits without end
 	 */
 	DIRTAB_UNLISTED = 1 << 4,
 };
 
 /*
  * How a stream is read: one object, the cursor, for each open file; one call at a time for each.
- * begin and end are cursor_begin() and cursor_end() of prof/profiler.h, which says what they
- * promise.
+ * begin and end are cursor_begin() and cursor_end() of prof/profiler.h, which documents them.
  */
 struct stream_ops {
-	enum quota_kind quota; /* of what an open that reads takes one */
+	enum quota_kind quota; /* the kind that an open for reading takes from the quota */
 	/* whether an open now takes so long that it needs a separate thread; NULL if never */
 	bool (*is_long)(struct session *session);
-	/* job: for slow_ops_cancel(), by which an open in such a thread gives up with -EINTR */
+	/*
+	 * job is for slow_ops_cancel(), by which an open in such a thread is cancelled with -EINTR
+	 */
 	int (*open)(struct session *session, const struct dirtab_row *row, uid_t reader, void *job,
 		void **cursor);
 	void (*close)(void *cursor);
@@ -82,39 +83,42 @@ struct stream_ops {
 	bool (*readable)(void *cursor);
 };
 
-/* A text that may be too long to hold. */
+/* A text that may be too long to be kept in memory. */
 struct lazy_ops {
-	/* the same; NULL if always */
+	/* the same; NULL if it always does */
 	bool (*is_long)(struct session *session);
-	/* begins its maker, in such a thread */
+	/* starts its maker, in such a thread */
 	int (*begin)(struct session *session, const struct dirtab_row *row, void *job,
 		struct lazy **lazy, struct err *err);
-	/* one that is not long: appends it; NULL where it always is */
+	/* appends a text that is not long; NULL if it always is */
 	int (*render)(struct session *session, GString *out);
 };
 
 struct dirtab_row {
 	const char *name;
 	enum dirtab_type type;
-	mode_t mode; /* permission bits, unless the mount says other ones */
+	mode_t mode; /* permission bits, unless a mount option sets others */
 	unsigned int flags;
-	const char *help; /* what it is, for the file `help`; of rows of a table */
+	const char *help; /* description for the file `help`; for rows of a table */
 
 	/* how a reader's content is produced, and by which function of the row; NULL if it is not read */
 	const struct content_ops *content;
 	union {
-		/* content_rendered: appends what an open file will read; -errno refuses the open */
+		/*
+		 * content_rendered: appends the text that an open file will read; -errno refuses
+		 * the open
+		 */
 		int (*render)(struct session *session, const struct dirtab_row *row, uid_t reader,
 			GString *out, struct err *err);
 		/*
-		 * content_made: written into an empty file without name. In a thread for it, which
-		 * gives up with -EINTR once slow_ops_cancel(job)
+		 * content_made: writes the text into an empty unnamed file, in a separate thread;
+		 * returns -EINTR once slow_ops_cancel(job)
 		 */
 		int (*make)(struct session *session, const struct dirtab_row *row, int fd, void *job,
 			struct err *err);
 		/*
-		 * content_shared: a reference of the text, which is in no count of open files'
-		 * texts. In such a thread
+		 * content_shared: returns a reference of the text, which no quota counts; in such a
+		 * thread
 		 */
 		int (*share)(struct session *session, const struct dirtab_row *row, void *job,
 			struct filetext **text, struct err *err);
@@ -124,7 +128,7 @@ struct dirtab_row {
 	/* bytes that stat reports while the file is not open; NULL for the size of the content */
 	uint64_t (*size)(struct session *session, const struct dirtab_row *row);
 
-	/* what may be written: commands of a table, or anything that `write` takes */
+	/* valid writes: commands of a table, or anything that `write` accepts */
 	const struct ctl_words_word *words;
 	int (*write)(struct session *session, const struct dirtab_row *row,
 		const struct origin *origin, const char *data, size_t size, struct err *err);
@@ -135,7 +139,10 @@ struct dirtab_row {
 	const struct dirtab_row *(*lookup)(struct session *session, const struct dirtab_row *dir,
 		const char *name);
 	void (*list)(struct session *session, const struct dirtab_row *dir, GPtrArray *rows);
-	/* a row for a name that does not exist yet, to be written to; NULL if this name is refused */
+	/*
+	 * makes a row for a name that does not exist yet, for writing; returns NULL if the name is
+	 * refused
+	 */
 	const struct dirtab_row *(*create)(struct session *session, const struct dirtab_row *dir,
 		const char *name);
 
@@ -143,7 +150,7 @@ struct dirtab_row {
 	void (*put)(const struct dirtab_row *row);
 };
 
-/* The owner of the tree, and the mode that a mount option set. */
+/* The owner of the tree, and the mode from a mount option. */
 struct dirtab_owner {
 	uid_t uid;
 	gid_t gid;
@@ -151,11 +158,14 @@ struct dirtab_owner {
 	mode_t mode;
 };
 
-/* The row of `name` in a directory, or NULL; to be given back. */
+/* Returns the row of `name` in a directory, or NULL. The caller returns it with dirtab_put(). */
 const struct dirtab_row *dirtab_lookup(struct session *session, const struct dirtab_row *dir,
 	const char *name);
 
-/* Appends the rows of a directory in the order in which they are shown; each to be given back. */
+/*
+ * Appends the rows of a directory in the order in which they are shown. The caller returns each
+ * with dirtab_put().
+ */
 void dirtab_list(struct session *session, const struct dirtab_row *dir, GPtrArray *rows);
 
 void dirtab_put(const struct dirtab_row *row);
@@ -165,8 +175,9 @@ bool dirtab_can_read(const struct dirtab_row *row);
 bool dirtab_can_write(const struct dirtab_row *row);
 
 /*
- * File type and permission bits: the row's, or the mount's masked by what the row can do. A
- * directory can be entered by a user who may read it, and is writable only where files can be created.
+ * File type and permission bits: the row's, or the mount's masked by what the row can do. A user
+ * who may read a directory may also search it. A directory is writable only if files can be created
+ * in it.
  */
 mode_t dirtab_mode(const struct dirtab_row *row, const struct dirtab_owner *owner);
 

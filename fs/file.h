@@ -44,7 +44,7 @@ extern const struct ctl_words_word file_kprintx_words[];
 /* file_cpudir.c: kptrace_pipe, cpu/. A reading of the trace, for kptrace too: -EINTR */
 int file_reading_begin(
 	struct session *session, const struct trace_records_cpu *cpu, void *job, struct lazy **lazy);
-/* Whether one begun now takes long. */
+/* Returns whether a reading that begins now takes long. */
 bool file_reading_is_long(struct session *session);
 extern const struct stream_ops file_kptrace_pipe_stream;
 uint64_t file_kptrace_pipe_size(struct session *session, const struct dirtab_row *row);
@@ -52,7 +52,7 @@ const struct dirtab_row *file_cpu_lookup(struct session *session, const struct d
 	const char *name);
 void file_cpu_list(struct session *session, const struct dirtab_row *dir, GPtrArray *rows);
 struct file_cpudir *file_cpudir_create(const struct cpus *cpus);
-/* Harmless for NULL. */
+/* NULL is allowed. */
 void file_cpudir_destroy(struct file_cpudir *dir);
 
 /* file_events.c: events/ */
@@ -90,9 +90,12 @@ int file_view_make(struct session *session, const struct dirtab_row *row, int fd
 
 /* file_ctf.c: views/ctf/. 0 or -errno; the CPUs are only needed for the call */
 int file_ctf_create(const struct cpus *cpus, struct file_ctf **ctf);
-/* No text of it exists any more. */
+/* Called when no text of it exists any more. */
 void file_ctf_destroy(struct file_ctf *ctf);
-/* A descriptor that becomes readable when files may be old, and what is then to be called. */
+/*
+ * Returns a descriptor that becomes readable when files may be old; the caller then calls the
+ * second function.
+ */
 int file_ctf_timer(const struct file_ctf *ctf);
 void file_ctf_expire(struct file_ctf *ctf);
 const struct dirtab_row *file_ctf_lookup(struct session *session, const struct dirtab_row *dir,

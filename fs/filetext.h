@@ -13,9 +13,8 @@
 struct lazy;
 
 /*
- * A text at one moment: in memory, or a large one in a file without name, which is not mapped, or a
- * lazy one, which is made as it is read.
- * Counted: filetext_get, filetext_put.
+ * A text at one moment: in memory; or, if it is large, in an unnamed file, which is not mapped; or
+ * a lazy one, which is made when it is read. It has a reference count: filetext_get, filetext_put.
  */
 struct filetext {
 	char *bytes; /* NULL if the text is in fd */
@@ -28,13 +27,18 @@ struct filetext {
 	void *arg;
 };
 
-/* Takes the bytes of `content` and frees it; the moment is now. */
+/*
+ * Takes ownership of the bytes of `content` and frees it; the time of the text is the current one.
+ */
 struct filetext *filetext_create(GString *content);
-/* Takes the descriptor. */
+/* Takes ownership of the descriptor. */
 struct filetext *filetext_create_file(int fd, size_t size);
-/* The descriptor stays the caller's, which keeps it until the function of filetext_on_free() is called. */
+/*
+ * The caller keeps the ownership of the descriptor, and keeps it open until the function of
+ * filetext_on_free() is called.
+ */
 struct filetext *filetext_create_borrowed(int fd, size_t size);
-/* Takes the lazy one. */
+/* Takes ownership of the lazy text. */
 struct filetext *filetext_create_lazy(struct lazy *lazy);
 /*
  * Sets the function that is called when the text is freed, from any thread and without locks.

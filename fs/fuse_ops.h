@@ -15,16 +15,16 @@ struct options;
 struct server;
 
 /*
- * Nothing is mounted yet. `ready` is called in a worker when the kernel's first request, INIT, has
- * come. -EINVAL if libfuse refuses the mount options.
+ * Creates the session without mounting. `ready` is called in a worker when the kernel's first
+ * request, INIT, has been received. Returns -EINVAL if libfuse refuses the mount options.
  */
 int fuse_ops_create(struct server *server, const struct options *options,
 	void (*ready)(struct server *server), struct fuse_ops **ops, struct err *err);
 int fuse_ops_mount(struct fuse_ops *ops, const char *mountpoint, struct err *err);
 /*
  * The mount is not in the mount table any more: fuse_ops_destroy() unmounts nothing, since another
- * server may have mounted there. What clients have open gives them errors from now on. No thread
- * may be in fuse_ops_serve.
+ * server may have mounted there. Accesses to open files fail from now on. No thread may be in
+ * fuse_ops_serve.
  */
 void fuse_ops_unmounted(struct fuse_ops *ops);
 /* Unmounts, if that has not happened otherwise. No thread may be in fuse_ops_serve. */
@@ -35,7 +35,10 @@ void fuse_ops_destroy(struct fuse_ops *ops);
  * threads may call it.
  */
 void fuse_ops_serve(struct fuse_ops *ops);
-/* Makes fuse_ops_serve() return in all threads, each after the request it is at. Needs no descriptor. */
+/*
+ * Makes fuse_ops_serve() return in all threads, each after its current request. Needs no
+ * descriptor.
+ */
 void fuse_ops_stop(struct fuse_ops *ops);
 
 #endif

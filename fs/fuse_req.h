@@ -15,7 +15,7 @@ struct fuse_ops {
 	struct server *server;	      /* invariant */
 	void (*ready)(struct server *server); /* invariant */
 	struct fuse_session *session; /* invariant; libfuse locks it */
-	int epoll;		      /* invariant: the device and `stop`: what the workers wait for */
+	int epoll;		      /* invariant: the workers wait in it for the device and for `stop` */
 	int stop;		      /* invariant: a bell, rung by fuse_ops_stop(), never taken */
 	bool mounted;		      /* main thread's */
 };

@@ -8,7 +8,7 @@
 struct fuse_lowlevel_ops;
 struct fuse_req;
 
-/* Refuses to create the name, with EPERM, and says so in kperr. */
+/* Refuses to create the name, with EPERM and a line in kperr. */
 void fuse_tree_refuse(struct fuse_req *req, uint64_t parent, const char *name);
 
 /* Adds the functions for lookups, attributes, directories, and those that the tree refuses. */

@@ -27,13 +27,16 @@ struct profiler;
  * already have sent.
  */
 #define KPCTL_THREAD_OPEN_WAIT_MS 1000
-/* After the last command memory that the next start would use is kept for so long. */
+/* The time for which memory is kept for the next start, after the last command. */
 #define KPCTL_THREAD_SPARE_KEPT_MS 2000
 
-/* akaros: every open file holds the run, for reading too. The profiler must outlive the thread. */
+/*
+ * With `akaros` every open file holds the run, also one for reading. The profiler must outlive the
+ * thread.
+ */
 int kpctl_thread_create(struct profiler *profiler, bool akaros, struct kpctl_thread **kpctl);
 
-/* After kpctl_thread_close(); no request may come any more. */
+/* Called after kpctl_thread_close(), when no further request can arrive. */
 void kpctl_thread_destroy(struct kpctl_thread *kpctl);
 
 /*
@@ -44,20 +47,21 @@ void kpctl_thread_open(struct kpctl_thread *kpctl, struct fuse_req *req, struct 
 	const struct origin *origin);
 
 /*
- * Queues a write and answers it when it has been carried out. Interrupted before it is begun:
- * EINTR; while it is under way: `start` is cancelled.
+ * Queues a write and answers it when it has been carried out. If it is interrupted before it is
+ * begun, it is answered with EINTR; if it is interrupted later, only a `start` is cancelled.
  */
 void kpctl_thread_write(struct kpctl_thread *kpctl, struct fuse_req *req, struct openfile *file,
 	const struct origin *origin, const char *data, size_t size);
 
-/* The kernel closed the file. Takes the caller's reference. */
+/* Called when the kernel has closed the file. Takes the caller's reference. */
 void kpctl_thread_release(struct kpctl_thread *kpctl, struct openfile *file);
 
-/* Ties the run to the file (the word `hold`); in the control thread. -EBUSY if another file has it.
+/* Makes the file hold the run (the word `hold`). Called in the control thread. Returns -EBUSY if
+ * another file holds it.
  */
 int kpctl_thread_hold(struct kpctl_thread *kpctl, struct openfile *file, struct err *err);
 
-/* CPUs came or went: the control thread will call profiler_cpus_changed(). */
+/* Called when CPUs went online or offline: the control thread will call profiler_cpus_changed(). */
 void kpctl_thread_cpus_changed(struct kpctl_thread *kpctl);
 
 /*
@@ -68,7 +72,7 @@ unsigned int kpctl_thread_waiting(struct kpctl_thread *kpctl);
 
 /*
  * Answers waiting requests with ESHUTDOWN, stops a run and ends the thread; waits for the current
- * command, a `start` under way is cancelled. Later requests get ESHUTDOWN.
+ * command, and cancels it if it is a `start`. Later requests get ESHUTDOWN.
  */
 void kpctl_thread_close(struct kpctl_thread *kpctl);
 

@@ -16,13 +16,14 @@ struct kperr;
 
 #define KPERR_LINES 16	     /* refusals kept of each user */
 /*
- * Users whose refusals are kept, besides root and the user who mounted. More than a machine has that use
- * a profiler; one who may use many user ids (subuid(5)) can push out the lines of others, not theirs.
+ * Users whose refusals are kept, besides root and the user who mounted. A machine rarely has more
+ * users of a profiler. A user who has many user ids (subuid(5)) can displace the lines of other
+ * users, but not those of root and of the user who mounted.
  */
 #define KPERR_USERS 64
 #define KPERR_WRITTEN_MAX 200 /* bytes of what was written that are shown */
 
-/* One refusal, or something worth a note. */
+/* One refusal or note. */
 struct kperr_entry {
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
 	pid_t pid;
@@ -35,20 +36,24 @@ struct kperr_entry {
 	const char *usage; /* NULL if none is shown */
 };
 
-/* owner: the user who mounted; that user sees what root sees. */
+/* owner is the user who mounted, who sees the same lines as root. */
 struct kperr *kperr_create(uid_t owner);
 void kperr_destroy(struct kperr *kperr);
 
 /*
- * Keeps a line made of the entry and returns a copy of it, which is the caller's to g_free. Where lines
- * of too many users are held, those of the user whose last refusal is the oldest go.
+ * Keeps a line made of the entry and returns a copy of it, which the caller frees with g_free. If
+ * there are lines of too many users, those of the user whose last refusal is the oldest are
+ * removed.
  */
 char *kperr_add(struct kperr *kperr, const struct kperr_entry *entry);
 
-/* Appends the lines held that `reader` may see, newest last: the own ones; root and the owner see all. */
+/*
+ * Appends the lines that `reader` may see, newest last: the user's own lines, or all lines for root
+ * and the owner.
+ */
 void kperr_print(struct kperr *kperr, uid_t reader, GString *out);
 
-/* Lines ever added. */
+/* Returns the number of lines that were ever added. */
 uint64_t kperr_count(struct kperr *kperr);
 
 #endif

@@ -25,15 +25,18 @@
 
 struct lazy;
 
-/* What the window may hold, and how much of it stays behind the reader. */
+/* The size of the window, and the part of it that is kept behind the reader. */
 #define LAZY_WINDOW_BYTES ((size_t)4 << 20)
 #define LAZY_BEHIND_BYTES ((size_t)1 << 20)
 
-/* Cancelled reads that are remembered, as many as can run at once, and the bytes set aside for each. */
+/*
+ * The number of cancelled reads that are remembered, as many as can run at once, and the bytes kept
+ * for each.
+ */
 #define LAZY_OWED_MAX 4
 #define LAZY_OWED_BYTES ((size_t)1 << 20) /* the largest read of the kernel */
 
-/* What a lazy text may hold in all. */
+/* The most bytes that a lazy text may have in memory. */
 #define LAZY_HELD_BYTES (LAZY_WINDOW_BYTES + LAZY_OWED_MAX * LAZY_OWED_BYTES)
 
 /* Makes the pieces; the same pieces after each restart. One call at a time. */
@@ -43,16 +46,16 @@ struct lazy_maker {
 	void (*destroy)(void *maker);
 };
 
-/* Takes the maker. `size`: of all pieces. */
+/* Takes ownership of the maker. `size` is that of all pieces. */
 struct lazy *lazy_create(const struct lazy_maker *ops, void *maker, uint64_t size);
 void lazy_destroy(struct lazy *lazy);
 
 uint64_t lazy_size(const struct lazy *lazy);
 
-/* Memory for what it may hold while it is read; -ENOMEM. */
+/* Allocates the memory that it needs while it is read; returns -ENOMEM. */
 int lazy_reserve(struct lazy *lazy);
 
-/* All of it into `out`, for a text that is short; the lazy one is not to be used after that. */
+/* Appends the whole text to `out`, if it is short; the lazy text must not be used after that. */
 void lazy_read_all(struct lazy *lazy, GString *out);
 
 /*

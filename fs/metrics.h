@@ -13,7 +13,7 @@
 
 #include <glib.h>
 
-/* mpstat_raw may be "": then its metric is missing. Thread-safe. */
+/* If mpstat_raw is "", its metric is missing. Thread-safe. */
 void metrics_append(GString *out, const char *kpstat, const char *mpstat_raw);
 
 #endif

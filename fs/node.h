@@ -26,25 +26,28 @@ struct filetext;
 struct node;
 struct nodes;
 
-/* session, root: those of the top folder. Another node has the session of its directory. */
+/* session and root are those of the top folder. Any other node has the session of its directory. */
 struct nodes *nodes_create(struct session *session, const struct dirtab_row *root,
 	const struct dirtab_owner *owner);
 /* Frees the nodes that the kernel did not forget, as at unmount. */
 void nodes_destroy(struct nodes *nodes);
 
-/* The top of the tree, which is never looked up nor forgotten. */
+/* Returns the top of the tree, which is never looked up or forgotten. */
 struct node *nodes_root(struct nodes *nodes);
 
-/* A node for `name` in a directory, counted as looked up once; NULL if there is no such name. */
+/*
+ * Returns a node for `name` in a directory, counted as looked up once, or NULL if there is no such
+ * name.
+ */
 struct node *node_lookup(struct nodes *nodes, struct node *dir, const char *name);
-/* The same for a name that is not there and can be made; NULL if it cannot. */
+/* The same for a name that does not exist; returns NULL if it cannot be created. */
 struct node *node_create(struct nodes *nodes, struct node *dir, const char *name);
 void node_forget(struct nodes *nodes, struct node *node, uint64_t count);
 
 const struct dirtab_row *node_row(const struct node *node);
 /* Appends the path from the mount, as cpu/0/trace; "/" of the root. */
 void node_path(const struct node *node, GString *out);
-/* For the callbacks of the row. */
+/* Returns the session, for the callbacks of the row. */
 struct session *node_session(const struct node *node);
 
 /*
@@ -60,7 +63,7 @@ bool node_stat(struct nodes *nodes, struct node *node, const uid_t *reader, stru
 void node_stat_entry(struct nodes *nodes, struct node *dir, const struct dirtab_row *row,
 	struct stat *st);
 
-/* Something was written to the file, and carried out. */
+/* Called when a write to the file has been carried out. */
 void node_written(struct nodes *nodes, const struct node *node);
 
 enum node_text {
@@ -69,11 +72,14 @@ enum node_text {
 	NODE_TEXT_OTHER, /* another reader's text is there */
 };
 
-/* A reader opened the node with this text; each needs a node_close_text with the same text. */
+/*
+ * Called when a reader has opened the node with this text. Each call needs a node_close_text with
+ * the same text.
+ */
 enum node_text node_open_text(struct nodes *nodes, struct node *node, struct filetext *text);
 void node_close_text(struct nodes *nodes, struct node *node);
 
-/* Nodes that the kernel holds. */
+/* Returns the number of nodes to which the kernel has references. */
 uint64_t nodes_count(struct nodes *nodes);
 
 #endif

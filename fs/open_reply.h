@@ -21,8 +21,9 @@ struct openfile;
 struct filetext;
 
 /*
- * Answers the open of a file that has been filled. True: the open stands, and the kernel has the
- * caller's reference. False: the program that opened has gone, and the caller drops the file.
+ * Answers the open of a file that has been filled. Returns true if the kernel accepted the open and
+ * has the caller's reference. Returns false if the open was interrupted; the caller then drops the
+ * file.
  */
 bool open_reply(struct fuse_req *req, struct openfile *file);
 
@@ -33,7 +34,7 @@ bool open_reply(struct fuse_req *req, struct openfile *file);
 void open_reply_lazy_read(struct fuse_req *req, struct openfile *file, uint64_t offset, size_t size,
 	const struct cancel *cancel);
 
-/* Answers a read with bytes of a text that exist; offset + size is at most the text's size. */
+/* Answers a read with bytes of a text; offset + size is at most the size of the text. */
 void open_reply_read(struct fuse_req *req, struct filetext *text, size_t offset, size_t size);
 
 #endif

@@ -56,17 +56,20 @@ struct openfile {
 	GList link;			 /* o */
 };
 
-/* What open files need of the server. */
+/* Callbacks from open files to the server. */
 struct openfiles_hooks {
 	struct nodes *nodes;
 	struct quotas *quotas;
-	void (*much_freed)(void *arg); /* free memory can be given back to the machine; any thread */
+	void (*much_freed)(void *arg); /* memory can be returned to the kernel; any thread */
 	void *arg;
 };
 
-/* Copies the hooks; what they point at must outlive it. */
+/* Copies the hooks; the objects to which they point must outlive it. */
 struct openfiles *openfiles_create(const struct openfiles_hooks *hooks);
-/* Closes what the kernel did not, as at unmount. No thread may use an open file any more. */
+/*
+ * Closes the files that the kernel did not close, as at unmount. No thread may use an open file any
+ * more.
+ */
 void openfiles_destroy(struct openfiles *files);
 uint64_t openfiles_count(struct openfiles *files);
 /* Waits until no stream is open any more, at most this long. */
@@ -85,27 +88,25 @@ void openfile_put(struct openfile *file);
 bool openfile_reads(const struct openfile *file);
 bool openfile_writes(const struct openfile *file);
 
-/* Makes what a reader will see. A refusal is in kperr when it returns. */
+/* Makes the content that a reader will see. A refusal is in kperr when it returns. */
 int openfile_fill(struct openfile *file, const struct origin *origin);
 
-/*
- * Ends the file's ties to its node: to be called once, before the kernel may forget the node.
- */
+/* Drops the file's use of its node. Called once, before the kernel may forget the node. */
 void openfile_leave_node(struct openfile *file);
 
 /*
- * Carries out what was written: commands line by line, or the whole for a file without words. Stops
- * at the first refusal, which is in kperr when it returns. -EINTR if it is cancelled before a line;
- * -EMSGSIZE for CTL_WORDS_WRITE_MAX bytes or more.
+ * Carries out a write: commands line by line, or the write as a whole for a file without words.
+ * Stops at the first refusal, which is in kperr when it returns. Returns -EINTR if it is cancelled
+ * before a line, -EMSGSIZE for CTL_WORDS_WRITE_MAX bytes or more.
  */
 int openfile_write(struct openfile *file, const struct cancel *cancel, const struct origin *origin,
 	const char *data, size_t size);
 
-/* One line of kperr and the log about something that was written, and carried out. */
+/* Writes one line to kperr and to the log about a write that was carried out. */
 void openfile_note(struct openfile *file, const struct origin *origin, const char *written,
 	size_t size, const char *reason);
 
-/* One line of kperr and the log: a file or folder was not opened. */
+/* Writes one line to kperr and to the log: a file or folder was not opened. */
 void openfile_report(struct report *report, const struct node *node,
 	const struct origin *origin, const char *reason);
 /* The same of a file; returns -code. */
@@ -113,8 +114,8 @@ int openfile_refuse(struct openfile *file, const struct origin *origin, int code
 	const char *reason);
 
 /*
- * Takes one of a kind for a request of this origin, or refuses it: -errno of quota_take(). What was taken is
- * given back by openfile_return().
+ * Takes one of a kind from the quota for a request of this origin, or returns -errno of
+ * quota_take(). openfile_return() gives it back.
  */
 int openfile_take(struct openfile *file, const struct origin *origin, enum quota_kind kind,
 	struct quota_share *share);

@@ -26,18 +26,21 @@ struct options {
 	bool akaros;
 	size_t trace_bytes;
 	uint64_t trace_max;
-	char *socket; /* where programs attach; NULL for the default path, "" for no socket */
+	char *socket; /* the socket for programs; NULL for the default path, "" for no socket */
 	enum endpoint_who attach;
 	gid_t attach_group;
 	char *debuginfod; /* servers of debug files, as in DEBUGINFOD_URLS; NULL if there are none */
 	GPtrArray *mount; /* of char *: options that libfuse and the kernel understand */
 };
 
-/* Starts with the defaults. -EINVAL with a sentence; options_clear() in any case. */
+/*
+ * Begins with the defaults. Returns -EINVAL with a sentence. The caller calls options_clear() in
+ * any case.
+ */
 int options_parse(struct options *options, int argc, char **argv, struct err *err);
 void options_clear(struct options *options);
 
-/* What -h prints. */
+/* Appends the text that -h prints. */
 void options_print_help(GString *out);
 
 #endif

@@ -29,15 +29,16 @@ struct fuse_req;
 #define PARKED_LOOK_NS (10 * NSEC_PER_MSEC)
 
 /*
- * Embedded in what a module keeps for a request, first, so that one is the other. i: invariant; l: under the
- * lock of the list; a: atomic; t: of the thread that carries it out
+ * The first member of the struct that a module has for a request, so that pointers to both can be
+ * converted. i: invariant; l: under the lock of the list; a: atomic; t: of the thread that carries
+ * it out
  */
 struct parked {
 	struct fuse_req *req;	  /* i; NULL for work without a request */
 	pid_t tid;		  /* i: the thread that waits; 0 if any signal ends the wait */
 	struct parked_list *list; /* i: set by parked_init() */
 	bool current;		  /* l */
-	_Atomic bool interrupted; /* a: relaxed, a flag that nothing goes with */
+	_Atomic bool interrupted; /* a: relaxed, since no other data depend on the flag */
 	_Atomic bool signalled;	  /* a: the same: by a signal that did not end the wait */
 	uint64_t look_ns;	  /* t: when /proc may be read next */
 	GList link;		  /* l */
@@ -45,8 +46,8 @@ struct parked {
 
 struct parked_ops {
 	/*
-	 * Whether the signals that are pending for the thread end its wait: proc_is_interrupted() or
-	 * proc_is_ending(). Also under the lock.
+	 * Returns whether the signals that are pending for the thread end its wait:
+	 * proc_is_interrupted() or proc_is_ending(). May be called under the lock.
 	 */
 	bool (*ends_wait)(const char *proc, pid_t tid);
 	/*
@@ -55,9 +56,15 @@ struct parked_ops {
 	 * if requests are in no other list.
 	 */
 	bool (*take_out)(struct parked *parked);
-	/* Tells the thread of a current request that its wait has ended. Under the lock. May be NULL. */
+	/*
+	 * Tells the thread of a current request that its wait has ended. Called under the lock. May
+	 * be NULL.
+	 */
 	void (*stop)(struct parked *parked);
-	/* Answers one that was taken out, with an errno or as the module must, and frees it. No lock. */
+	/*
+	 * Answers a request that was removed, with an errno or otherwise, and frees it. Called
+	 * without the lock.
+	 */
 	void (*answer)(struct parked *parked, int code);
 };
 
@@ -72,7 +79,10 @@ struct parked_list {
 
 void parked_list_init(struct parked_list *list, const struct parked_ops *ops, pthread_mutex_t *lock);
 
-/* Without the lock, before parked_add(): from now on an interrupt of the request looks in the list. */
+/*
+ * Called without the lock, before parked_add(). From now on an interrupt of the request searches
+ * the list.
+ */
 void parked_init(struct parked_list *list, struct parked *parked, struct fuse_req *req, pid_t tid);
 
 /* ---- with the lock ---------------------------------------------------------------------------- */
@@ -82,13 +92,13 @@ void parked_init(struct parked_list *list, struct parked *parked, struct fuse_re
  * not in the list, and the caller answers it.
  */
 int parked_add(struct parked_list *list, struct parked *parked);
-/* The one that has waited longest, or NULL. */
+/* Returns the request that has waited longest, or NULL. */
 struct parked *parked_first(const struct parked_list *list);
-/* A waiting one becomes current. */
+/* Makes a waiting request current. */
 void parked_begin(struct parked *parked);
-/* A current one waits again, behind the others. */
+/* Makes a current request wait again, behind the others. */
 void parked_return(struct parked *parked);
-/* It leaves the list; the caller answers it. */
+/* Removes a request from the list; the caller answers it. */
 void parked_end(struct parked *parked);
 unsigned int parked_count(const struct parked_list *list);
 /* From now on parked_add() returns ESHUTDOWN. */
@@ -96,10 +106,13 @@ void parked_close(struct parked_list *list);
 
 /* ---- without ---------------------------------------------------------------------------------- */
 
-/* After parked_close(): answers with ESHUTDOWN what waits, and stops what is current. */
+/* Called after parked_close(). Answers waiting requests with ESHUTDOWN, and stops current ones. */
 void parked_refuse_all(struct parked_list *list);
 
-/* In the thread that carries a request out: its wait has ended. For struct cancel. */
+/*
+ * Returns whether the wait of a request has ended. Called in the thread that carries it out, for
+ * struct cancel.
+ */
 bool parked_is_interrupted(void *parked);
 
 #endif

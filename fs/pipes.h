@@ -19,14 +19,17 @@ struct pipes;
 struct readings;
 struct streams;
 
-/* How often the thread looks while a reader waits: half of the delay that a line may have. */
+/*
+ * The interval at which the thread gathers while a reader waits: half of the largest delay of a
+ * line.
+ */
 #define PIPES_TICK_MS 50
 
-/* Readers that wait are woken through `streams`. */
+/* Waiting readers are woken by `streams`. */
 struct pipes *pipes_create(struct readings *readings, struct streams *streams);
 /* Ends the thread. */
 void pipes_close(struct pipes *pipes);
-/* After pipes_close(), when no pipe is open. Harmless for NULL. */
+/* Called after pipes_close(), when no pipe is open. NULL is allowed. */
 void pipes_destroy(struct pipes *pipes);
 
 /*

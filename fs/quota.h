@@ -23,38 +23,42 @@
 
 struct quotas;
 
-/* The bounds of each are in quota.c, with the reasons. */
+/* quota.c has the limits of each kind, with the reasons. */
 enum quota_kind {
 	QUOTA_FILES,	   /* open files and folders, of any kind */
 	QUOTA_CAPTURES,	   /* open kpdata that are read */
 	QUOTA_PIPES,	   /* open kptrace_pipe and cpu/N/trace_pipe */
-	QUOTA_DESCRIPTORS, /* of texts that lie in a file without name */
+	QUOTA_DESCRIPTORS, /* of texts in unnamed files */
 	QUOTA_BYTES,	   /* of texts and listings */
 	QUOTA_COMMANDS,	   /* writes to kpctl and kpdata that wait for the control thread */
 	QUOTA_KINDS
 };
 
-/* What one open file has taken. The file's own: one thread at a time. */
+/* The amounts that one open file has taken. One thread at a time uses it. */
 struct quota_share {
 	uid_t uid;
 	uint64_t taken[QUOTA_KINDS];
 };
 
-/* owner: who mounted. descriptors: as many as the process may open. cpus: that are present. */
+/*
+ * owner is the user who mounted, descriptors the number that the process may open, cpus the number
+ * of present CPUs.
+ */
 struct quotas *quotas_create(uid_t owner, uint64_t descriptors, unsigned int cpus);
-/* No share has anything any more. Harmless for NULL. */
+/* Called when no share has taken anything any more. NULL is allowed. */
 void quotas_destroy(struct quotas *quotas);
 
-/* Root or the owner. */
+/* Returns true for root and the owner. */
 bool quotas_is_privileged(const struct quotas *quotas, uid_t uid);
 
 /*
- * Takes for share->uid, or nothing and an error with its sentence: -EMFILE where the user has as many as a
- * user may, -ENFILE where all users together have; for QUOTA_BYTES -ENOMEM, for QUOTA_COMMANDS -EAGAIN.
+ * Takes an amount for share->uid, or takes nothing and returns an error with a sentence: -EMFILE at
+ * the limit of the user, -ENFILE at the limit of all users; for QUOTA_BYTES -ENOMEM, for
+ * QUOTA_COMMANDS -EAGAIN.
  */
 int quota_take(struct quotas *quotas, struct quota_share *share, enum quota_kind kind,
 	uint64_t amount, struct err *err);
-/* Gives all back that the share has taken. */
+/* Gives back all that the share has taken. */
 void quota_return(struct quotas *quotas, struct quota_share *share);
 
 /* fs.quota_refused: how often quota_take() failed. */

@@ -18,7 +18,10 @@ struct fuse_req;
 
 void reply_error(struct fuse_req *req, int code); /* an errno, or 0 for success */
 void reply_written(struct fuse_req *req, size_t size);
-/* The pieces of a read; no piece: end of file. -errno: the reader was interrupted and got nothing. */
+/*
+ * Answers a read with these pieces, or with end of file if there are none. Returns -errno if the
+ * reader was interrupted and got nothing.
+ */
 int reply_pieces(struct fuse_req *req, const struct iovec *iov, int count);
 
 /* ---- interruption ---------------------------------------------------------------------------- */

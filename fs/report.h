@@ -11,7 +11,10 @@ struct kperr_entry;
 struct log;
 struct report;
 
-/* Lines a second to the log: a writer in a loop must not fill it. kperr has all of them. */
+/*
+ * The most lines a second in the log, so that a writer in a loop does not fill it. kperr has all of
+ * them.
+ */
 #define REPORT_LOG_PER_SECOND 10
 
 /* Both must outlive it. */

@@ -36,12 +36,12 @@ struct viewproc;
 struct session;
 struct slow_ops;
 
-/* A request takes microseconds, and none waits in a worker: enough for readers on two CPUs. */
+/* Enough for readers on two CPUs, since a request takes microseconds and none waits in a worker. */
 #define SERVER_WORKERS 4
 
 /*
- * i: invariant once threads exist; a: atomic; m: the main thread's.
- * The modules that are pointed to have locks of their own.
+ * i: invariant once threads exist; a: atomic; m: the main thread's. The modules to which it points
+ * have their own locks.
  */
 struct server {
 	struct log log;			   /* i */

@@ -8,13 +8,13 @@
 #include "base/err.h"
 #include "fs/server.h"
 
-/* How long a server that ends goes on answering readers that have not come to the end yet. */
+/* The time for which an ending server continues to answer readers that have not reached the end. */
 #define SERVER_RUN_LAST_READS_MS 500
 
 /* The signals that end a server; main blocks them before there are threads. */
 void server_run_signals(sigset_t *signals);
 
-/* Makes all parts; nothing is mounted. To be followed by server_run_destroy() even when it fails. */
+/* Creates all parts, without mounting. The caller calls server_run_destroy() even if it fails. */
 int server_run_create(struct server *server, const struct options *options, struct err *err);
 
 /* Mounts, starts to answer, and returns when the tree can be used. */

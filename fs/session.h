@@ -22,7 +22,7 @@ struct profiler;
 struct report;
 struct server;
 
-/* All invariant. The modules that are pointed to have locks of their own. */
+/* All members are invariant. The modules to which they point have their own locks. */
 struct session {
 	struct server *server;
 	struct kperr *kperr;
@@ -44,12 +44,21 @@ struct session_options {
 	void (*data_drained)(struct server *server);
 };
 
-/* With its thread for commands. To be followed by session_destroy() even when it fails. */
+/*
+ * Creates a session with its thread for commands. The caller calls session_destroy() even if it
+ * fails.
+ */
 int session_create(const struct session_options *options, struct session **session, struct err *err);
 
-/* Answers what waits (ESHUTDOWN), stops the run and ends the thread for commands. Harmless for NULL. */
+/*
+ * Answers waiting requests with ESHUTDOWN, stops the run and ends the thread for commands. NULL is
+ * allowed.
+ */
 void session_close(struct session *session);
-/* After session_close(). No file of it is open and no node of it is left. Harmless for NULL. */
+/*
+ * Called after session_close(), when no file of it is open and no node of it is left. NULL is
+ * allowed.
+ */
 void session_destroy(struct session *session);
 
 #endif

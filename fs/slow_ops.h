@@ -23,15 +23,15 @@ struct origin;
 struct quotas;
 struct slow_ops;
 
-/* Made at once, and one more for privileged users: each may take as much memory as its capture is
- * varied. */
+/* The number of views that are made at once; privileged users get one more. The memory for each
+ * depends on its capture. */
 #define SLOW_OPS_THREADS 3
-/* Readings of the trace at once: their copies have a bound of their own. */
+/* The number of readings of the trace that are made at once; their copies have a separate limit. */
 #define SLOW_OPS_TRACE_THREADS 4
 
 /*
- * `name`: of the threads, invariant. brief: an open takes a moment at most, and is interrupted only
- * by what ends its program.
+ * `name` is that of the threads; it must stay valid. With `brief` an open is short, and is
+ * interrupted only by signals that end its program.
  */
 struct slow_ops *slow_ops_create(
 	const char *name, unsigned int max_threads, bool brief, const struct quotas *quotas);
@@ -44,21 +44,25 @@ void slow_ops_open(struct slow_ops *ops, struct fuse_req *req, struct openfile *
 void slow_ops_read(struct slow_ops *ops, struct fuse_req *req, struct openfile *file,
 	uint64_t offset, size_t size);
 
-/* Gives all of them up and answers their openers; returns when no thread is left. */
+/* Cancels all jobs and answers their openers; returns when no thread is left. */
 void slow_ops_close(struct slow_ops *ops);
-/* After slow_ops_close(). Harmless for NULL. */
+/* Called after slow_ops_close(). NULL is allowed. */
 void slow_ops_destroy(struct slow_ops *ops);
 
 /*
- * For the thread that carries out the job: its cancellation, valid as long as the job. Without a
- * descriptor: see slow_ops_cancel_fd(). Returns NULL for NULL, a job that needs no separate thread.
+ * Returns the cancellation of a job, for the thread that carries it out; it is valid as long as the
+ * job. It has no descriptor: see slow_ops_cancel_fd(). Returns NULL for NULL, a job that needs no
+ * separate thread.
  */
 const struct cancel *slow_ops_cancel(const void *job);
-/* For the same: the user who opens. */
+/* Returns the user who opens, for the same thread. */
 uid_t slow_ops_uid(const void *job);
-/* For the same: a descriptor that is readable from then on; -1 if none can be made. */
+/*
+ * Returns a descriptor that becomes readable at the cancellation, for the same thread; -1 if none
+ * can be made.
+ */
 int slow_ops_cancel_fd(void *job);
-/* Its end, before the opener is answered. */
+/* Closes it. Called before the opener is answered. */
 void slow_ops_close_cancel_fd(void *job);
 
 #endif

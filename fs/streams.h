@@ -18,7 +18,7 @@ struct openfile;
 struct streams;
 
 int streams_create(struct streams **streams);
-/* After streams_close(); no request may come any more. */
+/* Called after streams_close(), when no further request can arrive. */
 void streams_destroy(struct streams *streams);
 
 /* Answers the read, now or later. */
@@ -31,20 +31,24 @@ void streams_read(struct streams *streams, struct fuse_req *req, struct openfile
  */
 bool streams_poll(struct streams *streams, struct openfile *file, struct fuse_pollhandle *handle);
 
-/* The kernel closed the file: forgets its poll handle. */
+/* Called when the kernel has closed the file; forgets its poll handle. */
 void streams_forget(struct streams *streams, struct openfile *file);
 
-/* Something became readable, or ended. Cheap while no read waits; any thread, no lock is taken. */
+/*
+ * Called from any thread when data became readable or a stream ended. Takes no lock, and is fast
+ * while no read waits.
+ */
 void streams_wake(struct streams *streams);
 
 /*
- * The same, and where a single reader waits, the calling thread answers it. For a thread that holds no
- * lock and has just made the data; not from a request, whose file may be the one to be read.
+ * The same, but if a single reader waits, the calling thread answers it. Called by a thread that
+ * holds no lock and has just made the data. Not to be called in a request, whose file may be the
+ * one to be read.
  */
 void streams_serve(struct streams *streams);
 
 /*
- * From now on no read waits: parked reads are answered, at the end of what is held with end of file.
+ * Makes reads stop waiting: parked reads are answered, with end of file if there are no more data.
  * Returns at once.
  */
 void streams_close(struct streams *streams);

@@ -19,19 +19,19 @@ struct origin;
 struct switches;
 
 struct switches *switches_create(void);
-/* Nothing is parked: the listener has been stopped. */
+/* Called when nothing is parked, after the listener has been stopped. */
 void switches_destroy(struct switches *switches);
 
 /*
- * Something changed that the listener sends to producers. From any thread. listener is NULL if
+ * Called from any thread after a change that the listener sends to producers. listener is NULL if
  * there are no producers.
  */
 void switches_changed(struct switches *switches, struct listener *listener);
 
 /*
- * Carries out what was written to a file with DIRTAB_SWITCH and answers it, now or later. listener is
- * NULL if there are no programs. Interrupted by a signal that is to end the writer, it is answered at
- * once, and what was written stays in effect.
+ * Carries out a write to a file with DIRTAB_SWITCH and answers it, now or later. listener is NULL
+ * if there are no programs. If a signal that ends the writer interrupts it, it is answered at once,
+ * and the change stays in effect.
  */
 void switches_write(struct switches *switches, struct listener *listener, struct fuse_req *req,
 	struct openfile *file, const struct origin *origin, const char *data, size_t size);

@@ -18,24 +18,24 @@
 
 struct turns {
 	unsigned int threads; /* invariant: for users who are not privileged; one more with them */
-	unsigned int others;  /* their jobs under way */
-	GQueue users;	      /* of struct turns_user: whose turn is next is first */
+	unsigned int others;  /* their current jobs */
+	GQueue users;	      /* of struct turns_user; the next one is first */
 };
 
 void turns_init(struct turns *turns, unsigned int threads);
-/* Nothing waits and nothing is under way any more. */
+/* Called when no job is waiting or current. */
 void turns_fini(struct turns *turns);
 
 void turns_add(struct turns *turns, uid_t uid, bool privileged, void *job);
 /*
- * The job that may begin now, which is under way from then on; NULL if there is none. *uid is its
- * user, for turns_done().
+ * Returns the job that may begin now and makes it current, or NULL if there is none. Sets *uid to
+ * its user, for turns_done().
  */
 void *turns_take(struct turns *turns, uid_t *uid);
-/* A job that was taken has ended. */
+/* Called when a job that was taken has ended. */
 void turns_done(struct turns *turns, uid_t uid);
 
-/* Takes a job out that waits. */
+/* Removes a waiting job. */
 void turns_remove(struct turns *turns, void *job);
 
 #endif
