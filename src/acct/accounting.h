@@ -35,9 +35,10 @@
 struct accounting;
 
 /*
- * Begins accounting, resumed, with its baseline now and ipi on. NULL paths: the real files. Both
- * stay open and are read again for each sample. Where /proc/stat is unusable, this succeeds all
- * the same, leaves the sentence in *err, and all later calls return -EOPNOTSUPP.
+ * Begins accounting, resumed, with the current times as the baseline and ipi on. Paths that are
+ * NULL stand for the real files. Both files stay open and are read again for each sample. If
+ * /proc/stat can't be used, this call still succeeds, with a sentence in *err, and all later calls
+ * return -EOPNOTSUPP.
  */
 int accounting_create(const char *proc_stat, const char *present, struct err *err,
 	struct accounting **acct);
@@ -52,11 +53,11 @@ int accounting_print(struct accounting *acct, GString *out);
  */
 int accounting_print_raw(struct accounting *acct, GString *out);
 
-/* The length of each table, without reading the source: that of the newest table of its kind. */
+/* Return the length of the newest table of each kind, without reading the source. */
 size_t accounting_bytes(struct accounting *acct);
 size_t accounting_bytes_raw(struct accounting *acct);
 
-/* A new baseline: all times are zero from now on. */
+/* Sets a new baseline: all times begin at 0 again. */
 int accounting_reset(struct accounting *acct);
 
 /*

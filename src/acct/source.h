@@ -40,12 +40,12 @@ struct source_paths {
 
 struct source_ops {
 	const char *name; /* as kpstat shows it */
-	/* -errno with a sentence if this source does not exist on this machine */
+	/* returns -errno with a sentence if this machine does not have the source */
 	int (*create)(const struct source_paths *paths, struct err *err, void **source);
 	void (*destroy)(void *source);
 	/*
-	 * The current times: sets `cpus` (of struct source_cpu) to one entry for each number up
-	 * to the highest CPU's. Content undefined on failure.
+	 * Reads the current times: sets `cpus` (of struct source_cpu) to one entry for each number
+	 * up to that of the highest CPU. Its content is undefined after a failure.
 	 */
 	int (*sample)(void *source, GArray *cpus);
 };
@@ -59,8 +59,8 @@ extern const struct source_ops source_none;
 struct accounting;
 
 /*
- * accounting_create() with a given source; tests bring their own. A source that cannot be created
- * or sampled is replaced by source_none.
+ * accounting_create() with a given source, for tests. A source that cannot be created or sampled is
+ * replaced by source_none.
  */
 int accounting_create_from(const struct source_ops *ops, const struct source_paths *paths,
 	struct err *err, struct accounting **acct);
