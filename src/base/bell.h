@@ -8,13 +8,13 @@
 
 #include <stdbool.h>
 
-/* The descriptor, to be closed with close(2); or -errno. */
+/* Returns the descriptor, which the caller closes with close(2), or -errno. */
 int bell_open(void);
 
-/* From any thread, and from signal handlers; never blocks. */
+/* Rings the bell. Can be called from any thread and from signal handlers; never blocks. */
 void bell_ring(int bell);
 
-/* Takes all rings since the last call. False: there was none. Never blocks. */
+/* Takes all rings since the last call. Returns false if there was none. Never blocks. */
 bool bell_take(int bell);
 
 /* The same, but blocks until there is a ring. */

@@ -12,10 +12,12 @@
 struct cancel {
 	bool (*cancelled)(void *arg); /* true if the result is no longer needed; NULL if never */
 	void *arg;
-	int cancel_fd; /* readable from then on; -1 if there is none */
+	int cancel_fd; /* becomes readable at the cancellation; -1 if there is none */
 };
 
-/* NULL if it cannot be cancelled. */
+/*
+ * Returns whether the result is no longer needed. `cancel` is NULL if the work cannot be cancelled.
+ */
 static inline bool cancel_requested(const struct cancel *cancel)
 {
 	return cancel && cancel->cancelled && cancel->cancelled(cancel->arg);

@@ -16,7 +16,7 @@
 #ifndef KPROFS_BASE_ERR_H
 #define KPROFS_BASE_ERR_H
 
-/* Long enough for a sentence with a path in it; longer text is cut. */
+/* Enough for a sentence with a path in it; longer text is cut. */
 #define ERR_TEXT_MAX 512
 
 struct err {
@@ -27,7 +27,7 @@ struct err {
 int err_set(struct err *err, int code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Puts "WORDS: " before the sentence. Errors without a sentence stay as they are. */
+/* Adds "WORDS: " before the sentence. Errors without a sentence are not changed. */
 void err_prefix(struct err *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-/* Writes all of them; waits as write(2) does. 0 or its -errno. */
+/* Writes all bytes; waits as write(2) does. Returns 0 or -errno of write(2). */
 int fdio_write(int fd, const void *bytes, size_t size);
 
 #endif

@@ -20,13 +20,13 @@ struct growing *growing_create(guint bytes);
 /* Does nothing for NULL. */
 void growing_destroy(struct growing *growing);
 
-/* Appends a copy of the item; -ENOMEM. */
+/* Appends a copy of the item. Returns 0 or -ENOMEM. */
 int growing_add(struct growing *growing, const void *item);
 /* Removes the items from this index on. */
 void growing_cut(struct growing *growing, guint len);
 void growing_sort(struct growing *growing, GCompareFunc compare);
 
-/* Grows a text so that so many more bytes can be appended without an allocation. -ENOMEM */
+/* Grows a text so that `more` bytes can be appended without an allocation. Returns 0 or -ENOMEM. */
 int growing_text(GString *text, gsize more);
 
 #endif

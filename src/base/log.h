@@ -13,7 +13,9 @@ struct log {
 	bool to_syslog; /* invariant once threads exist */
 };
 
-/* to_syslog: messages go to syslog (facility daemon, as "kprofs"), else to stderr. */
+/*
+ * With to_syslog messages are sent to syslog (facility daemon, as "kprofs"), otherwise to stderr.
+ */
 void log_init(struct log *log, bool to_syslog);
 
 void log_error(struct log *log, const char *format, ...) __attribute__((format(printf, 2, 3)));

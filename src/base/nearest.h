@@ -27,7 +27,10 @@ struct nearest {
 
 /* wanted: cut at NEAREST_NAME_MAX - 1 */
 void nearest_init(struct nearest *nearest, const char *wanted);
-/* Whether nearest_offer() would keep the name. Called first where it takes time to check a name. */
+/*
+ * Returns whether nearest_offer() would keep the name. Called first if it takes time to check a
+ * name.
+ */
 bool nearest_wants(const struct nearest *nearest, const char *name);
 /*
  * Keeps a copy of the name if it is among the nearest so far. Of equally near names the first is
@@ -36,7 +39,7 @@ bool nearest_wants(const struct nearest *nearest, const char *name);
 void nearest_offer(struct nearest *nearest, const char *name);
 /* The same, but `text` is shown in place of the name; it must be shorter than NEAREST_NAME_MAX. */
 void nearest_offer_text(struct nearest *nearest, const char *name, const char *text);
-/* "; nearest: A, B, C", or "" if no name is near; cut to size. Returns buf. */
+/* Writes "; nearest: A, B, C", or "" if no name is near, cut to size. Returns buf. */
 const char *nearest_text(const struct nearest *nearest, char *buf, size_t size);
 
 #endif

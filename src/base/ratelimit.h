@@ -18,7 +18,7 @@ struct ratelimit {
 
 void ratelimit_init(struct ratelimit *limit, unsigned int most, uint64_t interval_ns, uint64_t now_ns);
 
-/* True, and counted, if it may happen now more than `reserve` times. */
+/* Returns true and counts one if it may happen now more than `reserve` times. */
 bool ratelimit_take(struct ratelimit *limit, unsigned int reserve, uint64_t now_ns);
 
 #endif

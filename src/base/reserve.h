@@ -22,16 +22,19 @@
 
 #include <stdbool.h>
 
-/* A larger allocation gets nothing of the reserve. */
+/* A larger allocation is not taken from the reserve. */
 #define RESERVE_SMALL_BYTES (2u << 20)
 
-/* Sets the reserve aside; -ENOMEM. In a process that does not call this, malloc just fails. */
+/*
+ * Allocates the reserve. Returns 0 or -ENOMEM. In a process that does not call this, there is no
+ * reserve.
+ */
 int reserve_init(void);
 
 /*
- * Whether the reserve is whole; reserves missing pieces again if possible. Called before an
- * operation that needs memory: false means -ENOMEM. While nothing is missing it reads one
- * variable. True in a process without a reserve.
+ * Returns whether the reserve is whole; allocates missing pieces again if possible. Called before
+ * an operation that needs memory, which is refused with -ENOMEM if it returns false. While nothing
+ * is missing it reads one variable. Returns true in a process without a reserve.
  */
 bool reserve_is_whole(void);
 

@@ -9,7 +9,7 @@
 
 /*
  * Opens /dev/null for those that are closed. Using them still fails as before, and programs that
- * are executed do not inherit them. -errno. To be called at the beginning of main().
+ * are executed do not inherit them. Returns 0 or -errno. Called at the beginning of main().
  */
 int stdfds_fill(void);
 

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of a text with a NUL at its end. */
+/* Returns the hash of a text that ends with a NUL. */
 unsigned int strhash(const void *text);
 
 /* The hash itself, with `key` of 16 bytes. */

@@ -22,7 +22,7 @@ void text_append_lines(GString *out, const char *text, size_t bytes);
 #define TEXT_CUT_BYTES 256
 void text_append_cut(GString *out, const char *text);
 
-/* How a share (percent) is coloured on a terminal. */
+/* The colour of a share (percent) on a terminal. */
 enum text_heat {
 	TEXT_HEAT_NONE,
 	TEXT_HEAT_WARM, /* green: from 0.5 % on */

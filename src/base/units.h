@@ -14,8 +14,8 @@
 #define GIB (1024ULL * MIB)
 
 /*
- * An unsigned number in C syntax (10, 0x1f, 017): no sign, no blanks, no trailing junk.
- * -EINVAL where text is not such a number, -ERANGE where it does not fit.
+ * Parses an unsigned number in C syntax (10, 0x1f, 017), without sign, blanks and other characters.
+ * Returns -EINVAL if text is not such a number, -ERANGE if it does not fit.
  */
 int units_parse_u64(const char *text, uint64_t *value);
 
@@ -26,7 +26,7 @@ int units_parse_u64(const char *text, uint64_t *value);
  */
 int units_parse_cpulist(const char *text, unsigned char *bitmap, unsigned int bits);
 
-/* `value` rounded up to a power of two; 0 where that does not fit 64 bits. */
+/* Returns `value` rounded up to a power of two, or 0 if that does not fit in 64 bits. */
 uint64_t units_round_up_pow2(uint64_t value);
 
 #endif
