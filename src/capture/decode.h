@@ -91,21 +91,21 @@ struct decode_record {
 void decode_init_memory(struct decoder *decoder, const void *data, size_t size);
 
 /*
- * Decodes what read(2) returns on fd, which the caller keeps. On a descriptor with O_NONBLOCK a
- * read that would wait is the end of the stream.
+ * Decodes the bytes that read(2) returns on fd, which the caller still owns. On a descriptor with
+ * O_NONBLOCK a read that would wait is the end of the stream.
  */
 void decode_init_fd(struct decoder *decoder, int fd);
 
 /*
- * Decodes what pread(2) returns on fd from the offset `begin` on. The file position of fd, which
- * may be shared, is neither used nor moved. A file that decode_seal() sealed is mapped in pieces
- * instead, which saves copying it.
+ * Decodes the bytes that pread(2) returns on fd from the offset `begin` on. The file position of
+ * fd, which may be shared, is neither used nor moved. A file that decode_seal() sealed is mapped in
+ * pieces instead, which saves copying it.
  */
 void decode_init_pread(struct decoder *decoder, int fd, off_t begin);
 
 /*
  * Seals a memfd, made with MFD_ALLOW_SEALING, whose capture is complete: mapped pages of it can
- * then neither go away nor change. If sealing fails, it can be decoded as any other file.
+ * then neither disappear nor change. If sealing fails, it can be decoded as any other file.
  */
 void decode_seal(int fd);
 

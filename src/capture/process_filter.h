@@ -30,7 +30,7 @@ struct process_filter_counts {
 
 struct process_filter;
 
-/* As a root: no process belongs but those that are added. */
+/* As the root: only processes that are added belong to the filter. */
 #define PROCESS_FILTER_NO_ROOT KPROF_PID_GONE
 
 /*
@@ -47,8 +47,8 @@ void process_filter_begin_at(struct process_filter *filter, uint64_t time_ns);
 
 void process_filter_learn(struct process_filter *filter, const struct decode_record *record);
 /*
- * Whether to keep the record. To be called for each once, in order, after the last learn; counts
- * it.
+ * Returns whether to keep the record, and counts it. Called once for each record, in order, after
+ * the last learn.
  */
 bool process_filter_matches(struct process_filter *filter, const struct decode_record *record);
 

@@ -32,7 +32,7 @@
 
 #define PROCESSES_NONE UINT32_MAX
 
-/* The running kernel as a section describes it. */
+/* The running kernel that a section describes. */
 struct processes_kernel {
 	uint64_t start; /* address of its text */
 	uint8_t build_id[KPROF_BUILD_ID_MAX];
@@ -116,9 +116,9 @@ void processes_find_kernel(struct processes *processes, uint32_t section, uint64
 	uint64_t time, struct processes_hit *hit);
 
 /*
- * The name at this time: the last one announced (COMM), else the parent's, else the first later
- * one, else the program's, else "pid N". Valid as long as `processes`; equal names are the same
- * pointer.
+ * Returns the name at this time: the last one announced (COMM), otherwise the parent's, otherwise
+ * the first later one, otherwise the program's, otherwise "pid N". Valid as long as `processes`;
+ * equal names are the same pointer.
  */
 const char *processes_find_name(struct processes *processes, uint32_t life, uint64_t time);
 

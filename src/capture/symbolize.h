@@ -13,7 +13,8 @@
 #define SYMBOLIZE_BYTES_MAX (96u << 20)
 
 /*
- * The kernel's symbols take as long to read as those of fifty programs, which are read beside it.
+ * The kernel's symbols take as long to read as those of fifty programs, which are read at the same
+ * time.
  */
 #define SYMBOLIZE_THREADS 2
 
@@ -28,9 +29,9 @@ void symbolize_describe(const struct processes *processes, const struct processe
 	struct symbolize_query *query);
 
 /*
- * Fills `places`, one for each place of the profile, with what `symbols` finds. Their frames are in
- * the arenas, which are made here as needed (NULL before) and which the caller destroys. how: see
- * functions_create(). Blocks while files are read.
+ * Fills `places`, one for each place of the profile, with the results of `symbols`. Their frames
+ * are in the arenas, which are made here as needed (NULL before) and which the caller destroys.
+ * how: see functions_create(). Blocks while files are read.
  */
 void symbolize_places(const struct profile *profile, struct symbols *symbols,
 	const struct symbols_how *how, struct symbols_place *places,
