@@ -114,13 +114,13 @@ struct own_fd {
 #define OWN_FD_NONE {.fd = -1}
 
 /*
- * Takes a new descriptor: moves it to a high number, which programs seldom reuse, and remembers its
- * file. The old number is closed. 0; or -errno, and fd is closed.
+ * Takes ownership of a new descriptor: moves it to a high number, which programs seldom reuse, and
+ * remembers its file. The old number is closed. Returns 0, or -errno after closing fd.
  */
 int own_fd_take(struct own_fd *own, int fd);
 /* Whether the number still refers to the file that was taken. */
 bool own_fd_is_ours(const struct own_fd *own);
-/* Closes it if it still refers to that file; else only forgets the number. */
+/* Closes it if it still refers to that file; otherwise only forgets the number. */
 void own_fd_close(struct own_fd *own);
 
 /* ---- pool.c: the memory ---------------------------------------------------------------------- */
@@ -133,8 +133,8 @@ struct pool {
 };
 
 /*
- * Makes a pool as the environment says (KPROF_BUFFER_KB, KPROF_BUFFER_MODE). Returns NULL if it
- * cannot be made.
+ * Makes a pool with the settings of the environment (KPROF_BUFFER_KB, KPROF_BUFFER_MODE). Returns
+ * NULL if it cannot be made.
  */
 struct pool *pool_create(void);
 /*
@@ -244,7 +244,7 @@ void helper_start(void);
 
 /* Everything that happens once, at the first event. Returns false if it failed. Under lock. */
 bool module_begin(void);
-/* What an event is set to when it is added. Under lock. */
+/* Returns the value to which an event is set when it is added. Under lock. */
 uint8_t module_first_state(void);
 /* After events were added: sends them or looks for a server, and starts the helper. Under lock. */
 void module_go_on(void);
