@@ -37,8 +37,9 @@ struct annotate {
 bool annotate_choose(struct annotate *a);
 
 /*
- * Reads the code of the function that was chosen. Below zero: there is no code, the reason is in *err;
- * then its addresses with samples stand for it. In both cases annotate_fini() is due.
+ * Reads the code of the chosen function. Returns a negative value if there is no code, with the
+ * reason in *err; then the lines are its addresses with samples. The caller calls annotate_fini()
+ * in both cases.
  */
 int annotate_read(struct annotate *a, struct err *err);
 void annotate_fini(struct annotate *a);

@@ -42,15 +42,16 @@ struct command {
 	bool runs;
 };
 
-/* What the commands that read a capture have in common, for their tables. */
+/* Options of all commands that read a capture, for their tables. */
 #define CMD_OPTION_MOUNT                                                                           \
 	{                                                                                          \
 		'm', "mount", "DIR", "read the kpdata of the mount at DIR"                         \
 	}
 
 /*
- * The next option's letter, 0 when there are none left: then optind is the index of the first
- * argument. Its value is in optarg. Below zero: exit with *status; the error has been printed.
+ * Returns the letter of the next option, with its value in optarg, or 0 if there are none left;
+ * optind is then the index of the first argument. If it returns a negative value, the error has
+ * been printed, and the caller exits with *status.
  */
 int cmd_next_option(const struct command *command, int argc, char **argv, int *status);
 
@@ -60,14 +61,17 @@ void cmd_print_help(const struct command *command);
 /* Prints one line on stderr, after the program's name. */
 void cmd_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* A usage error: the line, and where to find help. Returns CMD_USAGE. */
+/* Prints a usage error and a reference to the help. Returns CMD_USAGE. */
 int cmd_usage_error(const struct command *command, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* Whether standard output is a terminal that shows colours, and its user wants them (NO_COLOR). */
 bool cmd_has_colours(void);
 
-/* Flushes the output. CMD_FAILED, after printing the reason: not all of it could be written. */
+/*
+ * Flushes the output. Returns CMD_FAILED, after printing the reason, if not all of it could be
+ * written.
+ */
 int cmd_finish_output(int status);
 
 #endif

@@ -17,7 +17,6 @@
  *
  * The argument of a command is COMMAND if it runs one. Arguments are as in the help (FILE, DIR,
  * EVENT and others). Choices are words with blanks between them. commands ends with NULL.
- * them. commands ends with NULL.
  */
 void completions_list(const struct command *const *commands);
 

@@ -6,7 +6,7 @@
 #include "cmd/input.h"
 #include "formats/view.h"
 
-/* Writes the capture to a file; NULL or "-": to standard output. Errors have been printed. */
+/* Writes the capture to a file, or to standard output if that is NULL or "-". Prints errors. */
 int convert_capture(const struct view_format *format, const struct input_choice *choice,
 	const char *output);
 

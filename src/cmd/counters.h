@@ -15,7 +15,7 @@
 #include "prof/events.h"
 #include "sys/perf_count.h"
 
-/* What is counted: one of these. */
+/* The counted command, processes or CPUs: one of these members is set. */
 struct counters_target {
 	pid_t command;           /* a child before its exec, with its descendants; 0 if there is none */
 	const GArray *processes; /* uint32_t: pids, with threads and processes that they create */
@@ -36,8 +36,8 @@ struct counters {
 };
 
 /*
- * Opens the counters of counters->list; those of a command begin with its exec, the others now. If no
- * event can be counted, the error of the first one.
+ * Opens the counters of counters->list; those of a command begin with its exec, the others now. If
+ * no event can be counted, it returns the error of the first one.
  */
 int counters_open(struct counters *counters, const struct counters_target *target, struct err *err);
 /* Reads the sums into `counted`. */

@@ -52,7 +52,10 @@ struct doctor_finding {
 void doctor_look(struct doctor_facts *facts);
 void doctor_forget(struct doctor_facts *facts);
 
-/* struct doctor_finding, in the order in which they are printed; the caller's. */
+/*
+ * Returns an array of struct doctor_finding, in the order in which they are printed. The caller
+ * frees it.
+ */
 GArray *doctor_judge(const struct doctor_facts *facts);
 
 /* "fine", "limited", "missing", "note" */

@@ -38,8 +38,8 @@ int input_open(struct input *input, const struct input_choice *choice, bool twic
 	struct err *err);
 /*
  * Unwinds the copied stacks (capture/unwinding.h), if there are any: the decoder then continues at
- * the start of a copy with complete stacks. Needs `twice`, and nothing read yet. -errno, as
- * unwinding_make().
+ * the start of a copy with complete stacks. Needs `twice`; nothing may have been read yet. Returns
+ * -errno as unwinding_make().
  */
 int input_unwind(struct input *input, struct err *err);
 /*

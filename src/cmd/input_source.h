@@ -11,7 +11,10 @@
 
 #define INPUT_SOURCE_FILE "kprof.data"
 
-/* The path to read where the arguments name nothing, to be freed. Errors of mount_choice_find(). */
+/*
+ * Sets *path to the path to read if the arguments name none; the caller frees it. Returns the
+ * errors of mount_choice_find().
+ */
 int input_source_find(char **path, struct err *err);
 
 /*

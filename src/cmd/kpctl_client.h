@@ -16,7 +16,7 @@ struct kpctl_client {
 	bool running;
 };
 
-/* -errno of open(2) and read(2); kpctl_client_clear() frees what is in it. */
+/* Returns -errno of open(2) and read(2). kpctl_client_clear() frees the members. */
 int kpctl_client_read(const char *dir, struct kpctl_client *kpctl, struct err *err);
 void kpctl_client_clear(struct kpctl_client *kpctl);
 

@@ -27,7 +27,10 @@ struct kpdata_copy {
 int kpdata_copy_open(
 	struct kpdata_copy *copy, const char *dir, const char *folder, struct err *err);
 
-/* Copies what is available, up to a bound; then poll(2) again. -errno of read(2), write(2). */
+/*
+ * Copies the available bytes, up to a limit; the caller then calls poll(2) again. Returns -errno of
+ * read(2) or write(2).
+ */
 int kpdata_copy_read(struct kpdata_copy *copy, struct err *err);
 
 /* Does nothing for a zeroed struct. */

@@ -23,7 +23,7 @@ struct launch {
 	int signal_fd; /* readable: call launch_signals() */
 	/* the command has exited; launch_end() reaps it, so its pid is not reused before */
 	bool ended;
-	/* set after launch_begin(): SIGUSR2 is not for the command, but counted */
+	/* set after launch_begin(): SIGUSR2 is counted and not passed to the command */
 	bool takes_switches;
 	unsigned int switches;
 	uint64_t begin_ns, end_ns; /* CLOCK_MONOTONIC, from exec to the end */
@@ -37,12 +37,12 @@ struct launch {
 };
 
 /*
- * Forks the child, which waits. Without argv there is none, and the first signal that ends processes
- * ends the run. -errno of socketpair(2), fork(2), signalfd(2).
+ * Forks the child, which waits. Without argv there is no child, and the first signal that ends
+ * processes ends the run. Returns -errno of socketpair(2), fork(2) or signalfd(2).
  */
 int launch_begin(struct launch *launch, char **argv, struct err *err);
 
-/* Lets it run. Returns when the program runs, or the -errno of exec(3). */
+/* Lets the child run its program. Returns 0 when the program runs, or -errno of exec(3). */
 int launch_go(struct launch *launch, struct err *err);
 
 /* Handles the signals in signal_fd. */

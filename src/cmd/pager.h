@@ -10,7 +10,7 @@ struct pager {
 	int pid; /* 0 if there is none */
 };
 
-/* From now on standard output goes to the pager; where there is none, it stays as it is. */
+/* Redirects standard output to the pager; if there is none, it is not changed. */
 void pager_begin(struct pager *pager);
 
 /* Flushes standard output, and waits until the pager ends. */

@@ -15,18 +15,18 @@
 
 struct recent_samples;
 
-/* Starts with the samples from now on. -errno of open(2). */
+/* Begins with the samples from now on. Returns -errno of open(2). */
 int recent_samples_open(const char *dir, struct recent_samples **recent, struct err *err);
 void recent_samples_close(struct recent_samples *recent);
 
 /*
- * The samples since the last call, or since the open; the profile is the caller's. -errno of
- * read(2).
+ * Takes the samples since the last call, or since the open; the caller owns the profile. Returns
+ * -errno of read(2).
  */
 int recent_samples_take(struct recent_samples *recent, struct symbols *symbols,
 	struct profile **profile, struct err *err);
 
-/* Did the profiler run at the last read? */
+/* Returns whether the profiler ran at the last read. */
 bool recent_samples_runs(const struct recent_samples *recent);
 
 #endif

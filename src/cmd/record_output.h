@@ -18,7 +18,10 @@ struct record_output {
 	const char *path; /* "-": standard output */
 	bool numbered;    /* each part has a separate file, PATH.1, PATH.2, ... */
 	bool quiet;       /* print nothing about what was written */
-	/* what is recorded: a root of process_filter.h, and more processes and threads (uint32_t) */
+	/*
+	 * the recorded processes: a root of process_filter.h, and more processes and threads
+	 * (uint32_t)
+	 */
 	uint32_t root;
 	GArray *processes, *threads;
 	uint64_t from_ns; /* samples before this time are left out; CLOCK_MONOTONIC */
@@ -31,12 +34,13 @@ struct record_output {
 	bool made; /* created here, and still empty */
 };
 
-/* Opens the first file. -errno of open(2). */
+/* Opens the first file. Returns -errno of open(2). */
 int record_output_open(struct record_output *output, struct err *err);
 
 /*
- * Writes what the copy has from the offset *begin on, and sets *begin to its end. Prints a line
- * about it. With numbered files each call writes and closes one. -errno of write(2) and decode_next().
+ * Writes the records of the copy from the offset *begin on, and sets *begin to its end. Prints a
+ * line about it. With numbered files each call writes and closes one. Returns -errno of write(2) or
+ * an error of decode_next().
  */
 int record_output_write(struct record_output *output, int copy, uint64_t *begin, struct err *err);
 

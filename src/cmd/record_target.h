@@ -30,7 +30,7 @@ void record_target_fini(struct record_target *target);
  */
 int record_target_add_list(
 	struct record_target *target, const char *list, bool threads, struct err *err);
-/* A name or a number. -ENOENT if there is no such user. */
+/* Adds a user by name or number. Returns -ENOENT if there is no such user. */
 int record_target_add_user(struct record_target *target, const char *user, struct err *err);
 
 bool record_target_is_set(const struct record_target *target);
@@ -41,7 +41,7 @@ void record_target_look(struct record_target *target, bool now_too);
 /* Whether one of the processes and threads lives; true for a user, and if nothing is set. */
 bool record_target_lives(const struct record_target *target);
 
-/* What may be missing; NULL if nothing is. */
+/* Returns a remark about samples that may be missing, or NULL. */
 const char *record_target_remark(const struct record_target *target);
 
 #endif

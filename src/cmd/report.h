@@ -23,7 +23,7 @@ struct report {
 void report_text(const struct report *report, FILE *out);
 void report_json(const struct report *report, FILE *out);
 
-/* Is a row above the threshold? */
+/* Returns whether a row is above the threshold. */
 bool report_shows(const struct report *report, const struct breakdown_row *row);
 
 #endif

@@ -12,7 +12,10 @@
  */
 bool report_browser_is_possible(void);
 
-/* Below zero: it could not be shown, and the caller prints text; one line with the reason was printed. */
+/*
+ * Returns a negative value, after printing a line with the reason, if the browser could not be
+ * shown; the caller then prints text.
+ */
 int report_browser(const struct report_input *capture, const struct flat_options *options);
 
 #endif

@@ -20,16 +20,16 @@ struct report_input_options {
 };
 
 /*
- * Loads the capture and symbolizes it. Shows the progress on a terminal. CMD_FAILED: it could not be
- * read; the error has been printed.
+ * Loads the capture and symbolizes it. Shows the progress on a terminal. Returns CMD_FAILED, after
+ * printing the error, if it could not be read.
  */
 int report_input_open(struct report_input *capture, const struct input_choice *choice,
 	const struct report_input_options *options);
 void report_input_close(struct report_input *capture);
 
 /*
- * Prints what could not be read of the capture with this name, after the output. CMD_OK: everything
- * was read; else CMD_FAILED.
+ * Prints, after the output, which parts of the capture with this name could not be read. Returns
+ * CMD_OK if everything was read, otherwise CMD_FAILED.
  */
 int report_input_print_profile_damage(const char *name, const struct profile *profile);
 int report_input_print_damage(const struct report_input *capture);

@@ -28,7 +28,8 @@ struct sampling {
 
 /*
  * Finds the server, or starts a private one (mask: see private_server.h) if none is mounted that
- * this user may use, and reads its settings. -errno. Call sampling_close() in every case.
+ * this user may use, and reads its settings. Returns 0 or -errno. The caller calls sampling_close()
+ * in every case.
  */
 int sampling_open(struct sampling *sampling, const struct sampling_choice *choice,
 	const sigset_t *mask, struct err *err);
@@ -38,7 +39,7 @@ struct sampling_settings {
 	const char *event, *stack, *cpus;
 };
 
-/* Starts the profiler with these settings. -EBUSY if it runs already. */
+/* Starts the profiler with these settings. Returns -EBUSY if it runs already. */
 int sampling_start(
 	struct sampling *sampling, const struct sampling_settings *settings, struct err *err);
 

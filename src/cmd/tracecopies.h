@@ -13,7 +13,7 @@
 struct tracecopies;
 
 struct tracecopies *tracecopies_open(char **names, int count);
-/* Could something not be read? */
+/* Returns whether a part could not be read. */
 bool tracecopies_close(struct tracecopies *copies);
 
 /* The next item of all copies, in order of time; valid until the next call. NULL at the end. */
@@ -22,7 +22,7 @@ const struct tracefile_item *tracecopies_next(struct tracecopies *copies);
 /* Prints this error of the copy that the last item is from. */
 void tracecopies_print_error(struct tracecopies *copies, const char *reason);
 
-/* The header of the i-th copy. False: it has none. */
+/* Reads the header of the i-th copy. Returns false if it has none. */
 bool tracecopies_get_head(const struct tracecopies *copies, int i, struct tracefile_head *head);
 
 #endif

@@ -6,8 +6,8 @@
 struct tracecopies;
 
 /*
- * Writes the copies, of which nothing was read yet, into a new folder. CMD_FAILED: the error has
- * been printed and the folder removed.
+ * Writes the copies, of which nothing was read yet, into a new folder. Returns CMD_FAILED after
+ * printing the error and removing the folder.
  */
 int tracectf_write(struct tracecopies *copies, int count, const char *dir);
 
