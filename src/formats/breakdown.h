@@ -36,12 +36,12 @@ extern const char *const breakdown_fields[BREAKDOWN_FIELDS];
 
 /*
  * The field of a name, which can also be one of perf report's --sort (dso, sym, tid, srcline);
- * BREAKDOWN_FIELDS: there is none.
+ * BREAKDOWN_FIELDS if there is none.
  */
 enum breakdown_field breakdown_find_field(const char *name);
 
 /*
- * Which samples make rows: a sample must match one of the patterns of each field that has any, and
+ * The filter for samples: a sample must match one of the patterns of each field that has any, and
  * no excluding pattern.
  */
 struct breakdown_filter {
@@ -109,7 +109,7 @@ static inline const struct breakdown_count *breakdown_count(const struct breakdo
 double breakdown_share(const struct breakdown *b, const struct breakdown_row *row, uint32_t column,
 	uint64_t weight);
 
-/* How rows are sorted. */
+/* The order of rows. */
 struct breakdown_order {
 	enum breakdown_field field; /* by its value; BREAKDOWN_FIELDS: hottest first */
 	bool total;		    /* by the total, with all callees */

@@ -87,7 +87,7 @@ static inline uint32_t calltree_child(const struct calltree *tree, const struct 
 	return tree->order[node->children + i];
 }
 
-/* What the children of a node from `from` on have together. */
+/* Returns the sum of the children of a node from `from` on. */
 struct profile_count calltree_sum(const struct calltree *tree, const struct calltree_node *node,
 	uint32_t from);
 
@@ -119,7 +119,7 @@ void calltree_walk_leave(struct calltree_walk *walk);
 /* Text of the event, name of the process or of the function; not escaped. */
 const char *calltree_name(const struct calltree *tree, const struct calltree_node *node);
 
-/* Path of the function's file; "-": it has none, or the node is no function. */
+/* Returns the path of the function's file, or "-" if it has none or the node is not a function. */
 const char *calltree_file(const struct calltree *tree, const struct calltree_node *node);
 
 #endif

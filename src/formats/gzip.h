@@ -10,7 +10,10 @@
 
 struct gzip;
 
-/* NULL if there is no memory (256 KiB). The caller keeps the stream and checks ferror(). */
+/*
+ * Returns NULL if there is no memory (256 KiB). The caller keeps the ownership of the stream and
+ * checks ferror().
+ */
 struct gzip *gzip_create(FILE *out);
 void gzip_write(struct gzip *gzip, const void *bytes, size_t size);
 /* Writes the rest and the end of the stream. */

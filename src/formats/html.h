@@ -14,7 +14,7 @@
 #include "base/err.h"
 #include "formats/view_input.h"
 
-/* As view_format.write. Errors of html_data_make(). Needs VIEW_MOMENTS. */
+/* As view_format.write. Returns the errors of html_data_make(). Needs VIEW_MOMENTS. */
 int html_write(const struct view_input *input, FILE *out, struct err *err);
 
 /* The same with the difference from an earlier capture, `before`. */

@@ -34,8 +34,8 @@ void perfdata_early_add(struct perfdata_early *early, uint64_t process,
 void perfdata_early_pass(struct perfdata_early *early);
 
 /*
- * To be called once all are added. forked: the threads that were forked during the capture, by
- * process and tid; these did not exist before it.
+ * Called once all are added. `forked` has the threads that were forked during the capture, by
+ * process and tid, which did not exist before it.
  */
 void perfdata_early_find(struct perfdata_early *early, const struct pair_map *forked);
 

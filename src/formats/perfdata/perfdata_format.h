@@ -90,7 +90,9 @@ static inline uint64_t perfdata_flag(enum perfdata_attr_flag flag)
 #endif
 }
 
-/* What a sample holds, in this order: identifier, ip, pid and tid, time, cpu, period, callchain. */
+/*
+ * The parts of a sample, in this order: identifier, ip, pid and tid, time, cpu, period, callchain.
+ */
 enum perfdata_sample_type {
 	PERFDATA_SAMPLE_IP = 1 << 0,
 	PERFDATA_SAMPLE_TID = 1 << 1,

@@ -61,8 +61,8 @@ void perfdata_position_init(struct perfdata_position *position);
 void perfdata_position_fini(struct perfdata_position *position);
 
 /*
- * Moves to a record, before it is used. true if it begins a section. *ended: the chunk that ended
- * before this record; UINT32_MAX if none did.
+ * Moves to a record, before it is used. Returns true if it begins a section. Sets *ended to the
+ * chunk that ended before this record, or to UINT32_MAX if none did.
  */
 bool perfdata_position_enter(struct perfdata_position *position, const struct decode_record *record,
 	uint32_t *ended);
