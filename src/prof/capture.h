@@ -46,7 +46,7 @@ struct capture_pos {
 	size_t offset;
 	size_t partial_left; /* bytes left of a record whose first part was read */
 	bool fills;	     /* set by the reader: a record is split where that fills the buffer */
-	bool peeks;	     /* what it reads does not count as read */
+	bool peeks;	     /* records that it reads do not count as read */
 	bool cleared;	     /* cleared or overwritten in the middle of such a record */
 	uint64_t next_seq;
 	struct tally missed; /* overwritten before this reader reached it */
@@ -88,24 +88,25 @@ void capture_set_overwrite(struct capture *capture, bool overwrite);
 /* ---- the writer ------------------------------------------------------------------------------ */
 
 /*
- * Appends a run of at most CAPTURE_RUN_MAX bytes. `samples`: its number of samples, with the
- * reason CAPTURE_RECEIVED; NULL if they are counted in the run. `beside`: bytes of other state that
- * the held records need; they count against the limit. False: no room; all its samples are
- * counted as lost, and a LOST record takes their place.
+ * Appends a run of at most CAPTURE_RUN_MAX bytes. `samples`: its number of samples, with the reason
+ * CAPTURE_RECEIVED; NULL if they are counted in the run. `beside`: bytes of other state that the
+ * held records need; they count against the limit. Returns false if there is no room; then all its
+ * samples are counted as lost, and a LOST record takes their place.
  */
 bool capture_append(struct capture *capture, const uint8_t *run, size_t len,
 	const struct tally *samples, uint64_t beside);
 /*
- * Memory where the next run may be written in place, with room for *size bytes; NULL if there is
- * none. capture_append() does not copy such a run. What other threads append meanwhile is placed
- * before it. The memory is the caller's until the run is appended or until capture_release().
+ * Returns memory into which the next run may be written in place, with room for *size bytes, or
+ * NULL if there is none. capture_append() does not copy such a run. Records that other threads
+ * append meanwhile are placed before it. The caller owns the memory until the run is appended or
+ * until capture_release().
  */
 uint8_t *capture_reserve(struct capture *capture, size_t *size);
-/* Gives back what was reserved, if anything: it will not be appended. */
+/* Gives back reserved memory, if there is any, without appending it. */
 void capture_release(struct capture *capture);
 /*
- * Counts samples that were not encoded. Their LOST record is written now if there is room, else
- * later.
+ * Counts samples that were not encoded. Their LOST record is written now if there is room,
+ * otherwise later.
  */
 void capture_lost(struct capture *capture, uint32_t cpu, uint32_t event, uint32_t reason,
 	uint64_t count);

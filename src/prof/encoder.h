@@ -48,7 +48,7 @@ void encoder_destroy(struct encoder *encoder);
  */
 int encoder_sample(struct encoder *encoder, unsigned int index,
 	const struct perf_event_header *header);
-/* Appends THROTTLE. -ENOSPC as above. */
+/* Appends THROTTLE. Returns -ENOSPC as above. */
 int encoder_throttle(struct encoder *encoder, unsigned int index, uint64_t time_ns, bool throttled);
 
 /* The run so far. */

@@ -27,9 +27,9 @@ void event_parse_default(struct perf_event_attr *attr);
 void event_parse_fallback(struct perf_event_attr *attr);
 
 /*
- * Parses the SPEC `text` (printable, shorter than EVENT_TEXT_MAX) by the first syntax that fits.
- * On success attr has what the text says; a rate, unchecked, is in sample_period with attr->freq
- * if *rate_given, else both are 0. Errors as events_parse().
+ * Parses the SPEC `text` (printable, shorter than EVENT_TEXT_MAX) by the first syntax that fits. On
+ * success attr is set as the text says. If *rate_given, the rate, which is not checked, is in
+ * sample_period with attr->freq; otherwise both are 0. Returns errors as events_parse().
  */
 int event_parse_parse(struct event_parse *parser, const char *text, struct perf_event_attr *attr,
 	bool *rate_given, struct err *err);

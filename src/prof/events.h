@@ -86,17 +86,16 @@ int events_parse(const char *specs, const struct events_paths *paths, struct eve
 void events_print(const struct event_list *list, GString *out);
 
 /*
- * For start, on a copy of the list. The kernel lowers kernel.perf_event_max_sample_rate by itself
- * when samples take too long, and then refuses events that were valid before. Default frequencies
- * are lowered to the new limit; -EINVAL for one that the text gives and that is above it.
+ * Called at start, for a copy of the list. The kernel lowers kernel.perf_event_max_sample_rate by
+ * itself when samples take too long, and then refuses events that were valid before. Default
+ * frequencies are lowered to the new limit. Returns -EINVAL if a frequency in the text is above it.
  */
 int events_fit(struct event_list *list, const struct events_paths *paths, struct err *err);
 
 /*
  * Replaces a `default` event by cpu-clock at the same rate and marks it KPROF_EVENT_FALLBACK; the
- * text stays. For start, on a machine where cycles cannot be sampled. To be called for a copy of
- * the list, so that the user's list stays as it was. false, and nothing changed, for any other
- * event.
+ * text stays. Called at start, on a machine where cycles cannot be sampled, for a copy of the list,
+ * so that the user's list is not changed. Returns false and changes nothing for any other event.
  */
 bool event_fallback(struct event *event);
 

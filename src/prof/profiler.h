@@ -40,7 +40,10 @@ enum profiler_mode {
 	PROFILER_OVERWRITE, /* if full, the oldest are removed (flight recorder) */
 };
 
-/* hooks and paths are copied; the strings stay the caller's and must outlive the profiler. */
+/*
+ * Copies hooks and paths; the caller keeps the ownership of the strings, which must outlive the
+ * profiler.
+ */
 int profiler_create(const struct profiler_hooks *hooks, const struct profiler_paths *paths,
 	struct profiler **profiler);
 /* Stops a run; every cursor must have been closed. */
@@ -75,15 +78,18 @@ void profiler_trim(struct profiler *profiler);
  * nothing if nothing changed.
  */
 void profiler_cpus_changed(struct profiler *profiler);
-/* A start that is in progress fails with -EINTR; nothing else is affected. Any thread. */
+/*
+ * Makes a start that is in progress fail with -EINTR; nothing else is affected. Can be called from
+ * any thread.
+ */
 void profiler_interrupt(struct profiler *profiler);
 
 /* ---- queries: any thread --------------------------------------------------------------------- */
 
 bool profiler_running(struct profiler *profiler);
 /*
- * Not running, with memory that profiler_trim() would free: what a clear keeps for the next
- * start.
+ * Returns whether it is not running and has memory that profiler_trim() would free, which a clear
+ * keeps for the next start.
  */
 bool profiler_has_spare(struct profiler *profiler);
 /* The text of kpctl: the words that restore the state, one a line. */
@@ -99,14 +105,17 @@ uint64_t profiler_held_bytes(struct profiler *profiler);
  */
 uint64_t profiler_stream_bytes(struct profiler *profiler);
 /*
- * false if no record read so far is a copied stack (`stack dwarf`), so none has to be searched for.
- * Once true it stays true, whatever is cleared. Any thread.
+ * Returns false if no record so far is a copied stack (`stack dwarf`), so that none has to be
+ * searched for. Once it is true it stays true, also after a clear. Can be called from any thread.
  */
 bool profiler_copied_stacks(struct profiler *profiler);
 
 /* ---- reading kpdata: any thread, one call at a time for each cursor -------------------------- */
 
-/* A cursor at the oldest record, with its own preamble before it. -ENOMEM, -EMFILE (too many). */
+/*
+ * Creates a cursor at the oldest record, with its own preamble before it. Returns -ENOMEM, or
+ * -EMFILE if there are too many.
+ */
 int profiler_open_cursor(struct profiler *profiler, struct cursor **cursor);
 /*
  * The same, but what it reads does not count as read: no record that another reader has yet to
