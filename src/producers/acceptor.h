@@ -29,8 +29,9 @@ struct accepted {
 };
 
 /*
- * Starts the process. `listening`: a listening, non-blocking socket, for acceptor_destroy() to close.
- * Returns 0, or -errno if no process can be started; then `listening` is still the caller's.
+ * Starts the process. `listening` is a listening, non-blocking socket, which acceptor_destroy()
+ * closes. Returns 0, or -errno if no process can be started; then the caller still owns
+ * `listening`.
  */
 int acceptor_create(int listening, struct acceptor **acceptor);
 /*
@@ -39,7 +40,10 @@ int acceptor_create(int listening, struct acceptor **acceptor);
  */
 void acceptor_destroy(struct acceptor *acceptor);
 
-/* Readable when there may be a connection; changes when acceptor_next() returned -EPIPE. */
+/*
+ * Returns a descriptor that is readable when there may be a connection; it changes when
+ * acceptor_next() has returned -EPIPE.
+ */
 int acceptor_fd(const struct acceptor *acceptor);
 
 /*
@@ -51,7 +55,7 @@ int acceptor_fd(const struct acceptor *acceptor);
 int acceptor_next(struct acceptor *acceptor, struct accepted *accepted);
 
 /*
- * The acceptor closes its descriptors of these connections, then `after` (-1 for none), a
+ * Makes the acceptor close its descriptors of these connections, and then `after` (-1 for none), a
  * descriptor that this function closes in the server.
  */
 void acceptor_release(

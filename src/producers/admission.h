@@ -25,13 +25,13 @@ struct admission_entry {
 	pid_t pid; /* 0 if the process is not visible in this pid namespace */
 	uid_t uid;
 	uint64_t since_ns; /* CLOCK_MONOTONIC */
-	bool attached; /* its HELLO has come */
+	bool attached; /* its HELLO has been received */
 	GList link; /* in pending, until attached */
 };
 
 /* Limits are copied. The result is freed by admission_destroy(). */
 struct admission *admission_create(const struct admission_limits *limits);
-/* All entries have been removed. */
+/* Called when all entries have been removed. */
 void admission_destroy(struct admission *admission);
 
 /*
@@ -46,12 +46,12 @@ const char *admission_check(
 /* Counts a new connection; it is pending. Fills *entry. */
 void admission_add(
 	struct admission *admission, struct admission_entry *entry, const struct ucred *cred);
-/* The connection has ended. */
+/* Called when the connection has ended. */
 void admission_remove(struct admission *admission, struct admission_entry *entry);
-/* HELLO has come: the connection is not pending any more. */
+/* Called when HELLO has been received: the connection is not pending any more. */
 void admission_hello(struct admission *admission, struct admission_entry *entry);
 
-/* The connection that has been pending for longest, or NULL. */
+/* Returns the connection that has been pending for longest, or NULL. */
 struct admission_entry *admission_oldest_pending(struct admission *admission);
 
 #endif

@@ -33,7 +33,7 @@ struct catalog;
 
 /* "provider:name" */
 #define CATALOG_LABEL_MAX (2 * KPROF_NAME_MAX + 1)
-/* How many names without an attached producer may have a setting. */
+/* The number of names without an attached producer that may have a setting. */
 #define CATALOG_SETTINGS_MAX 16384u
 /* Bytes of names and formats: in all, and of the producers of one user. */
 #define CATALOG_BYTES_MAX ((size_t)64 << 20)
@@ -55,15 +55,15 @@ struct catalog_hooks {
 
 /* The master switch is on, kprintx off, all events off. */
 struct catalog *catalog_create(const struct catalog_hooks *hooks);
-/* There is no reference to an event any more. */
+/* Called when there is no reference to an event any more. */
 void catalog_destroy(struct catalog *catalog);
 
-/* Is this text provider:name, each [A-Za-z0-9_.-]{1,100}? */
+/* Returns whether this text is provider:name, each [A-Za-z0-9_.-]{1,100}. */
 bool catalog_is_label(const char *label);
 
 /*
- * A producer of `uid` defines this event: gives the event with a hold and a reference. The label is
- * checked, the format is not parsed.
+ * Defines an event of a producer of `uid`: sets the event, with a hold and a reference. The label
+ * is checked, the format is not parsed.
  *
  * Returns -EINVAL if it is not provider:name; -EEXIST if an attached producer has the name with
  * another format; -EDQUOT if the user would have more than CATALOG_USER_BYTES_MAX; -ENOSPC if other
@@ -71,7 +71,7 @@ bool catalog_is_label(const char *label);
  */
 int catalog_add(struct catalog *catalog, uid_t uid, uint8_t kind, const char *label,
 	const char *format, const struct catalog_event **event);
-/* Another hold of an event to which the caller has a reference. -EEXIST as above. */
+/* Takes another hold of an event to which the caller has a reference. Returns -EEXIST as above. */
 int catalog_hold(struct catalog *catalog, const struct catalog_event *event);
 /* Ends a hold; the reference stays. */
 void catalog_leave(struct catalog *catalog, const struct catalog_event *event);
@@ -100,7 +100,10 @@ void catalog_set_all(struct catalog *catalog, bool on);
  * set before any producer had it. Returns -ENOENT if it is not known.
  */
 int catalog_get(struct catalog *catalog, const char *label, bool *on);
-/* The name need not be known. -EINVAL if it is not provider:name; -ENOSPC beyond CATALOG_SETTINGS_MAX. */
+/*
+ * Sets the switch of one event; the name need not be known. Returns -EINVAL if it is not
+ * provider:name, -ENOSPC beyond CATALOG_SETTINGS_MAX.
+ */
 int catalog_set(struct catalog *catalog, const char *label, bool on);
 
 /* Appends the known names, sorted, as char * that the caller frees with g_free(). */

@@ -20,8 +20,8 @@ struct closing *closing_create(struct acceptor *acceptor, struct receivers *rece
 void closing_destroy(struct closing *closing);
 
 /*
- * Takes a socket: closes it now if it is empty, else queues it for closing_run(). `accepted` and
- * `owner` are copied.
+ * Takes ownership of a socket: closes it now if it is empty, otherwise queues it for closing_run().
+ * `accepted` and `owner` are copied.
  */
 void closing_add(struct closing *closing, int socket, const struct accepted *accepted,
 	const struct receivers_owner *owner);

@@ -21,21 +21,24 @@ struct producer;
 struct producers;
 struct connection;
 
-/* Called when an event of the producer is refused; the connection goes on. */
+/* Called when an event of the producer is refused; the connection continues. */
 typedef void (*connection_refused)(
 	void *arg, const struct connection *connection, const char *reason);
 
-/* Called for a MARK: takes the message, or returns -errno. */
+/* Called for a MARK: adds the message to the trace, or returns -errno. */
 typedef int (*connection_mark)(
 	void *arg, const struct connection *connection, const char *text, size_t bytes);
 
 struct connection {
 	struct producers *producers;
 	pid_t pid; /* from SO_PEERCRED */
-	uid_t uid; /* as the kernel says */
+	uid_t uid; /* from SO_PEERCRED */
 	connection_refused refused;
-	connection_mark mark; /* NULL if no messages are taken */
-	/* NULL, or a flag that is read within a packet: set, the rest of the packet is not taken */
+	connection_mark mark; /* NULL if messages are refused */
+	/*
+	 * NULL, or a flag that is read within a packet; if it is set, the rest of the packet is
+	 * skipped
+	 */
 	const _Atomic bool *stop;
 	void *arg;
 	char program[KPROF_PROGRAM_MAX + 1]; /* as in HELLO; "?" before */
@@ -58,7 +61,10 @@ struct connection {
 /* `producers`, `refused` and `arg` must outlive the connection. */
 void connection_init(struct connection *connection, struct producers *producers, pid_t pid,
 	uid_t uid, connection_refused refused, void *arg);
-/* The connection has ended: ends its producer and frees what connection_init() and packets made. */
+/*
+ * Called when the connection has ended: ends its producer and frees all that connection_init() and
+ * packets made.
+ */
 void connection_fini(struct connection *connection);
 
 /*
@@ -69,14 +75,20 @@ void connection_fini(struct connection *connection);
 int connection_take(
 	struct connection *connection, const char *data, size_t bytes, int *fd, struct err *err);
 
-/* The producer takes part only in rounds after this one. Before the first packet is sent. */
+/*
+ * Makes the producer take part only in rounds after this one. Called before the first packet is
+ * sent.
+ */
 void connection_skip_rounds(struct connection *connection, uint64_t newest);
-/* The producer takes part in this round, the newest. Before its HELLO it has nothing to answer. */
+/*
+ * Makes the producer take part in this round, the newest. Before its HELLO it has nothing to
+ * answer.
+ */
 void connection_sync(struct connection *connection, uint64_t round);
 /* Whether all rounds in which it takes part are answered. */
 bool connection_is_synced(const struct connection *connection);
 
-/* A switch may have changed: compares all switches with what was sent. */
+/* Called when a switch may have changed: compares all switches with the values that were sent. */
 void connection_rescan(struct connection *connection);
 
 /*

@@ -38,7 +38,7 @@ struct endpoint;
 int endpoint_open(const struct endpoint_options *options, struct endpoint **endpoint,
 	struct err *err);
 
-/* The listening, non-blocking socket, once; for the caller to close. */
+/* Returns the listening, non-blocking socket, once; the caller closes it. */
 int endpoint_take_fd(struct endpoint *endpoint);
 const char *endpoint_path(const struct endpoint *endpoint);
 

@@ -36,8 +36,8 @@ struct listener_options {
 	 */
 	unsigned int packets, packets_per_s;
 	/*
-	 * Reports about the producers of one user that are passed on at once; then one a second.
-	 * About a single producer half of them, so that others can be reported too.
+	 * Reports about the producers of one user that are passed on at once; then one a second. A
+	 * single producer gets at most half of them, so that others can be reported too.
 	 */
 	unsigned int reports;
 	/*
@@ -73,8 +73,8 @@ void listener_options_init(struct listener_options *options, unsigned int progra
 	unsigned int user_programs);
 
 /*
- * Starts the thread "kp-listen". fd: a listening, non-blocking socket, which the listener closes, also
- * when it cannot be created. `producers` must outlive the listener. 0 or -errno.
+ * Starts the thread "kp-listen". fd is a listening, non-blocking socket, which the listener closes,
+ * also if it cannot be created. `producers` must outlive the listener. Returns 0 or -errno.
  */
 int listener_create(struct producers *producers, int fd, const struct listener_options *options,
 	struct listener **listener);
@@ -87,7 +87,10 @@ void listener_stop(struct listener *listener);
 /* listener_stop(), if it was not called, and frees. Does nothing for NULL. */
 void listener_destroy(struct listener *listener);
 
-/* To be called after a switch changed or the trace was cleared. From any thread; never blocks. */
+/*
+ * Called after a switch changed or the trace was cleared. Can be called from any thread; never
+ * blocks.
+ */
 void listener_kick(struct listener *listener);
 
 /*
@@ -96,7 +99,10 @@ void listener_kick(struct listener *listener);
  * ending or has ended; `done` will then not be called.
  */
 bool listener_sync(struct listener *listener, struct sync_waiter *waiter);
-/* The waiter waits no more. From any thread. Returns false if done is being or will be called. */
+/*
+ * Ends the wait of a waiter. Can be called from any thread. Returns false if `done` is being called
+ * or will be.
+ */
 bool listener_sync_cancel(struct listener *listener, struct sync_waiter *waiter);
 
 /*

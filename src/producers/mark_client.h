@@ -7,7 +7,7 @@
 
 #include "base/err.h"
 
-/* How long it waits for the server. */
+/* The time for which it waits for the server. */
 #define MARK_CLIENT_WAIT_S 2
 
 /*

@@ -12,13 +12,13 @@
 struct marks;
 
 /*
- * most: how many a user may send at once; then one a second. root and `owner` are not limited: they can
- * write to kptrace.
+ * `most` is the number that a user may send at once; then one a second is allowed. root and `owner`
+ * are not limited, since they can write to kptrace.
  */
 struct marks *marks_create(unsigned int most, uid_t owner);
 void marks_destroy(struct marks *marks);
 
-/* Whether this user may send another one; if so, it is counted. */
+/* Returns whether this user may send another one, and counts it if so. */
 bool marks_may(struct marks *marks, uid_t uid);
 
 #endif

@@ -32,7 +32,7 @@ struct producers;
 
 /* ---- for readers ----------------------------------------------------------------------------- */
 
-/* What an id of a producer means. Made once; freed with the producer. i: invariant */
+/* The meaning of an id of a producer. Made once, and freed with the producer. i: invariant */
 struct producer_event {
 	uint32_t number;	/* i: of the event (events/info); 0 for a format of kprof_printf */
 	uint8_t kind;		/* i: enum kprof_event_kind */
@@ -81,8 +81,8 @@ const struct producer_event *producer_event(const struct producer *producer, uin
 GPtrArray *producers_all(struct producers *producers);
 
 /*
- * When the trace was cleared last, CLOCK_MONOTONIC ns; 0 if never. No reader shows events with older
- * timestamps. From any thread.
+ * Returns the time of the last clear of the trace, CLOCK_MONOTONIC ns, or 0 if there was none. No
+ * reader shows events with older timestamps. From any thread.
  */
 uint64_t producers_cleared_ns(struct producers *producers);
 
@@ -101,7 +101,7 @@ void producers_limits_init(struct producers_limits *limits, uint64_t descriptors
 
 /* The limits are copied; `catalog` must outlive the result. */
 struct producers *producers_create(struct catalog *catalog, const struct producers_limits *limits);
-/* No reference to a producer is left. Does nothing for NULL. */
+/* Called when no reference to a producer is left. Does nothing for NULL. */
 void producers_destroy(struct producers *producers);
 
 /*
@@ -113,8 +113,8 @@ void producers_clear(struct producers *producers);
 
 /*
  * Sums over all producers that ever attached, in events. From any thread; reads all pools, some 10
- * us each. A producer may close its socket and go on writing: what it writes until its pool is
- * closed counts, too.
+ * us each. A producer may close its socket and continue to write; events that it writes until its
+ * pool is closed count too.
  */
 struct producers_totals {
 	uint64_t written;     /* reserved in a chunk */
@@ -142,13 +142,14 @@ struct producer_identity {
 };
 
 /*
- * A producer sent HELLO. Takes pool_fd, unless it fails. The list has one reference, *producer is
- * another one, the caller's. A pool that is known from an earlier attachment of this process, or
- * from an exited producer, goes on in the new producer; its events are not counted twice.
+ * Called when a producer has sent HELLO. Takes ownership of pool_fd, unless it fails. The list has
+ * one reference, and the caller another one, *producer. A pool that is known from an earlier
+ * attachment of this process, or from an exited producer, is continued by the new producer; its
+ * events are not counted twice.
  *
- * -EINVAL if it is not a pool; -EBUSY if it is the pool of another attached producer; -EDQUOT,
- * -ENOSPC for the limit of the user or of the server; each with a sentence in *err, and counted in
- * `refused`.
+ * Returns -EINVAL if it is not a pool, -EBUSY if it is the pool of another attached producer,
+ * -EDQUOT or -ENOSPC at the limit of the user or of the server; each with a sentence in *err, and
+ * counted in `refused`.
  */
 int producers_attach(struct producers *producers, const struct producer_identity *identity,
 	int pool_fd, struct producer **producer, struct err *err);
@@ -163,13 +164,13 @@ int producer_define(struct producer *producer, uint16_t id, uint8_t kind, const 
 	const char *format, struct err *err);
 /* The last use of the event was unloaded. An unknown id has no effect. */
 void producer_undefine(struct producer *producer, uint16_t id);
-/* Whether the producer is to write this event. */
+/* Returns whether the producer should write this event. */
 bool producer_is_on(const struct producer *producer, uint16_t id);
 
 /*
- * The producer, or its connection, has ended. A second call does nothing. lives_on: the process
- * still runs, and may write to the pool that it has mapped (as one that closed all its
- * descriptors): then the pool is kept even if it is empty.
+ * Called when the producer, or its connection, has ended. A second call does nothing. lives_on says
+ * that the process still runs and may write to the pool that it has mapped (for example after it
+ * closed all its descriptors); then the pool is kept even if it is empty.
  */
 void producer_end(struct producer *producer, bool lives_on);
 
@@ -177,9 +178,9 @@ void producer_end(struct producer *producer, bool lives_on);
 uint64_t producer_clear_ticket(struct producer *producer);
 
 /*
- * Why the producer is corrupt: its pool has impossible counts, and the producer is to be detached.
- * Its last plausible counts stand. Gives the reason once (static text); NULL if it is not corrupt, or
- * the reason was taken.
+ * Returns the reason why the producer is corrupt (its pool has impossible counts), a static text,
+ * once; the caller then detaches it. Its last plausible counts are kept. Returns NULL if it is not
+ * corrupt, or the reason was returned before.
  */
 const char *producer_take_corruption(struct producer *producer);
 /*

@@ -8,7 +8,7 @@
 
 #include "producers/producers.h"
 
-/* What the producers of one user have. All under the lock of producers. */
+/* The resources of the producers of one user. All members are under the lock of producers. */
 struct producers_user {
 	uid_t uid;
 	unsigned int programs; /* attached */
@@ -26,7 +26,7 @@ struct producer_stats {
 	uint64_t cleared; /* cleared, whether still in the pool or not */
 };
 
-/* What a chunk held at the last clear. Another ticket: that has been overwritten. */
+/* The contents of a chunk at the last clear. If the ticket differs, they have been overwritten. */
 struct producer_cleared_chunk {
 	uint64_t ticket; /* 0 if nothing was cleared */
 	uint32_t count;
@@ -56,7 +56,7 @@ struct producer_entry {
 	_Atomic uint64_t clear; /* a ticket, see producer_clear_ticket */
 	bool end_seen;		/* t */
 	const char
-		*_Atomic corruption; /* NULL, or why its pool is not read any more; then for ever */
+		*_Atomic corruption; /* NULL, or the reason why its pool is never read again */
 	bool corruption_taken;		/* t */
 	GList link;		/* o */
 };
@@ -98,8 +98,8 @@ void producers_refresh(struct producer_entry *entry);
 /* The same, and counts all held events as cleared. */
 void producers_clear_stats(struct producer_entry *entry);
 /*
- * The producer has exited: finds the events that are committed, but not counted in slot.done since
- * their thread was killed in between.
+ * Called when the producer has exited: finds the events that are committed, but not counted in
+ * slot.done because their thread was killed in between.
  */
 void producers_find_committed(struct producer_entry *entry);
 /* The newest ticket of a pool; 0 if it cannot be read. */

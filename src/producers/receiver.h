@@ -35,25 +35,25 @@ enum receiver_request {
 };
 
 struct receiver_answer {
-	int32_t result; /* 0 for a packet with one memfd; -EAGAIN for no packet; else as above */
+	int32_t result; /* 0 for a packet with one memfd; -EAGAIN for no packet; otherwise as above */
 	uint32_t bytes; /* of the packet; may be more than sizeof(data) */
 	char data[sizeof(struct kprof_packet_hello)];
 };
 
 /*
- * Forks the spawner. *fd: the connection to it, for the caller to close, close-on-exec; *pid: the
- * child. 0, or -errno of socketpair or fork.
+ * Forks the spawner. Sets *fd to the connection to it, close-on-exec, which the caller closes, and
+ * *pid to the child. Returns 0, or -errno of socketpair or fork.
  */
 int receiver_start_spawner(int *fd, pid_t *pid);
 
 /*
- * Sends a request with descriptors to a receiver, or any word to the spawner. 0 or -errno; never
- * blocks.
+ * Sends a request with descriptors to a receiver, or any word to the spawner. Returns 0 or -errno;
+ * never blocks.
  */
 int receiver_send(int fd, uint32_t request, const int *fds, unsigned int count);
 /*
- * Takes an answer without waiting. *memory: the memfd, for the caller to close, or -1. Returns 0;
- * -EAGAIN if there is none yet; -EPIPE if the receiver has ended.
+ * Takes an answer without waiting. Sets *memory to the memfd, which the caller closes, or to -1.
+ * Returns 0, -EAGAIN if there is none yet, or -EPIPE if the receiver has ended.
  */
 int receiver_take_answer(int fd, struct receiver_answer *answer, int *memory);
 

@@ -26,28 +26,28 @@ struct receivers;
 /* Packets that are being received at a time; each takes some 20 us. */
 #define RECEIVERS_BUSY_MAX 4
 
-/* The process that sent what a receiver is lost for. */
+/* The process that sent the descriptor on which a receiver is blocked. */
 struct receivers_owner {
 	pid_t pid; /* 0 if not visible in this pid namespace; then only the limit of the user applies
 		    */
 	uid_t uid;
 };
 
-/* Starts the spawner and one receiver. -errno: no process can be started. */
+/* Starts the spawner and one receiver. Returns -errno if no process can be started. */
 int receivers_create(struct receivers **receivers);
-/* Does not wait for receivers that are lost. Does nothing for NULL. */
+/* Does not wait for blocked receivers. Does nothing for NULL. */
 void receivers_destroy(struct receivers *receivers);
 
 /* An epoll descriptor, readable when there may be an answer; owned by `receivers`. */
 int receivers_fd(const struct receivers *receivers);
 
-/* Whether the owner is below the limits of lost receivers. */
+/* Returns whether the owner is below the limits of blocked receivers. */
 bool receivers_may(const struct receivers *receivers, const struct receivers_owner *owner);
 
 /*
- * Has the next packet of a producer's socket received. `cookie` comes back with the answer. Returns
- * 0; -EAGAIN if all receivers are busy: try again after an answer; -EIO if no process can be
- * started.
+ * Lets a receiver receive the next packet of a producer's socket. The answer has `cookie`. Returns
+ * 0, -EAGAIN if all receivers are busy (the caller tries again after an answer), or -EIO if no
+ * process can be started.
  */
 int receivers_request(struct receivers *receivers, const struct receivers_owner *owner, int socket,
 	void *cookie);
