@@ -47,12 +47,13 @@ struct args_format {
 };
 
 /*
- * The next conversion with the text before it. 1; 0 at the end (the literal is the rest); -EINVAL
- * for a conversion that is not in the list: then the walk must not be used any more.
+ * Finds the next conversion with the text before it. Returns 1, 0 at the end (the literal is then
+ * the rest), or -EINVAL for a conversion that is not in the list; after that the walk must not be
+ * used any more.
  */
 int args_next(struct args_format *format, struct args_conversion *conversion);
 
-/* How one argument is stored. */
+/* The storage of one argument. */
 struct args_plan {
 	uint8_t kind; /* enum args_kind */
 	uint8_t bytes; /* of an integer, by the length in the format; its sign by the letter */
