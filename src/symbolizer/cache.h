@@ -18,21 +18,20 @@ struct cache *cache_create(size_t bytes_max);
 void cache_destroy(struct cache *cache);
 
 /*
- * The results of a file, created if need be. NULL if results must not be cached: a file without a
- * build-id may be another one later, and so may the memory of a JIT. Valid until the next
- * cache_trim().
+ * Returns the results of a file, which are created if there are none. Returns NULL if results must
+ * not be cached, since a file without a build-id, or the memory of a JIT, may change. The result is
+ * valid until the next cache_trim().
  */
 struct cache_file *cache_find_file(struct cache *cache, const struct symbols_file *file);
 
 /*
- * Is there a result with this detail (SYMBOLS_LINES or 0)? *place is valid until it is added anew.
+ * Returns whether there is a result with this detail (SYMBOLS_LINES or 0). *place is valid until it
+ * is added again.
  */
 bool cache_find(const struct cache_file *file, uint64_t offset, unsigned int flags,
 	uint64_t now_ns, struct symbols_place *place);
 
-/*
- * How long it is cached that something was not found: a debug file may be installed meanwhile.
- */
+/* The time for which a negative result is cached, since a debug file may be installed meanwhile. */
 #define CACHE_RETRY_NS (60 * NSEC_PER_SEC)
 
 /*

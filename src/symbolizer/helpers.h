@@ -17,8 +17,8 @@
 /* Time limit of an open, for file systems that hang. */
 #define HELPERS_OPEN_NS (2 * NSEC_PER_SEC)
 /*
- * Time limit of what a user can make hang: a process whose mmap lock is held, or a FUSE file
- * system.
+ * Time limit of operations that a user can block: on a process whose mmap lock is held, or on a
+ * FUSE file system.
  */
 #define HELPERS_PROCESS_NS (200 * NSEC_PER_MSEC)
 /* The largest debug files take a second or two; the parser limits its CPU time itself. */
@@ -50,23 +50,25 @@ void helpers_destroy(struct helpers *helpers);
 void helpers_prepare(struct helpers *helpers);
 
 /*
- * Sends the message to the opener and returns the descriptor of a file, which the caller closes;
- * else -errno. -ETIMEDOUT also if it took longer than HELPERS_OPEN_NS, or HELPERS_PROCESS_NS if the
- * message names a process or has PROTO_ANY_MOUNT (the deadline of `wait` tells them apart). The
- * reply is in *message. Returns -EXDEV if the file needs PROTO_ANY_MOUNT or too many helpers hang
- * already.
+ * Sends the message to the opener and returns the descriptor of a file, which the caller closes, or
+ * -errno. It is also -ETIMEDOUT if the open took longer than HELPERS_OPEN_NS, or HELPERS_PROCESS_NS
+ * if the message names a process or has PROTO_ANY_MOUNT (the deadline of `wait` tells them apart).
+ * The reply is in *message. Returns -EXDEV if the file needs PROTO_ANY_MOUNT or too many helpers
+ * hang already.
  */
 int helpers_open(struct helpers *helpers, struct proto_message *message,
 	const struct proto_wait *wait);
 
-/* Has the fetcher download a debug file; as above. -ENOENT if the options name no servers. */
+/*
+ * Lets the fetcher download a debug file; as above. Returns -ENOENT if the options name no servers.
+ */
 int helpers_fetch(struct helpers *helpers, const uint8_t *build_id, size_t length,
 	const struct proto_wait *wait);
 
-/* A connection to a new child of the parser. The caller closes it, which ends the child. */
+/* Returns a connection to a new child of the parser. The caller closes it, which ends the child. */
 int helpers_fork_parser(struct helpers *helpers, const struct proto_wait *wait);
 
-/* Does the parser, apart from its children, still run? If not, the next fork starts it. */
+/* Returns whether the parser itself still runs. If not, the next fork starts it. */
 bool helpers_has_parser(const struct helpers *helpers);
 
 /* Kills the parser and its children: for a parser that does not reply. */
@@ -81,7 +83,7 @@ int helpers_ask(struct helpers *helpers, const struct proto_message *message,
 /* Returns -EPIPE if the reader has exited. */
 int helpers_receive(
 	struct helpers *helpers, struct proto_message *message, const struct proto_wait *wait);
-/* Ends the reader; hung: it did not reply, or it reported PROTO_HUNG. */
+/* Ends the reader. `hung` says that it did not reply, or that it reported PROTO_HUNG. */
 void helpers_end_reader(struct helpers *helpers, bool hung);
 /*
  * Reaps the killed processes; waits for them some 100 ms at most. Returns how many have not exited.
@@ -91,8 +93,8 @@ unsigned int helpers_reap(struct helpers *helpers);
 void helpers_prepare_reader(struct helpers *helpers);
 
 /*
- * The path of kprof-symbols: beside the running program (in a build tree), else where it is
- * installed.
+ * Returns the path of kprof-symbols: beside the running program (in a build tree), otherwise that
+ * of the installed one.
  */
 char *helpers_find_program(void);
 

@@ -125,7 +125,7 @@ struct proto_wait {
 };
 
 /*
- * Sends the message with a descriptor (-1 for none), which stays the caller's. If `wait` is NULL
+ * Sends the message with a descriptor (-1 for none), which the caller still owns. If `wait` is NULL
  * there is no time limit. Returns -EPIPE if the other end is closed, -ECANCELED or -ETIMEDOUT as
  * `wait` says.
  */
@@ -140,7 +140,7 @@ int proto_send(int fd, const struct proto_message *message, int passed,
 int proto_receive(int fd, struct proto_message *message, int *passed,
 	const struct proto_wait *wait);
 
-/* Waits until fd is readable or closed at the other end: 0, -ECANCELED, -ETIMEDOUT. */
+/* Waits until fd is readable or closed at the other end. Returns 0, -ECANCELED or -ETIMEDOUT. */
 int proto_wait_readable(int fd, const struct proto_wait *wait);
 
 uint64_t proto_now_ns(void);

@@ -77,21 +77,22 @@ struct remote_request {
 	uint32_t pid; /* the process below whose root the file was found; 0 for the host's root */
 };
 
-/* Is the file one that is not tried for now? */
+/* Returns whether the file must not be tried now. */
 bool remote_is_skipped(struct remote *remote, const char *path);
 /*
- * Don't try the file for a while. timeout: it took too long; else its parser crashed or misbehaved.
+ * Makes the file not be tried for a while. `timeout` says that it took too long; otherwise its
+ * parser crashed or sent malformed replies.
  */
 void remote_skip(struct remote *remote, const char *path, bool timeout);
 
 /*
- * Is the process one that is not used for now? A process that hung is not used for a while; if many
- * others hang too, none is.
+ * Returns whether the process must not be used now. A process that hung is not used for a while; if
+ * many others hang too, none is.
  */
 bool remote_avoids_process(struct remote *remote, uint32_t pid);
 void remote_avoid_process(struct remote *remote, uint32_t pid);
 
-/* Has the request been cancelled, or has its time run out? */
+/* Returns whether the request has been cancelled or its time is over. */
 bool remote_is_over(const struct remote_request *request, int ret);
 
 /*

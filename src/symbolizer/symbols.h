@@ -74,9 +74,9 @@ struct symbols_source {
 	 * it. Errors as above. NULL if not supported.
 	 */
 	int (*connect)(void *self, const struct symbols_file *file, const struct symbols_how *how);
-	/* Starts what requests will need; returns at once. May be NULL. */
+	/* Starts the processes that requests need; returns at once. May be NULL. */
 	void (*prepare)(void *self);
-	/* How many requests can run at the same time; 0 for one. */
+	/* The number of requests that can run at the same time; 0 stands for one. */
 	unsigned int lanes;
 	/* Adds rows to kpstat. May be NULL. */
 	void (*stats)(void *self, struct stats *stats);
@@ -93,7 +93,7 @@ struct symbols *symbols_create(const struct symbols_source *source, void *self,
 	size_t cache_bytes);
 void symbols_destroy(struct symbols *symbols);
 
-/* Starts what takes time, before requests are made. Returns at once. */
+/* Starts the processes that requests need, before they are made. Returns at once. */
 void symbols_prepare(struct symbols *symbols);
 
 /*
@@ -104,10 +104,10 @@ int symbols_resolve(struct symbols *symbols, const struct symbols_file *file,
 	const uint64_t *offsets, size_t count, const struct symbols_how *how,
 	struct symbols_arena *arena, struct symbols_place *places);
 
-/* How many requests can run at the same time, at least 1. Further ones wait. */
+/* Returns the number of requests that can run at the same time, at least 1. Further ones wait. */
 unsigned int symbols_lanes(const struct symbols *symbols);
 
-/* The source's connect(); -ENOENT if it has none. */
+/* Calls the source's connect(); returns -ENOENT if it has none. */
 int symbols_connect(struct symbols *symbols, const struct symbols_file *file,
 	const struct symbols_how *how);
 

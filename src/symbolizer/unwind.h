@@ -24,7 +24,8 @@ struct unwind {
 
 /*
  * Starts with a copy: regs by DWARF's numbers, the program counter last. The stack begins at the
- * stack pointer and stays the caller's. False: an unsupported machine, or not its registers.
+ * stack pointer; the caller keeps its ownership. Returns false if the machine is not supported or
+ * the registers are not those of the machine.
  */
 bool unwind_begin(struct unwind *unwind, uint16_t machine, const uint64_t *regs, unsigned int count,
 	const uint8_t *stack, uint32_t stack_bytes);

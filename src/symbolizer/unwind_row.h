@@ -37,7 +37,7 @@ struct unwind_row_value {
 	int64_t number;
 };
 
-/* An operation of DWARF's stack machine: DW_OP_, with its register and number where it has any. */
+/* An operation of DWARF's stack machine: DW_OP_, with its register and number if it has any. */
 struct unwind_row_op {
 	uint8_t atom;
 	uint8_t reg;
@@ -70,7 +70,7 @@ static inline bool unwind_row_value_is_sound(
 	       value->first <= row->op_count && value->count <= row->op_count - value->first;
 }
 
-/* Are the `bytes` received at `row` a well-formed row? */
+/* Returns whether the `bytes` received at `row` are a well-formed row. */
 static inline bool unwind_row_is_sound(const struct unwind_row *row, size_t bytes)
 {
 	unsigned int i;

@@ -22,7 +22,7 @@ struct unwind_table *unwind_table_create(struct symbols *symbols, const struct s
 /* Does nothing for NULL. */
 void unwind_table_destroy(struct unwind_table *table);
 
-/* Was a file with this number (chosen by the caller) added? */
+/* Returns whether a file with this number (chosen by the caller) was added. */
 bool unwind_table_has_file(const struct unwind_table *table, uint32_t number);
 /* The struct is used during the call only. Blocks while the file is read. */
 void unwind_table_add_file(
