@@ -24,7 +24,7 @@ struct addr_match_symbol {
 	uint64_t limit;   /* without a size: end of what it covers */
 	const char *name; /* the caller's, valid as long as the addr_match */
 	uint8_t rank;
-	/* covers addresses without being a result for them: keeps other symbols from them */
+	/* covers addresses without being a result for them, so that no other symbol gets them */
 	bool foreign;
 	bool latest; /* of symbols with the same start and rank, the last one offered is taken */
 };
@@ -34,7 +34,7 @@ size_t addr_match_first(const uint64_t *addresses, size_t count, uint64_t start)
 
 struct addr_match;
 
-/* The addresses stay the caller's; ascending, without duplicates. */
+/* The caller keeps the ownership of the addresses, which are ascending, without duplicates. */
 struct addr_match *addr_match_create(const uint64_t *addresses, size_t count);
 void addr_match_destroy(struct addr_match *match);
 
@@ -47,10 +47,10 @@ void addr_match_offer(struct addr_match *match, const struct addr_match_symbol *
  */
 void addr_match_replace(struct addr_match *match, const struct addr_match_symbol *symbol);
 
-/* After the last offer, before the first addr_match_find(). */
+/* Called after the last offer, before the first addr_match_find(). */
 void addr_match_finish(struct addr_match *match);
 
-/* The symbol of the i-th address. NULL if none covers it, or a foreign one does. */
+/* Returns the symbol of the i-th address, or NULL if none covers it or a foreign one does. */
 const struct addr_match_symbol *addr_match_find(const struct addr_match *match, size_t i);
 
 #endif

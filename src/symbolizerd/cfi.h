@@ -13,7 +13,8 @@
 struct cfi;
 
 /*
- * Of an ELF file, which stays the caller's and must outlive it. NULL if the file has no such table.
+ * Opens the table of an ELF file, which the caller keeps open longer than the table. Returns NULL
+ * if the file has no such table.
  */
 struct cfi *cfi_open(Elf *elf);
 /* Does nothing for NULL. */

@@ -11,9 +11,9 @@
 #define DEMANGLE_INPUT_MAX 16384
 
 /*
- * To be freed with g_free. NULL if not mangled, or by an unknown scheme. Rust's hashes are left out.
- * Suffixes that compilers append to parts and copies of functions (.cold, .isra.0) are kept, in C++
- * as [clone .cold].
+ * Returns the demangled name, which the caller frees with g_free, or NULL if the name is not
+ * mangled or by an unknown scheme. Rust's hashes are left out. Suffixes that compilers append to
+ * parts and copies of functions (.cold, .isra.0) are kept, in C++ as [clone .cold].
  */
 char *demangle_name(const char *name);
 

@@ -18,7 +18,10 @@
 
 struct dwarflines;
 
-/* NULL if the file has no DWARF. fd is borrowed, and must stay open as long as the result. */
+/*
+ * Returns NULL if the file has no DWARF. fd is borrowed, and must be open as long as the result
+ * exists.
+ */
 struct dwarflines *dwarflines_open(int fd);
 void dwarflines_close(struct dwarflines *lines);
 

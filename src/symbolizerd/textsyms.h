@@ -29,9 +29,9 @@ struct textsyms_kernel {
 };
 
 /*
- * Offers the functions of the kernel or of one module. False: it is another kernel, or it hides its
- * addresses; then discard what has been offered. The text is split into strings, which must outlive
- * the addr_match.
+ * Offers the functions of the kernel or of one module. Returns false if it is another kernel, or it
+ * hides its addresses; the caller then discards the offered symbols. The text is split into
+ * strings, which must outlive the addr_match.
  */
 bool textsyms_offer_kernel(
 	char *text, const struct textsyms_kernel *kernel, struct addr_match *match);
