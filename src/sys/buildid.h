@@ -14,7 +14,7 @@
 
 /* Each build_id has PROC_BUILD_ID_MAX bytes. They return its length; 0 if there is none. */
 uint8_t buildid_in_notes(const unsigned char *notes, size_t size, unsigned char *build_id);
-/* Of an open file; does not depend on the file position. */
+/* Reads the build-id of an open file; does not depend on the file position. */
 uint8_t buildid_of_file(int fd, unsigned char *build_id);
 
 /* A mapping, as an MMAP2 record of perf describes it. */
@@ -35,10 +35,10 @@ struct buildid_content {
 
 /*
  * Finds the build-id of the mapped file: by its path among our own mounts, if it is that file and
- * has not changed since; else by the mapping itself, while the process lives. `maps` must have been
- * initialised recently. Returns the length, 0 if the file has none, -EACCES if files of its file
- * system are not read (PROC_DEVICES_MAX), -ENOENT if it cannot be found any more, or -EAGAIN if it
- * has changed since. *content is known if the file was found by its path.
+ * has not changed since; otherwise by the mapping itself, while the process lives. `maps` must have
+ * been initialised recently. Returns the length, 0 if the file has none, -EACCES if files of its
+ * file system are not read (PROC_DEVICES_MAX), -ENOENT if it cannot be found any more, or -EAGAIN
+ * if it has changed since. *content is known if the file was found by its path.
  */
 int buildid_of_mapping(struct proc_maps *maps, const struct buildid_mapping *mapping,
 	unsigned char *build_id, struct buildid_content *content);

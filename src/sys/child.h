@@ -23,8 +23,8 @@ void child_keep_only(const int *sorted, size_t count);
 void child_sort(int *fds, size_t count);
 
 /*
- * A descriptor of a process that becomes readable when all its threads have ended and their descriptors
- * are closed; close-on-exec. Or -errno.
+ * Returns a descriptor of a process, close-on-exec, that becomes readable when all its threads have
+ * ended and their descriptors are closed; or -errno.
  */
 int child_open_process(pid_t pid);
 
@@ -38,8 +38,9 @@ struct child_options {
 };
 
 /*
- * Starts a program with no signal blocked, also from a process with several threads. It has the descriptors
- * of the caller that are not close-on-exec, and `child_fd`. 0 or -errno, such as -ENOENT.
+ * Starts a program with no signal blocked, also from a process with several threads. It has the
+ * descriptors of the caller that are not close-on-exec, and `child_fd`. Returns 0 or -errno, such
+ * as -ENOENT.
  */
 int child_start(const struct child_options *options, pid_t *pid);
 

@@ -36,10 +36,12 @@ uint64_t clock_thread_ns(void);
  * the same on all CPUs and never stops. `path`: CLOCK_SOURCE_PATH, or a fixture of a test.
  */
 bool clock_has_counter(const char *path);
-/* The time counter; 0 on machines where we know none. */
+/* Returns the time counter, or 0 on machines for which none is known. */
 uint64_t clock_counter(void);
 
-/* USER_HZ: how many ticks /proc counts a second (100 on nearly every machine). At least 1. */
+/*
+ * Returns USER_HZ, the number of ticks a second in /proc (100 on nearly every machine), at least 1.
+ */
 uint64_t clock_ticks_per_second(void);
 
 /*

@@ -16,14 +16,14 @@
 #include <sys/types.h>
 
 /*
- * May find files of all users and open them for reading, and see other processes' mappings and
- * the kernel's symbols, if it could do so before. Nothing else.
+ * Leaves the rights to find files of all users and open them for reading, and to see other
+ * processes' mappings and the kernel's symbols, as far as the process had them.
  */
 int confine_opener(void);
 
 /*
- * May see other processes, their mappings and the files behind them, and start threads. Nothing
- * else.
+ * Leaves the rights to see other processes, their mappings and the mapped files, and to start
+ * threads.
  */
 int confine_reader(void);
 
@@ -37,12 +37,15 @@ struct confine_limits {
 };
 
 /*
- * May read descriptors that it receives, send answers, and fork. *child: what its children need;
- * it is never freed.
+ * Leaves the rights to read descriptors that it receives, to send answers, and to fork. Sets *child
+ * to the data that its children need, which is never freed.
  */
 int confine_parser(const struct confine_limits *limits, struct confine_child **child);
 
-/* In a child: as its parent, without fork. It ends when its parent does. */
+/*
+ * Called in a child: leaves the rights of its parent except fork. The child ends when its parent
+ * does.
+ */
 int confine_parser_child(const struct confine_child *child);
 
 /* Becomes this user, without capabilities; keeps the user's own rights. */

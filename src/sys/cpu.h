@@ -21,8 +21,9 @@
 int cpu_read_list(const char *path, unsigned char *bitmap);
 
 /*
- * The same for frequent reads: a descriptor of the list (-errno), and its current content. A read
- * takes a tenth of the time of opening the file again. Closed with close(2).
+ * The same for frequent reads: one function returns a descriptor of the list or -errno, the other
+ * reads its current content. A read takes a tenth of the time of opening the file again. Closed
+ * with close(2).
  */
 int cpu_open_list(const char *path);
 int cpu_reread_list(int fd, unsigned char *bitmap);
@@ -42,7 +43,7 @@ static inline void cpu_clear_in_bitmap(unsigned char *bitmap, unsigned int cpu)
 	bitmap[cpu / 8] &= (unsigned char)~(1 << (cpu % 8));
 }
 
-/* The CPU that the calling thread runs on; 0 if the kernel does not tell. */
+/* Returns the CPU on which the calling thread runs, or 0 if it is not known. */
 unsigned int cpu_current(void);
 
 #endif

@@ -15,8 +15,8 @@
 /* Of one message: the kernel's SCM_MAX_FD. */
 #define FDPASS_MAX 253
 
-/* Sends one message with `count` descriptors, 0 to FDPASS_MAX. 0 or -errno; never SIGPIPE, never
- * -EINTR. */
+/* Sends one message with `count` descriptors, 0 to FDPASS_MAX. Returns 0 or -errno, never -EINTR;
+ * never raises SIGPIPE. */
 int fdpass_send(int socket, const void *data, size_t bytes, const int *fds, unsigned int count,
 	int flags);
 

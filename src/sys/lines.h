@@ -19,17 +19,18 @@ struct lines {
 	int error;    /* 0 or the -errno that ended it */
 };
 
-/* fd and buf stay the caller's. A line longer than size - 1 is skipped entirely. */
+/* The caller keeps the ownership of fd and buf. A line longer than size - 1 is skipped entirely. */
 void lines_init(struct lines *lines, int fd, char *buf, size_t size);
 /*
- * The next line, NUL-terminated, without its newline; the last one may lack it. The caller may write
- * into it; valid until the next call. NULL at the end and at an error.
+ * Returns the next line, NUL-terminated, without its newline, which the last line need not have.
+ * The caller may write into it. It is valid until the next call. Returns NULL at the end and at an
+ * error.
  */
 char *lines_next(struct lines *lines);
 
 /*
- * The first line of a small file below the folder `dir` (AT_FDCWD: of the working folder), without its
- * newline, cut to size - 1 bytes. 0 or the -errno of open(2) or read(2).
+ * Reads the first line of a small file below the folder `dir` (AT_FDCWD for the working folder),
+ * without its newline, cut to size - 1 bytes. Returns 0 or -errno of open(2) or read(2).
  */
 int lines_read_first(int dir, const char *path, char *text, size_t size);
 

@@ -13,16 +13,22 @@
 int memfile_create(const char *name);
 int memfile_create_sealable(const char *name);
 
-/* From now on the size and the bytes cannot change. 0 or -errno: it is not a sealable memfd. */
+/* Makes the size and the bytes unchangeable. Returns 0, or -errno if it is not a sealable memfd. */
 int memfile_freeze(int fd);
 
-/* The bytes cannot change and the file cannot shrink: a mapping never raises SIGBUS. */
+/*
+ * Returns whether the bytes cannot change and the file cannot shrink, so that a mapping never
+ * raises SIGBUS.
+ */
 bool memfile_is_frozen(int fd);
 
-/* The file cannot shrink, and no further seals can be set. Its bytes may change. */
+/* Returns whether the file cannot shrink and no further seals can be set. Its bytes may change. */
 bool memfile_cannot_shrink(int fd);
 
-/* The file has seals, so it is in memory (memfd, hugetlb): closing it does not block. */
+/*
+ * Returns whether the file has seals, so that it is in memory (memfd, hugetlb) and closing it does
+ * not block.
+ */
 bool memfile_has_seals(int fd);
 
 #endif

@@ -19,8 +19,8 @@ int mounts_find(const char *path, const char *type,
 	int (*mount)(void *arg, const char *dir, uid_t owner), void *arg);
 
 /*
- * Whether a file system of this type is mounted at dir, a path as realpath(3) gives it. Asks the server
- * of that file system nothing. False also if the mount table can't be read.
+ * Whether a file system of this type is mounted at dir, a path as realpath(3) gives it. Sends no
+ * request to the server of that file system. Returns false also if the mount table can't be read.
  */
 bool mounts_is_of_type(const char *dir, const char *type);
 
