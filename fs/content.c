@@ -29,7 +29,7 @@ static enum content_thread in_view_thread(struct session *session, const struct 
 
 /* ---- rendered -------------------------------------------------------------------------------- */
 
-/* Takes the text; ret: of what rendered it. */
+/* Takes ownership of the text. `ret` is the result of the function that rendered it. */
 static int hold_text(const struct content_call *call, GString *text, int ret,
 	struct content *content, struct err *err)
 {
@@ -116,7 +116,7 @@ static enum content_thread lazy_thread(struct session *session, const struct dir
 	return !lazy->is_long || lazy->is_long(session) ? CONTENT_IN_TRACE_THREAD : CONTENT_IN_WORKER;
 }
 
-/* What is short is held; what is long is made as it is read. */
+/* A short text is kept in memory; a long one is made when it is read. */
 static int begin_lazy(const struct content_call *call, struct content *content, struct err *err)
 {
 	struct lazy *lazy;
@@ -143,7 +143,10 @@ static int begin_lazy(const struct content_call *call, struct content *content, 
 	return ret;
 }
 
-/* The thread was chosen before: where it became long since then, it is rendered all the same. */
+/*
+ * The thread was chosen earlier; if the text has become long since then, it is rendered
+ * nevertheless.
+ */
 static int fill_lazy(const struct content_call *call, struct content *content, struct err *err)
 {
 	GString *text;

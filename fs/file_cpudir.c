@@ -27,7 +27,7 @@
 
 #define CPU_FILES 3
 
-/* Rows know their CPU by the struct around them. */
+/* The struct that contains a row has its CPU. */
 struct cpu_file {
 	struct dirtab_row row;
 	struct trace_records_cpu cpu;
@@ -79,7 +79,7 @@ int file_reading_begin(
 	return ret;
 }
 
-/* Without programs there are messages only, of which a copy is all that is needed. */
+/* Without programs there are only messages, for which a copy is enough. */
 bool file_reading_is_long(struct session *session)
 {
 	return readings_have_programs(session->server->readings);

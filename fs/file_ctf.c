@@ -33,14 +33,17 @@
 #include "trace/snapshot.h"
 #include "views/viewproc.h"
 
-/* How long a set outlives its last open file: a reader opens one file after the other. */
+/*
+ * The time for which a set is kept after its last file was closed, since a reader opens one file
+ * after the other.
+ */
 #define SET_SECONDS 1
 /* How often an open that waits for a set made for another open checks its cancellation. */
 #define LOOK_NS (50 * NSEC_PER_MSEC)
-/* All streams of a set: as large as any view may be. */
+/* The limit of all streams of a set: that of any view. */
 #define SET_BYTES_MAX ((uint64_t)VIEWPROC_BYTES_MAX)
 
-/* Rows know their file by the struct around them. */
+/* The struct that contains a row has its file. */
 struct ctf_row {
 	struct dirtab_row row;
 	char name[24];
@@ -51,7 +54,7 @@ struct ctf_row {
 struct file_ctf {
 	pthread_mutex_t lock; /* a leaf */
 	pthread_cond_t made;  /* `making` is over */
-	bool making;	      /* l: an opener is at it */
+	bool making;	      /* l: an opener makes the set */
 	int *fds;	      /* l, i once made: the set; NULL if there is none */
 	struct timespec time; /* l: when it was made, CLOCK_REALTIME */
 	unsigned int readers; /* l: open files of the set */
@@ -129,8 +132,8 @@ static void set_timer(const struct file_ctf *ctf, time_t seconds)
 }
 
 /*
- * With the lock held: the set that is to be freed without it, since that takes long; NULL if there
- * is none. Setting the timer also clears an earlier expiration.
+ * Called with the lock held. Returns the set that the caller frees without it, since that takes
+ * long, or NULL. Setting the timer also clears an earlier expiration.
  */
 static int *take_old_set(struct file_ctf *ctf)
 {
@@ -180,8 +183,8 @@ static void leave_set(void *arg)
 }
 
 /*
- * With the lock held. The set stays as long as it has readers: these need no descriptors of their
- * own.
+ * Called with the lock held. The set exists as long as it has readers, which therefore need no own
+ * descriptors.
  */
 static int enter_set(struct file_ctf *ctf, uint32_t file, struct filetext **text)
 {

@@ -78,7 +78,8 @@ static int copy_capture(struct profiler *profiler, bool enough, int fd, void *jo
 }
 
 /*
- * *fd: what the trace shows beside the samples; -1 where there is nothing, or the form shows none.
+ * Sets *fd to a file with the annotations of the trace, or to -1 if there are none or the format
+ * shows none.
  */
 static int open_marks(struct session *session, const struct view_format *format, void *job, int *fd)
 {

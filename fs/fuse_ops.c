@@ -37,7 +37,7 @@
 
 /* ---- open and close -------------------------------------------------------------------------- */
 
-/* Returns the reference of the kernel, or of an open that does not stand. */
+/* Drops the reference of the kernel, or of an open that the kernel did not accept. */
 static void drop_file(struct openfile *file)
 {
 	if (file->row->flags & DIRTAB_CONTROL)
@@ -79,7 +79,7 @@ static void open_op(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		fill_and_open(req, file, &origin);
 }
 
-/* A switch of an event that is not there yet: the open that sets it makes its file. */
+/* The switch of an event that does not exist yet: the open that sets it creates the file. */
 static void create_op(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 	struct fuse_file_info *fi)
 {
@@ -94,7 +94,7 @@ static void create_op(fuse_req_t req, fuse_ino_t parent, const char *name, mode_
 		fuse_tree_refuse(req, parent, name);
 		return;
 	}
-	/* what is not there has nothing to be read */
+	/* a file that does not exist cannot be read */
 	ret = openfile_create(server->files, node, node_session(node)->report,
 		(fi->flags & ~O_ACCMODE) | O_WRONLY, &origin, &file);
 	if (ret) {
@@ -133,7 +133,10 @@ static void read_op(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 	struct filetext *text = file->content.text;
 
 	if (file->row->type == DIRTAB_STREAM) {
-		/* no owner: for the page cache (sendfile, mmap), which has no place for a stream */
+		/*
+		 * without owner: a read for the page cache (sendfile, mmap), which cannot hold a
+		 * stream
+		 */
 		if (!fi->lock_owner)
 			fuse_reply_err(req, EINVAL);
 		else
@@ -142,7 +145,7 @@ static void read_op(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 		return;
 	}
 	if (!text)
-		fuse_reply_err(req, EBADF); /* the kernel does not read what was opened for writing */
+		fuse_reply_err(req, EBADF); /* the kernel does not read a file opened for writing */
 	else if (off < 0 || (uint64_t)off >= text->size)
 		fuse_reply_buf(req, NULL, 0);
 	else if (text->lazy)
@@ -200,15 +203,13 @@ static void init_op(void *arg, struct fuse_conn_info *conn)
 {
 	struct fuse_ops *ops = arg;
 
-	/* a text does not change under its readers: no look at mtime before each read */
+	/* an open text does not change, so the kernel need not check mtime before each read */
 	conn->want &= ~(unsigned int)FUSE_CAP_AUTO_INVAL_DATA;
 	/* a stream's reads are answered one after the other */
 	conn->want &= ~(unsigned int)(FUSE_CAP_ASYNC_DIO | FUSE_CAP_WRITEBACK_CACHE);
 	/* `>` is a flag of open, not a truncation before it */
 	conn->want |= conn->capable & FUSE_CAP_ATOMIC_O_TRUNC;
-	/*
-	 * a text in a file goes from its pages to the reader's, without memory of ours between them
-	 */
+	/* a text in a file is moved from its pages to the reader's without a copy in our memory */
 	conn->want |= conn->capable & FUSE_CAP_SPLICE_WRITE;
 	ops->ready(ops->server);
 }
@@ -270,7 +271,10 @@ static int wait_also_for(struct fuse_ops *ops, int fd)
 	return epoll_ctl(ops->epoll, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
 }
 
-/* What ends the workers is open from the start: at the end there may be no descriptor to be had. */
+/*
+ * The descriptors that end the workers are opened at the start, since none may be available at the
+ * end.
+ */
 static int create_stop(struct fuse_ops *ops, struct err *err)
 {
 	ops->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -300,7 +304,9 @@ int fuse_ops_create(struct server *server, const struct options *options,
 	return 0;
 }
 
-/* libfuse prints its own message and returns no errno: what can be checked beforehand is checked here. */
+/*
+ * libfuse prints its own message and returns no errno, so this checks as much as possible before.
+ */
 static int check_device(struct err *err)
 {
 	if (!access(DEVICE, R_OK | W_OK))
@@ -328,7 +334,7 @@ int fuse_ops_mount(struct fuse_ops *ops, const char *mountpoint, struct err *err
 	return 0;
 }
 
-/* Waits until a request may be there. False: the workers are to end. */
+/* Waits until there may be a request. Returns false if the workers should end. */
 static bool wait_for_request(const struct fuse_ops *ops)
 {
 	struct epoll_event events[2]; /* room for both: neither hides the other */
@@ -351,7 +357,7 @@ void fuse_ops_serve(struct fuse_ops *ops)
 			continue;
 		if (ret <= 0)
 			break;
-		(void)reserve_is_whole(); /* what the requests before took of it is taken back */
+		(void)reserve_is_whole(); /* refills the reserve after the previous requests */
 		fuse_session_process_buf(ops->session, &buffer);
 	}
 	free(buffer.mem);
@@ -373,7 +379,7 @@ void fuse_ops_unmounted(struct fuse_ops *ops)
 
 	if (!ops->mounted)
 		return;
-	close(ops->epoll); /* the workers have ended: where no other is left, the pipe gets these numbers */
+	close(ops->epoll); /* the workers have ended; the pipe may get these numbers */
 	close(ops->stop);
 	ops->epoll = ops->stop = -1;
 	if (pipe2(ends, O_CLOEXEC)) {

@@ -12,7 +12,10 @@
 #include "fs/fuse_req.h"
 #include "fs/session.h"
 
-/* How long the kernel may rely on attributes that stay: otherwise it sends a GETATTR before each read. */
+/*
+ * The time for which the kernel caches attributes that do not change; otherwise it sends a GETATTR
+ * before each read.
+ */
 #define STAYS_S 1.0
 
 /* ---- names and attributes --------------------------------------------------------------------- */
@@ -69,7 +72,7 @@ static void setattr_op(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to
 {
 	const struct dirtab_row *row = node_row(node_of(req, ino));
 
-	/* truncation to nothing is what `>` means; there is nothing to truncate */
+	/* `>` truncates to size 0; there is nothing to truncate */
 	if (to_set & ~FUSE_SET_ATTR_SIZE || attr->st_size)
 		fuse_reply_err(req, EPERM);
 	else if (!dirtab_can_write(row))
@@ -144,7 +147,7 @@ static void link_op(fuse_req_t req, fuse_ino_t ino, fuse_ino_t new_parent, const
 
 /* ---- directories ------------------------------------------------------------------------------ */
 
-/* An open directory: what was listed at its beginning. A read may still be at it when it is closed. */
+/* An open directory: its listing at the first read. A read may still use it when it is closed. */
 struct listing {
 	struct quotas *quotas;
 	struct quota_share share;
@@ -214,7 +217,7 @@ static void add_entry(fuse_req_t req, GByteArray *listing, const char *name, con
 	fuse_add_direntry(req, (char *)listing->data + start, size, name, st, listing->len);
 }
 
-/* Entries as the kernel wants them; the offset of one is where the next begins. */
+/* Entries in the kernel's format; the offset of an entry is that of the next one. */
 static void list_directory(fuse_req_t req, struct node *dir, GByteArray *listing)
 {
 	struct nodes *nodes = server_of(req)->nodes;
@@ -236,7 +239,7 @@ static void list_directory(fuse_req_t req, struct node *dir, GByteArray *listing
 	}
 }
 
-/* Its bytes are the user's; of one that grew since it was listed first, what it grew by. */
+/* Counts its bytes for the user; of a listing that grew since the first time, the difference. */
 static int make_listing(fuse_req_t req, struct node *dir, struct listing *listing)
 {
 	uint64_t taken = listing->share.taken[QUOTA_BYTES];

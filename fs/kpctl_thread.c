@@ -15,7 +15,7 @@
 #include "sys/clock.h"
 #include "sys/proc.h"
 
-/* Something for the thread to do: an open that waits for the holder, a write, or a close. */
+/* A job for the thread: an open that waits for the holder, a write, or a close. */
 struct job {
 	struct parked parked;  /* first, so that one is the other; without a request: the holder's close */
 	struct kpctl_thread *kpctl;
@@ -31,11 +31,11 @@ struct kpctl_thread {
 	struct profiler *profiler; /* invariant */
 	bool akaros;               /* invariant */
 	pthread_t thread;
-	pthread_mutex_t lock;      /* never held while the profiler does what may block, or a file is used */
+	pthread_mutex_t lock;      /* never held while the profiler may block or a file is used */
 	pthread_cond_t wake;       /* the thread's */
 	struct parked_list jobs;   /* (lock) writes, and the holder's close */
-	struct parked_list opens;  /* (lock) opens that met a holder */
-	struct openfile *holder;   /* (lock) the run is tied to it; its close is still to come */
+	struct parked_list opens;  /* (lock) opens that wait for a holder */
+	struct openfile *holder;   /* (lock) it holds the run until its close */
 	bool cpus_changed;         /* (lock) */
 	bool closing;              /* (lock) */
 };
@@ -67,7 +67,7 @@ static void answer_job(struct parked *parked, int code)
 	free_job((struct job *)parked);
 }
 
-/* Of a write: a `start` gives up. */
+/* Cancels a `start` of a write. */
 static void stop_job(struct parked *parked)
 {
 	profiler_interrupt(((struct job *)parked)->kpctl->profiler);
@@ -104,7 +104,10 @@ static void add_job(struct kpctl_thread *kpctl, struct parked_list *list, struct
 /* ---- opening ----------------------------------------------------------------------------------
  */
 
-/* Whether the file may be open beside the holder; with the lock held. Makes it the holder. */
+/*
+ * Returns whether the file may be open beside the holder, and makes it the holder. Called with the
+ * lock held.
+ */
 static bool admit(struct kpctl_thread *kpctl, struct openfile *file)
 {
 	if (kpctl->holder && (kpctl->akaros || openfile_writes(file)))
@@ -215,12 +218,12 @@ static void end_hold(struct kpctl_thread *kpctl)
 	pthread_mutex_unlock(&kpctl->lock);
 }
 
-/* No command of the file is left: each was waited for, or taken back, before it could be closed. */
+/* No command of the file is left: each has ended or was cancelled before it could be closed. */
 void kpctl_thread_release(struct kpctl_thread *kpctl, struct openfile *file)
 {
 	if (!holds(kpctl, file))
 		openfile_put(file);
-	else /* where that is refused the server ends, and the run is being stopped anyway */
+	else /* if that is refused the server is ending, and the run is being stopped */
 		add_job(kpctl, &kpctl->jobs, NULL, create_job(file, NULL));
 }
 
@@ -280,7 +283,10 @@ static void wait_for_work(struct kpctl_thread *kpctl, uint64_t due_ns)
 		pthread_cond_wait(&kpctl->wake, &kpctl->lock);
 }
 
-/* Changes that the profiler must know of; with the lock held. Returns false if there is none. */
+/*
+ * Passes changes of CPUs to the profiler. Called with the lock held. Returns false if there is
+ * none.
+ */
 static bool serve_news(struct kpctl_thread *kpctl)
 {
 	if (!kpctl->cpus_changed)
@@ -293,8 +299,8 @@ static bool serve_news(struct kpctl_thread *kpctl)
 }
 
 /*
- * After `clear` often comes `start`. Without one the memory is freed; with the lock held, which is
- * released in between. Returns when that is due, or 0 if nothing is.
+ * Frees the memory that `clear` has kept, if no `start` has followed. Called with the lock held,
+ * which is released in between. Returns the time when this is due, or 0 if there is none.
  */
 static uint64_t serve_spare(struct kpctl_thread *kpctl, uint64_t last_job_ns)
 {

@@ -9,7 +9,7 @@
 
 #include "base/units.h"
 
-/* The first place is root's, the second one the owner's: these two are never given to others. */
+/* The first entry is root's, the second one the owner's; other users never get these two. */
 #define OWN_USERS 2
 #define ALL_USERS (OWN_USERS + KPERR_USERS)
 
@@ -20,7 +20,7 @@ struct kperr_line {
 
 struct kperr_user {
 	uid_t uid;
-	uint64_t last;	/* number of the last line; 0 if the place is free */
+	uint64_t last;	/* number of the last line; 0 if the entry is free */
 	uint64_t count; /* line i of the user's is at i % KPERR_LINES */
 	struct kperr_line lines[KPERR_LINES];
 };
@@ -63,7 +63,7 @@ void kperr_destroy(struct kperr *kperr)
 
 /*
  * Printable: what is not plain ASCII would let a writer forge lines or drive a reader's terminal.
- * Quote and backslash are written so too, so that the quoted text has one reading.
+ * Quote and backslash are escaped too, so that the quoted text is unambiguous.
  */
 static void append_printable(GString *out, const char *text, size_t size)
 {
@@ -79,7 +79,7 @@ static void append_printable(GString *out, const char *text, size_t size)
 	}
 }
 
-/* A reason can quote a word that was written: it is made one line, whatever bytes it has. */
+/* A reason can quote a written word, so it is made one line, whatever bytes it has. */
 static void append_sentence(GString *out, const char *text)
 {
 	for (; *text; text++) {
@@ -112,7 +112,10 @@ static char *format_line(const struct kperr_entry *entry)
 
 /* ---- whose lines ------------------------------------------------------------------------------ */
 
-/* With the lock held: the user's place, or a free one, or that of whose last line is the oldest. */
+/*
+ * Called with the lock held. Returns the entry of the user, or a free one, or that of the user
+ * whose last line is the oldest.
+ */
 static struct kperr_user *find_place(struct kperr *kperr, uid_t uid)
 {
 	struct kperr_user *oldest = &kperr->users[OWN_USERS];

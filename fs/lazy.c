@@ -19,8 +19,8 @@ struct lazy {
 	pthread_mutex_t lock;	      /* the maker's, too; nothing is locked under it */
 	void *maker;		      /* (lock) */
 	GString *window;	      /* (lock) */
-	uint64_t begin;		      /* (lock) where the window stands */
-	bool ended;		      /* (lock) nothing comes behind it */
+	uint64_t begin;		      /* (lock) offset of the window */
+	bool ended;		      /* (lock) no piece follows */
 	struct owed owed[LAZY_OWED_MAX]; /* (lock) */
 	unsigned int next_owed;	      /* (lock) the slot that is reused next */
 };
@@ -85,7 +85,7 @@ static void copy_window(const struct lazy *lazy, uint64_t begin, uint64_t end, G
 	g_string_append_len(out, lazy->window->str + (begin - lazy->begin), (gssize)(end - begin));
 }
 
-/* Forgets what is far behind `offset`, once there is much of it. */
+/* Discards bytes far behind `offset`, once there are many. */
 static void move_window(struct lazy *lazy, uint64_t offset)
 {
 	uint64_t end = lazy->begin + lazy->window->len, keep;
@@ -123,7 +123,10 @@ static void owe(struct lazy *lazy, uint64_t begin, uint64_t end)
 	owed->end = end;
 }
 
-/* How far back the window must still reach, for the read at `offset` and for reads that were cancelled. */
+/*
+ * Returns the lowest offset that the window must still have, for the read at `offset` and for
+ * cancelled reads.
+ */
 static uint64_t find_first_needed(const struct lazy *lazy, uint64_t offset)
 {
 	size_t i;

@@ -57,10 +57,10 @@
 #include "sys/mounts.h"
 
 /*
- * Views make large arrays, several of them at once, for a moment. From this size on each is a
+ * Views make several large arrays at the same time, for a short time. From this size on each is a
  * separate mapping, which grows without a copy and is unmapped when it is freed; what is smaller
- * lies in few arenas, where what one view leaves the next one takes. Three views at once peak a
- * quarter lower.
+ * lies in few arenas, which the next view uses again. The peak of three views at once is a quarter
+ * lower.
  */
 #define ALLOC_MAP_BYTES (64 * KIB)
 #define ALLOC_ARENAS 2
@@ -68,7 +68,7 @@
 /* Mounts of servers that have ended, one over the other: more than these are not removed. */
 #define DEAD_MOUNTS_MAX 16
 
-/* What the daemon sends to the process that was started, through a pipe: one byte. */
+/* The byte that the daemon sends to the first process, through a pipe. */
 #define DAEMON_READY 0
 
 /* ---- what is printed without a mount --------------------------------------------------------- */
@@ -107,7 +107,7 @@ static int print_instead(const struct options *options)
 
 /* ---- the mount point ------------------------------------------------------------------------- */
 
-/* What is wrong with the path, with the number `code`. */
+/* Writes the sentence about the error `code` of the path. */
 static int explain_mountpoint(const char *given, int code, struct err *err)
 {
 	if (code == ENOTCONN)
@@ -139,7 +139,7 @@ static int resolve_mountpoint(const char *given, char **mountpoint)
 	return 0;
 }
 
-/* What killed servers left there is removed first. */
+/* Mounts that killed servers have left there are removed first. */
 static int find_mountpoint(const struct options *options, char **mountpoint, struct err *err)
 {
 	const char *given = options->mountpoint;
@@ -162,7 +162,10 @@ static int find_mountpoint(const struct options *options, char **mountpoint, str
 
 /* ---- becoming a daemon ----------------------------------------------------------------------- */
 
-/* In the process that was started: ends as the daemon says, or as it died. */
+/*
+ * Called in the first process: exits with the status that the daemon sends, or with that of the
+ * daemon's end.
+ */
 static void wait_for_daemon(pid_t daemon, int pipe_fd)
 {
 	unsigned char status;
@@ -205,7 +208,7 @@ static int begin_daemon(const struct options *options, int *ready_fd, struct err
 	return 0;
 }
 
-/* The mount works: lets go of the terminal and of the process that was started. */
+/* Called when the mount works: closes the terminal and ends the first process. */
 static void finish_daemon(struct server *server, int ready_fd)
 {
 	const unsigned char status = DAEMON_READY;

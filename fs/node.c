@@ -10,7 +10,7 @@
 
 #define BLOCK_BYTES 512 /* the unit of st_blocks */
 #define IO_BYTES 4096	/* st_blksize */
-/* The same for streams: cat asks for as much at once, and a capture comes 100 ms at a time. */
+/* The same for streams: cat reads as many bytes at once, and a capture grows every 100 ms. */
 #define STREAM_IO_BYTES (512u << 10)
 
 struct node {
@@ -92,7 +92,7 @@ struct session *node_session(const struct node *node)
 	return node->session;
 }
 
-/* The node that a directory has already; with the lock held. */
+/* Returns the existing node of a directory. Called with the lock held. */
 static struct node *find_directory(struct nodes *nodes, const struct dirtab_row *row, uint64_t ino)
 {
 	GList *link;
@@ -156,7 +156,9 @@ struct node *node_create(struct nodes *nodes, struct node *dir, const char *name
 	return row ? add_node(nodes, dir, row) : NULL;
 }
 
-/* Takes a node out that is neither known to the kernel nor a directory of others; with the lock held. */
+/*
+ * Removes a node that neither the kernel nor a node below it refers to. Called with the lock held.
+ */
 static bool unlink_unused(struct nodes *nodes, struct node *node)
 {
 	if (node == &nodes->root || node->lookups || node->children)
@@ -244,8 +246,8 @@ void node_written(struct nodes *nodes, const struct node *node)
 }
 
 /*
- * When the content changed that stat(2) tells of, of a file without a text. An editor compares the time
- * before it writes settings back, and tar before and after it reads.
+ * Returns the modification time of a file without a text, as stat(2) shows it. An editor compares
+ * the time before it writes settings back, and tar before and after it reads.
  */
 static struct timespec time_of(struct nodes *nodes, const struct node *node)
 {

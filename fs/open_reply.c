@@ -13,8 +13,8 @@
 #include "fs/openfile.h"
 
 /*
- * Larger texts are not put into the page cache at open: only their last byte, for the size, and the
- * kernel requests what is really read.
+ * Larger texts are not put into the page cache at open: only their last byte, for the size; the
+ * kernel then requests the bytes that are read.
  */
 #define STORE_MAX (1024 * 1024)
 
@@ -60,7 +60,7 @@ static void open_text(struct fuse_ops *ops, struct openfile *file, struct fuse_f
 		fuse_lowlevel_notify_inval_inode(ops->session, ino_of(file->node), -1, 0);
 	if (openfile_writes(file))
 		fi->direct_io = 1;
-	/* without keep_cache the kernel drops what it has, also what was just stored */
+	/* without keep_cache the kernel drops the page cache, including the bytes just stored */
 	if (!store_text(ops, file->node, file->content.text, whole && state == NODE_TEXT_FIRST))
 		fi->keep_cache = whole && state == NODE_TEXT_FIRST;
 }
@@ -99,7 +99,10 @@ void open_reply_lazy_read(struct fuse_req *req, struct openfile *file, uint64_t 
 	const struct cancel *cancel)
 {
 	g_autoptr(GString) bytes = g_string_sized_new(size);
-	/* also if it was cancelled already: the read comes again, and the text is then further on */
+	/*
+	 * also if it was cancelled already: the read is repeated, and more of the text is then
+	 * ready
+	 */
 	int ret = lazy_read(file->content.text->lazy, offset, size, bytes, cancel);
 
 	if (ret)

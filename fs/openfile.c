@@ -19,7 +19,7 @@
  * keeps for the next open would stay with the server otherwise. Giving back walks through the heap.
  */
 #define TRIM_BYTES (4 * MIB)
-/* What one has besides its text. */
+/* The memory of an open file besides its text. */
 #define FILE_BYTES 1024
 #define STREAM_BYTES (128 * KIB)
 
@@ -93,7 +93,7 @@ static bool wants_write(int flags)
 	return (flags & O_ACCMODE) != O_RDONLY;
 }
 
-/* The usage that goes with a refusal: of the word, of all words, or of what the row takes. */
+/* Returns the usage for a refusal: of the word, of all words, or of the row. */
 static char *describe_usage(const struct dirtab_row *row, const struct ctl_words_word *word)
 {
 	GString *out = g_string_new(NULL);
@@ -141,8 +141,8 @@ void openfile_report(struct report *report, const struct node *node,
 }
 
 /*
- * What needs memory is not begun while there is none. A stream is read all the same, so that a
- * capture can be saved, and the words of control files are taken, of which some give memory back.
+ * Operations that need memory are refused while there is none. Streams can still be read, so that a
+ * capture can be saved, and words of control files are accepted, since some of them free memory.
  */
 static bool has_memory(const struct dirtab_row *row, bool reads)
 {
@@ -154,8 +154,8 @@ static bool has_memory(const struct dirtab_row *row, bool reads)
 static const char no_memory[] = "the server has not enough memory";
 
 /*
- * Root comes this far, and a user that a mode= of the mount admits; the kernel refuses the others by
- * the mode.
+ * Only root and users that `mode=` of the mount admits reach this; the kernel refuses others by the
+ * mode.
  */
 static int refuse_mode(struct report *report, const struct node *node,
 	const struct origin *origin, const char *reason)
@@ -164,7 +164,7 @@ static int refuse_mode(struct report *report, const struct node *node,
 	return -EACCES;
 }
 
-/* What each open takes; what a text takes is taken when its size is known (content.c). */
+/* Takes the quota of an open; that of a text is taken when its size is known (content.c). */
 static int take_quota(struct quotas *quotas, const struct dirtab_row *row, bool reads,
 	struct quota_share *share, struct err *err)
 {
@@ -227,7 +227,7 @@ struct openfile *openfile_get(struct openfile *file)
 	return file;
 }
 
-/* Free memory goes back when much was freed; the main thread does it, since it takes a while. */
+/* Much freed memory is returned to the kernel by the main thread, since that takes some time. */
 static void count_freed(struct openfiles *files, uint64_t bytes)
 {
 	bool much;
@@ -248,7 +248,7 @@ void openfile_put(struct openfile *file)
 	struct quota_share share;
 	bool streams;
 
-	/* what all others did with the file comes before the last one's free */
+	/* all other accesses to the file happen before the free by the last one */
 	if (atomic_add_acq_rel(&file->references, (unsigned int)-1) != 1)
 		return;
 	pthread_mutex_lock(&files->lock);
@@ -311,7 +311,7 @@ void openfile_note(struct openfile *file, const struct origin *origin, const cha
 		NULL);
 }
 
-/* The sentence of an error, or that of its number where there is no other. */
+/* Returns the sentence of an error, or that of its number if there is no other. */
 static const char *reason_of(const struct err *err, int ret)
 {
 	return err->text[0] ? err->text : g_strerror(-ret);
@@ -398,7 +398,7 @@ int openfile_write(struct openfile *file, const struct cancel *cancel, const str
 {
 	int ret = write_to(file, cancel, origin, data, size);
 
-	/* also where a line was refused: those before it stand */
+	/* also if a line was refused: the lines before it stay in effect */
 	node_written(file->files->hooks.nodes, file->node);
 	return ret;
 }

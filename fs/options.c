@@ -15,8 +15,8 @@
 #include "trace/trace.h"
 
 /*
- * One mount option: either a function of ours takes its value, or it is passed on to libfuse, or
- * it means something to others (mount(8), init systems) and is dropped.
+ * One mount option: its value is parsed by a function here, or it is passed to libfuse, or it is
+ * for other programs (mount(8), init systems) and is ignored.
  */
 struct mount_option {
 	const char *name; /* with `=` where it has a value */
@@ -152,7 +152,7 @@ static int take_debuginfod_url(struct options *options, const char *value, struc
 	return 0;
 }
 
-/* As every program that asks debuginfod; mount(8) hands no variables on. */
+/* As in every client of debuginfod; mount(8) passes no variables on. */
 static int take_debuginfod(struct options *options, const char *value, struct err *err)
 {
 	const char *urls = getenv("DEBUGINFOD_URLS");

@@ -79,7 +79,7 @@ static void stop(struct parked *parked)
 		parked->list->ops->stop(parked);
 }
 
-/* Takes a waiting one out; with the lock. Returns false if another thread answers it. */
+/* Removes a waiting request. Called with the lock. Returns false if another thread answers it. */
 static bool take(struct parked *parked)
 {
 	const struct parked_ops *ops = parked->list->ops;
@@ -90,7 +90,9 @@ static bool take(struct parked *parked)
 	return true;
 }
 
-/* In a worker. A request that is not here yet finds itself interrupted in parked_add(). */
+/*
+ * Called in a worker. A request that is not in the list yet is found interrupted in parked_add().
+ */
 static void on_interrupt(struct fuse_req *req, void *arg)
 {
 	struct parked_list *list = arg;

@@ -18,7 +18,7 @@
 #include "sys/clock.h"
 #include "trace/follow.h"
 
-/* After a gathering of more than this the next one comes soon: the reader is behind. */
+/* After a gathering of more than this the next one follows soon, since the reader is behind. */
 #define MUCH_BYTES (256 * 1024)
 #define SOON_MS 5
 
@@ -49,7 +49,7 @@ struct pipes {
 
 static void put(struct pipe *pipe)
 {
-	/* what all others did with it comes before the last one's free */
+	/* all other accesses to it happen before the free by the last one */
 	if (atomic_add_acq_rel(&pipe->references, (unsigned int)-1) != 1)
 		return;
 	follow_destroy(pipe->follow);
@@ -149,7 +149,9 @@ void pipe_end(void *cursor, bool taken)
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
-/* With the pipe's lock. However long it takes to find some in what was gathered. */
+/*
+ * Called with the pipe's lock. Continues until it finds text in the gathered events, or their end.
+ */
 static bool find_text(struct pipe *pipe)
 {
 	while (!has_text(pipe))
@@ -158,7 +160,7 @@ static bool find_text(struct pipe *pipe)
 	return true;
 }
 
-/* True: its reader has something now. Else it goes on wanting. */
+/* Returns true if its reader has data now; otherwise the pipe still wants some. */
 static bool gather(struct pipe *pipe)
 {
 	bool something;

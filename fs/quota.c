@@ -13,9 +13,9 @@
 #define USER_FILES 1024
 #define PRIVILEGED_FILES 16384
 /*
- * An open kpdata keeps a block of 128 KiB, and its unread preamble about all processes, which
- * can be megabytes; a reader needs one. All three bounds together stay below what the profiler takes, so
- * that views find room, too.
+ * An open kpdata keeps a block of 128 KiB, and its unread preamble about all processes, which can
+ * be megabytes; a reader needs one. All three limits together are below that of the profiler, so
+ * that views can be opened too.
  */
 #define USER_CAPTURES 16
 #define OTHERS_CAPTURES 64
@@ -36,7 +36,7 @@
 #define PRIVILEGED_BYTES (256 * MIB)
 /* A program that writes waits for its answer; a command takes from 1 ms to half a second. */
 #define USER_COMMANDS 64
-/* How many users reach their own bound before that of all is reached. */
+/* The number of users who can reach their own limit before that of all is reached. */
 #define USERS 4
 
 /* i: invariant; l: under the lock of quotas */
@@ -112,7 +112,7 @@ static uint64_t *get_user(struct quotas *quotas, uid_t uid)
 	return used;
 }
 
-/* With the lock held: a user who has nothing takes no memory. */
+/* Called with the lock held. A user who has nothing needs no memory. */
 static void forget_idle_user(struct quotas *quotas, uid_t uid, const uint64_t *used)
 {
 	unsigned int kind;

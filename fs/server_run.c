@@ -268,7 +268,7 @@ static bool is_unmounted(const struct server *server)
 		!mounts_has_device(server->mounts, server->device, &present) && !present;
 }
 
-/* Where there is no mount table to watch, only a lazy unmount goes unnoticed. */
+/* If no mount table can be watched, only a lazy unmount is not noticed. */
 static void watch_mount_table(struct server *server, const char *mountpoint)
 {
 	struct statx st;
@@ -285,7 +285,7 @@ static void watch_mount_table(struct server *server, const char *mountpoint)
 	}
 }
 
-/* A message that a user sent (`kprof mark`), as one that a program of the name kprof wrote. */
+/* Writes a message that a user sent (`kprof mark`) like one of a program named kprof. */
 static int on_mark(void *arg, pid_t pid, const char *text, size_t bytes)
 {
 	struct server *server = arg;
@@ -378,7 +378,7 @@ void server_run_wait(struct server *server)
 			return;
 		if (fds[1].revents)
 			bell_take(server->bell);
-		/* relaxed: what was freed before may also go with the next bell */
+		/* relaxed: memory freed before may also be returned at the next bell */
 		if (atomic_read_relaxed(&server->trim)) {
 			atomic_write_relaxed(&server->trim, false);
 			malloc_trim(0);

@@ -88,7 +88,7 @@ void slow_ops_close_cancel_fd(void *arg)
 	pthread_mutex_unlock(&job->ops->lock);
 }
 
-/* Answers it: with the text, which is made now, or, when cancelled, with EINTR. */
+/* Makes the text and answers with it, or with EINTR if it was cancelled. */
 static void finish(struct slow_op *job)
 {
 	int ret;

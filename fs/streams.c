@@ -69,7 +69,7 @@ static bool is_closing(struct streams *streams)
 	return closing;
 }
 
-/* Answers the read if there is something to say. */
+/* Answers the read if there are data or an error. */
 static bool try_read(struct fuse_req *req, struct openfile *file, size_t size, bool closing)
 {
 	const struct stream_ops *stream = file->row->stream;
@@ -163,13 +163,13 @@ static void read_or_park(struct streams *streams, struct fuse_req *req, struct o
 void streams_read(struct streams *streams, struct fuse_req *req, struct openfile *file, size_t size,
 	bool nonblock)
 {
-	/* once a read is answered its program may close the file, before we have let go of it */
+	/* once a read is answered its program may close the file while it is still used here */
 	openfile_get(file);
 	read_or_park(streams, req, file, size, nonblock);
 	openfile_put(file);
 }
 
-/* Takes the handle out of the file, with the list's reference; with the lock held. */
+/* Removes the handle from the file, with the list's reference. Called with the lock held. */
 static struct fuse_pollhandle *disarm(struct streams *streams, struct openfile *file)
 {
 	struct fuse_pollhandle *handle = file->poll;

@@ -91,7 +91,7 @@ static void on_synced(struct sync_waiter *waiter, const char *late)
 	finish(write);
 }
 
-/* Returns false if on_synced() has it, or will. */
+/* Returns false if on_synced() handles it, or will. */
 static bool take_out(struct parked *parked)
 {
 	struct switch_write *write = (struct switch_write *)parked;
@@ -99,7 +99,7 @@ static bool take_out(struct parked *parked)
 	return listener_sync_cancel(write->listener, &write->waiter);
 }
 
-/* What was written stands. */
+/* The change stays in effect. */
 static void answer(struct parked *parked, int code)
 {
 	finish((struct switch_write *)parked);

@@ -2,7 +2,7 @@
 /* Jobs of several users for few threads: see turns.h. */
 #include "fs/turns.h"
 
-/* Users with jobs that wait or are under way. */
+/* Users with waiting or current jobs. */
 struct turns_user {
 	uid_t uid;
 	bool privileged;
@@ -67,7 +67,7 @@ void turns_add(struct turns *turns, uid_t uid, bool privileged, void *job)
 	g_queue_push_tail(&user->jobs, job);
 }
 
-/* Whether one more job of the user may begin, for which there is a thread. */
+/* Returns whether one more job of the user may begin, if there is a thread for it. */
 static bool may_begin(const struct turns *turns, const struct turns_user *user)
 {
 	if (user->privileged)
@@ -75,7 +75,10 @@ static bool may_begin(const struct turns *turns, const struct turns_user *user)
 	return turns->others < turns->threads && user->running < MAX(turns->threads - 1, 1);
 }
 
-/* Of those whose job may begin the one with fewest under way, and of these whose turn is first. */
+/*
+ * Returns, of the users whose job may begin, one with the fewest current jobs, and of these the
+ * first in turn.
+ */
 static GList *find_next(const struct turns *turns)
 {
 	GList *link, *next = NULL;
