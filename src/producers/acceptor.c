@@ -22,7 +22,10 @@
 #define PAUSE_MS 100
 /* How long the server waits for the acceptor, which does nothing that takes long. */
 #define SEND_MS 100
-/* How long the acceptor waits for the end of the server where no descriptor of its process can be had. */
+/*
+ * The time for which the acceptor waits for the end of the server if it has no descriptor of the
+ * process.
+ */
 #define SERVER_END_MS 1000
 /* The server sends this word, in place of the number of a connection, to end the acceptor. */
 #define END (-1)
@@ -65,8 +68,8 @@ static void pass_on(struct process *process)
 }
 
 /*
- * The server has closed its descriptors of connections, but those that it has not received are still in the
- * queue of the connection to it. They are closed with that, and here last.
+ * Ends the process when the server has closed its descriptors of connections. Descriptors that it has not
+ * received may still be queued in the connection to it; the kernel closes them with that connection.
  */
 static void end_with_server(const struct process *process)
 {
@@ -78,8 +81,8 @@ static void end_with_server(const struct process *process)
 }
 
 /*
- * The server has gone, and its own descriptors may not be closed yet. No client can connect any more, so the
- * next server can take the path.
+ * Called when the server has ended; its descriptors may not be closed yet. No client can connect
+ * any more, so the next server can take the path.
  */
 static void end_after_server(const struct process *process)
 {
@@ -216,8 +219,9 @@ int acceptor_fd(const struct acceptor *acceptor)
 }
 
 /*
- * The process has ended, or sends what it should not. Of its connections the server has the last descriptors
- * now. It is killed first: a process that lives would end the listening socket, which its successor needs.
+ * Called when the process has ended, or has sent an invalid message. The server now has the last
+ * descriptors of its connections. The process is killed first, since a living one would end the
+ * listening socket, which its successor needs.
  */
 static int replace_process(struct acceptor *acceptor)
 {

@@ -65,7 +65,7 @@ static bool are_memfds(const struct recv_fds *received)
 	return true;
 }
 
-/* Returns false if closing what was received may take for ever. */
+/* Returns false if closing the received descriptors may block without end. */
 static bool take_packet(int server, int socket)
 {
 	struct receiver_answer answer = { .result = -EAGAIN };
@@ -127,9 +127,10 @@ static void run_receiver(int server)
 }
 
 /*
- * Forks a receiver that serves `connection`, and closes the spawner's copy of it. The receiver begins
- * only then, which it sees as the end of a pipe: if it could end before, the spawner would have the last
- * copy, its close(2) would close the sockets that the receiver had not taken yet, and could wait for ever.
+ * Forks a receiver that serves `connection`, and closes the spawner's copy of it. The receiver
+ * begins only then, which it sees as the end of a pipe: if it could end before, the spawner would
+ * have the last copy, its close(2) would close the sockets that the receiver had not taken yet, and
+ * could block without end.
  */
 static void start_receiver(int server, int connection)
 {
