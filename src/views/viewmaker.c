@@ -45,7 +45,10 @@ struct maker {
 	unsigned int views;	   /* (lock) being made */
 };
 
-/* One view. Its own thread's, apart from what the first one fills in before that begins. */
+/*
+ * One view. Only its own thread uses it, after the first thread has set the members and started
+ * that thread.
+ */
 struct view_job {
 	struct maker *maker;
 	struct viewproc_request request;
@@ -87,7 +90,7 @@ static struct cancel cancel_of(struct view_job *job)
 
 /* ---- the view -------------------------------------------------------------------------------- */
 
-/* Copied stacks (`stack dwarf`) made whole: then *capture_fd is another file. */
+/* Unwinds copied stacks (`stack dwarf`); *capture_fd is then another file. */
 static int unwind_capture(struct view_job *job, int *capture_fd, struct err *err)
 {
 	const struct cancel cancel = cancel_of(job);
@@ -162,7 +165,7 @@ static int write_view(const struct view_format *format, struct view_input *input
 	return ret;
 }
 
-/* The descriptor of the capture is taken over. */
+/* Takes ownership of the descriptor of the capture. */
 static int write_model(const struct view_format *format, int capture_fd,
 	const struct view_annotations *marks, struct sink *sink, struct err *err)
 {
@@ -265,7 +268,9 @@ static void *run_job(void *arg)
 	return NULL;
 }
 
-/* Without a thread the connection is closed without an answer, as if this process had ended. */
+/*
+ * If there is no thread, the connection is closed without an answer, as at the end of this process.
+ */
 static void begin_job(struct maker *maker, struct view_job *job)
 {
 	struct viewproc_answer answer = { .ret = 0 };
@@ -303,7 +308,9 @@ static struct view_job *receive(void)
 		n = fdpass_receive(VIEWPROC_FD, &job->request, sizeof(job->request), &pass, 0);
 	while (n == -EINTR);
 	count = n == sizeof(job->request) ? (int)pass.count : 0;
-	/* fewer where this process may not have more: it ends, and the next one may */
+	/*
+	 * fewer if this process may not have more descriptors: it ends, and another is started
+	 */
 	if (count != VIEWPROC_FILES + job->request.has_marks) {
 		g_free(job);
 		return NULL;
@@ -314,7 +321,7 @@ static struct view_job *receive(void)
 	return job;
 }
 
-/* Its address space is no core's worth, and its end no loss. */
+/* A core dump of its address space would be of no use, and its end loses no data. */
 static void prepare_process(void)
 {
 	static const struct rlimit none = { 0, 0 };
@@ -340,10 +347,7 @@ int viewproc_main(char **argv)
 	maker.models = viewmodels_create(*argv[2] ? argv[2] : NULL);
 	while ((job = receive()))
 		begin_job(&maker, job);
-	/*
-	 * the server gave up those that are being made before it closed the socket, or is gone with
-	 * them
-	 */
+	/* the server has cancelled the current views before it closed the socket, or has ended */
 	close(VIEWPROC_FD);
 	pthread_mutex_lock(&maker.lock);
 	while (maker.views)

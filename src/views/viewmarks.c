@@ -108,7 +108,7 @@ struct reader {
 	char *program, *name, *text; /* of the mark that was handed out */
 };
 
-/* *string: what was there before is freed. False: the file ends. */
+/* Frees the former *string. Returns false at the end of the file. */
 static bool unpack_string(FILE *in, uint32_t bytes, char **string)
 {
 	free(*string);

@@ -13,9 +13,9 @@
 #include "sys/clock.h"
 
 /*
- * What the model of one view may take: some for what each capture has, and for each byte of the
- * capture a few. A stack that no other shares anything with takes twenty times its bytes; in
- * captures of real programs most of each stack is shared.
+ * The memory limit for the model of one view: a fixed part, and some bytes for each byte of the
+ * capture. A stack that shares no frames with others takes twenty times its bytes; in captures of
+ * real programs most of each stack is shared.
  */
 #define MODEL_BYTES (64 * MIB)
 #define MODEL_FACTOR 4
@@ -35,7 +35,7 @@ struct viewmodels {
 	struct viewmodel *shared;	/* the last one made of these, as long as it has users */
 };
 
-/* What all forms with lines need, so that they can share one model. */
+/* The parts that all formats with lines need, so that they can share one model. */
 static const struct view_format shared_form = {
 	.name = "shared",
 	.needs = VIEW_FUNCTIONS | VIEW_LINES | VIEW_MOMENTS,
@@ -170,7 +170,7 @@ static int make_model(struct viewmodels *models, const struct view_format *forma
 
 /* ---- sharing --------------------------------------------------------------------------------- */
 
-/* Where the records begin behind the CLOCK, which is another one in each copy. */
+/* Returns the offset of the records behind the CLOCK, which differs in each copy. */
 static uint64_t skip_clock(int capture_fd)
 {
 	struct decode_record record;
@@ -203,7 +203,7 @@ static bool same_records(int a, int b)
 	return n == 0;
 }
 
-/* The model that others use now, with this user too; NULL if there is none. */
+/* Returns the model that other views use now, and counts this user, or NULL if there is none. */
 static struct viewmodel *take_shared(struct viewmodels *models)
 {
 	struct viewmodel *model;

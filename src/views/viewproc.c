@@ -18,10 +18,10 @@
 #include "sys/clock.h"
 #include "sys/fdpass.h"
 
-/* The program itself, also where it was replaced or can't be reached by its path. */
+/* The program itself, even if the file was replaced or can't be reached by its path. */
 #define PROGRAM "/proc/self/exe"
 
-/* How often cancellation is checked where no descriptor reports it. */
+/* The interval at which cancellation is checked if no descriptor reports it. */
 #define LOOK_MS 10
 
 /* How long the answer of a cancelled view is waited for: it ends at the next step of its maker. */
@@ -168,7 +168,7 @@ static void set_timer(const struct viewproc *v, time_t seconds)
 void viewproc_expire(struct viewproc *v)
 {
 	pthread_mutex_lock(&v->lock);
-	set_timer(v, 0); /* it has rung: that is forgotten, too */
+	set_timer(v, 0); /* also clears an expiration */
 	if (!v->users)
 		end(v, END_MS);
 	pthread_mutex_unlock(&v->lock);
@@ -199,7 +199,10 @@ static int send_files(int socket, const struct viewproc_request *request, int co
 	return fdpass_send(socket, request, sizeof(*request), fds, count, 0);
 }
 
-/* Hands the request over; *serial: to which process. One that has ended is started again, once. */
+/*
+ * Sends the request, and sets *serial to the number of the process. If the process has ended, it is
+ * started again, once.
+ */
 static int ask(struct viewproc *v, const struct viewproc_request *request, int connection,
 	const int files[VIEWPROC_FILES], uint64_t *serial)
 {
@@ -235,8 +238,8 @@ static void leave(struct viewproc *v, const struct viewproc_answer *answer)
 }
 
 /*
- * GLib ends where there is no memory with a trap, or an abort; the kernel chose it to end for the
- * same.
+ * GLib ends with a trap or an abort if there is no memory; the kernel kills the process for the
+ * same reason.
  */
 static bool is_for_memory(int status)
 {
@@ -263,7 +266,7 @@ static int explain_end(struct viewproc *v, uint64_t serial, struct err *err)
 	return err_set(err, EIO, "the process that makes views ended");
 }
 
-/* Waits for the answer, or for it to be of no use; then until the maker has noticed. */
+/* Waits for the answer, or until it is no longer needed; then until the maker has noticed that. */
 static int wait_answer(int connection, const struct cancel *cancel)
 {
 	uint64_t until_ns = 0;

@@ -69,7 +69,7 @@ struct viewproc_answer {
 
 /* urls are those of debuginfod servers, or NULL for none. Returns 0 or -errno. */
 int viewproc_create(const char *urls, struct viewproc **viewproc);
-/* No thread is in viewproc_make(). Waits a moment for the process's end. */
+/* Called when no thread is in viewproc_make(). Waits a short time for the end of the process. */
 void viewproc_destroy(struct viewproc *viewproc);
 
 /*
@@ -80,7 +80,10 @@ void viewproc_destroy(struct viewproc *viewproc);
 int viewproc_make(struct viewproc *viewproc, const struct viewproc_request *request,
 	const int files[VIEWPROC_FILES], const struct cancel *cancel, struct err *err);
 
-/* For the main thread: readable when the process may be of no more use, and what is then to be called. */
+/*
+ * For the main thread: a descriptor that is readable when the process may be no longer needed, and
+ * the function that is then called.
+ */
 int viewproc_timer(const struct viewproc *viewproc);
 void viewproc_expire(struct viewproc *viewproc);
 
@@ -89,9 +92,9 @@ void viewproc_stats(struct viewproc *viewproc, struct stats *stats);
 
 /* ---- in the process: viewmaker.c -------------------------------------------------------------- */
 
-/* Is this process meant to make views? */
+/* Returns whether this process was started to make views. */
 bool viewproc_is_asked(int argc, char **argv);
-/* What it does; returns its exit status. */
+/* Runs it; returns its exit status. */
 int viewproc_main(char **argv);
 
 #endif
