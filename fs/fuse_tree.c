@@ -147,7 +147,7 @@ static void link_op(fuse_req_t req, fuse_ino_t ino, fuse_ino_t new_parent, const
 
 /* ---- directories ------------------------------------------------------------------------------ */
 
-/* An open directory: its listing at the first read. A read may still use it when it is closed. */
+/* An open directory: its listing at the newest read from offset 0. A read may use it during the close. */
 struct listing {
 	struct quotas *quotas;
 	struct quota_share share;

@@ -299,8 +299,9 @@ static bool serve_news(struct kpctl_thread *kpctl)
 }
 
 /*
- * Frees the memory that `clear` has kept, if no `start` has followed. Called with the lock held,
- * which is released in between. Returns the time when this is due, or 0 if there is none.
+ * Frees the memory that `clear` has kept, if no `start` has followed in time. Called with the lock
+ * held, which is released in between. Returns the time when this is due, or 0 if there is nothing
+ * to free.
  */
 static uint64_t serve_spare(struct kpctl_thread *kpctl, uint64_t last_job_ns)
 {

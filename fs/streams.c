@@ -69,7 +69,10 @@ static bool is_closing(struct streams *streams)
 	return closing;
 }
 
-/* Answers the read if there are data or an error. */
+/*
+ * Answers the read if there are data, an error or the end of the file. Returns false if it must
+ * wait.
+ */
 static bool try_read(struct fuse_req *req, struct openfile *file, size_t size, bool closing)
 {
 	const struct stream_ops *stream = file->row->stream;

@@ -284,7 +284,7 @@ static inline int fill_window(struct decoder *decoder, size_t want)
 
 /* ---- records --------------------------------------------------------------------------------- */
 
-/* The length of the varint; 0 if it goes on after the end; -1 if it is not valid. */
+/* Returns the length of the varint, 0 if it continues after the end, or -1 if it is not valid. */
 static int read_varint(const uint8_t *bytes, size_t size, uint64_t *value)
 {
 	uint64_t v = 0;

@@ -68,8 +68,9 @@ static void pass_on(struct process *process)
 }
 
 /*
- * Ends the process when the server has closed its descriptors of connections. Descriptors that it has not
- * received may still be queued in the connection to it; the kernel closes them with that connection.
+ * Called when the server has closed its descriptors of connections. Descriptors that it has not received
+ * are still queued in the connection to it, and are closed with that connection. The exit of this process
+ * closes the last copies.
  */
 static void end_with_server(const struct process *process)
 {

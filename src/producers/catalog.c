@@ -149,7 +149,7 @@ static void drop_name(struct catalog *catalog, struct catalog_name *name)
 	free_name(name);
 }
 
-/* Handles the end of the last hold: the setting is kept, if there is room for it. */
+/* Called at the end of the last hold: the setting is kept, if there is room for it. */
 static void keep_setting(struct catalog *catalog, struct catalog_name *name)
 {
 	if (!is_setting(catalog, name))

@@ -14,7 +14,7 @@
  * names.
  *
  * Formats of kprof_printf, kprof_printx and kprof_backtrace are kept here too, so that producers
- * share one copy; they have no name, number or switch of their own.
+ * share one copy; they have no name, number or switch.
  *
  * All functions are thread-safe and do not block: one mutex, a leaf. catalog_is_on takes no lock.
  */

@@ -100,8 +100,8 @@ static int check_text(const char *text, size_t length, struct err *err)
 
 /*
  * Whether samples of the two would be confused: if two software events of one kind sample at the
- * same time, the kernel gives both samples the id of one of them (see sys/perf.h). Clocks have
- * timers of their own.
+ * same time, the kernel gives both samples the id of one of them (see sys/perf.h). Each clock has
+ * its own timer.
  */
 static bool are_confused(const struct perf_event_attr *a, const struct perf_event_attr *b)
 {

@@ -31,7 +31,7 @@ struct cursor;
 struct profiler_paths {
 	const char *proc;	   /* "/proc" */
 	const char *sys;	   /* "/sys" */
-	/* kprof-symbols: next to this program, else where it is installed */
+	/* kprof-symbols; by default the one next to this program, otherwise the installed one */
 	const char *symbols;
 };
 

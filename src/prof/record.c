@@ -71,7 +71,7 @@ static const uint8_t *get_varint(const uint8_t *p, uint64_t *value)
 	return p;
 }
 
-/* Writes the envelope; *payload: where the payload of `size` bytes goes. */
+/* Writes the envelope, and sets *payload to the place of the payload of `size` bytes. */
 static int begin_record(struct record_buf *buf, enum kprof_record_type type, size_t size,
 	uint8_t **payload)
 {

@@ -320,7 +320,7 @@ static bool is_blocked(const struct worker *worker)
 	return !state || state[1] != ' ' || state[2] != 'R';
 }
 
-/* Its results would come too late. */
+/* Its results would be too late. */
 static void abandon(struct reader *reader, struct worker *worker)
 {
 	worker->abandoned = true;

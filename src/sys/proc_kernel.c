@@ -93,7 +93,7 @@ int proc_kernel_identity(const char *proc, const char *sys, struct proc_kernel *
 /* Longer than any module's name, which the kernel bounds at 56 bytes. */
 #define MODULE_NAME_MAX 64
 
-/* "NAME SIZE REFERENCES USERS STATE 0xADDRESS [TAINTS]"; false where the address is hidden. */
+/* "NAME SIZE REFERENCES USERS STATE 0xADDRESS [TAINTS]"; returns false if the address is hidden. */
 static bool parse_module(const char *line, char *name, struct proc_module *module)
 {
 	unsigned long long size, address;

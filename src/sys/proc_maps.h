@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The executable mappings of one process, from its /proc/PID/maps: by PROCMAP_QUERY where the
- * kernel has it (6.11), which skips mappings that are not executable and returns build-ids; else
- * by its text. Private to proc*.c, one thread at a time.
+ * The executable mappings of one process, from its /proc/PID/maps: by PROCMAP_QUERY if the kernel
+ * has it (6.11), which skips mappings that are not executable and returns build-ids, otherwise from
+ * its text. Private to proc*.c. One thread at a time.
  */
 #ifndef KPROFS_SYS_PROC_MAPS_H
 #define KPROFS_SYS_PROC_MAPS_H

@@ -136,7 +136,9 @@ static void set_first_slope(struct clock_map *clock_map)
 		last_piece(clock_map)->slope = slope;
 }
 
-/* Adds two pieces: one that leads the line back to the clock, and one that goes on at its rate. */
+/*
+ * Adds two pieces: one that leads the line back to the clock, and one that continues at its rate.
+ */
 static void bend(struct clock_map *clock_map, const struct clock_map_anchor *now)
 {
 	uint64_t slope = slope_between(&clock_map->base, now), line, spread;

@@ -78,7 +78,7 @@ void browser_key(struct browser *b, uint32_t key);
 uint32_t browser_length(const struct browser *b);
 uint32_t browser_room(const struct browser *b);
 
-/* Shows a page or a list with these lines; takes the text over, where there is one. */
+/* Shows a page or a list with these lines; takes ownership of the text, if there is one. */
 void browser_open_page(struct browser *b, const char *title, char *text);
 void browser_open_help(struct browser *b);
 void browser_open_summary(struct browser *b);

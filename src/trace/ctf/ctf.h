@@ -46,7 +46,7 @@ struct ctf_missing {
 	uint64_t lost, left_out; /* events */
 };
 
-/* Where the events come from. */
+/* The source of the events. */
 struct ctf_source {
 	/*
 	 * The next item in the order of time, valid until the next call. Of an event, `event` and
