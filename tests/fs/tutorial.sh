@@ -22,6 +22,9 @@ end_mount() {
 }
 trap end_mount EXIT
 
+# the reader of the tutorial has this mount only; the machine may have others
+export KPROF_MOUNT=/mnt/kprof
+
 mkdir "$INSTALL_TMP/work"
 cd "$INSTALL_TMP/work" || exit 1
 sed -n 's/^    # //p' "$text" | sed "s|/usr/local/share/doc/kprofs|$docdir|" >commands
