@@ -109,12 +109,21 @@ serve() {
 	wait_for has_opened_all
 }
 
+# prints in which function of the kernel each thread of process $1 waits, and kills the process
+end_by_force() {
+	local task
+	for task in /proc/"$1"/task/*; do
+		echo "$(cat "$task/comm" 2>/dev/null): $(cat "$task/wchan" 2>/dev/null)"
+	done
+	kill -KILL "$1"
+}
+
 # serve_end [SIGNAL]: ends it, checks how it ended
 serve_end() {
 	local status
 	[ -n "$SERVER" ] || return
 	kill "-${1:-TERM}" "$SERVER"
-	WAIT=30 wait_for has_ended "$SERVER"
+	WAIT=30 wait_for has_ended "$SERVER" || end_by_force "$SERVER"
 	wait "$SERVER"
 	status=$?
 	SERVER=
