@@ -30,6 +30,12 @@ tests_unit_test_units_LDADD = $(BASE_TEST_LIBS)
 
 SYS_TEST_LIBS = libsys.a $(BASE_TEST_LIBS)
 
+unit_tests += tests/unit/test_bpf_code
+tests_unit_test_bpf_code_LDADD = libkpbpf.a $(BASE_TEST_LIBS)
+
+unit_tests += tests/unit/test_bpf
+tests_unit_test_bpf_LDADD = libkpbpf.a $(SYS_TEST_LIBS) $(BPF_LIBS)
+
 unit_tests += tests/unit/test_buildid
 tests_unit_test_buildid_LDADD = $(SYS_TEST_LIBS)
 

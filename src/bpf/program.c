@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/* BPF programs: loading and attaching. */
+#include "bpf/program.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* The verifier's log of a refused program; it keeps the last part if there is more. */
+#define LOG_BYTES (256 * 1024)
+/* Programs call helpers that only code under this licence may call, as kernel modules do. */
+#define LICENSE "GPL"
+
+/* Cuts the log to the last line that says something: the lines behind it are statistics. */
+static const char *last_words(char *log)
+{
+	char *line, *end;
+
+	for (;;) {
+		end = log + strlen(log);
+		while (end > log && end[-1] == '\n')
+			*--end = '\0';
+		line = strrchr(log, '\n');
+		line = line ? line + 1 : log;
+		if (line == log ||
+			(strncmp(line, "processed ", 10) != 0 &&
+				strncmp(line, "verification time", 17) != 0 &&
+				strncmp(line, "stack depth", 11) != 0))
+			return line;
+		line[-1] = '\0';
+	}
+}
+
+/* Loads it again with a log, to report why it was refused. */
+static int explain(const struct program_spec *spec, const struct code *code, struct bpf_prog_load_opts *opts,
+	int error, struct err *err)
+{
+	char *log = malloc(LOG_BYTES);
+	int fd, code_of_error = -error;
+
+	if (!log)
+		return err_set(err, code_of_error, "the kernel refuses the program '%s'", spec->name);
+	log[0] = '\0';
+	opts->log_level = 1;
+	opts->log_buf = log;
+	opts->log_size = LOG_BYTES;
+	fd = bpf_prog_load(spec->type, spec->name, LICENSE, code->insns, code->count, opts);
+	if (fd >= 0)
+		close(fd);
+	if (error == -EPERM && !log[0])
+		err_set(err, EPERM, "the kernel does not allow the program '%s': it needs the capabilities "
+			"CAP_BPF and CAP_PERFMON, or CAP_SYS_ADMIN", spec->name);
+	else
+		err_set(err, code_of_error, "the kernel refuses the program '%s': %s", spec->name,
+			log[0] ? last_words(log) : strerror(code_of_error));
+	free(log);
+	return error;
+}
+
+int program_load(const struct program_spec *spec, const struct code *code, int *fd, struct err *err)
+{
+	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = spec->attach,
+		.attach_btf_id = spec->attach_type_id, .attach_btf_obj_fd = (__u32)spec->btf_fd);
+	int made = bpf_prog_load(spec->type, spec->name, LICENSE, code->insns, code->count, &opts);
+
+	if (made < 0)
+		return explain(spec, code, &opts, made, err);
+	*fd = made;
+	return 0;
+}
+
+int program_attach_raw(int fd, const char *name, int *link, struct err *err)
+{
+	int made = bpf_raw_tracepoint_open(name, fd);
+
+	if (made < 0)
+		return err_set(err, -made, "the kernel does not attach to the tracepoint '%s': %s", name,
+			strerror(-made));
+	*link = made;
+	return 0;
+}
+
+int program_attach_tracing(int fd, int *link, struct err *err)
+{
+	/* the older call, which every kernel with these programs has */
+	int made = bpf_raw_tracepoint_open(NULL, fd);
+
+	if (made < 0)
+		return err_set(err, -made, "the kernel does not attach the program: %s", strerror(-made));
+	*link = made;
+	return 0;
+}
+
+int program_attach_perf(int fd, int perf_event, struct err *err)
+{
+	if (ioctl(perf_event, PERF_EVENT_IOC_SET_BPF, fd) != 0)
+		return err_set(err, errno, "the kernel does not attach to the perf event: %s",
+			strerror(errno));
+	return 0;
+}
+
+int program_attach_tracepoint(int fd, uint64_t id, int *link, struct err *err)
+{
+	struct perf_event_attr attr = { .type = PERF_TYPE_TRACEPOINT, .size = sizeof(attr), .config = id,
+		.sample_period = 1, .wakeup_events = 1 };
+	int event, rc;
+
+	/* a program of a tracepoint runs on all CPUs, whatever CPU its event has */
+	event = (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+	if (event < 0)
+		return err_set(err, errno, "perf_event_open refuses the tracepoint: %s", strerror(errno));
+	rc = program_attach_perf(fd, event, err);
+	if (rc == 0 && ioctl(event, PERF_EVENT_IOC_ENABLE, 0) != 0)
+		rc = err_set(err, errno, "the tracepoint can't be switched on: %s", strerror(errno));
+	if (rc != 0) {
+		close(event);
+		return rc;
+	}
+	*link = event;
+	return 0;
+}
+
+int program_counts(int fd, struct program_counts *counts)
+{
+	struct bpf_prog_info info = { 0 };
+	__u32 bytes = sizeof(info);
+	int rc = bpf_obj_get_info_by_fd(fd, &info, &bytes);
+
+	if (rc != 0)
+		return rc;
+	counts->missed = info.recursion_misses;
+	counts->run_ns = info.run_time_ns;
+	counts->run_count = info.run_cnt;
+	return 0;
+}
+
+int program_measure(int *fd)
+{
+	int made = bpf_enable_stats(BPF_STATS_RUN_TIME);
+
+	if (made < 0)
+		return made;
+	*fd = made;
+	return 0;
+}
+
+int program_run(int fd, const uint64_t *args, uint32_t count, uint32_t *result)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = args, .ctx_size_in = count * (__u32)sizeof(*args));
+	int rc = bpf_prog_test_run_opts(fd, &opts);
+
+	if (rc != 0)
+		return rc;
+	*result = opts.retval;
+	return 0;
+}
