@@ -39,6 +39,9 @@ tests_unit_test_bpf_LDADD = libkpbpf.a $(SYS_TEST_LIBS) $(BPF_LIBS)
 unit_tests += tests/unit/test_buildid
 tests_unit_test_buildid_LDADD = $(SYS_TEST_LIBS)
 
+unit_tests += tests/unit/test_callnames
+tests_unit_test_callnames_LDADD = libkernel.a $(CMOCKA_LIBS)
+
 unit_tests += tests/unit/test_child
 tests_unit_test_child_LDADD = libsys.a libbase.a $(CMOCKA_LIBS)
 
