@@ -2,17 +2,24 @@
 /* Rows of the mounted tree: see dirtab.h. */
 #include "fs/dirtab.h"
 
+#include <errno.h>
 #include <string.h>
 
-const struct dirtab_row *dirtab_lookup(struct session *session, const struct dirtab_row *dir,
-	const char *name)
+int dirtab_lookup(struct session *session, const struct dirtab_row *dir, const char *name,
+	const struct dirtab_row **found, struct err *err)
 {
 	const struct dirtab_row *row;
 
-	for (row = dir->rows; row && row->name; row++)
-		if (!strcmp(row->name, name))
-			return row;
-	return dir->lookup ? dir->lookup(session, dir, name) : NULL;
+	for (row = dir->rows; row && row->name; row++) {
+		if (!strcmp(row->name, name)) {
+			*found = row;
+			return 0;
+		}
+	}
+	if (dir->resolve)
+		return dir->resolve(session, dir, name, found, err);
+	*found = dir->lookup ? dir->lookup(session, dir, name) : NULL;
+	return *found ? 0 : -ENOENT;
 }
 
 void dirtab_list(struct session *session, const struct dirtab_row *dir, GPtrArray *rows)

@@ -140,6 +140,12 @@ struct dirtab_row {
 		const char *name);
 	void (*list)(struct session *session, const struct dirtab_row *dir, GPtrArray *rows);
 	/*
+	 * as lookup, with a reason: sets *row, or returns -errno, with a sentence if the reason is
+	 * ours; instead of lookup
+	 */
+	int (*resolve)(struct session *session, const struct dirtab_row *dir, const char *name,
+		const struct dirtab_row **row, struct err *err);
+	/*
 	 * makes a row for a name that does not exist yet, for writing; returns NULL if the name is
 	 * refused
 	 */
@@ -158,9 +164,12 @@ struct dirtab_owner {
 	mode_t mode;
 };
 
-/* Returns the row of `name` in a directory, or NULL. The caller returns it with dirtab_put(). */
-const struct dirtab_row *dirtab_lookup(struct session *session, const struct dirtab_row *dir,
-	const char *name);
+/*
+ * Finds the row of `name` in a directory. Returns -ENOENT, or another -errno of the row's resolve,
+ * with or without a sentence. The caller returns the row with dirtab_put().
+ */
+int dirtab_lookup(struct session *session, const struct dirtab_row *dir, const char *name,
+	const struct dirtab_row **row, struct err *err);
 
 /*
  * Appends the rows of a directory in the order in which they are shown. The caller returns each

@@ -14,6 +14,7 @@
 struct cpus;
 struct file_cpudir;
 struct file_ctf;
+struct query;
 struct trace_records_cpu;
 
 /* file_prof.c: kpctl, kpdata */
@@ -87,6 +88,13 @@ extern const struct ctl_words_word file_mpstat_words[];
 /* file_view.c: views/ */
 int file_view_make(struct session *session, const struct dirtab_row *row, int fd, void *job,
 	struct err *err);
+/* The same of a part of the capture; name is that of a format. */
+int file_view_make_part(struct session *session, const char *name, const struct query *part, int fd,
+	void *job, struct err *err);
+
+/* file_part.c: the folders below views/ whose views are of a part of the capture */
+int file_part_resolve(struct session *session, const struct dirtab_row *dir, const char *name,
+	const struct dirtab_row **row, struct err *err);
 
 /* file_ctf.c: views/ctf/. 0 or -errno; the CPUs are only needed for the call */
 int file_ctf_create(const struct cpus *cpus, struct file_ctf **ctf);

@@ -21,6 +21,7 @@
 #include "fs/slow_ops.h"
 #include "prof/profiler.h"
 #include "formats/view.h"
+#include "sys/clock.h"
 #include "sys/memfile.h"
 
 /* Pieces of one copy of the capture; 1 MiB at a time. */
@@ -93,11 +94,12 @@ static int open_marks(struct session *session, const struct view_format *format,
 }
 
 static int hand_over(struct session *session, const struct view_format *format,
-	const int files[VIEWPROC_FILES], void *job, struct err *err)
+	const struct query *query, const int files[VIEWPROC_FILES], void *job, struct err *err)
 {
 	struct viewproc_request request = {
 		.copied_stacks = profiler_copied_stacks(session->profiler),
 		.has_marks = files[VIEWPROC_MARKS] >= 0,
+		.query = *query,
 	};
 	struct cancel cancel = *slow_ops_cancel(job);
 
@@ -106,14 +108,24 @@ static int hand_over(struct session *session, const struct view_format *format,
 	return viewproc_make(session->server->viewproc, &request, files, &cancel, err);
 }
 
-int file_view_make(struct session *session, const struct dirtab_row *row, int fd, void *job,
-	struct err *err)
+/* With times of CLOCK_MONOTONIC. While it runs, `last` counts from now: it may take no samples. */
+static void settle_query(struct session *session, struct query *query)
 {
-	const struct view_format *format = view_find(row->name);
+	query_settle_wall(query, clock_monotonic_ns(), clock_realtime_ns());
+	if (profiler_running(session->profiler))
+		query_settle_last(query, clock_monotonic_ns());
+}
+
+int file_view_make_part(struct session *session, const char *name, const struct query *part, int fd,
+	void *job, struct err *err)
+{
+	const struct view_format *format = view_find(name);
+	struct query query = *part;
 	int files[VIEWPROC_FILES] = { -1, fd, -1 }, ret;
 
 	if (cancel_requested(slow_ops_cancel(job)))
 		return -EINTR;
+	settle_query(session, &query);
 	files[VIEWPROC_CAPTURE] = memfile_create_sealable("capture");
 	if (files[VIEWPROC_CAPTURE] < 0)
 		return files[VIEWPROC_CAPTURE];
@@ -124,10 +136,18 @@ int file_view_make(struct session *session, const struct dirtab_row *row, int fd
 	if (ret == -ENODATA)
 		err_set(err, ENODATA, "nothing captured yet: echo start > kpctl");
 	if (!ret)
-		ret = hand_over(session, format, files, job, err);
+		ret = hand_over(session, format, &query, files, job, err);
 	close(files[VIEWPROC_CAPTURE]);
 	if (files[VIEWPROC_MARKS] >= 0)
 		close(files[VIEWPROC_MARKS]);
 	slow_ops_close_cancel_fd(job);
 	return ret;
+}
+
+int file_view_make(struct session *session, const struct dirtab_row *row, int fd, void *job,
+	struct err *err)
+{
+	static const struct query all;
+
+	return file_view_make_part(session, row->name, &all, fd, job, err);
 }

@@ -363,6 +363,19 @@ void fuse_ops_serve(struct fuse_ops *ops)
 	free(buffer.mem);
 }
 
+static void drop_name(void *arg, const struct node *dir, const char *name)
+{
+	struct fuse_ops *ops = arg;
+
+	/* it may have been forgotten meanwhile */
+	(void)fuse_lowlevel_notify_inval_entry(ops->session, ino_of(dir), name, strlen(name));
+}
+
+void fuse_ops_drop_names(struct fuse_ops *ops)
+{
+	nodes_each_made(ops->server->nodes, drop_name, ops);
+}
+
 void fuse_ops_stop(struct fuse_ops *ops)
 {
 	bell_ring(ops->stop);

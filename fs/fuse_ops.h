@@ -36,6 +36,12 @@ void fuse_ops_destroy(struct fuse_ops *ops);
  */
 void fuse_ops_serve(struct fuse_ops *ops);
 /*
+ * Makes the kernel forget the folders that were made for lookups and have no user. Waits for
+ * lookups that are in progress, which workers answer, so it is not called in a worker.
+ */
+void fuse_ops_drop_names(struct fuse_ops *ops);
+
+/*
  * Makes fuse_ops_serve() return in all threads, each after its current request. Needs no
  * descriptor.
  */

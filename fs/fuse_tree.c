@@ -22,13 +22,19 @@
 
 static void lookup_op(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
+	struct node *dir = node_of(req, parent), *node = NULL;
 	struct nodes *nodes = server_of(req)->nodes;
-	struct node *node = node_lookup(nodes, node_of(req, parent), name);
 	/* the timeouts are 0, so that the next open by this name gets another node */
 	struct fuse_entry_param entry = { 0 };
+	struct err err = { "" };
+	int ret = node_lookup(nodes, dir, name, &node, &err);
 
-	if (!node) {
-		fuse_reply_err(req, ENOENT);
+	if (ret) {
+		const struct origin origin = origin_of(req);
+
+		if (err.text[0])
+			openfile_report(node_session(dir)->report, dir, &origin, err.text);
+		fuse_reply_err(req, -ret);
 		return;
 	}
 	entry.ino = ino_of(node);

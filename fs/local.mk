@@ -23,6 +23,7 @@ libfs_a_SOURCES = \
 	%D%/file_prof.c \
 	%D%/file_stat.c \
 	%D%/file_trace.c \
+	%D%/file_part.c \
 	%D%/file_view.c \
 	%D%/filetext.c \
 	%D%/filetext.h \

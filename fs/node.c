@@ -3,6 +3,7 @@
 #include "fs/node.h"
 
 #include <pthread.h>
+#include <string.h>
 
 #include "base/units.h"
 #include "fs/content.h"
@@ -20,6 +21,7 @@ struct node {
 	uint64_t ino;		      /* invariant */
 	struct timespec born;	      /* invariant: when it was looked up */
 	uint64_t lookups;	      /* (lock) */
+	unsigned int holds;	      /* (lock) open files */
 	unsigned int children;	      /* (lock) nodes whose directory it is */
 	unsigned int readers;	      /* (lock) open files with a text */
 	bool stored;		      /* (lock) a text was in the page cache */
@@ -32,6 +34,10 @@ struct nodes {
 	struct timespec born;	   /* invariant: the times of directories, and of files without writes */
 	struct node root;	   /* members as above */
 	pthread_mutex_t lock;	   /* a leaf; never held while a row's callback runs */
+	void (*many)(void *arg);   /* invariant; NULL if not watched */
+	void *many_arg;		   /* invariant */
+	unsigned int made;	   /* (lock) folders whose rows were made for a lookup */
+	bool called;		   /* (lock) `many` was, and nodes_each_made() was not */
 	GQueue all;		   /* (lock) of struct node, without the root; directories first */
 	GHashTable *writes;	   /* (lock) inode number -> time of the last write, of DIRTAB_CONTROL */
 	GHashTable *sizes;	   /* (lock) inode number -> bytes of the newest text, of DIRTAB_COSTLY */
@@ -93,7 +99,8 @@ struct session *node_session(const struct node *node)
 }
 
 /* Returns the existing node of a directory. Called with the lock held. */
-static struct node *find_directory(struct nodes *nodes, const struct dirtab_row *row, uint64_t ino)
+static struct node *find_directory(
+	struct nodes *nodes, const struct node *dir, const struct dirtab_row *row)
 {
 	GList *link;
 
@@ -102,10 +109,16 @@ static struct node *find_directory(struct nodes *nodes, const struct dirtab_row 
 
 		if (node->row->type != DIRTAB_DIR)
 			break;
-		if (node->row == row && node->ino == ino)
+		/* a row that was made for one lookup is known by its name */
+		if (node->dir == dir && !strcmp(node->row->name, row->name))
 			return node;
 	}
 	return NULL;
+}
+
+static bool is_made_folder(const struct node *node)
+{
+	return node->row->type == DIRTAB_DIR && node->row->put;
 }
 
 /* Takes the row. */
@@ -113,11 +126,11 @@ static struct node *add_node(struct nodes *nodes, struct node *dir, const struct
 {
 	uint64_t ino = dirtab_ino(dir->ino, row->name);
 	struct node *node = NULL;
-	bool found;
+	bool found, many = false;
 
 	pthread_mutex_lock(&nodes->lock);
 	if (row->type == DIRTAB_DIR)
-		node = find_directory(nodes, row, ino);
+		node = find_directory(nodes, dir, row);
 	found = node != NULL;
 	if (!found) {
 		node = g_new0(struct node, 1);
@@ -132,19 +145,28 @@ static struct node *add_node(struct nodes *nodes, struct node *dir, const struct
 			g_queue_push_head_link(&nodes->all, &node->link);
 		else
 			g_queue_push_tail_link(&nodes->all, &node->link);
+		nodes->made += is_made_folder(node);
+		many = nodes->made > NODES_MADE_MAX && !nodes->called && nodes->many;
+		nodes->called |= many;
 	}
 	node->lookups++;
 	pthread_mutex_unlock(&nodes->lock);
 	if (found)
 		dirtab_put(row);
+	if (many)
+		nodes->many(nodes->many_arg);
 	return node;
 }
 
-struct node *node_lookup(struct nodes *nodes, struct node *dir, const char *name)
+int node_lookup(struct nodes *nodes, struct node *dir, const char *name, struct node **node,
+	struct err *err)
 {
-	const struct dirtab_row *row = dirtab_lookup(dir->session, dir->row, name);
+	const struct dirtab_row *row;
+	int ret = dirtab_lookup(dir->session, dir->row, name, &row, err);
 
-	return row ? add_node(nodes, dir, row) : NULL;
+	if (!ret)
+		*node = add_node(nodes, dir, row);
+	return ret;
 }
 
 struct node *node_create(struct nodes *nodes, struct node *dir, const char *name)
@@ -161,14 +183,15 @@ struct node *node_create(struct nodes *nodes, struct node *dir, const char *name
  */
 static bool unlink_unused(struct nodes *nodes, struct node *node)
 {
-	if (node == &nodes->root || node->lookups || node->children)
+	if (node == &nodes->root || node->lookups || node->holds || node->children)
 		return false;
 	g_queue_unlink(&nodes->all, &node->link);
+	nodes->made -= is_made_folder(node);
 	node->dir->children--;
 	return true;
 }
 
-void node_forget(struct nodes *nodes, struct node *node, uint64_t count)
+static void drop(struct nodes *nodes, struct node *node, uint64_t lookups, unsigned int holds)
 {
 	GQueue gone = G_QUEUE_INIT;
 	GList *link;
@@ -176,12 +199,30 @@ void node_forget(struct nodes *nodes, struct node *node, uint64_t count)
 	if (node == &nodes->root)
 		return;
 	pthread_mutex_lock(&nodes->lock);
-	node->lookups -= MIN(count, node->lookups);
+	node->lookups -= MIN(lookups, node->lookups);
+	node->holds -= holds;
 	for (; unlink_unused(nodes, node); node = node->dir)
 		g_queue_push_tail_link(&gone, &node->link);
 	pthread_mutex_unlock(&nodes->lock);
 	while ((link = g_queue_pop_head_link(&gone)))
 		free_node(link->data);
+}
+
+void node_forget(struct nodes *nodes, struct node *node, uint64_t count)
+{
+	drop(nodes, node, count, 0);
+}
+
+void node_hold(struct nodes *nodes, struct node *node)
+{
+	pthread_mutex_lock(&nodes->lock);
+	node->holds++;
+	pthread_mutex_unlock(&nodes->lock);
+}
+
+void node_drop(struct nodes *nodes, struct node *node)
+{
+	drop(nodes, node, 0, 1);
 }
 
 void node_path(const struct node *node, GString *out)
@@ -340,6 +381,37 @@ void node_close_text(struct nodes *nodes, struct node *node)
 		text = g_steal_pointer(&node->text);
 	pthread_mutex_unlock(&nodes->lock);
 	filetext_put(text);
+}
+
+void nodes_watch(struct nodes *nodes, void (*many)(void *arg), void *arg)
+{
+	nodes->many = many;
+	nodes->many_arg = arg;
+}
+
+void nodes_each_made(struct nodes *nodes,
+	void (*each)(void *arg, const struct node *dir, const char *name), void *arg)
+{
+	g_autoptr(GPtrArray) dirs = g_ptr_array_new();
+	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+	GList *link;
+	guint i;
+
+	pthread_mutex_lock(&nodes->lock);
+	nodes->called = false;
+	for (link = nodes->all.head; link; link = link->next) {
+		struct node *node = link->data;
+
+		if (node->row->type != DIRTAB_DIR)
+			break;
+		if (is_made_folder(node) && !is_made_folder(node->dir)) {
+			g_ptr_array_add(dirs, node->dir);
+			g_ptr_array_add(names, g_strdup(node->row->name));
+		}
+	}
+	pthread_mutex_unlock(&nodes->lock);
+	for (i = 0; i < dirs->len; i++)
+		each(arg, g_ptr_array_index(dirs, i), g_ptr_array_index(names, i));
 }
 
 uint64_t nodes_count(struct nodes *nodes)

@@ -36,13 +36,21 @@ void nodes_destroy(struct nodes *nodes);
 struct node *nodes_root(struct nodes *nodes);
 
 /*
- * Returns a node for `name` in a directory, counted as looked up once, or NULL if there is no such
- * name.
+ * Sets *node to a node for `name` in a directory, counted as looked up once, or returns -errno of
+ * dirtab_lookup().
  */
-struct node *node_lookup(struct nodes *nodes, struct node *dir, const char *name);
+int node_lookup(struct nodes *nodes, struct node *dir, const char *name, struct node **node,
+	struct err *err);
 /* The same for a name that does not exist; returns NULL if it cannot be created. */
 struct node *node_create(struct nodes *nodes, struct node *dir, const char *name);
 void node_forget(struct nodes *nodes, struct node *node, uint64_t count);
+
+/*
+ * Keeps the node and its row after the kernel's forget, for an open file whose request is answered
+ * later; the caller gives it back with node_drop().
+ */
+void node_hold(struct nodes *nodes, struct node *node);
+void node_drop(struct nodes *nodes, struct node *node);
 
 const struct dirtab_row *node_row(const struct node *node);
 /* Appends the path from the mount, as cpu/0/trace; "/" of the root. */
@@ -78,6 +86,21 @@ enum node_text {
  */
 enum node_text node_open_text(struct nodes *nodes, struct node *node, struct filetext *text);
 void node_close_text(struct nodes *nodes, struct node *node);
+
+/*
+ * Folders whose rows were made for a lookup: the kernel keeps each name that was ever used until it
+ * needs the memory. When there are more than NODES_MADE_MAX of them, `many` is called in the thread
+ * of a lookup, without a lock, and again only after nodes_each_made(). Called before the first
+ * lookup.
+ */
+#define NODES_MADE_MAX 512 /* more than any program has in use; some 1.7 KiB each */
+void nodes_watch(struct nodes *nodes, void (*many)(void *arg), void *arg);
+/*
+ * Calls `each` for those of them that are in a folder of a table, without a lock. All others are
+ * below them. dir may only be compared: it may be gone.
+ */
+void nodes_each_made(struct nodes *nodes,
+	void (*each)(void *arg, const struct node *dir, const char *name), void *arg);
 
 /* Returns the number of nodes to which the kernel has references. */
 uint64_t nodes_count(struct nodes *nodes);

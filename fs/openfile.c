@@ -46,6 +46,7 @@ struct openfiles *openfiles_create(const struct openfiles_hooks *hooks)
 static void free_file(struct openfile *file)
 {
 	content_clear(&file->content, file->row);
+	node_drop(file->files->hooks.nodes, file->node);
 	pthread_mutex_destroy(&file->lock);
 	g_free(file);
 }
@@ -207,6 +208,7 @@ int openfile_create(struct openfiles *files, struct node *node, struct report *r
 	f->report = report;
 	f->row = row;
 	f->node = node;
+	node_hold(files->hooks.nodes, node);
 	f->flags = flags;
 	f->thread = wants_read(flags) ? row->content->thread(session, row) : CONTENT_IN_WORKER;
 	f->link.data = f;

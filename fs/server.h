@@ -76,6 +76,7 @@ struct server {
 	_Atomic bool ready;		   /* a: the INIT request has come */
 	_Atomic bool ended;		   /* a: a worker has ended, so the file system is unmounted */
 	_Atomic bool trim;		   /* a: free memory is to be given back */
+	_Atomic bool names;		   /* a: the kernel is to forget names that were made */
 };
 
 #endif

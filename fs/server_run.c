@@ -113,6 +113,16 @@ static void on_much_freed(void *arg)
 	bell_ring(server->bell);
 }
 
+/* The kernel keeps many folders of queries: the main thread makes it forget those without users. */
+static void on_many_names(void *arg)
+{
+	struct server *server = arg;
+
+	/* relaxed: a flag that the bell goes with */
+	atomic_write_relaxed(&server->names, true);
+	bell_ring(server->bell);
+}
+
 /* ---- set-up ---------------------------------------------------------------------------------- */
 
 static int create_session(struct server *server, const struct options *options, struct err *err)
@@ -128,6 +138,7 @@ static int create_session(struct server *server, const struct options *options, 
 	int ret = session_create(&session, &server->session_at_top, err);
 
 	server->nodes = nodes_create(server->session_at_top, tree_root(), &options->owner);
+	nodes_watch(server->nodes, on_many_names, server);
 	return ret;
 }
 
@@ -382,6 +393,10 @@ void server_run_wait(struct server *server)
 		if (atomic_read_relaxed(&server->trim)) {
 			atomic_write_relaxed(&server->trim, false);
 			malloc_trim(0);
+		}
+		if (atomic_read_relaxed(&server->names)) {
+			atomic_write_relaxed(&server->names, false);
+			fuse_ops_drop_names(server->fuse);
 		}
 		if (fds[2].revents && is_unmounted(server))
 			return;

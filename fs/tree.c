@@ -95,8 +95,10 @@ static const struct dirtab_row root_rows[] = {
 		.lookup = file_events_lookup, .list = file_events_list,
 		.create = file_events_create },
 	{ .name = "views", .type = DIRTAB_DIR, .mode = 0500,
-		.help = "the samples and the trace in other formats, made when a file is opened",
-		.rows = view_rows },
+		.help = "the samples and the trace in other formats, made when a file is opened; also of a\n"
+			"part: views/last/10s/flat, views/by/comm/NAME/flat and others, see kprof(5)",
+		.rows = view_rows,
+		.resolve = file_part_resolve },
 	{ NULL },
 };
 

@@ -14,5 +14,7 @@ libcapture_a_SOURCES = \
 	%D%/profile_places.c %D%/profile_places.h \
 	%D%/stacks.c %D%/stacks.h \
 	%D%/process_filter.c %D%/process_filter.h \
+	%D%/query.c %D%/query.h \
+	%D%/query_filter.c %D%/query_filter.h \
 	%D%/table.h \
 	%D%/unwinding.c %D%/unwinding.h

@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 #include <glib.h>
+#include <inttypes.h>
 #include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
@@ -26,6 +27,7 @@
 #include "sys/clock.h"
 #include "sys/fdpass.h"
 #include "sys/proc.h"
+#include "capture/query_filter.h"
 #include "capture/unwinding.h"
 #include "formats/view.h"
 
@@ -112,6 +114,35 @@ static int unwind_capture(struct view_job *job, int *capture_fd, struct err *err
 	}
 	decode_fini(&decoder);
 	return ret;
+}
+
+/*
+ * Replaces the capture by the part that is meant, with the settled times in the request. Without a
+ * sample nothing is shown, except the annotations of a format that has some.
+ */
+static int take_part(struct view_job *job, int *capture_fd, bool has_marks, struct err *err)
+{
+	const struct cancel cancel = cancel_of(job);
+	struct query_filter_result part;
+	struct decoder decoder;
+	int ret;
+
+	if (query_is_empty(&job->request.query))
+		return 0;
+	decode_init_pread(&decoder, *capture_fd, 0);
+	ret = query_filter_make(&decoder, &job->request.query, &cancel, &part, err);
+	decode_fini(&decoder);
+	if (ret)
+		return ret;
+	close(*capture_fd);
+	*capture_fd = part.fd;
+	job->request.query = part.query;
+	if (part.samples || has_marks)
+		return 0;
+	if (part.lost)
+		return err_set(err, ENODATA, "no sample of this part is held, and %" PRIu64 " were lost",
+			part.lost);
+	return err_set(err, ENODATA, "no sample of this part is held");
 }
 
 static ssize_t write_sink(void *cookie, const char *data, size_t size)
@@ -212,7 +243,11 @@ static int make_view(struct view_job *job, struct err *err)
 		close(capture_fd);
 		return ret;
 	}
-	ret = unwind_capture(job, &capture_fd, err);
+	ret = take_part(job, &capture_fd, has_marks, err);
+	if (has_marks && !query_is_empty(&job->request.query))
+		viewmarks_select(&marks, &job->request.query);
+	if (!ret)
+		ret = unwind_capture(job, &capture_fd, err);
 	if (ret)
 		close(capture_fd);
 	else if (format->needs & VIEW_RECORDS)

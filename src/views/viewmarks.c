@@ -106,6 +106,7 @@ int viewmarks_write(struct readings *readings, uid_t uid, const struct cancel *c
 struct reader {
 	FILE *in;
 	char *program, *name, *text; /* of the mark that was handed out */
+	const struct query *query;   /* which ones are wanted; NULL for all */
 };
 
 /* Frees the former *string. Returns false at the end of the file. */
@@ -116,9 +117,8 @@ static bool unpack_string(FILE *in, uint32_t bytes, char **string)
 	return !bytes || (*string && fread(*string, bytes, 1, in) == 1);
 }
 
-static bool next_mark(void *arg, struct view_annotation *mark)
+static bool read_mark(struct reader *reader, struct view_annotation *mark)
 {
-	struct reader *reader = arg;
 	struct packed packed;
 
 	if (fread(&packed, sizeof(packed), 1, reader->in) != 1 ||
@@ -129,6 +129,33 @@ static bool next_mark(void *arg, struct view_annotation *mark)
 	*mark = (struct view_annotation){ packed.time_ns, packed.cpu, packed.pid, packed.tid,
 		reader->program, reader->name, reader->text };
 	return true;
+}
+
+static bool is_wanted(const struct query *q, const struct view_annotation *mark)
+{
+	const bool of_process = mark->program != NULL;
+
+	return query_has_time(q, mark->time_ns) &&
+	       !(query_has(q, QUERY_CPU) && q->cpu != mark->cpu) &&
+	       !(query_has(q, QUERY_PID) && !(of_process && q->pid == mark->pid)) &&
+	       !(query_has(q, QUERY_TID) && !(of_process && q->tid == mark->tid)) &&
+	       !(query_has(q, QUERY_COMM) && !(of_process && !strcmp(q->comm, mark->program))) &&
+	       !query_has(q, QUERY_EXE);
+}
+
+static bool next_mark(void *arg, struct view_annotation *mark)
+{
+	struct reader *reader = arg;
+
+	while (read_mark(reader, mark))
+		if (!reader->query || is_wanted(reader->query, mark))
+			return true;
+	return false;
+}
+
+void viewmarks_select(struct view_annotations *marks, const struct query *query)
+{
+	((struct reader *)marks->arg)->query = query;
 }
 
 static void free_reader(struct reader *reader)

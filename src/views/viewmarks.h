@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "base/cancel.h"
+#include "capture/query.h"
 #include "formats/view.h"
 
 struct readings;
@@ -25,6 +26,12 @@ int viewmarks_write(struct readings *readings, uid_t uid, const struct cancel *c
 
 /* In the process. *marks->arg is for viewmarks_close(). -errno; fd stays the caller's */
 int viewmarks_open(int fd, struct view_annotations *marks);
+/*
+ * From now on only those that fit the query are given: by time and CPU, and by the thread and
+ * program that wrote them. An annotation has no event and no path of a program. The query must
+ * outlive them; its times must have been settled.
+ */
+void viewmarks_select(struct view_annotations *marks, const struct query *query);
 /* Harmless for NULL. */
 void viewmarks_close(struct view_annotations *marks);
 

@@ -21,6 +21,7 @@
 #include "base/cancel.h"
 #include "base/err.h"
 #include "base/stats.h"
+#include "capture/query.h"
 
 struct viewproc;
 
@@ -51,6 +52,7 @@ struct viewproc_request {
 	char format[VIEWPROC_FORMAT_MAX]; /* of view.h */
 	bool copied_stacks;		  /* there may be copied stacks, which are unwound first */
 	bool has_marks;
+	struct query query; /* of which part; empty: of all */
 };
 
 /* The rows of kpstat that the process counts: symbols_stats(). */

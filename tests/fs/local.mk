@@ -42,8 +42,8 @@ EXTRA_DIST += %D%/prof_lib.sh %D%/akaros.py $(TRUTH_TESTS)
 CLEANFILES += %D%/machine.lock
 
 # the capture in other forms
-TESTS += %D%/views.sh
-EXTRA_DIST += %D%/views.sh
+TESTS += %D%/views.sh %D%/view_parts.sh
+EXTRA_DIST += %D%/views.sh %D%/view_parts.sh
 
 # the trace of programs: tell writes events that can be checked
 check_PROGRAMS += tests/fs/tell

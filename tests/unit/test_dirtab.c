@@ -2,6 +2,7 @@
 /*
  * fs/dirtab and fs/node: the table against the contract, modes, inode numbers, lookups and texts.
  */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,6 +40,24 @@ static const struct contract_row contract[] = {
 	{ __LINE__, "kperr", 0400, DIRTAB_TEXT },
 };
 
+static const struct dirtab_row *find_row(const struct dirtab_row *dir, const char *name)
+{
+	const struct dirtab_row *row = NULL;
+	const int ret = dirtab_lookup(NULL, dir, name, &row, NULL);
+
+	assert_int_equal(ret, row ? 0 : -ENOENT);
+	return row;
+}
+
+static struct node *find_node(struct nodes *nodes, struct node *dir, const char *name)
+{
+	struct node *node = NULL;
+	const int ret = node_lookup(nodes, dir, name, &node, NULL);
+
+	assert_int_equal(ret, node ? 0 : -ENOENT);
+	return node;
+}
+
 static const struct dirtab_owner plain_owner = { .uid = 7, .gid = 8 };
 
 static void test_rows_match_the_contract(void **state)
@@ -54,7 +73,7 @@ static void test_rows_match_the_contract(void **state)
 
 		if (strcmp(row->name, c->name) || row->type != c->type ||
 			dirtab_mode(row, &plain_owner) != (S_IFREG | c->mode) ||
-			dirtab_lookup(NULL, tree_root(), c->name) != row)
+			find_row(tree_root(), c->name) != row)
 			fail_msg("row of line %d: %s, mode %o", c->line, row->name,
 				dirtab_mode(row, &plain_owner));
 	}
@@ -63,10 +82,10 @@ static void test_rows_match_the_contract(void **state)
 			DIRTAB_DIR);
 	g_ptr_array_free(rows, TRUE);
 	assert_int_equal(dirtab_mode(tree_root(), &plain_owner), S_IFDIR | 0550);
-	assert_non_null(dirtab_lookup(NULL, tree_root(), "kptrace_pipe")); /* it is not listed */
-	assert_null(dirtab_lookup(NULL, tree_root(), "kp"));
-	assert_null(dirtab_lookup(NULL, tree_root(), "kpctl "));
-	assert_null(dirtab_lookup(NULL, tree_root(), ""));
+	assert_non_null(find_row(tree_root(), "kptrace_pipe")); /* it is not listed */
+	assert_null(find_row(tree_root(), "kp"));
+	assert_null(find_row(tree_root(), "kpctl "));
+	assert_null(find_row(tree_root(), ""));
 }
 
 /* Each row has what its kind needs, and each word what the usage and the man page show. */
@@ -237,14 +256,14 @@ static void test_made_rows_are_looked_up_and_released(void **state)
 {
 	GPtrArray *rows = g_ptr_array_new();
 
-	const struct dirtab_row *row = dirtab_lookup(NULL, &made_folder, "b");
+	const struct dirtab_row *row = find_row(&made_folder, "b");
 
 	puts_made = 0;
 	assert_string_equal(row->name, "b");
 	dirtab_put(row);
 	assert_int_equal(puts_made, 1);
-	assert_null(dirtab_lookup(NULL, &made_folder, "made"));
-	assert_ptr_equal(dirtab_lookup(NULL, &made_folder, "r"), &table_rows[0]);
+	assert_null(find_row(&made_folder, "made"));
+	assert_ptr_equal(find_row(&made_folder, "r"), &table_rows[0]);
 	dirtab_list(NULL, &made_folder, rows);
 	assert_int_equal(rows->len, 2);
 	assert_ptr_equal(g_ptr_array_index(rows, 0), &table_rows[0]);
@@ -259,11 +278,11 @@ static void test_nodes_are_shared_and_counted(void **state)
 {
 	struct nodes *nodes = nodes_create(NULL, tree_root(), &plain_owner);
 	struct node *root = nodes_root(nodes);
-	struct node *a = node_lookup(nodes, root, "kptrace_ctl");
-	struct node *b = node_lookup(nodes, root, "kptrace_ctl");
+	struct node *a = find_node(nodes, root, "kptrace_ctl");
+	struct node *b = find_node(nodes, root, "kptrace_ctl");
 	struct stat st_a, st_b;
 
-	assert_null(node_lookup(nodes, root, "none"));
+	assert_null(find_node(nodes, root, "none"));
 	assert_non_null(a);
 	assert_ptr_not_equal(a, b); /* each lookup a node of its own */
 	assert_int_equal(nodes_count(nodes), 2);
@@ -282,7 +301,7 @@ static void test_nodes_are_shared_and_counted(void **state)
 static void test_size_of_a_text_is_told_until_it_is_closed(void **state)
 {
 	struct nodes *nodes = nodes_create(NULL, tree_root(), &plain_owner);
-	struct node *node = node_lookup(nodes, nodes_root(nodes), "kptrace_ctl");
+	struct node *node = find_node(nodes, nodes_root(nodes), "kptrace_ctl");
 	struct filetext *first = filetext_create(g_string_new_len("abc", 3));
 	struct filetext *second = filetext_create(g_string_new_len("defgh", 5));
 	const uid_t reader = 0;

@@ -93,10 +93,18 @@ static int destroy_sides(void **state)
 	return 0;
 }
 
+static struct node *find_node(struct side *side, const char *name)
+{
+	struct node *node = NULL;
+
+	assert_int_equal(node_lookup(side->nodes, nodes_root(side->nodes), name, &node, NULL), 0);
+	return node;
+}
+
 static struct openfile *open_file(struct side *side, const char *name, int flags)
 {
 	const struct origin origin = { .pid = getpid(), .uid = getuid() };
-	struct node *node = node_lookup(side->nodes, nodes_root(side->nodes), name);
+	struct node *node = find_node(side, name);
 	struct openfile *file;
 
 	assert_non_null(node);
@@ -167,7 +175,7 @@ static void test_accounting_belongs_to_one_session(void **state)
 
 static uint64_t bytes_of(struct side *side, const char *name)
 {
-	struct node *node = node_lookup(side->nodes, nodes_root(side->nodes), name);
+	struct node *node = find_node(side, name);
 	struct stat st;
 
 	node_stat(side->nodes, node, NULL, &st);

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The folders below views/ that are queries: views/last/10s/by/comm/nginx/ has all views, made of
+ * the samples that fit. Folders nest in any order, each key once.
+ *
+ * last, since, until and by are found by their names and not listed, so that a program that copies
+ * the tree ends. by/KEY/ lists the values that the samples of the outer query have. All rows here
+ * are made for one lookup and freed with their node.
+ *
+ * Functions run in any worker; only the views are made in a separate thread.
+ */
+#include "fs/file.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "capture/decode.h"
+#include "capture/query.h"
+#include "capture/query_filter.h"
+#include "formats/view.h"
+#include "fs/content.h"
+#include "fs/session.h"
+#include "prof/profiler.h"
+
+/* The pieces of one step through the held records. */
+#define PIECES 64
+
+struct part_row {
+	struct dirtab_row row; /* first, so that one is the other */
+	struct query query;
+	enum query_key key; /* of a folder of values */
+	char name[];
+};
+
+static const struct part_row *part_of(const struct dirtab_row *row)
+{
+	return (const struct part_row *)(const void *)row;
+}
+
+static void put_row(const struct dirtab_row *row)
+{
+	g_free((void *)row);
+}
+
+/* Takes the members of `like`, and copies name and query. */
+static const struct dirtab_row *make_row(
+	const struct dirtab_row *like, const char *name, const struct query *query, enum query_key key)
+{
+	const size_t bytes = strlen(name) + 1;
+	struct part_row *part = g_malloc0(sizeof(*part) + bytes);
+
+	part->row = *like;
+	memcpy(part->name, name, bytes);
+	part->row.name = part->name;
+	part->row.put = put_row;
+	part->query = *query;
+	part->key = key;
+	return &part->row;
+}
+
+/* ---- views ----------------------------------------------------------------------------------- */
+
+static int make_view(struct session *session, const struct dirtab_row *row, int fd, void *job,
+	struct err *err)
+{
+	return file_view_make_part(session, row->name, &part_of(row)->query, fd, job, err);
+}
+
+static const struct dirtab_row view_row = {
+	.type = DIRTAB_TEXT,
+	.mode = 0400,
+	.content = &content_made,
+	.make = make_view,
+};
+
+/* Adds a condition for a name in a path. A name that is none does not exist. */
+static int add_condition(
+	struct query *query, enum query_key key, const char *name, struct err *err)
+{
+	char value[QUERY_VALUE_MAX];
+	int ret = query_unescape(name, value);
+
+	if (ret == -EINVAL)
+		err_set(err, EINVAL, "'%s': after %% two hexadecimal digits are needed, as %%2F for /",
+			name);
+	if (!ret)
+		ret = query_add(query, key, value, err);
+	return ret == -ENAMETOOLONG ? ret : ret ? -ENOENT : 0;
+}
+
+/* ---- folders --------------------------------------------------------------------------------- */
+
+static int resolve_in_part(struct session *session, const struct dirtab_row *dir, const char *name,
+	const struct dirtab_row **row, struct err *err);
+static void list_part(struct session *session, const struct dirtab_row *dir, GPtrArray *rows);
+
+static const struct dirtab_row part_folder = {
+	.type = DIRTAB_DIR,
+	.mode = 0500,
+	.resolve = resolve_in_part,
+	.list = list_part,
+};
+
+static int resolve_value(struct session *session, const struct dirtab_row *dir, const char *name,
+	const struct dirtab_row **row, struct err *err)
+{
+	struct query query = part_of(dir)->query;
+	int ret = add_condition(&query, part_of(dir)->key, name, err);
+
+	if (!ret)
+		*row = make_row(&part_folder, name, &query, QUERY_KEYS);
+	return ret;
+}
+
+/* Gives all held records, except for damaged ones, to a function. */
+static void each_record(struct profiler *profiler, struct query_values *values,
+	void (*take)(struct query_values *values, const struct decode_record *record))
+{
+	struct iovec iov[PIECES];
+	struct cursor *cursor = NULL;
+	struct decode_record record;
+	struct decoder decoder;
+	int count = PIECES, i;
+	bool eof;
+
+	if (profiler_open_peek(profiler, &cursor))
+		return;
+	/* without a limit of bytes, pieces are whole records */
+	while (cursor_begin(cursor, SIZE_MAX / 2, iov, &count, &eof) > 0) {
+		for (i = 0; i < count; i++) {
+			decode_init_memory(&decoder, iov[i].iov_base, iov[i].iov_len);
+			while (decode_next(&decoder, &record, NULL) > 0)
+				take(values, &record);
+			decode_fini(&decoder);
+		}
+		cursor_end(cursor, true);
+		count = PIECES;
+	}
+	profiler_close_cursor(cursor);
+}
+
+static void list_values(struct session *session, const struct dirtab_row *dir, GPtrArray *rows)
+{
+	const struct part_row *part = part_of(dir);
+	struct query_values *values = query_values_create(&part->query, part->key);
+	GHashTable *found;
+	GHashTableIter iter;
+	gpointer value;
+
+	each_record(session->profiler, values, query_values_learn);
+	each_record(session->profiler, values, query_values_add);
+	found = query_values_finish(values);
+	g_hash_table_iter_init(&iter, found);
+	while (g_hash_table_iter_next(&iter, &value, NULL)) {
+		g_autoptr(GString) name = g_string_new(NULL);
+
+		query_escape(value, name);
+		g_ptr_array_add(rows,
+			(gpointer)make_row(&part_folder, name->str, &part->query, QUERY_KEYS));
+	}
+	g_hash_table_unref(found);
+}
+
+/* last/, since/ and until/ list nothing: any time is a value. */
+static const struct dirtab_row time_folder = {
+	.type = DIRTAB_DIR,
+	.mode = 0500,
+	.resolve = resolve_value,
+};
+
+static const struct dirtab_row values_folder = {
+	.type = DIRTAB_DIR,
+	.mode = 0500,
+	.resolve = resolve_value,
+	.list = list_values,
+};
+
+static int refuse_twice(const char *name, struct err *err)
+{
+	err_set(err, ENOENT, "'%s' is in this path already", name);
+	return -ENOENT;
+}
+
+static int resolve_key(struct session *session, const struct dirtab_row *dir, const char *name,
+	const struct dirtab_row **row, struct err *err)
+{
+	const struct query *query = &part_of(dir)->query;
+	const enum query_key key = query_find(name);
+
+	if (key < QUERY_PID || key == QUERY_KEYS)
+		return -ENOENT;
+	if (query_has(query, key))
+		return refuse_twice(name, err);
+	*row = make_row(&values_folder, name, query, key);
+	return 0;
+}
+
+static void list_keys(struct session *session, const struct dirtab_row *dir, GPtrArray *rows)
+{
+	const struct query *query = &part_of(dir)->query;
+	int key;
+
+	for (key = QUERY_PID; key < QUERY_KEYS; key++)
+		if (!query_has(query, (enum query_key)key))
+			g_ptr_array_add(rows, (gpointer)make_row(&values_folder, query_names[key], query,
+						      (enum query_key)key));
+}
+
+static const struct dirtab_row by_folder = {
+	.type = DIRTAB_DIR,
+	.mode = 0500,
+	.resolve = resolve_key,
+	.list = list_keys,
+};
+
+static int resolve(const struct query *query, const char *name, const struct dirtab_row **row,
+	struct err *err)
+{
+	const enum query_key key = query_find(name);
+
+	if (!strcmp(name, "by")) {
+		*row = make_row(&by_folder, name, query, QUERY_KEYS);
+		return 0;
+	}
+	if (key >= QUERY_PID)
+		return -ENOENT;
+	if (query_has(query, key))
+		return refuse_twice(name, err);
+	*row = make_row(&time_folder, name, query, key);
+	return 0;
+}
+
+static int resolve_in_part(struct session *session, const struct dirtab_row *dir, const char *name,
+	const struct dirtab_row **row, struct err *err)
+{
+	const struct query *query = &part_of(dir)->query;
+
+	if (view_find(name)) {
+		*row = make_row(&view_row, name, query, QUERY_KEYS);
+		return 0;
+	}
+	if (!strcmp(name, "ctf") || !strcmp(name, "metrics"))
+		return err_set(err, EOPNOTSUPP,
+			"%s is not made of samples: there is no part of it, only views/%s", name, name);
+	return resolve(query, name, row, err);
+}
+
+static void list_part(struct session *session, const struct dirtab_row *dir, GPtrArray *rows)
+{
+	const struct view_format *format;
+
+	for (format = view_formats; format->name; format++)
+		g_ptr_array_add(rows, (gpointer)make_row(&view_row, format->name,
+					      &part_of(dir)->query, QUERY_KEYS));
+}
+
+int file_part_resolve(struct session *session, const struct dirtab_row *dir, const char *name,
+	const struct dirtab_row **row, struct err *err)
+{
+	static const struct query all;
+
+	return resolve(&all, name, row, err);
+}

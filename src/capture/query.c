@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: MIT */
+/* Queries: see query.h. */
+#include "capture/query.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "kprof/records.h"
+
+#define DIGITS "0123456789"
+
+const char *const query_names[QUERY_KEYS] = {
+	[QUERY_LAST] = "last",
+	[QUERY_SINCE] = "since",
+	[QUERY_UNTIL] = "until",
+	[QUERY_PID] = "pid",
+	[QUERY_TID] = "tid",
+	[QUERY_COMM] = "comm",
+	[QUERY_CPU] = "cpu",
+	[QUERY_EVENT] = "event",
+	[QUERY_EXE] = "exe",
+};
+
+enum query_key query_find(const char *name)
+{
+	int key;
+
+	for (key = 0; key < QUERY_KEYS; key++)
+		if (!strcmp(query_names[key], name))
+			break;
+	return (enum query_key)key;
+}
+
+/* ---- numbers --------------------------------------------------------------------------------- */
+
+/* Decimal digits without sign, as the kernel writes pids. */
+static int parse_decimal(const char *text, uint64_t max, uint64_t *value)
+{
+	uint64_t v = 0;
+
+	if (!*text || text[strspn(text, DIGITS)])
+		return -EINVAL;
+	for (; *text; text++) {
+		const uint64_t digit = (uint64_t)(*text - '0');
+
+		if (v > (max - digit) / 10)
+			return -ERANGE;
+		v = v * 10 + digit;
+	}
+	*value = v;
+	return 0;
+}
+
+/*
+ * DIGITS[.DIGITS] of a unit that has unit_ns ns, with `length` bytes; digits below a ns are refused.
+ */
+static int parse_fraction(const char *text, size_t length, uint64_t unit_ns, uint64_t *ns)
+{
+	const size_t whole = strspn(text, DIGITS);
+	uint64_t v = 0, scale = unit_ns;
+	size_t i;
+
+	if (!whole || whole > length)
+		return -EINVAL;
+	for (i = 0; i < whole; i++)
+		if (__builtin_mul_overflow(v, 10u, &v) ||
+			__builtin_add_overflow(v, (uint64_t)(text[i] - '0'), &v))
+			return -ERANGE;
+	if (__builtin_mul_overflow(v, unit_ns, &v))
+		return -ERANGE;
+	if (whole < length && (text[whole] != '.' || whole + 1 == length))
+		return -EINVAL;
+	for (i = whole + 1; i < length; i++) {
+		uint64_t part;
+
+		if (text[i] < '0' || text[i] > '9' || scale % 10)
+			return -EINVAL;
+		scale /= 10;
+		part = scale * (uint64_t)(text[i] - '0');
+		if (__builtin_add_overflow(v, part, &v))
+			return -ERANGE;
+	}
+	*ns = v;
+	return 0;
+}
+
+static int parse_duration(const char *text, uint64_t *ns)
+{
+	static const struct {
+		const char *name;
+		uint64_t ns;
+	} units[] = {
+		{"ns", 1},
+		{"us", NSEC_PER_USEC},
+		{"ms", NSEC_PER_MSEC},
+		{"s", NSEC_PER_SEC},
+		{"m", 60 * NSEC_PER_SEC},
+		{"h", 3600 * NSEC_PER_SEC},
+	};
+	const size_t length = strspn(text, DIGITS ".");
+	size_t i;
+
+	for (i = 0; i < G_N_ELEMENTS(units); i++)
+		if (!strcmp(units[i].name, text + length))
+			return parse_fraction(text, length, units[i].ns, ns);
+	return -EINVAL;
+}
+
+/* ---- conditions ------------------------------------------------------------------------------ */
+
+static int add_key(struct query *query, enum query_key key, struct err *err)
+{
+	if (query_has(query, key))
+		return err_set(err, EEXIST, "'%s' is given twice", query_names[key]);
+	query->keys |= 1u << key;
+	return 0;
+}
+
+static int set_last(struct query *query, const char *value, struct err *err)
+{
+	int ret = parse_duration(value, &query->last_ns);
+
+	if (!ret && !query->last_ns)
+		ret = -ERANGE;
+	return !ret ? 0 :
+		      err_set(err, -ret, "'%s' is no duration: a number with ns, us, ms, s, m or h, as "
+					 "10s, above 0", value);
+}
+
+bool query_is_time(const char *value)
+{
+	if (*value == '@')
+		value++;
+	return *value >= '0' && *value <= '9';
+}
+
+/* A date and time of ISO 8601, as date --iso-8601=ns prints it; local if it names no zone. */
+static int parse_date(const char *text, uint64_t *ns)
+{
+	GTimeZone *zone = g_time_zone_new_local();
+	GDateTime *date = g_date_time_new_from_iso8601(text, zone);
+	int ret = -EINVAL;
+
+	if (date && g_date_time_to_unix(date) >= 0) {
+		*ns = (uint64_t)g_date_time_to_unix(date) * NSEC_PER_SEC +
+		      (uint64_t)g_date_time_get_microsecond(date) * NSEC_PER_USEC;
+		ret = 0;
+	}
+	if (date)
+		g_date_time_unref(date);
+	g_time_zone_unref(zone);
+	return ret;
+}
+
+static int set_time(const char *value, uint64_t *ns, bool *wall, struct err *err)
+{
+	int ret;
+
+	*wall = *value == '@';
+	ret = parse_fraction(value + *wall, strlen(value + *wall), NSEC_PER_SEC, ns);
+	if (ret == -EINVAL && *wall)
+		ret = parse_date(value + 1, ns);
+	return !ret ? 0 :
+		      err_set(err, -ret, "'%s' is no time: seconds of CLOCK_MONOTONIC, or @ and seconds "
+					 "since 1970 or a date as 2026-01-31T12:00:00", value);
+}
+
+static int set_number(const char *value, const char *what, uint32_t *number, struct err *err)
+{
+	uint64_t found;
+	/* KPROF_PID_GONE and KPROF_PID_KERNEL are no numbers of processes */
+	int ret = parse_decimal(value, KPROF_PID_GONE - 1, &found);
+
+	if (ret)
+		return err_set(err, -ret, "'%s' is no number of a %s", value, what);
+	*number = (uint32_t)found;
+	return 0;
+}
+
+static int set_pid(const char *value, uint32_t *pid, struct err *err)
+{
+	if (!strcmp(value, QUERY_IDLE))
+		*pid = KPROF_PID_KERNEL;
+	else if (!strcmp(value, QUERY_GONE))
+		*pid = KPROF_PID_GONE;
+	else
+		return set_number(value, "process", pid, err);
+	return 0;
+}
+
+static int set_text(const char *value, char *text, size_t max, struct err *err)
+{
+	if (strlen(value) >= max)
+		return err_set(err, ENAMETOOLONG, "the value has more than %zu bytes", max - 1);
+	g_strlcpy(text, value, max);
+	return 0;
+}
+
+static int set_value(struct query *q, enum query_key key, const char *value, struct err *err)
+{
+	switch (key) {
+	case QUERY_LAST:
+		return set_last(q, value, err);
+	case QUERY_SINCE:
+		return set_time(value, &q->since_ns, &q->since_wall, err);
+	case QUERY_UNTIL:
+		return set_time(value, &q->until_ns, &q->until_wall, err);
+	case QUERY_PID:
+		return set_pid(value, &q->pid, err);
+	case QUERY_TID:
+		return set_number(value, "thread", &q->tid, err);
+	case QUERY_CPU:
+		return set_number(value, "CPU", &q->cpu, err);
+	case QUERY_COMM:
+		return set_text(value, q->comm, sizeof(q->comm), err);
+	case QUERY_EVENT:
+		return set_text(value, q->event, sizeof(q->event), err);
+	default:
+		return set_text(value, q->exe, sizeof(q->exe), err);
+	}
+}
+
+int query_add(struct query *query, enum query_key key, const char *value, struct err *err)
+{
+	struct query changed = *query;
+	int ret = add_key(&changed, key, err);
+
+	if (!ret)
+		ret = set_value(&changed, key, value, err);
+	if (ret == -ERANGE)
+		ret = -EINVAL;
+	if (!ret)
+		*query = changed;
+	return ret;
+}
+
+int query_add_time(struct query *query, enum query_key key, uint64_t time_ns, struct err *err)
+{
+	int ret = add_key(query, key, err);
+
+	if (ret)
+		return ret;
+	if (key == QUERY_SINCE)
+		query->since_ns = time_ns;
+	else
+		query->until_ns = time_ns;
+	return 0;
+}
+
+/* ---- times ----------------------------------------------------------------------------------- */
+
+static uint64_t subtract(uint64_t from, uint64_t what)
+{
+	return from > what ? from - what : 0;
+}
+
+static uint64_t from_wall(uint64_t time_ns, uint64_t monotonic_ns, uint64_t wall_ns)
+{
+	uint64_t later;
+
+	if (time_ns < wall_ns)
+		return subtract(monotonic_ns, wall_ns - time_ns);
+	if (__builtin_add_overflow(monotonic_ns, time_ns - wall_ns, &later))
+		return UINT64_MAX;
+	return later;
+}
+
+void query_settle_wall(struct query *query, uint64_t monotonic_ns, uint64_t wall_ns)
+{
+	if (query->since_wall)
+		query->since_ns = from_wall(query->since_ns, monotonic_ns, wall_ns);
+	if (query->until_wall)
+		query->until_ns = from_wall(query->until_ns, monotonic_ns, wall_ns);
+	query->since_wall = query->until_wall = false;
+}
+
+void query_settle_last(struct query *query, uint64_t now_ns)
+{
+	uint64_t since = subtract(now_ns, query->last_ns);
+
+	if (!query_has(query, QUERY_LAST))
+		return;
+	if (!query_has(query, QUERY_SINCE) || query->since_ns < since)
+		query->since_ns = since;
+	query->keys &= ~(1u << QUERY_LAST);
+	query->keys |= 1u << QUERY_SINCE;
+}
+
+/* ---- names of files -------------------------------------------------------------------------- */
+
+void query_escape(const char *value, GString *name)
+{
+	const bool dots = !strcmp(value, ".") || !strcmp(value, "..");
+
+	if (!*value)
+		g_string_append_c(name, '%');
+	for (; *value; value++) {
+		if (*value == '/')
+			g_string_append(name, "%2F");
+		else if (*value == '%')
+			g_string_append(name, "%25");
+		else if (dots)
+			g_string_append(name, "%2E");
+		else
+			g_string_append_c(name, *value);
+	}
+}
+
+int query_unescape(const char *name, char value[QUERY_VALUE_MAX])
+{
+	size_t n = 0;
+
+	if (!strcmp(name, "%"))
+		name++;
+	for (; *name; name++) {
+		int byte = (unsigned char)*name;
+
+		if (*name == '%') {
+			if (!g_ascii_isxdigit(name[1]) || !g_ascii_isxdigit(name[2]))
+				return -EINVAL;
+			byte = g_ascii_xdigit_value(name[1]) << 4 | g_ascii_xdigit_value(name[2]);
+			name += 2;
+		}
+		if (!byte)
+			return -EINVAL;
+		if (n == QUERY_VALUE_MAX - 1)
+			return -ENAMETOOLONG;
+		value[n++] = (char)byte;
+	}
+	value[n] = '\0';
+	return 0;
+}
