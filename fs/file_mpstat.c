@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mpstat and mpstat-raw: the times of the CPUs. Run in any worker; one small file of /proc is read.
+ * mpstat and mpstat-raw: the times of the CPUs. Reading runs in any worker and reads one small file of
+ * /proc; it begins to measure without waiting for that. Commands run in the control thread and may wait.
  */
 #include "fs/file.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "acct/accounting.h"
+#include "acct/exact.h"
 #include "fs/session.h"
 
 /* The accounting gives no sentence with an error; only the source of the times can fail. */
@@ -18,6 +21,7 @@ static int explain(int ret, struct err *err)
 int file_mpstat_render(struct session *session, const struct dirtab_row *row, uid_t reader,
 	GString *out, struct err *err)
 {
+	exact_want(session->exact);
 	return explain(accounting_print(session->accounting, out), err);
 }
 
@@ -30,6 +34,7 @@ uint64_t file_mpstat_size(struct session *session, const struct dirtab_row *row)
 int file_mpstat_raw_render(struct session *session, const struct dirtab_row *row, uid_t reader,
 	GString *out, struct err *err)
 {
+	exact_want(session->exact);
 	return explain(accounting_print_raw(session->accounting, out), err);
 }
 
@@ -38,19 +43,86 @@ uint64_t file_mpstat_raw_size(struct session *session, const struct dirtab_row *
 	return accounting_bytes_raw(session->accounting);
 }
 
+/*
+ * Begins to measure, unless that is not wished. Where it is not possible, this is a failure only for who
+ * wishes nothing else.
+ */
+static int measure(struct ctl_words_call *call, struct err *err)
+{
+	struct exact *exact = call->session->exact;
+	struct err reason = { "" };
+	int ret = exact_wait(exact, &reason);
+
+	if (!ret || exact_source(exact) != EXACT_BPF)
+		return 0;
+	return err_set(err, -ret, "%s", reason.text);
+}
+
 static int run_reset(struct ctl_words_call *call, struct err *err)
 {
-	return explain(accounting_reset(call->session->accounting), err);
+	int ret = measure(call, err);
+
+	return ret ? ret : explain(accounting_reset(call->session->accounting), err);
 }
 
 static int run_on(struct ctl_words_call *call, struct err *err)
 {
-	return explain(accounting_set_on(call->session->accounting, true), err);
+	int ret = measure(call, err);
+
+	return ret ? ret : explain(accounting_set_on(call->session->accounting, true), err);
 }
 
 static int run_off(struct ctl_words_call *call, struct err *err)
 {
-	return explain(accounting_set_on(call->session->accounting, false), err);
+	int ret = explain(accounting_set_on(call->session->accounting, false), err);
+
+	exact_off(call->session->exact);
+	return ret;
+}
+
+static int run_source(struct ctl_words_call *call, struct err *err)
+{
+	static const char *const names[] = {
+		[EXACT_AUTO] = "auto",
+		[EXACT_PROCSTAT] = "procstat",
+		[EXACT_BPF] = "bpf",
+	};
+	struct exact *exact = call->session->exact;
+	const enum exact_source before = exact_source(exact);
+	size_t i;
+	int ret;
+
+	for (i = 0; i < G_N_ELEMENTS(names) && strcmp(call->argv[0], names[i]); i++)
+		;
+	if (i == G_N_ELEMENTS(names))
+		return err_set(err, EINVAL, "'%s' is not auto, procstat or bpf", call->argv[0]);
+	exact_set_source(exact, (enum exact_source)i);
+	ret = measure(call, err);
+	if (ret)
+		exact_set_source(exact, before);
+	return ret;
+}
+
+static int run_split(struct ctl_words_call *call, struct err *err)
+{
+	struct exact *exact = call->session->exact;
+	struct err reason = { "" };
+	int ret;
+
+	if (!strcmp(call->argv[0], "ticks")) {
+		exact_set_split(exact, EXACT_SPLIT_TICKS);
+		return measure(call, err);
+	}
+	if (strcmp(call->argv[0], "calls"))
+		return err_set(err, EINVAL, "'%s' is not ticks or calls", call->argv[0]);
+	if (exact_source(exact) == EXACT_PROCSTAT)
+		return err_set(err, EINVAL, "with the source procstat no calls are measured");
+	exact_set_split(exact, EXACT_SPLIT_CALLS);
+	ret = exact_wait(exact, &reason);
+	if (!ret)
+		return 0;
+	exact_set_split(exact, EXACT_SPLIT_TICKS);
+	return err_set(err, -ret, "%s", reason.text);
 }
 
 static int run_ipi(struct ctl_words_call *call, struct err *err)
@@ -65,8 +137,10 @@ static int run_ipi(struct ctl_words_call *call, struct err *err)
 
 const struct ctl_words_word file_mpstat_words[] = {
 	{"reset", "", 0, 0, run_reset, "count from now"},
-	{"on", "", 0, 0, run_on, "resume the accounting"},
-	{"off", "", 0, 0, run_off, "pause the accounting"},
+	{"on", "", 0, 0, run_on, "resume the accounting, and measure"},
+	{"off", "", 0, 0, run_off, "pause the accounting, and end measuring"},
+	{"source", "auto|procstat|bpf", 1, 1, run_source, "where the times come from"},
+	{"split", "ticks|calls", 1, 1, run_split, "what divides the time of tasks into user and kernel"},
 	{"ipi", "on|off", 1, 1, run_ipi, "wake the CPUs for exact times, where that is needed"},
 	{NULL},
 };

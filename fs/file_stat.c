@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "acct/accounting.h"
+#include "acct/exact.h"
 #include "base/stats.h"
 #include "base/units.h"
 #include "config.h"
@@ -80,6 +81,7 @@ int file_kpstat_render(struct session *session, const struct dirtab_row *row, ui
 	profiler_print_stats(session->profiler, stats);
 	add_trace(session, stats);
 	accounting_print_stats(session->accounting, stats); /* a row that can't be had is not there */
+	exact_print_stats(session->exact, stats);
 	viewproc_stats(session->server->viewproc, stats);
 	add_server(session, stats);
 	stats_render(stats, out);

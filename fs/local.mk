@@ -74,5 +74,5 @@ libfs_a_SOURCES = \
 	%D%/slow_ops.h
 
 kprofs_SOURCES = %D%/main.c
-kprofs_LDADD = libfs.a libviews.a libprof.a libtrace.a libproducers.a libring.a libacct.a libformats.a libcapture.a libsymbolizer.a libsys.a libbase.a \
-	$(FUSE_LIBS) $(GLIB_LIBS) $(PFM_LIBS) -lpthread $(Z_LIBS)
+kprofs_LDADD = libfs.a libviews.a libprof.a libtrace.a libproducers.a libring.a libacct.a libkpbpf.a libformats.a libcapture.a libsymbolizer.a libsys.a libbase.a \
+	$(FUSE_LIBS) $(GLIB_LIBS) $(PFM_LIBS) $(BPF_LIBS) -lpthread $(Z_LIBS)

@@ -131,6 +131,31 @@ static int take_attach(struct options *options, const char *value, struct err *e
 	return 0;
 }
 
+static int take_mpstat(struct options *options, const char *value, struct err *err)
+{
+	if (!strcmp(value, "auto"))
+		options->mpstat = EXACT_AUTO;
+	else if (!strcmp(value, "procstat"))
+		options->mpstat = EXACT_PROCSTAT;
+	else if (!strcmp(value, "bpf"))
+		options->mpstat = EXACT_BPF;
+	else
+		return err_set(err, EINVAL, "auto, procstat or bpf");
+	return 0;
+}
+
+static int take_mpstat_hold(struct options *options, const char *value, struct err *err)
+{
+	uint64_t seconds;
+	int ret = take_number(value, EXACT_HOLD_MAX_S, &seconds, err);
+
+	if (!ret && !seconds)
+		ret = err_set(err, EINVAL, "from 1 to %u seconds", EXACT_HOLD_MAX_S);
+	if (!ret)
+		options->mpstat_hold_s = (unsigned int)seconds;
+	return ret;
+}
+
 static int take_akaros(struct options *options, const char *value, struct err *err)
 {
 	options->akaros = true;
@@ -174,6 +199,9 @@ static const struct mount_option mount_options[] = {
 	{ "attach=", take_attach, false, "whose programs may attach: all, owner or group:NAME" },
 	{ "debuginfod=", take_debuginfod_url, false, "ask this server for debug files" },
 	{ "debuginfod", take_debuginfod, false, "ask those that DEBUGINFOD_URLS names" },
+	{ "mpstat=", take_mpstat, false, "where the times of mpstat come from: auto, procstat or bpf" },
+	{ "mpstat_hold=", take_mpstat_hold, false,
+		"seconds that they are measured after the last reading (default 60)" },
 	{ "akaros", take_akaros, false, "every open file of kpctl holds the run, as on Akaros" },
 	{ "over", take_over, false, "mount also where another kprofs is mounted, over it" },
 	{ "allow_other", NULL, true, "other users may use the tree, as its modes say" },
@@ -290,6 +318,7 @@ int options_parse(struct options *options, int argc, char **argv, struct err *er
 	options->owner.gid = getgid();
 	options->trace_bytes = TRACE_RING_BYTES_DEFAULT;
 	options->trace_max = SNAPSHOT_BYTES_DEFAULT;
+	options->mpstat_hold_s = EXACT_HOLD_DEFAULT_S;
 	options->mount = g_ptr_array_new_with_free_func(g_free);
 	optind = 0; /* glibc: start anew, argv may be another one than last time */
 	opterr = 0;

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "acct/exact.h"
 #include "base/err.h"
 #include "fs/dirtab.h"
 #include "producers/endpoint.h"
@@ -29,6 +30,8 @@ struct options {
 	char *socket; /* the socket for programs; NULL for the default path, "" for no socket */
 	enum endpoint_who attach;
 	gid_t attach_group;
+	enum exact_source mpstat; /* where its times come from */
+	unsigned int mpstat_hold_s;
 	char *debuginfod; /* servers of debug files, as in DEBUGINFOD_URLS; NULL if there are none */
 	GPtrArray *mount; /* of char *: options that libfuse and the kernel understand */
 };

@@ -20,6 +20,7 @@ struct cpus;
 struct file_cpudir;
 struct file_ctf;
 struct endpoint;
+struct exact;
 struct listener;
 struct nodes;
 struct openfiles;
@@ -47,6 +48,7 @@ struct server {
 	struct log log;			   /* i */
 	/* i: of the files at the top; for server_run.c alone: a file has the session of its node */
 	struct session *session_at_top;
+	struct exact *exact;		   /* i: the measured times behind mpstat */
 	struct trace *trace;		   /* i */
 	struct catalog *catalog;	   /* i */
 	struct producers *producers;	   /* i */

@@ -25,6 +25,7 @@
 
 #include <kprof/attach_abi.h>
 
+#include "acct/exact.h"
 #include "base/bell.h"
 #include "base/units.h"
 #include "fs/cpus.h"
@@ -130,6 +131,7 @@ static int create_session(struct server *server, const struct options *options, 
 	const struct session_options session = {
 		.server = server,
 		.log = &server->log,
+		.exact = server->exact,
 		.owner = getuid(),
 		.akaros = options->akaros,
 		.data_ready = on_data_ready,
@@ -221,6 +223,7 @@ int server_run_create(struct server *server, const struct options *options, stru
 
 	*server = (struct server){ .bell = -1, .signals = -1, .mounts = -1 };
 	log_init(&server->log, false);
+	server->exact = exact_create(options->mpstat, options->mpstat_hold_s);
 	ret = create_signals(server, err);
 	if (!ret)
 		ret = create_session(server, options, err);
@@ -455,6 +458,7 @@ void server_run_destroy(struct server *server)
 	quotas_destroy(server->quotas);
 	nodes_destroy(server->nodes);
 	session_destroy(server->session_at_top);
+	exact_destroy(server->exact);
 	pipes_destroy(server->pipes);
 	readings_destroy(server->readings);
 	file_ctf_destroy(server->ctf);

@@ -49,7 +49,7 @@ static int create_profiler(struct session *session, struct err *err)
 static int create_accounting(struct session *session, struct log *log, struct err *err)
 {
 	struct err note = { "" };
-	int ret = accounting_create(NULL, NULL, &note, &session->accounting);
+	int ret = accounting_create_exact(session->exact, &note, &session->accounting);
 
 	if (ret)
 		return err_set(err, -ret, "mpstat: %s", note.text);
@@ -72,6 +72,7 @@ int session_create(const struct session_options *options, struct session **sessi
 
 	*session = s;
 	s->server = options->server;
+	s->exact = options->exact;
 	s->data_ready = options->data_ready;
 	s->data_drained = options->data_drained;
 	s->kperr = kperr_create(options->owner);

@@ -15,6 +15,7 @@
 #include "base/err.h"
 
 struct accounting;
+struct exact;
 struct kperr;
 struct kpctl_thread;
 struct log;
@@ -30,6 +31,7 @@ struct session {
 	struct profiler *profiler;
 	struct kpctl_thread *kpctl;
 	struct accounting *accounting;
+	struct exact *exact; /* the server's */
 	void (*data_ready)(struct server *server);
 	void (*data_drained)(struct server *server);
 };
@@ -37,6 +39,7 @@ struct session {
 struct session_options {
 	struct server *server; /* for the files; it outlives the session */
 	struct log *log;       /* the same */
+	struct exact *exact;   /* the same */
 	uid_t owner;	       /* who sees all lines of kperr, besides root */
 	bool akaros;	       /* every open file of kpctl holds the run */
 	/* hooks of the profiler (prof/profiler.h), from its threads */

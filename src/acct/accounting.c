@@ -2,10 +2,9 @@
 /*
  * The accounting behind mpstat: see accounting.h.
  *
- * A source (source.h) reads the kernel's counters; this file turns them into time since the
- * baseline. For each counter it keeps the highest value seen and adds what exceeds it. Nothing is
- * ever subtracted, so the times are monotonic. While it is paused it reads the source too, but
- * adds nothing.
+ * A source (source.h) reads the kernel's counters, and exact.h has measured times while they are
+ * measured; rows (row.h) turn them into time since the baseline. While it is paused it reads both
+ * too, but adds nothing.
  */
 #include "acct/accounting.h"
 
@@ -14,88 +13,83 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "acct/exact.h"
+#include "acct/row.h"
 #include "acct/source.h"
 #include "base/units.h"
+#include "sys/clock.h"
 
-/* Akaros's states in Akaros's order, and one that has no column. */
-enum state {
-	STATE_IRQ,
-	STATE_KERN,
-	STATE_USER,
-	STATE_IDLE,
-	STATE_COLUMNS,
-	STATE_STEAL = STATE_COLUMNS,
-	STATES
-};
-
-static const char *const state_names[STATE_COLUMNS] = {"irq", "kern", "user", "idle"};
-
-static const enum state state_of[SOURCE_TIMES] = {
-	[SOURCE_USER] = STATE_USER,
-	[SOURCE_NICE] = STATE_USER,
-	[SOURCE_SYSTEM] = STATE_KERN,
-	[SOURCE_IDLE] = STATE_IDLE,
-	[SOURCE_IOWAIT] = STATE_IDLE,
-	[SOURCE_IRQ] = STATE_IRQ,
-	[SOURCE_SOFTIRQ] = STATE_IRQ,
-	[SOURCE_STEAL] = STATE_STEAL,
-};
-
-struct accounting_row {
-	bool present;                   /* in the newest sample; else it is not shown */
-	bool online;                    /* in the newest sample */
-	bool based;                     /* `highest` was read within the accounted time */
-	uint64_t highest[SOURCE_TIMES]; /* ns, as the source counts */
-	uint64_t ns[STATES];            /* since the baseline */
-};
+static const char *const state_names[ROW_COLUMNS] = {"irq", "kern", "user", "idle"};
 
 /*
- * i: invariant after create; m: under the mutex. No lock is taken while it is held.
+ * i: invariant after create; m: under the mutex. Only the lock of struct exact is
+ * taken while it is held.
  */
 struct accounting {
 	const struct source_ops *ops; /* i */
 	void *source;                 /* i; what it points to: m */
+	uint64_t (*clock)(void);      /* i: NULL if the counters are taken as they are */
+	struct exact *exact;          /* i: NULL if nothing is measured; may be locked under the mutex */
 	pthread_mutex_t mutex;
 	GArray *sample; /* m: of struct source_cpu, the newest sample */
-	GArray *rows;   /* m: of struct accounting_row, by CPU number */
+	GArray *rows;   /* m: of struct row, by CPU number */
 	size_t text_bytes, raw_bytes; /* m: size of the newest text of its kind; 0 if none was made */
 	uint64_t backward_steps; /* m */
 	bool on;        /* m */
 	bool ipi;       /* m */
 };
 
-static uint64_t add_saturated(uint64_t a, uint64_t b)
+/*
+ * Updates a row from the counters of its CPU and from `times`, which is NULL if nothing is measured.
+ * The time since the last sample is added if `count`.
+ */
+static void advance_row(struct accounting *acct, struct row *row, const uint64_t *counters,
+	uint64_t now_ns, const struct exact_times *times, uint64_t attachment, bool was_online, bool count)
 {
-	return b > UINT64_MAX - a ? UINT64_MAX : a + b;
+	const bool same = times && row->attachment == attachment;
+	uint64_t deltas[ROW_STATES], passed_ns = UINT64_MAX;
+
+	if (!same && times)
+		now_ns = times->at_ns;
+	acct->backward_steps += row_take_counters(row, counters, deltas);
+	/* what passed while the CPU was offline is in no column */
+	if (acct->clock && was_online)
+		passed_ns = now_ns > row->at_ns ? now_ns - row->at_ns : 0;
+	if (count && row->based) {
+		if (same)
+			row_advance_exact(row, times, deltas);
+		else
+			row_advance(row, deltas, passed_ns);
+	}
+	if (times && !(same && count && row->based))
+		row->seen = *times;
+	if (!same)
+		row_reset_ratio(row);
+	row->attachment = times ? attachment : 0;
+	row->at_ns = times ? times->at_ns : now_ns;
+	row->based = true;
 }
 
-/*
- * Updates a row from the counters of its CPU. The time since the last sample is added if `count`.
- */
-static void advance_row(
-	struct accounting *acct, struct accounting_row *row, const uint64_t *ns, bool count)
+/* Adds what was measured before the CPU went offline; the counters of /proc/stat have no line for it. */
+static void advance_offline(struct row *row, const struct exact_times *times, uint64_t attachment, bool count)
 {
-	uint64_t *sum;
-	int t;
+	static const uint64_t no_deltas[ROW_STATES];
 
-	for (t = 0; t < SOURCE_TIMES; t++) {
-		if (ns[t] < row->highest[t]) {
-			acct->backward_steps++;
-			continue;
-		}
-		sum = &row->ns[state_of[t]];
-		if (count && row->based)
-			*sum = add_saturated(*sum, ns[t] - row->highest[t]);
-		row->highest[t] = ns[t];
-	}
-	row->based = true;
+	if (row->attachment == attachment && row->based && count)
+		row_advance_exact(row, times, no_deltas);
+	row->seen = *times;
+	row->attachment = attachment;
+	row->at_ns = times->at_ns;
 }
 
 /* Reads the source. The time since the last sample is added if `count`. */
 static int take_sample(struct accounting *acct, bool count)
 {
 	const struct source_cpu *cpu;
-	struct accounting_row *row;
+	uint64_t attachment, now_ns;
+	struct exact_times times;
+	struct row *row;
+	bool measured, was_online;
 	guint i;
 	int ret;
 
@@ -104,33 +98,52 @@ static int take_sample(struct accounting *acct, bool count)
 		return ret;
 	if (acct->rows->len < acct->sample->len)
 		g_array_set_size(acct->rows, acct->sample->len);
+	now_ns = acct->clock ? acct->clock() : 0;
+	attachment = acct->exact ? exact_begin(acct->exact) : 0;
 	for (i = 0; i < acct->rows->len; i++) {
-		row = &g_array_index(acct->rows, struct accounting_row, i);
+		row = &g_array_index(acct->rows, struct row, i);
 		if (i >= acct->sample->len) {
 			row->present = false;
 			row->online = false;
 			continue;
 		}
 		cpu = &g_array_index(acct->sample, struct source_cpu, i);
+		was_online = row->online;
 		row->present = cpu->present;
 		row->online = cpu->online;
+		measured = attachment && exact_read(acct->exact, i, cpu->online, &times);
 		if (cpu->online)
-			advance_row(acct, row, cpu->ns, count);
+			advance_row(acct, row, cpu->ns, now_ns, measured ? &times : NULL, attachment,
+				was_online, count);
+		else if (measured)
+			advance_offline(row, &times, attachment, count);
 	}
+	if (attachment)
+		exact_end(acct->exact);
 	return 0;
 }
 
 /* The accounted time begins at the newest sample: nothing older may be added later. */
 static void forget_offline(struct accounting *acct)
 {
-	struct accounting_row *row;
+	struct row *row;
 	guint i;
 
 	for (i = 0; i < acct->rows->len; i++) {
-		row = &g_array_index(acct->rows, struct accounting_row, i);
+		row = &g_array_index(acct->rows, struct row, i);
 		if (!row->online)
 			row->based = false;
 	}
+}
+
+/* In the thread that begins and ends the measuring. Without a source there is nothing to count. */
+static void sample_now(void *arg)
+{
+	struct accounting *acct = arg;
+
+	pthread_mutex_lock(&acct->mutex);
+	(void)take_sample(acct, acct->on);
+	pthread_mutex_unlock(&acct->mutex);
 }
 
 int accounting_create_from(const struct source_ops *ops, const struct source_paths *paths,
@@ -140,11 +153,13 @@ int accounting_create_from(const struct source_ops *ops, const struct source_pat
 	int ret;
 
 	a->sample = g_array_new(FALSE, TRUE, sizeof(struct source_cpu));
-	a->rows = g_array_new(FALSE, TRUE, sizeof(struct accounting_row));
+	a->rows = g_array_new(FALSE, TRUE, sizeof(struct row));
 	a->on = true;
 	a->ipi = true; /* as on Akaros */
 	pthread_mutex_init(&a->mutex, NULL);
 	a->ops = ops;
+	a->clock = paths->clock;
+	a->exact = paths->exact;
 	ret = a->ops->create(paths, err, &a->source);
 	if (!ret) {
 		ret = take_sample(a, false);
@@ -157,6 +172,8 @@ int accounting_create_from(const struct source_ops *ops, const struct source_pat
 		a->ops = &source_none;
 		ret = a->ops->create(paths, err, &a->source);
 	}
+	if (a->exact)
+		exact_listen(a->exact, sample_now, a);
 	*acct = a;
 	return ret;
 }
@@ -169,10 +186,19 @@ int accounting_create(const char *proc_stat, const char *present, struct err *er
 	return accounting_create_from(&source_procstat, &paths, err, acct);
 }
 
+int accounting_create_exact(struct exact *exact, struct err *err, struct accounting **acct)
+{
+	const struct source_paths paths = {.clock = clock_monotonic_ns, .exact = exact};
+
+	return accounting_create_from(&source_procstat, &paths, err, acct);
+}
+
 void accounting_destroy(struct accounting *acct)
 {
 	if (!acct)
 		return;
+	if (acct->exact)
+		exact_unlisten(acct->exact, acct);
 	acct->ops->destroy(acct->source);
 	pthread_mutex_destroy(&acct->mutex);
 	g_array_free(acct->rows, TRUE);
@@ -216,47 +242,47 @@ static unsigned int take_percent(uint64_t part, uint64_t total)
 }
 
 /* A number that is too large for its column makes the line wider, as printf does on Akaros too. */
-static void print_row(unsigned int cpu, const struct accounting_row *row, GString *out)
+static void print_row(unsigned int cpu, const struct row *row, GString *out)
 {
 	char text[64];
 	uint64_t total = 0;
 	int s, n;
 
-	for (s = 0; s < STATE_COLUMNS; s++)
-		total = add_saturated(total, row->ns[s]);
+	for (s = 0; s < ROW_COLUMNS; s++)
+		total = row_add(total, row->ns[s]);
 	n = snprintf(text, sizeof(text), "%5u: ", cpu);
 	g_string_append_len(out, text, n);
-	for (s = 0; s < STATE_COLUMNS; s++) {
+	for (s = 0; s < ROW_COLUMNS; s++) {
 		n = snprintf(text, sizeof(text), "%10" PRIu64 ".%06" PRIu64 " (%3u%%)%s",
 			(uint64_t)(row->ns[s] / NSEC_PER_SEC),
 			(uint64_t)(row->ns[s] % NSEC_PER_SEC / NSEC_PER_USEC),
-			take_percent(row->ns[s], total), s + 1 < STATE_COLUMNS ? ", " : " \n");
+			take_percent(row->ns[s], total), s + 1 < ROW_COLUMNS ? ", " : " \n");
 		g_string_append_len(out, text, n);
 	}
 }
 
-static void print_row_raw(unsigned int cpu, const struct accounting_row *row, GString *out)
+static void print_row_raw(unsigned int cpu, const struct row *row, GString *out)
 {
 	char text[64];
 	int s, n;
 
 	n = snprintf(text, sizeof(text), "%5u: ", cpu);
 	g_string_append_len(out, text, n);
-	for (s = 0; s < STATE_COLUMNS; s++) {
+	for (s = 0; s < ROW_COLUMNS; s++) {
 		n = snprintf(text, sizeof(text), "%16" PRIx64 "%s", row->ns[s],
-			s + 1 < STATE_COLUMNS ? " " : "\n");
+			s + 1 < ROW_COLUMNS ? " " : "\n");
 		g_string_append_len(out, text, n);
 	}
 }
 
 static void print_rows(struct accounting *acct,
-	void (*print)(unsigned int cpu, const struct accounting_row *row, GString *out), GString *out)
+	void (*print)(unsigned int cpu, const struct row *row, GString *out), GString *out)
 {
-	const struct accounting_row *row;
+	const struct row *row;
 	guint i;
 
 	for (i = 0; i < acct->rows->len; i++) {
-		row = &g_array_index(acct->rows, struct accounting_row, i);
+		row = &g_array_index(acct->rows, struct row, i);
 		if (row->present)
 			print(i, row, out);
 	}
@@ -268,7 +294,7 @@ static unsigned int count_rows(const struct accounting *acct)
 	guint i;
 
 	for (i = 0; i < acct->rows->len; i++)
-		count += g_array_index(acct->rows, struct accounting_row, i).present;
+		count += g_array_index(acct->rows, struct row, i).present;
 	return count;
 }
 
@@ -278,9 +304,9 @@ static void print_text(struct accounting *acct, GString *out)
 	int s;
 
 	g_string_append(out, "  CPU: ");
-	for (s = 0; s < STATE_COLUMNS; s++)
+	for (s = 0; s < ROW_COLUMNS; s++)
 		g_string_append_printf(out, "%23s%s", state_names[s],
-			s + 1 < STATE_COLUMNS ? "   " : "  \n");
+			s + 1 < ROW_COLUMNS ? "   " : "  \n");
 	print_rows(acct, print_row, out);
 }
 
@@ -289,7 +315,7 @@ static void print_text_raw(struct accounting *acct, GString *out)
 	int s;
 
 	g_string_append_printf(out, "v%03d %5u %16llu", 1, count_rows(acct), NSEC_PER_SEC);
-	for (s = 0; s < STATE_COLUMNS; s++)
+	for (s = 0; s < ROW_COLUMNS; s++)
 		g_string_append_printf(out, " %6s", state_names[s]);
 	g_string_append_c(out, '\n');
 	print_rows(acct, print_row_raw, out);
@@ -358,8 +384,7 @@ int accounting_reset(struct accounting *acct)
 	ret = take_sample(acct, false);
 	if (!ret) {
 		for (i = 0; i < acct->rows->len; i++)
-			memset(g_array_index(acct->rows, struct accounting_row, i).ns, 0,
-				sizeof(((struct accounting_row *)NULL)->ns));
+			row_reset(&g_array_index(acct->rows, struct row, i));
 		forget_offline(acct);
 	}
 	pthread_mutex_unlock(&acct->mutex);
@@ -390,7 +415,7 @@ void accounting_set_ipi(struct accounting *acct, bool on)
 
 int accounting_print_stats(struct accounting *acct, struct stats *stats)
 {
-	const struct accounting_row *row;
+	const struct row *row;
 	guint i;
 	int ret;
 
@@ -398,12 +423,15 @@ int accounting_print_stats(struct accounting *acct, struct stats *stats)
 	ret = take_sample(acct, acct->on);
 	stats_text(stats, acct->on ? "on" : "off", "mpstat.accounting");
 	stats_text(stats, acct->ipi ? "on" : "off", "mpstat.ipi");
-	stats_text(stats, acct->ops->name, "mpstat.source");
+	stats_text(stats, acct->exact && exact_is_attached(acct->exact) ? "bpf" : acct->ops->name,
+		"mpstat.source");
+	if (acct->exact)
+		stats_text(stats, exact_is_divided(acct->exact) ? "calls" : "ticks", "mpstat.split");
 	stats_u64(stats, acct->backward_steps, "mpstat.backward_steps");
 	for (i = 0; !ret && i < acct->rows->len; i++) {
-		row = &g_array_index(acct->rows, struct accounting_row, i);
+		row = &g_array_index(acct->rows, struct row, i);
 		if (row->present)
-			stats_u64(stats, row->ns[STATE_STEAL], "cpu.%u.steal_ns", i);
+			stats_u64(stats, row->ns[ROW_STEAL], "cpu.%u.steal_ns", i);
 	}
 	pthread_mutex_unlock(&acct->mutex);
 	return ret;

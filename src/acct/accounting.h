@@ -33,6 +33,7 @@
 #include "base/stats.h"
 
 struct accounting;
+struct exact;
 
 /*
  * Begins accounting, resumed, with the current times as the baseline and ipi on. Paths that are
@@ -42,6 +43,11 @@ struct accounting;
  */
 int accounting_create(const char *proc_stat, const char *present, struct err *err,
 	struct accounting **acct);
+/*
+ * The same for this machine, with rows that add up to the time that passed, and exact times while
+ * `exact` measures them; it outlives the accounting. NULL is allowed.
+ */
+int accounting_create_exact(struct exact *exact, struct err *err, struct accounting **acct);
 void accounting_destroy(struct accounting *acct);
 
 /* Appends the table for users: a line of names, and one of 111 bytes for each present CPU. */

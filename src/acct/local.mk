@@ -4,6 +4,17 @@ noinst_LIBRARIES += libacct.a
 libacct_a_SOURCES = \
 	%D%/accounting.c \
 	%D%/accounting.h \
+	%D%/attach.c \
+	%D%/attach.h \
+	%D%/cells.c \
+	%D%/cells.h \
+	%D%/exact.c \
+	%D%/exact.h \
+	%D%/exact_times.h \
+	%D%/row.c \
+	%D%/row.h \
 	%D%/source.h \
 	%D%/source_none.c \
-	%D%/source_procstat.c
+	%D%/source_procstat.c \
+	%D%/times_code.c \
+	%D%/times_code.h

@@ -27,6 +27,8 @@ enum source_time {
 	SOURCE_TIMES
 };
 
+struct exact;
+
 struct source_cpu {
 	bool present;              /* has a row */
 	bool online;               /* `ns` is valid */
@@ -36,6 +38,12 @@ struct source_cpu {
 struct source_paths {
 	const char *proc_stat; /* NULL for PROCSTAT_PATH */
 	const char *present;   /* NULL for CPU_PRESENT_PATH */
+	/*
+	 * ns, for rows that add up to the time that passed; NULL if the counters of a row are taken
+	 * as they are
+	 */
+	uint64_t (*clock)(void);
+	struct exact *exact; /* NULL if nothing is measured */
 };
 
 struct source_ops {

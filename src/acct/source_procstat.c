@@ -99,7 +99,7 @@ static int sample_source(void *source, GArray *cpus)
 }
 
 const struct source_ops source_procstat = {
-	.name = "/proc/stat",
+	.name = "procstat",
 	.create = create_source,
 	.destroy = destroy_source,
 	.sample = sample_source,

@@ -159,3 +159,10 @@ int program_run(int fd, const uint64_t *args, uint32_t count, uint32_t *result)
 	*result = opts.retval;
 	return 0;
 }
+
+int program_run_on(int fd, unsigned int cpu)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .cpu = cpu, .flags = BPF_F_TEST_RUN_ON_CPU);
+
+	return bpf_prog_test_run_opts(fd, &opts);
+}

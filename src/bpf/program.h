@@ -60,5 +60,10 @@ int program_measure(int *fd);
  * result is put into `result`.
  */
 int program_run(int fd, const uint64_t *args, uint32_t count, uint32_t *result);
+/*
+ * Runs a RAW_TRACEPOINT program once on that CPU, without arguments (Linux 5.10): another CPU is
+ * interrupted for it. -ENXIO if the CPU is offline.
+ */
+int program_run_on(int fd, unsigned int cpu);
 
 #endif

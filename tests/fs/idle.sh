@@ -31,7 +31,7 @@ settled() {
 	[ "$(switches)" = "$before" ]
 }
 
-serve
+serve -o mpstat_hold=1
 for name in "$MNT"/kp* "$MNT"/mpstat*; do
 	timeout 5 cat "$name" >"$WORK/got" || fail "cat of $name"
 done
@@ -50,6 +50,11 @@ attached() {
 	[ "$(stat_of trace.producers)" = 1 ]
 }
 wait_for attached
+# the times of mpstat are measured for a second behind the reading, by a thread and programs in the kernel
+measures_nothing() {
+	! grep -qx kp-times "/proc/$SERVER/task"/*/comm
+}
+wait_for measures_nothing
 ls -l "$MNT" >"$WORK/got"
 # A machine short of memory may send the server a FORGET at any moment. A thread that wakes by
 # itself does so in each of three intervals.

@@ -15,9 +15,9 @@ EXTRA_DIST += %D%/lib.sh %D%/ctlwords.py %D%/stream.py $(FS_TESTS)
 
 check_PROGRAMS += tests/fs/kprofs_canned
 tests_fs_kprofs_canned_SOURCES = fs/main.c %D%/canned_profiler.c
-tests_fs_kprofs_canned_LDADD = libfixtures.a libfs.a libviews.a libtrace.a libproducers.a libring.a libacct.a libformats.a libcapture.a libsymbolizer.a libsys.a libbase.a \
+tests_fs_kprofs_canned_LDADD = libfixtures.a libfs.a libviews.a libtrace.a libproducers.a libring.a libacct.a libkpbpf.a libformats.a libcapture.a libsymbolizer.a libsys.a libbase.a \
 	$(Z_LIBS) \
-	$(FUSE_LIBS) $(GLIB_LIBS) -lpthread
+	$(FUSE_LIBS) $(GLIB_LIBS) $(BPF_LIBS) -lpthread
 
 # what kpdata, kpstat and mpstat say is true: programs of tests/fixtures, seen through the mount
 TRUTH_TESTS = \
@@ -36,9 +36,12 @@ TRUTH_TESTS = \
 	%D%/prof_latency.sh \
 	%D%/prof_many.sh \
 	%D%/stack_dwarf.sh \
+	%D%/mpstat_exact.sh \
 	%D%/mpstat_times.sh
+check_PROGRAMS += tests/fs/between
+tests_fs_between_SOURCES = %D%/between.c
 TESTS += $(TRUTH_TESTS)
-EXTRA_DIST += %D%/prof_lib.sh %D%/akaros.py $(TRUTH_TESTS)
+EXTRA_DIST += %D%/prof_lib.sh %D%/akaros.py %D%/mpstat_exact.py $(TRUTH_TESTS)
 CLEANFILES += %D%/machine.lock
 
 # the capture in other forms

@@ -9,8 +9,8 @@ tests_fuzz_fuzz_decode_LDADD = libfixtures.a libformats.a libcapture.a libsymbol
 check_PROGRAMS += tests/fuzz/fuzz_ctl
 TESTS += tests/fuzz/fuzz_ctl
 tests_fuzz_fuzz_ctl_SOURCES = tests/fuzz/fuzz_ctl.c $(FUZZ_DRIVER)
-tests_fuzz_fuzz_ctl_LDADD = libfs.a libviews.a libprof.a libtrace.a libproducers.a libring.a libacct.a libformats.a libcapture.a libsymbolizer.a libsys.a \
-	libbase.a $(Z_LIBS) $(FUSE_LIBS) $(GLIB_LIBS) $(PFM_LIBS) -lpthread
+tests_fuzz_fuzz_ctl_LDADD = libfs.a libviews.a libprof.a libtrace.a libproducers.a libring.a libacct.a libkpbpf.a libformats.a libcapture.a libsymbolizer.a libsys.a \
+	libbase.a $(Z_LIBS) $(FUSE_LIBS) $(GLIB_LIBS) $(PFM_LIBS) $(BPF_LIBS) -lpthread
 
 check_PROGRAMS += tests/fuzz/fuzz_ring
 TESTS += tests/fuzz/fuzz_ring

@@ -72,10 +72,13 @@ tests_unit_test_procstat_LDADD = $(SYS_TEST_LIBS)
 unit_tests += tests/unit/test_uevent
 tests_unit_test_uevent_LDADD = $(SYS_TEST_LIBS)
 
-ACCT_TEST_LIBS = libacct.a $(SYS_TEST_LIBS)
+ACCT_TEST_LIBS = libacct.a libkpbpf.a $(SYS_TEST_LIBS) $(BPF_LIBS)
 
 unit_tests += tests/unit/test_mpstat
 tests_unit_test_mpstat_LDADD = $(ACCT_TEST_LIBS)
+
+unit_tests += tests/unit/test_row
+tests_unit_test_row_LDADD = $(ACCT_TEST_LIBS)
 
 unit_tests += tests/unit/test_mpstat_cpus
 tests_unit_test_mpstat_cpus_LDADD = $(ACCT_TEST_LIBS)
@@ -280,8 +283,8 @@ tests_unit_test_trace_text_LDADD = $(TRACE_TEST_LIBS)
 unit_tests += tests/unit/test_user_turns
 tests_unit_test_user_turns_LDADD = $(TRACE_TEST_LIBS)
 
-FS_TEST_LIBS = libfixtures.a libfs.a libviews.a libprof.a libtrace.a libproducers.a libring.a libacct.a libformats.a \
-	libcapture.a libsymbolizer.a $(SYS_TEST_LIBS) $(Z_LIBS) $(FUSE_LIBS) $(PFM_LIBS)
+FS_TEST_LIBS = libfixtures.a libfs.a libviews.a libprof.a libtrace.a libproducers.a libring.a libacct.a libkpbpf.a libformats.a \
+	libcapture.a libsymbolizer.a $(SYS_TEST_LIBS) $(Z_LIBS) $(FUSE_LIBS) $(PFM_LIBS) $(BPF_LIBS)
 
 unit_tests += tests/unit/test_ctl_words
 tests_unit_test_ctl_words_LDADD = $(FS_TEST_LIBS)

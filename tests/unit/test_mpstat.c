@@ -224,7 +224,7 @@ static void test_each_time_goes_into_its_column(void **state)
 	check_raw(acct, __LINE__, HEADER_RAW("    1")
 		"    0:         39387000          2625a00          1c9c380          e4e1c00\n");
 	check_stats(acct, __LINE__, 0, "cpu.0.steal_ns 1280000000\nmpstat.accounting on\n"
-		"mpstat.backward_steps 0\nmpstat.ipi on\nmpstat.source /proc/stat\n");
+		"mpstat.backward_steps 0\nmpstat.ipi on\nmpstat.source procstat\n");
 	accounting_destroy(acct);
 }
 
@@ -244,7 +244,7 @@ static void test_reset_begins_a_new_baseline(void **state)
 	put_stat(files, "cpu0 19 0 2 1 0 0 0 4 0 0\n");
 	check_ticks(acct, __LINE__, 0, 0, 0, 3, 1);
 	check_stats(acct, __LINE__, 0, "cpu.0.steal_ns 40000000\nmpstat.accounting on\n"
-		"mpstat.backward_steps 0\nmpstat.ipi on\nmpstat.source /proc/stat\n");
+		"mpstat.backward_steps 0\nmpstat.ipi on\nmpstat.source procstat\n");
 	accounting_destroy(acct);
 }
 
@@ -265,7 +265,7 @@ static void test_pause_counts_nothing(void **state)
 	assert_int_equal(accounting_set_on(acct, false), 0); /* already off */
 	put_stat(files, "cpu0 212 0 0 0 0 0 0 100 0 0\n");
 	check_stats(acct, __LINE__, 0, "cpu.0.steal_ns 0\nmpstat.accounting off\n"
-		"mpstat.backward_steps 0\nmpstat.ipi on\nmpstat.source /proc/stat\n");
+		"mpstat.backward_steps 0\nmpstat.ipi on\nmpstat.source procstat\n");
 	put_stat(files, "cpu0 312 0 0 0 0 0 0 100 0 0\n");
 	assert_int_equal(accounting_set_on(acct, true), 0);
 	check_ticks(acct, __LINE__, 0, 0, 0, 2, 0);
@@ -303,7 +303,7 @@ static void test_falling_counters_are_counted_as_backward_steps(void **state)
 	check_ticks(acct, __LINE__, 0, 0, 0, 0, 1);
 	/* idle at 2 looks; iowait and steal at one and at the reset; iowait once more: 7 */
 	check_stats(acct, __LINE__, 0, "cpu.0.steal_ns 10000000\nmpstat.accounting on\n"
-		"mpstat.backward_steps 7\nmpstat.ipi on\nmpstat.source /proc/stat\n");
+		"mpstat.backward_steps 7\nmpstat.ipi on\nmpstat.source procstat\n");
 	accounting_destroy(acct);
 }
 
@@ -378,7 +378,7 @@ static void test_malformed_files_are_refused(void **state)
 			strcmp(out->str, "before") != 0)
 			fail_msg("row of line %d", row->line);
 		check_stats(acct, row->line, -EBADMSG, "mpstat.accounting on\nmpstat.backward_steps 0\n"
-			"mpstat.ipi on\nmpstat.source /proc/stat\n");
+			"mpstat.ipi on\nmpstat.source procstat\n");
 		/* nothing has happened: neither the reset nor the pause */
 		put_stat(files, "cpu0 103 0 0 0 0 0 0 0 0 0\n");
 		check_ticks(acct, row->line, 0, 0, 0, 3, 0);

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The measuring programs while they are attached, with their maps. Attaching and detaching take tens of
+ * milliseconds: only in the thread kp-times.
+ *
+ * Private to src/acct.
+ */
+#ifndef KPROFS_ACCT_ATTACH_H
+#define KPROFS_ACCT_ATTACH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "acct/cells.h"
+#include "base/err.h"
+
+struct attach;
+
+/*
+ * Begins measuring. Returns 0, -EOPNOTSUPP, -EPERM, -ENOMEM or another -errno with a sentence; then nothing
+ * is attached. The cells are valid until attach_close().
+ */
+int attach_open(bool divided, struct attach **attach, struct err *err);
+/* Ends it. NULL is allowed. */
+void attach_close(struct attach *attach);
+
+struct cell *attach_cells(struct attach *attach, unsigned int *cpus);
+bool attach_is_divided(const struct attach *attach);
+/* Lets the CPU add the time in progress; an offline one is left out. */
+void attach_look(struct attach *attach, unsigned int cpu);
+/* The descriptor of the table of tasks (struct task_entry by thread). */
+int attach_tasks(const struct attach *attach);
+
+#endif

@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""mpstat_exact.py MOUNT BETWEEN: each row of mpstat-raw adds up with its steal to the time that passed, at every
+reading, and never goes back, whatever the source; and a program that sleeps at each tick is not counted as idle.
+
+The bounds follow from the definition: they hold on a machine of any load. A reading lies between two looks at the
+clock, and its steal between two readings of kpstat."""
+import os
+import re
+import subprocess
+import sys
+import time
+
+mount, between = sys.argv[1:3]
+failures = 0
+CPU = min(os.sched_getaffinity(0))
+SHARE = 0.001  # by how much a row may miss the time that passed
+
+
+def fail(text):
+    global failures
+    failures += 1
+    print("FAIL:", text)
+
+
+def read(name):
+    with open(os.path.join(mount, name), encoding="ascii") as file:
+        return file.read()
+
+
+def put(name, word):
+    with open(os.path.join(mount, name), "wb", buffering=0) as file:
+        file.write(word.encode() + b"\n")
+
+
+def steal():
+    return {int(cpu): int(ns) for cpu, ns in re.findall(r"^cpu\.(\d+)\.steal_ns (\d+)$", read("kpstat"), re.M)}
+
+
+def online():
+    with open("/proc/stat", encoding="ascii") as file:
+        return {int(cpu) for cpu in re.findall(r"^cpu(\d+) ", file.read(), re.M)}
+
+
+def rows():
+    return {int(cpu): [int(word, 16) for word in words.split()]
+            for cpu, words in re.findall(r"^ *(\d+): (.*)$", read("mpstat-raw"), re.M)}
+
+
+class Span:
+    """From a reset on."""
+
+    def __init__(self, what):
+        self.what = what
+        self.last = {}
+        self.before = time.monotonic_ns()
+        put("mpstat", "reset")
+        self.after = time.monotonic_ns()
+
+    def look(self):
+        cpus = online()
+        stolen = steal()
+        before = time.monotonic_ns()
+        found = rows()
+        after = time.monotonic_ns()
+        stolen_later = steal()
+        for cpu, row in found.items():
+            if any(now < then for now, then in zip(row, self.last.get(cpu, row))):
+                fail(f"{self.what}: CPU {cpu} went back from {self.last[cpu]} to {row}")
+            if cpu not in cpus:
+                continue
+            least, most = before - self.after, after - self.before
+            if sum(row) + stolen_later[cpu] < least * (1 - SHARE) or sum(row) + stolen[cpu] > most * (1 + SHARE):
+                fail(f"{self.what}: CPU {cpu}: {row}, in all {sum(row)}, with steal of {stolen[cpu]} to "
+                     f"{stolen_later[cpu]}, not from {least} to {most}")
+        self.last = found
+        return found
+
+
+def load():
+    """A program that computes, one that calls the kernel, and one that sleeps."""
+    return [subprocess.Popen(["sh", "-c", command], stdout=subprocess.DEVNULL) for command in (
+        "while :; do :; done", "exec dd if=/dev/zero of=/dev/null bs=64 status=none",
+        "while :; do sleep 0.002; done")]
+
+
+def end(programs):
+    for program in programs:
+        program.kill()
+        program.wait()
+
+
+def adds_up(what, readings=40):
+    programs = load()
+    try:
+        span = Span(what)
+        for _ in range(readings):
+            span.look()
+        end(programs)
+        programs = []
+        for _ in range(readings):
+            span.look()
+    finally:
+        end(programs)
+
+
+def finds_what_runs_between_ticks():
+    program = subprocess.Popen([between, str(CPU), "2000"], stdout=subprocess.PIPE)
+    span = Span("between ticks")
+    first = span.look()[CPU]
+    ran, took = map(int, program.communicate(timeout=120)[0].split())
+    last = span.look()[CPU]
+    # The program began before the first reading and ended before the last one.
+    passed, idle = sum(last) - sum(first), last[3] - first[3]
+    not_seen = took - passed if took > passed else 0
+    print(f"ran {ran} of {took} ns: idle {idle} of {passed}")
+    if idle > passed - (ran - not_seen) + ran // 100:
+        fail(f"of {passed} ns a program ran {ran} ns (not seen: {not_seen}), and CPU {CPU} is shown idle for {idle} ns")
+
+
+for words in (["source procstat"], ["source bpf"], ["source bpf", "split calls"], ["split ticks"]):
+    for word in words:
+        put("mpstat", word)
+    said = dict(line.split(" ", 1) for line in read("kpstat").splitlines())
+    if said["mpstat.source"] != ("procstat" if words == ["source procstat"] else "bpf"):
+        fail(f"{words}: mpstat.source {said['mpstat.source']}")
+    if (said["mpstat.split"] == "calls") != ("split calls" in words):
+        fail(f"{words}: mpstat.split {said['mpstat.split']}")
+    adds_up(" ".join(words))
+
+# from one source to the other without a jump
+span = Span("changing sources")
+for word in ("source procstat", "source bpf", "split calls", "source auto", "split ticks"):
+    for _ in range(5):
+        span.look()
+    put("mpstat-raw", word)
+span.look()
+
+finds_what_runs_between_ticks()
+sys.exit(failures != 0)
