@@ -10,10 +10,12 @@
 
 #include "cmd/annotate.h"
 #include "cmd/pager.h"
+#include "cmd/part.h"
 #include "cmd/report_input.h"
 
 static const struct cmd_option options[] = {
 	CMD_OPTION_MOUNT,
+	PART_OPTIONS,
 	{'e', "event", "EVENT", "show the samples of this event (default: the one with most)"},
 	{'n', "no-source", NULL, "show machine code only, without source lines"},
 	{'s', "self", NULL, "count the samples taken in the server itself too"},
@@ -78,6 +80,9 @@ static int run(const struct command *command, int argc, char **argv)
 	int letter, status;
 
 	while ((letter = cmd_next_option(command, argc, argv, &status)) > 0) {
+		if (part_has(letter) &&
+			part_take(command, &a.choice.query, letter, optarg) != CMD_OK)
+			return CMD_USAGE;
 		if (letter == 'm')
 			a.choice.mount = optarg;
 		else if (letter == 'e')

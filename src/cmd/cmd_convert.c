@@ -10,12 +10,15 @@
 #include <string.h>
 
 #include "cmd/convert.h"
+#include "cmd/part.h"
 #include "formats/view.h"
 
 static const struct cmd_option options[] = {
 	{'t', "to", "FORMAT", "the format: a name in views/; without -t they are listed"},
 	{'o', "output", "FILE", "write to FILE (default -: standard output)"},
 	CMD_OPTION_MOUNT,
+	PART_OPTIONS,
+	PART_OPTION_EVENT,
 	{0},
 };
 
@@ -50,6 +53,9 @@ static int run(const struct command *command, int argc, char **argv)
 	int letter, status;
 
 	while ((letter = cmd_next_option(command, argc, argv, &status)) > 0) {
+		if (part_has(letter) &&
+			part_take(command, &choice.query, letter, optarg) != CMD_OK)
+			return CMD_USAGE;
 		if (letter == 't')
 			format = optarg;
 		else if (letter == 'o')

@@ -15,6 +15,7 @@
 
 #include "cmd/convert.h"
 #include "cmd/pager.h"
+#include "cmd/part.h"
 #include "cmd/report.h"
 #include "cmd/report_browser.h"
 #include "cmd/report_input.h"
@@ -31,6 +32,8 @@ enum {
 
 static const struct cmd_option options[] = {
 	CMD_OPTION_MOUNT,
+	PART_OPTIONS,
+	PART_OPTION_EVENT,
 	{'s', "sort", "FIELDS",
 		"the fields of a row, as perf has them: comm, dso, sym, pid, tid, cpu, srcline"},
 	{'b', "by", "FIELDS",
@@ -129,7 +132,7 @@ static int report_tree(const struct report_arguments *a, const struct report_inp
 
 static int report_html(const struct report_arguments *a)
 {
-	const struct input_choice before = { .file = a->before };
+	const struct input_choice before = { .file = a->before, .query = a->choice.query };
 
 	if (a->before)
 		return convert_difference(&a->choice, &before, a->html);
@@ -167,7 +170,7 @@ static bool in_browser(struct report_arguments *a, const struct report_input *ca
 
 static int report_captures(struct report_arguments *a)
 {
-	const struct input_choice before = { .file = a->before };
+	const struct input_choice before = { .file = a->before, .query = a->choice.query };
 	const struct report_input_options load = {.lines = needs_lines(&a->report.options)};
 	struct report_input captures[2];
 	struct pager pager = {0};
@@ -269,6 +272,8 @@ static int set_order(const struct command *command, struct report_arguments *a, 
 
 static int take_option(const struct command *command, struct report_arguments *a, int letter)
 {
+	if (part_has(letter))
+		return part_take(command, &a->choice.query, letter, optarg);
 	a->rows |= letter < CMD_LONG_ONLY && strchr("sbixOredj", letter);
 	a->text |= letter >= CMD_LONG_ONLY ? letter != OPTION_HTML : !strchr("md", letter);
 	switch (letter) {

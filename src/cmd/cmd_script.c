@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "cmd/pager.h"
+#include "cmd/part.h"
 #include "cmd/report_input.h"
 #include "formats/script.h"
 
@@ -16,6 +17,8 @@ enum {
 
 static const struct cmd_option options[] = {
 	CMD_OPTION_MOUNT,
+	PART_OPTIONS,
+	PART_OPTION_EVENT,
 	{'F', "fields", "LIST",
 		"print these fields: comm,tid,pid,time,cpu,event,ip,sym,dso,symoff,period"},
 	{'G', "hide-call-graph", NULL, "print the innermost frame only, in the line of its sample"},
@@ -46,7 +49,7 @@ static int script(const struct input_choice *choice, const struct script_options
 
 static int run(const struct command *command, int argc, char **argv)
 {
-	struct input_choice choice = {NULL, NULL};
+	struct input_choice choice = {NULL};
 	struct script_options how = {0};
 	const char *fields = NULL;
 	bool paged = true;
@@ -54,6 +57,9 @@ static int run(const struct command *command, int argc, char **argv)
 	struct err err;
 
 	while ((letter = cmd_next_option(command, argc, argv, &status)) > 0) {
+		if (part_has(letter) &&
+			part_take(command, &choice.query, letter, optarg) != CMD_OK)
+			return CMD_USAGE;
 		if (letter == 'm')
 			choice.mount = optarg;
 		else if (letter == 'F')

@@ -5,12 +5,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glib.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/units.h"
 #include "capture/functions.h"
+#include "capture/query_filter.h"
 #include "capture/unwinding.h"
 #include "cmd/cmd.h"
 #include "cmd/input_source.h"
@@ -93,6 +95,38 @@ static int read_all(int fd, uint8_t **data, size_t *size)
 	return 0;
 }
 
+/* Decodes another file from now on. */
+static void replace(struct input *input, int fd)
+{
+	decode_fini(&input->decoder);
+	g_clear_pointer(&input->data, g_free);
+	if (input->fd > STDIN_FILENO)
+		close(input->fd);
+	input->fd = fd;
+	decode_init_fd(&input->decoder, fd);
+}
+
+static int take_part(struct input *input, const struct query *query, struct err *err)
+{
+	struct query_filter_result part;
+	int ret;
+
+	if (query_is_empty(query))
+		return 0;
+	ret = query_filter_make(&input->decoder, query, NULL, &part, err);
+	if (ret) {
+		err_prefix(err, "%s", input->name);
+		return ret;
+	}
+	replace(input, part.fd);
+	if (part.samples)
+		return 0;
+	if (!part.lost)
+		return err_set(err, ENODATA, "%s: no sample of this part is there", input->name);
+	return err_set(err, ENODATA, "%s: no sample of this part is there, and %" PRIu64 " were lost",
+		input->name, part.lost);
+}
+
 int input_open(struct input *input, const struct input_choice *choice, bool twice,
 	struct err *err)
 {
@@ -106,15 +140,23 @@ int input_open(struct input *input, const struct input_choice *choice, bool twic
 		goto fail;
 	input->fd = ret;
 	decode_init_fd(&input->decoder, input->fd);
-	if (!twice || input->decoder.begin >= 0)
+	if (!twice)
 		return 0;
+	if (input->decoder.begin >= 0) {
+		ret = take_part(input, &choice->query, err);
+		if (ret)
+			goto fail;
+		return 0;
+	}
 	ret = read_all(input->fd, &input->data, &size);
 	if (ret) {
 		err_set(err, -ret, "%s: %s", input->name, strerror(-ret));
 		goto fail;
 	}
 	decode_init_memory(&input->decoder, input->data, size);
-	return 0;
+	ret = take_part(input, &choice->query, err);
+	if (!ret)
+		return 0;
 fail:
 	input_close(input);
 	return ret;
@@ -135,12 +177,7 @@ int input_unwind(struct input *input, struct err *err)
 	symbols_destroy(symbols);
 	if (ret)
 		return ret;
-	decode_fini(&input->decoder);
-	g_clear_pointer(&input->data, g_free);
-	if (input->fd > STDIN_FILENO)
-		close(input->fd);
-	input->fd = fd;
-	decode_init_fd(&input->decoder, fd);
+	replace(input, fd);
 	return 0;
 }
 

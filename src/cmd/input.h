@@ -15,6 +15,7 @@
 
 #include "base/err.h"
 #include "capture/decode.h"
+#include "capture/query.h"
 
 struct input {
 	char *name; /* for messages */
@@ -27,12 +28,13 @@ struct input {
 struct input_choice {
 	const char *file;  /* "-": standard input */
 	const char *mount; /* directory: its kpdata. Both NULL: see input_source.h */
+	struct query query; /* only this part of it; needs `twice` */
 };
 
 /*
  * Opens the input. With `twice` the decoder can be rewound, also on streams. Returns -errno of
  * open(2) and read(2), or -ENOENT if neither file nor mount is given, there is no kprof.data and
- * nothing is mounted.
+ * nothing is mounted, -ENODATA if the part has no sample.
  */
 int input_open(struct input *input, const struct input_choice *choice, bool twice,
 	struct err *err);

@@ -32,6 +32,7 @@ kprof_SOURCES = \
 	%D%/launch.c %D%/launch.h \
 	%D%/recent_samples.c %D%/recent_samples.h \
 	%D%/report_browser.c %D%/report_browser.h \
+	%D%/part.c %D%/part.h \
 	%D%/report_input.c %D%/report_input.h \
 	%D%/main.c \
 	%D%/stat_print.c %D%/stat_print.h %D%/stat_sum.c %D%/stat_sum.h \
