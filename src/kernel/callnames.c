@@ -7,33 +7,37 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-struct callnames_row {
-	const char *name;
-	const char *number; /* the digits, or the name of a constant that this machine does not have */
-	uint8_t texts;
-};
-
-#define TEXT(x) #x
-#define NUMBER_TEXT(x) TEXT(x)
-#define CALL(call, texts) { #call, NUMBER_TEXT(__NR_##call), texts },
+#include "kernel/callargs.h"
 
 static const struct callnames_row rows[] = {
 #include "kernel/callnames.list.h"
 };
 
-void callnames_init(struct callnames *callnames)
+void callnames_add(struct callnames *callnames, const struct callnames_row *added, size_t count)
 {
+	struct callarg args[CALLARGS_MAX], result;
 	char *end;
 
-	memset(callnames, 0, sizeof(*callnames));
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		unsigned long number = strtoul(rows[i].number, &end, 10);
+	for (size_t i = 0; i < count; i++) {
+		unsigned long number = strtoul(added[i].number, &end, 10);
+		size_t n;
 
-		if (end == rows[i].number || *end || number >= CALLNAMES_NUMBERS)
+		if (end == added[i].number || *end || number >= CALLNAMES_NUMBERS)
 			continue;
-		callnames->names[number] = rows[i].name;
-		callnames->texts[number] = rows[i].texts;
+		callnames->names[number] = added[i].name;
+		callnames->args[number] = added[i].args;
+		callnames->texts[number] = 0;
+		n = callargs_parse(added[i].args, args, &result);
+		for (size_t j = 0; j < n; j++)
+			if (args[j].kind == CALLARG_TEXT)
+				callnames->texts[number] |= (uint8_t)(1u << j);
 	}
+}
+
+void callnames_init(struct callnames *callnames)
+{
+	memset(callnames, 0, sizeof(*callnames));
+	callnames_add(callnames, rows, sizeof(rows) / sizeof(*rows));
 }
 
 int callnames_find(const struct callnames *callnames, const char *name)

@@ -130,3 +130,9 @@ TESTS += %D%/report_addresses.sh
 TESTS += %D%/install_libkprof.sh %D%/tutorial.sh
 EXTRA_DIST += %D%/install_lib.sh %D%/install_libkprof.sh %D%/tutorial.sh
 EXTRA_DIST += %D%/report_addresses.sh
+
+# the names of system calls, against headers and strace
+check_PROGRAMS += tests/fixtures/callargs_text
+tests_fixtures_callargs_text_LDADD = libkernel.a $(GLIB_LIBS)
+TESTS += %D%/call_names.sh
+EXTRA_DIST += %D%/call_names.sh %D%/call_names.py

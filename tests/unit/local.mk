@@ -40,7 +40,10 @@ unit_tests += tests/unit/test_buildid
 tests_unit_test_buildid_LDADD = $(SYS_TEST_LIBS)
 
 unit_tests += tests/unit/test_callnames
-tests_unit_test_callnames_LDADD = libkernel.a $(CMOCKA_LIBS)
+tests_unit_test_callnames_LDADD = libkernel.a $(CMOCKA_LIBS) $(GLIB_LIBS)
+
+unit_tests += tests/unit/test_calltext
+tests_unit_test_calltext_LDADD = libkernel.a $(CMOCKA_LIBS) $(GLIB_LIBS)
 
 unit_tests += tests/unit/test_child
 tests_unit_test_child_LDADD = libsys.a libbase.a $(CMOCKA_LIBS)
