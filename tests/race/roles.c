@@ -347,7 +347,7 @@ static int role_close_all(char *arg)
 			syscall(SYS_close, fd); /* TSan calls it a race, which it is */
 	for (fd = 3; fd < 1024; fd++)
 		if (fd != keep_in && fd != keep_out && fd != file)
-			syscall(SYS_dup2, file, fd); /* every number is the host's now */
+			syscall(SYS_dup3, file, fd, 0); /* every number is the host's now */
 	numbers(10, 10);
 	say('d');
 	await();
