@@ -168,6 +168,13 @@ static bool unlink_unused(struct nodes *nodes, struct node *node)
 	return true;
 }
 
+void node_hold(struct nodes *nodes, struct node *node)
+{
+	pthread_mutex_lock(&nodes->lock);
+	node->lookups++;
+	pthread_mutex_unlock(&nodes->lock);
+}
+
 void node_forget(struct nodes *nodes, struct node *node, uint64_t count)
 {
 	GQueue gone = G_QUEUE_INIT;

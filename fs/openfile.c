@@ -207,6 +207,7 @@ int openfile_create(struct openfiles *files, struct node *node, struct report *r
 	f->report = report;
 	f->row = row;
 	f->node = node;
+	node_hold(files->hooks.nodes, node);
 	f->flags = flags;
 	f->thread = wants_read(flags) ? row->content->thread(session, row) : CONTENT_IN_WORKER;
 	f->link.data = f;
@@ -245,6 +246,7 @@ static void count_freed(struct openfiles *files, uint64_t bytes)
 void openfile_put(struct openfile *file)
 {
 	struct openfiles *files = file->files;
+	struct node *node = file->node;
 	struct quota_share share;
 	bool streams;
 
@@ -261,6 +263,7 @@ void openfile_put(struct openfile *file)
 	share = file->share;
 	streams = file->row->type == DIRTAB_STREAM;
 	free_file(file);
+	node_forget(files->hooks.nodes, node, 1);
 	count_freed(files, share.taken[QUOTA_BYTES] + (streams ? STREAM_BYTES : FILE_BYTES));
 	quota_return(files->hooks.quotas, &share);
 }
