@@ -3,6 +3,7 @@ noinst_LIBRARIES += libbase.a
 libbase_a_SOURCES = \
 	%D%/atomic.h \
 	%D%/bell.c %D%/bell.h \
+	%D%/bisect.h \
 	%D%/cancel.h \
 	%D%/err.c %D%/err.h \
 	%D%/fdio.c %D%/fdio.h \
