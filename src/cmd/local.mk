@@ -44,3 +44,8 @@ kprof_SOURCES = \
 	%D%/tracectf.c %D%/tracectf.h
 kprof_LDADD = libtui.a libformats.a libcapture.a libtrace.a libproducers.a libring.a libsymbolizer.a libprof.a libsys.a libbase.a $(GLIB_LIBS) \
 	$(PFM_LIBS) $(Z_LIBS) $(NCURSES_LIBS) -lm
+
+CLEANFILES += %D%/perf_options_page.h
+%D%/perf_options.$(OBJEXT): %D%/perf_options_page.h
+%D%/perf_options_page.h: docs/perf-options
+	$(make_string)
