@@ -251,22 +251,19 @@ static struct breakdown_row *row_at(struct breakdown_counter *c, const struct pr
 {
 	struct breakdown *b = c->breakdown;
 	struct breakdown_row key = { .counts = b->counts->len };
-	uint32_t hash, i;
+	struct breakdown_row *row;
+	uint32_t i;
 
 	if (!c->options->side_by_side)
 		key.event = c->known.events[cell->event];
 	for (i = 0; i < BREAKDOWN_FIELDS; i++)
 		if (c->options->fields & 1u << i)
 			key.values[i] = value_of(c, cell, node, i);
-	hash = hash_row(&key);
-	i = table_find(&c->table, hash, equal_row, b->rows->data, &key);
-	if (i == TABLE_NONE) {
-		i = b->rows->len;
-		g_array_append_val(b->rows, key);
+	i = table_intern(&c->table, b->rows, hash_row(&key), equal_row, &key);
+	row = &g_array_index(b->rows, struct breakdown_row, i);
+	if (row->counts == b->counts->len)                                /* a new row */
 		g_array_set_size(b->counts, b->counts->len + b->columns); /* cleared */
-		table_add(&c->table, hash, i);
-	}
-	return &g_array_index(b->rows, struct breakdown_row, i);
+	return row;
 }
 
 static uint32_t column_of(const struct breakdown_counter *c, const struct profile_cell *cell)
