@@ -213,6 +213,28 @@ const char *processes_program(const struct processes *p, uint32_t first)
 	return program;
 }
 
+/* A life without a fork follows an earlier one of its process, which has started another program. */
+static uint32_t life_before(const struct processes *p, uint32_t i)
+{
+	const struct processes_life *life = AT(p->lives, processes_life, i);
+
+	if (life->parent != NONE)
+		return life->parent;
+	return i > AT(p->processes, processes_process, life->process)->lives.first ? i - 1 : NONE;
+}
+
+bool processes_descends_from(const struct processes *p, uint32_t first, uint32_t pid)
+{
+	uint32_t i = first, depth;
+
+	for (depth = 0; i != NONE && depth < ANCESTORS_MAX; depth++) {
+		if (processes_pid(p, i) == pid)
+			return true;
+		i = life_before(p, i);
+	}
+	return false;
+}
+
 uint32_t processes_pid(const struct processes *p, uint32_t life)
 {
 	return AT(p->processes, processes_process, AT(p->lives, processes_life, life)->process)

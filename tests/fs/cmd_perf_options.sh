@@ -8,7 +8,7 @@
 page=${srcdir:-.}/docs/perf-options
 
 # the columns that kprof reads
-awk '/^  [ -]/ && !/^  (-.,|   ) --[a-z0-9-]+ +(same$|other      [^ ]|not here   [^ ])/ ||
+awk '/^  [ -]/ && !/^  (-.,|   ) --[a-z0-9_-]+ +(same$|other      [^ ]|not here   [^ ])/ ||
 	/^  / && match($0, / (same|other|not here)/) != 33' "$page" >"$tmp/bad"
 [ ! -s "$tmp/bad" ] || fail "rows of the page have other columns: $(cat "$tmp/bad")"
 
@@ -31,7 +31,7 @@ for command in record report stat top script; do
 	while IFS= read -r row; do
 		# a letter that perf does not have may be there
 		grep -Eq -- "^  ${row/#    --/(-.,|   ) --} " "$tmp/help" || fail "kprof $command does not have '$row'"
-	done < <(rows $command | sed -n 's/^  \(.*--[a-z-]*\) *same$/\1/p')
+	done < <(rows $command | sed -n 's/^  \(.*--[a-z_-]*\) *same$/\1/p')
 	# each other one is answered, unless kprof has an option of that name or letter that does something else
 	while IFS= read -r row; do
 		letter=${row:2:2} name=${row:8:24} kind=${row:33:9} text=${row:44}
@@ -43,9 +43,9 @@ done
 
 perf --version 2>/dev/null | grep -q ' 6\.1\.' || { echo "no perf 6.1: not compared with it"; [ "$failures" = 0 ]; exit; }
 for command in record report stat top script; do
-	perf $command -h 2>&1 | sed -nE 's/^    (-[A-Za-z0-9], |    )--([a-z0-9-]+).*/\1--\2/p' | sort -u >"$tmp/perf"
+	perf $command -h 2>&1 | sed -nE 's/^    (-[A-Za-z0-9], |    )--([a-z0-9_-]+).*/\1--\2/p' | sort -u >"$tmp/perf"
 	[ -s "$tmp/perf" ] || fail "perf $command -h lists nothing"
-	rows $command | sed -nE 's/^  (-.,|   ) --([a-z0-9-]+) .*/\1 --\2/p' | sort -u >"$tmp/page"
+	rows $command | sed -nE 's/^  (-.,|   ) --([a-z0-9_-]+) .*/\1 --\2/p' | sort -u >"$tmp/page"
 	diff "$tmp/perf" <(sed 's/^   /   /' "$tmp/page") >"$tmp/diff" || fail "perf $command: $(cat "$tmp/diff")"
 done
 [ "$failures" = 0 ]
