@@ -43,30 +43,25 @@ static int run_reset(struct ctl_words_call *call, struct err *err)
 	return explain(accounting_reset(call->session->accounting), err);
 }
 
-static int run_on(struct ctl_words_call *call, struct err *err)
+static int run_switch(struct ctl_words_call *call, struct err *err)
 {
-	return explain(accounting_set_on(call->session->accounting, true), err);
-}
-
-static int run_off(struct ctl_words_call *call, struct err *err)
-{
-	return explain(accounting_set_on(call->session->accounting, false), err);
+	return explain(accounting_set_on(call->session->accounting, call->to), err);
 }
 
 static int run_ipi(struct ctl_words_call *call, struct err *err)
 {
-	bool on;
-	int ret = ctl_words_on_off(call, 0, &on, err);
+	enum switch_word to;
+	int ret = ctl_words_switch(call, 0, &to, err);
 
 	if (!ret)
-		accounting_set_ipi(call->session->accounting, on);
+		accounting_set_ipi(call->session->accounting, to);
 	return ret;
 }
 
 const struct ctl_words_word file_mpstat_words[] = {
 	{"reset", "", 0, 0, run_reset, "count from now"},
-	{"on", "", 0, 0, run_on, "resume the accounting"},
-	{"off", "", 0, 0, run_off, "pause the accounting"},
-	{"ipi", "on|off", 1, 1, run_ipi, "wake the CPUs for exact times, where that is needed"},
+	{SWITCH_WORD_USAGE, "", 0, 0, run_switch, "resume or pause the accounting", true},
+	{"ipi", SWITCH_WORD_USAGE, 1, 1, run_ipi,
+		"wake the CPUs for exact times, where that is needed"},
 	{NULL},
 };
