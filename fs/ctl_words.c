@@ -46,8 +46,24 @@ static unsigned int split_words(char *text, char **words, unsigned int max)
 	}
 }
 
-static const struct ctl_words_word *find_word(
-	const struct ctl_words_word *words, const char *text, uint64_t *number, struct err *err)
+/* Returns 0 if the row of a switch takes this word; -EINVAL, or -ERANGE for too large a number. */
+static int take_switch(const struct ctl_words_word *row, const char *text, enum switch_word *to,
+	struct nearest *nearest)
+{
+	g_auto(GStrv) names = g_strsplit(row->word, "|", -1);
+	bool is_name = g_ascii_isalpha(text[0]);
+	int ret = switch_word_parse(text, to);
+
+	for (char **name = names; *name; name++)
+		if (strcmp(*name, "NUMBER") != 0)
+			nearest_offer(nearest, *name);
+	if (!ret && is_name && !g_strv_contains((const char *const *)names, text))
+		ret = -EINVAL;
+	return ret;
+}
+
+static const struct ctl_words_word *find_word(const struct ctl_words_word *words, const char *text,
+	enum switch_word *to, struct err *err)
 {
 	const char *reason = "unknown word";
 	struct nearest nearest;
@@ -55,18 +71,17 @@ static const struct ctl_words_word *find_word(
 
 	nearest_init(&nearest, text);
 	for (; words->word; words++) {
-		if (!words->is_number) {
+		if (!words->is_switch) {
 			if (!strcmp(words->word, text))
 				return words;
 			nearest_offer(&nearest, words->word);
 			continue;
 		}
-		ret = units_parse_u64(text + (text[0] == '-'), number);
-		if (!ret && text[0] == '-')
-			*number = -*number; /* as C converts it: 0 for -0 only */
+		ret = take_switch(words, text, to, &nearest);
 		if (!ret)
 			return words;
-		reason = ret == -ERANGE ? "the number is too large" : "not a number";
+		if (ret == -ERANGE)
+			reason = "the number is too large";
 	}
 	if (nearest.count && nearest.distances[0] <= NEAR_MAX)
 		err_set(err, EINVAL, "%s: did you mean '%s'?", reason, nearest.names[0]);
@@ -103,7 +118,7 @@ int ctl_words_run(const struct ctl_words_word *words, struct ctl_words_call *cal
 		return err_set(err, EINVAL, "an empty command");
 	if (n == 1 && !strcmp(split[0], "help"))
 		return err_set(err, 0, "what can be written is");
-	*word = find_word(words, split[0], &call->number, err);
+	*word = find_word(words, split[0], &call->to, err);
 	if (!*word)
 		return -EINVAL;
 	ret = check_args(*word, n - 1, err);
@@ -149,14 +164,14 @@ int ctl_words_number(
 	return 0;
 }
 
-int ctl_words_on_off(
-	const struct ctl_words_call *call, unsigned int i, bool *value, struct err *err)
+int ctl_words_switch(const struct ctl_words_call *call, unsigned int i, enum switch_word *to,
+	struct err *err)
 {
-	if (!strcmp(call->argv[i], "on"))
-		*value = true;
-	else if (!strcmp(call->argv[i], "off"))
-		*value = false;
-	else
-		return err_set(err, EINVAL, "neither on nor off");
+	int ret = switch_word_parse(call->argv[i], to);
+
+	if (ret == -ERANGE)
+		return err_set(err, EINVAL, "the number is too large");
+	if (ret)
+		return err_set(err, EINVAL, "neither on, off, toggle nor a number");
 	return 0;
 }

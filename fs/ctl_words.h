@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/switch_word.h"
 
 struct openfile;
 struct session;
@@ -26,20 +27,20 @@ struct session;
 struct ctl_words_call {
 	struct session *session;
 	struct openfile *file; /* the open file that the command came through */
-	uint64_t number;       /* the first word, of a row that is a number */
+	enum switch_word to;   /* the first word, of a row that is a switch */
 	unsigned int argc;
 	char *argv[CTL_WORDS_ARGS_MAX]; /* the words after the first */
 };
 
 /* A table ends with a row without word. */
 struct ctl_words_word {
-	const char *word;
+	const char *word; /* of a switch its words, with | between them; NUMBER stands for numbers */
 	const char *args; /* as the usage shows them; "" for none */
 	unsigned int min_args, max_args;
 	/* returns 0 with a text in err if the command succeeded with a note */
 	int (*handler)(struct ctl_words_call *call, struct err *err);
 	const char *help; /* one sentence without full stop */
-	bool is_number;   /* `word` stands for any number in C syntax: 1, 0x1f, 0, -1 */
+	bool is_switch;   /* the first word is one of base/switch_word.h, if `word` names it */
 };
 
 /*
@@ -65,8 +66,8 @@ void ctl_words_usage(
 int ctl_words_number(
 	const struct ctl_words_call *call, unsigned int i, uint64_t *value, struct err *err);
 
-/* Parses argument i as `on` or `off`; returns -EINVAL with a sentence if it is neither. */
-int ctl_words_on_off(
-	const struct ctl_words_call *call, unsigned int i, bool *value, struct err *err);
+/* Parses argument i as a word of a switch; returns -EINVAL with a sentence if it is none. */
+int ctl_words_switch(const struct ctl_words_call *call, unsigned int i, enum switch_word *to,
+	struct err *err);
 
 #endif

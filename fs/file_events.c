@@ -29,7 +29,7 @@ struct event_row {
 
 static int run_event(struct ctl_words_call *call, struct err *err)
 {
-	int ret = catalog_set(call->session->server->catalog, call->file->row->name, call->number != 0);
+	int ret = catalog_set(call->session->server->catalog, call->file->row->name, call->to);
 
 	return ret == -ENOSPC ? err_set(err, ENOSPC,
 					"%u settings of events that no program has are remembered",
@@ -38,7 +38,8 @@ static int run_event(struct ctl_words_call *call, struct err *err)
 }
 
 static const struct ctl_words_word event_words[] = {
-	{"NUMBER", "", 0, 0, run_event, "0: off; any other: on, where the master switch is", true},
+	{SWITCH_WORD_USAGE, "", 0, 0, run_event,
+		"0: off; any other number: on, where the master switch is", true},
 	{NULL},
 };
 
@@ -116,13 +117,13 @@ int file_events_enabled_render(struct session *session, const struct dirtab_row 
 
 static int run_enabled(struct ctl_words_call *call, struct err *err)
 {
-	catalog_set_enabled(call->session->server->catalog, call->number != 0);
+	catalog_set_enabled(call->session->server->catalog, call->to);
 	return 0;
 }
 
 const struct ctl_words_word file_events_enabled_words[] = {
-	{"NUMBER", "", 0, 0, run_enabled,
-		"0: no program writes anything; any other: events that are on are written", true},
+	{SWITCH_WORD_USAGE, "", 0, 0, run_enabled,
+		"off: no program writes anything; on: events that are on are written", true},
 	{NULL},
 };
 
@@ -135,13 +136,12 @@ int file_events_all_render(struct session *session, const struct dirtab_row *row
 
 static int run_all(struct ctl_words_call *call, struct err *err)
 {
-	catalog_set_all(call->session->server->catalog, call->number != 0);
+	catalog_set_all(call->session->server->catalog, call->to);
 	return 0;
 }
 
 const struct ctl_words_word file_events_all_words[] = {
-	{"NUMBER", "", 0, 0, run_all, "0: switch all events off, those to come too; any other: on",
-		true},
+	{SWITCH_WORD_USAGE, "", 0, 0, run_all, "switch all events, those to come too", true},
 	{NULL},
 };
 
@@ -170,13 +170,13 @@ void file_events_clear(struct session *session)
 
 static int run_reset(struct ctl_words_call *call, struct err *err)
 {
-	if (!call->number)
+	if (call->to != SWITCH_WORD_ON)
 		return err_set(err, EINVAL, "0 forgets nothing; any other number forgets all events");
 	file_events_clear(call->session);
 	return 0;
 }
 
 const struct ctl_words_word file_events_reset_words[] = {
-	{"NUMBER", "", 0, 0, run_reset, "any but 0: forget all events", true},
+	{"on|NUMBER", "", 0, 0, run_reset, "on, or any number but 0: forget all events", true},
 	{NULL},
 };

@@ -65,18 +65,16 @@ static int run_reset(struct ctl_words_call *call, struct err *err)
 	return ret ? ret : explain(accounting_reset(call->session->accounting), err);
 }
 
-static int run_on(struct ctl_words_call *call, struct err *err)
+static int run_switch(struct ctl_words_call *call, struct err *err)
 {
-	int ret = measure(call, err);
+	struct accounting *acct = call->session->accounting;
+	const bool on = switch_word_apply(call->to, accounting_is_on(acct));
+	int ret = on ? measure(call, err) : 0;
 
-	return ret ? ret : explain(accounting_set_on(call->session->accounting, true), err);
-}
-
-static int run_off(struct ctl_words_call *call, struct err *err)
-{
-	int ret = explain(accounting_set_on(call->session->accounting, false), err);
-
-	exact_off(call->session->exact);
+	if (!ret)
+		ret = explain(accounting_set_on(acct, (enum switch_word)on), err);
+	if (!ret && !on)
+		exact_off(call->session->exact);
 	return ret;
 }
 
@@ -127,20 +125,20 @@ static int run_split(struct ctl_words_call *call, struct err *err)
 
 static int run_ipi(struct ctl_words_call *call, struct err *err)
 {
-	bool on;
-	int ret = ctl_words_on_off(call, 0, &on, err);
+	enum switch_word to;
+	int ret = ctl_words_switch(call, 0, &to, err);
 
 	if (!ret)
-		accounting_set_ipi(call->session->accounting, on);
+		accounting_set_ipi(call->session->accounting, to);
 	return ret;
 }
 
 const struct ctl_words_word file_mpstat_words[] = {
 	{"reset", "", 0, 0, run_reset, "count from now"},
-	{"on", "", 0, 0, run_on, "resume the accounting, and measure"},
-	{"off", "", 0, 0, run_off, "pause the accounting, and end measuring"},
+	{SWITCH_WORD_USAGE, "", 0, 0, run_switch, "resume or pause the accounting and the measuring", true},
 	{"source", "auto|procstat|bpf", 1, 1, run_source, "where the times come from"},
 	{"split", "ticks|calls", 1, 1, run_split, "what divides the time of tasks into user and kernel"},
-	{"ipi", "on|off", 1, 1, run_ipi, "wake the CPUs for exact times, where that is needed"},
+	{"ipi", SWITCH_WORD_USAGE, 1, 1, run_ipi,
+		"wake the CPUs for exact times, where that is needed"},
 	{NULL},
 };

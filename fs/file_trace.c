@@ -75,27 +75,13 @@ int file_kprintx_render(struct session *session, const struct dirtab_row *row, u
 	return 0;
 }
 
-static int run_on(struct ctl_words_call *call, struct err *err)
+static int run_printx(struct ctl_words_call *call, struct err *err)
 {
-	catalog_set_printx(call->session->server->catalog, true);
-	return 0;
-}
-
-static int run_off(struct ctl_words_call *call, struct err *err)
-{
-	catalog_set_printx(call->session->server->catalog, false);
-	return 0;
-}
-
-static int run_toggle(struct ctl_words_call *call, struct err *err)
-{
-	catalog_toggle_printx(call->session->server->catalog);
+	catalog_set_printx(call->session->server->catalog, call->to);
 	return 0;
 }
 
 const struct ctl_words_word file_kprintx_words[] = {
-	{"on", "", 0, 0, run_on, "let kprof_printx() write"},
-	{"off", "", 0, 0, run_off, "keep kprof_printx() silent"},
-	{"toggle", "", 0, 0, run_toggle, "the other one of the two"},
+	{SWITCH_WORD_USAGE, "", 0, 0, run_printx, "whether kprof_printx() writes", true},
 	{NULL},
 };

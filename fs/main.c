@@ -74,6 +74,16 @@
 /* ---- what is printed without a mount --------------------------------------------------------- */
 
 /* One line for each word, tabs between: file, word, least and most arguments, usage. */
+static void print_word(const char *path, const struct ctl_words_word *word)
+{
+	g_auto(GStrv) names = g_strsplit(word->word, "|", -1);
+	char **name;
+
+	for (name = names; *name; name++)
+		printf("%s\t%s\t%u\t%u\t%s\n", path, *name, word->min_args, word->max_args,
+			word->args);
+}
+
 static void print_words(const struct dirtab_row *dir, const char *prefix)
 {
 	const struct dirtab_row *row;
@@ -84,8 +94,7 @@ static void print_words(const struct dirtab_row *dir, const char *prefix)
 		g_autofree char *inside = g_strconcat(path, "/", NULL);
 
 		for (word = row->words; word && word->word; word++)
-			printf("%s\t%s\t%u\t%u\t%s\n", path, word->word, word->min_args,
-				word->max_args, word->args);
+			print_word(path, word);
 		print_words(row, inside);
 	}
 }

@@ -21,11 +21,10 @@ struct node {
 	uint64_t ino;		      /* invariant */
 	struct timespec born;	      /* invariant: when it was looked up */
 	uint64_t lookups;	      /* (lock) */
-	unsigned int holds;	      /* (lock) open files */
 	unsigned int children;	      /* (lock) nodes whose directory it is */
 	unsigned int readers;	      /* (lock) open files with a text */
-	bool stored;		      /* (lock) a text was in the page cache */
 	struct filetext *text;	      /* (lock) what the page cache holds; NULL if there is no reader */
+	bool stored;		      /* (lock) a text was in the page cache */
 	GList link;		      /* (lock) in nodes->all */
 };
 
@@ -183,7 +182,7 @@ struct node *node_create(struct nodes *nodes, struct node *dir, const char *name
  */
 static bool unlink_unused(struct nodes *nodes, struct node *node)
 {
-	if (node == &nodes->root || node->lookups || node->holds || node->children)
+	if (node == &nodes->root || node->lookups || node->children)
 		return false;
 	g_queue_unlink(&nodes->all, &node->link);
 	nodes->made -= is_made_folder(node);
@@ -191,7 +190,14 @@ static bool unlink_unused(struct nodes *nodes, struct node *node)
 	return true;
 }
 
-static void drop(struct nodes *nodes, struct node *node, uint64_t lookups, unsigned int holds)
+void node_hold(struct nodes *nodes, struct node *node)
+{
+	pthread_mutex_lock(&nodes->lock);
+	node->lookups++;
+	pthread_mutex_unlock(&nodes->lock);
+}
+
+void node_forget(struct nodes *nodes, struct node *node, uint64_t count)
 {
 	GQueue gone = G_QUEUE_INIT;
 	GList *link;
@@ -199,30 +205,12 @@ static void drop(struct nodes *nodes, struct node *node, uint64_t lookups, unsig
 	if (node == &nodes->root)
 		return;
 	pthread_mutex_lock(&nodes->lock);
-	node->lookups -= MIN(lookups, node->lookups);
-	node->holds -= holds;
+	node->lookups -= MIN(count, node->lookups);
 	for (; unlink_unused(nodes, node); node = node->dir)
 		g_queue_push_tail_link(&gone, &node->link);
 	pthread_mutex_unlock(&nodes->lock);
 	while ((link = g_queue_pop_head_link(&gone)))
 		free_node(link->data);
-}
-
-void node_forget(struct nodes *nodes, struct node *node, uint64_t count)
-{
-	drop(nodes, node, count, 0);
-}
-
-void node_hold(struct nodes *nodes, struct node *node)
-{
-	pthread_mutex_lock(&nodes->lock);
-	node->holds++;
-	pthread_mutex_unlock(&nodes->lock);
-}
-
-void node_drop(struct nodes *nodes, struct node *node)
-{
-	drop(nodes, node, 0, 1);
 }
 
 void node_path(const struct node *node, GString *out)

@@ -8,8 +8,8 @@
  * and the page cache have the first reader's text until no reader is left. A directory has one
  * node, since a working directory must stay the same.
  *
- * Thread-safe. A node is valid from its lookup to the forget that balances it; the kernel
- * guarantees this.
+ * Thread-safe. A node is valid from its lookup to the forget that balances it, which the kernel
+ * guarantees, and as long as it is held.
  */
 #ifndef KPROFS_FS_NODE_H
 #define KPROFS_FS_NODE_H
@@ -43,14 +43,12 @@ int node_lookup(struct nodes *nodes, struct node *dir, const char *name, struct 
 	struct err *err);
 /* The same for a name that does not exist; returns NULL if it cannot be created. */
 struct node *node_create(struct nodes *nodes, struct node *dir, const char *name);
-void node_forget(struct nodes *nodes, struct node *node, uint64_t count);
-
 /*
- * Keeps the node and its row after the kernel's forget, for an open file whose request is answered
- * later; the caller gives it back with node_drop().
+ * One more use of a node that the caller knows to be valid: node_forget() with 1 ends it. Open files hold
+ * their node, since a thread may still have one when the kernel has closed it and forgotten the node.
  */
 void node_hold(struct nodes *nodes, struct node *node);
-void node_drop(struct nodes *nodes, struct node *node);
+void node_forget(struct nodes *nodes, struct node *node, uint64_t count);
 
 const struct dirtab_row *node_row(const struct node *node);
 /* Appends the path from the mount, as cpu/0/trace; "/" of the root. */
@@ -102,7 +100,7 @@ void nodes_watch(struct nodes *nodes, void (*many)(void *arg), void *arg);
 void nodes_each_made(struct nodes *nodes,
 	void (*each)(void *arg, const struct node *dir, const char *name), void *arg);
 
-/* Returns the number of nodes to which the kernel has references. */
+/* Returns the number of nodes to which the kernel or an open file has references. */
 uint64_t nodes_count(struct nodes *nodes);
 
 #endif

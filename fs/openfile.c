@@ -46,7 +46,6 @@ struct openfiles *openfiles_create(const struct openfiles_hooks *hooks)
 static void free_file(struct openfile *file)
 {
 	content_clear(&file->content, file->row);
-	node_drop(file->files->hooks.nodes, file->node);
 	pthread_mutex_destroy(&file->lock);
 	g_free(file);
 }
@@ -247,6 +246,7 @@ static void count_freed(struct openfiles *files, uint64_t bytes)
 void openfile_put(struct openfile *file)
 {
 	struct openfiles *files = file->files;
+	struct node *node = file->node;
 	struct quota_share share;
 	bool streams;
 
@@ -263,6 +263,7 @@ void openfile_put(struct openfile *file)
 	share = file->share;
 	streams = file->row->type == DIRTAB_STREAM;
 	free_file(file);
+	node_forget(files->hooks.nodes, node, 1);
 	count_freed(files, share.taken[QUOTA_BYTES] + (streams ? STREAM_BYTES : FILE_BYTES));
 	quota_return(files->hooks.quotas, &share);
 }

@@ -42,7 +42,7 @@ struct openfile {
 	struct session *session;	 /* i: of the node; for the callbacks of the row */
 	struct report *report;		 /* i: the session's */
 	const struct dirtab_row *row;	 /* i */
-	struct node *node;		 /* i; held */
+	struct node *node;		 /* i; held, so that it and the row live as long as the file */
 	int flags;			 /* i: of open(2) */
 	void *maker;                     /* while the open is answered: for slow_ops_cancel() */
 	enum content_thread thread;	 /* i: that answers the open */

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/switch_word.h"
 #include "base/units.h"
 #include "trace/snapshot.h"
 #include "trace/trace.h"
@@ -23,6 +24,7 @@ struct mount_option {
 	int (*take)(struct options *options, const char *value, struct err *err);
 	bool pass_on;
 	const char *help;
+	bool is_switch; /* may have a value: = and a word of a switch */
 };
 
 static int take_number(const char *value, uint64_t max, uint64_t *number, struct err *err)
@@ -156,16 +158,25 @@ static int take_mpstat_hold(struct options *options, const char *value, struct e
 	return ret;
 }
 
+/* value: "", which is on, or = and a word of a switch */
+static int take_switch(const char *value, bool *on, struct err *err)
+{
+	enum switch_word to = SWITCH_WORD_ON;
+
+	if (value[0] && switch_word_parse(value + 1, &to))
+		return err_set(err, EINVAL, "'%s' is none of on, off, toggle and numbers", value + 1);
+	*on = switch_word_apply(to, *on);
+	return 0;
+}
+
 static int take_akaros(struct options *options, const char *value, struct err *err)
 {
-	options->akaros = true;
-	return 0;
+	return take_switch(value, &options->akaros, err);
 }
 
 static int take_over(struct options *options, const char *value, struct err *err)
 {
-	options->over = true;
-	return 0;
+	return take_switch(value, &options->over, err);
 }
 
 static int take_debuginfod_url(struct options *options, const char *value, struct err *err)
@@ -202,8 +213,10 @@ static const struct mount_option mount_options[] = {
 	{ "mpstat=", take_mpstat, false, "where the times of mpstat come from: auto, procstat or bpf" },
 	{ "mpstat_hold=", take_mpstat_hold, false,
 		"seconds that they are measured after the last reading (default 60)" },
-	{ "akaros", take_akaros, false, "every open file of kpctl holds the run, as on Akaros" },
-	{ "over", take_over, false, "mount also where another kprofs is mounted, over it" },
+	{ "akaros", take_akaros, false, "every open file of kpctl holds the run, as on Akaros",
+		.is_switch = true },
+	{ "over", take_over, false, "mount also where another kprofs is mounted, over it",
+		.is_switch = true },
 	{ "allow_other", NULL, true, "other users may use the tree, as its modes say" },
 	{ "allow_root", NULL, true, "root may use the tree of another user" },
 	{ "auto_unmount", NULL, true, NULL },
@@ -262,8 +275,10 @@ static int take_mount_option(struct options *options, const char *text, struct e
 		return 0;
 	for (option = mount_options; option->name; option++) {
 		len = strlen(option->name);
-		if (option->name[len - 1] == '=' ? !strncmp(text, option->name, len) :
-						   !strcmp(text, option->name))
+		if (strncmp(text, option->name, len) != 0)
+			continue;
+		if (option->name[len - 1] == '=' || !text[len] ||
+			(option->is_switch && text[len] == '='))
 			break;
 	}
 	if (!option->name)

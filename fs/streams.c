@@ -225,7 +225,9 @@ bool streams_poll(struct streams *streams, struct openfile *file, struct fuse_po
 	return false;
 }
 
-void streams_forget(struct streams *streams, struct openfile *file)
+/* Ends the poll of the file, if there is one, with a notification or without. */
+static void end_poll(
+	struct streams *streams, struct openfile *file, void (*end)(struct fuse_pollhandle *handle))
 {
 	struct fuse_pollhandle *handle;
 	bool listed;
@@ -235,9 +237,14 @@ void streams_forget(struct streams *streams, struct openfile *file)
 	handle = disarm(streams, file);
 	pthread_mutex_unlock(&streams->lock);
 	if (handle)
-		reply_poll_destroy(handle);
+		end(handle);
 	if (listed)
 		openfile_put(file);
+}
+
+void streams_forget(struct streams *streams, struct openfile *file)
+{
+	end_poll(streams, file, reply_poll_destroy);
 }
 
 /* Tries the parked reads once each, in the order in which they came. */
@@ -271,23 +278,6 @@ static void serve_reads(struct streams *streams)
 	pthread_mutex_unlock(&streams->lock);
 }
 
-static void notify_if_readable(struct streams *streams, struct openfile *file, bool closing)
-{
-	struct fuse_pollhandle *handle;
-	bool listed;
-
-	if (!closing && !is_readable(file))
-		return;
-	pthread_mutex_lock(&streams->lock);
-	listed = file->poll_listed;
-	handle = disarm(streams, file);
-	pthread_mutex_unlock(&streams->lock);
-	if (handle)
-		reply_poll_notify(handle);
-	if (listed)
-		openfile_put(file);
-}
-
 static void serve_polls(struct streams *streams)
 {
 	GPtrArray *files = g_ptr_array_new();
@@ -301,7 +291,8 @@ static void serve_polls(struct streams *streams)
 		g_ptr_array_add(files, openfile_get(link->data));
 	pthread_mutex_unlock(&streams->lock);
 	for (i = 0; i < files->len; i++) {
-		notify_if_readable(streams, g_ptr_array_index(files, i), closing);
+		if (closing || is_readable(g_ptr_array_index(files, i)))
+			end_poll(streams, g_ptr_array_index(files, i), reply_poll_notify);
 		openfile_put(g_ptr_array_index(files, i));
 	}
 	g_ptr_array_free(files, TRUE);

@@ -391,11 +391,13 @@ int accounting_reset(struct accounting *acct)
 	return ret;
 }
 
-int accounting_set_on(struct accounting *acct, bool on)
+int accounting_set_on(struct accounting *acct, enum switch_word to)
 {
+	bool on;
 	int ret;
 
 	pthread_mutex_lock(&acct->mutex);
+	on = switch_word_apply(to, acct->on);
 	ret = take_sample(acct, acct->on); /* the time until now belongs to the old state */
 	if (!ret) {
 		if (on && !acct->on)
@@ -406,10 +408,20 @@ int accounting_set_on(struct accounting *acct, bool on)
 	return ret;
 }
 
-void accounting_set_ipi(struct accounting *acct, bool on)
+bool accounting_is_on(struct accounting *acct)
+{
+	bool on;
+
+	pthread_mutex_lock(&acct->mutex);
+	on = acct->on;
+	pthread_mutex_unlock(&acct->mutex);
+	return on;
+}
+
+void accounting_set_ipi(struct accounting *acct, enum switch_word to)
 {
 	pthread_mutex_lock(&acct->mutex);
-	acct->ipi = on;
+	acct->ipi = switch_word_apply(to, acct->ipi);
 	pthread_mutex_unlock(&acct->mutex);
 }
 

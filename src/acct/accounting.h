@@ -31,6 +31,7 @@
 
 #include "base/err.h"
 #include "base/stats.h"
+#include "base/switch_word.h"
 
 struct accounting;
 struct exact;
@@ -70,10 +71,11 @@ int accounting_reset(struct accounting *acct);
  * Resumes or pauses. Time while paused is in no column. Setting the same state again does
  * nothing.
  */
-int accounting_set_on(struct accounting *acct, bool on);
+int accounting_set_on(struct accounting *acct, enum switch_word to);
+bool accounting_is_on(struct accounting *acct);
 
 /* Kept for sources that must send IPIs to CPUs to read their times; /proc/stat needs none. */
-void accounting_set_ipi(struct accounting *acct, bool on);
+void accounting_set_ipi(struct accounting *acct, enum switch_word to);
 
 /*
  * Adds mpstat.ipi and mpstat.accounting (on or off), mpstat.source, mpstat.backward_steps (how

@@ -3,6 +3,7 @@ noinst_LIBRARIES += libbase.a
 libbase_a_SOURCES = \
 	%D%/atomic.h \
 	%D%/bell.c %D%/bell.h \
+	%D%/bisect.h \
 	%D%/cancel.h \
 	%D%/err.c %D%/err.h \
 	%D%/fdio.c %D%/fdio.h \
@@ -14,5 +15,6 @@ libbase_a_SOURCES = \
 	%D%/stats.c %D%/stats.h \
 	%D%/stdfds.c %D%/stdfds.h \
 	%D%/strhash.c %D%/strhash.h \
+	%D%/switch_word.c %D%/switch_word.h \
 	%D%/text.c %D%/text.h \
 	%D%/units.c %D%/units.h

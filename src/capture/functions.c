@@ -43,16 +43,9 @@ static uint32_t intern_function(struct functions_builder *b, const char *name, c
 		.resolved = resolved,
 		.replaced = replaced,
 	};
-	uint32_t hash = table_hash((uintptr_t)key.name, (uintptr_t)file);
-	GArray *list = b->functions->list;
-	uint32_t i = table_find(&b->table, hash, equal_function, list->data, &key);
 
-	if (i == TABLE_NONE) {
-		i = list->len;
-		g_array_append_val(list, key);
-		table_add(&b->table, hash, i);
-	}
-	return i;
+	return table_intern(&b->table, b->functions->list,
+		table_hash((uintptr_t)key.name, (uintptr_t)file), equal_function, &key);
 }
 
 static uint32_t intern_unresolved(struct functions_builder *b, const struct profile_place *place,

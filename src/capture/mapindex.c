@@ -5,6 +5,8 @@
 #include <glib.h>
 #include <stdlib.h>
 
+#include "base/bisect.h"
+
 struct mapindex {
 	const struct mapindex_mapping *mappings;
 	uint64_t *cuts; /* sorted, each once; piece i is cuts[i] to cuts[i + 1] */
@@ -22,20 +24,15 @@ static int compare_u64(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* How many cuts are at or below the address. */
+static bool is_at_or_below(const void *cut, const void *address)
+{
+	return *(const uint64_t *)cut <= *(const uint64_t *)address;
+}
+
 static uint32_t count_cuts(const struct mapindex *index, uint64_t address)
 {
-	uint32_t low = 0, high = index->pieces + 1;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (index->cuts[middle] <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return (uint32_t)bisect(index->cuts, (size_t)index->pieces + 1, sizeof(*index->cuts),
+		is_at_or_below, &address);
 }
 
 static void make_cuts(struct mapindex *index, uint32_t count)
@@ -135,35 +132,38 @@ static size_t find_leaf(const struct mapindex *index, uint64_t address)
 	return (size_t)index->pieces + cuts - 1;
 }
 
+struct mapindex_key {
+	const struct mapindex_mapping *mappings;
+	uint64_t time_ns;
+};
+
+static bool is_made_by(const void *entry, const void *key)
+{
+	const struct mapindex_key *k = key;
+
+	return k->mappings[*(const uint32_t *)entry].time_ns <= k->time_ns;
+}
+
 const struct mapindex_mapping *mapindex_find(const struct mapindex *index, uint64_t address,
 	uint64_t time, uint64_t *from, uint64_t *to)
 {
+	const struct mapindex_key key = {index->mappings, time};
 	const struct mapindex_mapping *best = NULL;
 	size_t node;
 
 	*from = 0;
 	*to = UINT64_MAX;
 	for (node = find_leaf(index, address); node; node /= 2) {
-		size_t low = index->first[node], high = index->first[node + 1];
-		size_t end = high;
+		const uint32_t *entries = &index->entries[index->first[node]];
+		size_t count = index->first[node + 1] - index->first[node];
+		size_t made = bisect(entries, count, sizeof(*entries), is_made_by, &key);
 		const struct mapindex_mapping *m;
 
-		while (low < high) {
-			size_t middle = low + (high - low) / 2;
-
-			if (index->mappings[index->entries[middle]].time_ns <= time)
-				low = middle + 1;
-			else
-				high = middle;
-		}
-		if (low < end) {
-			m = &index->mappings[index->entries[low]];
-			if (m->time_ns < *to)
-				*to = m->time_ns;
-		}
-		if (low == index->first[node])
+		if (made < count)
+			*to = MIN(*to, index->mappings[entries[made]].time_ns);
+		if (!made)
 			continue;
-		m = &index->mappings[index->entries[low - 1]];
+		m = &index->mappings[entries[made - 1]];
 		/* the caller's array is sorted by time, then by the order in the stream */
 		if (!best || m > best)
 			best = m;

@@ -30,16 +30,10 @@ static bool equal_pair(const void *items, uint32_t i, const void *key)
 	return x->a == y->a && x->b == y->b;
 }
 
-static uint32_t find_index(const struct pair_map *map, uint64_t a, uint64_t b)
-{
-	struct pair_map_entry key = {a, b, 0};
-
-	return table_find(&map->table, table_hash(a, b), equal_pair, map->array->data, &key);
-}
-
 const uint64_t *pair_map_find(const struct pair_map *map, uint64_t a, uint64_t b)
 {
-	uint32_t i = find_index(map, a, b);
+	struct pair_map_entry key = {a, b, 0};
+	uint32_t i = table_find(&map->table, table_hash(a, b), equal_pair, map->array->data, &key);
 
 	return i == TABLE_NONE ? NULL : &pair_map_at(map, i)->value;
 }
@@ -47,12 +41,7 @@ const uint64_t *pair_map_find(const struct pair_map *map, uint64_t a, uint64_t b
 void pair_map_set(struct pair_map *map, uint64_t a, uint64_t b, uint64_t value)
 {
 	struct pair_map_entry added = {a, b, value};
-	uint32_t i = find_index(map, a, b);
+	uint32_t i = table_intern(&map->table, map->array, table_hash(a, b), equal_pair, &added);
 
-	if (i != TABLE_NONE) {
-		g_array_index(map->array, struct pair_map_entry, i).value = value;
-		return;
-	}
-	table_add(&map->table, table_hash(a, b), map->array->len);
-	g_array_append_val(map->array, added);
+	g_array_index(map->array, struct pair_map_entry, i).value = value;
 }

@@ -4,6 +4,7 @@
 
 #include <glib.h>
 
+#include "base/bisect.h"
 #include "capture/pair_map.h"
 
 /* A process that began. */
@@ -153,22 +154,21 @@ static gint compare_births(gconstpointer a, gconstpointer b)
 	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
 }
 
+static bool is_born_by(const void *birth, const void *time_ns)
+{
+	return ((const struct process_filter_birth *)birth)->time_ns <= *(const uint64_t *)time_ns;
+}
+
 /* The last birth of a pid up to this time; NULL if none is known. */
 static const struct process_filter_birth *find_birth(
 	const struct process_filter *filter, uint32_t pid, uint64_t time_ns)
 {
 	const GArray *lives = g_hash_table_lookup(filter->lives, GUINT_TO_POINTER(pid));
-	guint low = 0, high = lives ? lives->len : 0;
+	size_t born = lives ? bisect(lives->data, lives->len, sizeof(struct process_filter_birth),
+				      is_born_by, &time_ns)
+			    : 0;
 
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-
-		if (g_array_index(lives, struct process_filter_birth, middle).time_ns <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? &g_array_index(lives, struct process_filter_birth, low - 1) : NULL;
+	return born ? &g_array_index(lives, struct process_filter_birth, born - 1) : NULL;
 }
 
 static bool belongs(const struct process_filter *filter, uint32_t pid, uint64_t time_ns)

@@ -64,16 +64,10 @@ static bool equal_process(const void *items, uint32_t i, const void *key)
 
 uint32_t processes_intern(struct processes *p, uint32_t section, uint32_t pid)
 {
-	struct processes_process key = { .section = section, .pid = pid };
-	uint32_t hash = table_hash(pid, section);
-	uint32_t i = table_find(&p->process_table, hash, equal_process, p->processes->data, &key);
+	struct processes_process key = {.section = section, .pid = pid};
 
-	if (i == TABLE_NONE) {
-		i = p->processes->len;
-		g_array_append_val(p->processes, key);
-		table_add(&p->process_table, hash, i);
-	}
-	return i;
+	return table_intern(
+		&p->process_table, p->processes, table_hash(pid, section), equal_process, &key);
 }
 
 const char *processes_intern_string(struct processes *p, const char *text)
@@ -100,15 +94,9 @@ static struct processes_announced *intern_announced(
 	struct processes *p, uint32_t process, uint64_t address)
 {
 	struct processes_announced key = {.process = process, .address = address, .mapping = NONE};
-	uint32_t hash = table_hash(address, process);
-	uint32_t i =
-		table_find(&p->announced_table, hash, equal_announced, p->announced->data, &key);
+	uint32_t i = table_intern(&p->announced_table, p->announced, table_hash(address, process),
+		equal_announced, &key);
 
-	if (i == TABLE_NONE) {
-		i = p->announced->len;
-		g_array_append_val(p->announced, key);
-		table_add(&p->announced_table, hash, i);
-	}
 	return AT(p->announced, processes_announced, i);
 }
 
@@ -271,21 +259,15 @@ static uint32_t intern_file(
 		.ran_on = NONE,
 	};
 	uint64_t word;
-	uint32_t hash, i;
 
 	/* files with the same build-id are the same, whatever their file id */
 	if (!label->build_id_length)
 		key.id = label->id;
 	memcpy(key.build_id, label->build_id, sizeof(key.build_id));
 	memcpy(&word, key.build_id, sizeof(word));
-	hash = table_hash((uintptr_t)key.path ^ word ^ key.id.inode, kernel ^ process);
-	i = table_find(&p->file_table, hash, equal_file, p->files->data, &key);
-	if (i == TABLE_NONE) {
-		i = p->files->len;
-		g_array_append_val(p->files, key);
-		table_add(&p->file_table, hash, i);
-	}
-	return i;
+	return table_intern(&p->file_table, p->files,
+		table_hash((uintptr_t)key.path ^ word ^ key.id.inode, kernel ^ process), equal_file,
+		&key);
 }
 
 /*

@@ -131,6 +131,12 @@ const char *processes_thread_name(const struct processes *processes, uint32_t li
 /* The path of the program of that life, or of its nearest ancestor with one; NULL if it is not known. */
 const char *processes_program(const struct processes *processes, uint32_t life);
 
+/*
+ * Whether the pid is that of this life, or of a process that it descends from as far as forks were
+ * announced.
+ */
+bool processes_descends_from(const struct processes *processes, uint32_t life, uint32_t pid);
+
 uint32_t processes_pid(const struct processes *processes, uint32_t life);
 
 uint32_t processes_file_count(const struct processes *processes);

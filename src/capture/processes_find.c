@@ -4,20 +4,20 @@
 
 #include <inttypes.h>
 
+#include "base/bisect.h"
+
+static bool begins_by(const void *life, const void *time)
+{
+	return ((const struct processes_life *)life)->start <= *(const uint64_t *)time;
+}
+
 uint32_t processes_life_at(struct processes *p, uint32_t process, uint64_t time)
 {
 	const struct processes_span *lives = &AT(p->processes, processes_process, process)->lives;
-	uint32_t low = lives->first, high = lives->first + lives->count;
+	size_t begun = bisect(AT(p->lives, processes_life, lives->first), lives->count,
+		sizeof(struct processes_life), begins_by, &time);
 
-	while (high - low > 1) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (AT(p->lives, processes_life, middle)->start <= time)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
+	return lives->first + (uint32_t)(begun ? begun - 1 : 0);
 }
 
 uint32_t processes_find_life(struct processes *p, uint32_t section, uint32_t pid, uint64_t time)
@@ -103,30 +103,27 @@ void processes_find_kernel(struct processes *p, uint32_t section, uint64_t addre
 	hit->offset = address;
 }
 
+static bool is_known_by(const void *name, const void *time)
+{
+	return ((const struct processes_name *)name)->time_ns <= *(const uint64_t *)time;
+}
+
 /* The last name of the process that was announced up to `time`, in this life. */
 static const char *find_own_name(struct processes *p, const struct processes_life *life,
 	uint64_t time, uint64_t *from, uint64_t *to)
 {
 	const struct processes_span *names =
 		&AT(p->processes, processes_process, life->process)->names;
-	uint32_t low = names->first, high = names->first + names->count;
-	const struct processes_name *name;
+	const struct processes_name *name = AT(p->names, processes_name, names->first);
+	size_t known = bisect(name, names->count, sizeof(*name), is_known_by, &time);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (AT(p->names, processes_name, middle)->time_ns <= time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	*from = life->start;
 	*to = life->end;
-	if (low < names->first + names->count)
-		*to = MIN(*to, AT(p->names, processes_name, low)->time_ns);
-	if (low == names->first)
+	if (known < names->count)
+		*to = MIN(*to, name[known].time_ns);
+	if (!known)
 		return NULL;
-	name = AT(p->names, processes_name, low - 1);
+	name += known - 1;
 	if (name->time_ns < life->start)
 		return NULL;
 	*from = name->time_ns;
@@ -214,6 +211,28 @@ const char *processes_program(const struct processes *p, uint32_t first)
 		i = life->parent;
 	}
 	return program;
+}
+
+/* A life without a fork follows an earlier one of its process, which has started another program. */
+static uint32_t life_before(const struct processes *p, uint32_t i)
+{
+	const struct processes_life *life = AT(p->lives, processes_life, i);
+
+	if (life->parent != NONE)
+		return life->parent;
+	return i > AT(p->processes, processes_process, life->process)->lives.first ? i - 1 : NONE;
+}
+
+bool processes_descends_from(const struct processes *p, uint32_t first, uint32_t pid)
+{
+	uint32_t i = first, depth;
+
+	for (depth = 0; i != NONE && depth < ANCESTORS_MAX; depth++) {
+		if (processes_pid(p, i) == pid)
+			return true;
+		i = life_before(p, i);
+	}
+	return false;
 }
 
 uint32_t processes_pid(const struct processes *p, uint32_t life)

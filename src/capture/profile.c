@@ -364,16 +364,12 @@ static uint32_t count_cell(struct profile_loader *l, const struct profile_cell *
 	GArray *cells = l->profile->cells;
 	uint32_t hash = table_hash((uint64_t)key->node << 32 | key->life,
 		(uint64_t)key->tid << 32 | (uint64_t)key->event << 16 | key->cpu);
-	uint32_t i = table_find(&l->cell_table, hash, equal_cell, cells->data, key);
-	struct profile_cell *cell;
+	uint32_t known = cells->len;
+	uint32_t i = table_intern(&l->cell_table, cells, hash, equal_cell, key);
 
-	if (i == TABLE_NONE) {
-		table_add(&l->cell_table, hash, cells->len);
-		g_array_append_vals(cells, key, 1);
-		return cells->len - 1;
-	}
-	cell = &g_array_index(cells, struct profile_cell, i);
-	profile_add(&cell->count, key->count.samples, key->count.weight);
+	if (i < known)
+		profile_add(&g_array_index(cells, struct profile_cell, i).count, key->count.samples,
+			key->count.weight);
 	return i;
 }
 

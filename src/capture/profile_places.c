@@ -46,16 +46,10 @@ static bool equal_place(const void *items, uint32_t i, const void *key)
 
 static uint32_t intern(struct profile_places *p, uint32_t file, uint64_t offset, bool kernel)
 {
-	struct profile_place key = { .file = file, .kernel = kernel, .offset = offset };
-	uint32_t hash = table_hash(offset, (uint64_t)file << 1 | kernel);
-	uint32_t i = table_find(&p->table, hash, equal_place, p->list->data, &key);
+	struct profile_place key = {.file = file, .kernel = kernel, .offset = offset};
 
-	if (i == TABLE_NONE) {
-		i = p->list->len;
-		g_array_append_val(p->list, key);
-		table_add(&p->table, hash, i);
-	}
-	return i;
+	return table_intern(&p->table, p->list, table_hash(offset, (uint64_t)file << 1 | kernel),
+		equal_place, &key);
 }
 
 uint32_t profile_places_find(struct profile_places *p, uint32_t space, bool kernel, uint64_t address,

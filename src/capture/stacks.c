@@ -26,14 +26,8 @@ static bool equal_node(const void *items, uint32_t i, const void *key)
 
 uint32_t stacks_push(struct stacks *stacks, uint32_t caller, uint32_t place)
 {
-	struct stacks_node key = { caller, place };
-	uint32_t hash = table_hash(caller, place);
-	uint32_t node = table_find(&stacks->table, hash, equal_node, stacks->nodes->data, &key);
+	struct stacks_node key = {caller, place};
 
-	if (node == TABLE_NONE) {
-		node = stacks->nodes->len;
-		g_array_append_val(stacks->nodes, key);
-		table_add(&stacks->table, hash, node);
-	}
-	return node;
+	return table_intern(
+		&stacks->table, stacks->nodes, table_hash(caller, place), equal_node, &key);
 }

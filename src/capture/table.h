@@ -97,4 +97,21 @@ static inline void table_add(struct table *table, uint32_t hash, uint32_t index)
 	table->used++;
 }
 
+/*
+ * The index of the entry of `items` whose key is that of `item`. If there is none, adds the item,
+ * whose index is then the previous length of `items`.
+ */
+static inline uint32_t table_intern(
+	struct table *table, GArray *items, uint32_t hash, table_equal *equal, const void *item)
+{
+	uint32_t i = table_find(table, hash, equal, items->data, item);
+
+	if (i == TABLE_NONE) {
+		i = items->len;
+		g_array_append_vals(items, item, 1);
+		table_add(table, hash, i);
+	}
+	return i;
+}
+
 #endif

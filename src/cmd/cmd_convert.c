@@ -65,10 +65,9 @@ static int run(const struct command *command, int argc, char **argv)
 	}
 	if (letter < 0)
 		return status;
-	if (optind < argc)
-		choice.file = argv[optind++];
-	if (optind < argc || (choice.file && choice.mount))
-		return cmd_usage_error(command, "give at most one FILE or --mount DIR");
+	status = input_choose(command, argc, argv, &choice);
+	if (status != CMD_OK)
+		return status;
 	if (!format)
 		return list_formats();
 	if (!view_find(format))

@@ -23,12 +23,11 @@
 #include "cmd/input_source.h"
 #include "cmd/kpdata_copy.h"
 #include "cmd/launch.h"
+#include "cmd/rate.h"
 #include "cmd/record_output.h"
 #include "cmd/record_target.h"
 #include "cmd/sampling.h"
-#include "prof/events.h"
 #include "sys/clock.h"
-#include "sys/perf.h"
 
 #define MS_MAX (24 * 3600 * 1000.0) /* --delay, --duration */
 #define LOOK_MS 250 /* how often it is checked whether the processes of --pid and --user live */
@@ -66,8 +65,7 @@ static const struct cmd_option options[] = {
 
 struct record_run {
 	struct sampling_settings settings; /* NULL keeps the current one */
-	char *rate;                        /* modifier for each event; NULL if there is none */
-	char *events;                      /* with it; NULL if it is not made yet */
+	struct rate rate;
 	struct sampling_choice choice;
 	bool all;
 	double delay_ms, duration_ms; /* 0 if there is none */
@@ -106,50 +104,15 @@ static int skip_earlier(struct record_run *r, struct err *err)
 	return ret;
 }
 
-/* The event that `default` stands for: default itself takes no rate. */
-static const char *default_event(void)
-{
-	struct perf_features features;
-
-	return perf_probe(&features) == 0 && features.has_cycles ? "cycles" : "cpu-clock";
-}
-
-static void append_event(GString *text, const struct event *event, const char *rate)
-{
-	const bool is_default = strcmp(event->text, "default") == 0;
-
-	g_string_append_printf(text, "%s%s%s", text->len ? "," : "",
-		is_default ? default_event() : event->text, event->rate_given ? "" : rate);
-}
-
-/* Appends the rate to each event that has none. */
-static int apply_rate(struct record_run *r, struct err *err)
-{
-	const char *events = r->settings.event ? r->settings.event : r->sampling.kpctl.event;
-	g_autoptr(GString) text = g_string_new(NULL);
-	struct event_list *list;
-	unsigned int i;
-	int ret;
-
-	if (!r->rate)
-		return 0;
-	list = g_new0(struct event_list, 1);
-	ret = events_parse(events ? events : "default", NULL, list, err);
-	for (i = 0; !ret && i < list->count; i++)
-		append_event(text, &list->events[i], r->rate);
-	g_free(list);
-	if (!ret)
-		r->settings.event = r->events = g_string_free(g_steal_pointer(&text), FALSE);
-	return ret;
-}
-
 static int prepare(struct record_run *r, struct err *err)
 {
 	g_autofree char *folder = g_path_get_dirname(r->output.path);
 	int ret = sampling_open(&r->sampling, &r->choice, &r->launch.before, err);
 
+	if (!ret && r->rate.modifier && !r->settings.event)
+		r->settings.event = r->sampling.kpctl.event;
 	if (!ret)
-		ret = apply_rate(r, err);
+		ret = rate_apply(&r->rate, &r->settings.event, err);
 	if (!ret)
 		ret = kpdata_copy_open(&r->copy, r->sampling.dir, folder, err);
 	if (!ret)
@@ -240,8 +203,7 @@ static void clean_up(struct record_run *r, bool failed)
 	sampling_close(&r->sampling);
 	record_output_close(&r->output, failed);
 	record_target_fini(&r->target);
-	g_free(r->rate);
-	g_free(r->events);
+	rate_fini(&r->rate);
 }
 
 static void set_output(struct record_run *r)
@@ -328,39 +290,6 @@ static int set_ms(const struct command *command, const char *text, double unit_m
 	return CMD_OK;
 }
 
-static int set_rate(
-	const struct command *command, struct record_run *r, const char *modifier, const char *text)
-{
-	uint64_t value;
-	int64_t most;
-
-	g_free(r->rate);
-	r->rate = NULL;
-	if (strcmp(modifier, "freq") == 0 && strcmp(text, "max") == 0) {
-		if (perf_sysctl(NULL, PERF_SYSCTL_MAX_RATE, &most))
-			return cmd_usage_error(command, "the highest rate is not known here");
-		value = (uint64_t)most;
-	} else if (units_parse_u64(text, &value)) {
-		return cmd_usage_error(command, "no number: %s", text);
-	}
-	r->rate = g_strdup_printf(":%s=%" PRIu64, modifier, value);
-	return CMD_OK;
-}
-
-/* perf's words for stacks; a size after dwarf is not kept, since kprofs copies what is needed. */
-static int set_graph(const struct command *command, struct record_run *r, const char *graph)
-{
-	if (strcmp(graph, "fp") == 0)
-		r->settings.stack = "both";
-	else if (strcmp(graph, "dwarf") == 0 || g_str_has_prefix(graph, "dwarf,"))
-		r->settings.stack = "dwarf";
-	else if (strcmp(graph, "none") == 0 || strcmp(graph, "no") == 0)
-		r->settings.stack = "none";
-	else
-		return cmd_usage_error(command, "no way to take stacks: %s (fp, dwarf, none)", graph);
-	return CMD_OK;
-}
-
 static int take_target(const struct command *command, struct record_run *r, int letter)
 {
 	struct err err;
@@ -380,12 +309,13 @@ static int take_option(const struct command *command, struct record_run *r, int 
 		r->settings.event = optarg;
 		break;
 	case 'F':
+		return rate_set_freq(command, &r->rate, optarg);
 	case 'c':
-		return set_rate(command, r, letter == 'F' ? "freq" : "period", optarg);
+		return rate_set_count(command, &r->rate, optarg);
 	case 'g':
-		return set_graph(command, r, "fp");
+		return rate_set_graph(command, "fp", &r->settings.stack);
 	case OPTION_CALL_GRAPH:
-		return set_graph(command, r, optarg);
+		return rate_set_graph(command, optarg, &r->settings.stack);
 	case OPTION_STACK:
 		r->settings.stack = optarg;
 		break;
@@ -445,7 +375,7 @@ static int run(const struct command *command, int argc, char **argv)
 			return record(&r);
 	}
 	record_target_fini(&r.target);
-	g_free(r.rate);
+	rate_fini(&r.rate);
 	return status;
 }
 

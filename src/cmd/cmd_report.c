@@ -341,8 +341,6 @@ static int check_arguments(const struct command *command, struct report_argument
 {
 	struct breakdown_options *o = &a->report.options;
 
-	if (a->choice.file && a->choice.mount)
-		return cmd_usage_error(command, "give at most one FILE or --mount DIR");
 	if (a->html && a->text)
 		return cmd_usage_error(command, "--html goes with --diff and --mount only");
 	if ((a->tree.callers || a->tree.callees) && (a->rows || a->flat.callers || a->flat.total ||
@@ -384,11 +382,8 @@ static int run(const struct command *command, int argc, char **argv)
 	while (status == CMD_OK && (letter = cmd_next_option(command, argc, argv, &status)) > 0)
 		status = take_option(command, &a, letter);
 	if (status == CMD_OK && letter == 0) {
-		if (optind < argc)
-			a.choice.file = argv[optind++];
-		if (optind < argc)
-			status = cmd_usage_error(command, "give at most one FILE or --mount DIR");
-		else
+		status = input_choose(command, argc, argv, &a.choice);
+		if (status == CMD_OK)
 			status = check_arguments(command, &a);
 		if (status == CMD_OK)
 			status = a.html ? report_html(&a) : report_captures(&a);

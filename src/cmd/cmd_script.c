@@ -72,10 +72,9 @@ static int run(const struct command *command, int argc, char **argv)
 		return status;
 	if (script_set_fields(&how, fields, &err))
 		return cmd_usage_error(command, "%s", err.text);
-	if (optind < argc)
-		choice.file = argv[optind++];
-	if (optind < argc || (choice.file && choice.mount))
-		return cmd_usage_error(command, "give at most one FILE or --mount DIR");
+	status = input_choose(command, argc, argv, &choice);
+	if (status != CMD_OK)
+		return status;
 	return script(&choice, &how, paged);
 }
 

@@ -8,6 +8,7 @@
 
 #include "formats/breakdown.h"
 #include "formats/view.h"
+#include "tui/rows.h"
 #include "prof/events.h"
 
 static void add_word(GString *words, const char *word)
@@ -54,6 +55,14 @@ static void add_stack_modes(GString *words)
 		add_word(words, modes[i]);
 }
 
+static void add_orders(GString *words)
+{
+	size_t i;
+
+	for (i = 0; i < ROWS_ORDERS; i++)
+		add_word(words, rows_order_names[i]);
+}
+
 /* Choices for an argument, by its name in the help. */
 static void add_choices(GString *words, const char *argument)
 {
@@ -63,6 +72,8 @@ static void add_choices(GString *words, const char *argument)
 		add_formats(words);
 	else if (strcmp(argument, "MODE") == 0)
 		add_stack_modes(words);
+	else if (strcmp(argument, "ORDER") == 0)
+		add_orders(words);
 	else if (g_str_has_prefix(argument, "FIELD"))
 		add_fields(words);
 	else

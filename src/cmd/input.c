@@ -21,6 +21,15 @@
 
 /* ---- which file ------------------------------------------------------------------------------ */
 
+int input_choose(const struct command *command, int argc, char **argv, struct input_choice *choice)
+{
+	if (optind < argc)
+		choice->file = argv[optind++];
+	if (optind < argc || (choice->file && choice->mount))
+		return cmd_usage_error(command, "give at most one FILE or --mount DIR");
+	return CMD_OK;
+}
+
 static int open_path(const char *path, struct err *err)
 {
 	struct stat st;

@@ -17,6 +17,8 @@
 #include "capture/decode.h"
 #include "capture/query.h"
 
+struct command;
+
 struct input {
 	char *name; /* for messages */
 	char *source; /* the name and the age, for headings */
@@ -30,6 +32,12 @@ struct input_choice {
 	const char *mount; /* directory: its kpdata. Both NULL: see input_source.h */
 	struct query query; /* only this part of it; needs `twice` */
 };
+
+/*
+ * Takes the FILE that remains of the arguments, if there is one. Returns CMD_OK, or the status of a
+ * message if there is another argument, or both FILE and --mount.
+ */
+int input_choose(const struct command *command, int argc, char **argv, struct input_choice *choice);
 
 /*
  * Opens the input. With `twice` the decoder can be rewound, also on streams. Returns -errno of

@@ -30,6 +30,7 @@ kprof_SOURCES = \
 	%D%/pager.c %D%/pager.h \
 	%D%/private_server.c %D%/private_server.h \
 	%D%/launch.c %D%/launch.h \
+	%D%/rate.c %D%/rate.h \
 	%D%/recent_samples.c %D%/recent_samples.h \
 	%D%/report_browser.c %D%/report_browser.h \
 	%D%/part.c %D%/part.h \
@@ -41,7 +42,13 @@ kprof_SOURCES = \
 	%D%/sampling.c %D%/sampling.h \
 	%D%/record_output.c %D%/record_output.h %D%/record_target.c %D%/record_target.h \
 	%D%/report.c %D%/report.h %D%/report_json.c %D%/report_text.c \
+	%D%/top_filter.c %D%/top_filter.h %D%/top_text.c %D%/top_text.h \
 	%D%/tracecopies.c %D%/tracecopies.h \
 	%D%/tracectf.c %D%/tracectf.h
 kprof_LDADD = libtui.a libformats.a libcapture.a libtrace.a libproducers.a libring.a libsymbolizer.a libprof.a libsys.a libbase.a $(GLIB_LIBS) \
 	$(PFM_LIBS) $(Z_LIBS) $(NCURSES_LIBS) -lm
+
+CLEANFILES += %D%/perf_options_page.h
+%D%/perf_options.$(OBJEXT): %D%/perf_options_page.h
+%D%/perf_options_page.h: docs/perf-options
+	$(make_string)

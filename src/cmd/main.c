@@ -41,7 +41,6 @@
 #include "base/stdfds.h"
 #include "cmd/commands.h"
 #include "cmd/completions.h"
-#include "cmd/perf_options.h"
 
 static const struct command *const commands[] = {
 	&cmd_record,
@@ -134,11 +133,6 @@ int main(int argc, char **argv)
 	/* for completions/: not in the help */
 	if (strcmp(argv[1], "--list-options") == 0) {
 		completions_list(commands);
-		return cmd_finish_output(CMD_OK);
-	}
-	/* for docs/perf-options */
-	if (strcmp(argv[1], "--list-perf-options") == 0) {
-		perf_options_list();
 		return cmd_finish_output(CMD_OK);
 	}
 	command = find_command(argv[1]);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What kprof has in place of perf's options, for users who know perf. docs/perf-options lists it.
+ * What kprof has in place of perf's options, for users who know perf. The program contains docs/perf-options.
+ * Thread-safe.
  */
 #ifndef KPROFS_CMD_PERF_OPTIONS_H
 #define KPROFS_CMD_PERF_OPTIONS_H
@@ -14,8 +15,5 @@
  */
 bool perf_options_answer(
 	const char *command, char letter, const char *name, char *text, size_t size);
-
-/* Prints the page docs/perf-options. */
-void perf_options_list(void);
 
 #endif

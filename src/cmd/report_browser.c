@@ -6,11 +6,9 @@
 
 #include "cmd/annotate.h"
 #include "cmd/cmd.h"
-#include "tui/browser.h"
 #include "tui/screen.h"
 
-/* The page of browser_options.annotate: what kprof annotate prints. */
-static char *annotate_page(void *arg, const struct browser_annotation *what, struct err *err)
+char *report_browser_annotate(void *arg, const struct browser_annotation *what, struct err *err)
 {
 	struct annotate a = {
 		.profile = what->profile,
@@ -46,9 +44,9 @@ int report_browser(const struct report_input *capture, const struct flat_options
 	const struct browser_options how = {
 		.source = capture->input.source,
 		.own = options->own,
-		.total = options->total,
+		.rows.order = options->total ? ROWS_BY_TOTAL : ROWS_BY_SELF,
 		.colours = options->colours,
-		.annotate = annotate_page,
+		.annotate = report_browser_annotate,
 		.arg = (void *)capture->input.source,
 	};
 	struct err err = { "" };

@@ -85,24 +85,18 @@ static uint32_t function_of(const struct breakdown_counter *c, uint32_t node)
 	return functions_of_node(c->input->functions, c->input->profile, node);
 }
 
-static const char *function_value(struct breakdown_counter *c, uint32_t function)
+/* The name of the function, or the file that has it. */
+static const char *function_value(struct breakdown_counter *c, uint32_t function, bool file)
 {
-	if (function == FUNCTIONS_NO_FRAME)
-		return intern(c, "-");
-	if (!c->known.functions[function])
-		c->known.functions[function] =
-			intern(c, functions_function(c->input->functions, function)->name);
-	return c->known.functions[function];
-}
+	const char **known = file ? c->known.files : c->known.functions;
+	const struct functions_function *f;
 
-static const char *file_value(struct breakdown_counter *c, uint32_t function)
-{
 	if (function == FUNCTIONS_NO_FRAME)
 		return intern(c, "-");
-	if (!c->known.files[function])
-		c->known.files[function] =
-			intern(c, functions_function(c->input->functions, function)->file);
-	return c->known.files[function];
+	f = functions_function(c->input->functions, function);
+	if (!known[function])
+		known[function] = intern(c, file ? f->file : f->name);
+	return known[function];
 }
 
 static const char *address_value(struct breakdown_counter *c, uint32_t node)
@@ -174,9 +168,9 @@ static const char *value_of(struct breakdown_counter *c, const struct profile_ce
 	case BREAKDOWN_LINE:
 		return line_value(c, node);
 	case BREAKDOWN_FUNCTION:
-		return function_value(c, function_of(c, node));
+		return function_value(c, function_of(c, node), false);
 	default:
-		return file_value(c, function_of(c, node));
+		return function_value(c, function_of(c, node), true);
 	}
 }
 
@@ -251,22 +245,19 @@ static struct breakdown_row *row_at(struct breakdown_counter *c, const struct pr
 {
 	struct breakdown *b = c->breakdown;
 	struct breakdown_row key = { .counts = b->counts->len };
-	uint32_t hash, i;
+	struct breakdown_row *row;
+	uint32_t i;
 
 	if (!c->options->side_by_side)
 		key.event = c->known.events[cell->event];
 	for (i = 0; i < BREAKDOWN_FIELDS; i++)
 		if (c->options->fields & 1u << i)
 			key.values[i] = value_of(c, cell, node, i);
-	hash = hash_row(&key);
-	i = table_find(&c->table, hash, equal_row, b->rows->data, &key);
-	if (i == TABLE_NONE) {
-		i = b->rows->len;
-		g_array_append_val(b->rows, key);
+	i = table_intern(&c->table, b->rows, hash_row(&key), equal_row, &key);
+	row = &g_array_index(b->rows, struct breakdown_row, i);
+	if (row->counts == b->counts->len)                                /* a new row */
 		g_array_set_size(b->counts, b->counts->len + b->columns); /* cleared */
-		table_add(&c->table, hash, i);
-	}
-	return &g_array_index(b->rows, struct breakdown_row, i);
+	return row;
 }
 
 static uint32_t column_of(const struct breakdown_counter *c, const struct profile_cell *cell)

@@ -9,7 +9,7 @@
 #include "formats/json.h"
 
 /* resourceTable.type: a library. */
-#define RESOURCE_LIBRARY 1
+#define RESOURCE_LIBRARY "1"
 
 void firefox_tables_init(struct firefox_tables *t, const struct view_input *input,
 	const uint32_t *libs)
@@ -25,7 +25,7 @@ void firefox_tables_init(struct firefox_tables *t, const struct view_input *inpu
 	t->functions = g_array_new(FALSE, FALSE, sizeof(struct firefox_function));
 	t->frames = g_array_new(FALSE, FALSE, sizeof(struct firefox_frame));
 	t->stacks = g_array_new(FALSE, FALSE, sizeof(struct firefox_stack));
-	t->resources = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	t->resources = g_array_new(FALSE, FALSE, sizeof(struct firefox_resource));
 	t->resource_of = g_new(uint32_t, files + 1);
 	memset(t->resource_of, 0xff, (files + 1) * sizeof(uint32_t));
 	t->stack_of = g_new(uint32_t, nodes);
@@ -53,6 +53,11 @@ void firefox_tables_fini(struct firefox_tables *t)
 	g_string_free(t->text, TRUE);
 }
 
+static struct firefox_resource *resource_at(const struct firefox_tables *t, uint32_t i)
+{
+	return &g_array_index(t->resources, struct firefox_resource, i);
+}
+
 void firefox_tables_reset(struct firefox_tables *t)
 {
 	uint32_t i;
@@ -60,7 +65,7 @@ void firefox_tables_reset(struct firefox_tables *t)
 	for (i = 0; i < t->touched->len; i++)
 		t->stack_of[g_array_index(t->touched, uint32_t, i)] = FIREFOX_NONE;
 	for (i = 0; i < t->resources->len; i++)
-		t->resource_of[g_array_index(t->resources, uint32_t, i)] = FIREFOX_NONE;
+		t->resource_of[resource_at(t, i)->file] = FIREFOX_NONE;
 	g_hash_table_remove_all(t->string_indexes);
 	g_ptr_array_set_size(t->strings, 0);
 	g_array_set_size(t->functions, 0);
@@ -88,21 +93,6 @@ static uint32_t intern_string(struct firefox_tables *t, const char *text)
 	return t->strings->len - 1;
 }
 
-/* The index of an entry that is equal in all bytes; callers clear the padding of their keys. */
-static uint32_t intern(GArray *array, struct table *table, table_equal *equal, const void *key,
-	uint64_t a, uint64_t b)
-{
-	uint32_t hash = table_hash(a, b);
-	uint32_t i = table_find(table, hash, equal, array->data, key);
-
-	if (i == TABLE_NONE) {
-		i = array->len;
-		g_array_append_vals(array, key, 1);
-		table_add(table, hash, i);
-	}
-	return i;
-}
-
 static bool equal_function(const void *items, uint32_t i, const void *key)
 {
 	return memcmp((const struct firefox_function *)items + i, key,
@@ -126,15 +116,17 @@ static uint32_t intern_resource(struct firefox_tables *t, uint32_t file)
 	if (file == PROCESSES_NONE)
 		return FIREFOX_NONE;
 	if (t->resource_of[file] == FIREFOX_NONE) {
+		struct firefox_resource resource = {.file = file, .lib = t->libs[file]};
+
 		t->resource_of[file] = t->resources->len;
-		g_array_append_val(t->resources, file);
+		g_array_append_val(t->resources, resource);
 	}
 	return t->resource_of[file];
 }
 
 /* One frame of a place: frame is NULL for a place without a symbol. */
-static uint32_t intern_frame(struct firefox_tables *t, uint32_t place,
-	const struct symbols_frame *frame, uint16_t depth)
+static uint32_t intern_frame(
+	struct firefox_tables *t, uint32_t place, const struct symbols_frame *frame, uint32_t depth)
 {
 	const struct profile_place *p = profile_place(t->input->profile, place);
 	const struct functions *functions = t->input->functions;
@@ -146,22 +138,30 @@ static uint32_t intern_frame(struct firefox_tables *t, uint32_t place,
 		.resource = intern_resource(t, p->file),
 	};
 	struct firefox_frame key = {
-		.line = frame ? frame->line : 0,
+		.line = frame && frame->line ? frame->line : FIREFOX_NONE,
 		.depth = depth,
 		.category = p->kernel ? FIREFOX_KERNEL : FIREFOX_USER,
 	};
 
-	key.function = intern(t->functions, &t->function_table, equal_function, &function,
-		(uint64_t)function.name << 32 | function.source, function.resource);
-	return intern(t->frames, &t->frame_table, equal_frame, &key,
-		(uint64_t)key.function << 32 | key.line, (uint64_t)depth << 16 | key.category);
+	key.function = table_intern(&t->function_table, t->functions,
+		table_hash((uint64_t)function.name << 32 | function.source, function.resource),
+		equal_function, &function);
+	return table_intern(&t->frame_table, t->frames,
+		table_hash((uint64_t)key.function << 32 | key.line,
+			(uint64_t)depth << 16 | key.category),
+		equal_frame, &key);
 }
 
 static uint32_t intern_stack(struct firefox_tables *t, uint32_t frame, uint32_t caller)
 {
-	struct firefox_stack key = { frame, caller };
+	struct firefox_stack key = {
+		.frame = frame,
+		.caller = caller,
+		.category = g_array_index(t->frames, struct firefox_frame, frame).category,
+	};
 
-	return intern(t->stacks, &t->stack_table, equal_stack, &key, frame, caller);
+	return table_intern(
+		&t->stack_table, t->stacks, table_hash(frame, caller), equal_stack, &key);
 }
 
 /* Adds the frames of a place below its caller: its function, and the functions inlined there. */
@@ -173,8 +173,8 @@ static uint32_t push_place(struct firefox_tables *t, uint32_t place, uint32_t ca
 	if (!known->count)
 		return intern_stack(t, intern_frame(t, place, NULL, 0), caller);
 	for (i = known->count; i; i--)
-		caller = intern_stack(t, intern_frame(t, place, &known->frames[i - 1],
-			(uint16_t)(known->count - i)), caller);
+		caller = intern_stack(
+			t, intern_frame(t, place, &known->frames[i - 1], known->count - i), caller);
 	return caller;
 }
 
@@ -202,139 +202,86 @@ uint32_t firefox_tables_stack(struct firefox_tables *t, uint32_t node)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-typedef void put_cell(const struct firefox_tables *t, uint32_t i, FILE *out);
+/* A column shows a member of each entry, an index or a number; or one text for all of them. */
+struct column {
+	const char *name;
+	const char *text; /* of a member that is FIREFOX_NONE; NULL is "null" */
+	size_t member;    /* its offset in the entry */
+};
 
-static void put_index(uint32_t index, FILE *out)
+#define ALL_ROWS SIZE_MAX /* the text is that of all rows */
+
+static const struct column stack_columns[] = {
+	{"frame", NULL, offsetof(struct firefox_stack, frame)},
+	{"prefix", NULL, offsetof(struct firefox_stack, caller)},
+	{"category", NULL, offsetof(struct firefox_stack, category)},
+	{"subcategory", "0", ALL_ROWS},
+	{NULL},
+};
+
+/* The address is unknown: the format has addresses of the image, and places have file offsets. */
+static const struct column frame_columns[] = {
+	{"address", "-1", ALL_ROWS},
+	{"inlineDepth", NULL, offsetof(struct firefox_frame, depth)},
+	{"category", NULL, offsetof(struct firefox_frame, category)},
+	{"subcategory", "0", ALL_ROWS},
+	{"func", NULL, offsetof(struct firefox_frame, function)},
+	{"nativeSymbol", NULL, ALL_ROWS},
+	{"innerWindowID", "0", ALL_ROWS},
+	{"implementation", NULL, ALL_ROWS},
+	{"line", NULL, offsetof(struct firefox_frame, line)},
+	{"column", NULL, ALL_ROWS},
+	{NULL},
+};
+
+static const struct column function_columns[] = {
+	{"name", NULL, offsetof(struct firefox_function, name)},
+	{"isJS", "false", ALL_ROWS},
+	{"relevantForJS", "false", ALL_ROWS},
+	{"resource", "-1", offsetof(struct firefox_function, resource)},
+	{"fileName", NULL, offsetof(struct firefox_function, source)},
+	{"lineNumber", NULL, ALL_ROWS},
+	{"columnNumber", NULL, ALL_ROWS},
+	{NULL},
+};
+
+static const struct column resource_columns[] = {
+	{"lib", NULL, offsetof(struct firefox_resource, lib)},
+	{"name", NULL, offsetof(struct firefox_resource, name)},
+	{"host", NULL, ALL_ROWS},
+	{"type", RESOURCE_LIBRARY, ALL_ROWS},
+	{NULL},
+};
+
+#define NO_SYMBOLS                                                                                 \
+	"\"nativeSymbols\":{\"libIndex\":[],\"address\":[],\"name\":[],\"functionSize\":[],"       \
+	"\"length\":0},"
+
+static void put_column(const struct column *column, GArray *entries, FILE *out)
 {
-	if (index == FIREFOX_NONE)
-		fputs("null", out);
-	else
-		fprintf(out, "%" PRIu32, index);
-}
+	const char *entry = entries->data;
+	uint32_t i, value = FIREFOX_NONE;
 
-static void put_column(const struct firefox_tables *t, const char *name, uint32_t count,
-	put_cell *put, FILE *out)
-{
-	uint32_t i;
-
-	fprintf(out, "\"%s\":[", name);
-	for (i = 0; i < count; i++) {
+	fprintf(out, "\"%s\":[", column->name);
+	for (i = 0; i < entries->len; i++, entry += g_array_get_element_size(entries)) {
 		if (i)
 			putc(',', out);
-		put(t, i, out);
+		if (column->member != ALL_ROWS)
+			memcpy(&value, entry + column->member, sizeof(value));
+		if (value == FIREFOX_NONE)
+			fputs(column->text ? column->text : "null", out);
+		else
+			fprintf(out, "%" PRIu32, value);
 	}
 	fputs("],", out);
 }
 
-static void put_zero(const struct firefox_tables *t, uint32_t i, FILE *out)
+static void put_table(const char *name, const struct column *columns, GArray *entries, FILE *out)
 {
-	putc('0', out);
-}
-
-static void put_null(const struct firefox_tables *t, uint32_t i, FILE *out)
-{
-	fputs("null", out);
-}
-
-static void put_false(const struct firefox_tables *t, uint32_t i, FILE *out)
-{
-	fputs("false", out);
-}
-
-/* No address in the library: the format means addresses of the image, places have file offsets. */
-static void put_no_address(const struct firefox_tables *t, uint32_t i, FILE *out)
-{
-	fputs("-1", out);
-}
-
-static const struct firefox_stack *stack_at(const struct firefox_tables *t, uint32_t i)
-{
-	return &g_array_index(t->stacks, struct firefox_stack, i);
-}
-
-static const struct firefox_frame *frame_at(const struct firefox_tables *t, uint32_t i)
-{
-	return &g_array_index(t->frames, struct firefox_frame, i);
-}
-
-static const struct firefox_function *function_at(const struct firefox_tables *t, uint32_t i)
-{
-	return &g_array_index(t->functions, struct firefox_function, i);
-}
-
-static void put_stack_frame(const struct firefox_tables *t, uint32_t i, FILE *out)
-{
-	put_index(stack_at(t, i)->frame, out);
-}
-
-static void put_stack_prefix(const struct firefox_tables *t, uint32_t i, FILE *out)
-{
-	put_index(stack_at(t, i)->caller, out);
-}
-
-static void put_stack_category(const struct firefox_tables *t, uint32_t i, FILE *out)
-{
-	put_index(frame_at(t, stack_at(t, i)->frame)->category, out);
-}
-
-static void put_frame_function(const struct firefox_tables *t, uint32_t i, FILE *out)
-{
-	put_index(frame_at(t, i)->function, out);
-}
-
-static void put_frame_depth(const struct firefox_tables *t, uint32_t i, FILE *out)
-{
-	put_index(frame_at(t, i)->depth, out);
-}
-
-static void put_frame_category(const struct firefox_tables *t, uint32_t i, FILE *out)
-{
-	put_index(frame_at(t, i)->category, out);
-}
-
-static void put_frame_line(const struct firefox_tables *t, uint32_t i, FILE *out)
-{
-	put_index(frame_at(t, i)->line ? frame_at(t, i)->line : FIREFOX_NONE, out);
-}
-
-static void put_function_name(const struct firefox_tables *t, uint32_t i, FILE *out)
-{
-	put_index(function_at(t, i)->name, out);
-}
-
-static void put_function_source(const struct firefox_tables *t, uint32_t i, FILE *out)
-{
-	put_index(function_at(t, i)->source, out);
-}
-
-static void put_function_resource(const struct firefox_tables *t, uint32_t i, FILE *out)
-{
-	uint32_t resource = function_at(t, i)->resource;
-
-	if (resource == FIREFOX_NONE)
-		fputs("-1", out);
-	else
-		put_index(resource, out);
-}
-
-static void put_resource_lib(const struct firefox_tables *t, uint32_t i, FILE *out)
-{
-	put_index(t->libs[g_array_index(t->resources, uint32_t, i)], out);
-}
-
-/* The string is interned before the tables are written. */
-static void put_resource_name(const struct firefox_tables *t, uint32_t i, FILE *out)
-{
-	const struct processes_file *file = processes_file(t->input->profile->processes,
-		g_array_index(t->resources, uint32_t, i));
-	g_autofree char *base = g_path_get_basename(file->path);
-
-	put_index(GPOINTER_TO_UINT(g_hash_table_lookup(t->string_indexes, base)) - 1, out);
-}
-
-static void put_resource_type(const struct firefox_tables *t, uint32_t i, FILE *out)
-{
-	fprintf(out, "%d", RESOURCE_LIBRARY);
+	fprintf(out, "\"%s\":{", name);
+	for (; columns->name; columns++)
+		put_column(columns, entries, out);
+	fprintf(out, "\"length\":%" PRIu32 "},", entries->len);
 }
 
 static void put_strings(struct firefox_tables *t, FILE *out)
@@ -352,64 +299,22 @@ static void put_strings(struct firefox_tables *t, FILE *out)
 	putc(']', out);
 }
 
-struct column {
-	const char *name;
-	put_cell *put;
-};
-
-static const struct column stack_columns[] = {
-	{ "frame", put_stack_frame }, { "prefix", put_stack_prefix },
-	{ "category", put_stack_category }, { "subcategory", put_zero }, { NULL },
-};
-
-static const struct column frame_columns[] = {
-	{ "address", put_no_address }, { "inlineDepth", put_frame_depth },
-	{ "category", put_frame_category }, { "subcategory", put_zero },
-	{ "func", put_frame_function }, { "nativeSymbol", put_null },
-	{ "innerWindowID", put_zero }, { "implementation", put_null },
-	{ "line", put_frame_line }, { "column", put_null }, { NULL },
-};
-
-static const struct column function_columns[] = {
-	{ "name", put_function_name }, { "isJS", put_false }, { "relevantForJS", put_false },
-	{ "resource", put_function_resource }, { "fileName", put_function_source },
-	{ "lineNumber", put_null }, { "columnNumber", put_null }, { NULL },
-};
-
-static const struct column resource_columns[] = {
-	{ "lib", put_resource_lib }, { "name", put_resource_name }, { "host", put_null },
-	{ "type", put_resource_type }, { NULL },
-};
-
-static const struct column symbol_columns[] = {
-	{ "libIndex", put_zero }, { "address", put_zero }, { "name", put_zero },
-	{ "functionSize", put_null }, { NULL },
-};
-
-static void put_table(const struct firefox_tables *t, const char *name,
-	const struct column *columns, uint32_t count, FILE *out)
-{
-	fprintf(out, "\"%s\":{", name);
-	for (; columns->name; columns++)
-		put_column(t, columns->name, count, columns->put, out);
-	fprintf(out, "\"length\":%" PRIu32 "},", count);
-}
-
 void firefox_tables_write(struct firefox_tables *t, FILE *out)
 {
 	uint32_t i;
 
 	for (i = 0; i < t->resources->len; i++) {
-		const struct processes_file *file = processes_file(
-			t->input->profile->processes, g_array_index(t->resources, uint32_t, i));
+		struct firefox_resource *resource = resource_at(t, i);
+		const struct processes_file *file =
+			processes_file(t->input->profile->processes, resource->file);
 		g_autofree char *base = g_path_get_basename(file->path);
 
-		intern_string(t, base);
+		resource->name = intern_string(t, base);
 	}
-	put_table(t, "stackTable", stack_columns, t->stacks->len, out);
-	put_table(t, "frameTable", frame_columns, t->frames->len, out);
-	put_table(t, "funcTable", function_columns, t->functions->len, out);
-	put_table(t, "resourceTable", resource_columns, t->resources->len, out);
-	put_table(t, "nativeSymbols", symbol_columns, 0, out);
+	put_table("stackTable", stack_columns, t->stacks, out);
+	put_table("frameTable", frame_columns, t->frames, out);
+	put_table("funcTable", function_columns, t->functions, out);
+	put_table("resourceTable", resource_columns, t->resources, out);
+	fputs(NO_SYMBOLS, out);
 	put_strings(t, out);
 }

@@ -35,14 +35,21 @@ struct firefox_function {
 
 struct firefox_frame {
 	uint32_t function;
-	uint32_t line; /* 0 if not known */
-	uint16_t depth; /* of inlining: 0 for the function that is not inlined */
-	uint16_t category;
+	uint32_t line;  /* or FIREFOX_NONE */
+	uint32_t depth; /* of inlining: 0 for the function that is not inlined */
+	uint32_t category;
 };
 
 struct firefox_stack {
 	uint32_t frame;
 	uint32_t caller; /* a stack with a smaller number, or FIREFOX_NONE */
+	uint32_t category; /* that of the frame */
+};
+
+struct firefox_resource {
+	uint32_t file; /* of processes */
+	uint32_t lib;  /* of the profile's libs */
+	uint32_t name; /* string; set when the tables are written */
 };
 
 struct firefox_tables {
@@ -50,8 +57,7 @@ struct firefox_tables {
 	const uint32_t *libs; /* by file of processes: index of the profile's libs */
 	GPtrArray *strings;   /* char *, owned */
 	GHashTable *string_indexes;
-	GArray *functions, *frames, *stacks;
-	GArray *resources; /* uint32_t: files */
+	GArray *functions, *frames, *stacks, *resources;
 	struct table function_table, frame_table, stack_table;
 	uint32_t *resource_of; /* by file; FIREFOX_NONE if there is none */
 	uint32_t *stack_of;    /* by node of the profile's stacks; FIREFOX_NONE if none yet */

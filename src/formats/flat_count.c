@@ -30,14 +30,9 @@ static struct flat_row *intern_row(GArray *rows, struct table *table, const stru
 {
 	uint32_t hash = table_hash((uintptr_t)key->process ^ (uint64_t)key->of << 32,
 		(uint64_t)key->function << 32 | key->event);
-	uint32_t i = table_find(table, hash, equal_row, rows->data, key);
+	uint32_t i = table_intern(table, rows, hash, equal_row, key);
 
-	if (i == TABLE_NONE) {
-		i = rows->len;
-		g_array_append_vals(rows, key, 1);
-		g_array_index(rows, struct flat_row, i).number = i;
-		table_add(table, hash, i);
-	}
+	g_array_index(rows, struct flat_row, i).number = i;
 	return &g_array_index(rows, struct flat_row, i);
 }
 

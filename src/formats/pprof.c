@@ -282,13 +282,11 @@ static uint64_t put_function(
 {
 	struct pprof_function key = { intern(w, name), source ? intern(w, source) : 0, file };
 	uint32_t hash = table_hash(key.name << 32 | key.source, file);
-	uint32_t i = table_find(&w->function_table, hash, equal_function, w->functions->data, &key);
+	uint32_t known = w->functions->len;
+	uint32_t i = table_intern(&w->function_table, w->functions, hash, equal_function, &key);
 
-	if (i != TABLE_NONE)
+	if (i < known)
 		return (uint64_t)i + 1;
-	i = w->functions->len;
-	g_array_append_val(w->functions, key);
-	table_add(&w->function_table, hash, i);
 	protobuf_add_number(w->message, FUNCTION_ID, (uint64_t)i + 1);
 	protobuf_add_number(w->message, FUNCTION_NAME, key.name);
 	protobuf_add_number(w->message, FUNCTION_SYSTEM_NAME, key.name);

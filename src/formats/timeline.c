@@ -85,17 +85,14 @@ static uint32_t intern_track(struct timeline_builder *b, const struct profile_ce
 		.process = cell->name,
 	};
 	uint32_t hash = table_hash((uint64_t)cell->life << 32 | cell->tid, cell->event);
-	uint32_t i = table_find(&b->table, hash, equal_track, tracks->data, &key);
+	uint32_t i = table_intern(&b->table, tracks, hash, equal_track, &key);
+	struct timeline_track *track = &g_array_index(tracks, struct timeline_track, i);
 	uint64_t thread = thread_key(key.pid, key.tid);
 
-	if (i == TABLE_NONE) {
-		key.thread = g_hash_table_lookup(b->timeline->names, &thread);
-		if (!key.thread)
-			key.thread = cell->name;
-		i = tracks->len;
-		g_array_append_val(tracks, key);
-		table_add(&b->table, hash, i);
-	}
+	if (!track->thread)
+		track->thread = g_hash_table_lookup(b->timeline->names, &thread);
+	if (!track->thread)
+		track->thread = cell->name;
 	return i;
 }
 

@@ -380,10 +380,18 @@ bool catalog_enabled(struct catalog *catalog)
 	return atomic_read_relaxed(&catalog->enabled);
 }
 
-void catalog_set_enabled(struct catalog *catalog, bool on)
+/* Holds the mutex, so that of two toggles at a time both are done. */
+static void set_flag(struct catalog *catalog, _Atomic bool *flag, enum switch_word to)
 {
-	atomic_write_relaxed(&catalog->enabled, on);
+	pthread_mutex_lock(&catalog->mutex);
+	atomic_write_relaxed(flag, switch_word_apply(to, atomic_read_relaxed(flag)));
+	pthread_mutex_unlock(&catalog->mutex);
 	notify_changed(catalog);
+}
+
+void catalog_set_enabled(struct catalog *catalog, enum switch_word to)
+{
+	set_flag(catalog, &catalog->enabled, to);
 }
 
 bool catalog_printx(struct catalog *catalog)
@@ -391,18 +399,9 @@ bool catalog_printx(struct catalog *catalog)
 	return atomic_read_relaxed(&catalog->printx);
 }
 
-void catalog_set_printx(struct catalog *catalog, bool on)
+void catalog_set_printx(struct catalog *catalog, enum switch_word to)
 {
-	atomic_write_relaxed(&catalog->printx, on);
-	notify_changed(catalog);
-}
-
-void catalog_toggle_printx(struct catalog *catalog)
-{
-	pthread_mutex_lock(&catalog->mutex); /* so that two toggles at a time are both done */
-	atomic_write_relaxed(&catalog->printx, !atomic_read_relaxed(&catalog->printx));
-	pthread_mutex_unlock(&catalog->mutex);
-	notify_changed(catalog);
+	set_flag(catalog, &catalog->printx, to);
 }
 
 bool catalog_all(struct catalog *catalog)
@@ -415,12 +414,14 @@ bool catalog_all(struct catalog *catalog)
 	return on;
 }
 
-void catalog_set_all(struct catalog *catalog, bool on)
+void catalog_set_all(struct catalog *catalog, enum switch_word to)
 {
 	GHashTableIter iter;
 	gpointer value;
+	bool on;
 
 	pthread_mutex_lock(&catalog->mutex);
+	on = switch_word_apply(to, catalog->all);
 	catalog->all = on;
 	catalog->settings = 0; /* every name has the default now */
 	g_hash_table_iter_init(&iter, catalog->names);
@@ -452,15 +453,17 @@ int catalog_get(struct catalog *catalog, const char *label, bool *on)
 	return ret;
 }
 
-int catalog_set(struct catalog *catalog, const char *label, bool on)
+int catalog_set(struct catalog *catalog, const char *label, enum switch_word to)
 {
 	struct catalog_name *name;
+	bool on;
 	int ret = 0;
 
 	if (!catalog_is_label(label))
 		return -EINVAL;
 	pthread_mutex_lock(&catalog->mutex);
 	name = get_name(catalog, label);
+	on = switch_word_apply(to, atomic_read_relaxed(&name->on));
 	catalog->settings -= is_setting(catalog, name);
 	if (!(name->current && name->current->holds) && on != catalog->all &&
 		catalog->settings >= CATALOG_SETTINGS_MAX)

@@ -29,6 +29,8 @@
 
 #include <kprof/attach_abi.h>
 
+#include "base/switch_word.h"
+
 struct catalog;
 
 /* "provider:name" */
@@ -84,16 +86,15 @@ bool catalog_text_is_on(struct catalog *catalog, uint8_t kind);
 
 /* The master switch. */
 bool catalog_enabled(struct catalog *catalog);
-void catalog_set_enabled(struct catalog *catalog, bool on);
+void catalog_set_enabled(struct catalog *catalog, enum switch_word to);
 
 /* The switch of kprof_printx(). */
 bool catalog_printx(struct catalog *catalog);
-void catalog_set_printx(struct catalog *catalog, bool on);
-void catalog_toggle_printx(struct catalog *catalog);
+void catalog_set_printx(struct catalog *catalog, enum switch_word to);
 
 /* The last value set for all events; events that are defined later have it too. */
 bool catalog_all(struct catalog *catalog);
-void catalog_set_all(struct catalog *catalog, bool on);
+void catalog_set_all(struct catalog *catalog, enum switch_word to);
 
 /*
  * Reads the switch of one event. A name is known while an attached producer has it, or if it was
@@ -104,7 +105,7 @@ int catalog_get(struct catalog *catalog, const char *label, bool *on);
  * Sets the switch of one event; the name need not be known. Returns -EINVAL if it is not
  * provider:name, -ENOSPC beyond CATALOG_SETTINGS_MAX.
  */
-int catalog_set(struct catalog *catalog, const char *label, bool on);
+int catalog_set(struct catalog *catalog, const char *label, enum switch_word to);
 
 /* Appends the known names, sorted, as char * that the caller frees with g_free(). */
 void catalog_list(struct catalog *catalog, GPtrArray *labels);

@@ -259,11 +259,6 @@ int endpoint_take_fd(struct endpoint *endpoint)
 	return fd;
 }
 
-const char *endpoint_path(const struct endpoint *endpoint)
-{
-	return endpoint->path;
-}
-
 static void close_fd(int fd)
 {
 	if (fd >= 0)

@@ -40,7 +40,6 @@ int endpoint_open(const struct endpoint_options *options, struct endpoint **endp
 
 /* Returns the listening, non-blocking socket, once; the caller closes it. */
 int endpoint_take_fd(struct endpoint *endpoint);
-const char *endpoint_path(const struct endpoint *endpoint);
 
 /*
  * Closes the socket if it was not taken, and removes its file if it is still the one that was made.

@@ -94,7 +94,8 @@ static int watch_acceptor(struct listener *listener, uint32_t events)
 		listener_watch(listener, EPOLL_CTL_ADD, fd, events, listener->acceptor) : ret;
 }
 
-void listener_pause(struct listener *listener, bool paused)
+/* While paused, no connection is accepted. */
+static void set_paused(struct listener *listener, bool paused)
 {
 	if (listener->paused == paused)
 		return;
@@ -108,7 +109,7 @@ void listener_pause(struct listener *listener, bool paused)
 
 void listener_end_pause(struct listener *listener)
 {
-	listener_pause(listener, false);
+	set_paused(listener, false);
 	listener->paused_until_ns = clock_monotonic_ns() + LISTENER_PAUSE_MS * NSEC_PER_MSEC;
 	listener_accept(listener);
 }
@@ -133,7 +134,7 @@ void listener_drop(struct listener *listener, struct listener_peer *peer)
 	atomic_write_relaxed(&listener->connections, listener->all.length);
 	peer->fd = -1;
 	g_queue_push_tail_link(&listener->dropped, &peer->link);
-	listener_pause(listener, false); /* a descriptor is free again */
+	set_paused(listener, false); /* a descriptor is free again */
 #ifdef __GLIBC__
 	/* memory of thousands of events, which the C library would keep */
 	if (!listener->all.length)
@@ -223,7 +224,7 @@ static void admit(struct listener *listener, int fd, const struct accepted *acce
 void listener_accept(struct listener *listener)
 {
 	if (!reserve_is_whole()) {
-		listener_pause(listener, true); /* to attach a producer takes memory */
+		set_paused(listener, true); /* to attach a producer takes memory */
 		return;
 	}
 	for (int i = 0; i < ACCEPTS_PER_WAKE; i++) {
@@ -238,7 +239,7 @@ void listener_accept(struct listener *listener)
 			admit(listener, fd, &accepted);
 		}
 		if (fd < 0 && fd != -EAGAIN)
-			listener_pause(listener, true); /* else epoll reports it again */
+			set_paused(listener, true); /* else epoll reports it again */
 		if (fd < 0)
 			return;
 	}

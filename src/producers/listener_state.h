@@ -78,8 +78,6 @@ void listener_report(
 	struct listener *listener, const struct connection *connection, const char *reason);
 /* epoll_ctl; -errno */
 int listener_watch(struct listener *listener, int operation, int fd, uint32_t events, void *data);
-/* While paused, no connection is accepted. */
-void listener_pause(struct listener *listener, bool paused);
 /* Tries again to accept; the pause goes on if that fails. */
 void listener_end_pause(struct listener *listener);
 void listener_accept(struct listener *listener);

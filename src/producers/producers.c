@@ -84,7 +84,8 @@ void producer_put(struct producer *producer)
 		free_entry(entry_of(producer));
 }
 
-GPtrArray *producers_begin_gone(void)
+/* An array whose free function puts the producers in it. */
+static GPtrArray *begin_gone(void)
 {
 	return g_ptr_array_new_with_free_func((GDestroyNotify)producer_put);
 }
@@ -240,7 +241,7 @@ static int admit(struct producers *producers, struct producers_user *user, uint6
 
 bool producers_evict_one(struct producers *producers, const struct producers_user *user)
 {
-	GPtrArray *gone = producers_begin_gone();
+	GPtrArray *gone = begin_gone();
 	struct producer_entry *exited;
 
 	pthread_mutex_lock(&producers->lock);
@@ -300,7 +301,7 @@ static void end(struct producer_entry *entry, bool goes_on, bool keep)
 	bytes = measure(entry);
 	/* release: a reader that sees it finds all events in the pool */
 	atomic_write_release(&producer->ended, true);
-	gone = producers_begin_gone();
+	gone = begin_gone();
 	pthread_mutex_lock(&producers->lock);
 	producers->attached--;
 	entry->user->programs--;
@@ -428,7 +429,7 @@ static int end_former(
 
 static int list(struct producers *producers, struct producer_entry *entry, struct err *err)
 {
-	GPtrArray *gone = producers_begin_gone();
+	GPtrArray *gone = begin_gone();
 	uint64_t bytes = entry->public.reader.layout.pool_bytes;
 	struct producer_entry *earlier;
 	int ret;
@@ -499,7 +500,7 @@ void producers_count_refused(struct producers *producers)
 
 GPtrArray *producers_all(struct producers *producers)
 {
-	GPtrArray *all = producers_begin_gone();
+	GPtrArray *all = begin_gone();
 
 	pthread_mutex_lock(&producers->lock);
 	for (GList *link = producers->all.head; link; link = link->next)
@@ -516,7 +517,7 @@ uint64_t producers_cleared_ns(struct producers *producers)
 
 void producers_clear(struct producers *producers)
 {
-	GPtrArray *gone = producers_begin_gone(), *live;
+	GPtrArray *gone = begin_gone(), *live;
 	struct producer_entry *exited;
 
 	pthread_mutex_lock(&producers->lock);
@@ -550,7 +551,7 @@ void producers_destroy(struct producers *producers)
 
 	if (!producers)
 		return;
-	gone = producers_begin_gone();
+	gone = begin_gone();
 	while ((link = g_queue_peek_head_link(&producers->all)))
 		unlist(producers, link->data, gone);
 	g_ptr_array_free(gone, TRUE);

@@ -84,9 +84,6 @@ static inline struct producer_entry *entry_of(const struct producer *producer)
 {
 	return (struct producer_entry *)producer;
 }
-
-/* producers.c: an array whose free function puts the producers in it. */
-GPtrArray *producers_begin_gone(void);
 /* Evicts the oldest exited producer of this user, or (NULL) of all. Returns false if there is none. */
 bool producers_evict_one(struct producers *producers, const struct producers_user *user);
 

@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/bisect.h"
 #include "base/units.h"
 #include "sys/proc.h"
 
@@ -428,19 +429,15 @@ uint64_t rings_tasks_lost(const struct rings *r)
 	return count.lost;
 }
 
+static bool has_less_id(const void *element, const void *id)
+{
+	return ((const struct rings_id *)element)->id < *(const uint64_t *)id;
+}
+
 int rings_find(const struct rings *r, const struct rings_samples *samples, uint64_t id)
 {
 	const struct rings_id *ids = (const struct rings_id *)(const void *)r->ids->data;
-	guint low = 0, high = r->ids->len;
+	size_t at = bisect(ids, r->ids->len, sizeof(*ids), has_less_id, &id);
 
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-
-		if (ids[middle].id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < r->ids->len && ids[low].id == id ? (int)ids[low].index
-							  : samples->unknown;
+	return at < r->ids->len && ids[at].id == id ? (int)ids[at].index : samples->unknown;
 }

@@ -5,6 +5,8 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/bisect.h"
+
 void tally_init(struct tally *tally)
 {
 	*tally = (struct tally){ 0 };
@@ -21,38 +23,30 @@ void tally_clear(struct tally *tally)
 	tally->count = 0;
 }
 
-static int compare_row(const struct tally_row *row, uint32_t cpu, uint32_t event, uint32_t reason)
+static bool is_before(const void *element, const void *key)
 {
-	if (row->reason != reason)
-		return row->reason < reason ? -1 : 1;
-	if (row->event != event)
-		return row->event < event ? -1 : 1;
-	if (row->cpu != cpu)
-		return row->cpu < cpu ? -1 : 1;
-	return 0;
+	const struct tally_row *row = element, *k = key;
+
+	if (row->reason != k->reason)
+		return row->reason < k->reason;
+	return row->event != k->event ? row->event < k->event : row->cpu < k->cpu;
 }
 
-/* The index of the row, or where it would be inserted. */
-static size_t find_row(const struct tally *tally, uint32_t cpu, uint32_t event, uint32_t reason)
+/* Returns whether there is a row; its index, or where it would be inserted, is *at. */
+static bool find_row(
+	const struct tally *tally, uint32_t cpu, uint32_t event, uint32_t reason, size_t *at)
 {
-	size_t low = 0, high = tally->count;
+	const struct tally_row key = {.cpu = cpu, .event = event, .reason = reason};
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (compare_row(&tally->rows[middle], cpu, event, reason) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	*at = bisect(tally->rows, tally->count, sizeof(key), is_before, &key);
+	return *at < tally->count && !is_before(&key, &tally->rows[*at]);
 }
 
 void tally_add(struct tally *tally, uint32_t cpu, uint32_t event, uint32_t reason, uint64_t n)
 {
-	size_t at = find_row(tally, cpu, event, reason);
+	size_t at;
 
-	if (at < tally->count && !compare_row(&tally->rows[at], cpu, event, reason)) {
+	if (find_row(tally, cpu, event, reason, &at)) {
 		tally->rows[at].count += n;
 		return;
 	}
@@ -79,11 +73,9 @@ void tally_merge(struct tally *tally, const struct tally *from)
 
 uint64_t tally_get(const struct tally *tally, uint32_t cpu, uint32_t event, uint32_t reason)
 {
-	size_t at = find_row(tally, cpu, event, reason);
+	size_t at;
 
-	if (at < tally->count && !compare_row(&tally->rows[at], cpu, event, reason))
-		return tally->rows[at].count;
-	return 0;
+	return find_row(tally, cpu, event, reason, &at) ? tally->rows[at].count : 0;
 }
 
 uint64_t tally_sum(const struct tally *tally, uint32_t reason)

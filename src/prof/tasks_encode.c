@@ -93,35 +93,34 @@ static void encode_program(struct tasks *t, const struct process *p, const struc
 	}
 }
 
-static void encode_thread(const struct process *p, const struct thread *thread,
-	struct record_buf *buf)
+/* FORK or EXIT */
+static void encode_event(const struct process *p, const struct thread *thread,
+	enum kprof_record_type type, uint64_t time_ns, struct record_buf *buf)
 {
 	const struct kprof_rec_fork head = {
-		.time_ns = thread->fork_ns,
+		.time_ns = time_ns,
 		.pid = p->pid,
 		.tid = thread->tid,
 		.parent_pid = thread->parent_pid,
 		.parent_tid = thread->parent_tid,
 	};
 
+	record_fork(buf, type, &head);
+}
+
+static void encode_thread(
+	const struct process *p, const struct thread *thread, struct record_buf *buf)
+{
 	if (thread->fork_ns)
-		record_fork(buf, KPROF_REC_FORK, &head);
+		encode_event(p, thread, KPROF_REC_FORK, thread->fork_ns, buf);
 	if (thread->name)
 		record_comm(buf, thread->comm_ns, p->pid, thread->tid, thread->name);
 }
 
 static void encode_exit(const struct process *p, const struct thread *thread, struct record_buf *buf)
 {
-	const struct kprof_rec_fork head = {
-		.time_ns = thread->exit_ns,
-		.pid = p->pid,
-		.tid = thread->tid,
-		.parent_pid = thread->parent_pid,
-		.parent_tid = thread->parent_tid,
-	};
-
 	if (thread->ended)
-		record_fork(buf, KPROF_REC_EXIT, &head);
+		encode_event(p, thread, KPROF_REC_EXIT, thread->exit_ns, buf);
 }
 
 /* The oldest of the threads that changed after `since`; NULL if none did. */

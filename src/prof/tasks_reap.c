@@ -137,7 +137,7 @@ void tasks_free_endings(GQueue *endings)
 		free_ending(e);
 }
 
-void tasks_drop_process(struct tasks *t, struct process *p)
+static void drop_process(struct tasks *t, struct process *p)
 {
 	g_queue_unlink(&t->by_change, &p->by_change);
 	g_hash_table_remove(t->by_id, &p->id); /* frees it */
@@ -160,7 +160,7 @@ static void drop_thing(struct tasks *t, struct ending *e)
 	if (p) {
 		switch (e->kind) {
 		case END_PROCESS:
-			tasks_drop_process(t, p);
+			drop_process(t, p);
 			break;
 		case END_PROGRAM:
 			g_ptr_array_remove(p->programs, e->thing);

@@ -177,7 +177,6 @@ void tasks_end_program(struct tasks *t, struct process *p, struct program *progr
 void tasks_end_thread(struct tasks *t, struct thread *thread, uint64_t time_ns);
 /* The mapping at `index` of the program, which must have its own set. */
 void tasks_end_mapping(struct tasks *t, struct process *p, struct program *program, guint index);
-void tasks_drop_process(struct tasks *t, struct process *p);
 void tasks_free_endings(GQueue *endings);
 
 #endif

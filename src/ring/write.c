@@ -227,11 +227,8 @@ static bool take_oldest(struct ring_pool *pool, uint32_t *index)
 
 	for (uint32_t rounds = SCAN_ROUNDS * pool->layout.chunk_count; rounds > 0; rounds--) {
 		if (!find_oldest(pool, after, 0, index, &since)) {
-			/*
-			 * chunks that the scan saw taken were taken after `given` moved; acquire:
-			 * before the next scan
-			 */
-			uint64_t now = atomic_read_acquire(&pool->given);
+			/* chunks that the scan saw taken were taken after `given` moved */
+			uint64_t now = atomic_read_acquire(&pool->given); /* before the next scan */
 
 			if (now == given)
 				return false;

@@ -27,7 +27,8 @@
 #define HELPERS_FETCH_NS (60 * NSEC_PER_SEC)
 
 struct helpers_options {
-	const char *program; /* path of kprof-symbols; NULL for that of helpers_find_program() */
+	const char *program; /* path of kprof-symbols; NULL for the one beside the running program,
+				or the installed one */
 	/*
 	 * The servers for debuginfod, as the variable DEBUGINFOD_URLS names them; NULL if
 	 * debuginfod is not used. The fetcher runs with the rights and the home directory of this
@@ -91,12 +92,6 @@ void helpers_end_reader(struct helpers *helpers, bool hung);
 unsigned int helpers_reap(struct helpers *helpers);
 /* Starts the reader if it does not run. Does not wait. */
 void helpers_prepare_reader(struct helpers *helpers);
-
-/*
- * Returns the path of kprof-symbols: beside the running program (in a build tree), otherwise that
- * of the installed one.
- */
-char *helpers_find_program(void);
 
 struct helpers_counts {
 	uint64_t started; /* processes */

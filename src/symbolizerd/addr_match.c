@@ -5,6 +5,8 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/bisect.h"
+
 /*
  * Addresses that the symbols of one table may visit in addition to those they are found by.
  * Functions are nested only in assembly, so a table that needs more visits was made to use up CPU
@@ -65,24 +67,9 @@ static void improve(struct addr_match_symbol *best, const struct addr_match_symb
 		*best = *symbol;
 }
 
-size_t addr_match_first(const uint64_t *addresses, size_t count, uint64_t start)
-{
-	size_t low = 0, high = count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (addresses[middle] < start)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 void addr_match_offer(struct addr_match *match, const struct addr_match_symbol *symbol)
 {
-	size_t i = addr_match_first(match->addresses, match->count, symbol->start);
+	size_t i = bisect_u64(match->addresses, match->count, symbol->start);
 
 	if (i < match->count)
 		improve(&match->nearest[i], symbol);
@@ -96,7 +83,7 @@ void addr_match_offer(struct addr_match *match, const struct addr_match_symbol *
 
 void addr_match_replace(struct addr_match *match, const struct addr_match_symbol *symbol)
 {
-	size_t i = addr_match_first(match->addresses, match->count, symbol->start);
+	size_t i = bisect_u64(match->addresses, match->count, symbol->start);
 
 	for (; i < match->count && match->addresses[i] - symbol->start < symbol->size; i++) {
 		if (!match->visits)

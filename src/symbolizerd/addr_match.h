@@ -29,9 +29,6 @@ struct addr_match_symbol {
 	bool latest; /* of symbols with the same start and rank, the last one offered is taken */
 };
 
-/* The index of the first of these addresses that is `start` or above; `count` if none is. */
-size_t addr_match_first(const uint64_t *addresses, size_t count, uint64_t start);
-
 struct addr_match;
 
 /* The caller keeps the ownership of the addresses, which are ascending, without duplicates. */

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bisect.h"
+
 /*
  * Depth of nested entries that is followed: blocks and inlined functions; compilers stay far below.
  */
@@ -112,24 +114,25 @@ static void list_ranges(struct dwarflines *lines)
 	g_array_sort(lines->ranges, compare_ranges);
 }
 
+static bool begins_by(const void *range, const void *address)
+{
+	return ((const struct unit_range *)range)->start <= *(const uint64_t *)address;
+}
+
 static bool find_in_ranges(struct dwarflines *lines, uint64_t address, Dwarf_Off *unit)
 {
-	guint low = 0, high;
+	const struct unit_range *range;
+	size_t begun;
 
 	if (!lines->ranges)
 		list_ranges(lines);
-	for (high = lines->ranges->len; low < high;) {
-		guint middle = low + (high - low) / 2;
-
-		if (g_array_index(lines->ranges, struct unit_range, middle).start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low || address >= g_array_index(lines->ranges, struct unit_range, low - 1).end)
+	begun = bisect(
+		lines->ranges->data, lines->ranges->len, sizeof(*range), begins_by, &address);
+	if (!begun)
 		return false;
-	*unit = g_array_index(lines->ranges, struct unit_range, low - 1).unit;
-	return true;
+	range = &g_array_index(lines->ranges, struct unit_range, begun - 1);
+	*unit = range->unit;
+	return address < range->end;
 }
 
 /* The offset of the unit's first entry. */
@@ -218,15 +221,7 @@ static void push_call(struct unit_walk *walk, Dwarf_Die *die, bool inlined, size
 
 static size_t find_address(const struct unit_walk *walk, size_t from, size_t to, uint64_t address)
 {
-	while (from < to) {
-		size_t middle = from + (to - from) / 2;
-
-		if (walk->addresses[middle] < address)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	return from;
+	return from + bisect_u64(&walk->addresses[from], to - from, address);
 }
 
 static void walk_children(

@@ -11,6 +11,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "symbolizer/symbols.h"
 #include "symbolizerd/addr_match.h"
 
@@ -150,7 +151,7 @@ static void list_section(const struct plt_code *code, plt_find find, const uint6
 	uint64_t last = UINT64_MAX;
 	size_t i;
 
-	for (i = addr_match_first(addresses, count, code->address);
+	for (i = bisect_u64(addresses, count, code->address);
 		i < count && addresses[i] - code->address < code->size; i++) {
 		struct plt_stub stub;
 
@@ -208,20 +209,15 @@ struct plt_relocations {
 	size_t names_size;
 };
 
-/* The first stub that jumps by the slot, or the position for it. */
-static guint find_stub(const GArray *stubs, uint64_t slot)
+static bool has_less_slot(const void *stub, const void *slot)
 {
-	guint low = 0, high = stubs->len;
+	return ((const struct plt_stub *)stub)->slot < *(const uint64_t *)slot;
+}
 
-	while (low < high) {
-		guint middle = low + (high - low) / 2;
-
-		if (g_array_index(stubs, struct plt_stub, middle).slot < slot)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+/* The first stub that jumps by the slot, or the position for it. */
+static size_t find_stub(const GArray *stubs, uint64_t slot)
+{
+	return bisect(stubs->data, stubs->len, sizeof(struct plt_stub), has_less_slot, &slot);
 }
 
 static void offer_stub(const struct plt_relocations *table, const struct plt_stub *stub,
@@ -251,7 +247,7 @@ static void read_relocations(const struct plt_relocations *table, const GArray *
 	struct addr_match *match, GStringChunk *strings)
 {
 	GElf_Rela relocation;
-	guint i;
+	size_t i;
 	int n;
 
 	for (n = 0; gelf_getrela(table->relocations, n, &relocation); n++) {

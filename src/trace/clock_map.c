@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/bisect.h"
 #include "base/units.h"
 #include "sys/clock.h"
 
@@ -104,21 +105,16 @@ static uint64_t piece_ns(const struct clock_map_piece *piece, uint64_t counter)
 	return distance > piece->ns ? 0 : piece->ns - (uint64_t)distance;
 }
 
+static bool begins_by(const void *piece, const void *counter)
+{
+	return ((const struct clock_map_piece *)piece)->counter <= *(const uint64_t *)counter;
+}
+
 static uint64_t pieces_ns(const struct clock_map_piece *pieces, size_t count, uint64_t counter)
 {
-	size_t low = 0, high = count - 1;
+	size_t begun = bisect(pieces, count, sizeof(*pieces), begins_by, &counter);
 
-	if (counter >= pieces[high].counter || count == 1)
-		return piece_ns(&pieces[high], counter);
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-
-		if (counter >= pieces[middle].counter)
-			low = middle;
-		else
-			high = middle;
-	}
-	return piece_ns(&pieces[low], counter);
+	return piece_ns(&pieces[begun ? begun - 1 : 0], counter);
 }
 
 static struct clock_map_piece *last_piece(struct clock_map *clock_map)

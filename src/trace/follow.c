@@ -492,11 +492,6 @@ bool follow_has_more(const struct follow *follow)
 	return follow->merge;
 }
 
-uint64_t follow_lost(const struct follow *follow)
-{
-	return follow->lost;
-}
-
 /* What all producers hold now was written before the follower began. */
 static int skip_programs(struct follow *follow, const struct cancel *cancel)
 {

@@ -38,8 +38,7 @@ int browser_select(struct browser *b, struct err *err)
 	return ret;
 }
 
-/* The event that is shown at first: the first one with samples that are counted. */
-static uint32_t first_event(const struct profile *profile)
+uint32_t browser_first_event(const struct profile *profile)
 {
 	uint32_t i;
 
@@ -52,7 +51,21 @@ static uint32_t first_event(const struct profile *profile)
 	return 0;
 }
 
-static void finish(struct browser *b)
+void browser_init(struct browser *b, const struct browser_options *options)
+{
+	*b = (struct browser){
+		.options = options,
+		.choice = { .own = options->own },
+		.how = options->rows,
+		.rows = rows_create(),
+		.filter = g_strdup(""),
+		.typed = g_string_new(NULL),
+	};
+	b->how.filter = b->filter;
+	rows_set(b->rows, &b->how);
+}
+
+void browser_fini(struct browser *b)
 {
 	rows_destroy(b->rows);
 	g_strfreev(b->lines);
@@ -63,25 +76,19 @@ static void finish(struct browser *b)
 	g_free(b->filter);
 	g_free(b->search);
 	g_free(b->message);
+	g_free(b->event);
 }
 
 int browser_run(const struct browser_options *options, const struct profile *profile,
 	const struct functions *functions, struct err *err)
 {
-	struct browser b = {
-		.options = options,
-		.profile = profile,
-		.functions = functions,
-		.choice = { .event = first_event(profile), .own = options->own },
-		.how = { .order = options->total ? ROWS_BY_TOTAL : ROWS_BY_SELF },
-		.rows = rows_create(),
-		.filter = g_strdup(""),
-		.typed = g_string_new(NULL),
-	};
+	struct browser b;
 	int ret;
 
-	b.how.filter = b.filter;
-	rows_set(b.rows, &b.how);
+	browser_init(&b, options);
+	b.profile = profile;
+	b.functions = functions;
+	b.choice.event = browser_first_event(profile);
 	ret = browser_select(&b, err);
 	if (!ret)
 		ret = screen_begin(options->colours, &b.screen, err);
@@ -92,6 +99,6 @@ int browser_run(const struct browser_options *options, const struct profile *pro
 		}
 		screen_end(b.screen);
 	}
-	finish(&b);
+	browser_fini(&b);
 	return ret;
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A browser of the functions of a profile on a terminal: rows that expand to callers or callees, a
- * search, a filter, threads and events to choose from, the code of a function. One thread.
+ * search, a filter, threads and events to choose from, the code of a function. The profile is that
+ * of a capture, or that of the last seconds, which is taken again and again. One thread.
  *
- * browser.c begins and ends it, browser_draw.c draws it, browser_keys.c handles its keys, and
- * browser_pages.c has its pages, one of which is the help.
+ * browser.c begins and ends it, browser_live.c takes the profiles of the last seconds,
+ * browser_draw.c draws it, browser_keys.c handles its keys, and browser_pages.c has its pages, one
+ * of which is the help.
  */
 #ifndef KPROFS_TUI_BROWSER_H
 #define KPROFS_TUI_BROWSER_H
@@ -15,6 +17,7 @@
 #include "base/err.h"
 #include "capture/functions.h"
 #include "capture/profile.h"
+#include "tui/rows.h"
 
 struct browser;
 
@@ -28,10 +31,25 @@ struct browser_annotation {
 struct browser_options {
 	const char *source; /* where the samples are from, in a few words */
 	bool own;	    /* count the samples of the server itself, too */
-	bool total;	    /* sorted by the total at first */
+	struct rows_options rows; /* at first; without a filter */
 	bool colours;
 	/* The code of a function as text (to be freed), or NULL with the reason in *err. */
 	char *(*annotate)(void *arg, const struct browser_annotation *what, struct err *err);
+	void *arg;
+};
+
+/* The samples of the last seconds. The receiver owns the profile and its functions. */
+struct browser_look {
+	struct profile *profile;
+	struct functions *functions;
+	bool stopped; /* the profiler does not run any more */
+};
+
+struct browser_live {
+	uint64_t every_ns; /* the time between two looks */
+	const char *event; /* the text of the event that is shown at first */
+	/* Takes the samples since the previous look. A negative value ends the browser. */
+	int (*look)(void *arg, struct browser_look *look, struct err *err);
 	void *arg;
 };
 
@@ -42,5 +60,12 @@ struct browser_options {
  */
 int browser_run(const struct browser_options *options, const struct profile *profile,
 	const struct functions *functions, struct err *err);
+
+/*
+ * Shows one look after the other until the user ends the browser. The cursor stays at its row, and
+ * expanded rows stay expanded. Returns -ENOTTY as above, or what look() returned.
+ */
+int browser_run_live(
+	const struct browser_options *options, const struct browser_live *live, struct err *err);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/units.h"
 #include "formats/summary.h"
 #include "tui/fit.h"
 
@@ -102,8 +103,7 @@ static void put_row(struct browser *b, unsigned int at, const struct row *row, c
 	bool selected)
 {
 	const uint64_t whole = b->rows->whole;
-	const struct profile_count *shown = row->depth || b->how.order == ROWS_BY_TOTAL ||
-		b->how.kind != ROWS_CALLERS ? &row->total : &row->self;
+	const struct profile_count *shown = rows_count(b->rows, row);
 	const enum text_heat heat = text_heat(summary_share(shown->weight, whole));
 	g_autoptr(GString) line = g_string_new(NULL), cut = g_string_new(NULL);
 
@@ -178,13 +178,24 @@ static void put_lines(struct browser *b)
 
 /* ---- the first and last line ----------------------------------------------------------------- */
 
+/* How many samples of a live profile are shown, and their time. */
+static void append_live(const struct browser *b, GString *line)
+{
+	g_string_append_printf(line, "%" PRIu64 " selected in %.1f s  ", b->rows->samples,
+		(double)b->profile->duration_ns / NSEC_PER_SEC);
+}
+
 static void put_event(struct browser *b)
 {
 	g_autoptr(GString) line = g_string_new(NULL);
 
+	if (b->live)
+		append_live(b, line);
 	if (b->choice.event < b->profile->events->len)
 		summary_append_event(
 			line, profile_event(b->profile, b->choice.event), b->options->own);
+	else if (b->live)
+		g_string_append_printf(line, "%s: no samples yet", b->event);
 	else
 		g_string_append(line, "no events");
 	put(b, 0, line->str, SCREEN_PLAIN, false);
@@ -196,6 +207,9 @@ static void append_choice(struct browser *b, GString *line)
 	g_string_append_printf(
 		line, "  [%s, by %s%s", rows_kind_names[b->how.kind], rows_order_names[b->how.order],
 		b->how.reverse ? ", reversed" : "");
+	if (b->how.no_kernel || b->how.no_user)
+		g_string_append_printf(line, ", without %s", !b->how.no_user ? "the kernel" :
+			b->how.no_kernel ? "functions" : "user space");
 	if (b->choice.one_thread)
 		g_string_append_printf(line, ", thread %" PRIu32, b->choice.tid);
 	if (*b->filter) {
@@ -203,6 +217,9 @@ static void append_choice(struct browser *b, GString *line)
 		g_string_append(line, b->filter);
 		g_string_append_printf(line, ": %" PRIu32 " rows left out", b->rows->filtered);
 	}
+	if (b->rows->limited)
+		g_string_append_printf(line, ", %" PRIu32 " rows below %g %%", b->rows->limited,
+			b->how.limit);
 	g_string_append_c(line, ']');
 }
 
@@ -219,6 +236,10 @@ static void put_foot(struct browser *b)
 	} else if (b->message) {
 		g_string_append(line, b->message);
 	} else if (b->mode == BROWSER_ROWS) {
+		if (b->live && b->look.stopped)
+			g_string_append(line, "the profiler is stopped  ");
+		if (b->live)
+			g_string_append_printf(line, "p %s  ", b->paused ? "go on" : "pause");
 		g_string_append(line, "h help  q quit  Enter expand  a code  / search");
 		append_choice(b, line);
 	} else {
@@ -235,12 +256,12 @@ void browser_draw(struct browser *b)
 	const uint32_t length = browser_length(b), room = browser_room(b);
 
 	at->cursor = MIN(at->cursor, length ? length - 1 : 0);
-	if (b->mode == BROWSER_PAGE)
-		at->first = MIN(at->first, length > room ? length - room : 0);
-	else if (at->cursor < at->first)
-		at->first = at->cursor;
-	else if (at->cursor - at->first >= room)
-		at->first = at->cursor - room + 1;
+	/* no empty lines at the end while there are lines above the screen */
+	at->first = MIN(at->first, length > room ? length - room : 0);
+	if (b->mode != BROWSER_PAGE) {
+		at->first = MIN(at->first, at->cursor);
+		at->first = MAX(at->first, at->cursor < room ? 0 : at->cursor - room + 1);
+	}
 	screen_clear(b->screen);
 	put_event(b);
 	if (b->mode == BROWSER_ROWS)

@@ -204,7 +204,8 @@ static void next_event(struct browser *b, uint32_t by)
 
 	if (!count)
 		return;
-	b->choice.event = (b->choice.event + by) % count;
+	b->choice.event = (MIN(b->choice.event, count) + by) % count;
+	browser_remember_event(b);
 	if (browser_select(b, &err))
 		browser_say(b, "%s", err.text);
 }
@@ -221,6 +222,12 @@ static void take_view_key(struct browser *b, uint32_t key)
 		break;
 	case 'c':
 		b->how.kind = (b->how.kind + 1) % ROWS_KINDS;
+		break;
+	case 'K':
+		b->how.no_kernel = !b->how.no_kernel;
+		break;
+	case 'U':
+		b->how.no_user = !b->how.no_user;
 		break;
 	default:
 		return;
@@ -269,6 +276,9 @@ static void take_rows_key(struct browser *b, uint32_t key)
 	case 'i':
 		browser_open_summary(b);
 		break;
+	case 'p':
+		b->paused = b->live && !b->paused;
+		break;
 	case 'q':
 		b->quit = true;
 		break;
@@ -288,6 +298,7 @@ static void choose(struct browser *b)
 
 	if (b->mode == BROWSER_EVENTS) {
 		b->choice.event = chosen;
+		browser_remember_event(b);
 	} else {
 		b->choice.one_thread = chosen > 0;
 		if (chosen) {

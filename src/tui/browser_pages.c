@@ -24,13 +24,22 @@ static const char help[] =
 	"t            choose a thread\n"
 	"i            the summary of the capture: losses, idle samples\n"
 	"Left Right   in a page: shift it\n"
+	"K U          hide or show the functions of the kernel, of user space\n"
+	"%s"
 	"h ?          this help\n"
 	"q            back, or quit\n"
 	"\n"
 	"total        share of the samples in the function and in what it calls\n"
 	"self         share of the samples in the function itself\n"
 	"samples      their number: by self of the function itself, else with what it calls\n"
-	"Shares are of the selected samples, without those of the idle task.\n";
+	"Shares are of the selected samples, without those of the idle task.\n"
+	"%s";
+
+static const char live_keys[] = "p            pause, and go on\n"
+				"Home         the cursor stays in the first line, not at its row\n";
+static const char live_help[] =
+	"The samples are those of the last interval. While the browser is paused, or an event or\n"
+	"thread is chosen, the samples of further intervals are not shown.\n";
 
 /* Shows the lines of a text, which it takes over. */
 static void open_lines(struct browser *b, enum browser_mode mode, const char *title, char *text)
@@ -65,7 +74,8 @@ void browser_open_page(struct browser *b, const char *title, char *text)
 
 void browser_open_help(struct browser *b)
 {
-	open_lines(b, BROWSER_PAGE, "keys and columns", g_strdup(help));
+	open_lines(b, BROWSER_PAGE, "keys and columns",
+		g_strdup_printf(help, b->live ? live_keys : "", b->live ? live_help : ""));
 }
 
 void browser_open_summary(struct browser *b)
@@ -114,7 +124,7 @@ void browser_open_events(struct browser *b)
 		g_string_append_c(text, '\n');
 	}
 	open_lines(b, BROWSER_EVENTS, "   samples  event", g_string_free(text, FALSE));
-	b->list.cursor = b->choice.event;
+	b->list.cursor = MIN(b->choice.event, b->profile->events->len - 1);
 }
 
 void browser_open_threads(struct browser *b)

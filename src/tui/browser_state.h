@@ -44,9 +44,16 @@ struct browser {
 	const struct profile *profile;
 	const struct functions *functions;
 
+	const struct browser_live *live; /* NULL if the profile stays the same */
+	struct browser_look look;	 /* the current one */
+	uint64_t due_ns;		 /* when the next look is taken, CLOCK_MONOTONIC */
+	uint64_t chosen; /* the key of the row that the cursor stays at; 0: it stays at its line */
+	char *event;	 /* the text of the event that is shown */
+	bool paused;
+
 	struct selection_choice choice;
 	struct rows *rows;
-	struct rows_options how; /* the filter is owned by `filter` */
+	struct rows_options how; /* its filter is that of `filter` */
 	char *filter;
 	struct browser_place place;
 
@@ -64,12 +71,22 @@ struct browser {
 	bool quit;
 };
 
+/* Initializes what both ways to run a browser share, and frees it. */
+void browser_init(struct browser *b, const struct browser_options *options);
+void browser_fini(struct browser *b);
+
+/* The event that is shown at first: the first one with samples that are counted. */
+uint32_t browser_first_event(const struct profile *profile);
+
 /* Makes the rows anew, after a change of the choice. -EFBIG */
 int browser_select(struct browser *b, struct err *err);
 
 /* The key of the row at the cursor, and the cursor to the row with a key; to the first if there is none. */
 uint64_t browser_current_key(const struct browser *b);
 void browser_to_key(struct browser *b, uint64_t key);
+
+/* Remembers by its text which event of the live profile is shown. */
+void browser_remember_event(struct browser *b);
 
 void browser_draw(struct browser *b);
 void browser_key(struct browser *b, uint32_t key);

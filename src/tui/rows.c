@@ -38,7 +38,7 @@ static void show(struct rows *rows)
 static void make(struct rows *rows)
 {
 	g_ptr_array_set_size(rows->top, 0);
-	rows->filtered = 0;
+	rows->filtered = rows->limited = 0;
 	if (rows->tree)
 		rows_make_top(rows);
 	show(rows);
@@ -128,6 +128,12 @@ const char *rows_name(const struct rows *rows, const struct row *row)
 const char *rows_file(const struct rows *rows, const struct row *row)
 {
 	return calltree_file(rows->tree, calltree_node(rows->tree, row->node));
+}
+
+const struct profile_count *rows_count(const struct rows *rows, const struct row *row)
+{
+	return row->depth || rows->options.order == ROWS_BY_TOTAL || rows->options.kind != ROWS_CALLERS
+		       ? &row->total : &row->self;
 }
 
 uint32_t rows_function(const struct rows *rows, const struct row *row)

@@ -45,7 +45,8 @@ struct rows_options {
 	enum rows_order order;
 	bool reverse;
 	const char *filter; /* only rows with this text in the process, function or file; "" for all */
-	bool no_kernel, no_user; /* leave out such functions */
+	bool no_kernel, no_user; /* leave out such functions at the top */
+	double limit; /* percent: rows at the top with a smaller share are left out */
 };
 
 struct row {
@@ -71,6 +72,7 @@ struct rows {
 	uint64_t whole;	      /* weight of all samples, 100 % */
 	uint64_t samples;
 	uint32_t filtered; /* rows that the filter leaves out at the top */
+	uint32_t limited; /* others that are below the limit */
 };
 
 struct rows *rows_create(void);
@@ -109,6 +111,9 @@ uint32_t rows_search(const struct rows *rows, const char *text, uint32_t from, b
 /* Not escaped. "-": there is none. */
 const char *rows_name(const struct rows *rows, const struct row *row);
 const char *rows_file(const struct rows *rows, const struct row *row);
+
+/* What a row is ordered by at first: the samples of the function itself, or with what it calls. */
+const struct profile_count *rows_count(const struct rows *rows, const struct row *row);
 
 /* The index of the row's function in the profile's functions; FUNCTIONS_NO_FRAME: it has no name. */
 uint32_t rows_function(const struct rows *rows, const struct row *row);

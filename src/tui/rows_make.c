@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "capture/table.h"
+#include "formats/summary.h"
 
 struct maker {
 	struct rows *rows;
@@ -350,6 +351,11 @@ static bool matches(const struct rows *rows, const struct row *row)
 	       rows_contains(rows_name(rows, row), filter) || rows_contains(rows_file(rows, row), filter);
 }
 
+static bool is_below_limit(const struct rows *rows, const struct row *row)
+{
+	return summary_share(rows_count(rows, row)->weight, rows->whole) < rows->options.limit;
+}
+
 void rows_make_top(struct rows *rows)
 {
 	const uint32_t event = find_event(rows->tree);
@@ -365,13 +371,17 @@ void rows_make_top(struct rows *rows)
 	made = finish(&m);
 	for (i = 0; i < made->len; i++) {
 		struct row *row = made->pdata[i];
-		const bool hidden = is_hidden(rows, row);
 
-		if (!hidden && matches(rows, row)) {
-			g_ptr_array_add(rows->top, row);
-			continue;
+		if (!is_hidden(rows, row)) {
+			const bool matching = matches(rows, row);
+
+			if (matching && !is_below_limit(rows, row)) {
+				g_ptr_array_add(rows->top, row);
+				continue;
+			}
+			rows->filtered += !matching;
+			rows->limited += matching;
 		}
-		rows->filtered += !hidden;
 		rows_free_row(row);
 	}
 	g_ptr_array_free(made, TRUE);

@@ -284,22 +284,28 @@ static void count_symbols(const struct maker *maker, uint64_t counts[VIEWPROC_CO
 	stats_destroy(stats);
 }
 
-static void *run_job(void *arg)
+static void finish_job(struct view_job *job, struct viewproc_answer *answer)
 {
-	struct viewproc_answer answer = { 0 };
-	struct view_job *job = arg;
 	struct maker *maker = job->maker;
 
-	pthread_setname_np(pthread_self(), "kp-make");
-	answer.ret = make_view(job, &answer.err);
-	malloc_trim(0); /* a view takes much memory for a short time */
-	count_symbols(maker, answer.counts);
-	(void)!send(job->connection, &answer, sizeof(answer), MSG_NOSIGNAL);
+	count_symbols(maker, answer->counts);
+	(void)!send(job->connection, answer, sizeof(*answer), MSG_NOSIGNAL);
 	close_files(job);
 	pthread_mutex_lock(&maker->lock);
 	maker->views--;
 	pthread_cond_signal(&maker->ended);
 	pthread_mutex_unlock(&maker->lock);
+}
+
+static void *run_job(void *arg)
+{
+	struct viewproc_answer answer = {0};
+	struct view_job *job = arg;
+
+	pthread_setname_np(pthread_self(), "kp-make");
+	answer.ret = make_view(job, &answer.err);
+	malloc_trim(0); /* a view takes much memory for a short time */
+	finish_job(job, &answer);
 	return NULL;
 }
 
@@ -323,12 +329,7 @@ static void begin_job(struct maker *maker, struct view_job *job)
 	if (!answer.ret)
 		return;
 	err_set(&answer.err, ENOMEM, "a thread for the view: %s", g_strerror(-answer.ret));
-	count_symbols(maker, answer.counts);
-	(void)!send(job->connection, &answer, sizeof(answer), MSG_NOSIGNAL);
-	close_files(job);
-	pthread_mutex_lock(&maker->lock);
-	maker->views--;
-	pthread_mutex_unlock(&maker->lock);
+	finish_job(job, &answer);
 }
 
 /* Receives the next request. Returns NULL if there will be none. */

@@ -35,7 +35,7 @@ same "a command" record "$(offered kprof rec)"
 for command in $commands; do
 	"$KPROF" "$command" --help >"$tmp/help"
 	same "$command: the options" \
-		"$(sed -n 's/^  \(-.\), \(--[a-z-]*\).*/\1\n\2/p; s/^      \(--[a-z-]*\).*/\1/p' "$tmp/help" | sort | paste -sd ' ')" \
+		"$(sed -n 's/^  \(-.\), \(--[a-z_-]*\).*/\1\n\2/p; s/^      \(--[a-z_-]*\).*/\1/p' "$tmp/help" | sort | paste -sd ' ')" \
 		"$(offered kprof "$command" -)"
 done
 
@@ -44,6 +44,7 @@ same "help of a command" "report" "$(offered kprof help rep)"
 # values
 same "a format" "flame.svg flat" "$(offered kprof convert -t fl)"
 same "a mode of stacks" dwarf "$(offered kprof record --stack d)"
+same "an order" "total" "$(offered kprof top --sort to)"
 same "a field" "process" "$(offered kprof report --by pr)"
 same "an event" "page-faults" "$(offered kprof record -e page)"
 same "a further event" "cpu-clock,page-faults" "$(offered kprof record -e cpu-clock,page)"

@@ -135,7 +135,7 @@ def bad_for_word(file, word, least, most, usage):
         return
     rest = ["0"] * (least - 1)
     for arg in HUGE + HOSTILE + NUMBERS:
-        if " " in arg:
+        if " " in arg or ("NUMBER" in usage and arg in ("-1", "-18446744073709551615")): # 1 and more: on
             continue
         refused(file, " ".join([word, arg] + rest).encode("latin-1"))
     # numbers that are numbers, and far too large
@@ -155,7 +155,7 @@ for name, rows in by_file.items():
     rows = [(row[0], "1" if row[1] == "NUMBER" else row[1]) + row[2:] for row in rows]
     bad_for_every_file(name, rows[0][1])
     refused(name, b"NUMBER\n", errno.EINVAL)
-    if rows[0][1] != "1":
+    if not any(row[1] == "1" for row in rows):
         refused(name, b"2\n", errno.EINVAL)
     for row in rows:
         bad_for_word(*row)
@@ -172,6 +172,32 @@ refused("kprintx", b"on\n\non\n", errno.EINVAL, line=2, quoted=b"")
 taken("kprintx", b"off\non\ntoggle")
 if read("kprintx") != b"off":
     fail("three commands in one write")
+
+# every switch takes the same words
+def setting(file, row):
+    return read(file).strip() if row is None else next(
+        line.split()[1].encode() for line in read("kpstat").decode().splitlines() if line.startswith(row))
+
+
+for file, prefix, row, names in (("kprintx", "", None, (b"off", b"on")), ("events/all", "", None, (b"0", b"1")),
+                                 ("events/enabled", "", None, (b"0", b"1")),
+                                 ("mpstat", "", "mpstat.accounting ", (b"off", b"on")),
+                                 ("mpstat-raw", "", "mpstat.accounting ", (b"off", b"on")),
+                                 ("mpstat", "ipi ", "mpstat.ipi ", (b"off", b"on"))):
+    for word, to in (("off", False), ("on", True), ("off", False), ("1", True), ("0", False), ("0x10", True),
+                     ("toggle", False), ("toggle", True), ("-1", True), ("00", False), ("toggle", True)):
+        taken(file, f"{prefix}{word}\n".encode())
+        if setting(file, row) != names[to]:
+            fail(f"{file}: {prefix}{word}: {setting(file, row)}")
+    for word in ("On", "toggel", "yes", "1 1", "on off"):
+        refused(file, f"{prefix}{word}\n".encode(), errno.EINVAL)
+    if not prefix:
+        taken(file, b"on\n")
+        write(file, b"toggel\n")
+        if not re.search(rb": did you mean 'toggle'\?; usage: .*on\|off\|toggle\|NUMBER", read("kperr").splitlines()[-1]):
+            fail(f"{file}: no hint: {read('kperr').splitlines()[-1]}")
+refused("events/reset", b"0\n", errno.EINVAL)
+refused("events/reset", b"off\n", errno.EINVAL)
 
 # files that take any text, or a number
 refused("kptrace", b"a\0b", errno.EINVAL)

@@ -78,6 +78,15 @@ put events/test:step 0
 tries 50 events/all 1 0 "test:step:"
 tries 50 kprintx on off printx
 
+# an event takes the words that all switches take
+for word in on:1 off:0 1:1 0:0 0x10:1 toggle:0 toggle:1 -1:1 00:0 toggle:1; do
+	put events/test:step "${word%:*}"
+	same "events/test:step after ${word%:*}" "${word#*:}" "$(cat "$MNT/events/test:step")"
+done
+check "no other word" eval '! put events/test:step yes 2>/dev/null'
+check "and says which ones" grep -q "'yes': unknown word; usage: on|off|toggle|NUMBER\$" "$MNT/kperr"
+put events/test:step 0
+
 # ---- a program that discards goes on behind a clear ------------------------------------------------
 
 program keeps discard

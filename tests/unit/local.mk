@@ -16,6 +16,9 @@ tests_unit_test_doctor_LDADD = src/cmd/doctor.$(OBJEXT) $(BASE_TEST_LIBS)
 unit_tests += tests/unit/test_stat_sum
 tests_unit_test_stat_sum_LDADD = src/cmd/stat_sum.$(OBJEXT) libsys.a libbase.a $(CMOCKA_LIBS) -lm
 
+unit_tests += tests/unit/test_bisect
+tests_unit_test_bisect_LDADD = $(BASE_TEST_LIBS)
+
 unit_tests += tests/unit/test_nearest
 tests_unit_test_nearest_LDADD = $(BASE_TEST_LIBS)
 

@@ -133,7 +133,7 @@ static void test_switches_are_set_and_listed(void **state)
 
 	assert_true(catalog_text_is_on(catalog, KPROF_KIND_PRINTF));
 	assert_false(catalog_text_is_on(catalog, KPROF_KIND_PRINTX));
-	catalog_toggle_printx(catalog);
+	catalog_set_printx(catalog, SWITCH_WORD_TOGGLE);
 	assert_true(catalog_text_is_on(catalog, KPROF_KIND_PRINTX));
 	assert_int_equal(changes, 4);
 	catalog_set_enabled(catalog, false);

@@ -51,16 +51,20 @@ static const struct ctl_words_word words[] = {
 	{NULL},
 };
 
-static int run_number(struct ctl_words_call *call, struct err *err)
+static int run_switch(struct ctl_words_call *call, struct err *err)
 {
-	record("number", call);
-	snprintf(called + strlen(called), sizeof(called) - strlen(called), "%ju",
-		(uintmax_t)call->number);
-	return 0;
+	static const char *const names[] = {"off", "on", "toggle"};
+
+	return record(names[call->to], call);
 }
 
-static const struct ctl_words_word numbers[] = {
-	{"NUMBER", "", 0, 0, run_number, "", true},
+static const struct ctl_words_word switches[] = {
+	{SWITCH_WORD_USAGE, "", 0, 0, run_switch, "", true},
+	{NULL},
+};
+
+static const struct ctl_words_word narrow[] = {
+	{"on|NUMBER", "", 0, 0, run_switch, "", true},
 	{NULL},
 };
 
@@ -129,27 +133,43 @@ static void test_lines_call_the_handler_of_their_word(void **state)
 		check_line(words, &line_rows[i]);
 }
 
-static const struct line_row number_rows[] = {
-	{__LINE__, TEXT("0"), 0, "NUMBER", "number0", ""},
-	{__LINE__, TEXT(" 1\t"), 0, "NUMBER", "number1", ""},
-	{__LINE__, TEXT("0x1F"), 0, "NUMBER", "number31", ""},
-	{__LINE__, TEXT("010"), 0, "NUMBER", "number8", ""},
-	{__LINE__, TEXT("18446744073709551615"), 0, "NUMBER", "number18446744073709551615", ""},
+static const struct line_row switch_rows[] = {
+	{__LINE__, TEXT("0"), 0, SWITCH_WORD_USAGE, "off", ""},
+	{__LINE__, TEXT(" 1\t"), 0, SWITCH_WORD_USAGE, "on", ""},
+	{__LINE__, TEXT("0x1F"), 0, SWITCH_WORD_USAGE, "on", ""},
+	{__LINE__, TEXT("00"), 0, SWITCH_WORD_USAGE, "off", ""},
+	{__LINE__, TEXT("18446744073709551615"), 0, SWITCH_WORD_USAGE, "on", ""},
 	{__LINE__, TEXT("18446744073709551616"), -EINVAL, NULL, "", "the number is too large"},
-	{__LINE__, TEXT("-1"), 0, "NUMBER", "number18446744073709551615", ""},
-	{__LINE__, TEXT("-0"), 0, "NUMBER", "number0", ""},
-	{__LINE__, TEXT("-"), -EINVAL, NULL, "", "not a number"},
-	{__LINE__, TEXT("--1"), -EINVAL, NULL, "", "not a number"},
+	{__LINE__, TEXT("-1"), 0, SWITCH_WORD_USAGE, "on", ""},
+	{__LINE__, TEXT("-0"), 0, SWITCH_WORD_USAGE, "off", ""},
+	{__LINE__, TEXT("on"), 0, SWITCH_WORD_USAGE, "on", ""},
+	{__LINE__, TEXT("off"), 0, SWITCH_WORD_USAGE, "off", ""},
+	{__LINE__, TEXT("toggle"), 0, SWITCH_WORD_USAGE, "toggle", ""},
+	{__LINE__, TEXT("On"), -EINVAL, NULL, "", "unknown word: did you mean 'on'?"},
+	{__LINE__, TEXT("toggel"), -EINVAL, NULL, "", "unknown word: did you mean 'toggle'?"},
+	{__LINE__, TEXT("-on"), -EINVAL, NULL, "", "unknown word"},
+	{__LINE__, TEXT("-"), -EINVAL, NULL, "", "unknown word"},
+	{__LINE__, TEXT("--1"), -EINVAL, NULL, "", "unknown word"},
 	{__LINE__, TEXT("-18446744073709551616"), -EINVAL, NULL, "", "the number is too large"},
-	{__LINE__, TEXT("1x"), -EINVAL, NULL, "", "not a number"},
-	{__LINE__, TEXT("NUMBER"), -EINVAL, NULL, "", "not a number"},
-	{__LINE__, TEXT("1 1"), -EINVAL, "NUMBER", "", "'NUMBER' takes no argument"},
+	{__LINE__, TEXT("1x"), -EINVAL, NULL, "", "unknown word"},
+	{__LINE__, TEXT("NUMBER"), -EINVAL, NULL, "", "unknown word"},
+	{__LINE__, TEXT("on|off"), -EINVAL, NULL, "", "unknown word"},
+	{__LINE__, TEXT("1 1"), -EINVAL, SWITCH_WORD_USAGE, "", "'on|off|toggle|NUMBER' takes no"},
 };
 
-static void test_numbers_are_handled_as_words(void **state)
+static const struct line_row narrow_rows[] = {
+	{__LINE__, TEXT("on"), 0, "on|NUMBER", "on", ""},
+	{__LINE__, TEXT("0"), 0, "on|NUMBER", "off", ""},
+	{__LINE__, TEXT("off"), -EINVAL, NULL, "", "unknown word"},
+	{__LINE__, TEXT("toggle"), -EINVAL, NULL, "", "unknown word"},
+};
+
+static void test_switches_take_names_and_numbers(void **state)
 {
-	for (size_t i = 0; i < sizeof(number_rows) / sizeof(number_rows[0]); i++)
-		check_line(numbers, &number_rows[i]);
+	for (size_t i = 0; i < sizeof(switch_rows) / sizeof(switch_rows[0]); i++)
+		check_line(switches, &switch_rows[i]);
+	for (size_t i = 0; i < sizeof(narrow_rows) / sizeof(narrow_rows[0]); i++)
+		check_line(narrow, &narrow_rows[i]);
 }
 
 struct split_row {
@@ -216,7 +236,7 @@ static void test_arguments_are_converted(void **state)
 	struct ctl_words_call call = {.argc = 5, .argv = {hex, on_word, off_word, huge, capital}};
 	struct err err = {""};
 	uint64_t number = 7;
-	bool on = false;
+	enum switch_word to = SWITCH_WORD_TOGGLE;
 
 	assert_int_equal(ctl_words_number(&call, 0, &number, &err), 0);
 	assert_int_equal(number, 16);
@@ -226,19 +246,24 @@ static void test_arguments_are_converted(void **state)
 	assert_int_equal(ctl_words_number(&call, 3, &number, &err), -EINVAL);
 	assert_string_equal(err.text, "the number is too large");
 	assert_int_equal(number, 16);
-	assert_int_equal(ctl_words_on_off(&call, 1, &on, &err), 0);
-	assert_true(on);
-	assert_int_equal(ctl_words_on_off(&call, 2, &on, &err), 0);
-	assert_false(on);
-	assert_int_equal(ctl_words_on_off(&call, 4, &on, &err), -EINVAL);
-	assert_string_equal(err.text, "neither on nor off");
+	assert_int_equal(ctl_words_switch(&call, 1, &to, &err), 0);
+	assert_int_equal(to, SWITCH_WORD_ON);
+	assert_int_equal(ctl_words_switch(&call, 2, &to, &err), 0);
+	assert_int_equal(to, SWITCH_WORD_OFF);
+	assert_int_equal(ctl_words_switch(&call, 0, &to, &err), 0);
+	assert_int_equal(to, SWITCH_WORD_ON);
+	assert_int_equal(ctl_words_switch(&call, 4, &to, &err), -EINVAL);
+	assert_string_equal(err.text, "neither on, off, toggle nor a number");
+	assert_int_equal(ctl_words_switch(&call, 3, &to, &err), -EINVAL);
+	assert_string_equal(err.text, "the number is too large");
+	assert_int_equal(to, SWITCH_WORD_ON);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lines_call_the_handler_of_their_word),
-		cmocka_unit_test(test_numbers_are_handled_as_words),
+		cmocka_unit_test(test_switches_take_names_and_numbers),
 		cmocka_unit_test(test_writes_are_split_into_lines),
 		cmocka_unit_test(test_usage_is_made_from_the_table),
 		cmocka_unit_test(test_arguments_are_converted),

@@ -197,6 +197,47 @@ static void test_forked_process_inherits_mappings(void **state)
 	check_both_orders(announce_forks, fork_rows, G_N_ELEMENTS(fork_rows));
 }
 
+/* A process descends from itself and from those above it, also after it has executed another program. */
+static void test_processes_descend_from_others(void **state)
+{
+	static const struct {
+		int line;
+		uint64_t time;
+		uint32_t pid, from;
+		bool expected;
+	} rows[] = {
+		{__LINE__, 350, 10, 10, true},
+		{__LINE__, 350, 10, 11, false},
+		{__LINE__, 350, 11, 10, true},
+		{__LINE__, 460, 13, 11, true},
+		{__LINE__, 460, 13, 10, true},
+		{__LINE__, 460, 13, 14, false},
+		{__LINE__, 255, 15, 10, true},
+		{__LINE__, 270, 15, 10, true},
+		{__LINE__, 270, 15, 14, false},
+		{__LINE__, 600, 30, 31, false},
+		{__LINE__, 300, 41, 40, true},
+	};
+	struct profile *profile;
+	struct gen gen;
+	size_t i;
+
+	(void)state;
+	gen_init(&gen, false);
+	gen_clock(&gen, 1, 2);
+	announce_forks(&gen);
+	profile = load(&gen);
+	for (i = 0; i < G_N_ELEMENTS(rows); i++) {
+		const uint32_t life =
+			processes_find_life(profile->processes, 0, rows[i].pid, rows[i].time);
+
+		if (processes_descends_from(profile->processes, life, rows[i].from) != rows[i].expected)
+			fail_msg("row of line %d", rows[i].line);
+	}
+	profile_destroy(profile);
+	gen_fini(&gen);
+}
+
 static void announce_reuse(struct gen *gen)
 {
 	gen_new_process(gen, 100, 10, "/bin/first");
@@ -312,6 +353,7 @@ int main(void)
 		cmocka_unit_test(test_addresses_are_found_in_mappings),
 		cmocka_unit_test(test_exec_replaces_mappings),
 		cmocka_unit_test(test_forked_process_inherits_mappings),
+		cmocka_unit_test(test_processes_descend_from_others),
 		cmocka_unit_test(test_reused_pid_has_its_own_mappings),
 		cmocka_unit_test(test_answer_holds_from_one_change_to_the_next),
 		cmocka_unit_test(test_circular_forks_end),

@@ -208,6 +208,25 @@ static void test_each_session_has_its_own_holder(void **state)
 		kpctl_thread_release(sides[i].session->kpctl, files[i]);
 }
 
+/* A thread may use an open file that the kernel has closed, and whose node it has forgotten. */
+static void test_an_open_file_holds_its_node(void **state)
+{
+	const struct origin origin = { .pid = getpid(), .uid = getuid() };
+	const uint64_t others = nodes_count(sides[0].nodes);
+	struct openfile *file = open_file(&sides[0], "kpctl", O_WRONLY);
+	struct node *node = file->node;
+
+	assert_int_equal(nodes_count(sides[0].nodes), others + 1);
+	openfile_get(file); /* the thread's */
+	openfile_leave_node(file);
+	openfile_put(file);
+	node_forget(sides[0].nodes, node, 1);
+	assert_int_equal(nodes_count(sides[0].nodes), others + 1);
+	assert_int_equal(openfile_write(file, NULL, &origin, "stack none\n", 11), 0);
+	openfile_put(file);
+	assert_int_equal(nodes_count(sides[0].nodes), others);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -216,6 +235,7 @@ int main(void)
 		cmocka_unit_test(test_accounting_belongs_to_one_session),
 		cmocka_unit_test(test_captures_belong_to_one_session),
 		cmocka_unit_test(test_each_session_has_its_own_holder),
+		cmocka_unit_test(test_an_open_file_holds_its_node),
 	};
 
 	return cmocka_run_group_tests_name("session", tests, create_sides, destroy_sides);

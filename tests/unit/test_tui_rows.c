@@ -237,6 +237,26 @@ static void test_a_filter_leaves_out_rows_and_counts_them(void **state)
 	assert_rows(f, "+other work 1/1\n");
 }
 
+static void test_rows_below_the_limit_are_counted(void **state)
+{
+	/* of 6 samples: 40 % are 2.4 */
+	struct rows_options options = { .order = ROWS_BY_SELF, .filter = "", .limit = 40 };
+	struct fixture *f = *state;
+
+	take(f);
+	rows_set(f->rows, &options);
+	assert_rows(f, "+prog work 3/3\n");
+	assert_int_equal(f->rows->limited, 3);
+	options.order = ROWS_BY_TOTAL;
+	rows_set(f->rows, &options);
+	assert_rows(f, "prog main 1/5\n+prog call_a 1/3\n+prog work 3/3\n");
+	assert_int_equal(f->rows->limited, 3);
+	options.filter = "prog";
+	rows_set(f->rows, &options);
+	assert_int_equal(f->rows->limited, 1);
+	assert_int_equal(f->rows->filtered, 2);
+}
+
 static void test_a_search_goes_on_round_the_end(void **state)
 {
 	struct fixture *f = *state;
@@ -271,6 +291,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_what_is_expanded_stays_so_in_the_next_profile, begin, end),
 		cmocka_unit_test_setup_teardown(test_a_filter_leaves_out_rows_and_counts_them, begin, end),
+		cmocka_unit_test_setup_teardown(test_rows_below_the_limit_are_counted, begin, end),
 		cmocka_unit_test_setup_teardown(test_a_search_goes_on_round_the_end, begin, end),
 		cmocka_unit_test_setup_teardown(test_a_profile_without_samples_has_no_rows, begin, end),
 	};

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/bisect.h"
+
 /*
  * If a process has more separate mappings than this (a large browser has some hundreds), further
  * ones are valid from their time on. This bounds the work for each.
@@ -65,21 +67,19 @@ struct perfdata_range {
 	uint64_t start, end;
 };
 
+static bool ends_by(const void *range, const void *start)
+{
+	return ((const struct perfdata_range *)range)->end <= *(const uint64_t *)start;
+}
+
 /* Adds [start, end) to sorted ranges that don't touch; true if nothing of it was covered. */
 static bool cover(GArray *ranges, uint64_t start, uint64_t end)
 {
 	struct perfdata_range range = { start, end };
-	uint32_t low = 0, high = ranges->len, last;
+	uint32_t low, last;
 	bool fresh;
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (g_array_index(ranges, struct perfdata_range, middle).end <= start)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	low = (uint32_t)bisect(ranges->data, ranges->len, sizeof(range), ends_by, &start);
 	for (last = low; last < ranges->len; last++) {
 		const struct perfdata_range *r =
 			&g_array_index(ranges, struct perfdata_range, last);
