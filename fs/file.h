@@ -81,6 +81,8 @@ int file_mpstat_render(struct session *session, const struct dirtab_row *row, ui
 	GString *out, struct err *err);
 int file_mpstat_raw_render(struct session *session, const struct dirtab_row *row, uid_t reader,
 	GString *out, struct err *err);
+int file_sched_make(struct session *session, const struct dirtab_row *row, int fd, void *job,
+	struct err *err);
 uint64_t file_mpstat_size(struct session *session, const struct dirtab_row *row);
 uint64_t file_mpstat_raw_size(struct session *session, const struct dirtab_row *row);
 extern const struct ctl_words_word file_mpstat_words[];

@@ -7,9 +7,11 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "acct/accounting.h"
 #include "acct/exact.h"
+#include "acct/sched.h"
 #include "fs/session.h"
 
 /* The accounting gives no sentence with an error; only the source of the times can fail. */
@@ -62,7 +64,9 @@ static int run_reset(struct ctl_words_call *call, struct err *err)
 {
 	int ret = measure(call, err);
 
-	return ret ? ret : explain(accounting_reset(call->session->accounting), err);
+	if (!ret)
+		ret = explain(accounting_reset(call->session->accounting), err);
+	return ret ? ret : explain(sched_reset(call->session->sched), err);
 }
 
 static int run_switch(struct ctl_words_call *call, struct err *err)
@@ -121,6 +125,27 @@ static int run_split(struct ctl_words_call *call, struct err *err)
 		return 0;
 	exact_set_split(exact, EXACT_SPLIT_TICKS);
 	return err_set(err, -ret, "%s", reason.text);
+}
+
+/* views/sched, in a thread for views. */
+int file_sched_make(struct session *session, const struct dirtab_row *row, int fd, void *job, struct err *err)
+{
+	g_autoptr(GString) out = g_string_new(NULL);
+	size_t done = 0;
+	int ret;
+
+	exact_want(session->exact);
+	ret = sched_print(session->sched, out, err);
+
+	while (!ret && done < out->len) {
+		ssize_t n = write(fd, out->str + done, out->len - done);
+
+		if (n < 0)
+			ret = -errno;
+		else
+			done += (size_t)n;
+	}
+	return ret;
 }
 
 static int run_ipi(struct ctl_words_call *call, struct err *err)

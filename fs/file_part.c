@@ -239,7 +239,7 @@ static int resolve_in_part(struct session *session, const struct dirtab_row *dir
 		*row = make_row(&view_row, name, query, QUERY_KEYS);
 		return 0;
 	}
-	if (!strcmp(name, "ctf") || !strcmp(name, "metrics"))
+	if (!strcmp(name, "ctf") || !strcmp(name, "metrics") || !strcmp(name, "sched"))
 		return err_set(err, EOPNOTSUPP,
 			"%s is not made of samples: there is no part of it, only views/%s", name, name);
 	return resolve(query, name, row, err);

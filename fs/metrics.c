@@ -15,6 +15,7 @@
 
 /* What a family's samples are made of, in the order of the rows. */
 struct family {
+	const char *type;
 	GString *help;
 	GString *samples;
 };
@@ -99,6 +100,7 @@ static struct family *find_family(GTree *families, const char *name, const char 
 
 	if (!family) {
 		family = g_new(struct family, 1);
+		family->type = "gauge";
 		family->help = g_string_new(help);
 		family->samples = g_string_new(NULL);
 		g_tree_insert(families, g_strdup(name), family);
@@ -175,8 +177,84 @@ static void add_row(GTree *families, const char *row, const char *value)
 	add_sample(families, name->str, help->str, labels->str, value);
 }
 
+/* The rows cpu.N.runqueue.*: the waits of a CPU, in slots of powers of two. */
+#define WAITS_NAME "runqueue_wait_seconds"
+#define WAITS_SLOTS 64
+
+struct waits {
+	uint64_t slots[WAITS_SLOTS];
+	uint64_t sum_ns;
+};
+
+/* Takes a row of these; false if it is another one. `waits` is by number of the CPU. */
+static bool take_waits(GHashTable *waits, const char *row, const char *value)
+{
+	struct waits *of_cpu;
+	unsigned int cpu, slot;
+	int end = 0;
+
+	if (sscanf(row, "cpu.%u.runqueue.%n", &cpu, &end) != 1 || !end)
+		return false;
+	of_cpu = g_hash_table_lookup(waits, GUINT_TO_POINTER(cpu));
+	if (!of_cpu) {
+		of_cpu = g_new0(struct waits, 1);
+		g_hash_table_insert(waits, GUINT_TO_POINTER(cpu), of_cpu);
+	}
+	if (sscanf(row + end, "log2.%u", &slot) == 1 && slot < WAITS_SLOTS - 1)
+		of_cpu->slots[slot] = g_ascii_strtoull(value, NULL, 10);
+	else if (!strcmp(row + end, "wait_ns"))
+		of_cpu->sum_ns = g_ascii_strtoull(value, NULL, 10);
+	return true;
+}
+
+static void print_ns(GString *out, uint64_t ns)
+{
+	g_string_append_printf(out, "%" PRIu64 ".%09" PRIu64, (uint64_t)(ns / NSEC_PER_SEC),
+		(uint64_t)(ns % NSEC_PER_SEC));
+}
+
+/* A histogram: a bucket has all waits that are at most as long as its bound. */
+static void add_waits_of(struct family *family, unsigned int cpu, const struct waits *waits)
+{
+	uint64_t count = 0;
+	unsigned int i, last = 0;
+
+	for (i = 0; i < WAITS_SLOTS; i++)
+		if (waits->slots[i])
+			last = i;
+	for (i = 0; i <= last; i++) {
+		count += waits->slots[i];
+		g_string_append_printf(family->samples, PREFIX WAITS_NAME "_bucket{cpu=\"%u\",le=\"", cpu);
+		print_ns(family->samples, (UINT64_C(2) << i) - 1);
+		g_string_append_printf(family->samples, "\"} %" PRIu64 "\n", count);
+	}
+	g_string_append_printf(family->samples,
+		PREFIX WAITS_NAME "_bucket{cpu=\"%u\",le=\"+Inf\"} %" PRIu64 "\n", cpu, count);
+	g_string_append_printf(family->samples, PREFIX WAITS_NAME "_count{cpu=\"%u\"} %" PRIu64 "\n",
+		cpu, count);
+	g_string_append_printf(family->samples, PREFIX WAITS_NAME "_sum{cpu=\"%u\"} ", cpu);
+	print_ns(family->samples, waits->sum_ns);
+	g_string_append_c(family->samples, '\n');
+}
+
+static void add_waits(GTree *families, GHashTable *waits)
+{
+	struct family *family;
+	GHashTableIter iter;
+	gpointer cpu, of_cpu;
+
+	if (!g_hash_table_size(waits))
+		return;
+	family = find_family(families, WAITS_NAME, "cpu.N.runqueue");
+	family->type = "histogram";
+	g_hash_table_iter_init(&iter, waits);
+	while (g_hash_table_iter_next(&iter, &cpu, &of_cpu))
+		add_waits_of(family, GPOINTER_TO_UINT(cpu), of_cpu);
+}
+
 static void add_kpstat(GTree *families, const char *kpstat)
 {
+	GHashTable *waits = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
 	g_auto(GStrv) lines = g_strsplit(kpstat, "\n", -1);
 	size_t i;
 
@@ -186,8 +264,11 @@ static void add_kpstat(GTree *families, const char *kpstat)
 		if (!blank)
 			continue;
 		*blank = '\0';
-		add_row(families, lines[i], blank + 1);
+		if (!take_waits(waits, lines[i], blank + 1))
+			add_row(families, lines[i], blank + 1);
 	}
+	add_waits(families, waits);
+	g_hash_table_destroy(waits);
 }
 
 static void add_mpstat(GTree *families, const char *mpstat_raw)
@@ -219,7 +300,7 @@ static gboolean print_family(gpointer name, gpointer value, gpointer out)
 {
 	const struct family *family = value;
 
-	g_string_append_printf(out, "# TYPE " PREFIX "%s gauge\n", (const char *)name);
+	g_string_append_printf(out, "# TYPE " PREFIX "%s %s\n", (const char *)name, family->type);
 	g_string_append_printf(out, "# HELP " PREFIX "%s %s, see kprof(5)\n", (const char *)name,
 		family->help->str);
 	g_string_append_len(out, family->samples->str, (gssize)family->samples->len);

@@ -5,6 +5,7 @@
 #include <glib.h>
 
 #include "acct/accounting.h"
+#include "acct/sched.h"
 #include "base/log.h"
 #include "fs/kpctl_thread.h"
 #include "fs/kperr.h"
@@ -73,6 +74,7 @@ int session_create(const struct session_options *options, struct session **sessi
 	*session = s;
 	s->server = options->server;
 	s->exact = options->exact;
+	s->sched = sched_create(s->exact);
 	s->data_ready = options->data_ready;
 	s->data_drained = options->data_drained;
 	s->kperr = kperr_create(options->owner);
@@ -100,6 +102,7 @@ void session_destroy(struct session *session)
 		profiler_destroy(session->profiler);
 	if (session->accounting)
 		accounting_destroy(session->accounting);
+	sched_destroy(session->sched);
 	report_destroy(session->report);
 	kperr_destroy(session->kperr);
 	g_free(session);

@@ -16,6 +16,7 @@
 
 struct accounting;
 struct exact;
+struct sched;
 struct kperr;
 struct kpctl_thread;
 struct log;
@@ -32,6 +33,7 @@ struct session {
 	struct kpctl_thread *kpctl;
 	struct accounting *accounting;
 	struct exact *exact; /* the server's */
+	struct sched *sched;
 	void (*data_ready)(struct server *server);
 	void (*data_drained)(struct server *server);
 };

@@ -19,6 +19,9 @@ static const struct dirtab_row view_rows[] = {
 	{ .name = "metrics", .type = DIRTAB_TEXT, .mode = 0400, .flags = DIRTAB_COSTLY,
 		.help = "kpstat and mpstat as OpenMetrics, for Prometheus",
 		.content = &content_rendered, .render = file_metrics_render },
+	{ .name = "sched", .type = DIRTAB_TEXT, .mode = 0400,
+		.help = "the time of each process on a CPU, waiting for one, and sleeping",
+		.content = &content_made, .make = file_sched_make },
 	{ NULL },
 };
 

@@ -68,6 +68,7 @@ struct attach {
 	struct times_code env;
 	struct cell *cells;
 	size_t bytes;
+	uint64_t since_ns;
 	int look; /* the program that is run on a CPU */
 	int links[G_N_ELEMENTS(places)];
 };
@@ -129,7 +130,7 @@ static int create_maps(struct attach *attach, struct err *err)
 		.flags = BPF_F_MMAPABLE,
 	};
 	const struct map_spec tasks = {
-		.type = BPF_MAP_TYPE_HASH,
+		.type = BPF_MAP_TYPE_LRU_HASH,
 		.name = "kp_tasks",
 		.key_bytes = sizeof(uint32_t),
 		.value_bytes = sizeof(struct task_entry),
@@ -201,6 +202,7 @@ int attach_open(bool divided, struct attach **attach, struct err *err)
 		attach_close(a);
 		return ret;
 	}
+	a->since_ns = clock_monotonic_ns();
 	*attach = a;
 	return 0;
 }
@@ -236,6 +238,11 @@ bool attach_is_divided(const struct attach *attach)
 void attach_look(struct attach *attach, unsigned int cpu)
 {
 	(void)program_run_on(attach->look, cpu); /* an offline CPU changes no state */
+}
+
+uint64_t attach_since_ns(const struct attach *attach)
+{
+	return attach->since_ns;
 }
 
 int attach_tasks(const struct attach *attach)

@@ -28,6 +28,8 @@ struct cell *attach_cells(struct attach *attach, unsigned int *cpus);
 bool attach_is_divided(const struct attach *attach);
 /* Lets the CPU add the time in progress; an offline one is left out. */
 void attach_look(struct attach *attach, unsigned int cpu);
+/* CLOCK_MONOTONIC, when it began. */
+uint64_t attach_since_ns(const struct attach *attach);
 /* The descriptor of the table of tasks (struct task_entry by thread). */
 int attach_tasks(const struct attach *attach);
 

@@ -41,10 +41,13 @@ struct cell {
 	uint64_t wait_ns;
 	uint64_t switches;
 	uint64_t migrations; /* tasks that were moved to this CPU */
-	uint64_t dropped;    /* tasks for which the table of tasks had no room */
+	uint64_t added;      /* entries that were made in the table of tasks */
+	uint64_t dropped;    /* tasks for which no entry could be made */
 	uint64_t replaced;   /* entries of ended tasks that a new one with the same number has replaced */
 	uint64_t wait_slots[CELL_WAIT_SLOTS];
-	uint64_t padding[12];
+	uint64_t epoch;      /* written by the server: longest waits are those of this epoch */
+	uint64_t current;    /* the thread that was switched to last, 0 for the idle task */
+	uint64_t padding[9];
 };
 
 _Static_assert(sizeof(struct cell) == 512, "no two cells share a line, and the size is a power of 2");
@@ -66,6 +69,7 @@ enum task_state {
 	TASK_SLEEPING,
 	TASK_BLOCKED,  /* uninterruptible */
 	TASK_ENDED,
+	TASK_UNKNOWN,  /* it has left the CPU, which was not reported */
 };
 
 struct task_entry {
@@ -77,13 +81,28 @@ struct task_entry {
 	uint64_t runnable_ns;
 	uint64_t sleeping_ns;
 	uint64_t blocked_ns;
+	uint64_t unknown_ns;  /* between two changes that do not follow each other: one was not reported */
 	uint64_t voluntary;   /* switches */
 	uint64_t involuntary;
-	uint64_t longest_ns;  /* wait for a CPU */
+	uint64_t longest_ns;  /* wait for a CPU in `epoch` */
+	uint64_t epoch;
+	uint64_t cpu;         /* on which it ran last */
 };
 
-/* Tasks that the table has room for: some 3 MB of the kernel's memory while it is measured. */
+/*
+ * Tasks that the table has room for: some 3 MB of the kernel's memory while it is measured. Further ones take
+ * the place of those that did nothing for long; how many is `added` less the entries that are there.
+ */
 #define TASKS_MAX 16384
+
+/* The table of tasks of one attachment; a member for its own descriptor, which the owner closes. */
+struct exact_tasks {
+	int fd;
+	uint64_t attachment;
+	uint64_t since_ns; /* CLOCK_MONOTONIC, when that began */
+	uint64_t added, replaced, dropped;
+	uint64_t epoch;
+};
 
 /* Sets a cell that no program uses yet: in EXACT_TASK since now_ns. */
 void cells_begin(struct cell *cell, uint64_t now_ns);

@@ -3,6 +3,7 @@
 #include "acct/exact.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -37,6 +38,7 @@ struct exact {
 	uint64_t tries;           /* l: how often attaching was tried */
 	struct err failed;        /* l: why the newest attempt failed; "" if it did not */
 	int error;                /* l: its errno */
+	uint64_t epoch;           /* l: counts exact_begin_epoch(), of this attachment */
 	bool again;               /* l: attach anew, since the split has changed */
 	bool ending;              /* l: `attach` is being withdrawn */
 	bool runs;                /* l: the thread has not ended its work */
@@ -126,6 +128,7 @@ static void begin(struct exact *exact)
 	} else {
 		exact->attach = attach;
 		exact->attachment++;
+		exact->epoch = 0;
 		pthread_mutex_unlock(&exact->lock);
 		sample_all(exact); /* what has passed was counted by /proc/stat */
 		pthread_mutex_lock(&exact->lock);
@@ -331,6 +334,47 @@ bool exact_is_divided(struct exact *exact)
 	if (attached)
 		exact_end(exact);
 	return divided;
+}
+
+/* ---- tasks ------------------------------------------------------------------------------------ */
+
+struct exact_tasks *exact_open_tasks(struct exact *exact)
+{
+	const uint64_t attachment = exact_begin(exact);
+	struct exact_tasks *tasks;
+	const struct cell *cells;
+	unsigned int cpus, i;
+
+	if (!attachment)
+		return NULL;
+	tasks = g_new0(struct exact_tasks, 1);
+	tasks->fd = fcntl(attach_tasks(exact->attach), F_DUPFD_CLOEXEC, 0);
+	tasks->attachment = attachment;
+	cells = attach_cells(exact->attach, &cpus);
+	tasks->since_ns = attach_since_ns(exact->attach);
+	for (i = 0; i < cpus; i++) {
+		tasks->added += atomic_plain_read_relaxed(&cells[i].added);
+		tasks->replaced += atomic_plain_read_relaxed(&cells[i].replaced);
+		tasks->dropped += atomic_plain_read_relaxed(&cells[i].dropped);
+	}
+	tasks->epoch = exact->epoch;
+	exact_end(exact);
+	return tasks;
+}
+
+void exact_begin_epoch(struct exact *exact)
+{
+	struct cell *cells;
+	unsigned int cpus, i;
+
+	if (!exact_begin(exact))
+		return;
+	exact->epoch++;
+	cells = attach_cells(exact->attach, &cpus);
+	/* relaxed: a wait that ends now may count to either side */
+	for (i = 0; i < cpus; i++)
+		atomic_plain_write_relaxed(&cells[i].epoch, exact->epoch);
+	exact_end(exact);
 }
 
 /* ---- counters --------------------------------------------------------------------------------- */

@@ -23,6 +23,7 @@
 #include "base/stats.h"
 
 struct exact;
+struct exact_tasks;
 
 enum exact_source {
 	EXACT_AUTO,     /* measured if that is possible */
@@ -78,6 +79,15 @@ void exact_set_split(struct exact *exact, enum exact_split split);
 uint64_t exact_begin(struct exact *exact);
 bool exact_read(struct exact *exact, unsigned int cpu, bool online, struct exact_times *times);
 void exact_end(struct exact *exact);
+
+/*
+ * What the processes have done since measuring began. A table of the kernel that is read without a lock: the
+ * caller closes it. Returns NULL if nothing is measured.
+ */
+struct exact_tasks *exact_open_tasks(struct exact *exact);
+
+/* From now on the longest waits of tasks are those from now on. */
+void exact_begin_epoch(struct exact *exact);
 
 /* Whether it is measured now, and whether the boundary of system calls divides the time of tasks. */
 bool exact_is_attached(struct exact *exact);

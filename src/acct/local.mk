@@ -13,6 +13,8 @@ libacct_a_SOURCES = \
 	%D%/exact_times.h \
 	%D%/row.c \
 	%D%/row.h \
+	%D%/sched.c \
+	%D%/sched.h \
 	%D%/source.h \
 	%D%/source_none.c \
 	%D%/source_procstat.c \

@@ -358,7 +358,7 @@ static void copy_name(const struct times_code *env, struct code *code, int task,
 static void add_task(const struct times_code *env, struct code *code, int arg, int key, enum task_state state)
 {
 	const int mark = code->stack, entry = code_stack(code, sizeof(struct task_entry));
-	int stored = code_label(code);
+	int stored = code_label(code), done = code_label(code);
 	size_t i;
 
 	for (i = 0; i < sizeof(struct task_entry); i += 8)
@@ -378,7 +378,10 @@ static void add_task(const struct times_code *env, struct code *code, int arg, i
 	code_call(code, BPF_FUNC_map_update_elem);
 	code_jump_if_imm(code, BPF_JEQ, BPF_REG_0, 0, stored);
 	count_in_cell(code, CELL(dropped));
+	code_jump(code, done);
 	code_place(code, stored);
+	count_in_cell(code, CELL(added));
+	code_place(code, done);
 	code_stack_back(code, mark);
 }
 
@@ -396,7 +399,7 @@ static void begin_change(struct code *code)
 static void leave(const struct times_code *env, struct code *code, int key)
 {
 	int done = code_label(code), known = code_label(code), sleeps = code_label(code);
-	int not_run = code_label(code), forced = code_label(code);
+	int not_run = code_label(code), forced = code_label(code), counted = code_label(code);
 	int blocked = code_label(code), store = code_label(code);
 
 	look_up(env, code, 1, key, done);
@@ -408,7 +411,10 @@ static void leave(const struct times_code *env, struct code *code, int key)
 	begin_change(code);
 	code_jump_if_imm(code, BPF_JNE, BPF_REG_1, TASK_RUNNING, not_run);
 	add_to(code, TASK(running_ns));
+	code_jump(code, counted);
 	code_place(code, not_run);
+	add_to(code, TASK(unknown_ns));
+	code_place(code, counted);
 	code_mov_imm(code, BPF_REG_2, 1);
 	code_mov_imm(code, BPF_REG_4, TASK_RUNNABLE);
 	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_9, ARG(0)); /* preempted: a bool */
@@ -465,9 +471,15 @@ static void find_slot(struct code *code)
 /* Adds the wait in R2 to the cell and to the entry in R0. */
 static void add_wait(struct code *code)
 {
-	int shorter = code_label(code);
+	int shorter = code_label(code), same = code_label(code);
 
 	add_to(code, TASK(runnable_ns));
+	code_load(code, BPF_DW, BPF_REG_3, BPF_REG_0, TASK(epoch));
+	code_load(code, BPF_DW, BPF_REG_4, BPF_REG_6, CELL(epoch));
+	code_jump_if(code, BPF_JEQ, BPF_REG_3, BPF_REG_4, same);
+	code_store(code, BPF_DW, BPF_REG_0, TASK(epoch), BPF_REG_4);
+	code_store_imm(code, BPF_DW, BPF_REG_0, TASK(longest_ns), 0);
+	code_place(code, same);
 	code_load(code, BPF_DW, BPF_REG_3, BPF_REG_0, TASK(longest_ns));
 	code_jump_if(code, BPF_JGE, BPF_REG_3, BPF_REG_2, shorter);
 	code_store(code, BPF_DW, BPF_REG_0, TASK(longest_ns), BPF_REG_2);
@@ -487,11 +499,14 @@ static void add_wait(struct code *code)
  */
 static void add_pause(struct code *code)
 {
-	int done = code_label(code), blocked = code_label(code);
+	int done = code_label(code), blocked = code_label(code), unknown = code_label(code);
 
 	code_jump_if_imm(code, BPF_JEQ, BPF_REG_1, TASK_BLOCKED, blocked);
-	code_jump_if_imm(code, BPF_JNE, BPF_REG_1, TASK_SLEEPING, done);
+	code_jump_if_imm(code, BPF_JNE, BPF_REG_1, TASK_SLEEPING, unknown);
 	add_to(code, TASK(sleeping_ns));
+	code_jump(code, done);
+	code_place(code, unknown);
+	add_to(code, TASK(unknown_ns));
 	code_jump(code, done);
 	code_place(code, blocked);
 	add_to(code, TASK(blocked_ns));
@@ -506,8 +521,10 @@ static void come(const struct times_code *env, struct code *code, int key)
 
 	look_up(env, code, 2, key, done);
 	code_jump_if_imm(code, BPF_JNE, BPF_REG_0, 0, known);
-	add_task(env, code, 2, key, TASK_RUNNING);
-	code_jump(code, done);
+	add_task(env, code, 2, key, TASK_RUNNABLE);
+	look_up(env, code, 2, key, done);
+	code_jump_if_imm(code, BPF_JEQ, BPF_REG_0, 0, done);
+	code_store_imm(code, BPF_W, BPF_REG_0, TASK(state), TASK_ENDED); /* no wait is known */
 	code_place(code, known);
 	begin_change(code);
 	code_jump_if_imm(code, BPF_JNE, BPF_REG_1, TASK_RUNNABLE, paused);
@@ -517,6 +534,40 @@ static void come(const struct times_code *env, struct code *code, int key)
 	add_pause(code);
 	code_place(code, store);
 	code_store_imm(code, BPF_W, BPF_REG_0, TASK(state), TASK_RUNNING);
+	code_mov(code, BPF_REG_8, BPF_REG_0);
+	code_call(code, BPF_FUNC_get_smp_processor_id);
+	code_store(code, BPF_DW, BPF_REG_8, TASK(cpu), BPF_REG_0);
+	code_place(code, done);
+}
+
+/*
+ * Some switches are not reported. If the task that leaves is not the one that came last, that one has left
+ * unseen: its time on the CPU is not known.
+ */
+static void forget_unseen(const struct times_code *env, struct code *code, int key)
+{
+	int done = code_label(code);
+
+	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_9, ARG(1));
+	code_load(code, BPF_W, BPF_REG_1, BPF_REG_1, (int)env->pid);
+	code_load(code, BPF_DW, BPF_REG_2, BPF_REG_6, CELL(current));
+	code_jump_if(code, BPF_JEQ, BPF_REG_1, BPF_REG_2, done);
+	code_store(code, BPF_W, BPF_REG_10, key, BPF_REG_2);
+	code_map(code, BPF_REG_1, env->tasks);
+	code_mov(code, BPF_REG_2, BPF_REG_10);
+	code_alu_imm(code, BPF_ADD, BPF_REG_2, key);
+	code_call(code, BPF_FUNC_map_lookup_elem);
+	code_jump_if_imm(code, BPF_JEQ, BPF_REG_0, 0, done);
+	code_load(code, BPF_W, BPF_REG_1, BPF_REG_0, TASK(state));
+	code_jump_if_imm(code, BPF_JNE, BPF_REG_1, TASK_RUNNING, done);
+	code_mov(code, BPF_REG_8, BPF_REG_0);
+	code_call(code, BPF_FUNC_get_smp_processor_id);
+	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_8, TASK(cpu));
+	code_jump_if(code, BPF_JNE, BPF_REG_1, BPF_REG_0, done);
+	code_mov(code, BPF_REG_0, BPF_REG_8);
+	begin_change(code);
+	add_to(code, TASK(unknown_ns));
+	code_store_imm(code, BPF_W, BPF_REG_0, TASK(state), TASK_UNKNOWN);
 	code_place(code, done);
 }
 
@@ -538,8 +589,12 @@ void times_code_switch(const struct times_code *env, struct code *code)
 	code_place(code, task);
 	change(code);
 	count_in_cell(code, CELL(switches));
+	forget_unseen(env, code, key);
 	leave(env, code, key);
 	come(env, code, key);
+	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_9, ARG(2));
+	code_load(code, BPF_W, BPF_REG_1, BPF_REG_1, (int)env->pid);
+	code_store(code, BPF_DW, BPF_REG_6, CELL(current), BPF_REG_1);
 	end_program(code, end);
 }
 
@@ -564,7 +619,7 @@ void times_code_wakeup(const struct times_code *env, struct code *code)
 	end_program(code, end);
 }
 
-/* A new task. An entry with its number is that of one that has ended. */
+/* A new task. An entry with its number is that of one that has ended, and goes. */
 void times_code_wakeup_new(const struct times_code *env, struct code *code)
 {
 	int end = code_label(code), is_new = code_label(code), key = code_stack(code, 8);
@@ -575,6 +630,10 @@ void times_code_wakeup_new(const struct times_code *env, struct code *code)
 	look_up(env, code, 0, key, end);
 	code_jump_if_imm(code, BPF_JEQ, BPF_REG_0, 0, is_new);
 	count_in_cell(code, CELL(replaced));
+	code_map(code, BPF_REG_1, env->tasks);
+	code_mov(code, BPF_REG_2, BPF_REG_10);
+	code_alu_imm(code, BPF_ADD, BPF_REG_2, key);
+	code_call(code, BPF_FUNC_map_delete_elem);
 	code_place(code, is_new);
 	add_task(env, code, 0, key, TASK_RUNNABLE);
 	end_program(code, end);

@@ -50,8 +50,10 @@ int main(int argc, char **argv)
 		tick = now(CLOCK_MONOTONIC_COARSE);
 		while (now(CLOCK_MONOTONIC) < tick + period * 7 / 10)
 			;
+		/* just behind the next tick */
+		for (next = tick + period / 20; next <= now(CLOCK_MONOTONIC);)
+			next += period;
 		ran += now(CLOCK_MONOTONIC) - start;
-		next = tick + period + period / 20;
 		time = (struct timespec){ (time_t)(next / 1000000000), (long)(next % 1000000000) };
 		while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL) == EINTR)
 			;

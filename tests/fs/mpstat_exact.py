@@ -105,17 +105,31 @@ def adds_up(what, readings=40):
 
 
 def finds_what_runs_between_ticks():
-    program = subprocess.Popen([between, str(CPU), "2000"], stdout=subprocess.PIPE)
     span = Span("between ticks")
     first = span.look()[CPU]
+    start = time.monotonic_ns()
+    program = subprocess.Popen([between, str(CPU), "2000"], stdout=subprocess.PIPE)
     ran, took = map(int, program.communicate(timeout=120)[0].split())
+    lived = time.monotonic_ns() - start
     last = span.look()[CPU]
-    # The program began before the first reading and ended before the last one.
     passed, idle = sum(last) - sum(first), last[3] - first[3]
-    not_seen = took - passed if took > passed else 0
     print(f"ran {ran} of {took} ns: idle {idle} of {passed}")
-    if idle > passed - (ran - not_seen) + ran // 100:
-        fail(f"of {passed} ns a program ran {ran} ns (not seen: {not_seen}), and CPU {CPU} is shown idle for {idle} ns")
+    if idle > passed - ran + ran // 100:
+        fail(f"of {passed} ns a program ran {ran} ns, and CPU {CPU} is shown idle for {idle} ns")
+    # In all that time it was on a CPU, or waited for one, or slept.
+    found = re.search(rf"^ *{program.pid} +1 ([0-9. ]+) between$", read("views/sched"), re.M)
+    if not found:
+        fail(f"no line for process {program.pid} in {read('views/sched')}")
+        return
+    columns = [float(word) * 1e9 for word in found[1].split()]
+    on_cpu, runnable, sleeping, blocked, unknown = columns[:5]
+    print(f"sched: {found[0]}")
+    if on_cpu + runnable + unknown < ran * 0.99:
+        fail(f"it ran for {ran} ns, waiting included, and is shown with {on_cpu} ns and {runnable} ns of waiting")
+    if not took * 0.99 <= on_cpu + runnable + sleeping + blocked + unknown <= lived * 1.01:
+        fail(f"it took {took} ns and lived {lived} ns at most: {found[0]}")
+    if sleeping + blocked > lived - ran * 0.99:
+        fail(f"it slept for {lived - ran} ns at most: {found[0]}")
 
 
 for words in (["source procstat"], ["source bpf"], ["source bpf", "split calls"], ["split ticks"]):

@@ -56,7 +56,18 @@ fails_with "Invalid argument" put mpstat 'split cycles'
 put mpstat 'source procstat'
 fails_with "Invalid argument" put mpstat 'split calls'
 
+serve_end
+serve
+put mpstat 'source bpf'
+cat "$MNT/views/metrics" >"$WORK/metrics"
+check "switches are in kpstat" [ "$(stat_of cpu.0.switches)" -gt 0 ]
+check "the histogram of waits" grep -q '^kprofs_runqueue_wait_seconds_bucket{cpu="0",le="+Inf"} [1-9]' \
+	"$WORK/metrics"
+if command -v promtool >/dev/null; then
+	promtool check metrics <"$WORK/metrics" || fail "promtool"
+fi
 if command -v python3 >/dev/null; then
+	python3 "${srcdir:-.}/tests/fs/openmetrics.py" "$WORK/metrics" >/dev/null || fail "metrics"
 	timeout 200 python3 "${srcdir:-.}/tests/fs/mpstat_exact.py" "$MNT" "$PWD/tests/fs/between" ||
 		fail "mpstat_exact.py: status $?"
 else

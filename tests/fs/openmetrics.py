@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""openmetrics.py FILE: checks a text against the grammar of OpenMetrics 1.0 as far as gauges go, and
+"""openmetrics.py FILE: checks a text against the grammar of OpenMetrics 1.0 as far as gauges and histograms go, and
 prints its samples, sorted, as `NAME LABEL=VALUE,... NUMBER`."""
 import re
 import sys
@@ -15,6 +15,23 @@ TAKEN = ("_total", "_created", "_count", "_sum", "_bucket", "_gcount", "_gsum", 
 
 def stop(number, why):
     sys.exit(f"line {number + 1}: {why}")
+
+
+def check_histogram(name, seen):
+    """Of each set of labels the buckets grow up to the one of all, which is the count; a sum is there."""
+    counts = {labels: value for found, labels, value in seen if found == name + "_count"}
+    sums = {labels for found, labels, _ in seen if found == name + "_sum"}
+    if not counts or set(counts) != sums:
+        sys.exit(f"{name}: counts and sums differ in their labels")
+    for labels, count in counts.items():
+        buckets = []
+        for found, of_bucket, value in seen:
+            if found == name + "_bucket" and re.sub(",?le=[^,]*", "", of_bucket) == labels:
+                buckets.append((float(re.search("le=([^,]*)", of_bucket)[1]), int(value)))
+        if not buckets or buckets != sorted(buckets) or buckets[-1] != (float("inf"), int(count)):
+            sys.exit(f"{name} {labels}: buckets {buckets}, count {count}")
+        if [value for _, value in buckets] != sorted(value for _, value in buckets):
+            sys.exit(f"{name} {labels}: buckets fall: {buckets}")
 
 
 def main():
@@ -34,17 +51,22 @@ def main():
                 families[name] = {"samples": 0}
             if kind in families[name] or families[name]["samples"]:
                 stop(number, f"{kind} of {name} is late, or there twice")
-            if kind == "TYPE" and value != "gauge":
+            if kind == "TYPE" and value not in ("gauge", "histogram"):
                 stop(number, f"a {value}")
             families[name][kind] = value
         elif sample:
             name, labels = sample.group(1), sample.group(2) or ""
-            if name != current or "TYPE" not in families[name] or "HELP" not in families[name]:
+            family = name
+            if families.get(current, {}).get("TYPE") == "histogram":
+                family = re.sub("_(bucket|count|sum)$", "", name)
+                if family == name:
+                    stop(number, f"{name} in a histogram")
+            if family != current or "TYPE" not in families[family] or "HELP" not in families[family]:
                 stop(number, f"{name} is not the metric just described")
             pairs = re.findall(LABEL, labels)
             if len({label for label, _ in pairs}) != len(pairs):
                 stop(number, "a label twice")
-            families[name]["samples"] += 1
+            families[family]["samples"] += 1
             seen.append((name, ",".join(f"{label}={value}" for label, value in pairs),
                          sample.group(sample.lastindex)))
         else:
@@ -52,6 +74,8 @@ def main():
     if len({sample[:2] for sample in seen}) != len(seen):
         sys.exit("a sample twice")
     for name, family in families.items():
+        if family["TYPE"] == "histogram":
+            check_histogram(name, seen)
         if not family["samples"]:
             sys.exit(f"{name} has no samples")
         if name.endswith(TAKEN) and not name.endswith("_info"):

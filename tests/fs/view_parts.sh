@@ -108,12 +108,12 @@ same "values within a time" "$(awk -v u="$U" '$1 >= u { print $3 }' "$WORK/sampl
 
 part=$MNT/views/by/comm/$NAME
 for view in $(cd "$MNT/views" && ls -p | grep -v /); do
-	if [ "$view" = metrics ]; then
+	if [ "$view" = metrics ] || [ "$view" = sched ]; then
 		continue
 	fi
 	cat "$part/$view" >"$WORK/view" && [ -s "$WORK/view" ] || fail "$view of a part"
 done
-same "a part and the whole have the same views" "$(ls "$MNT/views" | grep -v -e '^ctf$' -e '^metrics$')" "$(ls "$part")"
+same "a part and the whole have the same views" "$(ls "$MNT/views" | grep -v -e '^ctf$' -e '^metrics$' -e '^sched$')" "$(ls "$part")"
 cp -r "$MNT/views/by/event" "$WORK/copy" || fail "by/event can't be copied"
 same "files of the copy" "$(($(ls "$part" | wc -l) * 2))" "$(find "$WORK/copy" -type f | wc -l)"
 

@@ -49,6 +49,27 @@ static void test_samples_of_one_name_stand_together(void **state)
 		"# EOF\n");
 }
 
+/* 1 wait below 2 ns and 3 of 4 to 7 ns; other rows of a CPU are as ever. */
+static void test_waits_become_a_histogram(void **state)
+{
+	const char *kpstat = "cpu.0.runqueue.log2.0 1\ncpu.0.runqueue.log2.1 0\ncpu.0.runqueue.log2.2 3\n"
+		"cpu.0.runqueue.wait_ns 1500000000\ncpu.0.runqueue.waits 4\ncpu.0.switches 9\n";
+
+	check(kpstat, "",
+		"# TYPE kprofs_cpu_switches gauge\n"
+		"# HELP kprofs_cpu_switches cpu.N.switches, see kprof(5)\n"
+		"kprofs_cpu_switches{cpu=\"0\"} 9\n"
+		"# TYPE kprofs_runqueue_wait_seconds histogram\n"
+		"# HELP kprofs_runqueue_wait_seconds cpu.N.runqueue, see kprof(5)\n"
+		"kprofs_runqueue_wait_seconds_bucket{cpu=\"0\",le=\"0.000000001\"} 1\n"
+		"kprofs_runqueue_wait_seconds_bucket{cpu=\"0\",le=\"0.000000003\"} 1\n"
+		"kprofs_runqueue_wait_seconds_bucket{cpu=\"0\",le=\"0.000000007\"} 4\n"
+		"kprofs_runqueue_wait_seconds_bucket{cpu=\"0\",le=\"+Inf\"} 4\n"
+		"kprofs_runqueue_wait_seconds_count{cpu=\"0\"} 4\n"
+		"kprofs_runqueue_wait_seconds_sum{cpu=\"0\"} 1.500000000\n"
+		"# EOF\n");
+}
+
 static void test_units_become_base_units(void **state)
 {
 	check("cpu.0.steal_ns 1500000001\nself.cpu_ns_per_sample 900\nevent.2.cpu.1.count 4\n", "",
@@ -100,6 +121,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_number_becomes_a_gauge),
 		cmocka_unit_test(test_samples_of_one_name_stand_together),
+		cmocka_unit_test(test_waits_become_a_histogram),
 		cmocka_unit_test(test_units_become_base_units),
 		cmocka_unit_test(test_texts_become_labels),
 		cmocka_unit_test(test_mpstat_becomes_seconds),
