@@ -1,10 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# mpstat_times: what passed between two reads of mpstat and of mpstat-raw is, in each column of each
-# CPU, at least what passed in /proc/stat between two reads just inside of them and at most what
-# passed between two just outside; while one CPU is busy in user space, then in the kernel.
-#
-# Both count in the same ticks, so the bounds hold to the tick: nothing is allowed for rounding.
+# mpstat_times: The time between two reads of mpstat and mpstat-raw is, in each column of each CPU, at least
+# the time between two reads of /proc/stat inside of them and at most the time between two reads outside,
+# while one CPU runs user code and then kernel code. Both count in the same ticks, so that no tolerance is
+# needed.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 # shellcheck source=tests/fs/prof_lib.sh

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# threads: HACKING's list of threads is that of the running server: a thread that it has is listed, and
-# each that is there all the time, or while the profiler runs, is found.
+# threads: HACKING lists the threads of the running server: each thread is listed, and each listed one that
+# exists all the time, or while the profiler runs, is found.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 
