@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# modes: Each user can do what the mode of a file allows. No user, root included, can create, remove, rename
-# or link a file.
-# also of root.
+# modes: Each user can do what the mode of a file allows. No user, root included, can create or link
+# files.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 
