@@ -10,6 +10,7 @@ libbase_a_SOURCES = \
 	%D%/growing.c %D%/growing.h \
 	%D%/log.c %D%/log.h \
 	%D%/nearest.c %D%/nearest.h \
+	%D%/parallel.c %D%/parallel.h \
 	%D%/ratelimit.c %D%/ratelimit.h \
 	%D%/reserve.c %D%/reserve.h \
 	%D%/stats.c %D%/stats.h \

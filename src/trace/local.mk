@@ -26,8 +26,13 @@ libtrace_a_SOURCES = \
 	%D%/text_length.h \
 	%D%/reading.c \
 	%D%/reading.h \
+	%D%/measure.c \
+	%D%/measure.h \
 	%D%/snapshot.c \
 	%D%/snapshot.h \
+	%D%/snapshot_budget.c \
+	%D%/snapshot_budget.h \
+	%D%/snapshot_take.c \
 	%D%/clock_map.c \
 	%D%/clock_map.h \
 	%D%/messages.c \

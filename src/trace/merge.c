@@ -28,13 +28,12 @@ struct merge_entry {
 };
 
 struct merge {
-	const struct snapshot *snapshot;
+	struct merge_walk walk;
 	struct merge_stream *streams; /* order - 1 */
 	struct merge_entry *heap;
 	uint32_t count;	     /* in the heap */
 	bool taken;	     /* the top was handed out */
 	uint32_t message;    /* the next one */
-	struct merge_sums sums;
 };
 
 enum merge_visibility merge_classify(const struct producer *producer,
@@ -48,24 +47,28 @@ enum merge_visibility merge_classify(const struct producer *producer,
 	return MERGE_SHOWN;
 }
 
-/* An id without a meaning once stays unknown to this snapshot, so that each pass shows the same. */
-static enum merge_visibility classify(struct merge *merge, const struct producer *producer,
+static bool is_in(GHashTable *unknown, gint64 key)
+{
+	return g_hash_table_size(unknown) && g_hash_table_contains(unknown, &key);
+}
+
+/* An id without a meaning once stays unknown to this walk, so that each pass shows the same. */
+static enum merge_visibility classify(struct merge_walk *walk, const struct producer *producer,
 	const struct ring_record *record, const struct producer_event **meaning)
 {
-	GHashTable *unknown = merge->snapshot->unknown;
 	gint64 key = (gint64)(producer->serial << 16 | record->id);
 	enum merge_visibility visibility;
 
-	if (g_hash_table_size(unknown) && g_hash_table_contains(unknown, &key))
+	if (is_in(walk->unknown, key) || is_in(walk->snapshot->unknown, key))
 		return MERGE_UNKNOWN;
 	visibility = merge_classify(producer, record, meaning);
 	if (visibility == MERGE_UNKNOWN)
-		g_hash_table_add(unknown, g_memdup2(&key, sizeof(key)));
+		g_hash_table_add(walk->unknown, g_memdup2(&key, sizeof(key)));
 	return visibility;
 }
 
 /* Moves to the stream's next event that is shown. */
-static bool advance(struct merge *merge, struct merge_stream *stream, uint64_t *time_ns)
+static bool advance(struct merge_walk *walk, struct merge_stream *stream, uint64_t *time_ns)
 {
 	const struct snapshot_chunk *chunk = stream->chunk;
 	enum ring_item item;
@@ -76,24 +79,28 @@ static bool advance(struct merge *merge, struct merge_stream *stream, uint64_t *
 		if (item != RING_EVENT)
 			continue;
 		stream->found++;
-		*time_ns = snapshot_ns(merge->snapshot, chunk->producer, stream->record.stamp);
-		visibility = classify(merge, chunk->producer, &stream->record, &stream->meaning);
-		if (visibility == MERGE_SHOWN && *time_ns >= merge->snapshot->cleared_ns)
+		*time_ns = snapshot_ns(walk->snapshot, chunk->producer, stream->record.stamp);
+		visibility = classify(walk, chunk->producer, &stream->record, &stream->meaning);
+		if (visibility == MERGE_SHOWN && *time_ns >= walk->snapshot->cleared_ns)
 			return true;
-		merge->sums.hidden += visibility != MERGE_UNKNOWN;
-		merge->sums.unknown += visibility == MERGE_UNKNOWN;
+		walk->sums.hidden += visibility != MERGE_UNKNOWN;
+		walk->sums.unknown += visibility == MERGE_UNKNOWN;
 	}
 	if (chunk->extent.count > stream->found)
-		merge->sums.missing += chunk->extent.count - stream->found;
+		walk->sums.missing += chunk->extent.count - stream->found;
 	return false;
+}
+
+static const struct snapshot_message *message_at(const struct snapshot *snapshot, uint32_t i)
+{
+	return &g_array_index(snapshot->messages, struct snapshot_message, i);
 }
 
 static bool advance_messages(struct merge *merge, uint64_t *time_ns)
 {
-	if (merge->message >= merge->snapshot->messages->len)
+	if (merge->message >= merge->walk.snapshot->messages->len)
 		return false;
-	*time_ns = g_array_index(merge->snapshot->messages, struct snapshot_message, merge->message)
-			   .time_ns;
+	*time_ns = message_at(merge->walk.snapshot, merge->message)->time_ns;
 	return true;
 }
 
@@ -119,12 +126,12 @@ static void sift_down(struct merge *merge, uint32_t at)
 	merge->heap[at] = entry;
 }
 
-static void start_stream(struct merge *merge, uint32_t i)
+/* Begins to read a chunk. Returns false if it has no event that is shown. */
+static bool start_stream(
+	struct merge_walk *walk, uint32_t i, struct merge_stream *stream, uint64_t *time_ns)
 {
-	struct snapshot_chunk *chunk =
-		&g_array_index(merge->snapshot->chunks, struct snapshot_chunk, i);
-	struct merge_stream *stream = &merge->streams[i];
-	struct merge_entry entry = { .order = i + 1 };
+	const struct snapshot_chunk *chunk =
+		&g_array_index(walk->snapshot->chunks, struct snapshot_chunk, i);
 
 	stream->chunk = chunk;
 	stream->found = 0;
@@ -134,19 +141,15 @@ static void start_stream(struct merge *merge, uint32_t i)
 		stream->walk.number = chunk->number;
 		stream->walk.stamp = MAX(stream->walk.stamp, chunk->stamp);
 	}
-	if (advance(merge, stream, &entry.time_ns))
-		merge->heap[merge->count++] = entry;
+	return advance(walk, stream, time_ns);
 }
 
-static void show_message(const struct merge *merge, struct merge_item *item)
+static void show_message(const struct snapshot *snapshot, uint32_t i, struct merge_item *item)
 {
-	const struct snapshot *snapshot = merge->snapshot;
-	const struct snapshot_message *messages =
-		(const struct snapshot_message *)(const void *)snapshot->messages->data;
-	size_t begin = merge->message ? messages[merge->message - 1].end : 0;
+	size_t begin = i ? message_at(snapshot, i - 1)->end : 0;
 
 	item->message = snapshot->text->str + begin;
-	item->message_bytes = messages[merge->message].end - begin;
+	item->message_bytes = message_at(snapshot, i)->end - begin;
 }
 
 /* split: texts that carry their format are split. */
@@ -184,53 +187,62 @@ static void show_event(const struct merge_stream *stream, bool split, struct mer
 		trace_text_split(event);
 }
 
-bool merge_messages(struct merge *merge, bool (*see)(void *arg, const struct merge_item *item),
-	void *arg)
+void merge_walk_init(struct merge_walk *walk, const struct snapshot *snapshot)
+{
+	*walk = (struct merge_walk){ .snapshot = snapshot };
+	walk->unknown = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+}
+
+void merge_walk_fini(struct merge_walk *walk)
+{
+	g_hash_table_unref(walk->unknown);
+}
+
+bool merge_walk_messages(const struct merge_walk *walk,
+	bool (*see)(void *arg, const struct merge_item *item), void *arg)
 {
 	struct merge_item item;
 	bool more = true;
 
-	merge->sums = (struct merge_sums){ 0 };
-	for (merge->message = 0; more && advance_messages(merge, &item.time_ns); merge->message++) {
-		show_message(merge, &item);
+	for (uint32_t i = 0; more && i < walk->snapshot->messages->len; i++) {
+		item.time_ns = message_at(walk->snapshot, i)->time_ns;
+		show_message(walk->snapshot, i, &item);
 		more = see(arg, &item);
 	}
 	return more;
 }
 
-static bool each_event(struct merge *merge, uint32_t i, bool split,
+static bool each_event(struct merge_walk *walk, uint32_t i, bool split,
 	bool (*see)(void *arg, const struct merge_item *item), void *arg)
 {
+	struct merge_stream stream;
 	struct merge_item item;
-	bool more;
+	bool more = true, shown = start_stream(walk, i, &stream, &item.time_ns);
 
-	merge->count = 0;
-	start_stream(merge, i);
-	if (!merge->count)
-		return true;
-	item.time_ns = merge->heap[0].time_ns;
-	do {
-		show_event(&merge->streams[i], split, &item);
+	for (; more && shown; shown = more && advance(walk, &stream, &item.time_ns)) {
+		show_event(&stream, split, &item);
 		more = see(arg, &item);
-		merge->sums.shown++;
-	} while (more && advance(merge, &merge->streams[i], &item.time_ns));
+		walk->sums.shown++;
+	}
 	return more;
 }
 
-bool merge_chunk(struct merge *merge, uint32_t i,
+bool merge_walk_chunk(struct merge_walk *walk, uint32_t i,
 	bool (*see)(void *arg, const struct merge_item *item), void *arg)
 {
-	return each_event(merge, i, false, see, arg);
+	return each_event(walk, i, false, see, arg);
 }
 
 int merge_each(struct merge *merge, bool (*see)(void *arg, const struct merge_item *item),
 	void *arg, struct merge_sums *sums)
 {
-	bool more = merge_messages(merge, see, arg);
+	bool more;
 
-	for (uint32_t i = 0; more && i < merge->snapshot->chunks->len; i++)
-		more = each_event(merge, i, true, see, arg);
-	*sums = merge->sums;
+	merge->walk.sums = (struct merge_sums){ 0 };
+	more = merge_walk_messages(&merge->walk, see, arg);
+	for (uint32_t i = 0; more && i < merge->walk.snapshot->chunks->len; i++)
+		more = each_event(&merge->walk, i, true, see, arg);
+	*sums = merge->walk.sums;
 	if (!more)
 		return -EINTR;
 	merge_restart(merge);
@@ -245,11 +257,15 @@ void merge_restart(struct merge *merge)
 	merge->count = 0;
 	merge->taken = false;
 	merge->message = 0;
-	merge->sums = (struct merge_sums){ 0 };
+	merge->walk.sums = (struct merge_sums){ 0 };
 	if (advance_messages(merge, &messages.time_ns))
 		merge->heap[merge->count++] = messages;
-	for (i = 0; i < merge->snapshot->chunks->len; i++)
-		start_stream(merge, i);
+	for (i = 0; i < merge->walk.snapshot->chunks->len; i++) {
+		struct merge_entry entry = { .order = i + 1 };
+
+		if (start_stream(&merge->walk, i, &merge->streams[i], &entry.time_ns))
+			merge->heap[merge->count++] = entry;
+	}
 	for (i = merge->count / 2; i-- > 0;)
 		sift_down(merge, i);
 }
@@ -258,7 +274,8 @@ struct merge *merge_create(const struct snapshot *snapshot)
 {
 	struct merge *merge = g_new0(struct merge, 1);
 
-	merge->snapshot = snapshot;
+	/* what is unknown here stays so for all that is made of the snapshot */
+	merge->walk = (struct merge_walk){ .snapshot = snapshot, .unknown = snapshot->unknown };
 	/* at least one: of none, g_try_new0 returns NULL */
 	merge->streams = g_try_new0(struct merge_stream, snapshot->chunks->len + 1);
 	merge->heap = g_try_new(struct merge_entry, snapshot->chunks->len + 1);
@@ -286,7 +303,7 @@ static void pass_top(struct merge *merge)
 	bool more;
 
 	if (top->order) {
-		more = advance(merge, &merge->streams[top->order - 1], &top->time_ns);
+		more = advance(&merge->walk, &merge->streams[top->order - 1], &top->time_ns);
 	} else {
 		merge->message++;
 		more = advance_messages(merge, &top->time_ns);
@@ -305,11 +322,11 @@ bool merge_next(struct merge *merge, struct merge_item *item)
 	if (!merge->taken)
 		return false;
 	item->time_ns = merge->heap[0].time_ns;
-	merge->sums.shown += merge->heap[0].order != 0;
+	merge->walk.sums.shown += merge->heap[0].order != 0;
 	if (merge->heap[0].order)
 		show_event(&merge->streams[merge->heap[0].order - 1], true, item);
 	else
-		show_message(merge, item);
+		show_message(merge->walk.snapshot, merge->message, item);
 	return true;
 }
 
@@ -337,5 +354,5 @@ bool merge_next_line(const struct merge_item *item, size_t *at, struct merge_lin
 
 void merge_get_sums(const struct merge *merge, struct merge_sums *sums)
 {
-	*sums = merge->sums;
+	*sums = merge->walk.sums;
 }

@@ -54,17 +54,32 @@ void merge_restart(struct merge *merge);
  */
 int merge_each(struct merge *merge, bool (*see)(void *arg, const struct merge_item *item),
 	void *arg, struct merge_sums *sums);
-/*
- * The parts of merge_each: all messages, which sets the sums to 0 first, and the events of one
- * chunk of the snapshot; texts that carry their format are not split (trace_text.h), which saves
- * time where only their length is needed. Returns false if `see` returned false. The caller calls
- * merge_restart() afterwards.
- */
-bool merge_messages(struct merge *merge, bool (*see)(void *arg, const struct merge_item *item),
-	void *arg);
-bool merge_chunk(struct merge *merge, uint32_t i,
-	bool (*see)(void *arg, const struct merge_item *item), void *arg);
+/* Of the items since the beginning, or the last restart. */
 void merge_get_sums(const struct merge *merge, struct merge_sums *sums);
+
+/*
+ * The messages, or the events of single chunks, where their order does not matter. Several threads may
+ * each have a walk of the same snapshot, if no thread changes the snapshot meanwhile. Each walk finds
+ * out for itself which ids are unknown, beyond those of the snapshot.
+ */
+struct merge_walk {
+	const struct snapshot *snapshot;
+	GHashTable *unknown; /* as in struct snapshot */
+	struct merge_sums sums;
+};
+
+void merge_walk_init(struct merge_walk *walk, const struct snapshot *snapshot);
+void merge_walk_fini(struct merge_walk *walk);
+/* Calls `see` with all messages. Returns false if `see` returned false. */
+bool merge_walk_messages(const struct merge_walk *walk,
+	bool (*see)(void *arg, const struct merge_item *item), void *arg);
+/*
+ * Calls `see` with the events of one chunk of the snapshot, and adds to the sums. Texts that carry
+ * their format are not split (trace_text.h), which saves time where only their length is needed.
+ * Returns false if `see` returned false.
+ */
+bool merge_walk_chunk(struct merge_walk *walk, uint32_t i,
+	bool (*see)(void *arg, const struct merge_item *item), void *arg);
 
 /* A line of a message without its header and newline. */
 struct merge_line {

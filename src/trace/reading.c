@@ -6,8 +6,8 @@
 
 #include "base/atomic.h"
 #include "trace/trace_records.h"
+#include "trace/measure.h"
 #include "trace/merge.h"
-#include "producers/fair_share.h"
 #include "trace/snapshot.h"
 #include "trace/clock_map.h"
 
@@ -15,14 +15,6 @@
 #define PIECE_BYTES 32768
 /* Bytes of text for a byte of a pool: a plain event of 24 bytes makes some 70. */
 #define TEXT_OF_BYTE 4
-/*
- * Bytes of text that a byte may make at most, for one pool and for all together: a kprof_backtrace,
- * whose addresses of 8 bytes are a line each, makes 10. TEXT_SPARE is added for small pools.
- */
-#define TEXT_OF_BYTE_MAX 16
-#define TEXT_OF_ALL_BYTE_MAX 8
-#define TEXT_SPARE ((uint64_t)64 << 10)
-
 /* i: invariant; a: atomic, relaxed: sums that nothing else depends on */
 struct readings {
 	struct trace *trace;		/* i */
@@ -39,7 +31,6 @@ struct reading {
 	struct merge *merge;
 	struct trace_records *records;
 	uint64_t size;
-	bool is_text; /* else records of a CPU */
 	bool begun;
 };
 
@@ -154,105 +145,25 @@ static void append_beginning(const struct reading *reading, const struct merge_i
 		snapshot->overwritten, KPROF_TRACE_LOST, out);
 }
 
-/* For measure(), which may take long: lines can be long, and the open may be interrupted. */
-struct measuring {
-	struct reading *reading;
-	const struct cancel *cancel;
-};
-
-static bool add_length(void *arg, const struct merge_item *item)
+static int measure(struct reading *reading, const struct trace_records_cpu *cpu,
+	const struct cancel *cancel)
 {
-	struct measuring *measuring = arg;
-	struct reading *reading = measuring->reading;
-
-	reading->size += trace_records_measure(reading->records, item);
-	return !cancel_requested(measuring->cancel);
-}
-
-static const struct snapshot_chunk *chunk_at(const struct reading *reading, guint i)
-{
-	return &g_array_index(reading->snapshot->chunks, struct snapshot_chunk, i);
-}
-
-/*
- * How much text each producer of the snapshot may make: a multiple of the memory that it is made
- * from. If that is too much for all together, users get equal parts, as they do of the memory.
- */
-static struct fair_share *divide_text(const struct reading *reading)
-{
-	const struct snapshot *snapshot = reading->snapshot;
-	GPtrArray *producers = snapshot->producers;
-	struct fair_share *shares = g_new0(struct fair_share, producers->len + 1);
-	guint i, k = 0;
-
-	for (i = 0; i < producers->len; i++) {
-		const struct producer *producer = g_ptr_array_index(producers, i);
-
-		shares[i].uid = producer->uid;
-		shares[i].wants = TEXT_SPARE;
-		/* chunks are by program, in the same order */
-		for (; k < snapshot->chunks->len && chunk_at(reading, k)->producer == producer; k++)
-			shares[i].wants +=
-				(uint64_t)chunk_at(reading, k)->extent.end * TEXT_OF_BYTE_MAX;
-	}
-	fair_share_divide(shares, producers->len,
-		snapshot_budget_max(snapshot->budget) * TEXT_OF_ALL_BYTE_MAX);
-	return shares;
-}
-
-/*
- * Adds the length of a producer's text, from its newest chunk (number *end - 1) to its oldest. A
- * chunk that does not fit into `most` is left out. Older ones are left out unmeasured: that could
- * take long.
- */
-static bool measure_program(
-	struct measuring *measuring, const struct producer *producer, guint *end, uint64_t most)
-{
-	struct reading *reading = measuring->reading;
-	bool more = true;
-	guint too_old;
-
-	for (; more && *end && chunk_at(reading, *end - 1)->producer == producer; --*end) {
-		uint64_t before = reading->size;
-
-		more = merge_chunk(reading->merge, *end - 1, add_length, measuring);
-		if (reading->size - before > most) {
-			reading->size = before;
-			break;
-		}
-		most -= reading->size - before;
-	}
-	too_old = *end;
-	while (*end && chunk_at(reading, *end - 1)->producer == producer)
-		--*end;
-	if (more && *end < too_old)
-		snapshot_leave_out(reading->snapshot, *end, too_old);
-	return more;
-}
-
-static int measure(struct reading *reading, const struct cancel *cancel)
-{
-	struct measuring measuring = { reading, cancel };
+	struct snapshot *snapshot = reading->snapshot;
 	g_autoptr(GString) beginning = g_string_new(NULL);
-	g_autofree struct fair_share *shares = divide_text(reading);
-	GPtrArray *producers = reading->snapshot->producers;
-	guint end = reading->snapshot->chunks->len;
-	uint64_t left_out = reading->snapshot->left_out;
-	struct merge_sums sums;
+	uint64_t left_out = snapshot->left_out;
+	struct measured measured;
 	struct merge_item first;
-	bool more = merge_messages(reading->merge, add_length, &measuring);
+	int ret = measure_snapshot(snapshot, cpu, cancel, &measured);
 
-	for (guint i = producers->len; more && i-- > 0;)
-		more = measure_program(&measuring, g_ptr_array_index(producers, i), &end,
-			reading->is_text ? shares[i].gets : UINT64_MAX);
-	merge_get_sums(reading->merge, &sums);
-	atomic_add_relaxed(&reading->readings->unknown, sums.unknown);
-	atomic_add_relaxed(&reading->readings->left_out, reading->snapshot->left_out - left_out);
-	if (!more)
-		return -EINTR;
-	merge_restart(reading->merge);
+	if (ret)
+		return ret;
+	atomic_add_relaxed(&reading->readings->unknown, measured.unknown);
+	atomic_add_relaxed(&reading->readings->left_out, snapshot->left_out - left_out);
+	reading->merge = merge_create(snapshot);
+	if (!reading->merge)
+		return -ENOMEM;
 	append_beginning(reading, merge_next(reading->merge, &first) ? &first : NULL, beginning);
-	reading->size += beginning->len;
+	reading->size = measured.bytes + beginning->len;
 	merge_restart(reading->merge);
 	return 0;
 }
@@ -269,10 +180,8 @@ int reading_create(struct readings *readings, uid_t reader, const struct trace_r
 	r = g_new0(struct reading, 1);
 	r->readings = readings;
 	r->snapshot = snapshot;
-	r->merge = merge_create(snapshot);
 	r->records = trace_records_create(cpu);
-	r->is_text = cpu->cpu == TRACE_RECORDS_TEXT;
-	ret = r->merge ? measure(r, cancel) : -ENOMEM;
+	ret = measure(r, cpu, cancel);
 	if (ret) {
 		reading_destroy(r);
 		return ret;

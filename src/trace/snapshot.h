@@ -10,7 +10,7 @@
  * newest events, and the events left out are counted.
  *
  * A snapshot belongs to one reader at a time. Taking one blocks for as long as copying takes; no
- * producer waits for it.
+ * producer waits for it. Several threads copy if there is much to copy (snapshot_take.c).
  */
 #ifndef KPROFS_TRACE_SNAPSHOT_H
 #define KPROFS_TRACE_SNAPSHOT_H
@@ -25,23 +25,11 @@
 #include "ring/read.h"
 #include "producers/producers.h"
 #include "trace/clock_map.h"
+#include "trace/snapshot_budget.h"
 #include "trace/trace.h"
 
-/* Copies of all readings together, unless the mount says otherwise. */
-#define SNAPSHOT_BYTES_DEFAULT ((uint64_t)64 << 20)
-#define SNAPSHOT_BYTES_MIN ((uint64_t)1 << 20)
-#define SNAPSHOT_BYTES_MAX ((uint64_t)4 << 30)
-
-/* What all readings share: the bound on their copies. Thread-safe. */
-struct snapshot_budget;
-/*
- * Root and `owner` may use all of max_bytes. Of other users each may use half of it, and all
- * together three fourths.
- */
-struct snapshot_budget *snapshot_budget_create(uint64_t max_bytes, uid_t owner);
-void snapshot_budget_destroy(struct snapshot_budget *budget);
-uint64_t snapshot_budget_max(const struct snapshot_budget *budget);
-uint64_t snapshot_budget_used(struct snapshot_budget *budget);
+/* The name of the threads that help to copy and to measure what a reading holds. */
+#define SNAPSHOT_THREADS "kp-snapshot"
 
 /* A copied part of a chunk. */
 struct snapshot_chunk {
@@ -97,6 +85,8 @@ int snapshot_reserve(struct snapshot *snapshot, uint64_t bytes);
  * owns it.
  */
 int snapshot_add(struct snapshot *snapshot, const struct snapshot_chunk *chunk);
+/* Frees the chunks from `first` on. The caller counts their events and bytes. */
+void snapshot_cut(struct snapshot *snapshot, guint first);
 /* Frees the chunks from `first` to before `end`; their events count as left out. */
 void snapshot_leave_out(struct snapshot *snapshot, guint first, guint end);
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# akaros: Akaros's own decoder reads kpdata. akaros.py converts a run of the whole machine by its
-# rules, which know types 1 to 4 only, and perf reads the resulting file.
+# akaros: Akaros's own decoder reads kpdata. akaros.py converts a run of the whole machine by its rules,
+# which know the types 1 to 4 only, and perf reads the resulting file.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 # shellcheck source=tests/fs/prof_lib.sh

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# cmd_annotate: samples stand beside the instructions at which they were taken, for a capture with
-# known addresses. The code is that of objdump.
+# cmd_annotate: kprof annotate shows the samples of a capture with known addresses beside the instructions
+# that objdump prints for these addresses.
 # shellcheck source=tests/fs/cmd_lib.sh
 . "${srcdir:-.}/tests/fs/cmd_lib.sh"
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# cmd_completions: bash completes behind kprof what its help lists. The scripts of the other shells
-# are at least well formed, where these are installed.
+# cmd_completions: The completion script for bash offers the words and options that the help of kprof lists.
+# The scripts for other shells have valid syntax, if these shells are installed.
 # shellcheck source=tests/fs/cmd_lib.sh
 . "${srcdir:-.}/tests/fs/cmd_lib.sh"
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# cmd_ctl: kprof ctl writes what echo would write, and prints why a word was refused; and what an
-# ordinary user of kprof record is told whose permissions do not reach the whole machine.
+# cmd_ctl: kprof ctl writes the same words as echo and prints the reason if a word is refused. kprof record
+# tells an ordinary user which permissions are missing for the whole machine.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# cmd_doctor: its findings about this machine are right, as far as other tools can tell: FUSE, names
-# of the kernel, the mount. Findings about other machines are in tests/unit/test_doctor.c.
+# cmd_doctor: The findings of kprof doctor agree with other tools as to FUSE, the names of the kernel and
+# the mount. tests/unit/test_doctor.c has the findings on other machines.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# cmd_input: which capture the commands read that are not told which: ./kprof.data where it is newer
-# than the run of the mount, else the mount; which of several mounts; and what their headings say.
-# As root it runs in a mount namespace in which no other server of this machine is mounted.
+# cmd_input: A command without an argument reads ./kprof.data if it is newer than the run of the mount, and
+# else the mount; the oldest one of several mounts. Headings name the source. As root the script runs in a
+# mount namespace without other servers.
 if [ "$(id -u)" = 0 ] && [ -z "${CMD_INPUT_ALONE-}" ] && unshare -m true 2>/dev/null; then
 	CMD_INPUT_ALONE=1 exec unshare -m "$0"
 fi

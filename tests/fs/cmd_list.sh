@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# cmd_list: the events that kprof list shows, of each kind. The events of a Skylake processor are
-# known, on any machine.
+# cmd_list: kprof list shows events of each kind, and the events of a Skylake processor on any machine.
 # shellcheck source=tests/fs/cmd_lib.sh
 . "${srcdir:-.}/tests/fs/cmd_lib.sh"
 

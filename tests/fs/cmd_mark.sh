@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# cmd_mark: kprof mark puts a message into the trace, by any user; too long, too many and several lines
-# are refused, and so is a server that is missing, does not answer, or is another user's.
+# cmd_mark: kprof mark of any user puts a message into the trace. It refuses messages that are too long, too
+# many or of several lines, and fails if the server is missing, does not answer, or is another user's.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 

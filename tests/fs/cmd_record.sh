@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# cmd_record: what kprof record keeps of a command and of what it starts, on a mount and with a server
-# of its own; its exit status; how signals end it; and that it leaves everything as it was.
+# cmd_record: kprof record keeps the samples of a command and of its descendants, on a mount and with a
+# private server. It ends with the command's exit status, ends on signals, and restores the profiler's
+# settings.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# cmd_record_select: what kprof record keeps of processes, threads, users and CPUs that are selected; the
-# rates and stacks by perf's options; the delay, the duration, and an output for each SIGUSR2.
+# cmd_record_select: kprof record keeps the samples of the selected processes, threads, users and CPUs.
+# Perf's options set rates and stacks; --delay and --duration limit the time; each SIGUSR2 begins a new
+# output.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 

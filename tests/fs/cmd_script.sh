@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # cmd_script: kprof script prints what perf script prints of the perf.data that kprof makes of the same
-# capture. The capture is a fixed one of a program with two functions; samples in the kernel are left out,
-# since perf names their addresses by the kernel that runs.
+# capture, which is of a program with two functions. Samples in the kernel are left out, since perf names
+# their addresses by the running kernel.
 # shellcheck source=tests/fs/cmd_lib.sh
 . "${srcdir:-.}/tests/fs/cmd_lib.sh"
 

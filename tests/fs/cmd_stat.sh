@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# cmd_stat: kprof stat counts what programs with known behaviour do; what can't be counted is
-# reported; the exit status; and the marks of kprof list are right.
+# cmd_stat: kprof stat counts what programs with known behaviour do, reports events that cannot be counted,
+# and ends with the command's exit status. The marks of kprof list agree with it.
 # shellcheck source=tests/fs/cmd_lib.sh
 . "${srcdir:-.}/tests/fs/cmd_lib.sh"
 

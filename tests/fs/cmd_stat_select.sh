@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# cmd_stat_select: kprof stat of processes, threads and CPUs; several runs, intervals, and the values that
-# perf stat -x prints.
+# cmd_stat_select: kprof stat counts selected processes, threads and CPUs, repeats runs, prints intervals,
+# and prints the values that perf stat -x prints.
 # shellcheck source=tests/fs/cmd_lib.sh
 . "${srcdir:-.}/tests/fs/cmd_lib.sh"
 

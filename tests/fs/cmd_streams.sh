@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# cmd_streams: where kprof writes: `-` is standard output; it works without standard descriptors,
-# whose numbers no file of its own may get; and input that is not a capture, or not a format, is
-# refused with that reason.
+# cmd_streams: kprof writes to standard output for `-`. It works without standard descriptors and gives
+# their numbers to no file of its own. It refuses input that is not a capture, and unknown formats, with
+# that reason.
 # shellcheck source=tests/fs/cmd_lib.sh
 . "${srcdir:-.}/tests/fs/cmd_lib.sh"
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# cmd_top: one report where there is no terminal; keys, refreshes and their end on one; what it starts it
-# stops, and what runs goes on.
+# cmd_top: kprof top prints one report if there is no terminal, and else obeys keys, refreshes and ends. It
+# stops what it started, and nothing else.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# control: commands are carried out in order and can be interrupted; hold and -o akaros tie a run to
-# an open file.
+# control: Commands are carried out in order and can be interrupted. `hold` and -o akaros end a run with an
+# open file.
 KPROFS=${KPROFS_CANNED:-$PWD/tests/fs/kprofs_canned}
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"

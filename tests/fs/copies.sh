@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# copies: while the profiler is stopped, programs that copy or search the whole tree come to an end, and
-# have all of each file; a pager follows kptrace_pipe, and an editor writes kpctl back.
+# copies: While the profiler is stopped, programs that copy or search the whole tree end and get all of each
+# file. A pager follows kptrace_pipe, and an editor writes kpctl.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# event_words: kpctl takes each event that kprof list shows, also those of a processor that this machine
-# is not; two events that differ in config1 alone are told apart in kpstat and kpdata; DEPTH of `stack`.
+# event_words: kpctl accepts each event that kprof list shows, also those of another processor. kpstat and
+# kpdata distinguish two events whose only difference is config1. `stack` accepts its range of depths.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 

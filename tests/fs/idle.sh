@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# idle: mounted and not sampling, no thread of the server wakes, whatever has happened before; and it
-# is small.
+# idle: While the server is mounted and does not sample, none of its threads wakes, after a series of
+# different uses. Its memory is below a limit.
 
 # The server wakes when a file system is mounted or unmounted. In this private mount namespace
 # nothing else does that.

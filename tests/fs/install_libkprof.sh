@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# install_libkprof: after `make install` programs in C and C++ are compiled and linked with what
-# pkg-config says, and start without further settings.
+# install_libkprof: After `make install`, programs in C and C++ are compiled and linked with the flags that
+# pkg-config prints, and start without further settings.
 # shellcheck source=tests/fs/install_lib.sh
 . "${srcdir:-.}/tests/fs/install_lib.sh"
 

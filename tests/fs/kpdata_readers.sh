@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# kpdata_readers: kpstat tells of each open of kpdata what it has read and lost, which is what stands in
-# the copy that it made; and of a bounded number of them.
+# kpdata_readers: kpstat shows for each open of kpdata how much it has read and lost, as its copy has it,
+# for a limited number of opens.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 # shellcheck source=tests/fs/prof_lib.sh

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# kpdata_size: the size that stat tells of kpdata is what a reader that opens it then gets, the preamble
-# included.
+# kpdata_size: The size that stat returns for kpdata is the number of bytes that a reader then gets, with
+# the preamble.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 # shellcheck source=tests/fs/prof_lib.sh

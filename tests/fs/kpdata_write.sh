@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# kpdata_write: a program counter written to kpdata before anything was started has a name; what marks a
-# stack's parts is no program counter; counts of single CPUs add up to those of the machine.
+# kpdata_write: A program counter that is written to kpdata before the first start has a name. Separators of
+# a stack are not program counters. The counts of CPUs add up to those of the machine.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 # shellcheck source=tests/fs/prof_lib.sh

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# memory_limit: a server whose address space may not grow any more answers everything, with what was asked
-# for or with ENOMEM; its capture is there, and once it may grow all works.
+# memory_limit: A server whose address space is at its limit answers each request with its result or with
+# ENOMEM. Its capture stays, and all works once the limit is raised.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# modes: which user may do what, and what no user may do, not even root.
+# modes: Each user can do what the mode of a file allows. No user, root included, can create or link
+# files.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# mount: every way to begin and to end a mount, and that nothing stays behind.
+# mount: Every way to mount and to unmount works, and no mount, process, socket or file remains.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 

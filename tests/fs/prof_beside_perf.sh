@@ -1,9 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# prof_beside_perf: perf record, perf trace, perf stat and perf top work beside a run of this profiler.
-#
-# Linux gives every listener what one of them asked for with attr.build_id: perf, which did not ask,
-# then aborts (exit status 134).
+# prof_beside_perf: perf record, perf trace, perf stat and perf top work during a run of this profiler. If
+# one listener sets attr.build_id, Linux gives all listeners records with build-ids, and perf aborts on them
+# with status 134.
 # shellcheck source-path=SCRIPTDIR
 . "${srcdir:-.}/tests/fs/lib.sh"
 . "${srcdir:-.}/tests/fs/prof_lib.sh"

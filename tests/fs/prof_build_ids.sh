@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# prof_build_ids: a program that begins and ends during a run has its build-id in kpdata, the one that
-# readelf finds in its file; also one that is linked in another way, one that has none, and one whose file
-# has been changed since, whose build-id can no longer be read.
+# prof_build_ids: kpdata has the build-id of a program that begins and ends during a run, equal to that of
+# readelf; also with another form of build-id, without one, and for a file that was changed afterwards.
 # shellcheck source-path=SCRIPTDIR
 . "${srcdir:-.}/tests/fs/lib.sh"
 . "${srcdir:-.}/tests/fs/prof_lib.sh"

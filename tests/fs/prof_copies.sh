@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# prof_copies: a copy of kpdata stands alone: after the server is gone it is reported with the names
-# of all processes and functions in it, though the capture was overwritten many times, or cleared
-# while running, or all its processes had ended before.
+# prof_copies: A copy of kpdata is complete. Without the server, kprof reports it with the names of all
+# processes and functions, also if the capture was overwritten often, was cleared during the run, or all its
+# processes have ended.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 # shellcheck source=tests/fs/prof_lib.sh

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# prof_cycles: many runs one after the other on a machine with many processes: what each start finds as
-# it was takes nothing from kpdata, so that no sample is lost for it.
+# prof_cycles: Many runs in sequence on a machine with many processes lose no sample: the records of
+# existing processes that each start writes take no room from samples.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 # shellcheck source=tests/fs/prof_lib.sh

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# prof_exact: for events of period 1 every one that the kernel counted is in kpdata or called lost,
-# for each CPU: when nothing is in the way, and when the sampler stands still over full rings.
+# prof_exact: For events of period 1, each one that the kernel counted is in kpdata or counted as lost, for
+# each CPU, with an unimpeded sampler and with one that is stopped while the rings are full.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 # shellcheck source=tests/fs/prof_lib.sh

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# prof_hotplug: a CPU goes offline and comes back while the profiler runs: the other is sampled all
-# the time, the one that came back is joined, every count is accounted for; and mpstat keeps its row.
+# prof_hotplug: While the profiler runs, a CPU goes offline and comes back. The other CPU is sampled all the
+# time, the returned one is sampled again, all counts balance, and mpstat keeps its row.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 # shellcheck disable=SC2034 # for prof_lib.sh

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# prof_latency: samples come while the profiler runs, soon, also where rings never fill; stop ends the
-# readers at once with all that was taken; and who reads a stopped capture, when, and how often,
-# makes no difference. Figures are printed, not judged: bench/ does that.
+# prof_latency: Samples arrive during the run, also if no ring becomes full. `stop` ends all readers after
+# the last sample. Reads of a stopped capture return the same bytes at any time. Latencies are printed and
+# not asserted; bench/ measures them.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 # shellcheck source=tests/fs/prof_lib.sh

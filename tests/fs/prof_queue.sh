@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# prof_queue: with the smallest kpdata a reader that is too slow misses samples, and the LOST records
-# in its stream say how many, just as kpstat does; in mode discard and in mode overwrite.
+# prof_queue: With the smallest kpdata, a reader that is too slow misses samples, and the LOST records in
+# its stream have the same count as kpstat, in the modes discard and overwrite.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 # shellcheck source=tests/fs/prof_lib.sh

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# prof_scopes: what start makes of a machine that does not allow everything: the whole machine, the
-# whole machine in user space, the mounting user's own processes, or a refusal that says why; for a
-# user without rights, for root where perf_event_open fails, and with too little memory to lock.
+# prof_scopes: `start` chooses the widest allowed scope: the machine, the machine in user space, the
+# mounting user's own processes; or fails with the reason. Tested for a user without rights, for root
+# without perf_event_open, and with too little memory to lock.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 # shellcheck disable=SC2034 # for prof_lib.sh

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# prof_split: a program whose time is split 70:30 between two functions and 60:40 between their
-# callers is reported so.
+# prof_split: A program whose time is split 70:30 between two functions and 60:40 between their callers is
+# reported with these shares.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 # shellcheck source=tests/fs/prof_lib.sh

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# readers: every way of reading gets every text file whole, right, and of one moment.
+# readers: Each way of reading returns each text file complete, correct, and of one moment.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 

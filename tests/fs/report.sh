@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# report: what kprof report says of a live mount, and of copies once the server is gone. A program
-# whose time splits by construction is reported so.
+# report: kprof report shows the functions and shares of a program with known ones, of a live mount and of
+# copies after the server has ended.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 

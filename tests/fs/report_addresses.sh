@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# report_addresses: addresses that kprof report prints are those that addr2line and objdump take for
-# the file: of programs in C (PIE or not), C++, Go and Rust, whose segments lie at other addresses than
-# at their offsets in the file; of stripped ones too.
+# report_addresses: The addresses that kprof report prints are those that addr2line and objdump accept for
+# the file, for programs in C (PIE or not), C++, Go and Rust whose segments have other addresses than file
+# offsets, also stripped.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 # shellcheck source=tests/fs/prof_lib.sh

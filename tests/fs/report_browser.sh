@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# report_browser: kprof report on a terminal of tmux: the rows of a capture with known figures, each key,
-# other sizes, and the terminal as it was after each way to leave it.
+# report_browser: kprof report on a terminal of tmux shows the rows of a capture with known figures, obeys
+# each key, fits other sizes, and restores the terminal at each kind of exit.
 # shellcheck source=tests/fs/cmd_lib.sh
 . "${srcdir:-.}/tests/fs/cmd_lib.sh"
 TUI_WORK=$tmp

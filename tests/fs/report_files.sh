@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# kprof report and kprof dump on saved captures: a good one, cut ones, others; every way to name the
-# input; what is said and with which exit status.
+# report_files: kprof report and kprof dump read complete, cut and invalid captures, named in every way.
+# Messages and the exit status are those of the manual.
 set -u
 
 kprof=$PWD/kprof

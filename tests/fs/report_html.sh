@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# report_html: report.html of a known capture in Chromium: its figures, what can be selected in it, its
-# keys, and that no name in it runs.
+# report_html: report.html of a known capture shows its figures in Chromium, its selections and keys work,
+# and no name in it is executed.
 # shellcheck source=tests/fs/view_lib.sh
 . "${srcdir:-.}/tests/fs/view_lib.sh"
 

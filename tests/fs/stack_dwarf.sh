@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# stack_dwarf: a program without frame pointers, whose calls are known, is sampled with `stack both` and
-# with `stack dwarf`: with the second its stacks are whole in views, reports and saved captures, with the
-# first they are not; and no sample is counted twice.
+# stack_dwarf: A program without frame pointers, whose calls are known, is sampled with `stack both` and
+# `stack dwarf`. Its stacks are complete in views, reports and saved captures with the second only, and no
+# sample is counted twice.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 

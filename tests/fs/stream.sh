@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# stream: kpdata is a stream: no position, a cursor for each open, and waits that end.
+# stream: kpdata is a stream: without a position, with a cursor for each open, and each waiting read ends.
 KPROFS=${KPROFS_CANNED:-$PWD/tests/fs/kprofs_canned}
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"

@@ -1,9 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# threads: HACKING's list of threads is that of the running server: a thread that it has is listed, and
-# each that is there all the time, or while the profiler runs, is found.
+# threads: HACKING lists the threads of the running server: each thread is listed, and each listed one that
+# exists all the time, or while the profiler runs, is found.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
+# shellcheck source=tests/fs/trace_lib.sh
+. "${srcdir:-.}/tests/fs/trace_lib.sh"
 
 HACKING=${srcdir:-.}/HACKING
 
@@ -17,7 +19,18 @@ names() {
 	cat /proc/"$SERVER"/task/*/comm 2>/dev/null
 }
 
-serve
+# opens kptrace, and looks at the threads meanwhile
+helpers_are_seen() {
+	head -c 1 "$MNT/kptrace" >"$WORK/first" &
+	reader=$!
+	while kill -0 "$reader" 2>/dev/null; do
+		names >>"$WORK/seen"
+	done
+	wait "$reader" || fail "kptrace was not read"
+	grep -qx kp-snapshot "$WORK/seen"
+}
+
+serve_trace
 names >"$WORK/seen"
 if put kpctl 'event cpu-clock' && put kpctl start; then
 	names >>"$WORK/seen"
@@ -37,6 +50,14 @@ fi
 exec 3<"$MNT/kptrace_pipe"
 names >>"$WORK/seen"
 exec 3<&-
+# one processor needs no helpers
+tell_start one 32768 1 400000
+if [ "$(nproc)" = 1 ]; then
+	helpers_are_seen
+else
+	wait_for helpers_are_seen
+fi
+tell_end one
 
 listed >"$WORK/listed"
 check "HACKING lists threads" [ -s "$WORK/listed" ]

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# top_browser: kprof top on a terminal of tmux, beside a program whose functions are known: what is
-# selected adds up, rows and the cursor stay over refreshes, options and keys choose rows, columns are
-# aligned, and it leaves everything as it was.
+# top_browser: kprof top on a terminal of tmux shows a program with known functions. Selected shares add up,
+# rows and the cursor stay over refreshes, options and keys choose rows, columns are aligned, and the
+# settings are restored.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 TUI_WORK=$WORK

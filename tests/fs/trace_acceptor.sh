@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# trace_acceptor: the process that accepts connections is killed, and the server has no descriptor left to
-# start another one. When it has, programs attach again.
+# trace_acceptor: The acceptor is killed while the server has no descriptor left to start another one. Once
+# it has, programs attach again.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 # shellcheck source=tests/fs/trace_lib.sh

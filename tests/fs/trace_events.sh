@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# trace_events: programs attach, their events come and go in events/, switches reach them; what they
-# wrote stays when they are killed, and they find the next server when ours is.
+# trace_events: When programs attach, their events appear in events/, and switches reach them. Events of
+# killed programs stay, and programs attach to the next server.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 

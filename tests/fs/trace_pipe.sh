@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# trace_pipe: kptrace_pipe follows: each open from its beginning, every event or how many are missing.
+# trace_pipe: kptrace_pipe returns from each open on every event, or the number of missing ones.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 # shellcheck source=tests/fs/trace_lib.sh

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# trace_read: kptrace with programs in it: all of it, in order, whichever way it is read.
+# trace_read: kptrace returns all events of attached programs in order, for each way of reading.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 # shellcheck source=tests/fs/trace_lib.sh

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# trace_switches: a write to a switch returns when the programs have taken it, so that the next event of
-# a program obeys it; one that does not answer is named, and delays the write by no more than 0.1 s.
+# trace_switches: A write to a switch returns when the programs have acknowledged it, so that their next
+# event obeys it. A program that does not answer is named and delays the write by 0.1 s at most.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 

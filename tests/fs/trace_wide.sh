@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# trace_wide: many wide lines, so that an open of kptrace takes some time. The process that opens it can
-# be ended meanwhile, and so can the server.
+# trace_wide: An open of kptrace with many wide lines takes time. The process that opens it can be killed
+# meanwhile, and so can the server.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 # shellcheck source=tests/fs/trace_lib.sh

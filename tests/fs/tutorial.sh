@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tutorial: every command of docs/tutorial succeeds as it stands there, on an installed kprofs, and the
-# commands find what the text says.
+# tutorial: Every command of docs/tutorial succeeds unchanged on an installed kprofs, and prints what the
+# text says.
 # shellcheck source=tests/fs/install_lib.sh
 . "${srcdir:-.}/tests/fs/install_lib.sh"
 

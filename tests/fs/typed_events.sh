@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# typed_events: the typed calls of libkprof write events and texts as the macros do, from C, Python, Go
-# and Rust; a language that is not installed here is left out.
+# typed_events: The typed calls of libkprof write the same events and texts as the macros, from C, Python,
+# Go and Rust. A language that is not installed is left out.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# view_agree: a program whose stacks are known, with recursion, inlining, a tail call, a signal handler, a
-# thread, a deleted library, a C++ template, and a stripped library with a separate debug file, is
-# sampled once: each view, kprof report and perf's own report tell the same functions and samples.
+# view_agree: A program with known stacks, with recursion, inlining, a tail call, a signal handler, a
+# thread, a deleted library, a C++ template and a stripped library with a separate debug file, is sampled
+# once. Each view, kprof report and perf's report show the same functions and samples.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 

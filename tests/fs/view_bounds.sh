@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# view_bounds: captures of which views can't be made within bounds: each open ends with an error
-# that says so, and the server goes on.
+# view_bounds: Each open of a view that exceeds a limit fails with an error that names the limit, and the
+# server continues.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 KPROFS=$PWD/tests/fs/kprofs_canned

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# view_ctf: babeltrace2 finds in views/ctf, on the mount itself, event by event what kptrace shows.
-# All files are of one moment.
+# view_ctf: babeltrace2 reads from views/ctf on the mount each event that kptrace shows. All files are of
+# one moment.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 # shellcheck source=tests/fs/trace_lib.sh

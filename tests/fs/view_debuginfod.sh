@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# view_debuginfod: a stripped program whose debug file only a debuginfod server has, here a small
-# one on loopback. Without the mount option no request is sent to it, whatever the environment says.
-# With it the program's functions have names.
+# view_debuginfod: A debuginfod server on loopback has the only debug file of a stripped program. Without
+# the mount option no request reaches it, with any environment. With it the functions have names.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# view_firefox: the profile for the Firefox Profiler has the documented form, and the content of a
-# known capture.
+# view_firefox: The profile for the Firefox Profiler has the documented form and the content of a known
+# capture.
 # shellcheck source=tests/fs/view_lib.sh
 . "${srcdir:-.}/tests/fs/view_lib.sh"
 

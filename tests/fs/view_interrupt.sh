@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# view_interrupt: a process that opens a view can be ended while symbols are requested, and while it
-# waits for another view that requests them. Then nothing of it is left in the server.
+# view_interrupt: A process that opens a view can be killed while symbols are requested, and while it waits
+# for another view that requests them. The server then holds nothing of it.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# view_kernel_names: a kernel address that has several names gets the one that perf gives it. The
-# capture has a sample at each such address of the running kernel; perf reads it as views/perf.data.
+# view_kernel_names: A kernel address with several names has the name that perf prints. The capture has a
+# sample at each such address of the running kernel; perf reads it as views/perf.data.
 set -u
 export LC_ALL=C
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# view_live: views of a new capture, opened in place by the tools that read them: all samples are in
-# each, and a program whose time splits by construction has the same shares in all.
+# view_live: The tools read views of a new capture in place. Each view has all samples, and the same shares
+# of a program with known shares.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# view_marks: views/trace.json has the events that kptrace shows, beside the samples and without any.
+# view_marks: views/trace.json has the events that kptrace shows, with samples and without.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 # shellcheck source=tests/fs/trace_lib.sh

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# view_memory: a view for which there is not enough memory ends with ENOMEM. The server, its capture
-# and later views are as before.
+# view_memory: A view that needs more memory than there is fails with ENOMEM. The server, its capture and
+# later views are unchanged.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# view_perfdata: perf reads views/perf.data of a mount, where it lies, and finds in it as many samples
-# as kpstat counts, as many lost ones, and the functions of a program whose time splits 70:30.
+# view_perfdata: perf reads views/perf.data in place and finds the numbers of samples and lost samples of
+# kpstat, and the functions of a program whose time splits 70:30.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 # shellcheck source=tests/fs/prof_lib.sh

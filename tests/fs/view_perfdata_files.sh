@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# view_perfdata_files: perf itself reads a perf.data file made of a known capture, and finds in it what
-# the capture says.
+# view_perfdata_files: perf reads the perf.data file of a known capture and finds its samples, mappings and
+# events.
 # shellcheck source=tests/fs/view_lib.sh
 . "${srcdir:-.}/tests/fs/view_lib.sh"
 

@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# view_pprof: go tool pprof reads a profile made of a known capture, and finds in it what the capture
-# says.
+# view_pprof: go tool pprof reads the profile of a known capture and finds its functions and samples.
 # shellcheck source=tests/fs/view_lib.sh
 . "${srcdir:-.}/tests/fs/view_lib.sh"
 

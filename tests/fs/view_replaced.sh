@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# view_replaced: a program without a build-id is named as long as the file is the one that was mapped.
-# One that was renamed over, or written into, gives no names: its addresses are [replaced].
+# view_replaced: A program without a build-id has names as long as the file is the mapped one. If the file
+# was replaced or written into, its addresses are shown as [replaced].
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 # shellcheck source=tests/fs/prof_lib.sh

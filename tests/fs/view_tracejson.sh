@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# view_tracejson: the time line has the Trace Event Format, and the content of a known capture.
+# view_tracejson: The time line has the Trace Event Format and the content of a known capture.
 # shellcheck source=tests/fs/view_lib.sh
 . "${srcdir:-.}/tests/fs/view_lib.sh"
 

@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# views: the texts and the picture that the tree makes of a capture hold all samples of it, and say of
-# a program whose time splits by construction what it did.
+# views: The texts and the picture of a capture contain all its samples, and the known shares of a program.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 

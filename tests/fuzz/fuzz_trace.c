@@ -61,17 +61,17 @@ static GString *make(struct merge *merge, const struct snapshot *snapshot, uint3
 	const struct trace_records_cpu cpus = {.cpu = cpu, .first = 0, .count = 1};
 	struct measured measured = {.form = trace_records_create(&cpus)};
 	GString *out = g_string_new(NULL);
-	struct merge_sums sums;
+	struct merge_walk walk;
 	struct merge_item item;
 	uint64_t last_ns = 0;
 
 	trace_records_begin(measured.form, snapshot->clock, out);
 	measured.bytes = out->len;
-	merge_messages(merge, add_length, &measured);
+	merge_walk_init(&walk, snapshot);
+	merge_walk_messages(&walk, add_length, &measured);
 	for (uint32_t i = 0; i < snapshot->chunks->len; i++)
-		merge_chunk(merge, i, add_length, &measured);
-	merge_get_sums(merge, &sums);
-	merge_restart(merge);
+		merge_walk_chunk(&walk, i, add_length, &measured);
+	merge_walk_fini(&walk);
 	g_string_truncate(out, 0);
 	trace_records_begin(measured.form, snapshot->clock, out);
 	for (*events = 0; merge_next(merge, &item); ++*events) {
@@ -81,7 +81,7 @@ static GString *make(struct merge *merge, const struct snapshot *snapshot, uint3
 	}
 	merge_restart(merge);
 	FUZZ_CHECK(out->len == measured.bytes);
-	FUZZ_CHECK(*events == sums.shown);
+	FUZZ_CHECK(*events == walk.sums.shown);
 	trace_records_destroy(measured.form);
 	return out;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A small decoder of kpdata for tests. It is written from the description of the format and shares
- * nothing with the code under test. Include after cmocka.h: malformed data fails the test.
+ * A decoder of kpdata for tests, written from the description of the format. It shares no code with
+ * what is tested. Include after cmocka.h: malformed data fails the test.
  */
 #ifndef KPROFS_TESTS_DECODE_H
 #define KPROFS_TESTS_DECODE_H

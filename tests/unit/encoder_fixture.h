@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Samples written by hand in the kernel's layout, and an encoder that takes them.
- */
+/* Samples in the kernel's layout, written by hand, and an encoder that takes them. */
 #ifndef KPROFS_TESTS_UNIT_ENCODER_FIXTURE_H
 #define KPROFS_TESTS_UNIT_ENCODER_FIXTURE_H
 

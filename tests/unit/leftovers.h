@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a process holds and must release: descriptors and threads. Include after cmocka.h. */
+/* Finds descriptors and threads that a process did not release. Include after cmocka.h. */
 #ifndef KPROFS_TESTS_LEFTOVERS_H
 #define KPROFS_TESTS_LEFTOVERS_H
 

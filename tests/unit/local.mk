@@ -271,6 +271,9 @@ tests_unit_test_producers_limits_LDADD = $(TRACE_TEST_LIBS)
 unit_tests += tests/unit/test_ring
 tests_unit_test_ring_LDADD = $(TRACE_TEST_LIBS)
 
+unit_tests += tests/unit/test_measure
+tests_unit_test_measure_LDADD = $(TRACE_TEST_LIBS)
+tests_unit_test_measure_LDFLAGS = -Wl,--wrap=pthread_create
 unit_tests += tests/unit/test_snapshot
 tests_unit_test_snapshot_LDADD = $(TRACE_TEST_LIBS)
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two sources of CPU times: one that gives times to the nanosecond (for the layouts and the
- * arithmetic), and files in the place of /proc/stat and the list of present CPUs, rewritten between
- * two reads. The files count USER_HZ, 100 a second: one tick is 10 ms.
+ * Two sources of CPU times. One gives times in nanoseconds, for the layouts and the arithmetic. The
+ * other one is files in place of /proc/stat and the list of present CPUs, which are rewritten between
+ * two reads and count USER_HZ: one tick is 10 ms.
  */
 #ifndef KPROFS_TESTS_UNIT_MPSTAT_FIXTURE_H
 #define KPROFS_TESTS_UNIT_MPSTAT_FIXTURE_H

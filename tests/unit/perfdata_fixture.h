@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads perf.data again, by numbers out of Linux's description of the format, and prints each event as
- * a line of text.
+ * Reads perf.data with numbers from Linux's description of the format, and prints each event as a line
+ * of text.
  */
 #ifndef KPROFS_TESTS_UNIT_PERFDATA_FIXTURE_H
 #define KPROFS_TESTS_UNIT_PERFDATA_FIXTURE_H

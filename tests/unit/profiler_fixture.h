@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A profiler on the perf events of this machine, and the sums of what a reader gets from it.
- *
- * For each event and CPU: delivered + lost in the stream = the kernel's count, where the events have a
- * period of 1. A hook that does not return holds the sampler up.
- *
- * A test is skipped where this kernel or user can't do what it needs.
+ * A profiler on the perf events of this machine, and the sums of what a reader gets from it. For each
+ * event and CPU: delivered + lost in the stream = the kernel's count, if the events have a period of
+ * 1. A hook that does not return stops the sampler. A test is skipped if the kernel or the user lacks
+ * what it needs.
  */
 #ifndef KPROFS_TESTS_UNIT_PROFILER_FIXTURE_H
 #define KPROFS_TESTS_UNIT_PROFILER_FIXTURE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The records about tasks that a reader got, decoded, and how it finds the file at an address.
- * Written from the description of the records, for tests. Include after cmocka.h.
+ * Decodes the records about tasks that a reader got, and finds the file at an address from them. It is
+ * written from the description of the records. Include after cmocka.h.
  */
 #ifndef KPROFS_TESTS_UNIT_TASK_STREAM_H
 #define KPROFS_TESTS_UNIT_TASK_STREAM_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * producers/admission: which connections are accepted, which are evicted, and what is left for
- * other users.
+ * producers/admission: connections are accepted and evicted by the rules of admission.h, and a user
+ * with many connections leaves room for other users.
  */
 #include <setjmp.h>
 #include <stdarg.h>

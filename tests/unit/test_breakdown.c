@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* formats/breakdown: rows of small captures, with the figures worked out by hand. */
+/* formats/breakdown: rows of small captures have the figures that were calculated by hand. */
 #include "tests/unit/view_fixture.h"
 
 #include <inttypes.h>

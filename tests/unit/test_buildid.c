@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sys/buildid: ELF files of both classes with notes, damaged ones, and files that are not what was mapped.
- * sys/proc_wire: records there and back, and damaged ones.
+ * sys/buildid: build-ids are found in ELF files of both classes; damaged files and replaced ones give
+ * none. sys/proc_wire: encoded records are decoded to the same values, and damaged ones are refused.
  */
 #include <elf.h>
 #include <errno.h>

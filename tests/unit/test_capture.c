@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prof/capture: what readers with reads of any size get of what was appended, and what is counted as
- * lost in mode discard.
+ * prof/capture: readers with reads of any size get all appended runs in order, or a count of those
+ * that mode discard has dropped.
  */
 #include <setjmp.h>
 #include <stdarg.h>

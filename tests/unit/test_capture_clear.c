@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * prof/capture: clear, trim and limits, beside readers that hold blocks.
- */
+/* prof/capture: clear, trim and limits release memory and leave the blocks that readers hold. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prof/capture: runs that the sampler writes where they will stay.
+ * prof/capture: the sampler writes runs directly into blocks, and readers get them as if they had been
+ * appended.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prof/capture in mode overwrite: what each reader gets, and what it is told to have missed.
+ * prof/capture in mode overwrite: each reader gets the newest runs and a count of those that it
+ * missed.
  */
 #include <setjmp.h>
 #include <stdarg.h>

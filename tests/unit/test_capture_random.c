@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prof/capture, driven at random against a model that keeps everything in one array, and from several
- * threads at once.
+ * prof/capture agrees with a model that has everything in one array, in random operations and with
+ * several threads.
  */
 #include <pthread.h>
 #include <sched.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* producers/catalog: names, numbers and switches of events, and which settings are kept. */
+/*
+ * producers/catalog: events have the names, numbers and switches that were set, and settings are kept
+ * for later programs.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

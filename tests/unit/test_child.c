@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* sys/child: what a started program has of its parent. */
+/*
+ * sys/child: a started program has the given arguments, environment and descriptor, and no blocked
+ * signal. The end of a process is seen.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

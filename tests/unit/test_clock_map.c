@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The line from the counter to CLOCK_MONOTONIC, on simulated clocks and on those of the machine. */
+/*
+ * trace/clock_map: counter values become CLOCK_MONOTONIC times, on simulated clocks and on those of
+ * the machine.
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

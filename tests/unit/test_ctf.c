@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The trace as CTF, byte by byte: what is expected is put together by hand from the specification
- * of CTF 1.8 and the structs that the metadata declares. (tests/fs/view_ctf.sh asks babeltrace2.)
+ * trace/ctf: the bytes of the trace as CTF are those of the specification of CTF 1.8 and of the
+ * structs that the metadata declares. tests/fs/view_ctf.sh reads the trace with babeltrace2.
  */
 #include <stdarg.h>
 #include <stddef.h>

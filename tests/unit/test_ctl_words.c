@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* fs/ctl_words: a write into lines, a line into a call of its word, and the usage. */
+/*
+ * fs/ctl_words: a write is split into lines, a line calls the handler of its word, and a wrong line
+ * gets the usage.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * capture/decode and capture/dump: the bytes of kpdata, good, cut and bad. The first vectors are
- * those of the description of Akaros's records, the others were written down from the layout by
- * hand.
+ * capture/decode and capture/dump: complete, cut and damaged bytes of kpdata are decoded or refused.
+ * The first vectors are those of the description of Akaros's records, the others were made by hand
+ * from the layout.
  */
 #include <errno.h>
 #include <fcntl.h>

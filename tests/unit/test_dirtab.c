@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fs/dirtab and fs/node: the table against the contract, modes, inode numbers, lookups and texts.
+ * fs/dirtab and fs/node: the table of files has the modes, inode numbers, lookups and texts of
+ * kprofs(4).
  */
 #include <errno.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/doctor: findings for invented facts about machines. */
+/* cmd/doctor: invented facts about machines lead to the right findings. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * prof/encoder: samples written by hand in the kernel's layout, and the records that the encoder makes
- * of them.
- */
+/* prof/encoder: samples in the kernel's layout, written by hand, become the right records. */
 #include "tests/unit/encoder_fixture.h"
 
 #define KERNEL_IP 0xffffffff81000000

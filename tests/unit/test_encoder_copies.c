@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * prof/encoder: samples with copied stacks and registers.
- */
+/* prof/encoder: samples with copied stacks and registers become the right records. */
 #include "tests/unit/encoder_fixture.h"
 
 /* ---- copied stacks --------------------------------------------------------------------------- */

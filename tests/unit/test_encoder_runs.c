@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prof/encoder: a reader that begins at any run and misses any other still knows the thread and the
+ * prof/encoder: a reader that begins at any run and misses any other one knows the thread and the
  * period of every sample.
  */
 #include "tests/unit/encoder_fixture.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * producers/endpoint: the socket file and its lock file.
+ * producers/endpoint: the socket file and its lock file are made, replaced and removed by the rules of
+ * endpoint.h.
  */
 #include "tests/unit/listener_fixture.h"
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prof/events and sys/pfm: from the words of kpctl's `event` command to perf_event_attr.
- *
- * libpfm4 reads LIBPFM_FORCE_PMU once, so the rows of each PMU run in a child process of their own.
- * Encodings: Skylake's from Intel's published event tables (config = event | umask << 8 | edge <<
- * 18 | inv << 23 | cmask << 24, as the SDM lays IA32_PERFEVTSELx out), Zen's from AMD's PPR of
- * family 17h.
+ * prof/events and sys/pfm: the words of kpctl's `event` command become the right perf_event_attr.
+ * libpfm4 reads LIBPFM_FORCE_PMU once, so that the rows of each PMU run in a child process. The
+ * encodings of Skylake are from Intel's published event tables (config = event | umask << 8 | edge <<
+ * 18 | inv << 23 | cmask << 24, the layout of IA32_PERFEVTSELx in the SDM), those of Zen from AMD's
+ * PPR of family 17h.
  */
 #include "tests/unit/events_fixture.h"
 

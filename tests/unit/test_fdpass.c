@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* src/sys/fdpass and src/sys/memfile: descriptors over sockets, files in memory and their seals. */
+/*
+ * sys/fdpass and sys/memfile: descriptors pass over sockets, and files in memory have their seals.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * formats/flame: which frames are drawn where, worked out by hand (the picture is 1180 pixels wide,
- * from 10 on, with rows of 18); that any names make well-formed XML; and how large it can get.
+ * formats/flame: frames have the positions that were calculated by hand (the picture is 1180 pixels
+ * wide, from 10 on, with rows of 18). Any names make well-formed XML. The size is limited.
  */
 #include "tests/unit/view_fixture.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * formats/flat and capture/functions: the whole text of small captures, with the figures worked out
+ * formats/flat and capture/functions: the text of small captures has the figures that were calculated
  * by hand.
  */
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* formats/folded: the lines of small captures, worked out by hand. */
+/* formats/folded: the lines of small captures have the figures that were calculated by hand. */
 #include "tests/unit/view_fixture.h"
 
 #include "formats/folded.h"

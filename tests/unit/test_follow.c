@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Following the trace: what is shown and what is said to be lost, against what was written. */
+/* trace/follow: a follower shows each written event or counts it as lost. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

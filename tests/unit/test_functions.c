@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * capture/functions: what is requested for places, and what is requested instead when time runs
- * out.
+ * capture/functions: lines are resolved on request, files whose names are late get functions without
+ * lines, and a cancelled request requests no other file.
  */
 #include <errno.h>
 #include <pthread.h>

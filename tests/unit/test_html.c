@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * formats/html_data: the bytes of a small capture, worked out by hand from html_data.h; and
- * formats/html: that no name gets out of its place in the page.
+ * formats/html_data: the bytes of a small capture are those that html_data.h defines. formats/html: no
+ * name leaves its place in the page.
  */
 #include "tests/unit/view_fixture.h"
 

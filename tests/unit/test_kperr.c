@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fs/kperr: the form of a line, what is escaped, how many lines are kept, and which users see them.
+ * fs/kperr: lines have the right form and escapes, a limited number is kept, and users see their own.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Texts made as they are read: the bytes are right for any sequence of reads. */
+/*
+ * fs/lazy: any sequence of reads returns the right bytes of a text that is formatted as it is read.
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * sys/lines: lines of a file, read into a small buffer.
- */
+/* sys/lines: lines of a file are complete when they are read into a small buffer. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * producers/listener, session: producers that follow the protocol.
+ * producers/listener and connection: producers that follow the protocol attach, define events and
+ * detach.
  */
 #include "tests/unit/listener_fixture.h"
 

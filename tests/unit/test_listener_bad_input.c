@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * producers/listener, session: pools, packets, descriptors and definitions that are wrong.
+ * producers/listener and connection: wrong pools, packets, descriptors and definitions are refused.
  */
 #include "tests/unit/listener_fixture.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * producers/listener: limits of time, rate, connections and reports, and processes that use them up.
+ * producers/listener: limits of time, rate, connections and reports hold against processes that use
+ * them up.
  */
 #include "tests/unit/listener_fixture.h"
 

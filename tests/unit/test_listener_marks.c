@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* producers/listener, connection, marks: messages that a process sends without being a producer. */
+/*
+ * producers/listener, connection and marks: a process that is no producer can send messages, up to the
+ * limits.
+ */
 #include "tests/unit/listener_fixture.h"
 
 #include "producers/mark_client.h"

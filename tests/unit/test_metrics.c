@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fs/metrics: invented rows of kpstat and mpstat-raw, and the text that the format wants. */
+/* fs/metrics: rows of kpstat and mpstat-raw become the text that the format requires. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

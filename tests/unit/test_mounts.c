@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sys/mounts: which file systems a mount table has, and where kprofs is mounted. */
+/* sys/mounts: file systems and mounts of kprofs are found in a mount table. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * acct/: the bytes of mpstat and mpstat-raw, and the rules of accounting.h.
- */
+/* acct: mpstat and mpstat-raw have the bytes that the rules of accounting.h demand. */
 #include "tests/unit/mpstat_fixture.h"
 
 #define HEADER \

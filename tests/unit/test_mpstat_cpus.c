@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * acct/: CPUs that go offline and return, and which of them have rows.
- */
+/* acct: an offline CPU keeps its times, and each present CPU has a row. */
 #include "tests/unit/mpstat_fixture.h"
 
 /* ---- what comes out ------------------------------------------------------------------------- */

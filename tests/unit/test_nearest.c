@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * base/nearest: names that are close to a misspelt one.
- */
+/* base/nearest: names that are close to a misspelt one are found. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lengths of numbers, compared with what the C library prints. */
+/* trace/number_length: lengths of numbers are those of what the C library prints. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

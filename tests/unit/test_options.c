@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fs/options: the command line as people and mount(8) write it. */
+/* fs/options: the command lines of users and of mount(8) are parsed or refused. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

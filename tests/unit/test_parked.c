@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fs/parked: who answers a request that waits, when it is interrupted and at the end. Replies, and the
- * signals of the programs, are the test's.
+ * fs/parked: each waiting request is answered once, by its result, an interrupt or the end. The test
+ * provides replies and the signals of programs.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sys/perf: sysctls, the ring (with a ring made by hand, and with the kernel's), counts, features.
- *
- * `test_perf expect ERRNO` tests something else: that an event opened in this process fails so. The
- * scripts in tests/deny run it under a filter.
+ * sys/perf: sysctls, the ring (one made by hand, and the kernel's), counts and features are read
+ * correctly. `test_perf expect ERRNO` tests that an event that is opened in this process fails with
+ * ERRNO; the scripts in tests/deny run it under a filter.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sys/perf_count: counts of multiplexed counters. */
+/* sys/perf_count: counts of multiplexed counters are scaled correctly. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

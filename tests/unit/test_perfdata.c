@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * formats/perfdata/perfdata: each event is compared as a line of text with what was worked out by hand.
+ * formats/perfdata/perfdata: each event, printed as a line of text, is the one that was written by
+ * hand.
  */
 #include "tests/unit/perfdata_fixture.h"
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * formats/perfdata/perfdata: header, attributes, features and limits of the file.
- */
+/* formats/perfdata/perfdata: header, attributes, features and limits of the file are correct. */
 #include "tests/unit/perfdata_fixture.h"
 
 /* ---- a reader of perf.data ------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pipes of the trace, with a follower that the test holds: a reader never waits for the thread, and
- * does not look through all of a gathering itself.
+ * trace/pipes, with a follower that the test stops: a reader neither waits for the thread nor walks
+ * through a whole gathering.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * formats/pprof: profiles are unpacked and read again here, field by field as profile.proto numbers
- * them, and compared as text with what was worked out by hand.
+ * formats/pprof: profiles are read with the field numbers of profile.proto and have the content that
+ * was written by hand.
  */
 #include <errno.h>
 #include <setjmp.h>

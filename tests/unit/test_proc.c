@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sys/proc: processes of a fixture and of this machine, the kernel and its modules.
+ * sys/proc: processes of a fixture and of this machine, the kernel and its modules are read correctly.
  */
 #include <errno.h>
 #include <fcntl.h>

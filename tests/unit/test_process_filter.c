@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * capture/process_filter: which records of captures made by hand belong to a process and its
- * descendants.
+ * capture/process_filter: the records of a process and its descendants are selected from captures that
+ * were made by hand.
  */
 #include <errno.h>
 #include <setjmp.h>

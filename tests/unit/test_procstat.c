@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sys/procstat, sys/cpu, sys/clock: what is read from files like the kernel's, wherever the buffer
- * happens to end, and ticks as ns. What a malformed file does is in test_mpstat.c.
+ * sys/procstat, sys/cpu and sys/clock: files are read correctly at any size of the buffer, and ticks
+ * are converted to ns. test_mpstat.c has malformed files.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * producers/producers: producers that attach, define events, write and exit; sums and corruption.
+ * producers/producers: producers attach, define events, write and exit; sums and corruption are
+ * counted.
  */
 #include "tests/unit/producers_fixture.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * producers/producers: limits of users and of the server, and which exited producers are evicted.
+ * producers/producers: limits of users and of the server hold, and the right exited producers are
+ * evicted.
  */
 #include "tests/unit/producers_fixture.h"
 

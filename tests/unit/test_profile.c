@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * capture/profile: stacks, threads, weights and files of samples, by the rules of the records.
+ * capture/profile: stacks, threads, weights and files of samples follow the rules of the records.
  */
 #include "tests/unit/profile_fixture.h"
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * capture/processes: which file an address belongs to, and which name a process has, at each time.
- */
+/* capture/processes: an address has the right file and a process the right name at each time. */
 #include "tests/unit/profile_fixture.h"
 
 /* A sample of one user frame, and what is expected of it. */

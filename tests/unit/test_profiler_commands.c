@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The profiler on the perf events of this machine: start, stop, flush, clear, choice of CPUs, and what
- * is left afterwards. The number of samples is exact throughout.
+ * The profiler on the perf events of this machine: start, stop, flush, clear and the choice of CPUs
+ * leave the right state. The number of samples is exact.
  */
 #include "tests/unit/profiler_fixture.h"
 

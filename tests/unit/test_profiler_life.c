@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The profiler's own memory, threads and descriptors through its life: started, read, cleared, stopped,
- * interrupted and ended, on this machine's real perf events. To be run under valgrind, too: it makes no
- * process and samples by the clock, so that a tool that slows it down does not make it more to do, as
- * with the page faults of test_profiler.c, which looks at what is sampled.
+ * The profiler on the perf events of this machine: it releases its memory, threads and descriptors
+ * after it was started, read, cleared, stopped, interrupted and ended. It runs under valgrind too, so
+ * it makes no process, and samples by the clock instead of page faults, whose number would grow with a
+ * slower tool.
  */
 #include <errno.h>
 #include <glib.h>

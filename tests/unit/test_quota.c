@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* fs/quota: the bound of one user, of all of them, and the reserve of root and the owner. */
+/*
+ * fs/quota: the limits of one user and of all users, and the reserve of root and the owner, hold.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

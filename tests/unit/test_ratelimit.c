@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* base/ratelimit, on a clock of the test's own; what is expected is counted by hand. */
+/*
+ * base/ratelimit, on a clock of the test: the number of accepted events is the one that was counted by
+ * hand.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prof/record: the bytes of every type of record, written out by hand from the description of
- * Akaros's format (types 1 to 4) and from include/kprof/records.h; and the walks over what was
- * encoded.
+ * prof/record: each type of record has the bytes that were written by hand from the description of
+ * Akaros's format (types 1 to 4) and from include/kprof/records.h. Encoded records can be walked.
  */
 #include <errno.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The trace ring: layout, writer and reader in one process, the sums. Races are in tests/race. */
+/* ring: layout, writer, reader and sums are correct in one process. tests/race has the races. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Snapshots of programs' pools and their merge, against what the test wrote. */
+/*
+ * trace/snapshot and trace/merge: snapshots of pools have what the test wrote, in the order of time.
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd/stat_sum: means and deviations that were calculated by hand. */
+/* cmd/stat_sum: means and deviations are those that were calculated by hand. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

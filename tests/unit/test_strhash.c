@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* base/strhash: the values of SipHash-1-3, and a key that differs in each process. */
+/*
+ * base/strhash: hashes have the published values of SipHash-1-3, and the key differs in each process.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* symbolizer/symbols and symbolizer/cache: what is requested again, and what is kept. */
+/*
+ * symbolizer/symbols and symbolizer/cache: known places are not requested again, and the cache is
+ * limited.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

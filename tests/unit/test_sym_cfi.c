@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * symbolizerd/cfi, through parse_row(): the rows of a program compiled here are those of readelf,
- * and a damaged file ends the parser at most.
+ * symbolizerd/cfi, through parse_row(): the rows of a program that is compiled here are those of
+ * readelf. A damaged file ends no process but the parser.
  */
 #include <errno.h>
 #include <fcntl.h>

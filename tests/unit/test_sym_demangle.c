@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * symbolizerd/demangle: names of C++ and Rust. What is expected of v0 is from its specification
- * (rust-lang RFC 2603, whose examples are marked) or from c++filt of binutils, without the hashes
- * of crates and the types of constants, which are not shown; of the older scheme, and of suffixes,
- * from rustfilt.
+ * symbolizerd/demangle: names of C++ and Rust are those of the specification of v0 (rust-lang RFC
+ * 2603, whose examples are marked) or of c++filt of binutils, without the hashes of crates and the
+ * types of constants, which are not shown; names of the older scheme, and suffixes, are those of
+ * rustfilt.
  */
 #include <setjmp.h>
 #include <signal.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* symbolizerd/addr_match and symbolizerd/textsyms: which symbol covers which address, by hand. */
+/*
+ * symbolizerd/addr_match and symbolizerd/textsyms: each address gets the symbol that was chosen by
+ * hand.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * symbolizerd/parse and what is below it, on programs compiled here: each address of their
- * functions is asked about, and the answers compared with what nm and addr2line say.
+ * symbolizerd/parse and the files below it: the answers for each address of functions that are
+ * compiled here are those of nm and addr2line.
  */
 #include <errno.h>
 #include <fcntl.h>

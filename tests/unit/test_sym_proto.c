@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * symbolizer/proto and symbolizer/result_wire: what goes over the connections, whole, cut, and made
- * up.
+ * symbolizer/proto and symbolizer/result_wire: complete messages are decoded to the same values, and
+ * cut and invented ones are refused.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * symbolizer/remote with the real kprof-symbols: files in all the states in which a profiler finds
- * them, JIT code, the kernel and the vDSO.
+ * symbolizer/remote with the real kprof-symbols: files in all states, JIT code, the kernel and the
+ * vDSO have the right names.
  */
 #include "tests/unit/sym_remote_fixture.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * symbolizer/remote: rights, ends and limits of the processes of kprof-symbols, requests that are
- * cancelled, debuginfod, and helpers that answer wrongly. Called as kprof-symbols, this program is
- * such a helper itself.
+ * symbolizer/remote: the processes of kprof-symbols have their rights, ends and limits, requests can
+ * be cancelled, debuginfod is used as configured, and helpers that answer wrongly do no harm. Called
+ * as kprof-symbols, this program is such a helper.
  */
 #include "tests/unit/sym_remote_fixture.h"
 

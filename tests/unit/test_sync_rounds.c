@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* src/producers/sync_rounds, connection: writes that wait until programs have taken a change. */
+/*
+ * producers/sync_rounds and connection: a write to a switch waits until the programs have acknowledged
+ * it.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

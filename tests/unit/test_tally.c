@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* prof/tally against counts in a plain table, with rows coming in random order. */
+/* prof/tally agrees with counts in a plain table when rows are added in random order. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

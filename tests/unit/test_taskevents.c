@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prof/taskevents: the kernel's records about tasks, written by hand in its layout: in every order of
- * arrival, cut at every byte, and as garbage.
+ * prof/taskevents: the kernel's records about tasks, written by hand in its layout, are understood in
+ * every order of arrival; cut and random ones are refused.
  */
 #include <glib.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prof/tasks: what readers are told of processes, whatever the order in which it becomes known.
+ * prof/tasks: readers get the right records about processes in whichever order the facts become known.
  */
 #include "tests/unit/tasks_fixture.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prof/tasks: how long ended tasks are kept, and what is told again in the next run.
+ * prof/tasks: ended tasks are kept as long as samples need them, and the next run repeats the right
+ * records.
  */
 #include "tests/unit/tasks_fixture.h"
 

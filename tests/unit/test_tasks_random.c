@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prof/tasks on a small simulated machine that runs at random: processes fork, exec, map and end;
- * their pids are reused; records of perf arrive later, sometimes not at all; /proc is walked;
- * samples are taken and drained into blocks that are freed; the profiler is stopped and started.
- * All readers, old and new, must find the file behind every sample that is held when they look. A
- * seed that fails is printed; KPROFS_TEST_SEED repeats it.
+ * prof/tasks on a small simulated machine that runs at random: processes fork, exec, map and end; pids
+ * are reused; perf's records arrive late or not at all; /proc is walked; samples are drained into
+ * blocks that are freed; the profiler is stopped and started. Each reader must find the file of every
+ * sample that is held when it reads. A seed that fails is printed; KPROFS_TEST_SEED repeats it.
  */
 #include <glib.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * client/text: strings of every length at every place of a block, in front of an unmapped page, and
- * the records that they become.
+ * client/text: strings of every length at every offset in a block, before an unmapped page, become the
+ * right records.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace/: the lines that a message becomes, what is refused, and which messages the ring keeps.
+ * trace/trace: a message becomes the right lines or is refused, and the ring keeps the newest
+ * messages.
  */
 #include <errno.h>
 #include <glib.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The newest of the trace, of which there are messages only: their lines, and where they are cut.
- */
+/* trace/trace_annotations: the newest messages have the right lines and are cut at the limit. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

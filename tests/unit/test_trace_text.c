@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Events as lines: expectations are what printf prints for the values, or kprof(5) says. */
+/*
+ * trace/trace_text: events become the lines that printf prints for the values, or that kprof(5)
+ * describes.
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

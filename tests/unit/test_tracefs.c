@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * sys/tracefs, and the tracepoints of prof/events.
- */
+/* sys/tracefs and prof/events: tracepoints are listed and found. */
 #include "tests/unit/events_fixture.h"
 
 /* ---- tracefs --------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* formats/tree: the whole text of small captures, with the figures worked out by hand. */
+/* formats/tree: the text of small captures has the figures that were calculated by hand. */
 #include "tests/unit/view_fixture.h"
 
 #include "formats/tree.h"

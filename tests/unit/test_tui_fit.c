@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* tui/fit: names of other processes take the columns that they were given, and control no terminal. */
+/*
+ * tui/fit: names of other processes take the columns that they are given and contain no control
+ * characters.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

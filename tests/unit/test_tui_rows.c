@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* tui/rows and tui/selection: the rows of small captures, with the figures worked out by hand. */
+/*
+ * tui/rows and tui/selection: the rows of small captures have the figures that were calculated by
+ * hand.
+ */
 #include "tests/unit/view_fixture.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fs/turns: users are served in turn, and none occupies all threads. */
+/* fs/turns: users are served in turn, and none of them occupies all threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

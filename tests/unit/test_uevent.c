@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * sys/uevent: messages of the kernel about CPUs.
- */
+/* sys/uevent: the kernel's messages about CPUs are understood. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* base/units: numbers and CPU lists, good and bad. */
+/* base/units: numbers and CPU lists are parsed or refused. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

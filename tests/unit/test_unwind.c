@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * symbolizer/unwind: steps by rows made by hand, on a stack whose words are known. Nothing beyond
- * the copy is read, whatever the row.
+ * symbolizer/unwind: rows that were made by hand unwind a stack with known words. No row causes a read
+ * beyond the copy.
  */
 #include <dwarf.h>
 #include <elf.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * capture/unwinding: captures made by hand, with children of the test as parsers. The result must
- * have samples with whole stacks, and everything else byte for byte.
+ * capture/unwinding: captures that were made by hand, with children of the test as parsers, get
+ * samples with complete stacks; all other bytes stay the same.
  */
 #include <errno.h>
 #include <poll.h>

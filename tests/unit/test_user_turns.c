@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* producers/user_turns: which user's connection is served next. */
+/* producers/user_turns: connections of users are served in the right order. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* views/viewmodel: which views share a model, and that each capture gets its own. */
+/* views/viewmodel: views of the same capture share a model, and another capture gets its own. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Programs that are attached to a trace, with pools that the test writes itself. */
+/* Programs that are attached to a trace, with pools that the test writes. */
 #ifndef KPROFS_TESTS_UNIT_TRACING_H
 #define KPROFS_TESTS_UNIT_TRACING_H
 

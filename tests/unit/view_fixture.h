@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * A view of a capture made by hand: everything that it wrote, and what it returned.
- */
+/* A view of a capture that was written by hand: what it wrote and returned. */
 #ifndef KPROFS_TESTS_VIEW_FIXTURE_H
 #define KPROFS_TESTS_VIEW_FIXTURE_H
 
