@@ -30,12 +30,24 @@
 /* The server sends this word, in place of the number of a connection, to end the acceptor. */
 #define END (-1)
 
+/* Connections that the process is to close. */
+struct release {
+	int after; /* closed by the process afterwards; -1 for none */
+	unsigned int count;
+	int32_t numbers[];
+};
+
 struct acceptor {
 	int listening;
 	int fd; /* to the process; -1 if there is none */
 	pid_t pid;
 	pid_t ended; /* a process that was replaced and is still to be waited for; 0 if there is none */
 	uint32_t generation;
+	/*
+	 * of struct release: those that the process has not been sent, the oldest first. A
+	 * connection is in one of them at most, so the process's descriptors bound them.
+	 */
+	GQueue unsent;
 };
 
 /* ---- in the process -------------------------------------------------------------------------- */
@@ -191,6 +203,7 @@ int acceptor_create(int listening, struct acceptor **acceptor)
 	struct acceptor *a = g_new0(struct acceptor, 1);
 	int ret;
 
+	g_queue_init(&a->unsent);
 	a->listening = listening;
 	ret = start_process(a);
 	if (ret)
@@ -200,6 +213,64 @@ int acceptor_create(int listening, struct acceptor **acceptor)
 	return ret;
 }
 
+/* ---- what the process is to close ------------------------------------------------------------ */
+
+static void free_release(struct release *release)
+{
+	if (release->after >= 0)
+		close(release->after);
+	g_free(release);
+}
+
+/* Called when the process has ended, and so has closed its descriptors, or is about to. */
+static void forget_unsent(struct acceptor *acceptor)
+{
+	struct release *release;
+
+	while ((release = g_queue_pop_head(&acceptor->unsent)))
+		free_release(release);
+}
+
+void acceptor_send(struct acceptor *acceptor)
+{
+	struct release *release;
+
+	while ((release = g_queue_peek_head(&acceptor->unsent))) {
+		int ret = fdpass_send(acceptor->fd, release->numbers,
+			release->count * sizeof(release->numbers[0]), &release->after,
+			release->after >= 0 ? 1 : 0, MSG_DONTWAIT);
+
+		/* without a process, acceptor_next() finds that out, and starts another one */
+		if (ret)
+			return;
+		free_release(g_queue_pop_head(&acceptor->unsent));
+	}
+}
+
+bool acceptor_has_unsent(const struct acceptor *acceptor)
+{
+	return acceptor->unsent.length > 0;
+}
+
+void acceptor_release(
+	struct acceptor *acceptor, const struct accepted *accepted, unsigned int count, int after)
+{
+	struct release *release =
+		g_malloc(sizeof(*release) + count * sizeof(release->numbers[0]));
+
+	release->count = 0;
+	release->after = after;
+	for (unsigned int i = 0; i < count; i++)
+		if (accepted[i].number >= 0 && accepted[i].generation == acceptor->generation)
+			release->numbers[release->count++] = accepted[i].number;
+	if (!release->count || acceptor->fd < 0) {
+		free_release(release);
+		return;
+	}
+	g_queue_push_tail(&acceptor->unsent, release);
+	acceptor_send(acceptor);
+}
+
 void acceptor_destroy(struct acceptor *acceptor)
 {
 	const int32_t end = END;
@@ -207,6 +278,7 @@ void acceptor_destroy(struct acceptor *acceptor)
 	if (!acceptor)
 		return;
 	close(acceptor->listening); /* before the process does: not the last one */
+	forget_unsent(acceptor); /* the process ends, which closes all */
 	if (acceptor->fd >= 0) {
 		fdpass_send(acceptor->fd, &end, sizeof(end), NULL, 0, 0);
 		close(acceptor->fd);
@@ -233,6 +305,7 @@ static int replace_process(struct acceptor *acceptor)
 		close(acceptor->fd);
 		acceptor->fd = -1;
 		acceptor->ended = acceptor->pid;
+		forget_unsent(acceptor);
 	}
 	ret = start_process(acceptor);
 	return ret ? ret : -EPIPE;
@@ -262,20 +335,4 @@ int acceptor_next(struct acceptor *acceptor, struct accepted *accepted)
 		return -EMFILE;
 	recv(acceptor->fd, &accepted->number, sizeof(accepted->number), MSG_DONTWAIT);
 	return fd;
-}
-
-void acceptor_release(
-	struct acceptor *acceptor, const struct accepted *accepted, unsigned int count, int after)
-{
-	int32_t numbers[FDPASS_MAX];
-	unsigned int i, n = 0;
-
-	for (i = 0; i < count; i++)
-		if (accepted[i].number >= 0 && accepted[i].generation == acceptor->generation)
-			numbers[n++] = accepted[i].number;
-	if (n && acceptor->fd >= 0)
-		fdpass_send(acceptor->fd, numbers, n * sizeof(numbers[0]), &after,
-			after >= 0 ? 1 : 0, 0);
-	if (after >= 0)
-		close(after);
 }

@@ -17,6 +17,7 @@
 #ifndef KPROFS_PRODUCERS_ACCEPTOR_H
 #define KPROFS_PRODUCERS_ACCEPTOR_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -55,10 +56,15 @@ int acceptor_fd(const struct acceptor *acceptor);
 int acceptor_next(struct acceptor *acceptor, struct accepted *accepted);
 
 /*
- * Makes the acceptor close its descriptors of these connections, and then `after` (-1 for none), a
- * descriptor that this function closes in the server.
+ * Makes the acceptor close its descriptors of these connections, FDPASS_MAX at most, and then `after`
+ * (-1 for none), a descriptor that this function takes. If the socket to the acceptor is full, this is
+ * sent later. Does not block.
  */
 void acceptor_release(
 	struct acceptor *acceptor, const struct accepted *accepted, unsigned int count, int after);
+/* Whether something is still to be sent: acceptor_send() is called when acceptor_fd() is writable. */
+bool acceptor_has_unsent(const struct acceptor *acceptor);
+/* Sends what is still to be sent, until the socket is full. Does not block. */
+void acceptor_send(struct acceptor *acceptor);
 
 #endif

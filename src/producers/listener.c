@@ -162,7 +162,9 @@ static void handle(struct listener *listener, const struct epoll_event *event, b
 	if (event->data.ptr == &listener->bell) {
 		*kicked = bell_take(listener->bell);
 	} else if (event->data.ptr == listener->acceptor) {
-		listener_accept(listener);
+		/* room in the socket to it is used by free_dropped() */
+		if (event->events & ~(uint32_t)EPOLLOUT)
+			listener_accept(listener);
 	} else if (event->data.ptr == listener->receivers) {
 		listener_take_received(listener);
 	} else {
@@ -189,6 +191,7 @@ static void free_dropped(struct listener *listener)
 	while ((link = g_queue_pop_head_link(&listener->dropped)))
 		g_free(link->data);
 	closing_run(listener->closing);
+	listener_send_to_acceptor(listener);
 }
 
 static void *run(void *arg)

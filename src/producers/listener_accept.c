@@ -85,13 +85,26 @@ int listener_watch(struct listener *listener, int operation, int fd, uint32_t ev
 }
 
 /* The acceptor that replaced another one may not be watched yet. */
-static int watch_acceptor(struct listener *listener, uint32_t events)
+static int watch_acceptor(struct listener *listener, bool accepts)
 {
 	const int fd = acceptor_fd(listener->acceptor);
+	const bool sends = acceptor_has_unsent(listener->acceptor);
+	const uint32_t events = (accepts ? EPOLLIN : 0) | (sends ? EPOLLOUT : 0);
 	int ret = listener_watch(listener, EPOLL_CTL_MOD, fd, events, listener->acceptor);
 
-	return ret == -ENOENT ?
-		listener_watch(listener, EPOLL_CTL_ADD, fd, events, listener->acceptor) : ret;
+	if (ret == -ENOENT)
+		ret = listener_watch(listener, EPOLL_CTL_ADD, fd, events, listener->acceptor);
+	if (!ret)
+		listener->acceptor_sends = sends;
+	return ret;
+}
+
+void listener_send_to_acceptor(struct listener *listener)
+{
+	acceptor_send(listener->acceptor);
+	/* if it can't be watched, the next wakeup tries again */
+	if (acceptor_has_unsent(listener->acceptor) != listener->acceptor_sends)
+		(void)watch_acceptor(listener, !listener->paused);
 }
 
 /* While paused, no connection is accepted. */
@@ -100,7 +113,7 @@ static void set_paused(struct listener *listener, bool paused)
 	if (listener->paused == paused)
 		return;
 	/* without an acceptor, or where it can't be watched, the pause goes on */
-	if (watch_acceptor(listener, paused ? 0 : EPOLLIN) && !paused)
+	if (watch_acceptor(listener, !paused) && !paused)
 		return;
 	listener->paused = paused;
 	if (paused)
@@ -232,7 +245,7 @@ void listener_accept(struct listener *listener)
 		int fd = acceptor_next(listener->acceptor, &accepted);
 
 		if (fd == -EPIPE) {
-			fd = watch_acceptor(listener, EPOLLIN);
+			fd = watch_acceptor(listener, true);
 			if (!fd)
 				listener->paused = false;
 		} else if (fd >= 0) {

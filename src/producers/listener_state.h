@@ -44,6 +44,7 @@ struct listener {
 	struct producers *producers;	 /* i */
 	struct listener_options options; /* i */
 	struct acceptor *acceptor;
+	bool acceptor_sends;		 /* it is watched for room in the socket to it */
 	int epoll;			 /* i */
 	int bell;			 /* i: wakes the thread */
 	pthread_t thread;		 /* i */
@@ -81,6 +82,8 @@ int listener_watch(struct listener *listener, int operation, int fd, uint32_t ev
 /* Tries again to accept; the pause goes on if that fails. */
 void listener_end_pause(struct listener *listener);
 void listener_accept(struct listener *listener);
+/* Sends to the acceptor what could not be sent yet, and watches for room where that fails. */
+void listener_send_to_acceptor(struct listener *listener);
 /* Charges the user with the CPU time of the thread since clock_thread_ns() was begin_ns. */
 void listener_charge(
 	struct listener *listener, const struct connection *connection, uint64_t begin_ns);

@@ -25,7 +25,7 @@
 #define DYING_MAX 8
 #define ROLES 4
 
-/* Time that an unused parser may take to exit by itself. */
+/* An unused parser may take this time to exit by itself. */
 #define GENTLY_MS 200
 
 struct helper_process {

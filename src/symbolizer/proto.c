@@ -79,7 +79,7 @@ static size_t proto_size(const struct proto_message *message)
 	return count ? 0 : size;
 }
 
-/* Is the received message well-formed? Its path, if any, then ends in a NUL. */
+/* Returns whether the received message is well-formed. Its path, if any, then ends in a NUL. */
 static bool is_sound(const struct proto_message *message, size_t size)
 {
 	uint32_t count = message->head.count;

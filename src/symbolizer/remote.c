@@ -86,7 +86,7 @@ static void return_lane(struct remote *remote, int lane)
 		;
 }
 
-/* Lanes in use have their helpers running already. */
+/* The helpers of lanes that are in use run already. */
 static void prepare(void *self)
 {
 	struct remote *remote = self;

@@ -111,7 +111,7 @@ static int check_kernel(struct remote_request *request)
 	return same ? 0 : -ESTALE;
 }
 
-/* Was it recorded on another machine, or before this one was rebooted? Not known: false. */
+/* Returns whether it was recorded on another machine or before a reboot; false if not known. */
 static bool is_other_boot(struct remote_request *request)
 {
 	const struct symbols_kernel *kernel = request->file->kernel;
@@ -120,7 +120,7 @@ static bool is_other_boot(struct remote_request *request)
 	       check_kernel(request) == -ESTALE;
 }
 
-/* Has the file the inode that was mapped, as far as both are known? */
+/* Returns whether the file has the mapped inode, as far as both are known. */
 static bool has_inode(const struct symbols_file_id *mapped, const struct symbols_file_id *found)
 {
 	return found->inode == mapped->inode && found->dev_major == mapped->dev_major &&

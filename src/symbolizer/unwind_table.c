@@ -26,7 +26,7 @@ struct table_file {
 	int connection; /* to its parser; -1 if there is none, or it failed */
 	bool evicted;   /* its parser was ended to make room for another */
 	uint64_t used;  /* number of its last request */
-	/* for starting it again; the strings and bytes are owned */
+	/* to start the parser again; owns the strings and bytes */
 	struct symbols_file file;
 	char *path;
 	uint8_t *build_id, *kernel_build_id;

@@ -45,7 +45,7 @@ void addr_match_destroy(struct addr_match *match)
 	g_free(match);
 }
 
-/* Is it the better one of two symbols with the same start? */
+/* Returns whether it is the better one of two symbols with the same start. */
 static bool is_better(const struct addr_match_symbol *symbol, const struct addr_match_symbol *than)
 {
 	size_t a, b;
@@ -54,7 +54,7 @@ static bool is_better(const struct addr_match_symbol *symbol, const struct addr_
 		return symbol->rank < than->rank;
 	if (symbol->latest)
 		return true;
-	/* aliases: the name with fewer leading underscores is the public one */
+	/* of aliases, the name with fewer leading underscores is the public one */
 	a = strspn(symbol->name, "_");
 	b = strspn(than->name, "_");
 	return a != b ? a < b : strcmp(symbol->name, than->name) < 0;
@@ -93,7 +93,7 @@ void addr_match_replace(struct addr_match *match, const struct addr_match_symbol
 	}
 }
 
-/* Does the nearest symbol, whose size does not cover the address, count for it? */
+/* Returns whether the nearest symbol counts for the address that its size does not cover. */
 static bool reaches(const struct addr_match_symbol *nearest,
 	const struct addr_match_symbol *covering, uint64_t address)
 {

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/time.h>
 
-#define OUTPUT_MAX 8192 /* bytes; more than any reader shows */
+#define OUTPUT_MAX 8192 /* bytes; readers show less */
 
 /*
  * Limit of CPU time for one name. The longest names take a millisecond, a hundred times that under

@@ -19,7 +19,7 @@ int image_init(struct image *image, const void *data, size_t size)
 
 	memset(image, 0, sizeof(*image));
 	if (elf_version(EV_CURRENT) != EV_NONE)
-		elf = elf_memory((char *)(uintptr_t)data, size); /* libelf does not write to it */
+		elf = elf_memory((char *)(uintptr_t)data, size); /* libelf does not write to the memory */
 	if (!elf)
 		return -ENOEXEC;
 	if (elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &head) ||

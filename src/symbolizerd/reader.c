@@ -39,7 +39,7 @@
 /* 200 ms for one process, 500 ms for all that hang together */
 #define PROCESS_TICKS 20
 #define TOTAL_TICKS 50
-/* So many processes that hang can be waited for at the same time. */
+/* This many processes that hang can be waited for at the same time. */
 #define WORKERS_MAX 32
 /* The mount table is read again after this time. */
 #define MOUNTS_NS NSEC_PER_SEC
@@ -320,7 +320,7 @@ static bool is_blocked(const struct worker *worker)
 	return !state || state[1] != ' ' || state[2] != 'R';
 }
 
-/* Its results would be too late. */
+/* Discards its results, which would be late. */
 static void abandon(struct reader *reader, struct worker *worker)
 {
 	worker->abandoned = true;
@@ -398,7 +398,7 @@ static bool all_blocked(const struct reader *reader)
 	return true;
 }
 
-/* Runs once a tick. Starts one more worker for each blocked one. */
+/* Runs at each tick. Starts one more worker for each blocked one. */
 static int help_blocked(struct reader *reader, unsigned int *total)
 {
 	unsigned int more, i;

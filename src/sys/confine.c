@@ -26,7 +26,7 @@
 #include "sys/memfile.h"
 #include "sys/proc_maps.h"
 
-/* The user and group of a process that needs none: the kernel's overflowuid. */
+/* The user and group of a process that needs no rights of a user: the kernel's overflowuid. */
 #define OVERFLOW_ID 65534
 
 #ifdef __has_feature
@@ -114,14 +114,14 @@ static const int basic_calls[] = {
 	SCMP_SYS(restart_syscall), SCMP_SYS(sysinfo), SCMP_SYS(exit), SCMP_SYS(exit_group),
 };
 
-/* What the sanitizers need beyond that. */
+/* The sanitizers need these calls too. */
 static const int sanitizer_calls[] = {
 	SCMP_SYS(write), SCMP_SYS(sigaltstack), SCMP_SYS(sched_yield), SCMP_SYS(prlimit64),
 	SCMP_SYS(getrlimit), SCMP_SYS(getppid), SCMP_SYS(ioctl), SCMP_SYS(sched_getaffinity),
 	SCMP_SYS(gettimeofday), SCMP_SYS(nanosleep), SCMP_SYS(clock_nanosleep),
 };
 
-/* To find files by name. */
+/* The calls that find files by name. */
 static const int name_calls[] = {
 	SCMP_SYS(open), SCMP_SYS(openat), SCMP_SYS(openat2), SCMP_SYS(stat), SCMP_SYS(lstat),
 	SCMP_SYS(statx), SCMP_SYS(access), SCMP_SYS(faccessat), SCMP_SYS(faccessat2),
@@ -186,7 +186,7 @@ static int add_opener(scmp_filter_ctx filter)
 	return ret;
 }
 
-/* Threads and processes, without new namespaces. */
+/* The calls that create threads and processes, without new namespaces. */
 static int add_clone(scmp_filter_ctx filter)
 {
 	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,

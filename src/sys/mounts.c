@@ -132,7 +132,7 @@ static int remove_dead(const char *link, const char *type)
 	fd = open(link, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd >= 0) {
 		close(fd);
-		return 0; /* it works: another process removed it first */
+		return 0; /* not an error: another process unmounted it first */
 	}
 	if (errno != ENOTCONN)
 		return -errno;

@@ -61,14 +61,14 @@ int perf_read_count(int fd, struct perf_count *count)
 	if (n < 0)
 		return -errno;
 	if (n != sizeof(words[0]) && n != sizeof(words))
-		return -EIO; /* 0: an event in error state */
+		return -EIO; /* 0 bytes: the event is in the error state */
 	count->value = words[0];
 	count->has_lost = n == sizeof(words);
 	count->lost = count->has_lost ? words[1] : 0;
 	return 0;
 }
 
-/* Whether the kernel accepts this event for this thread. */
+/* Returns whether the kernel accepts this event for this thread. */
 static int try_open(const struct perf_event_attr *attr)
 {
 	int fd;

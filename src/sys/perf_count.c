@@ -48,7 +48,7 @@ int perf_count_read(int fd, struct perf_counted *counted)
 	if (n < 0)
 		return -errno;
 	if (n != sizeof(words))
-		return -EIO; /* 0: an event in error state */
+		return -EIO; /* 0 bytes: the event is in the error state */
 	counted->value = words[0];
 	counted->enabled_ns = words[1];
 	counted->running_ns = words[2];

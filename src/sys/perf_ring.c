@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The ring of a perf event, the consumer's side: see perf.h for the order of accesses. */
+/* Reads the ring of a perf event; perf.h has the order of accesses. */
 #include "sys/perf.h"
 
 #include <errno.h>

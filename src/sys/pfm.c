@@ -29,7 +29,7 @@ int pfm_enter(void)
 	int ret;
 
 	pthread_mutex_lock(&library);
-	ret = pfm_initialize(); /* returns at once if already done */
+	ret = pfm_initialize(); /* returns at once if the library is initialised */
 	if (ret != PFM_SUCCESS)
 		pthread_mutex_unlock(&library);
 	return ret;
@@ -75,7 +75,7 @@ static int encode(const char *text, pfm_perf_encode_arg_t *arg)
 	return pfm_get_os_event_encoding(text, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT_EXT, arg);
 }
 
-/* Whether libpfm4 accepts the text: some events need a unit mask. */
+/* Returns whether libpfm4 accepts the text: some events need a unit mask. */
 static bool is_encodable(const char *text)
 {
 	struct perf_event_attr attr = { 0 };
@@ -141,7 +141,7 @@ static void append_name(char *buf, size_t size, const char *name)
 		snprintf(buf + length, size - length, "%s", dots);
 }
 
-/* Whether PMU number i exists in this machine (or was forced), and what it is. */
+/* Returns whether PMU number i exists in this machine (or was forced), and describes it. */
 static bool get_pmu(int i, pfm_pmu_info_t *pmu)
 {
 	memset(pmu, 0, sizeof(*pmu));

@@ -8,7 +8,7 @@
 
 #include "sys/pfm_lock.h"
 
-/* No event has more; the rest would be left out. */
+/* No event has more attributes; further ones are left out. */
 #define ATTRS_MAX 128
 
 static enum pfm_attr_kind kind_of(pfm_attr_t type)

@@ -34,7 +34,7 @@ struct proc_reader {
 	struct proc_maps maps;
 };
 
-/* Whether an error is caused by the process, not by the machine. */
+/* Returns whether the process, not the machine, caused the error. */
 static bool is_gone(int ret)
 {
 	return ret == -ENOENT || ret == -ESRCH || ret == -ENOTDIR;
@@ -386,7 +386,7 @@ struct signals {
 	unsigned long long handled; /* caught or ignored */
 };
 
-/* returns false if /proc cannot be read */
+/* Returns false if /proc cannot be read. */
 static bool read_signals(const char *proc, pid_t tid, struct signals *signals)
 {
 	unsigned long long mask, blocked = 0;
@@ -413,7 +413,7 @@ static bool read_signals(const char *proc, pid_t tid, struct signals *signals)
 	return true;
 }
 
-/* Signals that only notify, or stop and continue. */
+/* These signals only notify, or stop and continue the process. */
 static uint64_t harmless_signals(void)
 {
 	return signal_bit(SIGCHLD) | signal_bit(SIGCONT) | signal_bit(SIGURG) | signal_bit(SIGWINCH) |

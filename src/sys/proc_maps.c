@@ -56,7 +56,7 @@ static const char *const local_types[] = {
 	"bcachefs", "btrfs", "devtmpfs", "erofs", "overlay", "ramfs", "rootfs", "tmpfs", "ubifs", "zfs",
 };
 
-/* Those that only root mounts. */
+/* File systems that only root mounts. */
 static const char *const network_types[] = {
 	"9p", "afs", "ceph", "cifs", "lustre", "nfs", "nfs4", "smb3", "virtiofs",
 };

@@ -93,7 +93,7 @@ static int find_own(const struct proc_maps *mounts, const char *path)
 	return fd;
 }
 
-/* Below the root of a process. */
+/* Opens a path below the root of a process. */
 static int find_of(const struct proc_maps *mounts, int root, const char *path, uint64_t resolve)
 {
 	if (mounts && !procfile_is_trusted(mounts, root))
@@ -144,7 +144,7 @@ static int find_process(const char *proc, uint32_t pid)
 	return find_at(AT_FDCWD, name, O_DIRECTORY);
 }
 
-/* Whether the link leads to a file with this path. */
+/* Returns whether the link leads to a file with this path. */
 static bool is_called(int folder, const char *link, const char *path)
 {
 	static const char deleted[] = " (deleted)";
@@ -177,7 +177,7 @@ int procfile_open_mapped(const char *proc, const struct proc_maps *mounts, uint3
 	return fd;
 }
 
-/* The root of the process, or of this one for process -1. */
+/* Opens the root of the process, or of this one for process -1. */
 static int find_root(int process)
 {
 	return process < 0 ? find_at(AT_FDCWD, "/", O_DIRECTORY)

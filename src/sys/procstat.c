@@ -58,7 +58,7 @@ static bool is_cpu_line(const char *line)
 	return strncmp(line, "cpu", 3) == 0;
 }
 
-/* Whether the text, which may be cut anywhere, reaches beyond the last CPU line. */
+/* Returns whether the text, which may be cut anywhere, continues after the last CPU line. */
 static bool covers_cpus(const char *text, size_t length)
 {
 	const char *end = text + length;

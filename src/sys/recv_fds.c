@@ -16,7 +16,7 @@ static ssize_t receive(int socket, struct msghdr *message, int flags)
 	return got < 0 ? -errno : got;
 }
 
-/* `got`: the size of the packet or -errno. */
+/* `got` is the size of the packet, or -errno. */
 static enum recv_fds_result result_of(ssize_t got)
 {
 	if (got >= 0)

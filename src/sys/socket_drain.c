@@ -12,7 +12,7 @@
 
 #include "sys/child.h"
 
-/* Sockets that one thread gets. */
+/* One thread gets this many sockets. */
 #define SOCKETS_MAX 253
 /*
  * What a peer can leave in a queue: its send buffer, of packets that each count for 768 bytes or

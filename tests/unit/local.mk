@@ -229,6 +229,9 @@ tests_unit_test_unwinding_LDADD = $(VIEW_TEST_LIBS)
 # with writers of their own, so with the whole ring
 TRACE_TEST_LIBS = libtrace.a libproducers.a libring_testing.a $(SYS_TEST_LIBS)
 
+unit_tests += tests/unit/test_acceptor
+tests_unit_test_acceptor_LDADD = $(TRACE_TEST_LIBS)
+
 unit_tests += tests/unit/test_admission
 tests_unit_test_admission_LDADD = $(TRACE_TEST_LIBS)
 

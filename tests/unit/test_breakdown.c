@@ -227,7 +227,10 @@ static void test_events_stand_side_by_side(void **state)
 	end(&c);
 }
 
-/* The largest change comes first, up or down: main 10 -> 60, work 60 -> 40, call_a is gone. */
+/*
+ * The largest change is first, up or down: main 10 -> 60, work 60 -> 40, call_a has no samples
+ * left.
+ */
 static void test_largest_change_comes_first(void **state)
 {
 	const struct breakdown_options options = { .fields = BIT(FUNCTION) };

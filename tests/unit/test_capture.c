@@ -279,7 +279,7 @@ static void test_full_capture_discards_new_records_and_counts_them(void **state)
 	assert_int_equal(book(c, CAPTURE_RECEIVED), 40 * BIG);
 	assert_int_equal(book(c, KPROF_LOST_QUEUE), dropped);
 
-	/* a reader has read, so there is room: LOST stands before what comes next */
+	/* a reader has read, so there is room: LOST stands before the next run */
 	capture_attach(c, &pos);
 	read_all(c, &pos, &stream);
 	assert_int_equal(sum_stream(&stream).samples, stored);
@@ -333,7 +333,7 @@ static void test_blocks_are_freed_when_all_readers_passed_them(void **state)
 	assert_int_equal(capture_oldest_seq(c), oldest + 2);
 	capture_detach(c, &a);
 	capture_detach(c, &b);
-	/* the readers are detached: what they read may be freed, what came after may not */
+	/* the readers are detached: runs that they have read can be freed, later ones cannot */
 	for (i = 0; append(c, BIG); i++)
 		;
 	assert_int_equal(i, 13);

@@ -85,7 +85,7 @@ static bool is_among(const void *data, const void *const all[], int count)
 	return false;
 }
 
-/* Cleared memory is used for what comes next. Only trimming releases it. */
+/* Cleared memory is used for the next runs. Only trimming releases it. */
 static void test_cleared_memory_is_reused_until_trimmed(void **state)
 {
 	struct capture *c = create(8 * MIB);
@@ -289,7 +289,7 @@ static void test_lower_limit_discards_or_overwrites(void **state)
 	capture_destroy(c);
 }
 
-/* A run larger than the whole limit: lost, whatever the mode. */
+/* A run larger than the whole limit is lost in every mode. */
 static void test_limit_below_a_run_refuses_it(void **state)
 {
 	int overwrite;

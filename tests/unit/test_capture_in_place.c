@@ -23,8 +23,8 @@
 #define AHEAD 100000
 
 /*
- * Writes a run of `samples` where the capture says and returns that place. Others may append before
- * it is appended; end_in_place() must follow.
+ * Writes a run of `samples` at the place that the capture returns, and returns that place. Other
+ * runs may be appended before it; end_in_place() must follow.
  */
 static uint8_t *write_in_place(struct capture *c, int samples, size_t *len)
 {
@@ -106,7 +106,10 @@ static void test_run_written_in_place_is_read(void **state)
 	capture_destroy(c);
 }
 
-/* What others append while a run is being written comes before it, and damages neither. */
+/*
+ * Runs that are appended while another one is being written stand before it, and neither is
+ * damaged.
+ */
 static void test_records_appended_meanwhile_come_before_the_run(void **state)
 {
 	struct capture *c = create(MIB);

@@ -74,8 +74,8 @@ static void test_slow_reader_is_told_what_was_overwritten(void **state)
 }
 
 /*
- * A reader in the middle of a block that is overwritten gets the record that it has begun, to its
- * end. Then it is told that the rest is missing, like all that was between.
+ * A reader in the middle of a block that is overwritten gets the rest of its record. The next
+ * record counts all others up to the oldest held one as lost.
  */
 static void test_overwrite_within_a_record_delivers_its_rest(void **state)
 {
@@ -173,7 +173,7 @@ static void test_overwritten_reply_is_read_or_missed_never_both(void **state)
 	}
 }
 
-/* The reader is told what was overwritten since its last read before it reads anything newer. */
+/* The reader gets the count of overwritten samples before any newer sample. */
 static void test_missed_records_are_told_before_newer_ones(void **state)
 {
 	struct capture *c = create_ring(MIB);
@@ -195,7 +195,8 @@ static void test_missed_records_are_told_before_newer_ones(void **state)
 }
 
 /*
- * The rest of a block that its only reader has not read is lost once. A later reader is told of it.
+ * The rest of a block that its only reader has not read is lost once. A later reader gets that
+ * count.
  */
 static void test_rest_of_a_left_block_is_lost_once(void **state)
 {

@@ -20,8 +20,9 @@
 /* ---- at random, against a model ------------------------------------------------------------------ */
 
 /*
- * The model keeps every record that the capture took, in order, for ever. A reader is an index into
- * that array; what it misses must be a stretch of the array whose sum is what it was told.
+ * The model keeps every record that the capture accepted, in order. A reader is an index into that
+ * array. The records that it misses must follow each other in the array, and their number must be
+ * the reported one.
  */
 struct entry {
 	size_t at, len; /* of its bytes in model.bytes */
@@ -43,7 +44,7 @@ struct model_reader {
 	size_t rest_used;
 	bool cleared; /* while under way */
 	struct bytes begun;	     /* of what was read, what is no whole record yet */
-	struct record_counts counts, told; /* in what was read; as the capture tells */
+	struct record_counts counts, told; /* in the bytes that were read; as the capture reports */
 };
 
 #define MODEL_READERS 5
@@ -263,7 +264,7 @@ static void model_attach(struct model *m, struct model_reader *r)
 	r->rest.used = 0;
 }
 
-/* Moves over what the reader was told that it missed. */
+/* Moves over the records that were reported as missed. */
 static void model_jump(struct model *m, struct model_reader *r)
 {
 	struct tally missed, skipped;
@@ -356,7 +357,7 @@ static void take_rest(struct model_reader *r)
 	r->rest.used -= r->rest_used;
 }
 
-/* What the capture tells of the pieces at hand is in them: a record counts with its first part. */
+/* The pieces contain what the capture reports of them: a record counts with its first part. */
 static void model_count(const struct model *m, struct model_reader *r)
 {
 	struct decoded record;

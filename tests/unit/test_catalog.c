@@ -172,7 +172,7 @@ static void test_switching_all_sets_every_event(void **state)
 	check_list(catalog, __LINE__, "p:a=1");
 	check_counts(catalog, __LINE__, 1, 0, 1);
 	b = add(catalog, "p:b", "%d");
-	check_list(catalog, __LINE__, "p:a=1 p:b=0"); /* remembered */
+	check_list(catalog, __LINE__, "p:a=1 p:b=0"); /* the setting was kept */
 	catalog_set_all(catalog, false);
 	check_list(catalog, __LINE__, "p:a=0 p:b=0");
 	drop(catalog, a);
@@ -287,7 +287,7 @@ static int add_numbered(struct catalog *catalog, uid_t uid, unsigned int i, cons
 #define GREEDY 10 /* users */
 
 /*
- * Users who take all that they can get leave some for the next user. What was refused takes no
+ * Users who define as many events as they can leave some for the next user. Refused ones take no
  * memory.
  */
 static void test_users_who_take_all_leave_numbers_for_others(void **state)

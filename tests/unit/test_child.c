@@ -112,7 +112,7 @@ static void test_missing_program_is_an_error(void **state)
 		assert_int_equal(ret, -ENOENT);
 		return;
 	}
-	/* under valgrind only the child knows */
+	/* under valgrind only the child can find out */
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(WEXITSTATUS(status), 127);
 }

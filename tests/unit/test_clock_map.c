@@ -53,7 +53,8 @@ static uint64_t ask(struct clock_map *stamps, uint64_t counter)
 }
 
 /*
- * Before the first refresh the line goes through the first and the last anchor, also back in time.
+ * Before the first refresh the line passes through the first and the last anchor, also for earlier
+ * times.
  */
 static void test_first_line_goes_through_first_and_last_anchor(void **state)
 {
@@ -199,7 +200,7 @@ static void test_jumping_clock_never_goes_back(void **state)
 	}
 }
 
-/* Full: the last piece goes on, and all earlier results stay. */
+/* If the table is full, the last piece continues, and all earlier results stay. */
 static void test_last_piece_goes_on_when_full(void **state)
 {
 	struct clocks clocks = {true, {0, 0, 0}};

@@ -113,7 +113,8 @@ static const struct line_row line_rows[] = {
 	{ __LINE__, "49 10 | 02 00 00 00 | 01 00 00 00 | ff ff ff ff ff ff ff ff",
 		"0 period cpu=2 event=1 period=18446744073709551615" },
 	/*
-	 * the kernel's mapping; a damaged one says another process; as type 3, before there was 75
+	 * the kernel's mapping; a damaged one with another process; as type 3, which was used
+	 * before 75
 	 */
 	{ __LINE__, "4b 28 | 00 00 00 00 00 00 00 00 | 00 00 00 81 ff ff ff ff | 00 00 00 01 00 00 00 00"
 		"| 00 00 00 00 00 00 00 00 | ff ff ff ff | 5b 6b 5d 00",
@@ -358,7 +359,7 @@ static void test_cut_stream_gives_its_whole_records(void **state)
 	assert_int_equal(ends[STREAM_RECORDS], gen.bytes->len);
 	decode_fini(&decoder);
 	for (length = 0, count = 0; length <= gen.bytes->len; length++) {
-		/* a copy of just this length, so that valgrind sees a step too far */
+		/* a copy of exactly this length, so that valgrind detects a read beyond it */
 		uint8_t *copy = g_memdup2(gen.bytes->data, length);
 		guint n = 0;
 		int ret;
@@ -474,7 +475,7 @@ static void test_pipe_decodes_byte_by_byte(void **state)
 	assert_int_equal(pipe(fds), 0);
 	decode_init_fd(&decoder, fds[0]);
 	assert_int_equal(decode_rewind(&decoder), -ESPIPE);
-	/* the writer's end stays open: only what is in the pipe may be asked for */
+	/* the writer's end stays open: only the bytes that are in the pipe may be read */
 	assert_int_equal(fcntl(fds[0], F_SETFL, O_NONBLOCK), 0);
 	for (i = 0; i < gen.bytes->len; i++)
 		assert_int_equal(write(fds[1], gen.bytes->data + i, 1), 1);

@@ -285,7 +285,7 @@ static void test_nodes_are_shared_and_counted(void **state)
 
 	assert_null(find_node(nodes, root, "none"));
 	assert_non_null(a);
-	assert_ptr_not_equal(a, b); /* each lookup a node of its own */
+	assert_ptr_not_equal(a, b); /* each lookup has its own node */
 	assert_int_equal(nodes_count(nodes), 2);
 	node_stat(nodes, a, false, &st_a);
 	node_stat(nodes, b, false, &st_b);
@@ -294,7 +294,7 @@ static void test_nodes_are_shared_and_counted(void **state)
 	assert_int_equal(st_a.st_gid, 8);
 	assert_int_equal(st_a.st_nlink, 1);
 	node_forget(nodes, a, 1);
-	node_forget(nodes, root, 1); /* never goes */
+	node_forget(nodes, root, 1); /* is never removed */
 	assert_int_equal(nodes_count(nodes), 1);
 	nodes_destroy(nodes); /* with b in it */
 }

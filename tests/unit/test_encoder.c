@@ -255,7 +255,7 @@ static void test_wrong_sizes_are_refused(void **state)
 		k.header.size = size;
 		expect_refused(e, 0, &k, __LINE__);
 	}
-	for (; size < 8 + 7 * 8; size++) { /* n says 2 */
+	for (; size < 8 + 7 * 8; size++) { /* n is 2 */
 		k.header.size = size;
 		expect_refused(e, 0, &k, __LINE__);
 	}
@@ -274,7 +274,7 @@ static void test_wrong_sizes_are_refused(void **state)
 	encoder_destroy(e);
 }
 
-/* A run says how many samples of each event it holds, and may be written elsewhere. */
+/* A run counts its samples of each event, and may be written to another place. */
 static void test_run_is_written_to_a_given_place(void **state)
 {
 	static struct kernel_record k;

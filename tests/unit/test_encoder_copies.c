@@ -131,9 +131,7 @@ static void test_copied_stacks_are_encoded(void **state)
 		check_copied(&copied_rows[i]);
 }
 
-/*
- * The kernel's frames are as many as there may be: nothing of the program, which would be one more.
- */
+/* The kernel's frames reach the limit: no frame of the program is added. */
 static void test_no_stack_is_copied_at_full_depth(void **state)
 {
 	static struct kernel_record k;
@@ -208,7 +206,7 @@ static void test_damaged_copies_are_whole_or_refused(void **state)
 	encoder_destroy(e);
 }
 
-/* The largest that the kernel can send fits an empty run, and a full run takes nothing of it. */
+/* The largest sample of the kernel fits into an empty run, and a full run takes no part of it. */
 static void test_largest_copy_fits_an_empty_run(void **state)
 {
 	static const struct copied_row largest = { 0, K, ABI_64, true, 65000, 65000 };

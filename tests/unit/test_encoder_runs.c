@@ -37,10 +37,10 @@ static void hand_on(struct capture_of_runs *all, struct encoder *e)
 	encoder_next_run(e);
 }
 
-/* What a reader knows; pids are small numbers here. */
+/* The state of a reader; pids are small numbers here. */
 struct knowledge {
 	uint32_t tids[16384]; /* of each process on this CPU; 0 for the process itself */
-	uint64_t periods[16]; /* by event; 0 if not told */
+	uint64_t periods[16]; /* by event; 0 if no record had it */
 };
 
 static void read_run(struct knowledge *know, const struct capture_of_runs *all, size_t run)
@@ -85,7 +85,7 @@ static void add_truth(struct capture_of_runs *all, struct encoder *e, struct tru
 	assert_int_equal(encoder_sample(e, truth.index, &k.header), 0);
 }
 
-/* Each start, then any selection of runs: the decoded tasks are always right. */
+/* For each start and any selection of runs, the decoded tasks are right. */
 static void read_any_runs(const struct capture_of_runs *all, unsigned int *seed)
 {
 	static struct knowledge know;
@@ -152,7 +152,7 @@ static void test_each_run_decodes_alone(void **state)
 	free_runs(&all);
 }
 
-/* More processes with threads than are remembered. */
+/* More processes with threads than the encoder stores. */
 static void test_more_threaded_processes_than_remembered_decode(void **state)
 {
 	struct capture_of_runs all = { 0 };

@@ -31,7 +31,7 @@ struct row {
 	const char *pmu; /* LIBPFM_FORCE_PMU, NULL: what this machine has */
 	const char *text;
 	int code; /* errno, 0: parsed */
-	const char *words; /* code: must be in the sentence; NULL: whatever */
+	const char *words; /* code: a part of the sentence; NULL if it is not checked */
 	uint32_t type;
 	uint64_t config;
 	uint64_t rate;
@@ -354,7 +354,7 @@ static const struct hint_row {
 
 #define HINT_ROWS (sizeof(hint_rows) / sizeof(hint_rows[0]))
 
-/* Each event that a sentence offers must be taken; PMUs are as the row says. */
+/* Each event that a sentence offers must be accepted; the row names the PMUs. */
 static bool hint_holds(const struct hint_row *row, char *sentence)
 {
 	char *names = strstr(sentence, "nearest: "), *pmus = strstr(sentence, "there are: "), *name;
@@ -451,7 +451,7 @@ static void test_lists_are_parsed_and_printed_back(void **state)
 	assert_memory_equal(&again, &list, sizeof(list));
 }
 
-/* What tells these two apart is the value of a register, MSR 3F7H of Intel's tables: 11H, 12H. */
+/* These two differ in the value of a register only, MSR 3F7H of Intel's tables: 11H, 12H. */
 static int check_configs(void)
 {
 	struct event_list list;

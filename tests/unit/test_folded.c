@@ -62,9 +62,7 @@ static void test_inlined_functions_stand_below_their_caller(void **state)
 	gen_fini(&gen);
 }
 
-/*
- * With several events each line begins with its event; the counts are samples, whatever they weigh.
- */
+/* With several events each line begins with its event; the counts are samples, of any weight. */
 static void test_lines_begin_with_their_event(void **state)
 {
 	struct gen gen;

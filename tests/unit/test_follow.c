@@ -187,7 +187,7 @@ static struct follow *begin(void)
 /* ---- tests ----------------------------------------------------------------------------------- */
 
 /*
- * The follower begins at the open, in the middle of a chunk, and knows the thread. Messages come
+ * The follower begins at the open, in the middle of a chunk, and has the thread. Messages stand
  * between.
  */
 static void test_follower_begins_at_the_open(void **state)
@@ -360,8 +360,8 @@ static void test_discarded_events_are_counted_as_lost(void **state)
 }
 
 /*
- * Programs that come later: events older than the follower are not shown. One that attaches again
- * goes on.
+ * Of programs that attach later, events older than the follower are not shown. One that attaches
+ * again continues.
  */
 static void test_producer_that_comes_later_is_followed(void **state)
 {
@@ -450,7 +450,7 @@ static void test_every_event_is_shown_or_lost_under_load(void **state)
 		destroy(program[i]);
 }
 
-/* One call looks at a bounded number of events, although most may be of other CPUs. */
+/* One call reads a limited number of events, although most may be of other CPUs. */
 static void test_work_of_one_call_is_bounded(void **state)
 {
 	const struct trace_records_cpu other = {.cpu = 1, .first = 0, .count = 2};

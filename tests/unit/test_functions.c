@@ -145,7 +145,7 @@ struct pair {
 	unsigned int wanted;          /* answers wait until there are so many requests */
 };
 
-/* Answers once as many as are wanted have been asked, and counts those that came before that. */
+/* Replies when as many requests as are expected have begun, and counts those that began before. */
 static int resolve_pair(void *self, const struct symbols_file *file, const uint64_t *offsets,
 	size_t count, const struct symbols_how *how, struct symbols_arena *arena,
 	struct symbols_place *places)

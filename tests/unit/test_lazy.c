@@ -164,7 +164,7 @@ static bool is_always(void *arg)
 
 static const struct cancel always = { is_always, NULL, -1 };
 
-/* Cancelled at each check, also before it began: it still comes to an end. */
+/* A text that is cancelled at each check, also before its beginning, ends. */
 static void test_read_that_is_always_cancelled_still_ends(void **state)
 {
 	bool destroyed;
@@ -184,8 +184,8 @@ static void test_read_that_is_always_cancelled_still_ends(void **state)
 }
 
 /*
- * A reader that goes back and is interrupted while others read on from the end: its bytes are
- * stored when they are made, and it restarts the text once.
+ * A reader seeks backwards and is interrupted while other readers continue at the end: its bytes
+ * are stored when they are made, and it restarts the text once.
  */
 static void test_cancelled_reader_behind_others_restarts_once(void **state)
 {
@@ -209,7 +209,7 @@ static void test_cancelled_reader_behind_others_restarts_once(void **state)
 		assert_true(out->str[4096 + i] == byte_at(offset + i));
 	for (size_t i = 0; i < 4096; i++)
 		assert_true(out->str[i] == byte_at(offset + 4096 + i));
-	/* more of them than are remembered: the oldest ones begin anew */
+	/* more of them than are stored: the oldest ones begin anew */
 	for (uint64_t i = 0; i < 2 * LAZY_OWED_MAX; i++)
 		assert_int_equal(lazy_read(lazy, offset + i * 262144, 4096, out, &always), -EINTR);
 	check_read(lazy, SIZE - 10, 10);

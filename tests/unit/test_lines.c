@@ -22,7 +22,7 @@ static void read_lines(const char *text, size_t size, char *out)
 {
 	struct lines lines;
 	int fd = memfd_create("lines", MFD_CLOEXEC);
-	char *buf = malloc(size), *line; /* of its own, so that valgrind sees its ends */
+	char *buf = malloc(size), *line; /* so that valgrind detects accesses beyond its ends */
 
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, text, strlen(text)), strlen(text));

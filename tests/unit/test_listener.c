@@ -51,7 +51,7 @@ static void test_producer_attaches_and_is_switched(void **state)
 	received.on[5] = 2;
 	WAIT_FOR(catalog_get(server.catalog, "test:a", &on) == -ENOENT);
 	define_event(fd, 5, "a");
-	WAIT_FOR(is_switched(fd, &received, 5, 1)); /* remembered */
+	WAIT_FOR(is_switched(fd, &received, 5, 1)); /* the switch was kept */
 	define_event(fd, 5, "a"); /* said twice, answered twice */
 	received.on[5] = 2;
 	WAIT_FOR(is_switched(fd, &received, 5, 1));

@@ -146,10 +146,7 @@ static bool was_accepted(pid_t child)
 	return waitpid(child, &status, 0) == child && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
 }
 
-/*
- * One process that attaches as often as it can takes no connections from other processes of the
- * user.
- */
+/* A process that attaches as often as it can leaves connections for the user's other processes. */
 static void test_greedy_process_leaves_connections_to_others(void **state)
 {
 	struct received received[4], late;

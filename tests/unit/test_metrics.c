@@ -28,7 +28,7 @@ static void test_number_becomes_a_gauge(void **state)
 	check("", "", "# EOF\n");
 }
 
-/* Samples of one name stand together, wherever their rows were. */
+/* Samples of one name stand together, in any order of the rows. */
 static void test_samples_of_one_name_stand_together(void **state)
 {
 	check("event.1.cpu.0.delivered 5\nevent.1.cpu.0.lost 0\nevent.1.cpu.0.undelivered -3\n"

@@ -101,7 +101,7 @@ static void test_each_present_cpu_has_a_row(void **state)
 		"    0:                0                0                0                0\n"
 		"   16:                0                0                0                0\n"
 		"   40:                0                0                0                0\n");
-	/* online before the list says so */
+	/* online before the list has it */
 	put_stat(files, "cpu0 0 0 0 0 0 0 0 0 0 0\ncpu1 9 0 0 0 0 0 0 0 0 0\n");
 	assert_true(has_row(acct, 1));
 	accounting_destroy(acct);

@@ -31,7 +31,7 @@ static void test_nearest_names_are_found(void **state)
 		"; nearest: cycles, cycle, recycles, CYCLES-2");
 	assert_string_equal(nearest_text(&nearest, little, sizeof(little)), "; neare");
 
-	/* a beginning and a part are near, however long the rest is */
+	/* a beginning and a part are near, with a rest of any length */
 	nearest_init(&nearest, "switch");
 	nearest_offer(&nearest, "context-switches");
 	nearest_offer(&nearest, "switch-to-something-else");

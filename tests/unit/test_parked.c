@@ -17,7 +17,7 @@
 #include "fs/parked.h"
 #include "fs/reply.h"
 
-/* A request as the test sees it. */
+/* A request of the test. */
 struct fuse_req {
 	bool interrupted;
 	void (*interrupt)(struct fuse_req *req, void *arg);

@@ -210,7 +210,7 @@ static void test_ring_gives_records_in_order(void **state)
 	assert_true(hand_write(&hand, 2, 40));
 	assert_int_equal(perf_ring_fill(&hand.ring), 48);
 	assert_int_equal(perf_ring_begin(&hand.ring), 48);
-	/* what comes after the begin is for the next drain */
+	/* records after the begin are for the next drain */
 	assert_true(hand_write(&hand, 3, 16));
 	check_record(perf_ring_next(&hand.ring, scratch), 1, 8);
 	check_record(perf_ring_next(&hand.ring, scratch), 2, 40);
@@ -239,7 +239,7 @@ static void test_records_wrap_around_the_ring(void **state)
 	header = perf_ring_next(&hand.ring, scratch);
 	assert_ptr_equal(header, scratch);
 	check_record(header, 7, 32);
-	/* this one lies in one piece: no copy */
+	/* this one is in one piece and is not copied */
 	header = perf_ring_next(&hand.ring, scratch);
 	assert_ptr_equal(header, hand.data + 24);
 	check_record(header, 8, HAND_BYTES - 32);
@@ -289,7 +289,7 @@ static void test_drained_sequence_is_complete(void **state)
 
 struct damage_row {
 	int line;
-	uint16_t size; /* what the second record's header says; it has 24 bytes, a third has 8 */
+	uint16_t size; /* the size in the second record's header; it has 24 bytes, a third has 8 */
 	bool is_fine;
 };
 
@@ -326,7 +326,7 @@ static void test_damaged_record_skips_the_rest(void **state)
 				(const void *)header, (unsigned long long)hand.ring.damaged);
 		if (row->is_fine)
 			continue;
-		/* the ring goes on behind the damage */
+		/* the ring continues after the damage */
 		assert_null(perf_ring_next(&hand.ring, scratch));
 		perf_ring_end(&hand.ring);
 		assert_int_equal(hand.page.data_tail, 48);
@@ -364,7 +364,7 @@ static const struct perf_event_attr faults_attr = {
 	.exclude_hv = 1,
 };
 
-/* What faults_attr asks for, after the header. */
+/* The fields that faults_attr requests, after the header. */
 struct fault_sample {
 	struct perf_event_header header;
 	uint64_t id;
@@ -374,7 +374,7 @@ struct fault_sample {
 
 static struct perf_features features;
 
-/* Skips where this process may not even count its own events. */
+/* Skips the test if this process may not count its own events. */
 static void need_perf(void)
 {
 	if (perf_probe(&features))
@@ -474,7 +474,7 @@ static void test_lost_and_delivered_samples_add_up(void **state)
 	close(fd);
 }
 
-/* Two events in one ring, told apart by their ids. */
+/* Two events in one ring are distinguished by their ids. */
 static void test_events_in_a_shared_ring_are_told_apart(void **state)
 {
 	size_t page = sysconf(_SC_PAGESIZE), of_first = 0, of_second = 0;
@@ -506,7 +506,7 @@ static void test_events_in_a_shared_ring_are_told_apart(void **state)
 		of_first += sample->id == id;
 		of_second += sample->id == second_id;
 	}
-	assert_in_range(of_first, 200, 300); /* a sanitizer touches memory of its own */
+	assert_in_range(of_first, 200, 300); /* a sanitizer accesses further memory */
 	assert_in_range(of_second, of_first / 10, of_first / 10 + 2);
 	assert_int_equal(perf_set_output(second, -1), 0);
 	perf_ring_unmap(&ring);

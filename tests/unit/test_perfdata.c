@@ -147,7 +147,7 @@ static void check_events(const struct gen *gen, const char *expected)
 	"k sample id=1 ip=0xffffffff81000110 10/10 t=100 cpu=0 period=1001001 ffffffffffffff80 " \
 	"ffffffff81000110 ffffffff81000020 fffffffffffffe00 1310 1111\n"                         \
 	"u sample id=1 ip=0x1320 10/11 t=110 cpu=0 period=1001001 fffffffffffffe00 1320 1011\n"  \
-	/* no period was told for this CPU: that of the event */                                 \
+	/* without a PERIOD record for this CPU: that of the event */                                 \
 	"u sample id=2 ip=0x1330 10/10 t=120 cpu=3 period=7 fffffffffffffe00 1330\n"             \
 	"k sample id=1 ip=0xffffffff81000110 0/0 t=130 cpu=0 period=1001001 ffffffffffffff80 "   \
 	"ffffffff81000110\n"                                                                     \
@@ -183,7 +183,7 @@ static void test_old_kernel_mappings_become_events_of_perf(void **state)
 	gen_fini(&gen);
 }
 
-/* What a machine of the other byte order wrote becomes a file of ours. */
+/* A capture of the other byte order becomes a file of this machine's. */
 static void test_other_byte_order_becomes_ours(void **state)
 {
 	struct gen gen;
@@ -268,7 +268,7 @@ static void test_late_announcements_count_from_the_beginning(void **state)
 		"[10/10 t=204 cpu=0 id=0]\n"
 		"comm misc=2 11/11 child [11/11 t=205 cpu=0 id=0]\n"
 		"mmap2 misc=2 11/11 0x5000+0x1000@0 prot=5 /bin/b [11/11 t=206 cpu=0 id=0]\n"
-		/* no record says when the thread began: with its process */
+		/* no record has the start of the thread: with its process */
 		"comm misc=2 11/12 thread-of-child [11/12 t=21 cpu=0 id=0]\n"
 		"u sample id=1 ip=0x1010 10/10 t=100 cpu=0 period=1\n"
 		"u sample id=1 ip=0x1010 10/10 t=300 cpu=0 period=1\n"
@@ -298,8 +298,7 @@ static void test_unknown_threads_take_the_name_of_their_process(void **state)
 }
 
 /*
- * A capture behind another one: later in time, whatever its own times are, and with events of its
- * own.
+ * A capture after another one gets later times, whichever its own times are, and separate events.
  */
 /*
  * A record about a CPU or an event holds from there on, until a section ends. CPU 64 is another

@@ -195,8 +195,8 @@ static void test_each_build_id_is_written_once(void **state)
 }
 
 /*
- * As perf does it: at each round, what is not newer than the newest event at the round before is
- * taken out. Nothing that comes later may be older than that. Returns the rounds.
+ * Sorts as perf does: each round takes out the events that are not newer than the newest one of the
+ * round before. No later event may be older than these. Returns the number of rounds.
  */
 static unsigned int check_rounds(const struct file *f)
 {
@@ -243,7 +243,7 @@ static void test_samples_of_several_cpus_are_sorted_in_rounds(void **state)
 	/* 60,000 records are 15 chunks, and most of them may end a round */
 	assert_in_range(check_rounds(&f), 8, 15);
 	free(f.data);
-	/* one sample that comes much too late: fewer rounds, and the order still holds */
+	/* one sample that is much too late: fewer rounds, and the order still holds */
 	gen_trace(&gen, 2, 1, 100000, 10, 0, 1, &ip);
 	write_file(&gen, &f);
 	assert_in_range(check_rounds(&f), 1, 7);
@@ -262,7 +262,7 @@ static void test_too_deep_stacks_are_cut(void **state)
 
 	for (i = 0; i < 65535; i++)
 		frames[i] = 0x1000 + i;
-	frames[1] = 0xfffffffffffff123; /* no address, and no mark that perf knows */
+	frames[1] = 0xfffffffffffff123; /* no address, and no mark of perf's */
 	gen_init(&gen, false);
 	gen_comm(&gen, 1, 10, 10, path);
 	gen_mmap(&gen, 2, 10, 0x1000, 0x1000, 0, path);

@@ -194,7 +194,7 @@ static const char walk_of_12[] =
 	"M 12 7f0000007000+1000@0 fe:0 77 '/tmp/new\nline\\'\n"
 	"M 12 7ffd00100000+2000@0 0:0 0 '[vdso]'\n";
 
-/* The line as in proc(5): the 20th field says how many threads there are, the 22nd when it began. */
+/* The line as in proc(5): the 20th field is the number of threads, the 22nd the start time. */
 static void put_stat(const char *path, const char *name, int threads)
 {
 	char text[200];
@@ -440,7 +440,7 @@ static void test_own_process_is_found(void **state)
 	assert_int_equal(self.jits, 1);
 	if (self.vdso)
 		assert_int_equal(self.vdsos, 1);
-	assert_in_range(self.threads, 2, 8); /* a sanitizer has threads of its own */
+	assert_in_range(self.threads, 2, 8); /* a sanitizer adds threads */
 	assert_true(self.second_seen);
 	check_build_id(&self);
 }
@@ -535,7 +535,7 @@ static void test_trusted_devices_are_told_from_mountinfo(void **state)
 
 /* ---- the kernel -------------------------------------------------------------------------------- */
 
-/* What another user without rights sees: he may not follow the link. */
+/* The view of another user without rights, who may not follow the link. */
 static bool lives_for_other_user(pid_t pid)
 {
 	pid_t asker = fork();
@@ -553,7 +553,7 @@ static void test_living_process_is_told_from_an_ended_one(void **state)
 	pid_t child;
 
 	(void)state;
-	/* a process whose memory is gone does not live, whatever else is there */
+	/* a process whose memory is released does not live, whichever files of it exist */
 	put("7/stat", "7 (prog) S 1 7 7 0 -1 4194560 1 0 0 0");
 	assert_false(proc_lives(root, 7));
 	put_link("7/exe", "/usr/bin/prog (deleted)");

@@ -256,7 +256,7 @@ static void test_earlier_run_keeps_its_processes_without_samples(void **state)
 	sample(&gen, 5, ROOT);
 	gen_lost(&gen, 0, 2, 1, 5);
 	begin = gen.bytes->len;
-	gen_event(&gen, 1, 1000, 0, "used"); /* told again */
+	gen_event(&gen, 1, 1000, 0, "used"); /* recorded again */
 	gen_event(&gen, 2, 1000, 0, "unused");
 	gen_event(&gen, 3, 1000, 0, "new");
 	sample(&gen, 9, ROOT);

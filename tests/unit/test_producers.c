@@ -153,7 +153,7 @@ static void test_written_and_lost_events_add_up(void **state)
 	assert_in_range(totals.exited_bytes, POOL_BYTES / 4, POOL_BYTES);
 	producer_put(producer);
 
-	/* the pool comes again: the same events, not twice as many */
+	/* the pool is attached again: the same events, not twice as many */
 	producer = attached(&world, 10, 1, f.fd);
 	write_events(&f, writer, 9);
 	totals = total(&world);
@@ -208,7 +208,10 @@ static void test_record_committed_before_a_kill_is_whole(void **state)
 	fixture_close(&f);
 }
 
-/* The process attaches again before its old connection's end was seen. Another process may not. */
+/*
+ * The process can attach again before the end of its old connection is noticed. Another process
+ * cannot.
+ */
 static void test_same_process_may_attach_its_pool_again(void **state)
 {
 	struct world world = create(&roomy);
@@ -489,9 +492,7 @@ static void *write_much(void *arg)
 	return NULL;
 }
 
-/*
- * However the counters change while they are read: none is taken for corrupt, and no sum goes back.
- */
+/* Counters that change while they are read make no producer corrupt, and no sum decreases. */
 static void test_moving_counters_are_not_taken_for_corruption(void **state)
 {
 	struct world world = create(&roomy);

@@ -61,7 +61,7 @@ static void test_ids_of_exited_producers_are_freed(void **state)
 	destroy(&world);
 }
 
-/* Users who take all that they can get, of whatever there is, leave some for the next. */
+/* Users who take as much as they can of each resource leave some for the next user. */
 static void test_users_who_take_all_leave_a_share_for_others(void **state)
 {
 	const struct producers_limits limits = {
@@ -206,7 +206,7 @@ static void test_exited_producers_are_evicted_for_new_ones(void **state)
 	live_and_die(&world, 3, 200, 1);
 	programs[0] = attached(&world, 10, 100, f[0].fd);
 	check_pids(&world, __LINE__, "1 2 3 10");
-	programs[1] = attached(&world, 11, 100, f[1].fd); /* its own user's oldest goes */
+	programs[1] = attached(&world, 11, 100, f[1].fd); /* the oldest one of its own user is evicted */
 	check_pids(&world, __LINE__, "2 3 10 11");
 	programs[2] = attached(&world, 12, 300, f[2].fd); /* anybody's oldest */
 	check_pids(&world, __LINE__, "3 10 11 12");
@@ -220,7 +220,7 @@ static void test_exited_producers_are_evicted_for_new_ones(void **state)
 	destroy(&world);
 }
 
-/* The same pool again takes no more room, and no producer is evicted for it. */
+/* The same pool takes no more room when it is attached again, and no producer is evicted for it. */
 static void test_pool_attached_again_evicts_no_other(void **state)
 {
 	struct producers_limits limits = roomy;

@@ -178,9 +178,9 @@ static void test_threads_are_told_by_task_records(void **state)
 	gen_init(&gen, false);
 	gen_clock(&gen, 1, 2);
 	gen_task(&gen, 1, 10, 11);
-	sample(&gen, 1, 5, 10, 0); /* said of CPU 1 only */
+	sample(&gen, 1, 5, 10, 0); /* for CPU 1 only */
 	sample(&gen, 1, 5, 10, 1);
-	sample(&gen, 1, 6, 10, 1); /* and it goes on */
+	sample(&gen, 1, 6, 10, 1); /* and decoding continues */
 	sample(&gen, 1, 5, 20, 2); /* another process */
 	gen_task(&gen, 3, 10, 12);
 	gen_task(&gen, 3, 20, 21);
@@ -206,8 +206,8 @@ static void test_samples_weigh_their_period(void **state)
 
 	gen_init(&gen, false);
 	gen_clock(&gen, 1, 2);
-	gen_event(&gen, 1, 999, 1, "freq");    /* 1 until a period is said */
-	gen_event(&gen, 2, 5000, 0, "period"); /* what it was asked for */
+	gen_event(&gen, 1, 999, 1, "freq");    /* 1 until a PERIOD record */
+	gen_event(&gen, 2, 5000, 0, "period"); /* the requested period */
 	sample(&gen, 1, 5, 10, 0);
 	gen_period(&gen, 1, 1, 700);
 	gen_period(&gen, 1, 2, 11);
@@ -249,7 +249,7 @@ static void test_idle_and_own_samples_are_set_aside(void **state)
 	gen_event(&gen, 1, 10, 0, "e");
 	gen_comm(&gen, 1, 10, 10, "kprofs");
 	gen_comm(&gen, 1, 11, 11, "prog");
-	gen_comm(&gen, 1, 12, 13, "kprofs"); /* a thread's name says nothing */
+	gen_comm(&gen, 1, 12, 13, "kprofs"); /* a thread's name is not that of the process */
 	sample(&gen, 1, 100, GEN_IDLE, 0);
 	sample(&gen, 1, 100, 10, 1);
 	sample(&gen, 1, 100, 11, 2);

@@ -7,7 +7,7 @@
 
 /* ---- the profiler's surroundings ----------------------------------------------------------------- */
 
-/* The sampler takes no more samples until release_sampler(). */
+/* The sampler stops until release_sampler() is called. */
 static void hold_sampler(struct host *h)
 {
 	pthread_mutex_lock(&h->lock);
@@ -96,7 +96,7 @@ static void test_context_switches_are_counted_exactly(void **state)
 	(void)state;
 	h = create_host(SWITCHES);
 	assert_int_equal(profiler_open_cursor(h->p, &c), 0);
-	/* rings that hold all of it: a busy machine may not let the sampler run in time */
+	/* rings for all samples, since a busy machine may run the sampler too late */
 	assert_int_equal(profiler_set_cpubufsz_kb(h->p, 16384, NULL), 0);
 	start(h);
 	play_ping_pong(20000);
@@ -179,7 +179,7 @@ static void test_full_queue_discards_and_counts(void **state)
 		int reads;
 
 		touch_pages(10000, NULL);
-		for (reads = 0; reads < 20; reads++) /* far less than comes */
+		for (reads = 0; reads < 20; reads++) /* far less than the samples need */
 			read_once(c, 5000 + (size_t)i, &sums, &eof);
 	}
 	stop(h);
@@ -238,8 +238,8 @@ static void *read_slowly(void *arg)
 }
 
 /*
- * Several threads read and one asks for statistics, while it samples. Each reader gets its whole
- * account.
+ * Several threads read and one requests statistics while the profiler runs. The counts of each
+ * reader balance.
  */
 static void test_readers_get_their_whole_account_while_sampling(void **state)
 {

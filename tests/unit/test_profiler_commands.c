@@ -43,7 +43,7 @@ static void test_stop_and_flush_deliver_all_samples(void **state)
 	destroy_host(h);
 }
 
-/* After a clear all counts begin at 0, for a new reader and for one that goes on. */
+/* After a clear all counts begin at 0, for a new reader and for one that continues. */
 static void test_clear_resets_the_counts_of_all_readers(void **state)
 {
 	struct host *h;
@@ -63,10 +63,7 @@ static void test_clear_resets_the_counts_of_all_readers(void **state)
 		read_once(c, 3001 + (size_t)i, &following, &eof);
 		assert_int_equal(profiler_clear(h->p, NULL), 0);
 	}
-	/*
-	 * the record that it has begun is completed, and nothing older than the clear comes behind
-	 * it
-	 */
+	/* the record that was begun is completed, and no record from before the clear follows it */
 	while (following.rest && following.rest->len)
 		assert_true(read_once(c, 8, &following, &eof) > 0);
 	touch_pages(3000, NULL);
@@ -249,7 +246,7 @@ static void check_cpus(struct host *h, const char *list, const char *line)
 		fail_msg("cpus %s: no '%s' in %s", list, line, text->str);
 }
 
-/* However long a list is written, it is printed so that it can be written back. */
+/* A list of any length is printed so that it can be written back. */
 static void test_printed_cpu_list_can_be_written_back(void **state)
 {
 	struct host *h;
@@ -313,7 +310,7 @@ static bool set_cpu1(bool online)
 	return done;
 }
 
-/* A process that puts CPU 1 back online however this one ends: it waits for the end of a pipe. */
+/* A process that puts CPU 1 back online at any end of this one: it waits for the end of a pipe. */
 static pid_t guard_cpu1(int *end)
 {
 	int fds[2];

@@ -445,7 +445,7 @@ static void test_events_of_threads_without_a_slot_are_counted(void **state)
 	assert_null(ring_writer_begin(&f.pool));
 	ring_pool_starved(&f.pool);
 	assert_int_equal(totals(&f.reader).dropped, 1);
-	/* all chunks are held: each goes round in its own */
+	/* all chunks are held: each thread wraps around in its own one */
 	write_numbers(&f, writers[0], 0, 3 * PER_CHUNK);
 	assert_int_equal(look(&f.reader, writers[0]->slot->serial).last_word, 3 * PER_CHUNK - 1);
 	assert_int_equal(look(&f.reader, writers[1]->slot->serial).events, 1);
@@ -468,7 +468,7 @@ static void *begin_and_leave(void *data)
 	return writer;
 }
 
-/* A thread that ended without releasing its slot: the slot comes back, its event stays. */
+/* The slot of a thread that ended without releasing it is used again, and its event stays. */
 static void test_slot_of_an_ended_thread_comes_back(void **state)
 {
 	struct fixture f;
@@ -480,7 +480,7 @@ static void test_slot_of_an_ended_thread_comes_back(void **state)
 	assert_int_equal(pthread_join(thread, &writer), 0);
 	assert_non_null(writer);
 	assert_int_equal(totals(&f.reader).threads, 1);
-	/* joined, but the kernel may need a moment more to forget the thread */
+	/* joined, but the kernel may list the thread for some time */
 	for (int i = 0; i < 10000 && totals(&f.reader).threads; i++) {
 		ring_pool_reap(&f.pool);
 		usleep(1000);
@@ -506,7 +506,7 @@ static void test_largest_records_fill_a_chunk_each(void **state)
 	fixture_close(&f);
 }
 
-/* A follower goes on where it was. */
+/* A follower continues at its position. */
 static void test_reading_begins_at_an_offset(void **state)
 {
 	struct ring_index *index = calloc(1, sizeof(*index));

@@ -301,8 +301,8 @@ static void check_newest(struct merge *merge, const struct producer *producer, u
 }
 
 /*
- * A program whose pool says that it is the newest of all, or whose events are the newest, gets its
- * share and not the others'. One that wants less than a share gets all that it wants.
+ * A program that claims the newest events, or has them, gets its share and no more. One that needs
+ * less than a share gets all that it needs.
  */
 static void test_corrupt_producer_takes_no_more_than_its_share(void **state)
 {

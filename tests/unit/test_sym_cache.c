@@ -183,7 +183,7 @@ static void test_errors_are_not_kept(void **state)
 	assert_int_equal(symbols_resolve(symbols, &a, &offset, 1, &names, arena, &place),
 		-ECANCELED);
 	assert_int_equal(place.count, 0);
-	/* nothing of it is kept */
+	/* no part of it is kept */
 	fake.error = 0;
 	ask(symbols, &a, 2, &names, "f2", 1);
 	symbols_arena_destroy(arena);

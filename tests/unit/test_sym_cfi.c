@@ -127,7 +127,7 @@ static void test_rows_match_those_of_readelf(void **state)
 	parse_destroy(parse);
 }
 
-/* The C library says that _start has no caller. */
+/* In the C library's table _start has no caller. */
 static void test_start_has_no_caller(void **state)
 {
 	struct symfixture_symbol start = symfixture_find(&fixture, "program", "_start");

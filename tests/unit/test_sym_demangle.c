@@ -140,7 +140,7 @@ static void test_mangled_names_are_demangled(void **state)
 
 /*
  * Names that no compiler writes, and names that libiberty 2.40 and c++filt print wrongly:
- * demangling them ends, whatever the result.
+ * demangling them ends, with any result.
  */
 static void test_odd_names_end(void **state)
 {

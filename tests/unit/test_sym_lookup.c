@@ -53,7 +53,7 @@ static const struct row rows[] = {
 	{__LINE__, UINT64_MAX, NULL},                         /* not "last" again */
 };
 
-/* The answers depend neither on the order of the symbols nor on which other addresses are asked. */
+/* The results depend neither on the order of the symbols nor on the other requested addresses. */
 static void check_rows(const size_t *which, size_t count, bool backwards)
 {
 	g_autofree uint64_t *addresses = g_new(uint64_t, count);
@@ -196,8 +196,8 @@ static void check_kernel(const struct kernel_row *row, const char *text, bool sa
 }
 
 /*
- * Addresses with several names. Which one perf 6.1 takes of kallsyms: the last; where ours differs,
- * the comment says why.
+ * Addresses with several names. perf 6.1 takes the last one of kallsyms; a comment has the reason
+ * of each difference.
  */
 static const char aliases[] = "ffffffff81000000 T _text\n"
 			      "ffffffff81000100 t __do_sys_fork\n"
@@ -259,7 +259,7 @@ static void test_last_alias_in_kallsyms_is_taken(void **state)
 
 static void test_kernel_addresses_are_matched(void **state)
 {
-	/* processes that may not see addresses read zeros */
+	/* processes without the right to addresses read zeros */
 	static const char hidden[] = "0000000000000000 T _text\n0000000000000000 T do_one\n";
 	size_t i;
 
@@ -312,7 +312,7 @@ static void test_jit_maps_are_matched(void **state)
 	(void)state;
 	for (i = 0; i < G_N_ELEMENTS(jit_rows); i++)
 		check_jit(jit, &jit_rows[i], jit_rows[i].name);
-	/* a new function around an old one: the later line counts, wherever it begins */
+	/* a new function around an old one: the later line counts, at any start */
 	check_jit("7f0000001080 10 old\n7f0000001000 100 new\n", &jit_rows[2], "new");
 }
 

@@ -137,7 +137,10 @@ static GArray *list_addresses(const struct symfixture *fixture, const char *prog
 
 /* ---- functions ------------------------------------------------------------------------------- */
 
-/* Does the list have a symbol of this name that covers the address and begins at the start? */
+/*
+ * Returns whether the list has a symbol of this name that covers the address and begins at the
+ * start.
+ */
 static bool agrees(const GArray *symbols, uint64_t address, const char *name, uint64_t start)
 {
 	guint i;
@@ -192,7 +195,7 @@ static void test_functions_match_those_of_nm(void **state)
 	check_functions(fixture, "cpp", "-C");
 }
 
-/* Without .symtab: what the dynamic table says, and nothing about the others. */
+/* Without .symtab only the functions of the dynamic table have names. */
 static void test_stripped_file_uses_the_dynamic_table(void **state)
 {
 	struct symfixture *fixture = *state;
@@ -617,7 +620,7 @@ static void test_debug_file_is_used(void **state)
 		SYMBOLS_LINES);
 	assert_non_null(text);
 	assert_true(g_str_has_prefix(text, "local program.c:2")); /* lines 25 to 28 */
-	/* the same file, asked for with another build-id */
+	/* the same file, requested with another build-id */
 	id[0] ^= 1;
 	assert_int_equal(parse_elf(parse, stripped, id, length, 0, &info), -ESTALE);
 	assert_int_equal(parse_elf(parse, stripped, id, length - 1, 0, &info), -ESTALE);
@@ -704,7 +707,7 @@ static void test_file_of_32_bits_is_parsed(void **state)
 
 /* ---- the vdso -------------------------------------------------------------------------------- */
 
-/* The kernel's own file is in our memory; what nm says of a copy of it is the answer. */
+/* The vDSO is in this process's memory; nm reads the expected names from a copy of it. */
 static void test_vdso_is_parsed_from_memory(void **state)
 {
 	struct symfixture *fixture = *state;

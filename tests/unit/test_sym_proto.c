@@ -92,7 +92,7 @@ static void test_message_comes_back_as_sent(void **state)
 	assert_int_equal(proto_send(pair->fds[0], pair->out, -1, NULL), 0);
 	assert_int_equal(proto_receive(pair->fds[1], pair->in, NULL, NULL), 0);
 
-	/* a receiver that takes no descriptor gets none */
+	/* a receiver without room for descriptors gets none */
 	proto_init(pair->out, PROTO_DONE);
 	assert_int_equal(proto_send(pair->fds[0], pair->out, STDERR_FILENO, NULL), 0);
 	assert_int_equal(proto_receive(pair->fds[1], pair->in, NULL, NULL), 0);
@@ -257,7 +257,7 @@ static void test_answers_come_back_as_sent(void **state)
 	for (i = 0; i < n; i++)
 		assert_int_equal(result_wire_read(bytes, i, arena, &index, &got), 0);
 
-	/* the largest one fits a message, and what goes beyond is cut */
+	/* the largest one fits into a message, and more than that is cut */
 	for (i = 0; i <= SYMBOLS_FRAMES_MAX; i++)
 		frames[i] = (struct symbols_frame){ longer, longer, i };
 	place.count = SYMBOLS_FRAMES_MAX + 1;

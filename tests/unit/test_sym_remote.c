@@ -11,7 +11,7 @@ struct running {
 	pid_t pid; /* of what was started */
 	int in;	   /* closing it ends the program */
 	struct symbols_mapping mapping;
-	unsigned int inner_pid; /* as the program itself sees it */
+	unsigned int inner_pid; /* in the program's own address space */
 };
 
 /* Runs a shell command that ends in executing the program. */
@@ -80,7 +80,7 @@ static void test_many_offsets_have_the_names_of_the_local_parser(void **state)
 	struct stat st;
 	uint32_t k;
 
-	/* all over the file, wherever its compiler put the functions */
+	/* all over the file, at any position of the functions */
 	file.path = path;
 	assert_int_equal(stat(path, &st), 0);
 	for (i = 0; i < count; i++)
@@ -220,7 +220,7 @@ static void check_id(struct world *world, const struct id_row *row, const char *
 			place.count);
 }
 
-/* Without a build-id a file is told by its inode, and by when it was modified. */
+/* Without a build-id a file is identified by its inode and the time of its last modification. */
 static void test_file_without_build_id_is_told_by_its_inode(void **state)
 {
 	struct world *world = *state;
@@ -239,7 +239,7 @@ static void test_file_without_build_id_is_told_by_its_inode(void **state)
 	assert_true(fd >= 0 && fstat(fd, &st) == 0);
 	assert_int_equal(procfile_identify("/proc", fd, &id), 0);
 	close(fd);
-	assert_int_equal(id.inode, st.st_ino); /* as far as this file system tells the same to both */
+	assert_int_equal(id.inode, st.st_ino); /* if this file system reports the same to both */
 	assert_int_equal(id.size, st.st_size);
 	assert_int_equal(id.mtime_ns / NSEC_PER_SEC, st.st_mtim.tv_sec);
 	for (i = 0; i < G_N_ELEMENTS(id_rows); i++)
@@ -308,7 +308,7 @@ static void test_debug_file_in_another_root_is_used(void **state)
 		symfixture_find(&world->fixture, "program", "work").address);
 }
 
-/* Stripped files that name their debug file: it lies beside them, or in a folder .debug. */
+/* Stripped files name their debug file, which is beside them or in a folder .debug. */
 static void test_linked_debug_file_is_used(void **state)
 {
 	struct world *world = *state;
@@ -326,12 +326,12 @@ static void test_linked_debug_file_is_used(void **state)
 	file = describe(world, below, true, NULL);
 	expect(world, &file, world->offset, "work");
 	assert_true(symfixture_run(&world->fixture, NULL, "rm -r .debug"));
-	world->offset += 1; /* not what is remembered */
+	world->offset += 1; /* so that no stored result is used */
 	expect(world, &file, world->offset, NULL);
 	world->offset -= 1;
 }
 
-/* Paths that are not files, or must not be opened: no names, no waiting, no side effect. */
+/* Paths that are not files, or must not be opened, give no names, no wait and no side effect. */
 static void test_paths_that_are_no_file_have_no_names(void **state)
 {
 	struct world *world = *state;

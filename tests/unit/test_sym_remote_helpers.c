@@ -97,7 +97,7 @@ static void test_helpers_have_no_rights(void **state)
 	g_free(message);
 }
 
-/* The answer never comes. The request ends at once, and the next child is started. */
+/* There is no reply. The request ends at once, and the next child is started. */
 static void test_helper_killed_in_a_request_is_started_again(void **state)
 {
 	struct helpers_options options = { .program = HELPER };

@@ -16,7 +16,7 @@
 
 static uint32_t spread(unsigned int i)
 {
-	/* the ends of the range among them: order must not come from a difference that overflows */
+	/* with the ends of the range: the order must not be that of a difference that overflows */
 	return i == SIDE - 1 ? UINT32_MAX : i == SIDE - 2 ? 1u << 31 : i;
 }
 

@@ -181,8 +181,8 @@ static void test_records_of_the_kernel_are_read(void **state)
 }
 
 /*
- * Mappings that are not executable, and records of the idle tasks and of foreign ones, are left
- * out.
+ * Mappings that are not executable, and records of idle tasks and of tasks in other namespaces, are
+ * left out.
  */
 static void test_data_mappings_and_foreign_tasks_are_left_out(void **state)
 {
@@ -295,7 +295,7 @@ static void cut_everywhere(const struct perf_event_header *whole)
 		cut->size = size;
 		taskevents_add(f.events, cut);
 		free(cut);
-		taskevents_apply(f.events, f.tasks, UINT64_MAX); /* whatever it is, it must be sound */
+		taskevents_apply(f.events, f.tasks, UINT64_MAX); /* any result must be consistent */
 		destroy(&f);
 	}
 }

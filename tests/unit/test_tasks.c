@@ -57,7 +57,7 @@ static void test_fork_exec_and_exit_are_told(void **state)
 	check_stream(t, __LINE__, &reader,
 		"comm 100 10/10 sh\nnew 100 10 /bin/sh\nmmap 100 10 1000+2000 /bin/sh\n");
 	tasks_fork(t, 200, 11, 11, 10, 10);
-	/* its mappings are its parent's, which are told */
+	/* its mappings are its parent's, which are recorded */
 	check_stream(t, __LINE__, &reader,
 		"fork 200 11/11 of 10/10\ncomm 200 11/11 sh\nnew 200 11 /bin/sh\n");
 	tasks_comm(t, 300, 11, 11, "ls", true);
@@ -398,7 +398,7 @@ static const struct over_row over_rows[] = {
 	{ __LINE__, 0, 9, "/c", "/c" },
 	{ __LINE__, 4, 2, "/c", "/a /c" }, /* the second alone */
 	{ __LINE__, 3, 2, "/c", "/a /b /c" },
-	{ __LINE__, 2, 4, "/a", "/a" },	   /* the first again, over the second: told again */
+	{ __LINE__, 2, 4, "/a", "/a" },	   /* the first again, over the second: recorded again */
 	{ __LINE__, 4, 2, "/b", "/a /b" }, /* the second again: nothing new */
 	{ __LINE__, 4, 1, "/b", "/a /b /b" },
 };
@@ -533,7 +533,7 @@ static void test_build_ids_are_told_later(void **state)
 	assert_int_equal(wanted->pid, 10);
 	assert_int_equal(wanted->time_ns, 100);
 	assert_string_equal(wanted->path, "/lib/a");
-	/* mapped meanwhile: the answer may be older than that, so it is asked for again */
+	/* mapped meanwhile: the reply may be older than that, so it is requested again */
 	map_file(t, 120, 12, 4, 11);
 	check_stream(t, __LINE__, &reader, "new 120 12 /lib/a\nmmap 120 12 4000+1000 /lib/a\n"
 		"file 120 12 4000 11 of 8:1 generation 7\n");

@@ -132,7 +132,7 @@ static void test_short_lives_are_kept_as_long_as_their_blocks(void **state)
 	tasks_destroy(t);
 }
 
-/* A process whose threads come and go by the thousand: each event takes no longer than the first. */
+/* A process starts and ends thousands of threads: each event takes as long as the first. */
 static void test_many_threads_take_constant_time_each(void **state)
 {
 	struct tasks *t = tasks_create();
@@ -179,7 +179,7 @@ static void walk_ten(struct tasks *t, uint64_t time_ns, uint64_t start_ns, const
 	add_file(t, time_ns, 10, addr, "/lib/c");
 }
 
-/* What a second walk finds unchanged is not recorded again, and takes no memory. */
+/* Unchanged processes are not recorded again by a second walk, and take no memory. */
 static void test_unchanged_tasks_are_told_once_for_two_runs(void **state)
 {
 	struct tasks *t = tasks_create();
@@ -248,7 +248,7 @@ static void test_changes_between_two_runs_are_told(void **state)
 	check_stream(t, __LINE__, &reader,
 		"comm 400 10/10 a\nnew 400 10 /bin/x\n"
 		"mmap 400 10 1000+1000 /bin/x\nmmap 400 10 9000+1000 /lib/c\n");
-	/* and where it can't be told whether it is the same */
+	/* and if it is unknown whether it is the same */
 	walk_ten(t, 500, 0, "/bin/x", 0x9000);
 	tasks_end_walk(t, 500);
 	check_stream(t, __LINE__, &reader,

@@ -249,7 +249,10 @@ static void apply(struct machine *m, const struct event *e)
 	}
 }
 
-/* As the sampler does it; the machine goes on between looking at the rings and at the clock. */
+/*
+ * Drains as the sampler does; the machine continues between the reads of the rings and of the
+ * clock.
+ */
 static void drain(struct machine *m)
 {
 	const guint noted = m->samples->len;
@@ -317,7 +320,7 @@ static void walk_process(struct machine *m, uint32_t pid)
 	walk_mappings(m, pid);
 }
 
-/* All processes in some order; the rings are drained and the machine goes on meanwhile. */
+/* Walks all processes in random order while the rings are drained and the machine continues. */
 static void walk(struct machine *m)
 {
 	uint32_t first = chance(m, PIDS), i;
@@ -421,7 +424,7 @@ static void restart(struct machine *m)
 	g_array_set_size(m->events, 0);
 	tasks_begin_walk(m->tasks);
 	for (i = chance(m, 10); i; i--)
-		do_anything(m); /* the walk has not begun, but perf tells already */
+		do_anything(m); /* the walk has not begun, but perf's records arrive already */
 	walk(m);
 	tasks_end_walk(m->tasks, tick(m));
 	m->stopped = false;

@@ -144,7 +144,7 @@ static void test_sizes_are_bounded(void **state)
 }
 
 /*
- * What doesn't fit the whole ring is refused, whatever made it so long, and nothing is evicted for
+ * A message that does not fit into the whole ring is refused, and no other message is evicted for
  * it.
  */
 static void test_message_larger_than_the_ring_is_refused(void **state)
@@ -184,7 +184,7 @@ static void test_times_never_go_back(void **state)
 	trace_destroy(trace);
 }
 
-/* the stamp lies between two looks at the clock that surround the call */
+/* the time is between two reads of the clock before and after the call */
 static void test_time_is_that_of_the_call(void **state)
 {
 	struct trace *trace = create_trace(TRACE_RING_BYTES_DEFAULT);
@@ -468,7 +468,9 @@ static gpointer write_messages(gpointer data)
 	return NULL;
 }
 
-/* each message comes once or is counted as missed, each writer's in order, times never go back */
+/*
+ * each message is read once or counted as missed, each writer's in order, and times never decrease
+ */
 static void test_threads_lose_no_message_uncounted(void **state)
 {
 	struct trace *trace = create_trace(4096);

@@ -256,7 +256,7 @@ static void test_strings_print_as_printf_does(void **state)
 	}
 }
 
-/* Every byte at every place of a word: the quick look must not miss one. */
+/* Every byte at every position of a word: the fast check must find each one. */
 static void test_each_byte_is_escaped_at_every_place(void **state)
 {
 	int byte, at;
@@ -321,7 +321,7 @@ static void test_stars_take_their_arguments(void **state)
 	add_word(&args, 42);
 	event = make_event("%*.*d|", &args);
 	expect(__LINE__, &event, HEAD "042   |\n");
-	/* no wider than is shown, whatever is asked for */
+	/* no wider than the shown columns, with any requested width */
 	args.count = 0;
 	add_word(&args, INT32_MAX);
 	add_string(&args, "x");

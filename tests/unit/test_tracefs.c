@@ -37,7 +37,7 @@ static void test_missing_tracefs_is_reported(void **state)
 	assert_int_equal(dirfd, 4711);
 	assert_int_equal(events_parse("sched:sched_switch", &nowhere, &list, &err), -ENOENT);
 	assert_non_null(strstr(err.text, "tracepoints can't be looked up"));
-	/* all else goes on working */
+	/* all else still works */
 	assert_int_equal(events_parse("cycles:u,r1", &nowhere, &list, &err), 0);
 }
 

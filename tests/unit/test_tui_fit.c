@@ -54,7 +54,7 @@ static void test_wide_characters_take_two_columns(void **state)
 		skip();
 	assert_fits("\xe6\xbc\xa2\xe5\xad\x97", 5, "\xe6\xbc\xa2\xe5\xad\x97 ");
 	assert_fits("\xe6\xbc\xa2\xe5\xad\x97", 3, "\xe6\xbc\xa2 ");
-	/* a combining accent takes none, and could stand on the column's end */
+	/* a combining accent takes no column, and may follow the last one */
 	assert_fits("e\xcc\x81", 9, "e\\xcc\\x81");
 	setlocale(LC_CTYPE, "C");
 }

@@ -119,7 +119,7 @@ static void test_reads_stay_inside_of_the_copy(void **state)
 	assert_int_equal(unwind_step(&copy.unwind, &row), UNWIND_LOST);
 }
 
-/* Frames of calls lie one above the other. That of a signal handler may lie anywhere. */
+/* Frames of calls have ascending addresses. That of a signal handler may have any address. */
 static void test_stack_goes_up_except_at_signals(void **state)
 {
 	struct unwind_row row = call_row(16);

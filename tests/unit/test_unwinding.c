@@ -142,7 +142,7 @@ static void begin_capture(struct gen *gen)
 	gen_mmap(gen, 10, PID, BASE, 0x2000, 0, "/bin/program");
 }
 
-/* What comes of it; to be freed. */
+/* Returns the result, to be freed. */
 static uint8_t *unwind(const struct gen *gen, const struct symbols_source *source, size_t *size,
 	struct unwinding_counts *counts)
 {

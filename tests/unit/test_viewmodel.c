@@ -63,7 +63,7 @@ static void test_views_of_one_capture_share_the_model(void **state)
 	assert_ptr_equal(flame, pprof);
 	assert_int_equal(flame->profile->samples, 3);
 	assert_int_equal(flame->profile->moments->len, 3); /* for those who need them */
-	/* a format that needs less has a model of its own */
+	/* a format that needs less has a separate model */
 	assert_ptr_not_equal(flat, flame);
 	viewmodel_put(models, flat);
 	/* one is enough for it to stay */
