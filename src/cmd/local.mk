@@ -43,5 +43,5 @@ kprof_SOURCES = \
 	%D%/report.c %D%/report.h %D%/report_json.c %D%/report_text.c \
 	%D%/tracecopies.c %D%/tracecopies.h \
 	%D%/tracectf.c %D%/tracectf.h
-kprof_LDADD = libtui.a libformats.a libcapture.a libtrace.a libproducers.a libring.a libsymbolizer.a libprof.a libsys.a libbase.a $(GLIB_LIBS) \
-	$(PFM_LIBS) $(Z_LIBS) $(NCURSES_LIBS) -lm
+kprof_LDADD = libtui.a libformats.a libcapture.a libtrace.a libkernel.a libprobes.a libkpbpf.a libproducers.a libring.a libsymbolizer.a libprof.a libsys.a libbase.a $(GLIB_LIBS) \
+	$(PFM_LIBS) $(Z_LIBS) $(NCURSES_LIBS) -lm $(BPF_LIBS)

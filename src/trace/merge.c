@@ -12,9 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trace/merge_state.h"
+
 /* A chunk that is being read; `record` is its next event. */
 struct merge_stream {
-	const struct snapshot_chunk *chunk;
+	const struct snapshot_chunk *chunk; /* NULL for the kernel's events of a CPU: */
+	struct merge_kernel_stream kernel;
 	struct ring_walk walk;
 	struct ring_record record;
 	const struct producer_event *meaning;
@@ -33,6 +36,8 @@ struct merge {
 	struct merge_entry *heap;
 	uint32_t count;	     /* in the heap */
 	bool taken;	     /* the top was handed out */
+	GString *args;	     /* of the kernel event that is shown */
+	char name[MERGE_KERNEL_NAME_BYTES]; /* its program */
 	uint32_t message;    /* the next one */
 	struct merge_sums sums;
 };
@@ -70,6 +75,15 @@ static bool advance(struct merge *merge, struct merge_stream *stream, uint64_t *
 	const struct snapshot_chunk *chunk = stream->chunk;
 	enum ring_item item;
 
+	if (!chunk) {
+		while (merge_kernel_next(merge->snapshot, &stream->kernel, time_ns)) {
+			if (stream->kernel.meaning && *time_ns >= merge->snapshot->cleared_ns)
+				return true;
+			merge->sums.hidden += stream->kernel.meaning != NULL;
+			merge->sums.unknown += stream->kernel.meaning == NULL;
+		}
+		return false;
+	}
 	while ((item = ring_walk_next(&stream->walk, &stream->record)) != RING_END) {
 		enum merge_visibility visibility;
 
@@ -119,13 +133,26 @@ static void sift_down(struct merge *merge, uint32_t at)
 	merge->heap[at] = entry;
 }
 
+/* The chunks come first, then the CPUs. */
+static uint32_t count_streams(const struct snapshot *snapshot)
+{
+	return snapshot->chunks->len + snapshot->kernel->len;
+}
+
 static void start_stream(struct merge *merge, uint32_t i)
 {
-	struct snapshot_chunk *chunk =
-		&g_array_index(merge->snapshot->chunks, struct snapshot_chunk, i);
+	const guint chunks = merge->snapshot->chunks->len;
 	struct merge_stream *stream = &merge->streams[i];
 	struct merge_entry entry = { .order = i + 1 };
+	struct snapshot_chunk *chunk;
 
+	if (i >= chunks) {
+		merge_kernel_begin(merge->snapshot, i - chunks, &stream->kernel);
+		if (advance(merge, stream, &entry.time_ns))
+			merge->heap[merge->count++] = entry;
+		return;
+	}
+	chunk = &g_array_index(merge->snapshot->chunks, struct snapshot_chunk, i);
 	stream->chunk = chunk;
 	stream->found = 0;
 	ring_walk_begin(&stream->walk, &chunk->extent, chunk->data, chunk->from);
@@ -150,7 +177,7 @@ static void show_message(const struct merge *merge, struct merge_item *item)
 }
 
 /* split: texts that carry their format are split. */
-static void show_event(const struct merge_stream *stream, bool split, struct merge_item *item)
+static void show_producer_event(const struct merge_stream *stream, bool split, struct merge_item *item)
 {
 	const struct producer *producer = stream->chunk->producer;
 	const struct producer_event *meaning = stream->meaning;
@@ -159,7 +186,8 @@ static void show_event(const struct merge_stream *stream, bool split, struct mer
 
 	item->message = NULL;
 	item->message_bytes = 0;
-	item->producer = producer;
+	item->program = (struct merge_program){ producer->serial, producer->pid, producer->uid,
+		producer->program };
 	item->thread = stream->walk.run.serial;
 	item->slot = stream->walk.run.slot;
 	item->number = record->number;
@@ -182,6 +210,15 @@ static void show_event(const struct merge_stream *stream, bool split, struct mer
 	event->format = NULL;
 	if (split)
 		trace_text_split(event);
+}
+
+static void show_event(struct merge *merge, const struct merge_stream *stream, bool split,
+	struct merge_item *item)
+{
+	if (stream->chunk)
+		show_producer_event(stream, split, item);
+	else
+		merge_kernel_show(merge->snapshot, &stream->kernel, merge->name, merge->args, item);
 }
 
 bool merge_messages(struct merge *merge, bool (*see)(void *arg, const struct merge_item *item),
@@ -210,7 +247,7 @@ static bool each_event(struct merge *merge, uint32_t i, bool split,
 		return true;
 	item.time_ns = merge->heap[0].time_ns;
 	do {
-		show_event(&merge->streams[i], split, &item);
+		show_event(merge, &merge->streams[i], split, &item);
 		more = see(arg, &item);
 		merge->sums.shown++;
 	} while (more && advance(merge, &merge->streams[i], &item.time_ns));
@@ -223,12 +260,18 @@ bool merge_chunk(struct merge *merge, uint32_t i,
 	return each_event(merge, i, false, see, arg);
 }
 
+bool merge_cpu(struct merge *merge, uint32_t i,
+	bool (*see)(void *arg, const struct merge_item *item), void *arg)
+{
+	return each_event(merge, merge->snapshot->chunks->len + i, false, see, arg);
+}
+
 int merge_each(struct merge *merge, bool (*see)(void *arg, const struct merge_item *item),
 	void *arg, struct merge_sums *sums)
 {
 	bool more = merge_messages(merge, see, arg);
 
-	for (uint32_t i = 0; more && i < merge->snapshot->chunks->len; i++)
+	for (uint32_t i = 0; more && i < count_streams(merge->snapshot); i++)
 		more = each_event(merge, i, true, see, arg);
 	*sums = merge->sums;
 	if (!more)
@@ -248,7 +291,7 @@ void merge_restart(struct merge *merge)
 	merge->sums = (struct merge_sums){ 0 };
 	if (advance_messages(merge, &messages.time_ns))
 		merge->heap[merge->count++] = messages;
-	for (i = 0; i < merge->snapshot->chunks->len; i++)
+	for (i = 0; i < count_streams(merge->snapshot); i++)
 		start_stream(merge, i);
 	for (i = merge->count / 2; i-- > 0;)
 		sift_down(merge, i);
@@ -259,9 +302,10 @@ struct merge *merge_create(const struct snapshot *snapshot)
 	struct merge *merge = g_new0(struct merge, 1);
 
 	merge->snapshot = snapshot;
+	merge->args = g_string_new(NULL);
 	/* at least one: of none, g_try_new0 returns NULL */
-	merge->streams = g_try_new0(struct merge_stream, snapshot->chunks->len + 1);
-	merge->heap = g_try_new(struct merge_entry, snapshot->chunks->len + 1);
+	merge->streams = g_try_new0(struct merge_stream, count_streams(snapshot) + 1);
+	merge->heap = g_try_new(struct merge_entry, count_streams(snapshot) + 1);
 	if (!merge->streams || !merge->heap) {
 		merge_destroy(merge);
 		return NULL;
@@ -274,6 +318,7 @@ void merge_destroy(struct merge *merge)
 {
 	if (!merge)
 		return;
+	g_string_free(merge->args, TRUE);
 	g_free(merge->heap);
 	g_free(merge->streams);
 	g_free(merge);
@@ -307,7 +352,7 @@ bool merge_next(struct merge *merge, struct merge_item *item)
 	item->time_ns = merge->heap[0].time_ns;
 	merge->sums.shown += merge->heap[0].order != 0;
 	if (merge->heap[0].order)
-		show_event(&merge->streams[merge->heap[0].order - 1], true, item);
+		show_event(merge, &merge->streams[merge->heap[0].order - 1], true, item);
 	else
 		show_message(merge, item);
 	return true;

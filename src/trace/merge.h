@@ -17,12 +17,20 @@
 
 struct merge;
 
-/* All pointers are into the snapshot. */
+/* Whose event it is. */
+struct merge_program {
+	uint64_t serial; /* of a producer; of a process with kernel events its own, see merge_kernel.c */
+	pid_t pid;
+	uid_t uid;
+	const char *name;
+};
+
+/* All pointers are into the snapshot, those of a kernel event are valid until the next item. */
 struct merge_item {
 	uint64_t time_ns;
 	const char *message; /* whole lines; NULL for an event */
 	size_t message_bytes;
-	const struct producer *producer;
+	struct merge_program program;
 	const struct producer_event *meaning;
 	struct trace_text_event event;
 	const char *args; /* as in the record: a text has its format before its arguments */
@@ -63,6 +71,9 @@ int merge_each(struct merge *merge, bool (*see)(void *arg, const struct merge_it
 bool merge_messages(struct merge *merge, bool (*see)(void *arg, const struct merge_item *item),
 	void *arg);
 bool merge_chunk(struct merge *merge, uint32_t i,
+	bool (*see)(void *arg, const struct merge_item *item), void *arg);
+/* The kernel's events of one CPU; `i` is below snapshot->kernel->len. */
+bool merge_cpu(struct merge *merge, uint32_t i,
 	bool (*see)(void *arg, const struct merge_item *item), void *arg);
 void merge_get_sums(const struct merge *merge, struct merge_sums *sums);
 
