@@ -76,6 +76,13 @@ int file_events_overflow_render(struct session *session, const struct dirtab_row
 	GString *out, struct err *err);
 extern const struct ctl_words_word file_events_reset_words[];
 
+/* file_kernel.c: events/kernel/ */
+const struct dirtab_row *file_kernel_lookup(struct session *session, const struct dirtab_row *dir,
+	const char *name);
+void file_kernel_list(struct session *session, const struct dirtab_row *dir, GPtrArray *rows);
+int file_kernel_info_make(struct session *session, const struct dirtab_row *row, int fd, void *job,
+	struct err *err);
+
 /* file_mpstat.c: mpstat, mpstat-raw */
 int file_mpstat_render(struct session *session, const struct dirtab_row *row, uid_t reader,
 	GString *out, struct err *err);

@@ -17,6 +17,7 @@
 #include "fs/server.h"
 #include "fs/session.h"
 #include "fs/switches.h"
+#include "kernel/kernel.h"
 #include "producers/catalog.h"
 #include "producers/producers.h"
 
@@ -117,13 +118,16 @@ int file_events_enabled_render(struct session *session, const struct dirtab_row 
 
 static int run_enabled(struct ctl_words_call *call, struct err *err)
 {
-	catalog_set_enabled(call->session->server->catalog, call->to);
+	struct server *server = call->session->server;
+
+	catalog_set_enabled(server->catalog, call->to);
+	kernel_enable(server->kernel, catalog_enabled(server->catalog));
 	return 0;
 }
 
 const struct ctl_words_word file_events_enabled_words[] = {
 	{SWITCH_WORD_USAGE, "", 0, 0, run_enabled,
-		"off: no program writes anything; on: events that are on are written", true},
+		"off: nothing is written; on: events that are on are written", true},
 	{NULL},
 };
 
@@ -158,7 +162,8 @@ int file_events_overflow_render(struct session *session, const struct dirtab_row
 	struct producers_totals totals;
 
 	producers_total(session->server->producers, &totals);
-	g_string_append_printf(out, "%" PRIu64 "\n", totals.overwritten + totals.dropped);
+	g_string_append_printf(out, "%" PRIu64 "\n", totals.overwritten + totals.dropped +
+		kernel_overwritten(session->server->kernel));
 	return 0;
 }
 

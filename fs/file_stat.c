@@ -22,6 +22,7 @@
 #include "producers/catalog.h"
 #include "producers/listener.h"
 #include "producers/producers.h"
+#include "kernel/kernel.h"
 #include "trace/reading.h"
 #include "trace/trace.h"
 #include "fs/metrics.h"
@@ -59,6 +60,7 @@ static void add_trace(struct session *session, struct stats *stats)
 	catalog_count(session->server->catalog, &events);
 	trace_print_stats(session->server->trace, &programs, stats);
 	readings_print_stats(session->server->readings, stats);
+	kernel_print_stats(session->server->kernel, stats);
 	stats_u64(stats, programs.ever, "trace.attached");
 	stats_u64(stats, programs.refused, "trace.refused");
 	stats_u64(stats, programs.corrupt, "trace.corrupt_producers");

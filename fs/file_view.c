@@ -47,10 +47,27 @@ static int write_all(int fd, struct iovec *iov, int count)
 }
 
 /*
+ * Records outside of the time of a query are skipped. Times of the wall clock may differ by as much
+ * as it was set since the CLOCK of the copy; `last` counts from a sample that is not the newest one
+ * at most by the time until the rings are drained.
+ */
+static int open_cursor(struct profiler *profiler, const struct query *query, struct cursor **cursor)
+{
+	struct query narrow = *query;
+
+	query_settle_last(&narrow, profiler_late_time(profiler));
+	if (!query_has(&narrow, QUERY_SINCE) && !query_has(&narrow, QUERY_UNTIL))
+		return profiler_open_peek(profiler, cursor);
+	return profiler_open_part(profiler, query_has(&narrow, QUERY_SINCE) ? narrow.since_ns : 0,
+		query_has(&narrow, QUERY_UNTIL) ? narrow.until_ns : UINT64_MAX, cursor);
+}
+
+/*
  * Writes all records held now, with what is needed to decode them, into fd. Returns -ENODATA if
  * there are none and `enough` is false; if it is true, fd may stay empty.
  */
-static int copy_capture(struct profiler *profiler, bool enough, int fd, void *job)
+static int copy_capture(struct profiler *profiler, const struct query *query, bool enough, int fd,
+	void *job)
 {
 	struct iovec iov[COPY_PIECES];
 	struct cursor *cursor = NULL;
@@ -59,7 +76,7 @@ static int copy_capture(struct profiler *profiler, bool enough, int fd, void *jo
 
 	if (!enough && !profiler_held_bytes(profiler))
 		return -ENODATA;
-	ret = profiler_open_peek(profiler, &cursor);
+	ret = open_cursor(profiler, query, &cursor);
 	while (!ret) {
 		ssize_t n;
 
@@ -131,8 +148,8 @@ int file_view_make_part(struct session *session, const char *name, const struct 
 		return files[VIEWPROC_CAPTURE];
 	ret = open_marks(session, format, job, &files[VIEWPROC_MARKS]);
 	if (!ret)
-		ret = copy_capture(session->profiler, files[VIEWPROC_MARKS] >= 0, files[VIEWPROC_CAPTURE],
-			job);
+		ret = copy_capture(session->profiler, &query, files[VIEWPROC_MARKS] >= 0,
+			files[VIEWPROC_CAPTURE], job);
 	if (ret == -ENODATA)
 		err_set(err, ENODATA, "nothing captured yet: echo start > kpctl");
 	if (!ret)

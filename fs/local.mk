@@ -19,6 +19,7 @@ libfs_a_SOURCES = \
 	%D%/file_cpudir.c \
 	%D%/file_ctf.c \
 	%D%/file_events.c \
+	%D%/file_kernel.c \
 	%D%/file_help.c \
 	%D%/file_prof.c \
 	%D%/file_stat.c \
@@ -74,5 +75,5 @@ libfs_a_SOURCES = \
 	%D%/slow_ops.h
 
 kprofs_SOURCES = %D%/main.c
-kprofs_LDADD = libfs.a libviews.a libprof.a libtrace.a libproducers.a libring.a libacct.a libkpbpf.a libformats.a libcapture.a libsymbolizer.a libsys.a libbase.a \
-	$(FUSE_LIBS) $(GLIB_LIBS) $(PFM_LIBS) $(BPF_LIBS) -lpthread $(Z_LIBS)
+kprofs_LDADD = libfs.a libviews.a libprof.a libtrace.a libkernel.a libprobes.a libproducers.a libring.a libacct.a libkpbpf.a libformats.a libcapture.a libsymbolizer.a libsys.a libbase.a \
+	$(FUSE_LIBS) $(GLIB_LIBS) $(PFM_LIBS) -lpthread $(Z_LIBS) $(BPF_LIBS)

@@ -12,6 +12,7 @@
 
 #include "base/switch_word.h"
 #include "base/units.h"
+#include "kernel/rings.h"
 #include "trace/snapshot.h"
 #include "trace/trace.h"
 
@@ -91,6 +92,19 @@ static int take_trace_max(struct options *options, const char *value, struct err
 			(unsigned long long)(SNAPSHOT_BYTES_MIN / KIB),
 			(unsigned long long)(SNAPSHOT_BYTES_MAX / KIB));
 	options->trace_max = kb * KIB;
+	return 0;
+}
+
+static int take_trace_kernel(struct options *options, const char *value, struct err *err)
+{
+	uint64_t kb;
+	int ret = take_number(value, UINT32_MAX, &kb, err);
+
+	if (ret)
+		return ret;
+	if (kb < RINGS_KB_MIN || kb > RINGS_KB_MAX)
+		return err_set(err, EINVAL, "from %u to %u KB", RINGS_KB_MIN, RINGS_KB_MAX);
+	options->trace_kernel_kb = (uint32_t)kb;
 	return 0;
 }
 
@@ -206,6 +220,8 @@ static const struct mount_option mount_options[] = {
 	{ "trace_size=", take_trace_size, false, "KB that kptrace keeps (default 128)" },
 	{ "trace_max=", take_trace_max, false,
 		"KB of programs' events that readers of kptrace copy (default 65536)" },
+	{ "trace_kernel=", take_trace_kernel, false,
+		"KB of kernel events that are kept for each CPU (default 1024)" },
 	{ "socket=", take_socket, false, "where programs attach, or none" },
 	{ "attach=", take_attach, false, "whose programs may attach: all, owner or group:NAME" },
 	{ "debuginfod=", take_debuginfod_url, false, "ask this server for debug files" },
@@ -334,6 +350,7 @@ int options_parse(struct options *options, int argc, char **argv, struct err *er
 	options->trace_bytes = TRACE_RING_BYTES_DEFAULT;
 	options->trace_max = SNAPSHOT_BYTES_DEFAULT;
 	options->mpstat_hold_s = EXACT_HOLD_DEFAULT_S;
+	options->trace_kernel_kb = RINGS_KB_DEFAULT;
 	options->mount = g_ptr_array_new_with_free_func(g_free);
 	optind = 0; /* glibc: start anew, argv may be another one than last time */
 	opterr = 0;

@@ -16,6 +16,7 @@
 #include "producers/producers.h"
 
 struct catalog;
+struct kernel;
 struct cpus;
 struct file_cpudir;
 struct file_ctf;
@@ -52,6 +53,7 @@ struct server {
 	struct trace *trace;		   /* i */
 	struct catalog *catalog;	   /* i */
 	struct producers *producers;	   /* i */
+	struct kernel *kernel;		   /* i */
 	struct readings *readings;	   /* i */
 	struct cpus *cpus;		   /* i */
 	struct file_cpudir *cpudir;	   /* i */

@@ -50,6 +50,7 @@
 #include "producers/endpoint.h"
 #include "producers/listener.h"
 #include "producers/producers.h"
+#include "kernel/kernel.h"
 #include "trace/reading.h"
 #include "trace/trace.h"
 
@@ -177,8 +178,9 @@ static int create_trace(struct server *server, const struct options *options, st
 	server->cpus = cpus_create();
 	server->cpudir = file_cpudir_create(server->cpus);
 	server->quotas = quotas_create(getuid(), descriptors, cpus_count(server->cpus));
-	server->readings = readings_create(server->trace, server->producers, options->trace_max,
-		getuid());
+	server->kernel = kernel_create(options->trace_kernel_kb, machine.totalram * machine.mem_unit);
+	server->readings = readings_create(server->trace, server->producers, server->kernel,
+		options->trace_max, getuid());
 	server->limits = limits;
 	ret = file_ctf_create(server->cpus, &server->ctf);
 	return ret ? err_set(err, -ret, "views/ctf: %s", g_strerror(-ret)) : 0;
@@ -386,8 +388,11 @@ void server_run_wait(struct server *server)
 			{ .fd = viewproc_timer(server->viewproc), .events = POLLIN },
 		};
 
-		if (poll(fds, G_N_ELEMENTS(fds), -1) < 0)
+		unsigned int expires_s = kernel_expires_in(server->kernel);
+
+		if (poll(fds, G_N_ELEMENTS(fds), expires_s ? (int)expires_s * 1000 : -1) < 0)
 			continue;
+		kernel_expire(server->kernel);
 		if (fds[0].revents)
 			return;
 		if (fds[1].revents)
@@ -461,6 +466,7 @@ void server_run_destroy(struct server *server)
 	exact_destroy(server->exact);
 	pipes_destroy(server->pipes);
 	readings_destroy(server->readings);
+	kernel_destroy(server->kernel);
 	file_ctf_destroy(server->ctf);
 	file_cpudir_destroy(server->cpudir);
 	cpus_destroy(server->cpus);

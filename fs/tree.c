@@ -25,6 +25,13 @@ static const struct dirtab_row view_rows[] = {
 	{ NULL },
 };
 
+static const struct dirtab_row kernel_rows[] = {
+	{ .name = "info", .type = DIRTAB_TEXT, .mode = 0400, .flags = DIRTAB_COSTLY,
+		.help = "a line for each event of the kernel",
+		.content = &content_made, .make = file_kernel_info_make },
+	{ NULL },
+};
+
 static const struct dirtab_row event_rows[] = {
 	{ .name = "enabled", .type = DIRTAB_TEXT, .mode = 0600, .flags = DIRTAB_SWITCH,
 		.help = "the switch above all events",
@@ -43,6 +50,10 @@ static const struct dirtab_row event_rows[] = {
 	{ .name = "reset", .type = DIRTAB_TEXT, .mode = 0200, .flags = DIRTAB_SWITCH,
 		.help = "empties the trace of all programs",
 		.words = file_events_reset_words },
+	{ .name = "kernel", .type = DIRTAB_DIR, .mode = 0700,
+		.help = "the switches of kernel events: 0 is off, 1 is on, 1 /FILTER/ records some",
+		.rows = kernel_rows,
+		.lookup = file_kernel_lookup, .list = file_kernel_list },
 	{ NULL },
 };
 

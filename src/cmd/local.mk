@@ -45,8 +45,8 @@ kprof_SOURCES = \
 	%D%/top_filter.c %D%/top_filter.h %D%/top_text.c %D%/top_text.h \
 	%D%/tracecopies.c %D%/tracecopies.h \
 	%D%/tracectf.c %D%/tracectf.h
-kprof_LDADD = libtui.a libformats.a libcapture.a libtrace.a libproducers.a libring.a libsymbolizer.a libprof.a libsys.a libbase.a $(GLIB_LIBS) \
-	$(PFM_LIBS) $(Z_LIBS) $(NCURSES_LIBS) -lm
+kprof_LDADD = libtui.a libformats.a libcapture.a libtrace.a libkernel.a libprobes.a libkpbpf.a libproducers.a libring.a libsymbolizer.a libprof.a libsys.a libbase.a $(GLIB_LIBS) \
+	$(PFM_LIBS) $(Z_LIBS) $(NCURSES_LIBS) -lm $(BPF_LIBS)
 
 CLEANFILES += %D%/perf_options_page.h
 %D%/perf_options.$(OBJEXT): %D%/perf_options_page.h

@@ -12,6 +12,23 @@ libkernel_a_SOURCES = \
 	%D%/callnames.h \
 	%D%/callnames.list.h \
 	%D%/callnames_compat.c \
+	%D%/callprogram.c \
+	%D%/callprogram.h \
 	%D%/calltext.c \
 	%D%/calltext.h \
-	%D%/record.h
+	%D%/describe.c \
+	%D%/describe.h \
+	%D%/emit.c \
+	%D%/emit.h \
+	%D%/filter.c \
+	%D%/filter.h \
+	%D%/kernel.c \
+	%D%/kernel.h \
+	%D%/kernel_machine.c \
+	%D%/kernel_points.c \
+	%D%/kernel_state.h \
+	%D%/point.c \
+	%D%/point.h \
+	%D%/record.h \
+	%D%/rings.c \
+	%D%/rings.h

@@ -23,11 +23,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The chunks whose first record a reader finds without the records before. */
-#define KERNEL_CHUNK_BYTES (64u << 10)
-/* Enough for the largest ring, 64 MiB. */
-#define KERNEL_CHUNKS_MAX 1024u
-/* No record is longer; the slack of a ring, so that none wraps. */
+/*
+ * The chunks whose first record a reader finds without the records before: larger than a record, so that each
+ * has one, and a small part of a ring, since those before it can't be read when a chunk is half overwritten.
+ */
+#define KERNEL_CHUNK_BYTES (8u << 10)
+/* No record is longer. It is also the slack of a ring, so that none wraps. */
 #define KERNEL_RECORD_MAX 2048u
 #define KERNEL_COMM_BYTES 16u
 
@@ -42,7 +43,7 @@ struct kernel_ring_head {
 	uint64_t count;     /* records begun so far: the number of the next one */
 	uint64_t missed;    /* events for which no record was begun */
 	uint64_t reserved[5];
-	struct kernel_chunk chunks[KERNEL_CHUNKS_MAX]; /* by pos / KERNEL_CHUNK_BYTES, modulo the ring's */
+	struct kernel_chunk chunks[]; /* by pos / KERNEL_CHUNK_BYTES, modulo the ring's chunks */
 };
 
 /*
@@ -98,7 +99,9 @@ struct kernel_string {
 	char text[];
 };
 
-_Static_assert(sizeof(struct kernel_ring_head) == 64 + KERNEL_CHUNKS_MAX * 16, "the layout of rings");
+_Static_assert(sizeof(struct kernel_ring_head) == 64, "the layout of rings");
+_Static_assert(sizeof(struct kernel_chunk) == 16, "the layout of rings");
+_Static_assert(KERNEL_RECORD_MAX < KERNEL_CHUNK_BYTES, "each chunk has the beginning of a record");
 _Static_assert(sizeof(struct kernel_record) == 48, "the layout of records");
 _Static_assert(offsetof(struct kernel_record, comm) == 32, "the layout of records");
 _Static_assert(sizeof(struct kernel_call) == 72, "the layout of records");

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "prof/record.h"
+#include "sys/clock.h"
 
 /* With less room than this no run is written in place: it would end after a few samples. */
 #define RESERVE_MIN (16u << 10)
@@ -45,6 +46,7 @@ static struct capture_block *get_block(struct capture *c)
 	b->seq = c->next_seq++;
 	b->used = 0;
 	b->counts = (struct record_counts){ 0 };
+	b->first_ns = UINT64_MAX;
 	b->read_upto = 0;
 	b->held = true;
 	b->overwritten = false;
@@ -199,6 +201,7 @@ static bool store(struct capture *c, const uint8_t *data, size_t len,
 	const struct record_counts *counts)
 {
 	struct capture_block *b = c->tail;
+	uint64_t first_ns;
 
 	/* behind a run that is being written in place nothing may be appended */
 	if (!b || CAPTURE_BLOCK_BYTES - b->used < len || (b == c->reserved && !is_in_place(b, data))) {
@@ -218,6 +221,9 @@ static bool store(struct capture *c, const uint8_t *data, size_t len,
 	b->used += len;
 	b->counts.samples += counts->samples;
 	b->counts.lost += counts->lost;
+	if (counts->samples && record_first_time(b->data + b->used - len, len, &first_ns))
+		b->first_ns = MIN(b->first_ns, first_ns);
+	b->stored_ns = clock_monotonic_ns();
 	c->stats.held_bytes += len;
 	c->stats.written_bytes += len;
 	return true;

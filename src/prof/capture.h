@@ -137,6 +137,15 @@ void capture_attach(struct capture *capture, struct capture_pos *pos);
 void capture_detach(struct capture *capture, struct capture_pos *pos);
 
 void capture_mark(struct capture *capture, struct capture_mark *mark);
+/*
+ * Moves a new position behind the blocks of which all samples are older than since_ns, and the mark
+ * before those of which all runs begin at until_ns or later. Between them there may be more samples.
+ * Samples that pos missed before are forgotten: they are older, too.
+ */
+void capture_seek_time(struct capture *capture, struct capture_pos *pos, struct capture_mark *mark,
+	uint64_t since_ns, uint64_t until_ns);
+/* The time of a sample among the newest; 0 if none is held. At most the newest one's. */
+uint64_t capture_late_time(struct capture *capture);
 /* true if there is a record behind pos, or missed is not empty */
 bool capture_pending(struct capture *capture, struct capture_pos *pos);
 /*

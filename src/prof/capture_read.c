@@ -74,6 +74,38 @@ void capture_mark(struct capture *c, struct capture_mark *mark)
 	pthread_mutex_unlock(&c->lock);
 }
 
+void capture_seek_time(struct capture *c, struct capture_pos *pos, struct capture_mark *mark,
+	uint64_t since_ns, uint64_t until_ns)
+{
+	struct capture_block *b;
+
+	pthread_mutex_lock(&c->lock);
+	*mark = (struct capture_mark){ 0 };
+	for (b = c->head; b; b = b->next) {
+		if (b->stored_ns < since_ns)
+			pos->next_seq = b->seq + 1;
+		/* a block without samples is of the time of the one before */
+		if (b->first_ns < until_ns || until_ns == UINT64_MAX)
+			*mark = (struct capture_mark){ .seq = b->seq, .used = b->used };
+	}
+	if (since_ns)
+		tally_clear(&pos->missed);
+	pthread_mutex_unlock(&c->lock);
+}
+
+uint64_t capture_late_time(struct capture *c)
+{
+	const struct capture_block *b;
+	uint64_t late = 0;
+
+	pthread_mutex_lock(&c->lock);
+	for (b = c->head; b; b = b->next)
+		if (b->first_ns != UINT64_MAX)
+			late = MAX(late, b->first_ns);
+	pthread_mutex_unlock(&c->lock);
+	return late;
+}
+
 /* The block in which pos continues and the offset there; NULL at the end. */
 static struct capture_block *find_block(struct capture *c, const struct capture_pos *pos,
 	size_t *offset)

@@ -24,6 +24,8 @@ struct capture_block {
 	uint64_t seq;
 	size_t used;
 	struct record_counts counts; /* of all its records */
+	uint64_t first_ns;  /* the lowest time of the first samples of its runs; UINT64_MAX if none */
+	uint64_t stored_ns; /* when the last of them was appended: all its samples are older */
 	size_t read_upto; /* the furthest position of any reader */
 	int pins;	  /* number of positions that hold it */
 	bool held;	  /* in the list */

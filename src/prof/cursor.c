@@ -31,6 +31,8 @@ struct cursor {
 	size_t own_at;
 	size_t own_partial; /* bytes left of a record whose first part was read */
 	bool begun;
+	bool is_part; /* of the times below; the end stays where it was set at the open */
+	uint64_t since_ns, until_ns;
 	uint64_t header_stamp, tasks_stamp; /* of what was encoded */
 	/* between cursor_begin() and cursor_end() */
 	size_t take_own;
@@ -73,6 +75,24 @@ int profiler_open_cursor(struct profiler *p, struct cursor **out)
 int profiler_open_peek(struct profiler *p, struct cursor **out)
 {
 	return open_cursor(p, true, out);
+}
+
+int profiler_open_part(struct profiler *p, uint64_t since_ns, uint64_t until_ns, struct cursor **out)
+{
+	int ret = open_cursor(p, true, out);
+
+	if (ret)
+		return ret;
+	(*out)->is_part = true;
+	(*out)->since_ns = since_ns;
+	(*out)->until_ns = until_ns;
+	capture_seek_time(p->capture, &(*out)->pos, &(*out)->mark, since_ns, until_ns);
+	return 0;
+}
+
+uint64_t profiler_late_time(struct profiler *p)
+{
+	return capture_late_time(p->capture);
 }
 
 void profiler_close_cursor(struct cursor *c)
@@ -148,6 +168,63 @@ static bool has_changes(const struct cursor *c)
 {
 	return c->header_stamp != atomic_read_acquire(&c->profiler->header_stamp) ||
 	       c->tasks_stamp != tasks_stamp(c->profiler->tasks);
+}
+
+/* Whether what pos missed was overwritten meanwhile: it is passed over. */
+static bool pass_missed(struct capture *capture, struct capture_pos *pos)
+{
+	struct tally missed;
+	bool any;
+
+	tally_init(&missed);
+	capture_take_missed(capture, pos, &missed);
+	any = !tally_empty(&missed);
+	tally_fini(&missed);
+	return any;
+}
+
+/* The processes of the samples of a part. */
+static GHashTable *find_pids(struct cursor *c)
+{
+	GHashTable *pids = g_hash_table_new(NULL, NULL);
+	struct capture *capture = c->profiler->capture;
+	struct iovec iov[CAPTURE_PIECES_MAX];
+	struct capture_mark later;
+	struct capture_pos pos;
+	int count, i;
+
+	capture_attach(capture, &pos);
+	pos.peeks = true;
+	capture_seek_time(capture, &pos, &later, c->since_ns, c->until_ns);
+	do {
+		count = CAPTURE_PIECES_MAX;
+		while (capture_pieces(capture, &pos, &c->mark, SIZE_MAX, false, iov, &count)) {
+			for (i = 0; i < count; i++)
+				record_pids(iov[i].iov_base, iov[i].iov_len, pids);
+			capture_advance(capture, &pos, true);
+			count = CAPTURE_PIECES_MAX;
+		}
+	} while (pass_missed(capture, &pos));
+	capture_detach(capture, &pos);
+	return pids;
+}
+
+/* What comes before the records of a part; nothing comes after its end. */
+static void encode_part(struct cursor *c)
+{
+	GHashTable *pids;
+
+	c->own.used = 0;
+	c->own_at = 0;
+	if (c->begun)
+		return;
+	pids = find_pids(c);
+	encode_clock(&c->own);
+	encode_header(c->profiler, &c->own);
+	tasks_encode_of(c->profiler->tasks, pids, &c->own);
+	g_hash_table_unref(pids);
+	encode_missed(c);
+	c->begun = true;
 }
 
 /* All own records were read: sets the next end, and encodes what comes before it. */
@@ -306,7 +383,7 @@ ssize_t cursor_begin(struct cursor *c, size_t want, struct iovec *iov, int *coun
 	for (tries = 0; tries < 2; tries++) {
 		if (c->own_at == c->own.used && !c->pos.partial_left &&
 			(running || c->begun || capture_pending(c->profiler->capture, &c->pos)))
-			encode_changes(c);
+			(c->is_part ? encode_part : encode_changes)(c);
 		bytes = take_pieces(c, want, iov, room, count);
 		if (bytes || !capture_pending(c->profiler->capture, &c->pos))
 			break;

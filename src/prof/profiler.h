@@ -123,6 +123,15 @@ int profiler_open_cursor(struct profiler *profiler, struct cursor **cursor);
  * open, the blocks that it has not passed stay.
  */
 int profiler_open_peek(struct profiler *profiler, struct cursor **cursor);
+/*
+ * The same for the samples from since_ns on and before until_ns (UINT64_MAX: all), up to this moment:
+ * blocks without such samples are skipped, and only the processes of the others and their ancestors
+ * are announced. There may be other samples in them. The stream then ends, also while it runs.
+ */
+int profiler_open_part(struct profiler *profiler, uint64_t since_ns, uint64_t until_ns,
+	struct cursor **cursor);
+/* The time of a sample among the newest that are held; 0 if there is none. */
+uint64_t profiler_late_time(struct profiler *profiler);
 void profiler_close_cursor(struct cursor *cursor);
 
 /*

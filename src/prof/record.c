@@ -314,6 +314,49 @@ size_t record_fit(const uint8_t *data, size_t len, size_t want, size_t *first)
 	return at;
 }
 
+/* The next sample from *at on, which is then behind it. Returns false if there is none. */
+static bool next_sample(const uint8_t *data, size_t len, size_t *at, struct kprof_rec_trace *trace)
+{
+	uint64_t type, size;
+	const uint8_t *payload;
+
+	while (*at < len) {
+		payload = get_varint(get_varint(data + *at, &type), &size);
+		*at = (size_t)(payload - data) + size;
+		if (type == KPROF_REC_KERN_TRACE || type == KPROF_REC_USER_TRACE) {
+			memcpy(trace, payload, sizeof(*trace));
+			return true;
+		}
+	}
+	return false;
+}
+
+bool record_first_time(const uint8_t *data, size_t len, uint64_t *time_ns)
+{
+	struct kprof_rec_trace trace;
+	size_t at = 0;
+
+	if (!next_sample(data, len, &at, &trace))
+		return false;
+	*time_ns = trace.time_ns;
+	return true;
+}
+
+void record_pids(const uint8_t *data, size_t len, GHashTable *pids)
+{
+	struct kprof_rec_trace trace;
+	bool any = false;
+	uint32_t last = 0; /* most samples are of the process of the one before */
+	size_t at = 0;
+
+	while (next_sample(data, len, &at, &trace)) {
+		if (!any || trace.pid != last)
+			g_hash_table_add(pids, GUINT_TO_POINTER(trace.pid));
+		last = trace.pid;
+		any = true;
+	}
+}
+
 void record_count(const uint8_t *data, size_t len, struct record_counts *counts)
 {
 	struct kprof_rec_lost record;

@@ -9,6 +9,7 @@
 #ifndef KPROFS_PROF_RECORD_H
 #define KPROFS_PROF_RECORD_H
 
+#include <glib.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -82,6 +83,12 @@ size_t record_length(const uint8_t *data);
 
 /* The size of the whole records at data that fit into want; *first: the first record's size. */
 size_t record_fit(const uint8_t *data, size_t len, size_t want, size_t *first);
+
+/* Whether there is a sample; *time_ns: that of the first one, the oldest of a run. */
+bool record_first_time(const uint8_t *data, size_t len, uint64_t *time_ns);
+
+/* Adds the process of each sample to a set. */
+void record_pids(const uint8_t *data, size_t len, GHashTable *pids);
 
 /* Adds the records that begin in data; the last one may continue behind it in the same memory. */
 void record_count(const uint8_t *data, size_t len, struct record_counts *counts);

@@ -141,4 +141,10 @@ uint64_t tasks_stamp(struct tasks *tasks);
  */
 uint64_t tasks_encode(struct tasks *tasks, uint64_t since, struct record_buf *buf);
 
+/*
+ * The same of everything about the processes that had one of these pids (a set), and about their
+ * ancestors.
+ */
+void tasks_encode_of(struct tasks *tasks, GHashTable *pids, struct record_buf *buf);
+
 #endif

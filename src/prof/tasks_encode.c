@@ -171,3 +171,29 @@ uint64_t tasks_encode(struct tasks *t, uint64_t since, struct record_buf *buf)
 	pthread_mutex_unlock(&t->lock);
 	return stamp;
 }
+
+/* Adds the process and its ancestors to a set of processes. */
+static void add_family(struct tasks *t, struct process *p, GHashTable *family)
+{
+	while (p && g_hash_table_add(family, p))
+		p = g_hash_table_lookup(t->by_id, &p->parent_id);
+}
+
+void tasks_encode_of(struct tasks *t, GHashTable *pids, struct record_buf *buf)
+{
+	GHashTable *family = g_hash_table_new(NULL, NULL);
+	GList *link;
+
+	pthread_mutex_lock(&t->lock);
+	for (link = t->by_change.head; link; link = link->next) {
+		struct process *p = link->data;
+
+		if (g_hash_table_contains(pids, GUINT_TO_POINTER(p->pid)))
+			add_family(t, p, family);
+	}
+	for (link = t->by_change.head; link; link = link->next)
+		if (g_hash_table_contains(family, link->data))
+			encode_process(t, link->data, 0, buf);
+	pthread_mutex_unlock(&t->lock);
+	g_hash_table_destroy(family);
+}

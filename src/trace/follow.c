@@ -21,6 +21,7 @@
 
 #include "base/growing.h"
 #include "sys/clock.h"
+#include "trace/follow_kernel.h"
 #include "trace/trace_records.h"
 #include "trace/merge.h"
 #include "producers/producers.h"
@@ -60,6 +61,7 @@ struct follow {
 	uid_t reader;
 	struct trace_records *records;
 	uint64_t begin_ns;
+	struct follow_kernel *kernel;
 	GHashTable *programs; /* of struct followed, by the inode of their pool */
 	struct ring_index *index;
 	char *scratch; /* 2 * KPROF_CHUNK_BYTES_MAX */
@@ -444,8 +446,10 @@ bool follow_gather(struct follow *follow)
 	horizon_counter = clock_counter();
 	horizon_ns = clock_monotonic_ns();
 	follow->snapshot = snapshot_create(readings_budget(follow->readings), follow->reader,
-		producers_all(producers), MAX(follow->begin_ns, producers_cleared_ns(producers)));
+		producers_all(producers), readings_kernel(follow->readings),
+		MAX(follow->begin_ns, producers_cleared_ns(producers)));
 	gather_programs(follow, horizon_counter, horizon_ns);
+	follow->lost += follow_kernel_gather(follow->kernel, follow->snapshot, horizon_ns, &follow->gathered);
 	gather_messages(follow, horizon_ns);
 	clock_map_refresh(clock_map, false);
 	follow->snapshot->clock = clock_map_copy(clock_map);
@@ -455,7 +459,7 @@ bool follow_gather(struct follow *follow)
 		drop_gathered(follow);
 		return false;
 	}
-	return follow->snapshot->chunks->len || follow->snapshot->messages->len ||
+	return follow->snapshot->chunks->len || follow->gathered || follow->snapshot->messages->len ||
 		follow->lost > follow->reported || !follow->begun;
 }
 
@@ -526,6 +530,7 @@ int follow_create(struct readings *readings, uid_t reader, const struct trace_re
 	f->carried_text = g_string_new(NULL);
 	f->begun = cpu->cpu == TRACE_RECORDS_TEXT;
 	trace_cursor_init_follow(readings_trace(readings), &f->messages);
+	f->kernel = follow_kernel_create(readings_kernel(readings));
 	f->begin_ns = clock_monotonic_ns();
 	ret = skip_programs(f, cancel);
 	if (ret)
@@ -540,6 +545,7 @@ void follow_destroy(struct follow *follow)
 	if (!follow)
 		return;
 	drop_gathered(follow);
+	follow_kernel_destroy(follow->kernel);
 	g_hash_table_unref(follow->programs);
 	trace_records_destroy(follow->records);
 	g_string_free(follow->carried_text, TRUE);

@@ -7,6 +7,8 @@ libtrace_a_SOURCES = \
 	%D%/escape.h \
 	%D%/follow.c \
 	%D%/follow.h \
+	%D%/follow_kernel.c \
+	%D%/follow_kernel.h \
 	%D%/format_plan.c \
 	%D%/format_plan.h \
 	%D%/trace_records.c \
@@ -17,6 +19,8 @@ libtrace_a_SOURCES = \
 	%D%/trace_annotations.h \
 	%D%/merge.c \
 	%D%/merge.h \
+	%D%/merge_kernel.c \
+	%D%/merge_state.h \
 	%D%/number.c \
 	%D%/number.h \
 	%D%/number_length.c \

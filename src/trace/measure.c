@@ -290,6 +290,23 @@ static uint64_t measure_messages(struct measuring *measuring)
 	return measurer.bytes;
 }
 
+/* By one thread, after the programs' events: see merge_walk_cpu(). */
+static int measure_kernel(struct measuring *measuring, struct measured *measured)
+{
+	struct measurer measurer = { measuring, trace_records_create(measuring->cpu), 0, true };
+	struct merge_walk walk;
+	bool more = true;
+
+	merge_walk_init(&walk, measuring->snapshot);
+	for (guint i = 0; more && i < measuring->snapshot->kernel->len; i++)
+		more = merge_walk_cpu(&walk, i, add_length, &measurer);
+	measured->bytes += measurer.bytes;
+	measured->unknown += walk.sums.unknown;
+	merge_walk_fini(&walk);
+	trace_records_destroy(measurer.records);
+	return more ? 0 : -EINTR;
+}
+
 int measure_snapshot(struct snapshot *snapshot, const struct trace_records_cpu *cpu,
 	const struct cancel *cancel, struct measured *measured)
 {
@@ -316,6 +333,8 @@ int measure_snapshot(struct snapshot *snapshot, const struct trace_records_cpu *
 		measured->bytes = measure_messages(&measuring);
 		ret = measure_all(&measuring);
 	}
+	if (!ret)
+		ret = measure_kernel(&measuring, measured);
 	for (guint i = producers->len; !ret && i-- > 0;)
 		add_program(&measuring, g_ptr_array_index(producers, i), &end, shares[i].gets,
 			measured);

@@ -14,7 +14,8 @@
 
 /* A chunk that is being read; `record` is its next event. */
 struct merge_stream {
-	const struct snapshot_chunk *chunk;
+	const struct snapshot_chunk *chunk; /* NULL for the kernel's events of a CPU: */
+	struct merge_kernel_stream kernel;
 	struct ring_walk walk;
 	struct ring_record record;
 	const struct producer_event *meaning;
@@ -73,6 +74,15 @@ static bool advance(struct merge_walk *walk, struct merge_stream *stream, uint64
 	const struct snapshot_chunk *chunk = stream->chunk;
 	enum ring_item item;
 
+	if (!chunk) {
+		while (merge_kernel_next(walk->snapshot, &stream->kernel, time_ns)) {
+			if (stream->kernel.meaning && *time_ns >= walk->snapshot->cleared_ns)
+				return true;
+			walk->sums.hidden += stream->kernel.meaning != NULL;
+			walk->sums.unknown += stream->kernel.meaning == NULL;
+		}
+		return false;
+	}
 	while ((item = ring_walk_next(&stream->walk, &stream->record)) != RING_END) {
 		enum merge_visibility visibility;
 
@@ -126,13 +136,25 @@ static void sift_down(struct merge *merge, uint32_t at)
 	merge->heap[at] = entry;
 }
 
-/* Begins to read a chunk. Returns false if it has no event that is shown. */
+/* The chunks come first, then the CPUs. */
+static uint32_t count_streams(const struct snapshot *snapshot)
+{
+	return snapshot->chunks->len + snapshot->kernel->len;
+}
+
+/* Begins to read a chunk, or the kernel's events of a CPU. Returns false if it has no event that is shown. */
 static bool start_stream(
 	struct merge_walk *walk, uint32_t i, struct merge_stream *stream, uint64_t *time_ns)
 {
-	const struct snapshot_chunk *chunk =
-		&g_array_index(walk->snapshot->chunks, struct snapshot_chunk, i);
+	const guint chunks = walk->snapshot->chunks->len;
+	const struct snapshot_chunk *chunk;
 
+	if (i >= chunks) {
+		stream->chunk = NULL;
+		merge_kernel_begin(walk->snapshot, i - chunks, &stream->kernel);
+		return advance(walk, stream, time_ns);
+	}
+	chunk = &g_array_index(walk->snapshot->chunks, struct snapshot_chunk, i);
 	stream->chunk = chunk;
 	stream->found = 0;
 	ring_walk_begin(&stream->walk, &chunk->extent, chunk->data, chunk->from);
@@ -153,7 +175,7 @@ static void show_message(const struct snapshot *snapshot, uint32_t i, struct mer
 }
 
 /* split: texts that carry their format are split. */
-static void show_event(const struct merge_stream *stream, bool split, struct merge_item *item)
+static void show_producer_event(const struct merge_stream *stream, bool split, struct merge_item *item)
 {
 	const struct producer *producer = stream->chunk->producer;
 	const struct producer_event *meaning = stream->meaning;
@@ -162,7 +184,8 @@ static void show_event(const struct merge_stream *stream, bool split, struct mer
 
 	item->message = NULL;
 	item->message_bytes = 0;
-	item->producer = producer;
+	item->program = (struct merge_program){ producer->serial, producer->pid, producer->uid,
+		producer->program };
 	item->thread = stream->walk.run.serial;
 	item->slot = stream->walk.run.slot;
 	item->number = record->number;
@@ -187,14 +210,24 @@ static void show_event(const struct merge_stream *stream, bool split, struct mer
 		trace_text_split(event);
 }
 
+static void show_event(struct merge_walk *walk, const struct merge_stream *stream, bool split,
+	struct merge_item *item)
+{
+	if (stream->chunk)
+		show_producer_event(stream, split, item);
+	else
+		merge_kernel_show(walk->snapshot, &stream->kernel, walk->name, walk->args, item);
+}
+
 void merge_walk_init(struct merge_walk *walk, const struct snapshot *snapshot)
 {
-	*walk = (struct merge_walk){ .snapshot = snapshot };
+	*walk = (struct merge_walk){ .snapshot = snapshot, .args = g_string_new(NULL) };
 	walk->unknown = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
 }
 
 void merge_walk_fini(struct merge_walk *walk)
 {
+	g_string_free(walk->args, TRUE);
 	g_hash_table_unref(walk->unknown);
 }
 
@@ -220,7 +253,7 @@ static bool each_event(struct merge_walk *walk, uint32_t i, bool split,
 	bool more = true, shown = start_stream(walk, i, &stream, &item.time_ns);
 
 	for (; more && shown; shown = more && advance(walk, &stream, &item.time_ns)) {
-		show_event(&stream, split, &item);
+		show_event(walk, &stream, split, &item);
 		more = see(arg, &item);
 		walk->sums.shown++;
 	}
@@ -233,6 +266,12 @@ bool merge_walk_chunk(struct merge_walk *walk, uint32_t i,
 	return each_event(walk, i, false, see, arg);
 }
 
+bool merge_walk_cpu(struct merge_walk *walk, uint32_t i,
+	bool (*see)(void *arg, const struct merge_item *item), void *arg)
+{
+	return each_event(walk, walk->snapshot->chunks->len + i, false, see, arg);
+}
+
 int merge_each(struct merge *merge, bool (*see)(void *arg, const struct merge_item *item),
 	void *arg, struct merge_sums *sums)
 {
@@ -240,7 +279,7 @@ int merge_each(struct merge *merge, bool (*see)(void *arg, const struct merge_it
 
 	merge->walk.sums = (struct merge_sums){ 0 };
 	more = merge_walk_messages(&merge->walk, see, arg);
-	for (uint32_t i = 0; more && i < merge->walk.snapshot->chunks->len; i++)
+	for (uint32_t i = 0; more && i < count_streams(merge->walk.snapshot); i++)
 		more = each_event(&merge->walk, i, true, see, arg);
 	*sums = merge->walk.sums;
 	if (!more)
@@ -260,7 +299,7 @@ void merge_restart(struct merge *merge)
 	merge->walk.sums = (struct merge_sums){ 0 };
 	if (advance_messages(merge, &messages.time_ns))
 		merge->heap[merge->count++] = messages;
-	for (i = 0; i < merge->walk.snapshot->chunks->len; i++) {
+	for (i = 0; i < count_streams(merge->walk.snapshot); i++) {
 		struct merge_entry entry = { .order = i + 1 };
 
 		if (start_stream(&merge->walk, i, &merge->streams[i], &entry.time_ns))
@@ -275,10 +314,11 @@ struct merge *merge_create(const struct snapshot *snapshot)
 	struct merge *merge = g_new0(struct merge, 1);
 
 	/* what is unknown here stays so for all that is made of the snapshot */
-	merge->walk = (struct merge_walk){ .snapshot = snapshot, .unknown = snapshot->unknown };
+	merge->walk = (struct merge_walk){ .snapshot = snapshot, .unknown = snapshot->unknown,
+		.args = g_string_new(NULL) };
 	/* at least one: of none, g_try_new0 returns NULL */
-	merge->streams = g_try_new0(struct merge_stream, snapshot->chunks->len + 1);
-	merge->heap = g_try_new(struct merge_entry, snapshot->chunks->len + 1);
+	merge->streams = g_try_new0(struct merge_stream, count_streams(snapshot) + 1);
+	merge->heap = g_try_new(struct merge_entry, count_streams(snapshot) + 1);
 	if (!merge->streams || !merge->heap) {
 		merge_destroy(merge);
 		return NULL;
@@ -291,6 +331,7 @@ void merge_destroy(struct merge *merge)
 {
 	if (!merge)
 		return;
+	g_string_free(merge->walk.args, TRUE);
 	g_free(merge->heap);
 	g_free(merge->streams);
 	g_free(merge);
@@ -324,7 +365,7 @@ bool merge_next(struct merge *merge, struct merge_item *item)
 	item->time_ns = merge->heap[0].time_ns;
 	merge->walk.sums.shown += merge->heap[0].order != 0;
 	if (merge->heap[0].order)
-		show_event(&merge->streams[merge->heap[0].order - 1], true, item);
+		show_event(&merge->walk, &merge->streams[merge->heap[0].order - 1], true, item);
 	else
 		show_message(merge->walk.snapshot, merge->message, item);
 	return true;

@@ -12,17 +12,26 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "trace/trace_text.h"
+#include "trace/merge_state.h"
 #include "trace/snapshot.h"
+#include "trace/trace_text.h"
 
 struct merge;
 
-/* All pointers are into the snapshot. */
+/* Whose event it is. */
+struct merge_program {
+	uint64_t serial; /* of a producer; of a process with kernel events its own, see merge_kernel.c */
+	pid_t pid;
+	uid_t uid;
+	const char *name;
+};
+
+/* All pointers are into the snapshot, those of a kernel event are valid until the next item. */
 struct merge_item {
 	uint64_t time_ns;
 	const char *message; /* whole lines; NULL for an event */
 	size_t message_bytes;
-	const struct producer *producer;
+	struct merge_program program;
 	const struct producer_event *meaning;
 	struct trace_text_event event;
 	const char *args; /* as in the record: a text has its format before its arguments */
@@ -65,6 +74,8 @@ void merge_get_sums(const struct merge *merge, struct merge_sums *sums);
 struct merge_walk {
 	const struct snapshot *snapshot;
 	GHashTable *unknown; /* as in struct snapshot */
+	GString *args;	     /* of the kernel event that is shown */
+	char name[MERGE_KERNEL_NAME_BYTES]; /* its program */
 	struct merge_sums sums;
 };
 
@@ -79,6 +90,12 @@ bool merge_walk_messages(const struct merge_walk *walk,
  * Returns false if `see` returned false.
  */
 bool merge_walk_chunk(struct merge_walk *walk, uint32_t i,
+	bool (*see)(void *arg, const struct merge_item *item), void *arg);
+/*
+ * The same for the kernel's events of one CPU; `i` is below snapshot->kernel->len. Only one walk at a time may
+ * do this: it adds to snapshot->kernel_events.
+ */
+bool merge_walk_cpu(struct merge_walk *walk, uint32_t i,
 	bool (*see)(void *arg, const struct merge_item *item), void *arg);
 
 /* A line of a message without its header and newline. */

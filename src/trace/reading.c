@@ -19,6 +19,7 @@
 struct readings {
 	struct trace *trace;		/* i */
 	struct producers *producers;	/* i */
+	struct kernel *kernel;		/* i: NULL if there are no kernel events */
 	struct clock_map *clock_map;       /* i */
 	struct snapshot_budget *budget; /* i */
 	_Atomic uint64_t newest;	/* a: size of the newest reading of all CPUs; 0 if none */
@@ -34,13 +35,14 @@ struct reading {
 	bool begun;
 };
 
-struct readings *readings_create(struct trace *trace, struct producers *producers,
+struct readings *readings_create(struct trace *trace, struct producers *producers, struct kernel *kernel,
 	uint64_t max_bytes, uid_t owner)
 {
 	struct readings *readings = g_new0(struct readings, 1);
 
 	readings->trace = trace;
 	readings->producers = producers;
+	readings->kernel = kernel;
 	readings->clock_map = clock_map_create();
 	readings->budget = snapshot_budget_create(max_bytes, owner);
 	return readings;
@@ -75,22 +77,41 @@ struct producers *readings_producers(struct readings *readings)
 	return readings->producers;
 }
 
+struct kernel *readings_kernel(struct readings *readings)
+{
+	return readings->kernel;
+}
+
+/* The memory of the rings of kernel events, 0 if there are none. */
+static uint64_t ring_memory(struct readings *readings)
+{
+	struct rings *rings = readings->kernel ? kernel_get_rings(readings->kernel) : NULL;
+	uint64_t bytes = 0;
+
+	if (rings) {
+		bytes = (uint64_t)rings_bytes(rings) * rings_cpus(rings);
+		kernel_put_rings(readings->kernel, rings);
+	}
+	return bytes;
+}
+
 bool readings_have_programs(struct readings *readings)
 {
 	g_autoptr(GPtrArray) all = producers_all(readings->producers);
 
-	return all->len > 0;
+	return all->len > 0 || ring_memory(readings);
 }
 
 uint64_t readings_size(struct readings *readings)
 {
 	g_autoptr(GPtrArray) all = producers_all(readings->producers);
 	uint64_t newest = atomic_read_relaxed(&readings->newest),
-		 bytes = trace_bytes(readings->trace);
+		 bytes = trace_bytes(readings->trace), rings = ring_memory(readings);
 	guint i;
 
-	if (all->len && newest)
+	if ((all->len || rings) && newest)
 		return newest;
+	bytes += rings * TEXT_OF_BYTE;
 	for (i = 0; i < all->len; i++) {
 		const struct producer *producer = g_ptr_array_index(all, i);
 
@@ -115,7 +136,8 @@ int readings_take(struct readings *readings, uid_t reader, const struct cancel *
 	struct snapshot **snapshot)
 {
 	struct snapshot *s = snapshot_create(readings->budget, reader,
-		producers_all(readings->producers), producers_cleared_ns(readings->producers));
+		producers_all(readings->producers), readings->kernel,
+		producers_cleared_ns(readings->producers));
 	int ret = snapshot_take(s, readings->clock_map, readings->trace, cancel);
 
 	if (ret) {

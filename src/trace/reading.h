@@ -18,6 +18,7 @@
 #include "base/cancel.h"
 #include "base/stats.h"
 
+struct kernel;
 struct trace_records_cpu;
 struct producers;
 struct reading;
@@ -28,19 +29,21 @@ struct clock_map;
 struct trace;
 
 /*
- * What all readings of a server share. Thread-safe. The caller keeps ownership of `trace` and
- * `producers`. owner: the user who mounted; it and root have a part of max_bytes that other readers
- * do not get (snapshot.h).
+ * What all readings of a server share. Thread-safe. The caller keeps ownership of `trace`,
+ * `producers` and `kernel`, which may be NULL. owner: the user who mounted; it and root have a part
+ * of max_bytes that other readers do not get (snapshot.h).
  */
-struct readings *readings_create(struct trace *trace, struct producers *producers,
+struct readings *readings_create(struct trace *trace, struct producers *producers, struct kernel *kernel,
 	uint64_t max_bytes, uid_t owner);
 void readings_destroy(struct readings *readings);
 struct clock_map *readings_clock_map(struct readings *readings);
 struct snapshot_budget *readings_budget(struct readings *readings);
 struct trace *readings_trace(struct readings *readings);
 struct producers *readings_producers(struct readings *readings);
+/* NULL if there are no kernel events. */
+struct kernel *readings_kernel(struct readings *readings);
 
-/* Whether any producer has a pool: the trace then is more than messages. */
+/* Whether any producer has a pool, or there are rings: the trace then is more than messages. */
 bool readings_have_programs(struct readings *readings);
 
 /*

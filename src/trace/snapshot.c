@@ -14,8 +14,13 @@ void snapshot_cut(struct snapshot *snapshot, guint first)
 	growing_cut(snapshot->chunks, first);
 }
 
+static void clear_copy(void *copy)
+{
+	rings_copy_clear(copy);
+}
+
 struct snapshot *snapshot_create(struct snapshot_budget *budget, uid_t reader,
-	GPtrArray *producers, uint64_t cleared_ns)
+	GPtrArray *producers, struct kernel *kernel, uint64_t cleared_ns)
 {
 	struct snapshot *snapshot = g_new0(struct snapshot, 1);
 
@@ -27,6 +32,10 @@ struct snapshot *snapshot_create(struct snapshot_budget *budget, uid_t reader,
 	snapshot->text = g_string_new(NULL);
 	snapshot->unknown = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
 	snapshot->messages = growing_create(sizeof(struct snapshot_message));
+	snapshot->source = kernel;
+	snapshot->kernel = g_array_new(FALSE, FALSE, sizeof(struct rings_copy));
+	g_array_set_clear_func(snapshot->kernel, clear_copy);
+	snapshot->kernel_events = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
 	return snapshot;
 }
 
@@ -39,6 +48,8 @@ void snapshot_destroy(struct snapshot *snapshot)
 	growing_destroy(snapshot->chunks);
 	growing_destroy(snapshot->messages);
 	g_string_free(snapshot->text, TRUE);
+	g_array_unref(snapshot->kernel);
+	g_hash_table_unref(snapshot->kernel_events);
 	g_hash_table_unref(snapshot->unknown);
 	clock_map_copy_free(snapshot->clock);
 	g_ptr_array_unref(snapshot->producers);
@@ -54,6 +65,21 @@ int snapshot_reserve(struct snapshot *snapshot, uint64_t bytes)
 		return -ENOMEM;
 	}
 	snapshot->bytes += bytes;
+	return 0;
+}
+
+int snapshot_copy_ring(struct snapshot *snapshot, struct rings *rings, uint32_t cpu, uint64_t from,
+	bool skip, struct rings_copy **copy)
+{
+	struct rings_copy made;
+	int ret = snapshot_reserve(snapshot, rings_bytes(rings));
+
+	if (!ret)
+		ret = rings_copy(rings, cpu, from, skip, &made);
+	if (ret)
+		return ret;
+	g_array_append_val(snapshot->kernel, made);
+	*copy = &g_array_index(snapshot->kernel, struct rings_copy, snapshot->kernel->len - 1);
 	return 0;
 }
 

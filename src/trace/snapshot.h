@@ -22,6 +22,7 @@
 
 #include "base/cancel.h"
 #include "base/growing.h"
+#include "kernel/kernel.h"
 #include "ring/read.h"
 #include "producers/producers.h"
 #include "trace/clock_map.h"
@@ -56,6 +57,9 @@ struct snapshot {
 	struct growing *chunks; /* of struct snapshot_chunk, by program and age */
 	GString *text;	      /* lines of messages */
 	struct growing *messages; /* of struct snapshot_message */
+	struct kernel *source;	/* of the kernel's events; NULL if there is none */
+	GArray *kernel;	      /* of struct rings_copy: what the CPUs' rings held */
+	GHashTable *kernel_events; /* kernel_meaning -> producer_event, of those that were shown */
 	GHashTable *unknown; /* of int64: serial << 16 | id without a meaning at the first look */
 	struct clock_map_copy *clock;
 	uint64_t cleared_ns; /* events before this time are not shown */
@@ -63,9 +67,9 @@ struct snapshot {
 	uint64_t overwritten;  /* events that were overwritten while they were copied */
 };
 
-/* An empty one; takes ownership of the array. */
+/* An empty one; takes ownership of the array. `kernel` may be NULL; it must outlive the snapshot. */
 struct snapshot *snapshot_create(struct snapshot_budget *budget, uid_t reader,
-	GPtrArray *producers, uint64_t cleared_ns);
+	GPtrArray *producers, struct kernel *kernel, uint64_t cleared_ns);
 void snapshot_destroy(struct snapshot *snapshot);
 
 /*
@@ -87,6 +91,12 @@ int snapshot_reserve(struct snapshot *snapshot, uint64_t bytes);
 int snapshot_add(struct snapshot *snapshot, const struct snapshot_chunk *chunk);
 /* Frees the chunks from `first` on. The caller counts their events and bytes. */
 void snapshot_cut(struct snapshot *snapshot, guint first);
+/*
+ * The same for the kernel's events of one CPU from position `from` on; *copy is then the snapshot's. Returns
+ * -ENOMEM; then there is no copy, and the caller counts what is missing.
+ */
+int snapshot_copy_ring(struct snapshot *snapshot, struct rings *rings, uint32_t cpu, uint64_t from,
+	bool skip, struct rings_copy **copy);
 /* Frees the chunks from `first` to before `end`; their events count as left out. */
 void snapshot_leave_out(struct snapshot *snapshot, guint first, guint end);
 

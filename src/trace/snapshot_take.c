@@ -504,6 +504,19 @@ static int copy_pools(struct snapshot_taking *taking)
 	return ret;
 }
 
+/* The rings of all CPUs; what finds no room in the budget is left out. */
+static void copy_rings(struct snapshot *snapshot)
+{
+	struct rings *rings = snapshot->source ? kernel_get_rings(snapshot->source) : NULL;
+	struct rings_copy *copy;
+
+	for (uint32_t cpu = 0; rings && cpu < rings_cpus(rings); cpu++)
+		if (snapshot_copy_ring(snapshot, rings, cpu, 0, true, &copy))
+			snapshot->left_out += rings_held(rings, cpu);
+	if (rings)
+		kernel_put_rings(snapshot->source, rings);
+}
+
 int snapshot_take(struct snapshot *snapshot, struct clock_map *clock_map, struct trace *trace,
 	const struct cancel *cancel)
 {
@@ -521,6 +534,8 @@ int snapshot_take(struct snapshot *snapshot, struct clock_map *clock_map, struct
 		ret = copy_messages(snapshot, trace);
 	if (!ret)
 		ret = copy_pools(&taking);
+	if (!ret)
+		copy_rings(snapshot);
 	/* after the records: see clock_map.h */
 	clock_map_refresh(clock_map, false);
 	snapshot->clock = clock_map_copy(clock_map);

@@ -73,24 +73,24 @@ static bool needs_description(struct trace_records *records, uint32_t program, u
 	return true;
 }
 
-static void append_program(const struct producer *producer, GString *out)
+static void append_program(const struct merge_program *program, GString *out)
 {
 	struct kprof_trace_program block = {
 		.block.type = KPROF_TRACE_PROGRAM,
-		.program = (uint32_t)producer->serial,
-		.pid = (uint32_t)producer->pid,
-		.uid = (uint32_t)producer->uid,
-		.name_bytes = (uint32_t)strlen(producer->program),
+		.program = (uint32_t)program->serial,
+		.pid = (uint32_t)program->pid,
+		.uid = (uint32_t)program->uid,
+		.name_bytes = (uint32_t)strlen(program->name),
 	};
 
-	append_block(out, &block, sizeof(block), producer->program, block.name_bytes, "", 0);
+	append_block(out, &block, sizeof(block), program->name, block.name_bytes, "", 0);
 }
 
 static void append_meaning(const struct merge_item *item, GString *out)
 {
 	struct kprof_trace_meaning block = {
 		.block.type = KPROF_TRACE_MEANING,
-		.program = (uint32_t)item->producer->serial,
+		.program = (uint32_t)item->program.serial,
 		.id = item->id,
 		.label_bytes = (uint32_t)strlen(item->meaning->label),
 		.format_bytes = item->meaning->format_bytes,
@@ -103,7 +103,7 @@ static void append_meaning(const struct merge_item *item, GString *out)
 static void append_record(
 	struct trace_records *records, const struct merge_item *item, GString *out)
 {
-	const uint32_t program = (uint32_t)item->producer->serial;
+	const uint32_t program = (uint32_t)item->program.serial;
 	struct kprof_trace_event block = {
 		.block.type = KPROF_TRACE_EVENT,
 		.time_ns = item->time_ns,
@@ -115,7 +115,7 @@ static void append_record(
 	};
 
 	if (needs_description(records, program, KPROF_ID_RUN))
-		append_program(item->producer, out);
+		append_program(&item->program, out);
 	if (item->id >= KPROF_ID_FIRST && needs_description(records, program, item->id))
 		append_meaning(item, out);
 	append_block(out, &block, sizeof(block), item->args, item->args_bytes, "", 0);

@@ -15,9 +15,9 @@ EXTRA_DIST += %D%/lib.sh %D%/ctlwords.py %D%/stream.py $(FS_TESTS)
 
 check_PROGRAMS += tests/fs/kprofs_canned
 tests_fs_kprofs_canned_SOURCES = fs/main.c %D%/canned_profiler.c
-tests_fs_kprofs_canned_LDADD = libfixtures.a libfs.a libviews.a libtrace.a libproducers.a libring.a libacct.a libkpbpf.a libformats.a libcapture.a libsymbolizer.a libsys.a libbase.a \
+tests_fs_kprofs_canned_LDADD = libfixtures.a libfs.a libviews.a libtrace.a libkernel.a libprobes.a libproducers.a libring.a libacct.a libkpbpf.a libformats.a libcapture.a libsymbolizer.a libsys.a libbase.a \
 	$(Z_LIBS) \
-	$(FUSE_LIBS) $(GLIB_LIBS) $(BPF_LIBS) -lpthread
+	$(FUSE_LIBS) $(GLIB_LIBS) -lpthread $(BPF_LIBS)
 
 # what kpdata, kpstat and mpstat say is true: programs of tests/fixtures, seen through the mount
 TRUTH_TESTS = \
@@ -136,3 +136,9 @@ check_PROGRAMS += tests/fixtures/callargs_text
 tests_fixtures_callargs_text_LDADD = libkernel.a $(GLIB_LIBS)
 TESTS += %D%/call_names.sh
 EXTRA_DIST += %D%/call_names.sh %D%/call_names.py
+
+# events of the kernel: kernel_calls makes a known number of system calls
+check_PROGRAMS += tests/fs/kernel_calls
+tests_fs_kernel_calls_SOURCES = %D%/kernel_calls.c
+TESTS += %D%/kernel_events.sh
+EXTRA_DIST += %D%/kernel_events.sh

@@ -54,7 +54,7 @@ stands_still() {
 }
 
 events() {
-	find "$MNT/events" -name '*:*' -printf '%f\n' | sort | tr '\n' ' '
+	find "$MNT/events" -maxdepth 1 -name '*:*' -printf '%f\n' | sort | tr '\n' ' '
 }
 
 # events_of PROVIDER: the same, of one provider only
@@ -65,7 +65,7 @@ events_of() {
 serve
 same "no producer has events" "" "$(events)"
 same "the fixed files" "all enabled info overflow reset " \
-	"$(find "$MNT/events" -type f -printf '%f\n' | sort | tr '\n' ' ')"
+	"$(find "$MNT/events" -maxdepth 1 -type f -printf '%f\n' | sort | tr '\n' ' ')"
 same "the master switch" 1 "$(cat "$MNT/events/enabled")"
 same "all" 0 "$(cat "$MNT/events/all")"
 same "overflow" 0 "$(cat "$MNT/events/overflow")"

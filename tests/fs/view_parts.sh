@@ -173,4 +173,17 @@ done
 same "an open file" "$(count "pid == one")" "$(awk '{ n += $NF } END { print n + 0 }' <&"$held")"
 exec {held}<&-
 
+# ---- while it runs, `last` counts from now ---------------------------------------------------------
+
+put kpctl clear
+put kpctl start
+"$WORK/$NAME" 200 >/dev/null
+has_samples() {
+	cat "$MNT/views/last/100s/by/comm/$NAME/flat" >/dev/null 2>&1
+}
+wait_for has_samples
+check "the last time is shown while it runs" [ "$(in_view "last/100s/by/comm/$NAME")" -gt 10 ]
+same "of the time before the start" 0 "$(in_view "until/$(seconds "$newest")")"
+put kpctl stop
+
 serve_end

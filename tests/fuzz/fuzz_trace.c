@@ -173,7 +173,7 @@ static void read_pool(struct program *program)
 	GString *text, *records;
 	uint64_t events, again;
 
-	snapshot = snapshot_create(budget, 0, tracing_list(&program, 1), 0);
+	snapshot = snapshot_create(budget, 0, tracing_list(&program, 1), NULL, 0);
 	FUZZ_CHECK(snapshot_take(snapshot, stamps, NULL, NULL) == 0);
 	merge = merge_create(snapshot);
 	text = make(merge, snapshot, TRACE_RECORDS_TEXT, &events);

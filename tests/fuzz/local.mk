@@ -9,8 +9,8 @@ tests_fuzz_fuzz_decode_LDADD = libfixtures.a libformats.a libcapture.a libsymbol
 check_PROGRAMS += tests/fuzz/fuzz_ctl
 TESTS += tests/fuzz/fuzz_ctl
 tests_fuzz_fuzz_ctl_SOURCES = tests/fuzz/fuzz_ctl.c $(FUZZ_DRIVER)
-tests_fuzz_fuzz_ctl_LDADD = libfs.a libviews.a libprof.a libtrace.a libproducers.a libring.a libacct.a libkpbpf.a libformats.a libcapture.a libsymbolizer.a libsys.a \
-	libbase.a $(Z_LIBS) $(FUSE_LIBS) $(GLIB_LIBS) $(PFM_LIBS) $(BPF_LIBS) -lpthread
+tests_fuzz_fuzz_ctl_LDADD = libfs.a libviews.a libprof.a libtrace.a libkernel.a libprobes.a libproducers.a libring.a libacct.a libkpbpf.a libformats.a libcapture.a libsymbolizer.a libsys.a \
+	libbase.a $(Z_LIBS) $(FUSE_LIBS) $(GLIB_LIBS) $(PFM_LIBS) -lpthread $(BPF_LIBS)
 
 check_PROGRAMS += tests/fuzz/fuzz_ring
 TESTS += tests/fuzz/fuzz_ring
@@ -20,7 +20,7 @@ tests_fuzz_fuzz_ring_LDADD = libring_testing.a libsys.a $(GLIB_LIBS)
 
 check_PROGRAMS += tests/fuzz/fuzz_trace tests/fuzz/fuzz_tracefile
 TESTS += tests/fuzz/fuzz_trace tests/fuzz/fuzz_tracefile
-FUZZ_TRACE_LDADD = libtrace.a libproducers.a libring_testing.a libsys.a libbase.a $(GLIB_LIBS) -lpthread
+FUZZ_TRACE_LDADD = libtrace.a libkernel.a libprobes.a libkpbpf.a libproducers.a libring_testing.a libsys.a libbase.a $(GLIB_LIBS) -lpthread $(BPF_LIBS)
 tests_fuzz_fuzz_trace_SOURCES = tests/fuzz/fuzz_trace.c tests/fuzz/poolchanges.h tests/unit/tracing.h $(FUZZ_DRIVER)
 tests_fuzz_fuzz_trace_CPPFLAGS = $(AM_CPPFLAGS) -DRING_TEST_POINTS
 tests_fuzz_fuzz_trace_LDADD = $(FUZZ_TRACE_LDADD)
@@ -34,7 +34,7 @@ tests_fuzz_fuzz_client_LDADD = libkprof_testing.a $(GLIB_LIBS) -lpthread
 check_PROGRAMS += tests/fuzz/fuzz_attach
 TESTS += tests/fuzz/fuzz_attach
 tests_fuzz_fuzz_attach_SOURCES = tests/fuzz/fuzz_attach.c tests/race/fixture.h $(FUZZ_DRIVER)
-tests_fuzz_fuzz_attach_LDADD = libtrace.a libproducers.a libring_testing.a libsys.a libbase.a $(GLIB_LIBS) -lpthread
+tests_fuzz_fuzz_attach_LDADD = libtrace.a libkernel.a libprobes.a libkpbpf.a libproducers.a libring_testing.a libsys.a libbase.a $(GLIB_LIBS) -lpthread $(BPF_LIBS)
 check_PROGRAMS += tests/fuzz/fuzz_elf
 TESTS += tests/fuzz/fuzz_elf
 tests_fuzz_fuzz_elf_SOURCES = tests/fuzz/fuzz_elf.c $(FUZZ_DRIVER)

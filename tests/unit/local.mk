@@ -34,7 +34,7 @@ tests_unit_test_units_LDADD = $(BASE_TEST_LIBS)
 SYS_TEST_LIBS = libsys.a $(BASE_TEST_LIBS)
 
 unit_tests += tests/unit/test_bpf_code
-tests_unit_test_bpf_code_LDADD = libkpbpf.a $(BASE_TEST_LIBS)
+tests_unit_test_bpf_code_LDADD = libkpbpf.a $(BASE_TEST_LIBS) $(BPF_LIBS)
 
 unit_tests += tests/unit/test_bpf
 tests_unit_test_bpf_LDADD = libkpbpf.a $(SYS_TEST_LIBS) $(BPF_LIBS)
@@ -47,6 +47,9 @@ tests_unit_test_callnames_LDADD = libkernel.a $(CMOCKA_LIBS) $(GLIB_LIBS)
 
 unit_tests += tests/unit/test_calltext
 tests_unit_test_calltext_LDADD = libkernel.a $(CMOCKA_LIBS) $(GLIB_LIBS)
+
+unit_tests += tests/unit/test_expr
+tests_unit_test_expr_LDADD = libprobes.a $(BASE_TEST_LIBS)
 
 unit_tests += tests/unit/test_child
 tests_unit_test_child_LDADD = libsys.a libbase.a $(CMOCKA_LIBS)
@@ -227,7 +230,7 @@ unit_tests += tests/unit/test_unwinding
 tests_unit_test_unwinding_LDADD = $(VIEW_TEST_LIBS)
 
 # with writers of their own, so with the whole ring
-TRACE_TEST_LIBS = libtrace.a libproducers.a libring_testing.a $(SYS_TEST_LIBS)
+TRACE_TEST_LIBS = libtrace.a libkernel.a libprobes.a libkpbpf.a libproducers.a libring_testing.a $(SYS_TEST_LIBS) $(BPF_LIBS)
 
 unit_tests += tests/unit/test_acceptor
 tests_unit_test_acceptor_LDADD = $(TRACE_TEST_LIBS)
@@ -295,7 +298,7 @@ tests_unit_test_trace_text_LDADD = $(TRACE_TEST_LIBS)
 unit_tests += tests/unit/test_user_turns
 tests_unit_test_user_turns_LDADD = $(TRACE_TEST_LIBS)
 
-FS_TEST_LIBS = libfixtures.a libfs.a libviews.a libprof.a libtrace.a libproducers.a libring.a libacct.a libkpbpf.a libformats.a \
+FS_TEST_LIBS = libfixtures.a libfs.a libviews.a libprof.a libtrace.a libkernel.a libprobes.a libproducers.a libring.a libacct.a libkpbpf.a libformats.a \
 	libcapture.a libsymbolizer.a $(SYS_TEST_LIBS) $(Z_LIBS) $(FUSE_LIBS) $(PFM_LIBS) $(BPF_LIBS)
 
 unit_tests += tests/unit/test_ctl_words

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "capture_streams.h"
+#include "sys/clock.h"
 
 /* ---- sizes of reads ------------------------------------------------------------------------------ */
 
@@ -411,6 +412,58 @@ static void test_blocks_are_numbered_in_order(void **state)
 	capture_destroy(c);
 }
 
+/* ---- times --------------------------------------------------------------------------------------- */
+
+/* The samples between two times, and those in the same blocks. */
+static uint64_t samples_between(struct capture *c, uint64_t since_ns, uint64_t until_ns)
+{
+	struct iovec iov[CAPTURE_PIECES_MAX];
+	int count = CAPTURE_PIECES_MAX;
+	struct capture_mark mark;
+	struct capture_pos pos;
+	uint64_t samples;
+
+	capture_attach(c, &pos);
+	capture_seek_time(c, &pos, &mark, since_ns, until_ns);
+	capture_pieces(c, &pos, &mark, WANT_ALL, false, iov, &count);
+	samples = pos.pin_counts.samples;
+	if (count)
+		capture_advance(c, &pos, true);
+	capture_detach(c, &pos);
+	return samples;
+}
+
+/* Each run fills a block; their samples are counted from next_id on. */
+static void test_blocks_outside_of_a_time_are_skipped(void **state)
+{
+	struct capture *c = create(4 * MIB);
+	uint64_t since[3], first[3];
+	int i;
+
+	(void)state;
+	assert_int_equal(capture_late_time(c), 0);
+	assert_int_equal(samples_between(c, 0, UINT64_MAX), 0);
+	for (i = 0; i < 3; i++) {
+		since[i] = clock_monotonic_ns() + 1; /* later than the append of the blocks before */
+		while (clock_monotonic_ns() <= since[i])
+			;
+		first[i] = next_id;
+		assert_true(append(c, BIG));
+	}
+	assert_int_equal(capture_late_time(c), first[2]);
+	assert_int_equal(samples_between(c, 0, UINT64_MAX), 3 * BIG);
+	assert_int_equal(samples_between(c, since[0], UINT64_MAX), 3 * BIG);
+	assert_int_equal(samples_between(c, since[1], UINT64_MAX), 2 * BIG);
+	assert_int_equal(samples_between(c, since[2], UINT64_MAX), BIG);
+	assert_int_equal(samples_between(c, clock_monotonic_ns() + 1, UINT64_MAX), 0);
+	assert_int_equal(samples_between(c, 0, first[0]), 0);
+	assert_int_equal(samples_between(c, 0, first[1]), BIG);
+	assert_int_equal(samples_between(c, 0, first[1] + 1), 2 * BIG);
+	assert_int_equal(samples_between(c, since[1], first[2]), BIG);
+	assert_int_equal(samples_between(c, since[2], first[1]), 0);
+	capture_destroy(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -425,6 +478,7 @@ int main(void)
 		cmocka_unit_test(test_memory_beside_the_records_counts_to_the_limit),
 		cmocka_unit_test(test_repeated_losses_take_bounded_memory),
 		cmocka_unit_test(test_blocks_are_numbered_in_order),
+		cmocka_unit_test(test_blocks_outside_of_a_time_are_skipped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -92,7 +92,7 @@ static int write_limited(struct fixed *f, uint64_t lost, uint64_t bytes_max,
 	bool (*cancelled)(void *arg), struct err *err)
 {
 	static const uint32_t cpus[STREAMS] = { 0, 2 };
-	struct snapshot *snapshot = snapshot_create(f->budget, 0, tracing_list(&f->program, 1), 0);
+	struct snapshot *snapshot = snapshot_create(f->budget, 0, tracing_list(&f->program, 1), NULL, 0);
 	struct ctf_output output = { .metadata = f->fds[0], .streams = f->fds + 1, .cpus = cpus,
 		.count = STREAMS, .bytes_max = bytes_max,
 		.metadata_max = f->metadata_max };

@@ -43,7 +43,7 @@ static int set_up(void **state)
 	world.readings = NULL;
 	if (trace_create(TRACE_RING_BYTES_DEFAULT, &world.trace))
 		return -1;
-	world.readings = readings_create(world.trace, world.producers, SNAPSHOT_BYTES_DEFAULT, 0);
+	world.readings = readings_create(world.trace, world.producers, NULL, SNAPSHOT_BYTES_DEFAULT, 0);
 	return 0;
 }
 

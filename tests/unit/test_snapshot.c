@@ -42,7 +42,7 @@ static struct snapshot *take(struct program **programs, size_t count, struct tra
 	uint64_t cleared_ns)
 {
 	struct snapshot *snapshot = snapshot_create(budget, 0, tracing_list(programs, count),
-		cleared_ns);
+		NULL, cleared_ns);
 
 	assert_int_equal(snapshot_take(snapshot, stamps, trace, NULL), 0);
 	return snapshot;
@@ -254,7 +254,7 @@ static void test_newest_chunks_of_all_producers_are_taken(void **state)
 /* As many bytes as a reader gets, a kind of chunk at a time. */
 static uint64_t reserve_all(struct snapshot_budget *from, uid_t reader, struct snapshot **snapshot)
 {
-	*snapshot = snapshot_create(from, reader, tracing_list(NULL, 0), 0);
+	*snapshot = snapshot_create(from, reader, tracing_list(NULL, 0), NULL, 0);
 	while (!snapshot_reserve(*snapshot, 1000))
 		;
 	return (*snapshot)->bytes;
@@ -292,7 +292,7 @@ static void check_newest(struct merge *merge, const struct producer *producer, u
 
 	merge_restart(merge);
 	while (merge_next(merge, &item)) {
-		if (item.producer != producer)
+		if (item.program.serial != producer->serial)
 			continue;
 		assert_int_equal(first_word(&item), end - shown);
 		shown--;
@@ -388,7 +388,7 @@ static const struct cancel cancel = { always, NULL, -1 };
 static void test_cancelled_snapshot_is_interrupted(void **state)
 {
 	struct program *program = tracing_create(1, POOL, KPROF_MODE_OVERWRITE);
-	struct snapshot *snapshot = snapshot_create(budget, 0, tracing_list(&program, 1), 0);
+	struct snapshot *snapshot = snapshot_create(budget, 0, tracing_list(&program, 1), NULL, 0);
 
 	assert_int_equal(snapshot_take(snapshot, stamps, NULL, &cancel), -EINTR);
 	snapshot_destroy(snapshot);
@@ -461,7 +461,7 @@ static uint64_t check_reading(struct snapshot *snapshot)
 		assert_int_equal(thread, item.thread);
 		assert_in_range(thread, 1, THREADS);
 		assert_int_equal(number, item.number);
-		p = item.producer->serial;
+		p = item.program.serial;
 		assert_true(number >= next[p][thread]);
 		next[p][thread] = number + 1;
 	}

@@ -569,6 +569,43 @@ static void test_build_ids_are_told_later(void **state)
 	tasks_destroy(t);
 }
 
+/* A part of a capture announces the processes of its samples, with their ancestors, and no others. */
+static void test_processes_of_a_part_are_told_with_their_ancestors(void **state)
+{
+	struct tasks *t = tasks_create();
+	GHashTable *pids = g_hash_table_new(NULL, NULL);
+	struct task_stream stream;
+	g_autoptr(GString) text = NULL;
+	struct record_buf buf;
+	struct decoded r;
+	size_t at = 0;
+
+	(void)state;
+	tasks_add_process(t, 100, 10, 0, "/bin/sh");
+	map(t, 100, 10, 1, 2, "/bin/sh");
+	tasks_add_process(t, 100, 20, 0, "/bin/other");
+	map(t, 100, 20, 1, 2, "/bin/other");
+	tasks_fork(t, 200, 11, 11, 10, 10);
+	tasks_fork(t, 210, 12, 12, 11, 11);
+	tasks_fork(t, 220, 13, 13, 10, 10);
+	g_hash_table_add(pids, GUINT_TO_POINTER(12));
+	record_buf_init(&buf);
+	tasks_encode_of(t, pids, &buf);
+	task_stream_init(&stream);
+	while (decode_next(buf.data, buf.used, &at, &r))
+		task_stream_add(&stream, &r);
+	text = task_stream_text(&stream);
+	assert_non_null(strstr(text->str, "mmap 100 10 1000+2000 /bin/sh\n")); /* 12 has it from there */
+	assert_non_null(strstr(text->str, "fork 200 11/11 of 10/10\n"));
+	assert_non_null(strstr(text->str, "fork 210 12/12 of 11/11\n"));
+	assert_null(strstr(text->str, "13/13"));
+	assert_null(strstr(text->str, "/bin/other"));
+	task_stream_fini(&stream);
+	record_buf_fini(&buf);
+	g_hash_table_destroy(pids);
+	tasks_destroy(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -591,6 +628,7 @@ int main(void)
 		cmocka_unit_test(test_highest_addresses_do_not_wrap),
 		cmocka_unit_test(test_endless_mappings_leave_room_for_the_program),
 		cmocka_unit_test(test_build_ids_are_told_later),
+		cmocka_unit_test(test_processes_of_a_part_are_told_with_their_ancestors),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

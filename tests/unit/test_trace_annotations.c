@@ -34,7 +34,7 @@ static int set_up(void **state)
 		return 1;
 	f->catalog = catalog_create(&hooks);
 	f->producers = producers_create(f->catalog, &limits);
-	f->readings = readings_create(f->trace, f->producers, SNAPSHOT_BYTES_DEFAULT, 0);
+	f->readings = readings_create(f->trace, f->producers, NULL, SNAPSHOT_BYTES_DEFAULT, 0);
 	*state = f;
 	return 0;
 }

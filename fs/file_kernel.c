@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * events/kernel/: the switches of kernel events. Reads run in any worker and answer from memory; a name is
+ * looked up in tracefs. Writes attach and detach, so the control thread carries them out.
+ */
+#include "fs/file.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/bell.h"
+#include "base/fdio.h"
+#include "fs/content.h"
+#include "fs/openfile.h"
+#include "fs/server.h"
+#include "fs/session.h"
+#include "kernel/kernel.h"
+
+/* A filter is at most 1024 bytes. */
+#define SETTING_BYTES_MAX 2048
+
+struct kernel_row {
+	struct dirtab_row row; /* first, so that one is the other */
+	char name[];
+};
+
+static int render_switch(struct session *session, const struct dirtab_row *row, uid_t reader, GString *out,
+	struct err *err)
+{
+	kernel_get(session->server->kernel, row->name, out);
+	return 0;
+}
+
+static int write_switch(struct session *session, const struct dirtab_row *row, const struct origin *origin,
+	const char *data, size_t size, struct err *err)
+{
+	g_autofree char *text = NULL;
+	int ret;
+
+	if (!size)
+		return 0;
+	if (size > SETTING_BYTES_MAX || memchr(data, '\0', size))
+		return err_set(err, EINVAL, "a switch takes 0, 1 or 1 /FILTER/, of at most %d bytes",
+			SETTING_BYTES_MAX);
+	text = g_strndup(data, size);
+	ret = kernel_set(session->server->kernel, row->name, text, err);
+	/* the main thread gives memory back that is not needed for a while */
+	bell_ring(session->server->bell);
+	return ret;
+}
+
+static void put_row(const struct dirtab_row *row)
+{
+	g_free((struct kernel_row *)row);
+}
+
+static const struct dirtab_row *make_row(const char *name)
+{
+	size_t bytes = strlen(name) + 1;
+	struct kernel_row *made = g_malloc0(sizeof(*made) + bytes);
+
+	memcpy(made->name, name, bytes);
+	made->row = (struct dirtab_row){
+		.name = made->name,
+		.type = DIRTAB_TEXT,
+		.mode = 0600,
+		.flags = DIRTAB_SLOW_WRITE,
+		.content = &content_rendered,
+		.render = render_switch,
+		.write = write_switch,
+		.usage = "0, 1, or 1 /FILTER/",
+		.put = put_row,
+	};
+	return &made->row;
+}
+
+const struct dirtab_row *file_kernel_lookup(struct session *session, const struct dirtab_row *dir,
+	const char *name)
+{
+	return kernel_has(session->server->kernel, name) ? make_row(name) : NULL;
+}
+
+void file_kernel_list(struct session *session, const struct dirtab_row *dir, GPtrArray *rows)
+{
+	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+
+	kernel_list(session->server->kernel, names);
+	for (guint i = 0; i < names->len; i++)
+		g_ptr_array_add(rows, (gpointer)make_row(g_ptr_array_index(names, i)));
+}
+
+int file_kernel_info_make(struct session *session, const struct dirtab_row *row, int fd, void *job,
+	struct err *err)
+{
+	g_autoptr(GString) out = g_string_new(NULL);
+
+	kernel_print_info(session->server->kernel, out);
+	return fdio_write(fd, out->str, out->len);
+}

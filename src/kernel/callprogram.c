@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: MIT */
+/* The programs that record system calls. */
+#include "kernel/callprogram.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "bpf/map.h"
+#include "bpf/program.h"
+
+/*
+ * Threads whose calls are under way at a time: with more, those that have waited longest lose their
+ * arguments, and their records say so.
+ */
+#define THREADS_MAX 16384
+
+/* A call that a thread has begun. */
+struct begun_call {
+	uint64_t time_ns; /* 0: none */
+	uint64_t number;
+	uint64_t args[KERNEL_CALL_ARGS];
+};
+
+/* Texts of arguments before their length is known, one value for each CPU. */
+struct call_texts {
+	char text[KERNEL_CALL_STRINGS][KERNEL_STRING_BYTES];
+};
+
+struct callprogram {
+	int programs[2];
+	int links[2];
+};
+
+/* What the program at the return has on its stack, as offsets from R10. */
+struct call_frame {
+	int duration, args, result;
+	int wanted;	/* bits of arguments that are texts and were not copied yet */
+	int strings;	/* bits of those that were copied */
+	int lengths[KERNEL_CALL_STRINGS];
+	int scratch;	/* the address of this CPU's struct call_texts */
+};
+
+/* R7 is the number of the call: to the end unless it is recorded. */
+static void choose(struct emit *emit, uint8_t generation)
+{
+	struct code *code = &emit->code;
+
+	code_jump_if_imm(code, BPF_JGT, BPF_REG_7, CALLNAMES_NUMBERS - 1, emit->out);
+	code_map_value(code, BPF_REG_1, emit->machine->control, offsetof(struct emit_control, calls));
+	code_alu(code, BPF_ADD, BPF_REG_1, BPF_REG_7);
+	code_load(code, BPF_B, BPF_REG_1, BPF_REG_1, 0);
+	code_jump_if_imm(code, BPF_JEQ, BPF_REG_1, 0, emit->out);
+	code_map_value(code, BPF_REG_1, emit->machine->control, offsetof(struct emit_control, generation));
+	code_load(code, BPF_B, BPF_REG_1, BPF_REG_1, 0);
+	code_jump_if_imm(code, BPF_JNE, BPF_REG_1, generation, emit->out);
+	emit_task(emit);
+}
+
+/* Sets the flag of a 32-bit call, which has another number: to the end unless these are recorded. */
+static void mark_compat(struct emit *emit)
+{
+	const struct emit_machine *machine = emit->machine;
+	struct code *code = &emit->code;
+	int native = code_label(code);
+
+	code_store_imm(code, BPF_DW, BPF_REG_10, emit->flags, 0);
+	if (machine->task_status >= 0) {
+		code_load(code, BPF_W, BPF_REG_1, BPF_REG_8, machine->task_status);
+		code_alu_imm(code, BPF_AND, BPF_REG_1, 2);
+		code_jump_if_imm(code, BPF_JEQ, BPF_REG_1, 0, native);
+		code_map_value(code, BPF_REG_1, machine->control, offsetof(struct emit_control, compat));
+		code_load(code, BPF_B, BPF_REG_1, BPF_REG_1, 0);
+		code_jump_if_imm(code, BPF_JEQ, BPF_REG_1, 0, emit->out);
+		code_store_imm(code, BPF_DW, BPF_REG_10, emit->flags, KERNEL_RECORD_COMPAT);
+	}
+	code_place(code, native);
+}
+
+/* R0 = the begun call of this thread, or 0. */
+static void look_up(struct emit *emit)
+{
+	struct code *code = &emit->code;
+
+	code_load(code, BPF_W, BPF_REG_1, BPF_REG_8, emit->machine->task_pid);
+	code_store(code, BPF_W, BPF_REG_10, emit->key, BPF_REG_1);
+	code_map(code, BPF_REG_1, emit->machine->begun);
+	code_mov(code, BPF_REG_2, BPF_REG_10);
+	code_alu_imm(code, BPF_ADD, BPF_REG_2, emit->key);
+	code_call(code, BPF_FUNC_map_lookup_elem);
+}
+
+/* Stores a struct begun_call at R9 + at. The arguments are those of the registers, whose address is in R6. */
+static void store_begun(struct emit *emit, int reg, int at)
+{
+	struct code *code = &emit->code;
+
+	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, emit->now);
+	code_store(code, BPF_DW, reg, at + (int)offsetof(struct begun_call, time_ns), BPF_REG_1);
+	code_store(code, BPF_DW, reg, at + (int)offsetof(struct begun_call, number), BPF_REG_7);
+	for (int i = 0; i < (int)KERNEL_CALL_ARGS; i++) {
+		code_load(code, BPF_DW, BPF_REG_1, BPF_REG_6, emit->machine->regs_args[i]);
+		code_store(code, BPF_DW, reg, at + (int)offsetof(struct begun_call, args) + i * 8, BPF_REG_1);
+	}
+}
+
+/* A call that does not return is recorded at its entry. */
+static void record_entry(struct emit *emit)
+{
+	struct code *code = &emit->code;
+	const int call = EMIT_BODY;
+
+	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, emit->flags);
+	code_alu_imm(code, BPF_OR, BPF_REG_1, KERNEL_RECORD_NO_RESULT);
+	code_store(code, BPF_DW, BPF_REG_10, emit->flags, BPF_REG_1);
+	code_store_imm(code, BPF_DW, BPF_REG_10, emit->bytes,
+		(int32_t)(sizeof(struct kernel_record) + sizeof(struct kernel_call)));
+	emit_begin(emit);
+	code_store_imm(code, BPF_DW, BPF_REG_9, call + (int)offsetof(struct kernel_call, duration_ns), 0);
+	code_store_imm(code, BPF_DW, BPF_REG_9, call + (int)offsetof(struct kernel_call, result), 0);
+	code_store_imm(code, BPF_DW, BPF_REG_9, call + (int)offsetof(struct kernel_call, strings), 0);
+	for (int i = 0; i < (int)KERNEL_CALL_ARGS; i++) {
+		code_load(code, BPF_DW, BPF_REG_1, BPF_REG_6, emit->machine->regs_args[i]);
+		code_store(code, BPF_DW, BPF_REG_9, call + (int)offsetof(struct kernel_call, args) + i * 8,
+			BPF_REG_1);
+	}
+	emit_commit(emit);
+}
+
+static void make_entry(struct emit *emit, uint8_t generation)
+{
+	struct code *code = &emit->code;
+	int known = code_label(code), ends = code_label(code);
+	int value = code_stack(code, sizeof(struct begun_call));
+
+	code_mov(code, BPF_REG_6, BPF_REG_1);
+	code_load(code, BPF_DW, BPF_REG_7, BPF_REG_6, 8);
+	choose(emit, generation);
+	mark_compat(emit);
+	code_load(code, BPF_DW, BPF_REG_6, BPF_REG_6, 0); /* struct pt_regs */
+	emit_now(emit);
+	/* rt_sigreturn returns to where the signal came, without its own number */
+	code_jump_if_imm(code, BPF_JEQ, BPF_REG_7, SYS_exit, ends);
+	code_jump_if_imm(code, BPF_JEQ, BPF_REG_7, SYS_exit_group, ends);
+	code_jump_if_imm(code, BPF_JEQ, BPF_REG_7, SYS_rt_sigreturn, ends);
+	look_up(emit);
+	code_jump_if_imm(code, BPF_JNE, BPF_REG_0, 0, known);
+	store_begun(emit, BPF_REG_10, value);
+	code_map(code, BPF_REG_1, emit->machine->begun);
+	code_mov(code, BPF_REG_2, BPF_REG_10);
+	code_alu_imm(code, BPF_ADD, BPF_REG_2, emit->key);
+	code_mov(code, BPF_REG_3, BPF_REG_10);
+	code_alu_imm(code, BPF_ADD, BPF_REG_3, value);
+	code_mov_imm(code, BPF_REG_4, 0);
+	code_call(code, BPF_FUNC_map_update_elem);
+	code_return(code, 0);
+	code_place(code, known);
+	code_mov(code, BPF_REG_9, BPF_REG_0);
+	store_begun(emit, BPF_REG_9, 0);
+	code_return(code, 0);
+	code_place(code, ends);
+	record_entry(emit);
+}
+
+/* Moves what the entry has kept to the stack, and forgets it. */
+static void take_begun(struct emit *emit, const struct call_frame *frame)
+{
+	struct code *code = &emit->code;
+	int unknown = code_label(code), done = code_label(code);
+
+	look_up(emit);
+	code_jump_if_imm(code, BPF_JEQ, BPF_REG_0, 0, unknown);
+	code_load(code, BPF_DW, BPF_REG_2, BPF_REG_0, offsetof(struct begun_call, time_ns));
+	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_0, offsetof(struct begun_call, number));
+	code_jump_if(code, BPF_JNE, BPF_REG_1, BPF_REG_7, unknown);
+	/* the programs of the generation before have recorded this return just now */
+	code_jump_if_imm(code, BPF_JEQ, BPF_REG_2, 0, emit->out);
+	code_store_imm(code, BPF_DW, BPF_REG_0, offsetof(struct begun_call, time_ns), 0);
+	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, emit->now);
+	code_alu(code, BPF_SUB, BPF_REG_1, BPF_REG_2);
+	code_store(code, BPF_DW, BPF_REG_10, frame->duration, BPF_REG_1);
+	for (int i = 0; i < (int)KERNEL_CALL_ARGS; i++) {
+		code_load(code, BPF_DW, BPF_REG_1, BPF_REG_0, (int)offsetof(struct begun_call, args) + i * 8);
+		code_store(code, BPF_DW, BPF_REG_10, frame->args + i * 8, BPF_REG_1);
+	}
+	code_jump(code, done);
+	code_place(code, unknown);
+	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, emit->flags);
+	code_alu_imm(code, BPF_OR, BPF_REG_1, KERNEL_RECORD_NO_ENTRY);
+	code_store(code, BPF_DW, BPF_REG_10, emit->flags, BPF_REG_1);
+	code_store_imm(code, BPF_DW, BPF_REG_10, frame->duration, 0);
+	for (int i = 0; i < (int)KERNEL_CALL_ARGS; i++)
+		code_store_imm(code, BPF_DW, BPF_REG_10, frame->args + i * 8, 0);
+	code_place(code, done);
+}
+
+/* Reads the text of the next wanted argument, if there is one: its length, 0 if it can't be read. */
+static void read_text(struct emit *emit, const struct call_frame *frame, int index)
+{
+	struct code *code = &emit->code;
+	int none = code_label(code), read = code_label(code), got = code_label(code);
+	int found[4];
+
+	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, frame->wanted);
+	for (int i = 0; i < 4; i++) {
+		found[i] = code_label(code);
+		code_jump_if_imm(code, BPF_JSET, BPF_REG_1, 1 << i, found[i]);
+	}
+	code_jump(code, none);
+	for (int i = 0; i < 4; i++) {
+		code_place(code, found[i]);
+		code_alu_imm(code, BPF_XOR, BPF_REG_1, 1 << i);
+		code_store(code, BPF_DW, BPF_REG_10, frame->wanted, BPF_REG_1);
+		code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, frame->strings);
+		code_alu_imm(code, BPF_OR, BPF_REG_1, 1 << i);
+		code_store(code, BPF_DW, BPF_REG_10, frame->strings, BPF_REG_1);
+		code_load(code, BPF_DW, BPF_REG_3, BPF_REG_10, frame->args + i * 8);
+		code_jump(code, read);
+	}
+	code_place(code, read);
+	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, frame->scratch);
+	code_alu_imm(code, BPF_ADD, BPF_REG_1, index * (int)KERNEL_STRING_BYTES);
+	code_mov_imm(code, BPF_REG_2, KERNEL_STRING_BYTES);
+	code_call(code, BPF_FUNC_probe_read_user_str);
+	code_jump_if_imm(code, BPF_JSGE, BPF_REG_0, 0, got);
+	code_mov_imm(code, BPF_REG_0, 0);
+	code_place(code, got);
+	code_store(code, BPF_DW, BPF_REG_10, frame->lengths[index], BPF_REG_0);
+	/* a length and the text, in steps of 8 */
+	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, emit->bytes);
+	code_alu_imm(code, BPF_ADD, BPF_REG_0, 8 + 7);
+	code_alu_imm(code, BPF_AND, BPF_REG_0, -8);
+	code_alu(code, BPF_ADD, BPF_REG_1, BPF_REG_0);
+	code_store(code, BPF_DW, BPF_REG_10, emit->bytes, BPF_REG_1);
+	code_place(code, none);
+}
+
+static void read_texts(struct emit *emit, const struct call_frame *frame)
+{
+	struct code *code = &emit->code;
+	int none = code_label(code), there = code_label(code);
+
+	code_store_imm(code, BPF_DW, BPF_REG_10, emit->bytes,
+		(int32_t)(sizeof(struct kernel_record) + sizeof(struct kernel_call)));
+	code_store_imm(code, BPF_DW, BPF_REG_10, frame->strings, 0);
+	code_map_value(code, BPF_REG_1, emit->machine->control, offsetof(struct emit_control, texts));
+	code_alu(code, BPF_ADD, BPF_REG_1, BPF_REG_7);
+	code_load(code, BPF_B, BPF_REG_1, BPF_REG_1, 0);
+	code_jump_if_imm(code, BPF_JEQ, BPF_REG_1, 0, none);
+	/* numbers and arguments of 32-bit calls are others, and those of a call without entry are
+	 * not known */
+	code_load(code, BPF_DW, BPF_REG_2, BPF_REG_10, emit->flags);
+	code_jump_if_imm(code, BPF_JNE, BPF_REG_2, 0, none);
+	code_store(code, BPF_DW, BPF_REG_10, frame->wanted, BPF_REG_1);
+	code_call(code, BPF_FUNC_get_smp_processor_id);
+	code_store(code, BPF_W, BPF_REG_10, emit->key, BPF_REG_0);
+	code_map(code, BPF_REG_1, emit->machine->texts);
+	code_mov(code, BPF_REG_2, BPF_REG_10);
+	code_alu_imm(code, BPF_ADD, BPF_REG_2, emit->key);
+	code_call(code, BPF_FUNC_map_lookup_elem);
+	code_jump_if_imm(code, BPF_JNE, BPF_REG_0, 0, there);
+	code_return(code, 0);
+	code_place(code, there);
+	code_store(code, BPF_DW, BPF_REG_10, frame->scratch, BPF_REG_0);
+	for (int i = 0; i < (int)KERNEL_CALL_STRINGS; i++) {
+		code_store_imm(code, BPF_DW, BPF_REG_10, frame->lengths[i], 0);
+		read_text(emit, frame, i);
+	}
+	code_place(code, none);
+}
+
+/* Writes the texts behind the record: R6 is where, and moves on. */
+static void write_texts(struct emit *emit, const struct call_frame *frame)
+{
+	struct code *code = &emit->code;
+	int none = code_label(code);
+
+	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, frame->strings);
+	code_jump_if_imm(code, BPF_JEQ, BPF_REG_1, 0, none);
+	code_mov(code, BPF_REG_6, BPF_REG_9);
+	code_alu_imm(code, BPF_ADD, BPF_REG_6,
+		(int32_t)(sizeof(struct kernel_record) + sizeof(struct kernel_call)));
+	for (int i = 0; i < (int)KERNEL_CALL_STRINGS; i++) {
+		int empty = code_label(code);
+
+		/* the second one may not be there: then what is written here is behind the record */
+		if (i) {
+			code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, frame->strings);
+			code_mov(code, BPF_REG_2, BPF_REG_1);
+			code_alu_imm(code, BPF_SUB, BPF_REG_2, 1);
+			code_alu(code, BPF_AND, BPF_REG_1, BPF_REG_2);
+			code_jump_if_imm(code, BPF_JEQ, BPF_REG_1, 0, none);
+		}
+		code_load(code, BPF_DW, BPF_REG_2, BPF_REG_10, frame->lengths[i]);
+		code_store(code, BPF_DW, BPF_REG_6, 0, BPF_REG_2);
+		code_alu_imm(code, BPF_ADD, BPF_REG_6, 8);
+		code_jump_if_imm(code, BPF_JEQ, BPF_REG_2, 0, empty);
+		code_jump_if_imm(code, BPF_JGT, BPF_REG_2, KERNEL_STRING_BYTES, empty);
+		code_mov(code, BPF_REG_1, BPF_REG_6);
+		code_load(code, BPF_DW, BPF_REG_3, BPF_REG_10, frame->scratch);
+		code_alu_imm(code, BPF_ADD, BPF_REG_3, i * (int)KERNEL_STRING_BYTES);
+		code_call(code, BPF_FUNC_probe_read_kernel);
+		code_load(code, BPF_DW, BPF_REG_2, BPF_REG_10, frame->lengths[i]);
+		code_alu_imm(code, BPF_ADD, BPF_REG_2, 7);
+		code_alu_imm(code, BPF_AND, BPF_REG_2, 0xf8);
+		code_alu(code, BPF_ADD, BPF_REG_6, BPF_REG_2);
+		code_place(code, empty);
+	}
+	code_place(code, none);
+}
+
+static void filter_calls(struct emit *emit, const struct call_frame *frame,
+	const struct filter *const *filters)
+{
+	struct code *code = &emit->code;
+	int passed = code_label(code);
+
+	for (int i = 0; filters && i < (int)CALLNAMES_NUMBERS; i++) {
+		const struct filter_frame values = { .duration = frame->duration, .args = frame->args,
+			.result = frame->result };
+		int next = code_label(code);
+
+		if (!filters[i])
+			continue;
+		code_jump_if_imm(code, BPF_JNE, BPF_REG_7, i, next);
+		filter_emit(filters[i], emit, &values);
+		code_jump(code, passed);
+		code_place(code, next);
+	}
+	code_place(code, passed);
+}
+
+static void make_return(struct emit *emit, uint8_t generation, const struct filter *const *filters)
+{
+	struct code *code = &emit->code;
+	const struct call_frame frame = {
+		.duration = code_stack(code, 8),
+		.args = code_stack(code, 8 * KERNEL_CALL_ARGS),
+		.result = code_stack(code, 8),
+		.wanted = code_stack(code, 8),
+		.strings = code_stack(code, 8),
+		.lengths = { code_stack(code, 8), code_stack(code, 8) },
+		.scratch = code_stack(code, 8),
+	};
+	const int call = EMIT_BODY;
+
+	code_load(code, BPF_DW, BPF_REG_2, BPF_REG_1, 8);
+	code_store(code, BPF_DW, BPF_REG_10, frame.result, BPF_REG_2);
+	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_1, 0);
+	code_load(code, BPF_DW, BPF_REG_7, BPF_REG_1, emit->machine->regs_nr);
+	choose(emit, generation);
+	mark_compat(emit);
+	emit_now(emit);
+	take_begun(emit, &frame);
+	filter_calls(emit, &frame, filters);
+	read_texts(emit, &frame);
+	emit_begin(emit);
+	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, frame.duration);
+	code_store(code, BPF_DW, BPF_REG_9, call + (int)offsetof(struct kernel_call, duration_ns), BPF_REG_1);
+	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, frame.result);
+	code_store(code, BPF_DW, BPF_REG_9, call + (int)offsetof(struct kernel_call, result), BPF_REG_1);
+	for (int i = 0; i < (int)KERNEL_CALL_ARGS; i++) {
+		code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, frame.args + i * 8);
+		code_store(code, BPF_DW, BPF_REG_9, call + (int)offsetof(struct kernel_call, args) + i * 8,
+			BPF_REG_1);
+	}
+	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, frame.strings);
+	code_store(code, BPF_DW, BPF_REG_9, call + (int)offsetof(struct kernel_call, strings), BPF_REG_1);
+	write_texts(emit, &frame);
+	emit_commit(emit);
+}
+
+/* ---- loading ----------------------------------------------------------------------------------- */
+
+int callprogram_create_maps(uint32_t cpus, int *begun_map, int *texts_map, struct err *err)
+{
+	const struct map_spec begun = { .type = BPF_MAP_TYPE_LRU_HASH, .name = "kp_calls", .key_bytes = 4,
+		.value_bytes = sizeof(struct begun_call), .entries = THREADS_MAX };
+	const struct map_spec texts = { .type = BPF_MAP_TYPE_ARRAY, .name = "kp_texts", .key_bytes = 4,
+		.value_bytes = sizeof(struct call_texts), .entries = cpus };
+	int ret = map_create(&begun, begun_map, err);
+
+	return ret ? ret : map_create(&texts, texts_map, err);
+}
+
+static int attach_one(struct callprogram *program, int i, struct emit *emit, const struct types *types,
+	struct err *err)
+{
+	static const char *const names[] = { "kp_call_enter", "kp_call_exit" };
+	static const char *const tracepoints[] = { "sys_enter", "sys_exit" };
+	struct program_spec spec = { .name = names[i], .type = BPF_PROG_TYPE_TRACING,
+		.attach = BPF_TRACE_RAW_TP };
+	struct types_function tracepoint;
+	int ret = types_tracepoint(types, tracepoints[i], &tracepoint);
+
+	if (ret)
+		return err_set(err, EOPNOTSUPP, "this kernel has no tracepoint '%s'", tracepoints[i]);
+	spec.attach_type_id = tracepoint.type;
+	ret = emit_finish(emit, err);
+	if (!ret)
+		ret = program_load(&spec, &emit->code, &program->programs[i], err);
+	if (!ret)
+		ret = program_attach_tracing(program->programs[i], &program->links[i], err);
+	return ret;
+}
+
+int callprogram_attach(const struct emit_machine *machine, const struct types *types,
+	const struct filter *const *filters, uint8_t generation, struct callprogram **program,
+	struct err *err)
+{
+	struct callprogram *made = malloc(sizeof(*made));
+	struct emit emit;
+	int ret;
+
+	if (!made)
+		return err_set(err, ENOMEM, "there is no memory for the programs");
+	*made = (struct callprogram){ { -1, -1 }, { -1, -1 } };
+	ret = 0;
+	/* the return first: a call whose entry was seen must not stay without a record */
+	for (int i = 1; i >= 0 && !ret; i--) {
+		emit_init(&emit, machine);
+		if (i)
+			make_return(&emit, generation, filters);
+		else
+			make_entry(&emit, generation);
+		ret = attach_one(made, i, &emit, types, err);
+		emit_fini(&emit);
+	}
+	if (ret) {
+		callprogram_detach(made);
+		return ret;
+	}
+	*program = made;
+	return 0;
+}
+
+static void close_fd(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+void callprogram_detach(struct callprogram *program)
+{
+	if (!program)
+		return;
+	for (int i = 0; i < 2; i++)
+		close_fd(program->links[i]);
+	for (int i = 0; i < 2; i++)
+		close_fd(program->programs[i]);
+	free(program);
+}
+
+uint64_t callprogram_missed(const struct callprogram *program)
+{
+	struct program_counts counts;
+	uint64_t missed = 0;
+
+	/* an entry that was missed costs arguments, a return that was missed the record */
+	if (program && !program_counts(program->programs[1], &counts))
+		missed = counts.missed;
+	return missed;
+}
+

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The two programs that record system calls: one at the entry, which keeps time and arguments for the
+ * thread, one at the return, which writes the record.
+ */
+#ifndef KPROFS_KERNEL_CALLPROGRAM_H
+#define KPROFS_KERNEL_CALLPROGRAM_H
+
+#include "base/err.h"
+#include "bpf/types.h"
+#include "kernel/emit.h"
+#include "kernel/filter.h"
+
+struct callprogram;
+
+/* The maps that all programs share (struct emit_machine). -ENOMEM, -EPERM */
+int callprogram_create_maps(uint32_t cpus, int *begun_map, int *texts_map, struct err *err);
+
+/*
+ * Loads and attaches both: some ms. `filters` is NULL, or a filter for each system call by number, some
+ * NULL; they are only needed during the call. The programs record while the control map has their
+ * generation, so that new ones can take over from old ones with no call lost or recorded twice. -ENOMEM,
+ * -EPERM, or what the kernel says.
+ */
+int callprogram_attach(const struct emit_machine *machine, const struct types *types,
+	const struct filter *const *filters, uint8_t generation, struct callprogram **program,
+	struct err *err);
+/* Detaches them: up to 65 ms. NULL is allowed. */
+void callprogram_detach(struct callprogram *program);
+/* Times that the kernel did not run them, since they were running on that CPU. */
+uint64_t callprogram_missed(const struct callprogram *program);
+
+#endif

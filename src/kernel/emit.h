@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The parts that all programs of kernel events have: whose event it is, and the writing of a record.
+ * They append instructions to a struct code. Registers: R6 is the context, R7 the id, R8 the task, R9
+ * the record while one is written; R0 to R5 are lost.
+ */
+#ifndef KPROFS_KERNEL_EMIT_H
+#define KPROFS_KERNEL_EMIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "bpf/code.h"
+#include "bpf/types.h"
+#include "kernel/callnames.h"
+#include "kernel/record.h"
+#include "kernel/rings.h"
+
+/* What the server sets and programs read, in one array map that is shared: one byte each. */
+struct emit_control {
+	uint8_t calls[CALLNAMES_NUMBERS]; /* whether this system call is recorded */
+	uint8_t texts[CALLNAMES_NUMBERS]; /* which of its arguments are texts, as in callnames.h */
+	uint8_t compat;                   /* whether calls of 32-bit programs are */
+	uint8_t enabled;                  /* the switch above all */
+	uint8_t generation; /* the programs of system calls that record; the others do nothing */
+	uint8_t reserved[5];
+};
+
+/* The machine, as programs need it. Invariant once it is made. */
+struct emit_machine {
+	const struct rings *rings;
+	int control;     /* the array map with the struct emit_control */
+	uint32_t own;    /* the server's process, in the first pid namespace */
+	int begun;       /* a map for callprogram.c: calls that threads have begun */
+	int texts;       /* the same: texts of arguments before their length is known */
+	int task_pid, task_tgid, task_comm; /* offsets in struct task_struct */
+	int task_status; /* of the flags that say that a call is a 32-bit one; -1 if there are none */
+	int regs_nr;     /* of the number of a system call in struct pt_regs */
+	int regs_args[KERNEL_CALL_ARGS];
+};
+
+/* -ENOENT with a sentence if the kernel lacks a field. */
+int emit_machine_init(struct emit_machine *machine, const struct types *types, struct err *err);
+
+struct emit {
+	struct code code;
+	const struct emit_machine *machine;
+	int out;      /* label: the end of the program */
+	int key;      /* on the stack, as offsets from R10: keys of maps, */
+	int now;      /* the time, */
+	int bytes;    /* the size of the record, */
+	int flags;    /* its flags, */
+	int seq, pos; /* and its number and position */
+};
+
+void emit_init(struct emit *emit, const struct emit_machine *machine);
+void emit_fini(struct emit *emit);
+
+/* R8 = the task; the server's own threads go to the end, as all do while the switch above all is off. */
+void emit_task(struct emit *emit);
+/* Stores the time on the stack. */
+void emit_now(struct emit *emit);
+/*
+ * Reserves `bytes` of the stack's member and writes what precedes the fields: R9 is the record, with room
+ * for KERNEL_RECORD_MAX. Without a ring of this CPU it goes to the end.
+ */
+void emit_begin(struct emit *emit);
+/* Finishes the record with the id in R7. */
+void emit_commit(struct emit *emit);
+/* Places the end of the program and resolves the labels. */
+int emit_finish(struct emit *emit, struct err *err);
+
+/* Offset of a field of the record from R9. */
+#define EMIT_AT(member) ((int)offsetof(struct kernel_record, member))
+#define EMIT_BODY ((int)sizeof(struct kernel_record))
+
+#endif

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT */
+/* Filters of kernel events as instructions. */
+#include "kernel/filter.h"
+
+#include <errno.h>
+#include <glib.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "probes/expr.h"
+
+/* Names that each event has; their values in expr_node.number. Fields follow. */
+enum filter_builtin { FILTER_PID, FILTER_TID, FILTER_COMM, FILTER_UID, FILTER_CPU, FILTER_FIELDS };
+
+static const char *const builtins[FILTER_FIELDS] = { "pid", "tid", "comm", "uid", "cpu" };
+
+struct filter {
+	struct expr *expr;
+	struct filter_field *fields;
+	uint32_t count;
+};
+
+static int resolve(void *arg, const char *name, enum expr_type *type, uint64_t *value, struct err *err)
+{
+	const struct filter *filter = arg;
+	char near[NEAREST_TEXT_MAX];
+	struct nearest nearest;
+
+	nearest_init(&nearest, name);
+	/* fields first: those of an event may be named pid or comm, as those of sched_wakeup */
+	for (uint32_t i = 0; i < filter->count; i++) {
+		if (strcmp(name, filter->fields[i].name) == 0) {
+			*value = FILTER_FIELDS + i;
+			*type = filter->fields[i].source == FILTER_TEXT ? EXPR_IS_STRING : EXPR_IS_NUMBER;
+			return filter->fields[i].source == FILTER_REFUSED ?
+				err_set(err, EINVAL, "the field '%s' can't be compared", name) : 0;
+		}
+		nearest_offer(&nearest, filter->fields[i].name);
+	}
+	for (uint32_t i = 0; i < FILTER_FIELDS; i++) {
+		if (strcmp(name, builtins[i]) == 0) {
+			*value = i;
+			*type = i == FILTER_COMM ? EXPR_IS_STRING : EXPR_IS_NUMBER;
+			return 0;
+		}
+		nearest_offer(&nearest, builtins[i]);
+	}
+	return err_set(err, ENOENT, "the event has no field '%s'%s", name,
+		nearest_text(&nearest, near, sizeof(near)));
+}
+
+int filter_create(const char *text, const struct filter_field *fields, uint32_t count,
+	struct filter **filter, struct err *err)
+{
+	struct filter *made = g_new0(struct filter, 1);
+	int ret;
+
+	made->fields = g_new0(struct filter_field, count + 1);
+	made->count = count;
+	for (uint32_t i = 0; i < count; i++) {
+		made->fields[i] = fields[i];
+		made->fields[i].name = g_strdup(fields[i].name);
+	}
+	ret = expr_parse(text, &made->expr, err);
+	if (!ret)
+		ret = expr_check(made->expr, resolve, made, err);
+	if (ret) {
+		filter_destroy(made);
+		return ret;
+	}
+	*filter = made;
+	return 0;
+}
+
+void filter_destroy(struct filter *filter)
+{
+	if (!filter)
+		return;
+	for (uint32_t i = 0; i < filter->count; i++)
+		g_free((char *)filter->fields[i].name);
+	g_free(filter->fields);
+	expr_destroy(filter->expr);
+	g_free(filter);
+}
+
+/* ---- instructions ------------------------------------------------------------------------------ */
+
+struct filtering {
+	const struct filter *filter;
+	struct emit *emit;
+	const struct filter_frame *frame;
+};
+
+/* Sign-extends R0, whose value has so many bytes. */
+static void extend(struct code *code, uint32_t bytes)
+{
+	if (bytes >= 8)
+		return;
+	code_alu_imm(code, BPF_LSH, BPF_REG_0, 64 - (int32_t)bytes * 8);
+	code_alu_imm(code, BPF_ARSH, BPF_REG_0, 64 - (int32_t)bytes * 8);
+}
+
+static int size_of(uint32_t bytes)
+{
+	return bytes == 1 ? BPF_B : bytes == 2 ? BPF_H : bytes == 4 ? BPF_W : BPF_DW;
+}
+
+static void load_field(struct filtering *filtering, const struct filter_field *field)
+{
+	struct code *code = &filtering->emit->code;
+
+	switch (field->source) {
+	case FILTER_CONTEXT:
+		code_load(code, size_of(field->bytes), BPF_REG_0, BPF_REG_6, (int)field->offset);
+		if (field->is_signed)
+			extend(code, field->bytes);
+		return;
+	case FILTER_ARGUMENT:
+		code_load(code, BPF_DW, BPF_REG_0, BPF_REG_10,
+			filtering->frame->args + (int)field->offset * 8);
+		if (field->is_signed)
+			extend(code, field->bytes);
+		return;
+	case FILTER_RESULT:
+		code_load(code, BPF_DW, BPF_REG_0, BPF_REG_10, filtering->frame->result);
+		return;
+	case FILTER_DURATION:
+		code_load(code, BPF_DW, BPF_REG_0, BPF_REG_10, filtering->frame->duration);
+		return;
+	case FILTER_TEXT:
+	case FILTER_REFUSED:
+		return; /* expr_check() allows no number of it */
+	}
+}
+
+/* R0 = the value of a name that is a number. */
+static void load_name(struct filtering *filtering, const struct expr_node *node)
+{
+	const struct emit_machine *machine = filtering->emit->machine;
+	struct code *code = &filtering->emit->code;
+
+	switch (node->number) {
+	case FILTER_PID:
+		code_load(code, BPF_W, BPF_REG_0, BPF_REG_8, machine->task_tgid);
+		return;
+	case FILTER_TID:
+		code_load(code, BPF_W, BPF_REG_0, BPF_REG_8, machine->task_pid);
+		return;
+	case FILTER_UID:
+		code_call(code, BPF_FUNC_get_current_uid_gid);
+		code_alu32(code, BPF_MOV, BPF_REG_0, BPF_REG_0);
+		return;
+	case FILTER_CPU:
+		code_call(code, BPF_FUNC_get_smp_processor_id);
+		return;
+	default:
+		load_field(filtering, &filtering->filter->fields[node->number - FILTER_FIELDS]);
+	}
+}
+
+/* R0 = whether a text is this one, with its NUL where it is shorter than its array. */
+static void compare_text(struct filtering *filtering, const struct expr_node *node)
+{
+	const struct expr_node *name = node->left->kind == EXPR_NAME ? node->left : node->right;
+	const char *text = node->left->kind == EXPR_NAME ? node->right->text : node->left->text;
+	const bool is_comm = name->number == FILTER_COMM;
+	const struct filter_field *field =
+		is_comm ? NULL : &filtering->filter->fields[name->number - FILTER_FIELDS];
+	const uint32_t room = is_comm ? KERNEL_COMM_BYTES : field->bytes;
+	const int base = is_comm ? filtering->emit->machine->task_comm : (int)field->offset;
+	struct code *code = &filtering->emit->code;
+	int differs = code_label(code), done = code_label(code);
+
+	for (uint32_t i = 0; i <= strlen(text) && i < room; i++) {
+		code_load(code, BPF_B, BPF_REG_0, is_comm ? BPF_REG_8 : BPF_REG_6, base + (int)i);
+		code_jump_if_imm(code, BPF_JNE, BPF_REG_0, (unsigned char)text[i], differs);
+	}
+	if (strlen(text) >= room)
+		code_jump(code, differs); /* no value is so long with its NUL */
+	code_mov_imm(code, BPF_REG_0, node->operator == EXPR_EQ);
+	code_jump(code, done);
+	code_place(code, differs);
+	code_mov_imm(code, BPF_REG_0, node->operator == EXPR_NE);
+	code_place(code, done);
+}
+
+static void evaluate(struct filtering *filtering, const struct expr_node *node);
+
+/* R0 = 1 or 0: the second side is not looked at if the first one decides. */
+static void join(struct filtering *filtering, const struct expr_node *node)
+{
+	struct code *code = &filtering->emit->code;
+	const bool is_and = node->operator == EXPR_AND;
+	int decided = code_label(code), done = code_label(code);
+
+	evaluate(filtering, node->left);
+	code_jump_if_imm(code, is_and ? BPF_JEQ : BPF_JNE, BPF_REG_0, 0, decided);
+	evaluate(filtering, node->right);
+	code_jump_if_imm(code, is_and ? BPF_JEQ : BPF_JNE, BPF_REG_0, 0, decided);
+	code_mov_imm(code, BPF_REG_0, is_and);
+	code_jump(code, done);
+	code_place(code, decided);
+	code_mov_imm(code, BPF_REG_0, !is_and);
+	code_place(code, done);
+}
+
+static int jump_of(int operator)
+{
+	switch (operator) {
+	case EXPR_EQ: return BPF_JEQ;
+	case EXPR_NE: return BPF_JNE;
+	case '<': return BPF_JSLT;
+	case '>': return BPF_JSGT;
+	case EXPR_LE: return BPF_JSLE;
+	case EXPR_GE: return BPF_JSGE;
+	default: return -1;
+	}
+}
+
+static int alu_of(int operator)
+{
+	switch (operator) {
+	case '|': return BPF_OR;
+	case '^': return BPF_XOR;
+	case '&': return BPF_AND;
+	case '+': return BPF_ADD;
+	case '-': return BPF_SUB;
+	case '*': return BPF_MUL;
+	case '/': return BPF_DIV;
+	case '%': return BPF_MOD;
+	case EXPR_SHL: return BPF_LSH;
+	default: return BPF_RSH;
+	}
+}
+
+static void combine(struct filtering *filtering, const struct expr_node *node)
+{
+	struct code *code = &filtering->emit->code;
+	const int mark = code->stack, kept = code_stack(code, 8), jump = jump_of(node->operator);
+	int holds = code_label(code);
+
+	evaluate(filtering, node->left);
+	code_store(code, BPF_DW, BPF_REG_10, kept, BPF_REG_0);
+	evaluate(filtering, node->right);
+	code_mov(code, BPF_REG_1, BPF_REG_0);
+	code_load(code, BPF_DW, BPF_REG_0, BPF_REG_10, kept);
+	code_stack_back(code, mark);
+	if (jump >= 0) {
+		code_mov(code, BPF_REG_2, BPF_REG_0);
+		code_mov_imm(code, BPF_REG_0, 1);
+		code_jump_if(code, jump, BPF_REG_2, BPF_REG_1, holds);
+		code_mov_imm(code, BPF_REG_0, 0);
+	} else {
+		if (node->operator == EXPR_SHL || node->operator == EXPR_SHR)
+			code_alu_imm(code, BPF_AND, BPF_REG_1, 63);
+		code_alu(code, alu_of(node->operator), BPF_REG_0, BPF_REG_1);
+	}
+	code_place(code, holds);
+}
+
+static void negate(struct filtering *filtering, const struct expr_node *node)
+{
+	struct code *code = &filtering->emit->code;
+	int zero = code_label(code), done = code_label(code);
+
+	evaluate(filtering, node->right);
+	if (node->operator == '-') {
+		code_alu_imm(code, BPF_NEG, BPF_REG_0, 0);
+	} else if (node->operator == '~') {
+		code_alu_imm(code, BPF_XOR, BPF_REG_0, -1);
+	} else {
+		code_jump_if_imm(code, BPF_JEQ, BPF_REG_0, 0, zero);
+		code_mov_imm(code, BPF_REG_0, 0);
+		code_jump(code, done);
+	}
+	code_place(code, zero);
+	if (node->operator == '!')
+		code_mov_imm(code, BPF_REG_0, 1);
+	code_place(code, done);
+}
+
+/* R0 = the value of the node. */
+static void evaluate(struct filtering *filtering, const struct expr_node *node)
+{
+	struct code *code = &filtering->emit->code;
+
+	switch (node->kind) {
+	case EXPR_NUMBER:
+		code_mov_imm64(code, BPF_REG_0, node->number);
+		return;
+	case EXPR_NAME:
+		load_name(filtering, node);
+		return;
+	case EXPR_UNARY:
+		negate(filtering, node);
+		return;
+	case EXPR_STRING:
+		return; /* only within compare_text() */
+	case EXPR_BINARY:
+		break;
+	}
+	if (node->left->type == EXPR_IS_STRING)
+		compare_text(filtering, node);
+	else if (node->operator == EXPR_OR || node->operator == EXPR_AND)
+		join(filtering, node);
+	else
+		combine(filtering, node);
+}
+
+void filter_emit(const struct filter *filter, struct emit *emit, const struct filter_frame *frame)
+{
+	struct filtering filtering = { filter, emit, frame };
+
+	evaluate(&filtering, expr_root(filter->expr));
+	code_jump_if_imm(&emit->code, BPF_JEQ, BPF_REG_0, 0, emit->out);
+}

@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: MIT */
+/* Kernel events: their switches, and what readers ask of them. */
+#include "kernel/kernel.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/atomic.h"
+#include "base/units.h"
+#include "bpf/types.h"
+#include "kernel/describe.h"
+#include "kernel/kernel_state.h"
+#include "sys/clock.h"
+
+static const char all_calls[] = "syscalls";
+static const char one_call[] = "syscall:";
+
+static void free_setting(void *data)
+{
+	struct kernel_setting *setting = data;
+
+	filter_destroy(setting->filter);
+	g_free(setting->text);
+	g_free(setting);
+}
+
+static void free_meaning(void *data)
+{
+	struct kernel_meaning *meaning = data;
+
+	point_destroy(meaning->point);
+	g_free(meaning->label);
+	g_free(meaning->format);
+	g_free(meaning);
+}
+
+static void make_call_meaning(struct kernel *kernel, unsigned int number)
+{
+	struct kernel_meaning *meaning = &kernel->calls[number];
+	const char *name = number < CALLNAMES_NUMBERS ? kernel->callnames.names[number] : "compat";
+
+	meaning->label = name ? g_strconcat(one_call, name, NULL) : g_strdup_printf("%s%u", one_call, number);
+	meaning->texts = number < CALLNAMES_NUMBERS ? kernel->callnames.texts[number] : 0;
+	meaning->format = describe_call_format(meaning->texts);
+	meaning->format_bytes = (uint32_t)strlen(meaning->format);
+}
+
+struct kernel *kernel_create(uint32_t kb, uint64_t memory_bytes)
+{
+	struct kernel *kernel = g_new0(struct kernel, 1);
+
+	kernel->kb = kb;
+	kernel->memory_bytes = memory_bytes;
+	kernel->machine = (struct emit_machine){ .control = -1, .begun = -1, .texts = -1 };
+	kernel->enabled = true;
+	callnames_init(&kernel->callnames);
+	for (unsigned int i = 0; i <= CALLNAMES_NUMBERS; i++)
+		make_call_meaning(kernel, i);
+	pthread_mutex_init(&kernel->changing, NULL);
+	pthread_mutex_init(&kernel->lock, NULL);
+	kernel->settings = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_setting);
+	kernel->points = g_ptr_array_new_with_free_func(free_meaning);
+	return kernel;
+}
+
+static void close_links(struct kernel *kernel)
+{
+	GHashTableIter iter;
+	void *value;
+
+	g_hash_table_iter_init(&iter, kernel->settings);
+	while (g_hash_table_iter_next(&iter, NULL, &value)) {
+		struct kernel_setting *setting = value;
+
+		if (setting->link >= 0)
+			close(setting->link);
+		if (setting->program >= 0)
+			close(setting->program);
+	}
+}
+
+void kernel_destroy(struct kernel *kernel)
+{
+	if (!kernel)
+		return;
+	close_links(kernel);
+	callprogram_detach(kernel->program);
+	kernel_give_back(kernel);
+	g_hash_table_unref(kernel->settings);
+	g_ptr_array_unref(kernel->points);
+	for (unsigned int i = 0; i <= CALLNAMES_NUMBERS; i++) {
+		g_free(kernel->calls[i].label);
+		g_free(kernel->calls[i].format);
+	}
+	pthread_mutex_destroy(&kernel->changing);
+	pthread_mutex_destroy(&kernel->lock);
+	g_free(kernel);
+}
+
+/* ---- settings --------------------------------------------------------------------------------- */
+
+void kernel_store(struct kernel *kernel, const char *name, struct kernel_setting *setting)
+{
+	pthread_mutex_lock(&kernel->lock);
+	if (!setting)
+		g_hash_table_remove(kernel->settings, name);
+	else if (g_hash_table_lookup(kernel->settings, name) != setting)
+		g_hash_table_replace(kernel->settings, g_strdup(name), setting);
+	kernel->idle_ns = 0;
+	if (kernel->rings && !g_hash_table_size(kernel->settings))
+		kernel->idle_ns = clock_monotonic_ns();
+	pthread_mutex_unlock(&kernel->lock);
+}
+
+struct kernel_setting *kernel_find(struct kernel *kernel, const char *name)
+{
+	struct kernel_setting *setting;
+
+	pthread_mutex_lock(&kernel->lock);
+	setting = g_hash_table_lookup(kernel->settings, name);
+	pthread_mutex_unlock(&kernel->lock);
+	return setting;
+}
+
+static bool is_call(const struct kernel *kernel, const char *name)
+{
+	return strcmp(name, all_calls) == 0 ||
+		(g_str_has_prefix(name, one_call) &&
+			callnames_find(&kernel->callnames, name + strlen(one_call)) >= 0);
+}
+
+bool kernel_has(struct kernel *kernel, const char *name)
+{
+	return is_call(kernel, name) || kernel_find(kernel, name) || kernel_has_point(name);
+}
+
+void kernel_get(struct kernel *kernel, const char *name, GString *out)
+{
+	const struct kernel_setting *setting;
+
+	pthread_mutex_lock(&kernel->lock);
+	setting = g_hash_table_lookup(kernel->settings, name);
+	if (setting && setting->text)
+		g_string_append_printf(out, "1 /%s/\n", setting->text);
+	else
+		g_string_append(out, setting ? "1\n" : "0\n");
+	pthread_mutex_unlock(&kernel->lock);
+}
+
+/* ---- system calls ------------------------------------------------------------------------------ */
+
+/* The fields of a system call that a filter may name. */
+static int make_call_filter(const char *text, struct filter **filter, struct err *err)
+{
+	static const struct filter_field fields[] = {
+		{ .name = "arg0", .source = FILTER_ARGUMENT, .offset = 0, .bytes = 8 },
+		{ .name = "arg1", .source = FILTER_ARGUMENT, .offset = 1, .bytes = 8 },
+		{ .name = "arg2", .source = FILTER_ARGUMENT, .offset = 2, .bytes = 8 },
+		{ .name = "arg3", .source = FILTER_ARGUMENT, .offset = 3, .bytes = 8 },
+		{ .name = "arg4", .source = FILTER_ARGUMENT, .offset = 4, .bytes = 8 },
+		{ .name = "arg5", .source = FILTER_ARGUMENT, .offset = 5, .bytes = 8 },
+		{ .name = "result", .source = FILTER_RESULT },
+		{ .name = "duration_ns", .source = FILTER_DURATION },
+	};
+
+	return filter_create(text, fields, G_N_ELEMENTS(fields), filter, err);
+}
+
+/* What is recorded of each call: NULL if it is not, `plain` without a filter. */
+struct call_choice {
+	const struct filter *filters[CALLNAMES_NUMBERS];
+	bool on[CALLNAMES_NUMBERS];
+	bool any, compat, filtered;
+};
+
+static void choose_calls(struct kernel *kernel, const char *changed, const struct kernel_setting *setting,
+	bool on, struct call_choice *choice)
+{
+	const struct kernel_setting *all = strcmp(changed, all_calls) == 0 ? (on ? setting : NULL) :
+									    kernel_find(kernel, all_calls);
+
+	memset(choice, 0, sizeof(*choice));
+	choice->compat = all && !all->filter;
+	for (unsigned int i = 0; i < CALLNAMES_NUMBERS; i++) {
+		const char *name = kernel->calls[i].label;
+		const struct kernel_setting *one = strcmp(changed, name) == 0 ? (on ? setting : NULL) :
+									       kernel_find(kernel, name);
+
+		if (!one)
+			one = all;
+		choice->on[i] = one != NULL;
+		choice->filters[i] = one ? one->filter : NULL;
+		choice->any |= one != NULL;
+		choice->filtered |= choice->filters[i] != NULL;
+	}
+}
+
+static void apply_choice(struct kernel *kernel, const struct call_choice *choice)
+{
+	for (unsigned int i = 0; i < CALLNAMES_NUMBERS; i++)
+		atomic_plain_write_release(&kernel->control->calls[i], choice->on[i]);
+	atomic_plain_write_release(&kernel->control->compat, choice->compat);
+}
+
+static void detach_calls(struct kernel *kernel, struct callprogram *program)
+{
+	uint64_t missed = callprogram_missed(program);
+
+	callprogram_detach(program);
+	pthread_mutex_lock(&kernel->lock);
+	kernel->missed += missed;
+	pthread_mutex_unlock(&kernel->lock);
+}
+
+/* New programs take over from the old ones between two system calls. */
+static int replace_program(struct kernel *kernel, const struct call_choice *choice, struct err *err)
+{
+	const uint8_t generation = (uint8_t)(kernel->control->generation + 1);
+	struct callprogram *program = NULL, *old = kernel->program;
+	struct types *types;
+	int ret = 0;
+
+	if (choice->any) {
+		ret = types_open(NULL, &types, err);
+		if (ret)
+			return ret;
+		ret = callprogram_attach(&kernel->machine, types, choice->filtered ? choice->filters : NULL,
+			generation, &program, err);
+		types_close(types);
+	}
+	if (ret)
+		return ret;
+	apply_choice(kernel, choice);
+	atomic_plain_write_release(&kernel->control->generation, generation);
+	pthread_mutex_lock(&kernel->lock);
+	kernel->program = program;
+	pthread_mutex_unlock(&kernel->lock);
+	detach_calls(kernel, old);
+	return 0;
+}
+
+static int set_call(struct kernel *kernel, const char *name, bool on, const char *text, struct err *err)
+{
+	struct kernel_setting *setting = NULL;
+	g_autofree struct call_choice *choice = g_new(struct call_choice, 1), *before =
+		g_new(struct call_choice, 1);
+	int ret = 0;
+
+	if (on) {
+		setting = g_new0(struct kernel_setting, 1);
+		setting->text = g_strdup(text);
+		setting->link = setting->program = -1;
+		if (text)
+			ret = make_call_filter(text, &setting->filter, err);
+	}
+	if (!ret) {
+		choose_calls(kernel, "", NULL, false, before);
+		choose_calls(kernel, name, setting, on, choice);
+		if (!kernel->program || !choice->any || before->filtered || choice->filtered)
+			ret = replace_program(kernel, choice, err);
+		else
+			apply_choice(kernel, choice);
+	}
+	if (ret) {
+		if (setting)
+			free_setting(setting);
+		return ret;
+	}
+	kernel_store(kernel, name, setting);
+	return 0;
+}
+
+/* ---- writes ------------------------------------------------------------------------------------ */
+
+/* "0", "1", "1 /FILTER/": *filter is to be freed. */
+static int parse_setting(const char *text, bool *on, char **filter, struct err *err)
+{
+	const char *rest = text + 1, *end;
+
+	*filter = NULL;
+	if ((text[0] != '0' && text[0] != '1') || (rest[0] && rest[0] != ' ' && rest[0] != '\n'))
+		return err_set(err, EINVAL, "a switch takes 0 or 1");
+	*on = text[0] == '1';
+	rest += strspn(rest, " \t");
+	end = rest + strlen(rest);
+	while (end > rest && strchr(" \t\n", end[-1]))
+		end--;
+	if (end == rest)
+		return 0;
+	if (!*on)
+		return err_set(err, EINVAL, "nothing follows 0");
+	if (end - rest < 2 || rest[0] != '/' || end[-1] != '/')
+		return err_set(err, EINVAL, "what follows 1 is a filter between two '/'");
+	*filter = g_strndup(rest + 1, (gsize)(end - rest) - 2);
+	return 0;
+}
+
+static int set(struct kernel *kernel, const char *name, bool on, const char *filter, struct err *err)
+{
+	int ret;
+
+	if (!on && !kernel_find(kernel, name))
+		return 0;
+	if (on && !kernel->rings) {
+		ret = kernel_prepare(kernel, err);
+		if (ret)
+			return ret;
+		kernel_store(kernel, name, NULL); /* if it fails, the rings are given back later */
+	}
+	return is_call(kernel, name) ? set_call(kernel, name, on, filter, err) :
+				       kernel_set_point(kernel, name, on, filter, err);
+}
+
+int kernel_set(struct kernel *kernel, const char *name, const char *text, struct err *err)
+{
+	g_autofree char *filter = NULL;
+	bool on = false;
+	int ret = parse_setting(text, &on, &filter, err);
+
+	if (ret)
+		return ret;
+	pthread_mutex_lock(&kernel->changing);
+	ret = set(kernel, name, on, filter, err);
+	pthread_mutex_unlock(&kernel->changing);
+	return ret;
+}
+
+void kernel_enable(struct kernel *kernel, bool on)
+{
+	pthread_mutex_lock(&kernel->lock);
+	kernel->enabled = on;
+	/* the memory stays until the rings are given back, under the same lock */
+	if (kernel->rings)
+		atomic_plain_write_release(&kernel->control->enabled, (uint8_t)on);
+	pthread_mutex_unlock(&kernel->lock);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+void kernel_list(struct kernel *kernel, GPtrArray *names)
+{
+	g_ptr_array_add(names, g_strdup(all_calls));
+	for (unsigned int i = 0; i < CALLNAMES_NUMBERS; i++)
+		if (kernel->callnames.names[i])
+			g_ptr_array_add(names, g_strdup(kernel->calls[i].label));
+	kernel_list_points(names);
+	qsort(names->pdata, names->len, sizeof(*names->pdata), compare_names);
+}
+
+static void print_line(struct kernel *kernel, const char *name, const char *format, GString *out)
+{
+	g_string_append_printf(out, "name '%s' format '%s' ", name, format);
+	kernel_get(kernel, name, out);
+}
+
+void kernel_print_info(struct kernel *kernel, GString *out)
+{
+	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+
+	kernel_list(kernel, names);
+	for (guint i = 0; i < names->len; i++) {
+		const char *name = g_ptr_array_index(names, i);
+		g_autofree char *format = NULL;
+		struct point *point;
+
+		if (is_call(kernel, name)) {
+			int number = callnames_find(&kernel->callnames, name + strlen(one_call));
+
+			print_line(kernel, name, number < 0 ? "" : kernel->calls[number].format, out);
+		} else if (!kernel_read_point(name, &point, NULL)) {
+			format = describe_point_format(point);
+			print_line(kernel, name, format, out);
+			point_destroy(point);
+		}
+	}
+}
+
+/* ---- memory and counts ------------------------------------------------------------------------- */
+
+unsigned int kernel_expires_in(struct kernel *kernel)
+{
+	uint64_t passed_s;
+	unsigned int left = 0;
+
+	pthread_mutex_lock(&kernel->lock);
+	if (kernel->idle_ns) {
+		passed_s = (clock_monotonic_ns() - kernel->idle_ns) / NSEC_PER_SEC;
+		left = passed_s >= KERNEL_KEPT_S ? 1 : KERNEL_KEPT_S - (unsigned int)passed_s;
+	}
+	pthread_mutex_unlock(&kernel->lock);
+	return left;
+}
+
+void kernel_expire(struct kernel *kernel)
+{
+	bool is_due;
+
+	pthread_mutex_lock(&kernel->changing);
+	pthread_mutex_lock(&kernel->lock);
+	is_due = kernel->idle_ns && !kernel->readers &&
+		clock_monotonic_ns() - kernel->idle_ns >= KERNEL_KEPT_S * NSEC_PER_SEC;
+	pthread_mutex_unlock(&kernel->lock);
+	if (is_due)
+		kernel_give_back(kernel);
+	pthread_mutex_unlock(&kernel->changing);
+}
+
+struct rings *kernel_get_rings(struct kernel *kernel)
+{
+	struct rings *rings;
+
+	pthread_mutex_lock(&kernel->lock);
+	rings = kernel->rings;
+	kernel->readers += rings != NULL;
+	pthread_mutex_unlock(&kernel->lock);
+	return rings;
+}
+
+void kernel_put_rings(struct kernel *kernel, struct rings *rings)
+{
+	pthread_mutex_lock(&kernel->lock);
+	kernel->readers -= rings != NULL;
+	pthread_mutex_unlock(&kernel->lock);
+}
+
+/* With the lock held: what the attached programs have missed. */
+static uint64_t count_missed(struct kernel *kernel)
+{
+	uint64_t missed = kernel->missed + callprogram_missed(kernel->program);
+	GHashTableIter iter;
+	void *value;
+
+	g_hash_table_iter_init(&iter, kernel->settings);
+	while (g_hash_table_iter_next(&iter, NULL, &value))
+		missed += point_missed(((struct kernel_setting *)value)->program);
+	return missed;
+}
+
+static void total(struct kernel *kernel, struct rings_totals *totals)
+{
+	pthread_mutex_lock(&kernel->lock);
+	*totals = (struct rings_totals){ 0 };
+	if (kernel->rings)
+		rings_total(kernel->rings, totals);
+	totals->recorded += kernel->former.recorded;
+	totals->overwritten += kernel->former.overwritten;
+	totals->torn += kernel->former.torn;
+	totals->missed += kernel->former.missed + count_missed(kernel);
+	pthread_mutex_unlock(&kernel->lock);
+}
+
+void kernel_print_stats(struct kernel *kernel, struct stats *stats)
+{
+	struct rings_totals totals;
+	uint64_t bytes = 0, events;
+
+	total(kernel, &totals);
+	pthread_mutex_lock(&kernel->lock);
+	if (kernel->rings)
+		bytes = (uint64_t)rings_bytes(kernel->rings) * rings_cpus(kernel->rings);
+	events = g_hash_table_size(kernel->settings);
+	pthread_mutex_unlock(&kernel->lock);
+	stats_u64(stats, events, "trace.kernel.events");
+	stats_u64(stats, bytes, "trace.kernel.bytes");
+	stats_u64(stats, totals.recorded, "trace.kernel.recorded");
+	stats_u64(stats, totals.overwritten, "trace.kernel.overwritten");
+	stats_u64(stats, totals.missed, "trace.kernel.missed");
+	stats_u64(stats, totals.torn, "trace.kernel.torn");
+}
+
+uint64_t kernel_overwritten(struct kernel *kernel)
+{
+	struct rings_totals totals;
+
+	total(kernel, &totals);
+	return totals.overwritten + totals.missed + totals.torn;
+}
+
+/* ---- meanings ---------------------------------------------------------------------------------- */
+
+const struct kernel_meaning *kernel_meaning(struct kernel *kernel, uint32_t id, uint32_t flags)
+{
+	const struct kernel_meaning *meaning = NULL;
+
+	if (flags & KERNEL_RECORD_COMPAT)
+		return &kernel->calls[CALLNAMES_NUMBERS];
+	if (id < CALLNAMES_NUMBERS)
+		return &kernel->calls[id];
+	if (id < KERNEL_ID_TRACEPOINTS)
+		return NULL;
+	pthread_mutex_lock(&kernel->lock);
+	if (id - KERNEL_ID_TRACEPOINTS < kernel->points->len)
+		meaning = g_ptr_array_index(kernel->points, id - KERNEL_ID_TRACEPOINTS);
+	pthread_mutex_unlock(&kernel->lock);
+	return meaning;
+}
+
+void kernel_describe(const struct kernel_meaning *meaning, const struct kernel_record *record, GString *args)
+{
+	uint32_t bytes = KERNEL_HEAD_UNITS(record->head) * 8;
+
+	if (meaning->point)
+		describe_point(meaning->point, record, bytes, args);
+	else
+		describe_call(meaning->texts, record, bytes, args);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Kernel events: their switches, the programs that record them, and their rings.
+ *
+ * Nothing of it exists in the kernel until the first event is switched on. kernel_set() and
+ * kernel_expire() attach, detach, load and free, which takes up to some 100 ms: a thread that may block
+ * calls them. All other functions answer from memory, or read tracefs, in any thread.
+ */
+#ifndef KPROFS_KERNEL_KERNEL_H
+#define KPROFS_KERNEL_KERNEL_H
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/stats.h"
+#include "kernel/record.h"
+#include "kernel/rings.h"
+
+struct kernel;
+
+/* The time after which rings are given back when no event has been on. */
+#define KERNEL_KEPT_S 60u
+
+/* kb: of the ring of one CPU; less is taken if all together would be more than 1/32 of memory. */
+struct kernel *kernel_create(uint32_t kb, uint64_t memory_bytes);
+/* Detaches everything. NULL is allowed. */
+void kernel_destroy(struct kernel *kernel);
+
+/* ---- switches --------------------------------------------------------------------------------- */
+
+/* Whether there is such an event: syscalls, syscall:NAME, SUBSYSTEM:TRACEPOINT. */
+bool kernel_has(struct kernel *kernel, const char *name);
+/* Appends "0", "1" or "1 /FILTER/" and a newline. */
+void kernel_get(struct kernel *kernel, const char *name, GString *out);
+/*
+ * Sets a switch to "0", "1" or "1 /FILTER/". If it fails, the switch is as before: -EINVAL for what is not
+ * one of these, with the column of a wrong filter, -ENOENT if the event is not there any more,
+ * -ENOMEM, -EPERM and -EOPNOTSUPP with what would give it.
+ */
+int kernel_set(struct kernel *kernel, const char *name, const char *text, struct err *err);
+/* The switch above all. */
+void kernel_enable(struct kernel *kernel, bool on);
+/* Appends the names of all events, which are to be freed. Some ms. */
+void kernel_list(struct kernel *kernel, GPtrArray *names);
+/* Appends a line for each event: name, format, setting. Some 100 ms. */
+void kernel_print_info(struct kernel *kernel, GString *out);
+
+/* The seconds until kernel_expire() has something to give back; 0 if it has not. */
+unsigned int kernel_expires_in(struct kernel *kernel);
+void kernel_expire(struct kernel *kernel);
+
+/* trace.kernel.{recorded,overwritten,missed,torn,bytes,events} */
+void kernel_print_stats(struct kernel *kernel, struct stats *stats);
+uint64_t kernel_overwritten(struct kernel *kernel);
+
+/* ---- readers ---------------------------------------------------------------------------------- */
+
+/* The rings, which stay until kernel_put_rings(); NULL if there are none, for which nothing is to be put. */
+struct rings *kernel_get_rings(struct kernel *kernel);
+void kernel_put_rings(struct kernel *kernel, struct rings *rings);
+
+/* What an id of a record means. Stays until kernel_destroy(). */
+struct kernel_meaning {
+	char *label;  /* "syscall:openat", "sched:sched_switch" */
+	char *format; /* of the arguments that kernel_describe() makes, as those of programs' events */
+	uint32_t format_bytes;
+	struct point *point; /* NULL for a system call */
+	unsigned int texts;  /* of a system call: bits of arguments that are texts */
+};
+
+/* NULL for an id that means nothing. */
+const struct kernel_meaning *kernel_meaning(struct kernel *kernel, uint32_t id, uint32_t flags);
+/* Appends the arguments of a record in the form of ring_abi.h. */
+void kernel_describe(const struct kernel_meaning *meaning, const struct kernel_record *record, GString *args);
+
+#endif

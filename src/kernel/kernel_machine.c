@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/* What exists in the kernel while events are on: rings, control map, and what programs need to know. */
+#include "kernel/kernel_state.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "bpf/machine.h"
+#include "bpf/map.h"
+#include "bpf/program.h"
+
+/* All rings together take at most this part of memory. */
+#define MEMORY_PART 32
+
+/* The server's process in the first pid namespace, which only a program of the kernel can tell. */
+static int find_own(uint32_t *own, struct err *err)
+{
+	const struct program_spec spec = { .name = "kp_own", .type = BPF_PROG_TYPE_RAW_TRACEPOINT };
+	const uint64_t args[1] = { 0 };
+	struct code code;
+	int fd, ret;
+
+	code_init(&code);
+	code_call(&code, BPF_FUNC_get_current_pid_tgid);
+	code_alu_imm(&code, BPF_RSH, BPF_REG_0, 32);
+	code_exit(&code);
+	ret = code_finish(&code, err);
+	if (!ret)
+		ret = program_load(&spec, &code, &fd, err);
+	code_fini(&code);
+	if (ret)
+		return ret;
+	ret = program_run(fd, args, 1, own);
+	close(fd);
+	return ret ? err_set(err, -ret, "the kernel does not run a program for a test: %s",
+			     strerror(-ret))
+		   : 0;
+}
+
+static int create_control(struct kernel *kernel, struct err *err)
+{
+	const struct map_spec spec = { .type = BPF_MAP_TYPE_ARRAY, .name = "kp_control", .key_bytes = 4,
+		.value_bytes = sizeof(struct emit_control), .entries = 1, .flags = BPF_F_MMAPABLE };
+	void *memory;
+	int ret = map_create(&spec, &kernel->machine.control, err);
+
+	if (ret)
+		return ret;
+	ret = map_mmap(kernel->machine.control, sizeof(struct emit_control), 1, &memory);
+	if (ret)
+		return err_set(err, -ret, "the control map can't be mapped: %s", strerror(-ret));
+	kernel->control = memory;
+	memcpy(kernel->control->texts, kernel->callnames.texts, sizeof(kernel->control->texts));
+	pthread_mutex_lock(&kernel->lock);
+	kernel->control->enabled = kernel->enabled;
+	pthread_mutex_unlock(&kernel->lock);
+	return 0;
+}
+
+/* The ring of one CPU, so that all together fit into their part of memory. */
+static uint32_t choose_kb(const struct kernel *kernel)
+{
+	int cpus = map_possible_cpus();
+	uint32_t kb = kernel->kb;
+
+	while (kb > RINGS_KB_MIN && cpus > 0 &&
+		(uint64_t)kb * 1024 * (unsigned int)cpus > kernel->memory_bytes / MEMORY_PART)
+		kb /= 2;
+	return kb;
+}
+
+static int create_rings(struct kernel *kernel, struct err *err)
+{
+	struct rings *rings;
+	int ret = rings_create(choose_kb(kernel), &rings, err);
+
+	if (ret)
+		return ret;
+	kernel->machine.rings = rings;
+	pthread_mutex_lock(&kernel->lock);
+	kernel->rings = rings;
+	pthread_mutex_unlock(&kernel->lock);
+	return 0;
+}
+
+/* What the kernel needs is tried before anything is made, for a sentence that says what would give it. */
+static int look_at_machine(struct kernel *kernel, struct err *err)
+{
+	struct types *types = NULL;
+	struct err why = { "" };
+	int ret = types_open(NULL, &types, &why);
+	g_autofree struct machine *machine = g_new(struct machine, 1);
+
+	machine_look(machine, types, ret, &why);
+	ret = machine_needs(machine, MACHINE_MAPS, err);
+	if (!ret)
+		ret = machine_needs(machine, MACHINE_TYPES, err);
+	if (!ret)
+		ret = machine_needs(machine, MACHINE_SHARED_MAPS, err);
+	if (!ret)
+		ret = emit_machine_init(&kernel->machine, types, err);
+	types_close(types);
+	if (ret)
+		err_prefix(err, "the kernel can't be traced here");
+	return ret;
+}
+
+int kernel_prepare(struct kernel *kernel, struct err *err)
+{
+	int ret;
+
+	if (kernel->rings)
+		return 0;
+	kernel->machine = (struct emit_machine){ .control = -1, .begun = -1, .texts = -1 };
+	ret = look_at_machine(kernel, err);
+	if (!ret)
+		ret = find_own(&kernel->machine.own, err);
+	if (!ret)
+		ret = create_control(kernel, err);
+	if (!ret)
+		ret = callprogram_create_maps((uint32_t)map_possible_cpus(), &kernel->machine.begun,
+			&kernel->machine.texts, err);
+	if (!ret)
+		ret = create_rings(kernel, err);
+	if (ret)
+		kernel_give_back(kernel);
+	return ret;
+}
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+void kernel_give_back(struct kernel *kernel)
+{
+	struct rings *rings;
+	struct rings_totals totals;
+
+	pthread_mutex_lock(&kernel->lock);
+	rings = kernel->rings;
+	kernel->rings = NULL;
+	kernel->idle_ns = 0;
+	if (rings) {
+		rings_total(rings, &totals);
+		kernel->former.recorded += totals.recorded;
+		kernel->former.missed += totals.missed;
+		kernel->former.torn += totals.torn;
+		/* those that the rings still held are gone too */
+		kernel->former.overwritten += totals.recorded - totals.torn;
+	}
+	pthread_mutex_unlock(&kernel->lock);
+	rings_destroy(rings);
+	if (kernel->control)
+		munmap(kernel->control, sizeof(*kernel->control));
+	kernel->control = NULL;
+	close_fd(&kernel->machine.control);
+	close_fd(&kernel->machine.begun);
+	close_fd(&kernel->machine.texts);
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/* The switches of tracepoints. */
+#include "kernel/kernel_state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bpf/program.h"
+#include "kernel/describe.h"
+#include "sys/tracefs.h"
+
+/* A format file is at most some 10 KiB. */
+#define FORMAT_BYTES_MAX 65536
+
+/* Splits "SUBSYSTEM:NAME"; false if it is not that. System calls have their own switches. */
+static bool split(const char *name, char **subsystem, const char **event)
+{
+	const char *colon = strchr(name, ':');
+
+	if (!colon || colon == name || !colon[1] || strchr(colon + 1, ':') || strchr(name, '/') ||
+		g_str_has_prefix(name, "syscall:") || g_str_has_prefix(name, "function:") || name[0] == '.')
+		return false;
+	*subsystem = g_strndup(name, (gsize)(colon - name));
+	*event = colon + 1;
+	return true;
+}
+
+bool kernel_has_point(const char *name)
+{
+	g_autofree char *subsystem = NULL;
+	const char *event;
+	uint64_t id;
+	int dirfd;
+	bool found;
+
+	if (!split(name, &subsystem, &event) || tracefs_open(NULL, &dirfd))
+		return false;
+	found = !tracefs_event_id(dirfd, subsystem, event, &id);
+	close(dirfd);
+	return found;
+}
+
+static int add_name(void *arg, const char *subsystem, const char *name)
+{
+	g_ptr_array_add(arg, g_strdup_printf("%s:%s", subsystem, name));
+	return 0;
+}
+
+void kernel_list_points(GPtrArray *names)
+{
+	int dirfd;
+
+	if (tracefs_open(NULL, &dirfd))
+		return;
+	tracefs_list(dirfd, NULL, add_name, names);
+	close(dirfd);
+}
+
+int kernel_read_point(const char *name, struct point **point, struct err *err)
+{
+	g_autofree char *subsystem = NULL, *path = NULL, *text = NULL;
+	const char *event;
+	size_t bytes = 0;
+	ssize_t length;
+	int dirfd, fd, ret;
+
+	if (!split(name, &subsystem, &event))
+		return err_set(err, ENOENT, "there is no kernel event '%s'", name);
+	ret = tracefs_open(NULL, &dirfd);
+	if (ret)
+		return err_set(err, -ret, "the fields of tracepoints can't be read: tracefs: %s",
+			g_strerror(-ret));
+	path = g_strdup_printf("events/%s/%s/format", subsystem, event);
+	fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC);
+	ret = fd < 0 ? -errno : 0;
+	close(dirfd);
+	if (ret)
+		return err_set(err, -ret, "the kernel has no tracepoint '%s': %s", name, g_strerror(-ret));
+	text = g_malloc(FORMAT_BYTES_MAX + 1);
+	/* the kernel gives a page at a time */
+	while ((length = read(fd, text + bytes, FORMAT_BYTES_MAX - bytes)) > 0)
+		bytes += (size_t)length;
+	ret = length < 0 ? -errno : 0;
+	close(fd);
+	if (ret)
+		return err_set(err, -ret, "the fields of '%s' can't be read: %s", name, g_strerror(-ret));
+	text[bytes] = '\0';
+	return point_parse(text, point, err);
+}
+
+static void free_meaning(struct kernel_meaning *meaning)
+{
+	point_destroy(meaning->point);
+	g_free(meaning->label);
+	g_free(meaning->format);
+	g_free(meaning);
+}
+
+/* The id of a tracepoint with these fields: that which it had before, or a new one. Takes the point. */
+static int find_id(
+	struct kernel *kernel, const char *name, struct point *point, uint32_t *id, struct err *err)
+{
+	struct kernel_meaning *meaning = g_new0(struct kernel_meaning, 1), *other;
+	uint32_t i, count;
+
+	meaning->label = g_strdup(name);
+	meaning->format = describe_point_format(point);
+	meaning->format_bytes = (uint32_t)strlen(meaning->format);
+	meaning->point = point;
+	pthread_mutex_lock(&kernel->lock);
+	count = kernel->points->len;
+	for (i = 0; i < count; i++) {
+		other = g_ptr_array_index(kernel->points, i);
+		if (strcmp(other->label, name) == 0 && strcmp(other->format, meaning->format) == 0 &&
+			other->point->event == point->event)
+			break;
+	}
+	if (i == count && count < KERNEL_POINTS_MAX)
+		g_ptr_array_add(kernel->points, g_steal_pointer(&meaning));
+	pthread_mutex_unlock(&kernel->lock);
+	if (meaning)
+		free_meaning(meaning);
+	if (i == KERNEL_POINTS_MAX)
+		return err_set(err, ENOSPC, "%u tracepoints were switched on before", KERNEL_POINTS_MAX);
+	*id = KERNEL_ID_TRACEPOINTS + i;
+	return 0;
+}
+
+static void count_missed(struct kernel *kernel, int program)
+{
+	uint64_t missed = point_missed(program);
+
+	pthread_mutex_lock(&kernel->lock);
+	kernel->missed += missed;
+	pthread_mutex_unlock(&kernel->lock);
+}
+
+static void detach(struct kernel *kernel, struct kernel_setting *setting)
+{
+	if (!setting)
+		return;
+	if (setting->link >= 0)
+		close(setting->link);
+	if (setting->program >= 0) {
+		count_missed(kernel, setting->program);
+		close(setting->program);
+	}
+	setting->link = setting->program = -1;
+}
+
+/* A new filter takes the place of the old one: the tracepoint is not recorded for a moment, and
+ * never twice. */
+int kernel_set_point(struct kernel *kernel, const char *name, bool on, const char *text, struct err *err)
+{
+	struct kernel_setting *setting, *old = kernel_find(kernel, name);
+	struct point *point;
+	struct filter *filter = NULL;
+	uint32_t id = 0;
+	int ret, program = -1;
+
+	if (!on) {
+		detach(kernel, old);
+		kernel_store(kernel, name, NULL);
+		return 0;
+	}
+	ret = kernel_read_point(name, &point, err);
+	if (ret)
+		return ret;
+	if (text)
+		ret = point_filter(point, text, &filter, err);
+	if (ret) {
+		point_destroy(point);
+		return ret;
+	}
+	ret = find_id(kernel, name, point, &id, err);
+	if (!ret) {
+		point = kernel_meaning(kernel, id, 0)->point;
+		ret = point_load(point, &kernel->machine, id, filter, &program, err);
+	}
+	filter_destroy(filter);
+	if (ret)
+		return ret;
+	detach(kernel, old);
+	setting = g_new0(struct kernel_setting, 1);
+	setting->text = g_strdup(text);
+	setting->program = program;
+	setting->link = -1;
+	ret = program_attach_tracepoint(program, point->event, &setting->link, err);
+	kernel_store(kernel, name, setting);
+	if (ret) {
+		detach(kernel, setting);
+		kernel_store(kernel, name, NULL);
+	}
+	return ret;
+}

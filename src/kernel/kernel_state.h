@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* The members of struct kernel, for kernel*.c. */
+#ifndef KPROFS_KERNEL_KERNEL_STATE_H
+#define KPROFS_KERNEL_KERNEL_STATE_H
+
+#include <pthread.h>
+
+#include "kernel/callnames.h"
+#include "kernel/callprogram.h"
+#include "kernel/emit.h"
+#include "kernel/kernel.h"
+#include "kernel/point.h"
+
+/* Ids of tracepoints that were ever switched on. */
+#define KERNEL_POINTS_MAX 8192u
+
+/* A switch that is on. */
+struct kernel_setting {
+	char *text;    /* the filter, NULL if there is none */
+	struct filter *filter; /* the same; of tracepoints NULL: their program has it */
+	int program, link;     /* of a tracepoint, else -1 */
+};
+
+/* i: invariant; c: under `changing`; l: under `lock`, and written under both */
+struct kernel {
+	uint32_t kb;		    /* i */
+	uint64_t memory_bytes;	    /* i */
+	struct callnames callnames; /* i */
+	struct kernel_meaning calls[CALLNAMES_NUMBERS + 1]; /* i: the last: a 32-bit call */
+	/* Outer: held while the kernel attaches and detaches. No worker takes it. */
+	pthread_mutex_t changing;
+	struct emit_machine machine; /* c */
+	struct emit_control *control; /* c: shared with the programs */
+	struct callprogram *program;  /* c: of system calls; NULL if none is on */
+	/* A leaf. */
+	pthread_mutex_t lock;
+	GHashTable *settings;	     /* l: name -> struct kernel_setting, of those that are on */
+	GPtrArray *points;	     /* l: struct kernel_meaning by id - KERNEL_ID_TRACEPOINTS */
+	struct rings *rings;	     /* l */
+	unsigned int readers;	     /* l: of the rings */
+	bool enabled;		     /* l */
+	uint64_t idle_ns;	     /* l: since when no event is on; 0 if one is, or there are no rings */
+	struct rings_totals former;  /* l: of rings that were given back */
+	uint64_t missed;	     /* l: of programs that were detached */
+};
+
+/* kernel_points.c */
+int kernel_set_point(struct kernel *kernel, const char *name, bool on, const char *filter, struct err *err);
+bool kernel_has_point(const char *name);
+void kernel_list_points(GPtrArray *names);
+/* The fields of a tracepoint, read from tracefs now. */
+int kernel_read_point(const char *name, struct point **point, struct err *err);
+
+/* kernel_machine.c: with `changing` held */
+int kernel_prepare(struct kernel *kernel, struct err *err);
+void kernel_give_back(struct kernel *kernel);
+
+/* Both under `changing`; they take the lock. NULL removes the setting. */
+void kernel_store(struct kernel *kernel, const char *name, struct kernel_setting *setting);
+struct kernel_setting *kernel_find(struct kernel *kernel, const char *name);
+
+#endif

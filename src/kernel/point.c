@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/* Tracepoints: their fields and the programs that record them. */
+#include "kernel/point.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf/program.h"
+
+/* The header that each record of the kernel has: type, flags, preemption, process. */
+#define KERNEL_HEADER 8u
+
+/* ---- the format -------------------------------------------------------------------------------- */
+
+/* "char comm[16]", "unsigned long flags", "__data_loc char[] name": the name is the last word. */
+static bool parse_declaration(char *text, struct point_field *field)
+{
+	char *name, *bracket;
+	bool is_char, is_array, is_location = g_str_has_prefix(text, "__data_loc ");
+
+	is_char = strstr(text, "char") != NULL;
+	name = strrchr(text, ' ');
+	if (!name || !name[1])
+		return false;
+	*name++ = '\0';
+	bracket = strchr(name, '[');
+	is_array = bracket != NULL;
+	if (bracket)
+		*bracket = '\0';
+	if (is_location && is_char)
+		field->kind = POINT_STRING;
+	else if (is_location || g_str_has_prefix(text, "__rel_loc "))
+		field->kind = POINT_BYTES;
+	else if (is_array)
+		field->kind = is_char ? POINT_TEXT : POINT_BYTES;
+	else if (strchr(text, '*'))
+		field->kind = POINT_POINTER;
+	else
+		field->kind = POINT_NUMBER;
+	field->name = g_strdup(name);
+	return name[0] != '\0';
+}
+
+/* "\tfield:TYPE NAME;\toffset:N;\tsize:N;\tsigned:N;" */
+static bool parse_field(const char *line, struct point_field *field)
+{
+	const char *declaration = strstr(line, "field:"),
+		   *end = declaration ? strchr(declaration, ';') : NULL;
+	g_autofree char *text = NULL;
+	unsigned int offset, bytes, is_signed = 0;
+
+	if (!end || sscanf(end, "; offset:%u; size:%u; signed:%u;", &offset, &bytes, &is_signed) < 2)
+		return false;
+	text = g_strndup(declaration + strlen("field:"), (gsize)(end - declaration) - strlen("field:"));
+	*field = (struct point_field){
+		.offset = offset, .bytes = bytes, .is_signed = is_signed, .string = -1};
+	if (!parse_declaration(text, field))
+		return false;
+	if (field->kind == POINT_NUMBER && bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8)
+		field->kind = POINT_BYTES;
+	return true;
+}
+
+static void add_field(struct point *point, const struct point_field *field, int *strings)
+{
+	struct point_field *kept = &point->fields[point->count++];
+	uint32_t end = field->offset + field->bytes;
+
+	*kept = *field;
+	if (field->kind == POINT_STRING && *strings < (int)KERNEL_CALL_STRINGS)
+		kept->string = (*strings)++;
+	if (end - KERNEL_HEADER > point->body)
+		point->body = end - KERNEL_HEADER;
+}
+
+int point_parse(const char *format, struct point **point, struct err *err)
+{
+	struct point *made = g_new0(struct point, 1);
+	g_auto(GStrv) lines = g_strsplit(format, "\n", -1);
+	int strings = 0;
+
+	made->fields = g_new0(struct point_field, POINT_FIELDS_MAX);
+	for (char **line = lines; *line; line++) {
+		struct point_field field;
+
+		if (g_str_has_prefix(*line, "ID: "))
+			made->event = strtoull(*line + strlen("ID: "), NULL, 10);
+		if (!strstr(*line, "field:") || strstr(*line, "common_"))
+			continue;
+		if (!parse_field(*line, &field) || field.offset < KERNEL_HEADER ||
+			made->count == POINT_FIELDS_MAX) {
+			point_destroy(made);
+			return err_set(err, EINVAL,
+				"the kernel describes a field that is not understood: %s", *line);
+		}
+		/* what lies behind the part that is copied can't be shown */
+		if (field.offset + field.bytes > KERNEL_HEADER + POINT_BODY_MAX)
+			g_free(field.name);
+		else
+			add_field(made, &field, &strings);
+	}
+	if (!made->event) {
+		point_destroy(made);
+		return err_set(err, EINVAL, "the kernel's description of the tracepoint has no number");
+	}
+	*point = made;
+	return 0;
+}
+
+void point_destroy(struct point *point)
+{
+	if (!point)
+		return;
+	for (uint32_t i = 0; i < point->count; i++)
+		g_free(point->fields[i].name);
+	g_free(point->fields);
+	g_free(point);
+}
+
+int point_filter(const struct point *point, const char *text, struct filter **filter, struct err *err)
+{
+	g_autofree struct filter_field *fields = g_new0(struct filter_field, point->count + 1);
+
+	for (uint32_t i = 0; i < point->count; i++) {
+		const struct point_field *field = &point->fields[i];
+
+		fields[i] = (struct filter_field){ .name = field->name, .offset = field->offset,
+			.bytes = field->bytes, .is_signed = field->is_signed, .source = FILTER_CONTEXT };
+		if (field->kind == POINT_TEXT)
+			fields[i].source = FILTER_TEXT;
+		else if (field->kind == POINT_STRING || field->kind == POINT_BYTES ||
+			field->offset % field->bytes)
+			fields[i].source = FILTER_REFUSED;
+	}
+	return filter_create(text, fields, point->count, filter, err);
+}
+
+/* ---- the program ------------------------------------------------------------------------------- */
+
+/* What the program has on its stack, as offsets from R10. */
+struct point_frame {
+	int lengths[KERNEL_CALL_STRINGS];
+	int texts[KERNEL_CALL_STRINGS];
+};
+
+/* Reads a text that the kernel's record names into the stack, and adds its bytes to the record's. */
+static void read_string(struct emit *emit, const struct point_field *field, const struct point_frame *frame)
+{
+	struct code *code = &emit->code;
+	int got = code_label(code);
+
+	/* the low half is its place, from the start of the kernel's record */
+	code_load(code, BPF_W, BPF_REG_3, BPF_REG_6, (int)field->offset);
+	code_alu_imm(code, BPF_AND, BPF_REG_3, 0xffff);
+	code_alu(code, BPF_ADD, BPF_REG_3, BPF_REG_6);
+	code_mov(code, BPF_REG_1, BPF_REG_10);
+	code_alu_imm(code, BPF_ADD, BPF_REG_1, frame->texts[field->string]);
+	code_mov_imm(code, BPF_REG_2, KERNEL_STRING_BYTES / 2);
+	code_call(code, BPF_FUNC_probe_read_kernel_str);
+	code_jump_if_imm(code, BPF_JSGE, BPF_REG_0, 0, got);
+	code_mov_imm(code, BPF_REG_0, 0);
+	code_place(code, got);
+	code_store(code, BPF_DW, BPF_REG_10, frame->lengths[field->string], BPF_REG_0);
+	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, emit->bytes);
+	code_alu_imm(code, BPF_ADD, BPF_REG_0, 8 + 7);
+	code_alu_imm(code, BPF_AND, BPF_REG_0, -8);
+	code_alu(code, BPF_ADD, BPF_REG_1, BPF_REG_0);
+	code_store(code, BPF_DW, BPF_REG_10, emit->bytes, BPF_REG_1);
+}
+
+/* Writes the text at R6, which moves behind it; R6 is not the context any more. */
+static void write_string(struct emit *emit, int i, const struct point_frame *frame)
+{
+	struct code *code = &emit->code;
+	int empty = code_label(code);
+
+	code_load(code, BPF_DW, BPF_REG_2, BPF_REG_10, frame->lengths[i]);
+	code_store(code, BPF_DW, BPF_REG_6, 0, BPF_REG_2);
+	code_alu_imm(code, BPF_ADD, BPF_REG_6, 8);
+	code_jump_if_imm(code, BPF_JEQ, BPF_REG_2, 0, empty);
+	code_jump_if_imm(code, BPF_JGT, BPF_REG_2, KERNEL_STRING_BYTES / 2, empty);
+	code_mov(code, BPF_REG_1, BPF_REG_6);
+	code_mov(code, BPF_REG_3, BPF_REG_10);
+	code_alu_imm(code, BPF_ADD, BPF_REG_3, frame->texts[i]);
+	code_call(code, BPF_FUNC_probe_read_kernel);
+	code_load(code, BPF_DW, BPF_REG_2, BPF_REG_10, frame->lengths[i]);
+	code_alu_imm(code, BPF_ADD, BPF_REG_2, 7);
+	code_alu_imm(code, BPF_AND, BPF_REG_2, 0xf8);
+	code_alu(code, BPF_ADD, BPF_REG_6, BPF_REG_2);
+	code_place(code, empty);
+}
+
+/* Copies the fields in the largest steps that the context allows. */
+static void copy_body(struct emit *emit, uint32_t body)
+{
+	static const struct {
+		uint32_t bytes;
+		int size;
+	} steps[] = {{8, BPF_DW}, {4, BPF_W}, {2, BPF_H}, {1, BPF_B}};
+	struct code *code = &emit->code;
+	uint32_t at = 0;
+
+	for (size_t i = 0; i < G_N_ELEMENTS(steps); i++)
+		for (; body - at >= steps[i].bytes; at += steps[i].bytes) {
+			code_load(code, steps[i].size, BPF_REG_1, BPF_REG_6, (int)(KERNEL_HEADER + at));
+			code_store(code, steps[i].size, BPF_REG_9, EMIT_BODY + (int)at, BPF_REG_1);
+		}
+}
+
+static void make_program(const struct point *point, uint32_t id, const struct filter *filter,
+	struct emit *emit)
+{
+	const int body = (int)(point->body + 7) / 8 * 8;
+	struct code *code = &emit->code;
+	struct point_frame frame = { { 0 }, { 0 } };
+	int strings = 0;
+
+	code_mov(code, BPF_REG_6, BPF_REG_1);
+	emit_task(emit);
+	if (filter)
+		filter_emit(filter, emit, NULL);
+	emit_now(emit);
+	code_mov_imm(code, BPF_REG_7, (int32_t)id);
+	code_store_imm(code, BPF_DW, BPF_REG_10, emit->flags, 0);
+	code_store_imm(code, BPF_DW, BPF_REG_10, emit->bytes, EMIT_BODY + body);
+	for (uint32_t i = 0; i < point->count; i++) {
+		if (point->fields[i].string < 0)
+			continue;
+		frame.lengths[strings] = code_stack(code, 8);
+		frame.texts[strings++] = code_stack(code, KERNEL_STRING_BYTES / 2);
+		read_string(emit, &point->fields[i], &frame);
+	}
+	emit_begin(emit);
+	copy_body(emit, point->body);
+	if (strings) {
+		code_mov(code, BPF_REG_6, BPF_REG_9);
+		code_alu_imm(code, BPF_ADD, BPF_REG_6, EMIT_BODY + body);
+	}
+	for (int i = 0; i < strings; i++)
+		write_string(emit, i, &frame);
+	emit_commit(emit);
+}
+
+int point_load(const struct point *point, const struct emit_machine *machine, uint32_t id,
+	const struct filter *filter, int *program, struct err *err)
+{
+	const struct program_spec spec = { .name = "kp_point", .type = BPF_PROG_TYPE_TRACEPOINT };
+	struct emit emit;
+	int ret;
+
+	emit_init(&emit, machine);
+	make_program(point, id, filter, &emit);
+	ret = emit_finish(&emit, err);
+	if (!ret)
+		ret = program_load(&spec, &emit.code, program, err);
+	emit_fini(&emit);
+	return ret;
+}
+
+uint64_t point_missed(int program)
+{
+	struct program_counts counts;
+
+	return program >= 0 && !program_counts(program, &counts) ? counts.missed : 0;
+}

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: MIT */
+/* The rings of kernel events. */
+#include "kernel/rings.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/atomic.h"
+#include "bpf/map.h"
+
+/*
+ * How often, and after which time, a reader looks again at a record that is being written. That takes below
+ * 1 us, but the CPU of a virtual machine may be stopped meanwhile for some ms.
+ */
+#define UNFINISHED_TRIES 200
+#define UNFINISHED_US 100
+
+/* l: under the lock; the rest is invariant */
+struct rings {
+	int map;
+	uint32_t cpus;
+	uint32_t bytes;
+	size_t value_bytes;
+	size_t mapped_bytes;
+	char *memory;
+	pthread_mutex_t lock; /* a leaf */
+	uint64_t *overwritten; /* l: the most that was seen, of each CPU */
+	uint64_t *torn;        /* l: of each CPU */
+	uint64_t *torn_until;  /* l: the position up to which these were counted */
+};
+
+uint32_t rings_head_bytes(uint32_t bytes)
+{
+	return (uint32_t)(sizeof(struct kernel_ring_head) +
+		bytes / KERNEL_CHUNK_BYTES * sizeof(struct kernel_chunk));
+}
+
+uint32_t rings_value_bytes(uint32_t bytes)
+{
+	return rings_head_bytes(bytes) + bytes + KERNEL_RECORD_MAX;
+}
+
+static struct kernel_ring_head *head_of(const struct rings *rings, uint32_t cpu)
+{
+	return (struct kernel_ring_head *)(void *)(rings->memory + cpu * rings->value_bytes);
+}
+
+static const char *data_of(const struct rings *rings, uint32_t cpu)
+{
+	return (const char *)head_of(rings, cpu) + rings_head_bytes(rings->bytes);
+}
+
+/* Acquire: what the programs have stored before the word is then visible. */
+static uint64_t read_word(const uint64_t *word)
+{
+	return atomic_plain_read_acquire(word);
+}
+
+static int map_memory(struct rings *rings, struct err *err)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	void *memory;
+	int ret;
+
+	rings->mapped_bytes = (rings->cpus * rings->value_bytes + page - 1) / page * page;
+	ret = map_mmap(rings->map, rings->mapped_bytes, 0, &memory);
+	if (ret)
+		return err_set(err, -ret, "the rings can't be mapped: %s", strerror(-ret));
+	rings->memory = memory;
+	return 0;
+}
+
+int rings_create(uint32_t kb, struct rings **rings, struct err *err)
+{
+	struct rings *made = calloc(1, sizeof(*made));
+	struct map_spec spec = { .type = BPF_MAP_TYPE_ARRAY, .name = "kp_rings", .key_bytes = 4,
+		.flags = BPF_F_MMAPABLE };
+	int cpus = map_possible_cpus(), ret;
+
+	if (!made)
+		return err_set(err, ENOMEM, "there is no memory for the rings");
+	made->map = -1;
+	made->cpus = cpus > 0 ? (uint32_t)cpus : 1;
+	made->bytes = RINGS_KB_MIN * 1024;
+	while (made->bytes * 2 <= kb * 1024)
+		made->bytes *= 2;
+	made->value_bytes = rings_value_bytes(made->bytes);
+	pthread_mutex_init(&made->lock, NULL);
+	spec.value_bytes = (uint32_t)made->value_bytes;
+	spec.entries = made->cpus;
+	made->overwritten = calloc(made->cpus, sizeof(uint64_t));
+	made->torn = calloc(made->cpus, sizeof(uint64_t));
+	made->torn_until = calloc(made->cpus, sizeof(uint64_t));
+	if (!made->overwritten || !made->torn || !made->torn_until)
+		ret = err_set(err, ENOMEM, "there is no memory for the rings");
+	else
+		ret = map_create(&spec, &made->map, err);
+	if (!ret)
+		ret = map_memory(made, err);
+	if (ret) {
+		rings_destroy(made);
+		return ret;
+	}
+	*rings = made;
+	return 0;
+}
+
+void rings_destroy(struct rings *rings)
+{
+	if (!rings)
+		return;
+	if (rings->memory)
+		munmap(rings->memory, rings->mapped_bytes);
+	if (rings->map >= 0)
+		close(rings->map);
+	free(rings->overwritten);
+	free(rings->torn);
+	free(rings->torn_until);
+	pthread_mutex_destroy(&rings->lock);
+	free(rings);
+}
+
+int rings_map(const struct rings *rings)
+{
+	return rings->map;
+}
+
+uint32_t rings_cpus(const struct rings *rings)
+{
+	return rings->cpus;
+}
+
+uint32_t rings_bytes(const struct rings *rings)
+{
+	return rings->bytes;
+}
+
+/* ---- where records begin ----------------------------------------------------------------------- */
+
+/* The first record at or behind `pos` that a chunk names, below `end`; `end` if there is none. */
+static uint64_t find_boundary(const struct rings *rings, uint32_t cpu, uint64_t pos, uint64_t end,
+	uint64_t *number)
+{
+	const struct kernel_ring_head *head = head_of(rings, cpu);
+	const uint32_t chunks = rings->bytes / KERNEL_CHUNK_BYTES;
+	uint64_t chunk;
+
+	for (chunk = pos / KERNEL_CHUNK_BYTES; chunk <= end / KERNEL_CHUNK_BYTES; chunk++) {
+		const struct kernel_chunk *first = &head->chunks[chunk & (chunks - 1)];
+		uint64_t at = read_word(&first->pos);
+
+		/* the program stores the number first, then the position */
+		*number = read_word(&first->seq);
+		if (at / KERNEL_CHUNK_BYTES == chunk && at >= pos && at <= end &&
+			read_word(&first->pos) == at)
+			return at;
+	}
+	*number = read_word(&head->count);
+	return end;
+}
+
+static uint64_t oldest(const struct rings *rings, uint64_t end)
+{
+	return end > rings->bytes ? end - rings->bytes : 0;
+}
+
+void rings_position(const struct rings *rings, uint32_t cpu, uint64_t *pos, uint64_t *number)
+{
+	const struct kernel_ring_head *head = head_of(rings, cpu);
+
+	*number = read_word(&head->count);
+	*pos = read_word(&head->pos);
+}
+
+uint64_t rings_held(const struct rings *rings, uint32_t cpu)
+{
+	uint64_t end, next, first = 0;
+
+	rings_position(rings, cpu, &end, &next);
+	if (oldest(rings, end))
+		find_boundary(rings, cpu, oldest(rings, end), end, &first);
+	return next > first ? next - first : 0;
+}
+
+/* ---- copies ------------------------------------------------------------------------------------ */
+
+/* Whether the record at `at` is finished, in memory that is laid out as the ring. */
+static bool is_finished(const char *data, uint32_t mask, uint64_t at, uint64_t *word)
+{
+	const struct kernel_record *record = (const struct kernel_record *)(const void *)(data + (at & mask));
+
+	*word = read_word(&record->head);
+	return KERNEL_HEAD_TAG(*word) == KERNEL_TAG(at) &&
+		KERNEL_HEAD_UNITS(*word) >= sizeof(*record) / 8 &&
+		KERNEL_HEAD_UNITS(*word) <= KERNEL_RECORD_MAX / 8;
+}
+
+const struct kernel_record *rings_next(const struct rings_copy *copy, uint64_t *at)
+{
+	const struct kernel_record *record;
+	uint64_t word;
+
+	if (copy->gap_end && *at == copy->gap)
+		*at = copy->gap_end;
+	if (*at >= copy->end || !is_finished(copy->data, copy->mask, *at, &word))
+		return NULL;
+	record = (const struct kernel_record *)(const void *)(copy->data + (*at & copy->mask));
+	*at += KERNEL_HEAD_UNITS(word) * 8;
+	return *at <= copy->end ? record : NULL;
+}
+
+static void copy_bytes(const struct rings *rings, struct rings_copy *copy, uint64_t from, uint64_t end)
+{
+	const char *data = data_of(rings, copy->cpu);
+	uint32_t begin = (uint32_t)(from & copy->mask), stop = (uint32_t)(end & copy->mask);
+
+	if (from == end)
+		return;
+	if (begin < stop) {
+		memcpy(copy->data + begin, data + begin, stop - begin);
+		return;
+	}
+	memcpy(copy->data + begin, data + begin, rings->bytes + KERNEL_RECORD_MAX - begin);
+	memcpy(copy->data, data, stop);
+}
+
+/* Counts what is between two records once, whatever number of readers find it. */
+static void count_torn(struct rings *rings, uint32_t cpu, uint64_t until, uint64_t records)
+{
+	pthread_mutex_lock(&rings->lock);
+	if (rings->torn_until[cpu] < until) {
+		rings->torn_until[cpu] = until;
+		rings->torn[cpu] += records;
+	}
+	pthread_mutex_unlock(&rings->lock);
+}
+
+/* Leaves out what is between the unfinished record at `at` and the next chunk's first record. */
+static uint64_t skip_unfinished(struct rings *rings, struct rings_copy *copy, uint64_t at, uint64_t last)
+{
+	uint64_t number, next = find_boundary(rings, copy->cpu, at + 8, copy->end, &number);
+
+	if (next >= copy->end || copy->gap_end) {
+		copy->end = at;
+		return at;
+	}
+	copy->gap = at;
+	copy->gap_end = next;
+	count_torn(rings, copy->cpu, next, number - last);
+	return next;
+}
+
+/*
+ * Goes through the copy. At a record that is not finished it copies the rest again, and at last gives it
+ * up, or ends the copy before it.
+ */
+static void settle(struct rings *rings, struct rings_copy *copy, bool skip)
+{
+	uint64_t at = copy->begin, word, last = 0;
+	int tries = 0;
+
+	while (at < copy->end) {
+		if (is_finished(copy->data, copy->mask, at, &word)) {
+			const struct kernel_record *record =
+				(const struct kernel_record *)(const void *)(copy->data + (at & copy->mask));
+
+			last = record->seq + 1;
+			at += KERNEL_HEAD_UNITS(word) * 8;
+			continue;
+		}
+		if (tries++ < UNFINISHED_TRIES) {
+			usleep(UNFINISHED_US);
+			copy_bytes(rings, copy, at, copy->end);
+		} else if (skip) {
+			at = skip_unfinished(rings, copy, at, last);
+		} else {
+			copy->end = at;
+		}
+	}
+}
+
+int rings_copy(struct rings *rings, uint32_t cpu, uint64_t from, bool skip, struct rings_copy *copy)
+{
+	struct kernel_ring_head *head = head_of(rings, cpu);
+	uint64_t end = read_word(&head->pos), least, now, number;
+
+	*copy = (struct rings_copy){ .cpu = cpu, .mask = rings->bytes - 1 };
+	least = oldest(rings, end);
+	copy->begin = least > from ? find_boundary(rings, cpu, least, end, &number) : from;
+	copy->end = end;
+	if (copy->begin >= end) {
+		copy->begin = copy->end = end;
+		return 0;
+	}
+	copy->data = malloc(rings->bytes + KERNEL_RECORD_MAX);
+	if (!copy->data) {
+		copy->end = copy->begin;
+		return -ENOMEM;
+	}
+	copy_bytes(rings, copy, copy->begin, end);
+	settle(rings, copy, skip);
+	/* after the data: what was reserved meanwhile may have been written over the copied records */
+	atomic_fence_acquire();
+	now = read_word(&head->pos);
+	if (oldest(rings, now) > copy->begin)
+		copy->begin = find_boundary(rings, cpu, oldest(rings, now), copy->end, &number);
+	return 0;
+}
+
+void rings_copy_clear(struct rings_copy *copy)
+{
+	free(copy->data);
+	copy->data = NULL;
+	copy->begin = copy->end;
+}
+
+void rings_total(struct rings *rings, struct rings_totals *totals)
+{
+	uint32_t cpu;
+
+	*totals = (struct rings_totals){ 0 };
+	for (cpu = 0; cpu < rings->cpus; cpu++) {
+		const struct kernel_ring_head *head = head_of(rings, cpu);
+		uint64_t end = read_word(&head->pos), least = oldest(rings, end), number = 0;
+
+		if (least)
+			find_boundary(rings, cpu, least, end, &number);
+		pthread_mutex_lock(&rings->lock);
+		/* an event that interrupted another one between its two counters may be off by one */
+		if (rings->overwritten[cpu] < number)
+			rings->overwritten[cpu] = number;
+		totals->overwritten += rings->overwritten[cpu];
+		totals->torn += rings->torn[cpu];
+		pthread_mutex_unlock(&rings->lock);
+		totals->recorded += read_word(&head->count);
+		totals->missed += read_word(&head->missed);
+	}
+}

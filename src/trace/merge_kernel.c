@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The kernel's events of one CPU in a merge. A record becomes an item as a program's event is one: the
+ * program is the task's process, and the arguments are made in the form of ring_abi.h.
+ */
+#include "trace/merge_state.h"
+
+#include <string.h>
+
+#include "trace/merge.h"
+#include "trace/snapshot.h"
+
+/* Serials of processes are above those of producers. */
+#define FIRST_SERIAL 0x80000000u
+
+void merge_kernel_begin(const struct snapshot *snapshot, uint32_t i, struct merge_kernel_stream *stream)
+{
+	stream->copy = &g_array_index(snapshot->kernel, struct rings_copy, i);
+	stream->at = stream->copy->begin;
+}
+
+bool merge_kernel_next(const struct snapshot *snapshot, struct merge_kernel_stream *stream,
+	uint64_t *time_ns)
+{
+	stream->record = rings_next(stream->copy, &stream->at);
+	if (!stream->record)
+		return false;
+	*time_ns = stream->record->time_ns;
+	stream->meaning = kernel_meaning(snapshot->source, KERNEL_HEAD_ID(stream->record->head),
+		KERNEL_HEAD_FLAGS(stream->record->head));
+	return true;
+}
+
+/* The meaning as other readers of the trace have it; it stays as long as the snapshot. */
+static const struct producer_event *find_event(const struct snapshot *snapshot,
+	const struct kernel_meaning *meaning)
+{
+	struct producer_event *event = g_hash_table_lookup(snapshot->kernel_events, meaning);
+
+	if (event)
+		return event;
+	event = g_new0(struct producer_event, 1);
+	event->label = meaning->label;
+	event->format = meaning->format;
+	event->format_bytes = meaning->format_bytes;
+	g_hash_table_insert(snapshot->kernel_events, (gpointer)meaning, event);
+	return event;
+}
+
+/* A task's name is any bytes. The idle task has none. */
+static void copy_name(const struct kernel_record *record, char name[MERGE_KERNEL_NAME_BYTES])
+{
+	size_t i;
+
+	for (i = 0; i < KERNEL_COMM_BYTES && record->comm[i] && record->tid; i++)
+		name[i] = g_ascii_iscntrl(record->comm[i]) ? '?' : record->comm[i];
+	name[i] = '\0';
+}
+
+/* The same for each record of a process as long as it has this name. */
+static uint32_t make_serial(uint32_t tgid, const char *name)
+{
+	uint32_t hash = g_str_hash(name);
+
+	return FIRST_SERIAL | ((hash ^ tgid * 2654435761u) & ~FIRST_SERIAL);
+}
+
+void merge_kernel_show(const struct snapshot *snapshot, const struct merge_kernel_stream *stream,
+	char name[MERGE_KERNEL_NAME_BYTES], GString *args, struct merge_item *item)
+{
+	const struct kernel_record *record = stream->record;
+	const struct producer_event *meaning = find_event(snapshot, stream->meaning);
+	struct trace_text_event *event = &item->event;
+
+	copy_name(record, name);
+	g_string_truncate(args, 0);
+	kernel_describe(stream->meaning, record, args);
+	item->message = NULL;
+	item->message_bytes = 0;
+	item->program = (struct merge_program){ .serial = make_serial(record->tgid, name),
+		.pid = (pid_t)record->tgid, .name = name };
+	item->meaning = meaning;
+	item->id = (uint16_t)MAX(KERNEL_HEAD_ID(record->head), KPROF_ID_FIRST);
+	item->thread = record->tid;
+	item->slot = stream->copy->cpu;
+	item->number = record->seq;
+	item->args = args->str;
+	item->args_bytes = (uint32_t)args->len;
+	*event = (struct trace_text_event){
+		.time_ns = item->time_ns,
+		.cpu = stream->copy->cpu,
+		.pid = record->tgid,
+		.tid = record->tid,
+		.program = name,
+		.label = meaning->label,
+		.format = meaning->format,
+		.format_bytes = meaning->format_bytes,
+		.args = args->str,
+		.args_bytes = (uint32_t)args->len,
+	};
+}

@@ -1,0 +1,176 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# kernel_events: events of the kernel are switched on and off, filtered and read; every call that a program
+# makes is in the trace or counted, under overflow, while switches change and while readers read; nothing stays
+# attached after kill -9.
+# shellcheck source=tests/fs/lib.sh
+. "${srcdir:-.}/tests/fs/lib.sh"
+
+CALLS=$PWD/tests/fs/kernel_calls
+GETPPID=events/kernel/syscall:getppid
+
+# caller CPU COUNT: starts it; CALLER is its process, and `go` lets it make its calls
+caller() {
+	rm -f "$WORK/in" "$WORK/out"
+	mkfifo "$WORK/in"
+	exec 5<>"$WORK/in"
+	"$CALLS" "$1" "$2" <"$WORK/in" >"$WORK/out" 5>&- &
+	CALLER=$!
+	wait_for test -s "$WORK/out"
+}
+
+go() {
+	echo >&5
+	WAIT=60 wait_for has_ended "$CALLER"
+	wait "$CALLER" || fail "the program failed with $?"
+	exec 5>&-
+}
+
+# lines of the calls of the last program in the trace
+shown() {
+	grep -c "kernel_calls\[$CALLER\] syscall:getppid: .* result=$$ " "$MNT/kptrace"
+}
+
+# recorded, overwritten, missed and torn events since the mount, as one line
+counts() {
+	awk '/^trace.kernel.(recorded|overwritten|missed|torn) / { n[$1] = $2 }
+		END { print n["trace.kernel.recorded"], n["trace.kernel.overwritten"], n["trace.kernel.missed"], \
+			n["trace.kernel.torn"] }' "$MNT/kpstat"
+}
+
+serve -o trace_kernel=64
+if ! put "$GETPPID" 1 2>/dev/null; then
+	echo "kernel events are not available here:"
+	tail -n 1 "$MNT/kperr"
+	exit 77
+fi
+same "a switch that is on" 1 "$(cat "$MNT/$GETPPID")"
+check "it is listed" test -n "$(find "$MNT/events/kernel" -name syscall:getppid)"
+check "tracepoints are listed" test -n "$(find "$MNT/events/kernel" -name sched:sched_switch)"
+check "info has it" grep -q "^name 'syscall:getppid' format '.*result=.*' 1$" "$MNT/events/kernel/info"
+
+# few calls: all of them are shown, once
+for cpu in $(awk -F: '/^processor/ { print $2 + 0 }' /proc/cpuinfo | head -n 2); do
+	caller "$cpu" 100
+	put "$GETPPID" "1 /pid == $CALLER/"
+	same "the filter is shown" "1 /pid == $CALLER/" "$(cat "$MNT/$GETPPID")"
+	go
+	same "each call of CPU $cpu is shown once" 100 "$(shown)"
+	same "on its CPU" 100 "$(grep -c ":cpu$cpu: kernel_calls\[$CALLER\] syscall:getppid" "$MNT/kptrace")"
+done
+
+# many calls overflow the ring: what is not shown is counted
+put kptrace_ctl clear
+read -r recorded overwritten missed torn <<<"$(counts)"
+caller 0 20000
+put "$GETPPID" "1 /pid == $CALLER/"
+go
+read -r recorded2 overwritten2 missed2 torn2 <<<"$(counts)"
+same "all calls are recorded or missed" 20000 $((recorded2 - recorded + missed2 - missed))
+held=$(grep -c 'syscall:getppid' "$MNT/kptrace")
+check "the ring has overflown" test "$((overwritten2 - overwritten))" -gt 10000
+# those that precede the clear were held before, and are overwritten now
+read -r recorded overwritten missed torn <<<"$(counts)"
+same "shown, overwritten and torn are all that was recorded" "$recorded" \
+	$((overwritten + torn + $(grep -c 'syscall:getppid' "$MNT/kptrace") + recorded2 - overwritten2 - torn2 - held))
+same "events/overflow has them" "$((overwritten + missed + torn))" "$(cat "$MNT/events/overflow")"
+
+# while switches change, filters of other calls come and go, and a reader follows
+timeout 100 cat "$MNT/kptrace_pipe" >"$WORK/pipe" &
+READER=$!
+caller 0 100000
+put "$GETPPID" "1 /pid == $CALLER/"
+read -r recorded overwritten missed torn <<<"$(counts)"
+echo >&5
+rounds=0
+while ! has_ended "$CALLER" && [ "$rounds" -lt 50 ]; do
+	put events/kernel/syscall:getuid "1 /pid == 1 || result < -$rounds/"
+	cat "$MNT/kptrace" >/dev/null
+	put events/kernel/syscall:getuid 0
+	rounds=$((rounds + 1))
+done
+WAIT=60 wait_for has_ended "$CALLER"
+exec 5>&-
+read -r recorded2 overwritten2 missed2 torn2 <<<"$(counts)"
+same "no call is lost or recorded twice in $rounds changes" 100000 \
+	$((recorded2 - recorded + missed2 - missed))
+followed() {
+	awk -v caller="kernel_calls[$CALLER]" 'index($0, caller) { n++ }
+		/ events lost$/ { n += $(NF - 2) } END { exit n != 100000 }' "$WORK/pipe"
+}
+wait_for followed || awk '/ events lost$/ { n += $(NF - 2) } END { print NR, n, "of them lost" }' "$WORK/pipe"
+kill "$READER" 2>/dev/null
+wait "$READER" 2>/dev/null
+
+# filters
+for row in 'pid == |column 8' 'pid = 3|column 5' 'nosuch == 1|no field' 'comm == 3|column 6' '"a|column 1' '|column 1'; do
+	fails_with "Invalid argument" put "$GETPPID" "1 /${row%|*}/"
+	check "kperr has the place: $row" grep -q "${row#*|}" <(tail -n 1 "$MNT/kperr")
+	same "a wrong filter changes nothing" "1 /pid == $CALLER/" "$(cat "$MNT/$GETPPID")"
+done
+for wrong in 2 on '1 pid' '0 /pid/' '1 /' "$(printf '%3000s' 1)"; do
+	fails_with "Invalid argument" put "$GETPPID" "$wrong"
+done
+fails_with "No such file" cat "$MNT/events/kernel/syscall:nosuch"
+fails_with "No such file" cat "$MNT/events/kernel/nosuch:nosuch"
+count_with() {
+	local filter
+	put kptrace_ctl clear
+	caller 0 50
+	filter=${1//PARENT/$BASHPID}
+	put "$GETPPID" "1 /${filter//PID/$CALLER}/"
+	go
+	grep -c "kernel_calls\[$CALLER\] syscall:getppid" "$MNT/kptrace"
+}
+same "comm" 50 "$(count_with 'comm == "kernel_calls"')"
+same "another comm" 0 "$(count_with 'comm == "kernel_call"')"
+same "and, or, parentheses" 50 "$(count_with '(pid == PID || tid == 1) && cpu == 0 && uid == 0')"
+same "the result" 50 "$(count_with 'pid == PID && result == PARENT && -result < 0')"
+same "nothing that is false" 0 "$(count_with 'pid == PID && result != PARENT')"
+same "arithmetic" 50 "$(count_with 'pid == PID && (1 + 2 * 3) % 4 == 3 && !(5 & 2) && 1 << 3 == 8')"
+same "times" 50 "$(count_with 'pid == PID && duration_ns > 0 && duration_ns < 0xffffffffff')"
+
+# the other switches
+put events/all 1
+same "events/all leaves it alone" "1 /pid == $CALLER/" "$(put "$GETPPID" "1 /pid == $CALLER/"; cat "$MNT/$GETPPID")"
+put events/all 0
+put events/enabled 0
+same "the master switch" 0 "$(count_with 'pid == PID')"
+put events/enabled 1
+same "the master switch again" 50 "$(count_with 'pid == PID')"
+put events/reset 1
+same "a reset empties it" 0 "$(grep -c 'syscall:getppid' "$MNT/kptrace")"
+
+# tracepoints, with their fields; paths of system calls as text
+put "$GETPPID" 0
+put events/kernel/sched:sched_process_exec 1
+put events/kernel/syscall:openat '1 /comm == "cat"/'
+cat /dev/null "$WORK/no such file" 2>/dev/null
+put events/kernel/sched:sched_process_exec 0
+put events/kernel/syscall:openat 0
+check "a tracepoint's text" grep -q 'sched:sched_process_exec: filename=.*/cat pid=[0-9]* old_pid=' "$MNT/kptrace"
+check "a path" grep -qF "$WORK/no such file" "$MNT/kptrace"
+check "an error" grep -q 'syscall:openat: .*no such file.* result=-2 ' "$MNT/kptrace"
+
+# programs of the server, as the kernel numbers them
+programs() {
+	sed -n 's/^prog_id:[[:blank:]]*//p' /proc/"$1"/fdinfo/* 2>/dev/null
+}
+put "$GETPPID" 1
+ids=$(programs "$SERVER")
+check "programs are attached" test -n "$ids"
+if command -v bpftool >/dev/null; then
+	is_gone() { ! bpftool prog show id "$1" >/dev/null 2>&1; }
+	check "bpftool sees one" bpftool prog show id "${ids%%$'\n'*}" >/dev/null
+	kill -KILL "$SERVER"
+	wait "$SERVER" 2>/dev/null
+	for id in $ids; do
+		wait_for is_gone "$id"
+	done
+	umount -l "$MNT"
+	SERVER=
+	serve
+fi
+same "the next server has none" 0 "$(cat "$MNT/$GETPPID")"
+same "and has attached nothing" "" "$(programs "$SERVER")"
+serve_end
