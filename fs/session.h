@@ -30,6 +30,7 @@ struct session {
 	struct profiler *profiler;
 	struct kpctl_thread *kpctl;
 	struct accounting *accounting;
+	struct accounting *run_accounting; /* since the start of the run, whatever is written to mpstat */
 	void (*data_ready)(struct server *server);
 	void (*data_drained)(struct server *server);
 };

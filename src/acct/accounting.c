@@ -16,6 +16,7 @@
 
 #include "acct/source.h"
 #include "base/units.h"
+#include "kprof/records.h"
 
 /* Akaros's states in Akaros's order, and one that has no column. */
 enum state {
@@ -319,6 +320,31 @@ int accounting_print(struct accounting *acct, GString *out)
 int accounting_print_raw(struct accounting *acct, GString *out)
 {
 	return print_now(acct, out, print_text_raw, &acct->raw_bytes);
+}
+
+int accounting_read(struct accounting *acct, GArray *times)
+{
+	guint i;
+	int ret;
+
+	pthread_mutex_lock(&acct->mutex);
+	ret = take_sample(acct, acct->on);
+	for (i = 0; !ret && i < acct->rows->len; i++) {
+		const struct accounting_row *row = &g_array_index(acct->rows, struct accounting_row, i);
+		const struct kprof_rec_cpu_times cpu = {
+			.cpu = i,
+			.irq_ns = row->ns[STATE_IRQ],
+			.kern_ns = row->ns[STATE_KERN],
+			.user_ns = row->ns[STATE_USER],
+			.idle_ns = row->ns[STATE_IDLE],
+			.steal_ns = row->ns[STATE_STEAL],
+		};
+
+		if (row->present)
+			g_array_append_val(times, cpu);
+	}
+	pthread_mutex_unlock(&acct->mutex);
+	return ret;
 }
 
 /* Columns have a fixed width, so the length stays the same until the number of CPUs changes. */

@@ -36,7 +36,7 @@ TRUTH_TESTS = \
 	%D%/prof_latency.sh \
 	%D%/prof_many.sh \
 	%D%/stack_dwarf.sh \
-	%D%/mpstat_times.sh
+	%D%/cpu_times.sh %D%/mpstat_times.sh
 TESTS += $(TRUTH_TESTS)
 EXTRA_DIST += %D%/prof_lib.sh %D%/akaros.py $(TRUTH_TESTS)
 CLEANFILES += %D%/machine.lock
