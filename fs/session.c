@@ -33,12 +33,29 @@ static void on_cpus_changed(void *arg)
 	kpctl_thread_cpus_changed(session->kpctl);
 }
 
+/* Without a source of times these are not recorded; the log has the reason. */
+static void on_times_begin(void *arg)
+{
+	struct session *session = arg;
+
+	(void)accounting_reset(session->run_accounting);
+}
+
+static void on_times_read(void *arg, GArray *times)
+{
+	struct session *session = arg;
+
+	(void)accounting_read(session->run_accounting, times);
+}
+
 static int create_profiler(struct session *session, struct err *err)
 {
 	const struct profiler_hooks hooks = {
 		.data_ready = on_data_ready,
 		.data_drained = on_data_drained,
 		.cpus_changed = on_cpus_changed,
+		.times_begin = on_times_begin,
+		.times_read = on_times_read,
 		.arg = session,
 	};
 	int ret = profiler_create(&hooks, NULL, &session->profiler);
@@ -52,6 +69,8 @@ static int create_accounting(struct session *session, struct log *log, struct er
 	struct err note = { "" };
 	int ret = accounting_create_exact(session->exact, &note, &session->accounting);
 
+	if (!ret)
+		ret = accounting_create(NULL, NULL, &note, &session->run_accounting);
 	if (ret)
 		return err_set(err, -ret, "mpstat: %s", note.text);
 	if (note.text[0])
@@ -79,9 +98,9 @@ int session_create(const struct session_options *options, struct session **sessi
 	s->data_drained = options->data_drained;
 	s->kperr = kperr_create(options->owner);
 	s->report = report_create(s->kperr, options->log);
-	ret = create_profiler(s, err);
+	ret = create_accounting(s, options->log, err);
 	if (!ret)
-		ret = create_accounting(s, options->log, err);
+		ret = create_profiler(s, err);
 	if (!ret)
 		ret = create_thread(s, options->akaros, err);
 	return ret;
@@ -103,6 +122,8 @@ void session_destroy(struct session *session)
 	if (session->accounting)
 		accounting_destroy(session->accounting);
 	sched_destroy(session->sched);
+	if (session->run_accounting)
+		accounting_destroy(session->run_accounting);
 	report_destroy(session->report);
 	kperr_destroy(session->kperr);
 	g_free(session);

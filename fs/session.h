@@ -34,6 +34,7 @@ struct session {
 	struct accounting *accounting;
 	struct exact *exact; /* the server's */
 	struct sched *sched;
+	struct accounting *run_accounting; /* since the start of the run, whatever is written to mpstat */
 	void (*data_ready)(struct server *server);
 	void (*data_drained)(struct server *server);
 };

@@ -48,6 +48,7 @@ enum kprof_record_type {
 	KPROF_REC_USER_STACK = 74,
 	KPROF_REC_KERNEL_MMAP = 75, /* the kernel's text, or a module */
 	KPROF_REC_FILE_ID = 76,
+	KPROF_REC_CPU_TIMES = 77,
 };
 
 /* The longest valid payload in bytes (Akaros's decoder has the same limit). */
@@ -239,6 +240,21 @@ struct kprof_rec_file_id {
 	uint32_t pid;
 } __attribute__((packed));
 
+/*
+ * 77: what one CPU did in a run from its start on, as mpstat counts it. A later record about the same
+ * start and CPU replaces it.
+ */
+struct kprof_rec_cpu_times {
+	uint64_t time_ns;  /* up to when */
+	uint64_t since_ns; /* when the run started; its number */
+	uint32_t cpu;
+	uint64_t irq_ns;
+	uint64_t kern_ns;
+	uint64_t user_ns;
+	uint64_t idle_ns;
+	uint64_t steal_ns; /* what the machine did not have: a hypervisor gave it to others */
+} __attribute__((packed));
+
 #ifdef __cplusplus
 }
 #define KPROF_REC_ASSERT static_assert
@@ -261,5 +277,6 @@ KPROF_REC_ASSERT(sizeof(struct kprof_rec_throttle) == 20, "packed");
 KPROF_REC_ASSERT(sizeof(struct kprof_rec_period) == 16, "packed");
 KPROF_REC_ASSERT(sizeof(struct kprof_rec_user_stack) == 24, "packed");
 KPROF_REC_ASSERT(sizeof(struct kprof_rec_file_id) == 36, "packed");
+KPROF_REC_ASSERT(sizeof(struct kprof_rec_cpu_times) == 60, "packed");
 
 #endif

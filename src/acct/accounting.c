@@ -17,6 +17,7 @@
 #include "acct/row.h"
 #include "acct/source.h"
 #include "base/units.h"
+#include "kprof/records.h"
 #include "sys/clock.h"
 
 static const char *const state_names[ROW_COLUMNS] = {"irq", "kern", "user", "idle"};
@@ -345,6 +346,31 @@ int accounting_print(struct accounting *acct, GString *out)
 int accounting_print_raw(struct accounting *acct, GString *out)
 {
 	return print_now(acct, out, print_text_raw, &acct->raw_bytes);
+}
+
+int accounting_read(struct accounting *acct, GArray *times)
+{
+	guint i;
+	int ret;
+
+	pthread_mutex_lock(&acct->mutex);
+	ret = take_sample(acct, acct->on);
+	for (i = 0; !ret && i < acct->rows->len; i++) {
+		const struct row *row = &g_array_index(acct->rows, struct row, i);
+		const struct kprof_rec_cpu_times cpu = {
+			.cpu = i,
+			.irq_ns = row->ns[ROW_IRQ],
+			.kern_ns = row->ns[ROW_KERN],
+			.user_ns = row->ns[ROW_USER],
+			.idle_ns = row->ns[ROW_IDLE],
+			.steal_ns = row->ns[ROW_STEAL],
+		};
+
+		if (row->present)
+			g_array_append_val(times, cpu);
+	}
+	pthread_mutex_unlock(&acct->mutex);
+	return ret;
 }
 
 /* Columns have a fixed width, so the length stays the same until the number of CPUs changes. */

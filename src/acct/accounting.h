@@ -60,6 +60,12 @@ int accounting_print(struct accounting *acct, GString *out);
  */
 int accounting_print_raw(struct accounting *acct, GString *out);
 
+/*
+ * Appends the times of each present CPU since the baseline to an array of struct kprof_rec_cpu_times,
+ * of which it sets the number of the CPU and the times; the other members are 0.
+ */
+int accounting_read(struct accounting *acct, GArray *times);
+
 /* Return the length of the newest table of each kind, without reading the source. */
 size_t accounting_bytes(struct accounting *acct);
 size_t accounting_bytes_raw(struct accounting *acct);

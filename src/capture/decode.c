@@ -69,6 +69,7 @@ static const struct decode_layout layouts[] = {
 	[KPROF_REC_PERIOD] = { sizeof(struct kprof_rec_period), TAIL_NONE, "448" },
 	[KPROF_REC_KERNEL_MMAP] = { sizeof(struct kprof_rec_mmap), TAIL_TEXT, "88884" },
 	[KPROF_REC_USER_STACK] = { sizeof(struct kprof_rec_user_stack), TAIL_STACK, "8422224" },
+	[KPROF_REC_CPU_TIMES] = { sizeof(struct kprof_rec_cpu_times), TAIL_NONE, "88488888" },
 	[KPROF_REC_FILE_ID] = { sizeof(struct kprof_rec_file_id), TAIL_DETAILS, "888444" },
 };
 

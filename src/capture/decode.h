@@ -62,7 +62,7 @@ struct decode_record {
 
 	/* heads, in this machine's byte order; `type` tells which one is valid */
 	union {
-		uint8_t head[sizeof(struct kprof_rec_mmap)]; /* the largest: as bytes */
+		uint8_t head[sizeof(struct kprof_rec_cpu_times)]; /* the largest: as bytes */
 		struct kprof_rec_trace trace;
 		struct kprof_rec_mmap mmap; /* also for 75, where pid is always KPROF_PID_KERNEL */
 		struct kprof_rec_new_process new_process;
@@ -77,6 +77,7 @@ struct decode_record {
 		struct kprof_rec_period period;
 		struct kprof_rec_user_stack user_stack;
 		struct kprof_rec_file_id file_id;
+		struct kprof_rec_cpu_times cpu_times;
 	};
 	const char *text;     /* 3, 4, 64, 67, 71, 75: the string after the head, with its NUL */
 	/* 1, 2: the frames, for decode_frame(); 70: the build-id; 74: for the functions below */

@@ -230,6 +230,18 @@ static void put_user_stack(const struct decode_record *r, GString *out)
 	append_u64(out, "bytes", r->user_stack.size);
 }
 
+static void put_cpu_times(const struct decode_record *r, GString *out)
+{
+	append_u64(out, "time", r->cpu_times.time_ns);
+	append_u64(out, "since", r->cpu_times.since_ns);
+	append_u64(out, "cpu", r->cpu_times.cpu);
+	append_u64(out, "irq", r->cpu_times.irq_ns);
+	append_u64(out, "kern", r->cpu_times.kern_ns);
+	append_u64(out, "user", r->cpu_times.user_ns);
+	append_u64(out, "idle", r->cpu_times.idle_ns);
+	append_u64(out, "steal", r->cpu_times.steal_ns);
+}
+
 static const struct {
 	enum kprof_record_type type;
 	const char *name;
@@ -252,6 +264,7 @@ static const struct {
 	{ KPROF_REC_USER_STACK, "user_stack", put_user_stack },
 	{ KPROF_REC_KERNEL_MMAP, "kernel_mmap", put_mmap },
 	{ KPROF_REC_FILE_ID, "file_id", put_file_id },
+	{ KPROF_REC_CPU_TIMES, "cpu_times", put_cpu_times },
 };
 
 void dump_record(const struct decode_record *record, GString *out)

@@ -2,7 +2,7 @@
 noinst_LIBRARIES += libcapture.a
 libcapture_a_SOURCES = \
 	%D%/symbolize.c %D%/symbolize.h \
-	%D%/decode.c %D%/decode.h \
+	%D%/cputimes.c %D%/cputimes.h %D%/decode.c %D%/decode.h \
 	%D%/dump.c %D%/dump.h \
 	%D%/mapindex.c %D%/mapindex.h \
 	%D%/functions.c %D%/functions.h \

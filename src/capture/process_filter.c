@@ -26,6 +26,7 @@ struct process_filter {
 	GHashTable *lives;   /* pid -> GArray of its births, sorted; made by the first match */
 	GHashTable *members; /* pids that belong at some time */
 	GHashTable *events;  /* numbers of events that this run samples, loses or defines */
+	uint64_t earlier_run_ns; /* when the last run before `begin` started */
 	GHashTable *earlier; /* numbers of events defined before `begin`, so not new in this run */
 	struct process_filter_counts counts;
 };
@@ -122,6 +123,10 @@ void process_filter_learn(struct process_filter *filter, const struct decode_rec
 			add_number(filter->earlier, record->event.number);
 		else if (!has_number(filter->earlier, record->event.number))
 			add_number(filter->events, record->event.number);
+		break;
+	case KPROF_REC_CPU_TIMES:
+		if (before)
+			filter->earlier_run_ns = MAX(filter->earlier_run_ns, record->cpu_times.since_ns);
 		break;
 	case KPROF_REC_TASK:
 		if (has_number(filter->threads, record->task.tid))
@@ -291,6 +296,8 @@ bool process_filter_matches(struct process_filter *filter, const struct decode_r
 	case KPROF_REC_PERIOD:
 	case KPROF_REC_THROTTLE:
 		return !before;
+	case KPROF_REC_CPU_TIMES: /* of the machine; the times of earlier runs are repeated */
+		return !before && record->cpu_times.since_ns > filter->earlier_run_ns;
 	case KPROF_REC_EVENT:
 		return has_number(filter->events, record->event.number);
 	case KPROF_REC_MMAP:

@@ -401,6 +401,19 @@ static void note_time_of_file(struct processes_file *file, uint64_t wall_ns)
 		file->mapped_ns = wall_ns;
 }
 
+/* Whether the last part of the path is jit-NUMBER.dump. */
+static bool is_jitdump(const char *path)
+{
+	const char *name = strrchr(path, '/');
+	size_t digits;
+
+	if (!name || !g_str_has_prefix(name, "/jit-"))
+		return false;
+	name += strlen("/jit-");
+	digits = strspn(name, "0123456789");
+	return digits && !strcmp(name + digits, ".dump");
+}
+
 static void assign_files(struct processes *p)
 {
 	GArray *kernels = find_kernels(p), *sections = list_sections(p, kernels);
@@ -408,8 +421,7 @@ static void assign_files(struct processes *p)
 
 	for (i = 0; i < p->mappings->len; i++) {
 		struct mapindex_mapping *m = AT(p->mappings, mapindex_mapping, i);
-		const struct processes_process *owner =
-			AT(p->processes, processes_process, m->owner);
+		struct processes_process *owner = AT(p->processes, processes_process, m->owner);
 		const struct processes_label *label = AT(p->labels, processes_label, m->file);
 		bool memory = owner->pid != KPROF_PID_KERNEL && is_memory(label);
 
@@ -420,6 +432,8 @@ static void assign_files(struct processes *p)
 			g_array_index(sections, uint32_t, owner->section));
 		note_time_of_file(AT(p->files, processes_file, m->file),
 			wall_time(p, owner->section, m->time_ns));
+		if (is_jitdump(label->path))
+			owner->jitdump = AT(p->files, processes_file, m->file)->path;
 	}
 	g_array_free(kernels, TRUE);
 	g_array_free(sections, TRUE);

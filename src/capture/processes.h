@@ -139,6 +139,12 @@ bool processes_descends_from(const struct processes *processes, uint32_t life, u
 
 uint32_t processes_pid(const struct processes *processes, uint32_t life);
 
+/*
+ * The path of the file jit-N.dump that a process (processes_file.process) has mapped, as a JIT does
+ * that writes one; NULL if it has none. Valid as long as `processes`.
+ */
+const char *processes_jitdump(const struct processes *processes, uint32_t process);
+
 uint32_t processes_file_count(const struct processes *processes);
 const struct processes_file *processes_file(const struct processes *processes, uint32_t file);
 const struct processes_kernel *processes_kernel(const struct processes *processes,

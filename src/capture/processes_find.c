@@ -255,3 +255,8 @@ const struct processes_kernel *processes_kernel(const struct processes *p, uint3
 {
 	return AT(p->kernels, processes_kernel, kernel);
 }
+
+const char *processes_jitdump(const struct processes *processes, uint32_t process)
+{
+	return AT(processes->processes, processes_process, process)->jitdump;
+}

@@ -32,6 +32,7 @@ struct processes_process {
 	uint32_t pid;
 	struct processes_span lives;
 	struct processes_span names;
+	const char *jitdump; /* path of the jitdump that it mapped last, or NULL */
 };
 
 struct processes_life {

@@ -445,6 +445,9 @@ static void take_sample_record(struct profile_loader *l, const struct decode_rec
 	case KPROF_REC_THROTTLE:
 		take_throttle(l, r);
 		break;
+	case KPROF_REC_CPU_TIMES:
+		cputimes_add(&l->profile->cpu_times, l->section, &r->cpu_times);
+		break;
 	default:
 		break;
 	}
@@ -527,6 +530,7 @@ static struct profile *create_profile(const struct profile_options *options)
 	profile->strings = g_string_chunk_new(1024);
 	profile->processes = processes_create();
 	stacks_init(&profile->stacks);
+	cputimes_init(&profile->cpu_times);
 	return profile;
 }
 
@@ -543,6 +547,7 @@ void profile_destroy(struct profile *profile)
 	g_string_chunk_free(profile->strings);
 	processes_destroy(profile->processes);
 	stacks_fini(&profile->stacks);
+	cputimes_fini(&profile->cpu_times);
 	g_free(profile);
 }
 

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "capture/cputimes.h"
 #include "capture/decode.h"
 #include "capture/processes.h"
 #include "capture/profile_places.h"
@@ -79,6 +80,7 @@ struct profile {
 	GArray *moments; /* struct profile_moment in the order of the capture; NULL if not kept */
 	struct stacks stacks;
 	struct processes *processes;
+	struct cputimes cpu_times; /* of the CPUs during the runs */
 	GStringChunk *strings;
 
 	uint64_t records; /* of known types */

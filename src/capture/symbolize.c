@@ -58,6 +58,8 @@ void symbolize_describe(const struct processes *processes, const struct processe
 		.mappings = query->mappings,
 		.mapping_count = file->mapping_count,
 	};
+	if (query->file.kind == SYMBOLS_JIT)
+		query->file.jitdump = processes_jitdump(processes, file->process);
 	for (i = 0; i < file->mapping_count; i++) /* the last one first */
 		query->mappings[i] =
 			file->mappings[(file->mapping_next + PROCESSES_FILE_MAPPINGS - 1 - i) %

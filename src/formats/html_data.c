@@ -81,6 +81,29 @@ static void append_events(struct html_data *d)
 	g_string_append_c(d->header, ']');
 }
 
+/* Measured by the kernel during the runs. */
+static void append_cpu_times(struct html_data *d)
+{
+	const struct cputimes *times = &d->input->profile->cpu_times;
+	struct cputimes_sum sum;
+	uint32_t cpu, i;
+
+	json_append_name(d->header, "cpu_times");
+	g_string_append_c(d->header, '[');
+	for (cpu = 0; cpu < cputimes_cpus(times); cpu++) {
+		if (!cputimes_sum(times, cpu, &sum))
+			continue;
+		append_comma(d->header);
+		g_string_append_printf(d->header, "[%" PRIu32 ",%" PRIu64, cpu,
+			(uint64_t)MIN(sum.measured_ns / NSEC_PER_USEC, HTML_DATA_NUMBER_MAX));
+		for (i = 0; i < CPUTIMES_STATES; i++)
+			g_string_append_printf(d->header, ",%" PRIu64,
+				(uint64_t)MIN(sum.ns[i] / NSEC_PER_USEC, HTML_DATA_NUMBER_MAX));
+		g_string_append_c(d->header, ']');
+	}
+	g_string_append_c(d->header, ']');
+}
+
 static void append_list(struct html_data *d, const char *name, const GPtrArray *list)
 {
 	uint32_t i;
@@ -151,6 +174,7 @@ static void put_header(struct html_data *d)
 	g_string_append_printf(d->header, "{\"start_ms\":%" PRIu64,
 		(uint64_t)(d->timeline->wall_ns / NSEC_PER_MSEC));
 	append_events(d);
+	append_cpu_times(d);
 	append_list(d, "processes", d->tree->processes);
 	append_functions(d);
 	append_list(d, "files", d->file_list);

@@ -6,6 +6,8 @@
  *	bytes of the header, and the header: a JSON object in ASCII with
  *		start_ms	the wall clock at time 0, in ms since 1970; 0 if it is not known
  *		events		arrays of: text; 1 if it is a clock, whose weight is in ns, else 0
+ *		cpu_times	arrays of: CPU; how long it was measured; user, kern, irq, idle, steal
+ *				(see mpstat), in us; empty if the capture does not have them
  *		processes	names
  *		files		paths
  *		functions	arrays of: name; index of the file

@@ -137,6 +137,7 @@ async function readCapture(id) {
 	const capture = {
 		startMs: header.start_ms,
 		events: header.events.map(([text, clock]) => ({ text, clock: clock === 1 })),
+		cpuTimes: header.cpu_times.map(([number, measured, ...states]) => ({ number, measured, states })),
 		processes: header.processes,
 		functions: header.functions.map(([name, file]) => ({ name, file: header.files[file] })),
 	};

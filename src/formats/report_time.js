@@ -193,14 +193,40 @@ function countModes(capture, selection, bins) {
 	return Array.from(cpus.values()).sort((a, b) => a.number - b.number);
 }
 
+// The times of the CPUs as the kernel counted them from the start of each run to its stop.
+function makeMeasuredTimes() {
+	const note = make("p", { id: "measurednote" }), body = make("tbody");
+	const head = make("tr", {}, ...["CPU", "measured", "user", "kern", "irq", "idle", "steal"]
+		.map((text) => make("th", { scope: "col", class: "n", text })));
+	const table = make("table", { id: "measured" }, make("thead", {}, head), body);
+
+	return {
+		box: make("div", {}, note, table),
+		show(capture) {
+			table.hidden = !capture.cpuTimes.length;
+			note.textContent = table.hidden
+				? "This capture has no measured times of the CPUs: an earlier kprofs has written it, or the machine has none."
+				: "Measured by the kernel, as mpstat shows it, of the whole machine from start to stop, whatever is selected:";
+			body.replaceChildren(...capture.cpuTimes.map(function (cpu) {
+				const whole = cpu.states.reduce((a, b) => a + b, 0);
+				return make("tr", {}, make("td", { class: "n", text: String(cpu.number) }),
+					make("td", { class: "n", text: seconds(cpu.measured) + " s" }),
+					...cpu.states.map((state) => make("td", { class: "n",
+						text: seconds(state) + " s " + percent(state, whole) })));
+			}));
+		}
+	};
+}
+
 function makeCpuTimes(box) {
 	const note = make("p", { id: "cpunote" });
 	const canvas = make("canvas", { role: "img", "aria-label": "modes of the CPUs over the time" });
 	const body = make("tbody");
 	const head = make("tr", {}, ...["CPU", ...MODES].map((text) => make("th", { scope: "col", class: "n", text })));
+	const measured = makeMeasuredTimes();
 	let view = null;
 
-	box.append(note, make("div", {}, canvas),
+	box.append(measured.box, note, make("div", {}, canvas),
 		make("table", { id: "cpus" }, make("thead", {}, head), body));
 
 	function drawCpus() {
@@ -247,7 +273,8 @@ function makeCpuTimes(box) {
 			note.textContent = "Estimated from the samples of " + event.text + ", of all threads: " +
 				(event.clock ? "shares of the time of each CPU."
 					: "shares of what the event counts, which is not time.") +
-				" \u201cother\u201d is of samples without a stack. mpstat in the mounted tree has measured times.";
+				" \u201cother\u201d is of samples without a stack.";
+			measured.show(view.capture);
 			drawCpus();
 			fillTable();
 		}

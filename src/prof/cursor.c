@@ -242,8 +242,10 @@ static void encode_changes(struct cursor *c)
 	capture_mark(p->capture, &c->mark);
 	if (!c->begun)
 		encode_clock(&c->own);
-	if (!c->begun || header != c->header_stamp)
+	if (!c->begun || header != c->header_stamp) {
 		encode_header(p, &c->own);
+		profiler_times_encode(p, &c->own);
+	}
 	c->header_stamp = header;
 	if (!c->begun || c->tasks_stamp != tasks_stamp(p->tasks))
 		c->tasks_stamp = tasks_encode(p->tasks, c->tasks_stamp, &c->own);
@@ -287,6 +289,7 @@ static uint64_t preamble_bytes(struct profiler *p)
 	record_buf_init(&buf);
 	encode_clock(&buf);
 	encode_header(p, &buf);
+	profiler_times_encode(p, &buf);
 	tasks = tasks_encode(p->tasks, 0, &buf);
 	bytes = buf.used;
 	record_buf_fini(&buf);

@@ -20,7 +20,7 @@ libprof_a_SOURCES = \
 	%D%/profiler_machine.c \
 	%D%/profiler_run.c \
 	%D%/profiler_state.h \
-	%D%/profiler_stats.c \
+	%D%/profiler_stats.c %D%/profiler_times.c \
 	%D%/readers.c \
 	%D%/readers.h \
 	%D%/record.c \

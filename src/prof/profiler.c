@@ -91,6 +91,7 @@ int profiler_create(const struct profiler_hooks *hooks, const struct profiler_pa
 	p->tasks = tasks_create();
 	p->reader = taskreader_create(p->tasks, p->paths.proc, p->paths.symbols);
 	p->known = g_array_new(FALSE, FALSE, sizeof(struct known_event));
+	p->times = g_array_new(FALSE, FALSE, sizeof(struct kprof_rec_cpu_times));
 	p->past_cpus = g_hash_table_new_full(NULL, NULL, NULL, g_free);
 	record_buf_init(&p->kernel);
 	tally_init(&p->counts);
@@ -112,6 +113,7 @@ void profiler_destroy(struct profiler *p)
 	taskreader_destroy(p->reader);
 	tasks_destroy(p->tasks);
 	g_array_free(p->known, TRUE);
+	g_array_free(p->times, TRUE);
 	g_hash_table_destroy(p->past_cpus);
 	record_buf_fini(&p->kernel);
 	tally_fini(&p->counts);

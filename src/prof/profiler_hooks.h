@@ -3,6 +3,8 @@
 #ifndef KPROFS_PROF_PROFILER_HOOKS_H
 #define KPROFS_PROF_PROFILER_HOOKS_H
 
+#include <glib.h>
+
 struct profiler_hooks {
 	/*
 	 * New bytes can be read, or a run ended (end of file): parked reads should be tried
@@ -21,6 +23,14 @@ struct profiler_hooks {
 	 * Called by the sampler thread; must not call the profiler.
 	 */
 	void (*cpus_changed)(void *arg);
+	/* A run starts: the times of the CPUs count from now on. Called by the thread of a command. */
+	void (*times_begin)(void *arg);
+	/*
+	 * Appends the times since then to an array of struct kprof_rec_cpu_times: one for each CPU,
+	 * with the number of the CPU and its times, or none if there is no source of times. Called
+	 * by any thread, without a lock of the profiler.
+	 */
+	void (*times_read)(void *arg, GArray *times);
 	void *arg;
 };
 

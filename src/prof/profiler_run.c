@@ -264,6 +264,7 @@ static void enable_run(struct profiler *p, struct run *run)
 {
 	unsigned int cpu;
 
+	profiler_times_begin(p);
 	for (cpu = 0; cpu < CPU_NUMBERS; cpu++)
 		if (cpu_in_bitmap(run->cpus, cpu))
 			rings_enable(&run->config, sampler_rings(run->sampler, cpu));
@@ -350,6 +351,7 @@ int profiler_stop(struct profiler *p, struct err *err)
 	for (cpu = 0; cpu < CPU_NUMBERS; cpu++)
 		if (cpu_in_bitmap(run->cpus, cpu))
 			rings_disable(&run->config, sampler_rings(run->sampler, cpu));
+	profiler_times_end(p);
 	sampler_stop(run->sampler);
 	sampler_drain(run->sampler, true);
 	taskreader_wait(p->reader, BUILD_IDS_NS);
@@ -375,6 +377,7 @@ int profiler_flush(struct profiler *p, struct err *err)
 		return 0;
 	sampler_drain(p->run->sampler, false);
 	taskreader_wait(p->reader, BUILD_IDS_NS);
+	atomic_add_relaxed(&p->header_stamp, 1); /* readers get the times of the CPUs until now */
 	return 0;
 }
 
@@ -394,6 +397,7 @@ int profiler_clear(struct profiler *p, struct err *err)
 	p->past = (struct sampler_stats){ 0 };
 	g_hash_table_remove_all(p->past_cpus);
 	pthread_mutex_unlock(&p->lock);
+	profiler_times_clear(p);
 	if (!p->run)
 		profiler_renumber(p);
 	malloc_trim(0);

@@ -86,6 +86,8 @@ struct profiler {
 	struct sampler_stats past;	    /* lt: of runs that ended */
 	GHashTable *past_cpus;		    /* lt: cpu to struct sampler_cpu_stats */
 	uint64_t since_ns;		    /* lt: when the state last changed */
+	uint64_t times_since_ns; /* lt: when the times of the CPUs of this run began; 0: no run */
+	GArray *times; /* lt: of struct kprof_rec_cpu_times, of the last runs that ended */
 	unsigned int cursors;		    /* l */
 	struct readers readers;		    /* l */
 	struct {
@@ -118,6 +120,18 @@ void profiler_renumber(struct profiler *profiler);
 uint64_t profiler_fixed_period(const struct event *event, enum scope scope);
 /* The number of samples that follow from the counts of one run; 0 if it is unknown. */
 uint64_t profiler_due(const struct event *event, enum scope scope, const struct rings_count *count);
+
+/* ---- profiler_times.c ------------------------------------------------------------------------ */
+
+/*
+ * The times of the CPUs during runs. A run begins and ends, and all runs so far are forgotten (that
+ * which goes on begins again): control thread.
+ */
+void profiler_times_begin(struct profiler *profiler);
+void profiler_times_end(struct profiler *profiler);
+void profiler_times_clear(struct profiler *profiler);
+/* Appends them to a reader's own records. Any thread, without the lock. */
+void profiler_times_encode(struct profiler *profiler, struct record_buf *buf);
 
 /* ---- profiler_machine.c ---------------------------------------------------------------------- */
 

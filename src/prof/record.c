@@ -258,6 +258,11 @@ int record_throttle(struct record_buf *buf, uint64_t time_ns, uint32_t cpu, uint
 	return add_record(buf, KPROF_REC_THROTTLE, &head, sizeof(head), NULL, 0);
 }
 
+int record_cpu_times(struct record_buf *buf, const struct kprof_rec_cpu_times *times)
+{
+	return add_record(buf, KPROF_REC_CPU_TIMES, times, sizeof(*times), NULL, 0);
+}
+
 int record_period(struct record_buf *buf, uint32_t cpu, uint32_t event, uint64_t period)
 {
 	const struct kprof_rec_period head = { .cpu = cpu, .event = event, .period = period };

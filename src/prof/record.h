@@ -74,6 +74,7 @@ int record_throttle(struct record_buf *buf, uint64_t time_ns, uint32_t cpu, uint
 	bool throttled);
 int record_user_stack(struct record_buf *buf, const struct kprof_rec_user_stack *head,
 	const uint64_t *regs, const uint8_t *stack);
+int record_cpu_times(struct record_buf *buf, const struct kprof_rec_cpu_times *times);
 int record_period(struct record_buf *buf, uint32_t cpu, uint32_t event, uint64_t period);
 
 /* ---- walking encoded records (trusted: encoded by this process) ------------------------------ */

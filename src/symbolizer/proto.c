@@ -52,6 +52,7 @@ static bool has_path(const struct proto_message *message)
 	case PROTO_OPEN_MAPPED:
 	case PROTO_OPEN_PATH:
 	case PROTO_OPEN_DEBUG:
+	case PROTO_OPEN_JIT:
 	case PROTO_KERNEL:
 	case PROTO_READ_ALL:
 	case PROTO_READ_ONE:

@@ -366,17 +366,26 @@ static int load_kernel(struct remote_request *request)
 	return remote_exchange(request, fd);
 }
 
-static int load_jit(struct remote_request *request)
+/* dump: the path of the jitdump, or "" for the perf map */
+static int load_jit_file(struct remote_request *request, const char *dump)
 {
-	int ret = check_kernel(request), fd;
+	int fd = open_from(request, PROTO_OPEN_JIT, &request->file->mappings[0], dump);
 
-	if (ret || !request->file->mapping_count)
-		return ret ? ret : -ENOENT;
-	fd = open_from(request, PROTO_OPEN_JIT, &request->file->mappings[0], NULL);
 	if (fd < 0)
 		return fd;
 	proto_init(request->message, PROTO_JIT);
 	return remote_exchange(request, fd);
+}
+
+static int load_jit(struct remote_request *request)
+{
+	const char *dump = request->file->jitdump;
+	int ret = check_kernel(request);
+
+	if (ret || !request->file->mapping_count)
+		return ret ? ret : -ENOENT;
+	ret = dump ? load_jit_file(request, dump) : -ENOENT;
+	return ret && !remote_is_over(request, ret) ? load_jit_file(request, "") : ret;
 }
 
 int remote_load(struct remote_request *request)

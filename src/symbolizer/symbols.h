@@ -16,11 +16,12 @@
  *	  |   |  opener       has privileges, parses nothing. It opens a mapped file by
  *	  |   |               /proc/PID/map_files, a path below /proc/PID/root or the host's root, a
  *	  |   |               separate debug file by its build-id, /proc/kallsyms,
- *	  |   |               /tmp/perf-PID.map; regular files only. It replies with a descriptor,
- *	  |   |               which this process passes on without reading it. An open that takes
- *	  |   |               longer than 2 s (200 ms if it names a process, or if a user may serve
- *	  |   |               the file system) is ended by killing the opener. A file on a file system
- *	  |   |               that a user may serve is copied, so that the parser can't hang
+ *	  |   |               /tmp/perf-PID.map or jit-PID.dump; regular files only. It replies
+ *	  |   |               with a descriptor, which this process passes on without reading it.
+ *	  |   |               An open that takes longer than 2 s (200 ms if it names a process, or if
+ *	  |   |               a user may serve the file system) is ended by killing the opener. A
+ *	  |   |               file on a file system that a user may serve is copied, so that the
+ *	  |   |               parser can't hang
  *	  |  parser           has no privileges: no capability, no open, bounded memory and CPU time.
  *	  |                   Forks a child for each file: a hostile file can give wrong names only to
  *	  |                   itself, and can crash only the child

@@ -65,6 +65,7 @@ struct symbols_file {
 	 */
 	const struct symbols_mapping *mappings;
 	size_t mapping_count;
+	const char *jitdump; /* JIT: the path of the jitdump that it has mapped; NULL for none */
 	/*
 	 * For a file without a build-id: a file that is found is not used if its inode differs or
 	 * if it was modified after mapped_ns (since 1970; 0 if not known). Inodes are compared only

@@ -7,6 +7,7 @@ libsymbolizerd_a_SOURCES = \
 	%D%/dwarflines.c %D%/dwarflines.h \
 	%D%/elfsyms.c %D%/elfsyms.h \
 	%D%/image.c %D%/image.h \
+	%D%/jitdump.c %D%/jitdump.h \
 	%D%/local.c %D%/local.h \
 	%D%/addr_match.c %D%/addr_match.h \
 	%D%/parse.c %D%/parse.h \

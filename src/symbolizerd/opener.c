@@ -113,7 +113,7 @@ static int serve_request(
 	case PROTO_OPEN_KERNEL:
 		return open_kernel(opener, reply);
 	case PROTO_OPEN_JIT:
-		return procfile_open_jit(PROC, mounts, request->pid);
+		return procfile_open_jit(PROC, mounts, request->pid, request->tail.path);
 	default:
 		return -EINVAL;
 	}

@@ -18,6 +18,7 @@
 #include "symbolizerd/dwarflines.h"
 #include "symbolizerd/elfsyms.h"
 #include "symbolizerd/image.h"
+#include "symbolizerd/jitdump.h"
 #include "symbolizerd/plt.h"
 
 /* An ELF file in memory, and its DWARF if that was requested. */
@@ -260,7 +261,14 @@ int parse_kernel(struct parse *parse, int fd, const struct textsyms_kernel *kern
 
 int parse_jit(struct parse *parse, int fd)
 {
-	return load_text(parse, fd, JIT);
+	if (!jitdump_is(fd))
+		return load_text(parse, fd, JIT);
+	unload(parse);
+	parse->text = jitdump_read(fd);
+	if (!parse->text)
+		return -ENOENT;
+	parse->loaded = JIT;
+	return 0;
 }
 
 /* ---- requests -------------------------------------------------------------------------------- */

@@ -52,7 +52,7 @@ int parse_vdso(struct parse *parse, struct parse_info *info);
  */
 int parse_kernel(struct parse *parse, int fd, const struct textsyms_kernel *kernel);
 
-/* The perf map that a JIT wrote. */
+/* The perf map or the jitdump that a JIT wrote. */
 int parse_jit(struct parse *parse, int fd);
 
 /*

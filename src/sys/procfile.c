@@ -371,11 +371,24 @@ static int find_in_tmp(const struct proc_maps *mounts, int root, const char *nam
 	return fd;
 }
 
-int procfile_open_jit(const char *proc, const struct proc_maps *mounts, uint32_t pid)
+/* The name of the file must have the process's pid, as for perf. */
+static int find_dump(const struct proc_maps *mounts, int root, const char *path, uint32_t pid)
+{
+	const char *name = strrchr(path, '/');
+	char wanted[64];
+
+	snprintf(wanted, sizeof(wanted), "/jit-%" PRIu32 ".dump", pid);
+	if (path[0] != '/' || strcmp(name, wanted) != 0)
+		return -EACCES;
+	return find_of(mounts, root, path, RESOLVE_NO_SYMLINKS);
+}
+
+int procfile_open_jit(const char *proc, const struct proc_maps *mounts, uint32_t pid,
+	const char *dump)
 {
 	struct identity identity = { .owners = { 0, geteuid(), geteuid() }, .pid = pid };
 	int process = find_process(proc, pid), root, fd = 0;
-	char path[64];
+	char name[64];
 
 	if (process < 0 && process != -ENOENT)
 		return process;
@@ -385,8 +398,10 @@ int procfile_open_jit(const char *proc, const struct proc_maps *mounts, uint32_t
 		fd = find_root(process);
 	root = fd;
 	if (root >= 0) {
-		snprintf(path, sizeof(path), "perf-%" PRIu32 ".map", identity.pid);
-		fd = open_found(mounts, find_in_tmp(mounts, root, path), identity.owners, 3);
+		snprintf(name, sizeof(name), "perf-%" PRIu32 ".map", identity.pid);
+		fd = *dump ? find_dump(mounts, root, dump, identity.pid)
+			   : find_in_tmp(mounts, root, name);
+		fd = open_found(mounts, fd, identity.owners, 3);
 		close(root);
 	}
 	if (process >= 0)

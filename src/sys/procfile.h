@@ -51,8 +51,12 @@ int procfile_open_kernel(const char *proc);
  * /tmp/perf-PID.map below the process's root, with the pid in the process's own namespace: no
  * links in the path, the owner is root or the process's user. For a process that has ended: below
  * this one's root, the owner is root or this one's user.
+ *
+ * If dump is not "", it is the path of the file that is opened instead, under the same rules; its
+ * name must be jit-PID.dump with that pid.
  */
-int procfile_open_jit(const char *proc, const struct proc_maps *mounts, uint32_t pid);
+int procfile_open_jit(const char *proc, const struct proc_maps *mounts, uint32_t pid,
+	const char *dump);
 
 /* Whether an open file is on one of those file systems. Sends no request to a file server. */
 bool procfile_is_trusted(const struct proc_maps *mounts, int fd);

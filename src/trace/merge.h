@@ -92,8 +92,8 @@ bool merge_walk_messages(const struct merge_walk *walk,
 bool merge_walk_chunk(struct merge_walk *walk, uint32_t i,
 	bool (*see)(void *arg, const struct merge_item *item), void *arg);
 /*
- * The same for the kernel's events of one CPU; `i` is below snapshot->kernel->len. Only one walk at a time may
- * do this: it adds to snapshot->kernel_events.
+ * The same for the kernel's events of one CPU; `i` is below snapshot->kernel->len. Only one walk at a
+ * time may do this: it adds to snapshot->kernel_events.
  */
 bool merge_walk_cpu(struct merge_walk *walk, uint32_t i,
 	bool (*see)(void *arg, const struct merge_item *item), void *arg);

@@ -49,7 +49,7 @@ while read -r _ _ at code; do
 	((0x$at >= 0x$(address victim_one))) || fail "$at is before the function"
 done <"$tmp/hot"
 
-# all of the function, and nothing of the next one
+# the whole function, and no part of the next one
 annotate 0 --no-source victim_one "$tmp/kpdata"
 size=$(readelf -sW "$victim" | awk '$8 == "victim_one" { print $3; exit }')
 same "its instructions" \

@@ -46,7 +46,7 @@ if [ -d $events/sched ]; then
 		"$(json "'\n'.join(e['name'] for e in o if e['kind'] == 'tracepoint')")"
 fi
 
-# of other machines only when asked for
+# of other machines only on request
 list 1 '^arm_ac7::|^netburst::.*zzz'
 grep -q 'no event matches' "$tmp/err" || fail "it does not say that nothing matches"
 list 0 --all '^(wsm|skl)::inst_retired'

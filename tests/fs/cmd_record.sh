@@ -12,7 +12,7 @@ export TMPDIR=$WORK/tmp
 mkdir "$TMPDIR"
 cd "$WORK" || exit 1
 
-# after any failure: nothing stays mounted, no command goes on
+# after any failure nothing stays mounted, and no command continues
 end_test() {
 	local status=$? dir
 	for dir in "$TMPDIR"/kprof.*; do
@@ -33,8 +33,8 @@ ended() {
 	status=$?
 }
 
-# begins [OPTION...]: kprof record in the background, of a program that works until it is told to end
-# and says that it runs; $job
+# begins [OPTION...]: kprof record in the background, of a program that works until it is ended
+# and reports that it runs; $job
 begins() {
 	rm -f "$WORK/told"
 	# bash ignores SIGINT for jobs in the background, and env gives it back
@@ -62,12 +62,12 @@ samples() {
 	"$KPROF" dump "$1" | grep -c '_trace '
 }
 
-# the processes of the report; until its exec the command is called as who forks it
+# the processes of the report; until its exec the command has the name of its parent
 processes() {
 	awk '$2 + 0 > 0 && $4 != "kprof" { print $4 }' "$WORK/report"
 }
 
-# nothing of a server of its own is left
+# nothing of a private server is left
 nothing_left() {
 	[ -z "$(ls -A "$TMPDIR")" ] && ! grep -q " $TMPDIR/" /proc/mounts
 }
@@ -141,7 +141,7 @@ for signal in INT TERM; do
 done
 
 if [ -r /proc/$$/task/$$/children ]; then
-	# whatever ends kprof: the server goes, and the command never begins or goes on without it
+	# at any end of kprof the server ends, and the command neither begins nor continues without it
 	begins -P -o killed
 	read -r worker _ <"/proc/$job/task/$job/children"
 	kill -KILL $job
@@ -211,7 +211,7 @@ ended $job
 same "its status" 7 $status
 
 if [ -r /proc/$$/task/$$/children ]; then
-	# a server that dies: reported, and its mount does not stay
+	# a server that is killed is reported, and its mount does not stay
 	begins -P -o died
 	server=$(tr ' ' '\n' <"/proc/$job/task/$job/children" | while read -r pid; do
 		[ "$(cat "/proc/$pid/comm")" != kprofs ] || echo "$pid"

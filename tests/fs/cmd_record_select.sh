@@ -122,7 +122,7 @@ same "the period" page-faults:period=1 "$(events out)"
 record 0 -e page-faults:period=7,cpu-clock -F 123 -o out -- "$FAULTS" 3000
 same "a rate that is given stays" "page-faults:period=7" "$(events out | grep page-faults)"
 "$KPROF" dump out | grep -q ' event .*text="cpu-clock:freq=123"' || fail "the other event gets the rate"
-# the setting, as the command sees it
+# the setting while the command runs
 stack_of() {
 	record 0 -o out "$@" -- grep '^stack' "$MNT/kpctl" | cut -d ' ' -f 2
 }
@@ -144,7 +144,7 @@ said '[1-9][0-9]* before the delay left out'
 record 0 -e page-faults -c 1 -o - -- "$FAULTS" 500 >out
 check "standard output" test "$(samples out)" -gt 0
 
-# each SIGUSR2 ends a file; together they have all samples, and each is a capture of its own
+# each SIGUSR2 ends a file; together they have all samples, and each is a complete capture
 "$KPROF" record -m "$MNT" -p "$worker" --switch-output -o part 2>"$WORK/said" &
 job=$!
 said_parts() { [ "$(grep -c '^kprof record: part\.' "$WORK/said")" = "$1" ]; }

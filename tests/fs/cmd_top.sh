@@ -44,7 +44,7 @@ fails_with 'already running' "$KPROF" top -m "$MNT" -e page-faults
 put kpctl stop
 put kpctl clear
 state=$(cat "$MNT/kpctl")
-# the samples are those since it began, all of them of the events that were asked for
+# the samples are those since its start, all of the requested events
 top -d 0.5 -m "$MNT" -e page-faults:period=1,cpu-clock:freq=999
 check "of two events the first is shown" grep -q '^page-faults:period=1: ' "$WORK/out"
 same "what it starts it stops, and the events are as they were" "$state" "$(cat "$MNT/kpctl")"

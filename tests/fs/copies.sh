@@ -19,7 +19,7 @@ check_copy() {
 	check "cpu/0 of $1" test -s "$2/cpu/0/stat"
 }
 
-# complaints COMMAND...: what it says, but for events/reset, which can't be read; its status: 124 where it
+# complaints COMMAND...: its messages, except those about events/reset, which can't be read; and whether it
 # did not end
 complaints() {
 	timeout 300 "$@" >"$WORK/out" 2>"$WORK/said"

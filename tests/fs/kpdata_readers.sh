@@ -11,7 +11,7 @@ reader() {
 	stat_of "readers\.$1\.$2"
 }
 
-# check_reader WHAT N FILE: what kpstat says of the Nth open, which is closed, is in its copy
+# check_reader WHAT N FILE: the copy has what kpstat shows of the Nth open, which is closed
 check_reader() {
 	same "$1: state" closed "$(reader "$2" state)"
 	same "$1: bytes" "$(wc -c <"$3")" "$(reader "$2" read_bytes)"
@@ -38,7 +38,7 @@ serve
 need_machine
 same "it was not opened" 0 "$(grep -c '^readers\.' "$MNT/kpstat")"
 
-# 1: follows a run; 2: comes afterwards; 3: reads 7 bytes at a time, parts of records
+# 1: follows a run; 2: reads afterwards; 3: reads 7 bytes at a time, parts of records
 ctl 'event page-faults:period=1' 'stack both' clear start
 cat "$MNT/kpdata" >"$WORK/first" &
 follower=$!

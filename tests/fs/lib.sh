@@ -92,8 +92,8 @@ resident_kb() {
 }
 
 # The mount is visible before the server has opened all files that it keeps open: the mount table is
-# the last. A user who may not read the server's descriptors, or where the mount table can't be
-# watched, goes on nevertheless.
+# the last. If the user may not read the server's descriptors, or the mount table can't be watched,
+# the script continues after a time.
 has_opened_all() {
 	[ "$SECONDS" -ge "$opened_end" ] || ! [ -r "/proc/$SERVER/fd" ] ||
 		[ -n "$(find "/proc/$SERVER/fd" -lname '*/mountinfo' 2>/dev/null)" ]

@@ -36,8 +36,7 @@ TRUTH_TESTS = \
 	%D%/prof_latency.sh \
 	%D%/prof_many.sh \
 	%D%/stack_dwarf.sh \
-	%D%/mpstat_exact.sh \
-	%D%/mpstat_times.sh
+	%D%/cpu_times.sh %D%/mpstat_exact.sh %D%/mpstat_times.sh
 check_PROGRAMS += tests/fs/between
 tests_fs_between_SOURCES = %D%/between.c
 TESTS += $(TRUTH_TESTS)
@@ -121,6 +120,11 @@ EXTRA_DIST += %D%/view_ctf.sh %D%/view_marks.sh %D%/ctf.py
 # names of kernel addresses, and perf's
 TESTS += %D%/view_kernel_names.sh
 EXTRA_DIST += %D%/view_kernel_names.sh %D%/kernel_names.py
+# names of functions that are compiled at run time
+check_PROGRAMS += tests/fs/jitting
+tests_fs_jitting_SOURCES = %D%/jitting.c
+TESTS += %D%/view_jit.sh
+EXTRA_DIST += %D%/view_jit.sh
 # files that were replaced since they were mapped
 TESTS += %D%/view_replaced.sh
 EXTRA_DIST += %D%/view_replaced.sh

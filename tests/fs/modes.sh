@@ -5,7 +5,7 @@
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 
-# what the contract says of each file, in the order of the listing
+# the files of kprofs(4), in the order of the listing
 files='help kpctl kpdata kptrace kptrace_ctl kprintx mpstat mpstat-raw kpstat kperr'
 read_only='help kptrace_pipe kpstat kperr'
 

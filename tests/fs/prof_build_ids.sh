@@ -33,7 +33,7 @@ cp "$WORK/pie" "$WORK/na me"
 
 build_id() { readelf -n "$1" 2>/dev/null | sed -n 's/.*Build ID: //p'; }
 
-# id_of NAME: what kpdata says of the mapping of that program
+# id_of NAME: the build-id that kpdata has for the mapping of that program
 id_of() {
 	awk -v path="path=\"$WORK/$1\"" '
 	function field(name, text) {

@@ -60,7 +60,7 @@ sum_of() {
 		}' "$WORK/stat"
 }
 
-# switches_are_there: as many samples of each of the two processes as the kernel says they left the
+# switches_are_there: as many samples of each of the two processes as the kernel counted switches from the
 # CPU; some more between the print of that number and the end
 switches_are_there() {
 	local _ pid count found
@@ -127,7 +127,7 @@ same "page faults undelivered, of a period that began before" 0 "$(sum_of undeli
 
 spec=page-faults:period=1
 
-# two servers sample the same at the same time: each has its own
+# two servers sample the same events at the same time, and each has all samples
 record_both() {
 	"$KPROF" dump -m "$other" >/dev/null || fail "the other mount can't be read"
 	printf '%s\n' clear start >"$other/kpctl" || fail "the other one did not start"

@@ -82,7 +82,7 @@ row_has_moved() {
 	[ "$(row_of_mpstat "$1")" != "$2" ]
 }
 
-# CPU 1 comes back
+# CPU 1 returns
 come_back() {
 	local row before
 	row=$(row_of_mpstat 1)
@@ -120,8 +120,7 @@ check_loads() {
 	done
 }
 
-# It goes, comes, and is away at the end. (On a busy machine Linux takes seconds for that, in which
-# the other CPU has to do everything.)
+# CPU 1 goes offline, returns, and is offline at the end. On a busy machine Linux takes seconds for that.
 go_and_come() {
 	loads=
 	ctl clear start

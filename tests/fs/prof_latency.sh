@@ -16,7 +16,7 @@ samples_of() {
 	grep -E '^[0-9]+ (kern|user)_trace ' "$WORK/dump" | cut -d ' ' -f 2-
 }
 
-# a copy without its first record, CLOCK, which says when it was opened
+# a copy without its first record, CLOCK, which has the time of the open
 without_clock() {
 	local behind
 	behind=$("$KPROF" dump "$1" | sed -n '1 s/^0 clock .*/clock/p; 2 { s/ .*//p; q }' | tr '\n' ' ')
@@ -58,7 +58,7 @@ wait "$follower" || fail "the reader that waited ended with status $?"
 samples_of "$WORK/follower" >"$WORK/followed"
 same "samples of the one that followed" "$(stat_of samples.received)" "$(wc -l <"$WORK/followed")"
 
-# a second one sees the same samples
+# a second one gets the same samples
 copy_to "$WORK/second"
 samples_of "$WORK/second" >"$WORK/held"
 check "the second reader" cmp "$WORK/followed" "$WORK/held"
@@ -76,7 +76,7 @@ for copy in one two three; do
 	check "copy $copy" cmp "$WORK/want" "$WORK/got"
 done
 
-# each read at the end says end of file, again
+# each read at the end returns end of file
 exec 3<"$MNT/kpdata"
 cat <&3 >"$WORK/got"
 same "behind the end" "" "$(cat <&3)"

@@ -78,7 +78,7 @@ losses_stand_inside queue
 ctl clear 'mode overwrite' start
 cat "$MNT/kpdata" >"$WORK/copy" &
 reader=$!
-# fewer than the queue holds: whatever the reader's delay, these reach it before the first loss
+# fewer than the queue holds: with any delay of the reader, these reach it before the first loss
 pages=20000 load
 wait_for larger_than "$WORK/copy" $((20000 * 34))
 load

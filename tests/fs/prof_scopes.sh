@@ -69,7 +69,7 @@ refusal_says() {
 	done
 }
 
-# The scope, wherever it can be seen: scope_is NAME FLAGS
+# scope_is NAME FLAGS: each file that shows the scope has this one
 scope_is() {
 	same "scope in kpstat" "$1" "$(value_of profiler.scope)"
 	same "scope of the event" "$1" "$(value_of event.1.scope)"

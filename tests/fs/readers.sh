@@ -149,7 +149,7 @@ stat_is_whole() {
 each_reader kpstat stat_is_whole
 
 # It is not rendered for its size: stat by name returns that of the newest open. What is opened may
-# be shorter than the kernel was told just before, and no reader reads beyond its end.
+# be shorter than the size that was returned just before, and no reader reads beyond its end.
 for reader in $readers dd_1; do
 	put kpctl 'event cpu-clock,page-faults,context-switches,minor-faults'
 	long=$(cat "$MNT/kpstat" | wc -c)
@@ -200,11 +200,11 @@ same "times of an open snapshot" "$times" "$(stat -Lc '%y %z' /dev/fd/3)"
 check "a snapshot does not grow" trace_is_right "$WORK/got"
 check "nor is it left behind" grep -q later "$MNT/kptrace"
 
-# the same file opened again through the descriptor of one that is open: a moment of its own
+# the same file opened again through the descriptor of one that is open: another moment
 same "opened again" later "$(sed -n 's/.*: //; $p' /proc/self/fd/3 3<&3)"
 exec 3<&-
 
-# tar sees a file that does not change while it is read
+# for tar the file does not change while it is read
 fill_trace 70000
 said=$(tar -C "$MNT" -cf "$WORK/tree.tar" kptrace mpstat kpstat kprintx 2>&1)
 same "what tar says" "" "$said"

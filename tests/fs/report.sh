@@ -28,7 +28,7 @@ report() {
 	"$KPROF" report "$@" -m "$MNT" >"$WORK/report" 2>"$WORK/report.err"
 }
 
-# same_report WHAT REPORT: equal to $report in what it says of the capture and of our program.
+# same_report WHAT REPORT: equal to $report in the lines about the capture and our program.
 # Programs of others may be rebuilt between two reports; their names are then rightly missing.
 same_report() {
 	local report
@@ -75,7 +75,7 @@ program=$!
 WAIT=60 wait_for is_sampled
 kill "$program"
 wait "$program"
-# the command ends, although the stream goes on
+# the command ends, although the stream continues
 report --callers || fail "live: $(cat "$WORK/report.err")"
 wait_for sees_itself
 others=$(of_kprofs)

@@ -108,7 +108,7 @@ ctl stop
 copy_to "$WORK/kpdata"
 "$KPROF" report -n --addresses --by address,function,file "$WORK/kpdata" >"$WORK/report" || fail "kprof report"
 
-# function_at FILE ADDRESS: what addr2line says
+# function_at FILE ADDRESS: the function that addr2line prints
 function_at() {
 	addr2line -f -C -e "$1" "$2" | head -n 1
 }

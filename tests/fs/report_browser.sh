@@ -36,7 +36,7 @@ NO_COLOR=1 TERM=screen $terminal "$KPROF" report --by cpu "$tmp/capture" -- | te
 same "options that select rows print text" "$("$KPROF" report --by cpu "$tmp/capture" | text)" \
 	"$(cat "$tmp/by")"
 
-# a terminal that can't be used: text, and one line that says why
+# a terminal that can't be used: text, and one line with the reason
 for type in dumb unknown-type-of-terminal; do
 	NO_COLOR=1 TERM=$type $terminal "$KPROF" report "$tmp/capture" -- | tr -d '\r' >"$tmp/out"
 	same "one line with TERM=$type" 1 "$(grep -c '^kprof: text, not the browser: .*TERM' "$tmp/out")"

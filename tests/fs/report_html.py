@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: MIT
 """views/report.html of the capture of tests/fixtures/mkstory, used in Chromium as a person would.
 
-usage: report_html.py PAGE REPORT HOSTILE-PAGE DIFFERENCE-PAGE
+usage: report_html.py PAGE REPORT HOSTILE-PAGE DIFFERENCE-PAGE TIMELESS-PAGE
 
 REPORT is what `kprof report` prints of the same capture. HOSTILE-PAGE is of a file whose name is meant
 to run a script. DIFFERENCE-PAGE compares with a capture in which the two functions have changed places.
 The samples of mkstory are 1 ms apart; those of cycles begin, in ms since the first one, at
     prog 0 (600), worker 680 (300), child 20 (100), idle 130 (150), gone 280 (50).
+TIMELESS-PAGE is of a capture without times of the CPUs.
 Prints what is wrong; 0: nothing, 77: there is no browser.
 """
 import json
@@ -136,6 +137,10 @@ def test_range(page):
     has_range("1050 samples, 150 idle")
     same("the CPUs", [["0", "100.00%", "0.00%", "0.00%", "0.00%", "0.00%"],
                       ["1", "33.33%", "16.67%", "0.00%", "0.00%", "50.00%"]], rows("#cpus"))
+    same("the measured times of the CPUs", [
+        ["0", "0.8 s", "0.4 s 50.00%", "0.1 s 12.50%", "0.05 s 6.25%", "0.25 s 31.25%", "0 s 0.00%"],
+        ["1", "0.5 s", "0.125 s 25.00%", "0.125 s 25.00%", "0 s 0.00%", "0.225 s 45.00%", "0.025 s 5.00%"]],
+         rows("#measured"))
     browser.key("4", "4")
     browser.value("document.querySelector('#heatmap').focus()")
     browser.key("ArrowRight")
@@ -238,6 +243,14 @@ def test_difference(page):
                   % json.dumps(status))
 
 
+def test_without_times(page):
+    open_page(page)
+    browser.key("5", "5")
+    true_soon("that there are no measured times", "document.querySelector('#measurednote').textContent"
+              ".startsWith('This capture has no measured times of the CPUs: ')")
+    same("no table of them", True, browser.value("document.querySelector('#measured').hidden"))
+
+
 def test_nothing_is_loaded_and_no_error():
     """All that the browser reported meanwhile, but for the script that test_hostile has refused."""
     for event in browser.events:
@@ -266,6 +279,7 @@ try:
     test_colours(pages[0])
     test_hostile(pages[2])
     test_difference(pages[3])
+    test_without_times(pages[4])
     test_nothing_is_loaded_and_no_error()
 finally:
     browser.close()

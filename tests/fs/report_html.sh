@@ -28,8 +28,12 @@ convert report.html "$tmp/hostile.html" "$tmp/hostile"
 same "status of options that exclude each other" 2 $?
 [ ! -e "$tmp/none.html" ] || fail "a page is written in spite of the error"
 
+# a capture of before there were times of the CPUs in it
+tests/fixtures/mkcapture "$tmp/victim" - 0x100 0x200 >"$tmp/timeless" || fail "mkcapture"
+convert report.html "$tmp/timeless.html" "$tmp/timeless"
+
 python3 "${srcdir:-.}/tests/fs/report_html.py" "$tmp/report.html" "$tmp/report" "$tmp/hostile.html" \
-	"$tmp/difference.html"
+	"$tmp/difference.html" "$tmp/timeless.html"
 case $? in
 0) ;;
 77) exit 77 ;;

@@ -19,7 +19,7 @@ names() {
 	cat /proc/"$SERVER"/task/*/comm 2>/dev/null
 }
 
-# opens kptrace, and looks at the threads meanwhile
+# opens kptrace and lists the threads meanwhile
 helpers_are_seen() {
 	head -c 1 "$MNT/kptrace" >"$WORK/first" &
 	reader=$!

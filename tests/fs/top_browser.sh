@@ -205,7 +205,7 @@ shows "a row" '  shares  *\+ cold '
 keys /
 type_text cold
 keys Enter
-# the other program's hot comes before it, and the cursor stays at its row
+# the other program's hot is now above it, and the cursor stays at its row
 kill -CONT "$wide"
 shows "rows of the other program" '日本語  *\+ hot '
 refreshes 2

@@ -38,7 +38,7 @@ limit=$(sed -n 's/^Max open files *\([0-9]*\) .*/\1/p' "/proc/$SERVER/limits")
 prlimit --pid "$SERVER" --nofile=3:
 kill -KILL "$killed"
 wait_for no_acceptor
-# the end of a connection says that a descriptor is free, which is not enough for an acceptor
+# the end of a connection frees one descriptor, which is not enough for an acceptor
 tell_end one
 wait_for stat_is trace.connections 0
 prlimit --pid "$SERVER" --nofile="$limit":

@@ -33,7 +33,7 @@ open(sys.argv[2], "wb").write(mmap.mmap(fd, size, mmap.MAP_SHARED, mmap.PROT_REA
 ' "$1" "$2"
 }
 # in pieces from the end, and the reads interrupted by a signal all the time: each that goes back begins
-# anew, and comes to its end however often it is given up
+# anew, and ends after any number of interrupted reads
 read_backwards() {
 	python '
 import os, signal, sys

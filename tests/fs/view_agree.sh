@@ -74,7 +74,7 @@ while read -r function samples; do
 	check "$function was sampled $samples times" [ "$samples" -gt $((CPU_MS / 3)) ]
 done <"$WORK/of_report"
 
-# agrees WHAT: $WORK/found is what the report says, but for the lines that match $2
+# agrees WHAT: $WORK/found is equal to the report, except the lines that match $2
 agrees() {
 	check "$1 agrees with kprof report" diff <(grep -Ev "^(${2:-nothing}) " "$WORK/of_report") \
 		<(grep -Ev "^(${2:-nothing}) " "$WORK/found")
@@ -103,7 +103,7 @@ agrees trace.json
 if command -v go >/dev/null; then
 	go tool pprof -traces -sample_index=samples -tagfocus="pid=$PROGRAM" "$WORK/pprof" \
 		>"$WORK/traces" 2>"$WORK/err" || fail "go tool pprof: $(cat "$WORK/err")"
-	# the first line of each stack has its count; an inlined function is a line of its own before the
+	# the first line of each stack has its count; an inlined function is a separate line before the
 	# one around it; arguments of templates and functions are not shown
 	awk '/^-----/ { first = 1; next } /^ *(process|pid|thread|cpu):/ { next }
 		first { n = $1; $1 = ""; print n ";" $0; first = /burn_inlined/; if (first) { getline; print n ";" $0; first = 0 } }' \

@@ -33,7 +33,7 @@ fails_with "No data available" cat "$MNT/views/flat"
 put kpctl "stack wild 10"
 check "a view of what is small" grep -q '^# 10 samples' "$MNT/views/flat"
 
-# 70,000 samples, each of which is told with 4,000 bytes: 280 MB of text, where 256 MiB are the most
+# 70,000 samples, each of which takes 4,000 bytes: 280 MB of text, and the limit is 256 MiB
 put kpctl clear
 put kpctl "stack long 70000"
 fails_with "File too large" cat "$MNT/views/trace.json"

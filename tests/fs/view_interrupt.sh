@@ -90,7 +90,7 @@ ends "who waits for another view's model" TERM "$waiting"
 ends "who makes it" TERM "$asking"
 wait_for threads kp-view 0
 
-# kprof says on a terminal that it waits for names, and can be ended too
+# kprof prints on a terminal that it waits for names, and can be ended too
 if command -v python3 >/dev/null; then
 	cp "$PWD/kprof" "$WORK/bin/kprof"
 	cat "$MNT/kpdata" >"$WORK/kpdata"

@@ -18,7 +18,7 @@ ret=$?
 [ $ret -eq 77 ] && echo "the kernel's symbols are hidden here"
 [ $ret -eq 0 ] || exit $ret
 ./kprof convert -t perf.data -o "$tmp/perf.data" "$tmp/kpdata" || exit 1
-# whatever else it might find of the kernel on this machine
+# and nothing else that it could find of the kernel on this machine
 perf script --kallsyms /proc/kallsyms -F ip,sym -i "$tmp/perf.data" >"$tmp/perf" 2>"$tmp/perf.err" ||
 	{ cat "$tmp/perf.err"; exit 1; }
 ./kprof report -n --by address,function "$tmp/kpdata" >"$tmp/ours" || exit 1

@@ -52,7 +52,7 @@ fi
 put kpctl stop
 cat "$MNT/views/folded" >"$WORK/folded" || fail "views/folded can't be read"
 
-# in_folded PATTERN: the samples of the stacks that match; idle and the server have lines of their own
+# in_folded PATTERN: the samples of the stacks that match; idle and the server have separate lines
 in_folded() {
 	grep -E -- "$1" "$WORK/folded" | awk '{ sum += $NF } END { print sum + 0 }'
 }

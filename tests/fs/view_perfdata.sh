@@ -43,7 +43,7 @@ ctl stop
 # ---- all samples --------------------------------------------------------------------------------
 
 read_with script -F comm,ip,sym >"$WORK/script"
-# each is a line that tells whose it is, then its frames, then an empty line
+# each is a line with its process, then its frames, then an empty line
 same "samples" "$(sum_of delivered)" "$(awk '/^$/ { inside = 0; next } !inside++ { n++ } END { print n + 0 }' \
 	"$WORK/script")"
 
@@ -67,7 +67,7 @@ same "those of the report, of perf's" "$(samples_in "$MNT/kpdata" split burn_sev
 read_with report --stdio -g none --no-children --sort comm,sym >"$WORK/report"
 grep -q '^# Samples: .* of event .cpu-clock:freq=9999.$' "$WORK/report" || fail "the event's name"
 grep -q 'split .* burn_seventy' "$WORK/report" || fail "perf report"
-# the kernel's names are those of the running one, which the build-id tells
+# the kernel's names are those of the running one, by the build-id
 if [ "$(awk '$3 == "_stext" { print $1 }' /proc/kallsyms)" != 0000000000000000 ]; then
 	grep -q '\[k\] [a-z_]' "$WORK/report" || fail "functions of the kernel"
 fi

@@ -21,7 +21,7 @@ pprof() {
 # ---- functions and their shares -------------------------------------------------------------------
 
 # `flat share cum share name` of the 1,050 samples that are not of the idle task. Those of the task
-# that was gone are at an address without a name.
+# that had ended are at an address without a name.
 pprof -top >"$tmp/top"
 awk '/flat%/ { on = 1; next } on { print $1, $2, $4, $5, $6 }' "$tmp/top" | sort >"$tmp/rows"
 sort >"$tmp/expected" <<'END'

@@ -51,7 +51,7 @@ done
 ctl stop
 copy_to "$WORK/kpdata"
 "$KPROF" dump "$WORK/kpdata" >"$WORK/dump" || fail "kprof dump"
-# as another tool tells it
+# with the bytes that another tool prints
 file_id=$(grep " file_id .* inode=$(stat -c %i "$WORK/renamed") " "$WORK/dump" | head -n 1)
 [ -n "$file_id" ] || fail "no record with the file's inode"
 for name in renamed written moved; do

@@ -11,7 +11,7 @@ is_instrumented() {
 	grep -q 'lib[at]san' "/proc/$SERVER/maps"
 }
 
-# below WHAT LIMIT COMMAND...: the command says the median of its times in ms. Other programs of the machine
+# below WHAT LIMIT COMMAND...: the command prints the median of its times in ms. Other programs of the machine
 # may delay one round; where users are not served in turn, an attach takes 300 ms to seconds, in each round.
 below() {
 	local what=$1 limit=$(($2 * slower)) round took

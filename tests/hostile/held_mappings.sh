@@ -148,8 +148,8 @@ attack() {
 	let_go
 }
 
-# view COUNT: names are asked for of programs whose processes were sampled before they could not be read any
-# more, and whose files are gone but for their mappings
+# view COUNT: names are requested for programs whose processes were sampled before they became unreadable,
+# and whose files are deleted and only mapped
 view() {
 	serve
 	word 'event cpu-clock'

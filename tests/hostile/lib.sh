@@ -12,7 +12,7 @@ ATTACKER=
 
 # ---- a FUSE server that does not answer
 
-# Whatever waits for its answer goes on when it is gone.
+# Each process that waits for its reply continues when the server has ended.
 end_silent() {
 	[ -n "$SILENT_SERVER" ] || return
 	kill -9 "$SILENT_SERVER"

@@ -10,7 +10,7 @@ has_connections() {
 	[ "$(stat_of trace.connections)" = "$1" ]
 }
 
-# the server is stopped meanwhile, so that it looks at nothing
+# the server is stopped meanwhile, so that it receives nothing
 for signal in TERM KILL; do
 	for how in "2 accepted" "2 queued"; do
 		begin_silent writeback write

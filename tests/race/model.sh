@@ -13,7 +13,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 
-# check MODEL OPTIONS [STEP]: what spin says of the model, without the step
+# check MODEL OPTIONS [STEP]: the result of spin for the model, without the step
 check() {
 	spin ${3:+-D"$3"} -a "$src/tests/race/$1.pml"
 	# shellcheck disable=SC2086 # words

@@ -214,6 +214,8 @@ tests_unit_test_perfdata_file_LDADD = $(VIEW_TEST_LIBS)
 unit_tests += tests/unit/test_pprof
 tests_unit_test_pprof_LDADD = $(VIEW_TEST_LIBS)
 
+unit_tests += tests/unit/test_cputimes
+tests_unit_test_cputimes_LDADD = $(VIEW_TEST_LIBS)
 unit_tests += tests/unit/test_process_filter
 tests_unit_test_process_filter_LDADD = $(VIEW_TEST_LIBS)
 

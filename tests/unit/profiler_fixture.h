@@ -29,6 +29,7 @@
 #include <cmocka.h>
 
 #include "base/stats.h"
+#include "base/units.h"
 #include "decode.h"
 #include "kprof/records.h"
 #include "leftovers.h"
@@ -52,6 +53,8 @@ struct host {
 	bool hold;	   /* the sampler waits in its hook while this is set */
 	bool held;	   /* it does */
 	bool cpus_changed; /* wakes the control thread */
+
+	uint64_t times_begun; /* how often; by the control thread */
 };
 
 static inline void data_ready(void *arg)
@@ -92,6 +95,21 @@ static inline bool wait_changed(struct host *h)
 	return !pthread_cond_timedwait(&h->changed, &h->lock, &until);
 }
 
+/* The times of a machine whose CPU 3 was idle for a second at each start. */
+static inline void times_begin(void *arg)
+{
+	((struct host *)arg)->times_begun++;
+}
+
+static inline void times_read(void *arg, GArray *times)
+{
+	const struct kprof_rec_cpu_times row = {
+		.cpu = 3, .idle_ns = ((struct host *)arg)->times_begun * NSEC_PER_SEC
+	};
+
+	g_array_append_val(times, row);
+}
+
 static inline struct host *create_host(const char *events)
 {
 	struct host *h = g_new0(struct host, 1);
@@ -100,6 +118,8 @@ static inline struct host *create_host(const char *events)
 		.data_ready = data_ready,
 		.data_drained = data_ready,
 		.cpus_changed = cpus_changed,
+		.times_begin = times_begin,
+		.times_read = times_read,
 		.arg = h,
 	};
 	struct err err = { "" };
@@ -162,6 +182,7 @@ struct sums {
 	uint64_t of_pid; /* samples of `pid` */
 	uint32_t pid;
 	uint64_t last_ns[CPUS_MAX]; /* time of the last sample */
+	uint64_t times, times_idle_ns; /* CPU_TIMES records, and what they have together */
 	uint64_t disorder;	    /* samples older than one before them of their CPU and event list */
 	GByteArray *rest;	    /* of a record that was cut by the reader's buffer */
 };
@@ -188,6 +209,11 @@ static inline void count_record(struct sums *sums, const struct decoded *r)
 		sums->lost[decode_u32(r, 4)][decode_u32(r, 0)] += decode_u64(r, 12);
 		sums->all_lost += decode_u64(r, 12);
 		sums->reasons[decode_u32(r, 8)] += decode_u64(r, 12);
+	} else if (r->type == 77) {
+		assert_int_equal(decode_u32(r, 16), 3);
+		assert_true(decode_u64(r, 0) >= decode_u64(r, 8));
+		sums->times++;
+		sums->times_idle_ns += decode_u64(r, 44);
 	}
 }
 

@@ -135,6 +135,10 @@ static const struct line_row line_rows[] = {
 	{ __LINE__, "4c 2f | 0a 00 00 00 00 00 00 00 | 00 10 40 00 00 00 00 00 | 07 00 00 00 00 00 00 00"
 		"| 08 00 00 00 | 01 00 00 00 | 2a 00 00 00 | 02 00 00 00 00 00 00 00 | 03 00 00",
 		"0 file_id time=10 pid=42 addr=0x401000 dev=8:1 inode=7 generation=2 size=0 mtime=0" },
+	{ __LINE__, "4d 3c | 0a 00 00 00 00 00 00 00 | 05 00 00 00 00 00 00 00 | 03 00 00 00"
+		"| 01 00 00 00 00 00 00 00 | 02 00 00 00 00 00 00 00 | 00 01 00 00 00 00 00 00"
+		"| 04 00 00 00 00 00 00 00 | 05 00 00 00 00 00 00 00",
+		"0 cpu_times time=10 since=5 cpu=3 irq=1 kern=2 user=256 idle=4 steal=5" },
 	/* kernel and user frames; a task that had ended; no frames */
 	{ __LINE__, "01 30 | 01 00 00 00 00 00 00 00 | 05 00 00 00 00 00 00 00 | fe ff ff ff | 00 00 | 03 00"
 		"| 01 00 00 00 00 00 00 80 | 00 fe ff ff ff ff ff ff | 02 00 00 00 00 00 00 00",

@@ -55,7 +55,8 @@ static void unload(struct loaded *loaded)
 static void test_data_are_the_columns_of_the_samples(void **state)
 {
 	static const char header[] =
-		"{\"start_ms\":0,\"events\":[[\"e\",1]],\"processes\":[\"prog\"],"
+		"{\"start_ms\":0,\"events\":[[\"e\",1]],\"cpu_times\":[[2,2000,300,200,100,1400,0]],"
+		"\"processes\":[\"prog\"],"
 		"\"functions\":[[\"main\",0],[\"work\",0]],\"files\":[\"/bin/a\"],"
 		"\"tracks\":[[0,\"prog\",\"prog\",10,10,0,2],"
 		"[0,\"[idle]\",\"[idle]\",4294967295,4294967295,1,1]]}";
@@ -71,12 +72,14 @@ static void test_data_are_the_columns_of_the_samples(void **state)
 	};
 	const uint64_t frames[] = { 0x1310, 0x1011 };
 	const uint64_t idle[] = { 0x5 };
+	const uint64_t times[] = { 100000, 200000, 300000, 1400000, 0 }; /* irq, kern, user, idle, steal */
 	struct loaded loaded;
 	GByteArray *data;
 	struct gen gen;
 	size_t length = sizeof(header) - 1;
 
 	begin(&gen);
+	gen_cpu_times(&gen, 1000000, 3000000, 2, times);
 	gen_trace(&gen, 2, 1, 1000000, 10, 3, 2, frames);
 	gen_period(&gen, 0, 1, 999);
 	gen_trace(&gen, 2, 1, 2500000, 10, 0, 2, frames);

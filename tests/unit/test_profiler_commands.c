@@ -83,6 +83,42 @@ static void test_clear_resets_the_counts_of_all_readers(void **state)
 	destroy_host(h);
 }
 
+/* A second for each start so far (profiler_fixture.h): of ten runs the newest eight are 3 to 10. */
+static void test_the_times_of_the_newest_runs_are_read(void **state)
+{
+	struct sums sums = { 0 };
+	struct cursor *c;
+	struct host *h;
+	int i;
+
+	if (!can_sample())
+		skip();
+	h = create_host("page-faults:u:period=1");
+	for (i = 0; i < 10; i++) {
+		start(h);
+		touch_pages(10, NULL);
+		stop(h);
+	}
+	assert_int_equal(profiler_open_cursor(h->p, &c), 0);
+	read_on(c, &sums);
+	profiler_close_cursor(c);
+	assert_int_equal(sums.times, 8);
+	assert_int_equal(sums.times_idle_ns, 52 * NSEC_PER_SEC);
+	/* a clear forgets them, and a reader that follows gets the times at the end of a run */
+	assert_int_equal(profiler_clear(h->p, NULL), 0);
+	start(h);
+	assert_int_equal(profiler_open_cursor(h->p, &c), 0);
+	sums.times = sums.times_idle_ns = 0;
+	touch_pages(10, NULL);
+	stop(h);
+	read_on(c, &sums);
+	profiler_close_cursor(c);
+	assert_int_equal(sums.times, 1);
+	assert_int_equal(sums.times_idle_ns, 11 * NSEC_PER_SEC);
+	free_sums(&sums);
+	destroy_host(h);
+}
+
 static unsigned int count_lines(const char *path)
 {
 	FILE *file = fopen(path, "re");
@@ -421,6 +457,7 @@ int main(void)
 		cmocka_unit_test(test_printed_cpu_list_can_be_written_back),
 		cmocka_unit_test(test_stop_and_flush_deliver_all_samples),
 		cmocka_unit_test(test_clear_resets_the_counts_of_all_readers),
+		cmocka_unit_test(test_the_times_of_the_newest_runs_are_read),
 		cmocka_unit_test(test_start_and_stop_leave_nothing_behind),
 		cmocka_unit_test(test_interrupted_start_leaves_nothing_behind),
 		cmocka_unit_test(test_two_profilers_do_not_mix),

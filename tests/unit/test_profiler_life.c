@@ -40,6 +40,12 @@ static void ignore(void *arg)
 	(void)arg;
 }
 
+static void read_no_times(void *arg, GArray *times)
+{
+	(void)arg;
+	(void)times;
+}
+
 static struct profiler *create(void)
 {
 	const struct profiler_paths paths = { .symbols = built_program("kprof-symbols") };
@@ -47,6 +53,8 @@ static struct profiler *create(void)
 		.data_ready = ignore,
 		.data_drained = ignore,
 		.cpus_changed = ignore,
+		.times_begin = ignore,
+		.times_read = read_no_times,
 	};
 	struct profiler *p;
 	struct err err = { "" };

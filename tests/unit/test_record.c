@@ -254,6 +254,29 @@ static void test_file_id_has_the_documented_bytes(void **state)
 	record_buf_fini(&buf);
 }
 
+static void test_cpu_times_have_the_documented_bytes(void **state)
+{
+	static const struct kprof_rec_cpu_times times = {
+		.time_ns = TIME,
+		.since_ns = 0x3132333435363738,
+		.cpu = 0x11121314,
+		.irq_ns = 0x41,
+		.kern_ns = 0x42,
+		.user_ns = 0x43,
+		.idle_ns = 0x44,
+		.steal_ns = 0x45,
+	};
+	struct record_buf buf;
+
+	(void)state;
+	record_buf_init(&buf);
+	assert_int_equal(record_cpu_times(&buf, &times), 0);
+	CHECK_BYTES(&buf, 77, 60, TIME_BYTES, 0x38, 0x37, 0x36, 0x35, 0x34, 0x33, 0x32, 0x31, 0x14, 0x13,
+		0x12, 0x11, 0x41, 0, 0, 0, 0, 0, 0, 0, 0x42, 0, 0, 0, 0, 0, 0, 0, 0x43, 0, 0, 0, 0, 0,
+		0, 0, 0x44, 0, 0, 0, 0, 0, 0, 0, 0x45, 0, 0, 0, 0, 0, 0, 0);
+	record_buf_fini(&buf);
+}
+
 /* Kernel frames, the marker, user frames; the marker only where both are there. */
 static void test_marker_stands_between_kernel_and_user_frames(void **state)
 {
@@ -498,6 +521,7 @@ int main(void)
 		cmocka_unit_test(test_comm_fork_and_exit_have_the_documented_bytes),
 		cmocka_unit_test(test_build_id_clock_and_throttle_have_the_documented_bytes),
 		cmocka_unit_test(test_file_id_has_the_documented_bytes),
+		cmocka_unit_test(test_cpu_times_have_the_documented_bytes),
 		cmocka_unit_test(test_marker_stands_between_kernel_and_user_frames),
 		cmocka_unit_test(test_sizes_are_varints),
 		cmocka_unit_test(test_fixed_memory_takes_a_record_whole_or_not),

@@ -14,7 +14,9 @@
 #include <cmocka.h>
 #include <glib.h>
 
+#include "symbolizer/symbols_arena.h"
 #include "symbolizerd/addr_match.h"
+#include "symbolizerd/jitdump.h"
 #include "symbolizerd/textsyms.h"
 
 static const struct addr_match_symbol symbols[] = {
@@ -316,6 +318,108 @@ static void test_jit_maps_are_matched(void **state)
 	check_jit("7f0000001080 10 old\n7f0000001000 100 new\n", &jit_rows[2], "new");
 }
 
+/* ---- jitdump --------------------------------------------------------------------------------- */
+
+/* A record of these 32-bit values, then bytes; total_size is set. */
+static void dump_record(GByteArray *dump, uint32_t id, const uint64_t *words, size_t count,
+	const void *tail, size_t size)
+{
+	uint32_t head[4] = {id, (uint32_t)(16 + 8 * count + size), 0, 0};
+
+	g_byte_array_append(dump, (const guint8 *)head, sizeof(head));
+	g_byte_array_append(dump, (const guint8 *)words, (guint)(8 * count));
+	g_byte_array_append(dump, tail, (guint)size);
+}
+
+static void dump_load(GByteArray *dump, uint64_t address, uint64_t size, uint64_t index,
+	const char *name)
+{
+	/* pid and tid, vma, code_addr, code_size, code_index; then the name and the code */
+	const uint64_t words[] = {0x100000001, 0, address, size, index};
+	g_autofree char *tail = g_strdup_printf("%s.code", name);
+	size_t bytes = strlen(tail);
+
+	tail[strlen(name)] = '\0';
+	dump_record(dump, 0, words, 5, tail, bytes);
+}
+
+static void dump_move(GByteArray *dump, uint64_t from, uint64_t to, uint64_t size, uint64_t index)
+{
+	const uint64_t words[] = {0x100000001, 0, from, to, size, index};
+
+	dump_record(dump, 1, words, 6, "", 0);
+}
+
+static GByteArray *dump_new(uint32_t magic, uint32_t head_bytes)
+{
+	const uint32_t head[10] = {magic, 1, head_bytes, 62, 0, 1};
+	GByteArray *dump = g_byte_array_new();
+
+	g_byte_array_append(dump, (const guint8 *)head, sizeof(head));
+	return dump;
+}
+
+/* Frees the dump. */
+static void check_dump(int line, GByteArray *dump, const char *expected)
+{
+	int fd = memfd_create("dump", 0);
+	g_autofree char *map = NULL;
+
+	assert_int_equal(write(fd, dump->data, dump->len), dump->len);
+	map = jitdump_read(fd);
+	if (g_strcmp0(map, expected) != 0)
+		fail_msg("line %d: '%s'", line, map ? map : "-");
+	close(fd);
+	g_byte_array_unref(dump);
+}
+
+static void test_jitdumps_are_read(void **state)
+{
+	static const uint64_t debug[] = {0x1000, 0};
+	const uint32_t zero[4] = {0}, longer[4] = {0, 1 << 20, 0, 0};
+	GByteArray *dump = dump_new(0x4a695444, 40);
+	g_autofree char *name = g_strnfill(5000, 'n'), *cut = NULL;
+
+	(void)state;
+	dump_record(dump, 2, debug, 2, "", 0);
+	dump_load(dump, 0x7f0000001000, 0x100, 1, "first one");
+	dump_load(dump, 0x7f0000002000, 0x20, 2, "a\nb");
+	dump_load(dump, 0x7f0000003000, 0, 3, "empty");
+	dump_load(dump, 0x7f0000003000, 8, 4, "");
+	dump_record(dump, 4, debug, 2, "xyz", 3);
+	dump_move(dump, 0x7f0000001000, 0x7f0000004000, 0x100, 1);
+	dump_move(dump, 0x7f0000001000, 0x7f0000005000, 0x100, 77);
+	dump_record(dump, 3, NULL, 0, "", 0);
+	dump_load(dump, 0x1, 1, 5, "behind the close");
+	g_byte_array_append(dump, (const guint8 *)zero, sizeof(zero));
+	dump_load(dump, 0x2, 1, 6, "behind a bad record");
+	check_dump(__LINE__, dump,
+		"7f0000001000 100 first one\n7f0000002000 20 a?b\n7f0000004000 100 first one\n"
+		"1 1 behind the close\n");
+
+	/* a record that is cut, names that are too long, and what is no dump of this machine */
+	dump = dump_new(0x4a695444, 40);
+	dump_load(dump, 0x10, 1, 1, "whole");
+	g_byte_array_append(dump, (const guint8 *)longer, sizeof(longer));
+	check_dump(__LINE__, dump, "10 1 whole\n");
+	dump = dump_new(0x4a695444, 40);
+	dump_load(dump, 0x10, 1, 1, name);
+	cut = g_strdup_printf("10 1 %.*s\n", SYMBOLS_TEXT_MAX, name);
+	check_dump(__LINE__, dump, cut);
+	dump = dump_new(0x4454694a, 40);
+	dump_load(dump, 0x10, 1, 1, "swapped");
+	check_dump(__LINE__, dump, NULL);
+	dump = dump_new(0x4a695444, 39);
+	dump_load(dump, 0x10, 1, 1, "short head");
+	check_dump(__LINE__, dump, NULL);
+	dump = dump_new(0x4a695444, 48);
+	g_byte_array_append(dump, (const guint8 *)zero, 8);
+	dump_load(dump, 0x10, 1, 1, "long head");
+	check_dump(__LINE__, dump, "10 1 long head\n");
+	check_dump(__LINE__, dump_new(0x4a695444, 40), NULL);
+	check_dump(__LINE__, g_byte_array_new(), NULL);
+}
+
 static void test_growing_text_is_read_whole(void **state)
 {
 	int fd = memfd_create("text", 0);
@@ -344,6 +448,7 @@ int main(void)
 		cmocka_unit_test(test_kernel_addresses_are_matched),
 		cmocka_unit_test(test_last_alias_in_kallsyms_is_taken),
 		cmocka_unit_test(test_jit_maps_are_matched),
+		cmocka_unit_test(test_jitdumps_are_read),
 		cmocka_unit_test(test_growing_text_is_read_whole),
 	};
 
