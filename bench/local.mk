@@ -3,8 +3,8 @@ bench_tools = %D%/busy %D%/cpu_of %D%/many %D%/reading %D%/samples %D%/ticking
 check_PROGRAMS += $(bench_tools)
 EXTRA_DIST += %D%/README %D%/run %D%/compare \
 	%D%/event.sh %D%/html.sh %D%/html_paint.py %D%/idle.sh %D%/kpdata.sh %D%/mpstat.sh %D%/sampling.sh %D%/start.sh \
-	%D%/threads.sh %D%/trace-idle.sh %D%/trace-open.sh \
-	%D%/trace-read.sh %D%/unwind.sh %D%/query.sh %D%/views.sh
+	%D%/mark.sh %D%/query.sh %D%/threads.sh %D%/trace-idle.sh %D%/trace-open.sh \
+	%D%/trace-read.sh %D%/unwind.sh %D%/views.sh
 
 %C%_busy_SOURCES = %D%/busy.c
 # stacks need frame pointers, and each call a frame

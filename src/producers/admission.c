@@ -131,7 +131,8 @@ static bool is_at_user_limit(struct admission *admission, const struct ucred *cr
 	unsigned int others = admission->attached - count(admission->attached_users, cred->uid, 0);
 
 	return count(admission->users, cred->uid, 0) >=
-	       fair_share_quota(admission->limits.all, admission->limits.user, others);
+	       fair_share_quota(
+		       cred->uid, admission->limits.all, admission->limits.user, others);
 }
 
 const char *admission_check(
@@ -146,7 +147,8 @@ const char *admission_check(
 	if (is_at_user_limit(admission, cred)) {
 		*pending = find_pending(admission, cred, is_of_user);
 		if (!*pending)
-			return admission->attached >= admission->limits.all
+			return admission->attached >=
+						fair_share_limit(cred->uid, admission->limits.all)
 				       ? "the connection limit is reached"
 				       : "the connection limit of this user is reached";
 	} else if (admission->count >= admission->limits.all) { /* some of these are pending */

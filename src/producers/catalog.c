@@ -188,7 +188,8 @@ static int check_room(struct catalog *catalog, uid_t uid, size_t bytes)
 	if (used + bytes > CATALOG_USER_BYTES_MAX)
 		return -EDQUOT;
 	if (used + bytes >
-		fair_share_quota(CATALOG_BYTES_MAX, CATALOG_USER_BYTES_MAX, catalog->bytes - used))
+		fair_share_quota(uid, CATALOG_BYTES_MAX, CATALOG_USER_BYTES_MAX,
+			catalog->bytes - used))
 		return -ENOSPC;
 	return 0;
 }

@@ -64,12 +64,32 @@ static void divide_user(struct fair_share **programs, size_t count, uint64_t roo
 		programs[i]->gets = MIN(programs[i]->wants, level);
 }
 
+/*
+ * The level of all users' parts, and what root gets, *roots. Root is the first of `users`, which are
+ * the demands, if it wants anything.
+ */
+static uint64_t find_user_level(GArray *users, uint64_t room, uint64_t *roots)
+{
+	const uint64_t wanted = *roots, part = MIN(wanted, room / FAIR_SHARE_ROOT);
+	g_autoptr(GArray) all = g_array_new(FALSE, FALSE, sizeof(uint64_t));
+	uint64_t level;
+
+	g_array_append_vals(all, users->data, users->len);
+	level = find_level(all, room);
+	*roots = MIN(wanted, level);
+	if (part <= level)
+		return level;
+	*roots = part;
+	g_array_remove_index(users, 0);
+	return find_level(users, room - part);
+}
+
 void fair_share_divide(struct fair_share *shares, size_t count, uint64_t room)
 {
 	g_autoptr(GPtrArray) sorted = g_ptr_array_new();
 	g_autoptr(GArray) users = g_array_new(FALSE, FALSE, sizeof(uint64_t));
 	struct fair_share **all;
-	uint64_t level, wants;
+	uint64_t level, wants, roots = 0;
 	size_t i, end;
 
 	for (i = 0; i < count; i++)
@@ -79,17 +99,25 @@ void fair_share_divide(struct fair_share *shares, size_t count, uint64_t room)
 	for (i = 0; i < count; i = end) {
 		end = end_of_user(all, count, i, &wants);
 		g_array_append_val(users, wants);
+		if (all[i]->uid == 0)
+			roots = wants;
 	}
-	level = find_level(users, room);
+	level = find_user_level(users, room, &roots);
 	for (i = 0; i < count; i = end) {
 		end = end_of_user(all, count, i, &wants);
-		divide_user(all + i, end - i, MIN(wants, level));
+		divide_user(all + i, end - i, all[i]->uid == 0 ? roots : MIN(wants, level));
 	}
 }
 
-uint64_t fair_share_quota(uint64_t all, uint64_t user_most, uint64_t others)
+uint64_t fair_share_limit(uid_t uid, uint64_t all)
 {
-	uint64_t left = all - MIN(others, all);
+	return uid == 0 ? all : all - all / FAIR_SHARE_ROOT;
+}
 
-	return MIN(user_most, left - left / QUOTA_SPARED);
+uint64_t fair_share_quota(uid_t uid, uint64_t all, uint64_t user_most, uint64_t others)
+{
+	const uint64_t limit = fair_share_limit(uid, all);
+	const uint64_t left = limit - MIN(others, limit);
+
+	return MIN(user_most, uid == 0 ? left : left - left / QUOTA_SPARED);
 }

@@ -207,7 +207,8 @@ static int make_room(struct producers *producers, struct producers_user *user, u
 	uint64_t ours = user->bytes, others = producers->bytes - user->bytes;
 
 	while (bytes &&
-		ours + bytes > fair_share_quota(limits->bytes, limits->user_bytes, others)) {
+		ours + bytes > fair_share_quota(
+				       user->uid, limits->bytes, limits->user_bytes, others)) {
 		bool alone = ours + bytes > limits->user_bytes;
 		struct producer_entry *exited = find_exited(producers, alone ? user : NULL);
 
@@ -228,11 +229,11 @@ static int admit(struct producers *producers, struct producers_user *user, uint6
 {
 	const struct producers_limits *limits = &producers->limits;
 
-	if (producers->attached >= limits->programs)
+	if (producers->attached >= fair_share_limit(user->uid, limits->programs))
 		return err_set(err, ENOSPC, "the limit is reached: %u producers are attached",
 			producers->attached);
-	if (user->programs >= fair_share_quota(limits->programs, limits->user_programs,
-				      producers->attached - user->programs))
+	if (user->programs >= fair_share_quota(user->uid, limits->programs,
+				      limits->user_programs, producers->attached - user->programs))
 		return err_set(err, EDQUOT,
 			"the limit of this user is reached: %u producers are attached",
 			user->programs);

@@ -54,7 +54,8 @@ static int take_id(struct producer_entry *entry)
 	if (user->ids >= limits->user_ids)
 		ret = -EDQUOT;
 	else if (user->ids >=
-		 fair_share_quota(limits->ids, limits->user_ids, producers->ids - user->ids))
+		 fair_share_quota(user->uid, limits->ids, limits->user_ids,
+			 producers->ids - user->ids))
 		ret = -ENOSPC;
 	if (!ret) {
 		entry->ids++;

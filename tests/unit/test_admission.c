@@ -63,24 +63,30 @@ static unsigned int crowd(struct world *world, pid_t first, uid_t uid)
 	return count;
 }
 
-/* Of 64 connections a user gets 48 at most, and three fourths of what others leave. */
+/*
+ * Of 64 connections 4 are root's, a sixteenth. Of the others a user gets three fourths of what other
+ * users leave. Root gets what is left.
+ */
 static void test_users_who_take_all_leave_a_share_for_others(void **state)
 {
-	static const unsigned int expected[] = {48, 12, 3, 1};
+	static const unsigned int expected[] = {45, 12, 3, 0};
 	struct world world;
 
 	begin(&world);
 	for (size_t i = 0; i < G_N_ELEMENTS(expected); i++)
-		assert_int_equal(crowd(&world, 100 * (pid_t)i + 1, (uid_t)i), expected[i]);
+		assert_int_equal(crowd(&world, 100 * (pid_t)i + 1, (uid_t)i + 1), expected[i]);
 	assert_string_equal(come(&world, 999, 99, true), "the connection limit is reached");
+	assert_int_equal(crowd(&world, 1000, 0), 4);
+	assert_string_equal(come(&world, 1999, 0, true), "the connection limit is reached");
+	for (int i = 0; i < 4; i++)
+		admission_remove(world.places, &world.place[--world.count]);
 	/*
 	 * a user with more connections than that keeps them, and gets no more until they are fewer
 	 */
-	admission_remove(world.places, &world.place[--world.count]);
 	admission_remove(world.places, &world.place[0]);
 	world.place[0] = world.place[--world.count];
 	assert_string_equal(
-		come(&world, 1000, 0, true), "the connection limit of this user is reached");
+		come(&world, 2000, 1, true), "the connection limit of this user is reached");
 	finish(&world);
 }
 
@@ -125,11 +131,11 @@ static void test_oldest_connection_without_hello_is_evicted_first(void **state)
 	assert_ptr_equal(admission_oldest_pending(world.places), &world.place[0]);
 	admission_hello(world.places, &world.place[2]);
 	admission_hello(world.places, &world.place[4]);
-	assert_int_equal(crowd(&world, 1000, 1), 48 - 4);
+	assert_int_equal(crowd(&world, 1000, 1), 45 - 4);
 	check_way(&world, __LINE__, 500, 5, NULL);
-	for (int i = 0; i < 12; i++) /* three fourths of 16, with HELLO or without */
+	for (int i = 0; i < 12; i++) /* three fourths of 15, with HELLO or without */
 		assert_null(come(&world, 600 + i, 6, false));
-	check_way(&world, __LINE__, 700, 6, &world.place[49]);
+	check_way(&world, __LINE__, 700, 6, &world.place[46]);
 	while (world.count < PLACES)
 		assert_null(come(&world, 900 + (pid_t)world.count, 9, false));
 	check_way(&world, __LINE__, 500, 5, &world.place[0]);

@@ -69,7 +69,7 @@ static uint64_t make_all(const struct snapshot *snapshot, uint64_t *events)
 static struct snapshot *take(struct snapshot_budget *budget, struct program **programs, size_t count)
 {
 	struct clock_map *clocks = clock_map_create();
-	struct snapshot *snapshot = snapshot_create(budget, 0, tracing_list(programs, count), 0);
+	struct snapshot *snapshot = snapshot_create(budget, 0, tracing_list(programs, count), NULL, 0);
 
 	assert_int_equal(snapshot_take(snapshot, clocks, NULL, NULL), 0);
 	clock_map_destroy(clocks);
@@ -227,7 +227,7 @@ static void test_measuring_is_cancelled(void **state)
 
 	for (uint64_t n = 0; n < EVENTS; n++)
 		assert_true(tracing_write(program, writer, n));
-	snapshot = snapshot_create(budget, 0, tracing_list(&program, 1), 0);
+	snapshot = snapshot_create(budget, 0, tracing_list(&program, 1), NULL, 0);
 	assert_int_equal(snapshot_take(snapshot, clocks, NULL, &cancel), -EINTR);
 	snapshot_destroy(snapshot);
 	assert_int_equal(snapshot_budget_used(budget), 0);

@@ -61,7 +61,10 @@ static void test_ids_of_exited_producers_are_freed(void **state)
 	destroy(&world);
 }
 
-/* Users who take as much as they can of each resource leave some for the next user. */
+/*
+ * Users who take as much as they can of each resource leave some for the next user, and a sixteenth for
+ * root, who comes last.
+ */
 static void test_users_who_take_all_leave_a_share_for_others(void **state)
 {
 	const struct producers_limits limits = {
@@ -75,24 +78,26 @@ static void test_users_who_take_all_leave_a_share_for_others(void **state)
 		unsigned int programs, ids;
 	} rows[] = {
 		{__LINE__, 32, 32}, /* its pools are what is bounded first */
-		{__LINE__, 24, 24}, /* three fourths of 32, and of 8, and of 2 */
-		{__LINE__, 6, 6},
-		{__LINE__, 1, 2},
+		{__LINE__, 21, 21}, /* three fourths of 28, and of 7, and of 2: of ids of 1 */
+		{__LINE__, 5, 6},
+		{__LINE__, 1, 1},
 		{__LINE__, 0, 0},
+		{__LINE__, 5, 4}, /* what is left: 64 - 59, and 64 - 60 */
 	};
 	struct producer *programs[64], *more;
 	struct world world = create(&limits);
-	struct fixture f[64];
+	struct fixture f[65]; /* and one that is refused */
 	struct err err;
 	unsigned int n = 0;
 	int ret;
 
 	for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+		const uid_t uid = i + 1 < G_N_ELEMENTS(rows) ? (uid_t)i + 1 : 0;
 		unsigned int first = n;
 
 		do {
 			fixture_open(&f[n], POOL_BYTES, KPROF_MODE_OVERWRITE);
-			ret = attach(&world, (pid_t)(100 + n), (uid_t)i, "prog", f[n].fd, &more, &err);
+			ret = attach(&world, (pid_t)(100 + n), uid, "prog", f[n].fd, &more, &err);
 			if (!ret)
 				programs[n++] = more;
 		} while (!ret);
@@ -197,7 +202,7 @@ static void test_exited_producers_are_evicted_for_new_ones(void **state)
 	struct world world;
 
 	limits.user_bytes = 3 * POOL_BYTES;
-	limits.bytes = 5 * POOL_BYTES;
+	limits.bytes = 5 * POOL_BYTES * 16 / 15; /* five for users other than root */
 	world = create(&limits);
 	for (int i = 0; i < 4; i++)
 		fixture_open(&f[i], POOL_BYTES, KPROF_MODE_OVERWRITE);

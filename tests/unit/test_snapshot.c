@@ -378,6 +378,32 @@ static void test_memory_is_divided_fairly(void **state)
 	fair_share_divide(NULL, 0, 100);
 }
 
+/* However many other users there are, root has a sixteenth, if it wants that. */
+static void test_root_gets_its_part_of_memory(void **state)
+{
+	static const struct {
+		int line;
+		uint64_t wants, root, others;
+	} rows[] = {
+		{ __LINE__, 1000, 100, 37 }, /* 1600 / 16; 1500 / 40 */
+		{ __LINE__, 60, 60, 38 },    /* 1540 / 40 */
+		{ __LINE__, 10, 10, 39 },    /* 1590 / 40 */
+	};
+
+	for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+		struct fair_share shares[41];
+
+		for (size_t k = 0; k < 41; k++)
+			shares[k] = (struct fair_share){ (uid_t)(40 - k), 500, 99 };
+		shares[40].wants = rows[i].wants; /* of user id 0 */
+		fair_share_divide(shares, 41, 1600);
+		for (size_t k = 0; k < 41; k++)
+			if (shares[k].gets != (k == 40 ? rows[i].root : rows[i].others))
+				fail_msg("row of line %d, share %zu: %lu", rows[i].line, k,
+					shares[k].gets);
+	}
+}
+
 static bool always(void *arg)
 {
 	return true;
@@ -531,6 +557,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_corrupt_producer_takes_no_more_than_its_share,
 						set_up, tear_down),
 		cmocka_unit_test(test_memory_is_divided_fairly),
+		cmocka_unit_test(test_root_gets_its_part_of_memory),
 		cmocka_unit_test_setup_teardown(test_cancelled_snapshot_is_interrupted,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_unreadable_pool_is_passed_over,
