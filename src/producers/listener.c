@@ -12,9 +12,7 @@
 #include "sys/clock.h"
 #include "producers/closing.h"
 #include "producers/listener_state.h"
-#include "producers/marks.h"
 #include "producers/producers.h"
-#include "producers/reports.h"
 #include "producers/sync_rounds.h"
 
 /* Events of epoll that are handled at one wakeup. */
@@ -235,8 +233,8 @@ int listener_create(struct producers *producers, int fd, const struct listener_o
 
 	l->producers = producers;
 	l->options = *options;
-	l->reports = reports_create(options->reports);
-	l->marks = marks_create(options->marks, options->owner);
+	l->reports = user_limits_create(options->reports, options->reports / 2);
+	l->marks = user_limits_create(options->marks, 0);
 	l->rounds = sync_rounds_create();
 	g_queue_init(&l->waiting);
 	l->turns = user_turns_create(&(struct user_turns_limits){
@@ -321,8 +319,8 @@ void listener_destroy(struct listener *listener)
 	acceptor_destroy(listener->acceptor);
 	closing_destroy(listener->closing);
 	receivers_destroy(listener->receivers);
-	reports_destroy(listener->reports);
-	marks_destroy(listener->marks);
+	user_limits_destroy(listener->reports);
+	user_limits_destroy(listener->marks);
 	admission_destroy(listener->admission);
 	user_turns_destroy(listener->turns);
 	sync_rounds_destroy(listener->rounds);

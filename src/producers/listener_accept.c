@@ -14,9 +14,7 @@
 #include "base/units.h"
 #include "sys/clock.h"
 #include "producers/closing.h"
-#include "producers/marks.h"
 #include "producers/producers.h"
-#include "producers/reports.h"
 #include "producers/sync_rounds.h"
 
 #define ACCEPTS_PER_WAKE 64
@@ -28,7 +26,7 @@ void listener_report(
 	struct listener *listener, const struct connection *connection, const char *reason)
 {
 	if (listener->options.report &&
-		reports_may(listener->reports, connection->pid, connection->uid))
+		user_limits_take(listener->reports, connection->uid, connection->pid))
 		listener->options.report(listener->options.arg, connection->pid, connection->uid,
 			connection->program, reason);
 }
@@ -50,12 +48,19 @@ static void on_refused(void *arg, const struct connection *connection, const cha
 	listener_report(arg, connection, reason);
 }
 
+/* root and the owner of the mount can write to kptrace, so they are not limited. */
+static bool may_mark(struct listener *listener, const struct connection *connection)
+{
+	return connection->uid == 0 || connection->uid == listener->options.owner ||
+	       user_limits_take(listener->marks, connection->uid, connection->pid);
+}
+
 static int on_mark(void *arg, const struct connection *connection, const char *text, size_t bytes)
 {
 	struct listener *listener = arg;
 	int ret = -EOPNOTSUPP;
 
-	if (!marks_may(listener->marks, connection->uid))
+	if (!may_mark(listener, connection))
 		ret = -EDQUOT;
 	else if (listener->options.mark)
 		ret = listener->options.mark(listener->options.arg, connection->pid, text, bytes);

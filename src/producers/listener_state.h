@@ -17,6 +17,7 @@
 #include "producers/admission.h"
 #include "producers/receivers.h"
 #include "producers/connection.h"
+#include "producers/user_limits.h"
 #include "producers/user_turns.h"
 
 /* The pause before the next accept when descriptors, memory or the acceptor are missing. */
@@ -66,8 +67,7 @@ struct listener {
 	struct admission *admission;	 /* of the peers in all */
 	bool paused;			 /* no accepts: descriptors, memory or the acceptor are missing */
 	uint64_t paused_until_ns;	 /* while paused: when accepting is tried again */
-	struct reports *reports;
-	struct marks *marks;
+	struct user_limits *reports, *marks; /* i */
 	char in[KPROF_PACKET_MAX] __attribute__((aligned(8)));
 	char out[KPROF_PACKET_MAX] __attribute__((aligned(8)));
 };

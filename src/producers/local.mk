@@ -11,14 +11,13 @@ libproducers_a_SOURCES = \
 	%D%/listener_packets.c \
 	%D%/admission.c %D%/admission.h \
 	%D%/mark_client.c %D%/mark_client.h \
-	%D%/marks.c %D%/marks.h \
 	%D%/producers.c %D%/producers.h \
 	%D%/producers_stats.c \
 	%D%/producers_events.c \
 	%D%/producers_state.h \
 	%D%/receiver.c %D%/receiver.h \
 	%D%/receivers.c %D%/receivers.h \
-	%D%/reports.c %D%/reports.h \
+	%D%/user_limits.c %D%/user_limits.h \
 	%D%/connection.c %D%/connection.h \
 	%D%/fair_share.c %D%/fair_share.h \
 	%D%/sync_rounds.c %D%/sync_rounds.h \

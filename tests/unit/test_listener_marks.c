@@ -6,9 +6,7 @@
 #include "tests/unit/listener_fixture.h"
 
 #include "producers/mark_client.h"
-#include "producers/marks.h"
-
-#define OWNER 12345
+#include "producers/user_limits.h"
 
 /* The text that was taken last; protected by server.lock. */
 static char taken[KPROF_MARK_MAX + 1];
@@ -164,26 +162,37 @@ static void test_server_without_a_trace_takes_no_marks(void **state)
 /* Far fewer than a user gets back in the time that this takes. */
 #define MANY 10000
 
-static unsigned int count_allowed(struct marks *marks, uid_t uid)
+static unsigned int count_allowed(struct user_limits *limits, uid_t uid)
 {
 	unsigned int allowed = 0;
 
 	for (int i = 0; i < MANY; i++)
-		allowed += marks_may(marks, uid);
+		allowed += user_limits_take(limits, uid, 1);
 	return allowed;
 }
 
-static void test_each_user_is_limited_except_root_and_the_owner(void **state)
+static void test_each_user_is_limited(void **state)
 {
-	struct marks *marks = marks_create(3, OWNER);
-	unsigned int allowed = count_allowed(marks, 1000);
+	struct user_limits *limits = user_limits_create(3, 0);
+	unsigned int allowed = count_allowed(limits, 1000);
 
+	(void)state;
 	assert_true(allowed >= 3 && allowed < MANY);
-	allowed = count_allowed(marks, 1001);
+	allowed = count_allowed(limits, 1001);
 	assert_true(allowed >= 3 && allowed < MANY);
-	assert_int_equal(count_allowed(marks, 0), MANY);
-	assert_int_equal(count_allowed(marks, OWNER), MANY);
-	marks_destroy(marks);
+	user_limits_destroy(limits);
+}
+
+static void test_the_reserve_is_left_to_other_processes(void **state)
+{
+	struct user_limits *limits = user_limits_create(MANY, MANY / 2);
+	unsigned int allowed = count_allowed(limits, 1000);
+
+	(void)state;
+	assert_in_range(allowed, MANY / 2, MANY - 1);
+	assert_true(user_limits_take(limits, 1000, 2));
+	assert_true(user_limits_take(limits, 1000, 1));
+	user_limits_destroy(limits);
 }
 
 int main(void)
@@ -199,7 +208,8 @@ int main(void)
 			test_client_says_what_the_server_answers, begin_with_marks, finish),
 		cmocka_unit_test_setup_teardown(
 			test_server_without_a_trace_takes_no_marks, begin, finish),
-		cmocka_unit_test(test_each_user_is_limited_except_root_and_the_owner),
+		cmocka_unit_test(test_each_user_is_limited),
+		cmocka_unit_test(test_the_reserve_is_left_to_other_processes),
 	};
 
 	return cmocka_run_group_tests(tests, make_dir, remove_dir);
