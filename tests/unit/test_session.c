@@ -17,6 +17,7 @@
 #include "fs/node.h"
 #include "fs/openfile.h"
 #include "fs/quota.h"
+#include "acct/exact.h"
 #include "fs/server.h"
 #include "fs/session.h"
 #include "fs/tree.h"
@@ -47,6 +48,7 @@ static void create_side(struct side *side)
 {
 	const struct session_options options = {
 		.server = &server,
+		.exact = server.exact,
 		.log = &server.log,
 		.owner = getuid(),
 		.data_ready = ignore_data,
@@ -69,6 +71,7 @@ static int create_sides(void **state)
 	before = leftovers_count();
 	log_init(&server.log, true);
 	server.quotas = quotas_create(getuid(), 1024, 1);
+	server.exact = exact_create(EXACT_PROCSTAT, EXACT_HOLD_DEFAULT_S);
 	for (i = 0; i < SESSIONS; i++)
 		create_side(&sides[i]);
 	return 0;
@@ -88,6 +91,7 @@ static int destroy_sides(void **state)
 
 	for (i = 0; i < SESSIONS; i++)
 		destroy_side(&sides[i]);
+	exact_destroy(server.exact);
 	quotas_destroy(server.quotas);
 	leftovers_check(&before);
 	return 0;
