@@ -19,8 +19,10 @@
 #include "capture/query_filter.h"
 #include "formats/view.h"
 #include "fs/content.h"
+#include "fs/server.h"
 #include "fs/session.h"
 #include "prof/profiler.h"
+#include "trace/trace.h"
 
 /* The pieces of one step through the held records. */
 #define PIECES 64
@@ -73,9 +75,22 @@ static const struct dirtab_row view_row = {
 	.make = make_view,
 };
 
+/* Of since and until: a text that was written to the trace, after '@' or alone. */
+static int add_mark(struct session *session, struct query *query, enum query_key key,
+	const char *value, struct err *err)
+{
+	uint64_t time_ns;
+
+	value += *value == '@';
+	if (trace_find(session->server->trace, value, &time_ns))
+		return err_set(err, ENOENT, "'%s' is no time, and no message in kptrace has this text",
+			value);
+	return query_add_time(query, key, time_ns, err);
+}
+
 /* Adds a condition for a name in a path. A name that is none does not exist. */
-static int add_condition(
-	struct query *query, enum query_key key, const char *name, struct err *err)
+static int add_condition(struct session *session, struct query *query, enum query_key key,
+	const char *name, struct err *err)
 {
 	char value[QUERY_VALUE_MAX];
 	int ret = query_unescape(name, value);
@@ -83,7 +98,9 @@ static int add_condition(
 	if (ret == -EINVAL)
 		err_set(err, EINVAL, "'%s': after %% two hexadecimal digits are needed, as %%2F for /",
 			name);
-	if (!ret)
+	if (!ret && (key == QUERY_SINCE || key == QUERY_UNTIL) && !query_is_time(value))
+		ret = add_mark(session, query, key, value, err);
+	else if (!ret)
 		ret = query_add(query, key, value, err);
 	return ret == -ENAMETOOLONG ? ret : ret ? -ENOENT : 0;
 }
@@ -105,7 +122,7 @@ static int resolve_value(struct session *session, const struct dirtab_row *dir, 
 	const struct dirtab_row **row, struct err *err)
 {
 	struct query query = part_of(dir)->query;
-	int ret = add_condition(&query, part_of(dir)->key, name, err);
+	int ret = add_condition(session, &query, part_of(dir)->key, name, err);
 
 	if (!ret)
 		*row = make_row(&part_folder, name, &query, QUERY_KEYS);
@@ -147,7 +164,8 @@ static void list_values(struct session *session, const struct dirtab_row *dir, G
 	GHashTableIter iter;
 	gpointer value;
 
-	each_record(session->profiler, values, query_values_learn);
+	if (query_values_must_learn(values))
+		each_record(session->profiler, values, query_values_learn);
 	each_record(session->profiler, values, query_values_add);
 	found = query_values_finish(values);
 	g_hash_table_iter_init(&iter, found);

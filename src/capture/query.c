@@ -179,14 +179,15 @@ static int set_number(const char *value, const char *what, uint32_t *number, str
 	return 0;
 }
 
-static int set_pid(const char *value, uint32_t *pid, struct err *err)
+/* Of a process or thread. */
+static int set_task(const char *value, const char *what, uint32_t *pid, struct err *err)
 {
 	if (!strcmp(value, QUERY_IDLE))
 		*pid = KPROF_PID_KERNEL;
 	else if (!strcmp(value, QUERY_GONE))
 		*pid = KPROF_PID_GONE;
 	else
-		return set_number(value, "process", pid, err);
+		return set_number(value, what, pid, err);
 	return 0;
 }
 
@@ -208,9 +209,9 @@ static int set_value(struct query *q, enum query_key key, const char *value, str
 	case QUERY_UNTIL:
 		return set_time(value, &q->until_ns, &q->until_wall, err);
 	case QUERY_PID:
-		return set_pid(value, &q->pid, err);
+		return set_task(value, "process", &q->pid, err);
 	case QUERY_TID:
-		return set_number(value, "thread", &q->tid, err);
+		return set_task(value, "thread", &q->tid, err);
 	case QUERY_CPU:
 		return set_number(value, "CPU", &q->cpu, err);
 	case QUERY_COMM:

@@ -100,7 +100,7 @@ void query_escape(const char *value, GString *name);
 /* Returns -EINVAL if `name` is not made so; value has QUERY_VALUE_MAX bytes: -ENAMETOOLONG. */
 int query_unescape(const char *name, char value[QUERY_VALUE_MAX]);
 
-/* The values of pid for samples without a process: the idle task, and tasks that had exited. */
+/* The values of pid and tid for samples without a process: the idle task, and tasks that had exited. */
 #define QUERY_IDLE "idle"
 #define QUERY_GONE "gone"
 

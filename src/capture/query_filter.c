@@ -45,6 +45,7 @@ struct query_filter {
 	GHashTable *members;	/* pids whose records are copied */
 	GHashTable *parents;	/* pid -> GSList of pids that forked one with it */
 	GHashTable *values;	/* of `key`; NULL if none are wanted */
+	GHashTable *seen;	/* numbers and names that are in `values` or can't be */
 	enum query_key key;
 	uint64_t samples, lost;
 	/* of the third */
@@ -74,6 +75,7 @@ static void init_filter(struct query_filter *f, const struct query *query, const
 	f->strings = g_string_chunk_new(1024);
 	f->kept = g_byte_array_new();
 	f->members = g_hash_table_new(NULL, NULL);
+	f->seen = g_hash_table_new(NULL, NULL);
 	f->parents = g_hash_table_new_full(NULL, NULL, NULL, free_list);
 	f->stack = g_byte_array_new();
 }
@@ -87,6 +89,7 @@ static void fini_filter(struct query_filter *f)
 	g_string_chunk_free(f->strings);
 	g_byte_array_free(f->kept, TRUE);
 	g_hash_table_destroy(f->members);
+	g_hash_table_destroy(f->seen);
 	g_hash_table_destroy(f->parents);
 	g_byte_array_free(f->stack, TRUE);
 }
@@ -223,33 +226,53 @@ static bool fits(const struct query_filter *f, const struct kprof_rec_trace *sam
 	       !(query_has(q, QUERY_EXE) && !has_text(text_of(f, QUERY_EXE, sample), q->exe));
 }
 
-static const char *name_of_pid(uint32_t pid, char number[16])
+static const char *name_of_number(uint32_t value, char number[16])
+{
+	g_snprintf(number, 16, "%" PRIu32, value);
+	return number;
+}
+
+static const char *name_of_task(uint32_t pid, char number[16])
 {
 	if (pid == KPROF_PID_KERNEL)
 		return QUERY_IDLE;
 	if (pid == KPROF_PID_GONE)
 		return QUERY_GONE;
-	g_snprintf(number, 16, "%" PRIu32, pid);
-	return number;
+	return name_of_number(pid, number);
 }
 
+/* What a value is made of: its number, or a text that is the same pointer for equal texts. */
+static gpointer source_of(const struct query_filter *f, const struct kprof_rec_trace *sample)
+{
+	switch (f->key) {
+	case QUERY_PID:
+		return GUINT_TO_POINTER(sample->pid);
+	case QUERY_TID:
+		return GUINT_TO_POINTER(thread_of(f, sample));
+	case QUERY_CPU:
+		return GUINT_TO_POINTER((guint)sample->cpu);
+	case QUERY_EVENT:
+		return (gpointer)event_of(f, sample->info);
+	default:
+		return (gpointer)text_of(f, f->key, sample);
+	}
+}
+
+/* Most samples have a value that is noted already. */
 static void note_value(struct query_filter *f, const struct kprof_rec_trace *sample)
 {
-	char number[16] = "";
+	const gpointer source = source_of(f, sample);
+	char number[16];
 	struct query none = { 0 };
-	const char *value = number;
+	const char *value = source;
 
-	if (f->key == QUERY_PID)
-		value = name_of_pid(sample->pid, number);
-	else if (f->key == QUERY_TID && sample->pid < KPROF_PID_GONE)
-		g_snprintf(number, sizeof(number), "%" PRIu32, thread_of(f, sample));
+	if (!g_hash_table_add(f->seen, source))
+		return;
+	if (f->key == QUERY_PID || f->key == QUERY_TID)
+		value = name_of_task(GPOINTER_TO_UINT(source), number);
 	else if (f->key == QUERY_CPU)
-		g_snprintf(number, sizeof(number), "%u", sample->cpu);
-	else if (f->key == QUERY_EVENT)
-		value = event_of(f, sample->info);
-	else
-		value = f->key == QUERY_TID ? NULL : text_of(f, f->key, sample);
-	if (value && !g_hash_table_contains(f->values, value) && !query_add(&none, f->key, value, NULL))
+		value = name_of_number(GPOINTER_TO_UINT(source), number);
+	if (value && !query_add(&none, f->key, value, NULL))
 		g_hash_table_add(f->values, g_strdup(value));
 }
 
@@ -277,10 +300,11 @@ static int decide(struct query_filter *f, const struct decode_record *r)
 	}
 	if (fits(f, &r->trace)) {
 		f->kept->data[f->ordinal / 8] |= (uint8_t)(1 << f->ordinal % 8);
-		g_hash_table_add(f->members, GUINT_TO_POINTER(r->trace.pid));
 		f->samples++;
 		if (f->values)
 			note_value(f, &r->trace);
+		else
+			g_hash_table_add(f->members, GUINT_TO_POINTER(r->trace.pid));
 	}
 	f->ordinal++;
 	return 0;
@@ -493,6 +517,12 @@ struct query_values *query_values_create(const struct query *query, enum query_k
 		g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL));
 	begin_pass(&v->filter);
 	return v;
+}
+
+bool query_values_must_learn(const struct query_values *v)
+{
+	return v->filter.processes || query_has(&v->query, QUERY_LAST) ||
+	       v->query.since_wall || v->query.until_wall;
 }
 
 void query_values_learn(struct query_values *v, const struct decode_record *record)

@@ -43,6 +43,8 @@ int query_filter_make(struct decoder *decoder, const struct query *query, const 
 struct query_values;
 
 struct query_values *query_values_create(const struct query *query, enum query_key key);
+/* Whether query_values_learn() is needed; otherwise it may be left out. */
+bool query_values_must_learn(const struct query_values *values);
 void query_values_learn(struct query_values *values, const struct decode_record *record);
 void query_values_add(struct query_values *values, const struct decode_record *record);
 /* Frees it and returns a set of strings that owns them; the caller unrefs it. */

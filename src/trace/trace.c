@@ -205,6 +205,57 @@ size_t trace_bytes(struct trace *trace)
 	return bytes;
 }
 
+/* The text of a line behind its header and the name that the server gives to `kprof mark`. */
+static const char *skip_header(const char *line)
+{
+	const char *text = strstr(line, ": "), *rest;
+
+	if (!text)
+		return line;
+	text += 2;
+	if (!g_str_has_prefix(text, "kprof["))
+		return text;
+	rest = text + strlen("kprof[");
+	rest += strspn(rest, "0123456789");
+	return g_str_has_prefix(rest, "]: ") ? rest + 3 : text;
+}
+
+/* `line` is for its bytes. */
+static bool has_text(const struct messages_message *message, const char *text, size_t length,
+	GString *line)
+{
+	const size_t bytes = message->length[0] + message->length[1];
+
+	if (bytes <= length || bytes > length + 2 * HEADER_BYTES)
+		return false;
+	g_string_truncate(line, 0);
+	g_string_append_len(line, message->text[0], (gssize)message->length[0]);
+	g_string_append_len(line, message->text[1], (gssize)message->length[1]);
+	g_string_truncate(line, line->len - 1); /* the newline */
+	return !strcmp(skip_header(line->str), text);
+}
+
+int trace_find(struct trace *trace, const char *text, uint64_t *time_ns)
+{
+	g_autoptr(GString) line = g_string_new(NULL);
+	const size_t length = strlen(text);
+	struct messages_message message;
+	uint64_t number, first;
+	int ret = -ENOENT;
+
+	pthread_mutex_lock(&trace->mutex);
+	first = messages_first(trace->ring);
+	for (number = messages_end(trace->ring); ret && number-- > first;) {
+		if (messages_get(trace->ring, number, &message) ||
+			!has_text(&message, text, length, line))
+			continue;
+		*time_ns = message.time_ns;
+		ret = 0;
+	}
+	pthread_mutex_unlock(&trace->mutex);
+	return ret;
+}
+
 void trace_clear(struct trace *trace)
 {
 	pthread_mutex_lock(&trace->mutex);

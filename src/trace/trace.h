@@ -62,6 +62,12 @@ int trace_print(struct trace *trace, GString *out);
 /* The length of what trace_print would append now. */
 size_t trace_bytes(struct trace *trace);
 
+/*
+ * Finds the newest message of one line that has exactly this text, also one that `kprof mark` sent.
+ * Sets *time_ns, or returns -ENOENT. Bytes that the trace shows as \xNN are compared in that form.
+ */
+int trace_find(struct trace *trace, const char *text, uint64_t *time_ns);
+
 /* Removes all messages. They are not counted as overwritten. */
 void trace_clear(struct trace *trace);
 

@@ -7,6 +7,7 @@
 
 # a name of its own: other runs of the tests may run the same program at the same time
 NAME=part$$
+kprof=$PWD/kprof
 cp "$PWD/tests/fixtures/split" "$WORK/$NAME"
 
 serve
@@ -21,7 +22,7 @@ one=$!
 wait $one $!
 put kpctl stop
 cat "$MNT/kpdata" >"$WORK/kpdata" || fail "kpdata can't be read"
-"$PWD/kprof" dump "$WORK/kpdata" >"$WORK/dump" || fail "kprof dump"
+"$kprof" dump "$WORK/kpdata" >"$WORK/dump" || fail "kprof dump"
 
 # the samples, one a line: NS EVENT PID TID CPU; the thread as TASK says
 awk '
@@ -29,7 +30,9 @@ awk '
 	$2 == "task" { tid[value(3) " " value(4)] = value(5) }
 	$2 ~ /^(kern|user)_trace$/ {
 		key = value(6) " " value(5)
-		print value(3), value(4), value(5), key in tid ? tid[key] : value(5), value(6)
+		thread = key in tid ? tid[key] : value(5)
+		sub(/^4294967294$/, "gone", thread) # a thread that had exited, of a known process
+		print value(3), value(4), value(5), thread, value(6)
 	}' "$WORK/dump" >"$WORK/samples"
 total=$(wc -l <"$WORK/samples")
 check "there are samples" [ "$total" -gt 100 ]
@@ -62,7 +65,7 @@ same "query folders are not listed" "" "$(ls "$MNT/views" | grep -E '^(by|last|s
 same "last lists nothing" "" "$(ls "$MNT/views/last")"
 same "the values of pid" "$(awk '{ print $3 }' "$WORK/samples" | sort -u)" "$(ls "$MNT/views/by/pid" | sort)"
 same "the values of cpu" "$(awk '{ print $5 }' "$WORK/samples" | sort -u)" "$(ls "$MNT/views/by/cpu" | sort)"
-same "the values of tid" "$(awk '$3 !~ /idle|gone/ { print $4 }' "$WORK/samples" | sort -u)" \
+same "the values of tid" "$(awk '{ print $4 }' "$WORK/samples" | sort -u)" \
 	"$(ls "$MNT/views/by/tid" | sort)"
 same "the values of event" "$(printf '%s\n' cpu-clock:freq=1999 page-faults:period=1)" "$(ls "$MNT/views/by/event")"
 check "the program is a value of comm" [ -d "$MNT/views/by/comm/$NAME" ]
@@ -128,8 +131,10 @@ refused last/10/flat "No such file" "'10' is no duration"
 refused last/0s/flat "No such file" "'0s' is no duration"
 refused last/-1s/flat "No such file" "'-1s' is no duration"
 refused last/99999999999999999999h/flat "No such file" "is no duration"
-refused since/yesterday/flat "No such file" "'yesterday' is no time"
-refused since/@never/flat "No such file" "'@never' is no time"
+refused since/yesterday/flat "No such file" "'yesterday' is no time, and no message in kptrace"
+refused since/@never/flat "No such file" "'never' is no time, and no message in kptrace"
+refused until/1x/flat "No such file" "'1x' is no time"
+refused since/@2026-13-01T00:00:00/flat "No such file" "is no time"
 refused until/18446744074/flat "No such file" "is no time"
 refused by/pid/1x/flat "No such file" "'1x' is no number of a process"
 refused by/pid/4294967296/flat "No such file" "is no number of a process"
@@ -183,7 +188,18 @@ has_samples() {
 }
 wait_for has_samples
 check "the last time is shown while it runs" [ "$(in_view "last/100s/by/comm/$NAME")" -gt 10 ]
-same "of the time before the start" 0 "$(in_view "until/$(seconds "$newest")")"
+put kptrace "half/way"
+put kptrace "half/way and more"
+"$kprof" mark -s "$SOCKET" "sent" || fail "kprof mark"
+U=$(sed -n 's/^\[\([0-9]*\)\.\([0-9]*\)\]:cpu[0-9]*: half\/way$/\1\2/p' "$MNT/kptrace")
+"$WORK/$NAME" 200 >/dev/null
 put kpctl stop
+"$kprof" dump "$MNT/kpdata" | awk '$2 ~ /^(kern|user)_trace$/ { sub(/.*=/, "", $3); print $3 }' >"$WORK/times"
+same "since a mark" "$(awk -v u="$U" '$1 >= u { n++ } END { print n + 0 }' "$WORK/times")" \
+	"$(in_view since/half%2Fway)"
+same "until a mark" "$(awk -v u="$U" '$1 < u { n++ } END { print n + 0 }' "$WORK/times")" \
+	"$(in_view until/@half%2Fway)"
+check "a mark that kprof mark sent" [ "$(in_view since/sent)" -gt 0 ]
+same "of the time before the start" 0 "$(in_view "until/$(seconds "$newest")")"
 
 serve_end

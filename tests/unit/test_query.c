@@ -78,7 +78,7 @@ static const struct text_row texts[] = {
 	{__LINE__, QUERY_PID, "", -EINVAL, 0},
 	{__LINE__, QUERY_CPU, "3", 0, 3},
 	{__LINE__, QUERY_CPU, "3,4", -EINVAL, 0},
-	{__LINE__, QUERY_TID, "idle", -EINVAL, 0},
+	{__LINE__, QUERY_CPU, "idle", -EINVAL, 0},
 };
 
 static uint64_t value_of(const struct query *query, enum query_key key)
@@ -348,7 +348,7 @@ static void test_values_are_those_of_the_samples(void **state)
 		const char *all, *of_cpu_1;
 	} rows[] = {
 		{QUERY_PID, "100 101 200 idle ", "101 200 "},
-		{QUERY_TID, "100 101 102 200 ", "101 102 200 "},
+		{QUERY_TID, "100 101 102 200 idle ", "101 102 200 "},
 		{QUERY_COMM, "child other parent ", "child other parent "},
 		{QUERY_CPU, "0 1 ", "1 "},
 		{QUERY_EVENT, "one two ", "one two "},
