@@ -86,6 +86,9 @@ ACCT_TEST_LIBS = libacct.a libkpbpf.a $(SYS_TEST_LIBS) $(BPF_LIBS)
 unit_tests += tests/unit/test_mpstat
 tests_unit_test_mpstat_LDADD = $(ACCT_TEST_LIBS)
 
+unit_tests += tests/unit/test_times_code
+tests_unit_test_times_code_LDADD = $(ACCT_TEST_LIBS)
+
 unit_tests += tests/unit/test_row
 tests_unit_test_row_LDADD = $(ACCT_TEST_LIBS)
 
