@@ -2,7 +2,6 @@
 /* The arguments and results of system calls as text. */
 #include "kernel/callargs.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "kernel/callflags.h"
@@ -11,7 +10,7 @@
 #define ERROR_MAX 4095
 
 /* Errors by which the kernel repeats a call after a signal; programs do not see them. */
-static const struct {
+static const struct repeat {
 	int error;
 	const char *name, *text;
 } repeats[] = {
@@ -84,96 +83,37 @@ uint64_t callargs_value(const struct callarg *arg, uint64_t value, bool compat)
 	}
 }
 
-static void print_octal(uint64_t value, GString *out)
+bool callargs_is_error(int64_t result)
 {
-	g_string_append_printf(out, value ? "0%" PRIo64 : "%" PRIo64, value);
+	return result < 0 && result >= -ERROR_MAX;
 }
 
-void callargs_print(const struct callarg *arg, uint64_t value, bool compat, GString *out)
-{
-	value = callargs_value(arg, value, compat);
-	switch (arg->kind) {
-	case CALLARG_INT:
-	case CALLARG_LONG:
-		g_string_append_printf(out, "%" PRId64, (int64_t)value);
-		return;
-	case CALLARG_UNSIGNED:
-	case CALLARG_SIZE:
-		g_string_append_printf(out, "%" PRIu64, value);
-		return;
-	case CALLARG_HEX:
-		g_string_append_printf(out, value ? "0x%" PRIx64 : "%" PRIx64, value);
-		return;
-	case CALLARG_OCTAL:
-	case CALLARG_CREATE_MODE:
-		print_octal(value, out);
-		return;
-	case CALLARG_FLAGS:
-		callflags_print(arg->flags, (uint32_t)value, out);
-		return;
-	case CALLARG_ADDRESS:
-	case CALLARG_TEXT:
-		break;
-	}
-	if (value)
-		g_string_append_printf(out, "0x%" PRIx64, value);
-	else
-		g_string_append(out, "NULL");
-}
-
-void callargs_print_text(const char *text, size_t bytes, bool cut, GString *out)
-{
-	static const char escaped[] = "\n\t\r\v\f\"\\", letters[] = "ntrvf\"\\";
-
-	g_string_append_c(out, '"');
-	for (size_t i = 0; i < bytes; i++) {
-		unsigned char c = (unsigned char)text[i];
-		const char *at = c ? strchr(escaped, c) : NULL;
-		bool digit = i + 1 < bytes && text[i + 1] >= '0' && text[i + 1] <= '9';
-
-		if (at) {
-			g_string_append_c(out, '\\');
-			g_string_append_c(out, letters[at - escaped]);
-		} else if (c >= ' ' && c < 127) {
-			g_string_append_c(out, (char)c);
-		} else {
-			/* three digits if the next character would be read as one of them */
-			g_string_append_printf(out, digit ? "\\%03o" : "\\%o", c);
-		}
-	}
-	g_string_append(out, cut ? "\"..." : "\"");
-}
-
-const char *callargs_error_name(int error)
+/* NULL for an error that programs see. */
+static const struct repeat *find_repeat(int64_t error)
 {
 	for (size_t i = 0; i < G_N_ELEMENTS(repeats); i++)
 		if (repeats[i].error == error)
-			return repeats[i].name;
-	return strerrorname_np(error);
+			return &repeats[i];
+	return NULL;
 }
 
-static void print_error(int error, GString *out)
+bool callargs_is_repeated(int64_t result)
 {
-	const char *name = callargs_error_name(error);
-
-	for (size_t i = 0; i < G_N_ELEMENTS(repeats); i++) {
-		if (repeats[i].error != error)
-			continue;
-		g_string_append_printf(out, "? %s (%s)", name, repeats[i].text);
-		return;
-	}
-	if (name)
-		g_string_append_printf(out, "-1 %s (%s)", name, strerrordesc_np(error));
-	else
-		g_string_append_printf(out, "-1 (errno %d)", error);
+	return callargs_is_error(result) && find_repeat(-result);
 }
 
-void callargs_print_result(const struct callarg *result, int64_t value, GString *out)
+char *callargs_error_name(int error)
 {
-	if (value < 0 && value >= -ERROR_MAX)
-		print_error((int)-value, out);
-	else if (result->kind == CALLARG_ADDRESS && !value)
-		g_string_append_c(out, '0');
-	else
-		callargs_print(result, (uint64_t)value, false, out);
+	const struct repeat *repeat = find_repeat(error);
+	const char *name = repeat ? repeat->name : strerrorname_np(error);
+
+	return name ? g_strdup(name) : g_strdup_printf("%d", error);
+}
+
+const char *callargs_error_text(int error)
+{
+	const struct repeat *repeat = find_repeat(error);
+	const char *text = repeat ? repeat->text : strerrordesc_np(error);
+
+	return text ? text : "Unknown error";
 }

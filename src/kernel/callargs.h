@@ -55,21 +55,13 @@ size_t callargs_parse(const char *text, struct callarg args[CALLARGS_MAX], struc
  */
 uint64_t callargs_value(const struct callarg *arg, uint64_t value, bool compat);
 
-/* Appends a value as text; of CALLARG_TEXT the address. */
-void callargs_print(const struct callarg *arg, uint64_t value, bool compat, GString *out);
-
-/*
- * Appends a text between double quotes, with C's escapes; bytes other than printable ASCII are octal. A
- * text that was cut ends in "...
- */
-void callargs_print_text(const char *text, size_t bytes, bool cut, GString *out);
-
-/*
- * Appends the result of a call: a number or an address as its kind says, and of an error -1, its name and
- * what it means; "?" and the name of an error with which the kernel repeats the call itself.
- */
-void callargs_print_result(const struct callarg *result, int64_t value, GString *out);
-/* The name of an error that the kernel returned (1 to 4095), NULL if it has none. */
-const char *callargs_error_name(int error);
+/* Whether a result is an error (-4095 to -1). */
+bool callargs_is_error(int64_t result);
+/* Whether it is one with which the kernel repeats the call after a signal, so that programs do not see it. */
+bool callargs_is_repeated(int64_t result);
+/* "ENOENT", or the number of an error that has no name. To be freed. */
+char *callargs_error_name(int error);
+/* "No such file or directory". */
+const char *callargs_error_text(int error);
 
 #endif

@@ -1,16 +1,42 @@
 /* SPDX-License-Identifier: MIT */
-/* Records of system calls as text. */
+/* Records of system calls as formats and arguments. */
 #include "kernel/calltext.h"
 
 #include <inttypes.h>
 #include <string.h>
 
+#include <kprof/ring_abi.h>
+
 #include "kernel/callflags.h"
 #include "kernel/callnames.h"
 
+/*
+ * A key: the number of the call, bit 16 for one of a 32-bit program, and what its format depends on. From
+ * bit 24 on there are two bits for each text, in the order of the arguments.
+ */
+#define KEY_NUMBER 0xffffu
+#define KEY_COMPAT (1u << 16)
+#define KEY_NO_ENTRY (1u << 17)
+#define KEY_NO_RESULT (1u << 18)
+#define KEY_ERROR (1u << 19)
+#define KEY_REPEATED (1u << 20) /* an error with which the kernel repeats the call */
+#define KEY_CREATE (1u << 21)	/* the call has a mode, and flags that create a file */
+#define KEY_TEXT_SHIFT 24
+
+enum text_state { TEXT_WHOLE, TEXT_CUT, TEXT_UNREADABLE };
+
+/* One system call. */
+struct known_call {
+	const char *name; /* NULL: there is none of this number */
+	size_t count;
+	struct callarg args[CALLARGS_MAX];
+	struct callarg result;
+};
+
 struct calltext {
 	struct callnames names[2]; /* of this machine's programs, and of 32-bit ones */
-	struct calltext_call calls[2][CALLNAMES_NUMBERS];
+	struct known_call calls[2][CALLNAMES_NUMBERS];
+	struct known_call unknown;
 };
 
 struct calltext *calltext_create(void)
@@ -23,13 +49,15 @@ struct calltext *calltext_create(void)
 		const struct callnames *names = &calltext->names[compat];
 
 		for (size_t i = 0; i < CALLNAMES_NUMBERS; i++) {
-			struct calltext_call *call = &calltext->calls[compat][i];
+			struct known_call *call = &calltext->calls[compat][i];
 
 			call->name = names->names[i];
 			if (call->name)
 				call->count = callargs_parse(names->args[i], call->args, &call->result);
 		}
 	}
+	calltext->unknown.count = callargs_parse("arg1:x arg2:x arg3:x arg4:x arg5:x arg6:x",
+		calltext->unknown.args, &calltext->unknown.result);
 	return calltext;
 }
 
@@ -38,45 +66,31 @@ void calltext_destroy(struct calltext *calltext)
 	g_free(calltext);
 }
 
-const struct calltext_call *calltext_call(
-	const struct calltext *calltext, uint32_t number, bool compat)
+static const struct known_call *find_call(const struct calltext *calltext, uint32_t key)
 {
-	const struct calltext_call *call;
+	uint32_t number = key & KEY_NUMBER;
+	const struct known_call *call = &calltext->unknown;
 
-	if (number >= CALLNAMES_NUMBERS)
-		return NULL;
-	call = &calltext->calls[compat][number];
-	return call->name ? call : NULL;
+	if (number < CALLNAMES_NUMBERS)
+		call = &calltext->calls[(key & KEY_COMPAT) != 0][number];
+	return call->name ? call : &calltext->unknown;
 }
 
-static bool is_compat(const struct kernel_record *record)
+static const struct kernel_call *call_of(const struct kernel_record *record)
 {
-	return KERNEL_HEAD_FLAGS(record->head) & KERNEL_RECORD_COMPAT;
+	return (const struct kernel_call *)(const void *)(record + 1);
 }
 
-void calltext_print_label(
-	const struct calltext *calltext, const struct kernel_record *record, GString *out)
+/* The text of argument `index`: its bytes without the NUL, NULL if it was not readable. */
+static const char *find_text(const struct kernel_record *record, size_t bytes, unsigned int index,
+	size_t *length, enum text_state *state)
 {
-	uint32_t id = KERNEL_HEAD_ID(record->head);
-	const struct calltext_call *call = calltext_call(calltext, id, is_compat(record));
-
-	if (call)
-		g_string_append_printf(out, "syscall:%s", call->name);
-	else
-		g_string_append_printf(out, "syscall:%" PRIu32, id);
-}
-
-const char *calltext_string(const struct kernel_record *record, size_t bytes, unsigned int index,
-	size_t *length, bool *cut)
-{
-	const char *at = (const char *)record + sizeof(*record) + sizeof(struct kernel_call);
+	const char *at = (const char *)(call_of(record) + 1);
 	const char *end = (const char *)record + bytes;
-	const struct kernel_call *call = (const struct kernel_call *)(const void *)(record + 1);
-	uint64_t strings;
+	uint64_t strings = call_of(record)->strings;
 
-	if (bytes < sizeof(*record) + sizeof(*call) || index >= KERNEL_CALL_ARGS)
-		return NULL;
-	strings = call->strings;
+	*state = TEXT_UNREADABLE;
+	*length = 0;
 	if (!(strings >> index & 1))
 		return NULL;
 	for (unsigned int i = 0; i <= index; i++) {
@@ -91,9 +105,11 @@ const char *calltext_string(const struct kernel_record *record, size_t bytes, un
 		if (string.bytes > KERNEL_STRING_BYTES || string.bytes > (size_t)(end - at))
 			return NULL;
 		if (i == index) {
+			if (!string.bytes)
+				return NULL;
 			*length = strnlen(at, (size_t)string.bytes);
-			*cut = string.bytes == KERNEL_STRING_BYTES;
-			return string.bytes ? at : NULL;
+			*state = string.bytes == KERNEL_STRING_BYTES ? TEXT_CUT : TEXT_WHOLE;
+			return at;
 		}
 		if ((string.bytes + 7) / 8 * 8 > (size_t)(end - at))
 			return NULL;
@@ -102,66 +118,196 @@ const char *calltext_string(const struct kernel_record *record, size_t bytes, un
 	return NULL;
 }
 
-static void print_arg(const struct calltext_call *known, unsigned int i,
-	const struct kernel_record *record, size_t bytes, GString *out)
+uint32_t calltext_key(const struct calltext *calltext, const struct kernel_record *record, size_t bytes)
 {
-	const struct kernel_call *call = (const struct kernel_call *)(const void *)(record + 1);
-	const struct callarg *arg = &known->args[i];
+	uint32_t flags = KERNEL_HEAD_FLAGS(record->head), key = KERNEL_HEAD_ID(record->head) & KEY_NUMBER;
+	const struct kernel_call *call = call_of(record);
+	const struct known_call *known;
+	unsigned int shift = KEY_TEXT_SHIFT;
+	enum text_state state;
+	size_t length;
+
+	if (flags & KERNEL_RECORD_COMPAT)
+		key |= KEY_COMPAT;
+	if (flags & KERNEL_RECORD_NO_RESULT)
+		key |= KEY_NO_RESULT;
+	else if (callargs_is_repeated(call->result))
+		key |= KEY_REPEATED;
+	else if (callargs_is_error(call->result))
+		key |= KEY_ERROR;
+	if (flags & KERNEL_RECORD_NO_ENTRY)
+		return key | KEY_NO_ENTRY;
+	known = find_call(calltext, key);
+	for (unsigned int i = 0; i < known->count; i++) {
+		/* the flags stand before the mode */
+		if (i && known->args[i].kind == CALLARG_CREATE_MODE &&
+			callflags_create((uint32_t)call->args[i - 1]))
+			key |= KEY_CREATE;
+		if (known->args[i].kind != CALLARG_TEXT)
+			continue;
+		find_text(record, bytes, i, &length, &state);
+		key |= (uint32_t)state << shift;
+		shift += 2;
+	}
+	return key;
+}
+
+char *calltext_label(const struct calltext *calltext, uint32_t key)
+{
+	const struct known_call *call = find_call(calltext, key);
+
+	return call->name ? g_strdup_printf("syscall:%s", call->name) :
+			    g_strdup_printf("syscall:%" PRIu32, key & KEY_NUMBER);
+}
+
+/* ---- formats ------------------------------------------------------------------------------------ */
+
+static const char *conversion_of(enum callarg_kind kind)
+{
+	switch (kind) {
+	case CALLARG_INT:
+	case CALLARG_LONG:
+		return "%ld";
+	case CALLARG_UNSIGNED:
+	case CALLARG_SIZE:
+		return "%lu";
+	case CALLARG_OCTAL:
+	case CALLARG_CREATE_MODE:
+		return "%#lo";
+	case CALLARG_FLAGS:
+		return "%s";
+	case CALLARG_HEX:
+	case CALLARG_ADDRESS:
+	case CALLARG_TEXT:
+		break;
+	}
+	return "%#lx";
+}
+
+static bool is_left_out(const struct callarg *arg, uint32_t key)
+{
+	return arg->kind == CALLARG_CREATE_MODE && !(key & KEY_CREATE);
+}
+
+/* The state of the next text: `shift` moves behind it. */
+static enum text_state take_state(uint32_t key, unsigned int *shift)
+{
+	enum text_state state = key >> *shift & 3;
+
+	*shift += 2;
+	return state;
+}
+
+static void append_args(const struct known_call *call, uint32_t key, GString *format)
+{
+	static const char *const texts[4] = { "\"%s\"", "\"%s\"...", "%#lx", "%#lx" };
+	unsigned int shift = KEY_TEXT_SHIFT;
+
+	for (size_t i = 0; i < call->count; i++) {
+		const struct callarg *arg = &call->args[i];
+
+		if (is_left_out(arg, key))
+			continue;
+		g_string_append_printf(format, " %.*s=%s", (int)arg->name_bytes, arg->name,
+			arg->kind == CALLARG_TEXT ? texts[take_state(key, &shift)] :
+						    conversion_of(arg->kind));
+	}
+}
+
+char *calltext_format(const struct calltext *calltext, uint32_t key)
+{
+	const struct known_call *call = find_call(calltext, key);
+	GString *format = g_string_new(NULL);
+
+	if (key & KEY_NO_ENTRY)
+		g_string_append(format, " ?");
+	else
+		append_args(call, key, format);
+	if (key & KEY_ERROR)
+		g_string_append(format, " = -1 %s (%s)");
+	else if (key & KEY_REPEATED)
+		g_string_append(format, " = ? %s (%s)");
+	else if (!(key & KEY_NO_RESULT))
+		g_string_append_printf(format, " = %s", conversion_of(call->result.kind));
+	/* without the entry the time that it took is not known */
+	if (!(key & (KEY_NO_RESULT | KEY_NO_ENTRY)))
+		g_string_append(format, " (%.1f us)");
+	if (format->len)
+		g_string_erase(format, 0, 1); /* the blank before the first word */
+	return g_string_free(format, FALSE);
+}
+
+/* ---- arguments ---------------------------------------------------------------------------------- */
+
+static void add_word(GString *args, uint64_t word)
+{
+	g_string_append_len(args, (const char *)&word, sizeof(word));
+}
+
+/* A length of 16 bits and the bytes, up to a multiple of 8. */
+static void add_text(GString *args, const char *text, size_t length)
+{
+	uint16_t bytes = (uint16_t)length;
+	size_t begin = args->len;
+
+	g_string_append_len(args, (const char *)&bytes, sizeof(bytes));
+	g_string_append_len(args, text, (gssize)length);
+	while ((args->len - begin) % 8)
+		g_string_append_c(args, '\0');
+}
+
+static void add_flags(GString *args, const struct callflags *flags, uint64_t value)
+{
+	g_autoptr(GString) names = g_string_new(NULL);
+
+	callflags_print(flags, (uint32_t)value, names);
+	add_text(args, names->str, names->len);
+}
+
+static void add_args(const struct known_call *known, uint32_t key, const struct kernel_record *record,
+	size_t bytes, GString *args)
+{
+	const uint64_t *values = call_of(record)->args;
+	enum text_state state;
 	const char *text;
 	size_t length;
-	bool cut;
 
-	/* the flags stand before the mode: the kernel reads none if no file is created */
-	if (arg->kind == CALLARG_CREATE_MODE && i && !callflags_create((uint32_t)call->args[i - 1]))
-		return;
-	g_string_append_printf(out, " %.*s=", (int)arg->name_bytes, arg->name);
-	text = arg->kind == CALLARG_TEXT ? calltext_string(record, bytes, i, &length, &cut) : NULL;
-	if (text)
-		callargs_print_text(text, length, cut, out);
-	else
-		callargs_print(arg, call->args[i], is_compat(record), out);
+	for (unsigned int i = 0; i < known->count; i++) {
+		const struct callarg *arg = &known->args[i];
+
+		if (is_left_out(arg, key))
+			continue;
+		text = arg->kind == CALLARG_TEXT ? find_text(record, bytes, i, &length, &state) : NULL;
+		if (text)
+			add_text(args, text, length);
+		else if (arg->kind == CALLARG_FLAGS)
+			add_flags(args, arg->flags, values[i]);
+		else
+			add_word(args, callargs_value(arg, values[i], key & KEY_COMPAT));
+	}
 }
 
-static void print_args(const struct calltext *calltext, const struct kernel_record *record, size_t bytes,
-	GString *out)
+void calltext_args(const struct calltext *calltext, uint32_t key, const struct kernel_record *record,
+	size_t bytes, GString *args)
 {
-	const struct kernel_call *call = (const struct kernel_call *)(const void *)(record + 1);
-	const struct calltext_call *known =
-		calltext_call(calltext, KERNEL_HEAD_ID(record->head), is_compat(record));
+	const struct kernel_call *call = call_of(record);
+	const struct known_call *known = find_call(calltext, key);
+	double duration_us = (double)call->duration_ns / 1e3;
+	uint64_t word;
 
-	if (KERNEL_HEAD_FLAGS(record->head) & KERNEL_RECORD_NO_ENTRY) {
-		g_string_append(out, " ?");
-		return;
-	}
-	if (known) {
-		for (unsigned int i = 0; i < known->count; i++)
-			print_arg(known, i, record, bytes, out);
-		return;
-	}
-	for (unsigned int i = 0; i < KERNEL_CALL_ARGS; i++)
-		g_string_append_printf(out, " arg%u=0x%" PRIx64, i, call->args[i]);
-}
+	if (!(key & KEY_NO_ENTRY))
+		add_args(known, key, record, bytes, args);
+	if (key & (KEY_ERROR | KEY_REPEATED)) {
+		g_autofree char *name = callargs_error_name((int)-call->result);
+		const char *text = callargs_error_text((int)-call->result);
 
-void calltext_print(const struct calltext *calltext, const struct kernel_record *record, size_t bytes,
-	GString *out)
-{
-	static const struct callarg number = { .name = "", .kind = CALLARG_LONG };
-	const struct kernel_call *call = (const struct kernel_call *)(const void *)(record + 1);
-	uint32_t flags = KERNEL_HEAD_FLAGS(record->head);
-	const struct calltext_call *known =
-		calltext_call(calltext, KERNEL_HEAD_ID(record->head), is_compat(record));
-	size_t begin = out->len;
-
-	if (bytes < sizeof(*record) + sizeof(*call))
-		return;
-	print_args(calltext, record, bytes, out);
-	if (!(flags & KERNEL_RECORD_NO_RESULT)) {
-		g_string_append(out, " = ");
-		callargs_print_result(known ? &known->result : &number, call->result, out);
-		/* without the entry the time that it took is not known */
-		if (!(flags & KERNEL_RECORD_NO_ENTRY))
-			g_string_append_printf(out, " (%.1f us)", (double)call->duration_ns / 1e3);
+		add_text(args, name, strlen(name));
+		add_text(args, text, strlen(text));
+	} else if (!(key & KEY_NO_RESULT)) {
+		add_word(args, callargs_value(&known->result, (uint64_t)call->result, key & KEY_COMPAT));
 	}
-	if (out->len > begin)
-		g_string_erase(out, (gssize)begin, 1); /* the blank before the first word */
+	if (!(key & (KEY_NO_RESULT | KEY_NO_ENTRY))) {
+		memcpy(&word, &duration_us, sizeof(word));
+		add_word(args, word);
+	}
 }

@@ -46,7 +46,7 @@ unit_tests += tests/unit/test_callnames
 tests_unit_test_callnames_LDADD = libkernel.a $(CMOCKA_LIBS) $(GLIB_LIBS)
 
 unit_tests += tests/unit/test_calltext
-tests_unit_test_calltext_LDADD = libkernel.a $(CMOCKA_LIBS) $(GLIB_LIBS)
+tests_unit_test_calltext_LDADD = libtrace.a libkernel.a libring.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
 
 unit_tests += tests/unit/test_expr
 tests_unit_test_expr_LDADD = libprobes.a $(BASE_TEST_LIBS)

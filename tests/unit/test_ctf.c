@@ -278,9 +278,18 @@ static void test_formats_become_typed_fields(void **state)
 {
 	static const struct {
 		int line;
-		const char *format, *fields;
+		const char *format, *fields, *label; /* NULL: "a:b" */
 	} rows[] = {
 		{ __LINE__, "size=%u", "uint32_t _size;" },
+		{ __LINE__, "name=\"%s\" = %d (%.1f us)", "string _name; int32_t _arg2; double_t _arg3;" },
+		/* the formats of kernel/calltext.c */
+		{ __LINE__, "name=\"%s\"... mode=%#lo = %ld (%.1f us)",
+			"string _name; ouint64_t _mode; int64_t _result; double_t _duration_us;",
+			"syscall:x" },
+		{ __LINE__, "fd=%ld = -1 %s (%s) (%.1f us)",
+			"int64_t _fd; string _error; string _error_text; double_t _duration_us;",
+			"syscall:x" },
+		{ __LINE__, "= %#lx (%.1f us)", "xuint64_t _result; double_t _duration_us;", "syscall:x" },
 		{ __LINE__, "%d%u", "int32_t _arg1; uint32_t _arg2;" },
 		{ __LINE__, "a=%hhd b=%hu c: %lx d %llo", "int8_t _a; uint16_t _b; xuint64_t _c; "
 			"ouint64_t _d;" },
@@ -303,7 +312,7 @@ static void test_formats_become_typed_fields(void **state)
 		g_autoptr(GString) text = g_string_new(NULL), found = g_string_new(NULL);
 		const char *at;
 
-		ctf_classes_find(classes, "a:b", rows[i].format, 0);
+		ctf_classes_find(classes, rows[i].label ? rows[i].label : "a:b", rows[i].format, 0);
 		ctf_classes_print(classes, &nothing, text);
 		at = strrchr(text->str, '{') + 1;
 		for (; *at != '}'; at++)

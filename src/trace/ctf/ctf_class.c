@@ -29,12 +29,43 @@ static bool is_word(char c)
 	return g_ascii_isalnum(c) || c == '_';
 }
 
-/* The word that ends in "=", ":" or a blank before a conversion. Returns false if there is none. */
+/* Arguments of system calls without a word (kernel/calltext.c), by the end of the text before. */
+#define CALL_PREFIX "syscall:"
+static const struct {
+	const char *end;
+	char letter; /* of the conversion; 0: any */
+	const char *name;
+} call_words[] = {
+	{ " (", 'f', "duration_us" },
+	{ " (", 's', "error_text" },
+	{ "= -1 ", 's', "error" },
+	{ "= ? ", 's', "error" },
+	{ "= ", 0, "result" },
+};
+
+/* NULL if there is none. */
+static const char *find_call_word(const struct args_conversion *c)
+{
+	for (size_t i = 0; i < G_N_ELEMENTS(call_words); i++) {
+		size_t bytes = strlen(call_words[i].end);
+
+		if (c->literal_bytes >= bytes &&
+			(!call_words[i].letter || call_words[i].letter == c->letter) &&
+			memcmp(c->literal + c->literal_bytes - bytes, call_words[i].end, bytes) == 0)
+			return call_words[i].name;
+	}
+	return NULL;
+}
+
+/*
+ * The word that ends in "=", ":" or a blank, and perhaps a double quote, before a conversion. Returns
+ * false if there is none.
+ */
 static bool find_word(const struct args_conversion *c, char name[NAME_MAX_BYTES + 1])
 {
 	const char *begin = c->literal, *end = begin + c->literal_bytes, *at;
 
-	while (end > begin && end[-1] == ' ')
+	while (end > begin && (end[-1] == ' ' || end[-1] == '"'))
 		end--;
 	if (end > begin && (end[-1] == '=' || end[-1] == ':'))
 		end--;
@@ -108,7 +139,7 @@ static void append_field(GString *out, const struct args_plan *plan, char letter
 }
 
 /* The arguments of a format that args_plan() accepted; a * is an argument, too. */
-static void append_arguments(GString *out, const char *format, struct ctf_class *class)
+static void append_arguments(GString *out, const char *label, const char *format, struct ctf_class *class)
 {
 	struct args_format walk = { format, format + strlen(format) };
 	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
@@ -117,6 +148,7 @@ static void append_arguments(GString *out, const char *format, struct ctf_class 
 
 	class->count = args_plan(format, (uint32_t)strlen(format), class->plan);
 	while (args_next(&walk, &c) > 0) {
+		const char *call_word = g_str_has_prefix(label, CALL_PREFIX) ? find_call_word(&c) : NULL;
 		char word[NAME_MAX_BYTES + 1];
 		int stars = (c.width == ARGS_STAR) + (c.precision == ARGS_STAR);
 
@@ -128,7 +160,7 @@ static void append_arguments(GString *out, const char *format, struct ctf_class 
 			append_field(out, &class->plan[i], 'd', name_field(names, NULL));
 		if (i < class->count)
 			append_field(out, &class->plan[i], c.letter,
-				name_field(names, find_word(&c, word) ? word : NULL));
+				name_field(names, call_word ? call_word : find_word(&c, word) ? word : NULL));
 		i++;
 	}
 }
@@ -177,7 +209,7 @@ static struct ctf_class *make_class(struct ctf_classes *classes, const char *nam
 	} else {
 		append_format(out, format);
 		g_string_append(out, "\tfields := struct {\n");
-		append_arguments(out, format, class);
+		append_arguments(out, name, format, class);
 	}
 	if (shape & CTF_STACK)
 		g_string_append(out, "\t\tuint16_t _stack_length;\n"
