@@ -16,6 +16,11 @@ const struct callflags *callflags_find(const char *kind, size_t bytes)
 	return NULL;
 }
 
+bool callflags_is_int(const struct callflags *flags)
+{
+	return flags && flags->rest == 'd';
+}
+
 static void print_rest(char rest, uint32_t value, GString *out)
 {
 	if (rest == 'd')

@@ -30,6 +30,8 @@ const struct callflags *callflags_find(const char *kind, size_t bytes);
 /* Appends names with '|' between them; `0` or the number if no name fits. */
 void callflags_print(const struct callflags *flags, uint32_t value, GString *out);
 
+/* Whether the value is an int, negative if its highest bit is set. NULL is allowed: false. */
+bool callflags_is_int(const struct callflags *flags);
 /* Whether open with these flags creates a file, so that it has a mode. */
 bool callflags_create(uint32_t open_flags);
 

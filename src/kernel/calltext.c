@@ -56,7 +56,7 @@ struct calltext *calltext_create(void)
 				call->count = callargs_parse(names->args[i], call->args, &call->result);
 		}
 	}
-	calltext->unknown.count = callargs_parse("arg1:x arg2:x arg3:x arg4:x arg5:x arg6:x",
+	calltext->unknown.count = callargs_parse("arg0:x arg1:x arg2:x arg3:x arg4:x arg5:x",
 		calltext->unknown.args, &calltext->unknown.result);
 	return calltext;
 }

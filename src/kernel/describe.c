@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Formats and arguments of kernel events. */
+/* Formats and arguments of tracepoints. */
 #include "kernel/describe.h"
 
 #include <string.h>
@@ -23,8 +23,6 @@ static void add_text(GString *args, const char *text, size_t length)
 	while ((args->len - begin) % 8)
 		g_string_append_c(args, '\0');
 }
-
-/* ---- tracepoints ------------------------------------------------------------------------------- */
 
 char *describe_point_format(const struct point *point)
 {
@@ -105,38 +103,4 @@ void describe_point(const struct point *point, const struct kernel_record *recor
 			add_word(args, read_number(at, field->bytes, field->is_signed));
 		}
 	}
-}
-
-/* ---- system calls ------------------------------------------------------------------------------ */
-
-char *describe_call_format(unsigned int texts)
-{
-	GString *format = g_string_new(NULL);
-
-	for (unsigned int i = 0; i < KERNEL_CALL_ARGS; i++)
-		g_string_append_printf(format, "arg%u=%s ", i, texts >> i & 1 ? "%s" : "%#lx");
-	g_string_append(format, "result=%ld duration_ns=%lu");
-	return g_string_free(format, FALSE);
-}
-
-void describe_call(unsigned int texts, const struct kernel_record *record, uint32_t bytes, GString *args)
-{
-	const struct kernel_call *call = (const struct kernel_call *)(record + 1);
-	const char *end = (const char *)record + bytes;
-	int index = 0;
-
-	for (unsigned int i = 0; i < KERNEL_CALL_ARGS; i++) {
-		const char *text = NULL;
-		size_t length = 0;
-
-		if (!(texts >> i & 1)) {
-			add_word(args, call->args[i]);
-			continue;
-		}
-		if (call->strings >> i & 1)
-			text = find_text((const char *)(call + 1), end, index++, &length);
-		add_text(args, text, length);
-	}
-	add_word(args, (uint64_t)call->result);
-	add_word(args, call->duration_ns);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a kind of kernel event is for the readers of the trace: its label, and a format as those of programs'
- * events, which names and types its arguments; and the arguments of one record for this format.
+ * What a tracepoint is for the readers of the trace: a format as those of programs' events, which names and
+ * types its arguments; and the arguments of one record for this format. calltext.h is the same for calls.
  */
 #ifndef KPROFS_KERNEL_DESCRIBE_H
 #define KPROFS_KERNEL_DESCRIBE_H
@@ -16,9 +16,5 @@ char *describe_point_format(const struct point *point);
 /* Appends the arguments of a record, as ring_abi.h has them. */
 void describe_point(const struct point *point, const struct kernel_record *record, uint32_t bytes,
 	GString *args);
-
-/* The same of a system call whose arguments of these bits are texts. To be freed. */
-char *describe_call_format(unsigned int texts);
-void describe_call(unsigned int texts, const struct kernel_record *record, uint32_t bytes, GString *args);
 
 #endif

@@ -9,6 +9,7 @@
 #include "base/atomic.h"
 #include "base/units.h"
 #include "bpf/types.h"
+#include "kernel/callflags.h"
 #include "kernel/describe.h"
 #include "kernel/kernel_state.h"
 #include "sys/clock.h"
@@ -27,23 +28,7 @@ static void free_setting(void *data)
 
 static void free_meaning(void *data)
 {
-	struct kernel_meaning *meaning = data;
-
-	point_destroy(meaning->point);
-	g_free(meaning->label);
-	g_free(meaning->format);
-	g_free(meaning);
-}
-
-static void make_call_meaning(struct kernel *kernel, unsigned int number)
-{
-	struct kernel_meaning *meaning = &kernel->calls[number];
-	const char *name = number < CALLNAMES_NUMBERS ? kernel->callnames.names[number] : "compat";
-
-	meaning->label = name ? g_strconcat(one_call, name, NULL) : g_strdup_printf("%s%u", one_call, number);
-	meaning->texts = number < CALLNAMES_NUMBERS ? kernel->callnames.texts[number] : 0;
-	meaning->format = describe_call_format(meaning->texts);
-	meaning->format_bytes = (uint32_t)strlen(meaning->format);
+	kernel_free_meaning(data);
 }
 
 struct kernel *kernel_create(uint32_t kb, uint64_t memory_bytes)
@@ -55,12 +40,12 @@ struct kernel *kernel_create(uint32_t kb, uint64_t memory_bytes)
 	kernel->machine = (struct emit_machine){ .control = -1, .begun = -1, .texts = -1 };
 	kernel->enabled = true;
 	callnames_init(&kernel->callnames);
-	for (unsigned int i = 0; i <= CALLNAMES_NUMBERS; i++)
-		make_call_meaning(kernel, i);
+	kernel->calltext = calltext_create();
 	pthread_mutex_init(&kernel->changing, NULL);
 	pthread_mutex_init(&kernel->lock, NULL);
 	kernel->settings = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_setting);
 	kernel->points = g_ptr_array_new_with_free_func(free_meaning);
+	kernel->calls = g_hash_table_new_full(NULL, NULL, NULL, free_meaning);
 	return kernel;
 }
 
@@ -89,10 +74,8 @@ void kernel_destroy(struct kernel *kernel)
 	kernel_give_back(kernel);
 	g_hash_table_unref(kernel->settings);
 	g_ptr_array_unref(kernel->points);
-	for (unsigned int i = 0; i <= CALLNAMES_NUMBERS; i++) {
-		g_free(kernel->calls[i].label);
-		g_free(kernel->calls[i].format);
-	}
+	g_hash_table_unref(kernel->calls);
+	calltext_destroy(kernel->calltext);
 	pthread_mutex_destroy(&kernel->changing);
 	pthread_mutex_destroy(&kernel->lock);
 	g_free(kernel);
@@ -150,10 +133,24 @@ void kernel_get(struct kernel *kernel, const char *name, GString *out)
 
 /* ---- system calls ------------------------------------------------------------------------------ */
 
-/* The fields of a system call that a filter may name. */
-static int make_call_filter(const char *text, struct filter **filter, struct err *err)
+/* Adds an argument by its own name. Texts can't be compared: they are copied later. */
+static void add_filter_field(const struct callarg *arg, uint32_t number, struct filter_field *field)
 {
-	static const struct filter_field fields[] = {
+	bool is_int = arg->kind == CALLARG_INT || callflags_is_int(arg->flags);
+
+	*field = (struct filter_field){ .name = g_strndup(arg->name, arg->name_bytes),
+		.source = arg->kind == CALLARG_TEXT ? FILTER_REFUSED : FILTER_ARGUMENT,
+		.offset = number, .bytes = is_int ? 4 : 8, .is_signed = is_int };
+}
+
+/*
+ * The fields of a system call that a filter may name: its own arguments (of one call), arguments by number,
+ * result and duration.
+ */
+static int make_call_filter(
+	struct kernel *kernel, const char *name, const char *text, struct filter **filter, struct err *err)
+{
+	static const struct filter_field all[] = {
 		{ .name = "arg0", .source = FILTER_ARGUMENT, .offset = 0, .bytes = 8 },
 		{ .name = "arg1", .source = FILTER_ARGUMENT, .offset = 1, .bytes = 8 },
 		{ .name = "arg2", .source = FILTER_ARGUMENT, .offset = 2, .bytes = 8 },
@@ -163,8 +160,22 @@ static int make_call_filter(const char *text, struct filter **filter, struct err
 		{ .name = "result", .source = FILTER_RESULT },
 		{ .name = "duration_ns", .source = FILTER_DURATION },
 	};
+	struct filter_field fields[CALLARGS_MAX + G_N_ELEMENTS(all)];
+	struct callarg args[CALLARGS_MAX], result;
+	size_t count = 0;
+	int ret, number = -ENOENT;
 
-	return filter_create(text, fields, G_N_ELEMENTS(fields), filter, err);
+	if (strcmp(name, all_calls) != 0)
+		number = callnames_find(&kernel->callnames, name + strlen(one_call));
+	if (number >= 0)
+		count = callargs_parse(kernel->callnames.args[number], args, &result);
+	for (size_t i = 0; i < count; i++)
+		add_filter_field(&args[i], (uint32_t)i, &fields[i]);
+	memcpy(fields + count, all, sizeof(all));
+	ret = filter_create(text, fields, (uint32_t)(count + G_N_ELEMENTS(all)), filter, err);
+	for (size_t i = 0; i < count; i++)
+		g_free((char *)fields[i].name);
+	return ret;
 }
 
 /* What is recorded of each call: NULL if it is not, `plain` without a filter. */
@@ -183,7 +194,7 @@ static void choose_calls(struct kernel *kernel, const char *changed, const struc
 	memset(choice, 0, sizeof(*choice));
 	choice->compat = all && !all->filter;
 	for (unsigned int i = 0; i < CALLNAMES_NUMBERS; i++) {
-		const char *name = kernel->calls[i].label;
+		g_autofree char *name = g_strconcat(one_call, kernel->callnames.names[i], NULL);
 		const struct kernel_setting *one = strcmp(changed, name) == 0 ? (on ? setting : NULL) :
 									       kernel_find(kernel, name);
 
@@ -252,7 +263,7 @@ static int set_call(struct kernel *kernel, const char *name, bool on, const char
 		setting->text = g_strdup(text);
 		setting->link = setting->program = -1;
 		if (text)
-			ret = make_call_filter(text, &setting->filter, err);
+			ret = make_call_filter(kernel, name, text, &setting->filter, err);
 	}
 	if (!ret) {
 		choose_calls(kernel, "", NULL, false, before);
@@ -346,7 +357,7 @@ void kernel_list(struct kernel *kernel, GPtrArray *names)
 	g_ptr_array_add(names, g_strdup(all_calls));
 	for (unsigned int i = 0; i < CALLNAMES_NUMBERS; i++)
 		if (kernel->callnames.names[i])
-			g_ptr_array_add(names, g_strdup(kernel->calls[i].label));
+			g_ptr_array_add(names, g_strconcat(one_call, kernel->callnames.names[i], NULL));
 	kernel_list_points(names);
 	qsort(names->pdata, names->len, sizeof(*names->pdata), compare_names);
 }
@@ -370,7 +381,9 @@ void kernel_print_info(struct kernel *kernel, GString *out)
 		if (is_call(kernel, name)) {
 			int number = callnames_find(&kernel->callnames, name + strlen(one_call));
 
-			print_line(kernel, name, number < 0 ? "" : kernel->calls[number].format, out);
+			if (number >= 0)
+				format = calltext_format(kernel->calltext, (uint32_t)number);
+			print_line(kernel, name, format ? format : "", out);
 		} else if (!kernel_read_point(name, &point, NULL)) {
 			format = describe_point_format(point);
 			print_line(kernel, name, format, out);
@@ -478,33 +491,4 @@ uint64_t kernel_overwritten(struct kernel *kernel)
 
 	total(kernel, &totals);
 	return totals.overwritten + totals.missed + totals.torn;
-}
-
-/* ---- meanings ---------------------------------------------------------------------------------- */
-
-const struct kernel_meaning *kernel_meaning(struct kernel *kernel, uint32_t id, uint32_t flags)
-{
-	const struct kernel_meaning *meaning = NULL;
-
-	if (flags & KERNEL_RECORD_COMPAT)
-		return &kernel->calls[CALLNAMES_NUMBERS];
-	if (id < CALLNAMES_NUMBERS)
-		return &kernel->calls[id];
-	if (id < KERNEL_ID_TRACEPOINTS)
-		return NULL;
-	pthread_mutex_lock(&kernel->lock);
-	if (id - KERNEL_ID_TRACEPOINTS < kernel->points->len)
-		meaning = g_ptr_array_index(kernel->points, id - KERNEL_ID_TRACEPOINTS);
-	pthread_mutex_unlock(&kernel->lock);
-	return meaning;
-}
-
-void kernel_describe(const struct kernel_meaning *meaning, const struct kernel_record *record, GString *args)
-{
-	uint32_t bytes = KERNEL_HEAD_UNITS(record->head) * 8;
-
-	if (meaning->point)
-		describe_point(meaning->point, record, bytes, args);
-	else
-		describe_call(meaning->texts, record, bytes, args);
 }

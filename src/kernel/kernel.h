@@ -18,6 +18,7 @@
 #include "kernel/record.h"
 #include "kernel/rings.h"
 
+struct calltext;
 struct kernel;
 
 /* The time after which rings are given back when no event has been on. */
@@ -61,17 +62,18 @@ uint64_t kernel_overwritten(struct kernel *kernel);
 struct rings *kernel_get_rings(struct kernel *kernel);
 void kernel_put_rings(struct kernel *kernel, struct rings *rings);
 
-/* What an id of a record means. Stays until kernel_destroy(). */
+/* What a record means to the readers of the trace. Stays until kernel_destroy(). */
 struct kernel_meaning {
 	char *label;  /* "syscall:openat", "sched:sched_switch" */
 	char *format; /* of the arguments that kernel_describe() makes, as those of programs' events */
 	uint32_t format_bytes;
-	struct point *point; /* NULL for a system call */
-	unsigned int texts;  /* of a system call: bits of arguments that are texts */
+	struct point *point; /* NULL for a system call: */
+	const struct calltext *calltext;
+	uint32_t key; /* as calltext.h has it */
 };
 
-/* NULL for an id that means nothing. */
-const struct kernel_meaning *kernel_meaning(struct kernel *kernel, uint32_t id, uint32_t flags);
+/* NULL for a record that means nothing. */
+const struct kernel_meaning *kernel_meaning(struct kernel *kernel, const struct kernel_record *record);
 /* Appends the arguments of a record in the form of ring_abi.h. */
 void kernel_describe(const struct kernel_meaning *meaning, const struct kernel_record *record, GString *args);
 

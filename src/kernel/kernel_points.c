@@ -90,14 +90,6 @@ int kernel_read_point(const char *name, struct point **point, struct err *err)
 	return point_parse(text, point, err);
 }
 
-static void free_meaning(struct kernel_meaning *meaning)
-{
-	point_destroy(meaning->point);
-	g_free(meaning->label);
-	g_free(meaning->format);
-	g_free(meaning);
-}
-
 /* The id of a tracepoint with these fields: that which it had before, or a new one. Takes the point. */
 static int find_id(
 	struct kernel *kernel, const char *name, struct point *point, uint32_t *id, struct err *err)
@@ -121,7 +113,7 @@ static int find_id(
 		g_ptr_array_add(kernel->points, g_steal_pointer(&meaning));
 	pthread_mutex_unlock(&kernel->lock);
 	if (meaning)
-		free_meaning(meaning);
+		kernel_free_meaning(meaning);
 	if (i == KERNEL_POINTS_MAX)
 		return err_set(err, ENOSPC, "%u tracepoints were switched on before", KERNEL_POINTS_MAX);
 	*id = KERNEL_ID_TRACEPOINTS + i;
@@ -176,7 +168,7 @@ int kernel_set_point(struct kernel *kernel, const char *name, bool on, const cha
 	}
 	ret = find_id(kernel, name, point, &id, err);
 	if (!ret) {
-		point = kernel_meaning(kernel, id, 0)->point;
+		point = kernel_point_meaning(kernel, id)->point;
 		ret = point_load(point, &kernel->machine, id, filter, &program, err);
 	}
 	filter_destroy(filter);

@@ -7,6 +7,7 @@
 
 #include "kernel/callnames.h"
 #include "kernel/callprogram.h"
+#include "kernel/calltext.h"
 #include "kernel/emit.h"
 #include "kernel/kernel.h"
 #include "kernel/point.h"
@@ -26,7 +27,7 @@ struct kernel {
 	uint32_t kb;		    /* i */
 	uint64_t memory_bytes;	    /* i */
 	struct callnames callnames; /* i */
-	struct kernel_meaning calls[CALLNAMES_NUMBERS + 1]; /* i: the last: a 32-bit call */
+	struct calltext *calltext;  /* i */
 	/* Outer: held while the kernel attaches and detaches. No worker takes it. */
 	pthread_mutex_t changing;
 	struct emit_machine machine; /* c */
@@ -36,6 +37,7 @@ struct kernel {
 	pthread_mutex_t lock;
 	GHashTable *settings;	     /* l: name -> struct kernel_setting, of those that are on */
 	GPtrArray *points;	     /* l: struct kernel_meaning by id - KERNEL_ID_TRACEPOINTS */
+	GHashTable *calls;	     /* l: key of calltext.h -> struct kernel_meaning */
 	struct rings *rings;	     /* l */
 	unsigned int readers;	     /* l: of the rings */
 	bool enabled;		     /* l */
@@ -50,6 +52,11 @@ bool kernel_has_point(const char *name);
 void kernel_list_points(GPtrArray *names);
 /* The fields of a tracepoint, read from tracefs now. */
 int kernel_read_point(const char *name, struct point **point, struct err *err);
+
+/* kernel_meanings.c */
+void kernel_free_meaning(struct kernel_meaning *meaning);
+/* That of a tracepoint's id, NULL if there is none. */
+const struct kernel_meaning *kernel_point_meaning(struct kernel *kernel, uint32_t id);
 
 /* kernel_machine.c: with `changing` held */
 int kernel_prepare(struct kernel *kernel, struct err *err);

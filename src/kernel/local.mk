@@ -25,6 +25,7 @@ libkernel_a_SOURCES = \
 	%D%/kernel.c \
 	%D%/kernel.h \
 	%D%/kernel_machine.c \
+	%D%/kernel_meanings.c \
 	%D%/kernel_points.c \
 	%D%/kernel_state.h \
 	%D%/point.c \

@@ -26,8 +26,7 @@ bool merge_kernel_next(const struct snapshot *snapshot, struct merge_kernel_stre
 	if (!stream->record)
 		return false;
 	*time_ns = stream->record->time_ns;
-	stream->meaning = kernel_meaning(snapshot->source, KERNEL_HEAD_ID(stream->record->head),
-		KERNEL_HEAD_FLAGS(stream->record->head));
+	stream->meaning = kernel_meaning(snapshot->source, stream->record);
 	return true;
 }
 

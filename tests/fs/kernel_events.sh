@@ -28,7 +28,7 @@ go() {
 
 # lines of the calls of the last program in the trace
 shown() {
-	grep -c "kernel_calls\[$CALLER\] syscall:getppid: .* result=$$ " "$MNT/kptrace"
+	grep -c "kernel_calls\[$CALLER\] syscall:getppid: = $$ ([0-9]*\.[0-9] us)$" "$MNT/kptrace"
 }
 
 # recorded, overwritten, missed and torn events since the mount, as one line
@@ -47,7 +47,7 @@ fi
 same "a switch that is on" 1 "$(cat "$MNT/$GETPPID")"
 check "it is listed" test -n "$(find "$MNT/events/kernel" -name syscall:getppid)"
 check "tracepoints are listed" test -n "$(find "$MNT/events/kernel" -name sched:sched_switch)"
-check "info has it" grep -q "^name 'syscall:getppid' format '.*result=.*' 1$" "$MNT/events/kernel/info"
+check "info has it" grep -q "^name 'syscall:getppid' format '= %ld (%.1f us)' 1$" "$MNT/events/kernel/info"
 
 # few calls: all of them are shown, once
 for cpu in $(awk -F: '/^processor/ { print $2 + 0 }' /proc/cpuinfo | head -n 2); do
@@ -130,6 +130,25 @@ same "nothing that is false" 0 "$(count_with 'pid == PID && result != PARENT')"
 same "arithmetic" 50 "$(count_with 'pid == PID && (1 + 2 * 3) % 4 == 3 && !(5 & 2) && 1 << 3 == 8')"
 same "times" 50 "$(count_with 'pid == PID && duration_ns > 0 && duration_ns < 0xffffffffff')"
 
+# arguments by name
+put "$GETPPID" 0
+put kptrace_ctl clear
+put events/kernel/syscall:lseek '1 /comm == "python3" && fd == -1 && whence == 2/'
+python3 -c 'import ctypes
+for whence in 0, 1, 2:
+    ctypes.CDLL(None).lseek(-1, ctypes.c_long(-7), whence)'
+put events/kernel/syscall:lseek 0
+same "a filter by the names of arguments" \
+	"syscall:lseek: fd=-1 offset=-7 whence=SEEK_END = -1 EBADF (Bad file descriptor)" \
+	"$(sed -n 's/.*\(syscall:lseek: .*\) ([0-9.]* us)$/\1/p' "$MNT/kptrace")"
+fails_with "Invalid argument" put events/kernel/syscall:openat '1 /filename == 3/'
+
+# a call that does not return has no result
+put events/kernel/syscall:exit_group '1 /comm == "sh" && error_code == 7/'
+sh -c 'exit 7'
+put events/kernel/syscall:exit_group 0
+check "a call without a result" grep -q 'sh\[[0-9]*\] syscall:exit_group: error_code=7$' "$MNT/kptrace"
+
 # the other switches
 put events/all 1
 same "events/all leaves it alone" "1 /pid == $CALLER/" "$(put "$GETPPID" "1 /pid == $CALLER/"; cat "$MNT/$GETPPID")"
@@ -150,7 +169,8 @@ put events/kernel/sched:sched_process_exec 0
 put events/kernel/syscall:openat 0
 check "a tracepoint's text" grep -q 'sched:sched_process_exec: filename=.*/cat pid=[0-9]* old_pid=' "$MNT/kptrace"
 check "a path" grep -qF "$WORK/no such file" "$MNT/kptrace"
-check "an error" grep -q 'syscall:openat: .*no such file.* result=-2 ' "$MNT/kptrace"
+check "an error" grep -q "openat: dfd=AT_FDCWD filename=\"$WORK/no such file\" flags=O_RDONLY.* = -1 ENOENT (No such \
+file or directory) ([0-9.]* us)$" "$MNT/kptrace"
 
 # programs of the server, as the kernel numbers them
 programs() {

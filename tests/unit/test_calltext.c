@@ -119,7 +119,7 @@ static void test_lines(void **state)
 	assert_line(&s, "syscall:getppid: = 5000 (4.2 us)");
 	begin(&s, CALLNAMES_NUMBERS + 1, 0, -4095);
 	s.call.args[5] = 0xabc;
-	assert_line(&s, "syscall:1025: arg1=0 arg2=0 arg3=0 arg4=0 arg5=0 arg6=0xabc "
+	assert_line(&s, "syscall:1025: arg0=0 arg1=0 arg2=0 arg3=0 arg4=0 arg5=0xabc "
 			"= -1 4095 (Unknown error) (4.2 us)");
 }
 
