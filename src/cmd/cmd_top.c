@@ -22,6 +22,7 @@
 #include "cmd/rate.h"
 #include "cmd/recent_samples.h"
 #include "cmd/report_browser.h"
+#include "cmd/report_input.h"
 #include "cmd/sampling.h"
 #include "cmd/top_filter.h"
 #include "cmd/top_text.h"
@@ -187,9 +188,11 @@ static int begin(struct top *t, struct err *err)
 	ret = begin_sampling(t, err);
 	if (!ret)
 		ret = recent_samples_open(t->sampling.dir, &t->recent, err);
-	if (!ret)
-		t->symbols = functions_open_symbols(NULL);
-	return ret;
+	if (ret)
+		return ret;
+	report_input_warn_of_names();
+	t->symbols = functions_open_symbols(NULL);
+	return 0;
 }
 
 static int top(struct top *t)

@@ -2,12 +2,23 @@
 /* Opens a capture for a report: see report_input.h. */
 #include "cmd/report_input.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/cmd.h"
 #include "cmd/progress.h"
+#include "symbolizer/helpers.h"
+
+void report_input_warn_of_names(void)
+{
+	g_autofree char *program = helpers_find_program();
+
+	if (access(program, X_OK))
+		cmd_error("functions have no names: %s: %s", program, strerror(errno));
+}
 
 int report_input_open(struct report_input *capture, const struct input_choice *choice,
 	const struct report_input_options *options)
@@ -27,6 +38,7 @@ int report_input_open(struct report_input *capture, const struct input_choice *c
 		input_close(&capture->input);
 		return CMD_FAILED;
 	}
+	report_input_warn_of_names();
 	progress = progress_begin();
 	capture->symbols = progress_open_symbols(progress);
 	symbols_prepare(capture->symbols); /* starts the helpers while the records are read */

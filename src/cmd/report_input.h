@@ -25,6 +25,9 @@ struct report_input_options {
  */
 int report_input_open(struct report_input *capture, const struct input_choice *choice,
 	const struct report_input_options *options);
+
+/* Prints a line on standard error if the program that finds names is missing. */
+void report_input_warn_of_names(void);
 void report_input_close(struct report_input *capture);
 
 /*

@@ -54,7 +54,7 @@ struct proto_wait helpers_until(const struct proto_wait *wait, uint64_t ns)
 }
 
 /* In a build tree the programs lie beside each other. */
-static char *find_program(void)
+char *helpers_find_program(void)
 {
 	g_autofree char *self = g_file_read_link("/proc/self/exe", NULL);
 	g_autofree char *folder = self ? g_path_get_dirname(self) : NULL;
@@ -70,7 +70,7 @@ struct helpers *helpers_create(const struct helpers_options *options)
 {
 	struct helpers *helpers = g_new0(struct helpers, 1);
 
-	helpers->program = options->program ? g_strdup(options->program) : find_program();
+	helpers->program = options->program ? g_strdup(options->program) : helpers_find_program();
 	helpers->debuginfod_urls = g_strdup(options->debuginfod_urls);
 	helpers->home = g_strdup(options->home);
 	helpers->uid = options->uid;

@@ -93,6 +93,12 @@ unsigned int helpers_reap(struct helpers *helpers);
 /* Starts the reader if it does not run. Does not wait. */
 void helpers_prepare_reader(struct helpers *helpers);
 
+/*
+ * Returns the path of kprof-symbols, to be freed: beside the running program (in a build tree), else that
+ * of the installed one, which may be missing.
+ */
+char *helpers_find_program(void);
+
 struct helpers_counts {
 	uint64_t started; /* processes */
 	uint64_t killed;  /* after a timeout, or because their request was cancelled */
