@@ -14,6 +14,8 @@
 struct cpus;
 struct file_cpudir;
 struct file_ctf;
+struct cursor;
+struct profiler;
 struct query;
 struct trace_records_cpu;
 
@@ -100,6 +102,15 @@ int file_view_make(struct session *session, const struct dirtab_row *row, int fd
 /* The same of a part of the capture; name is that of a format. */
 int file_view_make_part(struct session *session, const char *name, const struct query *part, int fd,
 	void *job, struct err *err);
+
+/*
+ * Settles the times of a query, so that they are CLOCK_MONOTONIC. While the profiler runs, `last`
+ * counts from now, since it may take no samples for some time.
+ */
+void file_view_settle(struct session *session, struct query *query);
+/* Opens the held records of the time of a settled query, of these the newest bytes_max. */
+int file_view_open_part(struct profiler *profiler, const struct query *query, uint64_t bytes_max,
+	struct cursor **cursor);
 
 /* file_part.c: the folders below views/ whose views are of a part of the capture */
 int file_part_resolve(struct session *session, const struct dirtab_row *dir, const char *name,

@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "capture/decode.h"
 #include "capture/query.h"
 #include "capture/query_filter.h"
@@ -23,6 +24,12 @@
 #include "fs/session.h"
 #include "prof/profiler.h"
 #include "trace/trace.h"
+
+/*
+ * Values are listed from the newest records of this size, in a worker: that takes some 100 ms. It is
+ * the default of prof_qlimit, so by default all are listed.
+ */
+#define LIST_BYTES (64 * MIB)
 
 /* The pieces of one step through the held records. */
 #define PIECES 64
@@ -129,8 +136,9 @@ static int resolve_value(struct session *session, const struct dirtab_row *dir, 
 	return ret;
 }
 
-/* Gives all held records, except for damaged ones, to a function. */
-static void each_record(struct profiler *profiler, struct query_values *values,
+/* Gives the held records of the time of a query to a function. */
+static void each_record(struct profiler *profiler, const struct query *query,
+	struct query_values *values,
 	void (*take)(struct query_values *values, const struct decode_record *record))
 {
 	struct iovec iov[PIECES];
@@ -140,7 +148,7 @@ static void each_record(struct profiler *profiler, struct query_values *values,
 	int count = PIECES, i;
 	bool eof;
 
-	if (profiler_open_peek(profiler, &cursor))
+	if (file_view_open_part(profiler, query, LIST_BYTES, &cursor))
 		return;
 	/* without a limit of bytes, pieces are whole records */
 	while (cursor_begin(cursor, SIZE_MAX / 2, iov, &count, &eof) > 0) {
@@ -159,14 +167,17 @@ static void each_record(struct profiler *profiler, struct query_values *values,
 static void list_values(struct session *session, const struct dirtab_row *dir, GPtrArray *rows)
 {
 	const struct part_row *part = part_of(dir);
-	struct query_values *values = query_values_create(&part->query, part->key);
+	struct query query = part->query;
+	struct query_values *values;
 	GHashTable *found;
 	GHashTableIter iter;
 	gpointer value;
 
+	file_view_settle(session, &query);
+	values = query_values_create(&query, part->key);
 	if (query_values_must_learn(values))
-		each_record(session->profiler, values, query_values_learn);
-	each_record(session->profiler, values, query_values_add);
+		each_record(session->profiler, &query, values, query_values_learn);
+	each_record(session->profiler, &query, values, query_values_add);
 	found = query_values_finish(values);
 	g_hash_table_iter_init(&iter, found);
 	while (g_hash_table_iter_next(&iter, &value, NULL)) {

@@ -51,15 +51,18 @@ static int write_all(int fd, struct iovec *iov, int count)
  * as it was set since the CLOCK of the copy; `last` counts from a sample that is not the newest one
  * at most by the time until the rings are drained.
  */
-static int open_cursor(struct profiler *profiler, const struct query *query, struct cursor **cursor)
+int file_view_open_part(struct profiler *profiler, const struct query *query, uint64_t bytes_max,
+	struct cursor **cursor)
 {
+	struct capture_part part = { .until_ns = UINT64_MAX, .bytes_max = bytes_max };
 	struct query narrow = *query;
 
 	query_settle_last(&narrow, profiler_late_time(profiler));
-	if (!query_has(&narrow, QUERY_SINCE) && !query_has(&narrow, QUERY_UNTIL))
-		return profiler_open_peek(profiler, cursor);
-	return profiler_open_part(profiler, query_has(&narrow, QUERY_SINCE) ? narrow.since_ns : 0,
-		query_has(&narrow, QUERY_UNTIL) ? narrow.until_ns : UINT64_MAX, cursor);
+	if (query_has(&narrow, QUERY_SINCE))
+		part.since_ns = narrow.since_ns;
+	if (query_has(&narrow, QUERY_UNTIL))
+		part.until_ns = narrow.until_ns;
+	return profiler_open_part(profiler, &part, cursor);
 }
 
 /*
@@ -76,7 +79,10 @@ static int copy_capture(struct profiler *profiler, const struct query *query, bo
 
 	if (!enough && !profiler_held_bytes(profiler))
 		return -ENODATA;
-	ret = open_cursor(profiler, query, &cursor);
+	if (query_has(query, QUERY_LAST) || query_has(query, QUERY_SINCE) || query_has(query, QUERY_UNTIL))
+		ret = file_view_open_part(profiler, query, UINT64_MAX, &cursor);
+	else
+		ret = profiler_open_peek(profiler, &cursor);
 	while (!ret) {
 		ssize_t n;
 
@@ -125,8 +131,7 @@ static int hand_over(struct session *session, const struct view_format *format,
 	return viewproc_make(session->server->viewproc, &request, files, &cancel, err);
 }
 
-/* With times of CLOCK_MONOTONIC. While it runs, `last` counts from now: it may take no samples. */
-static void settle_query(struct session *session, struct query *query)
+void file_view_settle(struct session *session, struct query *query)
 {
 	query_settle_wall(query, clock_monotonic_ns(), clock_realtime_ns());
 	if (profiler_running(session->profiler))
@@ -142,7 +147,7 @@ int file_view_make_part(struct session *session, const char *name, const struct 
 
 	if (cancel_requested(slow_ops_cancel(job)))
 		return -EINTR;
-	settle_query(session, &query);
+	file_view_settle(session, &query);
 	files[VIEWPROC_CAPTURE] = memfile_create_sealable("capture");
 	if (files[VIEWPROC_CAPTURE] < 0)
 		return files[VIEWPROC_CAPTURE];

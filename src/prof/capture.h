@@ -137,13 +137,20 @@ void capture_attach(struct capture *capture, struct capture_pos *pos);
 void capture_detach(struct capture *capture, struct capture_pos *pos);
 
 void capture_mark(struct capture *capture, struct capture_mark *mark);
+/* A part of the capture: its samples, and others of the same blocks. */
+struct capture_part {
+	uint64_t since_ns;  /* 0: from the oldest on */
+	uint64_t until_ns;  /* UINT64_MAX: up to the newest */
+	uint64_t bytes_max; /* of these the newest, and at least one block; UINT64_MAX: all */
+};
+
 /*
- * Moves a new position behind the blocks of which all samples are older than since_ns, and the mark
- * before those of which all runs begin at until_ns or later. Between them there may be more samples.
- * Samples that pos missed before are forgotten: they are older, too.
+ * Moves a new position behind the blocks of which all samples are older than a part, and the mark
+ * before those of which all runs begin behind it. Samples that pos missed before since_ns are
+ * forgotten: they are older, too.
  */
-void capture_seek_time(struct capture *capture, struct capture_pos *pos, struct capture_mark *mark,
-	uint64_t since_ns, uint64_t until_ns);
+void capture_seek_part(struct capture *capture, struct capture_pos *pos, struct capture_mark *mark,
+	const struct capture_part *part);
 /* The time of a sample among the newest; 0 if none is held. At most the newest one's. */
 uint64_t capture_late_time(struct capture *capture);
 /* true if there is a record behind pos, or missed is not empty */

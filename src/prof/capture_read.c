@@ -74,21 +74,40 @@ void capture_mark(struct capture *c, struct capture_mark *mark)
 	pthread_mutex_unlock(&c->lock);
 }
 
-void capture_seek_time(struct capture *c, struct capture_pos *pos, struct capture_mark *mark,
-	uint64_t since_ns, uint64_t until_ns)
+/* Moves pos to the newest blocks before the mark that have at most so many bytes. Under the lock. */
+static void skip_bytes(const struct capture *c, struct capture_pos *pos,
+	const struct capture_mark *mark, uint64_t bytes_max)
+{
+	const struct capture_block *b;
+	uint64_t bytes = 0;
+
+	for (b = c->head; b; b = b->next)
+		if (b->seq >= pos->next_seq && b->seq <= mark->seq)
+			bytes += b->used;
+	for (b = c->head; b && bytes > bytes_max && b->seq < mark->seq; b = b->next) {
+		if (b->seq < pos->next_seq)
+			continue;
+		bytes -= b->used;
+		pos->next_seq = b->seq + 1;
+	}
+}
+
+void capture_seek_part(struct capture *c, struct capture_pos *pos, struct capture_mark *mark,
+	const struct capture_part *part)
 {
 	struct capture_block *b;
 
 	pthread_mutex_lock(&c->lock);
 	*mark = (struct capture_mark){ 0 };
 	for (b = c->head; b; b = b->next) {
-		if (b->stored_ns < since_ns)
+		if (b->stored_ns < part->since_ns)
 			pos->next_seq = b->seq + 1;
 		/* a block without samples is of the time of the one before */
-		if (b->first_ns < until_ns || until_ns == UINT64_MAX)
+		if (b->first_ns < part->until_ns || part->until_ns == UINT64_MAX)
 			*mark = (struct capture_mark){ .seq = b->seq, .used = b->used };
 	}
-	if (since_ns)
+	skip_bytes(c, pos, mark, part->bytes_max);
+	if (part->since_ns)
 		tally_clear(&pos->missed);
 	pthread_mutex_unlock(&c->lock);
 }

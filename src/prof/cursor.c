@@ -31,8 +31,8 @@ struct cursor {
 	size_t own_at;
 	size_t own_partial; /* bytes left of a record whose first part was read */
 	bool begun;
-	bool is_part; /* of the times below; the end stays where it was set at the open */
-	uint64_t since_ns, until_ns;
+	bool is_part; /* the end stays where it was set at the open */
+	struct capture_part part;
 	uint64_t header_stamp, tasks_stamp; /* of what was encoded */
 	/* between cursor_begin() and cursor_end() */
 	size_t take_own;
@@ -77,16 +77,15 @@ int profiler_open_peek(struct profiler *p, struct cursor **out)
 	return open_cursor(p, true, out);
 }
 
-int profiler_open_part(struct profiler *p, uint64_t since_ns, uint64_t until_ns, struct cursor **out)
+int profiler_open_part(struct profiler *p, const struct capture_part *part, struct cursor **out)
 {
 	int ret = open_cursor(p, true, out);
 
 	if (ret)
 		return ret;
 	(*out)->is_part = true;
-	(*out)->since_ns = since_ns;
-	(*out)->until_ns = until_ns;
-	capture_seek_time(p->capture, &(*out)->pos, &(*out)->mark, since_ns, until_ns);
+	(*out)->part = *part;
+	capture_seek_part(p->capture, &(*out)->pos, &(*out)->mark, part);
 	return 0;
 }
 
@@ -195,7 +194,7 @@ static GHashTable *find_pids(struct cursor *c)
 
 	capture_attach(capture, &pos);
 	pos.peeks = true;
-	capture_seek_time(capture, &pos, &later, c->since_ns, c->until_ns);
+	capture_seek_part(capture, &pos, &later, &c->part);
 	do {
 		count = CAPTURE_PIECES_MAX;
 		while (capture_pieces(capture, &pos, &c->mark, SIZE_MAX, false, iov, &count)) {

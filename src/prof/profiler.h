@@ -22,6 +22,7 @@
 
 #include "base/err.h"
 #include "base/stats.h"
+#include "prof/capture.h"
 #include "prof/profiler_hooks.h"
 
 struct profiler;
@@ -124,12 +125,12 @@ int profiler_open_cursor(struct profiler *profiler, struct cursor **cursor);
  */
 int profiler_open_peek(struct profiler *profiler, struct cursor **cursor);
 /*
- * The same for the samples from since_ns on and before until_ns (UINT64_MAX: all), up to this moment:
- * blocks without such samples are skipped, and only the processes of the others and their ancestors
- * are announced. There may be other samples in them. The stream then ends, also while it runs.
+ * The same for a part of what is held at this moment: blocks without such samples are skipped, and
+ * only the processes of the others and their ancestors are announced. The stream then ends, also
+ * while it runs.
  */
-int profiler_open_part(struct profiler *profiler, uint64_t since_ns, uint64_t until_ns,
-	struct cursor **cursor);
+int profiler_open_part(
+	struct profiler *profiler, const struct capture_part *part, struct cursor **cursor);
 /* The time of a sample among the newest that are held; 0 if there is none. */
 uint64_t profiler_late_time(struct profiler *profiler);
 void profiler_close_cursor(struct cursor *cursor);

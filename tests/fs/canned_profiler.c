@@ -321,7 +321,7 @@ int profiler_open_peek(struct profiler *p, struct cursor **cursor)
 	return profiler_open_cursor(p, cursor);
 }
 
-int profiler_open_part(struct profiler *p, uint64_t since_ns, uint64_t until_ns, struct cursor **cursor)
+int profiler_open_part(struct profiler *p, const struct capture_part *part, struct cursor **cursor)
 {
 	return profiler_open_cursor(p, cursor);
 }

@@ -414,9 +414,10 @@ static void test_blocks_are_numbered_in_order(void **state)
 
 /* ---- times --------------------------------------------------------------------------------------- */
 
-/* The samples between two times, and those in the same blocks. */
-static uint64_t samples_between(struct capture *c, uint64_t since_ns, uint64_t until_ns)
+/* The samples of a part, and those in the same blocks. */
+static uint64_t samples_of(struct capture *c, uint64_t since_ns, uint64_t until_ns, uint64_t bytes_max)
 {
+	const struct capture_part part = { since_ns, until_ns, bytes_max };
 	struct iovec iov[CAPTURE_PIECES_MAX];
 	int count = CAPTURE_PIECES_MAX;
 	struct capture_mark mark;
@@ -424,13 +425,18 @@ static uint64_t samples_between(struct capture *c, uint64_t since_ns, uint64_t u
 	uint64_t samples;
 
 	capture_attach(c, &pos);
-	capture_seek_time(c, &pos, &mark, since_ns, until_ns);
+	capture_seek_part(c, &pos, &mark, &part);
 	capture_pieces(c, &pos, &mark, WANT_ALL, false, iov, &count);
 	samples = pos.pin_counts.samples;
 	if (count)
 		capture_advance(c, &pos, true);
 	capture_detach(c, &pos);
 	return samples;
+}
+
+static uint64_t samples_between(struct capture *c, uint64_t since_ns, uint64_t until_ns)
+{
+	return samples_of(c, since_ns, until_ns, UINT64_MAX);
 }
 
 /* Each run fills a block; their samples are counted from next_id on. */
@@ -461,6 +467,10 @@ static void test_blocks_outside_of_a_time_are_skipped(void **state)
 	assert_int_equal(samples_between(c, 0, first[1] + 1), 2 * BIG);
 	assert_int_equal(samples_between(c, since[1], first[2]), BIG);
 	assert_int_equal(samples_between(c, since[2], first[1]), 0);
+	assert_int_equal(samples_of(c, 0, UINT64_MAX, 3 * BIG_BYTES), 3 * BIG);
+	assert_int_equal(samples_of(c, 0, UINT64_MAX, 3 * BIG_BYTES - 1), 2 * BIG);
+	assert_int_equal(samples_of(c, 0, UINT64_MAX, 0), BIG); /* at least one block */
+	assert_int_equal(samples_of(c, 0, first[2], BIG_BYTES), BIG); /* of the second */
 	capture_destroy(c);
 }
 
