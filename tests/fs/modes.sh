@@ -54,11 +54,12 @@ same "mode of kptrace_pipe, which is not listed" -r-------- "$(mode_of kptrace_p
 same "no number is another one's" "" "$(ls -i "$MNT" | awk '{ print $1 }' | sort | uniq -d)"
 
 # help names every file, but those of each CPU and event, and every word
-for name in $(cd "$MNT" && find . -type f ! -path './cpu/*' ! -path './views/ctf/*' -printf '%P\n') kptrace_pipe; do
+for name in $(cd "$MNT" && find . -type f ! -path './cpu/*' ! -path './views/ctf/*' \
+	! -path './events/kernel/*:*' ! -path './events/kernel/syscalls' -printf '%P\n') kptrace_pipe; do
 	check "help of $name" grep -q "^$name  *[A-Za-z]" "$MNT/help"
 done
 while IFS=$'\t' read -r name word _; do
-	check "help has $word of $name" grep -q "^    $word " "$MNT/help"
+	check "help has $word of $name" grep -qE "^    ([A-Za-z]+[|])*$word[| ]" "$MNT/help"
 done < <("$KPROFS" --dump-words)
 
 # what can't be created, by which name it is looked for
@@ -166,7 +167,7 @@ same "a read-only file never gets w" -r--r--r-- "$(mode_of kperr)"
 check "others write" can_write kprintx
 check "not to what is read only" eval '! can_write kperr'
 without_rights sh -c 'echo bogus >"$1"' - "$MNT/kprintx" 2>"$WORK/got"
-same "kperr says who" "uid 65534 kprintx line 1: 'bogus': unknown word; usage: on | off | toggle" \
+same "kperr says who" "uid 65534 kprintx line 1: 'bogus': unknown word; usage: on|off|toggle|NUMBER" \
 	"$(tail -n 1 "$MNT/kperr" | sed 's/.* uid/uid/')"
 
 # how often each user was refused: "N UID" a line
