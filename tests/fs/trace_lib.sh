@@ -14,13 +14,21 @@ has_written() {
 	grep -q written "$WORK/tell.$1"
 }
 
+has_attached_more() {
+	[ "$(stat_of trace.attached)" -gt "$1" ]
+}
+
 # tell_start NAME BUFFER_KB THREADS EVENTS [WIDE]: its pid is in $TOLD; it lives until tell_end NAME
 tell_start() {
+	local before
+	before=$(stat_of trace.attached)
 	mkfifo "$WORK/stdin.$1"
 	KPROF_BUFFER_KB=$2 "$TELL" "${@:3}" <"$WORK/stdin.$1" >"$WORK/tell.$1" &
 	TOLD=$!
 	eval "exec {fd_$1}>\"\$WORK/stdin.$1\""
 	wait_for has_written "$1"
+	# it may have written all before the server has its HELLO
+	wait_for has_attached_more "$before"
 }
 
 tell_end() {

@@ -67,12 +67,19 @@ compare "of a copy"
 
 # ---- of one moment ------------------------------------------------------------------------------
 
-exec 5<"$MNT/views/ctf/metadata"
+# opens a set, of which $WORK/metadata is a copy: the copy before and the one after the open are equal
+open_set() {
+	cat "$MNT/views/ctf/metadata" >"$WORK/metadata"
+	exec 5<"$MNT/views/ctf/metadata"
+	cmp -s "$WORK/metadata" "$MNT/views/ctf/metadata"
+}
+
+wait_for open_set
 put kptrace later
 cat "$MNT"/views/ctf/stream_* >"$WORK/streams"
 same "sizes in stat" "$(stat -c %s "$WORK/streams")" \
 	"$(stat -c %s "$MNT"/views/ctf/stream_* | awk '{ n += $1 } END { print n }')"
-check "the set that was there" cmp "$WORK/copy/metadata" <(cat <&5)
+check "the set that was there" cmp "$WORK/metadata" <(cat <&5)
 if grep -q later "$WORK/streams"; then
 	fail "a stream is newer than the metadata that is open"
 fi
