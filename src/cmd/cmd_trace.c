@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "cmd/mount_choice.h"
+#include "cmd/trace_names.h"
 #include "cmd/tracecopies.h"
 #include "cmd/tracectf.h"
 
@@ -23,44 +24,81 @@
 static const struct cmd_option options[] = {
 	{'f', "follow", NULL, "show the mount's trace as it happens, until the mount ends"},
 	{'m', "mount", "DIR", "show the trace of the mount at DIR"},
+	{'a', "addresses", NULL, "print the addresses of kprof_backtrace without names"},
 	{'c', "ctf", "DIR", "write the copies as CTF into a new folder DIR"},
 	{0},
 };
 
 /* ---- a mount --------------------------------------------------------------------------------- */
 
-static int copy_text(const char *path)
+/* Flushed, because the reader of --follow waits for each line. */
+static bool print_text(const char *text, size_t bytes)
 {
+	return fwrite(text, 1, bytes, stdout) == bytes && !fflush(stdout);
+}
+
+/*
+ * Prints the whole lines of `held`, with names, and keeps the rest. A line that does not end is
+ * printed as it is.
+ */
+static bool print_lines(struct trace_names *names, GString *held, bool at_end)
+{
+	const char *last = g_strrstr_len(held->str, (gssize)held->len, "\n");
+	size_t bytes = last ? (size_t)(last - held->str) + 1 : 0;
+	g_autoptr(GString) out = g_string_new(NULL);
+
+	if (at_end || (!bytes && held->len > COPY_BYTES))
+		bytes = held->len;
+	trace_names_append(names, held->str, bytes, out);
+	g_string_erase(held, 0, (gssize)bytes);
+	return print_text(out->str, out->len);
+}
+
+/* names: NULL to print the text as it is */
+static int copy_text(const char *path, struct trace_names *names)
+{
+	g_autoptr(GString) held = g_string_new(NULL);
 	char buffer[COPY_BYTES];
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	bool prints = true;
 	ssize_t n = -1;
 
-	if (fd >= 0) {
-		while ((n = read(fd, buffer, sizeof(buffer))) > 0 || (n < 0 && errno == EINTR)) {
-			if (n < 0)
-				continue;
-			/* flushed: the reader of --follow waits for each line */
-			if (fwrite(buffer, 1, (size_t)n, stdout) != (size_t)n || fflush(stdout))
-				break;
+	while (fd >= 0 && prints) {
+		n = read(fd, buffer, sizeof(buffer));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		if (!names) {
+			prints = print_text(buffer, (size_t)n);
+			continue;
 		}
+		g_string_append_len(held, buffer, n);
+		prints = print_lines(names, held, false);
 	}
 	if (n < 0)
 		cmd_error("%s: %s", path, strerror(errno));
+	if (names && prints)
+		print_lines(names, held, true);
 	if (fd >= 0)
 		close(fd);
 	return cmd_finish_output(n < 0 ? CMD_FAILED : CMD_OK);
 }
 
-static int show_mount(const char *mount, bool follow)
+static int show_mount(const char *mount, bool follow, bool addresses)
 {
+	struct trace_names *names = addresses ? NULL : trace_names_create();
 	g_autofree char *path = NULL;
+	int status = CMD_FAILED;
 	struct err err;
 
-	if (mount_choice_path(mount, follow ? "kptrace_pipe" : "kptrace", &path, &err)) {
+	if (mount_choice_path(mount, follow ? "kptrace_pipe" : "kptrace", &path, &err))
 		cmd_error("%s", err.text);
-		return CMD_FAILED;
-	}
-	return copy_text(path);
+	else
+		status = copy_text(path, names);
+	if (names)
+		trace_names_destroy(names);
+	return status;
 }
 
 /* ---- copies ---------------------------------------------------------------------------------- */
@@ -98,12 +136,14 @@ static int show_copies(char **names, int count, const char *ctf_dir)
 static int run(const struct command *command, int argc, char **argv)
 {
 	const char *mount = NULL, *ctf_dir = NULL;
-	bool follow = false;
+	bool follow = false, addresses = false;
 	int letter, status;
 
 	while ((letter = cmd_next_option(command, argc, argv, &status)) > 0) {
 		if (letter == 'f')
 			follow = true;
+		else if (letter == 'a')
+			addresses = true;
 		else if (letter == 'm')
 			mount = optarg;
 		else if (letter == 'c')
@@ -116,7 +156,7 @@ static int run(const struct command *command, int argc, char **argv)
 			"--ctf needs copies of cpu/N/trace; of a mounted tree copy "
 			"views/ctf with `cp -r`");
 	if (optind == argc)
-		return show_mount(mount, follow);
+		return show_mount(mount, follow, addresses);
 	if (mount || follow)
 		return cmd_usage_error(
 			command, "--follow and --mount are for a mounted trace, not for a FILE");

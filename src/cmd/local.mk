@@ -43,6 +43,7 @@ kprof_SOURCES = \
 	%D%/record_output.c %D%/record_output.h %D%/record_target.c %D%/record_target.h \
 	%D%/report.c %D%/report.h %D%/report_json.c %D%/report_text.c \
 	%D%/top_filter.c %D%/top_filter.h %D%/top_text.c %D%/top_text.h \
+	%D%/trace_names.c %D%/trace_names.h \
 	%D%/tracecopies.c %D%/tracecopies.h \
 	%D%/tracectf.c %D%/tracectf.h
 kprof_LDADD = libtui.a libformats.a libcapture.a libtrace.a libkernel.a libprobes.a libkpbpf.a libproducers.a libring.a libsymbolizer.a libprof.a libsys.a libbase.a $(GLIB_LIBS) \

@@ -120,6 +120,14 @@ EXTRA_DIST += %D%/view_ctf.sh %D%/view_marks.sh %D%/ctf.py
 # names of kernel addresses, and perf's
 TESTS += %D%/view_kernel_names.sh
 EXTRA_DIST += %D%/view_kernel_names.sh %D%/kernel_names.py
+# names of the addresses of kprof_backtrace; frame pointers for it
+check_PROGRAMS += tests/fs/backtracing
+tests_fs_backtracing_SOURCES = %D%/backtracing.c
+tests_fs_backtracing_CFLAGS = $(AM_CFLAGS) -O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls -fno-inline -fno-pie
+tests_fs_backtracing_LDADD = libkprof.la -lpthread
+tests_fs_backtracing_LDFLAGS = -static -no-pie
+TESTS += %D%/trace_names.sh
+EXTRA_DIST += %D%/trace_names.sh
 # names of functions that are compiled at run time
 check_PROGRAMS += tests/fs/jitting
 tests_fs_jitting_SOURCES = %D%/jitting.c
