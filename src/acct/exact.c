@@ -12,8 +12,11 @@
 #include "base/units.h"
 #include "sys/clock.h"
 
-/* exact_wait() gives up after this: attaching takes 25 ms, and some seconds on a machine that has no time. */
-#define WAIT_NS (10 * NSEC_PER_SEC)
+/*
+ * exact_wait() gives up after this: attaching takes 50 ms, and was seen to take 10 s on a virtual machine
+ * that its host did not run.
+ */
+#define WAIT_NS (30 * NSEC_PER_SEC)
 
 struct listener {
 	void (*sample)(void *arg);

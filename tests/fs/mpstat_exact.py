@@ -90,7 +90,7 @@ def end(programs):
         program.wait()
 
 
-def adds_up(what, readings=40):
+def adds_up(what, readings=15):
     programs = load()
     try:
         span = Span(what)

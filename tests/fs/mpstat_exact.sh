@@ -26,7 +26,7 @@ are_gone() {
 	done <"$WORK/programs"
 }
 
-serve -o mpstat_hold=2
+serve -o mpstat_hold=5
 if ! put mpstat 'source bpf' 2>/dev/null; then
 	echo "the times can't be measured here: $(tail -n 1 "$MNT/kperr")"
 	exit 77
