@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -123,6 +124,7 @@ static void begin(struct exact *exact)
 	exact->again = false;
 	pthread_mutex_unlock(&exact->lock);
 	ret = attach_open(divided, &attach, &err);
+	malloc_trim(0); /* the kernel's types, of which much was read, are not needed any more */
 	pthread_mutex_lock(&exact->lock);
 	exact->failed = err;
 	exact->error = ret;
