@@ -128,8 +128,9 @@ if [ -n "${CMD_INPUT_ALONE-}" ]; then
 	if is_mounted "$WORK/user/mnt"; then
 		source_is "the only one of root" "$MNT/kpdata, empty"
 		same "without a note" "" "$(cat "$WORK/said")"
+		# the user may not be able to reach kprof-symbols in the folder of the build
 		same "the user's own" "# $WORK/user/mnt/kpdata, empty" \
-			"$(as_user "$KPROF" report 2>&1 | head -n 1)"
+			"$(as_user "$KPROF" report 2>&1 | grep -v '^kprof: functions have no names' | head -n 1)"
 	else
 		echo "another user can't mount here: $(cat "$WORK/user.log")"
 	fi

@@ -22,12 +22,15 @@ mkdir "$TMPDIR"
 
 serve
 put kpctl "event cpu-clock:freq=999"
+# until it has executed the program, the process is named as this script
+tests/fixtures/shares >"$WORK/units" &
+program=$!
+is_shares() { [ "$(cat "/proc/$program/comm")" = shares ]; }
+wait_for is_shares
 if ! put kpctl start 2>/dev/null; then
 	echo "no sampling here: $(tail -n 1 "$MNT/kperr")"
 	exit 77
 fi
-tests/fixtures/shares >"$WORK/units" &
-program=$!
 
 # begin_top OPTION...: on a new terminal
 begin_top() {
@@ -194,8 +197,6 @@ same "the settings after a signal" "$state" "$(cat "$MNT/kpctl")"
 
 put kpctl start
 cp tests/fixtures/shares "$WORK/日本語"
-tests/fixtures/shares >"$WORK/units" &
-program=$!
 "$WORK/日本語" >"$WORK/units2" &
 wide=$!
 kill -STOP "$wide"
