@@ -197,6 +197,8 @@ same "the settings after a signal" "$state" "$(cat "$MNT/kpctl")"
 
 put kpctl start
 cp tests/fixtures/shares "$WORK/日本語"
+tests/fixtures/shares >"$WORK/units" &
+program=$!
 "$WORK/日本語" >"$WORK/units2" &
 wide=$!
 kill -STOP "$wide"

@@ -13,17 +13,21 @@
 #include <string.h>
 
 #include "acct/accounting.h"
+#include "acct/exact.h"
+#include "acct/sched.h"
 #include "fs/ctl_words.h"
 #include "fs/file.h"
 #include "fs/server.h"
 #include "fs/session.h"
 #include "fs/switches.h"
+#include "kernel/kernel.h"
 #include "prof/profiler.h"
 #include "producers/catalog.h"
 #include "producers/producers.h"
 #include "trace/trace.h"
 
 #define TRACE_BYTES 4096
+#define KERNEL_KB 64
 
 static const struct ctl_words_word *const tables[] = {
 	file_kpctl_words,
@@ -54,6 +58,10 @@ static struct session *the_session(void)
 		producers_limits_init(&limits, 1024, 1u << 30);
 		server.catalog = catalog_create(NULL);
 		server.producers = producers_create(server.catalog, &limits);
+		server.kernel = kernel_create(KERNEL_KB, 1u << 30);
+		/* the seeds have no word that attaches programs in the kernel, which takes some 50 ms */
+		session.exact = exact_create(EXACT_PROCSTAT, 1);
+		session.sched = sched_create(session.exact);
 		FUZZ_CHECK(!accounting_create(NULL, NULL, NULL, &session.accounting));
 	}
 	return &session;
