@@ -138,7 +138,8 @@ static void begin(struct exact *exact)
 		sample_all(exact); /* what has passed was counted by /proc/stat */
 		pthread_mutex_lock(&exact->lock);
 	}
-	exact->tries++;
+	/* if the split was changed meanwhile, it is attached once more, and those who wait go on waiting */
+	exact->tries += !exact->again;
 	pthread_cond_broadcast(&exact->changed);
 }
 

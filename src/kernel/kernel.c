@@ -412,7 +412,9 @@ void kernel_expire(struct kernel *kernel)
 {
 	bool is_due;
 
-	pthread_mutex_lock(&kernel->changing);
+	/* a switch is being changed, which may take long: the caller asks again in a second */
+	if (pthread_mutex_trylock(&kernel->changing))
+		return;
 	pthread_mutex_lock(&kernel->lock);
 	is_due = kernel->idle_ns && !kernel->readers &&
 		clock_monotonic_ns() - kernel->idle_ns >= KERNEL_KEPT_S * NSEC_PER_SEC;

@@ -142,6 +142,10 @@ void kernel_give_back(struct kernel *kernel)
 	struct rings_totals totals;
 
 	pthread_mutex_lock(&kernel->lock);
+	if (kernel->readers) {
+		pthread_mutex_unlock(&kernel->lock);
+		return;
+	}
 	rings = kernel->rings;
 	kernel->rings = NULL;
 	kernel->idle_ns = 0;

@@ -250,17 +250,18 @@ static uint64_t skip_unfinished(struct rings *rings, struct rings_copy *copy, ui
 	}
 	copy->gap = at;
 	copy->gap_end = next;
-	count_torn(rings, copy->cpu, next, number - last);
+	/* without a record before it, the number of the one at `at` is not known unless it is the first */
+	count_torn(rings, copy->cpu, next, last || !at ? number - last : 1);
 	return next;
 }
 
 /*
  * Goes through the copy. At a record that is not finished it copies the rest again, and at last gives it
- * up, or ends the copy before it.
+ * up, or ends the copy before it. last: the number of the copy's first record, 0 if it is not known.
  */
-static void settle(struct rings *rings, struct rings_copy *copy, bool skip)
+static void settle(struct rings *rings, struct rings_copy *copy, bool skip, uint64_t last)
 {
-	uint64_t at = copy->begin, word, last = 0;
+	uint64_t at = copy->begin, word;
 	int tries = 0;
 
 	while (at < copy->end) {
@@ -286,7 +287,7 @@ static void settle(struct rings *rings, struct rings_copy *copy, bool skip)
 int rings_copy(struct rings *rings, uint32_t cpu, uint64_t from, bool skip, struct rings_copy *copy)
 {
 	struct kernel_ring_head *head = head_of(rings, cpu);
-	uint64_t end = read_word(&head->pos), least, now, number;
+	uint64_t end = read_word(&head->pos), least, now, number = 0;
 
 	*copy = (struct rings_copy){ .cpu = cpu, .mask = rings->bytes - 1 };
 	least = oldest(rings, end);
@@ -302,7 +303,7 @@ int rings_copy(struct rings *rings, uint32_t cpu, uint64_t from, bool skip, stru
 		return -ENOMEM;
 	}
 	copy_bytes(rings, copy, copy->begin, end);
-	settle(rings, copy, skip);
+	settle(rings, copy, skip, number);
 	/* after the data: what was reserved meanwhile may have been written over the copied records */
 	atomic_fence_acquire();
 	now = read_word(&head->pos);
