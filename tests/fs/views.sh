@@ -63,10 +63,16 @@ share_of() {
 		END { printf "%.2f", all ? 100 * part / all : 0 }' "$WORK/folded"
 }
 
-# near WHAT FOUND EXPECTED
+samples=$(awk -v name="$NAME" 'index($0, name ";") == 1 { n += $NF } END { print n + 0 }' "$WORK/folded")
+
+# near WHAT FOUND EXPECTED: within 2 points, or 4 standard deviations of a share of so many samples
 near() {
-	awk -v a="$2" -v b="$3" 'BEGIN { exit !(a > b - 2 && a < b + 2) }' ||
-		fail "$1: $2 percent, not about $3"
+	awk -v a="$2" -v b="$3" -v n="$samples" 'BEGIN {
+		most = n ? 4 * 100 * sqrt(b / 100 * (1 - b / 100) / n) : 0
+		if (most < 2)
+			most = 2
+		exit !(a > b - most && a < b + most)
+	}' || fail "$1: $2 percent of $samples samples, not about $3"
 }
 
 read -r _ sixty_seventy sixty_thirty forty_seventy forty_thirty <"$WORK/units"
