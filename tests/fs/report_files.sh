@@ -313,7 +313,7 @@ cp "$kprof" "$tmp/alone/kprof"
 "$tmp/alone/kprof" report "$tmp/capture" >"$tmp/out" 2>"$tmp/err"
 missing=$(sed -n 's/^kprof: functions have no names: \(.*\): No such file or directory$/\1/p' "$tmp/err")
 if [ -n "$missing" ]; then
-	check "what is said to be missing is missing" [ ! -e "$missing" ]
+	check "the file that the message names is missing" [ ! -e "$missing" ]
 else
 	check "nothing is said" empty err
 fi

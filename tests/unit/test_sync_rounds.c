@@ -104,7 +104,7 @@ static void test_later_round_does_not_wait_for_an_earlier_one(void **state)
 	sync_rounds_begin(rounds);
 	sync_rounds_ask(rounds);
 	begin_write(rounds, &two);
-	sync_rounds_begin(rounds); /* no producer is told to change; it may have ended */
+	sync_rounds_begin(rounds); /* no producer has to change; it may have ended */
 	assert_int_equal(end_due(rounds, 0), 1);
 	assert_int_equal(one.done, 0);
 	assert_int_equal(two.done, 1);
