@@ -12,7 +12,7 @@
 
 #include "base/switch_word.h"
 #include "base/units.h"
-#include "kernel/rings.h"
+#include "bpf/rings.h"
 #include "trace/snapshot.h"
 #include "trace/trace.h"
 

@@ -1,14 +1,19 @@
-# bpf: the one room that talks to bpf(2): instructions, types of the kernel, maps, programs
+# bpf: the one room that talks to bpf(2): instructions, types of the kernel, maps, programs, rings of records
 noinst_LIBRARIES += libkpbpf.a
 libkpbpf_a_SOURCES = \
 	%D%/code.c \
 	%D%/code.h \
+	%D%/emit.c \
+	%D%/emit.h \
 	%D%/machine.c \
 	%D%/machine.h \
 	%D%/map.c \
 	%D%/map.h \
 	%D%/program.c \
 	%D%/program.h \
+	%D%/record.h \
+	%D%/rings.c \
+	%D%/rings.h \
 	%D%/types.c \
 	%D%/types.h
 libkpbpf_a_CPPFLAGS = $(AM_CPPFLAGS) $(BPF_CFLAGS)

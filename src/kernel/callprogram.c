@@ -43,17 +43,23 @@ struct call_frame {
 	int scratch;	/* the address of this CPU's struct call_texts */
 };
 
+/* The programs here are made with the struct emit_machine in a struct call_machine. */
+static const struct call_machine *maps_of(const struct emit *emit)
+{
+	return (const struct call_machine *)emit->machine;
+}
+
 /* R7 is the number of the call: to the end unless it is recorded. */
 static void choose(struct emit *emit, uint8_t generation)
 {
 	struct code *code = &emit->code;
 
 	code_jump_if_imm(code, BPF_JGT, BPF_REG_7, CALLNAMES_NUMBERS - 1, emit->out);
-	code_map_value(code, BPF_REG_1, emit->machine->control, offsetof(struct emit_control, calls));
+	code_map_value(code, BPF_REG_1, maps_of(emit)->control, offsetof(struct call_control, calls));
 	code_alu(code, BPF_ADD, BPF_REG_1, BPF_REG_7);
 	code_load(code, BPF_B, BPF_REG_1, BPF_REG_1, 0);
 	code_jump_if_imm(code, BPF_JEQ, BPF_REG_1, 0, emit->out);
-	code_map_value(code, BPF_REG_1, emit->machine->control, offsetof(struct emit_control, generation));
+	code_map_value(code, BPF_REG_1, maps_of(emit)->control, offsetof(struct call_control, generation));
 	code_load(code, BPF_B, BPF_REG_1, BPF_REG_1, 0);
 	code_jump_if_imm(code, BPF_JNE, BPF_REG_1, generation, emit->out);
 	emit_task(emit);
@@ -71,7 +77,8 @@ static void mark_compat(struct emit *emit)
 		code_load(code, BPF_W, BPF_REG_1, BPF_REG_8, machine->task_status);
 		code_alu_imm(code, BPF_AND, BPF_REG_1, 2);
 		code_jump_if_imm(code, BPF_JEQ, BPF_REG_1, 0, native);
-		code_map_value(code, BPF_REG_1, machine->control, offsetof(struct emit_control, compat));
+		code_map_value(code, BPF_REG_1, maps_of(emit)->control,
+			offsetof(struct call_control, compat));
 		code_load(code, BPF_B, BPF_REG_1, BPF_REG_1, 0);
 		code_jump_if_imm(code, BPF_JEQ, BPF_REG_1, 0, emit->out);
 		code_store_imm(code, BPF_DW, BPF_REG_10, emit->flags, KERNEL_RECORD_COMPAT);
@@ -86,7 +93,7 @@ static void look_up(struct emit *emit)
 
 	code_load(code, BPF_W, BPF_REG_1, BPF_REG_8, emit->machine->task_pid);
 	code_store(code, BPF_W, BPF_REG_10, emit->key, BPF_REG_1);
-	code_map(code, BPF_REG_1, emit->machine->begun);
+	code_map(code, BPF_REG_1, maps_of(emit)->begun);
 	code_mov(code, BPF_REG_2, BPF_REG_10);
 	code_alu_imm(code, BPF_ADD, BPF_REG_2, emit->key);
 	code_call(code, BPF_FUNC_map_lookup_elem);
@@ -148,7 +155,7 @@ static void make_entry(struct emit *emit, uint8_t generation)
 	look_up(emit);
 	code_jump_if_imm(code, BPF_JNE, BPF_REG_0, 0, known);
 	store_begun(emit, BPF_REG_10, value);
-	code_map(code, BPF_REG_1, emit->machine->begun);
+	code_map(code, BPF_REG_1, maps_of(emit)->begun);
 	code_mov(code, BPF_REG_2, BPF_REG_10);
 	code_alu_imm(code, BPF_ADD, BPF_REG_2, emit->key);
 	code_mov(code, BPF_REG_3, BPF_REG_10);
@@ -245,7 +252,7 @@ static void read_texts(struct emit *emit, const struct call_frame *frame)
 	code_store_imm(code, BPF_DW, BPF_REG_10, emit->bytes,
 		(int32_t)(sizeof(struct kernel_record) + sizeof(struct kernel_call)));
 	code_store_imm(code, BPF_DW, BPF_REG_10, frame->strings, 0);
-	code_map_value(code, BPF_REG_1, emit->machine->control, offsetof(struct emit_control, texts));
+	code_map_value(code, BPF_REG_1, maps_of(emit)->control, offsetof(struct call_control, texts));
 	code_alu(code, BPF_ADD, BPF_REG_1, BPF_REG_7);
 	code_load(code, BPF_B, BPF_REG_1, BPF_REG_1, 0);
 	code_jump_if_imm(code, BPF_JEQ, BPF_REG_1, 0, none);
@@ -256,7 +263,7 @@ static void read_texts(struct emit *emit, const struct call_frame *frame)
 	code_store(code, BPF_DW, BPF_REG_10, frame->wanted, BPF_REG_1);
 	code_call(code, BPF_FUNC_get_smp_processor_id);
 	code_store(code, BPF_W, BPF_REG_10, emit->key, BPF_REG_0);
-	code_map(code, BPF_REG_1, emit->machine->texts);
+	code_map(code, BPF_REG_1, maps_of(emit)->texts);
 	code_mov(code, BPF_REG_2, BPF_REG_10);
 	code_alu_imm(code, BPF_ADD, BPF_REG_2, emit->key);
 	code_call(code, BPF_FUNC_map_lookup_elem);
@@ -406,7 +413,7 @@ static int attach_one(struct callprogram *program, int i, struct emit *emit, con
 	return ret;
 }
 
-int callprogram_attach(const struct emit_machine *machine, const struct types *types,
+int callprogram_attach(const struct call_machine *machine, const struct types *types,
 	const struct filter *const *filters, uint8_t generation, struct callprogram **program,
 	struct err *err)
 {
@@ -420,7 +427,7 @@ int callprogram_attach(const struct emit_machine *machine, const struct types *t
 	ret = 0;
 	/* the return first: a call whose entry was seen must not stay without a record */
 	for (int i = 1; i >= 0 && !ret; i--) {
-		emit_init(&emit, machine);
+		emit_init(&emit, &machine->emit);
 		if (i)
 			make_return(&emit, generation, filters);
 		else

@@ -7,13 +7,32 @@
 #define KPROFS_KERNEL_CALLPROGRAM_H
 
 #include "base/err.h"
+#include "bpf/emit.h"
 #include "bpf/types.h"
-#include "kernel/emit.h"
+#include "kernel/callnames.h"
 #include "kernel/filter.h"
 
 struct callprogram;
 
-/* The maps that all programs share (struct emit_machine). -ENOMEM, -EPERM */
+/* What the server sets and programs read, in one array map that is shared: one byte each. */
+struct call_control {
+	uint8_t calls[CALLNAMES_NUMBERS]; /* whether this system call is recorded */
+	uint8_t texts[CALLNAMES_NUMBERS]; /* which of its arguments are texts, as in callnames.h */
+	uint8_t compat;                   /* whether calls of 32-bit programs are */
+	uint8_t enabled;                  /* the switch above all */
+	uint8_t generation; /* the programs of system calls that record; the others do nothing */
+	uint8_t reserved[5];
+};
+
+/* The machine, as these programs need it. Invariant once it is made. */
+struct call_machine {
+	struct emit_machine emit; /* first */
+	int control; /* the array map with the struct call_control */
+	int begun;   /* a map with the calls that threads have begun */
+	int texts;   /* a map for texts of arguments before their length is known */
+};
+
+/* The maps that all programs share. -ENOMEM, -EPERM */
 int callprogram_create_maps(uint32_t cpus, int *begun_map, int *texts_map, struct err *err);
 
 /*
@@ -22,7 +41,7 @@ int callprogram_create_maps(uint32_t cpus, int *begun_map, int *texts_map, struc
  * generation, so that new ones can take over from old ones with no call lost or recorded twice. -ENOMEM,
  * -EPERM, or what the kernel says.
  */
-int callprogram_attach(const struct emit_machine *machine, const struct types *types,
+int callprogram_attach(const struct call_machine *machine, const struct types *types,
 	const struct filter *const *filters, uint8_t generation, struct callprogram **program,
 	struct err *err);
 /* Detaches them: up to 65 ms. NULL is allowed. */

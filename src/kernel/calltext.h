@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #include "kernel/callargs.h"
-#include "kernel/record.h"
+#include "bpf/record.h"
 
 struct calltext;
 

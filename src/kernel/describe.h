@@ -9,7 +9,7 @@
 #include <glib.h>
 
 #include "kernel/point.h"
-#include "kernel/record.h"
+#include "bpf/record.h"
 
 /* A tracepoint's format: "prev_comm=%s prev_pid=%ld ...". To be freed. */
 char *describe_point_format(const struct point *point);

@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "kernel/emit.h"
-#include "kernel/record.h"
+#include "bpf/emit.h"
+#include "bpf/record.h"
 
 struct filter;
 

@@ -15,8 +15,8 @@
 
 #include "base/err.h"
 #include "base/stats.h"
-#include "kernel/record.h"
-#include "kernel/rings.h"
+#include "bpf/record.h"
+#include "bpf/rings.h"
 
 struct calltext;
 struct kernel;

@@ -9,49 +9,25 @@
 
 #include "bpf/machine.h"
 #include "bpf/map.h"
-#include "bpf/program.h"
 
 /* All rings together take at most this part of memory. */
 #define MEMORY_PART 32
 
-/* The server's process in the first pid namespace, which only a program of the kernel can tell. */
-static int find_own(uint32_t *own, struct err *err)
-{
-	const struct program_spec spec = { .name = "kp_own", .type = BPF_PROG_TYPE_RAW_TRACEPOINT };
-	const uint64_t args[1] = { 0 };
-	struct code code;
-	int fd, ret;
-
-	code_init(&code);
-	code_call(&code, BPF_FUNC_get_current_pid_tgid);
-	code_alu_imm(&code, BPF_RSH, BPF_REG_0, 32);
-	code_exit(&code);
-	ret = code_finish(&code, err);
-	if (!ret)
-		ret = program_load(&spec, &code, &fd, err);
-	code_fini(&code);
-	if (ret)
-		return ret;
-	ret = program_run(fd, args, 1, own);
-	close(fd);
-	return ret ? err_set(err, -ret, "the kernel does not run a program for a test: %s",
-			     strerror(-ret))
-		   : 0;
-}
-
 static int create_control(struct kernel *kernel, struct err *err)
 {
 	const struct map_spec spec = { .type = BPF_MAP_TYPE_ARRAY, .name = "kp_control", .key_bytes = 4,
-		.value_bytes = sizeof(struct emit_control), .entries = 1, .flags = BPF_F_MMAPABLE };
+		.value_bytes = sizeof(struct call_control), .entries = 1, .flags = BPF_F_MMAPABLE };
 	void *memory;
 	int ret = map_create(&spec, &kernel->machine.control, err);
 
 	if (ret)
 		return ret;
-	ret = map_mmap(kernel->machine.control, sizeof(struct emit_control), 1, &memory);
+	ret = map_mmap(kernel->machine.control, sizeof(struct call_control), 1, &memory);
 	if (ret)
 		return err_set(err, -ret, "the control map can't be mapped: %s", strerror(-ret));
 	kernel->control = memory;
+	kernel->machine.emit.control = kernel->machine.control;
+	kernel->machine.emit.enabled = offsetof(struct call_control, enabled);
 	memcpy(kernel->control->texts, kernel->callnames.texts, sizeof(kernel->control->texts));
 	pthread_mutex_lock(&kernel->lock);
 	kernel->control->enabled = kernel->enabled;
@@ -78,7 +54,7 @@ static int create_rings(struct kernel *kernel, struct err *err)
 
 	if (ret)
 		return ret;
-	kernel->machine.rings = rings;
+	kernel->machine.emit.rings = rings;
 	pthread_mutex_lock(&kernel->lock);
 	kernel->rings = rings;
 	pthread_mutex_unlock(&kernel->lock);
@@ -100,7 +76,7 @@ static int look_at_machine(struct kernel *kernel, struct err *err)
 	if (!ret)
 		ret = machine_needs(machine, MACHINE_SHARED_MAPS, err);
 	if (!ret)
-		ret = emit_machine_init(&kernel->machine, types, err);
+		ret = emit_machine_init(&kernel->machine.emit, types, err);
 	types_close(types);
 	if (ret)
 		err_prefix(err, "the kernel can't be traced here");
@@ -113,10 +89,10 @@ int kernel_prepare(struct kernel *kernel, struct err *err)
 
 	if (kernel->rings)
 		return 0;
-	kernel->machine = (struct emit_machine){ .control = -1, .begun = -1, .texts = -1 };
+	kernel->machine = (struct call_machine){ .control = -1, .begun = -1, .texts = -1 };
 	ret = look_at_machine(kernel, err);
 	if (!ret)
-		ret = find_own(&kernel->machine.own, err);
+		ret = emit_machine_find_own(&kernel->machine.emit, err);
 	if (!ret)
 		ret = create_control(kernel, err);
 	if (!ret)

@@ -169,7 +169,7 @@ int kernel_set_point(struct kernel *kernel, const char *name, bool on, const cha
 	ret = find_id(kernel, name, point, &id, err);
 	if (!ret) {
 		point = kernel_point_meaning(kernel, id)->point;
-		ret = point_load(point, &kernel->machine, id, filter, &program, err);
+		ret = point_load(point, &kernel->machine.emit, id, filter, &program, err);
 	}
 	filter_destroy(filter);
 	if (ret)

@@ -8,7 +8,7 @@
 #include "kernel/callnames.h"
 #include "kernel/callprogram.h"
 #include "kernel/calltext.h"
-#include "kernel/emit.h"
+#include "bpf/emit.h"
 #include "kernel/kernel.h"
 #include "kernel/point.h"
 
@@ -30,8 +30,8 @@ struct kernel {
 	struct calltext *calltext;  /* i */
 	/* Outer: held while the kernel attaches and detaches. No worker takes it. */
 	pthread_mutex_t changing;
-	struct emit_machine machine; /* c */
-	struct emit_control *control; /* c: shared with the programs */
+	struct call_machine machine; /* c */
+	struct call_control *control; /* c: shared with the programs */
 	struct callprogram *program;  /* c: of system calls; NULL if none is on */
 	/* A leaf. */
 	pthread_mutex_t lock;

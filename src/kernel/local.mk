@@ -1,4 +1,4 @@
-# kernel: events of the kernel: their rings, programs, switches and filters
+# kernel: events of the kernel: programs, switches and filters
 noinst_LIBRARIES += libkernel.a
 libkernel_a_SOURCES = \
 	%D%/callargs.c \
@@ -18,8 +18,6 @@ libkernel_a_SOURCES = \
 	%D%/calltext.h \
 	%D%/describe.c \
 	%D%/describe.h \
-	%D%/emit.c \
-	%D%/emit.h \
 	%D%/filter.c \
 	%D%/filter.h \
 	%D%/kernel.c \
@@ -29,7 +27,4 @@ libkernel_a_SOURCES = \
 	%D%/kernel_points.c \
 	%D%/kernel_state.h \
 	%D%/point.c \
-	%D%/point.h \
-	%D%/record.h \
-	%D%/rings.c \
-	%D%/rings.h
+	%D%/point.h

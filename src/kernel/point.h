@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "kernel/emit.h"
+#include "bpf/emit.h"
 #include "kernel/filter.h"
 
 /* The fields of a record that follow the kernel's own header of 8 bytes are copied, at most this much. */

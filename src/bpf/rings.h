@@ -5,14 +5,14 @@
  * Programs of the kernel write at any time; no function here makes a system call for an event. Thread-safe:
  * the rings have no state of their own but the numbers that only grow.
  */
-#ifndef KPROFS_KERNEL_RINGS_H
-#define KPROFS_KERNEL_RINGS_H
+#ifndef KPROFS_BPF_RINGS_H
+#define KPROFS_BPF_RINGS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
-#include "kernel/record.h"
+#include "bpf/record.h"
 
 struct rings;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The rings of kernel events. */
-#include "kernel/rings.h"
+#include "bpf/rings.h"
 
 #include <errno.h>
 #include <pthread.h>

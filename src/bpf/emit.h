@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parts that all programs of kernel events have: whose event it is, and the writing of a record.
+ * The parts that all programs that record have: whose event it is, and the writing of a record (record.h).
  * They append instructions to a struct code. Registers: R6 is the context, R7 the id, R8 the task, R9
  * the record while one is written; R0 to R5 are lost.
  */
-#ifndef KPROFS_KERNEL_EMIT_H
-#define KPROFS_KERNEL_EMIT_H
+#ifndef KPROFS_BPF_EMIT_H
+#define KPROFS_BPF_EMIT_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,35 +13,28 @@
 #include "base/err.h"
 #include "bpf/code.h"
 #include "bpf/types.h"
-#include "kernel/callnames.h"
-#include "kernel/record.h"
-#include "kernel/rings.h"
-
-/* What the server sets and programs read, in one array map that is shared: one byte each. */
-struct emit_control {
-	uint8_t calls[CALLNAMES_NUMBERS]; /* whether this system call is recorded */
-	uint8_t texts[CALLNAMES_NUMBERS]; /* which of its arguments are texts, as in callnames.h */
-	uint8_t compat;                   /* whether calls of 32-bit programs are */
-	uint8_t enabled;                  /* the switch above all */
-	uint8_t generation; /* the programs of system calls that record; the others do nothing */
-	uint8_t reserved[5];
-};
+#include "bpf/record.h"
+#include "bpf/rings.h"
 
 /* The machine, as programs need it. Invariant once it is made. */
 struct emit_machine {
 	const struct rings *rings;
-	int control;     /* the array map with the struct emit_control */
+	int control;     /* an array map with one value, shared with the server, which has */
+	uint32_t enabled; /* at this offset a byte: nothing is recorded while it is 0 */
 	uint32_t own;    /* the server's process, in the first pid namespace */
-	int begun;       /* a map for callprogram.c: calls that threads have begun */
-	int texts;       /* the same: texts of arguments before their length is known */
 	int task_pid, task_tgid, task_comm; /* offsets in struct task_struct */
 	int task_status; /* of the flags that say that a call is a 32-bit one; -1 if there are none */
 	int regs_nr;     /* of the number of a system call in struct pt_regs */
 	int regs_args[KERNEL_CALL_ARGS];
 };
 
-/* -ENOENT with a sentence if the kernel lacks a field. */
+/*
+ * Finds what the types tell; the rest is the caller's to set. -ENOENT with a sentence if the kernel lacks
+ * a field.
+ */
 int emit_machine_init(struct emit_machine *machine, const struct types *types, struct err *err);
+/* Finds the server's process, which only a program of the kernel can tell. */
+int emit_machine_find_own(struct emit_machine *machine, struct err *err);
 
 struct emit {
 	struct code code;

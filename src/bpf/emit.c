@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts that all programs of kernel events have. */
-#include "kernel/emit.h"
+/* The parts that all programs that record have. */
+#include "bpf/emit.h"
 
 #include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bpf/program.h"
 
 /* KERNEL_CHUNK_BYTES is 1 << this. */
 #define CHUNK_SHIFT 13
@@ -71,6 +75,30 @@ int emit_machine_init(struct emit_machine *machine, const struct types *types, s
 	return ret;
 }
 
+int emit_machine_find_own(struct emit_machine *machine, struct err *err)
+{
+	const struct program_spec spec = { .name = "kp_own", .type = BPF_PROG_TYPE_RAW_TRACEPOINT };
+	const uint64_t args[1] = { 0 };
+	struct code code;
+	int fd, ret;
+
+	code_init(&code);
+	code_call(&code, BPF_FUNC_get_current_pid_tgid);
+	code_alu_imm(&code, BPF_RSH, BPF_REG_0, 32);
+	code_exit(&code);
+	ret = code_finish(&code, err);
+	if (!ret)
+		ret = program_load(&spec, &code, &fd, err);
+	code_fini(&code);
+	if (ret)
+		return ret;
+	ret = program_run(fd, args, 1, &machine->own);
+	close(fd);
+	return ret ? err_set(err, -ret, "the kernel does not run a program for a test: %s",
+			     strerror(-ret))
+		   : 0;
+}
+
 /* ---- instructions ------------------------------------------------------------------------------ */
 
 void emit_init(struct emit *emit, const struct emit_machine *machine)
@@ -98,7 +126,7 @@ void emit_task(struct emit *emit)
 	const struct emit_machine *machine = emit->machine;
 	struct code *code = &emit->code;
 
-	code_map_value(code, BPF_REG_1, machine->control, offsetof(struct emit_control, enabled));
+	code_map_value(code, BPF_REG_1, machine->control, machine->enabled);
 	code_load(code, BPF_B, BPF_REG_1, BPF_REG_1, 0);
 	code_jump_if_imm(code, BPF_JEQ, BPF_REG_1, 0, emit->out);
 	code_call(code, BPF_FUNC_get_current_task_btf);

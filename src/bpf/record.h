@@ -17,8 +17,8 @@
  * CPU stopped). Then the next chunk tells where records begin again, and `seq` how many are
  * missing.
  */
-#ifndef KPROFS_KERNEL_RECORD_H
-#define KPROFS_KERNEL_RECORD_H
+#ifndef KPROFS_BPF_RECORD_H
+#define KPROFS_BPF_RECORD_H
 
 #include <stddef.h>
 #include <stdint.h>
