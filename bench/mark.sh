@@ -15,6 +15,7 @@ repeat() {
 nothing=$(type -P true) || fail "needs true"
 times=() nothings=()
 start_server
+until_true 10 [ -S "$KPROF_SOCKET" ] || fail "the server does not listen"
 for ((round = 0; round < rounds; round++)); do
 	times+=("$(repeat "$build/kprof" mark "a mark")") || fail "kprof mark failed"
 	nothings+=("$(repeat "$nothing")") || fail "$nothing failed"

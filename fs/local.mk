@@ -76,4 +76,4 @@ libfs_a_SOURCES = \
 
 kprofs_SOURCES = %D%/main.c
 kprofs_LDADD = libfs.a libviews.a libprof.a libtrace.a libkernel.a libprobes.a libproducers.a libring.a libacct.a libkpbpf.a libformats.a libcapture.a libsymbolizer.a libsys.a libbase.a \
-	$(FUSE_LIBS) $(GLIB_LIBS) $(PFM_LIBS) -lpthread $(Z_LIBS) $(BPF_LIBS)
+	$(FUSE_LIBS) $(GLIB_LIBS) $(DL_LIBS) -lpthread $(Z_LIBS) $(BPF_LIBS)

@@ -72,6 +72,8 @@ static void print_text(const struct eventlist *list)
 		append_event(out, list->events->pdata[i]);
 		fputs(out->str, stdout);
 	}
+	if (*list->pfm.text)
+		printf("# no events of processors are shown: %s\n", list->pfm.text);
 	if (list->tracepoints)
 		printf("# no tracepoints are shown: %s\n", strerror(-list->tracepoints));
 }

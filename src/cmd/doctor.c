@@ -204,14 +204,8 @@ static void judge_fuse(GArray *findings, const struct doctor_facts *f)
 		find(findings, "fuse", DOCTOR_FINE, g_strdup("kprofs can be mounted"), NULL);
 }
 
-static void judge_rest(GArray *findings, const struct doctor_facts *f)
+static void judge_programs(GArray *findings, const struct doctor_facts *f)
 {
-	if (*f->mounts)
-		find(findings, "mounts", DOCTOR_NOTE,
-			g_strdup_printf("kprofs is mounted at %s", f->mounts), NULL);
-	else
-		find(findings, "mounts", DOCTOR_NOTE, g_strdup("kprofs is not mounted"),
-			g_strdup("`kprofs DIR` mounts it; kprof record works without a mount"));
 	if (!f->has_server)
 		find(findings, "server", DOCTOR_MISSING,
 			g_strdup("kprofs was not found: it is neither beside kprof nor in PATH"),
@@ -220,6 +214,21 @@ static void judge_rest(GArray *findings, const struct doctor_facts *f)
 		find(findings, "objdump", DOCTOR_LIMITED,
 			g_strdup("kprof annotate can't show code: there is no objdump"),
 			g_strdup("install it (Debian: binutils)"));
+	if (!f->has_pfm)
+		find(findings, "libpfm4", DOCTOR_LIMITED,
+			g_strdup("no events of processors but perf's generic ones: libpfm4 can't be"
+				 " loaded"),
+			g_strdup("install it (Debian: libpfm4)"));
+}
+
+static void judge_mounts(GArray *findings, const struct doctor_facts *f)
+{
+	if (*f->mounts)
+		find(findings, "mounts", DOCTOR_NOTE,
+			g_strdup_printf("kprofs is mounted at %s", f->mounts), NULL);
+	else
+		find(findings, "mounts", DOCTOR_NOTE, g_strdup("kprofs is not mounted"),
+			g_strdup("`kprofs DIR` mounts it; kprof record works without a mount"));
 }
 
 static void free_finding(void *data)
@@ -244,6 +253,7 @@ GArray *doctor_judge(const struct doctor_facts *facts)
 	judge_names(findings, facts);
 	judge_tracefs(findings, facts);
 	judge_fuse(findings, facts);
-	judge_rest(findings, facts);
+	judge_mounts(findings, facts);
+	judge_programs(findings, facts);
 	return findings;
 }

@@ -31,6 +31,7 @@ struct doctor_facts {
 	bool has_server;   /* the program kprofs was found */
 	bool has_symbols;  /* a function of this program was symbolized */
 	bool has_objdump;
+	bool has_pfm;      /* libpfm4 can be loaded */
 	char *mounts; /* where kprofs is mounted; "": nowhere */
 };
 

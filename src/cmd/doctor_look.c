@@ -14,6 +14,7 @@
 #include "sys/host.h"
 #include "sys/mounts.h"
 #include "sys/perf_count.h"
+#include "sys/pfm.h"
 #include "sys/proc.h"
 #include "sys/tracefs.h"
 
@@ -127,6 +128,7 @@ void doctor_look(struct doctor_facts *facts)
 	facts->has_server = has_server();
 	facts->has_symbols = can_name();
 	facts->has_objdump = has_program("objdump");
+	facts->has_pfm = pfm_probe(NULL) == 0;
 	facts->mounts = find_mounts();
 }
 

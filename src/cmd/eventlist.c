@@ -237,7 +237,7 @@ struct eventlist *eventlist_create(const regex_t *pattern, bool all)
 	list->events = g_ptr_array_new_with_free_func(free_event);
 	list->strings = g_string_chunk_new(4096);
 	find_generic(&finder);
-	pfm_list(all, take_listed, &finder);
+	pfm_list(all, take_listed, &finder, &list->pfm);
 	find_tracepoints(&finder);
 	set_available(list);
 	return list;

@@ -10,6 +10,8 @@
 #include <regex.h>
 #include <stdbool.h>
 
+#include "base/err.h"
+
 enum eventlist_kind {
 	EVENTLIST_SOFTWARE, /* of perf */
 	EVENTLIST_HARDWARE, /* of perf, if there is a PMU */
@@ -38,6 +40,7 @@ struct eventlist {
 	GPtrArray *events; /* struct eventlist_event */
 	GStringChunk *strings;
 	int tracepoints; /* 0, or -errno: why there are none */
+	struct err pfm;  /* why there are none of libpfm4; no sentence if there are */
 };
 
 /*

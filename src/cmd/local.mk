@@ -47,7 +47,7 @@ kprof_SOURCES = \
 	%D%/tracecopies.c %D%/tracecopies.h \
 	%D%/tracectf.c %D%/tracectf.h
 kprof_LDADD = libtui.a libformats.a libcapture.a libtrace.a libkernel.a libprobes.a libkpbpf.a libproducers.a libring.a libsymbolizer.a libprof.a libsys.a libbase.a $(GLIB_LIBS) \
-	$(PFM_LIBS) $(Z_LIBS) $(NCURSES_LIBS) -lm $(BPF_LIBS)
+	$(DL_LIBS) $(Z_LIBS) $(NCURSES_LIBS) -lm $(BPF_LIBS)
 
 CLEANFILES += %D%/perf_options_page.h
 %D%/perf_options.$(OBJEXT): %D%/perf_options_page.h

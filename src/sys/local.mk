@@ -31,8 +31,9 @@ libsys_a_SOURCES = \
 	%D%/perf_ring.c \
 	%D%/pfm.c \
 	%D%/pfm.h \
+	%D%/pfm_library.c \
+	%D%/pfm_library.h \
 	%D%/pfm_list.c \
-	%D%/pfm_lock.h \
 	%D%/proc.c \
 	%D%/proc.h \
 	%D%/proc_kernel.c \

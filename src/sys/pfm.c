@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libpfm4: see pfm.h. All functions that are called between pfm_enter() and pfm_leave() run with
- * the lock held and the library initialised.
+ * libpfm4: see pfm.h. All functions that are called between pfm_library_enter() and
+ * pfm_library_leave() run with the lock held and the library initialised.
  */
 #include "sys/pfm.h"
-#include "sys/pfm_lock.h"
+#include "sys/pfm_library.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <perfmon/pfmlib_perf_event.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -17,28 +15,6 @@
 #define PMU_SEPARATOR "::"
 #define ATTR_SEPARATORS ":." /* libpfm4 takes both */
 #define PERF_PMU "perf"	     /* always there: event_parse.c knows its events without libpfm4, too */
-
-/*
- * libpfm4 has one state for the whole process and no locks, so its lock is global as well: the
- * one mutable global in this file. No other lock is taken under it.
- */
-static pthread_mutex_t library = PTHREAD_MUTEX_INITIALIZER;
-
-int pfm_enter(void)
-{
-	int ret;
-
-	pthread_mutex_lock(&library);
-	ret = pfm_initialize(); /* returns at once if the library is initialised */
-	if (ret != PFM_SUCCESS)
-		pthread_mutex_unlock(&library);
-	return ret;
-}
-
-void pfm_leave(void)
-{
-	pthread_mutex_unlock(&library);
-}
 
 /* The parts of PMU::EVENT:ATTRIBUTE:... */
 struct parts {
@@ -70,18 +46,13 @@ static void take_apart(const char *text, struct parts *parts)
 	parts->attrs = text + length;
 }
 
-static int encode(const char *text, pfm_perf_encode_arg_t *arg)
-{
-	return pfm_get_os_event_encoding(text, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT_EXT, arg);
-}
-
 /* Returns whether libpfm4 accepts the text: some events need a unit mask. */
 static bool is_encodable(const char *text)
 {
 	struct perf_event_attr attr = { 0 };
 	pfm_perf_encode_arg_t arg = { .attr = &attr, .size = sizeof(arg), .cpu = -1 };
 
-	return encode(text, &arg) == PFM_SUCCESS;
+	return pfm_library_encode(text, &arg) == PFM_SUCCESS;
 }
 
 /* Offers an event in a form that is accepted: its name, else with the first unit mask that is. */
@@ -99,7 +70,7 @@ static void offer_event(const pfm_event_info_t *event, const char *prefix, const
 		pfm_event_attr_info_t attr = { .size = sizeof(attr) };
 
 		if (i >= event->nattrs ||
-			pfm_get_event_attr_info(event->idx, i, PFM_OS_PERF_EVENT_EXT, &attr) !=
+			pfm_library_attr_info(event->idx, i, &attr) !=
 				PFM_SUCCESS ||
 			attr.type != PFM_ATTR_UMASK ||
 			snprintf(text, sizeof(text), "%s%s:%s", prefix, name, attr.name) >=
@@ -116,10 +87,10 @@ static void offer_events(const pfm_pmu_info_t *pmu, const char *prefix, struct n
 	int event;
 	size_t i;
 
-	for (event = pmu->first_event; event != -1; event = pfm_get_event_next(event)) {
+	for (event = pmu->first_event; event != -1; event = pfm_library_next_event(event)) {
 		pfm_event_info_t info = { .size = sizeof(info) };
 
-		if (pfm_get_event_info(event, PFM_OS_PERF_EVENT_EXT, &info) != PFM_SUCCESS)
+		if (pfm_library_event_info(event, &info) != PFM_SUCCESS)
 			continue;
 		copy_part(name, info.name, strlen(info.name));
 		if (pmu->type == PFM_PMU_TYPE_OS_GENERIC && strncmp(name, "PERF_", 5))
@@ -146,7 +117,7 @@ static bool get_pmu(int i, pfm_pmu_info_t *pmu)
 {
 	memset(pmu, 0, sizeof(*pmu));
 	pmu->size = sizeof(*pmu);
-	return pfm_get_pmu_info(i, pmu) == PFM_SUCCESS && pmu->is_present;
+	return pfm_library_pmu_info(i, pmu) == PFM_SUCCESS && pmu->is_present;
 }
 
 static int refuse_event(const struct parts *parts, struct err *err)
@@ -176,7 +147,7 @@ void pfm_nearest(const char *text, struct nearest *nearest)
 	pfm_pmu_info_t pmu;
 	int i;
 
-	if (pfm_enter() != PFM_SUCCESS)
+	if (pfm_library_enter(NULL))
 		return;
 	take_apart(text, &parts);
 	if (parts.pmu[0])
@@ -186,7 +157,7 @@ void pfm_nearest(const char *text, struct nearest *nearest)
 		if (get_pmu(i, &pmu) && (!parts.pmu[0] || !strcasecmp(parts.pmu, pmu.name)))
 			offer_events(&pmu, prefix, nearest);
 	}
-	pfm_leave();
+	pfm_library_leave();
 }
 
 const char *pfm_event_name(const char *text, char *buf, size_t size)
@@ -210,7 +181,7 @@ static bool find_attr(const pfm_event_info_t *event, const char *name, size_t le
 	for (i = 0; i < event->nattrs; i++) {
 		pfm_event_attr_info_t attr = { .size = sizeof(attr) };
 
-		if (pfm_get_event_attr_info(event->idx, i, PFM_OS_PERF_EVENT_EXT, &attr) !=
+		if (pfm_library_attr_info(event->idx, i, &attr) !=
 			PFM_SUCCESS)
 			continue;
 		if (strlen(attr.name) == length && !strncasecmp(attr.name, name, length))
@@ -235,9 +206,9 @@ static int refuse_attr(const char *text, const struct parts *parts, struct err *
 
 	snprintf(event_name, sizeof(event_name), "%s%s%s", parts->pmu,
 		parts->pmu[0] ? PMU_SEPARATOR : "", parts->event);
-	index = pfm_find_event(event_name);
+	index = pfm_library_find_event(event_name);
 	if (index < 0 ||
-		pfm_get_event_info(index, PFM_OS_PERF_EVENT_EXT, &event) != PFM_SUCCESS)
+		pfm_library_event_info(index, &event) != PFM_SUCCESS)
 		return err_set(err, EINVAL, "'%s': invalid unit mask or modifier", text);
 	while (*at) {
 		size_t length = strcspn(++at, ATTR_SEPARATORS);
@@ -265,14 +236,14 @@ static int refuse_missing_mask(const char *text, const struct parts *parts, int 
 
 	snprintf(event_name, sizeof(event_name), "%s%s%s", parts->pmu,
 		parts->pmu[0] ? PMU_SEPARATOR : "", parts->event);
-	index = pfm_find_event(event_name);
+	index = pfm_library_find_event(event_name);
 	if (*parts->attrs || index < 0 ||
-		pfm_get_event_info(index, PFM_OS_PERF_EVENT_EXT, &event) != PFM_SUCCESS)
-		return err_set(err, EINVAL, "'%s': %s", text, pfm_strerror(ret));
+		pfm_library_event_info(index, &event) != PFM_SUCCESS)
+		return err_set(err, EINVAL, "'%s': %s", text, pfm_library_strerror(ret));
 	for (i = 0; i < event.nattrs; i++) {
 		pfm_event_attr_info_t attr = { .size = sizeof(attr) };
 
-		if (pfm_get_event_attr_info(event.idx, i, PFM_OS_PERF_EVENT_EXT, &attr) ==
+		if (pfm_library_attr_info(event.idx, i, &attr) ==
 				PFM_SUCCESS && attr.type == PFM_ATTR_UMASK)
 			append_name(masks, sizeof(masks), attr.name);
 	}
@@ -298,7 +269,7 @@ static int refuse(int ret, const char *text, struct err *err)
 	case PFM_ERR_NOTSUPP:
 		return err_set(err, EOPNOTSUPP, "'%s': not supported here", text);
 	default:
-		return err_set(err, EINVAL, "'%s': %s", text, pfm_strerror(ret));
+		return err_set(err, EINVAL, "'%s': %s", text, pfm_library_strerror(ret));
 	}
 }
 
@@ -331,16 +302,16 @@ int pfm_encode(const char *text, struct pfm_encoding *encoding, struct err *err)
 	int ret;
 
 	memset(&attr, 0, sizeof(attr));
-	ret = pfm_enter();
-	if (ret != PFM_SUCCESS)
-		return err_set(err, EOPNOTSUPP, "libpfm4: %s", pfm_strerror(ret));
-	ret = encode(text, &arg);
+	ret = pfm_library_enter(err);
+	if (ret)
+		return ret;
+	ret = pfm_library_encode(text, &arg);
 	if (ret == PFM_SUCCESS) {
 		take_over(&arg, encoding);
 		ret = 0;
 	} else {
 		ret = refuse(ret, text, err);
 	}
-	pfm_leave();
+	pfm_library_leave();
 	return ret;
 }

@@ -2,10 +2,10 @@
 /*
  * libpfm4: from the names of events to the attr of perf_event_open(2).
  *
- * libpfm4 keeps its state for the whole process. It is initialised at the first call here, so a
- * server that uses only the event `default` does not load its tables. All calls are serialised by
- * one lock: thread-safe. libpfm4 reads LIBPFM_FORCE_PMU (see libpfm(3)) at that first call: then
- * only the events of that PMU exist.
+ * libpfm4 keeps its state for the whole process. It is loaded and initialised at the first call
+ * here, so programs that need none of its events start without it, also where it is missing. All
+ * calls are serialised by one lock: thread-safe. libpfm4 reads LIBPFM_FORCE_PMU (see libpfm(3)) at
+ * that first call: then only the events of that PMU exist.
  */
 #ifndef KPROFS_SYS_PFM_H
 #define KPROFS_SYS_PFM_H
@@ -44,14 +44,14 @@ struct pfm_encoding {
  * has u or k. Returns -ESRCH if no event has that name (*err is then unchanged, and pfm_nearest()
  * finds the nearest), -ENOENT if there is no such PMU or unit mask (*err then lists those that
  * exist), -EINVAL if libpfm4 refuses a modifier or value, -EOPNOTSUPP if libpfm4 cannot be
- * initialised, or -ENOMEM.
+ * loaded or initialised, or -ENOMEM.
  */
 int pfm_encode(const char *text, struct pfm_encoding *encoding, struct err *err);
 
 /*
  * Offers the events of all PMUs that are present, or of the one in the text, each as a text that
  * pfm_encode() accepts: events that need a unit mask get one. Some thousand names: ms. If libpfm4
- * cannot be initialised it offers none.
+ * cannot be loaded it offers none.
  */
 void pfm_nearest(const char *text, struct nearest *nearest);
 
@@ -85,14 +85,19 @@ struct pfm_listed {
  * Calls event() for each event of the PMUs that are present (or forced), or with `all` for all that
  * libpfm4 knows, until it returns other than 0, and returns that value. Strings are libpfm4's and
  * stay valid; the attributes are valid during the call. event() runs with the lock held, so it must
- * not call functions of this header. Returns -EOPNOTSUPP if libpfm4 cannot be initialised.
+ * not call functions of this header. Returns -EOPNOTSUPP, with a sentence, if libpfm4 cannot be
+ * loaded or initialised.
  */
-int pfm_list(bool all, int (*event)(void *arg, const struct pfm_listed *listed), void *arg);
+int pfm_list(bool all, int (*event)(void *arg, const struct pfm_listed *listed), void *arg,
+	struct err *err);
 
 /*
  * The name of the event in a text, without PMU, unit masks and modifiers. Cut to size. Returns
  * buf.
  */
 const char *pfm_event_name(const char *text, char *buf, size_t size);
+
+/* Whether libpfm4 can be used: 0, or -EOPNOTSUPP with a sentence. */
+int pfm_probe(struct err *err);
 
 #endif

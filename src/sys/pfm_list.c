@@ -2,11 +2,9 @@
 /* The events that libpfm4 knows, as a list for users: pfm_list() of pfm.h. */
 #include "sys/pfm.h"
 
-#include <errno.h>
-#include <perfmon/pfmlib_perf_event.h>
 #include <string.h>
 
-#include "sys/pfm_lock.h"
+#include "sys/pfm_library.h"
 
 /* No event has more attributes; further ones are left out. */
 #define ATTRS_MAX 128
@@ -31,7 +29,7 @@ static size_t get_attrs(const pfm_event_info_t *event, struct pfm_listed_attr *a
 	for (i = 0; i < event->nattrs && count < ATTRS_MAX; i++) {
 		pfm_event_attr_info_t attr = { .size = sizeof(attr) };
 
-		if (pfm_get_event_attr_info(event->idx, i, PFM_OS_PERF_EVENT_EXT, &attr) !=
+		if (pfm_library_attr_info(event->idx, i, &attr) !=
 			PFM_SUCCESS)
 			continue;
 		attrs[count++] = (struct pfm_listed_attr){
@@ -50,7 +48,7 @@ static int list_pmu(const pfm_pmu_info_t *pmu, int (*event)(void *, const struct
 	struct pfm_listed_attr attrs[ATTRS_MAX];
 	int i, ret = 0;
 
-	for (i = pmu->first_event; i != -1 && !ret; i = pfm_get_event_next(i)) {
+	for (i = pmu->first_event; i != -1 && !ret; i = pfm_library_next_event(i)) {
 		pfm_event_info_t info = { .size = sizeof(info) };
 		struct pfm_listed listed = {
 			.pmu = pmu->name,
@@ -60,7 +58,7 @@ static int list_pmu(const pfm_pmu_info_t *pmu, int (*event)(void *, const struct
 			.attrs = attrs,
 		};
 
-		if (pfm_get_event_info(i, PFM_OS_PERF_EVENT_EXT, &info) != PFM_SUCCESS)
+		if (pfm_library_event_info(i, &info) != PFM_SUCCESS)
 			continue;
 		listed.name = info.name;
 		listed.text = or_empty(info.desc);
@@ -70,20 +68,30 @@ static int list_pmu(const pfm_pmu_info_t *pmu, int (*event)(void *, const struct
 	return ret;
 }
 
-int pfm_list(bool all, int (*event)(void *arg, const struct pfm_listed *listed), void *arg)
+int pfm_list(bool all, int (*event)(void *arg, const struct pfm_listed *listed), void *arg,
+	struct err *err)
 {
-	int i, ret = 0;
+	int i, ret = pfm_library_enter(err);
 
-	if (pfm_enter() != PFM_SUCCESS)
-		return -EOPNOTSUPP;
+	if (ret)
+		return ret;
 	pfm_for_all_pmus(i)
 	{
 		pfm_pmu_info_t pmu = { .size = sizeof(pmu) };
 
-		if (ret || pfm_get_pmu_info(i, &pmu) != PFM_SUCCESS || !(all || pmu.is_present))
+		if (ret || pfm_library_pmu_info(i, &pmu) != PFM_SUCCESS || !(all || pmu.is_present))
 			continue;
 		ret = list_pmu(&pmu, event, arg);
 	}
-	pfm_leave();
+	pfm_library_leave();
+	return ret;
+}
+
+int pfm_probe(struct err *err)
+{
+	int ret = pfm_library_enter(err);
+
+	if (!ret)
+		pfm_library_leave();
 	return ret;
 }

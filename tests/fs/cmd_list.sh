@@ -53,6 +53,22 @@ list 0 --all '^(wsm|skl)::inst_retired'
 same "of other machines" "skl::INST_RETIRED wsm::INST_RETIRED" \
 	"$(awk '$1 == "*" { $1 = "" } $1 == "pmu" { print $2 }' "$tmp/out" | sort -u | paste -sd ' ')"
 
+# libpfm4 is loaded when it is needed: here it can't be
+mkdir "$tmp/lib"
+echo "no library" >"$tmp/lib/libpfm.so.4"
+export LD_LIBRARY_PATH=$tmp/lib
+kprof_ends 0 --version
+list 0 '^page-faults$'
+same "an event that needs no libpfm4" page-faults "$(awk '/software/ { print $NF }' "$tmp/out")"
+grep -q "^# no events of processors are shown: libpfm4 can't be loaded: .*/libpfm.so.4" "$tmp/out" ||
+	fail "the missing library is not named: $(cat "$tmp/out")"
+kprof_ends 0 stat -x , -e page-faults true
+kprof_ends 125 stat -e skl::inst_retired true
+grep -q "libpfm4 can't be loaded" "$tmp/err" || fail "the reason of the refusal: $(cat "$tmp/err")"
+"$KPROF" doctor >"$tmp/out"
+grep -q '^limited  *libpfm4 ' "$tmp/out" || fail "kprof doctor does not find it: $(cat "$tmp/out")"
+unset LD_LIBRARY_PATH
+
 list 2 '('
 list 2 a b
 [ "$failures" = 0 ]

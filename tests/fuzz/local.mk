@@ -10,7 +10,7 @@ check_PROGRAMS += tests/fuzz/fuzz_ctl
 TESTS += tests/fuzz/fuzz_ctl
 tests_fuzz_fuzz_ctl_SOURCES = tests/fuzz/fuzz_ctl.c $(FUZZ_DRIVER)
 tests_fuzz_fuzz_ctl_LDADD = libfs.a libviews.a libprof.a libtrace.a libkernel.a libprobes.a libproducers.a libring.a libacct.a libkpbpf.a libformats.a libcapture.a libsymbolizer.a libsys.a \
-	libbase.a $(Z_LIBS) $(FUSE_LIBS) $(GLIB_LIBS) $(PFM_LIBS) -lpthread $(BPF_LIBS)
+	libbase.a $(Z_LIBS) $(FUSE_LIBS) $(GLIB_LIBS) $(DL_LIBS) -lpthread $(BPF_LIBS)
 
 check_PROGRAMS += tests/fuzz/fuzz_ring
 TESTS += tests/fuzz/fuzz_ring

@@ -124,7 +124,7 @@ tests_unit_test_sym_remote_helpers_LDADD = $(SYMBOLIZER_TEST_LIBS)
 unit_tests += tests/unit/test_unwind
 tests_unit_test_unwind_LDADD = $(SYMBOLIZER_TEST_LIBS)
 
-PROF_TEST_LIBS = libfixtures.a libprof.a libsymbolizer.a $(SYS_TEST_LIBS) $(PFM_LIBS)
+PROF_TEST_LIBS = libfixtures.a libprof.a libsymbolizer.a $(SYS_TEST_LIBS) $(DL_LIBS)
 
 unit_tests += tests/unit/test_capture
 tests_unit_test_capture_LDADD = $(PROF_TEST_LIBS)
@@ -304,7 +304,7 @@ unit_tests += tests/unit/test_user_turns
 tests_unit_test_user_turns_LDADD = $(TRACE_TEST_LIBS)
 
 FS_TEST_LIBS = libfixtures.a libfs.a libviews.a libprof.a libtrace.a libkernel.a libprobes.a libproducers.a libring.a libacct.a libkpbpf.a libformats.a \
-	libcapture.a libsymbolizer.a $(SYS_TEST_LIBS) $(Z_LIBS) $(FUSE_LIBS) $(PFM_LIBS) $(BPF_LIBS)
+	libcapture.a libsymbolizer.a $(SYS_TEST_LIBS) $(Z_LIBS) $(FUSE_LIBS) $(DL_LIBS) $(BPF_LIBS)
 
 unit_tests += tests/unit/test_ctl_words
 tests_unit_test_ctl_words_LDADD = $(FS_TEST_LIBS)

@@ -31,6 +31,7 @@ static struct doctor_facts all_fine(void)
 		.has_server = true,
 		.has_symbols = true,
 		.has_objdump = true,
+		.has_pfm = true,
 		.mounts = nowhere,
 	};
 }
@@ -173,6 +174,8 @@ static void test_mount_problems_are_found(void **state)
 	assert_int_equal(verdict(&f, "symbols", "kprof-symbols", NULL), DOCTOR_LIMITED);
 	f.has_objdump = false;
 	assert_int_equal(verdict(&f, "objdump", NULL, "binutils"), DOCTOR_LIMITED);
+	f.has_pfm = false;
+	assert_int_equal(verdict(&f, "libpfm4", "generic", "install"), DOCTOR_LIMITED);
 }
 
 int main(void)
