@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/units.h"
@@ -22,14 +23,28 @@
 /* The category of events that are no samples. */
 #define ANNOTATIONS_CATEGORY "kptrace"
 
+/* The CPUs are shown as threads of a process, whose number no process has, with what ran on them. */
+#define CPUS_PID 4294967293u
+#define CPUS_CATEGORY "cpu"
+#define CPUS_EVENT "sched:sched_switch"
+
 struct tracejson_writer {
 	const struct view_input *input;
 	struct timeline *timeline;
 	bool any;     /* traceEvents has a member */
 	GHashTable *named; /* of pids whose process name was written */
+	GHashTable *cpu_named; /* of CPUs whose name was written */
+	GHashTable *cpus;  /* cpu -> struct tracejson_cpu, of those with a switch of tasks */
 	uint8_t *seen; /* by node: it is in a stack that was written */
 	GString *text; /* scratch */
 	FILE *out;
+};
+
+/* The thread that runs on a CPU since the last switch there. */
+struct tracejson_cpu {
+	uint64_t since_ns;
+	uint64_t tid;
+	char *name;
 };
 
 /* ---- places ---------------------------------------------------------------------------------- */
@@ -211,26 +226,44 @@ static int put_samples(struct tracejson_writer *w)
 
 /* ---- annotations ----------------------------------------------------------------------------- */
 
-/* A process without samples gets the name that its trace has. */
+/* A process without samples gets the name that its trace has; the idle task has none. */
 static void name_process(struct tracejson_writer *w, uint32_t pid, uint32_t tid, const char *name)
 {
 	if (g_hash_table_add(w->named, GUINT_TO_POINTER(pid)))
-		put_name(w, pid, tid, "process_name", name);
+		put_name(w, pid, tid, "process_name", name && *name ? name : ANNOTATIONS_CATEGORY);
 }
 
-/* Of a program: an instant event of its thread. Else: a global one, named by its text. */
+static void append_span(GString *text, uint64_t begin_ns, uint64_t end_ns)
+{
+	const uint64_t ns = end_ns - begin_ns;
+
+	append_time(text, begin_ns);
+	g_string_append_printf(text, ",\"dur\":%" PRIu64 ".%03" PRIu64, (uint64_t)(ns / NSEC_PER_USEC),
+		(uint64_t)(ns % NSEC_PER_USEC));
+}
+
+/*
+ * Of a program: an instant event of its thread, or a complete one if it lasted for a time. Else: a global
+ * one, named by its text.
+ */
 static void put_annotation(struct tracejson_writer *w, const struct view_annotation *annotation)
 {
 	uint32_t pid = annotation->program ? annotation->pid : 0,
 		 tid = annotation->program ? annotation->tid : 0;
 
-	name_process(w, pid, tid, annotation->program ? annotation->program : ANNOTATIONS_CATEGORY);
-	begin_event(w, pid, tid, "i");
-	json_append_member(w->text, "s", annotation->program ? "t" : "g");
+	name_process(w, pid, tid, annotation->program);
+	begin_event(w, pid, tid, annotation->is_span ? "X" : "i");
+	if (!annotation->is_span)
+		json_append_member(w->text, "s", annotation->program ? "t" : "g");
 	json_append_member(w->text, "cat", ANNOTATIONS_CATEGORY);
 	json_append_member(
 		w->text, "name", annotation->name[0] ? annotation->name : annotation->text);
-	append_time(w->text, annotation->time_ns);
+	if (annotation->is_span)
+		append_span(w->text,
+			annotation->time_ns - MIN(annotation->duration_ns, annotation->time_ns),
+			annotation->time_ns);
+	else
+		append_time(w->text, annotation->time_ns);
 	g_string_append(w->text, ",\"args\":{");
 	if (annotation->cpu != VIEW_CPU_UNKNOWN)
 		g_string_append_printf(w->text, "\"cpu\":%" PRIu32, annotation->cpu);
@@ -239,6 +272,76 @@ static void put_annotation(struct tracejson_writer *w, const struct view_annotat
 	g_string_append(w->text, "}}");
 	json_flush(w->text, w->out);
 }
+
+/* ---- what ran on a CPU ----------------------------------------------------------------------- */
+
+static void free_cpu(void *data)
+{
+	struct tracejson_cpu *cpu = data;
+
+	g_free(cpu->name);
+	g_free(cpu);
+}
+
+/*
+ * "prev_comm=NAME prev_pid=N ... next_comm=NAME next_pid=N ...": a name may have any bytes, so each part is
+ * looked for from the end. *name is to be freed.
+ */
+static bool parse_switch(const char *text, uint64_t *from, uint64_t *to, char **name)
+{
+	static const char prev_pid[] = " prev_pid=", next_comm[] = " next_comm=", next_pid[] = " next_pid=";
+	const char *next = g_strrstr(text, next_pid), *comm = next ? g_strrstr_len(text, next - text,
+		next_comm) : NULL, *prev = comm ? g_strrstr_len(text, comm - text, prev_pid) : NULL;
+
+	if (!prev)
+		return false;
+	*from = strtoull(prev + strlen(prev_pid), NULL, 10);
+	*to = strtoull(next + strlen(next_pid), NULL, 10);
+	comm += strlen(next_comm);
+	*name = g_strndup(comm, (gsize)(next - comm));
+	return true;
+}
+
+/* A span from the switch to the thread until the one from it. Time of the idle task is left free. */
+static void put_slice(struct tracejson_writer *w, uint32_t number, const struct tracejson_cpu *cpu,
+	uint64_t end_ns)
+{
+	name_process(w, CPUS_PID, number, "CPUs");
+	if (g_hash_table_add(w->cpu_named, GUINT_TO_POINTER(number))) {
+		g_autofree char *name = g_strdup_printf("CPU %" PRIu32, number);
+
+		put_name(w, CPUS_PID, number, "thread_name", name);
+	}
+	begin_event(w, CPUS_PID, number, "X");
+	json_append_member(w->text, "cat", CPUS_CATEGORY);
+	json_append_member(w->text, "name", cpu->name);
+	append_span(w->text, cpu->since_ns, end_ns);
+	g_string_append_printf(w->text, ",\"args\":{\"tid\":%" PRIu64 "}}", cpu->tid);
+	json_flush(w->text, w->out);
+}
+
+/*
+ * The thread that ends must be the one that began, or a switch is missing between both: then it is not known
+ * which one ran.
+ */
+static void see_switch(struct tracejson_writer *w, const struct view_annotation *annotation)
+{
+	struct tracejson_cpu *cpu = g_hash_table_lookup(w->cpus, GUINT_TO_POINTER(annotation->cpu));
+	uint64_t from, to;
+	char *name;
+
+	if (!annotation->program || annotation->cpu == VIEW_CPU_UNKNOWN ||
+		strcmp(annotation->name, CPUS_EVENT) != 0 ||
+		!parse_switch(annotation->text, &from, &to, &name))
+		return;
+	if (cpu && cpu->tid == from && from && cpu->since_ns <= annotation->time_ns)
+		put_slice(w, annotation->cpu, cpu, annotation->time_ns);
+	cpu = g_new0(struct tracejson_cpu, 1);
+	*cpu = (struct tracejson_cpu){ annotation->time_ns, to, name };
+	g_hash_table_replace(w->cpus, GUINT_TO_POINTER(annotation->cpu), cpu);
+}
+
+/* ---- all annotations ------------------------------------------------------------------------- */
 
 static int put_annotations(struct tracejson_writer *w)
 {
@@ -250,6 +353,7 @@ static int put_annotations(struct tracejson_writer *w)
 		if (n % CANCEL_SAMPLES == 0 && view_cancelled(w->input))
 			return -EINTR;
 		put_annotation(w, &annotation);
+		see_switch(w, &annotation);
 	}
 	return 0;
 }
@@ -314,6 +418,8 @@ int tracejson_write(const struct view_input *input, FILE *out, struct err *err)
 		return ret;
 	w.text = g_string_new(NULL);
 	w.named = g_hash_table_new(g_direct_hash, g_direct_equal);
+	w.cpu_named = g_hash_table_new(g_direct_hash, g_direct_equal);
+	w.cpus = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, free_cpu);
 	w.seen = g_malloc0(input->profile->stacks.nodes->len);
 	put_head(&w);
 	put_names(&w);
@@ -324,6 +430,8 @@ int tracejson_write(const struct view_input *input, FILE *out, struct err *err)
 		ret = put_stacks(&w);
 	g_free(w.seen);
 	g_hash_table_unref(w.named);
+	g_hash_table_unref(w.cpu_named);
+	g_hash_table_unref(w.cpus);
 	g_string_free(w.text, TRUE);
 	timeline_destroy(w.timeline);
 	return ret ? err_set(err, -ret, "the view was cancelled") : 0;

@@ -2,7 +2,9 @@
 /*
  * A capture in the Trace Event Format, JSON that Perfetto's viewer and chrome://tracing read: each
  * sample is an instant event of its thread, named after the function, with a reference to its
- * stack. Times are CLOCK_MONOTONIC in microseconds. Losses are in otherData.
+ * stack. Annotations are instant events too, and those that lasted for a time complete ones; where
+ * switches of tasks are among them, each CPU has a track with what ran on it. Times are
+ * CLOCK_MONOTONIC in microseconds. Losses are in otherData.
  */
 #ifndef KPROFS_FORMATS_TRACEJSON_H
 #define KPROFS_FORMATS_TRACEJSON_H

@@ -22,6 +22,8 @@ struct view_annotation {
 	const char *program; /* NULL if it is of no process; pid and tid are then not used */
 	const char *name;    /* "" if it has none */
 	const char *text;
+	bool is_span; /* it lasted for duration_ns, and ended at time_ns */
+	uint64_t duration_ns;
 };
 #define VIEW_CPU_UNKNOWN 0xffffu
 

@@ -113,11 +113,61 @@ static void store_begun(struct emit *emit, int reg, int at)
 	}
 }
 
-/* A call that does not return is recorded at its entry. */
-static void record_entry(struct emit *emit)
+/*
+ * Calls that are recorded at their entry: rt_sigreturn returns to where the signal came, without its own
+ * number.
+ */
+static const int without_return[] = { SYS_exit, SYS_exit_group, SYS_rt_sigreturn };
+
+static bool returns(int number)
+{
+	for (size_t i = 0; i < sizeof(without_return) / sizeof(without_return[0]); i++)
+		if (without_return[i] == number)
+			return false;
+	return true;
+}
+
+/* Goes to the end if the call, one of those that return or of the others, has a filter that does not hold. */
+static void filter_calls(struct emit *emit, const struct call_frame *frame,
+	const struct filter *const *filters, bool return_too)
 {
 	struct code *code = &emit->code;
+	int passed = code_label(code);
+
+	for (int i = 0; filters && i < (int)CALLNAMES_NUMBERS; i++) {
+		const struct filter_frame values = { .duration = frame->duration, .args = frame->args,
+			.result = frame->result };
+		int next;
+
+		if (!filters[i] || returns(i) != return_too)
+			continue;
+		next = code_label(code);
+		code_jump_if_imm(code, BPF_JNE, BPF_REG_7, i, next);
+		filter_emit(filters[i], emit, &values);
+		code_jump(code, passed);
+		code_place(code, next);
+	}
+	code_place(code, passed);
+}
+
+/* A call that does not return is recorded at its entry: for a filter its result and duration are 0. */
+static void record_entry(struct emit *emit, const struct filter *const *filters)
+{
+	struct code *code = &emit->code;
+	const struct call_frame frame = {
+		.duration = code_stack(code, 8),
+		.args = code_stack(code, 8 * KERNEL_CALL_ARGS),
+		.result = code_stack(code, 8),
+	};
 	const int call = EMIT_BODY;
+
+	code_store_imm(code, BPF_DW, BPF_REG_10, frame.duration, 0);
+	code_store_imm(code, BPF_DW, BPF_REG_10, frame.result, 0);
+	for (int i = 0; i < (int)KERNEL_CALL_ARGS; i++) {
+		code_load(code, BPF_DW, BPF_REG_1, BPF_REG_6, emit->machine->regs_args[i]);
+		code_store(code, BPF_DW, BPF_REG_10, frame.args + i * 8, BPF_REG_1);
+	}
+	filter_calls(emit, &frame, filters, false);
 
 	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, emit->flags);
 	code_alu_imm(code, BPF_OR, BPF_REG_1, KERNEL_RECORD_NO_RESULT);
@@ -129,14 +179,14 @@ static void record_entry(struct emit *emit)
 	code_store_imm(code, BPF_DW, BPF_REG_9, call + (int)offsetof(struct kernel_call, result), 0);
 	code_store_imm(code, BPF_DW, BPF_REG_9, call + (int)offsetof(struct kernel_call, strings), 0);
 	for (int i = 0; i < (int)KERNEL_CALL_ARGS; i++) {
-		code_load(code, BPF_DW, BPF_REG_1, BPF_REG_6, emit->machine->regs_args[i]);
+		code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, frame.args + i * 8);
 		code_store(code, BPF_DW, BPF_REG_9, call + (int)offsetof(struct kernel_call, args) + i * 8,
 			BPF_REG_1);
 	}
 	emit_commit(emit);
 }
 
-static void make_entry(struct emit *emit, uint8_t generation)
+static void make_entry(struct emit *emit, uint8_t generation, const struct filter *const *filters)
 {
 	struct code *code = &emit->code;
 	int known = code_label(code), ends = code_label(code);
@@ -148,10 +198,8 @@ static void make_entry(struct emit *emit, uint8_t generation)
 	mark_compat(emit);
 	code_load(code, BPF_DW, BPF_REG_6, BPF_REG_6, 0); /* struct pt_regs */
 	emit_now(emit);
-	/* rt_sigreturn returns to where the signal came, without its own number */
-	code_jump_if_imm(code, BPF_JEQ, BPF_REG_7, SYS_exit, ends);
-	code_jump_if_imm(code, BPF_JEQ, BPF_REG_7, SYS_exit_group, ends);
-	code_jump_if_imm(code, BPF_JEQ, BPF_REG_7, SYS_rt_sigreturn, ends);
+	for (size_t i = 0; i < sizeof(without_return) / sizeof(without_return[0]); i++)
+		code_jump_if_imm(code, BPF_JEQ, BPF_REG_7, without_return[i], ends);
 	look_up(emit);
 	code_jump_if_imm(code, BPF_JNE, BPF_REG_0, 0, known);
 	store_begun(emit, BPF_REG_10, value);
@@ -168,7 +216,7 @@ static void make_entry(struct emit *emit, uint8_t generation)
 	store_begun(emit, BPF_REG_9, 0);
 	code_return(code, 0);
 	code_place(code, ends);
-	record_entry(emit);
+	record_entry(emit, filters);
 }
 
 /* Moves what the entry has kept to the stack, and forgets it. */
@@ -318,27 +366,6 @@ static void write_texts(struct emit *emit, const struct call_frame *frame)
 	code_place(code, none);
 }
 
-static void filter_calls(struct emit *emit, const struct call_frame *frame,
-	const struct filter *const *filters)
-{
-	struct code *code = &emit->code;
-	int passed = code_label(code);
-
-	for (int i = 0; filters && i < (int)CALLNAMES_NUMBERS; i++) {
-		const struct filter_frame values = { .duration = frame->duration, .args = frame->args,
-			.result = frame->result };
-		int next = code_label(code);
-
-		if (!filters[i])
-			continue;
-		code_jump_if_imm(code, BPF_JNE, BPF_REG_7, i, next);
-		filter_emit(filters[i], emit, &values);
-		code_jump(code, passed);
-		code_place(code, next);
-	}
-	code_place(code, passed);
-}
-
 static void make_return(struct emit *emit, uint8_t generation, const struct filter *const *filters)
 {
 	struct code *code = &emit->code;
@@ -361,7 +388,7 @@ static void make_return(struct emit *emit, uint8_t generation, const struct filt
 	mark_compat(emit);
 	emit_now(emit);
 	take_begun(emit, &frame);
-	filter_calls(emit, &frame, filters);
+	filter_calls(emit, &frame, filters, true);
 	read_texts(emit, &frame);
 	emit_begin(emit);
 	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, frame.duration);
@@ -431,7 +458,7 @@ int callprogram_attach(const struct call_machine *machine, const struct types *t
 		if (i)
 			make_return(&emit, generation, filters);
 		else
-			make_entry(&emit, generation);
+			make_entry(&emit, generation, filters);
 		ret = attach_one(made, i, &emit, types, err);
 		emit_fini(&emit);
 	}

@@ -74,6 +74,11 @@ struct kernel_meaning {
 
 /* NULL for a record that means nothing. */
 const struct kernel_meaning *kernel_meaning(struct kernel *kernel, const struct kernel_record *record);
+/*
+ * Whether the record is of something that took time, a call that has returned: then *ns is that time, which
+ * ends with the time of the record.
+ */
+bool kernel_duration(const struct kernel_record *record, uint64_t *ns);
 /* Appends the arguments of a record in the form of ring_abi.h. */
 void kernel_describe(const struct kernel_meaning *meaning, const struct kernel_record *record, GString *args);
 

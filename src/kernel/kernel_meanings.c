@@ -61,6 +61,17 @@ const struct kernel_meaning *kernel_meaning(struct kernel *kernel, const struct 
 	return call_meaning(kernel, calltext_key(kernel->calltext, record, bytes_of(record)));
 }
 
+bool kernel_duration(const struct kernel_record *record, uint64_t *ns)
+{
+	const struct kernel_call *call = (const struct kernel_call *)(const void *)(record + 1);
+
+	if (KERNEL_HEAD_ID(record->head) >= KERNEL_ID_TRACEPOINTS ||
+		KERNEL_HEAD_FLAGS(record->head) & (KERNEL_RECORD_NO_ENTRY | KERNEL_RECORD_NO_RESULT))
+		return false;
+	*ns = call->duration_ns;
+	return true;
+}
+
 void kernel_describe(const struct kernel_meaning *meaning, const struct kernel_record *record, GString *args)
 {
 	if (meaning->point)

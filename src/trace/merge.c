@@ -189,6 +189,7 @@ static void show_producer_event(const struct merge_stream *stream, bool split, s
 	item->thread = stream->walk.run.serial;
 	item->slot = stream->walk.run.slot;
 	item->number = record->number;
+	item->is_span = false;
 	event->time_ns = item->time_ns;
 	event->cpu = record->cpu;
 	event->pid = (uint32_t)producer->pid;

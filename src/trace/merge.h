@@ -39,6 +39,8 @@ struct merge_item {
 	uint64_t thread; /* serial of the thread in its process; 0 if it is not known */
 	uint64_t number; /* of the event in its slot; not exact after a torn event */
 	uint32_t slot;
+	bool is_span; /* it lasted for duration_ns, and ended at time_ns */
+	uint64_t duration_ns;
 	uint16_t id; /* below KPROF_ID_FIRST: a text that carries its format */
 };
 

@@ -83,6 +83,7 @@ void merge_kernel_show(const struct snapshot *snapshot, const struct merge_kerne
 	item->thread = record->tid;
 	item->slot = stream->copy->cpu;
 	item->number = record->seq;
+	item->is_span = kernel_duration(record, &item->duration_ns);
 	item->args = args->str;
 	item->args_bytes = (uint32_t)args->len;
 	*event = (struct trace_text_event){

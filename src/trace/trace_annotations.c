@@ -161,6 +161,8 @@ static void show_event(struct trace_annotations *annotations, struct trace_annot
 		.program = annotations->program->str,
 		.name = event->label,
 		.text = annotations->text->str,
+		.is_span = annotations->item.is_span,
+		.duration_ns = annotations->item.duration_ns,
 	};
 }
 

@@ -30,6 +30,8 @@ struct trace_annotation {
 	const char
 		*name; /* "provider:event"; "" for a kprof_printf, or a line written to kptrace */
 	const char *text;
+	bool is_span; /* it lasted for duration_ns, and ended at time_ns */
+	uint64_t duration_ns;
 };
 
 /* Events and lines that are not shown. */

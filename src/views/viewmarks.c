@@ -22,8 +22,9 @@ struct opening {
 
 /* A mark; its strings follow, each with its NUL. */
 struct packed {
-	uint64_t time_ns;
+	uint64_t time_ns, duration_ns;
 	uint32_t cpu, pid, tid;
+	uint32_t is_span, reserved;
 	uint32_t program, name, text; /* bytes with the NUL; 0 for NULL */
 };
 
@@ -50,6 +51,8 @@ static void pack(const struct trace_annotation *mark, FILE *out)
 		.program = bytes_of(mark->program),
 		.name = bytes_of(mark->name),
 		.text = bytes_of(mark->text),
+		.is_span = mark->is_span,
+		.duration_ns = mark->is_span ? mark->duration_ns : 0,
 	};
 
 	fwrite(&packed, sizeof(packed), 1, out);
@@ -127,7 +130,7 @@ static bool read_mark(struct reader *reader, struct view_annotation *mark)
 		!unpack_string(reader->in, packed.text, &reader->text))
 		return false;
 	*mark = (struct view_annotation){ packed.time_ns, packed.cpu, packed.pid, packed.tid,
-		reader->program, reader->name, reader->text };
+		reader->program, reader->name, reader->text, packed.is_span, packed.duration_ns };
 	return true;
 }
 

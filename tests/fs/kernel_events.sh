@@ -146,8 +146,10 @@ fails_with "Invalid argument" put events/kernel/syscall:openat '1 /filename == 3
 # a call that does not return has no result
 put events/kernel/syscall:exit_group '1 /comm == "sh" && error_code == 7/'
 sh -c 'exit 7'
+sh -c 'exit 8'
 put events/kernel/syscall:exit_group 0
 check "a call without a result" grep -q 'sh\[[0-9]*\] syscall:exit_group: error_code=7$' "$MNT/kptrace"
+same "the filter holds for such a call" "" "$(grep 'exit_group: ' "$MNT/kptrace" | grep -v 'error_code=7$')"
 
 # the other switches
 put events/all 1

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 """tracejson.py FILE: checks a trace against the Trace Event Format (its object form; metadata events,
-instants and stack frames, which are all that is in it), and prints what is in it:
+instants, complete events and stack frames, which are all that is in it), and prints what is in it:
 
     other NAME VALUE
     process PID NAME, thread PID TID NAME
     mark LINE          an event of the trace, as kptrace shows it
+    span PID TID NAME TS DURATION     an event of the trace that lasted for a time
+    slice CPU TID NAME TS DURATION    what ran on a CPU
     sample PID TID CATEGORY CPU WEIGHT FILE OUTERMOST;...;INNERMOST COUNT FIRST-TS
 """
 import decimal
@@ -33,17 +35,31 @@ def stack_of(frames, key):
     return names
 
 
+def end_of(event):
+    return event["ts"] + event.get("dur", 0)
+
+
+def check_nesting(spans):
+    """Complete events of one thread are one behind the other, or one within the other."""
+    open_ends = []
+    for begin, end in sorted(spans, key=lambda span: (span[0], -span[1])):
+        while open_ends and open_ends[-1] <= begin:
+            open_ends.pop()
+        need(not open_ends or end <= open_ends[-1], "spans that overlap")
+        open_ends.append(end)
+
+
 def mark(event, processes):
     """The line of kptrace. A text of a program is called by itself, and so is what has no process."""
-    ns = int(event["ts"] * 1000)
+    ns = int(end_of(event) * 1000)
     args = event["args"]
     line = "[%d.%09d]:cpu%s: " % (ns // 10**9, ns % 10**9, args.get("cpu", "?"))
-    if event["s"] == "g":
+    if event.get("s") == "g":
         need(event["pid"] == 0 and event["tid"] == 0, "pid and tid of what has no process")
         return line + event["name"]
     need(event["pid"] in processes, "a process without a name")
     thread = "" if event["pid"] == event["tid"] else "/%d" % event["tid"]
-    line += "%s[%d%s]" % (processes[event["pid"]], event["pid"], thread)
+    line += "%s[%d%s]" % (processes[event["pid"]] if event["pid"] else "", event["pid"], thread)
     if "text" in args:
         return "%s %s: %s" % (line, event["name"], args["text"])
     return "%s: %s" % (line, event["name"])
@@ -57,7 +73,7 @@ def main():
     need(trace["displayTimeUnit"] == "ns", "displayTimeUnit")
     frames = trace["stackFrames"]
     check_frames(frames)
-    samples, used, processes = {}, set(), {}
+    samples, used, processes, spans = {}, set(), {}, {}
     for name, value in trace["otherData"].items():
         print("other", name, value)
     for event in trace["traceEvents"]:
@@ -69,10 +85,21 @@ def main():
                 processes[event["pid"]] = event["args"]["name"]
             print(event["name"].split("_")[0], *ids, event["args"]["name"])
             continue
-        need(event["ph"] == "i", "an event of another phase")
-        need(event["s"] == "t" or event["cat"] == "kptrace" and event["s"] == "g", "a scope")
         need(type(event["name"]) is str and type(event["cat"]) is str, "name or category")
         need(type(event["ts"]) is decimal.Decimal, "ts")
+        if event["ph"] == "X":
+            need(event["cat"] in ("kptrace", "cpu"), "a complete event of another kind")
+            need(type(event["dur"]) is decimal.Decimal and event["dur"] >= 0, "dur")
+            spans.setdefault((event["pid"], event["tid"]), []).append((event["ts"], end_of(event)))
+            if event["cat"] == "cpu":
+                need(processes[event["pid"]] == "CPUs", "a CPU's process")
+                print("slice", event["tid"], event["args"]["tid"], event["name"], event["ts"], event["dur"])
+                continue
+            print("span", event["pid"], event["tid"], event["name"], event["ts"], event["dur"])
+            print("mark", mark(event, processes))
+            continue
+        need(event["ph"] == "i", "an event of another phase")
+        need(event["s"] == "t" or event["cat"] == "kptrace" and event["s"] == "g", "a scope")
         if event["cat"] == "kptrace":
             print("mark", mark(event, processes))
             continue
@@ -88,6 +115,8 @@ def main():
         count, first = samples.get(key, (0, event["ts"]))
         samples[key] = (count + 1, min(first, event["ts"]))
     need(used == set(frames), "frames that no sample has")
+    for thread in spans.values():
+        check_nesting(thread)
     for key, value in sorted(samples.items()):
         print("sample", *key, *value)
 
