@@ -125,6 +125,27 @@ int program_attach_tracepoint(int fd, uint64_t id, int *link, struct err *err)
 	return 0;
 }
 
+int program_attach_list(int fd, int *link, struct err *err)
+{
+	int made = bpf_link_create(fd, 0, BPF_TRACE_ITER, NULL);
+
+	if (made < 0)
+		return err_set(err, -made, "the kernel does not attach a program to a list: %s",
+			strerror(-made));
+	*link = made;
+	return 0;
+}
+
+int program_open_list(int link, int *fd)
+{
+	int made = bpf_iter_create(link);
+
+	if (made < 0)
+		return made;
+	*fd = made;
+	return 0;
+}
+
 int program_counts(int fd, struct program_counts *counts)
 {
 	struct bpf_prog_info info = { 0 };

@@ -18,7 +18,7 @@
 struct program_spec {
 	const char *name; /* at most 15 of [A-Za-z0-9_.], shown by bpftool */
 	enum bpf_prog_type type;
-	/* BPF_PROG_TYPE_TRACING: BPF_TRACE_RAW_TP, BPF_TRACE_FENTRY, BPF_TRACE_FEXIT; else 0 */
+	/* BPF_PROG_TYPE_TRACING: BPF_TRACE_RAW_TP, _FENTRY, _FEXIT, _ITER; else 0 */
 	enum bpf_attach_type attach;
 	uint32_t attach_type_id; /* TRACING: the kernel's type of the tracepoint (btf_trace_X) or function */
 	int btf_fd;              /* TRACING: the types of the module that it is in, 0 for the kernel itself */
@@ -44,6 +44,13 @@ int program_attach_tracing(int fd, int *link, struct err *err);
 int program_attach_tracepoint(int fd, uint64_t id, int *link, struct err *err);
 /* The program runs at each sample of the perf event, which stays the caller's, until both are closed. */
 int program_attach_perf(int fd, int perf_event, struct err *err);
+
+/*
+ * A program of BPF_TRACE_ITER: a link, and a list, which is read once with read(2): the program runs
+ * for each item of it and writes what is read. -EINVAL or -EOPNOTSUPP before Linux 5.8.
+ */
+int program_attach_list(int fd, int *link, struct err *err);
+int program_open_list(int link, int *fd);
 
 struct program_counts {
 	uint64_t missed;  /* times that it did not run, since it was running on that CPU (Linux 5.12) */

@@ -10,19 +10,13 @@
 
 #include "bpf/map.h"
 #include "bpf/program.h"
+#include "kernel/begun.h"
 
 /*
  * Threads whose calls are under way at a time: with more, those that have waited longest lose their
  * arguments, and their records say so.
  */
 #define THREADS_MAX 16384
-
-/* A call that a thread has begun. */
-struct begun_call {
-	uint64_t time_ns; /* 0: none */
-	uint64_t number;
-	uint64_t args[KERNEL_CALL_ARGS];
-};
 
 /* Texts of arguments before their length is known, one value for each CPU. */
 struct call_texts {
@@ -106,7 +100,9 @@ static void store_begun(struct emit *emit, int reg, int at)
 
 	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, emit->now);
 	code_store(code, BPF_DW, reg, at + (int)offsetof(struct begun_call, time_ns), BPF_REG_1);
-	code_store(code, BPF_DW, reg, at + (int)offsetof(struct begun_call, number), BPF_REG_7);
+	code_store(code, BPF_W, reg, at + (int)offsetof(struct begun_call, number), BPF_REG_7);
+	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, emit->flags);
+	code_store(code, BPF_W, reg, at + (int)offsetof(struct begun_call, flags), BPF_REG_1);
 	for (int i = 0; i < (int)KERNEL_CALL_ARGS; i++) {
 		code_load(code, BPF_DW, BPF_REG_1, BPF_REG_6, emit->machine->regs_args[i]);
 		code_store(code, BPF_DW, reg, at + (int)offsetof(struct begun_call, args) + i * 8, BPF_REG_1);
@@ -228,7 +224,7 @@ static void take_begun(struct emit *emit, const struct call_frame *frame)
 	look_up(emit);
 	code_jump_if_imm(code, BPF_JEQ, BPF_REG_0, 0, unknown);
 	code_load(code, BPF_DW, BPF_REG_2, BPF_REG_0, offsetof(struct begun_call, time_ns));
-	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_0, offsetof(struct begun_call, number));
+	code_load(code, BPF_W, BPF_REG_1, BPF_REG_0, offsetof(struct begun_call, number));
 	code_jump_if(code, BPF_JNE, BPF_REG_1, BPF_REG_7, unknown);
 	/* the programs of the generation before have recorded this return just now */
 	code_jump_if_imm(code, BPF_JEQ, BPF_REG_2, 0, emit->out);

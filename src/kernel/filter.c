@@ -314,3 +314,124 @@ void filter_emit(const struct filter *filter, struct emit *emit, const struct fi
 	evaluate(&filtering, expr_root(filter->expr));
 	code_jump_if_imm(&emit->code, BPF_JEQ, BPF_REG_0, 0, emit->out);
 }
+
+/* ---- values of a call under way ---------------------------------------------------------------- */
+
+/* What an expression is: a number, or not known. */
+struct filter_value {
+	bool known;
+	uint64_t number;
+};
+
+static const struct filter_value unknown = { false, 0 };
+
+static struct filter_value value_of(uint64_t number)
+{
+	return (struct filter_value){ true, number };
+}
+
+static struct filter_value value_of_name(const struct filter *filter, const struct filter_call *call,
+	const struct expr_node *node)
+{
+	const struct filter_field *field;
+	uint64_t number;
+
+	if (node->number == FILTER_PID)
+		return value_of(call->pid);
+	if (node->number == FILTER_TID)
+		return value_of(call->tid);
+	if (node->number < FILTER_FIELDS)
+		return unknown;
+	field = &filter->fields[node->number - FILTER_FIELDS];
+	if (field->source != FILTER_ARGUMENT)
+		return unknown;
+	number = call->args[field->offset];
+	return value_of(field->is_signed && field->bytes == 4 ? (uint64_t)(int64_t)(int32_t)number : number);
+}
+
+/* As the instructions do it: a division by 0 gives 0, its rest the number. */
+static uint64_t calculate(int operator, uint64_t a, uint64_t b)
+{
+	switch (operator) {
+	case EXPR_EQ: return a == b;
+	case EXPR_NE: return a != b;
+	case '<': return (int64_t)a < (int64_t)b;
+	case '>': return (int64_t)a > (int64_t)b;
+	case EXPR_LE: return (int64_t)a <= (int64_t)b;
+	case EXPR_GE: return (int64_t)a >= (int64_t)b;
+	case '|': return a | b;
+	case '^': return a ^ b;
+	case '&': return a & b;
+	case '+': return a + b;
+	case '-': return a - b;
+	case '*': return a * b;
+	case '/': return b ? a / b : 0;
+	case '%': return b ? a % b : a;
+	case EXPR_SHL: return a << (b & 63);
+	default: return a >> (b & 63);
+	}
+}
+
+static struct filter_value value_of_node(const struct filter *filter, const struct filter_call *call,
+	const struct expr_node *node);
+
+static struct filter_value value_of_text(const struct filter_call *call, const struct expr_node *node)
+{
+	const struct expr_node *name = node->left->kind == EXPR_NAME ? node->left : node->right;
+	const char *text = node->left->kind == EXPR_NAME ? node->right->text : node->left->text;
+	bool same;
+
+	if (name->number != FILTER_COMM)
+		return unknown;
+	same = strlen(text) < KERNEL_COMM_BYTES && strncmp(text, call->comm, KERNEL_COMM_BYTES) == 0;
+	return value_of(same == (node->operator == EXPR_EQ));
+}
+
+static struct filter_value value_of_both(const struct filter *filter, const struct filter_call *call,
+	const struct expr_node *node)
+{
+	const bool is_or = node->operator == EXPR_OR;
+	struct filter_value a, b;
+
+	if (node->left->type == EXPR_IS_STRING)
+		return value_of_text(call, node);
+	a = value_of_node(filter, call, node->left);
+	b = value_of_node(filter, call, node->right);
+	if (node->operator == EXPR_OR || node->operator == EXPR_AND) {
+		/* one side may decide alone */
+		if ((a.known && !a.number == !is_or) || (b.known && !b.number == !is_or))
+			return value_of(is_or);
+		return a.known && b.known ? value_of(!is_or) : unknown;
+	}
+	return a.known && b.known ? value_of(calculate(node->operator, a.number, b.number)) : unknown;
+}
+
+static struct filter_value value_of_node(const struct filter *filter, const struct filter_call *call,
+	const struct expr_node *node)
+{
+	struct filter_value value;
+
+	switch (node->kind) {
+	case EXPR_NUMBER:
+		return value_of(node->number);
+	case EXPR_NAME:
+		return value_of_name(filter, call, node);
+	case EXPR_UNARY:
+		value = value_of_node(filter, call, node->right);
+		value.number = node->operator == '-' ? -value.number :
+			node->operator == '~' ? ~value.number : !value.number;
+		return value;
+	case EXPR_BINARY:
+		return value_of_both(filter, call, node);
+	case EXPR_STRING:
+		break; /* only within value_of_text() */
+	}
+	return unknown;
+}
+
+bool filter_holds(const struct filter *filter, const struct filter_call *call)
+{
+	struct filter_value value = value_of_node(filter, call, expr_root(filter->expr));
+
+	return value.known && value.number;
+}

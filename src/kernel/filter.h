@@ -6,6 +6,7 @@
 #ifndef KPROFS_KERNEL_FILTER_H
 #define KPROFS_KERNEL_FILTER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -41,6 +42,16 @@ struct filter_frame {
 int filter_create(const char *text, const struct filter_field *fields, uint32_t count,
 	struct filter **filter, struct err *err);
 void filter_destroy(struct filter *filter);
+
+/* A call that has begun, as a filter may name its parts. */
+struct filter_call {
+	uint32_t pid, tid;
+	const char *comm; /* KERNEL_COMM_BYTES */
+	const uint64_t *args;
+};
+
+/* Whether the filter holds, whatever the result and the duration of the call will be. */
+bool filter_holds(const struct filter *filter, const struct filter_call *call);
 
 /*
  * Appends the instructions: on to the end of the program if the expression is 0, else what follows. The

@@ -14,8 +14,8 @@
 #include "kernel/kernel_state.h"
 #include "sys/clock.h"
 
-static const char all_calls[] = "syscalls";
-static const char one_call[] = "syscall:";
+static const char all_calls[] = KERNEL_ALL_CALLS;
+static const char one_call[] = KERNEL_ONE_CALL;
 
 static void free_setting(void *data)
 {
@@ -39,6 +39,7 @@ struct kernel *kernel_create(uint32_t kb, uint64_t memory_bytes)
 	kernel->memory_bytes = memory_bytes;
 	kernel->machine = (struct call_machine){ .control = -1, .begun = -1, .texts = -1 };
 	kernel->enabled = true;
+	kernel->begun_link = -1;
 	callnames_init(&kernel->callnames);
 	kernel->calltext = calltext_create();
 	pthread_mutex_init(&kernel->changing, NULL);
@@ -185,6 +186,14 @@ struct call_choice {
 	bool any, compat, filtered;
 };
 
+const struct kernel_setting *kernel_call_setting(struct kernel *kernel, unsigned int number)
+{
+	g_autofree char *name = g_strconcat(one_call, kernel->callnames.names[number], NULL);
+	const struct kernel_setting *one = g_hash_table_lookup(kernel->settings, name);
+
+	return one ? one : g_hash_table_lookup(kernel->settings, all_calls);
+}
+
 static void choose_calls(struct kernel *kernel, const char *changed, const struct kernel_setting *setting,
 	bool on, struct call_choice *choice)
 {
@@ -212,6 +221,19 @@ static void apply_choice(struct kernel *kernel, const struct call_choice *choice
 	for (unsigned int i = 0; i < CALLNAMES_NUMBERS; i++)
 		atomic_plain_write_release(&kernel->control->calls[i], choice->on[i]);
 	atomic_plain_write_release(&kernel->control->compat, choice->compat);
+}
+
+/* Of those that are recorded from now on, and were not: calls that began before are not known. */
+static void note_begins(struct kernel *kernel, const struct call_choice *before,
+	const struct call_choice *choice, uint64_t now_ns)
+{
+	pthread_mutex_lock(&kernel->lock);
+	for (unsigned int i = 0; i < CALLNAMES_NUMBERS; i++)
+		if (choice->on[i] && !before->on[i])
+			kernel->calls_since_ns[i] = now_ns;
+	if (choice->compat && !before->compat)
+		kernel->compat_since_ns = now_ns;
+	pthread_mutex_unlock(&kernel->lock);
 }
 
 static void detach_calls(struct kernel *kernel, struct callprogram *program)
@@ -268,6 +290,7 @@ static int set_call(struct kernel *kernel, const char *name, bool on, const char
 	if (!ret) {
 		choose_calls(kernel, "", NULL, false, before);
 		choose_calls(kernel, name, setting, on, choice);
+		note_begins(kernel, before, choice, clock_monotonic_ns());
 		if (!kernel->program || !choice->any || before->filtered || choice->filtered)
 			ret = replace_program(kernel, choice, err);
 		else
@@ -341,6 +364,7 @@ void kernel_enable(struct kernel *kernel, bool on)
 {
 	pthread_mutex_lock(&kernel->lock);
 	kernel->enabled = on;
+	kernel->enabled_since_ns = clock_monotonic_ns();
 	/* the memory stays until the rings are given back, under the same lock */
 	if (kernel->rings)
 		atomic_plain_write_release(&kernel->control->enabled, (uint8_t)on);

@@ -62,6 +62,12 @@ uint64_t kernel_overwritten(struct kernel *kernel);
 struct rings *kernel_get_rings(struct kernel *kernel);
 void kernel_put_rings(struct kernel *kernel, struct rings *rings);
 
+/*
+ * Appends the calls that threads are in now and that will be recorded when they return, as far as that
+ * is known: struct begun_thread of begun.h. Only while the rings are held.
+ */
+void kernel_list_begun(struct kernel *kernel, GArray *threads);
+
 /* What a record means to the readers of the trace. Stays until kernel_destroy(). */
 struct kernel_meaning {
 	char *label;  /* "syscall:openat", "sched:sched_switch" */

@@ -9,6 +9,7 @@
 
 #include "bpf/machine.h"
 #include "bpf/map.h"
+#include "kernel/begun.h"
 
 /* All rings together take at most this part of memory. */
 #define MEMORY_PART 32
@@ -61,7 +62,11 @@ static int create_rings(struct kernel *kernel, struct err *err)
 	return 0;
 }
 
-/* What the kernel needs is tried before anything is made, for a sentence that says what would give it. */
+/*
+ * What the kernel needs is tried before anything is made, for a sentence that says what would give it.
+ * Then the maps of system calls are made, and the program that lists those under way, as long as the
+ * types are there.
+ */
 static int look_at_machine(struct kernel *kernel, struct err *err)
 {
 	struct types *types = NULL;
@@ -77,6 +82,12 @@ static int look_at_machine(struct kernel *kernel, struct err *err)
 		ret = machine_needs(machine, MACHINE_SHARED_MAPS, err);
 	if (!ret)
 		ret = emit_machine_init(&kernel->machine.emit, types, err);
+	if (!ret)
+		ret = callprogram_create_maps((uint32_t)map_possible_cpus(), &kernel->machine.begun,
+			&kernel->machine.texts, err);
+	/* without it calls under way show when they return */
+	if (!ret && begun_attach(kernel->machine.begun, types, &kernel->begun_link, NULL))
+		kernel->begun_link = -1;
 	types_close(types);
 	if (ret)
 		err_prefix(err, "the kernel can't be traced here");
@@ -95,9 +106,6 @@ int kernel_prepare(struct kernel *kernel, struct err *err)
 		ret = emit_machine_find_own(&kernel->machine.emit, err);
 	if (!ret)
 		ret = create_control(kernel, err);
-	if (!ret)
-		ret = callprogram_create_maps((uint32_t)map_possible_cpus(), &kernel->machine.begun,
-			&kernel->machine.texts, err);
 	if (!ret)
 		ret = create_rings(kernel, err);
 	if (ret)
@@ -139,6 +147,7 @@ void kernel_give_back(struct kernel *kernel)
 		munmap(kernel->control, sizeof(*kernel->control));
 	kernel->control = NULL;
 	close_fd(&kernel->machine.control);
+	close_fd(&kernel->begun_link);
 	close_fd(&kernel->machine.begun);
 	close_fd(&kernel->machine.texts);
 }

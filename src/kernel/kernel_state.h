@@ -12,6 +12,10 @@
 #include "kernel/kernel.h"
 #include "kernel/point.h"
 
+/* The switch of all system calls, and the beginning of the name of that of one. */
+#define KERNEL_ALL_CALLS "syscalls"
+#define KERNEL_ONE_CALL "syscall:"
+
 /* Ids of tracepoints that were ever switched on. */
 #define KERNEL_POINTS_MAX 8192u
 
@@ -33,6 +37,8 @@ struct kernel {
 	struct call_machine machine; /* c */
 	struct call_control *control; /* c: shared with the programs */
 	struct callprogram *program;  /* c: of system calls; NULL if none is on */
+	/* c: lists calls under way, -1 if the kernel can't; stays as long as rings are held */
+	int begun_link;
 	/* A leaf. */
 	pthread_mutex_t lock;
 	GHashTable *settings;	     /* l: name -> struct kernel_setting, of those that are on */
@@ -41,6 +47,8 @@ struct kernel {
 	struct rings *rings;	     /* l */
 	unsigned int readers;	     /* l: of the rings */
 	bool enabled;		     /* l */
+	/* l: since when each call is recorded, if it is: as CLOCK_MONOTONIC */
+	uint64_t calls_since_ns[CALLNAMES_NUMBERS], compat_since_ns, enabled_since_ns;
 	uint64_t idle_ns;	     /* l: since when no event is on; 0 if one is, or there are no rings */
 	struct rings_totals former;  /* l: of rings that were given back */
 	uint64_t missed;	     /* l: of programs that were detached */
@@ -65,5 +73,7 @@ void kernel_give_back(struct kernel *kernel);
 /* Both under `changing`; they take the lock. NULL removes the setting. */
 void kernel_store(struct kernel *kernel, const char *name, struct kernel_setting *setting);
 struct kernel_setting *kernel_find(struct kernel *kernel, const char *name);
+/* With the lock held: what says whether this system call is recorded; NULL if it is not. */
+const struct kernel_setting *kernel_call_setting(struct kernel *kernel, unsigned int number);
 
 #endif

@@ -1,6 +1,8 @@
 # kernel: events of the kernel: programs, switches and filters
 noinst_LIBRARIES += libkernel.a
 libkernel_a_SOURCES = \
+	%D%/begun.c \
+	%D%/begun.h \
 	%D%/callargs.c \
 	%D%/callargs.h \
 	%D%/callflags.c \
@@ -21,6 +23,7 @@ libkernel_a_SOURCES = \
 	%D%/filter.c \
 	%D%/filter.h \
 	%D%/kernel.c \
+	%D%/kernel_begun.c \
 	%D%/kernel.h \
 	%D%/kernel_machine.c \
 	%D%/kernel_meanings.c \

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "kernel/begun.h"
+
 void snapshot_cut(struct snapshot *snapshot, guint first)
 {
 	guint i;
@@ -81,6 +83,51 @@ int snapshot_copy_ring(struct snapshot *snapshot, struct rings *rings, uint32_t 
 	g_array_append_val(snapshot->kernel, made);
 	*copy = &g_array_index(snapshot->kernel, struct rings_copy, snapshot->kernel->len - 1);
 	return 0;
+}
+
+/* Removes from `by_tid` the calls whose return this copy has. */
+static void forget_returned(const struct rings_copy *copy, GHashTable *by_tid)
+{
+	const struct kernel_record *record;
+	uint64_t at = copy->begin, ns;
+
+	while ((record = rings_next(copy, &at))) {
+		const struct begun_thread *thread;
+
+		if (!kernel_duration(record, &ns))
+			continue;
+		thread = g_hash_table_lookup(by_tid, GUINT_TO_POINTER(record->tid));
+		if (thread && thread->call.time_ns == record->time_ns - ns)
+			g_hash_table_remove(by_tid, GUINT_TO_POINTER(record->tid));
+	}
+}
+
+void snapshot_add_begun(struct snapshot *snapshot, GArray *threads)
+{
+	g_autoptr(GHashTable) by_tid = g_hash_table_new(NULL, NULL);
+	struct rings_copy copy;
+	guint kept = 0;
+
+	for (guint i = 0; i < threads->len; i++) {
+		struct begun_thread *thread = &g_array_index(threads, struct begun_thread, i);
+
+		g_hash_table_insert(by_tid, GUINT_TO_POINTER(thread->tid), thread);
+	}
+	for (guint i = 0; i < snapshot->kernel->len && threads->len; i++)
+		forget_returned(&g_array_index(snapshot->kernel, struct rings_copy, i), by_tid);
+	for (guint i = 0; i < threads->len; i++) {
+		const struct begun_thread *thread = &g_array_index(threads, struct begun_thread, i);
+
+		if (g_hash_table_contains(by_tid, GUINT_TO_POINTER(thread->tid)))
+			g_array_index(threads, struct begun_thread, kept++) = *thread;
+	}
+	g_array_set_size(threads, kept);
+	if (!kept)
+		return;
+	if (snapshot_reserve(snapshot, begun_copy_bytes(kept)) || begun_copy(threads, &copy))
+		snapshot->left_out += kept;
+	else
+		g_array_append_val(snapshot->kernel, copy);
 }
 
 int snapshot_add(struct snapshot *snapshot, const struct snapshot_chunk *chunk)

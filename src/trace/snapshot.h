@@ -97,6 +97,11 @@ void snapshot_cut(struct snapshot *snapshot, guint first);
  */
 int snapshot_copy_ring(struct snapshot *snapshot, struct rings *rings, uint32_t cpu, uint64_t from,
 	bool skip, struct rings_copy **copy);
+/*
+ * Adds calls under way (struct begun_thread), without those whose return is in the copies that there
+ * are so far; what finds no memory is left out. Changes the array.
+ */
+void snapshot_add_begun(struct snapshot *snapshot, GArray *threads);
 /* Frees the chunks from `first` to before `end`; their events count as left out. */
 void snapshot_leave_out(struct snapshot *snapshot, guint first, guint end);
 

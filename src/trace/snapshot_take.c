@@ -9,6 +9,7 @@
 
 #include "base/atomic.h"
 #include "base/parallel.h"
+#include "kernel/begun.h"
 #include "sys/clock.h"
 #include "producers/fair_share.h"
 #include "trace/snapshot.h"
@@ -504,15 +505,22 @@ static int copy_pools(struct snapshot_taking *taking)
 	return ret;
 }
 
-/* The rings of all CPUs; what finds no room in the budget is left out. */
+/*
+ * The rings of all CPUs; what finds no room in the budget is left out. The calls under way are listed
+ * before: of those that return meanwhile the rings have the record, and it is shown alone.
+ */
 static void copy_rings(struct snapshot *snapshot)
 {
 	struct rings *rings = snapshot->source ? kernel_get_rings(snapshot->source) : NULL;
+	g_autoptr(GArray) begun = g_array_new(FALSE, FALSE, sizeof(struct begun_thread));
 	struct rings_copy *copy;
 
+	if (rings)
+		kernel_list_begun(snapshot->source, begun);
 	for (uint32_t cpu = 0; rings && cpu < rings_cpus(rings); cpu++)
 		if (snapshot_copy_ring(snapshot, rings, cpu, 0, true, &copy))
 			snapshot->left_out += rings_held(rings, cpu);
+	snapshot_add_begun(snapshot, begun);
 	if (rings)
 		kernel_put_rings(snapshot->source, rings);
 }
