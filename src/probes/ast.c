@@ -14,6 +14,8 @@
 /* Of the line that a message shows: what is around the place. */
 #define SHOWN_BEFORE 60u
 #define SHOWN_BYTES  100u
+/* Of the text behind the place, where the message is of one line. */
+#define REST_SHOWN 40
 
 struct ast_block {
 	struct ast_block *next;
@@ -27,6 +29,8 @@ struct ast *ast_create(const char *text, size_t bytes)
 
 	if (ast && bytes <= AST_TEXT_MAX)
 		ast->text = ast_copy_text(ast, text, bytes);
+	if (ast)
+		ast->text_bytes = bytes;
 	if (ast && !ast->text) {
 		ast_destroy(ast);
 		return NULL;
@@ -118,6 +122,11 @@ int ast_fail(const struct ast *ast, struct ast_place place, int code, struct err
 	va_start(args, format);
 	vsnprintf(why, sizeof(why), format, args);
 	va_end(args);
+	if (ast->in_one_line && place.column > ast->text_bytes)
+		return err_set(err, code, "column %u: %s, at the end", place.column, why);
+	if (ast->in_one_line)
+		return err_set(err, code, "column %u: %s, at '^%.*s'", place.column, why, REST_SHOWN,
+			ast->text + place.column - 1);
 	show_place(ast, place, shown, sizeof(shown));
 	return err_set(err, code, "line %u, column %u: %s%s", place.line, place.column, why, shown);
 }

@@ -30,7 +30,7 @@ struct function_row;
 
 /* Longer texts, deeper trees and more of everything are refused with -E2BIG. */
 #define AST_TEXT_MAX	65536u
-#define AST_DEPTH_MAX	32u	    /* expressions within expressions, and blocks within blocks */
+#define AST_DEPTH_MAX	64u	    /* of an expression's tree, and of blocks within blocks */
 #define AST_NAME_MAX	128u	    /* bytes of a name or of one part of a probe's name, without NUL */
 #define AST_KEYS_MAX	8u	    /* of a map; items of a tuple */
 #define AST_ARGS_MAX	32u	    /* of a call */
@@ -71,19 +71,24 @@ enum ast_type_kind {
 struct ast_type {
 	enum ast_type_kind kind;
 	bool is_signed;	  /* INTEGER */
-	bool is_user;	  /* POINTER, STRUCT, ARRAY: it is in the memory of the process, else the kernel's */
+	bool is_user;	  /* POINTER, STRUCT, ARRAY: it is in the memory of the process,
+		else the kernel's */
 	bool is_char;	  /* POINTER, ARRAY: to characters */
 	uint32_t bytes;	  /* INTEGER, STRUCT, ARRAY, ...: in memory; 0 if that is unknown */
 	uint32_t count;	  /* ARRAY, TUPLE, stacks */
-	uint32_t btf;	  /* STRUCT: it; POINTER, ARRAY: what it points to, its item. 0: see `item`, `own` */
+	uint32_t btf;	  /* STRUCT: it; POINTER, ARRAY: what it points to, its item. 0: see `item`,
+		`own` */
 	const struct ast_struct *own;  /* STRUCT: one that the text defines */
 	const struct ast_type *item;   /* POINTER, ARRAY: what it points to, its item, where `btf` is 0 */
 	const struct ast_type *parts;  /* TUPLE */
+	const char *name;  /* as the text writes it, where it does: "task_struct"; for the checker */
 };
 
 /* `struct NAME { ... };` in the text. Offsets are those of C. */
 struct ast_struct {
 	const char *name;
+	struct ast_place place;
+	bool is_union;
 	uint32_t bytes, alignment;
 	struct ast_member *members; /* a list in order */
 	struct ast_struct *next;
@@ -147,7 +152,8 @@ struct ast_argument {
 		AST_FROM_CONTEXT,  /* `type.bytes` at `offset` of the context: of a tracepoint */
 		AST_FROM_LOCATION, /* __data_loc at `offset`: length << 16 | place in the context */
 		AST_FROM_RELATIVE, /* __rel_loc: the place counts from behind the word */
-		AST_FROM_PARAM,	   /* parameter number `offset`, from 0, of the function or raw tracepoint */
+		AST_FROM_PARAM,	   /* parameter number `offset`, from 0,
+			of the function or raw tracepoint */
 	} source;
 	uint32_t offset;
 };
@@ -156,6 +162,7 @@ struct ast_expr {
 	enum ast_expr_kind kind;
 	struct ast_place place;
 	struct ast_type type; /* after the check */
+	uint32_t depth;	      /* of the tree below it, with it */
 	int operator;	      /* enum ast_operator, or a character */
 	bool compares_signed; /* after the check, BINARY: < <= > >= / % >> take both sides as signed */
 	uint64_t number;
@@ -313,6 +320,8 @@ struct ast {
 	struct ast_block *blocks;
 	size_t bytes;
 	const char *text;
+	size_t text_bytes;
+	bool in_one_line; /* a filter: messages are of one line */
 	bool full; /* AST_BYTES_MAX was reached: ast_new() has returned NULL */
 };
 

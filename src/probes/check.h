@@ -16,6 +16,7 @@ struct check_options {
 	uint32_t string_bytes;	 /* of a string from memory, its NUL included (probe_strlen); 0: 200 */
 	const char *const *args; /* $1, $2, ...: NULL-terminated; NULL: none */
 	int pid;		 /* of -p: for usdt; 0: none */
+	int child;		 /* of -c: cpid; 0: none */
 };
 
 /*

@@ -31,7 +31,8 @@ static const struct expr_binary {
 } binaries[] = {
 	{ "||", EXPR_OR, 1 }, { "&&", EXPR_AND, 2 }, { "|", '|', 3 }, { "^", '^', 4 }, { "&", '&', 5 },
 	{ "==", EXPR_EQ, 6 }, { "!=", EXPR_NE, 6 }, { "<", '<', 7 }, { "<=", EXPR_LE, 7 }, { ">", '>', 7 },
-	{ ">=", EXPR_GE, 7 }, { "<<", EXPR_SHL, 8 }, { ">>", EXPR_SHR, 8 }, { "+", '+', 9 }, { "-", '-', 9 },
+	{ ">=", EXPR_GE, 7 }, { "<<", EXPR_SHL, 8 }, { ">>", EXPR_SHR, 8 }, { "+", '+', 9 }, { "-",
+		'-', 9 },
 	{ "*", '*', 10 }, { "/", '/', 10 }, { "%", '%', 10 },
 };
 
@@ -67,7 +68,8 @@ static int parse_text(struct expr_parser *parser, struct expr_node *node)
 {
 	const size_t quote = node->kind == EXPR_STRING;
 
-	node->text = strndup(parser->expr->text + parser->token.at + quote, parser->token.length - 2 * quote);
+	node->text = strndup(parser->expr->text + parser->token.at + quote,
+		parser->token.length - 2 * quote);
 	if (!node->text)
 		return err_set(parser->err, ENOMEM, "there is no memory for the expression");
 	return advance(parser);

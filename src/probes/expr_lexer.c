@@ -85,7 +85,8 @@ int expr_lexer_next(const char *text, size_t *at, struct expr_token *token, stru
 		ret = take_string(text, token, err);
 	} else if (isalpha(byte) || byte == '_') {
 		token->kind = EXPR_TOKEN_NAME;
-		while (isalnum((unsigned char)text[*at + token->length]) || text[*at + token->length] == '_')
+		while (isalnum((unsigned char)text[*at + token->length]) ||
+			text[*at + token->length] == '_')
 			token->length++;
 	} else {
 		ret = take_sign(text, token, err);

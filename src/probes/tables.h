@@ -52,6 +52,7 @@ enum builtin_id {
 	BUILTIN_GID,
 	BUILTIN_COMM,
 	BUILTIN_CPU,
+	BUILTIN_CPID, /* the checker makes a NUMBER of it */
 	BUILTIN_NSECS,	 /* CLOCK_MONOTONIC, as nsecs of bpftrace */
 	BUILTIN_ELAPSED, /* since the program was attached */
 	BUILTIN_KSTACK,
@@ -78,7 +79,7 @@ struct builtin_row {
 };
 
 extern const struct builtin_row builtin_rows[]; /* until name is NULL; arg0..arg9 are one row, "arg" */
-const struct builtin_row *builtin_find(const char *name);
+const struct builtin_row *builtin_find(const char *name, size_t length);
 
 /* ---- functions --------------------------------------------------------------------------------- */
 
@@ -129,8 +130,8 @@ enum function_use {
 /*
  * What the arguments must be, a letter each:
  *	i integer or pointer   n a number that is known (literal or $N)   t a literal text, or str($N)
- *	f a format, checked against all arguments behind it   s string   p pointer or integer or array
- *	m a map without keys   k a map with its keys   v any value   a an address: integer or array
+ *	f a format, checked against all arguments behind it   s string   p integer, pointer or array
+ *	m a map without keys   k a map with its keys   v any value   a integer or pointer to pointers
  * '|' begins those that may be left out, '.' allows more of any kind.
  */
 struct function_row {
@@ -139,6 +140,7 @@ struct function_row {
 	enum function_use use;
 	const char *arguments;
 	struct ast_type type; /* what it gives, where this does not depend on the arguments */
+	uint32_t kinds;	      /* KIND_BIT of the probes in which it can be used; 0: all */
 	const char *usage;    /* "hist(x[, bits])" */
 	const char *help;
 };
@@ -146,8 +148,20 @@ struct function_row {
 extern const struct function_row function_rows[]; /* until name is NULL */
 const struct function_row *function_find(const char *name, size_t length);
 
-/* What bpftrace has and this language has not: the sentence that refuses the word, or NULL. */
-const char *refused_find(const char *word, size_t length);
+/* ---- what bpftrace has and this language has not (refused.c) ------------------------------------ */
+
+enum refused_where {
+	REFUSED_PROBE,	    /* a kind of probes */
+	REFUSED_DEFINITION, /* at the place of a rule */
+	REFUSED_STATEMENT,
+	REFUSED_CALL,
+	REFUSED_NAME, /* a built-in */
+};
+
+/* The sentence that refuses the word, or NULL. */
+const char *refused_find(enum refused_where where, const char *word, size_t length);
+
+/* ---- macros ------------------------------------------------------------------------------------ */
 
 /* A macro that programs use without its header: AF_INET, TASK_RUNNING, ... */
 bool macro_find(const char *name, int64_t *value);

@@ -48,6 +48,10 @@ tests_unit_test_callnames_LDADD = libkernel.a $(CMOCKA_LIBS) $(GLIB_LIBS)
 unit_tests += tests/unit/test_calltext
 tests_unit_test_calltext_LDADD = libtrace.a libkernel.a libring.a libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS)
 
+unit_tests += tests/unit/test_lexer
+tests_unit_test_lexer_LDADD = libprobes.a $(BASE_TEST_LIBS)
+unit_tests += tests/unit/test_parser
+tests_unit_test_parser_LDADD = libprobes.a $(BASE_TEST_LIBS)
 unit_tests += tests/unit/test_expr
 tests_unit_test_expr_LDADD = libprobes.a $(BASE_TEST_LIBS)
 
