@@ -17,11 +17,25 @@
  * arguments, and their records say so.
  */
 #define THREADS_MAX 16384
+/* The same of threads that are executing a program, which takes some ms. */
+#define EXECS_MAX 1024
 
 /* Texts of arguments before their length is known, one value for each CPU. */
 struct call_texts {
 	char text[KERNEL_CALL_STRINGS][KERNEL_STRING_BYTES];
 };
+
+/*
+ * The path of a program that a thread executes: when the call returns, the memory with it is gone. In the
+ * form of struct call_texts, whose memory it is copied from.
+ */
+struct call_exec {
+	char text[KERNEL_STRING_BYTES];
+	uint64_t bytes; /* 0: it can't be read */
+	char reserved[sizeof(struct call_texts) - KERNEL_STRING_BYTES - 8];
+};
+
+_Static_assert(sizeof(struct call_exec) == sizeof(struct call_texts), "one is copied from the other");
 
 struct callprogram {
 	int programs[2];
@@ -80,17 +94,31 @@ static void mark_compat(struct emit *emit)
 	code_place(code, native);
 }
 
-/* R0 = the begun call of this thread, or 0. */
-static void look_up(struct emit *emit)
+/* R0 = the value of the map for the key in R1, or 0. */
+static void look_up(struct emit *emit, int map)
 {
 	struct code *code = &emit->code;
 
-	code_load(code, BPF_W, BPF_REG_1, BPF_REG_8, emit->machine->task_pid);
 	code_store(code, BPF_W, BPF_REG_10, emit->key, BPF_REG_1);
-	code_map(code, BPF_REG_1, maps_of(emit)->begun);
+	code_map(code, BPF_REG_1, map);
 	code_mov(code, BPF_REG_2, BPF_REG_10);
 	code_alu_imm(code, BPF_ADD, BPF_REG_2, emit->key);
 	code_call(code, BPF_FUNC_map_lookup_elem);
+}
+
+/* The same for this thread. */
+static void look_up_thread(struct emit *emit, int map)
+{
+	code_load(&emit->code, BPF_W, BPF_REG_1, BPF_REG_8, emit->machine->task_pid);
+	look_up(emit, map);
+}
+
+/* The same for this CPU. */
+static void look_up_cpu(struct emit *emit, int map)
+{
+	code_call(&emit->code, BPF_FUNC_get_smp_processor_id);
+	code_mov(&emit->code, BPF_REG_1, BPF_REG_0);
+	look_up(emit, map);
 }
 
 /* Stores a struct begun_call at R9 + at. The arguments are those of the registers, whose address is in R6. */
@@ -182,6 +210,41 @@ static void record_entry(struct emit *emit, const struct filter *const *filters)
 	emit_commit(emit);
 }
 
+/* Of a call that executes a program its path is kept for the thread. The registers are in R6. */
+static void keep_exec(struct emit *emit)
+{
+	struct code *code = &emit->code;
+	int by_name = code_label(code), by_file = code_label(code), got = code_label(code),
+	    other = code_label(code);
+
+	code_jump_if_imm(code, BPF_JEQ, BPF_REG_7, SYS_execve, by_name);
+	code_jump_if_imm(code, BPF_JNE, BPF_REG_7, SYS_execveat, other);
+	code_place(code, by_name);
+	look_up_cpu(emit, maps_of(emit)->texts);
+	code_jump_if_imm(code, BPF_JEQ, BPF_REG_0, 0, other);
+	code_mov(code, BPF_REG_9, BPF_REG_0);
+	code_load(code, BPF_DW, BPF_REG_3, BPF_REG_6, emit->machine->regs_args[0]);
+	code_jump_if_imm(code, BPF_JEQ, BPF_REG_7, SYS_execve, by_file);
+	code_load(code, BPF_DW, BPF_REG_3, BPF_REG_6, emit->machine->regs_args[1]);
+	code_place(code, by_file);
+	code_mov(code, BPF_REG_1, BPF_REG_9);
+	code_mov_imm(code, BPF_REG_2, KERNEL_STRING_BYTES);
+	code_call(code, BPF_FUNC_probe_read_user_str);
+	code_jump_if_imm(code, BPF_JSGE, BPF_REG_0, 0, got);
+	code_mov_imm(code, BPF_REG_0, 0);
+	code_place(code, got);
+	code_store(code, BPF_DW, BPF_REG_9, offsetof(struct call_exec, bytes), BPF_REG_0);
+	code_load(code, BPF_W, BPF_REG_1, BPF_REG_8, emit->machine->task_pid);
+	code_store(code, BPF_W, BPF_REG_10, emit->key, BPF_REG_1);
+	code_map(code, BPF_REG_1, maps_of(emit)->execs);
+	code_mov(code, BPF_REG_2, BPF_REG_10);
+	code_alu_imm(code, BPF_ADD, BPF_REG_2, emit->key);
+	code_mov(code, BPF_REG_3, BPF_REG_9);
+	code_mov_imm(code, BPF_REG_4, 0);
+	code_call(code, BPF_FUNC_map_update_elem);
+	code_place(code, other);
+}
+
 static void make_entry(struct emit *emit, uint8_t generation, const struct filter *const *filters)
 {
 	struct code *code = &emit->code;
@@ -196,7 +259,8 @@ static void make_entry(struct emit *emit, uint8_t generation, const struct filte
 	emit_now(emit);
 	for (size_t i = 0; i < sizeof(without_return) / sizeof(without_return[0]); i++)
 		code_jump_if_imm(code, BPF_JEQ, BPF_REG_7, without_return[i], ends);
-	look_up(emit);
+	keep_exec(emit);
+	look_up_thread(emit, maps_of(emit)->begun);
 	code_jump_if_imm(code, BPF_JNE, BPF_REG_0, 0, known);
 	store_begun(emit, BPF_REG_10, value);
 	code_map(code, BPF_REG_1, maps_of(emit)->begun);
@@ -221,7 +285,7 @@ static void take_begun(struct emit *emit, const struct call_frame *frame)
 	struct code *code = &emit->code;
 	int unknown = code_label(code), done = code_label(code);
 
-	look_up(emit);
+	look_up_thread(emit, maps_of(emit)->begun);
 	code_jump_if_imm(code, BPF_JEQ, BPF_REG_0, 0, unknown);
 	code_load(code, BPF_DW, BPF_REG_2, BPF_REG_0, offsetof(struct begun_call, time_ns));
 	code_load(code, BPF_W, BPF_REG_1, BPF_REG_0, offsetof(struct begun_call, number));
@@ -288,6 +352,40 @@ static void read_text(struct emit *emit, const struct call_frame *frame, int ind
 	code_place(code, none);
 }
 
+/*
+ * Of a program that was executed: the path that was kept, and then on to `done`. When that failed, the memory
+ * is still there.
+ */
+static void read_exec(struct emit *emit, const struct call_frame *frame, int done)
+{
+	struct code *code = &emit->code;
+	int is_exec = code_label(code), other = code_label(code), got = code_label(code);
+
+	code_jump_if_imm(code, BPF_JEQ, BPF_REG_7, SYS_execve, is_exec);
+	code_jump_if_imm(code, BPF_JNE, BPF_REG_7, SYS_execveat, other);
+	code_place(code, is_exec);
+	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, frame->result);
+	code_jump_if_imm(code, BPF_JNE, BPF_REG_1, 0, other);
+	look_up_thread(emit, maps_of(emit)->execs);
+	code_jump_if_imm(code, BPF_JEQ, BPF_REG_0, 0, other);
+	code_store(code, BPF_DW, BPF_REG_10, frame->scratch, BPF_REG_0);
+	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_0, offsetof(struct call_exec, bytes));
+	code_jump_if_imm(code, BPF_JLE, BPF_REG_1, KERNEL_STRING_BYTES, got);
+	code_mov_imm(code, BPF_REG_1, 0);
+	code_place(code, got);
+	code_store(code, BPF_DW, BPF_REG_10, frame->lengths[0], BPF_REG_1);
+	code_load(code, BPF_DW, BPF_REG_2, BPF_REG_10, frame->wanted);
+	code_store(code, BPF_DW, BPF_REG_10, frame->strings, BPF_REG_2);
+	code_load(code, BPF_DW, BPF_REG_2, BPF_REG_10, emit->bytes);
+	code_alu_imm(code, BPF_ADD, BPF_REG_1, 8 + 7);
+	code_alu_imm(code, BPF_AND, BPF_REG_1, -8);
+	code_alu(code, BPF_ADD, BPF_REG_2, BPF_REG_1);
+	code_store(code, BPF_DW, BPF_REG_10, emit->bytes, BPF_REG_2);
+	code_store_imm(code, BPF_DW, BPF_REG_10, frame->lengths[1], 0);
+	code_jump(code, done);
+	code_place(code, other);
+}
+
 static void read_texts(struct emit *emit, const struct call_frame *frame)
 {
 	struct code *code = &emit->code;
@@ -305,12 +403,8 @@ static void read_texts(struct emit *emit, const struct call_frame *frame)
 	code_load(code, BPF_DW, BPF_REG_2, BPF_REG_10, emit->flags);
 	code_jump_if_imm(code, BPF_JNE, BPF_REG_2, 0, none);
 	code_store(code, BPF_DW, BPF_REG_10, frame->wanted, BPF_REG_1);
-	code_call(code, BPF_FUNC_get_smp_processor_id);
-	code_store(code, BPF_W, BPF_REG_10, emit->key, BPF_REG_0);
-	code_map(code, BPF_REG_1, maps_of(emit)->texts);
-	code_mov(code, BPF_REG_2, BPF_REG_10);
-	code_alu_imm(code, BPF_ADD, BPF_REG_2, emit->key);
-	code_call(code, BPF_FUNC_map_lookup_elem);
+	read_exec(emit, frame, none);
+	look_up_cpu(emit, maps_of(emit)->texts);
 	code_jump_if_imm(code, BPF_JNE, BPF_REG_0, 0, there);
 	code_return(code, 0);
 	code_place(code, there);
@@ -404,15 +498,21 @@ static void make_return(struct emit *emit, uint8_t generation, const struct filt
 
 /* ---- loading ----------------------------------------------------------------------------------- */
 
-int callprogram_create_maps(uint32_t cpus, int *begun_map, int *texts_map, struct err *err)
+int callprogram_create_maps(struct call_machine *machine, uint32_t cpus, struct err *err)
 {
 	const struct map_spec begun = { .type = BPF_MAP_TYPE_LRU_HASH, .name = "kp_calls", .key_bytes = 4,
 		.value_bytes = sizeof(struct begun_call), .entries = THREADS_MAX };
 	const struct map_spec texts = { .type = BPF_MAP_TYPE_ARRAY, .name = "kp_texts", .key_bytes = 4,
 		.value_bytes = sizeof(struct call_texts), .entries = cpus };
-	int ret = map_create(&begun, begun_map, err);
+	const struct map_spec execs = { .type = BPF_MAP_TYPE_LRU_HASH, .name = "kp_execs", .key_bytes = 4,
+		.value_bytes = sizeof(struct call_exec), .entries = EXECS_MAX };
+	int ret = map_create(&begun, &machine->begun, err);
 
-	return ret ? ret : map_create(&texts, texts_map, err);
+	if (!ret)
+		ret = map_create(&texts, &machine->texts, err);
+	if (!ret)
+		ret = map_create(&execs, &machine->execs, err);
+	return ret;
 }
 
 static int attach_one(struct callprogram *program, int i, struct emit *emit, const struct types *types,

@@ -30,10 +30,11 @@ struct call_machine {
 	int control; /* the array map with the struct call_control */
 	int begun;   /* a map with the calls that threads have begun */
 	int texts;   /* a map for texts of arguments before their length is known */
+	int execs;   /* a map with the paths of programs that threads begin to execute */
 };
 
-/* The maps that all programs share. -ENOMEM, -EPERM */
-int callprogram_create_maps(uint32_t cpus, int *begun_map, int *texts_map, struct err *err);
+/* The maps that all programs share, for so many CPUs. -ENOMEM, -EPERM */
+int callprogram_create_maps(struct call_machine *machine, uint32_t cpus, struct err *err);
 
 /*
  * Loads and attaches both: some ms. `filters` is NULL, or a filter for each system call by number, some

@@ -37,7 +37,7 @@ struct kernel *kernel_create(uint32_t kb, uint64_t memory_bytes)
 
 	kernel->kb = kb;
 	kernel->memory_bytes = memory_bytes;
-	kernel->machine = (struct call_machine){ .control = -1, .begun = -1, .texts = -1 };
+	kernel->machine = (struct call_machine){ .control = -1, .begun = -1, .texts = -1, .execs = -1 };
 	kernel->enabled = true;
 	kernel->begun_link = -1;
 	callnames_init(&kernel->callnames);

@@ -83,8 +83,7 @@ static int look_at_machine(struct kernel *kernel, struct err *err)
 	if (!ret)
 		ret = emit_machine_init(&kernel->machine.emit, types, err);
 	if (!ret)
-		ret = callprogram_create_maps((uint32_t)map_possible_cpus(), &kernel->machine.begun,
-			&kernel->machine.texts, err);
+		ret = callprogram_create_maps(&kernel->machine, (uint32_t)map_possible_cpus(), err);
 	/* without it calls under way show when they return */
 	if (!ret && begun_attach(kernel->machine.begun, types, &kernel->begun_link, NULL))
 		kernel->begun_link = -1;
@@ -100,7 +99,7 @@ int kernel_prepare(struct kernel *kernel, struct err *err)
 
 	if (kernel->rings)
 		return 0;
-	kernel->machine = (struct call_machine){ .control = -1, .begun = -1, .texts = -1 };
+	kernel->machine = (struct call_machine){ .control = -1, .begun = -1, .texts = -1, .execs = -1 };
 	ret = look_at_machine(kernel, err);
 	if (!ret)
 		ret = emit_machine_find_own(&kernel->machine.emit, err);
@@ -150,4 +149,5 @@ void kernel_give_back(struct kernel *kernel)
 	close_fd(&kernel->begun_link);
 	close_fd(&kernel->machine.begun);
 	close_fd(&kernel->machine.texts);
+	close_fd(&kernel->machine.execs);
 }

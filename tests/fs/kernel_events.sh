@@ -166,9 +166,14 @@ same "a reset empties it" 0 "$(grep -c 'syscall:getppid' "$MNT/kptrace")"
 put "$GETPPID" 0
 put events/kernel/sched:sched_process_exec 1
 put events/kernel/syscall:openat '1 /comm == "cat"/'
+put events/kernel/syscall:execve '1 /comm == "a program"/'
+cp "$(type -P true)" "$WORK/a program"
+"$WORK/a program"
 cat /dev/null "$WORK/no such file" 2>/dev/null
 put events/kernel/sched:sched_process_exec 0
 put events/kernel/syscall:openat 0
+put events/kernel/syscall:execve 0
+check "the path of a program" grep -q "syscall:execve: filename=\"$WORK/a program\" argv=.* = 0 (" "$MNT/kptrace"
 check "a tracepoint's text" grep -q 'sched:sched_process_exec: filename=.*/cat pid=[0-9]* old_pid=' "$MNT/kptrace"
 check "a path" grep -qF "$WORK/no such file" "$MNT/kptrace"
 check "an error" grep -q "openat: dfd=AT_FDCWD filename=\"$WORK/no such file\" flags=O_RDONLY.* = -1 ENOENT (No such \
