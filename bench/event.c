@@ -3,10 +3,10 @@
  * event [threads N M | write N M]: measures the cost of an event to the program that writes it.
  *
  * Without arguments: ns for the empty loop, for reading the time counter, for a disabled event, an
- * event with an int, one with an int and 11 bytes, kprof_printf with an int, and the events with an
- * int, and with an int and 11 bytes, by typed calls. It prints a line for each: name, median, first
- * and last decile. With `threads`: N threads write M events each; prints the CPU time of one event in
- * ns, first with a single thread, then with N. With `write` the threads only write; prints how many
+ * event with an int, one with an int and 11 bytes, kprof_printf with an int, the events with an int, and
+ * with an int and 11 bytes, by typed calls, and spans with both. It prints a line for each: name, median,
+ * first and last decile. With `threads`: N threads write M events each; prints the CPU time of one event
+ * in ns, first with a single thread, then with N. With `write` the threads only write; prints how many
  * events the program wrote in all.
  *
  * The events bench:* except bench:off must be enabled in the server, and $KPROF_SOCKET or the
@@ -99,6 +99,22 @@ static void run_typed_string(long n)
 	}
 }
 
+static void run_span(long n)
+{
+	for (long i = 0; i < n; i++) {
+		KPROF_SPAN(bench, span, "%d", (int)i);
+		BARRIER();
+	}
+}
+
+static void run_span_string(long n)
+{
+	for (long i = 0; i < n; i++) {
+		KPROF_SPAN(bench, span_string, "%d %s", (int)i, text);
+		BARRIER();
+	}
+}
+
 static long probes; /* events written to find out whether they are enabled */
 
 /* Arguments are evaluated only if the event is enabled. */
@@ -144,7 +160,8 @@ int main(int argc, char **argv)
 	struct timing loops[] = {{"empty", run_empty, {0}}, {"counter", run_counter, {0}},
 		{"off", run_off, {0}}, {"int", run_int, {0}}, {"string", run_string, {0}},
 		{"printf", run_printf, {0}}, {"typed", run_typed, {0}},
-		{"typed_string", run_typed_string, {0}}};
+		{"typed_string", run_typed_string, {0}}, {"span", run_span, {0}},
+		{"span_string", run_span_string, {0}}};
 
 	if (kprof_typed_define("bench", "int", "%d", &typed_int) ||
 		kprof_typed_define("bench", "string", "%d %s", &typed_string))

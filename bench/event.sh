@@ -39,13 +39,15 @@ of() {
 
 loops="empty counter off int string printf" typed_loops="typed typed_string"
 declare -A ns theirs ratio
-off_cost=() int_counter=() typed_int=()
+span_loops="span span_string"
+off_cost=() span_int=() span_string=() int_counter=() typed_int=()
 for ((round = 0; round < rounds; round++)); do
 	"$build/bench/event" >"$work/ours" || fail "bench/event: status $?"
 	measure_lttng
 	# with bench/compare, an older commit may have no typed calls
 	grep -q '^typed ' "$work/ours" || typed_loops=
-	for loop in $loops $typed_loops; do
+	grep -q '^span ' "$work/ours" || span_loops=
+	for loop in $loops $typed_loops $span_loops; do
 		ns[$loop]+=" $(of "$work/ours" "$loop")"
 	done
 	for loop in int string printf; do
@@ -54,6 +56,10 @@ for ((round = 0; round < rounds; round++)); do
 	done
 	off_cost+=("$(calc "$(of "$work/ours" off) - $(of "$work/ours" empty)")")
 	[ -z "$typed_loops" ] || typed_int+=("$(calc "$(of "$work/ours" typed) / $(of "$work/ours" int)")")
+	if [ -n "$span_loops" ]; then
+		span_int+=("$(calc "$(of "$work/ours" span) / $(of "$work/ours" int)")")
+		span_string+=("$(calc "$(of "$work/ours" span_string) / $(of "$work/ours" string)")")
+	fi
 	int_counter+=("$(calc "$(of "$work/ours" int) / $(of "$work/ours" counter)")")
 done
 
@@ -69,6 +75,11 @@ done
 		figure typed ns - ${ns[typed]}
 		figure typed_string ns - ${ns[typed_string]}
 		figure typed_per_int ratio '<= 1.5' "${typed_int[@]}"
+	fi
+	if [ -n "$span_loops" ]; then
+		figure span ns - ${ns[span]}
+		figure span_per_int ratio '<= 2.2' "${span_int[@]}"
+		figure span_string_per_string ratio '<= 2.2' "${span_string[@]}"
 	fi
 	figure lttng_int ns - ${theirs[int]}
 	figure lttng_string ns - ${theirs[string]}

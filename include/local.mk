@@ -5,5 +5,6 @@ pkginclude_kprof_HEADERS = \
 	%D%/kprof/kprof.h \
 	%D%/kprof/records.h \
 	%D%/kprof/ring_abi.h \
+	%D%/kprof/span.h \
 	%D%/kprof/trace.h \
 	%D%/kprof/typed.h

@@ -55,7 +55,7 @@ extern "C" {
 #endif
 
 #define KPROF_ATTACH_MAGIC 0x6b70726f66736f63ull
-#define KPROF_ATTACH_VERSION 2
+#define KPROF_ATTACH_VERSION 3
 #define KPROF_PACKET_MAX 32768u /* bytes; fits the default send buffer several times */
 #define KPROF_PROVISIONAL_MS 1000
 
@@ -102,6 +102,8 @@ enum kprof_event_kind {
 	KPROF_KIND_PRINTF = 2,	  /* controlled by the master switch only; no provider, no name */
 	KPROF_KIND_PRINTX = 3,	  /* controlled by kprintx, too */
 	KPROF_KIND_BACKTRACE = 4, /* a printf whose records carry the stack */
+	KPROF_KIND_SPAN = 5,	  /* an event that begins a span; KPROF_ID_SPAN_END ends it */
+	KPROF_KIND_COUNTER = 6,	  /* an event whose one argument is the value of a counter */
 };
 
 /* Why the library keeps an event off; the server reports it. */

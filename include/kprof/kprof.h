@@ -5,6 +5,8 @@
  * (C++11), gcc and clang, ELF. libkprof(3) is the manual page; link with -lkprof.
  *
  *	KPROF_EVENT(net, packet, "len %d from %s", len, name);
+ *	KPROF_SPAN(net, request, "path %s", path);
+ *	KPROF_COUNTER(net, connections, count);
  *
  * The following holds for all macros and functions here. They are thread-safe and
  * async-signal-safe, and may be used before main, after fork, in constructors, and in libraries
@@ -25,6 +27,8 @@
 
 #include <stdarg.h>
 #include <stdint.h>
+
+#include <kprof/span.h>
 
 #if !defined(__GNUC__) || !defined(__ELF__)
 #error "kprof.h needs gcc or clang and ELF"
@@ -62,6 +66,36 @@ extern "C" {
  */
 #define KPROF_EVENT(provider, name, ...) \
 	KPROF_EVENT_(KPROF_SITE_EVENT_, #provider, #name, __VA_ARGS__)
+
+/*
+ * KPROF_SPAN(provider, name, format, args...)
+ *
+ * Writes an event, and at the end of the enclosing block a second one with the time between both, if
+ * the first was written. It is a declaration. Both are one event with one switch, as those of
+ * KPROF_EVENT. The block can be left by return, break, goto or a C++ exception; if longjmp or the end
+ * of the thread leaves it, the span has no end and is shown as open. Spans of a thread may be nested.
+ */
+#define KPROF_SPAN(provider, name, ...) \
+	KPROF_SPAN_(KPROF_JOIN_(kprof_span_, __LINE__), KPROF_SPAN_BEGIN(provider, name, __VA_ARGS__))
+
+/*
+ * struct kprof_span span = KPROF_SPAN_BEGIN(provider, name, format, args...)
+ * KPROF_SPAN_END(span)
+ *
+ * A span that begins in one function and ends in another, in the same thread. The caller keeps the
+ * value, which may be copied. KPROF_SPAN_END does nothing if the begin was not written; it clears the
+ * value, so that a second call does nothing.
+ */
+#define KPROF_SPAN_BEGIN(provider, name, ...) KPROF_SPAN_BEGIN_(#provider, #name, __VA_ARGS__)
+#define KPROF_SPAN_END(span) kprof_span_end_of_(&(span))
+
+/*
+ * KPROF_COUNTER(provider, name, value)
+ *
+ * Writes the present value of a quantity, an integer or a floating-point number, as an event with one
+ * switch. Viewers draw it as a line.
+ */
+#define KPROF_COUNTER(provider, name, value) KPROF_COUNTER_(#provider, #name, value)
 
 /*
  * kprof_printf(format, args...)
@@ -111,6 +145,8 @@ struct kprof_event {
 #define KPROF_SITE_PRINTF_ 2
 #define KPROF_SITE_PRINTX_ 3
 #define KPROF_SITE_BACKTRACE_ 4
+#define KPROF_SITE_SPAN_ 5
+#define KPROF_SITE_COUNTER_ 6
 #define KPROF_TYPE_INT_ 1
 #define KPROF_TYPE_DOUBLE_ 2
 #define KPROF_TYPE_STRING_ 3
@@ -123,6 +159,11 @@ KPROF_QUICK_API_ void kprof_write_(struct kprof_event *event, const uint64_t *va
 /* The same with one or two arguments, passed in registers. */
 KPROF_QUICK_API_ void kprof_write_1_(struct kprof_event *event, uint64_t a);
 KPROF_QUICK_API_ void kprof_write_2_(struct kprof_event *event, uint64_t a, uint64_t b);
+/* Writes the begin of a span that is on, and sets *span. */
+KPROF_QUICK_API_ void kprof_span_begin_(
+	struct kprof_event *event, const uint64_t *values, struct kprof_span *span);
+/* Writes the end of a span. */
+KPROF_QUICK_API_ void kprof_span_end_(uint64_t begun, uint64_t head);
 /* The same for KPROF_SITE_BACKTRACE_, with the return addresses of the callers. */
 KPROF_API_ void kprof_write_stack_(struct kprof_event *event, const uint64_t *values);
 /* Writes a line with a format that is not a literal, if the switches of `kind` are on. */
@@ -172,6 +213,14 @@ static inline void kprof_check_(const char *format, ...) __attribute__((format(p
 static inline void kprof_check_(const char *format, ...)
 {
 	(void)format;
+}
+
+static inline void kprof_span_end_of_(struct kprof_span *span)
+{
+	if (__builtin_expect(span->begun != 0, 0)) {
+		kprof_span_end_(span->begun, span->head);
+		span->begun = 0;
+	}
 }
 
 static inline uint64_t kprof_int_(long long value)
@@ -239,6 +288,35 @@ inline uint64_t value(long long v) { return kprof_int_(v); }
 inline uint64_t value(unsigned long long v) { return kprof_unsigned_(v); }
 inline uint64_t value(const volatile void *v) { return kprof_pointer_(v); }
 
+/* sizeof format(x) says how the value x of a counter is shown: KPROF_COUNTER_FORMATS_. */
+char (&format(long double))[1];
+char (&format(double))[1];
+char (&format(float))[1];
+char (&format(bool))[2];
+char (&format(unsigned char))[2];
+char (&format(unsigned short))[2];
+char (&format(unsigned))[2];
+char (&format(unsigned long))[2];
+char (&format(unsigned long long))[2];
+char (&format(char))[3];
+char (&format(signed char))[3];
+char (&format(short))[3];
+char (&format(int))[3];
+char (&format(long))[3];
+char (&format(long long))[3];
+
+/* A span that ends with its scope. */
+class span_scope
+{
+	struct kprof_span span;
+
+      public:
+	explicit span_scope(const struct kprof_span &begun) : span(begun) {}
+	span_scope(const span_scope &) = delete;
+	span_scope &operator=(const span_scope &) = delete;
+	~span_scope() { kprof_span_end_of_(&span); }
+};
+
 /*
  * The event of one use, identified by `Site`, a local class. A template, because a static variable
  * of an inline function cannot be put into a section; hidden, so that its address is a constant of
@@ -265,6 +343,10 @@ struct kprof_event event_of<Site>::it = {0, Site::kind(), Site::args(), 0, 0, KP
 #define KPROF_WORD_ ".long"
 #endif
 #define KPROF_CONSTANT_ constexpr
+#define KPROF_SPAN_(variable_, span_) ::kprof_detail::span_scope variable_(span_)
+#define KPROF_COUNTER_FORMAT_(x) \
+	(sizeof(::kprof_detail::format(x)) == 1 ? "%.15g" : \
+			sizeof(::kprof_detail::format(x)) == 2 ? "%llu" : "%lld")
 #define KPROF_DEFINE_(kind_, provider_, name_, format_, ...) \
 	static constexpr unsigned char kprof_types_[] = {KPROF_MAP_(KPROF_TYPE_, __VA_ARGS__) 0}; \
 	struct kprof_site_ { \
@@ -302,6 +384,13 @@ struct kprof_event event_of<Site>::it = {0, Site::kind(), Site::args(), 0, 0, KP
 		unsigned long long: kprof_unsigned_, float: kprof_double_, double: kprof_double_, \
 		long double: kprof_double_, default: kprof_pointer_)(x),
 #define KPROF_CONSTANT_
+#define KPROF_SPAN_(variable_, span_) \
+	struct kprof_span variable_ __attribute__((cleanup(kprof_span_end_of_), unused)) = span_
+#define KPROF_COUNTER_FORMAT_(x) \
+	_Generic(1 ? (x) : (x), float: "%.15g", double: "%.15g", long double: "%.15g", \
+		_Bool: "%llu", unsigned char: "%llu", unsigned short: "%llu", unsigned: "%llu", \
+		unsigned long: "%llu", unsigned long long: "%llu", char: "%lld", signed char: "%lld", \
+		short: "%lld", int: "%lld", long: "%lld", long long: "%lld")
 #define KPROF_DEFINE_(kind_, provider_, name_, format_, ...) \
 	static const unsigned char kprof_types_[] = {KPROF_MAP_(KPROF_TYPE_, __VA_ARGS__) 0}; \
 	static struct kprof_event kprof_site_ = {.kind = kind_, \
@@ -337,6 +426,30 @@ struct kprof_event event_of<Site>::it = {0, Site::kind(), Site::args(), 0, 0, KP
 		KPROF_IF_ON_(kind_, __VA_ARGS__) \
 	} while (0)
 
+#define KPROF_SPAN_BEGIN_(provider_, name_, ...) \
+	(__extension__({ \
+		struct kprof_span kprof_begun_ = {0, 0}; \
+		KPROF_DEFINE_(KPROF_SITE_SPAN_, provider_, name_, "" KPROF_FORMAT_(__VA_ARGS__) "", \
+			__VA_ARGS__) \
+		if (0) \
+			kprof_check_(__VA_ARGS__); \
+		if (__builtin_expect(__atomic_load_n(&kprof_event_->on, __ATOMIC_RELAXED), 0)) { \
+			const uint64_t kprof_values_[] = {KPROF_MAP_(KPROF_VALUE_, __VA_ARGS__) 0}; \
+			KPROF_REGISTER_ \
+			kprof_span_begin_(kprof_event_, kprof_values_, &kprof_begun_); \
+		} \
+		kprof_begun_; \
+	}))
+
+#define KPROF_COUNTER_(provider_, name_, value_) \
+	do { \
+		static KPROF_CONSTANT_ const char *const kprof_format_ = KPROF_COUNTER_FORMAT_(value_); \
+		(void)kprof_format_; \
+		KPROF_DEFINE_(KPROF_SITE_COUNTER_, provider_, name_, KPROF_COUNTER_TEXT_(value_), 0, \
+			value_) \
+		KPROF_IF_ON_(KPROF_SITE_COUNTER_, 0, value_) \
+	} while (0)
+
 #define KPROF_PRINT_(kind_, ...) \
 	do { \
 		static KPROF_CONSTANT_ const char *const kprof_format_ = \
@@ -353,8 +466,10 @@ struct kprof_event event_of<Site>::it = {0, Site::kind(), Site::args(), 0, 0, KP
 
 #ifdef __cplusplus
 #define KPROF_LITERAL_(format_) kprof_format_
+#define KPROF_COUNTER_TEXT_(value_) kprof_format_
 #else
 #define KPROF_LITERAL_(format_) __builtin_constant_p(format_) ? (format_) : 0
+#define KPROF_COUNTER_TEXT_(value_) KPROF_COUNTER_FORMAT_(value_)
 #endif
 
 /*

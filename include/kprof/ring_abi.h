@@ -255,6 +255,12 @@ struct kprof_record {
 #define KPROF_ID_TEXTX 1u /* the same, for the switch of kprof_printx */
 #define KPROF_ID_FIRST 2u
 #define KPROF_ID_LIMIT 16384u /* ids of events are below this */
+/*
+ * The end of a span: the id of the span plus this. Its one argument is the timestamp of the record
+ * with which the span began, by the clock of the pool.
+ */
+#define KPROF_ID_SPAN_END KPROF_ID_LIMIT
+#define KPROF_ID_RECORDS (KPROF_ID_SPAN_END + KPROF_ID_LIMIT) /* ids of all these are below this */
 #define KPROF_ID_RUN 0xffffu
 
 /* The first record of each stretch of one thread. It is not an event, and no count includes it. */

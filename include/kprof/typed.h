@@ -20,6 +20,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <kprof/span.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -87,6 +89,25 @@ struct kprof_value {
  */
 KPROF_TYPED_API_ int kprof_typed_write(
 	struct kprof_event *event, const struct kprof_value *values, size_t count);
+
+/*
+ * Defines a span, as KPROF_SPAN does (kprof.h), or a counter, as KPROF_COUNTER does, whose values have
+ * the type KPROF_VALUE_INT or KPROF_VALUE_DOUBLE. Otherwise as kprof_typed_define(). The value of a
+ * counter is written by kprof_typed_write().
+ */
+KPROF_TYPED_API_ int kprof_typed_span(
+	const char *provider, const char *name, const char *format, struct kprof_event **event);
+KPROF_TYPED_API_ int kprof_typed_counter(const char *provider, const char *name,
+	enum kprof_value_type type, struct kprof_event **event);
+
+/*
+ * Begins a span: as kprof_typed_write(), and *span is set for kprof_typed_span_end(), which the same
+ * thread calls. *span is {0, 0} if nothing was written. -EINVAL also if the event is not a span.
+ */
+KPROF_TYPED_API_ int kprof_typed_span_begin(struct kprof_event *event,
+	const struct kprof_value *values, size_t count, struct kprof_span *span);
+/* Ends it and clears *span: does nothing if the begin was not written. Async-signal-safe. */
+KPROF_TYPED_API_ void kprof_typed_span_end(struct kprof_span *span);
 
 static inline struct kprof_value kprof_value_int(int64_t i)
 {

@@ -231,8 +231,11 @@ static inline uint64_t *store(const struct args_plan *plan, const uint64_t *valu
 	return at;
 }
 
-/* Writes any event, with or without the return addresses of the callers. */
-static __attribute__((noinline)) void write_packed(struct kprof_event *event,
+/*
+ * Writes any event, with or without the return addresses of the callers. Returns its timestamp, 0 if it
+ * was not written.
+ */
+static __attribute__((noinline)) uint64_t write_packed(struct kprof_event *event,
 	const uint64_t *values, uint32_t flags, const uint64_t *stack, uint32_t stack_units)
 {
 	const struct registry_entry *entry = __atomic_load_n(&event->entry, __ATOMIC_RELAXED);
@@ -243,16 +246,17 @@ static __attribute__((noinline)) void write_packed(struct kprof_event *event,
 	uint64_t *at;
 
 	if (!entry) /* unloaded at this moment */
-		return;
+		return 0;
 	units = measure(entry->plan, values, entry->args, KPROF_RECORD_MAX / 8 - 2 - stack_units,
 		bytes, &flags);
 	writer = reserve(2 + units + stack_units, &room);
 	if (__builtin_expect(!writer, 0))
-		return;
+		return 0;
 	at = store(entry->plan, values, entry->args, bytes, room.words + 2);
 	for (uint32_t i = 0; i < stack_units; i++)
 		at[i] = stack[i];
 	ring_commit(writer, &room, flags, entry->id, current_cpu());
+	return room.stamp;
 }
 
 __attribute__((noinline)) void kprof_write_stack_(struct kprof_event *event, const uint64_t *values)
@@ -401,6 +405,76 @@ void kprof_write_2_(struct kprof_event *event, uint64_t a, uint64_t b)
 		write_string_2(event, a, b);
 	else if (!write_few(event, 2, a, b, 0))
 		write_any_2(event, a, b);
+}
+
+/* ---- spans ----------------------------------------------------------------------------------- */
+
+static __attribute__((noinline)) void begin_any(
+	struct kprof_event *event, const uint64_t *values, struct kprof_span *span)
+{
+	uint32_t flags = record_flags(event);
+
+	span->head = KPROF_HEAD(0, flags, event->id, 0, 0);
+	span->begun = write_packed(event, values, flags, NULL, 0);
+}
+
+void kprof_span_begin_(struct kprof_event *event, const uint64_t *values, struct kprof_span *span)
+{
+	uint32_t args = event->shape - 1u; /* without a string */
+	struct kprof_slot *slot = this_thread.slot;
+	struct ring_writer *writer;
+	struct ring_room room;
+
+	if (__builtin_expect(args > KPROF_ARGS_MAX || !slot, 0)) {
+		begin_any(event, values, span);
+		return;
+	}
+	ring_look(slot, &room);
+	writer = this_thread.writer; /* after the slot: it is set */
+	if (__builtin_expect(!ring_take(writer, slot, 2 + args, &room), 0)) {
+		begin_any(event, values, span);
+		return;
+	}
+	for (uint32_t i = 0; i < args; i++)
+		room.words[2 + i] = values[i];
+	span->head = __atomic_load_n(&event->head, __ATOMIC_RELAXED);
+	ring_commit_as(writer, &room, span->head, quick_cpu());
+	span->begun = room.stamp;
+}
+
+/* The record of a span's end: its head, and the timestamp of the begin. */
+#define END_UNITS 3u
+
+static __attribute__((noinline)) void end_slowly(uint64_t begun, uint64_t head)
+{
+	struct ring_room room;
+	struct ring_writer *writer = reserve(END_UNITS, &room);
+
+	if (!writer)
+		return;
+	room.words[2] = begun;
+	ring_commit_as(writer, &room, head, current_cpu());
+}
+
+void kprof_span_end_(uint64_t begun, uint64_t head)
+{
+	struct kprof_slot *slot = this_thread.slot;
+	struct ring_writer *writer;
+	struct ring_room room;
+
+	head |= KPROF_HEAD(0, 0, KPROF_ID_SPAN_END, 0, 0);
+	if (__builtin_expect(!slot, 0)) {
+		end_slowly(begun, head);
+		return;
+	}
+	ring_look(slot, &room);
+	writer = this_thread.writer; /* after the slot: it is set */
+	if (__builtin_expect(!ring_take(writer, slot, END_UNITS, &room), 0)) {
+		end_slowly(begun, head);
+		return;
+	}
+	room.words[2] = begun;
+	ring_commit_as(writer, &room, head, quick_cpu());
 }
 
 /* ---- formats that are not literals ----------------------------------------------------------- */

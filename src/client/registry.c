@@ -157,12 +157,17 @@ static struct registry_entry *new_entry(struct registry *registry)
 	return &registry->blocks[block][registry->count % REGISTRY_BLOCK];
 }
 
+static bool has_name(uint8_t kind)
+{
+	return kind == KPROF_SITE_EVENT_ || kind == KPROF_SITE_SPAN_ || kind == KPROF_SITE_COUNTER_;
+}
+
 static struct registry_entry *make_entry(struct registry *registry, const struct kprof_event *site,
 	struct word provider, struct word name, uint32_t hash)
 {
 	struct registry_entry *entry = new_entry(registry);
 	size_t bytes = strlen(site->format);
-	bool named = site->kind != KPROF_SITE_EVENT_ || (is_name(provider) && is_name(name));
+	bool named = !has_name(site->kind) || (is_name(provider) && is_name(name));
 
 	if (!entry)
 		return NULL;

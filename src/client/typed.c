@@ -30,12 +30,12 @@ static bool find_types(const char *format, unsigned char types[KPROF_ARGS_MAX + 
 	return args >= 0;
 }
 
-int kprof_typed_define(
-	const char *provider, const char *name, const char *format, struct kprof_event **event)
+static int define(int kind, const char *provider, const char *name, const char *format,
+	struct kprof_event **event)
 {
 	unsigned char types[KPROF_ARGS_MAX + 1];
 	struct kprof_event site = {
-		.kind = KPROF_SITE_EVENT_,
+		.kind = (uint8_t)kind,
 		.version = KPROF_SITE_VERSION_,
 		.provider = provider,
 		.name = name,
@@ -63,6 +63,27 @@ int kprof_typed_define(
 	return 0;
 }
 
+int kprof_typed_define(
+	const char *provider, const char *name, const char *format, struct kprof_event **event)
+{
+	return define(KPROF_SITE_EVENT_, provider, name, format, event);
+}
+
+int kprof_typed_span(
+	const char *provider, const char *name, const char *format, struct kprof_event **event)
+{
+	return define(KPROF_SITE_SPAN_, provider, name, format, event);
+}
+
+int kprof_typed_counter(const char *provider, const char *name, enum kprof_value_type type,
+	struct kprof_event **event)
+{
+	if (type != KPROF_VALUE_INT && type != KPROF_VALUE_DOUBLE)
+		return -EINVAL;
+	return define(KPROF_SITE_COUNTER_, provider, name,
+		type == KPROF_VALUE_INT ? KPROF_COUNTER_FORMAT_(1ll) : KPROF_COUNTER_FORMAT_(1.0), event);
+}
+
 /* ---- writing --------------------------------------------------------------------------------- */
 
 static bool is_on(const struct kprof_event *event)
@@ -75,19 +96,29 @@ int kprof_typed_is_on(const struct kprof_event *event)
 	return is_on(event);
 }
 
+/* Returns false if the values are not those of the format. */
+static inline bool get_words(const struct kprof_event *event, const struct kprof_value *values,
+	size_t count, uint64_t words[KPROF_ARGS_MAX])
+{
+	if (count != event->args)
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		if (values[i].type != event->types[i] || values[i].reserved)
+			return false;
+		words[i] = values[i].as.word;
+	}
+	return true;
+}
+
 int kprof_typed_write(struct kprof_event *event, const struct kprof_value *values, size_t count)
 {
 	uint64_t words[KPROF_ARGS_MAX];
 
 	if (!is_on(event))
 		return 0;
-	if (count != event->args)
+	/* without its end it would be shown as an open span */
+	if (event->kind == KPROF_SITE_SPAN_ || !get_words(event, values, count, words))
 		return -EINVAL;
-	for (size_t i = 0; i < count; i++) {
-		if (values[i].type != event->types[i] || values[i].reserved)
-			return -EINVAL;
-		words[i] = values[i].as.word;
-	}
 	if (count == 1)
 		kprof_write_1_(event, words[0]);
 	else if (count == 2)
@@ -95,6 +126,25 @@ int kprof_typed_write(struct kprof_event *event, const struct kprof_value *value
 	else
 		kprof_write_(event, words);
 	return 0;
+}
+
+int kprof_typed_span_begin(struct kprof_event *event, const struct kprof_value *values,
+	size_t count, struct kprof_span *span)
+{
+	uint64_t words[KPROF_ARGS_MAX];
+
+	*span = (struct kprof_span){ 0 };
+	if (!is_on(event))
+		return 0;
+	if (event->kind != KPROF_SITE_SPAN_ || !get_words(event, values, count, words))
+		return -EINVAL;
+	kprof_span_begin_(event, words, span);
+	return 0;
+}
+
+void kprof_typed_span_end(struct kprof_span *span)
+{
+	kprof_span_end_of_(span);
 }
 
 void kprof_puts(const char *text)

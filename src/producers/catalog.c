@@ -101,6 +101,11 @@ static size_t word_length(const char *text)
 	return n;
 }
 
+bool catalog_has_name(uint8_t kind)
+{
+	return kind == KPROF_KIND_EVENT || kind == KPROF_KIND_SPAN || kind == KPROF_KIND_COUNTER;
+}
+
 bool catalog_is_label(const char *label)
 {
 	size_t provider = word_length(label), name;
@@ -194,11 +199,14 @@ static int check_room(struct catalog *catalog, uid_t uid, size_t bytes)
 	return 0;
 }
 
+/* What the begin of a span shows before its format. */
+static const char span_begin[] = "begin ";
+
 static int make_event(struct catalog *catalog, uid_t uid, uint8_t kind, struct catalog_name *name,
 	const char *format, struct catalog_entry **made)
 {
 	/* twice the struct: an estimate of what the hash tables need */
-	size_t bytes = 2 * sizeof(struct catalog_entry) + strlen(format) + 1;
+	size_t bytes = 2 * sizeof(struct catalog_entry) + strlen(span_begin) + strlen(format) + 1;
 	struct catalog_entry *event;
 	int ret;
 
@@ -214,8 +222,9 @@ static int make_event(struct catalog *catalog, uid_t uid, uint8_t kind, struct c
 	event->name = name;
 	event->public.kind = kind;
 	event->public.label = name ? name->label : "";
-	event->key = g_strdup_printf("%c%s", '0' + kind, format);
-	event->public.format = event->key + 1;
+	event->key = g_strdup_printf("%c%s%s", '0' + kind, kind == KPROF_KIND_SPAN ? span_begin : "", format);
+	event->public.shown = event->key + 1;
+	event->public.format = event->public.shown + (kind == KPROF_KIND_SPAN ? strlen(span_begin) : 0);
 	if (name) {
 		event->public.number = ++catalog->last_number;
 		name->events++;
@@ -241,8 +250,8 @@ static void hold(struct catalog *catalog, struct catalog_entry *event)
 	event->holds++;
 }
 
-static int add_named(struct catalog *catalog, uid_t uid, const char *label, const char *format,
-	struct catalog_entry **event)
+static int add_named(struct catalog *catalog, uid_t uid, uint8_t kind, const char *label,
+	const char *format, struct catalog_entry **event)
 {
 	struct catalog_name *name;
 	int ret = 0;
@@ -251,13 +260,13 @@ static int add_named(struct catalog *catalog, uid_t uid, const char *label, cons
 		return -EINVAL;
 	name = get_name(catalog, label);
 	*event = name->current;
-	if (*event && strcmp((*event)->public.format, format) != 0) {
+	if (*event && ((*event)->public.kind != kind || strcmp((*event)->public.format, format) != 0)) {
 		if ((*event)->holds)
 			return -EEXIST;
 		*event = NULL; /* pools of exited producers keep the old event, with its number */
 	}
 	if (!*event)
-		ret = make_event(catalog, uid, KPROF_KIND_EVENT, name, format, event);
+		ret = make_event(catalog, uid, kind, name, format, event);
 	if (ret)
 		drop_name(catalog, name);
 	return ret;
@@ -279,8 +288,8 @@ int catalog_add(struct catalog *catalog, uid_t uid, uint8_t kind, const char *la
 	int ret;
 
 	pthread_mutex_lock(&catalog->mutex);
-	if (kind == KPROF_KIND_EVENT)
-		ret = add_named(catalog, uid, label, format, &found);
+	if (catalog_has_name(kind))
+		ret = add_named(catalog, uid, kind, label, format, &found);
 	else
 		ret = add_text(catalog, uid, kind, format, &found);
 	if (!ret) {

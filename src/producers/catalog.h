@@ -47,6 +47,7 @@ struct catalog_event {
 	uint8_t kind;	    /* enum kprof_event_kind */
 	const char *label;  /* "" for formats of kprof_printf */
 	const char *format; /* NUL-terminated */
+	const char *shown;  /* the same as readers of the trace show it: of a span with "begin " before it */
 };
 
 /* `changed` is called after a switch changed, without a lock, in the thread that changed it. */
@@ -60,6 +61,8 @@ struct catalog *catalog_create(const struct catalog_hooks *hooks);
 /* Called when there is no reference to an event any more. */
 void catalog_destroy(struct catalog *catalog);
 
+/* Whether events of this kind (enum kprof_event_kind) have a name and a switch. */
+bool catalog_has_name(uint8_t kind);
 /* Returns whether this text is provider:name, each [A-Za-z0-9_.-]{1,100}. */
 bool catalog_is_label(const char *label);
 

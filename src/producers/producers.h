@@ -32,6 +32,12 @@ struct producers;
 
 /* ---- for readers ----------------------------------------------------------------------------- */
 
+/*
+ * The kind of the end of a span, beside enum kprof_event_kind. In a record its argument is a timestamp;
+ * readers see the time between both, in microseconds (merge.h).
+ */
+#define PRODUCER_SPAN_END 128u
+
 /* The meaning of an id of a producer. Made once, and freed with the producer. i: invariant */
 struct producer_event {
 	uint32_t number;	/* i: of the event (events/info); 0 for a format of kprof_printf */
@@ -41,6 +47,7 @@ struct producer_event {
 	const char *label;	/* i: "provider:event"; "" for kprof_printf */
 	const char *format;	/* i: NUL-terminated, checked by args_plan(); "": in the record */
 	uint32_t format_bytes;	/* i: of the format, without its NUL */
+	struct producer_event *end; /* i: of a span: the meaning of its end (PRODUCER_SPAN_END) */
 	const struct catalog_event *event; /* i; NULL if there is none */
 };
 
@@ -69,7 +76,8 @@ struct producer *producer_get(struct producer *producer);
  */
 void producer_put(struct producer *producer);
 /*
- * The event of an id; the caller has a reference to the producer. From any thread, without a lock.
+ * The event of an id, also of the end of a span; the caller has a reference to the producer. From any
+ * thread, without a lock.
  * NULL if the producer never defined the id, or the event was refused.
  */
 const struct producer_event *producer_event(const struct producer *producer, uint16_t id);

@@ -22,7 +22,14 @@ static struct producer_event *find_event(const struct producer *producer, uint16
 
 const struct producer_event *producer_event(const struct producer *producer, uint16_t id)
 {
-	return id < KPROF_ID_FIRST ? &producer->texts[id] : find_event(producer, id);
+	const struct producer_event *event;
+
+	if (id < KPROF_ID_FIRST)
+		return &producer->texts[id];
+	if (id < KPROF_ID_SPAN_END || id >= KPROF_ID_RECORDS)
+		return find_event(producer, id);
+	event = find_event(producer, (uint16_t)(id - KPROF_ID_SPAN_END));
+	return event ? event->end : NULL;
 }
 
 void producers_free_events(struct producer *producer)
@@ -34,8 +41,10 @@ void producers_free_events(struct producer *producer)
 		for (size_t i = 0; block && i < PRODUCER_BLOCK; i++) {
 			struct producer_event *event = atomic_read_relaxed(&block[i]);
 
-			if (event)
-				catalog_put(producer->producers->catalog, event->event);
+			if (!event)
+				continue;
+			catalog_put(producer->producers->catalog, event->event);
+			g_free(event->end);
 			g_free(event);
 		}
 		g_free(block);
@@ -106,6 +115,19 @@ static int add_to_catalog(struct producer_entry *entry, uint8_t kind, const char
 	return 0;
 }
 
+static struct producer_event *make_end(const struct producer_event *span)
+{
+	struct producer_event *end = g_new0(struct producer_event, 1);
+
+	end->number = span->number;
+	end->kind = PRODUCER_SPAN_END;
+	end->label = span->label;
+	end->format = "end duration_us=%.3f";
+	end->format_bytes = (uint32_t)strlen(end->format);
+	end->show_provisional = span->show_provisional;
+	return end;
+}
+
 static void add_event(struct producer *producer, uint16_t id, const struct catalog_event *event)
 {
 	struct producer_event *made = g_new0(struct producer_event, 1);
@@ -114,11 +136,13 @@ static void add_event(struct producer *producer, uint16_t id, const struct catal
 	made->number = event->number;
 	made->kind = event->kind;
 	made->label = event->label;
-	made->format = event->format;
-	made->format_bytes = (uint32_t)strlen(event->format);
+	made->format = event->shown;
+	made->format_bytes = (uint32_t)strlen(event->shown);
 	made->event = event;
 	made->held = true;
 	made->show_provisional = catalog_is_on(producer->producers->catalog, event);
+	if (made->kind == KPROF_KIND_SPAN)
+		made->end = make_end(made);
 	/* relaxed: this thread is the only one that writes it */
 	block = atomic_read_relaxed(&producer->blocks[id / PRODUCER_BLOCK]);
 	if (!block) {
@@ -133,7 +157,7 @@ static int define_again(struct producer *producer, struct producer_event *event,
 	const char *label, const char *format, struct err *err)
 {
 	if (event->kind != kind || strcmp(event->label, label) != 0 ||
-		strcmp(event->format, format) != 0)
+		strcmp(event->event->format, format) != 0)
 		return err_set(err, EPROTO, "one id for two events");
 	if (event->held)
 		return 0;
@@ -149,7 +173,7 @@ static int check_definition(uint16_t id, uint8_t kind, const char *format, struc
 
 	if (id < KPROF_ID_FIRST || id >= KPROF_ID_LIMIT)
 		return err_set(err, EPROTO, "an event whose id is out of range");
-	if (kind < KPROF_KIND_EVENT || kind > KPROF_KIND_BACKTRACE)
+	if (kind < KPROF_KIND_EVENT || kind > KPROF_KIND_COUNTER)
 		return err_set(err, EPROTO, "an event of an unknown kind");
 	if (strlen(format) > KPROF_FORMAT_MAX ||
 		args_plan(format, (uint32_t)strlen(format), plan) < 0)
@@ -164,7 +188,7 @@ int producer_define(struct producer *producer, uint16_t id, uint8_t kind, const 
 	struct producer_event *known;
 	int ret = check_definition(id, kind, format, err);
 
-	if (kind != KPROF_KIND_EVENT)
+	if (!catalog_has_name(kind))
 		label = "";
 	known = ret ? NULL : find_event(producer, id);
 	if (known) {

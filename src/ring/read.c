@@ -181,7 +181,7 @@ static uint32_t record_at(const char *data, uint64_t ticket, uint32_t at, uint32
 		return 0;
 	if (KPROF_HEAD_ID(record->head) == KPROF_ID_RUN)
 		return units >= sizeof(struct kprof_run) / 8 ? units : 0;
-	return KPROF_HEAD_ID(record->head) < KPROF_ID_LIMIT ? units : 0;
+	return KPROF_HEAD_ID(record->head) < KPROF_ID_RECORDS ? units : 0;
 }
 
 /* The end of the gap that begins at `at`: a record that is not older than `stamp`, or `end`. */

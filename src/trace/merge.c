@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
+
 /* A chunk that is being read; `record` is its next event. */
 struct merge_stream {
 	const struct snapshot_chunk *chunk; /* NULL for the kernel's events of a CPU: */
@@ -174,8 +176,29 @@ static void show_message(const struct snapshot *snapshot, uint32_t i, struct mer
 	item->message_bytes = message_at(snapshot, i)->end - begin;
 }
 
+/* The argument of the end of a span: the record has the timestamp of its begin. */
+static void show_duration(struct merge_walk *walk, const struct merge_stream *stream, struct merge_item *item)
+{
+	const struct ring_record *record = &stream->record;
+	uint64_t stamp, begun_ns;
+	double duration_us;
+
+	if (record->args_bytes < sizeof(stamp))
+		return; /* the text says that it is missing */
+	memcpy(&stamp, record->args, sizeof(stamp));
+	begun_ns = snapshot_ns(walk->snapshot, stream->chunk->producer, stamp);
+	item->is_span = true;
+	item->duration_ns = item->time_ns > begun_ns ? item->time_ns - begun_ns : 0;
+	duration_us = (double)item->duration_ns / NSEC_PER_USEC;
+	g_string_truncate(walk->args, 0);
+	g_string_append_len(walk->args, (const char *)&duration_us, sizeof(duration_us));
+	item->event.args = item->args = walk->args->str;
+	item->event.args_bytes = item->args_bytes = (uint32_t)walk->args->len;
+}
+
 /* split: texts that carry their format are split. */
-static void show_producer_event(const struct merge_stream *stream, bool split, struct merge_item *item)
+static void show_producer_event(struct merge_walk *walk, const struct merge_stream *stream, bool split,
+	struct merge_item *item)
 {
 	const struct producer *producer = stream->chunk->producer;
 	const struct producer_event *meaning = stream->meaning;
@@ -190,6 +213,7 @@ static void show_producer_event(const struct merge_stream *stream, bool split, s
 	item->slot = stream->walk.run.slot;
 	item->number = record->number;
 	item->is_span = false;
+	item->duration_ns = 0;
 	event->time_ns = item->time_ns;
 	event->cpu = record->cpu;
 	event->pid = (uint32_t)producer->pid;
@@ -204,6 +228,8 @@ static void show_producer_event(const struct merge_stream *stream, bool split, s
 	event->format = meaning->format;
 	event->format_bytes = meaning->format_bytes;
 	event->stays = true;
+	if (meaning->kind == PRODUCER_SPAN_END)
+		show_duration(walk, stream, item);
 	if (record->id >= KPROF_ID_FIRST)
 		return;
 	event->format = NULL;
@@ -215,7 +241,7 @@ static void show_event(struct merge_walk *walk, const struct merge_stream *strea
 	struct merge_item *item)
 {
 	if (stream->chunk)
-		show_producer_event(stream, split, item);
+		show_producer_event(walk, stream, split, item);
 	else
 		merge_kernel_show(walk->snapshot, &stream->kernel, walk->name, walk->args, item);
 }

@@ -26,7 +26,10 @@ struct merge_program {
 	const char *name;
 };
 
-/* All pointers are into the snapshot, those of a kernel event are valid until the next item. */
+/*
+ * All pointers are into the snapshot; those of a kernel event, and the arguments of the end of a span, are
+ * valid until the next item.
+ */
 struct merge_item {
 	uint64_t time_ns;
 	const char *message; /* whole lines; NULL for an event */
@@ -76,7 +79,7 @@ void merge_get_sums(const struct merge *merge, struct merge_sums *sums);
 struct merge_walk {
 	const struct snapshot *snapshot;
 	GHashTable *unknown; /* as in struct snapshot */
-	GString *args;	     /* of the kernel event that is shown */
+	GString *args;	     /* of the kernel event or end of a span that is shown */
 	char name[MERGE_KERNEL_NAME_BYTES]; /* its program */
 	struct merge_sums sums;
 };

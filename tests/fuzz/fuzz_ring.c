@@ -34,7 +34,7 @@ static void walk_chunk(const struct ring_reader *reader, const struct ring_exten
 			stamp = record.stamp;
 			FUZZ_CHECK(record.args >= buffer + from + sizeof(struct kprof_record));
 			FUZZ_CHECK(record.args + record.args_bytes <= buffer + extent->end);
-			FUZZ_CHECK(record.id < KPROF_ID_LIMIT && record.flags < 16);
+			FUZZ_CHECK(record.id < KPROF_ID_RECORDS && record.flags < 16);
 			for (uint32_t i = 0; i < record.args_bytes; i++)
 				sum += (unsigned char)record.args[i];
 		}

@@ -84,6 +84,19 @@ static void test_events_are_defined_and_counted(void **state)
 	assert_false(producer_is_on(second, 3));
 	assert_int_equal(total(&world).refused, 1);
 
+	/* a span has a meaning for its end, too; a name has one kind */
+	assert_int_equal(producer_define(producer, 4, KPROF_KIND_SPAN, "p:s", "n %d", &err), 0);
+	assert_string_equal(producer_event(producer, 4)->format, "begin n %d");
+	assert_int_equal(producer_event(producer, KPROF_ID_SPAN_END + 4)->kind, PRODUCER_SPAN_END);
+	assert_int_equal(producer_event(producer, KPROF_ID_SPAN_END + 4)->number, 2);
+	assert_null(producer_event(producer, KPROF_ID_SPAN_END + 2)); /* no span */
+	assert_null(producer_event(producer, KPROF_ID_SPAN_END + 5));
+	assert_null(producer_event(producer, KPROF_ID_RECORDS + 4));
+	assert_int_equal(producer_define(second, 4, KPROF_KIND_EVENT, "p:s", "n %d", &err), -EEXIST);
+	assert_int_equal(producer_define(second, 4, KPROF_KIND_SPAN, "p:s", "n %d", &err), 0);
+	assert_int_equal(producer_define(second, 4, KPROF_KIND_COUNTER, "p:s", "n %d", &err), -EPROTO);
+	assert_int_equal(total(&world).refused, 2);
+
 	/* removed and defined again, and once too often */
 	producer_undefine(producer, 2);
 	producer_undefine(producer, 2);
@@ -98,10 +111,10 @@ static void test_events_are_defined_and_counted(void **state)
 	assert_int_equal(producer_define(producer, KPROF_ID_LIMIT, KPROF_KIND_PRINTF, "", "", &err),
 		-EPROTO);
 	assert_int_equal(producer_define(producer, 3, 0, "", "%d", &err), -EPROTO);
-	assert_int_equal(producer_define(producer, 3, 5, "", "%d", &err), -EPROTO);
+	assert_int_equal(producer_define(producer, 3, KPROF_KIND_COUNTER + 1, "", "%d", &err), -EPROTO);
 	assert_int_equal(producer_define(producer, 3, KPROF_KIND_PRINTF, "", "%n", &err), -EINVAL);
 	assert_int_equal(producer_define(producer, 3, KPROF_KIND_EVENT, "p b:c", "", &err), -EINVAL);
-	assert_int_equal(total(&world).refused, 3);
+	assert_int_equal(total(&world).refused, 4);
 	assert_int_equal(producer_define(producer, KPROF_ID_LIMIT - 1, KPROF_KIND_PRINTX, "x", "%d",
 		&err), 0);
 	assert_int_equal(producer_event(producer, KPROF_ID_LIMIT - 1)->number, 0);

@@ -176,6 +176,54 @@ static void test_cleared_and_unknown_events_are_counted_not_shown(void **state)
 	tracing_destroy(program);
 }
 
+/*
+ * Ends of spans: the time since their begin. A producer may write any: without its timestamp, with one in the
+ * future, or of an event that is no span.
+ */
+static void test_end_of_a_span_has_its_duration(void **state)
+{
+	struct producer_event end = { .kind = PRODUCER_SPAN_END, .label = "net:early",
+		.format = "end duration_us=%.3f", .format_bytes = 20, .show_provisional = true };
+	struct program *program = tracing_create(1, POOL, KPROF_MODE_OVERWRITE);
+	struct ring_writer *writer = ring_writer_begin(&program->pool.pool);
+	const uint32_t id = KPROF_ID_SPAN_END + TRACING_EARLY;
+	uint64_t base = later_ns(), begun = base, future = base + 5000, n = 1, word;
+	struct snapshot *snapshot;
+	struct merge_sums sums;
+	struct merge_item item;
+	struct merge *merge;
+	double us;
+
+	atomic_read_relaxed(&program->block[TRACING_EARLY])->end = &end;
+	tracing_write_at(program, writer, TRACING_EARLY, 0, 0, begun, &n, 1);
+	tracing_write_at(program, writer, id, 0, 0, base + 1234, &begun, 1);
+	tracing_write_at(program, writer, id, 0, 0, base + 2000, NULL, 0);
+	tracing_write_at(program, writer, id, 0, 0, base + 3000, &future, 1);
+	tracing_write_at(program, writer, KPROF_ID_SPAN_END + TRACING_INT, 0, 0, base + 4000, &begun, 1);
+	snapshot = take(&program, 1, NULL, 0);
+	merge = merge_create(snapshot);
+	assert_true(merge_next(merge, &item) && item.time_ns == base);
+	assert_int_equal(item.duration_ns, 0);
+	assert_true(merge_next(merge, &item) && item.time_ns == base + 1234);
+	assert_int_equal(item.duration_ns, 1234);
+	assert_ptr_equal(item.meaning, &end);
+	assert_int_equal(item.id, id);
+	word = first_word(&item);
+	memcpy(&us, &word, sizeof(us));
+	assert_true(us == 1.234);
+	assert_true(merge_next(merge, &item) && item.time_ns == base + 2000);
+	assert_int_equal(item.event.args_bytes, 0);
+	assert_int_equal(item.duration_ns, 0);
+	assert_true(merge_next(merge, &item) && item.time_ns == base + 3000);
+	assert_int_equal(first_word(&item), 0); /* the double 0 */
+	assert_false(merge_next(merge, &item));
+	merge_get_sums(merge, &sums);
+	assert_int_equal(sums.unknown, 1);
+	merge_destroy(merge);
+	snapshot_destroy(snapshot);
+	tracing_destroy(program);
+}
+
 /* An uncommitted record is left out. Its neighbours are there. */
 static void test_uncommitted_record_is_left_out(void **state)
 {
@@ -549,6 +597,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_merge_is_in_order_of_time, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_cleared_and_unknown_events_are_counted_not_shown,
 						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_end_of_a_span_has_its_duration, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_uncommitted_record_is_left_out,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_newest_chunks_of_all_producers_are_taken,
