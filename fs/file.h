@@ -82,6 +82,10 @@ extern const struct ctl_words_word file_events_reset_words[];
 const struct dirtab_row *file_kernel_lookup(struct session *session, const struct dirtab_row *dir,
 	const char *name);
 void file_kernel_list(struct session *session, const struct dirtab_row *dir, GPtrArray *rows);
+int file_kernel_pids_render(struct session *session, const struct dirtab_row *row, uid_t reader,
+	GString *out, struct err *err);
+int file_kernel_pids_write(struct session *session, const struct dirtab_row *row,
+	const struct origin *origin, const char *data, size_t size, struct err *err);
 int file_kernel_info_make(struct session *session, const struct dirtab_row *row, int fd, void *job,
 	struct err *err);
 

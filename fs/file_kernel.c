@@ -19,6 +19,8 @@
 
 /* A filter is at most 1024 bytes. */
 #define SETTING_BYTES_MAX 2048
+/* Some thousands of processes. */
+#define PIDS_BYTES_MAX 32768
 
 struct kernel_row {
 	struct dirtab_row row; /* first, so that one is the other */
@@ -46,6 +48,30 @@ static int write_switch(struct session *session, const struct dirtab_row *row, c
 	text = g_strndup(data, size);
 	ret = kernel_set(session->server->kernel, row->name, text, err);
 	/* the main thread gives memory back that is not needed for a while */
+	bell_ring(session->server->bell);
+	return ret;
+}
+
+int file_kernel_pids_render(struct session *session, const struct dirtab_row *row, uid_t reader,
+	GString *out, struct err *err)
+{
+	kernel_get_pids(session->server->kernel, out);
+	return 0;
+}
+
+int file_kernel_pids_write(struct session *session, const struct dirtab_row *row,
+	const struct origin *origin, const char *data, size_t size, struct err *err)
+{
+	g_autofree char *text = NULL;
+	int ret;
+
+	if (!size)
+		return 0;
+	if (size > PIDS_BYTES_MAX || memchr(data, '\0', size))
+		return err_set(err, EINVAL, "processes are PID[,PID...], of at most %d bytes",
+			PIDS_BYTES_MAX);
+	text = g_strndup(data, size);
+	ret = kernel_set_pids(session->server->kernel, text, err);
 	bell_ring(session->server->bell);
 	return ret;
 }

@@ -29,6 +29,10 @@ static const struct dirtab_row kernel_rows[] = {
 	{ .name = "info", .type = DIRTAB_TEXT, .mode = 0400, .flags = DIRTAB_COSTLY,
 		.help = "a line for each event of the kernel",
 		.content = &content_made, .make = file_kernel_info_make },
+	{ .name = "pids", .type = DIRTAB_TEXT, .mode = 0600, .flags = DIRTAB_SLOW_WRITE,
+		.help = "the processes whose kernel events are recorded, with those that they start",
+		.content = &content_rendered, .render = file_kernel_pids_render,
+		.write = file_kernel_pids_write, .usage = "all, PID[,PID...], or exec PID" },
 	{ NULL },
 };
 

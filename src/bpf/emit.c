@@ -107,6 +107,9 @@ void emit_init(struct emit *emit, const struct emit_machine *machine)
 
 	code_init(code);
 	emit->machine = machine;
+	emit->begins = false;
+	emit->threads = NULL;
+	emit->thread_count = 0;
 	emit->out = code_label(code);
 	emit->key = code_stack(code, 8);
 	emit->now = code_stack(code, 8);
@@ -121,6 +124,44 @@ void emit_fini(struct emit *emit)
 	code_fini(&emit->code);
 }
 
+/* To `chosen` if the thread whose number is in R1 is in the map. */
+static void look_up_chosen(struct emit *emit, int chosen)
+{
+	struct code *code = &emit->code;
+	int absent = code_label(code);
+
+	code_store(code, BPF_W, BPF_REG_10, emit->key, BPF_REG_1);
+	code_map(code, BPF_REG_1, emit->machine->chosen);
+	code_mov(code, BPF_REG_2, BPF_REG_10);
+	code_alu_imm(code, BPF_ADD, BPF_REG_2, emit->key);
+	code_call(code, BPF_FUNC_map_lookup_elem);
+	code_jump_if_imm(code, BPF_JEQ, BPF_REG_0, 0, absent);
+	if (emit->begins) {
+		code_jump(code, chosen);
+	} else {
+		code_load(code, BPF_W, BPF_REG_0, BPF_REG_0, 0);
+		code_jump_if_imm(code, BPF_JEQ, BPF_REG_0, EMIT_CHOSEN, chosen);
+	}
+	code_place(code, absent);
+}
+
+/* R9 is what is recorded: to the end if this is not. */
+static void choose(struct emit *emit)
+{
+	struct code *code = &emit->code;
+	int chosen = code_label(code);
+
+	code_jump_if_imm(code, BPF_JNE, BPF_REG_9, EMIT_ONLY_CHOSEN, chosen);
+	code_load(code, BPF_W, BPF_REG_1, BPF_REG_8, emit->machine->task_pid);
+	look_up_chosen(emit, chosen);
+	for (uint32_t i = 0; i < emit->thread_count; i++) {
+		code_load(code, BPF_W, BPF_REG_1, BPF_REG_6, emit->threads[i]);
+		look_up_chosen(emit, chosen);
+	}
+	code_jump(code, emit->out);
+	code_place(code, chosen);
+}
+
 void emit_task(struct emit *emit)
 {
 	const struct emit_machine *machine = emit->machine;
@@ -128,11 +169,14 @@ void emit_task(struct emit *emit)
 
 	code_map_value(code, BPF_REG_1, machine->control, machine->enabled);
 	code_load(code, BPF_B, BPF_REG_1, BPF_REG_1, 0);
-	code_jump_if_imm(code, BPF_JEQ, BPF_REG_1, 0, emit->out);
+	code_jump_if_imm(code, BPF_JEQ, BPF_REG_1, EMIT_NOTHING, emit->out);
+	code_mov(code, BPF_REG_9, BPF_REG_1);
 	code_call(code, BPF_FUNC_get_current_task_btf);
 	code_mov(code, BPF_REG_8, BPF_REG_0);
 	code_load(code, BPF_W, BPF_REG_1, BPF_REG_8, machine->task_tgid);
 	code_jump_if_imm(code, BPF_JEQ, BPF_REG_1, (int32_t)machine->own, emit->out);
+	if (machine->chosen >= 0)
+		choose(emit);
 }
 
 void emit_now(struct emit *emit)

@@ -16,11 +16,23 @@
 #include "bpf/record.h"
 #include "bpf/rings.h"
 
+enum emit_enabled {
+	EMIT_NOTHING, /* no event is recorded */
+	EMIT_ALL,
+	EMIT_ONLY_CHOSEN, /* those of threads in the map of chosen ones */
+};
+
+enum emit_choice {
+	EMIT_CHOSEN = 1,
+	EMIT_CHOSEN_AT_EXEC, /* from the next program on that the thread executes */
+};
+
 /* The machine, as programs need it. Invariant once it is made. */
 struct emit_machine {
 	const struct rings *rings;
 	int control;     /* an array map with one value, shared with the server, which has */
-	uint32_t enabled; /* at this offset a byte: nothing is recorded while it is 0 */
+	uint32_t enabled; /* at this offset a byte: enum emit_enabled */
+	int chosen; /* a map by thread, of a u32: enum emit_choice; -1 if there is none */
 	uint32_t own;    /* the server's process, in the first pid namespace */
 	int task_pid, task_tgid, task_comm; /* offsets in struct task_struct */
 	int task_status; /* of the flags that say that a call is a 32-bit one; -1 if there are none */
@@ -45,12 +57,19 @@ struct emit {
 	int bytes;    /* the size of the record, */
 	int flags;    /* its flags, */
 	int seq, pos; /* and its number and position */
+	/* set before emit_task(): */
+	bool begins; /* the program is at the begin of what is recorded later */
+	const int *threads; /* fields of the context that name threads: one that is chosen is enough */
+	uint32_t thread_count;
 };
 
 void emit_init(struct emit *emit, const struct emit_machine *machine);
 void emit_fini(struct emit *emit);
 
-/* R8 = the task; the server's own threads go to the end, as all do while the switch above all is off. */
+/*
+ * R8 = the task; the server's own threads go to the end, as all do while the switch above all is off,
+ * and those that are not chosen if only chosen ones are recorded.
+ */
 void emit_task(struct emit *emit);
 /* Stores the time on the stack. */
 void emit_now(struct emit *emit);

@@ -251,6 +251,8 @@ static void make_entry(struct emit *emit, uint8_t generation, const struct filte
 	int known = code_label(code), ends = code_label(code);
 	int value = code_stack(code, sizeof(struct begun_call));
 
+	/* a program that is executed is recorded when the call returns, with what is known at its entry */
+	emit->begins = true;
 	code_mov(code, BPF_REG_6, BPF_REG_1);
 	code_load(code, BPF_DW, BPF_REG_7, BPF_REG_6, 8);
 	choose(emit, generation);

@@ -22,6 +22,8 @@ struct call_control {
 	uint8_t enabled;                  /* the switch above all */
 	uint8_t generation; /* the programs of system calls that record; the others do nothing */
 	uint8_t reserved[5];
+	uint32_t threads_lost; /* of those that are chosen, not followed for want of room */
+	uint32_t reserved2;
 };
 
 /* The machine, as these programs need it. Invariant once it is made. */

@@ -17,6 +17,9 @@
 static const char all_calls[] = KERNEL_ALL_CALLS;
 static const char one_call[] = KERNEL_ONE_CALL;
 
+const struct call_machine kernel_no_machine = { .control = -1, .begun = -1, .texts = -1, .execs = -1,
+	.emit.chosen = -1 };
+
 static void free_setting(void *data)
 {
 	struct kernel_setting *setting = data;
@@ -37,7 +40,7 @@ struct kernel *kernel_create(uint32_t kb, uint64_t memory_bytes)
 
 	kernel->kb = kb;
 	kernel->memory_bytes = memory_bytes;
-	kernel->machine = (struct call_machine){ .control = -1, .begun = -1, .texts = -1, .execs = -1 };
+	kernel->machine = kernel_no_machine;
 	kernel->enabled = true;
 	kernel->begun_link = -1;
 	callnames_init(&kernel->callnames);
@@ -72,6 +75,7 @@ void kernel_destroy(struct kernel *kernel)
 		return;
 	close_links(kernel);
 	callprogram_detach(kernel->program);
+	kernel_forget_pids(kernel);
 	kernel_give_back(kernel);
 	g_hash_table_unref(kernel->settings);
 	g_ptr_array_unref(kernel->points);
@@ -84,6 +88,14 @@ void kernel_destroy(struct kernel *kernel)
 
 /* ---- settings --------------------------------------------------------------------------------- */
 
+/* With the lock held. */
+static void note_use(struct kernel *kernel)
+{
+	kernel->idle_ns = 0;
+	if (kernel->rings && !g_hash_table_size(kernel->settings) && !kernel->pids_text)
+		kernel->idle_ns = clock_monotonic_ns();
+}
+
 void kernel_store(struct kernel *kernel, const char *name, struct kernel_setting *setting)
 {
 	pthread_mutex_lock(&kernel->lock);
@@ -91,9 +103,14 @@ void kernel_store(struct kernel *kernel, const char *name, struct kernel_setting
 		g_hash_table_remove(kernel->settings, name);
 	else if (g_hash_table_lookup(kernel->settings, name) != setting)
 		g_hash_table_replace(kernel->settings, g_strdup(name), setting);
-	kernel->idle_ns = 0;
-	if (kernel->rings && !g_hash_table_size(kernel->settings))
-		kernel->idle_ns = clock_monotonic_ns();
+	note_use(kernel);
+	pthread_mutex_unlock(&kernel->lock);
+}
+
+void kernel_note_use(struct kernel *kernel)
+{
+	pthread_mutex_lock(&kernel->lock);
+	note_use(kernel);
 	pthread_mutex_unlock(&kernel->lock);
 }
 
@@ -360,14 +377,22 @@ int kernel_set(struct kernel *kernel, const char *name, const char *text, struct
 	return ret;
 }
 
+void kernel_apply_enabled(struct kernel *kernel)
+{
+	enum emit_enabled enabled = kernel->pids_text ? EMIT_ONLY_CHOSEN : EMIT_ALL;
+
+	/* the memory stays until the rings are given back, under the same lock */
+	if (kernel->rings)
+		atomic_plain_write_release(&kernel->control->enabled,
+			(uint8_t)(kernel->enabled ? enabled : EMIT_NOTHING));
+}
+
 void kernel_enable(struct kernel *kernel, bool on)
 {
 	pthread_mutex_lock(&kernel->lock);
 	kernel->enabled = on;
 	kernel->enabled_since_ns = clock_monotonic_ns();
-	/* the memory stays until the rings are given back, under the same lock */
-	if (kernel->rings)
-		atomic_plain_write_release(&kernel->control->enabled, (uint8_t)on);
+	kernel_apply_enabled(kernel);
 	pthread_mutex_unlock(&kernel->lock);
 }
 
@@ -495,12 +520,14 @@ static void total(struct kernel *kernel, struct rings_totals *totals)
 void kernel_print_stats(struct kernel *kernel, struct stats *stats)
 {
 	struct rings_totals totals;
-	uint64_t bytes = 0, events;
+	uint64_t bytes = 0, events, lost = 0;
 
 	total(kernel, &totals);
 	pthread_mutex_lock(&kernel->lock);
 	if (kernel->rings)
 		bytes = (uint64_t)rings_bytes(kernel->rings) * rings_cpus(kernel->rings);
+	if (kernel->rings)
+		lost = atomic_plain_read_acquire(&kernel->control->threads_lost);
 	events = g_hash_table_size(kernel->settings);
 	pthread_mutex_unlock(&kernel->lock);
 	stats_u64(stats, events, "trace.kernel.events");
@@ -509,6 +536,7 @@ void kernel_print_stats(struct kernel *kernel, struct stats *stats)
 	stats_u64(stats, totals.overwritten, "trace.kernel.overwritten");
 	stats_u64(stats, totals.missed, "trace.kernel.missed");
 	stats_u64(stats, totals.torn, "trace.kernel.torn");
+	stats_u64(stats, lost, "trace.kernel.threads_lost");
 }
 
 uint64_t kernel_overwritten(struct kernel *kernel)

@@ -43,6 +43,12 @@ void kernel_get(struct kernel *kernel, const char *name, GString *out);
 int kernel_set(struct kernel *kernel, const char *name, const char *text, struct err *err);
 /* The switch above all. */
 void kernel_enable(struct kernel *kernel, bool on);
+/*
+ * The processes whose events are recorded: "all", or "PID[,PID...]", with all that they start; "exec
+ * PID": from the next program on that it executes. -EINVAL, -ESRCH, and as kernel_set().
+ */
+int kernel_set_pids(struct kernel *kernel, const char *text, struct err *err);
+void kernel_get_pids(struct kernel *kernel, GString *out);
 /* Appends the names of all events, which are to be freed. Some ms. */
 void kernel_list(struct kernel *kernel, GPtrArray *names);
 /* Appends a line for each event: name, format, setting. Some 100 ms. */

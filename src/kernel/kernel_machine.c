@@ -10,6 +10,7 @@
 #include "bpf/machine.h"
 #include "bpf/map.h"
 #include "kernel/begun.h"
+#include "kernel/pidprogram.h"
 
 /* All rings together take at most this part of memory. */
 #define MEMORY_PART 32
@@ -99,10 +100,12 @@ int kernel_prepare(struct kernel *kernel, struct err *err)
 
 	if (kernel->rings)
 		return 0;
-	kernel->machine = (struct call_machine){ .control = -1, .begun = -1, .texts = -1, .execs = -1 };
+	kernel->machine = kernel_no_machine;
 	ret = look_at_machine(kernel, err);
 	if (!ret)
 		ret = emit_machine_find_own(&kernel->machine.emit, err);
+	if (!ret)
+		ret = pidprogram_create_map(&kernel->machine.emit.chosen, err);
 	if (!ret)
 		ret = create_control(kernel, err);
 	if (!ret)
@@ -150,4 +153,5 @@ void kernel_give_back(struct kernel *kernel)
 	close_fd(&kernel->machine.begun);
 	close_fd(&kernel->machine.texts);
 	close_fd(&kernel->machine.execs);
+	close_fd(&kernel->machine.emit.chosen);
 }

@@ -87,7 +87,10 @@ int kernel_read_point(const char *name, struct point **point, struct err *err)
 	if (ret)
 		return err_set(err, -ret, "the fields of '%s' can't be read: %s", name, g_strerror(-ret));
 	text[bytes] = '\0';
-	return point_parse(text, point, err);
+	ret = point_parse(text, point, err);
+	if (!ret)
+		(*point)->is_of_tasks = strcmp(subsystem, "sched") == 0;
+	return ret;
 }
 
 /* The id of a tracepoint with these fields: that which it had before, or a new one. Takes the point. */

@@ -19,6 +19,9 @@
 /* Ids of tracepoints that were ever switched on. */
 #define KERNEL_POINTS_MAX 8192u
 
+/* That of a kernel without rings: no descriptor is open. */
+extern const struct call_machine kernel_no_machine;
+
 /* A switch that is on. */
 struct kernel_setting {
 	char *text;    /* the filter, NULL if there is none */
@@ -39,6 +42,7 @@ struct kernel {
 	struct callprogram *program;  /* c: of system calls; NULL if none is on */
 	/* c: lists calls under way, -1 if the kernel can't; stays as long as rings are held */
 	int begun_link;
+	struct pidprogram *pidprogram; /* c: follows chosen processes; NULL if all are recorded */
 	/* A leaf. */
 	pthread_mutex_t lock;
 	GHashTable *settings;	     /* l: name -> struct kernel_setting, of those that are on */
@@ -47,6 +51,7 @@ struct kernel {
 	struct rings *rings;	     /* l */
 	unsigned int readers;	     /* l: of the rings */
 	bool enabled;		     /* l */
+	char *pids_text;	     /* l: the processes that are recorded; NULL for all */
 	/* l: since when each call is recorded, if it is: as CLOCK_MONOTONIC */
 	uint64_t calls_since_ns[CALLNAMES_NUMBERS], compat_since_ns, enabled_since_ns;
 	uint64_t idle_ns;	     /* l: since when no event is on; 0 if one is, or there are no rings */
@@ -70,6 +75,13 @@ const struct kernel_meaning *kernel_point_meaning(struct kernel *kernel, uint32_
 int kernel_prepare(struct kernel *kernel, struct err *err);
 void kernel_give_back(struct kernel *kernel);
 
+/* kernel_pids.c: with `changing` held; detaches, and chooses all */
+void kernel_forget_pids(struct kernel *kernel);
+
+/* With the lock held: tells the programs what they record. */
+void kernel_apply_enabled(struct kernel *kernel);
+/* Under `changing`: notes whether anything is on, for the time when memory is given back. */
+void kernel_note_use(struct kernel *kernel);
 /* Both under `changing`; they take the lock. NULL removes the setting. */
 void kernel_store(struct kernel *kernel, const char *name, struct kernel_setting *setting);
 struct kernel_setting *kernel_find(struct kernel *kernel, const char *name);

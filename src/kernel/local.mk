@@ -27,7 +27,10 @@ libkernel_a_SOURCES = \
 	%D%/kernel.h \
 	%D%/kernel_machine.c \
 	%D%/kernel_meanings.c \
+	%D%/kernel_pids.c \
 	%D%/kernel_points.c \
 	%D%/kernel_state.h \
+	%D%/pidprogram.c \
+	%D%/pidprogram.h \
 	%D%/point.c \
 	%D%/point.h

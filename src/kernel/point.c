@@ -209,15 +209,31 @@ static void copy_body(struct emit *emit, uint32_t body)
 		}
 }
 
+/* The fields with the numbers of threads that the tracepoint is about. */
+static uint32_t find_threads(const struct point *point, int threads[POINT_FIELDS_MAX])
+{
+	static const char *const names[] = { "pid", "next_pid", "child_pid" };
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < point->count && point->is_of_tasks; i++)
+		for (size_t k = 0; k < G_N_ELEMENTS(names); k++)
+			if (strcmp(point->fields[i].name, names[k]) == 0 && point->fields[i].bytes == 4 &&
+				point->fields[i].offset % 4 == 0)
+				threads[count++] = (int)point->fields[i].offset;
+	return count;
+}
+
 static void make_program(const struct point *point, uint32_t id, const struct filter *filter,
 	struct emit *emit)
 {
 	const int body = (int)(point->body + 7) / 8 * 8;
 	struct code *code = &emit->code;
 	struct point_frame frame = { { 0 }, { 0 } };
-	int strings = 0;
+	int strings = 0, threads[POINT_FIELDS_MAX];
 
 	code_mov(code, BPF_REG_6, BPF_REG_1);
+	emit->threads = threads;
+	emit->thread_count = find_threads(point, threads);
 	emit_task(emit);
 	if (filter)
 		filter_emit(filter, emit, NULL);

@@ -37,6 +37,7 @@ struct point_field {
 
 struct point {
 	uint64_t event; /* number in tracefs */
+	bool is_of_tasks; /* fields of it name threads that it is about, as next_pid of sched_switch */
 	uint32_t body;	/* bytes of the record that are copied, from byte 8 on */
 	uint32_t count;
 	struct point_field *fields;

@@ -160,5 +160,5 @@ EXTRA_DIST += %D%/call_names.sh %D%/call_names.py
 # events of the kernel: kernel_calls makes a known number of system calls
 check_PROGRAMS += tests/fs/kernel_calls
 tests_fs_kernel_calls_SOURCES = %D%/kernel_calls.c
-TESTS += %D%/kernel_events.sh %D%/kernel_underway.sh
-EXTRA_DIST += %D%/kernel_events.sh %D%/kernel_underway.sh
+TESTS += %D%/kernel_events.sh %D%/kernel_underway.sh %D%/kernel_pids.sh
+EXTRA_DIST += %D%/kernel_events.sh %D%/kernel_underway.sh %D%/kernel_pids.sh
