@@ -52,6 +52,7 @@ libfs_a_SOURCES = \
 	%D%/open_reply.h \
 	%D%/options.c \
 	%D%/options.h \
+	%D%/options_complete.c \
 	%D%/quota.c \
 	%D%/quota.h \
 	%D%/report.c \

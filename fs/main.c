@@ -99,6 +99,15 @@ static void print_words(const struct dirtab_row *dir, const char *prefix)
 	}
 }
 
+static int print_completions(int count, char **words)
+{
+	g_autoptr(GString) text = g_string_new(NULL);
+
+	options_complete(count, words, text);
+	fputs(text->str, stdout);
+	return fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
 static int print_instead(const struct options *options)
 {
 	g_autoptr(GString) help = g_string_new(NULL);
@@ -287,6 +296,9 @@ int main(int argc, char **argv)
 		bound_memory();
 		return viewproc_main(argv);
 	}
+	/* for completions/: not in the help */
+	if (argc > 1 && strcmp(argv[1], "--complete") == 0)
+		return print_completions(argc - 2, argv + 2);
 	if (reserve_init()) {
 		fputs("kprofs: there is not enough memory to begin\n", stderr);
 		return EXIT_FAILURE;

@@ -26,6 +26,7 @@ struct mount_option {
 	bool pass_on;
 	const char *help;
 	bool is_switch; /* may have a value: = and a word of a switch */
+	const char *values; /* for shells, with blanks between them */
 };
 
 static int take_number(const char *value, uint64_t max, uint64_t *number, struct err *err)
@@ -222,11 +223,13 @@ static const struct mount_option mount_options[] = {
 		"KB of programs' events that readers of kptrace copy (default 65536)" },
 	{ "trace_kernel=", take_trace_kernel, false,
 		"KB of kernel events that are kept for each CPU (default 1024)" },
-	{ "socket=", take_socket, false, "where programs attach, or none" },
-	{ "attach=", take_attach, false, "whose programs may attach: all, owner or group:NAME" },
+	{ "socket=", take_socket, false, "where programs attach, or none", .values = "none" },
+	{ "attach=", take_attach, false, "whose programs may attach: all, owner or group:NAME",
+		.values = "all owner group:" },
 	{ "debuginfod=", take_debuginfod_url, false, "ask this server for debug files" },
 	{ "debuginfod", take_debuginfod, false, "ask those that DEBUGINFOD_URLS names" },
-	{ "mpstat=", take_mpstat, false, "where the times of mpstat come from: auto, procstat or bpf" },
+	{ "mpstat=", take_mpstat, false, "where the times of mpstat come from: auto, procstat or bpf",
+		.values = "auto procstat bpf" },
 	{ "mpstat_hold=", take_mpstat_hold, false,
 		"seconds that they are measured after the last reading (default 60)" },
 	{ "akaros", take_akaros, false, "every open file of kpctl holds the run, as on Akaros",
@@ -275,6 +278,15 @@ static const struct mount_option mount_options[] = {
 	{ "nodiratime", NULL, false, NULL },
 	{ NULL },
 };
+
+const char *options_mount_option(size_t i, const char **help, const char **values)
+{
+	if (i >= G_N_ELEMENTS(mount_options) - 1)
+		return NULL;
+	*help = mount_options[i].help ? mount_options[i].help : "";
+	*values = mount_options[i].values ? mount_options[i].values : "";
+	return mount_options[i].name;
+}
 
 static bool is_comment(const char *text)
 {

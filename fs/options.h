@@ -47,4 +47,17 @@ void options_clear(struct options *options);
 /* Appends the text that -h prints. */
 void options_print_help(GString *out);
 
+/*
+ * The name of the mount option with this index, with `=` where it has a value, its help, and values
+ * that shells complete, with blanks between them. Returns NULL behind the last one.
+ */
+const char *options_mount_option(size_t i, const char **help, const char **values);
+
+/*
+ * Appends what a shell completes after `kprofs`, for the scripts in completions/, which get it by the
+ * hidden `kprofs --complete`: as `kprof --complete` prints it (cmd/completions.h). words: those after
+ * `kprofs`; the last one is being typed and may be empty.
+ */
+void options_complete(int count, char **words, GString *out);
+
 #endif

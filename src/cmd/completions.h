@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The words that the scripts in completions/ complete after `kprof`, from the table of commands
- * that the help is made from. The scripts get them by the hidden `kprof --list-options`.
+ * What a shell completes after `kprof`, from the table of commands that the help is made from. The
+ * scripts in completions/ get it by the hidden `kprof --complete`.
  */
 #ifndef KPROFS_CMD_COMPLETIONS_H
 #define KPROFS_CMD_COMPLETIONS_H
@@ -9,15 +9,18 @@
 #include "cmd/cmd.h"
 
 /*
- * Prints one line for each command and one for each option, in the order of the help. Each line has
- * six fields with tabs between them; "-" is an empty field:
+ * words: those of the command line after `kprof`; the last one is being typed and may be empty.
+ * commands ends with NULL. Prints what the shell adds itself, as one line:
  *
- *	command  -   -       its argument  -        summary
- *	command  -x  --long  its argument  choices  help
+ *	words        nothing
+ *	files        names of files
+ *	folders      names of folders
+ *	command N    what it completes in another command line, which begins at word N (kprof is word 0)
  *
- * The argument of a command is COMMAND if it runs one. Arguments are as in the help (FILE, DIR,
- * EVENT and others). Choices are words with blanks between them. commands ends with NULL.
+ * then one line for each possible word: the word, a tab, and its help. Each begins with what was
+ * typed. After a word that ends with one of = : / no blank is wanted, since more of it follows.
+ * Prints nothing on standard error.
  */
-void completions_list(const struct command *const *commands);
+void completions_print(const struct command *const *commands, int count, char **words);
 
 #endif

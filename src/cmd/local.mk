@@ -19,7 +19,8 @@ kprof_SOURCES = \
 	%D%/commands.h \
 	%D%/counters.c %D%/counters.h \
 	%D%/disasm.c %D%/disasm.h \
-	%D%/completions.c %D%/completions.h \
+	%D%/completions.c %D%/completions.h %D%/completion_values.c %D%/completion_values.h \
+	%D%/completion_ctl.c %D%/completion_ctl.h %D%/completion_offer.c %D%/completion_offer.h \
 	%D%/convert.c %D%/convert.h \
 	%D%/kpctl_client.c %D%/kpctl_client.h \
 	%D%/doctor.c %D%/doctor.h %D%/doctor_look.c \

@@ -5,7 +5,7 @@
  *	main
  *	  commands[]            one row and one file for each subcommand: cmd_NAME.c
  *	  cmd_next_option       parses its options, from the same row (cmd.c)
- *	  completions_list      lists all options for shells (completions.c)
+ *	  completions_print     lists what a shell completes (completions.c, completion_values.c)
  *
  *	Subcommands that sample (record, top) or count (stat):
  *	  sampling_open         uses the mounted server, or a private one (sampling.c, private_server.c)
@@ -131,8 +131,8 @@ int main(int argc, char **argv)
 		return cmd_finish_output(CMD_OK);
 	}
 	/* for completions/: not in the help */
-	if (strcmp(argv[1], "--list-options") == 0) {
-		completions_list(commands);
+	if (strcmp(argv[1], "--complete") == 0) {
+		completions_print(commands, argc - 2, argv + 2);
 		return cmd_finish_output(CMD_OK);
 	}
 	command = find_command(argv[1]);

@@ -75,7 +75,7 @@ CMD_TESTS = %D%/cmd_annotate.sh %D%/cmd_input.sh %D%/cmd_part.sh %D%/cmd_complet
 	%D%/cmd_top.sh
 EXTRA_DIST += %D%/cmd_lib.sh %D%/cmd_terminal.py
 # the browser on a terminal
-CMD_TESTS += %D%/report_browser.sh %D%/top_browser.sh
+CMD_TESTS += %D%/report_browser.sh %D%/top_browser.sh %D%/completions.sh
 EXTRA_DIST += %D%/tui_lib.sh
 TESTS += $(CMD_TESTS)
 EXTRA_DIST += $(CMD_TESTS)
