@@ -43,7 +43,7 @@ static int write_switch(struct session *session, const struct dirtab_row *row, c
 	if (!size)
 		return 0;
 	if (size > SETTING_BYTES_MAX || memchr(data, '\0', size))
-		return err_set(err, EINVAL, "a switch takes 0, 1 or 1 /FILTER/, of at most %d bytes",
+		return err_set(err, EINVAL, "a switch takes 0 or 1 [stack] [/FILTER/], of at most %d bytes",
 			SETTING_BYTES_MAX);
 	text = g_strndup(data, size);
 	ret = kernel_set(session->server->kernel, row->name, text, err);
@@ -95,7 +95,7 @@ static const struct dirtab_row *make_row(const char *name)
 		.content = &content_rendered,
 		.render = render_switch,
 		.write = write_switch,
-		.usage = "0, 1, or 1 /FILTER/",
+		.usage = "0, or 1 [stack] [/FILTER/]",
 		.put = put_row,
 	};
 	return &made->row;

@@ -55,7 +55,7 @@ static const struct dirtab_row event_rows[] = {
 		.help = "empties the trace of all programs",
 		.words = file_events_reset_words },
 	{ .name = "kernel", .type = DIRTAB_DIR, .mode = 0700,
-		.help = "the switches of kernel events: 0 is off, 1 is on, 1 /FILTER/ records some",
+		.help = "the switches of kernel events: 0 is off, 1 [stack] [/FILTER/] is on",
 		.rows = kernel_rows,
 		.lookup = file_kernel_lookup, .list = file_kernel_list },
 	{ NULL },

@@ -18,11 +18,14 @@ _Static_assert(1u << CHUNK_SHIFT == KERNEL_CHUNK_BYTES, "the chunks of a ring");
 #if defined(__x86_64__)
 static const char regs_nr[] = "orig_ax";
 static const char *const regs_args[KERNEL_CALL_ARGS] = { "di", "si", "dx", "r10", "r8", "r9" };
+static const char *const regs_params[EMIT_PARAMS] = { "di", "si", "dx", "cx", "r8", "r9" };
+static const char *const regs_result = "ax";
 /* TS_COMPAT of arch/x86/include/asm/thread_info.h */
 #define COMPAT_STATUS 2
 #elif defined(__aarch64__)
 static const char regs_nr[] = "syscallno";
 static const char *const regs_args[KERNEL_CALL_ARGS] = { "orig_x0" };
+static const char *const regs_params[EMIT_PARAMS], *const regs_result;
 #endif
 
 static int find(const struct types *types, const char *structure, const char *field, int *offset,
@@ -37,18 +40,29 @@ static int find(const struct types *types, const char *structure, const char *fi
 }
 
 #if defined(__x86_64__) || defined(__aarch64__)
+/* A register by its name, or number `index` of an array of them. */
+static int find_register(const struct types *types, const char *name, unsigned int index, int *offset,
+	struct err *err)
+{
+	int ret = find(types, "pt_regs", name ? name : "regs", offset, err);
+
+	if (!ret && !name)
+		*offset += (int)index * 8;
+	return ret;
+}
+
 static int find_registers(struct emit_machine *machine, const struct types *types, struct err *err)
 {
-	int ret = find(types, "pt_regs", regs_nr, &machine->regs_nr, err), regs = 0;
+	int ret = find(types, "pt_regs", regs_nr, &machine->regs_nr, err);
 
-	for (unsigned int i = 0; i < KERNEL_CALL_ARGS && !ret; i++) {
-		if (regs_args[i]) {
-			ret = find(types, "pt_regs", regs_args[i], &machine->regs_args[i], err);
-		} else {
-			ret = find(types, "pt_regs", "regs", &regs, err);
-			machine->regs_args[i] = regs + (int)i * 8;
-		}
-	}
+	for (unsigned int i = 0; i < KERNEL_CALL_ARGS && !ret; i++)
+		ret = find_register(types, regs_args[i], i, &machine->regs_args[i], err);
+	for (unsigned int i = 0; i < EMIT_PARAMS && !ret; i++)
+		ret = find_register(types, regs_params[i], i, &machine->regs_params[i], err);
+	if (!ret)
+		ret = find_register(types, regs_result, 0, &machine->regs_result, err);
+	if (!ret)
+		ret = find(types, "pt_regs", "sp", &machine->regs_sp, err);
 	return ret;
 }
 #else
@@ -223,18 +237,35 @@ static void reserve(struct emit *emit)
 	code_place(code, same);
 }
 
+/* R0 = the ring of this CPU. */
+static void find_ring(struct emit *emit)
+{
+	struct code *code = &emit->code;
+
+	code_call(code, BPF_FUNC_get_smp_processor_id);
+	code_store(code, BPF_W, BPF_REG_10, emit->key, BPF_REG_0);
+	code_map(code, BPF_REG_1, rings_map(emit->machine->rings));
+	code_mov(code, BPF_REG_2, BPF_REG_10);
+	code_alu_imm(code, BPF_ADD, BPF_REG_2, emit->key);
+	code_call(code, BPF_FUNC_map_lookup_elem);
+	code_jump_if_imm(code, BPF_JEQ, BPF_REG_0, 0, emit->out);
+}
+
+void emit_count_missed(struct emit *emit)
+{
+	struct code *code = &emit->code;
+
+	find_ring(emit);
+	code_mov_imm(code, BPF_REG_1, 1);
+	code_atomic(code, BPF_DW, BPF_ADD, BPF_REG_0, offsetof(struct kernel_ring_head, missed), BPF_REG_1);
+}
+
 void emit_begin(struct emit *emit)
 {
 	const struct emit_machine *machine = emit->machine;
 	struct code *code = &emit->code;
 
-	code_call(code, BPF_FUNC_get_smp_processor_id);
-	code_store(code, BPF_W, BPF_REG_10, emit->key, BPF_REG_0);
-	code_map(code, BPF_REG_1, rings_map(machine->rings));
-	code_mov(code, BPF_REG_2, BPF_REG_10);
-	code_alu_imm(code, BPF_ADD, BPF_REG_2, emit->key);
-	code_call(code, BPF_FUNC_map_lookup_elem);
-	code_jump_if_imm(code, BPF_JEQ, BPF_REG_0, 0, emit->out);
+	find_ring(emit);
 	code_mov(code, BPF_REG_9, BPF_REG_0);
 	reserve(emit);
 	code_alu_imm(code, BPF_AND, BPF_REG_2, (int32_t)rings_bytes(machine->rings) - 1);

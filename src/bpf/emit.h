@@ -27,6 +27,15 @@ enum emit_choice {
 	EMIT_CHOSEN_AT_EXEC, /* from the next program on that the thread executes */
 };
 
+/* Parameters of a function that are in registers, at most. */
+#define EMIT_PARAMS 6
+/* What a return from a function adds to the stack pointer. */
+#if defined(__x86_64__)
+#define EMIT_RETURN_SHIFT 8
+#else
+#define EMIT_RETURN_SHIFT 0
+#endif
+
 /* The machine, as programs need it. Invariant once it is made. */
 struct emit_machine {
 	const struct rings *rings;
@@ -34,10 +43,13 @@ struct emit_machine {
 	uint32_t enabled; /* at this offset a byte: enum emit_enabled */
 	int chosen; /* a map by thread, of a u32: enum emit_choice; -1 if there is none */
 	uint32_t own;    /* the server's process, in the first pid namespace */
+	int stacks;      /* a map for emit_stack.c: stacks before they are copied; -1 until it is needed */
 	int task_pid, task_tgid, task_comm; /* offsets in struct task_struct */
 	int task_status; /* of the flags that say that a call is a 32-bit one; -1 if there are none */
 	int regs_nr;     /* of the number of a system call in struct pt_regs */
 	int regs_args[KERNEL_CALL_ARGS];
+	/* of a function: its arguments in registers, its result, and the stack pointer */
+	int regs_params[EMIT_PARAMS], regs_result, regs_sp;
 };
 
 /*
@@ -78,6 +90,24 @@ void emit_now(struct emit *emit);
  * for KERNEL_RECORD_MAX. Without a ring of this CPU it goes to the end.
  */
 void emit_begin(struct emit *emit);
+/* Counts an event as missed. */
+void emit_count_missed(struct emit *emit);
+
+/*
+ * The stacks of kernel and program (emit_stack.c), as offsets from R10. A record gets them in three steps:
+ * at first there are none; after the filter they are taken, for which R6 is the context; when the record
+ * has begun, they are written at R6, the end of what precedes them.
+ */
+struct emit_stack {
+	int scratch; /* where they are until then; 0 if there are none */
+	int bytes;
+};
+int emit_stack_create_map(uint32_t cpus, int *map, struct err *err);
+void emit_stack_init(struct emit *emit, struct emit_stack *stack);
+/* Leaves out the innermost `skip` frames, where these are those of the program itself. */
+void emit_stack_take(struct emit *emit, const struct emit_stack *stack, int skip);
+void emit_stack_write(struct emit *emit, const struct emit_stack *stack);
+
 /* Finishes the record with the id in R7. */
 void emit_commit(struct emit *emit);
 /* Places the end of the program and resolves the labels. */

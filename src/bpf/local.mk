@@ -5,6 +5,7 @@ libkpbpf_a_SOURCES = \
 	%D%/code.h \
 	%D%/emit.c \
 	%D%/emit.h \
+	%D%/emit_stack.c \
 	%D%/machine.c \
 	%D%/machine.h \
 	%D%/map.c \

@@ -5,6 +5,7 @@
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -13,6 +14,8 @@
 
 /* The verifier's log of a refused program; it keeps the last part if there is more. */
 #define LOG_BYTES (256 * 1024)
+/* What the kernel returns, but no program should see: strerror(3) has no text for it. */
+#define KERNEL_ENOTSUPP 524
 /* Programs call helpers that only code under this licence may call, as kernel modules do. */
 #define LICENSE "GPL"
 
@@ -90,6 +93,10 @@ int program_attach_tracing(int fd, int *link, struct err *err)
 	/* the older call, which every kernel with these programs has */
 	int made = bpf_raw_tracepoint_open(NULL, fd);
 
+	if (made == -KERNEL_ENOTSUPP)
+		return err_set(err, EOPNOTSUPP,
+			"the kernel has no such programs on this kind of CPU, or none for a function with "
+			"so many parameters");
 	if (made < 0)
 		return err_set(err, -made, "the kernel does not attach the program: %s", strerror(-made));
 	*link = made;
@@ -104,24 +111,79 @@ int program_attach_perf(int fd, int perf_event, struct err *err)
 	return 0;
 }
 
-int program_attach_tracepoint(int fd, uint64_t id, int *link, struct err *err)
+/* A program of a tracepoint or function runs on all CPUs, whatever CPU its event has. */
+static int attach_event(int fd, struct perf_event_attr *attr, const char *what, int *link, struct err *err)
 {
-	struct perf_event_attr attr = { .type = PERF_TYPE_TRACEPOINT, .size = sizeof(attr), .config = id,
-		.sample_period = 1, .wakeup_events = 1 };
 	int event, rc;
 
-	/* a program of a tracepoint runs on all CPUs, whatever CPU its event has */
-	event = (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+	event = (int)syscall(SYS_perf_event_open, attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
 	if (event < 0)
-		return err_set(err, errno, "perf_event_open refuses the tracepoint: %s", strerror(errno));
+		return err_set(err, errno, "perf_event_open refuses the %s: %s", what, strerror(errno));
 	rc = program_attach_perf(fd, event, err);
 	if (rc == 0 && ioctl(event, PERF_EVENT_IOC_ENABLE, 0) != 0)
-		rc = err_set(err, errno, "the tracepoint can't be switched on: %s", strerror(errno));
+		rc = err_set(err, errno, "the %s can't be switched on: %s", what, strerror(errno));
 	if (rc != 0) {
 		close(event);
 		return rc;
 	}
 	*link = event;
+	return 0;
+}
+
+int program_attach_tracepoint(int fd, uint64_t id, int *link, struct err *err)
+{
+	struct perf_event_attr attr = { .type = PERF_TYPE_TRACEPOINT, .size = sizeof(attr), .config = id,
+		.sample_period = 1, .wakeup_events = 1 };
+
+	return attach_event(fd, &attr, "tracepoint", link, err);
+}
+
+/* The number in a file of the PMU of kprobes, behind `before`. */
+static int read_kprobe_file(const char *path, const char *before, unsigned int *number)
+{
+	FILE *file = fopen(path, "re");
+	char line[64];
+	int rc = -EINVAL;
+
+	if (!file)
+		return -errno;
+	if (fgets(line, sizeof(line), file) && strncmp(line, before, strlen(before)) == 0 &&
+		sscanf(line + strlen(before), "%u", number) == 1)
+		rc = 0;
+	fclose(file);
+	return rc;
+}
+
+int program_attach_kprobe(int fd, const char *function, bool is_return, int *link, struct err *err)
+{
+	struct perf_event_attr attr = { .size = sizeof(attr), .sample_period = 1, .wakeup_events = 1,
+		.config1 = (uint64_t)(uintptr_t)function };
+	unsigned int type, bit = 0;
+	int rc = read_kprobe_file("/sys/bus/event_source/devices/kprobe/type", "", &type);
+
+	if (rc == 0 && is_return)
+		rc = read_kprobe_file(
+			"/sys/bus/event_source/devices/kprobe/format/retprobe", "config:", &bit);
+	if (rc != 0)
+		return err_set(err, rc == -ENOENT ? EOPNOTSUPP : -rc, rc == -ENOENT ?
+			"this kernel has no kprobes for perf (CONFIG_KPROBE_EVENTS)" :
+			"the kernel's description of kprobes can't be read");
+	attr.type = type;
+	attr.config = is_return ? 1ull << bit : 0;
+	return attach_event(fd, &attr, "kprobe", link, err);
+}
+
+int program_attach_kprobe_multi(int fd, const char *function, bool is_return, int *link, struct err *err)
+{
+	LIBBPF_OPTS(bpf_link_create_opts, opts, .kprobe_multi = { .cnt = 1, .syms = &function,
+		.flags = is_return ? BPF_F_KPROBE_MULTI_RETURN : 0 });
+	int made = bpf_link_create(fd, 0, BPF_TRACE_KPROBE_MULTI, &opts);
+
+	if (made == -EOPNOTSUPP)
+		return err_set(err, EOPNOTSUPP, "this kernel can't attach by ftrace (CONFIG_FPROBE)");
+	if (made < 0)
+		return err_set(err, -made, "ftrace does not attach to it: %s", strerror(-made));
+	*link = made;
 	return 0;
 }
 

@@ -10,6 +10,7 @@
 #define KPROFS_BPF_PROGRAM_H
 
 #include <linux/bpf.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -18,7 +19,10 @@
 struct program_spec {
 	const char *name; /* at most 15 of [A-Za-z0-9_.], shown by bpftool */
 	enum bpf_prog_type type;
-	/* BPF_PROG_TYPE_TRACING: BPF_TRACE_RAW_TP, _FENTRY, _FEXIT, _ITER; else 0 */
+	/*
+	 * BPF_PROG_TYPE_TRACING: BPF_TRACE_RAW_TP, _FENTRY, _FEXIT, _ITER;
+	 * BPF_PROG_TYPE_KPROBE: BPF_TRACE_KPROBE_MULTI or 0; else 0
+	 */
 	enum bpf_attach_type attach;
 	uint32_t attach_type_id; /* TRACING: the kernel's type of the tracepoint (btf_trace_X) or function */
 	int btf_fd;              /* TRACING: the types of the module that it is in, 0 for the kernel itself */
@@ -42,6 +46,13 @@ int program_attach_tracing(int fd, int *link, struct err *err);
  * perf event.
  */
 int program_attach_tracepoint(int fd, uint64_t id, int *link, struct err *err);
+/*
+ * The entry or the return of a function of the kernel, for BPF_PROG_TYPE_KPROBE, whose context is the
+ * registers: by a perf event (needs CONFIG_KPROBE_EVENTS), or, for a program that was loaded with
+ * BPF_TRACE_KPROBE_MULTI, by ftrace (Linux 5.18 with CONFIG_FPROBE).
+ */
+int program_attach_kprobe(int fd, const char *function, bool is_return, int *link, struct err *err);
+int program_attach_kprobe_multi(int fd, const char *function, bool is_return, int *link, struct err *err);
 /* The program runs at each sample of the perf event, which stays the caller's, until both are closed. */
 int program_attach_perf(int fd, int perf_event, struct err *err);
 

@@ -29,7 +29,7 @@
  */
 #define KERNEL_CHUNK_BYTES (8u << 10)
 /* No record is longer. It is also the slack of a ring, so that none wraps. */
-#define KERNEL_RECORD_MAX 2048u
+#define KERNEL_RECORD_MAX 4096u
 #define KERNEL_COMM_BYTES 16u
 
 struct kernel_chunk {
@@ -48,7 +48,8 @@ struct kernel_ring_head {
 
 /*
  * A record, at a multiple of 8 bytes. Below `id` KERNEL_ID_TRACEPOINTS it is a system call, and `id` is
- * its number; then a struct kernel_call follows, else the fields of the tracepoint.
+ * its number; then a struct kernel_call follows, else the fields of the tracepoint, or the struct
+ * kernel_function of a function.
  */
 struct kernel_record {
 	uint64_t time_ns; /* CLOCK_MONOTONIC; of a call its return */
@@ -72,9 +73,15 @@ struct kernel_record {
 #define KERNEL_ID_TRACEPOINTS 4096u
 
 #define KERNEL_RECORD_COMPAT 1u   /* a call of a 32-bit program: another table of numbers */
-#define KERNEL_RECORD_NO_ENTRY 2u /* the entry was not seen: arguments and duration are not known */
+#define KERNEL_RECORD_NO_ARGS 1u  /* of a function: its arguments are not known */
+#define KERNEL_RECORD_NO_ENTRY 2u /* the entry was not seen: duration and a call's arguments are not known */
 #define KERNEL_RECORD_NO_RESULT 4u /* a call that does not return: duration and result are not known */
-#define KERNEL_RECORD_STACK 8u    /* a u64 count and addresses follow the rest, innermost first */
+/*
+ * Addresses, innermost first, and a u64 with their number are at the end: at most KERNEL_STACK_FRAMES of the
+ * kernel, and then as many of the program.
+ */
+#define KERNEL_RECORD_STACK 8u
+#define KERNEL_STACK_FRAMES 64u
 
 #define KERNEL_CALL_ARGS 6u
 /* Strings of one call that are copied, and the most of each: with its NUL. */
@@ -97,6 +104,13 @@ struct kernel_call {
 struct kernel_string {
 	uint64_t bytes;
 	char text[];
+};
+
+/* A function of the kernel. `args` are those of its context, 8 bytes each: function.h says how many. */
+struct kernel_function {
+	uint64_t duration_ns;
+	uint64_t result; /* its upper bytes are undefined if its type is shorter */
+	uint64_t args[]; /* the same */
 };
 
 _Static_assert(sizeof(struct kernel_ring_head) == 64, "the layout of rings");

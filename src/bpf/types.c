@@ -5,11 +5,13 @@
  */
 #include "bpf/types.h"
 
+#include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Structs within structs that a path goes into; the kernel's own nest less than 10 deep. */
 #define NESTED_MAX 32
@@ -79,17 +81,18 @@ static uint32_t slot_of(const struct types *types, enum types_kind kind, const c
 	return at;
 }
 
-static int index_names(struct types *types)
+/* The types from `first` on. */
+static int index_names(struct types *types, uint32_t first)
 {
 	uint32_t count = btf__type_cnt(types->btf), slots = 1024, id, at;
 
-	while (slots < count * 2)
+	while (slots < (count - first) * 2)
 		slots *= 2;
 	types->slots = calloc(slots, sizeof(*types->slots));
 	if (!types->slots)
 		return -ENOMEM;
 	types->mask = slots - 1;
-	for (id = 1; id < count; id++) {
+	for (id = first; id < count; id++) {
 		const struct btf_type *type = type_at(types, id);
 		const char *name = name_at(types, type->name_off);
 		int kind = kind_of(type);
@@ -123,12 +126,59 @@ int types_open(const char *path, struct types **types, struct err *err)
 			rc = -EINVAL; /* it is too short, or has no header */
 		return err_set(err, -rc, "the kernel's types can't be read: %s", strerror(-rc));
 	}
-	rc = index_names(made);
+	rc = index_names(made, 1);
 	if (rc != 0) {
 		types_close(made);
 		return err_set(err, -rc, "there is no memory for the kernel's types");
 	}
 	*types = made;
+	return 0;
+}
+
+/* The kernel's object of a module's types. */
+static int find_module_fd(const char *module, int *fd)
+{
+	uint32_t id = 0;
+
+	while (bpf_btf_get_next_id(id, &id) == 0) {
+		char name[64] = "";
+		struct bpf_btf_info info = { .name = (uintptr_t)name, .name_len = sizeof(name) };
+		uint32_t bytes = sizeof(info);
+		int found = bpf_btf_get_fd_by_id(id);
+
+		if (found < 0)
+			continue;
+		if (bpf_obj_get_info_by_fd(found, &info, &bytes) == 0 && info.kernel_btf &&
+			strcmp(name, module) == 0) {
+			*fd = found;
+			return 0;
+		}
+		close(found);
+	}
+	return -ENOENT;
+}
+
+int types_open_module(const struct types *kernel, const char *module, struct types **types, int *btf_fd,
+	struct err *err)
+{
+	struct types *made = calloc(1, sizeof(*made));
+	int rc, fd = -1;
+
+	if (!made)
+		return err_set(err, ENOMEM, "there is no memory for the types of a module");
+	made->btf = btf__load_module_btf(module, kernel->btf);
+	rc = made->btf ? find_module_fd(module, &fd) : -errno;
+	if (rc == 0)
+		rc = index_names(made, btf__type_cnt(kernel->btf));
+	if (rc != 0) {
+		types_close(made);
+		if (fd >= 0)
+			close(fd);
+		return err_set(err, -rc, "the types of the module '%s' can't be read: %s", module,
+			strerror(-rc));
+	}
+	*types = made;
+	*btf_fd = fd;
 	return 0;
 }
 

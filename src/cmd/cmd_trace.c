@@ -24,7 +24,7 @@
 static const struct cmd_option options[] = {
 	{'f', "follow", NULL, "show the mount's trace as it happens, until the mount ends"},
 	{'m', "mount", "DIR", "show the trace of the mount at DIR"},
-	{'a', "addresses", NULL, "print the addresses of kprof_backtrace without names"},
+	{'a', "addresses", NULL, "print addresses of stacks without names"},
 	{'c', "ctf", "DIR", "write the copies as CTF into a new folder DIR"},
 	{0},
 };

@@ -72,7 +72,40 @@ static enum symbols_kind kind_of(const char *path)
 										      : SYMBOLS_JIT;
 }
 
-/* A return address is behind the call: the function is that of the byte before it. */
+/* Addresses of a file, which are `shift` more than the offsets of its symbols. */
+static void resolve_in(struct trace_names *names, const struct symbols_file *file, uint64_t shift,
+	struct named_address **addresses, size_t count)
+{
+	const struct symbols_how how = {.cancel_fd = -1};
+	struct symbols_arena *arena = symbols_arena_create();
+	g_autofree struct symbols_place *places = g_new0(struct symbols_place, count);
+	g_autofree uint64_t *offsets = g_new(uint64_t, count);
+	size_t i;
+
+	/* a return address is behind the call: the function is that of the byte before it */
+	for (i = 0; i < count; i++)
+		offsets[i] = addresses[i]->address - 1 - shift;
+	symbols_resolve(names->symbols, file, offsets, count, &how, arena, places);
+	for (i = 0; i < count; i++) {
+		const struct symbols_place *place = &places[i];
+		GString *text;
+
+		if (!place->count)
+			continue;
+		text = g_string_new(" ");
+		text_append(text, place->frames[place->count - 1].function);
+		if (place->size)
+			g_string_append_printf(
+				text, "+0x%" PRIx64, offsets[i] + 1 - place->start);
+		g_string_append(text, " (");
+		text_append(text, file->path);
+		g_string_append_c(text, ')');
+		g_free(addresses[i]->text);
+		addresses[i]->text = g_string_free(text, FALSE);
+	}
+	symbols_arena_destroy(arena);
+}
+
 static void resolve(struct trace_names *names, const struct proc_mapping *mapping,
 	struct named_address **addresses, size_t count)
 {
@@ -90,35 +123,10 @@ static void resolve(struct trace_names *names, const struct proc_mapping *mappin
 		.mappings = &here,
 		.mapping_count = 1,
 	};
-	const struct symbols_how how = {.cancel_fd = -1};
 	const uint64_t shift = file.kind == SYMBOLS_JIT ? 0
 		: file.kind == SYMBOLS_VDSO ? mapping->start : mapping->start - mapping->offset;
-	struct symbols_arena *arena = symbols_arena_create();
-	g_autofree struct symbols_place *places = g_new0(struct symbols_place, count);
-	g_autofree uint64_t *offsets = g_new(uint64_t, count);
-	size_t i;
 
-	for (i = 0; i < count; i++)
-		offsets[i] = addresses[i]->address - 1 - shift;
-	symbols_resolve(names->symbols, &file, offsets, count, &how, arena, places);
-	for (i = 0; i < count; i++) {
-		const struct symbols_place *place = &places[i];
-		GString *text;
-
-		if (!place->count)
-			continue;
-		text = g_string_new(" ");
-		text_append(text, place->frames[place->count - 1].function);
-		if (place->size)
-			g_string_append_printf(
-				text, "+0x%" PRIx64, offsets[i] + 1 - place->start);
-		g_string_append(text, " (");
-		text_append(text, mapping->path);
-		g_string_append_c(text, ')');
-		g_free(addresses[i]->text);
-		addresses[i]->text = g_string_free(text, FALSE);
-	}
-	symbols_arena_destroy(arena);
+	resolve_in(names, &file, shift, addresses, count);
 }
 
 static int take_mapping(void *arg, const struct proc_mapping *mapping)
@@ -138,6 +146,12 @@ static int take_mapping(void *arg, const struct proc_mapping *mapping)
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
+/* All processes have the same kernel, in the upper half of their addresses. */
+static bool is_of_kernel(uint64_t address)
+{
+	return address >> 63;
+}
+
 /* Reads digits up to the character `until`, from the end of `*end` back. */
 static bool take_back(const char *line, const char **end, char before, const char *digits)
 {
@@ -151,11 +165,11 @@ static bool take_back(const char *line, const char **end, char before, const cha
 	return true;
 }
 
-/* A line "...[PID]:   0xADDRESS" or "...[PID/TID]:   0xADDRESS". */
+/* A line "...[PID]:   0xADDRESS", perhaps with "PID/TID", and perhaps "] LABEL" for "]". */
 static bool parse_line(const char *line, const char *end, struct named_address *found)
 {
-	static const char gap[] = "]:   0";
-	const char *at = end;
+	static const char gap[] = ":   0";
+	const char *at = end, *label;
 
 	if (!take_back(line, &at, 'x', "0123456789abcdef") || end - at > 16)
 		return false;
@@ -164,11 +178,18 @@ static bool parse_line(const char *line, const char *end, struct named_address *
 	if ((size_t)(at - line) < strlen(gap) || memcmp(at - strlen(gap), gap, strlen(gap)) != 0)
 		return false;
 	at -= strlen(gap);
+	label = at;
+	while (label > line && label[-1] != ' ' && label[-1] != ']')
+		label--;
+	if (label > line && label < at && label[-1] == ' ')
+		at = label - 1;
+	if (at == line || *--at != ']')
+		return false;
 	if (take_back(line, &at, '/', "0123456789"))
 		at--;
 	if (!take_back(line, &at, '[', "0123456789"))
 		return false;
-	found->pid = (uint32_t)strtoul(at, NULL, 10);
+	found->pid = is_of_kernel(found->address) ? 0 : (uint32_t)strtoul(at, NULL, 10);
 	return true;
 }
 
@@ -188,6 +209,8 @@ static void prepare(struct trace_names *names)
 
 static void look_up(struct trace_names *names)
 {
+	const struct symbols_file kernel = {
+		.kind = SYMBOLS_KERNEL, .path = "[kernel.kallsyms]", .kernel = &names->kernel};
 	struct named_address **all = (struct named_address **)names->pending->pdata;
 	guint i;
 
@@ -196,7 +219,9 @@ static void look_up(struct trace_names *names)
 		for (names->end = names->first; names->end < names->pending->len &&
 			all[names->end]->pid == all[names->first]->pid;)
 			names->end++;
-		if (names->reader)
+		if (is_of_kernel(all[names->first]->address))
+			resolve_in(names, &kernel, 0, all + names->first, names->end - names->first);
+		else if (names->reader)
 			proc_reader_visit(names->reader, (pid_t)all[names->first]->pid, true);
 	}
 	for (i = 0; i < names->pending->len; i++)

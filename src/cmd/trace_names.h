@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Adds the names of functions to the addresses of kprof_backtrace in the text of kptrace:
+ * Adds the names of functions to the addresses of kprof_backtrace and of kernel events' stacks in the text of
+ * kptrace:
  *
  *	[T]:cpuN: prog[PID]:   0xADDRESS FUNCTION+0xN (FILE)
+ *	[T]:cpuN: prog[PID] sched:sched_switch:   0xADDRESS FUNCTION+0xN ([kernel.kallsyms])
  *
  * N is the distance of the address from the start of the function. The address of a process that
  * has ended, that the user may not read, or without a symbol gets " [unknown]". The mappings are

@@ -174,8 +174,23 @@ static void filter_calls(struct emit *emit, const struct call_frame *frame,
 	code_place(code, passed);
 }
 
+/* Takes the stacks of a call for which this is switched on. */
+static void take_stacks(struct emit *emit, struct emit_stack *stack)
+{
+	struct code *code = &emit->code;
+	int none = code_label(code);
+
+	emit_stack_init(emit, stack);
+	code_map_value(code, BPF_REG_1, maps_of(emit)->control, offsetof(struct call_control, stacks));
+	code_alu(code, BPF_ADD, BPF_REG_1, BPF_REG_7);
+	code_load(code, BPF_B, BPF_REG_1, BPF_REG_1, 0);
+	code_jump_if_imm(code, BPF_JEQ, BPF_REG_1, 0, none);
+	emit_stack_take(emit, stack, 1);
+	code_place(code, none);
+}
+
 /* A call that does not return is recorded at its entry: for a filter its result and duration are 0. */
-static void record_entry(struct emit *emit, const struct filter *const *filters)
+static void record_entry(struct emit *emit, const struct filter *const *filters, int context)
 {
 	struct code *code = &emit->code;
 	const struct call_frame frame = {
@@ -184,6 +199,7 @@ static void record_entry(struct emit *emit, const struct filter *const *filters)
 		.result = code_stack(code, 8),
 	};
 	const int call = EMIT_BODY;
+	struct emit_stack stack;
 
 	code_store_imm(code, BPF_DW, BPF_REG_10, frame.duration, 0);
 	code_store_imm(code, BPF_DW, BPF_REG_10, frame.result, 0);
@@ -198,6 +214,10 @@ static void record_entry(struct emit *emit, const struct filter *const *filters)
 	code_store(code, BPF_DW, BPF_REG_10, emit->flags, BPF_REG_1);
 	code_store_imm(code, BPF_DW, BPF_REG_10, emit->bytes,
 		(int32_t)(sizeof(struct kernel_record) + sizeof(struct kernel_call)));
+	if (context) {
+		code_load(code, BPF_DW, BPF_REG_6, BPF_REG_10, context);
+		take_stacks(emit, &stack);
+	}
 	emit_begin(emit);
 	code_store_imm(code, BPF_DW, BPF_REG_9, call + (int)offsetof(struct kernel_call, duration_ns), 0);
 	code_store_imm(code, BPF_DW, BPF_REG_9, call + (int)offsetof(struct kernel_call, result), 0);
@@ -206,6 +226,12 @@ static void record_entry(struct emit *emit, const struct filter *const *filters)
 		code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, frame.args + i * 8);
 		code_store(code, BPF_DW, BPF_REG_9, call + (int)offsetof(struct kernel_call, args) + i * 8,
 			BPF_REG_1);
+	}
+	if (context) {
+		code_mov(code, BPF_REG_6, BPF_REG_9);
+		code_alu_imm(code, BPF_ADD, BPF_REG_6,
+			(int32_t)(sizeof(struct kernel_record) + sizeof(struct kernel_call)));
+		emit_stack_write(emit, &stack);
 	}
 	emit_commit(emit);
 }
@@ -245,15 +271,18 @@ static void keep_exec(struct emit *emit)
 	code_place(code, other);
 }
 
-static void make_entry(struct emit *emit, uint8_t generation, const struct filter *const *filters)
+static void make_entry(struct emit *emit, uint8_t generation, const struct filter *const *filters,
+	bool stacks)
 {
 	struct code *code = &emit->code;
 	int known = code_label(code), ends = code_label(code);
-	int value = code_stack(code, sizeof(struct begun_call));
+	int value = code_stack(code, sizeof(struct begun_call)), context = stacks ? code_stack(code, 8) : 0;
 
 	/* a program that is executed is recorded when the call returns, with what is known at its entry */
 	emit->begins = true;
 	code_mov(code, BPF_REG_6, BPF_REG_1);
+	if (stacks)
+		code_store(code, BPF_DW, BPF_REG_10, context, BPF_REG_6);
 	code_load(code, BPF_DW, BPF_REG_7, BPF_REG_6, 8);
 	choose(emit, generation);
 	mark_compat(emit);
@@ -278,7 +307,7 @@ static void make_entry(struct emit *emit, uint8_t generation, const struct filte
 	store_begun(emit, BPF_REG_9, 0);
 	code_return(code, 0);
 	code_place(code, ends);
-	record_entry(emit, filters);
+	record_entry(emit, filters, context);
 }
 
 /* Moves what the entry has kept to the stack, and forgets it. */
@@ -424,11 +453,11 @@ static void write_texts(struct emit *emit, const struct call_frame *frame)
 	struct code *code = &emit->code;
 	int none = code_label(code);
 
-	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, frame->strings);
-	code_jump_if_imm(code, BPF_JEQ, BPF_REG_1, 0, none);
 	code_mov(code, BPF_REG_6, BPF_REG_9);
 	code_alu_imm(code, BPF_ADD, BPF_REG_6,
 		(int32_t)(sizeof(struct kernel_record) + sizeof(struct kernel_call)));
+	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, frame->strings);
+	code_jump_if_imm(code, BPF_JEQ, BPF_REG_1, 0, none);
 	for (int i = 0; i < (int)KERNEL_CALL_STRINGS; i++) {
 		int empty = code_label(code);
 
@@ -458,7 +487,8 @@ static void write_texts(struct emit *emit, const struct call_frame *frame)
 	code_place(code, none);
 }
 
-static void make_return(struct emit *emit, uint8_t generation, const struct filter *const *filters)
+static void make_return(struct emit *emit, uint8_t generation, const struct filter *const *filters,
+	bool stacks)
 {
 	struct code *code = &emit->code;
 	const struct call_frame frame = {
@@ -471,7 +501,9 @@ static void make_return(struct emit *emit, uint8_t generation, const struct filt
 		.scratch = code_stack(code, 8),
 	};
 	const int call = EMIT_BODY;
+	struct emit_stack stack;
 
+	code_mov(code, BPF_REG_6, BPF_REG_1);
 	code_load(code, BPF_DW, BPF_REG_2, BPF_REG_1, 8);
 	code_store(code, BPF_DW, BPF_REG_10, frame.result, BPF_REG_2);
 	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_1, 0);
@@ -482,6 +514,8 @@ static void make_return(struct emit *emit, uint8_t generation, const struct filt
 	take_begun(emit, &frame);
 	filter_calls(emit, &frame, filters, true);
 	read_texts(emit, &frame);
+	if (stacks)
+		take_stacks(emit, &stack);
 	emit_begin(emit);
 	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, frame.duration);
 	code_store(code, BPF_DW, BPF_REG_9, call + (int)offsetof(struct kernel_call, duration_ns), BPF_REG_1);
@@ -495,6 +529,8 @@ static void make_return(struct emit *emit, uint8_t generation, const struct filt
 	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, frame.strings);
 	code_store(code, BPF_DW, BPF_REG_9, call + (int)offsetof(struct kernel_call, strings), BPF_REG_1);
 	write_texts(emit, &frame);
+	if (stacks)
+		emit_stack_write(emit, &stack);
 	emit_commit(emit);
 }
 
@@ -539,7 +575,7 @@ static int attach_one(struct callprogram *program, int i, struct emit *emit, con
 }
 
 int callprogram_attach(const struct call_machine *machine, const struct types *types,
-	const struct filter *const *filters, uint8_t generation, struct callprogram **program,
+	const struct filter *const *filters, bool stacks, uint8_t generation, struct callprogram **program,
 	struct err *err)
 {
 	struct callprogram *made = malloc(sizeof(*made));
@@ -554,9 +590,9 @@ int callprogram_attach(const struct call_machine *machine, const struct types *t
 	for (int i = 1; i >= 0 && !ret; i--) {
 		emit_init(&emit, &machine->emit);
 		if (i)
-			make_return(&emit, generation, filters);
+			make_return(&emit, generation, filters, stacks);
 		else
-			make_entry(&emit, generation, filters);
+			make_entry(&emit, generation, filters, stacks);
 		ret = attach_one(made, i, &emit, types, err);
 		emit_fini(&emit);
 	}

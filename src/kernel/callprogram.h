@@ -18,6 +18,7 @@ struct callprogram;
 struct call_control {
 	uint8_t calls[CALLNAMES_NUMBERS]; /* whether this system call is recorded */
 	uint8_t texts[CALLNAMES_NUMBERS]; /* which of its arguments are texts, as in callnames.h */
+	uint8_t stacks[CALLNAMES_NUMBERS]; /* whether its records have stacks */
 	uint8_t compat;                   /* whether calls of 32-bit programs are */
 	uint8_t enabled;                  /* the switch above all */
 	uint8_t generation; /* the programs of system calls that record; the others do nothing */
@@ -40,12 +41,13 @@ int callprogram_create_maps(struct call_machine *machine, uint32_t cpus, struct 
 
 /*
  * Loads and attaches both: some ms. `filters` is NULL, or a filter for each system call by number, some
- * NULL; they are only needed during the call. The programs record while the control map has their
+ * NULL; they are only needed during the call. With `stacks` they take the stacks of those for which the
+ * control map says so. The programs record while the control map has their
  * generation, so that new ones can take over from old ones with no call lost or recorded twice. -ENOMEM,
  * -EPERM, or what the kernel says.
  */
 int callprogram_attach(const struct call_machine *machine, const struct types *types,
-	const struct filter *const *filters, uint8_t generation, struct callprogram **program,
+	const struct filter *const *filters, bool stacks, uint8_t generation, struct callprogram **program,
 	struct err *err);
 /* Detaches them: up to 65 ms. NULL is allowed. */
 void callprogram_detach(struct callprogram *program);

@@ -91,13 +91,13 @@ struct filtering {
 	const struct filter_frame *frame;
 };
 
-/* Sign-extends R0, whose value has so many bytes. */
-static void extend(struct code *code, uint32_t bytes)
+/* Extends R0, whose value has so many bytes, by its sign or by 0; 0 bytes stand for 8. */
+static void extend(struct code *code, const struct filter_field *field)
 {
-	if (bytes >= 8)
+	if (!field->bytes || field->bytes >= 8)
 		return;
-	code_alu_imm(code, BPF_LSH, BPF_REG_0, 64 - (int32_t)bytes * 8);
-	code_alu_imm(code, BPF_ARSH, BPF_REG_0, 64 - (int32_t)bytes * 8);
+	code_alu_imm(code, BPF_LSH, BPF_REG_0, 64 - (int32_t)field->bytes * 8);
+	code_alu_imm(code, field->is_signed ? BPF_ARSH : BPF_RSH, BPF_REG_0, 64 - (int32_t)field->bytes * 8);
 }
 
 static int size_of(uint32_t bytes)
@@ -113,16 +113,16 @@ static void load_field(struct filtering *filtering, const struct filter_field *f
 	case FILTER_CONTEXT:
 		code_load(code, size_of(field->bytes), BPF_REG_0, BPF_REG_6, (int)field->offset);
 		if (field->is_signed)
-			extend(code, field->bytes);
+			extend(code, field);
 		return;
 	case FILTER_ARGUMENT:
 		code_load(code, BPF_DW, BPF_REG_0, BPF_REG_10,
 			filtering->frame->args + (int)field->offset * 8);
-		if (field->is_signed)
-			extend(code, field->bytes);
+		extend(code, field);
 		return;
 	case FILTER_RESULT:
 		code_load(code, BPF_DW, BPF_REG_0, BPF_REG_10, filtering->frame->result);
+		extend(code, field);
 		return;
 	case FILTER_DURATION:
 		code_load(code, BPF_DW, BPF_REG_0, BPF_REG_10, filtering->frame->duration);

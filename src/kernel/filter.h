@@ -21,8 +21,8 @@ struct filter_field {
 	enum filter_source {
 		FILTER_CONTEXT,	 /* an integer at `offset` of the context in R6 */
 		FILTER_TEXT,	 /* a text of at most `bytes` there */
-		FILTER_ARGUMENT, /* of a system call: number `offset` */
-		FILTER_RESULT,
+		FILTER_ARGUMENT, /* of a system call or function: number `offset`, its low `bytes` */
+		FILTER_RESULT,	 /* the low `bytes`; 0 for 8 */
 		FILTER_DURATION,
 		FILTER_REFUSED,	 /* a field that can't be compared */
 	} source;
@@ -30,7 +30,7 @@ struct filter_field {
 	int is_signed;
 };
 
-/* Where the values of a system call are on the stack, as offsets from R10. */
+/* Where the values of a system call or function are on the stack, as offsets from R10. */
 struct filter_frame {
 	int duration, args, result;
 };
@@ -55,7 +55,7 @@ bool filter_holds(const struct filter *filter, const struct filter_call *call);
 
 /*
  * Appends the instructions: on to the end of the program if the expression is 0, else what follows. The
- * task must be in R8. R0 to R5 are lost. `frame` is NULL except for system calls.
+ * task must be in R8. R0 to R5 are lost. `frame` is NULL for tracepoints.
  */
 void filter_emit(const struct filter *filter, struct emit *emit, const struct filter_frame *frame);
 

@@ -18,7 +18,7 @@ static const char all_calls[] = KERNEL_ALL_CALLS;
 static const char one_call[] = KERNEL_ONE_CALL;
 
 const struct call_machine kernel_no_machine = { .control = -1, .begun = -1, .texts = -1, .execs = -1,
-	.emit.chosen = -1 };
+	.emit = { .chosen = -1, .stacks = -1 } };
 
 static void free_setting(void *data)
 {
@@ -41,6 +41,7 @@ struct kernel *kernel_create(uint32_t kb, uint64_t memory_bytes)
 	kernel->kb = kb;
 	kernel->memory_bytes = memory_bytes;
 	kernel->machine = kernel_no_machine;
+	kernel->functions = -1;
 	kernel->enabled = true;
 	kernel->begun_link = -1;
 	callnames_init(&kernel->callnames);
@@ -66,6 +67,7 @@ static void close_links(struct kernel *kernel)
 			close(setting->link);
 		if (setting->program >= 0)
 			close(setting->program);
+		functionprogram_destroy(setting->function);
 	}
 }
 
@@ -124,6 +126,23 @@ struct kernel_setting *kernel_find(struct kernel *kernel, const char *name)
 	return setting;
 }
 
+struct kernel_setting *kernel_make_setting(const struct kernel_choice *choice)
+{
+	struct kernel_setting *setting = g_new0(struct kernel_setting, 1);
+
+	setting->text = g_strdup(choice->filter);
+	setting->stacks = choice->stacks;
+	setting->link = setting->program = -1;
+	return setting;
+}
+
+void kernel_count_missed(struct kernel *kernel, uint64_t missed)
+{
+	pthread_mutex_lock(&kernel->lock);
+	kernel->missed += missed;
+	pthread_mutex_unlock(&kernel->lock);
+}
+
 static bool is_call(const struct kernel *kernel, const char *name)
 {
 	return strcmp(name, all_calls) == 0 ||
@@ -133,7 +152,8 @@ static bool is_call(const struct kernel *kernel, const char *name)
 
 bool kernel_has(struct kernel *kernel, const char *name)
 {
-	return is_call(kernel, name) || kernel_find(kernel, name) || kernel_has_point(name);
+	return is_call(kernel, name) || kernel_find(kernel, name) || kernel_has_point(name) ||
+		kernel_has_function(name);
 }
 
 void kernel_get(struct kernel *kernel, const char *name, GString *out)
@@ -142,10 +162,10 @@ void kernel_get(struct kernel *kernel, const char *name, GString *out)
 
 	pthread_mutex_lock(&kernel->lock);
 	setting = g_hash_table_lookup(kernel->settings, name);
+	g_string_append(out, !setting ? "0" : setting->stacks ? "1 stack" : "1");
 	if (setting && setting->text)
-		g_string_append_printf(out, "1 /%s/\n", setting->text);
-	else
-		g_string_append(out, setting ? "1\n" : "0\n");
+		g_string_append_printf(out, " /%s/", setting->text);
+	g_string_append_c(out, '\n');
 	pthread_mutex_unlock(&kernel->lock);
 }
 
@@ -176,6 +196,7 @@ static int make_call_filter(
 		{ .name = "arg4", .source = FILTER_ARGUMENT, .offset = 4, .bytes = 8 },
 		{ .name = "arg5", .source = FILTER_ARGUMENT, .offset = 5, .bytes = 8 },
 		{ .name = "result", .source = FILTER_RESULT },
+		{ .name = "retval", .source = FILTER_RESULT },
 		{ .name = "duration_ns", .source = FILTER_DURATION },
 	};
 	struct filter_field fields[CALLARGS_MAX + G_N_ELEMENTS(all)];
@@ -199,8 +220,8 @@ static int make_call_filter(
 /* What is recorded of each call: NULL if it is not, `plain` without a filter. */
 struct call_choice {
 	const struct filter *filters[CALLNAMES_NUMBERS];
-	bool on[CALLNAMES_NUMBERS];
-	bool any, compat, filtered;
+	bool on[CALLNAMES_NUMBERS], stacks[CALLNAMES_NUMBERS];
+	bool any, compat, filtered, stacked;
 };
 
 const struct kernel_setting *kernel_call_setting(struct kernel *kernel, unsigned int number)
@@ -229,14 +250,18 @@ static void choose_calls(struct kernel *kernel, const char *changed, const struc
 		choice->on[i] = one != NULL;
 		choice->filters[i] = one ? one->filter : NULL;
 		choice->any |= one != NULL;
+		choice->stacks[i] = one && one->stacks;
 		choice->filtered |= choice->filters[i] != NULL;
+		choice->stacked |= choice->stacks[i];
 	}
 }
 
 static void apply_choice(struct kernel *kernel, const struct call_choice *choice)
 {
-	for (unsigned int i = 0; i < CALLNAMES_NUMBERS; i++)
+	for (unsigned int i = 0; i < CALLNAMES_NUMBERS; i++) {
+		atomic_plain_write_release(&kernel->control->stacks[i], choice->stacks[i]);
 		atomic_plain_write_release(&kernel->control->calls[i], choice->on[i]);
+	}
 	atomic_plain_write_release(&kernel->control->compat, choice->compat);
 }
 
@@ -258,9 +283,7 @@ static void detach_calls(struct kernel *kernel, struct callprogram *program)
 	uint64_t missed = callprogram_missed(program);
 
 	callprogram_detach(program);
-	pthread_mutex_lock(&kernel->lock);
-	kernel->missed += missed;
-	pthread_mutex_unlock(&kernel->lock);
+	kernel_count_missed(kernel, missed);
 }
 
 /* New programs take over from the old ones between two system calls. */
@@ -276,7 +299,7 @@ static int replace_program(struct kernel *kernel, const struct call_choice *choi
 		if (ret)
 			return ret;
 		ret = callprogram_attach(&kernel->machine, types, choice->filtered ? choice->filters : NULL,
-			generation, &program, err);
+			choice->stacked, generation, &program, err);
 		types_close(types);
 	}
 	if (ret)
@@ -290,25 +313,25 @@ static int replace_program(struct kernel *kernel, const struct call_choice *choi
 	return 0;
 }
 
-static int set_call(struct kernel *kernel, const char *name, bool on, const char *text, struct err *err)
+static int set_call(struct kernel *kernel, const char *name, const struct kernel_choice *wanted,
+	struct err *err)
 {
 	struct kernel_setting *setting = NULL;
 	g_autofree struct call_choice *choice = g_new(struct call_choice, 1), *before =
 		g_new(struct call_choice, 1);
 	int ret = 0;
 
-	if (on) {
-		setting = g_new0(struct kernel_setting, 1);
-		setting->text = g_strdup(text);
-		setting->link = setting->program = -1;
-		if (text)
-			ret = make_call_filter(kernel, name, text, &setting->filter, err);
+	if (wanted->on) {
+		setting = kernel_make_setting(wanted);
+		if (wanted->filter)
+			ret = make_call_filter(kernel, name, wanted->filter, &setting->filter, err);
 	}
 	if (!ret) {
 		choose_calls(kernel, "", NULL, false, before);
-		choose_calls(kernel, name, setting, on, choice);
+		choose_calls(kernel, name, setting, wanted->on, choice);
 		note_begins(kernel, before, choice, clock_monotonic_ns());
-		if (!kernel->program || !choice->any || before->filtered || choice->filtered)
+		if (!kernel->program || !choice->any || before->filtered || choice->filtered ||
+			before->stacked != choice->stacked)
 			ret = replace_program(kernel, choice, err);
 		else
 			apply_choice(kernel, choice);
@@ -324,56 +347,71 @@ static int set_call(struct kernel *kernel, const char *name, bool on, const char
 
 /* ---- writes ------------------------------------------------------------------------------------ */
 
-/* "0", "1", "1 /FILTER/": *filter is to be freed. */
-static int parse_setting(const char *text, bool *on, char **filter, struct err *err)
+/* "0", or "1" with the words behind it. The filter is to be freed. */
+static int parse_choice(const char *text, struct kernel_choice *choice, struct err *err)
 {
+	static const char stack[] = "stack";
 	const char *rest = text + 1, *end;
 
-	*filter = NULL;
+	*choice = (struct kernel_choice){ .on = text[0] == '1' };
 	if ((text[0] != '0' && text[0] != '1') || (rest[0] && rest[0] != ' ' && rest[0] != '\n'))
 		return err_set(err, EINVAL, "a switch takes 0 or 1");
-	*on = text[0] == '1';
 	rest += strspn(rest, " \t");
 	end = rest + strlen(rest);
 	while (end > rest && strchr(" \t\n", end[-1]))
 		end--;
 	if (end == rest)
 		return 0;
-	if (!*on)
+	if (!choice->on)
 		return err_set(err, EINVAL, "nothing follows 0");
+	if (g_str_has_prefix(rest, stack) && strchr(" \t\n", rest[strlen(stack)])) {
+		choice->stacks = true;
+		rest += strlen(stack);
+		rest += strspn(rest, " \t");
+	}
+	if (end <= rest)
+		return 0;
 	if (end - rest < 2 || rest[0] != '/' || end[-1] != '/')
-		return err_set(err, EINVAL, "what follows 1 is a filter between two '/'");
-	*filter = g_strndup(rest + 1, (gsize)(end - rest) - 2);
+		return err_set(err, EINVAL,
+			"what follows 1 is the word stack, a filter between two '/', or both");
+	choice->filter = g_strndup(rest + 1, (gsize)(end - rest) - 2);
 	return 0;
 }
 
-static int set(struct kernel *kernel, const char *name, bool on, const char *filter, struct err *err)
+static int set(struct kernel *kernel, const char *name, const struct kernel_choice *choice, struct err *err)
 {
 	int ret;
 
-	if (!on && !kernel_find(kernel, name))
+	if (!choice->on && !kernel_find(kernel, name))
 		return 0;
-	if (on && !kernel->rings) {
+	if (choice->on && !kernel->rings) {
 		ret = kernel_prepare(kernel, err);
 		if (ret)
 			return ret;
 		kernel_store(kernel, name, NULL); /* if it fails, the rings are given back later */
 	}
-	return is_call(kernel, name) ? set_call(kernel, name, on, filter, err) :
-				       kernel_set_point(kernel, name, on, filter, err);
+	if (choice->stacks) {
+		ret = kernel_prepare_stacks(kernel, err);
+		if (ret)
+			return ret;
+	}
+	if (is_call(kernel, name))
+		return set_call(kernel, name, choice, err);
+	return kernel_is_function(name) ? kernel_set_function(kernel, name, choice, err) :
+					  kernel_set_point(kernel, name, choice, err);
 }
 
 int kernel_set(struct kernel *kernel, const char *name, const char *text, struct err *err)
 {
-	g_autofree char *filter = NULL;
-	bool on = false;
-	int ret = parse_setting(text, &on, &filter, err);
+	struct kernel_choice choice;
+	int ret = parse_choice(text, &choice, err);
 
 	if (ret)
 		return ret;
 	pthread_mutex_lock(&kernel->changing);
-	ret = set(kernel, name, on, filter, err);
+	ret = set(kernel, name, &choice, err);
 	pthread_mutex_unlock(&kernel->changing);
+	g_free(choice.filter);
 	return ret;
 }
 
@@ -499,8 +537,11 @@ static uint64_t count_missed(struct kernel *kernel)
 	void *value;
 
 	g_hash_table_iter_init(&iter, kernel->settings);
-	while (g_hash_table_iter_next(&iter, NULL, &value))
-		missed += point_missed(((struct kernel_setting *)value)->program);
+	while (g_hash_table_iter_next(&iter, NULL, &value)) {
+		const struct kernel_setting *setting = value;
+
+		missed += point_missed(setting->program) + functionprogram_missed(setting->function);
+	}
 	return missed;
 }
 

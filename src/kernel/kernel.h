@@ -19,7 +19,9 @@
 #include "bpf/rings.h"
 
 struct calltext;
+struct function;
 struct kernel;
+struct point;
 
 /* The time after which rings are given back when no event has been on. */
 #define KERNEL_KEPT_S 60u
@@ -31,13 +33,13 @@ void kernel_destroy(struct kernel *kernel);
 
 /* ---- switches --------------------------------------------------------------------------------- */
 
-/* Whether there is such an event: syscalls, syscall:NAME, SUBSYSTEM:TRACEPOINT. */
+/* Whether there is such an event: syscalls, syscall:NAME, SUBSYSTEM:TRACEPOINT, function:NAME. */
 bool kernel_has(struct kernel *kernel, const char *name);
-/* Appends "0", "1" or "1 /FILTER/" and a newline. */
+/* Appends "0", or "1" with " stack" and " /FILTER/" where set, and a newline. */
 void kernel_get(struct kernel *kernel, const char *name, GString *out);
 /*
- * Sets a switch to "0", "1" or "1 /FILTER/". If it fails, the switch is as before: -EINVAL for what is not
- * one of these, with the column of a wrong filter, -ENOENT if the event is not there any more,
+ * Sets a switch to "0" or "1 [stack] [/FILTER/]". If it fails, the switch is as before: -EINVAL for what is
+ * not one of these, with the column of a wrong filter, -ENOENT if the event is not there any more,
  * -ENOMEM, -EPERM and -EOPNOTSUPP with what would give it.
  */
 int kernel_set(struct kernel *kernel, const char *name, const char *text, struct err *err);
@@ -74,12 +76,18 @@ void kernel_put_rings(struct kernel *kernel, struct rings *rings);
  */
 void kernel_list_begun(struct kernel *kernel, GArray *threads);
 
+/* Formats of a function besides the one of a call that was seen from its entry on. */
+#define KERNEL_VARIANTS 2
+
 /* What a record means to the readers of the trace. Stays until kernel_destroy(). */
 struct kernel_meaning {
 	char *label;  /* "syscall:openat", "sched:sched_switch" */
 	char *format; /* of the arguments that kernel_describe() makes, as those of programs' events */
 	uint32_t format_bytes;
-	struct point *point; /* NULL for a system call: */
+	struct point *point; /* of a tracepoint, else NULL */
+	struct function *function; /* of a function, else NULL */
+	struct kernel_meaning *variants[KERNEL_VARIANTS]; /* of a function: the same for other flags */
+	/* of a system call, else NULL: */
 	const struct calltext *calltext;
 	uint32_t key; /* as calltext.h has it */
 };
@@ -90,8 +98,11 @@ const struct kernel_meaning *kernel_meaning(struct kernel *kernel, const struct 
  * Whether the record is of something that took time, a call that has returned: then *ns is that time, which
  * ends with the time of the record.
  */
-bool kernel_duration(const struct kernel_record *record, uint64_t *ns);
-/* Appends the arguments of a record in the form of ring_abi.h. */
-void kernel_describe(const struct kernel_meaning *meaning, const struct kernel_record *record, GString *args);
+bool kernel_duration(const struct kernel_meaning *meaning, const struct kernel_record *record, uint64_t *ns);
+/* The same for system calls only, whatever else the record is of. */
+bool kernel_call_duration(const struct kernel_record *record, uint64_t *ns);
+/* Appends the arguments of a record in the form of ring_abi.h. Returns its flags there. */
+uint32_t kernel_describe(
+	const struct kernel_meaning *meaning, const struct kernel_record *record, GString *args);
 
 #endif

@@ -115,6 +115,13 @@ int kernel_prepare(struct kernel *kernel, struct err *err)
 	return ret;
 }
 
+int kernel_prepare_stacks(struct kernel *kernel, struct err *err)
+{
+	int *map = &kernel->machine.emit.stacks;
+
+	return *map >= 0 ? 0 : emit_stack_create_map((uint32_t)map_possible_cpus(), map, err);
+}
+
 static void close_fd(int *fd)
 {
 	if (*fd >= 0)
@@ -154,4 +161,6 @@ void kernel_give_back(struct kernel *kernel)
 	close_fd(&kernel->machine.texts);
 	close_fd(&kernel->machine.execs);
 	close_fd(&kernel->machine.emit.chosen);
+	close_fd(&kernel->machine.emit.stacks);
+	close_fd(&kernel->functions);
 }

@@ -93,43 +93,17 @@ int kernel_read_point(const char *name, struct point **point, struct err *err)
 	return ret;
 }
 
-/* The id of a tracepoint with these fields: that which it had before, or a new one. Takes the point. */
+/* The id of a tracepoint with these fields. Takes the point. */
 static int find_id(
 	struct kernel *kernel, const char *name, struct point *point, uint32_t *id, struct err *err)
 {
-	struct kernel_meaning *meaning = g_new0(struct kernel_meaning, 1), *other;
-	uint32_t i, count;
+	struct kernel_meaning *meaning = g_new0(struct kernel_meaning, 1);
 
 	meaning->label = g_strdup(name);
 	meaning->format = describe_point_format(point);
 	meaning->format_bytes = (uint32_t)strlen(meaning->format);
 	meaning->point = point;
-	pthread_mutex_lock(&kernel->lock);
-	count = kernel->points->len;
-	for (i = 0; i < count; i++) {
-		other = g_ptr_array_index(kernel->points, i);
-		if (strcmp(other->label, name) == 0 && strcmp(other->format, meaning->format) == 0 &&
-			other->point->event == point->event)
-			break;
-	}
-	if (i == count && count < KERNEL_POINTS_MAX)
-		g_ptr_array_add(kernel->points, g_steal_pointer(&meaning));
-	pthread_mutex_unlock(&kernel->lock);
-	if (meaning)
-		kernel_free_meaning(meaning);
-	if (i == KERNEL_POINTS_MAX)
-		return err_set(err, ENOSPC, "%u tracepoints were switched on before", KERNEL_POINTS_MAX);
-	*id = KERNEL_ID_TRACEPOINTS + i;
-	return 0;
-}
-
-static void count_missed(struct kernel *kernel, int program)
-{
-	uint64_t missed = point_missed(program);
-
-	pthread_mutex_lock(&kernel->lock);
-	kernel->missed += missed;
-	pthread_mutex_unlock(&kernel->lock);
+	return kernel_add_meaning(kernel, meaning, id, err);
 }
 
 static void detach(struct kernel *kernel, struct kernel_setting *setting)
@@ -139,7 +113,7 @@ static void detach(struct kernel *kernel, struct kernel_setting *setting)
 	if (setting->link >= 0)
 		close(setting->link);
 	if (setting->program >= 0) {
-		count_missed(kernel, setting->program);
+		kernel_count_missed(kernel, point_missed(setting->program));
 		close(setting->program);
 	}
 	setting->link = setting->program = -1;
@@ -147,7 +121,8 @@ static void detach(struct kernel *kernel, struct kernel_setting *setting)
 
 /* A new filter takes the place of the old one: the tracepoint is not recorded for a moment, and
  * never twice. */
-int kernel_set_point(struct kernel *kernel, const char *name, bool on, const char *text, struct err *err)
+int kernel_set_point(struct kernel *kernel, const char *name, const struct kernel_choice *choice,
+	struct err *err)
 {
 	struct kernel_setting *setting, *old = kernel_find(kernel, name);
 	struct point *point;
@@ -155,7 +130,7 @@ int kernel_set_point(struct kernel *kernel, const char *name, bool on, const cha
 	uint32_t id = 0;
 	int ret, program = -1;
 
-	if (!on) {
+	if (!choice->on) {
 		detach(kernel, old);
 		kernel_store(kernel, name, NULL);
 		return 0;
@@ -163,8 +138,8 @@ int kernel_set_point(struct kernel *kernel, const char *name, bool on, const cha
 	ret = kernel_read_point(name, &point, err);
 	if (ret)
 		return ret;
-	if (text)
-		ret = point_filter(point, text, &filter, err);
+	if (choice->filter)
+		ret = point_filter(point, choice->filter, &filter, err);
 	if (ret) {
 		point_destroy(point);
 		return ret;
@@ -172,16 +147,14 @@ int kernel_set_point(struct kernel *kernel, const char *name, bool on, const cha
 	ret = find_id(kernel, name, point, &id, err);
 	if (!ret) {
 		point = kernel_point_meaning(kernel, id)->point;
-		ret = point_load(point, &kernel->machine.emit, id, filter, &program, err);
+		ret = point_load(point, &kernel->machine.emit, id, filter, choice->stacks, &program, err);
 	}
 	filter_destroy(filter);
 	if (ret)
 		return ret;
 	detach(kernel, old);
-	setting = g_new0(struct kernel_setting, 1);
-	setting->text = g_strdup(text);
+	setting = kernel_make_setting(choice);
 	setting->program = program;
-	setting->link = -1;
 	ret = program_attach_tracepoint(program, point->event, &setting->link, err);
 	kernel_store(kernel, name, setting);
 	if (ret) {

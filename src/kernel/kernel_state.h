@@ -9,6 +9,7 @@
 #include "kernel/callprogram.h"
 #include "kernel/calltext.h"
 #include "bpf/emit.h"
+#include "kernel/functionprogram.h"
 #include "kernel/kernel.h"
 #include "kernel/point.h"
 
@@ -16,7 +17,7 @@
 #define KERNEL_ALL_CALLS "syscalls"
 #define KERNEL_ONE_CALL "syscall:"
 
-/* Ids of tracepoints that were ever switched on. */
+/* Ids of tracepoints and functions that were ever switched on. */
 #define KERNEL_POINTS_MAX 8192u
 
 /* That of a kernel without rings: no descriptor is open. */
@@ -26,7 +27,15 @@ extern const struct call_machine kernel_no_machine;
 struct kernel_setting {
 	char *text;    /* the filter, NULL if there is none */
 	struct filter *filter; /* the same; of tracepoints NULL: their program has it */
+	bool stacks;
 	int program, link;     /* of a tracepoint, else -1 */
+	struct functionprogram *function; /* of a function, else NULL */
+};
+
+/* What is written to a switch. */
+struct kernel_choice {
+	bool on, stacks;
+	char *filter; /* NULL if there is none */
 };
 
 /* i: invariant; c: under `changing`; l: under `lock`, and written under both */
@@ -43,6 +52,7 @@ struct kernel {
 	/* c: lists calls under way, -1 if the kernel can't; stays as long as rings are held */
 	int begun_link;
 	struct pidprogram *pidprogram; /* c: follows chosen processes; NULL if all are recorded */
+	int functions; /* c: the map of functionprogram.h, -1 until it is needed */
 	/* A leaf. */
 	pthread_mutex_t lock;
 	GHashTable *settings;	     /* l: name -> struct kernel_setting, of those that are on */
@@ -60,19 +70,34 @@ struct kernel {
 };
 
 /* kernel_points.c */
-int kernel_set_point(struct kernel *kernel, const char *name, bool on, const char *filter, struct err *err);
+int kernel_set_point(struct kernel *kernel, const char *name, const struct kernel_choice *choice,
+	struct err *err);
 bool kernel_has_point(const char *name);
 void kernel_list_points(GPtrArray *names);
 /* The fields of a tracepoint, read from tracefs now. */
 int kernel_read_point(const char *name, struct point **point, struct err *err);
 
+/* kernel_functions.c */
+int kernel_set_function(struct kernel *kernel, const char *name, const struct kernel_choice *choice,
+	struct err *err);
+bool kernel_is_function(const char *name);
+bool kernel_has_function(const char *name);
+const struct kernel_meaning *kernel_function_meaning(
+	const struct kernel_meaning *meaning, const struct kernel_record *record);
+
 /* kernel_meanings.c */
 void kernel_free_meaning(struct kernel_meaning *meaning);
+/*
+ * The id of a tracepoint or function: that which it had before if it is the same, or a new one. Takes the
+ * meaning, also if it fails.
+ */
+int kernel_add_meaning(struct kernel *kernel, struct kernel_meaning *meaning, uint32_t *id, struct err *err);
 /* That of a tracepoint's id, NULL if there is none. */
 const struct kernel_meaning *kernel_point_meaning(struct kernel *kernel, uint32_t id);
 
 /* kernel_machine.c: with `changing` held */
 int kernel_prepare(struct kernel *kernel, struct err *err);
+int kernel_prepare_stacks(struct kernel *kernel, struct err *err);
 void kernel_give_back(struct kernel *kernel);
 
 /* kernel_pids.c: with `changing` held; detaches, and chooses all */
@@ -87,5 +112,8 @@ void kernel_store(struct kernel *kernel, const char *name, struct kernel_setting
 struct kernel_setting *kernel_find(struct kernel *kernel, const char *name);
 /* With the lock held: what says whether this system call is recorded; NULL if it is not. */
 const struct kernel_setting *kernel_call_setting(struct kernel *kernel, unsigned int number);
+struct kernel_setting *kernel_make_setting(const struct kernel_choice *choice);
+/* What a program that was detached has missed. */
+void kernel_count_missed(struct kernel *kernel, uint64_t missed);
 
 #endif

@@ -22,9 +22,14 @@ libkernel_a_SOURCES = \
 	%D%/describe.h \
 	%D%/filter.c \
 	%D%/filter.h \
+	%D%/function.c \
+	%D%/function.h \
+	%D%/functionprogram.c \
+	%D%/functionprogram.h \
 	%D%/kernel.c \
 	%D%/kernel_begun.c \
 	%D%/kernel.h \
+	%D%/kernel_functions.c \
 	%D%/kernel_machine.c \
 	%D%/kernel_meanings.c \
 	%D%/kernel_pids.c \

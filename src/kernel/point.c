@@ -223,12 +223,13 @@ static uint32_t find_threads(const struct point *point, int threads[POINT_FIELDS
 	return count;
 }
 
-static void make_program(const struct point *point, uint32_t id, const struct filter *filter,
+static void make_program(const struct point *point, uint32_t id, const struct filter *filter, bool stacks,
 	struct emit *emit)
 {
 	const int body = (int)(point->body + 7) / 8 * 8;
 	struct code *code = &emit->code;
 	struct point_frame frame = { { 0 }, { 0 } };
+	struct emit_stack stack;
 	int strings = 0, threads[POINT_FIELDS_MAX];
 
 	code_mov(code, BPF_REG_6, BPF_REG_1);
@@ -248,26 +249,32 @@ static void make_program(const struct point *point, uint32_t id, const struct fi
 		frame.texts[strings++] = code_stack(code, KERNEL_STRING_BYTES / 2);
 		read_string(emit, &point->fields[i], &frame);
 	}
+	if (stacks) {
+		emit_stack_init(emit, &stack);
+		emit_stack_take(emit, &stack, 0);
+	}
 	emit_begin(emit);
 	copy_body(emit, point->body);
-	if (strings) {
+	if (strings || stacks) {
 		code_mov(code, BPF_REG_6, BPF_REG_9);
 		code_alu_imm(code, BPF_ADD, BPF_REG_6, EMIT_BODY + body);
 	}
 	for (int i = 0; i < strings; i++)
 		write_string(emit, i, &frame);
+	if (stacks)
+		emit_stack_write(emit, &stack);
 	emit_commit(emit);
 }
 
 int point_load(const struct point *point, const struct emit_machine *machine, uint32_t id,
-	const struct filter *filter, int *program, struct err *err)
+	const struct filter *filter, bool stacks, int *program, struct err *err)
 {
 	const struct program_spec spec = { .name = "kp_point", .type = BPF_PROG_TYPE_TRACEPOINT };
 	struct emit emit;
 	int ret;
 
 	emit_init(&emit, machine);
-	make_program(point, id, filter, &emit);
+	make_program(point, id, filter, stacks, &emit);
 	ret = emit_finish(&emit, err);
 	if (!ret)
 		ret = program_load(&spec, &emit.code, program, err);

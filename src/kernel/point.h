@@ -52,10 +52,10 @@ int point_filter(const struct point *point, const char *text, struct filter **fi
 
 /*
  * Loads the program that writes records with this id, those for which the filter holds if it is not
- * NULL. The caller closes the descriptor.
+ * NULL, perhaps with stacks. The caller closes the descriptor.
  */
 int point_load(const struct point *point, const struct emit_machine *machine, uint32_t id,
-	const struct filter *filter, int *program, struct err *err);
+	const struct filter *filter, bool stacks, int *program, struct err *err);
 
 /* Times that the kernel did not run the program, since another one was running; 0 for -1. */
 uint64_t point_missed(int program);

@@ -15,6 +15,8 @@ libsys_a_SOURCES = \
 	%D%/fdpass.h \
 	%D%/host.c \
 	%D%/host.h \
+	%D%/kallsyms.c \
+	%D%/kallsyms.h \
 	%D%/limits.c \
 	%D%/limits.h \
 	%D%/lines.c \

@@ -70,10 +70,11 @@ void merge_kernel_show(const struct snapshot *snapshot, const struct merge_kerne
 	const struct kernel_record *record = stream->record;
 	const struct producer_event *meaning = find_event(snapshot, stream->meaning);
 	struct trace_text_event *event = &item->event;
+	uint32_t flags;
 
 	copy_name(record, name);
 	g_string_truncate(args, 0);
-	kernel_describe(stream->meaning, record, args);
+	flags = kernel_describe(stream->meaning, record, args);
 	item->message = NULL;
 	item->message_bytes = 0;
 	item->program = (struct merge_program){ .serial = make_serial(record->tgid, name),
@@ -83,7 +84,7 @@ void merge_kernel_show(const struct snapshot *snapshot, const struct merge_kerne
 	item->thread = record->tid;
 	item->slot = stream->copy->cpu;
 	item->number = record->seq;
-	item->is_span = kernel_duration(record, &item->duration_ns);
+	item->is_span = kernel_duration(stream->meaning, record, &item->duration_ns);
 	item->args = args->str;
 	item->args_bytes = (uint32_t)args->len;
 	*event = (struct trace_text_event){
@@ -91,6 +92,7 @@ void merge_kernel_show(const struct snapshot *snapshot, const struct merge_kerne
 		.cpu = stream->copy->cpu,
 		.pid = record->tgid,
 		.tid = record->tid,
+		.flags = flags,
 		.program = name,
 		.label = meaning->label,
 		.format = meaning->format,

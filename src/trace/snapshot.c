@@ -94,7 +94,7 @@ static void forget_returned(const struct rings_copy *copy, GHashTable *by_tid)
 	while ((record = rings_next(copy, &at))) {
 		const struct begun_thread *thread;
 
-		if (!kernel_duration(record, &ns))
+		if (!kernel_call_duration(record, &ns))
 			continue;
 		thread = g_hash_table_lookup(by_tid, GUINT_TO_POINTER(record->tid));
 		if (thread && thread->call.time_ns == record->time_ns - ns)

@@ -162,3 +162,10 @@ check_PROGRAMS += tests/fs/kernel_calls
 tests_fs_kernel_calls_SOURCES = %D%/kernel_calls.c
 TESTS += %D%/kernel_events.sh %D%/kernel_underway.sh %D%/kernel_pids.sh
 EXTRA_DIST += %D%/kernel_events.sh %D%/kernel_underway.sh %D%/kernel_pids.sh
+# their stacks: stacked calls a system call from known functions
+check_PROGRAMS += tests/fs/stacked
+tests_fs_stacked_SOURCES = %D%/stacked.c
+tests_fs_stacked_CFLAGS = $(AM_CFLAGS) -O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls -fno-inline -fno-pie
+tests_fs_stacked_LDFLAGS = -static -no-pie
+TESTS += %D%/kernel_stacks.sh
+EXTRA_DIST += %D%/kernel_stacks.sh

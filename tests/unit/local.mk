@@ -52,6 +52,11 @@ unit_tests += tests/unit/test_lexer
 tests_unit_test_lexer_LDADD = libprobes.a $(BASE_TEST_LIBS)
 unit_tests += tests/unit/test_parser
 tests_unit_test_parser_LDADD = libprobes.a $(BASE_TEST_LIBS)
+
+unit_tests += tests/unit/test_function
+tests_unit_test_function_LDADD = libtrace.a libkernel.a libprobes.a libkpbpf.a libring.a $(SYS_TEST_LIBS) \
+	$(BPF_LIBS)
+
 unit_tests += tests/unit/test_expr
 tests_unit_test_expr_LDADD = libprobes.a $(BASE_TEST_LIBS)
 

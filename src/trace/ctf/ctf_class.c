@@ -29,8 +29,8 @@ static bool is_word(char c)
 	return g_ascii_isalnum(c) || c == '_';
 }
 
-/* Arguments of system calls without a word (kernel/calltext.c), by the end of the text before. */
-#define CALL_PREFIX "syscall:"
+/* Arguments of calls without a word (kernel/calltext.c, function.c), by the end of the text before. */
+static const char *const call_prefixes[] = { "syscall:", "function:" };
 static const struct {
 	const char *end;
 	char letter; /* of the conversion; 0: any */
@@ -144,11 +144,14 @@ static void append_arguments(GString *out, const char *label, const char *format
 	struct args_format walk = { format, format + strlen(format) };
 	g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
 	struct args_conversion c;
+	bool is_call = false;
 	int i = 0;
 
+	for (size_t prefix = 0; prefix < G_N_ELEMENTS(call_prefixes); prefix++)
+		is_call |= g_str_has_prefix(label, call_prefixes[prefix]);
 	class->count = args_plan(format, (uint32_t)strlen(format), class->plan);
 	while (args_next(&walk, &c) > 0) {
-		const char *call_word = g_str_has_prefix(label, CALL_PREFIX) ? find_call_word(&c) : NULL;
+		const char *call_word = is_call ? find_call_word(&c) : NULL;
 		char word[NAME_MAX_BYTES + 1];
 		int stars = (c.width == ARGS_STAR) + (c.precision == ARGS_STAR);
 

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The programs that record functions of the kernel.
+ *
+ * A call that is under way is found again by where it is on its stack, which no other call has at the
+ * same time, whatever thread or interrupt makes it: by fentry that is the address of the context, with
+ * registers the stack pointer. A call whose return was never seen leaves its entry behind: the next call at
+ * the same place takes it over.
+ */
+#include "kernel/functionprogram.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bpf/map.h"
+#include "bpf/program.h"
+
+/*
+ * Calls that are under way at a time, of all functions: with more, those that have waited longest lose their
+ * duration, and their records say so.
+ */
+#define CALLS_MAX 16384
+
+/* A call that has begun. */
+struct begun {
+	uint64_t time_ns;
+	uint64_t caller; /* the thread, and above 32 bits the id of the records */
+	uint64_t args[EMIT_PARAMS]; /* not by fentry, which has them at the return */
+};
+
+struct functionprogram {
+	enum functionprogram_way way;
+	int programs[2]; /* at the entry and at the return */
+	int links[2];
+};
+
+/* What the program at the return has on its stack, as offsets from R10. */
+struct frame {
+	int place, caller; /* the key, and what is compared */
+	int duration, result, args;
+	struct emit_stack stack;
+};
+
+struct making {
+	const struct functionprogram_spec *spec;
+	struct emit *emit;
+	bool typed; /* by fentry */
+	uint32_t slots; /* of arguments in the record */
+};
+
+/* ---- instructions ------------------------------------------------------------------------------ */
+
+/* Stores where the call is. At the return the stack pointer has passed the return address. */
+static void store_place(struct making *making, int at, bool is_return)
+{
+	struct code *code = &making->emit->code;
+
+	if (making->typed) {
+		code_store(code, BPF_DW, BPF_REG_10, at, BPF_REG_6);
+		return;
+	}
+	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_6, making->emit->machine->regs_sp);
+	if (is_return)
+		code_alu_imm(code, BPF_SUB, BPF_REG_1, EMIT_RETURN_SHIFT);
+	code_store(code, BPF_DW, BPF_REG_10, at, BPF_REG_1);
+}
+
+static void store_caller(struct making *making, int at)
+{
+	struct code *code = &making->emit->code;
+
+	code_load(code, BPF_W, BPF_REG_1, BPF_REG_8, making->emit->machine->task_pid);
+	code_mov_imm(code, BPF_REG_2, (int32_t)making->spec->id);
+	code_alu_imm(code, BPF_LSH, BPF_REG_2, 32);
+	code_alu(code, BPF_OR, BPF_REG_1, BPF_REG_2);
+	code_store(code, BPF_DW, BPF_REG_10, at, BPF_REG_1);
+}
+
+/* R1 = the map, R2 = the key. */
+static void prepare_map(struct making *making, int place)
+{
+	struct code *code = &making->emit->code;
+
+	code_map(code, BPF_REG_1, making->spec->calls);
+	code_mov(code, BPF_REG_2, BPF_REG_10);
+	code_alu_imm(code, BPF_ADD, BPF_REG_2, place);
+}
+
+/*
+ * The kernel drops returns of a function that too many threads are in (kretprobes) without a word to the
+ * program: it is seen, and counted, when a call finds the entry of another one in its place.
+ */
+static void count_left(struct making *making, int place)
+{
+	struct code *code = &making->emit->code;
+	int fresh = code_label(code);
+
+	prepare_map(making, place);
+	code_call(code, BPF_FUNC_map_lookup_elem);
+	code_jump_if_imm(code, BPF_JEQ, BPF_REG_0, 0, fresh);
+	emit_count_missed(making->emit);
+	code_place(code, fresh);
+}
+
+static void make_entry(struct making *making)
+{
+	struct emit *emit = making->emit;
+	struct code *code = &emit->code;
+	const int place = code_stack(code, 8), value = code_stack(code, sizeof(struct begun));
+
+	code_mov(code, BPF_REG_6, BPF_REG_1);
+	emit_task(emit);
+	store_place(making, place, false);
+	if (!making->typed)
+		count_left(making, place);
+	store_caller(making, value + (int)offsetof(struct begun, caller));
+	for (int i = 0; i < EMIT_PARAMS; i++) {
+		if (making->typed)
+			code_mov_imm(code, BPF_REG_1, 0);
+		else
+			code_load(code, BPF_DW, BPF_REG_1, BPF_REG_6, emit->machine->regs_params[i]);
+		code_store(code, BPF_DW, BPF_REG_10, value + (int)offsetof(struct begun, args) + i * 8,
+			BPF_REG_1);
+	}
+	emit_now(emit);
+	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, emit->now);
+	code_store(code, BPF_DW, BPF_REG_10, value + (int)offsetof(struct begun, time_ns), BPF_REG_1);
+	prepare_map(making, place);
+	code_mov(code, BPF_REG_3, BPF_REG_10);
+	code_alu_imm(code, BPF_ADD, BPF_REG_3, value);
+	code_mov_imm(code, BPF_REG_4, 0);
+	code_call(code, BPF_FUNC_map_update_elem);
+}
+
+/* The time and the arguments that the entry has kept, which is then forgotten. */
+static void take_begun(struct making *making, const struct frame *frame)
+{
+	struct emit *emit = making->emit;
+	struct code *code = &emit->code;
+	int unknown = code_label(code), done = code_label(code);
+
+	store_place(making, frame->place, true);
+	store_caller(making, frame->caller);
+	prepare_map(making, frame->place);
+	code_call(code, BPF_FUNC_map_lookup_elem);
+	code_jump_if_imm(code, BPF_JEQ, BPF_REG_0, 0, unknown);
+	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_0, offsetof(struct begun, caller));
+	code_load(code, BPF_DW, BPF_REG_2, BPF_REG_10, frame->caller);
+	code_jump_if(code, BPF_JNE, BPF_REG_1, BPF_REG_2, unknown);
+	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, emit->now);
+	code_load(code, BPF_DW, BPF_REG_2, BPF_REG_0, offsetof(struct begun, time_ns));
+	code_alu(code, BPF_SUB, BPF_REG_1, BPF_REG_2);
+	code_store(code, BPF_DW, BPF_REG_10, frame->duration, BPF_REG_1);
+	for (uint32_t i = 0; i < making->slots && !making->typed; i++) {
+		code_load(code, BPF_DW, BPF_REG_1, BPF_REG_0, (int)(offsetof(struct begun, args) + i * 8));
+		code_store(code, BPF_DW, BPF_REG_10, frame->args + (int)i * 8, BPF_REG_1);
+	}
+	code_store_imm(code, BPF_DW, BPF_REG_10, emit->flags, 0);
+	prepare_map(making, frame->place);
+	code_call(code, BPF_FUNC_map_delete_elem);
+	code_jump(code, done);
+	code_place(code, unknown);
+	code_store_imm(code, BPF_DW, BPF_REG_10, frame->duration, 0);
+	for (uint32_t i = 0; i < making->slots && !making->typed; i++)
+		code_store_imm(code, BPF_DW, BPF_REG_10, frame->args + (int)i * 8, 0);
+	code_store_imm(code, BPF_DW, BPF_REG_10, emit->flags,
+		KERNEL_RECORD_NO_ENTRY | (making->typed ? 0 : KERNEL_RECORD_NO_ARGS));
+	code_place(code, done);
+}
+
+/*
+ * The values of a context of fexit, with the result behind the arguments, as plain numbers: the verifier
+ * would not let a filter compute with a pointer.
+ */
+static void copy_context(struct making *making, const struct frame *frame)
+{
+	struct code *code = &making->emit->code;
+	const uint32_t results = making->spec->function->result.bytes ? 1 : 0;
+
+	if (!(making->slots + results))
+		return;
+	code_mov(code, BPF_REG_1, BPF_REG_10);
+	code_alu_imm(code, BPF_ADD, BPF_REG_1, frame->args);
+	code_mov_imm(code, BPF_REG_2, (int32_t)(making->slots + results) * 8);
+	code_mov(code, BPF_REG_3, BPF_REG_6);
+	code_call(code, BPF_FUNC_probe_read_kernel);
+}
+
+static void write_values(struct making *making, const struct frame *frame)
+{
+	struct code *code = &making->emit->code;
+	const int values = EMIT_BODY;
+
+	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, frame->duration);
+	code_store(code, BPF_DW, BPF_REG_9, values + (int)offsetof(struct kernel_function, duration_ns),
+		BPF_REG_1);
+	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, frame->result);
+	code_store(code, BPF_DW, BPF_REG_9, values + (int)offsetof(struct kernel_function, result),
+		BPF_REG_1);
+	for (int i = 0; i < (int)making->slots; i++) {
+		code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, frame->args + i * 8);
+		code_store(code, BPF_DW, BPF_REG_9,
+			values + (int)offsetof(struct kernel_function, args) + i * 8, BPF_REG_1);
+	}
+}
+
+static void make_return(struct making *making)
+{
+	const struct functionprogram_spec *spec = making->spec;
+	struct emit *emit = making->emit;
+	struct code *code = &emit->code;
+	struct frame frame = { .place = code_stack(code, 8), .caller = code_stack(code, 8),
+		.duration = code_stack(code, 8) };
+	int record_bytes = (int)(sizeof(struct kernel_record) + sizeof(struct kernel_function)) +
+		(int)making->slots * 8;
+
+	/* the result stands behind the arguments */
+	frame.args = code_stack(code, (int)(making->slots + 1) * 8);
+	frame.result = frame.args + (int)making->slots * 8;
+	code_store_imm(code, BPF_DW, BPF_REG_10, frame.result, 0);
+	code_mov(code, BPF_REG_6, BPF_REG_1);
+	emit_task(emit);
+	emit_now(emit);
+	take_begun(making, &frame);
+	if (making->typed) {
+		copy_context(making, &frame);
+	} else {
+		code_load(code, BPF_DW, BPF_REG_1, BPF_REG_6, emit->machine->regs_result);
+		code_store(code, BPF_DW, BPF_REG_10, frame.result, BPF_REG_1);
+	}
+	if (spec->filter) {
+		const struct filter_frame values = { .duration = frame.duration, .args = frame.args,
+			.result = frame.result };
+
+		filter_emit(spec->filter, emit, &values);
+	}
+	code_store_imm(code, BPF_DW, BPF_REG_10, emit->bytes, record_bytes);
+	if (spec->stacks) {
+		emit_stack_init(emit, &frame.stack);
+		emit_stack_take(emit, &frame.stack, making->typed ? 1 : 0);
+	}
+	code_mov_imm(code, BPF_REG_7, (int32_t)spec->id);
+	emit_begin(emit);
+	write_values(making, &frame);
+	if (spec->stacks) {
+		code_mov(code, BPF_REG_6, BPF_REG_9);
+		code_alu_imm(code, BPF_ADD, BPF_REG_6, record_bytes);
+		emit_stack_write(emit, &frame.stack);
+	}
+	emit_commit(emit);
+}
+
+/* ---- loading ----------------------------------------------------------------------------------- */
+
+int functionprogram_create_map(int *map, struct err *err)
+{
+	const struct map_spec spec = { .type = BPF_MAP_TYPE_LRU_HASH, .name = "kp_functions", .key_bytes = 8,
+		.value_bytes = sizeof(struct begun), .entries = CALLS_MAX };
+
+	return map_create(&spec, map, err);
+}
+
+const char *functionprogram_way_name(enum functionprogram_way way)
+{
+	static const char *const names[FUNCTIONPROGRAM_WAYS] = { "fentry", "kprobes", "ftrace" };
+
+	return names[way];
+}
+
+static int load_one(const struct emit_machine *machine, const struct functionprogram_spec *spec, int i,
+	struct functionprogram *made, struct err *err)
+{
+	const bool typed = made->way == FUNCTIONPROGRAM_FENTRY;
+	struct program_spec program = { .name = i ? "kp_func_exit" : "kp_func_entry",
+		.type = typed ? BPF_PROG_TYPE_TRACING : BPF_PROG_TYPE_KPROBE };
+	struct emit emit;
+	struct making making = { spec, &emit, typed, spec->function->slots };
+	int ret;
+
+	if (typed) {
+		program.attach = i ? BPF_TRACE_FEXIT : BPF_TRACE_FENTRY;
+		program.attach_type_id = spec->function->type;
+		program.btf_fd = spec->btf_fd >= 0 ? spec->btf_fd : 0;
+	} else if (made->way == FUNCTIONPROGRAM_FPROBE) {
+		program.attach = BPF_TRACE_KPROBE_MULTI;
+	}
+	emit_init(&emit, machine);
+	if (i)
+		make_return(&making);
+	else
+		make_entry(&making);
+	ret = emit_finish(&emit, err);
+	if (!ret)
+		ret = program_load(&program, &emit.code, &made->programs[i], err);
+	emit_fini(&emit);
+	return ret;
+}
+
+int functionprogram_load(const struct emit_machine *machine, const struct functionprogram_spec *spec,
+	enum functionprogram_way way, struct functionprogram **program, struct err *err)
+{
+	struct functionprogram *made;
+	int ret = 0;
+
+	if (way == FUNCTIONPROGRAM_FENTRY && !spec->function->type)
+		return err_set(err, EOPNOTSUPP, "the types of the kernel do not have it");
+	made = malloc(sizeof(*made));
+	if (!made)
+		return err_set(err, ENOMEM, "there is no memory for the programs");
+	*made = (struct functionprogram){ way, { -1, -1 }, { -1, -1 } };
+	for (int i = 0; i < 2 && !ret; i++)
+		ret = load_one(machine, spec, i, made, err);
+	if (ret) {
+		functionprogram_destroy(made);
+		return ret;
+	}
+	*program = made;
+	return 0;
+}
+
+static int attach_one(struct functionprogram *program, const char *function, int i, struct err *err)
+{
+	switch (program->way) {
+	case FUNCTIONPROGRAM_KPROBE:
+		return program_attach_kprobe(program->programs[i], function, i, &program->links[i], err);
+	case FUNCTIONPROGRAM_FPROBE:
+		return program_attach_kprobe_multi(
+			program->programs[i], function, i, &program->links[i], err);
+	default:
+		return program_attach_tracing(program->programs[i], &program->links[i], err);
+	}
+}
+
+int functionprogram_attach(struct functionprogram *program, const char *function, struct err *err)
+{
+	int ret = 0;
+
+	/* the return first, so that a call whose entry was seen has its record */
+	for (int i = 1; i >= 0 && !ret; i--)
+		ret = attach_one(program, function, i, err);
+	if (ret)
+		functionprogram_pause(program);
+	return ret;
+}
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+void functionprogram_pause(struct functionprogram *program)
+{
+	for (int i = 0; program && i < 2; i++)
+		close_fd(&program->links[i]);
+}
+
+void functionprogram_destroy(struct functionprogram *program)
+{
+	if (!program)
+		return;
+	functionprogram_pause(program);
+	for (int i = 0; i < 2; i++)
+		close_fd(&program->programs[i]);
+	free(program);
+}
+
+uint64_t functionprogram_missed(const struct functionprogram *program)
+{
+	struct program_counts counts;
+
+	return program && !program_counts(program->programs[1], &counts) ? counts.missed : 0;
+}

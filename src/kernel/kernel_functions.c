@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/* The switches of functions of the kernel. */
+#include "kernel/kernel_state.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kernel/function.h"
+#include "kernel/functionprogram.h"
+#include "sys/kallsyms.h"
+
+/* As in the names of switches. */
+static const char prefix[] = "function:";
+
+bool kernel_is_function(const char *name)
+{
+	return g_str_has_prefix(name, prefix) && function_is_name(name + strlen(prefix));
+}
+
+bool kernel_has_function(const char *name)
+{
+	struct function *function;
+	int btf_fd;
+
+	if (!kernel_is_function(name) || function_find(name + strlen(prefix), &function, &btf_fd, NULL, NULL))
+		return false;
+	function_destroy(function);
+	if (btf_fd >= 0)
+		close(btf_fd);
+	return true;
+}
+
+/* ---- what its records mean ---------------------------------------------------------------------- */
+
+/* The flags that make another format, in the order of kernel_meaning.variants. */
+static const uint32_t variant_flags[KERNEL_VARIANTS] = {
+	KERNEL_RECORD_NO_ENTRY, KERNEL_RECORD_NO_ENTRY | KERNEL_RECORD_NO_ARGS };
+
+static struct kernel_meaning *make_meaning(const char *name, struct function *function, uint32_t flags)
+{
+	struct kernel_meaning *meaning = g_new0(struct kernel_meaning, 1);
+
+	meaning->label = g_strdup(name);
+	meaning->format = function_format(function, flags);
+	meaning->format_bytes = (uint32_t)strlen(meaning->format);
+	meaning->function = function;
+	return meaning;
+}
+
+const struct kernel_meaning *kernel_function_meaning(
+	const struct kernel_meaning *meaning, const struct kernel_record *record)
+{
+	uint32_t flags = KERNEL_HEAD_FLAGS(record->head) & (KERNEL_RECORD_NO_ENTRY | KERNEL_RECORD_NO_ARGS);
+
+	for (int i = 0; i < KERNEL_VARIANTS; i++)
+		if (flags == variant_flags[i])
+			return meaning->variants[i];
+	return meaning;
+}
+
+/* The id of a function's records. Takes the function, also if it fails. */
+static int find_id(struct kernel *kernel, const char *name, struct function *function, uint32_t *id,
+	struct err *err)
+{
+	struct kernel_meaning *meaning = make_meaning(name, function, 0);
+
+	for (int i = 0; i < KERNEL_VARIANTS; i++)
+		meaning->variants[i] = make_meaning(name, function, variant_flags[i]);
+	return kernel_add_meaning(kernel, meaning, id, err);
+}
+
+/* ---- attaching ---------------------------------------------------------------------------------- */
+
+/* Why a function that exists can't be attached to: `refusals` is what the kernel said to each way. */
+static int explain(const char *name, int error, const char *refusals, struct err *err)
+{
+	char module[KALLSYMS_MODULE_MAX];
+
+	if (kallsyms_find(NULL, name, module) == -ENOENT)
+		return err_set(err, EOPNOTSUPP,
+			"the kernel has no code of '%s' any more: it ran when the kernel started (__init), "
+			"or is part of the functions that call it", name);
+	if (kallsyms_traceable(name) == -ENOENT)
+		return err_set(err, EOPNOTSUPP,
+			"'%s' can't be recorded: the kernel does not allow tracing of it (it is notrace or "
+			"__init: not in available_filter_functions)", name);
+	return err_set(err, error == -EPERM || error == -EACCES || error == -ENOMEM ? -error : EOPNOTSUPP,
+		"'%s' can't be recorded; %s; a kernel that allows one of them would give it", name, refusals);
+}
+
+/* What a switch is to become. */
+struct change {
+	const char *name; /* of the switch */
+	const char *text; /* the filter, or NULL */
+	bool stacks;
+	struct functionprogram *former; /* what is attached now, NULL if nothing */
+};
+
+/* Takes over from the former programs: the function is not recorded for a moment, and never twice. */
+static int take_over(const struct change *change, const char *function, struct functionprogram *made,
+	struct err *why)
+{
+	struct err ignored;
+	int ret;
+
+	functionprogram_pause(change->former);
+	ret = functionprogram_attach(made, function, why);
+	if (ret && change->former)
+		functionprogram_attach(change->former, function, &ignored);
+	return ret;
+}
+
+/* One way. `why` is what the kernel says against it, for which another one may be tried; `err` is final. */
+static int try_way(struct kernel *kernel, const struct change *change, struct functionprogram_spec *spec,
+	enum functionprogram_way way, struct functionprogram **program, struct err *why, struct err *err)
+{
+	struct functionprogram *made = NULL;
+	struct filter *filter = NULL;
+	int ret = find_id(kernel, change->name, function_copy(spec->function), &spec->id, err);
+
+	if (!ret && change->text)
+		ret = function_filter(spec->function, change->text, &filter, err);
+	if (ret)
+		return ret;
+	spec->filter = filter;
+	spec->stacks = change->stacks;
+	ret = functionprogram_load(&kernel->machine.emit, spec, way, &made, why);
+	filter_destroy(filter);
+	if (!ret)
+		ret = take_over(change, spec->function->name, made, why);
+	if (ret)
+		functionprogram_destroy(made);
+	else
+		*program = made;
+	return ret;
+}
+
+/* Tries the ways in turn. The function may be left with fewer arguments. */
+static int attach(struct kernel *kernel, const struct change *change, struct function *function, int btf_fd,
+	struct functionprogram **program, struct err *err)
+{
+	struct functionprogram_spec spec = { .calls = kernel->functions, .function = function,
+		.btf_fd = btf_fd };
+	g_autoptr(GString) refusals = g_string_new(NULL);
+	int ret, first = 0;
+
+	for (int way = 0; way < FUNCTIONPROGRAM_WAYS; way++) {
+		struct err why = { "" }, final = { "" };
+
+		if (way != FUNCTIONPROGRAM_FENTRY)
+			function_limit(function);
+		ret = try_way(kernel, change, &spec, (enum functionprogram_way)way, program, &why, &final);
+		if (!ret)
+			return 0;
+		if (final.text[0])
+			return err_set(err, -ret, "%s", final.text);
+		first = first ? first : ret;
+		g_string_append_printf(refusals, "%sby %s: %s", way ? "; " : "",
+			functionprogram_way_name((enum functionprogram_way)way), why.text);
+	}
+	return explain(function->name, first, refusals->str, err);
+}
+
+static int create_map(struct kernel *kernel, struct err *err)
+{
+	return kernel->functions >= 0 ? 0 : functionprogram_create_map(&kernel->functions, err);
+}
+
+static void detach(struct kernel *kernel, struct kernel_setting *setting)
+{
+	if (!setting)
+		return;
+	functionprogram_pause(setting->function);
+	kernel_count_missed(kernel, functionprogram_missed(setting->function));
+	functionprogram_destroy(setting->function);
+	setting->function = NULL;
+}
+
+int kernel_set_function(struct kernel *kernel, const char *name, const struct kernel_choice *choice,
+	struct err *err)
+{
+	struct kernel_setting *setting, *old = kernel_find(kernel, name);
+	struct change change = { name, choice->filter, choice->stacks, old ? old->function : NULL };
+	struct functionprogram *program = NULL;
+	struct function *function;
+	struct err why = { "" };
+	int ret, btf_fd;
+
+	if (!choice->on) {
+		detach(kernel, old);
+		kernel_store(kernel, name, NULL);
+		return 0;
+	}
+	ret = create_map(kernel, err);
+	if (!ret)
+		ret = function_find(name + strlen(prefix), &function, &btf_fd, &why, err);
+	if (ret)
+		return ret;
+	ret = attach(kernel, &change, function, btf_fd, &program, err);
+	function_destroy(function);
+	if (btf_fd >= 0)
+		close(btf_fd);
+	if (ret)
+		return ret;
+	detach(kernel, old);
+	setting = kernel_make_setting(choice);
+	setting->function = program;
+	kernel_store(kernel, name, setting);
+	return 0;
+}
