@@ -1,6 +1,7 @@
 # capture: the records of a capture as a model: processes, stacks, events, names of functions
 noinst_LIBRARIES += libcapture.a
 libcapture_a_SOURCES = \
+	%D%/backtraces.c %D%/backtraces.h \
 	%D%/symbolize.c %D%/symbolize.h \
 	%D%/cputimes.c %D%/cputimes.h %D%/decode.c %D%/decode.h \
 	%D%/dump.c %D%/dump.h \

@@ -15,15 +15,21 @@
 /* No command has more options than this, with --help and the end of the table. */
 #define OPTIONS_MAX 48
 
-static void print_option(int letter, const char *name, const char *argument, const char *help)
+/* The columns that an option takes before its help, as print_option() writes it. */
+static int width_of(const struct cmd_option *o)
 {
-	char left[64], dash[8] = "   ";
+	return (int)(strlen("-x, --") + strlen(o->name) +
+		(o->argument ? strlen(" ") + strlen(o->argument) : 0));
+}
 
-	if (letter < CMD_LONG_ONLY)
-		snprintf(dash, sizeof(dash), "-%c,", letter);
-	snprintf(left, sizeof(left), "%s --%s%s%s", dash, name, argument ? " " : "",
-		argument ? argument : "");
-	printf("  %-22s %s\n", left, help);
+static void print_option(const struct cmd_option *o, int width)
+{
+	char dash[8] = "   ";
+
+	if (o->letter < CMD_LONG_ONLY)
+		snprintf(dash, sizeof(dash), "-%c,", o->letter);
+	printf("  %s --%s%s%s%*s  %s\n", dash, o->name, o->argument ? " " : "",
+		o->argument ? o->argument : "", width - width_of(o), "", o->help);
 }
 
 static void print_examples(const char *examples)
@@ -37,13 +43,18 @@ static void print_examples(const char *examples)
 
 void cmd_print_help(const struct command *command)
 {
+	static const struct cmd_option help = { 'h', "help", NULL, "print this help" };
 	const struct cmd_option *o;
+	int width = width_of(&help);
 
 	printf("usage: kprof %s [OPTIONS]%s%s\n\n%s.\n\n", command->name,
 		*command->arguments ? " " : "", command->arguments, command->summary);
 	for (o = command->options; o->letter; o++)
-		print_option(o->letter, o->name, o->argument, o->help);
-	print_option('h', "help", NULL, "print this help");
+		if (width_of(o) > width)
+			width = width_of(o);
+	for (o = command->options; o->letter; o++)
+		print_option(o, width);
+	print_option(&help, width);
 	print_examples(command->examples);
 }
 

@@ -233,6 +233,22 @@ static void name_process(struct tracejson_writer *w, uint32_t pid, uint32_t tid,
 		put_name(w, pid, tid, "process_name", name && *name ? name : ANNOTATIONS_CATEGORY);
 }
 
+static void append_callers(GString *text, const struct view_annotation *annotation)
+{
+	uint32_t i;
+
+	if (!annotation->stack_count)
+		return;
+	json_append_name(text, "stack");
+	g_string_append_c(text, '[');
+	for (i = 0; i < annotation->stack_count; i++) {
+		if (i)
+			g_string_append_c(text, ',');
+		json_append_string(text, annotation->stack[i]);
+	}
+	g_string_append_c(text, ']');
+}
+
 static void append_span(GString *text, uint64_t begin_ns, uint64_t end_ns)
 {
 	const uint64_t ns = end_ns - begin_ns;
@@ -269,6 +285,7 @@ static void put_annotation(struct tracejson_writer *w, const struct view_annotat
 		g_string_append_printf(w->text, "\"cpu\":%" PRIu32, annotation->cpu);
 	if (annotation->name[0])
 		json_append_member(w->text, "text", annotation->text);
+	append_callers(w->text, annotation);
 	g_string_append(w->text, "}}");
 	json_flush(w->text, w->out);
 }

@@ -24,6 +24,8 @@ struct view_annotation {
 	const char *text;
 	bool is_span; /* it lasted for duration_ns, and ended at time_ns */
 	uint64_t duration_ns;
+	const char *const *stack; /* its callers, innermost first: "0xADDRESS FUNCTION+0xN (FILE)" */
+	uint32_t stack_count;
 };
 #define VIEW_CPU_UNKNOWN 0xffffu
 

@@ -20,13 +20,6 @@
 #include "symbolizer/helpers.h"
 #include "symbolizer/proto.h"
 #include "sys/clock.h"
-#include "sys/proc_wire.h"
-
-/*
- * The helper has its own timeouts (200 ms for a process, 500 ms for all): this one is for a
- * helper that hangs.
- */
-#define HELPER_NS (2 * NSEC_PER_SEC)
 
 /* The time until a process that could not be read is read again, at first and at most. */
 #define RETRY_NS NSEC_PER_SEC
@@ -153,16 +146,7 @@ static void note_counts(struct requester *requester)
 }
 
 /* A command that must not be interrupted waits for the helper, which has its own timeouts. */
-static struct proto_wait wait_for(const struct requester *requester)
-{
-	return (struct proto_wait){
-		.cancel_fd = requester->retry || requester->stop ? requester->cancel_fd : -1,
-		.deadline_ns = clock_monotonic_ns() + HELPER_NS,
-	};
-}
-
-/* Receives the answers of a request up to the last one, which is left in the message. */
-static int receive_answers(struct requester *requester)
+static int request(struct requester *requester)
 {
 	const struct proc_visitor visitor = {
 		.process = add_process,
@@ -170,35 +154,10 @@ static int receive_answers(struct requester *requester)
 		.mapping = add_mapping,
 		.arg = requester,
 	};
-	struct proto_message *message = requester->message;
-	int ret = 0;
+	const int cancel_fd = requester->retry || requester->stop ? requester->cancel_fd : -1;
+	int ret = helpers_read(
+		requester->helpers, requester->message, &visitor, add_unreadable, cancel_fd);
 
-	while (!ret) {
-		const struct proto_wait wait = wait_for(requester);
-
-		ret = helpers_receive(requester->helpers, message, &wait);
-		if (ret || message->head.type == PROTO_READ_DONE)
-			break;
-		ret = message->head.type == PROTO_RECORDS
-			? proc_wire_read(message->tail.bytes, message->head.count, &visitor,
-				  add_unreadable)
-			: -EBADMSG;
-	}
-	/* a helper with unread answers, or with threads that hang, cannot be used any more */
-	if (ret || message->head.flags & PROTO_HUNG) {
-		helpers_end_reader(requester->helpers, ret != -ECANCELED);
-		helpers_reap(requester->helpers);
-	}
-	return ret;
-}
-
-static int request(struct requester *requester)
-{
-	const struct proto_wait wait = wait_for(requester);
-	int ret = helpers_ask(requester->helpers, requester->message, &wait);
-
-	if (!ret)
-		ret = receive_answers(requester);
 	note_counts(requester);
 	return ret;
 }

@@ -14,6 +14,7 @@
 
 #include "base/units.h"
 #include "sys/child.h"
+#include "sys/proc_wire.h"
 
 /* The descriptor number of the connection in a helper. */
 #define HELPER_FD 3
@@ -324,16 +325,42 @@ int helpers_fork_parser(struct helpers *helpers, const struct proto_wait *wait)
 	return ret;
 }
 
-int helpers_ask(struct helpers *helpers, const struct proto_message *message,
-	const struct proto_wait *wait)
+/* Receives the replies up to the last one. */
+static int receive_records(struct helpers *helpers, struct proto_message *message,
+	const struct proc_visitor *visitor, int (*unreadable)(void *arg, pid_t pid), int cancel_fd)
 {
-	return send_to(helpers, &helpers->reader, message, -1, wait);
+	int ret = 0;
+
+	while (!ret) {
+		const struct proto_wait wait = { cancel_fd, proto_now_ns() + HELPERS_READ_NS };
+
+		ret = helpers->reader.pid ? proto_receive(helpers->reader.fd, message, NULL, &wait)
+					  : -EPIPE;
+		if (ret || message->head.type == PROTO_READ_DONE)
+			break;
+		ret = message->head.type == PROTO_RECORDS
+			? proc_wire_read(
+				  message->tail.bytes, message->head.count, visitor, unreadable)
+			: -EBADMSG;
+	}
+	return ret;
 }
 
-int helpers_receive(
-	struct helpers *helpers, struct proto_message *message, const struct proto_wait *wait)
+int helpers_read(struct helpers *helpers, struct proto_message *message,
+	const struct proc_visitor *visitor, int (*unreadable)(void *arg, pid_t pid), int cancel_fd)
 {
-	return helpers->reader.pid ? proto_receive(helpers->reader.fd, message, NULL, wait) : -EPIPE;
+	const struct proto_wait wait = { cancel_fd, proto_now_ns() + HELPERS_READ_NS };
+	int ret = send_to(helpers, &helpers->reader, message, -1, &wait);
+
+	if (ret)
+		return ret;
+	ret = receive_records(helpers, message, visitor, unreadable, cancel_fd);
+	/* a helper with unread answers, or with threads that hang, cannot be used any more */
+	if (ret || message->head.flags & PROTO_HUNG) {
+		helpers_end_reader(helpers, ret != -ECANCELED);
+		helpers_reap(helpers);
+	}
+	return ret;
 }
 
 void helpers_end_reader(struct helpers *helpers, bool hung)

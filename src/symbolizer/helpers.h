@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "symbolizer/proto.h"
+#include "sys/proc.h"
 
 /* Time limit of an open, for file systems that hang. */
 #define HELPERS_OPEN_NS (2 * NSEC_PER_SEC)
@@ -23,6 +24,8 @@
 #define HELPERS_PROCESS_NS (200 * NSEC_PER_MSEC)
 /* The largest debug files take a second or two; the parser limits its CPU time itself. */
 #define HELPERS_PARSE_NS (30 * NSEC_PER_SEC)
+/* The reader limits its own time (200 ms for a process, 500 ms for all): this is for one that hangs. */
+#define HELPERS_READ_NS (2 * NSEC_PER_SEC)
 /* debuginfod may have to download some hundred MB. */
 #define HELPERS_FETCH_NS (60 * NSEC_PER_SEC)
 
@@ -76,14 +79,14 @@ bool helpers_has_parser(const struct helpers *helpers);
 void helpers_kill_parser(struct helpers *helpers);
 
 /*
- * Sends a message to the reader (PROTO_READ_*, PROTO_BUILD_ID). Receive the replies with
- * helpers_receive() until a PROTO_READ_DONE, or until helpers_end_reader().
+ * Sends a message to the reader (PROTO_READ_*, PROTO_BUILD_ID), and calls the visitor for each record
+ * of its replies, and `unreadable`, which may be NULL, for each process that could not be read in
+ * time. The last reply, a PROTO_READ_DONE, is then in *message. After an error the next one starts
+ * the reader again.
+ * Returns -EPIPE if the reader has exited, -EBADMSG, or the value of a callback if it is not 0.
  */
-int helpers_ask(struct helpers *helpers, const struct proto_message *message,
-	const struct proto_wait *wait);
-/* Returns -EPIPE if the reader has exited. */
-int helpers_receive(
-	struct helpers *helpers, struct proto_message *message, const struct proto_wait *wait);
+int helpers_read(struct helpers *helpers, struct proto_message *message,
+	const struct proc_visitor *visitor, int (*unreadable)(void *arg, pid_t pid), int cancel_fd);
 /* Ends the reader. `hung` says that it did not reply, or that it reported PROTO_HUNG. */
 void helpers_end_reader(struct helpers *helpers, bool hung);
 /*

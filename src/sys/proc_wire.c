@@ -135,13 +135,13 @@ static int tell(const struct wire *wire, const char *text, const struct proc_vis
 
 	switch ((enum kind)wire->kind) {
 	case KIND_PROCESS:
-		return visitor->process(visitor->arg, &process);
+		return visitor->process ? visitor->process(visitor->arg, &process) : 0;
 	case KIND_THREAD:
-		return visitor->thread(visitor->arg, &thread);
+		return visitor->thread ? visitor->thread(visitor->arg, &thread) : 0;
 	case KIND_MAPPING:
-		return tell_mapping(wire, text, visitor);
+		return visitor->mapping ? tell_mapping(wire, text, visitor) : 0;
 	case KIND_UNREADABLE:
-		return unreadable(visitor->arg, (pid_t)wire->pid);
+		return unreadable ? unreadable(visitor->arg, (pid_t)wire->pid) : 0;
 	}
 	return -EBADMSG;
 }

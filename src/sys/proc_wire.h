@@ -25,7 +25,8 @@ size_t proc_wire_unreadable(void *out, pid_t pid);
 
 /*
  * Calls the visitor for each record, in order, and `unreadable` for each process that could not be
- * read. Returns 0, -EBADMSG if a record is not valid, or the value of a callback if it is not 0.
+ * read; those that are NULL are not called. Returns 0, -EBADMSG if a record is not valid, or the
+ * value of a callback if it is not 0.
  */
 int proc_wire_read(const void *bytes, size_t size, const struct proc_visitor *visitor,
 	int (*unreadable)(void *arg, pid_t pid));

@@ -21,6 +21,7 @@ struct trace_annotations {
 	size_t at;     /* of the next line in a message */
 	bool in_lines; /* the item is a message that may have more lines */
 	GString *program, *text;
+	uint64_t stack[TRACE_ANNOTATIONS_STACK_MAX];
 };
 
 struct annotation_count {
@@ -146,7 +147,9 @@ static void show_line(struct trace_annotations *annotations, const struct merge_
 
 static void show_event(struct trace_annotations *annotations, struct trace_annotation *annotation)
 {
-	const struct trace_text_event *event = &annotations->item.event;
+	struct trace_text_event *event = &annotations->item.event;
+	const uint32_t stack_count =
+		trace_text_take_stack(event, annotations->stack, TRACE_ANNOTATIONS_STACK_MAX);
 	size_t bytes;
 	bool cut;
 	const char *text = trace_text_format(annotations->trace_text, event, &bytes, &cut);
@@ -163,6 +166,8 @@ static void show_event(struct trace_annotations *annotations, struct trace_annot
 		.text = annotations->text->str,
 		.is_span = annotations->item.is_span,
 		.duration_ns = annotations->item.duration_ns,
+		.stack = annotations->stack,
+		.stack_count = stack_count,
 	};
 }
 

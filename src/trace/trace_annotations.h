@@ -21,6 +21,9 @@ struct readings;
 /* Bytes of a text; a longer one is cut. */
 #define TRACE_ANNOTATIONS_TEXT_MAX 256u
 
+/* Addresses of a stack; a longer one, which libkprof does not write, is a part of the text. */
+#define TRACE_ANNOTATIONS_STACK_MAX 32u
+
 /* Its pointers are valid until the next call. All strings are UTF-8. */
 struct trace_annotation {
 	uint64_t time_ns;    /* CLOCK_MONOTONIC */
@@ -32,6 +35,8 @@ struct trace_annotation {
 	const char *text;
 	bool is_span; /* it lasted for duration_ns, and ended at time_ns */
 	uint64_t duration_ns;
+	const uint64_t *stack; /* of a kprof_backtrace: return addresses, innermost first */
+	uint32_t stack_count;
 };
 
 /* Events and lines that are not shown. */

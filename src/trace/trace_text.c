@@ -369,6 +369,38 @@ const char *trace_text_format(struct trace_text *trace_text, const struct trace_
 	return trace_text->text;
 }
 
+bool trace_text_skip_arguments(const struct trace_text_event *event, struct arguments *args)
+{
+	struct args_plan plan[KPROF_ARGS_MAX];
+	int i, count = args_plan(event->format, event->format_bytes, plan);
+	const char *text;
+	uint64_t word;
+	size_t bytes;
+
+	for (i = 0; i < count; i++) {
+		if (plan[i].kind == ARGS_STRING ? !arguments_take_string(args, &text, &bytes)
+						: !arguments_take_word(args, &word))
+			return false;
+	}
+	return count >= 0;
+}
+
+uint32_t trace_text_take_stack(struct trace_text_event *event, uint64_t *stack, uint32_t max)
+{
+	struct arguments args = {event->args, event->args_bytes};
+	uint64_t count;
+	uint32_t i;
+
+	if (!(event->flags & KPROF_RECORD_STACK) || !trace_text_skip_arguments(event, &args) ||
+		!arguments_take_word(&args, &count) || count > max)
+		return 0;
+	for (i = 0; i < count; i++)
+		if (!arguments_take_word(&args, &stack[i]))
+			return 0;
+	event->flags &= ~(uint32_t)KPROF_RECORD_STACK;
+	return (uint32_t)count;
+}
+
 void trace_text_append_note(
 	uint64_t time_ns, uint32_t cpu, uint64_t count, const char *what, GString *out)
 {

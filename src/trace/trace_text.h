@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "trace/arguments.h"
 #include "trace/text_event.h"
 
 struct trace_text;
@@ -49,6 +50,19 @@ const char *trace_text_format(struct trace_text *trace_text, const struct trace_
  * it is not valid; format and arguments are then empty.
  */
 bool trace_text_split(struct trace_text_event *event);
+
+/*
+ * Skips the arguments of the format in *args, which begins with event->args: what is left is the
+ * stack. Returns false if some are missing.
+ */
+bool trace_text_skip_arguments(const struct trace_text_event *event, struct arguments *args);
+
+/*
+ * Copies the addresses of a stack to `stack`, innermost first, and takes them out of the event, whose
+ * text is then without them. Returns how many there are; 0, and the event is unchanged, if it has
+ * none, more than `max`, or not all arguments.
+ */
+uint32_t trace_text_take_stack(struct trace_text_event *event, uint64_t *stack, uint32_t max);
 
 /* Appends the line "[T]:cpuN: COUNT events WHAT". */
 void trace_text_append_note(

@@ -4,4 +4,5 @@ libviews_a_SOURCES = \
 	%D%/viewmaker.c \
 	%D%/viewmarks.c %D%/viewmarks.h \
 	%D%/viewmodel.c %D%/viewmodel.h \
-	%D%/viewproc.c %D%/viewproc.h
+	%D%/viewproc.c %D%/viewproc.h \
+	%D%/viewstacks.c %D%/viewstacks.h

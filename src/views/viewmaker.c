@@ -7,6 +7,8 @@
  * process, and any other internal error ends it too; the server then reports an error for all opens
  * that wait for a view.
  */
+#include "views/viewproc.h"
+
 #include <errno.h>
 #include <glib.h>
 #include <inttypes.h>
@@ -23,7 +25,7 @@
 #include "base/units.h"
 #include "views/viewmarks.h"
 #include "views/viewmodel.h"
-#include "views/viewproc.h"
+#include "views/viewstacks.h"
 #include "sys/clock.h"
 #include "sys/fdpass.h"
 #include "sys/proc.h"
@@ -234,6 +236,7 @@ static int make_view(struct view_job *job, struct err *err)
 	const struct view_format *format = view_find(job->request.format);
 	struct sink sink = { .fd = job->files[VIEWPROC_OUT], .left = VIEWPROC_BYTES_MAX, .job = job };
 	int capture_fd = job->files[VIEWPROC_CAPTURE], ret;
+	const struct cancel cancel = cancel_of(job);
 	struct view_annotations marks;
 	bool has_marks = job->files[VIEWPROC_MARKS] >= 0;
 
@@ -248,6 +251,8 @@ static int make_view(struct view_job *job, struct err *err)
 		viewmarks_select(&marks, &job->request.query);
 	if (!ret)
 		ret = unwind_capture(job, &capture_fd, err);
+	if (!ret && has_marks)
+		ret = viewstacks_name(&marks, capture_fd, job->maker->models, &cancel);
 	if (ret)
 		close(capture_fd);
 	else if (format->needs & VIEW_RECORDS)

@@ -3,6 +3,7 @@
 #include "views/viewmarks.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,11 +21,11 @@ struct opening {
 	uint64_t left_out, lost;
 };
 
-/* A mark; its strings follow, each with its NUL. */
+/* A mark; its stack and its strings follow, each of these with its NUL. */
 struct packed {
 	uint64_t time_ns, duration_ns;
 	uint32_t cpu, pid, tid;
-	uint32_t is_span, reserved;
+	uint32_t is_span, stack_count;
 	uint32_t program, name, text; /* bytes with the NUL; 0 for NULL */
 };
 
@@ -53,9 +54,12 @@ static void pack(const struct trace_annotation *mark, FILE *out)
 		.text = bytes_of(mark->text),
 		.is_span = mark->is_span,
 		.duration_ns = mark->is_span ? mark->duration_ns : 0,
+		.stack_count = mark->stack_count,
 	};
 
 	fwrite(&packed, sizeof(packed), 1, out);
+	if (mark->stack_count)
+		fwrite(mark->stack, sizeof(mark->stack[0]), mark->stack_count, out);
 	write_string(mark->program, packed.program, out);
 	write_string(mark->name, packed.name, out);
 	write_string(mark->text, packed.text, out);
@@ -108,8 +112,14 @@ int viewmarks_write(struct readings *readings, uid_t uid, const struct cancel *c
 
 struct reader {
 	FILE *in;
-	char *program, *name, *text; /* of the mark that was handed out */
-	const struct query *query;   /* which ones are wanted; NULL for all */
+	/* of the mark that was handed out: */
+	char *program, *name, *text;
+	uint64_t addresses[TRACE_ANNOTATIONS_STACK_MAX];
+	GString *callers[TRACE_ANNOTATIONS_STACK_MAX];
+	const char *stack[TRACE_ANNOTATIONS_STACK_MAX];
+
+	struct backtraces *names;  /* of the addresses; NULL: they get none */
+	const struct query *query; /* which ones are wanted; NULL for all */
 };
 
 /* Frees the former *string. Returns false at the end of the file. */
@@ -125,13 +135,31 @@ static bool read_mark(struct reader *reader, struct view_annotation *mark)
 	struct packed packed;
 
 	if (fread(&packed, sizeof(packed), 1, reader->in) != 1 ||
+		packed.stack_count > TRACE_ANNOTATIONS_STACK_MAX ||
+		fread(reader->addresses, sizeof(reader->addresses[0]), packed.stack_count,
+			reader->in) != packed.stack_count ||
 		!unpack_string(reader->in, packed.program, &reader->program) ||
 		!unpack_string(reader->in, packed.name, &reader->name) ||
 		!unpack_string(reader->in, packed.text, &reader->text))
 		return false;
 	*mark = (struct view_annotation){ packed.time_ns, packed.cpu, packed.pid, packed.tid,
-		reader->program, reader->name, reader->text, packed.is_span, packed.duration_ns };
+		reader->program, reader->name, reader->text, packed.is_span, packed.duration_ns,
+		reader->stack, packed.stack_count };
 	return true;
+}
+
+static void name_stack(struct reader *reader, const struct view_annotation *mark)
+{
+	uint32_t i;
+
+	for (i = 0; i < mark->stack_count; i++) {
+		if (!reader->callers[i])
+			reader->callers[i] = g_string_new(NULL);
+		g_string_printf(reader->callers[i], "0x%" PRIx64 " ", reader->addresses[i]);
+		backtraces_append_name(reader->names, mark->pid, mark->time_ns, reader->addresses[i],
+			reader->callers[i]);
+		reader->stack[i] = reader->callers[i]->str;
+	}
 }
 
 static bool is_wanted(const struct query *q, const struct view_annotation *mark)
@@ -150,10 +178,38 @@ static bool next_mark(void *arg, struct view_annotation *mark)
 {
 	struct reader *reader = arg;
 
-	while (read_mark(reader, mark))
-		if (!reader->query || is_wanted(reader->query, mark))
-			return true;
+	while (read_mark(reader, mark)) {
+		if (reader->query && !is_wanted(reader->query, mark))
+			continue;
+		if (reader->names)
+			name_stack(reader, mark);
+		else
+			mark->stack_count = 0;
+		return true;
+	}
 	return false;
+}
+
+bool viewmarks_each_address(struct view_annotations *marks,
+	void (*address)(void *arg, uint32_t pid, uint64_t time_ns, uint64_t address), void *arg)
+{
+	struct reader *reader = marks->arg;
+	struct view_annotation mark;
+	bool any = false;
+	uint32_t i;
+
+	while (read_mark(reader, &mark)) {
+		for (i = 0; i < mark.stack_count; i++)
+			address(arg, mark.pid, mark.time_ns, reader->addresses[i]);
+		any |= mark.stack_count != 0;
+	}
+	fseek(reader->in, sizeof(struct opening), SEEK_SET);
+	return any;
+}
+
+void viewmarks_set_names(struct view_annotations *marks, struct backtraces *names)
+{
+	((struct reader *)marks->arg)->names = names;
 }
 
 void viewmarks_select(struct view_annotations *marks, const struct query *query)
@@ -163,6 +219,12 @@ void viewmarks_select(struct view_annotations *marks, const struct query *query)
 
 static void free_reader(struct reader *reader)
 {
+	size_t i;
+
+	for (i = 0; i < TRACE_ANNOTATIONS_STACK_MAX; i++)
+		if (reader->callers[i])
+			g_string_free(reader->callers[i], TRUE);
+	backtraces_destroy(reader->names);
 	if (reader->in)
 		fclose(reader->in);
 	free(reader->program);

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "base/cancel.h"
+#include "capture/backtraces.h"
 #include "capture/query.h"
 #include "formats/view.h"
 
@@ -32,6 +33,14 @@ int viewmarks_open(int fd, struct view_annotations *marks);
  * outlive them; its times must have been settled.
  */
 void viewmarks_select(struct view_annotations *marks, const struct query *query);
+/*
+ * Calls address() for each address of the stacks of all marks, also of those that are not selected.
+ * Returns whether there is any. Afterwards they are given from the first one again.
+ */
+bool viewmarks_each_address(struct view_annotations *marks,
+	void (*address)(void *arg, uint32_t pid, uint64_t time_ns, uint64_t address), void *arg);
+/* Gives the addresses names. Takes ownership. Without names the stacks are not given. */
+void viewmarks_set_names(struct view_annotations *marks, struct backtraces *names);
 /* Harmless for NULL. */
 void viewmarks_close(struct view_annotations *marks);
 

@@ -135,6 +135,24 @@ static int find_names(struct viewmodels *models, const struct view_format *forma
 	return cancel_requested(cancel) ? -EINTR : 0;
 }
 
+const struct helpers_options *viewmodels_options(const struct viewmodels *models)
+{
+	return &models->options;
+}
+
+int viewmodels_resolve(
+	struct viewmodels *models, struct backtraces *backtraces, const struct cancel *cancel)
+{
+	const struct symbols_how how = { .cancel_fd = cancel->cancel_fd };
+	int ret = lock_wanted(&models->asking, cancel);
+
+	if (ret)
+		return ret;
+	backtraces_resolve(backtraces, models->symbols, &how);
+	pthread_mutex_unlock(&models->asking);
+	return cancel_requested(cancel) ? -EINTR : 0;
+}
+
 /* ---- one model ------------------------------------------------------------------------------- */
 
 static void destroy_model(struct viewmodel *model)

@@ -10,9 +10,10 @@
 #ifndef KPROFS_VIEWS_VIEWMODEL_H
 #define KPROFS_VIEWS_VIEWMODEL_H
 
-#include "base/err.h"
-#include "formats/view.h"
 #include "base/cancel.h"
+#include "base/err.h"
+#include "capture/backtraces.h"
+#include "formats/view.h"
 
 /* Invariant once made; several threads may write views of it. */
 struct viewmodel {
@@ -34,6 +35,16 @@ void viewmodels_destroy(struct viewmodels *models);
 
 /* The symbolizer of the views; thread-safe. */
 struct symbols *viewmodels_symbols(struct viewmodels *models);
+
+/* The options of the symbolizer, for further helpers. */
+const struct helpers_options *viewmodels_options(const struct viewmodels *models);
+
+/*
+ * Finds the names of these addresses. Blocks while files are read, and while another view symbolizes.
+ * Returns -EINTR if it was cancelled.
+ */
+int viewmodels_resolve(
+	struct viewmodels *models, struct backtraces *backtraces, const struct cancel *cancel);
 
 /* What the model of a view of this capture may take, bytes. */
 size_t viewmodel_bytes(int capture_fd);

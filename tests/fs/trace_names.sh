@@ -1,15 +1,24 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# trace_names: kprof trace shows the functions of the addresses of kprof_backtrace, at the distance from
-# their start that nm gives, while the program runs; kptrace and --addresses have the addresses alone.
+# trace_names: kprof trace and views/trace.json show the functions of the addresses of kprof_backtrace, at the
+# distance from their start that nm gives, while the program runs; kptrace and --addresses have the addresses
+# alone. If samples were taken of the program, trace.json shows the functions also after its end.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 
+command -v python3 >/dev/null || { echo "python3 is missing"; exit 77; }
 command -v nm >/dev/null || { echo "nm is missing"; exit 77; }
 KPROF=$PWD/kprof
 BACKTRACING=$WORK/backtracing
 cp "$PWD/tests/fs/backtracing" "$BACKTRACING"
 export KPROF_SOCKET=$SOCKET
+
+# in_view WHAT: trace.json has the lines in $WORK/named
+in_view() {
+	timeout 60 cat "$MNT/views/trace.json" >"$WORK/json" || fail "views/trace.json"
+	python3 "${srcdir:-.}/tests/fs/tracejson.py" "$WORK/json" >"$WORK/found" || fail "trace.json"
+	same "$1" "$(cat "$WORK/named")" "$(sed -n 's/^mark //p' "$WORK/found")"
+}
 
 serve
 mkfifo "$WORK/in" "$WORK/out"
@@ -51,9 +60,35 @@ esac
 expected $((first + 1)) outer
 expected $((first + 2)) main
 
+in_view "trace.json without samples"
+
+# has_sample: the program continues once, and so it is sampled
+has_sample() {
+	put kpctl start
+	echo >&7
+	put kpctl stop
+	grep -q backtracing "$MNT/views/flat" 2>/dev/null
+}
+
+put kpctl "event context-switches:period=1"
+sampled=
+if put kpctl start 2>/dev/null; then
+	sampled=1
+	wait_for has_sample
+	in_view "trace.json of a capture"
+	cp "$WORK/named" "$WORK/before"
+fi
+
 exec 7>&- 8<&-
 wait "$program"
 timeout 60 "$KPROF" trace --mount "$MNT" >"$WORK/named" || fail "kprof trace"
 same "a program that has ended" "$(grep -c ':   0x' "$WORK/raw")" \
 	"$(grep -c ':   0x[0-9a-f]* \[unknown\]$' "$WORK/named")"
+if [ -n "$sampled" ]; then
+	cp "$WORK/before" "$WORK/named"
+	in_view "trace.json of a capture, of a program that has ended"
+	put kpctl clear
+fi
+timeout 60 "$KPROF" trace --mount "$MNT" >"$WORK/named"
+in_view "trace.json without the program"
 serve_end

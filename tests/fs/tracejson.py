@@ -50,7 +50,8 @@ def check_nesting(spans):
 
 
 def mark(event, processes):
-    """The line of kptrace. A text of a program is called by itself, and so is what has no process."""
+    """The lines of kptrace. A text of a program is called by itself, and so is what has no process. The
+    callers of a kprof_backtrace have their names, as `kprof trace` shows them."""
     ns = int(end_of(event) * 1000)
     args = event["args"]
     line = "[%d.%09d]:cpu%s: " % (ns // 10**9, ns % 10**9, args.get("cpu", "?"))
@@ -62,7 +63,9 @@ def mark(event, processes):
     line += "%s[%d%s]" % (processes[event["pid"]] if event["pid"] else "", event["pid"], thread)
     if "text" in args:
         return "%s %s: %s" % (line, event["name"], args["text"])
-    return "%s: %s" % (line, event["name"])
+    need(all(type(caller) is str for caller in args.get("stack", [])), "a stack")
+    return "\n".join("%s: %s" % (line, text)
+                     for text in [event["name"]] + ["  " + caller for caller in args.get("stack", [])])
 
 
 def main():
@@ -101,7 +104,8 @@ def main():
         need(event["ph"] == "i", "an event of another phase")
         need(event["s"] == "t" or event["cat"] == "kptrace" and event["s"] == "g", "a scope")
         if event["cat"] == "kptrace":
-            print("mark", mark(event, processes))
+            for line in mark(event, processes).split("\n"):
+                print("mark", line)
             continue
         names = stack_of(frames, event["sf"]) if "sf" in event else []
         need(not names or names[0] == event["name"], "a name other than its stack's")

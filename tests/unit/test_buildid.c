@@ -322,6 +322,21 @@ static void test_written_records_are_read_back(void **state)
 		"M 7 1000 2000 3000 5 8:1  8 1 4;U 9;");
 }
 
+static void test_callbacks_that_are_null_are_not_called(void **state)
+{
+	static unsigned char bytes[4 * PROC_WIRE_MAX];
+	struct visited visited = { "" };
+	const struct proc_visitor none = { NULL, NULL, NULL, &visited };
+	const struct proc_visitor threads = { NULL, note_thread, NULL, &visited };
+	const size_t size = make_records(bytes);
+
+	(void)state;
+	assert_int_equal(proc_wire_read(bytes, size, &none, NULL), 0);
+	assert_string_equal(visited.text, "");
+	assert_int_equal(proc_wire_read(bytes, size, &threads, NULL), 0);
+	assert_string_equal(visited.text, "T 7 8 a b;");
+}
+
 /* Each length and each byte with other values: an error, or records; never a byte beyond. */
 static void test_damaged_records_are_refused(void **state)
 {
@@ -358,6 +373,7 @@ int main(void)
 		cmocka_unit_test(test_damaged_files_are_harmless),
 		cmocka_unit_test(test_only_what_was_mapped_is_read),
 		cmocka_unit_test(test_written_records_are_read_back),
+		cmocka_unit_test(test_callbacks_that_are_null_are_not_called),
 		cmocka_unit_test(test_damaged_records_are_refused),
 	};
 

@@ -426,6 +426,33 @@ static void test_stacks_and_cuts_are_printed(void **state)
 	expect(__LINE__, &event, HEAD "5 [cut]\n");
 }
 
+/* An event whose stack cannot be taken keeps it in its text. */
+static void test_stack_is_taken_out_of_the_event(void **state)
+{
+	struct stored args = {.count = 0};
+	struct trace_text_event event;
+	uint64_t stack[2] = {0};
+
+	add_string(&args, "ab");
+	add_word(&args, 2);
+	add_word(&args, 0x7f0000001000);
+	add_word(&args, 0xffffffffffffffff);
+	event = make_event("%s", &args);
+	assert_int_equal(trace_text_take_stack(&event, stack, 2), 0); /* it has none */
+	event.flags = KPROF_RECORD_STACK | KPROF_RECORD_CUT;
+	assert_int_equal(trace_text_take_stack(&event, stack, 1), 0); /* more than the caller takes */
+	event.args_bytes -= 8;
+	assert_int_equal(trace_text_take_stack(&event, stack, 2), 0); /* two are promised, one is there */
+	assert_int_equal(event.flags, KPROF_RECORD_STACK | KPROF_RECORD_CUT);
+	event.args_bytes += 8;
+	assert_int_equal(trace_text_take_stack(&event, stack, 2), 2);
+	assert_true(stack[0] == 0x7f0000001000 && stack[1] == UINT64_MAX);
+	expect(__LINE__, &event, HEAD "ab [cut]\n");
+	event = make_event("%d %d %d %d %d", &args); /* five arguments, and four words */
+	event.flags = KPROF_RECORD_STACK;
+	assert_int_equal(trace_text_take_stack(&event, stack, 2), 0);
+}
+
 static void test_text_is_split_from_its_arguments(void **state)
 {
 	struct stored args = {.count = 0};
@@ -590,6 +617,7 @@ int main(void)
 		cmocka_unit_test(test_hostile_arguments_are_harmless),
 		cmocka_unit_test(test_longest_event_is_cut),
 		cmocka_unit_test(test_stacks_and_cuts_are_printed),
+		cmocka_unit_test(test_stack_is_taken_out_of_the_event),
 		cmocka_unit_test(test_text_is_split_from_its_arguments),
 		cmocka_unit_test(test_note_says_the_number_of_lost_events),
 		cmocka_unit_test(test_many_formats_are_measured),

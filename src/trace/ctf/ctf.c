@@ -130,23 +130,6 @@ static bool append_arguments(struct ctf_writer *w, const struct ctf_class *class
 	return true;
 }
 
-/* Skips the arguments. Returns false if some are missing. */
-static bool skip_arguments(const struct trace_text_event *event, struct arguments *args)
-{
-	struct args_plan plan[KPROF_ARGS_MAX];
-	int i, count = args_plan(event->format, event->format_bytes, plan);
-	const char *text;
-	uint64_t word;
-	size_t bytes;
-
-	for (i = 0; i < count; i++) {
-		if (plan[i].kind == ARGS_STRING ? !arguments_take_string(args, &text, &bytes)
-						: !arguments_take_word(args, &word))
-			return false;
-	}
-	return count >= 0;
-}
-
 /*
  * The event's text, as in kptrace. If the stack can't be separated from the arguments, it is a part
  * of the text, too.
@@ -160,7 +143,7 @@ static const struct ctf_class *append_text(struct ctf_writer *w, const struct me
 	size_t bytes;
 	bool cut;
 
-	if ((event.flags & KPROF_RECORD_STACK) && skip_arguments(&event, &args)) {
+	if ((event.flags & KPROF_RECORD_STACK) && trace_text_skip_arguments(&event, &args)) {
 		event.flags &= ~(uint32_t)KPROF_RECORD_STACK;
 		shape |= CTF_STACK;
 	}
