@@ -16,8 +16,15 @@ EXTRA_DIST += %D%/kprofs.service.in %D%/packages %D%/check-packages %D%/try-inst
 	%D%/debian/kprofs.manpages %D%/debian/libkprof-dev.manpages %D%/debian/not-installed \
 	%D%/debian/source/format
 
-# folders that only this package uses; make's uninstall removes files only
+# make's uninstall removes files only. These are the folders that install may have made, the inner ones
+# first; of those that others use as well, the empty ones are removed.
+installed_folders = $(includedir)/kprof $(libexecdir)/kprofs $(libexecdir) $(exampledir) $(docdir) \
+	$(datadir)/doc $(systemdsystemunitdir) `dirname $(systemdsystemunitdir)` $(pkgconfigdir) $(man1dir) $(man3dir) \
+	$(man5dir) $(man8dir) $(bashcompletiondir) $(datadir)/bash-completion $(zshcompletiondir) \
+	$(datadir)/zsh $(fishcompletiondir) $(datadir)/fish
 uninstall-hook:
-	for dir in $(includedir)/kprof $(libexecdir)/kprofs $(exampledir) $(docdir); do \
-		if [ -d "$(DESTDIR)$$dir" ]; then rmdir "$(DESTDIR)$$dir"; fi; \
+	@for dir in $(installed_folders); do \
+		if [ -d "$(DESTDIR)$$dir" ] && [ -z "`ls -A "$(DESTDIR)$$dir"`" ]; then \
+			echo "rmdir $(DESTDIR)$$dir"; rmdir "$(DESTDIR)$$dir"; \
+		fi; \
 	done

@@ -4,7 +4,7 @@
 #
 # Sourced as the first thing of a script that runs in the build folder. It runs the script once more in a
 # mount namespace of its own. Exit status 77: the machine lacks what is needed, and the output says what.
-# Afterwards the installed programs, and a `cc` and `c++` that use the options of this build, are in PATH.
+# $INSTALL_TMP/before lists what was in the prefix. Afterwards the installed programs, and a `cc` and `c++` that use the options of this build, are in PATH.
 
 set -u
 export LC_ALL=C
@@ -69,6 +69,11 @@ echo "$libdir" >"$INSTALL_TMP/etc/ld.so.conf.d/kprof-test.conf"
 [ ! -d /var/cache/ldconfig ] || mount --bind "$INSTALL_TMP/cache" /var/cache/ldconfig
 mount --bind "$INSTALL_TMP/etc" /etc || fail "/etc"
 mount --bind "$INSTALL_TMP/prefix" "$prefix" || fail "$prefix"
+
+# the folders that Debian makes, and a file of another program in one that is ours as well
+mkdir -p "$prefix"/{bin,etc,games,include,lib,sbin,share/man,src} "$prefix/share/zsh/site-functions"
+touch "$prefix/share/zsh/site-functions/_other"
+(cd "$prefix" && find . | LC_ALL=C sort) >"$INSTALL_TMP/before"
 
 # Two scripts may install from the build folder at once, and libtool relinks in it.
 MAKEFLAGS='' flock . make -s install >"$INSTALL_TMP/log" 2>&1 || fail "make install: $(cat "$INSTALL_TMP/log")"
