@@ -11,6 +11,7 @@
 
 #include "bpf/code.h"
 #include "bpf/program.h"
+#include "kernel/begun_code.h"
 
 /* Threads that one read of the list returns. */
 #define THREADS_READ 64
@@ -48,11 +49,69 @@ static int find_fields(const struct types *types, struct begun_fields *fields, s
 	return 0;
 }
 
+/* R0 = the value of a map for the key on the stack, or 0. */
+static void look_up(struct code *code, int map, int key)
+{
+	code_map(code, BPF_REG_1, map);
+	code_mov(code, BPF_REG_2, BPF_REG_10);
+	code_alu_imm(code, BPF_ADD, BPF_REG_2, key);
+	code_call(code, BPF_FUNC_map_lookup_elem);
+}
+
+/* R8 = what is kept for the task in R7, in its slot or in the hash map; or goes to `none`. */
+static void find_call(struct code *code, const struct call_machine *maps, const struct begun_fields *fields,
+	int key, int none)
+{
+	int other = code_label(code), found = code_label(code);
+
+	code_load(code, BPF_W, BPF_REG_1, BPF_REG_7, fields->pid);
+	code_alu_imm(code, BPF_AND, BPF_REG_1, BEGUN_SLOTS - 1);
+	code_store(code, BPF_DW, BPF_REG_10, key, BPF_REG_1);
+	look_up(code, maps->slots, key);
+	code_jump_if_imm(code, BPF_JEQ, BPF_REG_0, 0, none);
+	code_mov(code, BPF_REG_8, BPF_REG_0);
+	code_load(code, BPF_W, BPF_REG_1, BPF_REG_7, fields->pid);
+	code_load(code, BPF_W, BPF_REG_2, BPF_REG_8, offsetof(struct begun_slot, owner));
+	code_jump_if(code, BPF_JNE, BPF_REG_1, BPF_REG_2, other);
+	code_jump(code, found);
+	code_place(code, other);
+	code_store(code, BPF_DW, BPF_REG_10, key, BPF_REG_1);
+	look_up(code, maps->others, key);
+	code_jump_if_imm(code, BPF_JEQ, BPF_REG_0, 0, none);
+	code_mov(code, BPF_REG_8, BPF_REG_0);
+	code_place(code, found);
+}
+
 /*
- * For one task: R6 is the context, R7 the task, R8 its call in the map. A number that was used again
- * has a task that began later than the call.
+ * Copies what R8 is to the stack, with the time in R1; or goes to `none` if it has returned, also meanwhile:
+ * the thread may be running.
  */
-static void make_program(int map, const struct begun_fields *fields, struct code *code)
+static void copy_call(struct code *code, int row, int none)
+{
+	code_load(code, BPF_DW, BPF_REG_3, BPF_REG_8, offsetof(struct begun_slot, state));
+	code_load(code, BPF_H, BPF_REG_1, BPF_REG_8, offsetof(struct begun_slot, number));
+	code_store(code, BPF_W, BPF_REG_10, row + (int)offsetof(struct begun_call, number), BPF_REG_1);
+	code_load(code, BPF_H, BPF_REG_1, BPF_REG_8, offsetof(struct begun_slot, flags));
+	code_store(code, BPF_W, BPF_REG_10, row + (int)offsetof(struct begun_call, flags), BPF_REG_1);
+	for (int i = 0; i < (int)KERNEL_CALL_ARGS; i++) {
+		code_load(code, BPF_DW, BPF_REG_1, BPF_REG_8, (int)offsetof(struct begun_slot, args) + i * 8);
+		code_store(code, BPF_DW, BPF_REG_10, row + (int)offsetof(struct begun_call, args) + i * 8,
+			BPF_REG_1);
+	}
+	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_8, offsetof(struct begun_slot, state));
+	code_jump_if(code, BPF_JNE, BPF_REG_1, BPF_REG_3, none);
+	code_alu_imm(code, BPF_AND, BPF_REG_3, 1);
+	code_jump_if_imm(code, BPF_JEQ, BPF_REG_3, 0, none);
+	code_alu_imm(code, BPF_RSH, BPF_REG_1, 1);
+	code_store(code, BPF_DW, BPF_REG_10, row + (int)offsetof(struct begun_call, time_ns), BPF_REG_1);
+}
+
+/*
+ * For one task: R6 is the context, R7 the task, R8 its call. A number that was used again has a task that
+ * began later than the call.
+ */
+static void make_program(const struct call_machine *maps, const struct begun_fields *fields,
+	struct code *code)
 {
 	const int key = code_stack(code, 8), row = code_stack(code, sizeof(struct begun_thread));
 	const int tgid = row + (int)offsetof(struct begun_thread, tgid);
@@ -63,20 +122,8 @@ static void make_program(int map, const struct begun_fields *fields, struct code
 	code_mov(code, BPF_REG_6, BPF_REG_1);
 	code_load(code, BPF_DW, BPF_REG_7, BPF_REG_6, fields->context_task);
 	code_jump_if_imm(code, BPF_JEQ, BPF_REG_7, 0, none);
-	code_load(code, BPF_W, BPF_REG_1, BPF_REG_7, fields->pid);
-	code_store(code, BPF_DW, BPF_REG_10, key, BPF_REG_1);
-	code_map(code, BPF_REG_1, map);
-	code_mov(code, BPF_REG_2, BPF_REG_10);
-	code_alu_imm(code, BPF_ADD, BPF_REG_2, key);
-	code_call(code, BPF_FUNC_map_lookup_elem);
-	code_jump_if_imm(code, BPF_JEQ, BPF_REG_0, 0, none);
-	code_mov(code, BPF_REG_8, BPF_REG_0);
-	for (int i = 0; i < (int)sizeof(struct begun_call); i += 8) {
-		code_load(code, BPF_DW, BPF_REG_1, BPF_REG_8, i);
-		code_store(code, BPF_DW, BPF_REG_10, row + i, BPF_REG_1);
-	}
-	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, row);
-	code_jump_if_imm(code, BPF_JEQ, BPF_REG_1, 0, none);
+	find_call(code, maps, fields, key, none);
+	copy_call(code, row, none);
 	code_load(code, BPF_DW, BPF_REG_2, BPF_REG_7, fields->start);
 	code_jump_if(code, BPF_JGT, BPF_REG_2, BPF_REG_1, none);
 	code_load(code, BPF_W, BPF_REG_1, BPF_REG_7, fields->tgid);
@@ -97,7 +144,7 @@ static void make_program(int map, const struct begun_fields *fields, struct code
 	code_return(code, 0);
 }
 
-int begun_attach(int begun_map, const struct types *types, int *link, struct err *err)
+int begun_attach(const struct call_machine *maps, const struct types *types, int *link, struct err *err)
 {
 	struct program_spec spec = { .name = "kp_begun", .type = BPF_PROG_TYPE_TRACING,
 		.attach = BPF_TRACE_ITER };
@@ -112,7 +159,7 @@ int begun_attach(int begun_map, const struct types *types, int *link, struct err
 	if (ret)
 		return ret;
 	code_init(&code);
-	make_program(begun_map, &fields, &code);
+	make_program(maps, &fields, &code);
 	ret = code_finish(&code, err);
 	if (!ret)
 		ret = program_load(&spec, &code, &program, err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls under way: what the program at the entry of a system call keeps for its thread until the call
- * returns, and a program that lists it. A thread that has ended is not listed, whatever it has left.
+ * Calls under way: a program that lists what the one at the entry of system calls keeps for each thread until
+ * the call returns (begun_code.h). A thread that has ended is not listed, whatever it has left.
  */
 #ifndef KPROFS_KERNEL_BEGUN_H
 #define KPROFS_KERNEL_BEGUN_H
@@ -12,10 +12,10 @@
 #include "base/err.h"
 #include "bpf/rings.h"
 #include "bpf/types.h"
+#include "kernel/callmachine.h"
 
-/* In the map of begun calls, by thread. */
 struct begun_call {
-	uint64_t time_ns; /* 0: none */
+	uint64_t time_ns;
 	uint32_t number;
 	uint32_t flags; /* KERNEL_RECORD_COMPAT or 0 */
 	uint64_t args[KERNEL_CALL_ARGS];
@@ -29,10 +29,10 @@ struct begun_thread {
 };
 
 /*
- * Makes the program that lists the calls of a map; begun_list() needs its link, which the caller closes.
+ * Makes the program that lists the calls of the maps; begun_list() needs its link, which the caller closes.
  * -EOPNOTSUPP: this kernel has no programs that list tasks (Linux 5.8).
  */
-int begun_attach(int begun_map, const struct types *types, int *link, struct err *err);
+int begun_attach(const struct call_machine *maps, const struct types *types, int *link, struct err *err);
 /* Appends each thread that is in a call, as struct begun_thread. -errno, after some of them perhaps. */
 int begun_list(int link, GArray *threads);
 

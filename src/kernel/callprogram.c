@@ -10,14 +10,9 @@
 
 #include "bpf/map.h"
 #include "bpf/program.h"
-#include "kernel/begun.h"
+#include "kernel/begun_code.h"
 
-/*
- * Threads whose calls are under way at a time: with more, those that have waited longest lose their
- * arguments, and their records say so.
- */
-#define THREADS_MAX 16384
-/* The same of threads that are executing a program, which takes some ms. */
+/* Threads that are executing a program at a time, which takes some ms: with more, some paths are lost. */
 #define EXECS_MAX 1024
 
 /* Texts of arguments before their length is known, one value for each CPU. */
@@ -65,9 +60,6 @@ static void choose(struct emit *emit, uint8_t generation)
 	code_jump_if_imm(code, BPF_JGT, BPF_REG_7, CALLNAMES_NUMBERS - 1, emit->out);
 	code_map_value(code, BPF_REG_1, maps_of(emit)->control, offsetof(struct call_control, calls));
 	code_alu(code, BPF_ADD, BPF_REG_1, BPF_REG_7);
-	code_load(code, BPF_B, BPF_REG_1, BPF_REG_1, 0);
-	code_jump_if_imm(code, BPF_JEQ, BPF_REG_1, 0, emit->out);
-	code_map_value(code, BPF_REG_1, maps_of(emit)->control, offsetof(struct call_control, generation));
 	code_load(code, BPF_B, BPF_REG_1, BPF_REG_1, 0);
 	code_jump_if_imm(code, BPF_JNE, BPF_REG_1, generation, emit->out);
 	emit_task(emit);
@@ -119,22 +111,6 @@ static void look_up_cpu(struct emit *emit, int map)
 	code_call(&emit->code, BPF_FUNC_get_smp_processor_id);
 	code_mov(&emit->code, BPF_REG_1, BPF_REG_0);
 	look_up(emit, map);
-}
-
-/* Stores a struct begun_call at R9 + at. The arguments are those of the registers, whose address is in R6. */
-static void store_begun(struct emit *emit, int reg, int at)
-{
-	struct code *code = &emit->code;
-
-	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, emit->now);
-	code_store(code, BPF_DW, reg, at + (int)offsetof(struct begun_call, time_ns), BPF_REG_1);
-	code_store(code, BPF_W, reg, at + (int)offsetof(struct begun_call, number), BPF_REG_7);
-	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, emit->flags);
-	code_store(code, BPF_W, reg, at + (int)offsetof(struct begun_call, flags), BPF_REG_1);
-	for (int i = 0; i < (int)KERNEL_CALL_ARGS; i++) {
-		code_load(code, BPF_DW, BPF_REG_1, BPF_REG_6, emit->machine->regs_args[i]);
-		code_store(code, BPF_DW, reg, at + (int)offsetof(struct begun_call, args) + i * 8, BPF_REG_1);
-	}
 }
 
 /*
@@ -275,8 +251,8 @@ static void make_entry(struct emit *emit, uint8_t generation, const struct filte
 	bool stacks)
 {
 	struct code *code = &emit->code;
-	int known = code_label(code), ends = code_label(code);
-	int value = code_stack(code, sizeof(struct begun_call)), context = stacks ? code_stack(code, 8) : 0;
+	int ends = code_label(code);
+	int value = code_stack(code, sizeof(struct begun_slot)), context = stacks ? code_stack(code, 8) : 0;
 
 	/* a program that is executed is recorded when the call returns, with what is known at its entry */
 	emit->begins = true;
@@ -291,20 +267,7 @@ static void make_entry(struct emit *emit, uint8_t generation, const struct filte
 	for (size_t i = 0; i < sizeof(without_return) / sizeof(without_return[0]); i++)
 		code_jump_if_imm(code, BPF_JEQ, BPF_REG_7, without_return[i], ends);
 	keep_exec(emit);
-	look_up_thread(emit, maps_of(emit)->begun);
-	code_jump_if_imm(code, BPF_JNE, BPF_REG_0, 0, known);
-	store_begun(emit, BPF_REG_10, value);
-	code_map(code, BPF_REG_1, maps_of(emit)->begun);
-	code_mov(code, BPF_REG_2, BPF_REG_10);
-	code_alu_imm(code, BPF_ADD, BPF_REG_2, emit->key);
-	code_mov(code, BPF_REG_3, BPF_REG_10);
-	code_alu_imm(code, BPF_ADD, BPF_REG_3, value);
-	code_mov_imm(code, BPF_REG_4, 0);
-	code_call(code, BPF_FUNC_map_update_elem);
-	code_return(code, 0);
-	code_place(code, known);
-	code_mov(code, BPF_REG_9, BPF_REG_0);
-	store_begun(emit, BPF_REG_9, 0);
+	begun_code_keep(emit, maps_of(emit), value);
 	code_return(code, 0);
 	code_place(code, ends);
 	record_entry(emit, filters, context);
@@ -316,21 +279,7 @@ static void take_begun(struct emit *emit, const struct call_frame *frame)
 	struct code *code = &emit->code;
 	int unknown = code_label(code), done = code_label(code);
 
-	look_up_thread(emit, maps_of(emit)->begun);
-	code_jump_if_imm(code, BPF_JEQ, BPF_REG_0, 0, unknown);
-	code_load(code, BPF_DW, BPF_REG_2, BPF_REG_0, offsetof(struct begun_call, time_ns));
-	code_load(code, BPF_W, BPF_REG_1, BPF_REG_0, offsetof(struct begun_call, number));
-	code_jump_if(code, BPF_JNE, BPF_REG_1, BPF_REG_7, unknown);
-	/* the programs of the generation before have recorded this return just now */
-	code_jump_if_imm(code, BPF_JEQ, BPF_REG_2, 0, emit->out);
-	code_store_imm(code, BPF_DW, BPF_REG_0, offsetof(struct begun_call, time_ns), 0);
-	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, emit->now);
-	code_alu(code, BPF_SUB, BPF_REG_1, BPF_REG_2);
-	code_store(code, BPF_DW, BPF_REG_10, frame->duration, BPF_REG_1);
-	for (int i = 0; i < (int)KERNEL_CALL_ARGS; i++) {
-		code_load(code, BPF_DW, BPF_REG_1, BPF_REG_0, (int)offsetof(struct begun_call, args) + i * 8);
-		code_store(code, BPF_DW, BPF_REG_10, frame->args + i * 8, BPF_REG_1);
-	}
+	begun_code_take(emit, maps_of(emit), frame->duration, frame->args, unknown);
 	code_jump(code, done);
 	code_place(code, unknown);
 	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_10, emit->flags);
@@ -538,13 +487,11 @@ static void make_return(struct emit *emit, uint8_t generation, const struct filt
 
 int callprogram_create_maps(struct call_machine *machine, uint32_t cpus, struct err *err)
 {
-	const struct map_spec begun = { .type = BPF_MAP_TYPE_LRU_HASH, .name = "kp_calls", .key_bytes = 4,
-		.value_bytes = sizeof(struct begun_call), .entries = THREADS_MAX };
 	const struct map_spec texts = { .type = BPF_MAP_TYPE_ARRAY, .name = "kp_texts", .key_bytes = 4,
 		.value_bytes = sizeof(struct call_texts), .entries = cpus };
 	const struct map_spec execs = { .type = BPF_MAP_TYPE_LRU_HASH, .name = "kp_execs", .key_bytes = 4,
 		.value_bytes = sizeof(struct call_exec), .entries = EXECS_MAX };
-	int ret = map_create(&begun, &machine->begun, err);
+	int ret = begun_code_create_maps(&machine->slots, &machine->others, err);
 
 	if (!ret)
 		ret = map_create(&texts, &machine->texts, err);

@@ -17,8 +17,8 @@
 static const char all_calls[] = KERNEL_ALL_CALLS;
 static const char one_call[] = KERNEL_ONE_CALL;
 
-const struct call_machine kernel_no_machine = { .control = -1, .begun = -1, .texts = -1, .execs = -1,
-	.emit = { .chosen = -1, .stacks = -1 } };
+const struct call_machine kernel_no_machine = { .control = -1, .slots = -1, .others = -1, .texts = -1,
+	.execs = -1, .emit = { .chosen = -1, .stacks = -1 } };
 
 static void free_setting(void *data)
 {
@@ -256,11 +256,12 @@ static void choose_calls(struct kernel *kernel, const char *changed, const struc
 	}
 }
 
-static void apply_choice(struct kernel *kernel, const struct call_choice *choice)
+/* Each call is recorded by the programs of this generation from here on: the others do so no more. */
+static void apply_choice(struct kernel *kernel, const struct call_choice *choice, uint8_t generation)
 {
 	for (unsigned int i = 0; i < CALLNAMES_NUMBERS; i++) {
 		atomic_plain_write_release(&kernel->control->stacks[i], choice->stacks[i]);
-		atomic_plain_write_release(&kernel->control->calls[i], choice->on[i]);
+		atomic_plain_write_release(&kernel->control->calls[i], choice->on[i] ? generation : 0);
 	}
 	atomic_plain_write_release(&kernel->control->compat, choice->compat);
 }
@@ -289,7 +290,7 @@ static void detach_calls(struct kernel *kernel, struct callprogram *program)
 /* New programs take over from the old ones between two system calls. */
 static int replace_program(struct kernel *kernel, const struct call_choice *choice, struct err *err)
 {
-	const uint8_t generation = (uint8_t)(kernel->control->generation + 1);
+	const uint8_t generation = (uint8_t)(kernel->generation % UINT8_MAX + 1);
 	struct callprogram *program = NULL, *old = kernel->program;
 	struct types *types;
 	int ret = 0;
@@ -304,8 +305,8 @@ static int replace_program(struct kernel *kernel, const struct call_choice *choi
 	}
 	if (ret)
 		return ret;
-	apply_choice(kernel, choice);
-	atomic_plain_write_release(&kernel->control->generation, generation);
+	apply_choice(kernel, choice, generation);
+	kernel->generation = generation;
 	pthread_mutex_lock(&kernel->lock);
 	kernel->program = program;
 	pthread_mutex_unlock(&kernel->lock);
@@ -334,7 +335,7 @@ static int set_call(struct kernel *kernel, const char *name, const struct kernel
 			before->stacked != choice->stacked)
 			ret = replace_program(kernel, choice, err);
 		else
-			apply_choice(kernel, choice);
+			apply_choice(kernel, choice, kernel->generation);
 	}
 	if (ret) {
 		if (setting)

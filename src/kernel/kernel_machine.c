@@ -86,7 +86,7 @@ static int look_at_machine(struct kernel *kernel, struct err *err)
 	if (!ret)
 		ret = callprogram_create_maps(&kernel->machine, (uint32_t)map_possible_cpus(), err);
 	/* without it calls under way show when they return */
-	if (!ret && begun_attach(kernel->machine.begun, types, &kernel->begun_link, NULL))
+	if (!ret && begun_attach(&kernel->machine, types, &kernel->begun_link, NULL))
 		kernel->begun_link = -1;
 	types_close(types);
 	if (ret)
@@ -157,7 +157,8 @@ void kernel_give_back(struct kernel *kernel)
 	kernel->control = NULL;
 	close_fd(&kernel->machine.control);
 	close_fd(&kernel->begun_link);
-	close_fd(&kernel->machine.begun);
+	close_fd(&kernel->machine.slots);
+	close_fd(&kernel->machine.others);
 	close_fd(&kernel->machine.texts);
 	close_fd(&kernel->machine.execs);
 	close_fd(&kernel->machine.emit.chosen);

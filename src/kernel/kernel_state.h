@@ -49,6 +49,7 @@ struct kernel {
 	struct call_machine machine; /* c */
 	struct call_control *control; /* c: shared with the programs */
 	struct callprogram *program;  /* c: of system calls; NULL if none is on */
+	uint8_t generation;	      /* c: of that program; not 0 if there is one */
 	/* c: lists calls under way, -1 if the kernel can't; stays as long as rings are held */
 	int begun_link;
 	struct pidprogram *pidprogram; /* c: follows chosen processes; NULL if all are recorded */

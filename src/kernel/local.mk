@@ -3,6 +3,8 @@ noinst_LIBRARIES += libkernel.a
 libkernel_a_SOURCES = \
 	%D%/begun.c \
 	%D%/begun.h \
+	%D%/begun_code.c \
+	%D%/begun_code.h \
 	%D%/callargs.c \
 	%D%/callargs.h \
 	%D%/callflags.c \
@@ -10,6 +12,7 @@ libkernel_a_SOURCES = \
 	%D%/callflags_files.c \
 	%D%/callflags_sockets.c \
 	%D%/callflags_tasks.c \
+	%D%/callmachine.h \
 	%D%/callnames.c \
 	%D%/callnames.h \
 	%D%/callnames.list.h \

@@ -40,6 +40,7 @@ counts() {
 
 serve -o trace_kernel=64
 if ! put "$GETPPID" 1 2>/dev/null; then
+	! grep "refuses the program" <(tail -n 1 "$MNT/kperr") || exit 1
 	echo "kernel events are not available here:"
 	tail -n 1 "$MNT/kperr"
 	exit 77

@@ -157,6 +157,12 @@ tests_fixtures_callargs_text_LDADD = libkernel.a $(GLIB_LIBS)
 TESTS += %D%/call_names.sh
 EXTRA_DIST += %D%/call_names.sh %D%/call_names.py
 
+# of two processes whose numbers are at a distance
+check_PROGRAMS += tests/fs/kernel_slots
+tests_fs_kernel_slots_SOURCES = %D%/kernel_slots.c
+TESTS += %D%/kernel_slots.sh
+EXTRA_DIST += %D%/kernel_slots.sh
+
 # events of the kernel: kernel_calls makes a known number of system calls
 check_PROGRAMS += tests/fs/kernel_calls
 tests_fs_kernel_calls_SOURCES = %D%/kernel_calls.c
