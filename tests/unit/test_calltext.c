@@ -177,11 +177,11 @@ static void test_damaged_texts(void **state)
 	s.bytes -= 8;
 	assert_line(&s, "syscall:chdir: filename=0x1000 = 0 (4.2 us)");
 
-	begin(&s, SYS_link, 0, 0);
-	s.call.args[1] = 0x2000;
+	begin(&s, SYS_symlinkat, 0, 0);
+	s.call.args[2] = 0x2000;
 	add_text(&s, 0, xs, 1);
 	s.call.strings = UINT64_MAX;
-	assert_line(&s, "syscall:link: oldname=\"\" newname=0x2000 = 0 (4.2 us)");
+	assert_line(&s, "syscall:symlinkat: oldname=\"\" newdfd=0 newname=0x2000 = 0 (4.2 us)");
 }
 
 static void assert_flags(const char *kind, uint32_t value, const char *expected)
