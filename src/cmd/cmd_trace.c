@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kprof trace: the trace as text. For a mount it is the text of kptrace; for copies of cpu/N/trace
- * the same text, merged by time, by the code that the server uses (trace/trace_text.h).
+ * kprof trace: traces a command or processes, or shows a trace as text. For a mount it is the text of
+ * kptrace; for copies of cpu/N/trace the same text, merged by time, by the code that the server uses
+ * (trace/trace_text.h).
  */
 #include "cmd/commands.h"
 
@@ -14,18 +15,36 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd/live_trace.h"
 #include "cmd/mount_choice.h"
 #include "cmd/trace_names.h"
 #include "cmd/tracecopies.h"
 #include "cmd/tracectf.h"
 
 #define COPY_BYTES 65536
+#define SECONDS_MAX (24 * 3600)
+
+enum {
+	OPTION_CTF = CMD_LONG_ONLY,
+	OPTION_DURATION,
+	OPTION_FILTER,
+};
 
 static const struct cmd_option options[] = {
+	{'e', "event", "EVENT",
+		"trace these kernel events of a command or of processes, separated by commas: syscalls, "
+		"openat, syscall:open*, sched:*, function:NAME; repeatable; default: syscalls"},
+	{'p', "pid", "PID", "trace these processes and what they start: PID[,PID...]"},
+	{OPTION_FILTER, "filter", "EXPR", "trace only events for which EXPR is true"},
+	{'s', "stack", NULL, "print the stacks of kernel and program for each event"},
+	{'c', "summary", NULL, "count calls, errors and times in a table, in place of the lines"},
+	{'o', "output", "FILE",
+		"write the trace of a command to FILE (-: standard output; default: standard error)"},
+	{OPTION_DURATION, "duration", "SECONDS", "stop tracing after this time"},
 	{'f', "follow", NULL, "show the mount's trace as it happens, until the mount ends"},
 	{'m', "mount", "DIR", "show the trace of the mount at DIR"},
 	{'a', "addresses", NULL, "print addresses of stacks without names"},
-	{'c', "ctf", "DIR", "write the copies as CTF into a new folder DIR"},
+	{OPTION_CTF, "ctf", "DIR", "write the copies as CTF into a new folder DIR"},
 	{0},
 };
 
@@ -133,43 +152,139 @@ static int show_copies(char **names, int count, const char *ctf_dir)
 	return status;
 }
 
-static int run(const struct command *command, int argc, char **argv)
-{
-	const char *mount = NULL, *ctf_dir = NULL;
-	bool follow = false, addresses = false;
-	int letter, status;
+/* ---- arguments ------------------------------------------------------------------------------- */
 
-	while ((letter = cmd_next_option(command, argc, argv, &status)) > 0) {
-		if (letter == 'f')
-			follow = true;
-		else if (letter == 'a')
-			addresses = true;
-		else if (letter == 'm')
-			mount = optarg;
-		else if (letter == 'c')
-			ctf_dir = optarg;
+struct trace_arguments {
+	const char *mount, *ctf_dir;
+	bool follow, addresses;
+	bool is_live; /* a command or processes are traced */
+	struct live_trace live;
+};
+
+static int set_duration(const struct command *command, struct live_trace *live)
+{
+	char *end;
+	double seconds = g_ascii_strtod(optarg, &end);
+
+	if (end == optarg || *end || !(seconds > 0) || seconds > SECONDS_MAX)
+		return cmd_usage_error(command, "no number of seconds from 0 to %d: %s", SECONDS_MAX, optarg);
+	live->duration_ms = seconds * 1000;
+	return CMD_OK;
+}
+
+static void add_events(struct live_trace *live, const char *list)
+{
+	g_auto(GStrv) names = g_strsplit(list, ",", -1);
+
+	for (char **name = names; *name; name++)
+		if (**name)
+			g_ptr_array_add(live->events, g_strdup(*name));
+}
+
+static int take_live_option(const struct command *command, struct live_trace *live, int letter)
+{
+	struct err err;
+
+	switch (letter) {
+	case 'e':
+		add_events(live, optarg);
+		break;
+	case 'p':
+		if (record_target_add_list(&live->target, optarg, false, &err))
+			return cmd_usage_error(command, "%s", err.text);
+		break;
+	case OPTION_FILTER:
+		live->filter = optarg;
+		break;
+	case 's':
+		live->stack = true;
+		break;
+	case 'c':
+		live->summary = true;
+		break;
+	case 'o':
+		live->output = optarg;
+		break;
+	case OPTION_DURATION:
+		return set_duration(command, live);
 	}
-	if (letter < 0)
-		return status;
-	if (optind == argc && ctf_dir)
+	return CMD_OK;
+}
+
+static int take_option(const struct command *command, struct trace_arguments *args, int letter)
+{
+	switch (letter) {
+	case 'f':
+		args->follow = true;
+		break;
+	case 'a':
+		args->addresses = true;
+		break;
+	case 'm':
+		args->mount = optarg;
+		break;
+	case OPTION_CTF:
+		args->ctf_dir = optarg;
+		break;
+	default:
+		args->is_live = true;
+		return take_live_option(command, &args->live, letter);
+	}
+	return CMD_OK;
+}
+
+static int run_live(const struct command *command, struct trace_arguments *args, char **argv)
+{
+	if (args->mount || args->follow || args->addresses || args->ctf_dir)
+		return cmd_usage_error(command, "--mount, --follow, --addresses and --ctf are for a trace "
+			"that is there, not for a command or processes that are traced now");
+	args->live.argv = *argv ? argv : NULL;
+	if (!args->live.argv && !args->live.target.processes->len)
+		return cmd_usage_error(command, "no command to run, and no --pid");
+	return live_trace_run(&args->live);
+}
+
+static int run_with(const struct command *command, struct trace_arguments *args, int argc, char **argv)
+{
+	if (args->is_live)
+		return run_live(command, args, argv + optind);
+	if (optind == argc && args->ctf_dir)
 		return cmd_usage_error(command,
 			"--ctf needs copies of cpu/N/trace; of a mounted tree copy "
 			"views/ctf with `cp -r`");
 	if (optind == argc)
-		return show_mount(mount, follow, addresses);
-	if (mount || follow)
+		return show_mount(args->mount, args->follow, args->addresses);
+	if (args->mount || args->follow)
 		return cmd_usage_error(
 			command, "--follow and --mount are for a mounted trace, not for a FILE");
-	return show_copies(argv + optind, argc - optind, ctf_dir);
+	return show_copies(argv + optind, argc - optind, args->ctf_dir);
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct trace_arguments args = { 0 };
+	int letter, status = CMD_OK;
+
+	live_trace_init(&args.live);
+	while (status == CMD_OK && (letter = cmd_next_option(command, argc, argv, &status)) > 0)
+		status = take_option(command, &args, letter);
+	if (status == CMD_OK && !letter)
+		status = run_with(command, &args, argc, argv);
+	live_trace_fini(&args.live);
+	return status;
 }
 
 const struct command cmd_trace = {
 	.name = "trace",
-	.arguments = "[FILE...]",
-	.summary = "Show the trace, or copies of cpu/N/trace merged, as text or CTF",
-	.examples = "kprof trace --follow\n"
+	.arguments = "[FILE... | COMMAND [ARGUMENT...]]",
+	.summary = "Trace a command, or show the trace, or copies of cpu/N/trace merged, as text or CTF",
+	.examples = "kprof trace -e openat,connect -- curl example.org\n"
+		    "kprof trace -e 'sched:*' -p 1234\n"
+		    "kprof trace -c -- make\n"
+		    "kprof trace --follow\n"
 		    "kprof trace copy.0 copy.1\n"
 		    "kprof trace --ctf folder copy.0 copy.1\n",
 	.options = options,
 	.run = run,
+	.runs = true,
 };

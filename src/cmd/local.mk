@@ -16,6 +16,7 @@ kprof_SOURCES = \
 	%D%/cmd_stat.c \
 	%D%/cmd_top.c \
 	%D%/cmd_trace.c \
+	%D%/call_summary.c %D%/call_summary.h \
 	%D%/commands.h \
 	%D%/counters.c %D%/counters.h \
 	%D%/disasm.c %D%/disasm.h \
@@ -28,6 +29,7 @@ kprof_SOURCES = \
 	%D%/kpdata_copy.c %D%/kpdata_copy.h \
 	%D%/input.c %D%/input.h %D%/input_source.c %D%/input_source.h \
 	%D%/perf_options.c %D%/perf_options.h \
+	%D%/live_trace.c %D%/live_trace.h \
 	%D%/pager.c %D%/pager.h \
 	%D%/private_server.c %D%/private_server.h \
 	%D%/launch.c %D%/launch.h \

@@ -41,13 +41,13 @@ char *private_server_find_server(void)
 
 /* In its own process group: signals of the terminal are for the command, not for the server. */
 static _Noreturn void run_server(const char *program, const struct private_server *server,
-	pid_t parent, const sigset_t *mask)
+	const char *options, pid_t parent, const sigset_t *mask)
 {
 	setpgid(0, 0);
 	dup2(server->log_fd, STDERR_FILENO);
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	if (child_die_with(parent, SIGTERM) == 0)
-		execl(program, "kprofs", "-f", "-o", "socket=none", server->dir, (char *)NULL);
+		execl(program, "kprofs", "-f", "-o", options, server->dir, (char *)NULL);
 	_exit(127);
 }
 
@@ -88,9 +88,11 @@ static void print_log(const struct private_server *server)
 	}
 }
 
-int private_server_start(struct private_server *server, const sigset_t *mask, struct err *err)
+int private_server_start(struct private_server *server, const char *options, const sigset_t *mask,
+	struct err *err)
 {
 	g_autofree char *program = private_server_find_server();
+	g_autofree char *all = g_strdup_printf("socket=none%s%s", options ? "," : "", options ? options : "");
 	const pid_t parent = getpid();
 	int ret;
 
@@ -109,7 +111,7 @@ int private_server_start(struct private_server *server, const sigset_t *mask, st
 	server->log_fd = memfile_create("kprofs-log");
 	server->pid = fork();
 	if (!server->pid)
-		run_server(program, server, parent, mask);
+		run_server(program, server, all, parent, mask);
 	if (server->pid < 0)
 		ret = err_set(err, errno, "fork: %s", strerror(errno));
 	else

@@ -21,11 +21,12 @@ struct private_server {
 char *private_server_find_server(void);
 
 /*
- * Starts kprofs with this signal mask and returns when it has mounted. If it fails, the server
- * prints the reason on stderr. Returns -ENOENT if kprofs was not found, -ECHILD if it exited,
- * -ETIMEDOUT, or -errno of mkdtemp(3) and fork(2).
+ * Starts kprofs with these mount options (NULL for none) and this signal mask, and returns when it has
+ * mounted. If it fails, the server prints the reason on stderr. Returns -ENOENT if kprofs was not
+ * found, -ECHILD if it exited, -ETIMEDOUT, or -errno of mkdtemp(3) and fork(2).
  */
-int private_server_start(struct private_server *server, const sigset_t *mask, struct err *err);
+int private_server_start(struct private_server *server, const char *options, const sigset_t *mask,
+	struct err *err);
 
 /* Ends it and removes its mount point. Does nothing if it was not started. */
 void private_server_end(struct private_server *server);

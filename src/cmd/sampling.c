@@ -16,7 +16,7 @@
 
 static int start_private(struct sampling *s, const sigset_t *mask, struct err *err)
 {
-	int ret = private_server_start(&s->server, mask, err);
+	int ret = private_server_start(&s->server, NULL, mask, err);
 
 	if (!ret)
 		s->dir = g_strdup(s->server.dir);

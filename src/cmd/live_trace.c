@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT */
+/* Traces a command: see live_trace.h. */
+#include "cmd/live_trace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/units.h"
+#include "cmd/call_summary.h"
+#include "cmd/cmd.h"
+#include "cmd/kpctl_client.h"
+#include "cmd/launch.h"
+#include "cmd/private_server.h"
+#include "cmd/trace_names.h"
+#include "sys/clock.h"
+
+/* The rings hold what is recorded between two readings of them, some 100 ms. */
+#define SERVER_OPTIONS "trace_kernel=8192"
+#define FOLDER "events/kernel"
+#define ALL_CALLS "syscalls"
+#define ONE_CALL "syscall:"
+#define LOOK_MS 250 /* how often it is checked whether the processes live */
+#define END_MS 30000 /* the most that the last lines may take to come */
+#define READ_BYTES 65536
+
+struct live_run {
+	struct live_trace *trace;
+	struct launch launch;
+	struct private_server server;
+	int pipe;
+	FILE *out;
+	struct call_summary *summary;
+	struct trace_names *names; /* NULL without stacks */
+	GString *held;   /* the beginning of a line */
+	GString *text;   /* lines that are to be written */
+	char *mark;      /* the text of the message that ends the trace; NULL before it is written */
+	bool marked;     /* it was read */
+	bool failed;     /* to write the output */
+};
+
+void live_trace_init(struct live_trace *trace)
+{
+	*trace = (struct live_trace){ .events = g_ptr_array_new_with_free_func(g_free) };
+	record_target_init(&trace->target);
+}
+
+void live_trace_fini(struct live_trace *trace)
+{
+	g_ptr_array_unref(trace->events);
+	record_target_fini(&trace->target);
+}
+
+/* ---- switches ---------------------------------------------------------------------------------- */
+
+/* Adds the names of the folder that match. */
+static int add_matching(struct live_run *r, const char *pattern, GHashTable *names, struct err *err)
+{
+	g_autofree char *path = g_build_filename(r->server.dir, FOLDER, NULL);
+	g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);
+	const char *name;
+	bool any = false;
+
+	if (!dir)
+		return err_set(err, EIO, "%s can't be listed", path);
+	while ((name = g_dir_read_name(dir))) {
+		/* those without a colon are not events, or all of them */
+		if (!strchr(name, ':') || fnmatch(pattern, name, 0))
+			continue;
+		g_hash_table_add(names, g_strdup(name));
+		any = true;
+	}
+	return any ? 0 : err_set(err, ENOENT, "no kernel event matches '%s'", pattern);
+}
+
+/* "openat" stands for the system call. */
+static int add_event(struct live_run *r, const char *text, GHashTable *names, struct err *err)
+{
+	const bool is_whole = strchr(text, ':') || strcmp(text, ALL_CALLS) == 0;
+	g_autofree char *whole = g_strconcat(is_whole ? "" : ONE_CALL, text, NULL);
+
+	if (strpbrk(whole, "*?["))
+		return add_matching(r, whole, names, err);
+	g_hash_table_add(names, g_steal_pointer(&whole));
+	return 0;
+}
+
+static int switch_on(struct live_run *r, const char *name, struct err *err)
+{
+	const char *filter = r->trace->filter;
+	g_autofree char *file = g_build_filename(FOLDER, name, NULL);
+	g_autofree char *condition = filter ? g_strconcat(" /", filter, "/", NULL) : g_strdup("");
+	g_autofree char *setting = g_strconcat("1", r->names ? " stack" : "", condition, "\n", NULL);
+	int ret = kpctl_client_write_file(r->server.dir, file, setting, err);
+
+	if (ret == -ENOENT)
+		return err_set(err, ENOENT, "there is no kernel event '%s'", name);
+	if (ret)
+		err_prefix(err, "%s", name);
+	return ret;
+}
+
+static int switch_events(struct live_run *r, struct err *err)
+{
+	g_autoptr(GHashTable) names = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	GHashTableIter iter;
+	void *name;
+	int ret = 0;
+
+	if (!r->trace->events->len)
+		g_ptr_array_add(r->trace->events, g_strdup(ALL_CALLS));
+	for (guint i = 0; i < r->trace->events->len && !ret; i++)
+		ret = add_event(r, g_ptr_array_index(r->trace->events, i), names, err);
+	g_hash_table_iter_init(&iter, names);
+	while (!ret && g_hash_table_iter_next(&iter, &name, NULL))
+		ret = switch_on(r, name, err);
+	return ret;
+}
+
+/* The command from its beginning, or these processes. */
+static int choose_processes(struct live_run *r, struct err *err)
+{
+	const GArray *pids = r->trace->target.processes;
+	g_autoptr(GString) text = g_string_new(NULL);
+
+	if (!pids->len)
+		g_string_append_printf(text, "exec %u", (unsigned int)r->launch.pid);
+	for (guint i = 0; i < pids->len; i++)
+		g_string_append_printf(text, "%s%" PRIu32, i ? "," : "", g_array_index(pids, uint32_t, i));
+	g_string_append_c(text, '\n');
+	return kpctl_client_write_file(r->server.dir, FOLDER "/pids", text->str, err);
+}
+
+/* ---- lines ------------------------------------------------------------------------------------- */
+
+/* The message has the header of a line and the text, and nothing else. */
+static bool is_mark(const struct live_run *r, const char *line, size_t bytes)
+{
+	const size_t mark_bytes = r->mark ? strlen(r->mark) : 0;
+	const char *text = memmem(line, bytes, ": ", 2);
+
+	return mark_bytes && text && (size_t)(line + bytes - text) == mark_bytes + 2 &&
+		memcmp(text + 2, r->mark, mark_bytes) == 0;
+}
+
+static void take_line(struct live_run *r, const char *line, size_t bytes)
+{
+	if (r->marked)
+		return;
+	r->marked = is_mark(r, line, bytes);
+	if (r->marked)
+		return;
+	if (r->summary)
+		call_summary_add(r->summary, line, bytes);
+	else
+		g_string_append_len(r->text, line, (gssize)bytes + 1); /* with its newline */
+}
+
+/* Writes the lines, with the names of functions if there are stacks. */
+static void print_text(struct live_run *r)
+{
+	g_autoptr(GString) named = r->names ? g_string_new(NULL) : NULL;
+	const GString *text = r->names ? named : r->text;
+
+	if (r->names)
+		trace_names_append(r->names, r->text->str, r->text->len, named);
+	if (fwrite(text->str, 1, text->len, r->out) != text->len || fflush(r->out))
+		r->failed = true;
+	g_string_truncate(r->text, 0);
+}
+
+/* Reads what is there. Returns false at the end of the pipe. */
+static bool read_lines(struct live_run *r)
+{
+	char buffer[READ_BYTES];
+	ssize_t n = read(r->pipe, buffer, sizeof(buffer));
+	const char *begin, *end;
+
+	if (n <= 0)
+		return n < 0 && (errno == EAGAIN || errno == EINTR);
+	g_string_append_len(r->held, buffer, n);
+	begin = r->held->str;
+	while ((end = memchr(begin, '\n', r->held->len - (size_t)(begin - r->held->str)))) {
+		take_line(r, begin, (size_t)(end - begin));
+		begin = end + 1;
+	}
+	g_string_erase(r->held, 0, begin - r->held->str);
+	print_text(r);
+	return true;
+}
+
+/* ---- the run ----------------------------------------------------------------------------------- */
+
+static int open_output(struct live_run *r, struct err *err)
+{
+	const char *output = r->trace->output;
+
+	if (!output)
+		r->out = stderr;
+	else
+		r->out = strcmp(output, "-") ? fopen(output, "we") : stdout;
+	return r->out ? 0 : err_set(err, errno, "%s: %s", output, strerror(errno));
+}
+
+static int open_pipe(struct live_run *r, struct err *err)
+{
+	g_autofree char *path = g_build_filename(r->server.dir, "kptrace_pipe", NULL);
+
+	r->pipe = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	return r->pipe < 0 ? err_set(err, errno, "%s: %s", path, strerror(errno)) : 0;
+}
+
+static int prepare(struct live_run *r, struct err *err)
+{
+	int ret = launch_begin(&r->launch, r->trace->argv, err);
+
+	if (!ret)
+		ret = open_output(r, err);
+	if (!ret)
+		ret = private_server_start(&r->server, SERVER_OPTIONS, &r->launch.before, err);
+	if (!ret)
+		ret = choose_processes(r, err);
+	if (!ret)
+		ret = open_pipe(r, err);
+	if (!ret)
+		ret = switch_events(r, err);
+	return ret;
+}
+
+static int wait_ms(const struct live_run *r)
+{
+	const uint64_t passed_ms = (clock_monotonic_ns() - r->launch.begin_ns) / NSEC_PER_MSEC;
+	const int look = r->trace->argv ? -1 : LOOK_MS;
+	double left = r->trace->duration_ms - (double)passed_ms;
+
+	if (!r->trace->duration_ms)
+		return look;
+	if (left <= 0)
+		return 0;
+	return look < 0 || left < look ? (int)left + 1 : look;
+}
+
+static bool is_over(const struct live_run *r)
+{
+	return r->launch.ended || r->failed || wait_ms(r) == 0 ||
+		(!r->trace->argv && !record_target_lives(&r->trace->target));
+}
+
+static void watch(struct live_run *r)
+{
+	struct pollfd fds[] = { { .fd = r->launch.signal_fd, .events = POLLIN },
+		{ .fd = r->pipe, .events = POLLIN } };
+
+	launch_signals(&r->launch);
+	while (!is_over(r)) {
+		poll(fds, 2, wait_ms(r));
+		if (fds[1].revents && !read_lines(r))
+			return;
+		launch_signals(&r->launch);
+	}
+}
+
+/* The pipe is in the order of time: nothing is missing before a message that is written now. */
+static int read_rest(struct live_run *r, struct err *err)
+{
+	struct pollfd fd = { .fd = r->pipe, .events = POLLIN };
+	const uint64_t end_ns = clock_monotonic_ns() + END_MS * NSEC_PER_MSEC;
+	g_autofree char *line = NULL;
+	int ret;
+
+	r->mark = g_strdup_printf("kprof trace %d ends", (int)getpid());
+	line = g_strconcat(r->mark, "\n", NULL);
+	ret = kpctl_client_write_file(r->server.dir, "kptrace", line, err);
+	while (!ret && !r->marked && !r->failed) {
+		if (clock_monotonic_ns() > end_ns)
+			return err_set(err, ETIMEDOUT, "the end of the trace does not come");
+		if (poll(&fd, 1, LOOK_MS) > 0 && !read_lines(r))
+			return err_set(err, EPIPE, "the trace has ended early");
+	}
+	return ret;
+}
+
+static void finish_output(struct live_run *r, int *status)
+{
+	if (!r->out)
+		return;
+	if (r->summary && r->launch.begin_ns)
+		call_summary_print(r->summary, r->out);
+	if (fflush(r->out) || ferror(r->out) || r->failed) {
+		cmd_error("%s can't be written: %s", r->trace->output ? r->trace->output : "standard error",
+			strerror(errno));
+		*status = *status ? *status : CMD_NOT_RUN;
+	}
+	if (r->trace->output && r->out != stdout)
+		fclose(r->out);
+}
+
+int live_trace_run(struct live_trace *trace)
+{
+	struct live_run r = { .trace = trace, .pipe = -1, .held = g_string_new(NULL),
+		.text = g_string_new(NULL) };
+	struct err err = { "" };
+	int status = CMD_NOT_RUN, ret;
+
+	r.launch.signal_fd = -1;
+	if (trace->summary)
+		r.summary = call_summary_create();
+	if (trace->stack && !trace->summary)
+		r.names = trace_names_create();
+	ret = prepare(&r, &err);
+	if (!ret) {
+		ret = launch_go(&r.launch, &err);
+		if (ret) {
+			status = launch_status(ret);
+			err_prefix(&err, "%s", trace->argv[0]);
+		}
+	}
+	if (!ret) {
+		watch(&r);
+		ret = read_rest(&r, &err);
+	}
+	launch_end(&r.launch);
+	if (!ret)
+		status = r.launch.status;
+	else
+		cmd_error("%s", *err.text ? err.text : strerror(-ret));
+	if (r.pipe >= 0)
+		close(r.pipe);
+	private_server_end(&r.server);
+	finish_output(&r, &status);
+	call_summary_destroy(r.summary);
+	if (r.names)
+		trace_names_destroy(r.names);
+	g_string_free(r.held, TRUE);
+	g_string_free(r.text, TRUE);
+	g_free(r.mark);
+	return status;
+}
