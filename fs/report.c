@@ -4,6 +4,7 @@
 
 #include <glib.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/ratelimit.h"
@@ -54,6 +55,11 @@ void report_add(struct report *report, struct kperr_entry *entry)
 
 	entry->time_ns = clock_monotonic_ns();
 	line = kperr_add(report->kperr, entry);
-	if (may_log(report, entry->time_ns))
+	if (!may_log(report, entry->time_ns))
+		return;
+	if (entry->pid == getpid()) /* no command: what the server itself has found */
+		log_notice(report->log, "%s: %s%s%s", entry->file, entry->reason,
+			entry->usage ? "; usage: " : "", entry->usage ? entry->usage : "");
+	else
 		log_notice(report->log, "%s", line);
 }

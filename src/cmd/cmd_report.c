@@ -224,6 +224,12 @@ static bool is_meant_as_field(const char *name)
 		strcmp(name, "operator") != 0;
 }
 
+/* perf's -i FILE: a file is there with this name, which a function does not have. */
+static bool is_meant_as_input(const char *text)
+{
+	return strpbrk(text, "./") && g_file_test(text, G_FILE_TEST_IS_REGULAR);
+}
+
 /* FIELD=GLOB, or a GLOB for functions. */
 static int add_filter(
 	const struct command *command, struct report_arguments *a, const char *text, bool exclude)
@@ -246,6 +252,9 @@ static int add_filter(
 			return cmd_usage_error(command, "no field %s", name);
 		}
 	}
+	if (!equals && !exclude && is_meant_as_input(text))
+		return cmd_usage_error(command, "-i selects functions; to read %s: kprof report %s",
+			text, text);
 	g_array_append_val(a->filters, filter);
 	return CMD_OK;
 }

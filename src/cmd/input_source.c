@@ -75,11 +75,16 @@ static bool is_newer(const struct stat *st)
 int input_source_find(char **path, struct err *err)
 {
 	struct stat st;
+	int ret;
 
-	if (!has_file(&st) || !is_newer(&st))
-		return mount_choice_path(NULL, "kpdata", path, err);
-	*path = g_strdup(INPUT_SOURCE_FILE);
-	return 0;
+	if (has_file(&st) && is_newer(&st)) {
+		*path = g_strdup(INPUT_SOURCE_FILE);
+		return 0;
+	}
+	ret = mount_choice_path(NULL, "kpdata", path, err);
+	if (ret)
+		err_prefix(err, "no FILE given (`kprof record -- COMMAND` writes " INPUT_SOURCE_FILE ")");
+	return ret;
 }
 
 /* ---- as text --------------------------------------------------------------------------------- */

@@ -105,14 +105,13 @@ static int choose(struct mount_choice *choice, bool quiet, char **dir, struct er
 	}
 	all = choice->mounts->len;
 	if (!all)
-		return err_set(
-			err, ENOENT, "no FILE given, and nothing is mounted (`kprofs DIR` mounts)");
+		return err_set(err, ENOENT, "nothing is mounted (`kprofs DIR` mounts)");
 	keep_trusted(choice->mounts);
 	keep_readable(choice->mounts);
 	if (!choice->mounts->len)
 		return err_set(err, ENOENT,
-			"no FILE given, and nothing is mounted that this user may read (mounts of"
-			" others: %u; `kprofs DIR` mounts)",
+			"nothing is mounted that this user may read (mounts of others: %u; `kprofs DIR`"
+			" mounts)",
 			all);
 	*dir = g_strdup(find_oldest(choice->mounts));
 	if (choice->mounts->len > 1 && !quiet)

@@ -67,6 +67,7 @@ one_run
 source_is "the mount without a file" "$MNT/kpdata, stopped [0-9]+ (s|min) ago"
 "$KPROF" record -q -m "$MNT" -- "$FAULTS" 100 || fail "record"
 source_is "the file that was just recorded" "kprof.data, written [0-9]+ (s|min) ago"
+fails_with "-i selects functions; to read kprof.data: kprof report kprof.data" "$KPROF" report -i kprof.data
 samples=$("$KPROF" dump kprof.data | grep -c '_trace ')
 for command in "dump" "convert -t folded" "annotate *"; do
 	# shellcheck disable=SC2086 # words
@@ -138,7 +139,8 @@ if [ -n "${CMD_INPUT_ALONE-}" ]; then
 	wait_for has_ended "$other"
 	other=
 	serve_end
-	fails_with "nothing is mounted" "$KPROF" report
+	fails_with 'no FILE given (`kprof record -- COMMAND` writes kprof.data): nothing is mounted' "$KPROF" report
+	same "a command without FILE" 'kprof: nothing is mounted (`kprofs DIR` mounts)' "$("$KPROF" ctl stop 2>&1)"
 	"$KPROF" record -q -P -- "$FAULTS" 100
 	source_is "a file without a mount" "kprof.data, written .* ago"
 fi

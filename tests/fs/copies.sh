@@ -10,6 +10,11 @@ without_clock() {
 	tail -c +100 "$1"
 }
 
+# files_of FOLDER TEST...: the names of its files
+files_of() {
+	(cd "$1" && find . -type f "${@:2}" | sort)
+}
+
 # check_copy WHAT FOLDER: the copy of the tree has what the files have
 check_copy() {
 	same "kpdata of $1" "$(without_clock "$WORK/kpdata" | cksum)" "$(without_clock "$2/kpdata" | cksum)"
@@ -17,6 +22,8 @@ check_copy() {
 	same "kpctl of $1" "$(cat "$MNT/kpctl")" "$(cat "$2/kpctl")"
 	check "views/flat of $1" grep -q '^#' "$2/views/flat"
 	check "cpu/0 of $1" test -s "$2/cpu/0/stat"
+	# events of the kernel too: some thousand files where the kernel has them
+	same "the files of $1, without events/reset" "$(files_of "$MNT" ! -path ./events/reset)" "$(files_of "$2")"
 }
 
 # complaints COMMAND...: its messages, except those about events/reset, which can't be read; and whether it

@@ -155,8 +155,8 @@ user_mounts() {
 	# the socket's folder exists for users who are logged in
 	said=$(without_rights env -u XDG_RUNTIME_DIR "$KPROFS" "$WORK/theirs" 2>&1) || fail "a user's mount: $said"
 	same "what a user without a session hears" \
-		"no programs can attach: XDG_RUNTIME_DIR names no directory for the socket; usage: mount option socket=PATH, or socket=none" \
-		"${said#*\'\': }"
+		"kprofs: events: no programs can attach: XDG_RUNTIME_DIR names no directory for the socket; usage: mount option socket=PATH, or socket=none" \
+		"$said"
 	same "its owner" 65534 "$(without_rights stat -c %u "$WORK/theirs/kpctl")"
 	same "kprintx for a user" off "$(without_rights cat "$WORK/theirs/kprintx")"
 	fails_with "Permission denied" ls "$WORK/theirs" # not for root either
