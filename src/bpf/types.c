@@ -196,6 +196,20 @@ uint32_t types_find(const struct types *types, enum types_kind kind, const char 
 	return types->slots[slot_of(types, kind, name)];
 }
 
+uint32_t types_next(const struct types *types, enum types_kind kind, uint32_t after, const char **name)
+{
+	const uint32_t count = btf__type_cnt(types->btf);
+
+	for (uint32_t id = after + 1; id < count; id++) {
+		const struct btf_type *type = type_at(types, id);
+
+		*name = name_at(types, type->name_off);
+		if (kind_of(type) == (int)kind && (*name)[0])
+			return id;
+	}
+	return 0;
+}
+
 /* ---- what a type is ---------------------------------------------------------------------------- */
 
 /* Leaves out typedefs and qualifiers; the first typedef's name is the one that was declared. */

@@ -45,6 +45,8 @@ enum types_kind {
 
 /* The first type of this kind with this name, 0 if there is none. */
 uint32_t types_find(const struct types *types, enum types_kind kind, const char *name);
+/* The next type of this kind behind type `after` (0: the first), with its name; 0 behind the last. */
+uint32_t types_next(const struct types *types, enum types_kind kind, uint32_t after, const char **name);
 
 /* What a type is when typedefs and qualifiers are left out. */
 enum types_class {

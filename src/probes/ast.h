@@ -60,7 +60,7 @@ enum ast_type_kind {
 	AST_USTACK,
 	AST_KSYM,      /* an address that is printed as a symbol */
 	AST_USYM,      /* the same, with the process it belongs to */
-	AST_INET,      /* ntop(): an address of `bytes` 4 or 16, or 0: whichever comes at run time */
+	AST_INET,      /* ntop(): an address of at most `bytes`, 4 or 16 */
 	AST_BUFFER,    /* buf(): at most `bytes`, printed with %r */
 	AST_TIMESTAMP, /* strftime(): nanoseconds that are printed by the call's format */
 	AST_PROBE,     /* the number of a target, printed as its name */
@@ -293,6 +293,7 @@ struct ast_map {
 	uint32_t number;  /* in the program, from 0 */
 	struct ast_place place; /* where it is first named */
 	uint32_t key_count;
+	bool has_shape, has_value; /* of the checker: keys were seen, an assignment was */
 	struct ast_type keys[AST_KEYS_MAX]; /* integers are 8 bytes, strings as long as the longest */
 	enum ast_value_kind value_kind;
 	struct ast_type value; /* PLAIN; of SUM, MIN, MAX, AVG, STATISTICS the integer's signedness */

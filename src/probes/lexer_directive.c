@@ -160,11 +160,12 @@ static int do_ifdef(struct lexer *lexer, const char *at, struct rest rest)
 
 static int do_else(struct lexer *lexer, const char *at, struct rest rest)
 {
-	struct lexer_condition *condition = &lexer->conditions[lexer->condition_count - 1];
+	struct lexer_condition *condition =
+		lexer->condition_count ? &lexer->conditions[lexer->condition_count - 1] : NULL;
 	bool holds = true;
 	int ret = 0;
 
-	if (!lexer->condition_count || condition->has_else)
+	if (!condition || condition->has_else)
 		return fail(lexer, at, EINVAL, "there is no #if that this belongs to");
 	if (strncmp(at, "elif", 4) == 0 && !condition->was_active)
 		ret = evaluate(lexer, rest, &holds);

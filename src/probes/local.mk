@@ -4,7 +4,15 @@ libprobes_a_SOURCES = \
 	%D%/ast.c \
 	%D%/ast.h \
 	%D%/builtins.c \
+	%D%/check.c \
 	%D%/check.h \
+	%D%/check_call.c \
+	%D%/check_expr.c \
+	%D%/check_names.c \
+	%D%/check_state.h \
+	%D%/check_types.c \
+	%D%/check_units.c \
+	%D%/check_vars.c \
 	%D%/expr.c \
 	%D%/expr.h \
 	%D%/expr_lexer.c \
@@ -20,8 +28,12 @@ libprobes_a_SOURCES = \
 	%D%/parser_expr.c \
 	%D%/parser_state.h \
 	%D%/parser_type.c \
+	%D%/print_format.c \
+	%D%/print_format.h \
 	%D%/probe_text.c \
 	%D%/probe_text.h \
 	%D%/refused.c \
 	%D%/tables.h \
-	%D%/targets.h
+	%D%/targets.c \
+	%D%/targets.h \
+	%D%/targets_format.c

@@ -10,14 +10,15 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/nearest.h"
 
 struct types;
 struct targets;
 
 /* Where to look instead (tests); NULL: the running kernel's. */
 struct targets_paths {
-	const char *btf;       /* a raw file */
-	const char *tracefs;   /* its top directory */
+	const char *btf;     /* a raw file */
+	const char *tracefs; /* its top directory */
 };
 
 /*
@@ -25,24 +26,31 @@ struct targets_paths {
  * refused with the reason. -ENOMEM only.
  */
 int targets_open(const struct targets_paths *paths, struct targets **targets, struct err *err);
+/* NULL is allowed. */
 void targets_close(struct targets *targets);
 
 /* NULL without BTF; then `why` (may be NULL) is the sentence. */
 const struct types *targets_types(const struct targets *targets, const char **why);
 
-/* Whether a name is matched by a pattern with '*' and '?'. */
+/* Whether a name is matched by a pattern with '*' and '?'; whether a text has one of these. */
 bool targets_match(const char *pattern, const char *name);
+bool targets_is_pattern(const char *text);
 
 typedef int targets_each(void *arg, const char *system, const char *name);
 
 /*
- * Calls each() for the tracepoints, or functions (system is ""), that match, until it returns other
- * than 0, and returns that. A function is one that BTF and available_filter_functions both have, or,
- * where one of them is missing, the other. -ENOENT if it can't be known.
+ * These call each() for what matches, until it returns other than 0, and return that. -ENOENT if it
+ * can't be known here.
+ *
+ * Functions are those that the kernel says it can trace (available_filter_functions), or, where it does
+ * not say, those that BTF has; with types, those that are in both. `system` is "" then.
  */
 int targets_tracepoints(const struct targets *targets, const char *system, const char *name,
 	targets_each *each, void *arg);
-int targets_functions(const struct targets *targets, const char *name, targets_each *each, void *arg);
+int targets_functions(const struct targets *targets, const char *name, bool with_types,
+	targets_each *each, void *arg);
+/* Tracepoints as BTF names them, without a subsystem. */
+int targets_rawtracepoints(const struct targets *targets, const char *name, targets_each *each, void *arg);
 
 /* ---- a tracepoint's fields --------------------------------------------------------------------- */
 
@@ -50,9 +58,10 @@ int targets_functions(const struct targets *targets, const char *name, targets_e
 
 struct targets_field {
 	char name[64];
-	char type[96]; /* as declared, without __data_loc: "const char *", "unsigned long", "char[]" */
+	char type[96];	/* as declared, without __data_loc and [N]: "const char *", "unsigned long" */
 	uint32_t offset, bytes;
-	uint32_t count; /* of an array, 0 if it is none */
+	uint32_t count; /* of an array, 0 if it is none or its size is not known before it is read */
+	bool is_array;
 	bool is_signed;
 	bool is_location, is_relative; /* __data_loc, __rel_loc */
 };
@@ -66,5 +75,7 @@ struct targets_format {
 /* -ENOENT if there is no such tracepoint, -EINVAL if its format can't be read. */
 int targets_format(const struct targets *targets, const char *system, const char *name,
 	struct targets_format *format, struct err *err);
+/* The same from the text of a `format` file. */
+int targets_parse_format(const char *text, struct targets_format *format);
 
 #endif

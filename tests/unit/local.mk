@@ -5,7 +5,7 @@ check_PROGRAMS += $(unit_tests)
 TESTS += $(unit_tests)
 EXTRA_DIST += %D%/capture_streams.h %D%/decode.h %D%/encoder_fixture.h %D%/events_fixture.h \
 	%D%/leftovers.h %D%/listener_fixture.h %D%/mpstat_fixture.h %D%/perfdata_fixture.h \
-	%D%/producers_fixture.h %D%/profile_fixture.h %D%/profiler_fixture.h %D%/sym_remote_fixture.h \
+	%D%/probes_fixture.h %D%/producers_fixture.h %D%/profile_fixture.h %D%/profiler_fixture.h %D%/sym_remote_fixture.h \
 	%D%/task_stream.h %D%/tasks_fixture.h %D%/tracing.h %D%/view_fixture.h
 
 BASE_TEST_LIBS = libbase.a $(CMOCKA_LIBS) $(GLIB_LIBS) -lpthread
@@ -57,6 +57,12 @@ unit_tests += tests/unit/test_function
 tests_unit_test_function_LDADD = libtrace.a libkernel.a libprobes.a libkpbpf.a libring.a $(SYS_TEST_LIBS) \
 	$(BPF_LIBS)
 
+unit_tests += tests/unit/test_check
+tests_unit_test_check_LDADD = libprobes.a libkpbpf.a $(SYS_TEST_LIBS) $(BPF_LIBS)
+unit_tests += tests/unit/test_targets
+tests_unit_test_targets_LDADD = libprobes.a libkpbpf.a $(SYS_TEST_LIBS) $(BPF_LIBS)
+unit_tests += tests/unit/test_bpftrace_tools
+tests_unit_test_bpftrace_tools_LDADD = libprobes.a libkpbpf.a $(SYS_TEST_LIBS) $(BPF_LIBS)
 unit_tests += tests/unit/test_expr
 tests_unit_test_expr_LDADD = libprobes.a $(BASE_TEST_LIBS)
 
