@@ -9,7 +9,7 @@
 #include "base/nearest.h"
 #include "probes/expr.h"
 
-/* Names that each event has; their values in expr_node.number. Fields follow. */
+/* Names that each event has; their values in ast_expr.number. Fields follow. */
 enum filter_builtin { FILTER_PID, FILTER_TID, FILTER_COMM, FILTER_UID, FILTER_CPU, FILTER_FIELDS };
 
 static const char *const builtins[FILTER_FIELDS] = { "pid", "tid", "comm", "uid", "cpu" };
@@ -20,7 +20,7 @@ struct filter {
 	uint32_t count;
 };
 
-static int resolve(void *arg, const char *name, enum expr_type *type, uint64_t *value, struct err *err)
+static int resolve(void *arg, const char *name, enum ast_type_kind *type, uint64_t *value, struct err *err)
 {
 	const struct filter *filter = arg;
 	char near[NEAREST_TEXT_MAX];
@@ -31,7 +31,7 @@ static int resolve(void *arg, const char *name, enum expr_type *type, uint64_t *
 	for (uint32_t i = 0; i < filter->count; i++) {
 		if (strcmp(name, filter->fields[i].name) == 0) {
 			*value = FILTER_FIELDS + i;
-			*type = filter->fields[i].source == FILTER_TEXT ? EXPR_IS_STRING : EXPR_IS_NUMBER;
+			*type = filter->fields[i].source == FILTER_TEXT ? AST_STRING : AST_INTEGER;
 			return filter->fields[i].source == FILTER_REFUSED ?
 				err_set(err, EINVAL, "the field '%s' can't be compared", name) : 0;
 		}
@@ -40,7 +40,7 @@ static int resolve(void *arg, const char *name, enum expr_type *type, uint64_t *
 	for (uint32_t i = 0; i < FILTER_FIELDS; i++) {
 		if (strcmp(name, builtins[i]) == 0) {
 			*value = i;
-			*type = i == FILTER_COMM ? EXPR_IS_STRING : EXPR_IS_NUMBER;
+			*type = i == FILTER_COMM ? AST_STRING : AST_INTEGER;
 			return 0;
 		}
 		nearest_offer(&nearest, builtins[i]);
@@ -97,7 +97,8 @@ static void extend(struct code *code, const struct filter_field *field)
 	if (!field->bytes || field->bytes >= 8)
 		return;
 	code_alu_imm(code, BPF_LSH, BPF_REG_0, 64 - (int32_t)field->bytes * 8);
-	code_alu_imm(code, field->is_signed ? BPF_ARSH : BPF_RSH, BPF_REG_0, 64 - (int32_t)field->bytes * 8);
+	code_alu_imm(code, field->is_signed ? BPF_ARSH : BPF_RSH, BPF_REG_0,
+		64 - (int32_t)field->bytes * 8);
 }
 
 static int size_of(uint32_t bytes)
@@ -134,7 +135,7 @@ static void load_field(struct filtering *filtering, const struct filter_field *f
 }
 
 /* R0 = the value of a name that is a number. */
-static void load_name(struct filtering *filtering, const struct expr_node *node)
+static void load_name(struct filtering *filtering, const struct ast_expr *node)
 {
 	const struct emit_machine *machine = filtering->emit->machine;
 	struct code *code = &filtering->emit->code;
@@ -159,10 +160,10 @@ static void load_name(struct filtering *filtering, const struct expr_node *node)
 }
 
 /* R0 = whether a text is this one, with its NUL where it is shorter than its array. */
-static void compare_text(struct filtering *filtering, const struct expr_node *node)
+static void compare_text(struct filtering *filtering, const struct ast_expr *node)
 {
-	const struct expr_node *name = node->left->kind == EXPR_NAME ? node->left : node->right;
-	const char *text = node->left->kind == EXPR_NAME ? node->right->text : node->left->text;
+	const struct ast_expr *name = node->left->kind == AST_NAME ? node->left : node->right;
+	const char *text = node->left->kind == AST_NAME ? node->right->text : node->left->text;
 	const bool is_comm = name->number == FILTER_COMM;
 	const struct filter_field *field =
 		is_comm ? NULL : &filtering->filter->fields[name->number - FILTER_FIELDS];
@@ -177,20 +178,20 @@ static void compare_text(struct filtering *filtering, const struct expr_node *no
 	}
 	if (strlen(text) >= room)
 		code_jump(code, differs); /* no value is so long with its NUL */
-	code_mov_imm(code, BPF_REG_0, node->operator == EXPR_EQ);
+	code_mov_imm(code, BPF_REG_0, node->operator == AST_EQUAL);
 	code_jump(code, done);
 	code_place(code, differs);
-	code_mov_imm(code, BPF_REG_0, node->operator == EXPR_NE);
+	code_mov_imm(code, BPF_REG_0, node->operator == AST_NOT_EQUAL);
 	code_place(code, done);
 }
 
-static void evaluate(struct filtering *filtering, const struct expr_node *node);
+static void evaluate(struct filtering *filtering, const struct ast_expr *node);
 
 /* R0 = 1 or 0: the second side is not looked at if the first one decides. */
-static void join(struct filtering *filtering, const struct expr_node *node)
+static void join(struct filtering *filtering, const struct ast_expr *node)
 {
 	struct code *code = &filtering->emit->code;
-	const bool is_and = node->operator == EXPR_AND;
+	const bool is_and = node->operator == AST_AND;
 	int decided = code_label(code), done = code_label(code);
 
 	evaluate(filtering, node->left);
@@ -207,12 +208,12 @@ static void join(struct filtering *filtering, const struct expr_node *node)
 static int jump_of(int operator)
 {
 	switch (operator) {
-	case EXPR_EQ: return BPF_JEQ;
-	case EXPR_NE: return BPF_JNE;
+	case AST_EQUAL: return BPF_JEQ;
+	case AST_NOT_EQUAL: return BPF_JNE;
 	case '<': return BPF_JSLT;
 	case '>': return BPF_JSGT;
-	case EXPR_LE: return BPF_JSLE;
-	case EXPR_GE: return BPF_JSGE;
+	case AST_LESS_EQUAL: return BPF_JSLE;
+	case AST_GREATER_EQUAL: return BPF_JSGE;
 	default: return -1;
 	}
 }
@@ -228,12 +229,12 @@ static int alu_of(int operator)
 	case '*': return BPF_MUL;
 	case '/': return BPF_DIV;
 	case '%': return BPF_MOD;
-	case EXPR_SHL: return BPF_LSH;
+	case AST_SHIFT_LEFT: return BPF_LSH;
 	default: return BPF_RSH;
 	}
 }
 
-static void combine(struct filtering *filtering, const struct expr_node *node)
+static void combine(struct filtering *filtering, const struct ast_expr *node)
 {
 	struct code *code = &filtering->emit->code;
 	const int mark = code->stack, kept = code_stack(code, 8), jump = jump_of(node->operator);
@@ -251,14 +252,14 @@ static void combine(struct filtering *filtering, const struct expr_node *node)
 		code_jump_if(code, jump, BPF_REG_2, BPF_REG_1, holds);
 		code_mov_imm(code, BPF_REG_0, 0);
 	} else {
-		if (node->operator == EXPR_SHL || node->operator == EXPR_SHR)
+		if (node->operator == AST_SHIFT_LEFT || node->operator == AST_SHIFT_RIGHT)
 			code_alu_imm(code, BPF_AND, BPF_REG_1, 63);
 		code_alu(code, alu_of(node->operator), BPF_REG_0, BPF_REG_1);
 	}
 	code_place(code, holds);
 }
 
-static void negate(struct filtering *filtering, const struct expr_node *node)
+static void negate(struct filtering *filtering, const struct ast_expr *node)
 {
 	struct code *code = &filtering->emit->code;
 	int zero = code_label(code), done = code_label(code);
@@ -280,28 +281,26 @@ static void negate(struct filtering *filtering, const struct expr_node *node)
 }
 
 /* R0 = the value of the node. */
-static void evaluate(struct filtering *filtering, const struct expr_node *node)
+static void evaluate(struct filtering *filtering, const struct ast_expr *node)
 {
 	struct code *code = &filtering->emit->code;
 
 	switch (node->kind) {
-	case EXPR_NUMBER:
+	case AST_NUMBER:
 		code_mov_imm64(code, BPF_REG_0, node->number);
 		return;
-	case EXPR_NAME:
+	case AST_NAME:
 		load_name(filtering, node);
 		return;
-	case EXPR_UNARY:
+	case AST_UNARY:
 		negate(filtering, node);
 		return;
-	case EXPR_STRING:
-		return; /* only within compare_text() */
-	case EXPR_BINARY:
-		break;
+	default:
+		break; /* AST_BINARY: a literal is only within compare_text() */
 	}
-	if (node->left->type == EXPR_IS_STRING)
+	if (node->left->type.kind == AST_STRING)
 		compare_text(filtering, node);
-	else if (node->operator == EXPR_OR || node->operator == EXPR_AND)
+	else if (node->operator == AST_OR || node->operator == AST_AND)
 		join(filtering, node);
 	else
 		combine(filtering, node);
@@ -331,7 +330,7 @@ static struct filter_value value_of(uint64_t number)
 }
 
 static struct filter_value value_of_name(const struct filter *filter, const struct filter_call *call,
-	const struct expr_node *node)
+	const struct ast_expr *node)
 {
 	const struct filter_field *field;
 	uint64_t number;
@@ -346,19 +345,20 @@ static struct filter_value value_of_name(const struct filter *filter, const stru
 	if (field->source != FILTER_ARGUMENT)
 		return unknown;
 	number = call->args[field->offset];
-	return value_of(field->is_signed && field->bytes == 4 ? (uint64_t)(int64_t)(int32_t)number : number);
+	return value_of(field->is_signed && field->bytes == 4 ? (uint64_t)(int64_t)(int32_t)number :
+		number);
 }
 
 /* As the instructions do it: a division by 0 gives 0, its rest the number. */
 static uint64_t calculate(int operator, uint64_t a, uint64_t b)
 {
 	switch (operator) {
-	case EXPR_EQ: return a == b;
-	case EXPR_NE: return a != b;
+	case AST_EQUAL: return a == b;
+	case AST_NOT_EQUAL: return a != b;
 	case '<': return (int64_t)a < (int64_t)b;
 	case '>': return (int64_t)a > (int64_t)b;
-	case EXPR_LE: return (int64_t)a <= (int64_t)b;
-	case EXPR_GE: return (int64_t)a >= (int64_t)b;
+	case AST_LESS_EQUAL: return (int64_t)a <= (int64_t)b;
+	case AST_GREATER_EQUAL: return (int64_t)a >= (int64_t)b;
 	case '|': return a | b;
 	case '^': return a ^ b;
 	case '&': return a & b;
@@ -367,37 +367,37 @@ static uint64_t calculate(int operator, uint64_t a, uint64_t b)
 	case '*': return a * b;
 	case '/': return b ? a / b : 0;
 	case '%': return b ? a % b : a;
-	case EXPR_SHL: return a << (b & 63);
+	case AST_SHIFT_LEFT: return a << (b & 63);
 	default: return a >> (b & 63);
 	}
 }
 
 static struct filter_value value_of_node(const struct filter *filter, const struct filter_call *call,
-	const struct expr_node *node);
+	const struct ast_expr *node);
 
-static struct filter_value value_of_text(const struct filter_call *call, const struct expr_node *node)
+static struct filter_value value_of_text(const struct filter_call *call, const struct ast_expr *node)
 {
-	const struct expr_node *name = node->left->kind == EXPR_NAME ? node->left : node->right;
-	const char *text = node->left->kind == EXPR_NAME ? node->right->text : node->left->text;
+	const struct ast_expr *name = node->left->kind == AST_NAME ? node->left : node->right;
+	const char *text = node->left->kind == AST_NAME ? node->right->text : node->left->text;
 	bool same;
 
 	if (name->number != FILTER_COMM)
 		return unknown;
 	same = strlen(text) < KERNEL_COMM_BYTES && strncmp(text, call->comm, KERNEL_COMM_BYTES) == 0;
-	return value_of(same == (node->operator == EXPR_EQ));
+	return value_of(same == (node->operator == AST_EQUAL));
 }
 
 static struct filter_value value_of_both(const struct filter *filter, const struct filter_call *call,
-	const struct expr_node *node)
+	const struct ast_expr *node)
 {
-	const bool is_or = node->operator == EXPR_OR;
+	const bool is_or = node->operator == AST_OR;
 	struct filter_value a, b;
 
-	if (node->left->type == EXPR_IS_STRING)
+	if (node->left->type.kind == AST_STRING)
 		return value_of_text(call, node);
 	a = value_of_node(filter, call, node->left);
 	b = value_of_node(filter, call, node->right);
-	if (node->operator == EXPR_OR || node->operator == EXPR_AND) {
+	if (node->operator == AST_OR || node->operator == AST_AND) {
 		/* one side may decide alone */
 		if ((a.known && !a.number == !is_or) || (b.known && !b.number == !is_or))
 			return value_of(is_or);
@@ -407,24 +407,24 @@ static struct filter_value value_of_both(const struct filter *filter, const stru
 }
 
 static struct filter_value value_of_node(const struct filter *filter, const struct filter_call *call,
-	const struct expr_node *node)
+	const struct ast_expr *node)
 {
 	struct filter_value value;
 
 	switch (node->kind) {
-	case EXPR_NUMBER:
+	case AST_NUMBER:
 		return value_of(node->number);
-	case EXPR_NAME:
+	case AST_NAME:
 		return value_of_name(filter, call, node);
-	case EXPR_UNARY:
+	case AST_UNARY:
 		value = value_of_node(filter, call, node->right);
 		value.number = node->operator == '-' ? -value.number :
 			node->operator == '~' ? ~value.number : !value.number;
 		return value;
-	case EXPR_BINARY:
+	case AST_BINARY:
 		return value_of_both(filter, call, node);
-	case EXPR_STRING:
-		break; /* only within value_of_text() */
+	default:
+		break; /* a literal is only within value_of_text() */
 	}
 	return unknown;
 }

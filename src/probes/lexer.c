@@ -55,6 +55,15 @@ static int fail_at(const struct lexer *lexer, const char *at, int code, const ch
 	return ast_fail(lexer->ast, lexer_place(lexer, at), code, lexer->err, "%s", why);
 }
 
+/* More text could make it right; a filter has no more. */
+static int fail_early(const struct lexer *lexer, const char *at, const char *why)
+{
+	if (lexer->ast->in_one_line)
+		return fail_at(lexer, at, EINVAL, why);
+	return ast_fail(lexer->ast, lexer_place(lexer, at), EAGAIN, lexer->err,
+		"the text ends too early: %s", why);
+}
+
 int lexer_fail(const struct lexer *lexer, const struct token *token, int code, const char *format, ...)
 {
 	char why[ERR_TEXT_MAX / 2];
@@ -63,7 +72,7 @@ int lexer_fail(const struct lexer *lexer, const struct token *token, int code, c
 	va_start(args, format);
 	vsnprintf(why, sizeof(why), format, args);
 	va_end(args);
-	if (token->ends_text && code == EINVAL)
+	if (token->ends_text && code == EINVAL && !lexer->ast->in_one_line)
 		return ast_fail(lexer->ast, token->place, EAGAIN, lexer->err,
 			"the text ends too early: %s", why);
 	return ast_fail(lexer->ast, token->place, code, lexer->err, "%s", why);
@@ -281,7 +290,7 @@ static int take_text(struct lexer *lexer, struct token *token)
 		text[length++] = (char)byte;
 	}
 	if (input->at == input->end)
-		return fail_at(lexer, begin, EAGAIN, "the text ends too early: the string has no end");
+		return fail_early(lexer, begin, "the string has no end");
 	input->at++;
 	token->text = ast_copy_text(lexer->ast, text, length);
 	token->length = length;

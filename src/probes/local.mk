@@ -15,8 +15,6 @@ libprobes_a_SOURCES = \
 	%D%/check_vars.c \
 	%D%/expr.c \
 	%D%/expr.h \
-	%D%/expr_lexer.c \
-	%D%/expr_lexer.h \
 	%D%/functions.c \
 	%D%/kinds.c \
 	%D%/lexer.c \

@@ -318,6 +318,8 @@ static int parse_program(struct parser *parser)
 	return ret;
 }
 
+/* ---- texts ------------------------------------------------------------------------------------- */
+
 int parser_parse(const char *text, size_t bytes, struct ast **ast, struct err *err)
 {
 	struct parser parser = { .ast = ast_create(text, bytes), .err = err };
@@ -334,5 +336,37 @@ int parser_parse(const char *text, size_t bytes, struct ast **ast, struct err *e
 		return ret;
 	}
 	*ast = parser.ast;
+	return 0;
+}
+
+static int fail_behind_filter(const struct parser *parser)
+{
+	if (parser_is_sign(parser, '='))
+		return parser_fail(parser, EINVAL, "'=' sets nothing here; '==' compares");
+	return parser_fail(parser, EINVAL, "an operator is missing");
+}
+
+int parser_parse_filter(const char *text, struct ast **ast, struct ast_expr **expr, struct err *err)
+{
+	struct parser parser = { .ast = ast_create(text, strlen(text)), .err = err,
+		.is_filter_only = true };
+	struct ast_expr *made;
+	int ret;
+
+	if (!parser.ast)
+		return err_set(err, ENOMEM, "there is no memory for the expression");
+	parser.ast->in_one_line = true;
+	lexer_init(&parser.lexer, parser.ast, err);
+	ret = parser_advance(&parser);
+	if (!ret)
+		ret = parser_expression(&parser, &made);
+	if (!ret && parser.token.kind != TOKEN_END)
+		ret = fail_behind_filter(&parser);
+	if (ret) {
+		ast_destroy(parser.ast);
+		return ret == -EAGAIN ? -EINVAL : ret;
+	}
+	*ast = parser.ast;
+	*expr = made;
 	return 0;
 }

@@ -15,4 +15,10 @@
  */
 int parser_parse(const char *text, size_t bytes, struct ast **ast, struct err *err);
 
+/*
+ * Parses the filter of an event (expr.h): one expression of names, numbers, strings and operators of C. The
+ * same errors, in one line, without -EAGAIN.
+ */
+int parser_parse_filter(const char *text, struct ast **ast, struct ast_expr **expr, struct err *err);
+
 #endif

@@ -177,8 +177,20 @@ static int parse_parentheses(struct parser *parser, struct ast_expr **expr)
 	return ret ? ret : parse_list(parser, ')', AST_KEYS_MAX, tuple);
 }
 
+static int fail_value(const struct parser *parser)
+{
+	return parser_fail(parser, EINVAL, "%s", parser->is_filter_only ?
+		"a name, a number, a string or '(' is missing" : "a value is missing");
+}
+
 static int parse_value(struct parser *parser, struct ast_expr **expr)
 {
+	const bool is_variable = parser->token.kind == TOKEN_PARAMETER ||
+		parser->token.kind == TOKEN_LOCAL ||
+		parser->token.kind == TOKEN_MAP;
+
+	if (parser->is_filter_only && is_variable)
+		return fail_value(parser);
 	switch (parser->token.kind) {
 	case TOKEN_NUMBER:
 		return make_number(parser, AST_NUMBER, expr);
@@ -198,9 +210,7 @@ static int parse_value(struct parser *parser, struct ast_expr **expr)
 	}
 	if (parser_is_sign(parser, '('))
 		return parse_parentheses(parser, expr);
-	if (parser->is_filter_only)
-		return parser_fail(parser, EINVAL, "a name, a number, a string or '(' is missing");
-	return parser_fail(parser, EINVAL, "a value is missing");
+	return fail_value(parser);
 }
 
 /* ---- what follows a value ---------------------------------------------------------------------- */
