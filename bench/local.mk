@@ -1,8 +1,9 @@
 # the programs of bench/run; `make check` builds them too, so that they stay compilable
-bench_tools = %D%/busy %D%/cpu_of %D%/many %D%/reading %D%/samples %D%/ticking
+bench_tools = %D%/busy %D%/cpu_of %D%/kernel_programs %D%/many %D%/reading %D%/samples %D%/slots %D%/ticking
 check_PROGRAMS += $(bench_tools)
 EXTRA_DIST += %D%/README %D%/run %D%/compare \
-	%D%/event.sh %D%/html.sh %D%/html_paint.py %D%/idle.sh %D%/kpdata.sh %D%/mpstat.sh %D%/sampling.sh %D%/start.sh \
+	%D%/event.sh %D%/html.sh %D%/html_paint.py %D%/idle.sh %D%/kernel.sh %D%/kpdata.sh %D%/mpstat.sh \
+	%D%/sampling.sh %D%/start.sh \
 	%D%/mark.sh %D%/query.sh %D%/threads.sh %D%/trace-idle.sh %D%/trace-open.sh \
 	%D%/trace-read.sh %D%/unwind.sh %D%/views.sh
 
@@ -11,10 +12,13 @@ EXTRA_DIST += %D%/README %D%/run %D%/compare \
 %C%_busy_CFLAGS = $(AM_CFLAGS) -O2 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls
 %C%_busy_LDADD = -lpthread
 %C%_cpu_of_SOURCES = %D%/cpu_of.c
+%C%_kernel_programs_SOURCES = %D%/kernel_programs.c %D%/timing.h
+%C%_kernel_programs_LDADD = libkernel.a libprobes.a libkpbpf.a libsys.a libbase.a $(GLIB_LIBS) $(BPF_LIBS) -lpthread
 %C%_many_SOURCES = %D%/many.c
 %C%_reading_SOURCES = %D%/reading.c
 %C%_samples_SOURCES = %D%/samples.c
 %C%_samples_LDADD = libfixtures.a $(GLIB_LIBS)
+%C%_slots_SOURCES = %D%/slots.c
 %C%_ticking_SOURCES = %D%/ticking.c
 %C%_ticking_LDADD = libkprof.la
 
