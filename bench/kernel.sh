@@ -249,10 +249,11 @@ one_build() {
 	took=$(cat "$work/build.cpu")
 }
 
-# nothing is attached once the switches are off
+# nothing is attached once the switches are off; the list of calls under way runs when it is read
 measure_off() {
 	local left
-	left=$(sed -n 's/^prog_id:[[:blank:]]*//p' /proc/"$server"/fdinfo/* 2>/dev/null | wc -l)
+	left=$(cat /proc/"$server"/fdinfo/* 2>/dev/null | awk '/^prog_type:/ || /^link_type:/ && $2 != "iter" { n++ }
+		END { print n + 0 }')
 	figure attached_off programs '<= 0' "$left"
 }
 

@@ -160,8 +160,8 @@ EXTRA_DIST += %D%/call_names.sh %D%/call_names.py
 # of two processes whose numbers are at a distance
 check_PROGRAMS += tests/fs/kernel_slots
 tests_fs_kernel_slots_SOURCES = %D%/kernel_slots.c
-TESTS += %D%/kernel_slots.sh
-EXTRA_DIST += %D%/kernel_slots.sh
+TESTS += %D%/kernel_slots.sh %D%/kernel_flood.sh
+EXTRA_DIST += %D%/kernel_slots.sh %D%/kernel_flood.sh
 
 # events of the kernel: kernel_calls makes a known number of system calls
 check_PROGRAMS += tests/fs/kernel_calls
