@@ -147,8 +147,8 @@ EXTRA_DIST += %D%/view_replaced.sh
 # addresses as other tools take them
 TESTS += %D%/report_addresses.sh
 # an installed libkprof
-TESTS += %D%/install_libkprof.sh %D%/install_readme.sh %D%/tutorial.sh
-EXTRA_DIST += %D%/install_lib.sh %D%/install_libkprof.sh %D%/install_readme.sh %D%/tutorial.sh
+TESTS += %D%/container.sh %D%/install_libkprof.sh %D%/install_readme.sh %D%/tutorial.sh
+EXTRA_DIST += %D%/container.sh %D%/install_lib.sh %D%/install_libkprof.sh %D%/install_readme.sh %D%/tutorial.sh
 EXTRA_DIST += %D%/report_addresses.sh
 
 # the names of system calls, against headers and strace
