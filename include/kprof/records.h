@@ -49,6 +49,7 @@ enum kprof_record_type {
 	KPROF_REC_KERNEL_MMAP = 75, /* the kernel's text, or a module */
 	KPROF_REC_FILE_ID = 76,
 	KPROF_REC_CPU_TIMES = 77,
+	KPROF_REC_AWAY = 78,
 };
 
 /* The longest valid payload in bytes (Akaros's decoder has the same limit). */
@@ -107,6 +108,8 @@ enum kprof_event_flags {
 		1 << 1, /* a replacement for an event that this machine does not have */
 	KPROF_EVENT_SCOPE_USER = 1 << 2, /* the whole machine, user space only */
 	KPROF_EVENT_SCOPE_OWN = 1 << 3,  /* processes of the mounting user, user space only */
+	KPROF_EVENT_OFFCPU = 1 << 4, /* samples are times away from the CPU; periods are ns */
+	KPROF_EVENT_WALL = 1 << 5,   /* some are, those behind an AWAY; the others are of a clock */
 };
 
 /*
@@ -255,6 +258,25 @@ struct kprof_rec_cpu_times {
 	uint64_t steal_ns; /* what the machine did not have: a hypervisor gave it to others */
 } __attribute__((packed));
 
+/*
+ * 78: the next sample of this time, process and CPU is of a thread that was away from the CPU, and its
+ * stack is that with which it had left. A USER_STACK may be between them. PERIOD has back_ns - left_ns.
+ * The name of the waker follows, NUL-terminated ("" if it is not known), then num_traces u64, its
+ * stack as in a sample.
+ */
+struct kprof_rec_away {
+	uint64_t time_ns;
+	uint32_t pid;
+	uint16_t cpu;
+	uint16_t num_traces;
+	uint64_t left_ns;
+	uint64_t back_ns;
+	uint32_t state;	    /* the task state of Linux as it left; 0: it could have gone on */
+	uint32_t waker_pid; /* KPROF_PID_GONE: not known, KPROF_PID_KERNEL: the idle task */
+	uint32_t waker_tid;
+	uint64_t woken_ns;  /* 0: not known */
+} __attribute__((packed));
+
 #ifdef __cplusplus
 }
 #define KPROF_REC_ASSERT static_assert
@@ -278,5 +300,6 @@ KPROF_REC_ASSERT(sizeof(struct kprof_rec_period) == 16, "packed");
 KPROF_REC_ASSERT(sizeof(struct kprof_rec_user_stack) == 24, "packed");
 KPROF_REC_ASSERT(sizeof(struct kprof_rec_file_id) == 36, "packed");
 KPROF_REC_ASSERT(sizeof(struct kprof_rec_cpu_times) == 60, "packed");
+KPROF_REC_ASSERT(sizeof(struct kprof_rec_away) == 52, "packed");
 
 #endif

@@ -43,7 +43,7 @@
 #define OTHER_BYTE_ORDER KPROF_BYTE_ORDER_LITTLE
 #endif
 
-enum decode_tail { TAIL_NONE, TAIL_TEXT, TAIL_FRAMES, TAIL_BYTES, TAIL_STACK, TAIL_DETAILS };
+enum decode_tail { TAIL_NONE, TAIL_TEXT, TAIL_FRAMES, TAIL_BYTES, TAIL_STACK, TAIL_DETAILS, TAIL_WAKER };
 
 struct decode_layout {
 	uint8_t head_bytes; /* 0 if there is no such type */
@@ -71,6 +71,7 @@ static const struct decode_layout layouts[] = {
 	[KPROF_REC_USER_STACK] = { sizeof(struct kprof_rec_user_stack), TAIL_STACK, "8422224" },
 	[KPROF_REC_CPU_TIMES] = { sizeof(struct kprof_rec_cpu_times), TAIL_NONE, "88488888" },
 	[KPROF_REC_FILE_ID] = { sizeof(struct kprof_rec_file_id), TAIL_DETAILS, "888444" },
+	[KPROF_REC_AWAY] = { sizeof(struct kprof_rec_away), TAIL_WAKER, "8422884448" },
 };
 
 static const struct decode_layout *find_layout(uint64_t type)
@@ -436,6 +437,13 @@ static const char *check_tail(
 			record->user_stack.num_regs > (size - record->user_stack.size) / 8)
 			return "a longer stack than its size has room for";
 		record->bytes = bytes;
+		break;
+	case TAIL_WAKER:
+		end = memchr(bytes, '\0', size);
+		if (!end || record->away.num_traces > (size_t)(bytes + size - end - 1) / 8)
+			return "a name without an end, or more frames than its size has room for";
+		record->text = (const char *)bytes;
+		record->bytes = end + 1;
 		break;
 	case TAIL_DETAILS:
 		read_details(record, bytes, size);

@@ -78,9 +78,10 @@ struct decode_record {
 		struct kprof_rec_user_stack user_stack;
 		struct kprof_rec_file_id file_id;
 		struct kprof_rec_cpu_times cpu_times;
+		struct kprof_rec_away away;
 	};
-	const char *text;     /* 3, 4, 64, 67, 71, 75: the string after the head, with its NUL */
-	/* 1, 2: the frames, for decode_frame(); 70: the build-id; 74: for the functions below */
+	const char *text;     /* 3, 4, 64, 67, 71, 75, 78: the string after the head, with its NUL */
+	/* 1, 2, 78: the frames, for decode_frame(); 70: the build-id; 74: for the functions below */
 	const uint8_t *bytes;
 	struct kprof_rec_event_configs configs; /* 64; 0 if the capture does not have them */
 	struct decode_file file; /* 76 */
@@ -132,7 +133,7 @@ int decode_next(struct decoder *decoder, struct decode_record *record, struct er
  */
 int decode_rewind(struct decoder *decoder);
 
-/* Frame i < trace.num_traces of a trace. Inline, since most of a capture is frames. */
+/* Frame i < num_traces of a trace, or of a waker. Inline, since most of a capture is frames. */
 static inline uint64_t decode_frame(const struct decode_record *record, uint16_t i)
 {
 	uint64_t frame;

@@ -17,6 +17,8 @@ static const struct dump_word event_flags[] = {
 	{ KPROF_EVENT_FALLBACK, "fallback" },
 	{ KPROF_EVENT_SCOPE_USER, "scope_user" },
 	{ KPROF_EVENT_SCOPE_OWN, "scope_own" },
+	{ KPROF_EVENT_OFFCPU, "offcpu" },
+	{ KPROF_EVENT_WALL, "wall" },
 	{ 0, NULL },
 };
 
@@ -46,14 +48,19 @@ static void append_text(GString *out, const char *key, const char *text)
 }
 
 /* `all`: the word for pid 0xffffffff in this record. */
-static void append_pid(GString *out, uint32_t pid, const char *all)
+static void append_pid_as(GString *out, const char *key, uint32_t pid, const char *all)
 {
 	if (pid == KPROF_PID_KERNEL)
-		g_string_append_printf(out, " pid=%s", all);
+		g_string_append_printf(out, " %s=%s", key, all);
 	else if (pid == KPROF_PID_GONE)
-		g_string_append(out, " pid=gone");
+		g_string_append_printf(out, " %s=gone", key);
 	else
-		append_u64(out, "pid", pid);
+		append_u64(out, key, pid);
+}
+
+static void append_pid(GString *out, uint32_t pid, const char *all)
+{
+	append_pid_as(out, "pid", pid, all);
 }
 
 static void append_flags(GString *out, uint64_t flags)
@@ -85,17 +92,12 @@ static void append_reason(GString *out, uint64_t reason)
 		append_u64(out, "reason", reason);
 }
 
-static void put_trace(const struct decode_record *r, GString *out)
+static void append_frames(const struct decode_record *r, uint16_t count, GString *out)
 {
 	uint16_t i;
 
-	append_u64(out, "time", r->trace.time_ns);
-	append_u64(out, "event", r->trace.info);
-	append_pid(out, r->trace.pid, "idle");
-	append_u64(out, "cpu", r->trace.cpu);
-	append_u64(out, "frames", r->trace.num_traces);
 	g_string_append(out, " trace=");
-	for (i = 0; i < r->trace.num_traces; i++) {
+	for (i = 0; i < count; i++) {
 		uint64_t address = decode_frame(r, i);
 
 		if (i)
@@ -105,6 +107,32 @@ static void put_trace(const struct decode_record *r, GString *out)
 		else
 			g_string_append_printf(out, "0x%" PRIx64, address);
 	}
+}
+
+static void put_trace(const struct decode_record *r, GString *out)
+{
+	append_u64(out, "time", r->trace.time_ns);
+	append_u64(out, "event", r->trace.info);
+	append_pid(out, r->trace.pid, "idle");
+	append_u64(out, "cpu", r->trace.cpu);
+	append_u64(out, "frames", r->trace.num_traces);
+	append_frames(r, r->trace.num_traces, out);
+}
+
+static void put_away(const struct decode_record *r, GString *out)
+{
+	append_u64(out, "time", r->away.time_ns);
+	append_pid(out, r->away.pid, "idle");
+	append_u64(out, "cpu", r->away.cpu);
+	append_u64(out, "left", r->away.left_ns);
+	append_u64(out, "back", r->away.back_ns);
+	append_hex(out, "state", r->away.state);
+	append_pid_as(out, "waker_pid", r->away.waker_pid, "idle");
+	append_u64(out, "waker_tid", r->away.waker_tid);
+	append_text(out, "waker", r->text);
+	append_u64(out, "woken", r->away.woken_ns);
+	append_u64(out, "frames", r->away.num_traces);
+	append_frames(r, r->away.num_traces, out);
 }
 
 static void put_mmap(const struct decode_record *r, GString *out)
@@ -265,6 +293,7 @@ static const struct {
 	{ KPROF_REC_KERNEL_MMAP, "kernel_mmap", put_mmap },
 	{ KPROF_REC_FILE_ID, "file_id", put_file_id },
 	{ KPROF_REC_CPU_TIMES, "cpu_times", put_cpu_times },
+	{ KPROF_REC_AWAY, "away", put_away },
 };
 
 void dump_record(const struct decode_record *record, GString *out)

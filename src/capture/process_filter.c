@@ -246,15 +246,15 @@ static bool matches_sample(struct process_filter *filter, const struct kprof_rec
 	return true;
 }
 
-static bool matches_user_stack(
-	const struct process_filter *filter, const struct kprof_rec_user_stack *stack)
+/* What belongs to the next sample is kept if that is. */
+static bool matches_next(
+	const struct process_filter *filter, uint64_t time_ns, uint32_t pid, uint16_t cpu)
 {
-	if (stack->time_ns < filter->from_ns)
+	if (time_ns < filter->from_ns)
 		return false;
 	return filter->root == KPROF_PID_KERNEL ||
-	       (stack->pid != KPROF_PID_GONE &&
-		       (belongs(filter, stack->pid, stack->time_ns) ||
-			       is_of_thread(filter, stack->cpu, stack->pid)));
+	       (pid != KPROF_PID_GONE &&
+		       (belongs(filter, pid, time_ns) || is_of_thread(filter, cpu, pid)));
 }
 
 static bool count_loss(struct process_filter *filter, const struct kprof_rec_lost *lost)
@@ -286,8 +286,12 @@ bool process_filter_matches(struct process_filter *filter, const struct decode_r
 	case KPROF_REC_KERN_TRACE:
 	case KPROF_REC_USER_TRACE:
 		return !before && matches_sample(filter, &record->trace);
-	case KPROF_REC_USER_STACK: /* kept if its sample is */
-		return !before && matches_user_stack(filter, &record->user_stack);
+	case KPROF_REC_USER_STACK:
+		return !before && matches_next(filter, record->user_stack.time_ns,
+			record->user_stack.pid, record->user_stack.cpu);
+	case KPROF_REC_AWAY:
+		return !before &&
+		       matches_next(filter, record->away.time_ns, record->away.pid, record->away.cpu);
 	case KPROF_REC_LOST:
 		return !before && count_loss(filter, &record->lost);
 	case KPROF_REC_TASK: /* of others too: each replaces an earlier one of the CPU */

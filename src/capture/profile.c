@@ -42,6 +42,9 @@ struct profile_loader {
 	struct pair_map tasks;     /* cpu, process -> thread */
 	struct pair_map periods;   /* cpu, number -> period */
 	struct pair_map throttled; /* cpu, number -> since when */
+	struct kprof_rec_away away; /* the last one, */
+	bool has_away;		    /* if its sample is next */
+	GHashTable *away_names;	    /* by the pointer of the name without the suffix */
 	struct table event_table, cell_table;
 	struct profile_places *places;
 	uint64_t first_ns, last_ns; /* of this section's samples */
@@ -354,8 +357,8 @@ static bool equal_cell(const void *items, uint32_t i, const void *key)
 {
 	const struct profile_cell *a = (const struct profile_cell *)items + i, *b = key;
 
-	return a->node == b->node && a->life == b->life && a->tid == b->tid && a->cpu == b->cpu &&
-		a->event == b->event && a->name == b->name;
+	return a->node == b->node && a->flags == b->flags && a->life == b->life && a->tid == b->tid &&
+		a->cpu == b->cpu && a->event == b->event && a->name == b->name;
 }
 
 /* The cell's index. */
@@ -396,6 +399,30 @@ static void note_moment(struct profile_loader *l, uint64_t time, uint64_t weight
 	l->sampled = true;
 }
 
+/* Whether a sample is that of the AWAY before it. */
+static bool is_away(const struct profile_loader *l, const struct kprof_rec_trace *trace)
+{
+	return l->has_away && l->away.time_ns == trace->time_ns && l->away.pid == trace->pid &&
+	       l->away.cpu == trace->cpu;
+}
+
+/*
+ * The name of a process for the samples of `wall` that it was away, so that every view divides both sides.
+ * Equal names are one pointer.
+ */
+static const char *name_away(struct profile_loader *l, const char *name)
+{
+	char *away = g_hash_table_lookup(l->away_names, name);
+	g_autofree char *text = NULL;
+
+	if (away)
+		return away;
+	text = g_strconcat(name, PROFILE_AWAY_SUFFIX, NULL);
+	away = g_string_chunk_insert(l->profile->strings, text);
+	g_hash_table_insert(l->away_names, (gpointer)name, away);
+	return away;
+}
+
 static void take_sample(struct profile_loader *l, const struct decode_record *r)
 {
 	const struct kprof_rec_trace *trace = &r->trace;
@@ -418,6 +445,13 @@ static void take_sample(struct profile_loader *l, const struct decode_record *r)
 		cell.flags = PROFILE_OWN;
 		profile_add(&event->own, 1, weight);
 	}
+	if (is_away(l, trace)) {
+		cell.flags |= PROFILE_AWAY;
+		if (event->flags & KPROF_EVENT_WALL)
+			cell.name = name_away(l, cell.name);
+		profile_add(&event->away, 1, weight);
+	}
+	l->has_away = false;
 	note_moment(l, trace->time_ns, weight, count_cell(l, &cell));
 	l->cpus[trace->cpu / 8] |= (uint8_t)(1 << trace->cpu % 8);
 	l->profile->samples++;
@@ -429,6 +463,10 @@ static void take_sample_record(struct profile_loader *l, const struct decode_rec
 	case KPROF_REC_KERN_TRACE:
 	case KPROF_REC_USER_TRACE:
 		take_sample(l, r);
+		break;
+	case KPROF_REC_AWAY:
+		l->away = r->away;
+		l->has_away = true;
 		break;
 	case KPROF_REC_EVENT:
 		take_event(l, r);
@@ -500,6 +538,7 @@ static struct profile_loader *create_loader(
 	pair_map_init(&l->numbers);
 	pair_map_init(&l->tasks);
 	pair_map_init(&l->periods);
+	l->away_names = g_hash_table_new(NULL, NULL);
 	pair_map_init(&l->throttled);
 	return l;
 }
@@ -510,6 +549,7 @@ static void destroy_loader(struct profile_loader *l)
 	pair_map_fini(&l->numbers);
 	pair_map_fini(&l->tasks);
 	pair_map_fini(&l->periods);
+	g_hash_table_destroy(l->away_names);
 	pair_map_fini(&l->throttled);
 	table_fini(&l->event_table);
 	profile_places_destroy(l->places);

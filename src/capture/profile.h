@@ -44,6 +44,7 @@ struct profile_event {
 	struct profile_count all;
 	struct profile_count idle; /* of these, those of the idle task */
 	struct profile_count own;  /* of these, those of the server that wrote the capture */
+	struct profile_count away; /* of all, times away from the CPU */
 	uint64_t lost[PROFILE_LOST_REASONS]; /* samples */
 	uint64_t cut_stacks; /* samples whose stack ends at a return address outside of code */
 	uint64_t throttles;	/* how often the kernel throttled the event */
@@ -53,7 +54,11 @@ struct profile_event {
 enum profile_cell_flags {
 	PROFILE_IDLE = 1 << 0, /* the idle task */
 	PROFILE_OWN = 1 << 1,  /* the server that wrote the capture */
+	PROFILE_AWAY = 1 << 2, /* times away from the CPU (offcpu, wall) */
 };
+
+/* Behind the name of a process in samples of `wall` that it was away from the CPU. */
+#define PROFILE_AWAY_SUFFIX " (off CPU)"
 
 struct profile_cell {
 	uint32_t event; /* index */
@@ -62,7 +67,8 @@ struct profile_cell {
 	uint32_t node; /* of the innermost frame; STACKS_ROOT if no stack was taken */
 	uint16_t cpu;
 	uint16_t flags;
-	const char *name; /* of the process when it was sampled; equal names are one pointer */
+	/* of the process when it was sampled; equal names are one pointer */
+	const char *name;
 	struct profile_count count;
 };
 
@@ -122,10 +128,19 @@ int profile_load_with(struct decoder *decoder, const struct profile_options *opt
 	struct profile **profile, struct err *err);
 void profile_destroy(struct profile *profile);
 
-/* Whether an event counts the ns of a clock (PERF_COUNT_SW_CPU_CLOCK, PERF_COUNT_SW_TASK_CLOCK). */
+/*
+ * Whether an event counts the ns of a clock (PERF_COUNT_SW_CPU_CLOCK, PERF_COUNT_SW_TASK_CLOCK), or those
+ * away from the CPU.
+ */
 static inline bool profile_is_clock(const struct profile_event *event)
 {
-	return event->perf_type == 1 && event->config <= 1;
+	return (event->perf_type == 1 && event->config <= 1) || event->flags & KPROF_EVENT_OFFCPU;
+}
+
+/* Whether samples of an event weigh so differently that their number says little: by their ns. */
+static inline bool profile_is_time(const struct profile_event *event)
+{
+	return event->flags & (KPROF_EVENT_OFFCPU | KPROF_EVENT_WALL);
 }
 
 /* Adds without overflow: the weights of a capture are not trusted. */

@@ -49,7 +49,8 @@ struct query_filter {
 	enum query_key key;
 	uint64_t samples, lost;
 	/* of the third */
-	GByteArray *stack;	/* the last USER_STACK, if it was the last record */
+	GByteArray *stack;	/* the last AWAY and USER_STACK, if they were the last records */
+	uint64_t last_type;	/* of the record before */
 	FILE *out;
 };
 
@@ -395,9 +396,13 @@ static bool is_copied(struct query_filter *f, const struct decode_record *r)
 static int copy_record(struct query_filter *f, const struct decode_record *r, size_t size)
 {
 	const uint8_t *bytes = r->payload + r->size - size;
+	const bool begins = r->type == KPROF_REC_AWAY || f->last_type != KPROF_REC_AWAY;
 
-	if (r->type == KPROF_REC_USER_STACK) { /* copied if the sample behind it is */
-		g_byte_array_set_size(f->stack, 0);
+	f->last_type = r->type;
+	if (r->type == KPROF_REC_USER_STACK || r->type == KPROF_REC_AWAY) {
+		/* both are copied if the sample behind them is */
+		if (begins)
+			g_byte_array_set_size(f->stack, 0);
 		g_byte_array_append(f->stack, bytes, (guint)size);
 		return 0;
 	}

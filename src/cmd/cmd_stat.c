@@ -73,9 +73,15 @@ struct stat_run {
 static int choose_events(struct stat_run *s, struct err *err)
 {
 	struct perf_features features;
+	int ret;
 
-	if (s->events->len)
-		return events_parse(s->events->str, NULL, &s->counters.list, err);
+	if (s->events->len) {
+		ret = events_parse(s->events->str, NULL, &s->counters.list, err);
+		if (!ret && events_offcpu(&s->counters.list))
+			ret = err_set(err, EINVAL, "'%s' can only be sampled: use kprof record",
+				events_offcpu(&s->counters.list)->text);
+		return ret;
+	}
 	s->no_pmu = perf_probe(&features) == 0 && !features.has_cycles;
 	return events_parse(s->no_pmu ? SOFTWARE_EVENTS : SOFTWARE_EVENTS "," HARDWARE_EVENTS, NULL,
 		&s->counters.list, err);

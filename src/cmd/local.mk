@@ -49,7 +49,7 @@ kprof_SOURCES = \
 	%D%/trace_names.c %D%/trace_names.h \
 	%D%/tracecopies.c %D%/tracecopies.h \
 	%D%/tracectf.c %D%/tracectf.h
-kprof_LDADD = libtui.a libformats.a libcapture.a libtrace.a libkernel.a libprobes.a libkpbpf.a libproducers.a libring.a libsymbolizer.a libprof.a libsys.a libbase.a $(GLIB_LIBS) \
+kprof_LDADD = libtui.a libformats.a libcapture.a libtrace.a libkernel.a libprobes.a libkpbpf.a libproducers.a libring.a libsymbolizer.a libprof.a libkpbpf.a libsys.a libbase.a $(GLIB_LIBS) \
 	$(DL_LIBS) $(Z_LIBS) $(NCURSES_LIBS) -lm $(BPF_LIBS)
 
 CLEANFILES += %D%/perf_options_page.h

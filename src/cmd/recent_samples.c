@@ -76,6 +76,7 @@ static void take_record(struct recent_samples *recent, const struct decode_recor
 	case KPROF_REC_KERN_TRACE:
 	case KPROF_REC_USER_TRACE:
 	case KPROF_REC_USER_STACK:
+	case KPROF_REC_AWAY:
 	case KPROF_REC_LOST:
 	case KPROF_REC_THROTTLE:
 		if (!discard)

@@ -26,6 +26,7 @@ struct calltree_builder {
 	struct table node_table;
 	GArray *known; /* struct known */
 	struct table known_table;
+	bool away;     /* the current cell is of times away from the CPU */
 	uint32_t *path; /* of the current stack, UINT16_MAX nodes at most */
 };
 
@@ -40,15 +41,15 @@ static bool equal_node(const void *items, uint32_t i, const void *key)
 {
 	const struct calltree_node *a = (const struct calltree_node *)items + i, *b = key;
 
-	return a->parent == b->parent && a->what == b->what && a->kind == b->kind;
+	return a->parent == b->parent && a->what == b->what && a->kind == b->kind && a->away == b->away;
 }
 
 /* The child of a node with this kind and `what`; FULL: there is no room for a new one. */
 static uint32_t push(
 	struct calltree_builder *b, uint32_t parent, enum calltree_kind kind, uint32_t what)
 {
-	struct calltree_node key = { .parent = parent, .kind = kind, .what = what };
-	uint32_t hash = table_hash(parent, (uint64_t)what << 3 | kind);
+	struct calltree_node key = { .parent = parent, .kind = kind, .what = what, .away = b->away };
+	uint32_t hash = table_hash(parent, (uint64_t)what << 4 | (uint64_t)b->away << 3 | kind);
 	GArray *nodes = b->tree->nodes;
 	uint32_t i;
 
@@ -234,6 +235,7 @@ static int count_cells(struct calltree_builder *b, bool inverted, struct err *er
 			return -EINTR;
 		if (cell->flags & (PROFILE_IDLE | PROFILE_OWN))
 			continue;
+		b->away = cell->flags & PROFILE_AWAY;
 		process = find_process(b, cell->name, numbers);
 		if (inverted)
 			node = place_inverted(b, cell->event, process, cell->node);

@@ -43,6 +43,7 @@ struct calltree_node {
 	uint32_t children; /* index of the first one in calltree.order */
 	uint32_t count;	   /* of children */
 	enum calltree_kind kind;
+	bool away; /* of times away from the CPU */
 	struct profile_count self;  /* samples in this node itself */
 	struct profile_count total; /* samples in it and below it */
 };

@@ -232,7 +232,8 @@ static void put_cpu_times(struct firefox_writer *w, const struct timeline_track 
 
 static int put_samples(struct firefox_writer *w, const struct timeline_track *track)
 {
-	bool clock = profile_is_clock(profile_event(w->input->profile, track->event));
+	const struct profile_event *event = profile_event(w->input->profile, track->event);
+	bool clock = profile_is_clock(event);
 	uint32_t i;
 
 	fprintf(w->out, "\"samples\":{\"length\":%" PRIu32 ",\"weightType\":\"%s\",\"weight\":[",
@@ -254,7 +255,7 @@ static int put_samples(struct firefox_writer *w, const struct timeline_track *tr
 		put_ms(w, timeline_moment(w->timeline, track, i)->time_ns - w->timeline->first_ns);
 	}
 	fputs("],", w->out);
-	if (clock)
+	if (clock && !profile_is_time(event)) /* those are not of the CPU */
 		put_cpu_times(w, track);
 	return put_stacks(w, track);
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/units.h"
 #include "formats/calltree.h"
 #include "formats/summary.h"
 
@@ -37,6 +38,7 @@ struct flame {
 	GString *text;	  /* of the current frame */
 	GArray *levels;	  /* struct level, by depth */
 	uint64_t whole;	  /* weight of the event */
+	bool time;	  /* it is in ns */
 	uint32_t top, bottom; /* of the event's picture */
 	uint64_t frames;
 	struct flame_left_out left_out;
@@ -48,15 +50,15 @@ struct flame {
 static void append_class(GString *svg, const struct calltree *tree,
 	const struct calltree_node *node)
 {
-	static const char kinds[] = {
-		[CALLTREE_EVENT] = 'e',
-		[CALLTREE_PROCESS] = 'p',
-		[CALLTREE_USER] = 'u',
-		[CALLTREE_KERNEL] = 'k',
-		[CALLTREE_INLINED] = 'i',
+	static const char kinds[][2] = {
+		[CALLTREE_EVENT] = { 'e', 'e' },
+		[CALLTREE_PROCESS] = { 'p', 'p' },
+		[CALLTREE_USER] = { 'u', 'v' },
+		[CALLTREE_KERNEL] = { 'k', 'l' },
+		[CALLTREE_INLINED] = { 'i', 'j' },
 	};
 
-	g_string_append_c(svg, kinds[node->kind]);
+	g_string_append_c(svg, kinds[node->kind][node->away]);
 	if (node->kind >= CALLTREE_USER)
 		g_string_append_printf(svg, "%u",
 			g_str_hash(calltree_name(tree, node)) % SHADES);
@@ -71,6 +73,8 @@ static void append_xml(struct flame *f, const char *text)
 
 static void append_samples(struct flame *f, const struct profile_count *count)
 {
+	if (f->time)
+		g_string_append_printf(f->svg, "%.3f ms, ", (double)count->weight / NSEC_PER_MSEC);
 	g_string_append_printf(f->svg, "%" PRIu64 " sample%s, %.2f%%", count->samples,
 		count->samples == 1 ? "" : "s", summary_share(count->weight, f->whole));
 }
@@ -95,6 +99,8 @@ static void append_title(struct flame *f, const struct calltree_node *node)
 			f->svg, ", %.2f%% in itself", summary_share(node->self.weight, f->whole));
 	if (kinds[node->kind])
 		g_string_append_printf(f->svg, "\n%s", kinds[node->kind]);
+	if (node->away && node->kind >= CALLTREE_USER)
+		g_string_append(f->svg, "\noff CPU");
 	if (node->kind >= CALLTREE_USER) {
 		g_string_append_c(f->svg, '\n');
 		append_xml(f, calltree_file(f->tree, node));
@@ -210,6 +216,7 @@ static int put_event(struct flame *f, uint32_t event)
 	int ret = 0;
 
 	f->whole = calltree_node(f->tree, event)->total.weight;
+	f->time = profile_is_time(profile_event(f->input->profile, event));
 	f->bottom = f->top;
 	g_array_set_size(f->levels, 0);
 	g_array_append_val(f->levels, left);

@@ -35,6 +35,11 @@ static const char style[] =
 	".k0+text,.k1+text,.k2+text,.k3+text{font-style:oblique}\n"
 	".i0{fill:#b5e3ae}.i1{fill:#c6ebc0}.i2{fill:#a6dba0}.i3{fill:#bfe6a8}\n"
 	/* an edge would cover narrow frames */
+	".v0{fill:#e6d2fa}.v1{fill:#eddcfc}.v2{fill:#dcc4f5}.v3{fill:#e3cdf2}\n"
+	".l0{fill:#f4c6d2}.l1{fill:#f8d3dc}.l2{fill:#efb9c8}.l3{fill:#f2cadb}\n"
+	".j0{fill:#e6d2fa}.j1{fill:#eddcfc}.j2{fill:#dcc4f5}.j3{fill:#e3cdf2}\n"
+	".l0+text,.l1+text,.l2+text,.l3+text{font-style:oblique}\n"
+	".j0.w,.j1.w,.j2.w,.j3.w{stroke:#6b4a90;stroke-width:.6;stroke-dasharray:3 2}\n"
 	".i0.w,.i1.w,.i2.w,.i3.w{stroke:#4c7a46;stroke-width:.6;stroke-dasharray:3 2}\n";
 
 /* For the script: matches, frames above a zoomed one, the focus. */
@@ -48,12 +53,16 @@ static const char script_style[] =
 static const struct {
 	const char *class;
 	const char *text;
+	bool away; /* only if there are times away from the CPU */
 } legend[] = {
-	{ "p", "process" },
-	{ "u0", "program" },
-	{ "k0", "kernel" },
-	{ "i0 w", "inlined" },
-	{ "n", "not drawn" },
+	{ "p", "process", false },
+	{ "u0", "program", false },
+	{ "k0", "kernel", false },
+	{ "i0 w", "inlined", false },
+	{ "v0", "program, off CPU", true },
+	{ "l0", "kernel, off CPU", true },
+	{ "j0 w", "inlined, off CPU", true },
+	{ "n", "not drawn", false },
 };
 
 void flame_page_escape(GString *svg, const char *text)
@@ -122,12 +131,24 @@ uint32_t flame_page_append_event(GString *svg, const struct profile_event *event
 	return y - LINE / 2;
 }
 
-static void append_legend(GString *svg)
+static bool has_away(const struct profile *profile)
+{
+	uint32_t i;
+
+	for (i = 0; i < profile->events->len; i++)
+		if (profile_event(profile, i)->away.samples)
+			return true;
+	return false;
+}
+
+static void append_legend(GString *svg, bool away)
 {
 	uint32_t x = FLAME_PAD;
 	size_t i;
 
 	for (i = 0; i < G_N_ELEMENTS(legend); i++) {
+		if (legend[i].away && !away)
+			continue;
 		g_string_append_printf(svg,
 			"<rect class=\"%s\" x=\"%u\" y=\"60\" width=\"26\" height=\"16\"/>"
 			"<text x=\"%u\" y=\"72\">%s</text>\n",
@@ -186,7 +207,7 @@ void flame_page_write(const struct profile *profile, const struct flame_left_out
 	uint32_t height;
 
 	append_head(summary, profile);
-	append_legend(summary);
+	append_legend(summary, has_away(profile));
 	height = append_foot(foot, profile, left_out, bottom);
 	fprintf(out,
 		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"

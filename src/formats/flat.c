@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/units.h"
 #include "formats/summary.h"
 
 /* Columns are padded up to here; a longer text moves the rest of its line to the right. */
@@ -18,6 +19,7 @@ struct widths {
 };
 
 struct flat_printer {
+	bool times; /* an event counts ns that differ from sample to sample: a column has them */
 	const struct profile *profile;
 	const struct functions *functions;
 	const struct flat_options *options;
@@ -99,10 +101,22 @@ static void append_rest(struct flat_printer *p, const char *event, const char *p
 	append_column(p->line, file, 0);
 }
 
+static void append_time(struct flat_printer *p, uint32_t event, const struct profile_count *count)
+{
+	if (!p->times)
+		return;
+	if (profile_is_time(profile_event(p->profile, event)))
+		g_string_append_printf(p->line, "  %12.3f", (double)count->weight / NSEC_PER_MSEC);
+	else
+		g_string_append(p->line, "             -");
+}
+
 static void put_column_heads(struct flat_printer *p)
 {
 	g_string_append(p->line, p->options->total ? "  total    share  samples"
 						   : "  share  samples");
+	if (p->times)
+		g_string_append(p->line, "            ms");
 	append_rest(p, "event", "process", "function", "file");
 	put_line(p);
 }
@@ -121,6 +135,7 @@ static void put_row(struct flat_printer *p, const struct flat_row *row)
 			p->line, "%6.2f%%  ", summary_share(row->total.weight, whole));
 	g_string_append_printf(p->line, "%6.2f%%  %7" PRIu64,
 		summary_share(row->self.weight, whole), row->self.samples);
+	append_time(p, row->event, &row->self);
 	append_rest(p, profile_event(p->profile, row->event)->text, row->process,
 		function_name(p, row->function), function_file(p, row->function));
 	if (p->options->colours && *colour)
@@ -133,6 +148,7 @@ static void put_row(struct flat_printer *p, const struct flat_row *row)
 		if (p->options->total)
 			g_string_append(p->line, "      -  ");
 		g_string_append_printf(p->line, "%7" PRIu64, c->samples);
+		append_time(p, row->event, c);
 		append_rest(p, "<-", call->process, function_name(p, call->function),
 			function_file(p, call->function));
 		put_line(p);
@@ -150,6 +166,7 @@ static void put_idle(struct flat_printer *p)
 			continue;
 		g_string_append_printf(p->line, "%s   idle  %7" PRIu64,
 			p->options->total ? "      -  " : "", event->idle.samples);
+		append_time(p, i, &event->idle);
 		append_rest(p, event->text, "-", "-", "-");
 		put_line(p);
 	}
@@ -174,6 +191,8 @@ void flat_write(const struct profile *profile, const struct functions *functions
 	};
 	uint32_t i;
 
+	for (i = 0; i < profile->events->len; i++)
+		p.times |= profile_is_time(profile_event(profile, i));
 	summary_write(profile, &summary, out);
 	set_widths(&p);
 	if (profile->samples)

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 
 #include "base/text.h"
+#include "base/units.h"
 #include "formats/calltree.h"
 
 #define LINES_PER_LOOK 1024
@@ -15,6 +16,7 @@ struct folded_writer {
 	const struct calltree *tree;
 	GString *line;	 /* the frames down to the current node */
 	GArray *lengths; /* size_t, by depth: of the line without the frame of that depth */
+	bool time; /* counts are us */
 	uint64_t bytes, nodes;
 	FILE *out;
 };
@@ -80,7 +82,7 @@ static int put_node(struct folded_writer *f, const struct calltree_node *node, u
 	if (node->kind != CALLTREE_EVENT || f->input->profile->events->len > 1)
 		append_frame(f->line, calltree_name(f->tree, node), node->kind);
 	if (node->self.samples)
-		put_count(f, node->self.samples);
+		put_count(f, f->time ? node->self.weight / NSEC_PER_USEC : node->self.samples);
 	if (f->bytes > FOLDED_BYTES_MAX)
 		return err_set(err, EFBIG,
 			"the text has more than %u bytes, the limit: record for a shorter time",
@@ -95,6 +97,7 @@ static int put_event(struct folded_writer *f, uint32_t i, struct err *err)
 	uint32_t node, depth;
 	int ret = 0;
 
+	f->time = profile_is_time(event);
 	g_string_truncate(f->line, 0);
 	g_array_set_size(f->lengths, 0);
 	calltree_walk_init(&walk, f->tree, i);
@@ -104,8 +107,8 @@ static int put_event(struct folded_writer *f, uint32_t i, struct err *err)
 	g_string_truncate(f->line, 0);
 	if (f->input->profile->events->len > 1)
 		append_frame(f->line, event->text, CALLTREE_EVENT);
-	put_other(f, "[idle]", event->idle.samples);
-	put_other(f, "[kprofs]", event->own.samples);
+	put_other(f, "[idle]", f->time ? event->idle.weight / NSEC_PER_USEC : event->idle.samples);
+	put_other(f, "[kprofs]", f->time ? event->own.weight / NSEC_PER_USEC : event->own.samples);
 	return ret;
 }
 

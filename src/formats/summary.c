@@ -37,6 +37,19 @@ static void append_lost(GString *line, const struct profile_event *event)
 	g_string_append_c(line, ')');
 }
 
+/* The times that tasks were away from the CPU; of wall the others too. */
+static void append_away(GString *line, const struct profile_event *event)
+{
+	const uint64_t on = event->all.weight - event->away.weight - MIN(event->idle.weight,
+		event->all.weight - event->away.weight);
+
+	if (!profile_is_time(event))
+		return;
+	g_string_append_printf(line, ", %.3f s off CPU", (double)event->away.weight / NSEC_PER_SEC);
+	if (event->flags & KPROF_EVENT_WALL)
+		g_string_append_printf(line, ", %.3f s on CPU", (double)on / NSEC_PER_SEC);
+}
+
 void summary_append_event(GString *line, const struct profile_event *event, bool own)
 {
 	text_append_cut(line, event->text);
@@ -53,6 +66,7 @@ void summary_append_event(GString *line, const struct profile_event *event, bool
 		g_string_append_printf(line, ", %" PRIu64 " in kprofs itself (%s)",
 			event->own.samples, own ? "counted" : "left out");
 	append_lost(line, event);
+	append_away(line, event);
 	if (event->throttles) {
 		g_string_append(line, ", throttled ");
 		text_append_count(line, event->throttles, "time", "times");

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "prof/capture.h"
+#include "prof/sample.h"
 
 /*
  * Processes with several threads that are remembered for each CPU. Beyond that all are forgotten
@@ -29,6 +30,7 @@ struct encoder {
 		uint64_t period;
 		uint64_t run; /* in which PERIOD was written */
 	} periods[EVENTS_MAX];
+	unsigned int first[EVENTS_MAX]; /* of the events with the number of this one, the first */
 	uint32_t last_pid, last_tid; /* of the previous sample, */
 	uint64_t last_run;	     /* if it was in this run */
 	struct encoder_counts counts;
@@ -43,29 +45,19 @@ struct last_thread {
 	uint64_t run; /* in which TASK was written */
 };
 
-/* A decoded PERF_RECORD_SAMPLE, as sample_attr() of rings.c requests it. */
-struct sample {
-	uint64_t ip;
-	uint32_t pid, tid;
-	uint64_t time_ns;
-	uint64_t period;
-	const uint64_t *chain; /* with the kernel's context markers */
-	uint64_t chain_count;
-	const uint64_t *regs; /* NULL if not in the record */
-	const uint8_t *stack;
-	uint32_t stack_bytes;
-};
-
 struct encoder *encoder_create(const struct rings_config *config, unsigned int cpu, bool foreign,
 	bool follows)
 {
 	struct encoder *e = g_new0(struct encoder, 1);
+	unsigned int i;
 
 	e->config = config;
 	e->cpu = cpu;
 	e->foreign = foreign;
 	e->unsure = follows;
 	e->user_regs = config->stack_copied ? perf_user_regs() : NULL;
+	for (i = 0; i < config->events.count; i++)
+		e->first[i] = i && config->numbers[i] == config->numbers[i - 1] ? e->first[i - 1] : i;
 	e->threaded = g_hash_table_new_full(NULL, NULL, NULL, g_free);
 	e->run = 1;
 	record_buf_fixed(&e->buf, e->memory, sizeof(e->memory));
@@ -113,112 +105,6 @@ void encoder_clear_counts(struct encoder *e)
 	e->counts = (struct encoder_counts){ 0 };
 }
 
-/* ---- decoding a record ----------------------------------------------------------------------- */
-
-/*
- * Follows the chain if stacks are copied: u64 abi, [u64 regs[]]; u64 size, [bytes[size], u64
- * filled]. The parts in brackets are missing if abi or size is 0, as for a task without user space.
- * Stacks of 32-bit programs are not kept.
- */
-static int take_user_stack(const struct perf_user_regs *user_regs, const uint64_t *p, size_t words,
-	struct sample *s)
-{
-	const uint64_t *const end = p + words;
-	uint64_t abi, size, filled;
-
-	if (p == end)
-		return -EBADMSG;
-	abi = *p++;
-	if (abi == PERF_SAMPLE_REGS_ABI_64)
-		s->regs = p;
-	if (abi != PERF_SAMPLE_REGS_ABI_NONE) {
-		if ((size_t)(end - p) < user_regs->count)
-			return -EBADMSG;
-		p += user_regs->count;
-	}
-	if (p == end)
-		return -EBADMSG;
-	size = *p++;
-	if (!size)
-		return 0;
-	if (size % sizeof(*p) || size / sizeof(*p) >= (size_t)(end - p))
-		return -EBADMSG;
-	filled = p[size / sizeof(*p)];
-	if (filled > size)
-		return -EBADMSG;
-	s->stack = (const uint8_t *)p;
-	s->stack_bytes = (uint32_t)filled;
-	return 0;
-}
-
-/*
- * The kernel's layout: u64 id, ip; u32 pid, tid; u64 time; [u64 period]; [u64 n, u64 ips[n]];
- * then the input of take_user_stack(). Records are aligned to 8 bytes in the ring and in the
- * scratch buffer.
- */
-static int decode_sample(const struct perf_event_attr *attr, bool has_chain,
-	const struct perf_user_regs *user_regs, const struct perf_event_header *header,
-	struct sample *s)
-{
-	const uint64_t *p = (const uint64_t *)(const void *)(header + 1);
-	const size_t words = header->size / sizeof(uint64_t) - 1; /* after the header */
-	const size_t fixed = 4 + (attr->freq ? 1 : 0) + (has_chain ? 1 : 0);
-
-	if (header->size < sizeof(*header) || words < fixed)
-		return -EBADMSG;
-	s->ip = p[1];
-	memcpy(&s->pid, &p[2], sizeof(s->pid));
-	memcpy(&s->tid, (const uint8_t *)&p[2] + sizeof(s->pid), sizeof(s->tid));
-	s->time_ns = p[3];
-	s->period = attr->freq ? p[4] : attr->sample_period;
-	s->chain_count = has_chain ? p[fixed - 1] : 0;
-	s->chain = p + fixed;
-	s->regs = NULL;
-	s->stack = NULL;
-	s->stack_bytes = 0;
-	if (s->chain_count > words - fixed)
-		return -EBADMSG;
-	if (!user_regs)
-		return 0;
-	return take_user_stack(user_regs, s->chain + s->chain_count,
-		words - fixed - s->chain_count, s);
-}
-
-/* The kernel's markers of contexts (PERF_CONTEXT_*) are the top 4095 numbers. */
-static bool is_context(uint64_t word)
-{
-	return word >= (uint64_t)PERF_CONTEXT_MAX;
-}
-
-struct frames {
-	const uint64_t *kernel, *user;
-	size_t kernel_count, user_count;
-};
-
-/* Splits a chain at its markers. Frames of one side are always adjacent. */
-static void split_chain(const struct sample *s, struct frames *f)
-{
-	const uint64_t *word = s->chain, *const end = s->chain + s->chain_count;
-
-	*f = (struct frames){ 0 };
-	while (word < end && !is_context(*word))
-		word++; /* before the first marker */
-	while (word < end) {
-		const bool kernel = *word == (uint64_t)PERF_CONTEXT_KERNEL ||
-				    *word == (uint64_t)PERF_CONTEXT_HV;
-		const uint64_t **side = kernel ? &f->kernel : &f->user;
-		size_t *count = kernel ? &f->kernel_count : &f->user_count;
-		const uint64_t *first = ++word;
-
-		if (*count)
-			return; /* a second part of the same side: a guest's; left out */
-		while (word < end && !is_context(*word))
-			word++;
-		*side = first;
-		*count = (size_t)(word - first);
-	}
-}
-
 /* ---- records before a sample ----------------------------------------------------------------- */
 
 static int encode_task(struct encoder *e, uint32_t pid, uint32_t tid)
@@ -253,6 +139,7 @@ static int encode_period(struct encoder *e, unsigned int index, uint64_t period)
 {
 	int ret;
 
+	index = e->first[index];
 	if (e->periods[index].run == e->run && e->periods[index].period == period)
 		return 0;
 	ret = record_period(&e->buf, e->cpu, e->config->numbers[index], period);
@@ -297,62 +184,164 @@ static void name_task(const struct encoder *e, uint32_t *pid, uint32_t *tid)
 		*tid = *pid;
 }
 
+/* When it left, and who woke it. */
+static void encode_away(struct encoder *e, const struct sample *s, const struct sample_away *away)
+{
+	static const struct offcpu_wake unknown = { .tgid = UINT32_MAX, .tid = UINT32_MAX };
+	const struct offcpu_wake *wake = away->wake ? away->wake : &unknown;
+	uint32_t pid = e->foreign ? UINT32_MAX : wake->tgid, tid = e->foreign ? UINT32_MAX : wake->tid;
+	struct kprof_rec_away head = {
+		.time_ns = s->time_ns,
+		.pid = s->pid,
+		.cpu = (uint16_t)e->cpu,
+		.left_ns = away->head->left_ns,
+		.back_ns = away->head->back_ns,
+		.state = (uint32_t)away->head->state,
+		.woken_ns = wake->woken_ns,
+	};
+
+	name_task(e, &pid, &tid);
+	head.waker_pid = pid;
+	head.waker_tid = tid;
+	record_away(&e->buf, &head, wake->comm, wake->kernel, wake->kernel_bytes / sizeof(uint64_t),
+		wake->user, wake->user_bytes / sizeof(uint64_t));
+}
+
 /* ---- samples --------------------------------------------------------------------------------- */
 
-int encoder_sample(struct encoder *e, unsigned int index, const struct perf_event_header *header)
-{
-	const struct perf_event_attr *attr = &e->config->events.events[index].attr;
-	const bool has_chain = e->config->stack_kernel || e->config->stack_user;
-	struct kprof_rec_trace head;
+/* The records of one sample. */
+struct parts {
+	unsigned int index;
+	bool kernel; /* taken in the kernel */
 	struct sample s;
-	struct frames f;
-	size_t need;
-	bool kernel;
-	int ret;
+	struct sample_frames f;
+	struct sample_away away; /* of offcpu only: head is NULL of others */
+};
 
-	ret = decode_sample(attr, has_chain, e->user_regs, header, &s);
-	if (ret)
-		return ret;
-	need = SIDE_BYTES + record_trace_bytes(s.chain_count + 3);
-	if (s.regs)
-		need += record_user_stack_bytes(e->user_regs->count, s.stack_bytes);
-	if (e->buf.size - e->buf.used < need)
-		return -ENOSPC;
-	name_task(e, &s.pid, &s.tid);
-	encode_task(e, s.pid, s.tid); /* room for all of them was checked above */
-	encode_period(e, index, s.period);
-	e->last_pid = s.pid;
-	e->last_tid = s.tid;
+static size_t count_bytes(const struct encoder *e, const struct parts *p)
+{
+	size_t need = SIDE_BYTES + record_trace_bytes(p->s.chain_count + 3);
+
+	if (p->s.regs)
+		need += record_user_stack_bytes(e->user_regs->count, p->s.stack_bytes);
+	if (p->away.head)
+		need += p->away.kernel_count * sizeof(uint64_t) +
+			record_away_bytes(2 * OFFCPU_WAKER_FRAMES_MAX + 1);
+	return need;
+}
+
+/* If no stack of a sample's side was requested, or it has none: the interrupted address. */
+static void complete_frames(const struct parts *p, struct sample_frames *f)
+{
+	if (p->kernel ? f->kernel_count : f->kernel_count || f->user_count)
+		return;
+	*(p->kernel ? &f->kernel : &f->user) = &p->s.ip;
+	*(p->kernel ? &f->kernel_count : &f->user_count) = 1;
+}
+
+/* Appends the parts; there is room for them. */
+static int encode_parts(struct encoder *e, const struct parts *p)
+{
+	const struct sample *s = &p->s;
+	struct sample_frames f = p->f;
+	const struct kprof_rec_trace head = {
+		.info = e->config->numbers[p->index],
+		.time_ns = s->time_ns,
+		.pid = s->pid,
+		.cpu = (uint16_t)e->cpu,
+	};
+
+	encode_task(e, s->pid, s->tid);
+	encode_period(e, p->index, s->period);
+	e->last_pid = s->pid;
+	e->last_tid = s->tid;
 	e->last_run = e->run;
-
-	split_chain(&s, &f);
-	if (has_chain) {
+	if (p->away.head)
+		encode_away(e, s, &p->away);
+	if (e->config->stack_kernel || e->config->stack_user) {
 		e->counts.stacks++;
 		if (f.kernel_count + f.user_count >= e->config->depth)
 			e->counts.stacks_cut++;
 	}
-	if (s.regs && f.kernel_count < e->config->depth) {
+	if (s->regs && f.kernel_count < e->config->depth) {
 		/* the program counter is in the sample too, for readers that do not unwind */
-		encode_user_stack(e, &s);
-		f.user = &s.regs[e->user_regs->order[e->user_regs->count - 1]];
+		encode_user_stack(e, s);
+		f.user = &s->regs[e->user_regs->order[e->user_regs->count - 1]];
 		f.user_count = 1;
 	}
-	kernel = (header->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
-	if (kernel ? !f.kernel_count : !f.kernel_count && !f.user_count) {
-		/* no stack of that side was requested, or it has none: the interrupted address */
-		*(kernel ? &f.kernel : &f.user) = &s.ip;
-		*(kernel ? &f.kernel_count : &f.user_count) = 1;
-	}
-	kernel = f.kernel_count > 0;
-	e->samples[index]++;
-	head = (struct kprof_rec_trace){
-		.info = e->config->numbers[index],
-		.time_ns = s.time_ns,
-		.pid = s.pid,
-		.cpu = (uint16_t)e->cpu,
-	};
-	return record_trace(&e->buf, kernel ? KPROF_REC_KERN_TRACE : KPROF_REC_USER_TRACE, &head,
+	if (!p->away.head)
+		complete_frames(p, &f);
+	e->samples[p->index]++;
+	return record_trace(&e->buf, f.kernel_count ? KPROF_REC_KERN_TRACE : KPROF_REC_USER_TRACE, &head,
 		f.kernel, f.kernel_count, f.user, f.user_count);
+}
+
+/*
+ * A sample of the programs of offcpu. Perf's process and user stack are those of another task if it was
+ * not written in the task's own context.
+ */
+static int take_away(struct encoder *e, struct parts *p)
+{
+	const struct rings_config *config = e->config;
+	struct sample_frames *f = &p->f;
+	uint32_t skipped;
+	int ret = sample_away(&p->s, &p->away);
+
+	if (ret)
+		return ret;
+	p->s.period = p->away.head->back_ns - p->away.head->left_ns;
+	if (!(p->away.head->flags & OFFCPU_OWN)) {
+		p->s.pid = e->foreign ? UINT32_MAX : p->away.head->tgid;
+		p->s.tid = e->foreign ? UINT32_MAX : p->away.head->tid;
+	}
+	if (p->away.head->flags & OFFCPU_USER) {
+		sample_frames(&p->s, f);
+	} else {
+		p->s.regs = NULL;
+		if (p->away.head->user_ip && (config->stack_user || config->stack_copied)) {
+			f->user = &p->away.head->user_ip;
+			f->user_count = 1;
+		}
+	}
+	skipped = offcpu_scheduler_frames(config->offcpu, p->away.kernel, p->away.kernel_count);
+	f->kernel = p->away.kernel + skipped;
+	f->kernel_count = config->stack_kernel ? p->away.kernel_count - skipped : 0;
+	f->kernel_count = MIN(f->kernel_count, config->depth);
+	f->user_count = MIN(f->user_count, config->depth - f->kernel_count);
+	if (f->kernel_count || f->user_count || p->s.regs)
+		return 0;
+	/* no stack was requested, or there is none: one address */
+	if (p->away.head->user_ip) {
+		f->user = &p->away.head->user_ip;
+		f->user_count = 1;
+	} else {
+		f->kernel_count = MIN(p->away.kernel_count - skipped, 1);
+	}
+	return 0;
+}
+
+int encoder_sample(struct encoder *e, unsigned int index, const struct perf_event_header *header)
+{
+	const struct sample_form form = {
+		.attr = &e->config->events.events[index].attr,
+		.has_chain = rings_has_chain(e->config, index),
+		.has_raw = rings_is_offcpu(e->config, index),
+		.user_regs = e->user_regs,
+	};
+	struct parts p = { .index = index };
+	int ret = sample_decode(&form, header, &p.s);
+
+	if (ret)
+		return ret;
+	p.kernel = (header->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
+	if (!form.has_raw)
+		sample_frames(&p.s, &p.f);
+	else if (take_away(e, &p))
+		return -EBADMSG;
+	if (e->buf.size - e->buf.used < count_bytes(e, &p))
+		return -ENOSPC;
+	name_task(e, &p.s.pid, &p.s.tid);
+	return encode_parts(e, &p);
 }
 
 int encoder_throttle(struct encoder *e, unsigned int index, uint64_t time_ns, bool throttled)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "kprof/records.h"
+#include "prof/event_offcpu.h"
 #include "prof/event_parse.h"
 #include "sys/perf.h"
 
@@ -123,6 +124,11 @@ static int parse_event(
 	}
 	if (!strncmp(event->text, DEFAULT_TEXT ":", strlen(DEFAULT_TEXT ":")))
 		return err_set(err, EINVAL, "'%s': default takes no modifiers", event->text);
+	ret = event_offcpu_parse(event->text, &event->away, &event->attr, &event->rate_given, err);
+	if (ret != -ESRCH) {
+		event->flags = event->away.source == EVENT_WALL ? KPROF_EVENT_WALL : KPROF_EVENT_OFFCPU;
+		return ret ? ret : settle_rate(event, max_rate, err);
+	}
 	ret = event_parse_parse(parser, event->text, &event->attr, &event->rate_given, err);
 	return ret ? ret : settle_rate(event, max_rate, err);
 }
@@ -146,6 +152,10 @@ static int add_event(struct event_list *list, struct event_parse *parser, uint64
 	ret = parse_event(parser, max_rate, event, err);
 	if (ret)
 		return ret;
+	if (event->away.source != EVENT_PERF && events_offcpu(list))
+		return err_set(err, EINVAL,
+			"'%s' and '%s' would both report when tasks are away from the CPU",
+			events_offcpu(list)->text, event->text);
 	for (i = 0; i < list->count; i++)
 		if (are_confused(&list->events[i].attr, &event->attr))
 			return err_set(err, EINVAL,
@@ -175,6 +185,9 @@ int events_parse(const char *specs, const struct events_paths *paths, struct eve
 		at += length + 1;
 	}
 	event_parse_fini(&parser);
+	if (!ret && parsed.count == EVENTS_MAX && events_offcpu(&parsed) &&
+		events_offcpu(&parsed)->away.source == EVENT_WALL)
+		ret = err_set(err, EINVAL, "a list with wall has at most %d events", EVENTS_MAX - 1);
 	if (!ret)
 		*list = parsed;
 	return ret;
@@ -200,6 +213,32 @@ int events_fit(struct event_list *list, const struct events_paths *paths, struct
 			return ret;
 	}
 	return 0;
+}
+
+const struct event *events_offcpu(const struct event_list *list)
+{
+	unsigned int i;
+
+	for (i = 0; i < list->count; i++)
+		if (list->events[i].away.source != EVENT_PERF)
+			return &list->events[i];
+	return NULL;
+}
+
+void events_expand(struct event_list *list)
+{
+	unsigned int i;
+
+	for (i = 0; i < list->count && list->count < EVENTS_MAX; i++) {
+		if (list->events[i].away.source != EVENT_WALL)
+			continue;
+		memmove(&list->events[i + 1], &list->events[i],
+			(list->count - i) * sizeof(list->events[0]));
+		list->count++;
+		i++;
+		event_offcpu_side(&list->events[i].away, &list->events[i].attr);
+		list->events[i].flags = KPROF_EVENT_OFFCPU;
+	}
 }
 
 void events_print(const struct event_list *list, GString *out)

@@ -7,6 +7,8 @@
  * used:
  *
  *	default				cycles at 999 Hz, with a fallback to cpu-clock
+ *	offcpu[:MODIFIER...]		times that tasks were away from the CPU: min=US, waker
+ *	wall[:MODIFIER...]		both sides, samples of cpu-clock and those times: freq=HZ too
  *	rHEX[:MODIFIER...]		1 to 16 hex digits: the PMU's raw code
  *	SYSTEM:NAME[:MODIFIER...]	if tracefs has events/SYSTEM/NAME: a kernel tracepoint. Never
  *					a text with "::", which is libpfm4's PMU::EVENT
@@ -38,6 +40,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "prof/event_offcpu.h"
 
 #define EVENTS_MAX 16	   /* at a time: each takes one descriptor a CPU and a counter */
 #define EVENT_TEXT_MAX 256 /* bytes of one SPEC with its NUL: libpfm4's longest take about 150 */
@@ -54,8 +57,12 @@ struct event {
 	uint32_t flags;	 /* KPROF_EVENT_FREQ, KPROF_EVENT_FALLBACK of <kprof/records.h> */
 	bool is_default; /* event_fallback() may replace it */
 	bool rate_given; /* the text says period= or freq= */
+	struct event_away away;
 };
 
+/*
+ * A list has at most EVENTS_MAX descriptors a CPU, so that it may have one event less with a `wall`.
+ */
 struct event_list {
 	unsigned int count; /* 0 to EVENTS_MAX */
 	struct event events[EVENTS_MAX];
@@ -73,14 +80,23 @@ void events_init(struct event_list *list);
 /*
  * Parses a list of events into *list, which is unchanged after a failure. paths may be NULL. Returns
  * -EINVAL if the text is not an event list, or has more than EVENTS_MAX events, an empty or too long
- *	SPEC, the same SPEC twice, two software events of one kind whose samples the kernel would mix
- *	up (see sys/perf.h), a bad rate or modifier, or bytes that are not printable ASCII;
+ *	SPEC, the same SPEC twice, more than one of offcpu and wall, two software events of one
+ *	kind whose samples the kernel would mix up (see sys/perf.h), a bad rate or modifier, or bytes
+ *	that are not printable ASCII;
  * -ENOENT if an event is unknown; *err then has the nearest names;
  * -ENOMEM or -EOPNOTSUPP if libpfm4 returns it.
  * Blocks only for pseudo files: some ms, once also for libpfm4's initialisation.
  */
 int events_parse(const char *specs, const struct events_paths *paths, struct event_list *list,
 	struct err *err);
+
+/*
+ * Replaces each EVENT_WALL by its two sides, next to each other. Called for a copy of the list: see
+ * profiler_resolve().
+ */
+void events_expand(struct event_list *list);
+/* The event of which the programs of offcpu.h are the source; NULL if there is none. */
+const struct event *events_offcpu(const struct event_list *list);
 
 /* Appends the SPECs as given, with commas: events_parse() of the result gives the same list. */
 void events_print(const struct event_list *list, GString *out);

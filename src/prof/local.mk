@@ -9,10 +9,13 @@ libprof_a_SOURCES = \
 	%D%/cursor.c \
 	%D%/encoder.c \
 	%D%/encoder.h \
+	%D%/event_offcpu.c %D%/event_offcpu.h \
 	%D%/event_parse.c \
 	%D%/event_parse.h \
 	%D%/events.c \
 	%D%/events.h \
+	%D%/offcpu.c %D%/offcpu.h \
+	%D%/offcpu_code.c %D%/offcpu_code.h \
 	%D%/profiler.c \
 	%D%/profiler.h \
 	%D%/profiler_events.c \
@@ -27,6 +30,7 @@ libprof_a_SOURCES = \
 	%D%/record.h \
 	%D%/rings.c \
 	%D%/rings.h \
+	%D%/sample.c %D%/sample.h \
 	%D%/sampler.c \
 	%D%/sampler.h \
 	%D%/sampler_drain.c \

@@ -211,6 +211,8 @@ int profiler_set_events(struct profiler *p, const char *specs, struct err *err)
 
 	if (!ret)
 		ret = events_parse(specs, &paths, &list, err);
+	if (!ret && events_offcpu(&list))
+		ret = offcpu_try(err); /* a start would be refused */
 	if (ret)
 		return ret;
 	pthread_mutex_lock(&p->lock);

@@ -33,6 +33,20 @@ static uint32_t number_event(struct profiler *p, const struct event *event)
 	return p->known->len;
 }
 
+/* Numbers the events of a run; the sides of a wall have one number. Returns false if there are no more. */
+static bool number_events(struct profiler *p, struct rings_config *config)
+{
+	bool all = true;
+	unsigned int i;
+
+	for (i = 0; i < config->events.count; i++) {
+		config->numbers[i] = config->events.events[i].away.source == EVENT_WALL_OFFCPU
+			? config->numbers[i - 1] : number_event(p, &config->events.events[i]);
+		all = all && config->numbers[i];
+	}
+	return all;
+}
+
 int profiler_resolve(struct profiler *p, struct err *err)
 {
 	struct rings_config *config = &p->resolved;
@@ -49,28 +63,22 @@ int profiler_resolve(struct profiler *p, struct err *err)
 		g_array_set_size(p->known, 0);
 	config->events = p->settings.events;
 	config->features = features;
-	for (i = 0; i < config->events.count; i++) {
-		if (!features.has_cycles)
-			event_fallback(&config->events.events[i]);
-		config->numbers[i] = number_event(p, &config->events.events[i]);
-		if (!config->numbers[i])
-			ret = err_set(err, ENOSPC,
-				"one capture has numbers for %d events: `clear` frees them",
-				KNOWN_EVENTS_MAX);
-	}
+	events_expand(&config->events);
+	for (i = 0; !features.has_cycles && i < config->events.count; i++)
+		event_fallback(&config->events.events[i]);
+	if (!number_events(p, config))
+		ret = err_set(err, ENOSPC, "one capture has numbers for %d events: `clear` frees them",
+			KNOWN_EVENTS_MAX);
 	pthread_mutex_unlock(&p->lock);
 	return ret;
 }
 
 void profiler_renumber(struct profiler *p)
 {
-	unsigned int i;
-
 	pthread_mutex_lock(&p->lock);
 	g_array_set_size(p->known, 0);
 	atomic_add_relaxed(&p->header_stamp, 1);
-	for (i = 0; i < p->resolved.events.count; i++)
-		p->resolved.numbers[i] = number_event(p, &p->resolved.events.events[i]);
+	number_events(p, &p->resolved);
 	pthread_mutex_unlock(&p->lock);
 }
 

@@ -19,6 +19,9 @@
 /* A ring has room for at least this many of them, whatever its size. */
 #define STACKS_IN_RING_MIN 4
 
+/* Frames of the scheduler in a stack of the kernel, which are left out: room for them. */
+#define SCHEDULER_FRAMES 6u
+
 /* ---- events of a run -------------------------------------------------------------------------- */
 
 /* Notes the scope of this run in the EVENT records. */
@@ -89,6 +92,7 @@ static int walk_proc(struct profiler *p, struct run *run, struct err *err)
 /* Drains the CPU, adds what its descriptors counted, and closes them. */
 static void leave_cpu(struct profiler *p, struct run *run, unsigned int cpu)
 {
+	struct offcpu_counts offcpu;
 	struct rings_count count;
 	struct rings *rings;
 	unsigned int i;
@@ -102,6 +106,10 @@ static void leave_cpu(struct profiler *p, struct run *run, unsigned int cpu)
 		/* for each run separately: the rest of a period is lost with its descriptors */
 		tally_add(&p->counts, cpu, run->config.numbers[i], COUNT_DUE,
 			profiler_due(&run->config.events.events[i], run->config.scope, &count));
+		if (!rings_read_offcpu(rings, i, &offcpu))
+			continue;
+		tally_add(&p->counts, cpu, run->config.numbers[i], COUNT_SHORTER, offcpu.shorter);
+		tally_add(&p->counts, cpu, run->config.numbers[i], COUNT_UNSEEN, offcpu.unseen);
 	}
 	pthread_mutex_unlock(&p->lock);
 	rings_close(&run->config, rings);
@@ -150,10 +158,33 @@ void profiler_cpus_changed(struct profiler *p)
 
 /* ---- start ----------------------------------------------------------------------------------- */
 
+/* The programs of offcpu are the caller's, unless the run began. */
 static void free_run(struct run *run)
 {
 	sampler_destroy(run->sampler);
 	g_free(run);
+}
+
+/*
+ * The programs that report when tasks are away from the CPU; none if no event needs them. What they need
+ * is refused here, before anything of the run exists.
+ */
+static int open_offcpu(const struct profiler *p, struct offcpu **out, struct err *err)
+{
+	const struct profiler_settings *settings = &p->settings;
+	const struct event *event = events_offcpu(&settings->events);
+	struct offcpu_options options;
+
+	*out = NULL;
+	if (!event)
+		return 0;
+	options = (struct offcpu_options){
+		.min_ns = event->away.min_ns,
+		.waker = event->away.waker,
+		.user = settings->stack_user || settings->stack_dwarf,
+		.depth = (settings->stack_kernel ? settings->depth : 1) + SCHEDULER_FRAMES,
+	};
+	return offcpu_open(&options, p->paths.proc, out, err);
 }
 
 static int explain_locked(const struct rings_config *config, struct err *err)
@@ -199,12 +230,13 @@ static int open_cpus(struct profiler *p, struct run *run, bool *locked, struct e
 		"none of the CPUs is online: choose others with the word `cpus`");
 }
 
-static struct run *create_run(struct profiler *p, enum scope scope)
+static struct run *create_run(struct profiler *p, enum scope scope, struct offcpu *offcpu)
 {
 	struct run *run = g_new0(struct run, 1);
 
 	run->config = p->resolved;
 	run->config.scope = scope;
+	run->config.offcpu = offcpu;
 	run->config.stack_kernel = p->settings.stack_kernel;
 	run->config.stack_user = p->settings.stack_user;
 	run->config.depth = p->settings.depth;
@@ -230,14 +262,15 @@ static void copy_err(struct err *err, const struct err *from)
 }
 
 /* The widest scope that the kernel allows. *err has the reason why the wider ones failed. */
-static int try_scopes(struct profiler *p, struct run **out, struct err *err)
+static int try_scopes(struct profiler *p, struct offcpu *offcpu, struct run **out, struct err *err)
 {
 	struct err first = { "" }, why;
 	enum scope scope;
 	int ret = -EACCES;
 
-	for (scope = SCOPE_MACHINE; scope < SCOPE_COUNT; scope++) {
-		struct run *run = create_run(p, scope);
+	/* the programs see all tasks: the narrower scopes are for users who may not have them */
+	for (scope = SCOPE_MACHINE; scope < (offcpu ? SCOPE_USER : SCOPE_COUNT); scope++) {
+		struct run *run = create_run(p, scope, offcpu);
 		bool locked;
 
 		why.text[0] = 0;
@@ -280,6 +313,7 @@ static void enable_run(struct profiler *p, struct run *run)
 int profiler_start(struct profiler *p, struct err *err)
 {
 	const struct events_paths paths = { .proc = p->paths.proc };
+	struct offcpu *offcpu = NULL;
 	struct run *run;
 	int ret;
 
@@ -291,8 +325,11 @@ int profiler_start(struct profiler *p, struct err *err)
 	if (!ret)
 		ret = events_fit(&p->resolved.events, &paths, err);
 	if (!ret)
-		ret = try_scopes(p, &run, err);
+		ret = open_offcpu(p, &offcpu, err);
+	if (!ret)
+		ret = try_scopes(p, offcpu, &run, err);
 	if (ret) {
+		offcpu_close(offcpu);
 		taskreader_stop(p->reader);
 		return ret;
 	}
@@ -301,9 +338,12 @@ int profiler_start(struct profiler *p, struct err *err)
 	ret = sampler_start(run->sampler, err);
 	if (!ret)
 		ret = walk_proc(p, run, err);
+	if (!ret && offcpu)
+		ret = offcpu_attach(offcpu, err);
 	if (ret) {
 		taskreader_stop(p->reader);
 		free_run(run);
+		offcpu_close(offcpu);
 		return ret;
 	}
 	taskreader_start(p->reader);
@@ -343,11 +383,13 @@ static void keep_stats(struct profiler *p, struct run *run)
 int profiler_stop(struct profiler *p, struct err *err)
 {
 	struct run *run = p->run;
+	struct offcpu *offcpu;
 	unsigned int cpu;
 
 	(void)err;
 	if (!run)
 		return 0;
+	offcpu = run->config.offcpu;
 	for (cpu = 0; cpu < CPU_NUMBERS; cpu++)
 		if (cpu_in_bitmap(run->cpus, cpu))
 			rings_disable(&run->config, sampler_rings(run->sampler, cpu));
@@ -361,11 +403,13 @@ int profiler_stop(struct profiler *p, struct err *err)
 			leave_cpu(p, run, cpu);
 	pthread_mutex_lock(&p->lock);
 	keep_stats(p, run);
+	p->offcpu_missed = offcpu ? offcpu_missed(offcpu) : 0;
 	p->run = NULL;
 	p->since_ns = clock_monotonic_ns();
 	atomic_write_release(&p->running, false);
 	pthread_mutex_unlock(&p->lock);
 	free_run(run);
+	offcpu_close(offcpu);
 	p->hooks.data_ready(p->hooks.arg);
 	return 0;
 }

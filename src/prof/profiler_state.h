@@ -85,6 +85,7 @@ struct profiler {
 	struct record_buf kernel;	    /* lt: records of the kernel and its modules */
 	struct sampler_stats past;	    /* lt: of runs that ended */
 	GHashTable *past_cpus;		    /* lt: cpu to struct sampler_cpu_stats */
+	uint64_t offcpu_missed;		    /* lt: by the programs of the last run that ended */
 	uint64_t since_ns;		    /* lt: when the state last changed */
 	uint64_t times_since_ns; /* lt: when the times of the CPUs of this run began; 0: no run */
 	GArray *times; /* lt: of struct kprof_rec_cpu_times, of the last runs that ended */
@@ -104,6 +105,9 @@ struct profiler {
 /* Reasons in `counts`: the kernel's counts, and the number of samples that follow from them. */
 #define COUNT_KERNEL 1
 #define COUNT_DUE 2
+/* Of offcpu: times that a task came back after less than the minimum, or left unseen. */
+#define COUNT_SHORTER 3
+#define COUNT_UNSEEN 4
 
 /* ---- profiler_events.c ----------------------------------------------------------------------- */
 

@@ -66,6 +66,26 @@ static void print_balance(const struct profiler *p, const struct tally *totals, 
 		stats_text(stats, "unknown", "event.%u.cpu.%u.undelivered", number, cpu);
 }
 
+/* How often tasks came back without a sample. */
+static void print_offcpu(const struct profiler *p, uint32_t number, unsigned int cpu, struct stats *stats)
+{
+	uint64_t shorter = tally_get(&p->counts, cpu, number, COUNT_SHORTER);
+	uint64_t unseen = tally_get(&p->counts, cpu, number, COUNT_UNSEEN);
+	const bool runs = p->run && cpu_in_bitmap(p->run->cpus, cpu);
+	struct offcpu_counts now;
+	unsigned int i;
+
+	for (i = 0; runs && i < p->run->config.events.count; i++) {
+		if (p->run->config.numbers[i] != number ||
+			!rings_read_offcpu(sampler_rings(p->run->sampler, cpu), i, &now))
+			continue;
+		shorter += now.shorter;
+		unseen += now.unseen;
+	}
+	stats_u64(stats, shorter, "event.%u.cpu.%u.filtered", number, cpu);
+	stats_u64(stats, unseen, "event.%u.cpu.%u.unseen", number, cpu);
+}
+
 static bool cpu_was_sampled(const struct profiler *p, const struct tally *totals,
 	unsigned int cpu, uint32_t number)
 {
@@ -92,9 +112,16 @@ static void print_event(const struct profiler *p, const struct tally *totals, ui
 	stats_text(stats, event->flags & KPROF_EVENT_FALLBACK ? "cpu-clock" : "no",
 		"event.%u.fallback", number);
 	stats_text(stats, known->was_run ? scope_name(known->scope) : "none", "event.%u.scope", number);
-	for (cpu = 0; cpu < CPU_NUMBERS; cpu++)
-		if (cpu_was_sampled(p, totals, cpu, number))
-			print_balance(p, totals, number, cpu, stats);
+	if (event->away.source != EVENT_PERF)
+		stats_u64(stats, p->run && p->run->config.offcpu ? offcpu_missed(p->run->config.offcpu)
+			: p->offcpu_missed, "event.%u.missed", number);
+	for (cpu = 0; cpu < CPU_NUMBERS; cpu++) {
+		if (!cpu_was_sampled(p, totals, cpu, number))
+			continue;
+		print_balance(p, totals, number, cpu, stats);
+		if (event->away.source != EVENT_PERF)
+			print_offcpu(p, number, cpu, stats);
+	}
 }
 
 static void print_cpu(struct profiler *p, const struct tally *totals, unsigned int cpu,

@@ -121,13 +121,33 @@ size_t record_trace_bytes(size_t words)
 	return ENVELOPE_MAX + sizeof(struct kprof_rec_trace) + words * sizeof(uint64_t);
 }
 
+/* How many words a stack has: between its two sides is a marker. */
+static size_t count_words(size_t kernel_count, size_t user_count)
+{
+	return kernel_count + (kernel_count && user_count) + user_count;
+}
+
+static void put_stack(uint8_t *p, const uint64_t *kernel, size_t kernel_count, const uint64_t *user,
+	size_t user_count)
+{
+	const uint64_t marker = KPROF_CONTEXT_USER;
+
+	if (kernel_count) /* memcpy must not get NULL, even for 0 bytes */
+		memcpy(p, kernel, kernel_count * sizeof(uint64_t));
+	p += kernel_count * sizeof(uint64_t);
+	if (kernel_count && user_count) {
+		memcpy(p, &marker, sizeof(marker));
+		p += sizeof(marker);
+	}
+	if (user_count)
+		memcpy(p, user, user_count * sizeof(uint64_t));
+}
+
 int record_trace(struct record_buf *buf, enum kprof_record_type type,
 	const struct kprof_rec_trace *head, const uint64_t *kernel, size_t kernel_count,
 	const uint64_t *user, size_t user_count)
 {
-	const uint64_t marker = KPROF_CONTEXT_USER;
-	const bool both = kernel_count && user_count;
-	const size_t words = kernel_count + both + user_count;
+	const size_t words = count_words(kernel_count, user_count);
 	uint8_t *p;
 	int ret;
 
@@ -136,16 +156,32 @@ int record_trace(struct record_buf *buf, enum kprof_record_type type,
 		return ret;
 	memcpy(p, head, sizeof(*head));
 	((struct kprof_rec_trace *)p)->num_traces = (uint16_t)words;
+	put_stack(p + sizeof(*head), kernel, kernel_count, user, user_count);
+	return 0;
+}
+
+#define COMM_MAX 16 /* with its NUL */
+
+size_t record_away_bytes(size_t words)
+{
+	return ENVELOPE_MAX + sizeof(struct kprof_rec_away) + COMM_MAX + words * sizeof(uint64_t);
+}
+
+int record_away(struct record_buf *buf, const struct kprof_rec_away *head, const char *comm,
+	const uint64_t *kernel, size_t kernel_count, const uint64_t *user, size_t user_count)
+{
+	const size_t words = count_words(kernel_count, user_count), name = strnlen(comm, COMM_MAX - 1);
+	uint8_t *p;
+	int ret = begin_record(buf, KPROF_REC_AWAY, sizeof(*head) + name + 1 + words * sizeof(uint64_t), &p);
+
+	if (ret)
+		return ret;
+	memcpy(p, head, sizeof(*head));
+	((struct kprof_rec_away *)p)->num_traces = (uint16_t)words;
 	p += sizeof(*head);
-	if (kernel_count) /* memcpy must not get NULL, even for 0 bytes */
-		memcpy(p, kernel, kernel_count * sizeof(uint64_t));
-	p += kernel_count * sizeof(uint64_t);
-	if (both) {
-		memcpy(p, &marker, sizeof(marker));
-		p += sizeof(marker);
-	}
-	if (user_count)
-		memcpy(p, user, user_count * sizeof(uint64_t));
+	memcpy(p, comm, name);
+	p[name] = '\0';
+	put_stack(p + name + 1, kernel, kernel_count, user, user_count);
 	return 0;
 }
 

@@ -38,6 +38,8 @@ void record_buf_fini(struct record_buf *buf);
 
 /* The largest size of a trace record of n words, with its envelope. */
 size_t record_trace_bytes(size_t words);
+/* The same for an AWAY record with n frames. */
+size_t record_away_bytes(size_t words);
 /* The same for a USER_STACK record. */
 size_t record_user_stack_bytes(size_t regs, size_t stack_bytes);
 
@@ -74,6 +76,9 @@ int record_throttle(struct record_buf *buf, uint64_t time_ns, uint32_t cpu, uint
 	bool throttled);
 int record_user_stack(struct record_buf *buf, const struct kprof_rec_user_stack *head,
 	const uint64_t *regs, const uint8_t *stack);
+/* num_traces of the head is set; comm has at most 15 bytes */
+int record_away(struct record_buf *buf, const struct kprof_rec_away *head, const char *comm,
+	const uint64_t *kernel, size_t kernel_count, const uint64_t *user, size_t user_count);
 int record_cpu_times(struct record_buf *buf, const struct kprof_rec_cpu_times *times);
 int record_period(struct record_buf *buf, uint32_t cpu, uint32_t event, uint64_t period);
 

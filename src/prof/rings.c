@@ -38,10 +38,14 @@ static size_t task_ring_bytes(const struct rings_config *config)
 	return bytes > TASK_RING_MAX ? TASK_RING_MAX : bytes;
 }
 
-/* Software events for which Linux makes one sample for all events that sample it: see rings.h. */
+/*
+ * Software events for which Linux makes one sample for all events that sample it: see rings.h. A program
+ * writes its samples to one event.
+ */
 static bool is_shared_kind(const struct event *event)
 {
 	return event->attr.type == PERF_TYPE_SOFTWARE &&
+	       event->attr.config != PERF_COUNT_SW_BPF_OUTPUT &&
 	       event->attr.config != PERF_COUNT_SW_CPU_CLOCK &&
 	       event->attr.config != PERF_COUNT_SW_TASK_CLOCK;
 }
@@ -93,10 +97,13 @@ static void sample_attr(const struct rings_config *config, unsigned int index,
 			    PERF_SAMPLE_TIME;
 	if (attr->freq)
 		attr->sample_type |= PERF_SAMPLE_PERIOD;
-	if (config->stack_kernel || config->stack_user) {
+	if (rings_is_offcpu(config, index))
+		attr->sample_type |= PERF_SAMPLE_RAW;
+	if (rings_has_chain(config, index)) {
 		attr->sample_type |= PERF_SAMPLE_CALLCHAIN;
 		attr->sample_max_stack = (uint16_t)config->depth;
-		attr->exclude_callchain_kernel = !config->stack_kernel;
+		attr->exclude_callchain_kernel =
+			!config->stack_kernel || rings_is_offcpu(config, index);
 		attr->exclude_callchain_user = !config->stack_user;
 	}
 	if (config->stack_copied) {
@@ -235,6 +242,25 @@ static int map_ring(int fd, size_t bytes, struct perf_ring *ring, bool *locked)
 	return ret;
 }
 
+/* The programs of offcpu write to this event from now on, once it is enabled. */
+static int join_offcpu(const struct rings_config *config, struct rings *r, unsigned int index)
+{
+	struct offcpu_counts counts;
+	int ret;
+
+	if (!config->offcpu || !rings_is_offcpu(config, index))
+		return 0;
+	ret = offcpu_add_cpu(config->offcpu, r->cpu, g_array_index(r->fds[index], int, 0));
+	if (ret)
+		return ret;
+	offcpu_count(config->offcpu, r->cpu, &counts);
+	r->base[index] = counts.taken; /* of the CPU before it went offline */
+	r->offcpu_base = counts;
+	r->offcpu = config->offcpu;
+	r->offcpu_index = (int)index;
+	return 0;
+}
+
 /* Gives event `index` a ring: a new one, or that of the CPU. */
 static int join_ring(const struct rings_config *config, struct rings *r, unsigned int index,
 	bool *locked)
@@ -280,6 +306,10 @@ static int open_samples(const struct rings_config *config, struct rings *r, bool
 		if (ret)
 			return err_set(err, -ret, "ring of %zu KiB on CPU %u: %s",
 				config->ring_bytes / 1024, r->cpu, strerror(-ret));
+		ret = join_offcpu(config, r, i);
+		if (ret)
+			return err_set(err, -ret, "event %s on CPU %u: %s", config->events.events[i].text,
+				r->cpu, strerror(-ret));
 	}
 	g_array_sort(r->ids, compare_ids);
 	return 0;
@@ -319,6 +349,7 @@ int rings_open(const struct rings_config *config, unsigned int cpu, struct rings
 	int ret;
 
 	r->cpu = cpu;
+	r->offcpu_index = -1;
 	r->ids = g_array_new(FALSE, FALSE, sizeof(struct rings_id));
 	r->task_fds = g_array_new(FALSE, FALSE, sizeof(int));
 	for (i = 0; i < config->events.count; i++)
@@ -350,6 +381,8 @@ void rings_close(const struct rings_config *config, struct rings *r)
 
 	if (!r)
 		return;
+	if (r->offcpu)
+		offcpu_remove_cpu(config->offcpu, r->cpu);
 	for (i = 0; i < r->count; i++)
 		perf_ring_unmap(&r->samples[i].ring);
 	perf_ring_unmap(&r->tasks);
@@ -397,6 +430,8 @@ void rings_reset(const struct rings_config *config, struct rings *r)
 		rings_read(r, i, &count);
 		r->base[i] = count.base + count.value;
 	}
+	if (r->offcpu)
+		offcpu_count(r->offcpu, r->cpu, &r->offcpu_base);
 }
 
 static void add_counts(const GArray *fds, struct rings_count *count)
@@ -415,10 +450,26 @@ static void add_counts(const GArray *fds, struct rings_count *count)
 
 void rings_read(const struct rings *r, unsigned int index, struct rings_count *count)
 {
+	struct offcpu_counts offcpu;
+
 	*count = (struct rings_count){ 0 };
 	add_counts(r->fds[index], count);
+	if ((int)index == r->offcpu_index) {
+		offcpu_count(r->offcpu, r->cpu, &offcpu);
+		count->value = offcpu.taken; /* perf does not count what a program writes */
+	}
 	count->base = MIN(r->base[index], count->value);
 	count->value -= count->base;
+}
+
+bool rings_read_offcpu(const struct rings *r, unsigned int index, struct offcpu_counts *counts)
+{
+	if ((int)index != r->offcpu_index)
+		return false;
+	offcpu_count(r->offcpu, r->cpu, counts);
+	counts->shorter -= r->offcpu_base.shorter;
+	counts->unseen -= r->offcpu_base.unseen;
+	return true;
 }
 
 uint64_t rings_tasks_lost(const struct rings *r)

@@ -21,6 +21,7 @@
 
 #include "base/err.h"
 #include "prof/events.h"
+#include "prof/offcpu.h"
 #include "sys/perf.h"
 
 /* What a run samples; start tries them in this order. */
@@ -35,16 +36,30 @@ const char *scope_name(enum scope scope);
 
 /* The configuration of a run: the same for all its CPUs, invariant while it runs. */
 struct rings_config {
-	struct event_list events;
-	uint32_t numbers[EVENTS_MAX]; /* for `info` of a sample */
+	struct event_list events; /* expanded: see events_expand() */
+	uint32_t numbers[EVENTS_MAX]; /* for `info` of a sample; both sides of a wall have one */
 	enum scope scope;
 	bool stack_kernel, stack_user;
 	uint32_t stack_copied; /* bytes of each user stack to copy, for unwinding later; 0 if none */
 	unsigned int depth;
 	size_t ring_bytes; /* of samples, a power of two */
 	struct perf_features features;
+	struct offcpu *offcpu; /* the programs of offcpu and wall; NULL if there is no such event */
 	const char *proc; /* NULL for "/proc" */
 };
+
+static inline bool rings_is_offcpu(const struct rings_config *config, unsigned int index)
+{
+	const enum event_source source = config->events.events[index].away.source;
+
+	return source == EVENT_OFFCPU || source == EVENT_WALL_OFFCPU;
+}
+
+/* Whether perf takes stacks of the event: of offcpu only those of user space. */
+static inline bool rings_has_chain(const struct rings_config *config, unsigned int index)
+{
+	return config->stack_user || (config->stack_kernel && !rings_is_offcpu(config, index));
+}
 
 /* The event that wrote a record: from the kernel's id to the index in config->events. */
 struct rings_id {
@@ -68,6 +83,9 @@ struct rings_samples {
 
 struct rings {
 	unsigned int cpu;
+	const struct offcpu *offcpu; /* counts the samples of event offcpu_index */
+	int offcpu_index; /* -1 if there is none */
+	struct offcpu_counts offcpu_base; /* as `base`, of the counts other than `taken` */
 	GArray *fds[EVENTS_MAX]; /* of int; one, or in SCOPE_OWN one for each task */
 	GArray *task_fds;	 /* of int */
 	GArray *ids;		 /* of struct rings_id, sorted by id */
@@ -100,6 +118,8 @@ void rings_disable(const struct rings_config *config, struct rings *rings);
 void rings_reset(const struct rings_config *config, struct rings *rings);
 /* Event `index` of the config. Losses are 0 if the kernel does not report them. */
 void rings_read(const struct rings *rings, unsigned int index, struct rings_count *count);
+/* How often tasks came back without a sample; false if it is another event. */
+bool rings_read_offcpu(const struct rings *rings, unsigned int index, struct offcpu_counts *counts);
 uint64_t rings_tasks_lost(const struct rings *rings);
 
 /* The index in config->events of the event that wrote a record with this id; -1 if it is unknown. */

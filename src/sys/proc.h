@@ -116,6 +116,13 @@ int proc_kernel(const char *proc, const char *sys, struct proc_kernel *kernel);
  */
 int proc_kernel_identity(const char *proc, const char *sys, struct proc_kernel *kernel);
 
+/*
+ * Calls back for each symbol of the kernel itself in the order of /proc/kallsyms, which takes tens of ms: the
+ * name is valid during the call. No calls if addresses are hidden.
+ */
+int proc_kernel_symbols(
+	const char *proc, void (*symbol)(void *arg, uint64_t address, const char *name), void *arg);
+
 struct proc_module {
 	const char *name; /* without brackets */
 	uint64_t start;

@@ -31,7 +31,16 @@ static uint8_t read_build_id(const char *path, unsigned char *build_id, unsigned
 	return buildid_in_notes(buf, size, build_id);
 }
 
-/* "ADDRESS TYPE NAME", for modules "[MODULE]" behind it. Hidden addresses are 0. */
+/* The name in a line "ADDRESS TYPE NAME", for modules "[MODULE]" behind it; NULL if it is another one. */
+static char *parse_symbol(char *line, unsigned long long *address)
+{
+	char *name;
+
+	*address = strtoull(line, &name, 16);
+	return name[0] != ' ' || !name[1] || name[2] != ' ' ? NULL : name + 3;
+}
+
+/* Hidden addresses are 0. */
 static void read_text_range(const char *path, bool to_end, struct proc_kernel *kernel, char *buf)
 {
 	unsigned long long address, start = 0, end = 0;
@@ -44,10 +53,9 @@ static void read_text_range(const char *path, bool to_end, struct proc_kernel *k
 		return;
 	lines_init(&lines, fd, buf, BUFFER_BYTES);
 	while (!(start && (end || !to_end)) && (line = lines_next(&lines))) {
-		address = strtoull(line, &name, 16);
-		if (name[0] != ' ' || !name[1] || name[2] != ' ')
+		name = parse_symbol(line, &address);
+		if (!name)
 			continue;
-		name += 3;
 		if (!strcmp(name, "_stext")) {
 			if (!address)
 				break; /* the others are hidden as well */
@@ -88,6 +96,38 @@ int proc_kernel(const char *proc, const char *sys, struct proc_kernel *kernel)
 int proc_kernel_identity(const char *proc, const char *sys, struct proc_kernel *kernel)
 {
 	return read_kernel(proc, sys, false, kernel);
+}
+
+int proc_kernel_symbols(
+	const char *proc, void (*symbol)(void *arg, uint64_t address, const char *name), void *arg)
+{
+	unsigned long long address;
+	char path[PATH_MAX];
+	struct lines lines;
+	char *line, *name, *buf;
+	int fd;
+
+	if (snprintf(path, sizeof(path), "%s/kallsyms", proc ? proc : "/proc") >= PATH_MAX)
+		return -ENAMETOOLONG;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	buf = malloc(BUFFER_BYTES);
+	if (!buf) {
+		close(fd);
+		return -ENOMEM;
+	}
+	lines_init(&lines, fd, buf, BUFFER_BYTES);
+	while ((line = lines_next(&lines))) {
+		name = parse_symbol(line, &address);
+		if (!name || strchr(name, '['))
+			break; /* the symbols of modules are behind those of the kernel */
+		if (address)
+			symbol(arg, address, name);
+	}
+	free(buf);
+	close(fd);
+	return 0;
 }
 
 /* Longer than any module's name, which the kernel bounds at 56 bytes. */

@@ -34,6 +34,7 @@ TRUTH_TESTS = \
 	%D%/prof_hotplug.sh \
 	%D%/prof_scopes.sh \
 	%D%/prof_latency.sh \
+	%D%/prof_offcpu.sh \
 	%D%/prof_many.sh \
 	%D%/stack_dwarf.sh \
 	%D%/cpu_times.sh %D%/mpstat_exact.sh %D%/mpstat_times.sh

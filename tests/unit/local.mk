@@ -139,7 +139,7 @@ tests_unit_test_sym_remote_helpers_LDADD = $(SYMBOLIZER_TEST_LIBS)
 unit_tests += tests/unit/test_unwind
 tests_unit_test_unwind_LDADD = $(SYMBOLIZER_TEST_LIBS)
 
-PROF_TEST_LIBS = libfixtures.a libprof.a libsymbolizer.a $(SYS_TEST_LIBS) $(DL_LIBS)
+PROF_TEST_LIBS = libfixtures.a libprof.a libsymbolizer.a libkpbpf.a $(SYS_TEST_LIBS) $(DL_LIBS) $(BPF_LIBS)
 
 unit_tests += tests/unit/test_capture
 tests_unit_test_capture_LDADD = $(PROF_TEST_LIBS)
@@ -161,6 +161,9 @@ tests_unit_test_encoder_LDADD = $(PROF_TEST_LIBS)
 
 unit_tests += tests/unit/test_encoder_copies
 tests_unit_test_encoder_copies_LDADD = $(PROF_TEST_LIBS)
+
+unit_tests += tests/unit/test_encoder_offcpu
+tests_unit_test_encoder_offcpu_LDADD = $(PROF_TEST_LIBS)
 
 unit_tests += tests/unit/test_encoder_runs
 tests_unit_test_encoder_runs_LDADD = $(PROF_TEST_LIBS)

@@ -77,9 +77,9 @@ static const struct line_row line_rows[] = {
 		"0 event number=1 perf_type=4 config=0xff rate=1 "
 		"flags=0x0 text=\"\" config1=0x0 config2=0x0" },
 	{ __LINE__, "40 1d | 01 00 00 00 | 04 00 00 00 | ff 00 00 00 00 00 00 00 | 01 00 00 00 00 00 00 00"
-		"| 1c 00 00 80 | 00",
+		"| 7c 00 00 80 | 00",
 		"0 event number=1 perf_type=4 config=0xff rate=1"
-		" flags=scope_user,scope_own,0x80000010 text=\"\" config1=0x0 config2=0x0" },
+		" flags=scope_user,scope_own,offcpu,wall,0x80000040 text=\"\" config1=0x0 config2=0x0" },
 	{ __LINE__, "40 2e | 01 00 00 00 | 04 00 00 00 | c6 01 00 00 00 00 00 00 | 01 00 00 00 00 00 00 00"
 		"| 00 00 00 00 | 61 00 | 11 00 00 00 00 00 00 00 | 22 00 00 00 00 00 00 80",
 		"0 event number=1 perf_type=4 config=0x1c6 rate=1"
@@ -139,6 +139,17 @@ static const struct line_row line_rows[] = {
 		"| 01 00 00 00 00 00 00 00 | 02 00 00 00 00 00 00 00 | 00 01 00 00 00 00 00 00"
 		"| 04 00 00 00 00 00 00 00 | 05 00 00 00 00 00 00 00",
 		"0 cpu_times time=10 since=5 cpu=3 irq=1 kern=2 user=256 idle=4 steal=5" },
+	{ __LINE__, "4e 47 | 0a 00 00 00 00 00 00 00 | 2a 00 00 00 | 03 00 | 02 00"
+		"| 01 00 00 00 00 00 00 00 | 09 00 00 00 00 00 00 00 | 02 00 00 00"
+		"| 2b 00 00 00 | 2c 00 00 00 | 08 00 00 00 00 00 00 00 | 61 62 00"
+		"| 01 00 00 00 00 00 00 80 | 02 00 00 00 00 00 00 00",
+		"0 away time=10 pid=42 cpu=3 left=1 back=9 state=0x2 waker_pid=43 waker_tid=44 "
+		"waker=\"ab\" woken=8 frames=2 trace=0x8000000000000001,0x2" },
+	{ __LINE__, "4e 35 | 0a 00 00 00 00 00 00 00 | 2a 00 00 00 | 03 00 | 00 00"
+		"| 01 00 00 00 00 00 00 00 | 09 00 00 00 00 00 00 00 | 00 00 00 00"
+		"| fe ff ff ff | fe ff ff ff | 00 00 00 00 00 00 00 00 | 00",
+		"0 away time=10 pid=42 cpu=3 left=1 back=9 state=0x0 waker_pid=gone waker_tid=4294967294 "
+		"waker=\"\" woken=0 frames=0 trace=" },
 	/* kernel and user frames; a task that had ended; no frames */
 	{ __LINE__, "01 30 | 01 00 00 00 00 00 00 00 | 05 00 00 00 00 00 00 00 | fe ff ff ff | 00 00 | 03 00"
 		"| 01 00 00 00 00 00 00 80 | 00 fe ff ff ff ff ff ff | 02 00 00 00 00 00 00 00",

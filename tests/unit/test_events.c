@@ -51,6 +51,16 @@ static const struct row rows[] = {
 	{__LINE__, NULL, "default:u", EINVAL, "no modifiers", 0, 0, 0, 0},
 	{__LINE__, NULL, "Default", ENOENT, NULL, 0, 0, 0, 0},
 
+	/* times away from the CPU; those that are right: test_times_away_are_events() */
+	{__LINE__, NULL, "offcpu:min=3600000001", EINVAL, "at most 3600000000 us", 0, 0, 0, 0},
+	{__LINE__, NULL, "offcpu:min", EINVAL, "no modifier 'min'", 0, 0, 0, 0},
+	{__LINE__, NULL, "offcpu:min=x", EINVAL, "min needs a number", 0, 0, 0, 0},
+	{__LINE__, NULL, "offcpu:freq=99", EINVAL, "no modifier 'freq=99'", 0, 0, 0, 0},
+	{__LINE__, NULL, "offcpu:", EINVAL, "no modifier ''", 0, 0, 0, 0},
+	{__LINE__, NULL, "wall:freq=0", EINVAL, "samples nothing", 0, 0, 0, 0},
+	{__LINE__, NULL, "wall:freq=9:freq=9", EINVAL, "more than one rate", 0, 0, 0, 0},
+	{__LINE__, NULL, "wall:period=9", EINVAL, "no modifier 'period=9'", 0, 0, 0, 0},
+
 	/* perf's generic events through libpfm4 (PERF_COUNT_* of <linux/perf_event.h>) */
 	{__LINE__, NULL, "cycles", 0, NULL, HW, 0, 999, HZ | GENERIC},
 	{__LINE__, NULL, "cycles:u", 0, NULL, HW, 0, 999, HZ | GENERIC | XK},
@@ -479,6 +489,68 @@ static void test_configs_of_other_pmus_are_encoded(void **state)
 	assert_int_equal(status, 0);
 }
 
+struct away_row {
+	int line;
+	const char *text;
+	enum event_source source;
+	uint64_t min_ns;
+	bool waker;
+	uint64_t config, rate; /* of PERF_TYPE_SOFTWARE: PERF_COUNT_SW_CPU_CLOCK or _BPF_OUTPUT */
+	uint32_t flags;
+};
+
+static const struct away_row away_rows[] = {
+	{ __LINE__, "offcpu", EVENT_OFFCPU, 100000, false, 10, 1, KPROF_EVENT_OFFCPU },
+	{ __LINE__, "offcpu:min=0:waker", EVENT_OFFCPU, 0, true, 10, 1, KPROF_EVENT_OFFCPU },
+	{ __LINE__, "offcpu:min=3600000000", EVENT_OFFCPU, 3600000000000, false, 10, 1, KPROF_EVENT_OFFCPU },
+	{ __LINE__, "wall", EVENT_WALL, 100000, false, 0, 999, KPROF_EVENT_WALL | KPROF_EVENT_FREQ },
+	{ __LINE__, "wall:freq=99:min=5:waker", EVENT_WALL, 5000, true, 0, 99,
+		KPROF_EVENT_WALL | KPROF_EVENT_FREQ },
+};
+
+static void test_times_away_are_events(void **state)
+{
+	struct event_list list;
+	struct err err;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(away_rows) / sizeof(away_rows[0]); i++) {
+		const struct away_row *row = &away_rows[i];
+		const struct event *event = &list.events[0];
+		int ret = events_parse(row->text, &paths, &list, &err);
+
+		if (ret || list.count != 1 || event->away.source != row->source ||
+			event->away.min_ns != row->min_ns || event->away.waker != row->waker ||
+			event->attr.type != PERF_TYPE_SOFTWARE ||
+			event->attr.config != row->config || event_rate(event) != row->rate ||
+			event->flags != row->flags || events_offcpu(&list) != event)
+			fail_msg("row of line %d: ret %d", row->line, ret);
+	}
+}
+
+/* A wall is two events of a run, next to each other; the second is of its kind of offcpu. */
+static void test_wall_has_two_sides(void **state)
+{
+	struct event_list list;
+	struct err err;
+
+	(void)state;
+	assert_int_equal(events_parse("r1,wall:min=7:waker,r2", &paths, &list, &err), 0);
+	assert_int_equal(list.count, 3);
+	events_expand(&list);
+	assert_int_equal(list.count, 4);
+	assert_string_equal(list.events[0].text, "r1");
+	assert_int_equal(list.events[1].away.source, EVENT_WALL);
+	assert_int_equal(list.events[1].attr.config, PERF_COUNT_SW_CPU_CLOCK);
+	assert_int_equal(list.events[2].away.source, EVENT_WALL_OFFCPU);
+	assert_int_equal(list.events[2].attr.config, PERF_COUNT_SW_BPF_OUTPUT);
+	assert_int_equal(event_rate(&list.events[2]), 1);
+	assert_int_equal(list.events[2].away.min_ns, 7000);
+	assert_true(list.events[2].away.waker);
+	assert_string_equal(list.events[3].text, "r2");
+}
+
 struct list_row {
 	int line;
 	const char *text;
@@ -487,6 +559,10 @@ struct list_row {
 
 static const struct list_row list_rows[] = {
 	{ __LINE__, "r1,r1", EINVAL },
+	{ __LINE__, "offcpu,cpu-clock,wall", EINVAL },
+	{ __LINE__, "offcpu,cpu-clock", 0 },
+	{ __LINE__, "r1,r2,r3,r4,r5,r6,r7,r8,r9,ra,rb,rc,rd,re,rf,offcpu", 0 },
+	{ __LINE__, "r1,r2,r3,r4,r5,r6,r7,r8,r9,ra,rb,rc,rd,re,rf,wall", EINVAL },
 	{ __LINE__, "r1,r2,r1", EINVAL },
 	{ __LINE__, "default,default", EINVAL },
 	{ __LINE__, "r1,r2,nope", ENOENT },
@@ -599,6 +675,8 @@ int main(void)
 		cmocka_unit_test(test_wrong_events_get_hints),
 		cmocka_unit_test(test_configs_of_other_pmus_are_encoded),
 		cmocka_unit_test(test_lists_are_parsed_and_printed_back),
+		cmocka_unit_test(test_times_away_are_events),
+		cmocka_unit_test(test_wall_has_two_sides),
 		cmocka_unit_test(test_wrong_lists_are_refused),
 		cmocka_unit_test(test_longest_text_is_accepted),
 		cmocka_unit_test(test_only_the_default_event_falls_back),

@@ -215,6 +215,31 @@ static void test_cancelled_view_is_interrupted(void **state)
 	gen_fini(&gen);
 }
 
+/* Both sides of a wall are in one picture, in other colours, and the key names them. */
+static void test_times_away_have_their_colours(void **state)
+{
+	struct gen gen;
+	char *svg;
+
+	view_wall(&gen);
+	svg = view_text(&gen, flame_write, NULL, 0);
+	check_has(svg, ">wall: 5 samples, 0 of them idle, 0 lost, 0.007 s off CPU, 0.003 s on CPU<");
+	check_has(svg, "<title>wall\n10.000 ms, 5 samples, 100.00%\nevent</title>");
+	check_has(svg, "<title>prog (off CPU)\n7.000 ms, 2 samples, 70.00%\nprocess</title>");
+	check_has(svg, "<title>work\n6.000 ms, 1 sample, 60.00%\noff CPU\n/bin/a</title><rect class=\"v");
+	check_has(svg, "<title>work\n3.000 ms, 3 samples, 30.00%\n/bin/a</title><rect class=\"u");
+	check_has(svg, ">program, off CPU<");
+	check_has(svg, ".v0{fill:");
+	free(svg);
+	gen_fini(&gen);
+	begin(&gen);
+	view_sample(&gen, 1, 10, 5, 0x1310, 0x1111, 0x1011);
+	svg = view_text(&gen, flame_write, NULL, 0);
+	assert_false(has(svg, "off CPU<"));
+	free(svg);
+	gen_fini(&gen);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -225,6 +250,7 @@ int main(void)
 		cmocka_unit_test(test_too_large_drawing_counts_what_is_left_out),
 		cmocka_unit_test(test_depth_of_the_drawing_is_bounded),
 		cmocka_unit_test(test_cancelled_view_is_interrupted),
+		cmocka_unit_test(test_times_away_have_their_colours),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

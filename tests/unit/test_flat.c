@@ -291,6 +291,39 @@ static void test_each_event_has_a_section(void **state)
 	gen_fini(&gen);
 }
 
+/* Times away from the CPU have a column, and their number of samples says little. */
+static void test_times_have_a_column(void **state)
+{
+	struct flat_options options = { .own = false };
+	uint64_t frame = 0x1310, other = 0x1010;
+	struct gen gen;
+
+	gen_init(&gen, false);
+	gen_event(&gen, 1, 1, KPROF_EVENT_OFFCPU, "offcpu");
+	gen_event(&gen, 2, 1, 0, "e");
+	gen_mmap(&gen, 5, 10, 0x1000, 0x1000, 0, "/bin/a");
+	gen_comm(&gen, 5, 10, 10, "p");
+	gen_period(&gen, 0, 1, 750000000);
+	gen_away(&gen, 100, 10, 0, 750000000);
+	gen_trace(&gen, 2, 1, 100, 10, 0, 1, &frame);
+	gen_period(&gen, 0, 1, 125000500);
+	gen_away(&gen, 100, 10, 0, 125000500);
+	gen_trace(&gen, 2, 1, 100, 10, 0, 1, &other);
+	gen_period(&gen, 0, 1, 124999500);
+	gen_away(&gen, 100, 10, 0, 124999500);
+	gen_trace(&gen, 2, 1, 100, 10, 0, 1, &other);
+	gen_trace(&gen, 2, 2, 100, 10, 0, 1, &other);
+	check_text(&gen, &options,
+		"# 4 samples of 2 events in 0.000 s on 1 CPU\n"
+		"# offcpu: 3 samples, 0 of them idle, 0 lost, 1.000 s off CPU\n"
+		"# e: 1 sample, 0 of them idle, 0 lost\n"
+		"  share  samples            ms  event   process  function  file\n"
+		" 75.00%        1       750.000  offcpu  p        work      /bin/a\n"
+		" 25.00%        2       250.000  offcpu  p        main      /bin/a\n"
+		"100.00%        1             -  e       p        main      /bin/a\n");
+	gen_fini(&gen);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -301,6 +334,7 @@ int main(void)
 		cmocka_unit_test(test_names_are_escaped_and_cut),
 		cmocka_unit_test(test_empty_capture_has_a_heading_only),
 		cmocka_unit_test(test_each_event_has_a_section),
+		cmocka_unit_test(test_times_have_a_column),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

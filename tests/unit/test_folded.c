@@ -173,6 +173,19 @@ static void test_deepest_stack_is_written_whole(void **state)
 	gen_fini(&gen);
 }
 
+/* Counts of a wall are us, and both sides are apart. */
+static void test_times_are_counted_in_us(void **state)
+{
+	struct gen gen;
+
+	view_wall(&gen);
+	view_check(&gen, folded_write,
+		"prog (off CPU);main;call_a;work 6000\n"
+		"prog (off CPU);main;call_b 1000\n"
+		"prog;main;call_a;work 3000\n");
+	gen_fini(&gen);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -185,6 +198,7 @@ int main(void)
 		cmocka_unit_test(test_unresolved_addresses_are_one_function_a_file),
 		cmocka_unit_test(test_files_of_the_same_name_are_one_stack),
 		cmocka_unit_test(test_deepest_stack_is_written_whole),
+		cmocka_unit_test(test_times_are_counted_in_us),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

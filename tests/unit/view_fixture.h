@@ -108,6 +108,28 @@ static inline void view_sample(struct gen *gen, uint64_t event, uint32_t pid, in
 		gen_trace(gen, 2, event, 100, pid, 0, c ? 3 : b ? 2 : a ? 1 : 0, frames);
 }
 
+/*
+ * A capture of wall, event 1: in `work` for call_a the process was on the CPU for 3 ms in 3 samples, and
+ * away for 6 ms in one; in call_b away for 1 ms. An AWAY of another process does not count.
+ */
+static inline void view_wall(struct gen *gen)
+{
+	gen_init(gen, false);
+	gen_event(gen, 1, 1000, KPROF_EVENT_WALL | KPROF_EVENT_FREQ, "wall");
+	gen_mmap(gen, 5, 10, 0x1000, 0x1000, 0, "/bin/a");
+	gen_comm(gen, 5, 10, 10, "prog");
+	gen_period(gen, 0, 1, 1000000);
+	view_sample(gen, 1, 10, 2, 0x1310, 0x1111, 0x1011);
+	gen_away(gen, 100, 11, 0, 9000000);
+	view_sample(gen, 1, 10, 1, 0x1310, 0x1111, 0x1011);
+	gen_period(gen, 0, 1, 6000000);
+	gen_away(gen, 100, 10, 0, 6000000);
+	view_sample(gen, 1, 10, 1, 0x1310, 0x1111, 0x1011);
+	gen_period(gen, 0, 1, 1000000);
+	gen_away(gen, 100, 10, 0, 1000000);
+	view_sample(gen, 1, 10, 1, 0x1210, 0x1011, 0);
+}
+
 static inline bool view_is_cancelled(void *arg)
 {
 	return true;
