@@ -6,6 +6,9 @@
 #include "fs/server.h"
 #include "fs/session.h"
 
+/* The columns of a command. */
+#define USAGE_WIDTH 35
+
 static const char heading[] =
 	"Read a file with cat; write a command with echo, as in\n"
 	"    echo start > kpctl; sleep 5; echo stop > kpctl; cat views/flat\n"
@@ -19,7 +22,10 @@ static void append_words(const struct ctl_words_word *words, GString *out)
 		g_autoptr(GString) usage = g_string_new(NULL);
 
 		ctl_words_usage(words, word, usage);
-		g_string_append_printf(out, "    %-35s %s\n", usage->str, word->help);
+		g_string_append_printf(out, "    %-*s", USAGE_WIDTH, usage->str);
+		if (usage->len > USAGE_WIDTH)
+			g_string_append_printf(out, "\n    %*s", USAGE_WIDTH, "");
+		g_string_append_printf(out, " %s\n", word->help);
 	}
 }
 

@@ -93,9 +93,9 @@ static char *find_reason(const char *dir)
 	return reason;
 }
 
-int kpctl_client_write_file(const char *dir, const char *name, const char *lines, struct err *err)
+/* 0, or -errno; then *reason is that of kperr, or NULL, with a sentence if the file can't be opened. */
+static int write_lines(const char *path, const char *dir, const char *lines, char **reason, struct err *err)
 {
-	g_autofree char *path = g_build_filename(dir, name, NULL), *reason = NULL;
 	int fd = open(path, O_WRONLY | O_CLOEXEC), code;
 	ssize_t n;
 
@@ -112,13 +112,33 @@ int kpctl_client_write_file(const char *dir, const char *name, const char *lines
 	close(fd);
 	if (n >= 0)
 		return 0;
-	reason = find_reason(dir);
-	return err_set(err, code, "%s: %s", path, reason ? reason : strerror(code));
+	*reason = find_reason(dir);
+	return err_set(err, code, "%s: %s", path, *reason ? *reason : strerror(code));
 }
 
+int kpctl_client_write_file(const char *dir, const char *name, const char *lines, struct err *err)
+{
+	g_autofree char *path = g_build_filename(dir, name, NULL), *reason = NULL;
+
+	return write_lines(path, dir, lines, &reason, err);
+}
+
+/*
+ * The user gave an option, so the usage of kpctl does not help, and the path, perhaps of a private mount,
+ * only if another user of the mount is the reason.
+ */
 int kpctl_client_write(const char *dir, const char *lines, struct err *err)
 {
-	return kpctl_client_write_file(dir, "kpctl", lines, err);
+	g_autofree char *path = g_build_filename(dir, "kpctl", NULL), *reason = NULL;
+	int ret = write_lines(path, dir, lines, &reason, err);
+	char *usage = reason ? g_strrstr(reason, "; usage: ") : NULL;
+
+	if (usage)
+		*usage = '\0';
+	if (!reason)
+		return ret;
+	return ret == -EBUSY ? err_set(err, EBUSY, "%s: %s", path, reason)
+			     : err_set(err, -ret, "%s", reason);
 }
 
 char *kpctl_client_text(const char *dir, const char *name)

@@ -15,6 +15,8 @@ static int set(const struct command *command, struct rate *rate, const char *mod
 	uint64_t value;
 	int64_t most;
 
+	if (rate->modifier && !g_str_has_prefix(rate->modifier + 1, modifier))
+		return cmd_usage_error(command, "--freq and --count exclude each other");
 	if (strcmp(modifier, "freq") == 0 && strcmp(text, "max") == 0) {
 		if (perf_sysctl(NULL, PERF_SYSCTL_MAX_RATE, &most))
 			return cmd_usage_error(command, "the highest rate is not known here");

@@ -152,6 +152,48 @@ void stat_print_text(const struct stat_result *r, FILE *out)
 
 /* ---- separated values ------------------------------------------------------------------------ */
 
+/* perf's unit of a rate: a second, or a thousandth of it and so on. */
+static double scale_rate(double rate, const char **unit)
+{
+	static const char *const units[] = {"/sec", "K/sec", "M/sec", "G/sec"};
+	size_t i = 0;
+
+	for (; rate > 1000 && i + 1 < G_N_ELEMENTS(units); i++)
+		rate /= 1000;
+	*unit = units[i];
+	return rate;
+}
+
+/* The derived figure and its unit, in the words of perf stat -x; without one both are empty. */
+static void print_metric(const struct stat_result *r, unsigned int i, const char *separator, FILE *out)
+{
+	const struct perf_event_attr *attr = &event_of(r, i)->attr;
+	const uint64_t clock_ns = count_of(r, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK),
+		       cycles = count_of(r, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES),
+		       branches = count_of(r, PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS),
+		       count = r->values[i].count,
+		       hardware = attr->type == PERF_TYPE_HARDWARE ? attr->config : UINT64_MAX;
+	const char *unit = "";
+	double value = 0;
+
+	if (r->counters->all[i].error || !r->values[i].counted.running_ns)
+		unit = "";
+	else if (is_clock(event_of(r, i)))
+		value = ratio(count, r->elapsed_ns), unit = "CPUs utilized";
+	else if (hardware == PERF_COUNT_HW_INSTRUCTIONS && cycles)
+		value = ratio(count, cycles), unit = "insn per cycle";
+	else if (hardware == PERF_COUNT_HW_BRANCH_MISSES && branches)
+		value = 100 * ratio(count, branches), unit = "of all branches";
+	else if (hardware == PERF_COUNT_HW_CPU_CYCLES && clock_ns)
+		value = ratio(count, clock_ns), unit = "GHz";
+	else if (clock_ns)
+		value = scale_rate(ratio(count, clock_ns) * (double)NSEC_PER_SEC, &unit);
+	if (*unit)
+		fprintf(out, "%s%.3f%s%s", separator, value, separator, unit);
+	else
+		fprintf(out, "%s%s", separator, separator);
+}
+
 static void print_values(const struct stat_result *r, unsigned int i, const char *separator, FILE *out)
 {
 	const struct counter *counter = &r->counters->all[i];
@@ -169,8 +211,10 @@ static void print_values(const struct stat_result *r, unsigned int i, const char
 	fprintf(out, "%s%s%s%s", separator, clock ? "msec" : "", separator, event_of(r, i)->text);
 	if (r->runs > 1)
 		fprintf(out, "%s%.2f%%", separator, MAX(r->values[i].deviation, 0));
-	fprintf(out, "%s%" PRIu64 "%s%.2f\n", separator, c->running_ns, separator,
-		c->enabled_ns ? 100 * ratio(c->running_ns, c->enabled_ns) : 0);
+	fprintf(out, "%s%" PRIu64 "%s%.2f", separator, c->running_ns / MAX(r->values[i].runs, 1),
+		separator, c->enabled_ns ? 100 * ratio(c->running_ns, c->enabled_ns) : 0);
+	print_metric(r, i, separator, out);
+	fputc('\n', out);
 }
 
 void stat_print_separated(const struct stat_result *r, const char *separator, FILE *out)

@@ -191,8 +191,12 @@ record 2 -u "no such user" -- true
 record 2 -a -p $$ -- true
 record 2 --call-graph lbr -- true
 record 2 -F x -- true
+record 2 -F 99 -c 100 -- true
+said "--freq and --count exclude each other"
+record 125 -e nonsense -- true
+same "neither a path nor the usage of kpctl" "kprof: no event 'nonsense'" "$(cat "$WORK/said")"
 record 2 -D -1 -- true
 record 2 --switch-output -o - -- true
 record 125 -C 99999 -- true
-said 'cpus'
+said '99999 names a CPU'
 kill "$worker" %2 2>/dev/null

@@ -31,20 +31,39 @@ python3 -c '' 2>/dev/null || { echo "no python3 here"; exit 77; }
 # ---- values for programs ------------------------------------------------------------------------
 
 stat 0 -x , -e page-faults,task-clock -- "$FAULTS" 5000
-IFS=, read -r faults unit event ns percent <"$tmp/err"
+IFS=, read -r faults unit event ns percent rate of <"$tmp/err"
 same "the event" "page-faults" "$event"
 same "it has no unit" "" "$unit"
 holds "$faults >= 5000 && $ns > 0 && $percent == 100"
-IFS=, read -r clock unit event ns percent < <(sed -n 2p "$tmp/err")
+IFS=, read -r clock unit event ns percent cpus in_use < <(sed -n 2p "$tmp/err")
 same "the clock and its unit" "task-clock msec" "$event $unit"
 holds "$clock > $ns / 1e6 * 0.9 - 1 && $clock < $ns / 1e6 * 1.1 + 1"
+# page faults in a second of CPU time
+case $of in K/sec) of=1e3 ;; M/sec) of=1e6 ;; *) fail "the unit of a rate: '$of'" ;; esac
+holds "($rate * $of - $faults / $clock * 1000) ^ 2 < (0.01 * $rate * $of) ^ 2"
+same "the unit of the clock's figure" "CPUs utilized" "$in_use"
+holds "0 < $cpus && $cpus < 2"
 same "nothing else" 2 "$(wc -l <"$tmp/err")"
 if command -v perf >/dev/null && perf stat -x , -e page-faults -o "$tmp/perf" true 2>/dev/null; then
 	stat 0 -x , -e page-faults true
+	same "the unit of a figure that can't be derived" "" "$(cut -d , -f 7 "$tmp/err")"
 	same "as many fields in front as perf has" "page-faults" "$(grep -v '^#' "$tmp/perf" | grep . | cut -d , -f 3)"
 	same "the same" "page-faults" "$(cut -d , -f 3 "$tmp/err")"
 	same "the percentage is in its field" "100.00 100.00" \
 		"$(grep -v '^#' "$tmp/perf" | grep . | cut -d , -f 5) $(cut -d , -f 5 "$tmp/err")"
+fi
+
+# with all fields that perf has for these events, also for several runs
+if perf stat -x , -r 2 -e task-clock,page-faults -o "$tmp/perf" true 2>/dev/null; then
+	for runs in 1 2; do
+		perf stat -x , -r $runs -e task-clock,page-faults -o "$tmp/perf" true
+		stat 0 -x , -r $runs -e task-clock,page-faults true
+		same "the fields of $runs runs" "$(grep -v '^#' "$tmp/perf" | sed '/^$/d; s/[0-9][0-9.]*/N/g; s/[KMG]*\/sec/R/')" \
+			"$(sed 's/[0-9][0-9.]*/N/g; s/[KMG]*\/sec/R/' "$tmp/err")"
+	done
+	# the time is that of one run, as the value is
+	IFS=, read -r clock unit event deviation ns rest <"$tmp/err"
+	holds "$clock > $ns / 1e6 * 0.9 - 1 && $clock < $ns / 1e6 * 1.1 + 1"
 fi
 
 # ---- several runs -------------------------------------------------------------------------------
