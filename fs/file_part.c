@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/units.h"
 #include "capture/decode.h"
@@ -23,7 +24,9 @@
 #include "fs/server.h"
 #include "fs/session.h"
 #include "prof/profiler.h"
+#include "producers/catalog.h"
 #include "trace/trace.h"
+#include "views/viewspans.h"
 
 /*
  * Values are listed from the newest records of this size, in a worker: that takes some 100 ms. It is
@@ -164,30 +167,53 @@ static void each_record(struct profiler *profiler, const struct query *query,
 	profiler_close_cursor(cursor);
 }
 
-static void list_values(struct session *session, const struct dirtab_row *dir, GPtrArray *rows)
+static void add_value(const struct part_row *part, const char *value, GPtrArray *rows)
 {
-	const struct part_row *part = part_of(dir);
+	g_autoptr(GString) name = g_string_new(NULL);
+
+	query_escape(value, name);
+	g_ptr_array_add(rows, (gpointer)make_row(&part_folder, name->str, &part->query, QUERY_KEYS));
+}
+
+/* The values that samples have. Without memory for the times of a span there are none. */
+static void list_sampled(struct session *session, const struct part_row *part, GPtrArray *rows)
+{
 	struct query query = part->query;
+	struct intervals *spans = NULL;
 	struct query_values *values;
 	GHashTable *found;
 	GHashTableIter iter;
 	gpointer value;
 
 	file_view_settle(session, &query);
-	values = query_values_create(&query, part->key);
+	if (query_has(&query, QUERY_SPAN) &&
+		viewspans_take(session->server->readings, getuid(), query.span, NULL, &spans))
+		return;
+	values = query_values_create(&query, spans, part->key);
 	if (query_values_must_learn(values))
 		each_record(session->profiler, &query, values, query_values_learn);
 	each_record(session->profiler, &query, values, query_values_add);
 	found = query_values_finish(values);
+	intervals_destroy(spans);
 	g_hash_table_iter_init(&iter, found);
-	while (g_hash_table_iter_next(&iter, &value, NULL)) {
-		g_autoptr(GString) name = g_string_new(NULL);
-
-		query_escape(value, name);
-		g_ptr_array_add(rows,
-			(gpointer)make_row(&part_folder, name->str, &part->query, QUERY_KEYS));
-	}
+	while (g_hash_table_iter_next(&iter, &value, NULL))
+		add_value(part, value, rows);
 	g_hash_table_unref(found);
+}
+
+static void list_values(struct session *session, const struct dirtab_row *dir, GPtrArray *rows)
+{
+	const struct part_row *part = part_of(dir);
+	g_autoptr(GPtrArray) labels = NULL;
+
+	if (part->key != QUERY_SPAN) {
+		list_sampled(session, part, rows);
+		return;
+	}
+	labels = g_ptr_array_new_with_free_func(g_free);
+	catalog_list_spans(session->server->catalog, labels);
+	for (guint i = 0; i < labels->len; i++)
+		add_value(part, g_ptr_array_index(labels, i), rows);
 }
 
 /* last/, since/ and until/ list nothing: any time is a value. */

@@ -18,6 +18,7 @@
 #include "fs/session.h"
 #include "views/viewmarks.h"
 #include "views/viewproc.h"
+#include "views/viewspans.h"
 #include "fs/slow_ops.h"
 #include "prof/profiler.h"
 #include "formats/view.h"
@@ -116,12 +117,23 @@ static int open_marks(struct session *session, const struct view_format *format,
 	return ret == -ENODATA ? 0 : ret;
 }
 
+/* Sets *fd to a file with the times of the span of the query, or to -1 if the query has none. */
+static int open_spans(struct session *session, const struct query *query, void *job, int *fd)
+{
+	*fd = -1;
+	if (!query_has(query, QUERY_SPAN))
+		return 0;
+	return viewspans_write(
+		session->server->readings, slow_ops_uid(job), query->span, slow_ops_cancel(job), fd);
+}
+
 static int hand_over(struct session *session, const struct view_format *format,
 	const struct query *query, const int files[VIEWPROC_FILES], void *job, struct err *err)
 {
 	struct viewproc_request request = {
 		.copied_stacks = profiler_copied_stacks(session->profiler),
 		.has_marks = files[VIEWPROC_MARKS] >= 0,
+		.has_spans = files[VIEWPROC_SPANS] >= 0,
 		.query = *query,
 	};
 	struct cancel cancel = *slow_ops_cancel(job);
@@ -143,7 +155,7 @@ int file_view_make_part(struct session *session, const char *name, const struct 
 {
 	const struct view_format *format = view_find(name);
 	struct query query = *part;
-	int files[VIEWPROC_FILES] = { -1, fd, -1 }, ret;
+	int files[VIEWPROC_FILES] = { -1, fd, -1, -1 }, ret;
 
 	if (cancel_requested(slow_ops_cancel(job)))
 		return -EINTR;
@@ -152,6 +164,8 @@ int file_view_make_part(struct session *session, const char *name, const struct 
 	if (files[VIEWPROC_CAPTURE] < 0)
 		return files[VIEWPROC_CAPTURE];
 	ret = open_marks(session, format, job, &files[VIEWPROC_MARKS]);
+	if (!ret)
+		ret = open_spans(session, &query, job, &files[VIEWPROC_SPANS]);
 	if (!ret)
 		ret = copy_capture(session->profiler, &query, files[VIEWPROC_MARKS] >= 0,
 			files[VIEWPROC_CAPTURE], job);
@@ -162,6 +176,8 @@ int file_view_make_part(struct session *session, const char *name, const struct 
 	close(files[VIEWPROC_CAPTURE]);
 	if (files[VIEWPROC_MARKS] >= 0)
 		close(files[VIEWPROC_MARKS]);
+	if (files[VIEWPROC_SPANS] >= 0)
+		close(files[VIEWPROC_SPANS]);
 	slow_ops_close_cancel_fd(job);
 	return ret;
 }

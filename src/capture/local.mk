@@ -5,6 +5,7 @@ libcapture_a_SOURCES = \
 	%D%/symbolize.c %D%/symbolize.h \
 	%D%/cputimes.c %D%/cputimes.h %D%/decode.c %D%/decode.h \
 	%D%/dump.c %D%/dump.h \
+	%D%/intervals.c %D%/intervals.h \
 	%D%/mapindex.c %D%/mapindex.h \
 	%D%/functions.c %D%/functions.h \
 	%D%/pair_map.c %D%/pair_map.h \

@@ -21,6 +21,7 @@ const char *const query_names[QUERY_KEYS] = {
 	[QUERY_CPU] = "cpu",
 	[QUERY_EVENT] = "event",
 	[QUERY_EXE] = "exe",
+	[QUERY_SPAN] = "span",
 };
 
 enum query_key query_find(const char *name)
@@ -218,6 +219,8 @@ static int set_value(struct query *q, enum query_key key, const char *value, str
 		return set_text(value, q->comm, sizeof(q->comm), err);
 	case QUERY_EVENT:
 		return set_text(value, q->event, sizeof(q->event), err);
+	case QUERY_SPAN:
+		return set_text(value, q->span, sizeof(q->span), err);
 	default:
 		return set_text(value, q->exe, sizeof(q->exe), err);
 	}

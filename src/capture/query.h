@@ -6,7 +6,8 @@
  *
  *	last DURATION		the time before the newest sample, or before now
  *	since TIME, until TIME	from TIME on; before TIME
- *	by KEY VALUE		the process, thread, name, CPU, event or program of a sample
+ *	by KEY VALUE		the process, thread, name, CPU, event or program of a sample, or a span of
+ *				libkprof that was open in its thread
  *
  * A struct query is plain memory: it is copied, and sent between processes of the same program. All
  * functions are thread-safe.
@@ -30,6 +31,7 @@ enum query_key {
 	QUERY_CPU,
 	QUERY_EVENT,
 	QUERY_EXE,
+	QUERY_SPAN, /* open in the thread of a sample: known to the trace, not to the capture */
 	QUERY_KEYS,
 };
 
@@ -40,6 +42,7 @@ extern const char *const query_names[QUERY_KEYS];
 #define QUERY_COMM_MAX 256
 #define QUERY_EVENT_MAX 512
 #define QUERY_EXE_MAX 1024
+#define QUERY_SPAN_MAX 256
 #define QUERY_VALUE_MAX QUERY_EXE_MAX
 
 struct query {
@@ -50,6 +53,7 @@ struct query {
 	char comm[QUERY_COMM_MAX];
 	char event[QUERY_EVENT_MAX];
 	char exe[QUERY_EXE_MAX];
+	char span[QUERY_SPAN_MAX]; /* "provider:name" */
 };
 
 static inline bool query_has(const struct query *query, enum query_key key)

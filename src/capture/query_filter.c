@@ -28,6 +28,7 @@ struct query_section {
 
 struct query_filter {
 	const struct query *query;
+	const struct intervals *spans; /* NULL: the query has none */
 	const struct cancel *cancel;
 	struct processes *processes; /* NULL if no name is compared */
 	GArray *sections;	     /* struct query_section */
@@ -59,11 +60,12 @@ static void free_list(gpointer list)
 	g_slist_free(list);
 }
 
-static void init_filter(struct query_filter *f, const struct query *query, const struct cancel *cancel,
-	enum query_key key, GHashTable *values)
+static void init_filter(struct query_filter *f, const struct query *query, const struct intervals *spans,
+	const struct cancel *cancel, enum query_key key, GHashTable *values)
 {
 	memset(f, 0, sizeof(*f));
 	f->query = query;
+	f->spans = spans;
 	f->cancel = cancel;
 	f->key = key;
 	f->values = values;
@@ -215,6 +217,12 @@ static bool fits_event(const struct query_filter *f, uint64_t number)
 	return !query_has(f->query, QUERY_EVENT) || has_text(event_of(f, number), f->query->event);
 }
 
+static bool fits_span(const struct query_filter *f, const struct kprof_rec_trace *sample)
+{
+	return !query_has(f->query, QUERY_SPAN) ||
+	       (f->spans && intervals_have(f->spans, sample->pid, thread_of(f, sample), sample->time_ns));
+}
+
 static bool fits(const struct query_filter *f, const struct kprof_rec_trace *sample)
 {
 	const struct query *q = f->query;
@@ -222,7 +230,7 @@ static bool fits(const struct query_filter *f, const struct kprof_rec_trace *sam
 	return query_has_time(&f->now, sample->time_ns) && fits_cpu(f, sample->cpu) &&
 	       !(query_has(q, QUERY_PID) && q->pid != sample->pid) &&
 	       !(query_has(q, QUERY_TID) && q->tid != thread_of(f, sample)) &&
-	       fits_event(f, sample->info) &&
+	       fits_event(f, sample->info) && fits_span(f, sample) &&
 	       !(query_has(q, QUERY_COMM) && !has_text(text_of(f, QUERY_COMM, sample), q->comm)) &&
 	       !(query_has(q, QUERY_EXE) && !has_text(text_of(f, QUERY_EXE, sample), q->exe));
 }
@@ -480,15 +488,15 @@ static int explain(int ret, struct err *err)
 	return ret == -EINTR ? ret : err_set(err, -ret, "the part of the capture: %s", strerror(-ret));
 }
 
-int query_filter_make(struct decoder *decoder, const struct query *query, const struct cancel *cancel,
-	struct query_filter_result *result, struct err *err)
+int query_filter_make(struct decoder *decoder, const struct query *query, const struct intervals *spans,
+	const struct cancel *cancel, struct query_filter_result *result, struct err *err)
 {
 	int fd = memfile_create_sealable("part"), ret;
 	struct query_filter f;
 
 	if (fd < 0)
 		return explain(fd, err);
-	init_filter(&f, query, cancel, QUERY_KEYS, NULL);
+	init_filter(&f, query, spans, cancel, QUERY_KEYS, NULL);
 	ret = select_samples(&f, decoder);
 	if (!ret)
 		ret = copy_part(&f, decoder, fd);
@@ -513,12 +521,13 @@ struct query_values {
 	bool learned;
 };
 
-struct query_values *query_values_create(const struct query *query, enum query_key key)
+struct query_values *query_values_create(
+	const struct query *query, const struct intervals *spans, enum query_key key)
 {
 	struct query_values *v = g_new0(struct query_values, 1);
 
 	v->query = *query;
-	init_filter(&v->filter, &v->query, NULL, key,
+	init_filter(&v->filter, &v->query, spans, NULL, key,
 		g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL));
 	begin_pass(&v->filter);
 	return v;

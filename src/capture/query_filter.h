@@ -9,6 +9,9 @@
  * so that a report names them.
  *
  * `last` counts from the newest sample of each section (processes.h). One thread at a time.
+ *
+ * `spans` are the intervals in which the span of QUERY_SPAN was open; NULL for a query without it. They stay
+ * the caller's, and must stay as long as the call or the struct query_values.
  */
 #ifndef KPROFS_CAPTURE_QUERY_FILTER_H
 #define KPROFS_CAPTURE_QUERY_FILTER_H
@@ -19,6 +22,7 @@
 #include "base/cancel.h"
 #include "base/err.h"
 #include "capture/decode.h"
+#include "capture/intervals.h"
 #include "capture/query.h"
 
 struct query_filter_result {
@@ -32,17 +36,19 @@ struct query_filter_result {
  * Copies the records of the decoder, from where it began. Returns -EINTR if it was cancelled,
  * -ESPIPE if the decoder can't be rewound, or -errno of the file, with a sentence.
  */
-int query_filter_make(struct decoder *decoder, const struct query *query, const struct cancel *cancel,
-	struct query_filter_result *result, struct err *err);
+int query_filter_make(struct decoder *decoder, const struct query *query, const struct intervals *spans,
+	const struct cancel *cancel, struct query_filter_result *result, struct err *err);
 
 /*
  * The values of a key that the samples of a query have: those for which the query with that value is
- * not empty. All records are given to query_values_learn(), and then all again to
- * query_values_add(). Values that are longer than the key's limit are left out.
+ * not empty; not for QUERY_SPAN, whose values the trace has. All records are given to
+ * query_values_learn(), and then all again to query_values_add(). Values that are longer than the key's
+ * limit are left out.
  */
 struct query_values;
 
-struct query_values *query_values_create(const struct query *query, enum query_key key);
+struct query_values *query_values_create(
+	const struct query *query, const struct intervals *spans, enum query_key key);
 /* Whether query_values_learn() is needed; otherwise it may be left out. */
 bool query_values_must_learn(const struct query_values *values);
 void query_values_learn(struct query_values *values, const struct decode_record *record);

@@ -122,7 +122,7 @@ static int take_part(struct input *input, const struct query *query, struct err 
 
 	if (query_is_empty(query))
 		return 0;
-	ret = query_filter_make(&input->decoder, query, NULL, &part, err);
+	ret = query_filter_make(&input->decoder, query, NULL, NULL, &part, err);
 	if (ret) {
 		err_prefix(err, "%s", input->name);
 		return ret;

@@ -16,6 +16,8 @@ libformats_a_SOURCES = \
 	%D%/script.c %D%/script.h \
 	%D%/summary.c %D%/summary.h \
 	%D%/json.c %D%/json.h \
+	%D%/openspans.c \
+	%D%/openspans.h \
 	%D%/pprof.c %D%/pprof.h \
 	%D%/protobuf.h \
 	%D%/timeline.c %D%/timeline.h \

@@ -4,11 +4,13 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/units.h"
 #include "formats/json.h"
+#include "formats/openspans.h"
 #include "formats/summary.h"
 #include "formats/timeline.h"
 
@@ -35,6 +37,7 @@ struct tracejson_writer {
 	GHashTable *named; /* of pids whose process name was written */
 	GHashTable *cpu_named; /* of CPUs whose name was written */
 	GHashTable *cpus;  /* cpu -> struct tracejson_cpu, of those with a switch of tasks */
+	struct openspans *open;
 	uint8_t *seen; /* by node: it is in a stack that was written */
 	GString *text; /* scratch */
 	FILE *out;
@@ -259,35 +262,88 @@ static void append_span(GString *text, uint64_t begin_ns, uint64_t end_ns)
 }
 
 /*
- * Of a program: an instant event of its thread, or a complete one if it lasted for a time. Else: a global
- * one, named by its text.
+ * An annotation of this phase, up to its arguments. A span that is complete is drawn from its begin to its
+ * end.
  */
-static void put_annotation(struct tracejson_writer *w, const struct view_annotation *annotation)
+static void begin_annotation(
+	struct tracejson_writer *w, const struct view_annotation *annotation, const char *phase)
 {
 	uint32_t pid = annotation->program ? annotation->pid : 0,
 		 tid = annotation->program ? annotation->tid : 0;
 
 	name_process(w, pid, tid, annotation->program);
-	begin_event(w, pid, tid, annotation->is_span ? "X" : "i");
-	if (!annotation->is_span)
+	begin_event(w, pid, tid, phase);
+	if (*phase == 'i')
 		json_append_member(w->text, "s", annotation->program ? "t" : "g");
 	json_append_member(w->text, "cat", ANNOTATIONS_CATEGORY);
 	json_append_member(
 		w->text, "name", annotation->name[0] ? annotation->name : annotation->text);
-	if (annotation->is_span)
+	if (*phase == 'X')
 		append_span(w->text,
 			annotation->time_ns - MIN(annotation->duration_ns, annotation->time_ns),
 			annotation->time_ns);
 	else
 		append_time(w->text, annotation->time_ns);
 	g_string_append(w->text, ",\"args\":{");
+}
+
+static void put_with_text(struct tracejson_writer *w, const struct view_annotation *annotation,
+	const char *phase, const char *text)
+{
+	begin_annotation(w, annotation, phase);
 	if (annotation->cpu != VIEW_CPU_UNKNOWN)
 		g_string_append_printf(w->text, "\"cpu\":%" PRIu32, annotation->cpu);
 	if (annotation->name[0])
-		json_append_member(w->text, "text", annotation->text);
+		json_append_member(w->text, "text", text);
 	append_callers(w->text, annotation);
 	g_string_append(w->text, "}}");
 	json_flush(w->text, w->out);
+}
+
+/* A span without an end: viewers draw it up to the end of the trace. */
+static void put_open(void *arg, const struct view_annotation *begin)
+{
+	put_with_text(arg, begin, "B", begin->text);
+}
+
+/* JSON has no infinity: such a value is an instant event. Returns false then. */
+static bool put_counter(struct tracejson_writer *w, const struct view_annotation *annotation)
+{
+	char *end, number[G_ASCII_DTOSTR_BUF_SIZE];
+	double value = g_ascii_strtod(annotation->text, &end);
+
+	if (end == annotation->text || *end || !isfinite(value))
+		return false;
+	begin_annotation(w, annotation, "C");
+	g_string_append_printf(w->text, "\"value\":%s}}", g_ascii_dtostr(number, sizeof(number), value));
+	json_flush(w->text, w->out);
+	return true;
+}
+
+/*
+ * Of a program: an instant event of its thread, a complete one if it lasted for a time, or the value of a
+ * counter. A span of a program has the text of its begin. Else: a global event, named by its text.
+ */
+static void put_annotation(struct tracejson_writer *w, const struct view_annotation *annotation)
+{
+	g_autofree char *begin = NULL;
+
+	switch (annotation->kind) {
+	case VIEW_ANNOTATION_BEGIN:
+		openspans_begin(w->open, annotation);
+		return;
+	case VIEW_ANNOTATION_SPAN:
+		begin = openspans_end(w->open, annotation);
+		put_with_text(w, annotation, "X", begin ? begin : annotation->text);
+		return;
+	case VIEW_ANNOTATION_COUNTER:
+		if (put_counter(w, annotation))
+			return;
+		break;
+	case VIEW_ANNOTATION_EVENT:
+		break;
+	}
+	put_with_text(w, annotation, "i", annotation->text);
 }
 
 /* ---- what ran on a CPU ----------------------------------------------------------------------- */
@@ -372,6 +428,7 @@ static int put_annotations(struct tracejson_writer *w)
 		put_annotation(w, &annotation);
 		see_switch(w, &annotation);
 	}
+	openspans_each(w->open, put_open, w);
 	return 0;
 }
 
@@ -437,6 +494,7 @@ int tracejson_write(const struct view_input *input, FILE *out, struct err *err)
 	w.named = g_hash_table_new(g_direct_hash, g_direct_equal);
 	w.cpu_named = g_hash_table_new(g_direct_hash, g_direct_equal);
 	w.cpus = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, free_cpu);
+	w.open = openspans_create();
 	w.seen = g_malloc0(input->profile->stacks.nodes->len);
 	put_head(&w);
 	put_names(&w);
@@ -446,6 +504,7 @@ int tracejson_write(const struct view_input *input, FILE *out, struct err *err)
 	if (!ret)
 		ret = put_stacks(&w);
 	g_free(w.seen);
+	openspans_destroy(w.open);
 	g_hash_table_unref(w.named);
 	g_hash_table_unref(w.cpu_named);
 	g_hash_table_unref(w.cpus);

@@ -11,6 +11,13 @@
 #include "capture/functions.h"
 #include "capture/profile.h"
 
+enum view_annotation_kind {
+	VIEW_ANNOTATION_EVENT,
+	VIEW_ANNOTATION_SPAN,	 /* it lasted for duration_ns, and ended at time_ns */
+	VIEW_ANNOTATION_BEGIN,	 /* a span of a program begins; its end is an annotation of its own */
+	VIEW_ANNOTATION_COUNTER, /* the text is the value of a counter */
+};
+
 /*
  * An annotation: an event or line of the trace, which a view with a time axis shows beside the
  * samples. Strings are UTF-8.
@@ -22,7 +29,7 @@ struct view_annotation {
 	const char *program; /* NULL if it is of no process; pid and tid are then not used */
 	const char *name;    /* "" if it has none */
 	const char *text;
-	bool is_span; /* it lasted for duration_ns, and ended at time_ns */
+	enum view_annotation_kind kind;
 	uint64_t duration_ns;
 	const char *const *stack; /* its callers, innermost first: "0xADDRESS FUNCTION+0xN (FILE)" */
 	uint32_t stack_count;

@@ -512,6 +512,23 @@ void catalog_list(struct catalog *catalog, GPtrArray *labels)
 	g_ptr_array_sort(labels, compare_labels);
 }
 
+void catalog_list_spans(struct catalog *catalog, GPtrArray *labels)
+{
+	GHashTableIter iter;
+	gpointer value;
+
+	pthread_mutex_lock(&catalog->mutex);
+	g_hash_table_iter_init(&iter, catalog->names);
+	while (g_hash_table_iter_next(&iter, NULL, &value)) {
+		const struct catalog_name *name = value;
+
+		if (name->current && name->current->public.kind == KPROF_KIND_SPAN)
+			g_ptr_array_add(labels, g_strdup(name->label));
+	}
+	pthread_mutex_unlock(&catalog->mutex);
+	g_ptr_array_sort(labels, compare_labels);
+}
+
 static void append_quoted(GString *out, const char *text)
 {
 	for (; *text; text++) {

@@ -113,6 +113,9 @@ int catalog_set(struct catalog *catalog, const char *label, enum switch_word to)
 /* Appends the known names, sorted, as char * that the caller frees with g_free(). */
 void catalog_list(struct catalog *catalog, GPtrArray *labels);
 
+/* The same for the spans that have a number: also those of exited programs. */
+void catalog_list_spans(struct catalog *catalog, GPtrArray *labels);
+
 #define CATALOG_INFO_VERSION 1
 /*
  * Appends the text of events/info: a line "version CATALOG_INFO_VERSION", which changes when the

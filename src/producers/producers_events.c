@@ -167,17 +167,27 @@ static int define_again(struct producer *producer, struct producer_event *event,
 	return 0;
 }
 
+/* The one argument of a counter is its value. */
+static bool is_number(const struct args_plan *plan, int count)
+{
+	return count == 1 && (plan->kind == ARGS_INT || plan->kind == ARGS_DOUBLE);
+}
+
 static int check_definition(uint16_t id, uint8_t kind, const char *format, struct err *err)
 {
 	struct args_plan plan[KPROF_ARGS_MAX];
+	int count;
 
 	if (id < KPROF_ID_FIRST || id >= KPROF_ID_LIMIT)
 		return err_set(err, EPROTO, "an event whose id is out of range");
 	if (kind < KPROF_KIND_EVENT || kind > KPROF_KIND_COUNTER)
 		return err_set(err, EPROTO, "an event of an unknown kind");
-	if (strlen(format) > KPROF_FORMAT_MAX ||
-		args_plan(format, (uint32_t)strlen(format), plan) < 0)
+	count = strlen(format) > KPROF_FORMAT_MAX ? -E2BIG :
+						    args_plan(format, (uint32_t)strlen(format), plan);
+	if (count < 0)
 		return err_set(err, EINVAL, "a format with an unknown conversion, or too long");
+	if (kind == KPROF_KIND_COUNTER && !is_number(plan, count))
+		return err_set(err, EINVAL, "a counter whose format is not one number");
 	return 0;
 }
 

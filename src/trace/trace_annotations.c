@@ -145,6 +145,16 @@ static void show_line(struct trace_annotations *annotations, const struct merge_
 	annotation->text = annotations->text->str;
 }
 
+static enum trace_annotation_kind kind_of(const struct merge_item *item)
+{
+	if (item->is_span)
+		return TRACE_ANNOTATION_SPAN;
+	if (item->meaning->kind == KPROF_KIND_SPAN)
+		return TRACE_ANNOTATION_BEGIN;
+	return item->meaning->kind == KPROF_KIND_COUNTER ? TRACE_ANNOTATION_COUNTER
+							 : TRACE_ANNOTATION_EVENT;
+}
+
 static void show_event(struct trace_annotations *annotations, struct trace_annotation *annotation)
 {
 	struct trace_text_event *event = &annotations->item.event;
@@ -164,7 +174,7 @@ static void show_event(struct trace_annotations *annotations, struct trace_annot
 		.program = annotations->program->str,
 		.name = event->label,
 		.text = annotations->text->str,
-		.is_span = annotations->item.is_span,
+		.kind = kind_of(&annotations->item),
 		.duration_ns = annotations->item.duration_ns,
 		.stack = annotations->stack,
 		.stack_count = stack_count,

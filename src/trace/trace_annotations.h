@@ -24,6 +24,13 @@ struct readings;
 /* Addresses of a stack; a longer one, which libkprof does not write, is a part of the text. */
 #define TRACE_ANNOTATIONS_STACK_MAX 32u
 
+enum trace_annotation_kind {
+	TRACE_ANNOTATION_EVENT,
+	TRACE_ANNOTATION_SPAN,	  /* it lasted for duration_ns, and ended at time_ns */
+	TRACE_ANNOTATION_BEGIN,	  /* a span of a program begins; its end is an annotation of its own */
+	TRACE_ANNOTATION_COUNTER, /* the text is the value of a counter */
+};
+
 /* Its pointers are valid until the next call. All strings are UTF-8. */
 struct trace_annotation {
 	uint64_t time_ns;    /* CLOCK_MONOTONIC */
@@ -33,7 +40,7 @@ struct trace_annotation {
 	const char
 		*name; /* "provider:event"; "" for a kprof_printf, or a line written to kptrace */
 	const char *text;
-	bool is_span; /* it lasted for duration_ns, and ended at time_ns */
+	enum trace_annotation_kind kind;
 	uint64_t duration_ns;
 	const uint64_t *stack; /* of a kprof_backtrace: return addresses, innermost first */
 	uint32_t stack_count;

@@ -5,4 +5,5 @@ libviews_a_SOURCES = \
 	%D%/viewmarks.c %D%/viewmarks.h \
 	%D%/viewmodel.c %D%/viewmodel.h \
 	%D%/viewproc.c %D%/viewproc.h \
+	%D%/viewspans.c %D%/viewspans.h \
 	%D%/viewstacks.c %D%/viewstacks.h

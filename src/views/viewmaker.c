@@ -25,6 +25,7 @@
 #include "base/units.h"
 #include "views/viewmarks.h"
 #include "views/viewmodel.h"
+#include "views/viewspans.h"
 #include "views/viewstacks.h"
 #include "sys/clock.h"
 #include "sys/fdpass.h"
@@ -126,14 +127,19 @@ static int take_part(struct view_job *job, int *capture_fd, bool has_marks, stru
 {
 	const struct cancel cancel = cancel_of(job);
 	struct query_filter_result part;
+	struct intervals *spans = NULL;
 	struct decoder decoder;
 	int ret;
 
 	if (query_is_empty(&job->request.query))
 		return 0;
+	ret = job->request.has_spans ? viewspans_read(job->files[VIEWPROC_SPANS], &spans) : 0;
+	if (ret)
+		return ret;
 	decode_init_pread(&decoder, *capture_fd, 0);
-	ret = query_filter_make(&decoder, &job->request.query, &cancel, &part, err);
+	ret = query_filter_make(&decoder, &job->request.query, spans, &cancel, &part, err);
 	decode_fini(&decoder);
+	intervals_destroy(spans);
 	if (ret)
 		return ret;
 	close(*capture_fd);
@@ -352,13 +358,19 @@ static struct view_job *receive(void)
 	/*
 	 * fewer if this process may not have more descriptors: it ends, and another is started
 	 */
-	if (count != VIEWPROC_FILES + job->request.has_marks) {
+	if (count != 1 + VIEWPROC_MARKS + job->request.has_marks + job->request.has_spans) {
 		g_free(job);
 		return NULL;
 	}
 	job->connection = fds[next++];
 	for (i = 0; i < VIEWPROC_FILES; i++)
-		job->files[i] = next < count ? fds[next++] : -1;
+		job->files[i] = -1;
+	for (i = 0; i < VIEWPROC_MARKS; i++)
+		job->files[i] = fds[next++];
+	if (job->request.has_marks)
+		job->files[VIEWPROC_MARKS] = fds[next++];
+	if (job->request.has_spans)
+		job->files[VIEWPROC_SPANS] = fds[next++];
 	return job;
 }
 

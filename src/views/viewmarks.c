@@ -25,7 +25,7 @@ struct opening {
 struct packed {
 	uint64_t time_ns, duration_ns;
 	uint32_t cpu, pid, tid;
-	uint32_t is_span, stack_count;
+	uint32_t kind, stack_count; /* enum view_annotation_kind */
 	uint32_t program, name, text; /* bytes with the NUL; 0 for NULL */
 };
 
@@ -42,6 +42,13 @@ static void write_string(const char *string, uint32_t size, FILE *out)
 		fwrite(string, size, 1, out);
 }
 
+static const enum view_annotation_kind kinds[] = {
+	[TRACE_ANNOTATION_EVENT] = VIEW_ANNOTATION_EVENT,
+	[TRACE_ANNOTATION_SPAN] = VIEW_ANNOTATION_SPAN,
+	[TRACE_ANNOTATION_BEGIN] = VIEW_ANNOTATION_BEGIN,
+	[TRACE_ANNOTATION_COUNTER] = VIEW_ANNOTATION_COUNTER,
+};
+
 static void pack(const struct trace_annotation *mark, FILE *out)
 {
 	const struct packed packed = {
@@ -52,8 +59,8 @@ static void pack(const struct trace_annotation *mark, FILE *out)
 		.program = bytes_of(mark->program),
 		.name = bytes_of(mark->name),
 		.text = bytes_of(mark->text),
-		.is_span = mark->is_span,
-		.duration_ns = mark->is_span ? mark->duration_ns : 0,
+		.kind = kinds[mark->kind],
+		.duration_ns = mark->kind == TRACE_ANNOTATION_SPAN ? mark->duration_ns : 0,
 		.stack_count = mark->stack_count,
 	};
 
@@ -143,7 +150,7 @@ static bool read_mark(struct reader *reader, struct view_annotation *mark)
 		!unpack_string(reader->in, packed.text, &reader->text))
 		return false;
 	*mark = (struct view_annotation){ packed.time_ns, packed.cpu, packed.pid, packed.tid,
-		reader->program, reader->name, reader->text, packed.is_span, packed.duration_ns,
+		reader->program, reader->name, reader->text, packed.kind, packed.duration_ns,
 		reader->stack, packed.stack_count };
 	return true;
 }

@@ -42,6 +42,7 @@ enum viewproc_file {
 	VIEWPROC_CAPTURE,
 	VIEWPROC_OUT, /* the view is written to it, from its position on */
 	VIEWPROC_MARKS, /* the trace beside the samples (viewmarks.h) */
+	VIEWPROC_SPANS, /* the times of the span of the query, an array of struct interval */
 	VIEWPROC_FILES,
 };
 
@@ -51,7 +52,7 @@ enum viewproc_file {
 struct viewproc_request {
 	char format[VIEWPROC_FORMAT_MAX]; /* of view.h */
 	bool copied_stacks;		  /* there may be copied stacks, which are unwound first */
-	bool has_marks;
+	bool has_marks, has_spans;	  /* whether these files are sent */
 	struct query query; /* of which part; empty: of all */
 };
 

@@ -69,8 +69,8 @@ check_PROGRAMS += tests/fs/switched
 tests_fs_switched_SOURCES = %D%/switched.c
 tests_fs_switched_LDADD = libkprof.la -lpthread
 tests_fs_switched_LDFLAGS = -static
-TESTS += %D%/trace_spans.sh %D%/trace_switches.sh
-EXTRA_DIST += %D%/trace_spans.sh %D%/trace_switches.sh
+TESTS += %D%/trace_spans.sh %D%/view_spans.sh %D%/trace_switches.sh
+EXTRA_DIST += %D%/trace_spans.sh %D%/view_spans.sh %D%/trace_switches.sh
 # the commands that run others
 CMD_TESTS = %D%/cmd_annotate.sh %D%/cmd_input.sh %D%/cmd_part.sh %D%/cmd_completions.sh %D%/cmd_ctl.sh %D%/cmd_doctor.sh %D%/cmd_list.sh %D%/cmd_mark.sh %D%/cmd_record.sh %D%/cmd_script.sh %D%/cmd_perf_options.sh %D%/cmd_stat.sh %D%/cmd_streams.sh %D%/cmd_record_select.sh %D%/cmd_stat_select.sh %D%/cmd_trace.sh \
 	%D%/cmd_top.sh
@@ -113,6 +113,7 @@ EXTRA_DIST += %D%/trace_wide.sh
 # spans and counters, in C and in C++
 check_PROGRAMS += tests/fs/spanning tests/fs/spanning_cxx
 tests_fs_spanning_SOURCES = %D%/spanning.c
+tests_fs_spanning_CFLAGS = $(AM_CFLAGS) -fno-omit-frame-pointer -fno-optimize-sibling-calls
 tests_fs_spanning_LDADD = libkprof.la
 tests_fs_spanning_cxx_SOURCES = %D%/spanning_cxx.cc
 tests_fs_spanning_cxx_CXXFLAGS = -std=c++11 -Wall -Wextra $(SAN_FLAGS)

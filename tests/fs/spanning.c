@@ -4,13 +4,17 @@
  * they end, its name and two durations in ns, measured within and around it: that of the span lies between
  * them. Then it begins a span that has no end, prints "open", and lives until its standard input ends.
  *
- * usage: spanning
+ * usage: spanning [ROUNDS]
+ *
+ * With ROUNDS it only computes so often, in turn within a span (within_span) and without one
+ * (outside_span), some ms in each round, and ends.
  */
 #include <kprof/kprof.h>
 #include <kprof/typed.h>
 
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -98,11 +102,47 @@ static int run_typed(void)
 	return 0;
 }
 
-int main(void)
+/* Two different loops, or the compiler makes one function of both. */
+__attribute__((noinline)) static void within_span(void)
+{
+	for (volatile long i = 0; i < 1000000; i++)
+		;
+}
+
+__attribute__((noinline)) static void outside_span(void)
+{
+	for (volatile long i = 1000000; i > 0; i--)
+		;
+}
+
+static void run_nested(void)
+{
+	KPROF_SPAN(test, nested, "in %s", "half");
+
+	within_span();
+}
+
+static int alternate(long rounds)
+{
+	for (long i = 0; i < rounds; i++) {
+		{
+			KPROF_SPAN(test, half, "%ld", i);
+			within_span();
+			run_nested();
+		}
+		outside_span();
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
 {
 	unsigned char connections = 3;
 	int64_t outside;
 	char byte;
+
+	if (argc == 2)
+		return alternate(atol(argv[1]));
 
 	outside = now_ns();
 	printf("scope %lld ", (long long)in_scope(1));

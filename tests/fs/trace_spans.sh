@@ -67,6 +67,16 @@ babeltrace2 "$WORK/ctf" >"$WORK/bt" || fail "babeltrace2"
 sed -n 's/^.*duration_us = \([0-9.]*\).*/\1/p' "$WORK/bt" | paste -d' ' "$WORK/ends" - | awk '
 	$3 - $2 > $2 * 1e-5 || $2 - $3 > $2 * 1e-5 { print; bad = 1 }
 	END { exit bad || NR != 4 }' >"$WORK/wrong" || fail "durations of CTF: $(cat "$WORK/wrong")"
+# ---- on a time line -----------------------------------------------------------------------------------
+
+python3 "${srcdir:-.}/tests/fs/tracejson.py" "$MNT/views/trace.json" >"$WORK/json" || fail "trace.json"
+same "spans" "$(awk '{ print "test:" $1, $2 }' "$WORK/ends")" \
+	"$(awk '$1 == "span" { printf "%s %.3f\n", $4, $6 }' "$WORK/json")"
+same "their texts are those of their begins" "begin number 1|begin number 2|begin path /index|begin id 7" \
+	"$(sed -n 's/^mark .* test:[a-z]*: \(begin .*\)/\1/p' "$WORK/json" | paste -sd'|')"
+same "the open one" "test:request begin path /open" "$(sed -n 's/^open [0-9]* [0-9]* //p' "$WORK/json")"
+same "counters on the time line" "test:connections 3 test:balance -5 test:load 0.25 test:level 2.5" \
+	"$(sed -n 's/^counter [0-9]* //p' "$WORK/json" | paste -sd' ')"
 kill -9 "$PROGRAM"
 wait "$PROGRAM" 2>"$WORK/killed"
 exec {input}>&-

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
 """tracejson.py FILE: checks a trace against the Trace Event Format (its object form; metadata events,
-instants, complete events and stack frames, which are all that is in it), and prints what is in it:
+instants, complete events, begins, counters and stack frames, which are all that is in it), and prints what is in it:
 
     other NAME VALUE
     process PID NAME, thread PID TID NAME
     mark LINE          an event of the trace, as kptrace shows it
     span PID TID NAME TS DURATION     an event of the trace that lasted for a time
     slice CPU TID NAME TS DURATION    what ran on a CPU
+    open PID TID NAME TEXT            a span without an end
+    counter PID NAME VALUE
     sample PID TID CATEGORY CPU WEIGHT FILE OUTERMOST;...;INNERMOST COUNT FIRST-TS
 """
 import decimal
@@ -100,6 +102,14 @@ def main():
                 continue
             print("span", event["pid"], event["tid"], event["name"], event["ts"], event["dur"])
             print("mark", mark(event, processes))
+            continue
+        if event["ph"] in ("B", "C"):
+            need(event["cat"] == "kptrace" and event["pid"] in processes, "the process of a span or counter")
+            if event["ph"] == "B":
+                print("open", event["pid"], event["tid"], event["name"], event["args"]["text"])
+            else:
+                need(set(event["args"]) == {"value"}, "the arguments of a counter")
+                print("counter", event["pid"], event["name"], event["args"]["value"])
             continue
         need(event["ph"] == "i", "an event of another phase")
         need(event["s"] == "t" or event["cat"] == "kptrace" and event["s"] == "g", "a scope")

@@ -348,6 +348,9 @@ tests_unit_test_parked_LDADD = $(FS_TEST_LIBS)
 unit_tests += tests/unit/test_pipes
 tests_unit_test_pipes_LDADD = $(FS_TEST_LIBS)
 
+unit_tests += tests/unit/test_intervals
+tests_unit_test_intervals_LDADD = $(VIEW_TEST_LIBS)
+
 unit_tests += tests/unit/test_query
 tests_unit_test_query_LDADD = $(VIEW_TEST_LIBS)
 

@@ -114,7 +114,9 @@ static void test_events_are_defined_and_counted(void **state)
 	assert_int_equal(producer_define(producer, 3, KPROF_KIND_COUNTER + 1, "", "%d", &err), -EPROTO);
 	assert_int_equal(producer_define(producer, 3, KPROF_KIND_PRINTF, "", "%n", &err), -EINVAL);
 	assert_int_equal(producer_define(producer, 3, KPROF_KIND_EVENT, "p b:c", "", &err), -EINVAL);
-	assert_int_equal(total(&world).refused, 4);
+	assert_int_equal(producer_define(producer, 3, KPROF_KIND_COUNTER, "p:c", "%s", &err), -EINVAL);
+	assert_int_equal(producer_define(producer, 3, KPROF_KIND_COUNTER, "p:c", "%d %d", &err), -EINVAL);
+	assert_int_equal(total(&world).refused, 6);
 	assert_int_equal(producer_define(producer, KPROF_ID_LIMIT - 1, KPROF_KIND_PRINTX, "x", "%d",
 		&err), 0);
 	assert_int_equal(producer_event(producer, KPROF_ID_LIMIT - 1)->number, 0);

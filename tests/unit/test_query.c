@@ -175,7 +175,7 @@ static char *part_of(const struct gen *gen, const struct query *query, struct qu
 	struct err err;
 
 	decode_init_memory(&decoder, gen->bytes->data, gen->bytes->len);
-	assert_int_equal(query_filter_make(&decoder, query, NULL, result, &err), 0);
+	assert_int_equal(query_filter_make(&decoder, query, NULL, NULL, result, &err), 0);
 	decode_fini(&decoder);
 	decode_init_pread(&decoder, result->fd, 0);
 	while (decode_next(&decoder, &record, NULL) > 0) {
@@ -318,7 +318,7 @@ static void test_a_copied_stack_comes_with_its_sample(void **state)
 
 static char *values_of(const struct gen *gen, const struct query *query, enum query_key key)
 {
-	struct query_values *values = query_values_create(query, key);
+	struct query_values *values = query_values_create(query, NULL, key);
 	GString *text = g_string_new(NULL);
 	struct decode_record record;
 	struct decoder decoder;
@@ -388,7 +388,7 @@ static void test_damaged_captures_are_survived(void **state)
 
 		bytes[i / 3] ^= (uint8_t)(i % 3 == 0 ? 1 : i % 3 == 1 ? 0x80 : 0xff);
 		decode_init_memory(&decoder, bytes, gen.bytes->len);
-		if (!query_filter_make(&decoder, &query, NULL, &result, &err))
+		if (!query_filter_make(&decoder, &query, NULL, NULL, &result, &err))
 			close(result.fd);
 		decode_fini(&decoder);
 	}
