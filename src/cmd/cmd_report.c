@@ -201,6 +201,12 @@ static int report_captures(struct report_arguments *a)
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
+/* Columns of perf's that each row has in any case. */
+static bool is_always_shown(const char *name)
+{
+	return !strcmp(name, "overhead") || !strcmp(name, "sample");
+}
+
 static int set_fields(const struct command *command, struct report_arguments *a, const char *list)
 {
 	g_auto(GStrv) names = g_strsplit(list, ",", -1);
@@ -210,6 +216,8 @@ static int set_fields(const struct command *command, struct report_arguments *a,
 	for (i = 0; names[i]; i++) {
 		enum breakdown_field field = breakdown_find_field(names[i]);
 
+		if (is_always_shown(names[i]))
+			continue;
 		if (field == BREAKDOWN_FIELDS)
 			return cmd_usage_error(command, "no field %s", names[i]);
 		a->report.options.fields |= 1u << field;

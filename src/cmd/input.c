@@ -46,6 +46,19 @@ static int open_path(const char *path, struct err *err)
 	return fd;
 }
 
+/* perf's own captures are the files that are most likely mistaken for ours. */
+static int refuse_format(const struct input *input, struct err *err)
+{
+	static const char perf[] = "PERFILE2";
+	char magic[sizeof(perf) - 1];
+
+	if (pread(input->fd, magic, sizeof(magic), 0) != (ssize_t)sizeof(magic) ||
+		memcmp(magic, perf, sizeof(magic)) != 0)
+		return 0;
+	return err_set(err, EINVAL, "%s is a file of perf record: perf report -i %s reads it",
+		input->name, input->name);
+}
+
 static int open_choice(struct input *input, const struct input_choice *choice, struct err *err)
 {
 	int ret;
@@ -149,6 +162,9 @@ int input_open(struct input *input, const struct input_choice *choice, bool twic
 		goto fail;
 	input->fd = ret;
 	decode_init_fd(&input->decoder, input->fd);
+	ret = refuse_format(input, err);
+	if (ret)
+		goto fail;
 	if (!twice)
 		return 0;
 	if (input->decoder.begin >= 0) {

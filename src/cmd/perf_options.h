@@ -11,7 +11,8 @@
 
 /*
  * Writes into `text` what kprof has in place of an option of `perf COMMAND`, or why it has nothing.
- * If letter is 0, the option is `name`, without dashes. Returns false if perf has no such option.
+ * If letter is 0, the option is `name`, without dashes; no-NAME is answered too if perf has NAME.
+ * Returns false if perf has no such option, or kprof has the same.
  */
 bool perf_options_answer(
 	const char *command, char letter, const char *name, char *text, size_t size);

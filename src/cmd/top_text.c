@@ -19,6 +19,8 @@
 #define HEAD_LINES 3
 #define PLAIN_ROWS 40 /* of a report that is not for a terminal */
 #define PROCESS_WIDTH 16
+#define FUNCTION_WIDTH_MAX 48 /* longer names shift the file */
+#define FUNCTION_TITLE "function"
 
 struct top_text {
 	const struct top_text_options *options;
@@ -126,16 +128,40 @@ static void put_head(const struct top_text *t, struct text_screen *screen, uint3
 	put_line(screen);
 }
 
-static void put_row(const struct top_text *t, struct text_screen *screen, const struct row *row)
+/* The name of a row, below that of its function if it is a caller. */
+static void append_name(const struct top_text *t, const struct row *row, GString *out)
+{
+	g_string_append_printf(out, "%*s", (int)(2 * row->depth), "");
+	text_append_cut(out, rows_name(t->rows, row));
+}
+
+/* The columns of the names of the first rows, at most FUNCTION_WIDTH_MAX. */
+static unsigned int find_width(const struct top_text *t, unsigned int count)
+{
+	g_autoptr(GString) name = g_string_new(NULL);
+	glong width = (glong)strlen(FUNCTION_TITLE);
+	uint32_t i;
+
+	for (i = 0; i < t->rows->shown->len && i < count; i++) {
+		g_string_truncate(name, 0);
+		append_name(t, rows_at(t->rows, i), name);
+		width = MAX(width, g_utf8_strlen(name->str, -1));
+	}
+	return (unsigned int)MIN(width, FUNCTION_WIDTH_MAX);
+}
+
+static void put_row(const struct top_text *t, struct text_screen *screen, const struct row *row,
+	unsigned int width)
 {
 	const struct profile_count *count = rows_count(t->rows, row);
 	const double share = t->rows->whole ? 100.0 * (double)count->weight / (double)t->rows->whole : 0;
+	g_autoptr(GString) name = g_string_new(NULL);
 
 	g_string_append_printf(screen->line, "%6.2f%%  %7" PRIu64 "  ", share, count->samples);
 	append_column(screen->line, row->process ? row->process : "", PROCESS_WIDTH);
-	g_string_append_printf(screen->line, "  %*s", (int)(2 * row->depth), "");
-	text_append_cut(screen->line, rows_name(t->rows, row));
-	g_string_append(screen->line, "  ");
+	append_name(t, row, name);
+	g_string_append_printf(screen->line, "  %s%*s  ", name->str,
+		(int)(width - MIN((glong)width, g_utf8_strlen(name->str, -1))), "");
 	text_append_cut(screen->line, rows_file(t->rows, row));
 	put_line(screen);
 }
@@ -153,14 +179,17 @@ static void expand(struct top_text *t, unsigned int count)
 static void put_rows(struct top_text *t, struct text_screen *screen)
 {
 	const unsigned int most = screen->rows > HEAD_LINES + 1 ? screen->rows - HEAD_LINES - 1 : 0;
+	unsigned int width;
 	uint32_t i;
 
-	g_string_append(screen->line, "  share  samples  process           function  file");
-	put_line(screen);
 	if (t->options->callers)
 		expand(t, most);
+	width = find_width(t, most);
+	g_string_append_printf(screen->line, "  share  samples  %-*s  %-*s  file", PROCESS_WIDTH, "process",
+		(int)width, FUNCTION_TITLE);
+	put_line(screen);
 	for (i = 0; i < t->rows->shown->len && i < most; i++)
-		put_row(t, screen, rows_at(t->rows, i));
+		put_row(t, screen, rows_at(t->rows, i), width);
 }
 
 /* One write for the whole screen, so that it does not flicker. */

@@ -41,6 +41,23 @@ for command in record report stat top script; do
 	done < <(rows $command | grep -E '^.{33}(other|not here) ')
 done
 
+# the opposites of options
+kprof_ends 2 report --no-children
+grep -Fq "no option --no-children (without the option it is off; perf's --children is here: -t, --total)" "$tmp/err" ||
+	fail "kprof report --no-children: $(cat "$tmp/err")"
+kprof_ends 2 record --no-quiet
+grep -Fq "no option --no-quiet (without the option it is off; perf's --quiet is here)" "$tmp/err" ||
+	fail "kprof record --no-quiet: $(cat "$tmp/err")"
+kprof_ends 2 record --no-nonsense
+grep -Fxq "kprof record: no option --no-nonsense; see kprof record --help" "$tmp/err" ||
+	fail "kprof record --no-nonsense: $(cat "$tmp/err")"
+
+# a file of perf's
+printf 'PERFILE2 and more' >"$tmp/perf.data"
+kprof_ends 1 report "$tmp/perf.data"
+grep -Fxq "kprof: $tmp/perf.data is a file of perf record: perf report -i $tmp/perf.data reads it" "$tmp/err" ||
+	fail "kprof report perf.data: $(cat "$tmp/err")"
+
 perf --version 2>/dev/null | grep -q ' 6\.1\.' || { echo "no perf 6.1: not compared with it"; [ "$failures" = 0 ]; exit; }
 for command in record report stat top script; do
 	perf $command -h 2>&1 | sed -nE 's/^    (-[A-Za-z0-9], |    )--([a-z0-9_-]+).*/\1--\2/p' | sort -u >"$tmp/perf"

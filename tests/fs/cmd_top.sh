@@ -37,6 +37,17 @@ program=$!
 
 wait_for shows_program
 check "the head" grep -Eq '^cpu-clock:freq=1999: [1-9][0-9]* samples in [0-9.]+ s, [0-9]+ idle, [0-9]+ lost$' "$WORK/out"
+# of functions with up to 48 characters
+check "the files are below their title" awk '
+	/^ *share / { function_at = index($0, "function"); file_at = index($0, "file"); next }
+	file_at && !/^ *[0-9.]+%/ { next }
+	file_at {
+		rows++
+		if (substr($0, file_at - 2, 3) !~ /^  [^ ]/ && substr($0, function_at, 49) !~ /[^ ]  ?$/ &&
+			substr($0, function_at, 49) ~ /  /)
+			wrong++
+	}
+	END { exit !rows || wrong }' "$WORK/out"
 same "a profiler that runs goes on" running "$(stat_of profiler.state)"
 # without a terminal no terminal sequence is written
 check "no control characters" [ "$(tr -d '[:print:]\n' <"$WORK/out" | wc -c)" = 0 ]
