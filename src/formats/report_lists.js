@@ -64,7 +64,7 @@ function makeTable(box, onSort, onPick) {
 				keydown: (event) => moveInRows(event, row)
 			});
 			for (const column of columns)
-				line.append(make("td", { class: column.number ? "n" : null, text: cellText(row, column) }));
+				line.append(make("td", { class: column.number ? "n" : column.key, text: cellText(row, column) }));
 			body.append(line);
 			shown++;
 		}

@@ -5,6 +5,7 @@ const TIME_ROW = 16, TIME_LABEL = 170, TIME_BIN = 3; // pixels
 const TIME_ROWS_MAX = 60;
 
 const MODES = ["user", "kernel", "other", "kprofs", "idle"];
+const MODE_COLOURS = ["--user", "--kernel", "--process", "--match", "--all"]; // report.css: .mode0, .mode1, ..
 
 function seconds(us) {
 	return (us / 1e6).toFixed(6).replace(/\.?0+$/, "");
@@ -222,7 +223,8 @@ function makeCpuTimes(box) {
 	const note = make("p", { id: "cpunote" });
 	const canvas = make("canvas", { role: "img", "aria-label": "modes of the CPUs over the time" });
 	const body = make("tbody");
-	const head = make("tr", {}, ...["CPU", ...MODES].map((text) => make("th", { scope: "col", class: "n", text })));
+	const head = make("tr", {}, make("th", { scope: "col", class: "n", text: "CPU" }),
+		...MODES.map((text, mode) => make("th", { scope: "col", class: "n mode" + mode, text })));
 	const measured = makeMeasuredTimes();
 	let view = null;
 
@@ -237,7 +239,7 @@ function makeCpuTimes(box) {
 		const all = { event: view.selection.event, from: 0, to: Infinity };
 		const cpus = countModes(view.capture, all, bins).slice(0, TIME_ROWS_MAX);
 		const context = prepareCanvas(canvas, width, Math.max(1, cpus.length) * height);
-		const colours = ["--user", "--kernel", "--process", "--match", "--all"].map((n) => cssValue(canvas, n));
+		const colours = MODE_COLOURS.map((n) => cssValue(canvas, n));
 		cpus.forEach(function (cpu, at) {
 			const bottom = (at + 1) * height - 3;
 			context.fillStyle = cssValue(canvas, "--text");

@@ -109,6 +109,34 @@ def test_table(page, report):
                                    ("33.33%", 300, "prog", "victim_two")], table())
 
 
+def test_widths(page):
+    """A very long name of a function does not break the names of processes into letters."""
+    open_page(page, "view=table")
+    browser.value("document.querySelector('#functions .name').textContent = 'x'.repeat(5000)")
+    same("a row is as high as one line", True, browser.value(
+        "document.querySelectorAll('#functions tbody tr')[2].offsetHeight < 24"))
+    same("the page is not wider than the window", True, browser.value(
+        "document.documentElement.scrollWidth <= window.innerWidth"))
+
+
+def test_legend(page):
+    """The head of each column of the CPUs has the colour of its mode in the chart above."""
+    open_page(page, "view=cpu")
+    colours = browser.value(
+        "Array.from(document.querySelectorAll('#cpus th'), (head) => getComputedStyle(head).borderBottomWidth === '6px'"
+        " ? getComputedStyle(head).borderBottomColor : null)")
+    drawn = browser.value(
+        "(function () { const canvas = document.querySelector('#cpus').previousElementSibling.firstChild;"
+        " const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data, seen = {};"
+        " for (let i = 0; i < data.length; i += 4) if (data[i + 3] === 255)"
+        " seen['rgb(' + data[i] + ', ' + data[i + 1] + ', ' + data[i + 2] + ')'] = true;"
+        " return Object.keys(seen); })()")
+    same("the CPU has no colour", None, colours[0])
+    same("colours that differ", 5, len(set(colours[1:])))
+    for mode in (0, 1, 4):  # user, kernel, idle: the capture has these
+        same("the colour of column %d is in the chart" % mode, True, colours[1 + mode] in drawn)
+
+
 def test_search(page):
     open_page(page, "view=table")
     browser.key("/", "/")
@@ -272,6 +300,8 @@ try:
     open_page(pages[0])
     test_summary()
     test_table(pages[0], pages[1])
+    test_widths(pages[0])
+    test_legend(pages[0])
     test_search(pages[0])
     test_range(pages[0])
     test_flame(pages[0])
