@@ -2,7 +2,7 @@
 bench_tools = %D%/busy %D%/cpu_of %D%/kernel_programs %D%/many %D%/reading %D%/samples %D%/slots %D%/ticking
 check_PROGRAMS += $(bench_tools)
 EXTRA_DIST += %D%/README %D%/run %D%/compare \
-	%D%/event.sh %D%/html.sh %D%/html_paint.py %D%/idle.sh %D%/kernel.sh %D%/kpdata.sh %D%/mpstat.sh \
+	%D%/event.sh %D%/html.sh %D%/html_paint.py %D%/idle.sh %D%/kernel.sh %D%/kpdata.sh %D%/mpstat.sh %D%/offcpu.sh \
 	%D%/sampling.sh %D%/start.sh \
 	%D%/mark.sh %D%/query.sh %D%/threads.sh %D%/trace-idle.sh %D%/trace-open.sh \
 	%D%/trace-read.sh %D%/unwind.sh %D%/views.sh

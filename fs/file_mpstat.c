@@ -108,22 +108,28 @@ static int run_source(struct ctl_words_call *call, struct err *err)
 static int run_split(struct ctl_words_call *call, struct err *err)
 {
 	struct exact *exact = call->session->exact;
+	const enum exact_split before = exact_split(exact);
 	struct err reason = { "" };
+	enum exact_split split;
 	int ret;
 
-	if (!strcmp(call->argv[0], "ticks")) {
-		exact_set_split(exact, EXACT_SPLIT_TICKS);
+	for (split = EXACT_SPLIT_TICKS; split <= EXACT_SPLIT_CYCLES; split++)
+		if (!strcmp(call->argv[0], exact_split_name(split)))
+			break;
+	if (split > EXACT_SPLIT_CYCLES)
+		return err_set(err, EINVAL, "'%s' is not ticks, calls or cycles", call->argv[0]);
+	if (split == EXACT_SPLIT_TICKS) {
+		exact_set_split(exact, split);
 		return measure(call, err);
 	}
-	if (strcmp(call->argv[0], "calls"))
-		return err_set(err, EINVAL, "'%s' is not ticks or calls", call->argv[0]);
 	if (exact_source(exact) == EXACT_PROCSTAT)
-		return err_set(err, EINVAL, "with the source procstat no calls are measured");
-	exact_set_split(exact, EXACT_SPLIT_CALLS);
+		return err_set(err, EINVAL, "with the source procstat no %s are measured", call->argv[0]);
+	exact_set_split(exact, split);
 	ret = exact_wait(exact, &reason);
 	if (!ret)
 		return 0;
-	exact_set_split(exact, EXACT_SPLIT_TICKS);
+	exact_set_split(exact, before);
+	exact_want(exact); /* as it was */
 	return err_set(err, -ret, "%s", reason.text);
 }
 
@@ -162,7 +168,8 @@ const struct ctl_words_word file_mpstat_words[] = {
 	{"reset", "", 0, 0, run_reset, "count from now"},
 	{SWITCH_WORD_USAGE, "", 0, 0, run_switch, "resume or pause the accounting and the measuring", true},
 	{"source", "auto|procstat|bpf", 1, 1, run_source, "where the times come from"},
-	{"split", "ticks|calls", 1, 1, run_split, "what divides the time of tasks into user and kernel"},
+	{"split", "ticks|calls|cycles", 1, 1, run_split,
+		"what divides the time of tasks into user and kernel"},
 	{"ipi", SWITCH_WORD_USAGE, 1, 1, run_ipi,
 		"wake the CPUs for exact times, where that is needed"},
 	{NULL},

@@ -464,7 +464,7 @@ int accounting_print_stats(struct accounting *acct, struct stats *stats)
 	stats_text(stats, acct->exact && exact_is_attached(acct->exact) ? "bpf" : acct->ops->name,
 		"mpstat.source");
 	if (acct->exact)
-		stats_text(stats, exact_is_divided(acct->exact) ? "calls" : "ticks", "mpstat.split");
+		stats_text(stats, exact_split_name(exact_split(acct->exact)), "mpstat.split");
 	stats_u64(stats, acct->backward_steps, "mpstat.backward_steps");
 	for (i = 0; !ret && i < acct->rows->len; i++) {
 		row = &g_array_index(acct->rows, struct row, i);

@@ -11,6 +11,7 @@
 #include "bpf/map.h"
 #include "bpf/program.h"
 #include "sys/clock.h"
+#include "sys/cycles.h"
 
 /* A tracepoint and its program. */
 struct place {
@@ -63,12 +64,13 @@ static const struct place places[] = {
 	{ "sched_switch", times_code_switch, false, true },
 };
 
-/* Invariant once it is open. */
+/* Invariant once it is open, but for what `cycles` has, which one thread reads at a time. */
 struct attach {
 	struct times_code env;
 	struct cell *cells;
 	size_t bytes;
 	uint64_t since_ns;
+	struct cycles *cycles; /* NULL if they are not counted */
 	int look; /* the program that is run on a CPU */
 	int links[G_N_ELEMENTS(places)];
 };
@@ -179,7 +181,7 @@ static int attach_all(struct attach *attach, const struct types *types, bool div
 	return ret;
 }
 
-int attach_open(bool divided, struct attach **attach, struct err *err)
+int attach_open(bool divided, bool counted, struct attach **attach, struct err *err)
 {
 	struct attach *a;
 	struct types *types;
@@ -195,6 +197,8 @@ int attach_open(bool divided, struct attach **attach, struct err *err)
 		a->links[i] = -1;
 	ret = attach_all(a, types, divided, err);
 	types_close(types);
+	if (!ret && counted)
+		ret = cycles_open(a->env.cpus, &a->cycles, err);
 	/* an idle CPU would change its first state late: its state until now is a guess */
 	for (i = 0; !ret && i < a->env.cpus; i++)
 		attach_look(a, (unsigned int)i);
@@ -218,6 +222,7 @@ void attach_close(struct attach *attach)
 		close_fd(attach->links[i - 1]);
 	if (attach->cells)
 		munmap(attach->cells, attach->bytes);
+	cycles_close(attach->cycles);
 	close_fd(attach->look);
 	close_fd(attach->env.cells);
 	close_fd(attach->env.tasks);
@@ -233,6 +238,22 @@ struct cell *attach_cells(struct attach *attach, unsigned int *cpus)
 bool attach_is_divided(const struct attach *attach)
 {
 	return attach->env.divided;
+}
+
+bool attach_is_counted(const struct attach *attach)
+{
+	return attach->cycles;
+}
+
+void attach_read_cycles(const struct attach *attach, unsigned int cpu, bool online, struct exact_times *times)
+{
+	struct cycles_count count = { 0 };
+
+	if (attach->cycles)
+		cycles_read(attach->cycles, cpu, online, &count);
+	times->counted = attach->cycles;
+	times->user_cycles = count.user;
+	times->kern_cycles = count.kernel;
 }
 
 void attach_look(struct attach *attach, unsigned int cpu)

@@ -18,13 +18,18 @@ struct attach;
 
 /*
  * Begins measuring. Returns 0, -EOPNOTSUPP, -EPERM, -ENOMEM or another -errno with a sentence; then nothing
- * is attached. The cells are valid until attach_close().
+ * is attached. The cells are valid until attach_close(). divided: system calls are measured too; counted:
+ * cycles are.
  */
-int attach_open(bool divided, struct attach **attach, struct err *err);
+int attach_open(bool divided, bool counted, struct attach **attach, struct err *err);
 /* Ends it. NULL is allowed. */
 void attach_close(struct attach *attach);
 
 struct cell *attach_cells(struct attach *attach, unsigned int *cpus);
+/* The cycles of one CPU; nothing if they are not counted. Reading interrupts it. */
+void attach_read_cycles(
+	const struct attach *attach, unsigned int cpu, bool online, struct exact_times *times);
+bool attach_is_counted(const struct attach *attach);
 bool attach_is_divided(const struct attach *attach);
 /* Lets the CPU add the time in progress; an offline one is left out. */
 void attach_look(struct attach *attach, unsigned int cpu);

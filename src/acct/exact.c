@@ -116,14 +116,14 @@ static void sample_all(struct exact *exact)
 /* Attaches. With the lock held, which is released in between. */
 static void begin(struct exact *exact)
 {
-	const bool divided = exact->split == EXACT_SPLIT_CALLS;
+	const enum exact_split split = exact->split;
 	struct attach *attach = NULL;
 	struct err err = { "" };
 	int ret;
 
 	exact->again = false;
 	pthread_mutex_unlock(&exact->lock);
-	ret = attach_open(divided, &attach, &err);
+	ret = attach_open(split == EXACT_SPLIT_CALLS, split == EXACT_SPLIT_CYCLES, &attach, &err);
 	malloc_trim(0); /* the kernel's types, of which much was read, are not needed any more */
 	pthread_mutex_lock(&exact->lock);
 	exact->failed = err;
@@ -315,6 +315,7 @@ bool exact_read(struct exact *exact, unsigned int cpu, bool online, struct exact
 	if (cpu >= cpus)
 		return false;
 	cells_read(&cells[cpu], online, attach_is_divided(exact->attach), times);
+	attach_read_cycles(exact->attach, cpu, online, times);
 	return true;
 }
 
@@ -332,14 +333,29 @@ bool exact_is_attached(struct exact *exact)
 	return attached;
 }
 
-bool exact_is_divided(struct exact *exact)
+enum exact_split exact_split(struct exact *exact)
 {
-	const bool attached = exact_begin(exact) != 0;
-	const bool divided = attached && attach_is_divided(exact->attach);
+	enum exact_split split = EXACT_SPLIT_TICKS;
 
-	if (attached)
-		exact_end(exact);
-	return divided;
+	if (!exact_begin(exact))
+		return split;
+	if (attach_is_divided(exact->attach))
+		split = EXACT_SPLIT_CALLS;
+	else if (attach_is_counted(exact->attach))
+		split = EXACT_SPLIT_CYCLES;
+	exact_end(exact);
+	return split;
+}
+
+const char *exact_split_name(enum exact_split split)
+{
+	static const char *const names[] = {
+		[EXACT_SPLIT_TICKS] = "ticks",
+		[EXACT_SPLIT_CALLS] = "calls",
+		[EXACT_SPLIT_CYCLES] = "cycles",
+	};
+
+	return names[split];
 }
 
 /* ---- tasks ------------------------------------------------------------------------------------ */

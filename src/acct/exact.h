@@ -34,6 +34,7 @@ enum exact_source {
 enum exact_split {
 	EXACT_SPLIT_TICKS,
 	EXACT_SPLIT_CALLS,
+	EXACT_SPLIT_CYCLES,
 };
 
 /* How long it is measured after the last reading, seconds. */
@@ -89,9 +90,10 @@ struct exact_tasks *exact_open_tasks(struct exact *exact);
 /* From now on the longest waits of tasks are those from now on. */
 void exact_begin_epoch(struct exact *exact);
 
-/* Whether it is measured now, and whether the boundary of system calls divides the time of tasks. */
+/* Whether it is measured now, and what divides the time of tasks then: else it is ticks. */
 bool exact_is_attached(struct exact *exact);
-bool exact_is_divided(struct exact *exact);
+enum exact_split exact_split(struct exact *exact);
+const char *exact_split_name(enum exact_split split);
 
 /* Adds cpu.N.wait..., cpu.N.switches and cpu.N.migrations while it is measured, and mpstat.attached. */
 void exact_print_stats(struct exact *exact, struct stats *stats);

@@ -19,6 +19,8 @@ struct exact_times {
 	uint64_t at_ns; /* CLOCK_MONOTONIC; the times of all states add up to a constant less */
 	uint64_t ns[EXACT_STATES];
 	bool divided; /* the boundary of system calls was measured */
+	bool counted; /* cycles were: since measuring began */
+	uint64_t user_cycles, kern_cycles;
 };
 
 #endif

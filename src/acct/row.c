@@ -77,34 +77,63 @@ static void take_steal(struct row *row, uint64_t *part_ns)
 }
 
 /*
- * How much of the time of tasks in this advance was in user space: the sum since the attachment
- * follows the ratio of the ticks in the same span, as far as that is possible without taking back
- * what was added before. Before the first tick it is the ratio of all that the CPU has ever done.
+ * How much of the time of tasks in this advance was in user space: the sum since the attachment becomes
+ * `want_ns`, as far as that is possible without taking back what was added before.
  */
-static uint64_t divide_tasks(struct row *row, uint64_t tasks_ns, const uint64_t *deltas)
+static uint64_t follow(struct row *row, uint64_t tasks_ns, double want_ns)
 {
-	double user, kern, share;
-	uint64_t want, take;
+	const uint64_t want = (uint64_t)want_ns;
+	const uint64_t take = want > row->user_ns ? least(want - row->user_ns, tasks_ns) : 0;
 
-	row->user_ticks_ns = row_add(row->user_ticks_ns, deltas[ROW_USER]);
-	row->kern_ticks_ns = row_add(row->kern_ticks_ns, deltas[ROW_KERN]);
-	row->tasks_ns = row_add(row->tasks_ns, tasks_ns);
-	user = (double)row->user_ticks_ns;
-	kern = (double)row->kern_ticks_ns;
-	if (user + kern <= 0) {
-		user = (double)row->highest[SOURCE_USER] + (double)row->highest[SOURCE_NICE];
-		kern = (double)row->highest[SOURCE_SYSTEM];
-	}
-	share = user + kern > 0 ? user / (user + kern) : 0;
-	want = (uint64_t)((double)row->tasks_ns * share);
-	take = want > row->user_ns ? least(want - row->user_ns, tasks_ns) : 0;
 	row->user_ns = row_add(row->user_ns, take);
 	return take;
 }
 
+/*
+ * By the ratio of the ticks in the same span. Before the first tick it is the ratio of all that the CPU
+ * has ever done.
+ */
+static uint64_t divide_tasks(struct row *row, uint64_t tasks_ns)
+{
+	double user = (double)row->user_ticks_ns, kern = (double)row->kern_ticks_ns;
+
+	if (user + kern <= 0) {
+		user = (double)row->highest[SOURCE_USER] + (double)row->highest[SOURCE_NICE];
+		kern = (double)row->highest[SOURCE_SYSTEM];
+	}
+	return follow(row, tasks_ns, (double)row->tasks_ns * (user + kern > 0 ? user / (user + kern) : 0));
+}
+
+/*
+ * By the cycles in the same span. Those of the kernel are of interrupts too, so that the time that they
+ * divide is that of both; the idle task has hardly any.
+ */
+static uint64_t divide_by_cycles(struct row *row, uint64_t tasks_ns)
+{
+	const double user = (double)row->user_cycles, kern = (double)row->kern_cycles;
+
+	return follow(row, tasks_ns, (double)row->busy_ns * (user / (user + kern)));
+}
+
+/* Adds what a span has to the sums that divide the time of tasks. */
+static void add_shares(struct row *row, const struct exact_times *times, const uint64_t *deltas,
+	uint64_t tasks_ns, uint64_t interrupts_ns)
+{
+	row->user_ticks_ns = row_add(row->user_ticks_ns, deltas[ROW_USER]);
+	row->kern_ticks_ns = row_add(row->kern_ticks_ns, deltas[ROW_KERN]);
+	row->tasks_ns = row_add(row->tasks_ns, tasks_ns);
+	row->busy_ns = row_add(row->busy_ns, tasks_ns + interrupts_ns);
+	if (!times->counted)
+		return;
+	row->user_cycles += times->user_cycles - row->seen.user_cycles;
+	row->kern_cycles += times->kern_cycles - row->seen.kern_cycles;
+	row->seen.user_cycles = times->user_cycles;
+	row->seen.kern_cycles = times->kern_cycles;
+}
+
 void row_advance_exact(struct row *row, const struct exact_times *times, const uint64_t *deltas)
 {
-	uint64_t part[EXACT_STATES], user;
+	uint64_t part[EXACT_STATES], tasks_ns, user;
 	int s;
 
 	for (s = 0; s < EXACT_STATES; s++) {
@@ -120,12 +149,18 @@ void row_advance_exact(struct row *row, const struct exact_times *times, const u
 	take_steal(row, &part[EXACT_IDLE]);
 	take_steal(row, &part[EXACT_SOFTIRQ]);
 	take_steal(row, &part[EXACT_IRQ]);
-	user = times->divided ? part[EXACT_USER] :
-		divide_tasks(row, part[EXACT_TASK] + part[EXACT_USER], deltas);
+	tasks_ns = part[EXACT_TASK] + part[EXACT_USER];
+	add_shares(row, times, deltas, tasks_ns, part[EXACT_IRQ] + part[EXACT_SOFTIRQ]);
+	if (times->divided)
+		user = part[EXACT_USER];
+	else if (times->counted && row->user_cycles + row->kern_cycles)
+		user = divide_by_cycles(row, tasks_ns);
+	else
+		user = divide_tasks(row, tasks_ns);
 	row->ns[ROW_IRQ] = row_add(row->ns[ROW_IRQ], part[EXACT_IRQ] + part[EXACT_SOFTIRQ]);
 	row->ns[ROW_IDLE] = row_add(row->ns[ROW_IDLE], part[EXACT_IDLE]);
 	row->ns[ROW_USER] = row_add(row->ns[ROW_USER], user);
-	row->ns[ROW_KERN] = row_add(row->ns[ROW_KERN], part[EXACT_TASK] + part[EXACT_USER] - user);
+	row->ns[ROW_KERN] = row_add(row->ns[ROW_KERN], tasks_ns - user);
 }
 
 void row_reset(struct row *row)
@@ -138,5 +173,6 @@ void row_reset(struct row *row)
 void row_reset_ratio(struct row *row)
 {
 	row->user_ticks_ns = row->kern_ticks_ns = 0;
-	row->tasks_ns = row->user_ns = 0;
+	row->user_cycles = row->kern_cycles = 0;
+	row->tasks_ns = row->busy_ns = row->user_ns = 0;
 }

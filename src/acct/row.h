@@ -42,6 +42,8 @@ struct row {
 	struct exact_times seen;        /* at at_ns */
 	/* what divides the exact time of tasks, all since the attachment or the baseline */
 	uint64_t user_ticks_ns, kern_ticks_ns;
+	uint64_t user_cycles, kern_cycles;
+	uint64_t busy_ns; /* of tasks and of interrupts, whose cycles are in those of the kernel */
 	uint64_t tasks_ns, user_ns;
 };
 
@@ -64,7 +66,7 @@ void row_advance(struct row *row, const uint64_t *deltas, uint64_t passed_ns);
  * Advances to exact times of the same attachment as those in `seen`, which they replace. `deltas` are
  * those of the counters in the same span: of these only steal is used, which is inside of the exact
  * times and is taken out of them, and the ratio of user to kernel, which divides the time of tasks unless
- * the exact times have it divided.
+ * the exact times have it divided, or have counted cycles.
  */
 void row_advance_exact(struct row *row, const struct exact_times *times, const uint64_t *deltas);
 

@@ -11,6 +11,7 @@ libsys_a_SOURCES = \
 	%D%/confine.h \
 	%D%/cpu.c \
 	%D%/cpu.h \
+	%D%/cycles.c %D%/cycles.h \
 	%D%/fdpass.c \
 	%D%/fdpass.h \
 	%D%/host.c \

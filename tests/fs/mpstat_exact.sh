@@ -52,9 +52,19 @@ put mpstat reset
 check "reset measures" source_is bpf
 put mpstat on
 fails_with "Invalid argument" put mpstat 'source nonsense'
-fails_with "Invalid argument" put mpstat 'split cycles'
+fails_with "Invalid argument" put mpstat 'split nonsense'
+if put mpstat 'split cycles' 2>/dev/null; then
+	same "cycles divide" cycles "$(stat_of mpstat.split)"
+	put mpstat 'split ticks'
+else
+	fails_with "Operation not supported" put mpstat 'split cycles'
+	check "the reason is in kperr" grep -q 'no counters of cycles' "$MNT/kperr"
+	wait_for source_is bpf
+	same "ticks divide" ticks "$(stat_of mpstat.split)"
+fi
 put mpstat 'source procstat'
 fails_with "Invalid argument" put mpstat 'split calls'
+fails_with "Invalid argument" put mpstat 'split cycles'
 
 serve_end
 serve
