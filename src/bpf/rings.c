@@ -74,15 +74,14 @@ static int map_memory(struct rings *rings, struct err *err)
 	return 0;
 }
 
-int rings_create(uint32_t kb, struct rings **rings, struct err *err)
+/* Without its memory. */
+static struct rings *make(uint32_t kb)
 {
 	struct rings *made = calloc(1, sizeof(*made));
-	struct map_spec spec = { .type = BPF_MAP_TYPE_ARRAY, .name = "kp_rings", .key_bytes = 4,
-		.flags = BPF_F_MMAPABLE };
-	int cpus = map_possible_cpus(), ret;
+	int cpus = map_possible_cpus();
 
 	if (!made)
-		return err_set(err, ENOMEM, "there is no memory for the rings");
+		return NULL;
 	made->map = -1;
 	made->cpus = cpus > 0 ? (uint32_t)cpus : 1;
 	made->bytes = RINGS_KB_MIN * 1024;
@@ -90,15 +89,28 @@ int rings_create(uint32_t kb, struct rings **rings, struct err *err)
 		made->bytes *= 2;
 	made->value_bytes = rings_value_bytes(made->bytes);
 	pthread_mutex_init(&made->lock, NULL);
-	spec.value_bytes = (uint32_t)made->value_bytes;
-	spec.entries = made->cpus;
 	made->overwritten = calloc(made->cpus, sizeof(uint64_t));
 	made->torn = calloc(made->cpus, sizeof(uint64_t));
 	made->torn_until = calloc(made->cpus, sizeof(uint64_t));
-	if (!made->overwritten || !made->torn || !made->torn_until)
-		ret = err_set(err, ENOMEM, "there is no memory for the rings");
-	else
-		ret = map_create(&spec, &made->map, err);
+	if (!made->overwritten || !made->torn || !made->torn_until) {
+		rings_destroy(made);
+		return NULL;
+	}
+	return made;
+}
+
+int rings_create(uint32_t kb, struct rings **rings, struct err *err)
+{
+	struct map_spec spec = { .type = BPF_MAP_TYPE_ARRAY, .name = "kp_rings", .key_bytes = 4,
+		.flags = BPF_F_MMAPABLE };
+	struct rings *made = make(kb);
+	int ret;
+
+	if (!made)
+		return err_set(err, ENOMEM, "there is no memory for the rings");
+	spec.value_bytes = (uint32_t)made->value_bytes;
+	spec.entries = made->cpus;
+	ret = map_create(&spec, &made->map, err);
 	if (!ret)
 		ret = map_memory(made, err);
 	if (ret) {
@@ -107,6 +119,57 @@ int rings_create(uint32_t kb, struct rings **rings, struct err *err)
 	}
 	*rings = made;
 	return 0;
+}
+
+int rings_create_private(uint32_t kb, struct rings **rings, struct err *err)
+{
+	struct rings *made = make(kb);
+	void *memory;
+
+	if (!made)
+		return err_set(err, ENOMEM, "there is no memory for the rings");
+	made->mapped_bytes = made->cpus * made->value_bytes;
+	memory = mmap(NULL, made->mapped_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (memory == MAP_FAILED) {
+		rings_destroy(made);
+		return err_set(err, ENOMEM, "there is no memory for the rings");
+	}
+	made->memory = memory;
+	*rings = made;
+	return 0;
+}
+
+/* In the order of the programs (record.h): readers look at any time. */
+void rings_write(struct rings *rings, uint32_t cpu, struct kernel_record *record, size_t bytes, uint32_t id,
+	uint32_t flags)
+{
+	struct kernel_ring_head *head = head_of(rings, cpu);
+	const uint64_t pos = head->pos, end = pos + bytes;
+	struct kernel_record *at =
+		(struct kernel_record *)(void *)(rings->memory + cpu * rings->value_bytes +
+			rings_head_bytes(rings->bytes) + (pos & (rings->bytes - 1)));
+
+	record->seq = (uint32_t)head->count;
+	record->head = 0;
+	atomic_plain_write_release(&head->count, head->count + 1);
+	atomic_plain_write_release(&head->pos, end);
+	if (pos / KERNEL_CHUNK_BYTES != end / KERNEL_CHUNK_BYTES) {
+		struct kernel_chunk *chunk =
+			&head->chunks[end / KERNEL_CHUNK_BYTES & (rings->bytes / KERNEL_CHUNK_BYTES - 1)];
+
+		atomic_plain_write_release(&chunk->seq, head->count);
+		atomic_plain_write_release(&chunk->pos, end);
+	}
+	/* the reader's look at pos must not pass the bytes that are written over older records */
+	atomic_fence_full();
+	memcpy(at, record, bytes);
+	atomic_plain_write_release(
+		&at->head, KERNEL_HEAD(KERNEL_TAG(pos), (uint32_t)(bytes / 8), flags, id));
+}
+
+void rings_set_missed(struct rings *rings, uint32_t cpu, uint64_t missed)
+{
+	atomic_plain_write_release(&head_of(rings, cpu)->missed, missed);
 }
 
 void rings_destroy(struct rings *rings)

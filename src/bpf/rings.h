@@ -25,6 +25,8 @@ struct rings;
  * -ENOMEM, -EPERM without the right to use bpf(2), -E2BIG if the kernel takes no values of that size.
  */
 int rings_create(uint32_t kb, struct rings **rings, struct err *err);
+/* The same in memory of this process, which rings_write() fills. -ENOMEM */
+int rings_create_private(uint32_t kb, struct rings **rings, struct err *err);
 /* The memory stays as long as programs use it. NULL is allowed. */
 void rings_destroy(struct rings *rings);
 
@@ -36,6 +38,15 @@ uint32_t rings_bytes(const struct rings *rings);
 /* The head of a ring of so many bytes, and the value of one CPU with head and slack. */
 uint32_t rings_head_bytes(uint32_t bytes);
 uint32_t rings_value_bytes(uint32_t bytes);
+
+/*
+ * For private rings, one thread at a time for each CPU: writes a record, whose head and number are set here.
+ * `bytes` is a multiple of 8, at most KERNEL_RECORD_MAX.
+ */
+void rings_write(struct rings *rings, uint32_t cpu, struct kernel_record *record, size_t bytes, uint32_t id,
+	uint32_t flags);
+/* Sets the number of events for which no record was begun. */
+void rings_set_missed(struct rings *rings, uint32_t cpu, uint64_t missed);
 
 /* Sums over all CPUs, which only grow. */
 struct rings_totals {

@@ -7,18 +7,9 @@
 #include <string.h>
 
 #include "base/nearest.h"
-#include "probes/expr.h"
-
-/* Names that each event has; their values in ast_expr.number. Fields follow. */
-enum filter_builtin { FILTER_PID, FILTER_TID, FILTER_COMM, FILTER_UID, FILTER_CPU, FILTER_FIELDS };
+#include "kernel/filter_state.h"
 
 static const char *const builtins[FILTER_FIELDS] = { "pid", "tid", "comm", "uid", "cpu" };
-
-struct filter {
-	struct expr *expr;
-	struct filter_field *fields;
-	uint32_t count;
-};
 
 static int resolve(void *arg, const char *name, enum ast_type_kind *type, uint64_t *value, struct err *err)
 {

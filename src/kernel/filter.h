@@ -7,6 +7,7 @@
 #define KPROFS_KERNEL_FILTER_H
 
 #include <stdbool.h>
+#include <glib.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -42,6 +43,9 @@ struct filter_frame {
 int filter_create(const char *text, const struct filter_field *fields, uint32_t count,
 	struct filter **filter, struct err *err);
 void filter_destroy(struct filter *filter);
+
+/* Appends it in the words of tracefs' filters. -EOPNOTSUPP with what these can't say. */
+int filter_print(const struct filter *filter, GString *out, struct err *err);
 
 /* A call that has begun, as a filter may name its parts. */
 struct filter_call {

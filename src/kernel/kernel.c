@@ -331,7 +331,9 @@ static int set_call(struct kernel *kernel, const char *name, const struct kernel
 		choose_calls(kernel, "", NULL, false, before);
 		choose_calls(kernel, name, setting, wanted->on, choice);
 		note_begins(kernel, before, choice, clock_monotonic_ns());
-		if (!kernel->program || !choice->any || before->filtered || choice->filtered ||
+		if (kernel->instance)
+			ret = kernel_trace_calls(kernel, choice->on, choice->filters, err);
+		else if (!kernel->program || !choice->any || before->filtered || choice->filtered ||
 			before->stacked != choice->stacked)
 			ret = replace_program(kernel, choice, err);
 		else
@@ -348,37 +350,6 @@ static int set_call(struct kernel *kernel, const char *name, const struct kernel
 
 /* ---- writes ------------------------------------------------------------------------------------ */
 
-/* "0", or "1" with the words behind it. The filter is to be freed. */
-static int parse_choice(const char *text, struct kernel_choice *choice, struct err *err)
-{
-	static const char stack[] = "stack";
-	const char *rest = text + 1, *end;
-
-	*choice = (struct kernel_choice){ .on = text[0] == '1' };
-	if ((text[0] != '0' && text[0] != '1') || (rest[0] && rest[0] != ' ' && rest[0] != '\n'))
-		return err_set(err, EINVAL, "a switch takes 0 or 1");
-	rest += strspn(rest, " \t");
-	end = rest + strlen(rest);
-	while (end > rest && strchr(" \t\n", end[-1]))
-		end--;
-	if (end == rest)
-		return 0;
-	if (!choice->on)
-		return err_set(err, EINVAL, "nothing follows 0");
-	if (g_str_has_prefix(rest, stack) && strchr(" \t\n", rest[strlen(stack)])) {
-		choice->stacks = true;
-		rest += strlen(stack);
-		rest += strspn(rest, " \t");
-	}
-	if (end <= rest)
-		return 0;
-	if (end - rest < 2 || rest[0] != '/' || end[-1] != '/')
-		return err_set(err, EINVAL,
-			"what follows 1 is the word stack, a filter between two '/', or both");
-	choice->filter = g_strndup(rest + 1, (gsize)(end - rest) - 2);
-	return 0;
-}
-
 static int set(struct kernel *kernel, const char *name, const struct kernel_choice *choice, struct err *err)
 {
 	int ret;
@@ -390,6 +361,11 @@ static int set(struct kernel *kernel, const char *name, const struct kernel_choi
 		if (ret)
 			return ret;
 		kernel_store(kernel, name, NULL); /* if it fails, the rings are given back later */
+	}
+	if (kernel->instance) {
+		ret = kernel_check_instance(name, choice, err);
+		if (ret)
+			return ret;
 	}
 	if (choice->stacks) {
 		ret = kernel_prepare_stacks(kernel, err);
@@ -405,7 +381,7 @@ static int set(struct kernel *kernel, const char *name, const struct kernel_choi
 int kernel_set(struct kernel *kernel, const char *name, const char *text, struct err *err)
 {
 	struct kernel_choice choice;
-	int ret = parse_choice(text, &choice, err);
+	int ret = kernel_parse_choice(text, &choice, err);
 
 	if (ret)
 		return ret;
@@ -421,7 +397,9 @@ void kernel_apply_enabled(struct kernel *kernel)
 	enum emit_enabled enabled = kernel->pids_text ? EMIT_ONLY_CHOSEN : EMIT_ALL;
 
 	/* the memory stays until the rings are given back, under the same lock */
-	if (kernel->rings)
+	if (kernel->instance)
+		instance_enable(kernel->instance, kernel->enabled);
+	else if (kernel->rings)
 		atomic_plain_write_release(&kernel->control->enabled,
 			(uint8_t)(kernel->enabled ? enabled : EMIT_NOTHING));
 }
@@ -447,6 +425,7 @@ void kernel_list(struct kernel *kernel, GPtrArray *names)
 		if (kernel->callnames.names[i])
 			g_ptr_array_add(names, g_strconcat(one_call, kernel->callnames.names[i], NULL));
 	kernel_list_points(names);
+	kernel_list_functions(kernel, names);
 	qsort(names->pdata, names->len, sizeof(*names->pdata), compare_names);
 }
 
@@ -472,6 +451,9 @@ void kernel_print_info(struct kernel *kernel, GString *out)
 			if (number >= 0)
 				format = calltext_format(kernel->calltext, (uint32_t)number);
 			print_line(kernel, name, format ? format : "", out);
+		} else if (kernel_is_function(name)) {
+			format = kernel_format_function(kernel, name);
+			print_line(kernel, name, format, out);
 		} else if (!kernel_read_point(name, &point, NULL)) {
 			format = describe_point_format(point);
 			print_line(kernel, name, format, out);
@@ -546,8 +528,24 @@ static uint64_t count_missed(struct kernel *kernel)
 	return missed;
 }
 
+void kernel_gather(struct kernel *kernel)
+{
+	struct instance *instance;
+
+	pthread_mutex_lock(&kernel->lock);
+	instance = kernel->instance;
+	pthread_mutex_unlock(&kernel->lock);
+	if (instance)
+		instance_gather(instance);
+}
+
 static void total(struct kernel *kernel, struct rings_totals *totals)
 {
+	struct rings *rings = kernel_get_rings(kernel);
+
+	if (rings)
+		kernel_gather(kernel);
+	kernel_put_rings(kernel, rings);
 	pthread_mutex_lock(&kernel->lock);
 	*totals = (struct rings_totals){ 0 };
 	if (kernel->rings)
@@ -568,7 +566,7 @@ void kernel_print_stats(struct kernel *kernel, struct stats *stats)
 	pthread_mutex_lock(&kernel->lock);
 	if (kernel->rings)
 		bytes = (uint64_t)rings_bytes(kernel->rings) * rings_cpus(kernel->rings);
-	if (kernel->rings)
+	if (kernel->control)
 		lost = atomic_plain_read_acquire(&kernel->control->threads_lost);
 	events = g_hash_table_size(kernel->settings);
 	pthread_mutex_unlock(&kernel->lock);

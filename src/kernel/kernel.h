@@ -69,6 +69,8 @@ uint64_t kernel_overwritten(struct kernel *kernel);
 /* The rings, which stay until kernel_put_rings(); NULL if there are none, for which nothing is to be put. */
 struct rings *kernel_get_rings(struct kernel *kernel);
 void kernel_put_rings(struct kernel *kernel, struct rings *rings);
+/* Without bpf(2): takes what the kernel has recorded into the rings, which are held. Some ms. */
+void kernel_gather(struct kernel *kernel);
 
 /*
  * Appends the calls that threads are in now and that will be recorded when they return, as far as that

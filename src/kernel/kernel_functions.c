@@ -31,6 +31,35 @@ bool kernel_has_function(const char *name)
 	return true;
 }
 
+void kernel_list_functions(struct kernel *kernel, GPtrArray *names)
+{
+	GHashTableIter iter;
+	void *name;
+
+	pthread_mutex_lock(&kernel->lock);
+	g_hash_table_iter_init(&iter, kernel->settings);
+	while (g_hash_table_iter_next(&iter, &name, NULL))
+		if (kernel_is_function(name))
+			g_ptr_array_add(names, g_strdup(name));
+	pthread_mutex_unlock(&kernel->lock);
+}
+
+char *kernel_format_function(struct kernel *kernel, const char *name)
+{
+	const char *format = "";
+
+	/* the last one, if it was described in several ways */
+	pthread_mutex_lock(&kernel->lock);
+	for (guint i = 0; i < kernel->points->len; i++) {
+		const struct kernel_meaning *meaning = g_ptr_array_index(kernel->points, i);
+
+		if (strcmp(meaning->label, name) == 0)
+			format = meaning->format;
+	}
+	pthread_mutex_unlock(&kernel->lock);
+	return g_strdup(format);
+}
+
 /* ---- what its records mean ---------------------------------------------------------------------- */
 
 /* The flags that make another format, in the order of kernel_meaning.variants. */

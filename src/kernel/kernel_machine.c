@@ -94,16 +94,36 @@ static int look_at_machine(struct kernel *kernel, struct err *err)
 	return ret;
 }
 
+/* In place of programs. `why` is what these lack. */
+static int create_instance(struct kernel *kernel, const struct err *why, struct err *err)
+{
+	struct instance *instance;
+	struct err second = { "" };
+
+	if (instance_create(NULL, choose_kb(kernel), &instance, &second))
+		return err_set(err, EOPNOTSUPP, "%s; without that, %s", why->text, second.text);
+	pthread_mutex_lock(&kernel->lock);
+	kernel->rings = instance_rings(instance);
+	kernel->instance = instance;
+	kernel_apply_enabled(kernel);
+	pthread_mutex_unlock(&kernel->lock);
+	return 0;
+}
+
 int kernel_prepare(struct kernel *kernel, struct err *err)
 {
+	struct err why = { "" };
 	int ret;
 
 	if (kernel->rings)
 		return 0;
 	kernel->machine = kernel_no_machine;
-	ret = look_at_machine(kernel, err);
-	if (!ret)
-		ret = emit_machine_find_own(&kernel->machine.emit, err);
+	ret = look_at_machine(kernel, &why);
+	if (ret) {
+		kernel_give_back(kernel);
+		return create_instance(kernel, &why, err);
+	}
+	ret = emit_machine_find_own(&kernel->machine.emit, err);
 	if (!ret)
 		ret = pidprogram_create_map(&kernel->machine.emit.chosen, err);
 	if (!ret)
@@ -133,6 +153,7 @@ void kernel_give_back(struct kernel *kernel)
 {
 	struct rings *rings;
 	struct rings_totals totals;
+	struct instance *instance;
 
 	pthread_mutex_lock(&kernel->lock);
 	if (kernel->readers) {
@@ -141,6 +162,8 @@ void kernel_give_back(struct kernel *kernel)
 	}
 	rings = kernel->rings;
 	kernel->rings = NULL;
+	instance = kernel->instance;
+	kernel->instance = NULL;
 	kernel->idle_ns = 0;
 	if (rings) {
 		rings_total(rings, &totals);
@@ -151,6 +174,7 @@ void kernel_give_back(struct kernel *kernel)
 		kernel->former.overwritten += totals.recorded - totals.torn;
 	}
 	pthread_mutex_unlock(&kernel->lock);
+	instance_destroy(instance);
 	rings_destroy(rings);
 	if (kernel->control)
 		munmap(kernel->control, sizeof(*kernel->control));

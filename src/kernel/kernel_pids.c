@@ -156,6 +156,9 @@ static int choose(struct kernel *kernel, const char *text, struct err *err)
 
 	if (!ret)
 		ret = kernel_prepare(kernel, err);
+	if (!ret && kernel->instance)
+		ret = err_set(err, EOPNOTSUPP, "processes can't be chosen without bpf(2), which needs the "
+			"capabilities CAP_BPF and CAP_PERFMON, or CAP_SYS_ADMIN");
 	if (!ret && kernel->machine.emit.own != (uint32_t)getpid())
 		ret = err_set(err, EOPNOTSUPP, "processes can't be chosen in a pid namespace, "
 			"since the kernel's events have other numbers");

@@ -106,10 +106,12 @@ static int find_id(
 	return kernel_add_meaning(kernel, meaning, id, err);
 }
 
-static void detach(struct kernel *kernel, struct kernel_setting *setting)
+static void detach(struct kernel *kernel, const char *name, struct kernel_setting *setting)
 {
 	if (!setting)
 		return;
+	if (kernel->instance)
+		kernel_untrace_point(kernel, name);
 	if (setting->link >= 0)
 		close(setting->link);
 	if (setting->program >= 0) {
@@ -131,7 +133,7 @@ int kernel_set_point(struct kernel *kernel, const char *name, const struct kerne
 	int ret, program = -1;
 
 	if (!choice->on) {
-		detach(kernel, old);
+		detach(kernel, name, old);
 		kernel_store(kernel, name, NULL);
 		return 0;
 	}
@@ -145,6 +147,13 @@ int kernel_set_point(struct kernel *kernel, const char *name, const struct kerne
 		return ret;
 	}
 	ret = find_id(kernel, name, point, &id, err);
+	if (!ret && kernel->instance) {
+		ret = kernel_trace_point(kernel, name, filter, id, err);
+		if (!ret)
+			kernel_store(kernel, name, kernel_make_setting(choice));
+		filter_destroy(filter);
+		return ret;
+	}
 	if (!ret) {
 		point = kernel_point_meaning(kernel, id)->point;
 		ret = point_load(point, &kernel->machine.emit, id, filter, choice->stacks, &program, err);
@@ -152,13 +161,13 @@ int kernel_set_point(struct kernel *kernel, const char *name, const struct kerne
 	filter_destroy(filter);
 	if (ret)
 		return ret;
-	detach(kernel, old);
+	detach(kernel, name, old);
 	setting = kernel_make_setting(choice);
 	setting->program = program;
 	ret = program_attach_tracepoint(program, point->event, &setting->link, err);
 	kernel_store(kernel, name, setting);
 	if (ret) {
-		detach(kernel, setting);
+		detach(kernel, name, setting);
 		kernel_store(kernel, name, NULL);
 	}
 	return ret;

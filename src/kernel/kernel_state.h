@@ -10,6 +10,7 @@
 #include "kernel/calltext.h"
 #include "bpf/emit.h"
 #include "kernel/functionprogram.h"
+#include "kernel/instance.h"
 #include "kernel/kernel.h"
 #include "kernel/point.h"
 
@@ -38,6 +39,9 @@ struct kernel_choice {
 	char *filter; /* NULL if there is none */
 };
 
+/* kernel_choice.c: "0", or "1" with the words behind it. The filter is to be freed. -EINVAL */
+int kernel_parse_choice(const char *text, struct kernel_choice *choice, struct err *err);
+
 /* i: invariant; c: under `changing`; l: under `lock`, and written under both */
 struct kernel {
 	uint32_t kb;		    /* i */
@@ -53,6 +57,7 @@ struct kernel {
 	/* c: lists calls under way, -1 if the kernel can't; stays as long as rings are held */
 	int begun_link;
 	struct pidprogram *pidprogram; /* c: follows chosen processes; NULL if all are recorded */
+	struct instance *instance; /* l: in place of all programs where there is no bpf(2); else NULL */
 	int functions; /* c: the map of functionprogram.h, -1 until it is needed */
 	/* A leaf. */
 	pthread_mutex_t lock;
@@ -83,8 +88,22 @@ int kernel_set_function(struct kernel *kernel, const char *name, const struct ke
 	struct err *err);
 bool kernel_is_function(const char *name);
 bool kernel_has_function(const char *name);
+/* Those that are on; all others would be some 60,000. */
+void kernel_list_functions(struct kernel *kernel, GPtrArray *names);
+/* The format of one that was on. To be freed. */
+char *kernel_format_function(struct kernel *kernel, const char *name);
 const struct kernel_meaning *kernel_function_meaning(
 	const struct kernel_meaning *meaning, const struct kernel_record *record);
+
+/* kernel_instance.c, of a kernel that has one; a filter may be NULL. Tracepoints */
+int kernel_trace_point(struct kernel *kernel, const char *name, const struct filter *filter, uint32_t id,
+	struct err *err);
+void kernel_untrace_point(struct kernel *kernel, const char *name);
+/* The system calls that are on, and the filter of each or NULL, by their numbers. */
+int kernel_trace_calls(struct kernel *kernel, const bool *on, const struct filter *const *filters,
+	struct err *err);
+/* Refuses what an instance can't do. */
+int kernel_check_instance(const char *name, const struct kernel_choice *choice, struct err *err);
 
 /* kernel_meanings.c */
 void kernel_free_meaning(struct kernel_meaning *meaning);

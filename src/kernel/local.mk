@@ -25,14 +25,19 @@ libkernel_a_SOURCES = \
 	%D%/describe.h \
 	%D%/filter.c \
 	%D%/filter.h \
+	%D%/filter_state.h \
 	%D%/function.c \
 	%D%/function.h \
 	%D%/functionprogram.c \
 	%D%/functionprogram.h \
+	%D%/instance.c \
+	%D%/instance.h \
 	%D%/kernel.c \
 	%D%/kernel_begun.c \
+	%D%/kernel_choice.c \
 	%D%/kernel.h \
 	%D%/kernel_functions.c \
+	%D%/kernel_instance.c \
 	%D%/kernel_machine.c \
 	%D%/kernel_meanings.c \
 	%D%/kernel_pids.c \
@@ -41,4 +46,7 @@ libkernel_a_SOURCES = \
 	%D%/pidprogram.c \
 	%D%/pidprogram.h \
 	%D%/point.c \
-	%D%/point.h
+	%D%/point.h \
+	%D%/tracefilter.c \
+	%D%/tracepage.c \
+	%D%/tracepage.h

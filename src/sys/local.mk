@@ -56,5 +56,7 @@ libsys_a_SOURCES = \
 	%D%/terminal.h \
 	%D%/tracefs.c \
 	%D%/tracefs.h \
+	%D%/tracing.c \
+	%D%/tracing.h \
 	%D%/uevent.c \
 	%D%/uevent.h

@@ -84,6 +84,8 @@ uint64_t follow_kernel_gather(struct follow_kernel *follow, struct snapshot *sna
 	uint64_t lost = 0;
 
 	find_rings(follow);
+	if (follow->rings)
+		kernel_gather(follow->kernel);
 	for (uint32_t i = 0; follow->rings && i < rings_cpus(follow->rings); i++) {
 		struct follow_cpu *cpu = &follow->cpus[i];
 		struct rings_copy *copy;

@@ -515,8 +515,10 @@ static void copy_rings(struct snapshot *snapshot)
 	g_autoptr(GArray) begun = g_array_new(FALSE, FALSE, sizeof(struct begun_thread));
 	struct rings_copy *copy;
 
-	if (rings)
+	if (rings) {
 		kernel_list_begun(snapshot->source, begun);
+		kernel_gather(snapshot->source);
+	}
 	for (uint32_t cpu = 0; rings && cpu < rings_cpus(rings); cpu++)
 		if (snapshot_copy_ring(snapshot, rings, cpu, 0, true, &copy))
 			snapshot->left_out += rings_held(rings, cpu);

@@ -202,17 +202,3 @@ fi
 same "the next server has none" 0 "$(cat "$MNT/$GETPPID")"
 same "and has attached nothing" "" "$(programs "$SERVER")"
 serve_end
-
-# where bpf(2) is refused, the sentence says what would give it, and all else works
-if [ -x tests/deny/deny ]; then
-	printf '#!/bin/sh\nexec "%s" EPERM bpf -- "%s" "$@"\n' "$PWD/tests/deny/deny" "$KPROFS" >"$WORK/denied"
-	chmod +x "$WORK/denied"
-	KPROFS=$WORK/denied
-	serve
-	fails_with "Operation not permitted" put "$GETPPID" 1
-	check "kperr says what is needed" grep -q "CAP_BPF and CAP_PERFMON" <(tail -n 1 "$MNT/kperr")
-	same "the switch stays off" 0 "$(cat "$MNT/$GETPPID")"
-	put kptrace "a line"
-	check "the trace works" grep -q "a line" "$MNT/kptrace"
-	serve_end
-fi

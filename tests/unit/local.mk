@@ -63,6 +63,13 @@ unit_tests += tests/unit/test_targets
 tests_unit_test_targets_LDADD = libprobes.a libkpbpf.a $(SYS_TEST_LIBS) $(BPF_LIBS)
 unit_tests += tests/unit/test_bpftrace_tools
 tests_unit_test_bpftrace_tools_LDADD = libprobes.a libkpbpf.a $(SYS_TEST_LIBS) $(BPF_LIBS)
+
+unit_tests += tests/unit/test_tracefilter
+tests_unit_test_tracefilter_LDADD = libkernel.a libprobes.a libkpbpf.a $(SYS_TEST_LIBS) $(BPF_LIBS)
+
+unit_tests += tests/unit/test_tracepage
+tests_unit_test_tracepage_LDADD = libkernel.a $(BASE_TEST_LIBS)
+
 unit_tests += tests/unit/test_expr
 tests_unit_test_expr_LDADD = libprobes.a $(BASE_TEST_LIBS)
 

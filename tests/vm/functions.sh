@@ -50,6 +50,12 @@ fallocate -l 8192 "$FILE"
 same "nothing when it is off" 6 "$(lines function:vfs_fallocate)"
 grep function:vfs_fallocate "$MNT/kptrace" | tail -n 1
 
+check "a span of views/trace.json" grep -q '"name":"function:vfs_fallocate".*"ph":"X"\|"ph":"X".*"name":"function:vfs_fallocate"' \
+	"$MNT/views/trace.json"
+for field in mode len result duration_us; do
+	check "CTF has the field $field" grep -q " _$field;" <(sed -n '/name = "function:vfs_fallocate"/,/^};/p' "$MNT/views/ctf/metadata")
+done
+
 # filters by arguments, result and duration
 put kptrace_ctl clear
 on vfs_fallocate '1 /offset == 4096 && len > 4096 && result == 0 && retval == 0 && duration_ns > 0 && comm == "fallocate"/'
@@ -80,6 +86,25 @@ wait $sleepers
 off do_nanosleep
 same "as long as they slept" "1 2 3 4" "$(sed -n 's/.*function:do_nanosleep: .* = 0 (\([0-9]*\)[0-9]\{5\}\.[0-9] us)$/\1/p' \
 	"$MNT/kptrace" | sort -n | tr '\n' ' ' | sed 's/ $//')"
+
+# many calls on both CPUs: each one is recorded or missed
+CALL=$(sed -n 's/.* [tT] \(__[a-z0-9]*_sys_getppid\)$/\1/p' /proc/kallsyms | head -n 1)
+count() {
+	sed -n "s/^trace\.kernel\.$1 //p" "$MNT/kpstat"
+}
+recorded=$(count recorded) missed=$(count missed)
+on "$CALL" '1 /comm == "kernel_calls"/'
+for cpu in 0 1; do
+	echo | tests/fs/kernel_calls $cpu 20000 >/dev/null &
+	callers="${callers-} $!"
+done
+# shellcheck disable=SC2086 # words
+wait $callers
+same "it is in the folder while it is on" "function:$CALL" "$(cd "$MNT/events/kernel" && ls -d function:*)"
+check "and in info" grep -q "^name 'function:$CALL' format '.* = %ld (%.1f us)' 1 /comm" "$MNT/events/kernel/info"
+off "$CALL"
+same "calls of $CALL" 40000 $(($(count recorded) - recorded + $(count missed) - missed))
+same "not listed when it is off" 0 "$(cd "$MNT/events/kernel" && find . -name 'function:*' | wc -l)"
 
 # stacks
 put kptrace_ctl clear
@@ -131,7 +156,7 @@ for notrace in exc_page_fault el1h_64_sync_handler; do
 done
 
 grep '^trace.kernel' "$MNT/kpstat"
-same "nothing is missed" 0 "$(sed -n 's/^trace\.kernel\.missed //p' "$MNT/kpstat")"
+same "nothing is missed" 0 "$(count missed)"
 serve_end
 
 # without perf_event_open there is ftrace
