@@ -12,6 +12,7 @@ extern const struct command cmd_doctor;
 extern const struct command cmd_dump;
 extern const struct command cmd_list;
 extern const struct command cmd_mark;
+extern const struct command cmd_probe;
 extern const struct command cmd_record;
 extern const struct command cmd_report;
 extern const struct command cmd_script;

@@ -10,6 +10,7 @@ kprof_SOURCES = \
 	%D%/cmd_dump.c \
 	%D%/cmd_list.c \
 	%D%/cmd_mark.c \
+	%D%/cmd_probe.c \
 	%D%/cmd_record.c \
 	%D%/cmd_report.c \
 	%D%/cmd_script.c \
@@ -29,6 +30,7 @@ kprof_SOURCES = \
 	%D%/kpdata_copy.c %D%/kpdata_copy.h \
 	%D%/input.c %D%/input.h %D%/input_source.c %D%/input_source.h \
 	%D%/perf_options.c %D%/perf_options.h \
+	%D%/live_probe.c %D%/live_probe.h \
 	%D%/live_trace.c %D%/live_trace.h \
 	%D%/pager.c %D%/pager.h \
 	%D%/private_server.c %D%/private_server.h \

@@ -26,6 +26,9 @@
  *
  *	Subcommand mark: mark_client_send (producers/mark_client.c)
  *
+ *	Subcommand probe: live_probe_run (live_probe.c) runs a program in a private server;
+ *	  listing_run (probes/listing.c) lists what can be probed
+ *
  *	Subcommand trace:
  *	  tracecopies_next      merges copies of cpu/N/trace (trace/tracefile.c)
  *	  tracectf_write        writes them as CTF (trace/ctf/); else as lines (trace/trace_text.c)
@@ -54,6 +57,7 @@ static const struct command *const commands[] = {
 	&cmd_trace,
 	&cmd_ctl,
 	&cmd_mark,
+	&cmd_probe,
 	&cmd_list,
 	&cmd_doctor,
 	NULL,

@@ -69,7 +69,7 @@ const struct function_row function_rows[] = {
 	{ NULL, FUNCTIONS, FUNCTION_ACTS, NULL, NONE, 0, NULL, NULL },
 };
 
-const struct function_row *function_find(const char *name, size_t length)
+const struct function_row *functions_find(const char *name, size_t length)
 {
 	for (const struct function_row *row = function_rows; row->name; row++)
 		if (strlen(row->name) == length && strncmp(row->name, name, length) == 0)

@@ -346,7 +346,8 @@ static int take_sign(struct lexer *lexer, struct token *token)
 	if (!token->length)
 		return fail_at(lexer, input->at, EINVAL, "this is no part of the language");
 	input->at += token->length;
-	token->ends_text = !lexer->depth && input->at == input->end;
+	/* "<" may become "<=", and '/' a comment; '}' is whole */
+	token->ends_text = !lexer->depth && input->at == input->end && strchr("+-*/%&|^!<>=", token->text[0]);
 	return 0;
 }
 

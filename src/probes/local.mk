@@ -20,7 +20,11 @@ libprobes_a_SOURCES = \
 	%D%/lexer.c \
 	%D%/lexer.h \
 	%D%/lexer_directive.c \
+	%D%/listing.c \
+	%D%/listing.h \
 	%D%/macros.c \
+	%D%/parameters.c \
+	%D%/parameters.h \
 	%D%/parser.c \
 	%D%/parser.h \
 	%D%/parser_expr.c \

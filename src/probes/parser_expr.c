@@ -98,7 +98,7 @@ static int parse_call(struct parser *parser, struct ast_expr *expr)
 	int ret = parser_advance(parser);
 
 	expr->kind = AST_CALL;
-	expr->function = function_find(expr->text, strlen(expr->text));
+	expr->function = functions_find(expr->text, strlen(expr->text));
 	return ret ? ret : parse_list(parser, ')', AST_ARGS_MAX, expr);
 }
 
@@ -127,7 +127,7 @@ static int parse_name(struct parser *parser, struct ast_expr **expr)
 		parser->token.length);
 	int ret;
 
-	if (calls && !function_find(parser->token.text, parser->token.length) && !refused &&
+	if (calls && !functions_find(parser->token.text, parser->token.length) && !refused &&
 		!builtin_find(parser->token.text, parser->token.length))
 		return parser_fail(parser, EINVAL, "there is no function '%.*s'", (int)parser->token.length,
 			parser->token.text);

@@ -146,7 +146,7 @@ struct function_row {
 };
 
 extern const struct function_row function_rows[]; /* until name is NULL */
-const struct function_row *function_find(const char *name, size_t length);
+const struct function_row *functions_find(const char *name, size_t length);
 
 /* ---- what bpftrace has and this language has not (refused.c) ------------------------------------ */
 

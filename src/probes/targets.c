@@ -156,6 +156,11 @@ const struct types *targets_types(const struct targets *targets, const char **wh
 	return targets->types;
 }
 
+int targets_why_no_tracepoints(const struct targets *targets)
+{
+	return targets->why_no_tracefs;
+}
+
 /* ---- lists ------------------------------------------------------------------------------------- */
 
 struct listing {

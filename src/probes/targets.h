@@ -32,6 +32,9 @@ void targets_close(struct targets *targets);
 /* NULL without BTF; then `why` (may be NULL) is the sentence. */
 const struct types *targets_types(const struct targets *targets, const char **why);
 
+/* 0, or why there are no tracepoints: -EACCES, -EPERM, -ENOENT, ... */
+int targets_why_no_tracepoints(const struct targets *targets);
+
 /* Whether a name is matched by a pattern with '*' and '?'; whether a text has one of these. */
 bool targets_match(const char *pattern, const char *name);
 bool targets_is_pattern(const char *text);

@@ -72,7 +72,7 @@ tests_fs_switched_LDFLAGS = -static
 TESTS += %D%/trace_spans.sh %D%/view_spans.sh %D%/trace_switches.sh
 EXTRA_DIST += %D%/trace_spans.sh %D%/view_spans.sh %D%/trace_switches.sh
 # the commands that run others
-CMD_TESTS = %D%/cmd_annotate.sh %D%/cmd_input.sh %D%/cmd_part.sh %D%/cmd_completions.sh %D%/cmd_ctl.sh %D%/cmd_doctor.sh %D%/cmd_list.sh %D%/cmd_mark.sh %D%/cmd_record.sh %D%/cmd_script.sh %D%/cmd_perf_options.sh %D%/cmd_stat.sh %D%/cmd_streams.sh %D%/cmd_record_select.sh %D%/cmd_stat_select.sh %D%/cmd_trace.sh \
+CMD_TESTS = %D%/cmd_annotate.sh %D%/cmd_input.sh %D%/cmd_part.sh %D%/cmd_completions.sh %D%/cmd_ctl.sh %D%/cmd_doctor.sh %D%/cmd_list.sh %D%/cmd_mark.sh %D%/cmd_probe.sh %D%/cmd_record.sh %D%/cmd_script.sh %D%/cmd_perf_options.sh %D%/cmd_stat.sh %D%/cmd_streams.sh %D%/cmd_record_select.sh %D%/cmd_stat_select.sh %D%/cmd_trace.sh \
 	%D%/cmd_top.sh
 EXTRA_DIST += %D%/cmd_lib.sh %D%/cmd_terminal.py
 # the browser on a terminal

@@ -59,6 +59,8 @@ tests_unit_test_function_LDADD = libtrace.a libkernel.a libprobes.a libkpbpf.a l
 
 unit_tests += tests/unit/test_check
 tests_unit_test_check_LDADD = libprobes.a libkpbpf.a $(SYS_TEST_LIBS) $(BPF_LIBS)
+unit_tests += tests/unit/test_parameters
+tests_unit_test_parameters_LDADD = libprobes.a $(BASE_TEST_LIBS)
 unit_tests += tests/unit/test_targets
 tests_unit_test_targets_LDADD = libprobes.a libkpbpf.a $(SYS_TEST_LIBS) $(BPF_LIBS)
 unit_tests += tests/unit/test_bpftrace_tools

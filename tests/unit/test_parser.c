@@ -380,7 +380,9 @@ static void test_errors(void **state)
 		{ __LINE__, "kprobe:f { @x", -EAGAIN, "line 1, column 14: the text ends too early" },
 		{ __LINE__, "kprobe:f { foo", -EAGAIN, "line 1, column 15: the text ends too early" },
 		{ __LINE__, "struct a { int x;", -EAGAIN, "line 1, column 18: the text ends too early" },
+		{ __LINE__, "kprobe:f { @x = 1 <", -EAGAIN, "line 1, column 20: the text ends too early" },
 		/* nothing does */
+		{ __LINE__, "kprobe:f { @x = count( }", -EINVAL, "line 1, column 24: a value is missing" },
 		{ __LINE__, "kpro:f { }", -EINVAL, "line 1, column 1: there is no kind of probes 'kpro'" },
 		{ __LINE__, "kprobe { }", -EINVAL,
 			"line 1, column 1: the probe is not of the form kprobe:FUNC" },

@@ -1,0 +1,83 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# cmd_probe: kprof probe lists probes and checks programs without a server, and runs them in a private one.
+# shellcheck source=tests/fs/cmd_lib.sh
+. "${srcdir:-.}/tests/fs/cmd_lib.sh"
+
+probe() {
+	kprof_ends "$1" probe "${@:2}"
+}
+
+# programs that need nothing of the kernel
+probe 0 -n 'profile:hz:99 { @[comm] = count(); }'
+probe 0 -n -e 'BEGIN { printf("%d %s %d\n", $1, str($2), $#); }' 42 word
+printf '#!/usr/bin/x\nBEGIN\n{\n\t@ = 1;\n}\n' >"$tmp/file.bt"
+probe 0 -n "$tmp/file.bt"
+probe 1 -n 'BEGIN { @ = count( }'
+same "the place and the reason" "kprof: line 1, column 20: a value is missing" "$(head -n 1 "$tmp/err")"
+same "the caret" '                   ^' "$(tail -n 1 "$tmp/err")"
+probe 1 -n 'BEGIN { for (;;) { } }'
+grep -q 'for loops are not supported' "$tmp/err" || fail "it does not name what is refused"
+probe 1 -n -e 'BEGIN { @ = $1; }' word
+grep -q 'not a number: use str(\$1)' "$tmp/err" || fail "it does not say how a word is used"
+probe 1 -n "$tmp/absent.bt"
+probe 2 -n
+probe 2 -l a b
+
+# what can be probed: the same names as the kernel shows
+events=/sys/kernel/tracing/events
+if [ -r $events/sched ]; then
+	probe 0 -l 'tracepoint:sched:*'
+	same "the tracepoints of one system" "$(cd $events/sched && find . -mindepth 1 -type d | sed 's|\./||' | sort)" \
+		"$(sed 's/ .*//; s/^tracepoint:sched://' "$tmp/out" | sort)"
+	probe 0 -l 'tracepoint:sched:sched_switch'
+	grep -q ' char prev_comm, pid_t prev_pid, ' "$tmp/out" || fail "no types of fields: $(cat "$tmp/out")"
+	probe 0 -l 'syscall:getppid:*'
+	same "both sides of a system call" "syscall:getppid:entry syscall:getppid:return" \
+		"$(sort "$tmp/out" | paste -sd ' ')"
+fi
+probe 1 -l 'tracepoint:no_such_system:*'
+grep -q "no probe matches" "$tmp/err" || fail "it does not say that nothing matches"
+if [ -r /sys/kernel/btf/vmlinux ]; then
+	probe 0 -l '*:vfs_read'
+	same "a function" "fentry:vfs_read fexit:vfs_read kprobe:vfs_read kretprobe:vfs_read" \
+		"$(sed 's/ .*//' "$tmp/out" | sort | paste -sd ' ')"
+	grep -q '^fentry:vfs_read file \*file, char \*buf, size_t count, loff_t \*pos$' "$tmp/out" ||
+		fail "no arguments: $(cat "$tmp/out")"
+fi
+
+# runs, where the server can run programs
+if ! "$KPROF" probe 'BEGIN { exit(); }' >"$tmp/out" 2>"$tmp/err"; then
+	echo "programs can't be run here: $(cat "$tmp/err")"
+	[ "$failures" = 0 ]
+	exit
+fi
+probe 0 -e 'BEGIN { printf("%d %s %d\n", $1, str($2), $#); exit(); } END { printf("ends\n"); }' 42 'a"b'
+same "what BEGIN and END print" '42 a"b 2 ends' "$(paste -sd ' ' "$tmp/out")"
+
+# sixteen calls of a program: each `:` of this shell opens a file once
+cat >"$tmp/opens" <<-END
+	for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do : <$tmp/file.bt; done
+END
+probe 3 -c "bash -c '. $tmp/opens; exit 3'" \
+	'syscall:openat:entry /pid == cpid/ { @f[str(args.filename)] = count(); }'
+grep -qxF "@f[$tmp/file.bt]: 16" "$tmp/out" || fail "not 16 opens: $(cat "$tmp/out")"
+probe 0 -o "$tmp/written" -e 'BEGIN { @x = 7; exit(); }'
+same "the output in a file" "@x: 7" "$(grep . "$tmp/written")"
+same "nothing else" "" "$(cat "$tmp/out")"
+
+# Ctrl-C ends a program that would go on
+mkfifo "$tmp/way"
+"$KPROF" probe 'BEGIN { printf("runs\n"); } interval:s:1000 { @ = count(); } END { printf("ends\n"); }' \
+	>"$tmp/way" 2>"$tmp/err" &
+pid=$!
+exec 3<"$tmp/way"
+read -r -t 60 line <&3
+same "it runs" runs "$line"
+kill -INT $pid
+wait $pid
+same "the status after Ctrl-C" 0 $?
+same "END has run" ends "$(cat <&3)"
+exec 3<&-
+
+[ "$failures" = 0 ]
