@@ -14,7 +14,8 @@
 
 static const struct cmd_option options[] = {
 	{ 'l', "list", NULL, "list the probes that match the argument, or all" },
-	{ 'e', "program", "TEXT", "the program; then the first argument is $1" },
+	{ 'e', "program", "TEXT",
+		"the program; then the first argument is $1 and not a program or its file" },
 	{ 'n', "dry-run", NULL, "only check the program" },
 	{ 'c', "command", "COMMAND", "run COMMAND, and end with it; cpid is its process" },
 	{ 'o', "output", "FILE", "write to FILE in place of standard output" },
@@ -130,7 +131,7 @@ static int run(const struct command *command, int argc, char **argv)
 
 const struct command cmd_probe = {
 	.name = "probe",
-	.arguments = "PROGRAM|FILE [ARGUMENT...]",
+	.arguments = "PROGRAM [ARGUMENT...]",
 	.summary = "Run a program in the language of probes, as bpftrace does",
 	.examples = "kprof probe 'syscall:read:return { @bytes[comm] = hist(retval); }'\n"
 		    "kprof probe -l 'tracepoint:sched:*'\n"

@@ -14,6 +14,9 @@
 #include "formats/breakdown.h"
 #include "formats/script.h"
 #include "formats/view.h"
+#include "probes/listing.h"
+#include "probes/tables.h"
+#include "probes/targets.h"
 #include "sys/mounts.h"
 #include "sys/proc.h"
 #include "tui/rows.h"
@@ -153,6 +156,37 @@ static void offer_mounts(struct completion *completion)
 	mounts_find(NULL, MOUNTS_KPROFS_TYPE, offer_mount, completion);
 }
 
+/* ---- probes ----------------------------------------------------------------------------------- */
+
+static int offer_probe(void *arg, const char *line)
+{
+	const char *blank = strchr(line, ' ');
+	g_autofree char *name = blank ? g_strndup(line, (gsize)(blank - line)) : g_strdup(line);
+
+	completion_offer(arg, name, blank ? blank + 1 : NULL);
+	return 0;
+}
+
+/* Without a colon the kinds only, since there are some 200,000 probes. */
+static void offer_probes(struct completion *completion)
+{
+	const char *typed = completion->typed + completion->done;
+	g_autofree char *pattern = g_strconcat(typed, "*", NULL);
+	struct targets *targets;
+
+	if (!strchr(typed, ':')) {
+		for (const struct kind_row *row = kind_rows; row->name; row++) {
+			g_autofree char *kind = g_strconcat(row->name, ":", NULL);
+
+			completion_offer(completion, row->parts == KIND_NO_PARTS ? row->name : kind,
+				row->help);
+		}
+	} else if (!strpbrk(typed, "*? {/") && !targets_open(NULL, &targets, NULL)) {
+		listing_run(targets, pattern, offer_probe, completion);
+		targets_close(targets);
+	}
+}
+
 /* ---- words ------------------------------------------------------------------------------------ */
 
 static void offer_formats(struct completion *completion)
@@ -224,6 +258,7 @@ static const struct value_kind {
 	{"MODE", NULL, EITHER, false, offer_stack_modes, words},
 	{"GRAPH", NULL, EITHER, false, offer_call_graphs, words},
 	{"HZ", NULL, EITHER, false, offer_rates, words},
+	{"PROGRAM", NULL, EITHER, false, offer_probes, files},
 	{"PID", NULL, READS, false, offer_captured_pids, words},
 	{"PID", NULL, SAMPLES, true, offer_pids, words},
 	{"TID", NULL, SAMPLES, true, offer_pids, words},

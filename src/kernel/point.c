@@ -3,73 +3,42 @@
 #include "kernel/point.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bpf/program.h"
+#include "probes/targets.h"
 
 /* The header that each record of the kernel has: type, flags, preemption, process. */
 #define KERNEL_HEADER 8u
 
 /* ---- the format -------------------------------------------------------------------------------- */
 
-/* "char comm[16]", "unsigned long flags", "__data_loc char[] name": the name is the last word. */
-static bool parse_declaration(char *text, struct point_field *field)
+static enum point_kind kind_of(const struct targets_field *field)
 {
-	char *name, *bracket;
-	bool is_char, is_array, is_location = g_str_has_prefix(text, "__data_loc ");
+	const bool is_char = strstr(field->type, "char") != NULL;
 
-	is_char = strstr(text, "char") != NULL;
-	name = strrchr(text, ' ');
-	if (!name || !name[1])
-		return false;
-	*name++ = '\0';
-	bracket = strchr(name, '[');
-	is_array = bracket != NULL;
-	if (bracket)
-		*bracket = '\0';
-	if (is_location && is_char)
-		field->kind = POINT_STRING;
-	else if (is_location || g_str_has_prefix(text, "__rel_loc "))
-		field->kind = POINT_BYTES;
-	else if (is_array)
-		field->kind = is_char ? POINT_TEXT : POINT_BYTES;
-	else if (strchr(text, '*'))
-		field->kind = POINT_POINTER;
-	else
-		field->kind = POINT_NUMBER;
-	field->name = g_strdup(name);
-	return name[0] != '\0';
+	if (field->is_location && is_char)
+		return POINT_STRING;
+	if (field->is_location || field->is_relative)
+		return POINT_BYTES;
+	if (field->is_array)
+		return is_char ? POINT_TEXT : POINT_BYTES;
+	if (strchr(field->type, '*'))
+		return POINT_POINTER;
+	return field->bytes == 1 || field->bytes == 2 || field->bytes == 4 || field->bytes == 8 ?
+		POINT_NUMBER :
+		POINT_BYTES;
 }
 
-/* "\tfield:TYPE NAME;\toffset:N;\tsize:N;\tsigned:N;" */
-static bool parse_field(const char *line, struct point_field *field)
-{
-	const char *declaration = strstr(line, "field:"),
-		   *end = declaration ? strchr(declaration, ';') : NULL;
-	g_autofree char *text = NULL;
-	unsigned int offset, bytes, is_signed = 0;
-
-	if (!end || sscanf(end, "; offset:%u; size:%u; signed:%u;", &offset, &bytes, &is_signed) < 2)
-		return false;
-	text = g_strndup(declaration + strlen("field:"), (gsize)(end - declaration) - strlen("field:"));
-	*field = (struct point_field){
-		.offset = offset, .bytes = bytes, .is_signed = is_signed, .string = -1};
-	if (!parse_declaration(text, field))
-		return false;
-	if (field->kind == POINT_NUMBER && bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8)
-		field->kind = POINT_BYTES;
-	return true;
-}
-
-static void add_field(struct point *point, const struct point_field *field, int *strings)
+static void add_field(struct point *point, const struct targets_field *field, int *strings)
 {
 	struct point_field *kept = &point->fields[point->count++];
 	uint32_t end = field->offset + field->bytes;
 
-	*kept = *field;
-	if (field->kind == POINT_STRING && *strings < (int)KERNEL_CALL_STRINGS)
+	*kept = (struct point_field){ .name = g_strdup(field->name), .kind = kind_of(field),
+		.offset = field->offset, .bytes = field->bytes, .is_signed = field->is_signed,
+			.string = -1 };
+	if (kept->kind == POINT_STRING && *strings < (int)KERNEL_CALL_STRINGS)
 		kept->string = (*strings)++;
 	if (end - KERNEL_HEADER > point->body)
 		point->body = end - KERNEL_HEADER;
@@ -77,33 +46,22 @@ static void add_field(struct point *point, const struct point_field *field, int 
 
 int point_parse(const char *format, struct point **point, struct err *err)
 {
-	struct point *made = g_new0(struct point, 1);
-	g_auto(GStrv) lines = g_strsplit(format, "\n", -1);
+	g_autofree struct targets_format *parsed = g_new(struct targets_format, 1);
+	struct point *made;
 	int strings = 0;
 
-	made->fields = g_new0(struct point_field, POINT_FIELDS_MAX);
-	for (char **line = lines; *line; line++) {
-		struct point_field field;
+	if (targets_parse_format(format, parsed))
+		return err_set(err, EINVAL, "the kernel's description of the tracepoint is not understood");
+	made = g_new0(struct point, 1);
+	made->event = parsed->id;
+	made->fields = g_new0(struct point_field, TARGETS_FIELDS_MAX);
+	for (uint32_t i = 0; i < parsed->count; i++) {
+		const struct targets_field *field = &parsed->fields[i];
 
-		if (g_str_has_prefix(*line, "ID: "))
-			made->event = strtoull(*line + strlen("ID: "), NULL, 10);
-		if (!strstr(*line, "field:") || strstr(*line, "common_"))
-			continue;
-		if (!parse_field(*line, &field) || field.offset < KERNEL_HEADER ||
-			made->count == POINT_FIELDS_MAX) {
-			point_destroy(made);
-			return err_set(err, EINVAL,
-				"the kernel describes a field that is not understood: %s", *line);
-		}
 		/* what lies behind the part that is copied can't be shown */
-		if (field.offset + field.bytes > KERNEL_HEADER + POINT_BODY_MAX)
-			g_free(field.name);
-		else
-			add_field(made, &field, &strings);
-	}
-	if (!made->event) {
-		point_destroy(made);
-		return err_set(err, EINVAL, "the kernel's description of the tracepoint has no number");
+		if (field->offset >= KERNEL_HEADER && field->offset <= KERNEL_HEADER + POINT_BODY_MAX &&
+			field->bytes <= KERNEL_HEADER + POINT_BODY_MAX - field->offset)
+			add_field(made, field, &strings);
 	}
 	*point = made;
 	return 0;
@@ -210,7 +168,7 @@ static void copy_body(struct emit *emit, uint32_t body)
 }
 
 /* The fields with the numbers of threads that the tracepoint is about. */
-static uint32_t find_threads(const struct point *point, int threads[POINT_FIELDS_MAX])
+static uint32_t find_threads(const struct point *point, int threads[TARGETS_FIELDS_MAX])
 {
 	static const char *const names[] = { "pid", "next_pid", "child_pid" };
 	uint32_t count = 0;
@@ -230,7 +188,7 @@ static void make_program(const struct point *point, uint32_t id, const struct fi
 	struct code *code = &emit->code;
 	struct point_frame frame = { { 0 }, { 0 } };
 	struct emit_stack stack;
-	int strings = 0, threads[POINT_FIELDS_MAX];
+	int strings = 0, threads[TARGETS_FIELDS_MAX];
 
 	code_mov(code, BPF_REG_6, BPF_REG_1);
 	emit->threads = threads;

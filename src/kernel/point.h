@@ -16,8 +16,6 @@
 
 /* The fields of a record that follow the kernel's own header of 8 bytes are copied, at most this much. */
 #define POINT_BODY_MAX 1024u
-/* More fields than any tracepoint has. */
-#define POINT_FIELDS_MAX 64u
 
 enum point_kind {
 	POINT_NUMBER,

@@ -300,6 +300,10 @@ static int check_member(struct check *check, struct ast_expr *expr)
 		return check_fail(check, expr->place, "this is a struct: use '.' in place of ->");
 	if (structure.kind == AST_POINTER)
 		structure = check_item(check, &structure);
+	if (structure.kind == AST_NONE && !check->types)
+		return ast_fail(check->ast, expr->place, EOPNOTSUPP, check->err,
+			"what this points to is not known: %s",
+			check->why_no_types);
 	if (structure.kind != AST_STRUCT)
 		return check_fail(check, expr->place, "this is no struct%s",
 			expr->left->type.kind == AST_INTEGER ? ": cast it to (struct X *)" : "");

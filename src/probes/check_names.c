@@ -124,6 +124,7 @@ static struct ast_type declared_type(const struct check *check, const struct tar
 	const char *name = field->type;
 	char text[sizeof(field->type)];
 	size_t length, stars = 0;
+	uint32_t btf;
 
 	for (size_t i = 0; i < sizeof(left_out) / sizeof(*left_out); i++)
 		if (strncmp(name, left_out[i], strlen(left_out[i])) == 0)
@@ -138,11 +139,7 @@ static struct ast_type declared_type(const struct check *check, const struct tar
 			.is_char = stars == 1 && strcmp(text, "char") == 0 };
 	if (!check->types || stars > 1)
 		return type;
-	static const enum types_kind kinds[] = { TYPES_TYPEDEF, TYPES_STRUCT, TYPES_ENUM, TYPES_INT };
-	uint32_t btf = 0;
-
-	for (size_t i = 0; !btf && i < sizeof(kinds) / sizeof(*kinds); i++)
-		btf = types_find(check->types, kinds[i], text);
+	btf = check_find_type(check, text);
 	if (stars)
 		type.btf = btf;
 	else if (btf)

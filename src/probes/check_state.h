@@ -49,6 +49,8 @@ int check_units(struct check *check);
 struct ast_type check_integer(bool is_signed);
 /* A type of the kernel. */
 struct ast_type check_kernel_type(const struct check *check, uint32_t btf, bool is_user);
+/* A type of the kernel by a name that may be of any kind; 0. Only with BTF. */
+uint32_t check_find_type(const struct check *check, const char *name);
 /* Finds what the text's names of types stand for. */
 int check_resolve(struct check *check, struct ast_place place, struct ast_type *type);
 /* What a pointer points to, an item of an array. */

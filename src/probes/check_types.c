@@ -110,12 +110,21 @@ static const struct ast_struct *find_struct(const struct check *check, const cha
 	return NULL;
 }
 
-static int resolve_name(struct check *check, struct ast_place place, struct ast_type *type)
+uint32_t check_find_type(const struct check *check, const char *name)
 {
 	static const enum types_kind kinds[] = { TYPES_TYPEDEF, TYPES_STRUCT, TYPES_ENUM, TYPES_INT };
+	uint32_t btf = 0;
+
+	for (size_t i = 0; !btf && i < sizeof(kinds) / sizeof(*kinds); i++)
+		btf = types_find(check->types, kinds[i], name);
+	return btf;
+}
+
+static int resolve_name(struct check *check, struct ast_place place, struct ast_type *type)
+{
 	const struct ast_struct *own = find_struct(check, type->name);
 	const char *name = type->name;
-	uint32_t btf = 0;
+	uint32_t btf;
 
 	if (own) {
 		*type = (struct ast_type){ .kind = AST_STRUCT, .own = own, .bytes = own->bytes,
@@ -125,10 +134,8 @@ static int resolve_name(struct check *check, struct ast_place place, struct ast_
 	if (!check->types)
 		return ast_fail(check->ast, place, EOPNOTSUPP, check->err, "'%s' is not known: %s", name,
 			check->why_no_types);
-	if (type->kind == AST_STRUCT)
-		btf = types_find(check->types, TYPES_STRUCT, name);
-	for (size_t i = 0; type->kind != AST_STRUCT && !btf && i < sizeof(kinds) / sizeof(*kinds); i++)
-		btf = types_find(check->types, kinds[i], name);
+	btf = type->kind == AST_STRUCT ? types_find(check->types, TYPES_STRUCT, name) :
+		check_find_type(check, name);
 	if (!btf)
 		return check_fail(check, place, "the kernel has no type '%s'", name);
 	*type = check_kernel_type(check, btf, false);

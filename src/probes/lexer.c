@@ -347,7 +347,8 @@ static int take_sign(struct lexer *lexer, struct token *token)
 		return fail_at(lexer, input->at, EINVAL, "this is no part of the language");
 	input->at += token->length;
 	/* "<" may become "<=", and '/' a comment; '}' is whole */
-	token->ends_text = !lexer->depth && input->at == input->end && strchr("+-*/%&|^!<>=", token->text[0]);
+	token->ends_text = !lexer->depth && input->at == input->end && strchr("+-*/%&|^!<>=",
+		token->text[0]);
 	return 0;
 }
 

@@ -44,6 +44,15 @@ same "a further field" "pid,comm pid,cpu" "$(offered report -b pid,c)"
 same "a field to filter by" "pid= process=" "$(offered report -i p)"
 same "a field of a sample" "comm,sym comm,symoff" "$(offered script -F comm,s)"
 
+# probes
+same "kinds of probes" "interval:" "$(offered probe in)"
+same "a rule of its own" "BEGIN" "$(offered probe -n BE)"
+if [ -r /sys/kernel/tracing/events/sched/sched_switch/id ]; then
+	same "a probe" "tracepoint:sched:sched_switch" "$(offered probe -l tracepoint:sched:sched_swi)"
+	same "a system call" "syscall:getppid:entry syscall:getppid:return" "$(offered probe syscall:getppid: |
+		tr ' ' '\n' | sort | paste -sd ' ')"
+fi
+
 # events, without the tracepoints that a machine may have
 events() {
 	offered "$@" | tr ' ' '\n' | grep -v ':$' | paste -sd ' '
