@@ -81,7 +81,9 @@ static int open_choice(struct input *input, const struct input_choice *choice, s
 
 void input_print_source(const struct input *input, const struct input_choice *choice)
 {
-	if (!choice->file && !choice->mount)
+	if (g_str_has_suffix(input->source, INPUT_SOURCE_EMPTY))
+		cmd_error("reading %s: nothing captured yet: echo start > kpctl", input->source);
+	else if (!choice->file && !choice->mount)
 		cmd_error("reading %s", input->source);
 }
 

@@ -53,8 +53,8 @@ int input_open(struct input *input, const struct input_choice *choice, bool twic
  */
 int input_unwind(struct input *input, struct err *err);
 /*
- * Prints the source as a line on standard error if the arguments did not name it: for commands
- * whose output has no heading.
+ * Prints the source as a line on standard error if the arguments did not name it, or if it is a mount
+ * without samples: for commands whose output has no heading.
  */
 void input_print_source(const struct input *input, const struct input_choice *choice);
 void input_close(struct input *input);

@@ -109,7 +109,7 @@ static void append_run(GString *text, const char *dir)
 
 	read_run(dir, &run);
 	if (!run.running && !run.held) {
-		g_string_append(text, ", empty");
+		g_string_append(text, INPUT_SOURCE_EMPTY);
 		return;
 	}
 	if (run.age_ns == UINT64_MAX)

@@ -17,6 +17,9 @@
  */
 int input_source_find(char **path, struct err *err);
 
+/* The end of the description of a mount without samples. */
+#define INPUT_SOURCE_EMPTY ", empty"
+
 /*
  * The path and the age of the capture as one line, to be freed: "kprof.data, written 3 s ago",
  * "/mnt/kprof/kpdata, stopped 3 s ago". Strings: see base/text.h.

@@ -5,7 +5,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glib.h>
+#include <linux/magic.h>
+#include <stdbool.h>
 #include <string.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/units.h"
@@ -93,17 +96,43 @@ static char *find_reason(const char *dir)
 	return reason;
 }
 
-/* 0, or -errno; then *reason is that of kperr, or NULL, with a sentence if the file can't be opened. */
+static bool is_mount(const char *dir)
+{
+	g_autofree char *file = g_build_filename(dir, "kpstat", NULL);
+	struct statfs st;
+
+	return statfs(file, &st) == 0 && st.f_type == FUSE_SUPER_MAGIC;
+}
+
+/*
+ * Opens as a shell's `>` does: of a name that is not there the server says the nearest one, or, in events/,
+ * makes the file. Elsewhere than in a mount nothing is created.
+ */
+static int open_to_write(const char *path, const char *dir)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd >= 0 || errno != ENOENT || !is_mount(dir))
+		return fd;
+	fd = open(path, O_WRONLY | O_CLOEXEC | O_CREAT, 0600);
+	if (fd < 0 && errno == EPERM) /* that it can't be created is not the error */
+		errno = ENOENT;
+	return fd;
+}
+
+/* 0, or -errno with a sentence; *reason is that of kperr, NULL if there is none. */
 static int write_lines(const char *path, const char *dir, const char *lines, char **reason, struct err *err)
 {
-	int fd = open(path, O_WRONLY | O_CLOEXEC), code;
+	int fd = open_to_write(path, dir), code;
 	ssize_t n;
 
 	if (fd < 0) {
 		code = errno;
-		return err_set(err, code, "%s: %s", path,
-			code == EBUSY ? "another process holds the profiler by an open file"
-				      : strerror(code));
+		if (code == EBUSY)
+			return err_set(err, code,
+				"%s: another process holds the profiler by an open file", path);
+		*reason = find_reason(dir);
+		return err_set(err, code, "%s: %s", path, *reason ? *reason : strerror(code));
 	}
 	do
 		n = write(fd, lines, strlen(lines));

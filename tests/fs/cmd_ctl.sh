@@ -36,8 +36,18 @@ ctl 1 -m "$MNT" strat
 said "^kprof: $MNT/kpctl: unknown word.*; usage: start \| stop"
 ctl 1 -m "$MNT" -f mpstat nonsense
 said "^kprof: $MNT/mpstat: unknown word; usage: reset"
+# names are answered as after echo 1 > NAME
 ctl 1 -m "$MNT" -f nothing 1
-said "$MNT/nothing: No such file or directory"
+said "^kprof: $MNT/nothing: 'nothing' is not there and can't be created; usage: read only\$"
+ctl 1 -m "$MNT" -f events/rset 1
+said "^kprof: $MNT/events/rset: 'rset' is not there and can't be created; nearest: reset; usage: "
+ctl 1 -m "$MNT" -f cpu/0/stat 1
+said "^kprof: $MNT/cpu/0/stat: it can't be written to; usage: read only\$"
+ctl 0 -m "$MNT" -f events/to:come on
+same "an event that no program has yet" 1 "$(cat "$MNT/events/to:come")"
+ctl 1 -m "$WORK" -f nothing 1
+said "^kprof: $WORK/nothing: No such file or directory\$"
+check "outside of a mount no file is made" test ! -e "$WORK/nothing"
 ctl 2 -m "$MNT"
 said "no WORD given"
 same "what was refused has changed nothing" "event page-faults:period=3" "$(sed -n 1p "$MNT/kpctl")"

@@ -62,6 +62,13 @@ fails_with "No data available" cat "$MNT/views/flat"
 grep -q 'nothing captured yet: echo start > kpctl' "$MNT/kperr" ||
 	fail "a view of an empty mount says what to do: $(tail -n 1 "$MNT/kperr")"
 
+for command in dump script "convert -t folded"; do
+	# shellcheck disable=SC2086 # words
+	"$KPROF" $command -m "$MNT" >"$WORK/out" 2>"$WORK/said"
+	same "$command of an empty mount says what to do" \
+		"kprof: reading $MNT/kpdata, empty: nothing captured yet: echo start > kpctl" "$(cat "$WORK/said")"
+done
+
 export KPROF_MOUNT=$MNT
 one_run
 source_is "the mount without a file" "$MNT/kpdata, stopped [0-9]+ (s|min) ago"
