@@ -17,7 +17,7 @@ EXTRA_DIST += tests/deny/test_perf_denied
 include tests/fuzz/local.mk
 include tests/faults/local.mk
 # what runs on other kernels, `./check vm`
-EXTRA_DIST += tests/vm/trace.sh tests/vm/cycles.sh tests/vm/guest.sh tests/vm/run
+EXTRA_DIST += tests/vm/trace.sh tests/vm/calls.sh tests/vm/cycles.sh tests/vm/guest.sh tests/vm/run
 
 # the command on files, and (where there is FUSE) on a mount
 check_PROGRAMS += tests/fixtures/mkcapture tests/fixtures/shares tests/fixtures/victim

@@ -268,7 +268,8 @@ void emit_begin(struct emit *emit)
 	find_ring(emit);
 	code_mov(code, BPF_REG_9, BPF_REG_0);
 	reserve(emit);
-	code_alu_imm(code, BPF_AND, BPF_REG_2, (int32_t)rings_bytes(machine->rings) - 1);
+	/* positions are multiples of 8, which the verifier is told: an atomic operation has to be aligned */
+	code_alu_imm(code, BPF_AND, BPF_REG_2, (int32_t)(rings_bytes(machine->rings) - 1) & ~7);
 	code_alu(code, BPF_ADD, BPF_REG_9, BPF_REG_2);
 	code_alu_imm(code, BPF_ADD, BPF_REG_9,
 		(int32_t)rings_head_bytes(rings_bytes(machine->rings)));

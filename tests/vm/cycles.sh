@@ -63,6 +63,7 @@ cat "$MNT/views/folded" >"$WORK/folded"
 user=$(stacks '^split;.*;main;.*;call_(sixty|forty);burn_(seventy|thirty)')
 kernel=$(stacks '^dd;.*(ksys_read|vfs_read|read_zero|read_iter_zero)')
 echo "by frequency: $user samples in split's functions, $kernel of dd's reads in the kernel"
+[ "$user" -ge 20 ] || grep "^split" "$WORK/folded" | head -n 5
 at_least "user stacks" 20 "$user"
 at_least "kernel stacks" 5 "$kernel"
 
