@@ -53,8 +53,13 @@ static int find_register(const struct types *types, const char *name, unsigned i
 
 static int find_registers(struct emit_machine *machine, const struct types *types, struct err *err)
 {
-	int ret = find(types, "pt_regs", regs_nr, &machine->regs_nr, err);
+	struct types_field number;
+	int ret = types_field_of(types, "pt_regs", regs_nr, &number, err);
 
+	if (!ret) {
+		machine->regs_nr = (int)number.offset;
+		machine->regs_nr_size = number.value.bytes == 4 ? BPF_W : BPF_DW;
+	}
 	for (unsigned int i = 0; i < KERNEL_CALL_ARGS && !ret; i++)
 		ret = find_register(types, regs_args[i], i, &machine->regs_args[i], err);
 	for (unsigned int i = 0; i < EMIT_PARAMS && !ret; i++)

@@ -46,7 +46,8 @@ struct emit_machine {
 	int stacks;      /* a map for emit_stack.c: stacks before they are copied; -1 until it is needed */
 	int task_pid, task_tgid, task_comm; /* offsets in struct task_struct */
 	int task_status; /* of the flags that say that a call is a 32-bit one; -1 if there are none */
-	int regs_nr;     /* of the number of a system call in struct pt_regs */
+	int regs_nr;     /* of the number of a system call in struct pt_regs, */
+	int regs_nr_size; /* and how it is loaded: BPF_DW, or BPF_W for an int */
 	int regs_args[KERNEL_CALL_ARGS];
 	/* of a function: its arguments in registers, its result, and the stack pointer */
 	int regs_params[EMIT_PARAMS], regs_result, regs_sp;

@@ -456,7 +456,7 @@ static void make_return(struct emit *emit, uint8_t generation, const struct filt
 	code_load(code, BPF_DW, BPF_REG_2, BPF_REG_1, 8);
 	code_store(code, BPF_DW, BPF_REG_10, frame.result, BPF_REG_2);
 	code_load(code, BPF_DW, BPF_REG_1, BPF_REG_1, 0);
-	code_load(code, BPF_DW, BPF_REG_7, BPF_REG_1, emit->machine->regs_nr);
+	code_load(code, emit->machine->regs_nr_size, BPF_REG_7, BPF_REG_1, emit->machine->regs_nr);
 	choose(emit, generation);
 	mark_compat(emit);
 	emit_now(emit);
