@@ -37,13 +37,10 @@ end_tbench() {
 	exec {slots_out}<&-
 }
 
-# ---- slots of a bench of pipes: how often its processes waited ---------------------------------------
+# ---- slots of a bench of pipes: how often its threads waited -----------------------------------------
 
 pipe_waits() {
-	local pid
-	for pid in $(cat "/proc/$pipe_pid/task/$pipe_pid/children") "$pipe_pid"; do
-		cat /proc/"$pid"/task/*/status
-	done | awk '/^voluntary_ctxt_switches/ { n += $2 } END { print n + 0 }'
+	cat /proc/"$pipe_pid"/task/*/status | awk '/^voluntary_ctxt_switches/ { n += $2 } END { print n + 0 }'
 }
 
 host_took() {
@@ -62,7 +59,8 @@ slot_of_pipe() {
 }
 
 begin_pipe() {
-	background perf bench -f simple sched pipe -l 1000000000 >/dev/null
+	# threads: they end with it
+	background perf bench -f simple sched pipe -T -l 1000000000 >/dev/null
 	pipe_pid=$!
 	has_begun() { (($(pipe_waits) > 10000)); }
 	until_true 30 has_begun || fail "perf bench sched pipe does not run"
