@@ -170,6 +170,7 @@ int file_events_overflow_render(struct session *session, const struct dirtab_row
 void file_events_clear(struct session *session)
 {
 	producers_clear(session->server->producers);
+	kernel_note_clear(session->server->kernel, producers_cleared_ns(session->server->producers));
 	switches_changed(session->server->switches, session->server->listener);
 }
 

@@ -109,6 +109,20 @@ static int take_trace_kernel(struct options *options, const char *value, struct 
 	return 0;
 }
 
+static int take_keep_at(struct options *options, const char *value, struct err *err)
+{
+	if (value[0] != '/')
+		return err_set(err, EINVAL, "an absolute path");
+	g_free(options->keep);
+	options->keep = g_strdup(value);
+	return 0;
+}
+
+static int take_keep(struct options *options, const char *value, struct err *err)
+{
+	return take_keep_at(options, "/sys/fs/bpf/kprofs", err);
+}
+
 static int take_socket(struct options *options, const char *value, struct err *err)
 {
 	if (value[0] != '/' && strcmp(value, "none") != 0)
@@ -223,6 +237,10 @@ static const struct mount_option mount_options[] = {
 		"KB of programs' events that readers of kptrace copy (default 65536)" },
 	{ "trace_kernel=", take_trace_kernel, false,
 		"KB of kernel events that are kept for each CPU (default 1024)" },
+	{ "keep=", take_keep_at, false, "the same in this folder of a bpf file system" },
+	{ "keep", take_keep, false,
+		"kernel events are recorded also when the server was killed, for the next one",
+		.is_switch = true },
 	{ "socket=", take_socket, false, "where programs attach, or none", .values = "none" },
 	{ "attach=", take_attach, false, "whose programs may attach: all, owner or group:NAME",
 		.values = "all owner group:" },
@@ -390,6 +408,7 @@ void options_clear(struct options *options)
 {
 	g_free(options->source);
 	g_free(options->mountpoint);
+	g_free(options->keep);
 	g_free(options->socket);
 	g_free(options->debuginfod);
 	if (options->mount)

@@ -28,6 +28,7 @@ struct options {
 	size_t trace_bytes;
 	uint64_t trace_max;
 	uint32_t trace_kernel_kb; /* of the ring of one CPU */
+	char *keep; /* where kernel events are pinned; NULL if they end with the server */
 	char *socket; /* the socket for programs; NULL for the default path, "" for no socket */
 	enum endpoint_who attach;
 	gid_t attach_group;

@@ -351,6 +351,19 @@ static void accept_producers(struct server *server, const struct options *option
 	}
 }
 
+/* What can't be taken over is removed, and said; the server serves. */
+static int keep_kernel_events(struct server *server, const char *path, struct err *err)
+{
+	int ret = kernel_keep(server->kernel, path, err);
+
+	if (ret == -ESTALE) {
+		log_notice(&server->log, "%s", err->text);
+		ret = 0;
+	}
+	producers_restore_clear(server->producers, kernel_kept_clear_ns(server->kernel));
+	return ret;
+}
+
 int server_run_mount(struct server *server, const struct options *options, const char *mountpoint,
 	struct err *err)
 {
@@ -358,8 +371,11 @@ int server_run_mount(struct server *server, const struct options *options, const
 
 	if (!ret) {
 		accept_producers(server, options);
-		ret = start_workers(server, err);
+		/* after the processes that are forked, which would keep programs attached */
+		ret = options->keep ? keep_kernel_events(server, options->keep, err) : 0;
 	}
+	if (!ret)
+		ret = start_workers(server, err);
 	if (!ret)
 		ret = wait_until_ready(server, err);
 	if (!ret)

@@ -10,6 +10,8 @@ libkpbpf_a_SOURCES = \
 	%D%/machine.h \
 	%D%/map.c \
 	%D%/map.h \
+	%D%/pins.c \
+	%D%/pins.h \
 	%D%/program.c \
 	%D%/program.h \
 	%D%/record.h \

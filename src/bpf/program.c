@@ -114,20 +114,23 @@ int program_attach_perf(int fd, int perf_event, struct err *err)
 /* A program of a tracepoint or function runs on all CPUs, whatever CPU its event has. */
 static int attach_event(int fd, struct perf_event_attr *attr, const char *what, int *link, struct err *err)
 {
-	int event, rc;
+	int event, made, rc;
 
 	event = (int)syscall(SYS_perf_event_open, attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
 	if (event < 0)
 		return err_set(err, errno, "perf_event_open refuses the %s: %s", what, strerror(errno));
-	rc = program_attach_perf(fd, event, err);
+	/* a link of its own can be pinned (Linux 5.15), and has the event */
+	made = bpf_link_create(fd, event, BPF_PERF_EVENT, NULL);
+	rc = made < 0 ? program_attach_perf(fd, event, err) : 0;
 	if (rc == 0 && ioctl(event, PERF_EVENT_IOC_ENABLE, 0) != 0)
 		rc = err_set(err, errno, "the %s can't be switched on: %s", what, strerror(errno));
-	if (rc != 0) {
+	if (rc != 0 || made >= 0)
 		close(event);
-		return rc;
-	}
-	*link = event;
-	return 0;
+	if (rc != 0 && made >= 0)
+		close(made);
+	if (rc == 0)
+		*link = made < 0 ? event : made;
+	return rc;
 }
 
 int program_attach_tracepoint(int fd, uint64_t id, int *link, struct err *err)

@@ -11,6 +11,7 @@
 
 #include "base/atomic.h"
 #include "bpf/map.h"
+#include "bpf/pins.h"
 
 /*
  * How often, and after which time, a reader looks again at a record that is being written. That takes below
@@ -170,6 +171,32 @@ void rings_write(struct rings *rings, uint32_t cpu, struct kernel_record *record
 void rings_set_missed(struct rings *rings, uint32_t cpu, uint64_t missed)
 {
 	atomic_plain_write_release(&head_of(rings, cpu)->missed, missed);
+}
+
+int rings_adopt(int map, struct rings **rings, struct err *err)
+{
+	struct pins_map found = { 0 };
+	uint32_t bytes = RINGS_KB_MIN * 1024;
+	struct rings *made;
+	int ret = pins_look_at_map(map, &found);
+
+	while (!ret && rings_value_bytes(bytes) < found.value_bytes && bytes < RINGS_KB_MAX * 1024)
+		bytes *= 2;
+	made = ret ? NULL : make(bytes / 1024);
+	if (!made || found.type != BPF_MAP_TYPE_ARRAY || found.flags != BPF_F_MMAPABLE ||
+		found.key_bytes != 4 || found.value_bytes != made->value_bytes ||
+		found.entries != made->cpus) {
+		rings_destroy(made);
+		close(map);
+		return err_set(err, EINVAL, "the pinned rings are not those of this machine");
+	}
+	made->map = map;
+	ret = map_memory(made, err);
+	if (ret)
+		rings_destroy(made);
+	else
+		*rings = made;
+	return ret;
 }
 
 void rings_destroy(struct rings *rings)

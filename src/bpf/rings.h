@@ -27,6 +27,8 @@ struct rings;
 int rings_create(uint32_t kb, struct rings **rings, struct err *err);
 /* The same in memory of this process, which rings_write() fills. -ENOMEM */
 int rings_create_private(uint32_t kb, struct rings **rings, struct err *err);
+/* The same of a map of another process, whose descriptor is taken. -EINVAL if it is no such map. */
+int rings_adopt(int map, struct rings **rings, struct err *err);
 /* The memory stays as long as programs use it. NULL is allowed. */
 void rings_destroy(struct rings *rings);
 

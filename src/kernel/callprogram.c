@@ -557,6 +557,12 @@ static void close_fd(int fd)
 		close(fd);
 }
 
+void callprogram_links(const struct callprogram *program, int links[2])
+{
+	for (int i = 0; i < 2; i++)
+		links[i] = program->links[i];
+}
+
 void callprogram_detach(struct callprogram *program)
 {
 	if (!program)

@@ -26,6 +26,8 @@ int callprogram_create_maps(struct call_machine *machine, uint32_t cpus, struct 
 int callprogram_attach(const struct call_machine *machine, const struct types *types,
 	const struct filter *const *filters, bool stacks, uint8_t generation, struct callprogram **program,
 	struct err *err);
+/* What attaches them, for pinning: that at the entry and that at the return. */
+void callprogram_links(const struct callprogram *program, int links[2]);
 /* Detaches them: up to 65 ms. NULL is allowed. */
 void callprogram_detach(struct callprogram *program);
 /* Times that the kernel did not run them, since they were running on that CPU. */

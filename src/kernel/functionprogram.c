@@ -352,6 +352,12 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
+void functionprogram_links(const struct functionprogram *program, int links[2])
+{
+	for (int i = 0; i < 2; i++)
+		links[i] = program->links[i];
+}
+
 void functionprogram_pause(struct functionprogram *program)
 {
 	for (int i = 0; program && i < 2; i++)

@@ -45,6 +45,8 @@ void functionprogram_pause(struct functionprogram *program);
 void functionprogram_destroy(struct functionprogram *program);
 /* Times that the kernel did not run the program at the return, since it was running there; 0 for NULL. */
 uint64_t functionprogram_missed(const struct functionprogram *program);
+/* What attaches them, for pinning. */
+void functionprogram_links(const struct functionprogram *program, int links[2]);
 /* "fentry", "kprobes", "ftrace" */
 const char *functionprogram_way_name(enum functionprogram_way way);
 

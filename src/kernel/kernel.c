@@ -31,7 +31,8 @@ static void free_setting(void *data)
 
 static void free_meaning(void *data)
 {
-	kernel_free_meaning(data);
+	if (data) /* one that could not be restored */
+		kernel_free_meaning(data);
 }
 
 struct kernel *kernel_create(uint32_t kb, uint64_t memory_bytes)
@@ -54,7 +55,7 @@ struct kernel *kernel_create(uint32_t kb, uint64_t memory_bytes)
 	return kernel;
 }
 
-static void close_links(struct kernel *kernel)
+void kernel_forget_settings(struct kernel *kernel)
 {
 	GHashTableIter iter;
 	void *value;
@@ -69,15 +70,20 @@ static void close_links(struct kernel *kernel)
 			close(setting->program);
 		functionprogram_destroy(setting->function);
 	}
+	callprogram_detach(kernel->program);
+	kernel_forget_pids(kernel);
+	pthread_mutex_lock(&kernel->lock);
+	kernel->program = NULL;
+	g_hash_table_remove_all(kernel->settings);
+	pthread_mutex_unlock(&kernel->lock);
 }
 
 void kernel_destroy(struct kernel *kernel)
 {
 	if (!kernel)
 		return;
-	close_links(kernel);
-	callprogram_detach(kernel->program);
-	kernel_forget_pids(kernel);
+	kernel_forget_settings(kernel);
+	kernel_keep_destroy(kernel);
 	kernel_give_back(kernel);
 	g_hash_table_unref(kernel->settings);
 	g_ptr_array_unref(kernel->points);
@@ -143,7 +149,7 @@ void kernel_count_missed(struct kernel *kernel, uint64_t missed)
 	pthread_mutex_unlock(&kernel->lock);
 }
 
-static bool is_call(const struct kernel *kernel, const char *name)
+bool kernel_is_call(const struct kernel *kernel, const char *name)
 {
 	return strcmp(name, all_calls) == 0 ||
 		(g_str_has_prefix(name, one_call) &&
@@ -152,7 +158,7 @@ static bool is_call(const struct kernel *kernel, const char *name)
 
 bool kernel_has(struct kernel *kernel, const char *name)
 {
-	return is_call(kernel, name) || kernel_find(kernel, name) || kernel_has_point(name) ||
+	return kernel_is_call(kernel, name) || kernel_find(kernel, name) || kernel_has_point(name) ||
 		kernel_has_function(name);
 }
 
@@ -314,7 +320,7 @@ static int replace_program(struct kernel *kernel, const struct call_choice *choi
 	return 0;
 }
 
-static int set_call(struct kernel *kernel, const char *name, const struct kernel_choice *wanted,
+int kernel_set_call(struct kernel *kernel, const char *name, const struct kernel_choice *wanted,
 	struct err *err)
 {
 	struct kernel_setting *setting = NULL;
@@ -327,7 +333,7 @@ static int set_call(struct kernel *kernel, const char *name, const struct kernel
 		if (wanted->filter)
 			ret = make_call_filter(kernel, name, wanted->filter, &setting->filter, err);
 	}
-	if (!ret) {
+	if (!ret && !kernel_keep_is_restoring(kernel)) {
 		choose_calls(kernel, "", NULL, false, before);
 		choose_calls(kernel, name, setting, wanted->on, choice);
 		note_begins(kernel, before, choice, clock_monotonic_ns());
@@ -348,49 +354,20 @@ static int set_call(struct kernel *kernel, const char *name, const struct kernel
 	return 0;
 }
 
-/* ---- writes ------------------------------------------------------------------------------------ */
-
-static int set(struct kernel *kernel, const char *name, const struct kernel_choice *choice, struct err *err)
+int kernel_apply_calls(struct kernel *kernel, struct err *err)
 {
-	int ret;
+	g_autofree struct call_choice *choice = g_new(struct call_choice, 1), *before =
+		g_new0(struct call_choice, 1);
+	int ret = 0;
 
-	if (!choice->on && !kernel_find(kernel, name))
-		return 0;
-	if (choice->on && !kernel->rings) {
-		ret = kernel_prepare(kernel, err);
-		if (ret)
-			return ret;
-		kernel_store(kernel, name, NULL); /* if it fails, the rings are given back later */
-	}
-	if (kernel->instance) {
-		ret = kernel_check_instance(name, choice, err);
-		if (ret)
-			return ret;
-	}
-	if (choice->stacks) {
+	choose_calls(kernel, "", NULL, false, choice);
+	note_begins(kernel, before, choice, clock_monotonic_ns());
+	if (choice->stacked)
 		ret = kernel_prepare_stacks(kernel, err);
-		if (ret)
-			return ret;
-	}
-	if (is_call(kernel, name))
-		return set_call(kernel, name, choice, err);
-	return kernel_is_function(name) ? kernel_set_function(kernel, name, choice, err) :
-					  kernel_set_point(kernel, name, choice, err);
+	return ret ? ret : replace_program(kernel, choice, err);
 }
 
-int kernel_set(struct kernel *kernel, const char *name, const char *text, struct err *err)
-{
-	struct kernel_choice choice;
-	int ret = kernel_parse_choice(text, &choice, err);
-
-	if (ret)
-		return ret;
-	pthread_mutex_lock(&kernel->changing);
-	ret = set(kernel, name, &choice, err);
-	pthread_mutex_unlock(&kernel->changing);
-	g_free(choice.filter);
-	return ret;
-}
+/* ---- all events ------------------------------------------------------------------------------- */
 
 void kernel_apply_enabled(struct kernel *kernel)
 {
@@ -445,7 +422,7 @@ void kernel_print_info(struct kernel *kernel, GString *out)
 		g_autofree char *format = NULL;
 		struct point *point;
 
-		if (is_call(kernel, name)) {
+		if (kernel_is_call(kernel, name)) {
 			int number = callnames_find(&kernel->callnames, name + strlen(one_call));
 
 			if (number >= 0)
@@ -577,6 +554,7 @@ void kernel_print_stats(struct kernel *kernel, struct stats *stats)
 	stats_u64(stats, totals.missed, "trace.kernel.missed");
 	stats_u64(stats, totals.torn, "trace.kernel.torn");
 	stats_u64(stats, lost, "trace.kernel.threads_lost");
+	kernel_keep_print_stats(kernel, stats);
 }
 
 uint64_t kernel_overwritten(struct kernel *kernel)

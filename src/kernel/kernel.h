@@ -31,6 +31,19 @@ struct kernel *kernel_create(uint32_t kb, uint64_t memory_bytes);
 /* Detaches everything. NULL is allowed. */
 void kernel_destroy(struct kernel *kernel);
 
+/* ---- what outlives the server ------------------------------------------------------------------ */
+
+/*
+ * Keeps the events in a folder of a bpf file system (kernel_keep.c), and takes over what another
+ * process has left there, which may take some 100 ms. Before anything is switched on. -ESTALE: what was
+ * there is of another version or damaged, and was removed; what is switched on now is kept. Other
+ * errors: nothing is kept.
+ */
+int kernel_keep(struct kernel *kernel, const char *path, struct err *err);
+/* The trace is cleared at this time; of what was taken over the time of the last clear, 0 for none. */
+void kernel_note_clear(struct kernel *kernel, uint64_t time_ns);
+uint64_t kernel_kept_clear_ns(const struct kernel *kernel);
+
 /* ---- switches --------------------------------------------------------------------------------- */
 
 /* Whether there is such an event: syscalls, syscall:NAME, SUBSYSTEM:TRACEPOINT, function:NAME. */

@@ -88,15 +88,36 @@ const struct kernel_meaning *kernel_function_meaning(
 	return meaning;
 }
 
-/* The id of a function's records. Takes the function, also if it fails. */
-static int find_id(struct kernel *kernel, const char *name, struct function *function, uint32_t *id,
-	struct err *err)
+/* With its variants. Takes the function. */
+static struct kernel_meaning *make_all(const char *name, struct function *function)
 {
 	struct kernel_meaning *meaning = make_meaning(name, function, 0);
 
 	for (int i = 0; i < KERNEL_VARIANTS; i++)
 		meaning->variants[i] = make_meaning(name, function, variant_flags[i]);
-	return kernel_add_meaning(kernel, meaning, id, err);
+	return meaning;
+}
+
+struct kernel_meaning *kernel_describe_function(const char *name, bool limited)
+{
+	struct function *function;
+	struct err why = { "" };
+	int btf_fd;
+
+	if (function_find(name + strlen(prefix), &function, &btf_fd, &why, NULL))
+		return NULL;
+	if (btf_fd >= 0)
+		close(btf_fd);
+	if (limited)
+		function_limit(function);
+	return make_all(name, function);
+}
+
+/* The id of a function's records. Takes the function, also if it fails. */
+static int find_id(struct kernel *kernel, const char *name, struct function *function, uint32_t *id,
+	struct err *err)
+{
+	return kernel_add_meaning(kernel, make_all(name, function), id, err);
 }
 
 /* ---- attaching ---------------------------------------------------------------------------------- */

@@ -20,7 +20,7 @@ static int create_control(struct kernel *kernel, struct err *err)
 	const struct map_spec spec = { .type = BPF_MAP_TYPE_ARRAY, .name = "kp_control", .key_bytes = 4,
 		.value_bytes = sizeof(struct call_control), .entries = 1, .flags = BPF_F_MMAPABLE };
 	void *memory;
-	int ret = map_create(&spec, &kernel->machine.control, err);
+	int ret = kernel_keep_map(kernel, "control", &spec, &kernel->machine.control, err);
 
 	if (ret)
 		return ret;
@@ -31,8 +31,13 @@ static int create_control(struct kernel *kernel, struct err *err)
 	kernel->machine.emit.control = kernel->machine.control;
 	kernel->machine.emit.enabled = offsetof(struct call_control, enabled);
 	memcpy(kernel->control->texts, kernel->callnames.texts, sizeof(kernel->control->texts));
+	/* programs that are attached already go on until others take over, of another generation */
+	for (unsigned int i = 0; i < CALLNAMES_NUMBERS; i++)
+		if (kernel->control->calls[i])
+			kernel->generation = kernel->control->calls[i];
 	pthread_mutex_lock(&kernel->lock);
-	kernel->control->enabled = kernel->enabled;
+	if (!kernel_keep_is_restoring(kernel))
+		kernel->control->enabled = kernel->enabled;
 	pthread_mutex_unlock(&kernel->lock);
 	return 0;
 }
@@ -52,7 +57,8 @@ static uint32_t choose_kb(const struct kernel *kernel)
 static int create_rings(struct kernel *kernel, struct err *err)
 {
 	struct rings *rings;
-	int ret = rings_create(choose_kb(kernel), &rings, err);
+	int ret = kernel_keep_is_restoring(kernel) ? kernel_keep_rings(kernel, &rings, err) :
+						      rings_create(choose_kb(kernel), &rings, err);
 
 	if (ret)
 		return ret;
@@ -119,17 +125,23 @@ int kernel_prepare(struct kernel *kernel, struct err *err)
 		return 0;
 	kernel->machine = kernel_no_machine;
 	ret = look_at_machine(kernel, &why);
+	if (ret && kernel->keep) {
+		kernel_give_back(kernel);
+		return err_set(err, -ret, "%s; without BPF the mount option keep keeps nothing", why.text);
+	}
 	if (ret) {
 		kernel_give_back(kernel);
 		return create_instance(kernel, &why, err);
 	}
 	ret = emit_machine_find_own(&kernel->machine.emit, err);
 	if (!ret)
-		ret = pidprogram_create_map(&kernel->machine.emit.chosen, err);
+		ret = kernel_keep_map(kernel, "chosen", &pidprogram_map, &kernel->machine.emit.chosen, err);
 	if (!ret)
 		ret = create_control(kernel, err);
 	if (!ret)
 		ret = create_rings(kernel, err);
+	if (!ret)
+		ret = kernel_keep_begin(kernel, err);
 	if (ret)
 		kernel_give_back(kernel);
 	return ret;
@@ -175,6 +187,7 @@ void kernel_give_back(struct kernel *kernel)
 	}
 	pthread_mutex_unlock(&kernel->lock);
 	instance_destroy(instance);
+	kernel_keep_end(kernel);
 	rings_destroy(rings);
 	if (kernel->control)
 		munmap(kernel->control, sizeof(*kernel->control));

@@ -47,9 +47,12 @@ int kernel_add_meaning(struct kernel *kernel, struct kernel_meaning *meaning, ui
 
 	pthread_mutex_lock(&kernel->lock);
 	count = kernel->points->len;
-	for (i = 0; i < count; i++)
-		if (is_same(g_ptr_array_index(kernel->points, i), meaning))
+	for (i = 0; i < count; i++) {
+		const struct kernel_meaning *other = g_ptr_array_index(kernel->points, i);
+
+		if (other && is_same(other, meaning))
 			break;
+	}
 	if (i == count && count < KERNEL_POINTS_MAX)
 		g_ptr_array_add(kernel->points, g_steal_pointer(&meaning));
 	pthread_mutex_unlock(&kernel->lock);

@@ -185,9 +185,21 @@ int kernel_set_pids(struct kernel *kernel, const char *text, struct err *err)
 		ret = choose(kernel, word, err);
 	else if (kernel->pidprogram)
 		choose_all(kernel);
+	if (!ret)
+		ret = kernel_keep_pids(kernel, err);
 	kernel_note_use(kernel);
 	pthread_mutex_unlock(&kernel->changing);
 	return ret;
+}
+
+int kernel_restore_pids(struct kernel *kernel, const char *text, struct err *err)
+{
+	int ret = attach(kernel, err);
+
+	if (ret)
+		return ret;
+	apply(kernel, g_strdup(text));
+	return kernel_keep_pids(kernel, err);
 }
 
 void kernel_forget_pids(struct kernel *kernel)

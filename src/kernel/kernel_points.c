@@ -93,9 +93,7 @@ int kernel_read_point(const char *name, struct point **point, struct err *err)
 	return ret;
 }
 
-/* The id of a tracepoint with these fields. Takes the point. */
-static int find_id(
-	struct kernel *kernel, const char *name, struct point *point, uint32_t *id, struct err *err)
+static struct kernel_meaning *make_meaning(const char *name, struct point *point)
 {
 	struct kernel_meaning *meaning = g_new0(struct kernel_meaning, 1);
 
@@ -103,7 +101,21 @@ static int find_id(
 	meaning->format = describe_point_format(point);
 	meaning->format_bytes = (uint32_t)strlen(meaning->format);
 	meaning->point = point;
-	return kernel_add_meaning(kernel, meaning, id, err);
+	return meaning;
+}
+
+struct kernel_meaning *kernel_describe_point(const char *name)
+{
+	struct point *point;
+
+	return kernel_read_point(name, &point, NULL) ? NULL : make_meaning(name, point);
+}
+
+/* The id of a tracepoint with these fields. Takes the point. */
+static int find_id(
+	struct kernel *kernel, const char *name, struct point *point, uint32_t *id, struct err *err)
+{
+	return kernel_add_meaning(kernel, make_meaning(name, point), id, err);
 }
 
 static void detach(struct kernel *kernel, const char *name, struct kernel_setting *setting)

@@ -14,6 +14,8 @@
 #include "kernel/kernel.h"
 #include "kernel/point.h"
 
+struct map_spec;
+
 /* The switch of all system calls, and the beginning of the name of that of one. */
 #define KERNEL_ALL_CALLS "syscalls"
 #define KERNEL_ONE_CALL "syscall:"
@@ -52,6 +54,7 @@ struct kernel {
 	pthread_mutex_t changing;
 	struct call_machine machine; /* c */
 	struct call_control *control; /* c: shared with the programs */
+	struct kernel_keep *keep; /* i: NULL without the mount option */
 	struct callprogram *program;  /* c: of system calls; NULL if none is on */
 	uint8_t generation;	      /* c: of that program; not 0 if there is one */
 	/* c: lists calls under way, -1 if the kernel can't; stays as long as rings are held */
@@ -119,6 +122,48 @@ const struct kernel_meaning *kernel_point_meaning(struct kernel *kernel, uint32_
 int kernel_prepare(struct kernel *kernel, struct err *err);
 int kernel_prepare_stacks(struct kernel *kernel, struct err *err);
 void kernel_give_back(struct kernel *kernel);
+
+/* kernel.c: with `changing` held */
+bool kernel_is_call(const struct kernel *kernel, const char *name);
+int kernel_set_call(struct kernel *kernel, const char *name, const struct kernel_choice *wanted,
+	struct err *err);
+/* Records the calls whose switches are on, by new programs. */
+int kernel_apply_calls(struct kernel *kernel, struct err *err);
+/* Detaches all programs. */
+void kernel_forget_settings(struct kernel *kernel);
+
+/* kernel_set.c: a switch that was kept; system calls are recorded by kernel_apply_calls(). */
+int kernel_restore(struct kernel *kernel, const char *name, const char *text, struct err *err);
+/* kernel_pids.c: the same for the processes, whose threads are in the map. */
+int kernel_restore_pids(struct kernel *kernel, const char *text, struct err *err);
+
+/* NULL if there is no such tracepoint; as it is now. To be freed. */
+struct kernel_meaning *kernel_describe_point(const char *name);
+/* The same of a function; `limited`: with the parameters that are in registers. */
+struct kernel_meaning *kernel_describe_function(const char *name, bool limited);
+
+/* kernel_keep.c: the mount option keep; all but the counts with `changing` held */
+
+/* A map of this description: that which is pinned if what is pinned is being taken over, else a new one. */
+int kernel_keep_map(struct kernel *kernel, const char *name, const struct map_spec *spec, int *fd,
+	struct err *err);
+/* Whether what is pinned is being taken over. */
+bool kernel_keep_is_restoring(const struct kernel *kernel);
+/* Then: the pinned rings. */
+int kernel_keep_rings(struct kernel *kernel, struct rings **rings, struct err *err);
+/* Pins what kernel_prepare() has made. 0 without the option. */
+int kernel_keep_begin(struct kernel *kernel, struct err *err);
+/* Removes all that is pinned; and the folder. */
+void kernel_keep_end(struct kernel *kernel);
+void kernel_keep_destroy(struct kernel *kernel);
+
+/* After a change of a switch; of the programs of system calls; of the chosen processes. */
+int kernel_keep_setting(struct kernel *kernel, const char *name, struct err *err);
+int kernel_keep_calls(struct kernel *kernel, struct err *err);
+int kernel_keep_pids(struct kernel *kernel, struct err *err);
+
+/* trace.kernel.keep_refused */
+void kernel_keep_print_stats(struct kernel *kernel, struct stats *stats);
 
 /* kernel_pids.c: with `changing` held; detaches, and chooses all */
 void kernel_forget_pids(struct kernel *kernel);

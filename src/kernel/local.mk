@@ -38,10 +38,12 @@ libkernel_a_SOURCES = \
 	%D%/kernel.h \
 	%D%/kernel_functions.c \
 	%D%/kernel_instance.c \
+	%D%/kernel_keep.c \
 	%D%/kernel_machine.c \
 	%D%/kernel_meanings.c \
 	%D%/kernel_pids.c \
 	%D%/kernel_points.c \
+	%D%/kernel_set.c \
 	%D%/kernel_state.h \
 	%D%/pidprogram.c \
 	%D%/pidprogram.h \

@@ -101,13 +101,8 @@ static const struct {
 	[PIDPROGRAM_FREE] = { "kp_free", "sched_process_free", make_free },
 };
 
-int pidprogram_create_map(int *map, struct err *err)
-{
-	const struct map_spec spec = { .type = BPF_MAP_TYPE_HASH, .name = "kp_chosen", .key_bytes = 4,
-		.value_bytes = 4, .entries = PIDPROGRAM_THREADS_MAX };
-
-	return map_create(&spec, map, err);
-}
+const struct map_spec pidprogram_map = { .type = BPF_MAP_TYPE_HASH, .name = "kp_chosen", .key_bytes = 4,
+	.value_bytes = 4, .entries = PIDPROGRAM_THREADS_MAX };
 
 static int attach_one(struct pidprogram *program, int i, struct pidprogram_making *making,
 	const struct types *types, struct err *err)
@@ -155,6 +150,14 @@ int pidprogram_attach(const struct emit_machine *machine, const struct types *ty
 	else
 		*program = made;
 	return ret;
+}
+
+_Static_assert(PIDPROGRAM_LINKS == PIDPROGRAM_KINDS, "each has a link");
+
+void pidprogram_links(const struct pidprogram *program, int links[PIDPROGRAM_LINKS])
+{
+	for (int i = 0; i < PIDPROGRAM_LINKS; i++)
+		links[i] = program->links[i];
 }
 
 void pidprogram_detach(struct pidprogram *program)

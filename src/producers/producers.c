@@ -516,6 +516,12 @@ uint64_t producers_cleared_ns(struct producers *producers)
 	return atomic_read_relaxed(&producers->cleared_ns);
 }
 
+void producers_restore_clear(struct producers *producers, uint64_t time_ns)
+{
+	/* relaxed: no reader exists yet */
+	atomic_write_relaxed(&producers->cleared_ns, time_ns);
+}
+
 void producers_clear(struct producers *producers)
 {
 	GPtrArray *gone = begin_gone(), *live;

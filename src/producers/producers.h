@@ -93,6 +93,8 @@ GPtrArray *producers_all(struct producers *producers);
  * reader shows events with older timestamps. From any thread.
  */
 uint64_t producers_cleared_ns(struct producers *producers);
+/* At the start: the time of a clear before this process. */
+void producers_restore_clear(struct producers *producers, uint64_t time_ns);
 
 /* ---- for the server -------------------------------------------------------------------------- */
 

@@ -168,8 +168,8 @@ EXTRA_DIST += %D%/kernel_slots.sh %D%/kernel_flood.sh
 # events of the kernel: kernel_calls makes a known number of system calls
 check_PROGRAMS += tests/fs/kernel_calls
 tests_fs_kernel_calls_SOURCES = %D%/kernel_calls.c
-TESTS += %D%/kernel_events.sh %D%/kernel_underway.sh %D%/kernel_pids.sh
-EXTRA_DIST += %D%/kernel_events.sh %D%/kernel_underway.sh %D%/kernel_pids.sh
+TESTS += %D%/kernel_events.sh %D%/kernel_underway.sh %D%/kernel_pids.sh %D%/kernel_keep.sh
+EXTRA_DIST += %D%/kernel_events.sh %D%/kernel_underway.sh %D%/kernel_pids.sh %D%/kernel_keep.sh
 # their stacks: stacked calls a system call from known functions
 check_PROGRAMS += tests/fs/stacked
 tests_fs_stacked_SOURCES = %D%/stacked.c

@@ -1,0 +1,551 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The mount option keep: rings, programs and the table of events are pinned in a folder of a bpf file
+ * system, so that events are recorded while there is no server, and the next one continues. For
+ * kernel*.c; all under `changing`.
+ *
+ * In the folder: "rings", "control" and "chosen", maps of their names; "meta", the table of events
+ * (kernel_keep.c); "a" and "b" with a number, the links of a switch; "call" and "pids", the links of
+ * those programs.
+ *
+ * The table of events is a map of struct keep_row. What another process has pinned is checked as data
+ * of others are: one row, map or name that is not as it must be, and all that is pinned is removed.
+ */
+#include "kernel/kernel_state.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/atomic.h"
+#include "bpf/map.h"
+#include "bpf/pins.h"
+#include "kernel/functionprogram.h"
+#include "kernel/pidprogram.h"
+
+/* To be raised whenever records, rings, the control map or the rows change. */
+#define KEEP_VERSION 1
+
+#define NAME_BYTES 256
+#define TEXT_BYTES 1200
+#define ROWS_MAX 32768u
+
+enum keep_kind { KEEP_HEADER = 1, KEEP_MEANING, KEEP_PIDS, KEEP_SETTING };
+
+/* The keys of the rows: those of meanings and settings begin here. */
+#define KEY_HEADER 0u
+#define KEY_PIDS 1u
+#define KEY_MEANINGS 16u
+#define KEY_SETTINGS (KEY_MEANINGS + KERNEL_POINTS_MAX)
+
+struct keep_row {
+	uint32_t kind;
+	uint32_t reserved;
+	uint64_t number; /* of the header the time of the last clear; of a meaning what it was made of */
+	char name[NAME_BYTES];
+	char text[TEXT_BYTES]; /* of the header the layout; of a setting what is written to the switch */
+};
+
+struct kernel_keep {
+	struct pins *pins;
+	int meta; /* -1 while nothing is recorded; changed under the kernel's lock */
+	bool taking_over;
+	uint32_t next;	   /* key of the next setting */
+	GHashTable *keys;  /* name -> key, of the settings with a row */
+	guint meanings;	   /* those that have rows */
+	const struct callprogram *calls; /* whose links are pinned */
+	unsigned int call_files; /* 0 or 1: their names have it */
+	uint64_t cleared_ns;
+	_Atomic uint64_t refused; /* switches that could not be restored, and folders */
+};
+
+static const struct map_spec meta_spec = { .type = BPF_MAP_TYPE_HASH, .name = "kp_meta", .key_bytes = 4,
+	.value_bytes = sizeof(struct keep_row), .entries = ROWS_MAX, .flags = BPF_F_NO_PREALLOC };
+
+static void describe_layout(char text[TEXT_BYTES])
+{
+	snprintf(text, TEXT_BYTES, "kprofs %d: %zu %zu %zu %zu", KEEP_VERSION,
+		sizeof(struct kernel_ring_head), sizeof(struct kernel_record), sizeof(struct call_control),
+		sizeof(struct keep_row));
+}
+
+/* ---- rows -------------------------------------------------------------------------------------- */
+
+static int write_row(struct kernel_keep *keep, uint32_t key, const struct keep_row *row, struct err *err)
+{
+	int ret = map_update(keep->meta, &key, row, 0);
+
+	return ret ? err_set(err, -ret, "the table of kept events takes no row: %s", strerror(-ret)) : 0;
+}
+
+static int write_header(struct kernel_keep *keep, struct err *err)
+{
+	g_autofree struct keep_row *row = g_new0(struct keep_row, 1);
+
+	row->kind = KEEP_HEADER;
+	row->number = keep->cleared_ns;
+	describe_layout(row->text);
+	return write_row(keep, KEY_HEADER, row, err);
+}
+
+/* What the meaning was made of, so that it is known to be the same. */
+static uint64_t fingerprint(const struct kernel_meaning *meaning)
+{
+	return (uint64_t)g_str_hash(meaning->format) << 32 |
+		(uint32_t)(meaning->point ? meaning->point->event : 0);
+}
+
+static int write_meanings(struct kernel *kernel, struct err *err)
+{
+	struct kernel_keep *keep = kernel->keep;
+	g_autofree struct keep_row *row = g_new0(struct keep_row, 1);
+	const struct kernel_meaning *meaning;
+	int ret = 0;
+
+	while (!ret && (meaning = kernel_point_meaning(kernel, KERNEL_ID_TRACEPOINTS + keep->meanings))) {
+		row->kind = KEEP_MEANING;
+		row->number = fingerprint(meaning);
+		if (g_strlcpy(row->name, meaning->label, NAME_BYTES) >= NAME_BYTES)
+			return err_set(err, ENAMETOOLONG, "the name '%s' is too long to be kept",
+				meaning->label);
+		ret = write_row(keep, KEY_MEANINGS + keep->meanings, row, err);
+		keep->meanings += !ret;
+	}
+	return ret;
+}
+
+/* ---- maps -------------------------------------------------------------------------------------- */
+
+bool kernel_keep_is_restoring(const struct kernel *kernel)
+{
+	return kernel->keep && kernel->keep->taking_over;
+}
+
+int kernel_keep_map(struct kernel *kernel, const char *name, const struct map_spec *spec, int *fd,
+	struct err *err)
+{
+	struct pins_map found;
+	int got, ret;
+
+	if (!kernel_keep_is_restoring(kernel))
+		return map_create(spec, fd, err);
+	ret = pins_get(kernel->keep->pins, name, &got);
+	if (ret)
+		return err_set(err, -ret, "the pinned map '%s': %s", name, strerror(-ret));
+	ret = pins_look_at_map(got, &found);
+	if (!ret && (found.type != spec->type || found.key_bytes != spec->key_bytes ||
+			    found.value_bytes != spec->value_bytes || found.entries != spec->entries ||
+			    found.flags != spec->flags))
+		ret = -EINVAL;
+	if (ret) {
+		close(got);
+		return err_set(err, -ret, "the pinned map '%s' is not one of this version", name);
+	}
+	*fd = got;
+	return 0;
+}
+
+int kernel_keep_rings(struct kernel *kernel, struct rings **rings, struct err *err)
+{
+	int fd, ret = pins_get(kernel->keep->pins, "rings", &fd);
+
+	return ret ? err_set(err, EINVAL, "there are no pinned rings") : rings_adopt(fd, rings, err);
+}
+
+static int pin(struct kernel_keep *keep, const char *name, int fd, struct err *err)
+{
+	int ret = pins_put(keep->pins, name, fd);
+
+	return ret ? err_set(err, -ret, "'%s' can't be pinned: %s%s", name, strerror(-ret),
+			     ret == -EINVAL ? " (links of tracepoints: Linux 5.15)" : "")
+		   : 0;
+}
+
+int kernel_keep_begin(struct kernel *kernel, struct err *err)
+{
+	struct kernel_keep *keep = kernel->keep;
+	int ret;
+
+	if (!keep || keep->taking_over)
+		return 0;
+	pins_remove_all(keep->pins, "");
+	ret = map_create(&meta_spec, &keep->meta, err);
+	if (!ret)
+		ret = write_header(keep, err);
+	if (!ret)
+		ret = pin(keep, "rings", rings_map(kernel->rings), err);
+	if (!ret)
+		ret = pin(keep, "control", kernel->machine.control, err);
+	if (!ret)
+		ret = pin(keep, "chosen", kernel->machine.emit.chosen, err);
+	/* the last one: without it nothing is taken over */
+	if (!ret)
+		ret = pin(keep, "meta", keep->meta, err);
+	return ret;
+}
+
+void kernel_keep_end(struct kernel *kernel)
+{
+	struct kernel_keep *keep = kernel->keep;
+
+	if (!keep)
+		return;
+	pins_remove_all(keep->pins, "");
+	pthread_mutex_lock(&kernel->lock);
+	if (keep->meta >= 0)
+		close(keep->meta);
+	keep->meta = -1;
+	pthread_mutex_unlock(&kernel->lock);
+	keep->meanings = 0;
+	keep->calls = NULL;
+	g_hash_table_remove_all(keep->keys);
+}
+
+/* ---- switches ---------------------------------------------------------------------------------- */
+
+static void remove_links(struct kernel_keep *keep, uint32_t key)
+{
+	char name[PINS_NAME_MAX];
+
+	for (char letter = 'a'; letter <= 'b'; letter++) {
+		snprintf(name, sizeof(name), "%c%" PRIu32, letter, key);
+		pins_remove(keep->pins, name);
+	}
+}
+
+static int pin_setting(struct kernel_keep *keep, const struct kernel_setting *setting, uint32_t key,
+	struct err *err)
+{
+	int links[2] = { setting->link, -1 }, ret = 0;
+	char name[PINS_NAME_MAX];
+
+	if (setting->function)
+		functionprogram_links(setting->function, links);
+	for (int i = 0; i < 2 && !ret; i++) {
+		snprintf(name, sizeof(name), "%c%" PRIu32, 'a' + i, key);
+		if (links[i] >= 0)
+			ret = pin(keep, name, links[i], err);
+	}
+	return ret;
+}
+
+int kernel_keep_setting(struct kernel *kernel, const char *name, struct err *err)
+{
+	struct kernel_keep *keep = kernel->keep;
+	g_autofree struct keep_row *row = g_new0(struct keep_row, 1);
+	g_autoptr(GString) text = g_string_new(NULL);
+	const struct kernel_setting *setting = kernel_find(kernel, name);
+	uint32_t key, former;
+	int ret;
+
+	if (!keep || keep->meta < 0)
+		return 0;
+	former = GPOINTER_TO_UINT(g_hash_table_lookup(keep->keys, name));
+	if (former) {
+		map_delete(keep->meta, &former);
+		remove_links(keep, former);
+		g_hash_table_remove(keep->keys, name);
+	}
+	if (!setting)
+		return 0;
+	kernel_get(kernel, name, text);
+	if (g_strlcpy(row->name, name, NAME_BYTES) >= NAME_BYTES ||
+		g_strlcpy(row->text, text->str, TEXT_BYTES) >= TEXT_BYTES)
+		return err_set(err, ENAMETOOLONG, "the name or filter is too long to be kept");
+	row->kind = KEEP_SETTING;
+	key = keep->next++;
+	ret = write_meanings(kernel, err);
+	if (!ret)
+		ret = pin_setting(keep, setting, key, err);
+	if (!ret)
+		ret = write_row(keep, key, row, err);
+	if (ret)
+		remove_links(keep, key);
+	else
+		g_hash_table_insert(keep->keys, g_strdup(name), GUINT_TO_POINTER(key));
+	return ret;
+}
+
+/* Pins links by a name and numbers. */
+static int pin_links(struct kernel_keep *keep, const char *name, unsigned int number, const int *links,
+	unsigned int count, struct err *err)
+{
+	char file[PINS_NAME_MAX];
+	int ret = 0;
+
+	for (unsigned int i = 0; i < count && !ret; i++) {
+		snprintf(file, sizeof(file), "%s%u_%u", name, number, i);
+		ret = pin(keep, file, links[i], err);
+	}
+	return ret;
+}
+
+int kernel_keep_calls(struct kernel *kernel, struct err *err)
+{
+	struct kernel_keep *keep = kernel->keep;
+	int links[PIDPROGRAM_LINKS], ret = 0;
+	char former[PINS_NAME_MAX];
+
+	if (!keep || keep->meta < 0 || keep->calls == kernel->program)
+		return 0;
+	snprintf(former, sizeof(former), "call%u_", keep->call_files);
+	keep->call_files = !keep->call_files;
+	if (kernel->program) {
+		callprogram_links(kernel->program, links);
+		ret = pin_links(keep, "call", keep->call_files, links, 2, err);
+	}
+	pins_remove_all(keep->pins, former);
+	keep->calls = kernel->program;
+	return ret;
+}
+
+int kernel_keep_pids(struct kernel *kernel, struct err *err)
+{
+	struct kernel_keep *keep = kernel->keep;
+	g_autofree struct keep_row *row = g_new0(struct keep_row, 1);
+	const uint32_t key = KEY_PIDS;
+	int links[PIDPROGRAM_LINKS], ret;
+
+	if (!keep || keep->meta < 0)
+		return 0;
+	if (!kernel->pidprogram) {
+		map_delete(keep->meta, &key);
+		pins_remove_all(keep->pins, "pids");
+		return 0;
+	}
+	row->kind = KEEP_PIDS;
+	if (g_strlcpy(row->text, kernel->pids_text, TEXT_BYTES) >= TEXT_BYTES)
+		return err_set(err, ENOSPC,
+			"with the mount option keep the numbers of processes have at most %d bytes",
+			TEXT_BYTES - 1);
+	pidprogram_links(kernel->pidprogram, links);
+	ret = pin_links(keep, "pids", 0, links, PIDPROGRAM_LINKS, err);
+	return ret ? ret : write_row(keep, key, row, err);
+}
+
+void kernel_note_clear(struct kernel *kernel, uint64_t time_ns)
+{
+	struct kernel_keep *keep = kernel->keep;
+
+	if (!keep)
+		return;
+	/* a leaf, in any thread: switches may be changing meanwhile */
+	pthread_mutex_lock(&kernel->lock);
+	keep->cleared_ns = time_ns;
+	if (keep->meta >= 0)
+		write_header(keep, NULL);
+	pthread_mutex_unlock(&kernel->lock);
+}
+
+uint64_t kernel_kept_clear_ns(const struct kernel *kernel)
+{
+	return kernel->keep ? kernel->keep->cleared_ns : 0;
+}
+
+/* ---- the next server --------------------------------------------------------------------------- */
+
+/* A row whose texts end. -EINVAL, -ENOENT */
+static int read_row(struct kernel_keep *keep, uint32_t key, enum keep_kind kind, struct keep_row *row)
+{
+	int ret = map_lookup(keep->meta, &key, row);
+
+	if (ret)
+		return ret;
+	return row->kind != (uint32_t)kind || !memchr(row->name, '\0', NAME_BYTES) ||
+			!memchr(row->text, '\0', TEXT_BYTES) ?
+		-EINVAL : 0;
+}
+
+static int check_header(struct kernel_keep *keep, struct err *err)
+{
+	g_autofree struct keep_row *row = g_new0(struct keep_row, 1);
+	char layout[TEXT_BYTES];
+
+	describe_layout(layout);
+	if (read_row(keep, KEY_HEADER, KEEP_HEADER, row) || strcmp(row->text, layout) != 0)
+		return err_set(err, EINVAL, "they are of another version");
+	keep->cleared_ns = row->number;
+	return 0;
+}
+
+/* The same meaning as before; NULL if the kernel has it no more, so that its records mean nothing. */
+static struct kernel_meaning *restore_meaning(const struct keep_row *row)
+{
+	for (int limited = 0; limited < 2; limited++) {
+		struct kernel_meaning *meaning = kernel_is_function(row->name) ?
+			kernel_describe_function(row->name, limited) : kernel_describe_point(row->name);
+
+		if (meaning && fingerprint(meaning) == row->number)
+			return meaning;
+		if (meaning)
+			kernel_free_meaning(meaning);
+	}
+	return NULL;
+}
+
+static int restore_meanings(struct kernel *kernel, struct err *err)
+{
+	struct kernel_keep *keep = kernel->keep;
+	g_autofree struct keep_row *row = g_new0(struct keep_row, 1);
+	int ret = 0;
+
+	for (uint32_t i = 0; i < KERNEL_POINTS_MAX && !ret; i++) {
+		ret = read_row(keep, KEY_MEANINGS + i, KEEP_MEANING, row);
+		if (ret)
+			break;
+		pthread_mutex_lock(&kernel->lock);
+		g_ptr_array_add(kernel->points, restore_meaning(row));
+		pthread_mutex_unlock(&kernel->lock);
+		keep->meanings++;
+	}
+	return ret && ret != -ENOENT ? err_set(err, EINVAL, "the table of events is damaged") : 0;
+}
+
+/* What the programs of links, whose files begin so, have missed; and the files are gone. */
+static void drop_former(struct kernel *kernel, const char *name)
+{
+	int fd;
+
+	if (!pins_get(kernel->keep->pins, name, &fd)) {
+		kernel_count_missed(kernel, pins_missed(fd));
+		close(fd);
+	}
+	pins_remove(kernel->keep->pins, name);
+}
+
+/* A switch anew; an event that is not there any more is left out. */
+static int restore_setting(struct kernel *kernel, uint32_t key, struct err *err)
+{
+	struct kernel_keep *keep = kernel->keep;
+	g_autofree struct keep_row *row = g_new0(struct keep_row, 1);
+	char file[PINS_NAME_MAX];
+
+	if (read_row(keep, key, KEEP_SETTING, row))
+		return err_set(err, EINVAL, "the table of switches is damaged");
+	snprintf(file, sizeof(file), "b%" PRIu32, key);
+	drop_former(kernel, file);
+	file[0] = 'a';
+	drop_former(kernel, file);
+	map_delete(keep->meta, &key);
+	if (kernel_restore(kernel, row->name, row->text, err))
+		atomic_add_relaxed(&keep->refused, 1);
+	return 0;
+}
+
+static int restore_settings(struct kernel *kernel, struct err *err)
+{
+	struct kernel_keep *keep = kernel->keep;
+	g_autoptr(GArray) keys = g_array_new(FALSE, FALSE, sizeof(uint32_t));
+	uint32_t key, before;
+	int ret;
+
+	for (ret = map_next_key(keep->meta, NULL, &key); !ret && keys->len < ROWS_MAX; before = key,
+	    ret = map_next_key(keep->meta, &before, &key)) {
+		if (key < KEY_SETTINGS)
+			continue;
+		g_array_append_val(keys, key);
+		keep->next = MAX(keep->next, key + 1);
+	}
+	ret = 0;
+	for (guint i = 0; i < keys->len && !ret; i++)
+		ret = restore_setting(kernel, g_array_index(keys, uint32_t, i), err);
+	return ret;
+}
+
+static int restore_pids(struct kernel *kernel, struct err *err)
+{
+	g_autofree struct keep_row *row = g_new0(struct keep_row, 1);
+	int ret = read_row(kernel->keep, KEY_PIDS, KEEP_PIDS, row);
+
+	if (ret == -ENOENT)
+		return 0;
+	return ret ? err_set(err, EINVAL, "the row of processes is damaged") :
+		     kernel_restore_pids(kernel, row->text, err);
+}
+
+static int take_over(struct kernel *kernel, struct err *err)
+{
+	struct kernel_keep *keep = kernel->keep;
+	int ret = kernel_keep_map(kernel, "meta", &meta_spec, &keep->meta, err);
+
+	if (!ret)
+		ret = check_header(keep, err);
+	if (!ret)
+		ret = kernel_prepare(kernel, err);
+	if (!ret)
+		ret = restore_meanings(kernel, err);
+	if (!ret)
+		ret = restore_pids(kernel, err);
+	if (!ret)
+		ret = restore_settings(kernel, err);
+	/* the programs of system calls take over between two calls; then the former ones go */
+	if (!ret)
+		ret = kernel_apply_calls(kernel, err);
+	if (!ret) {
+		drop_former(kernel, "call0_1");
+		drop_former(kernel, "call1_1");
+		ret = kernel_keep_calls(kernel, err);
+	}
+	if (!ret) {
+		pthread_mutex_lock(&kernel->lock);
+		kernel_apply_enabled(kernel);
+		pthread_mutex_unlock(&kernel->lock);
+		kernel_note_use(kernel);
+	}
+	return ret;
+}
+
+int kernel_keep(struct kernel *kernel, const char *path, struct err *err)
+{
+	struct kernel_keep *keep = g_new0(struct kernel_keep, 1);
+	struct err why = { "" };
+	int ret = pins_open(path, &keep->pins, err), fd;
+
+	keep->meta = -1;
+	keep->next = KEY_SETTINGS;
+	if (ret) {
+		g_free(keep);
+		return ret;
+	}
+	keep->keys = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+	kernel->keep = keep;
+	if (pins_get(keep->pins, "meta", &fd))
+		return 0;
+	close(fd);
+	pthread_mutex_lock(&kernel->changing);
+	keep->taking_over = true;
+	ret = take_over(kernel, &why);
+	keep->taking_over = false;
+	if (ret) {
+		atomic_add_relaxed(&keep->refused, 1);
+		kernel_forget_settings(kernel);
+		kernel_give_back(kernel);
+		kernel_keep_end(kernel);
+		ret = err_set(err, ESTALE, "the kernel events that were kept at %s are removed: %s", path,
+			*why.text ? why.text : strerror(-ret));
+	}
+	pthread_mutex_unlock(&kernel->changing);
+	return ret;
+}
+
+void kernel_keep_destroy(struct kernel *kernel)
+{
+	struct kernel_keep *keep = kernel->keep;
+
+	if (!keep)
+		return;
+	kernel_keep_end(kernel);
+	pins_close(keep->pins, true);
+	g_hash_table_unref(keep->keys);
+	g_free(keep);
+	kernel->keep = NULL;
+}
+
+void kernel_keep_print_stats(struct kernel *kernel, struct stats *stats)
+{
+	if (!kernel->keep)
+		return;
+	stats_u64(stats, atomic_read_relaxed(&kernel->keep->refused), "trace.kernel.keep_refused");
+}
