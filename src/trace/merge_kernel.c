@@ -17,14 +17,37 @@ void merge_kernel_begin(const struct snapshot *snapshot, uint32_t i, struct merg
 {
 	stream->copy = &g_array_index(snapshot->kernel, struct rings_copy, i);
 	stream->at = stream->copy->begin;
+	stream->head = stream->count = 0;
+}
+
+static const struct kernel_record **window_at(struct merge_kernel_stream *stream, uint32_t i)
+{
+	return &stream->window[(stream->head + i) % MERGE_KERNEL_WINDOW];
+}
+
+/* Nearly all are later than those before them. Of equal times that which was written first comes first. */
+static void fill_window(struct merge_kernel_stream *stream)
+{
+	const struct kernel_record *record;
+
+	while (stream->count < MERGE_KERNEL_WINDOW && (record = rings_next(stream->copy, &stream->at))) {
+		uint32_t i = stream->count++;
+
+		for (; i && (*window_at(stream, i - 1))->time_ns > record->time_ns; i--)
+			*window_at(stream, i) = *window_at(stream, i - 1);
+		*window_at(stream, i) = record;
+	}
 }
 
 bool merge_kernel_next(const struct snapshot *snapshot, struct merge_kernel_stream *stream,
 	uint64_t *time_ns)
 {
-	stream->record = rings_next(stream->copy, &stream->at);
-	if (!stream->record)
+	fill_window(stream);
+	if (!stream->count)
 		return false;
+	stream->record = *window_at(stream, 0);
+	stream->head = (stream->head + 1) % MERGE_KERNEL_WINDOW;
+	stream->count--;
 	*time_ns = stream->record->time_ns;
 	stream->meaning = kernel_meaning(snapshot->source, stream->record);
 	return true;

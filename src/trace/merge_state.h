@@ -15,9 +15,19 @@ struct snapshot;
 /* The longest name of a task, with its NUL. */
 #define MERGE_KERNEL_NAME_BYTES (KERNEL_COMM_BYTES + 1)
 
+/*
+ * A program that is interrupted between the time of its event and its place in the ring has a place
+ * behind the events of the interrupt, which are later. So many of a CPU are put into order; more than
+ * an interrupt has.
+ */
+#define MERGE_KERNEL_WINDOW 64u
+
 struct merge_kernel_stream {
 	const struct rings_copy *copy;
-	uint64_t at; /* of the next record */
+	uint64_t at; /* of the first record that is not in the window */
+	/* the next ones by their times, from `head` on, round */
+	const struct kernel_record *window[MERGE_KERNEL_WINDOW];
+	uint32_t head, count;
 	const struct kernel_record *record;
 	const struct kernel_meaning *meaning; /* NULL: the record means nothing */
 };

@@ -76,32 +76,65 @@ same "shown, overwritten and torn are all that was recorded" "$recorded" \
 	$((overwritten + torn + $(grep -c 'syscall:getppid' "$MNT/kptrace") + recorded2 - overwritten2 - torn2 - held))
 same "events/overflow has them" "$((overwritten + missed + torn))" "$(cat "$MNT/events/overflow")"
 
-# while switches change, filters of other calls come and go, and a reader follows
+# on two CPUs at once, while their rings overflow, switches of other calls change, and readers read
 timeout 100 cat "$MNT/kptrace_pipe" >"$WORK/pipe" &
 READER=$!
+OTHER_CPU=$(awk -F: '/^processor/ { print $2 + 0 }' /proc/cpuinfo | sed -n 2p)
+rm -f "$WORK/in2" "$WORK/out2"
+mkfifo "$WORK/in2"
+exec 7<>"$WORK/in2"
+"$CALLS" "${OTHER_CPU:-0}" 100000 <"$WORK/in2" >"$WORK/out2" 7>&- &
+OTHER=$!
 caller 0 100000
-put "$GETPPID" "1 /pid == $CALLER/"
+wait_for test -s "$WORK/out2"
+put "$GETPPID" "1 /pid == $CALLER || pid == $OTHER/"
 read -r recorded overwritten missed torn <<<"$(counts)"
 echo >&5
+echo >&7
 rounds=0
-while ! has_ended "$CALLER" && [ "$rounds" -lt 50 ]; do
+while ! { has_ended "$CALLER" && has_ended "$OTHER"; } && [ "$rounds" -lt 50 ]; do
 	put events/kernel/syscall:getuid "1 /pid == 1 || result < -$rounds/"
 	cat "$MNT/kptrace" >/dev/null
 	put events/kernel/syscall:getuid 0
 	rounds=$((rounds + 1))
 done
-WAIT=60 wait_for has_ended "$CALLER"
-exec 5>&-
+for process in "$CALLER" "$OTHER"; do
+	WAIT=60 wait_for has_ended "$process"
+done
+exec 5>&- 7>&-
 read -r recorded2 overwritten2 missed2 torn2 <<<"$(counts)"
-same "no call is lost or recorded twice in $rounds changes" 100000 \
+same "no call is lost or recorded twice in $rounds changes" 200000 \
 	$((recorded2 - recorded + missed2 - missed))
+check "the rings have overflown" test "$((overwritten2 - overwritten))" -gt 150000
+same "what is shown, overwritten and torn is all that was recorded" "$recorded2" \
+	$((overwritten2 + torn2 + $(grep -c 'syscall:getppid' "$MNT/kptrace")))
 followed() {
-	awk -v caller="kernel_calls[$CALLER]" 'index($0, caller) { n++ }
-		/ events lost$/ { n += $(NF - 2) } END { exit n != 100000 }' "$WORK/pipe"
+	awk -v one="kernel_calls[$CALLER]" -v other="kernel_calls[$OTHER]" 'index($0, one) || index($0, other) { n++ }
+		/ events lost$/ { n += $(NF - 2) } END { exit n != 200000 }' "$WORK/pipe"
 }
 wait_for followed || awk '/ events lost$/ { n += $(NF - 2) } END { print NR, n, "of them lost" }' "$WORK/pipe"
 kill "$READER" 2>/dev/null
 wait "$READER" 2>/dev/null
+
+# all CPUs in the order of time, also where one event has interrupted another
+put "$GETPPID" 0
+put kptrace_ctl clear
+put events/kernel/syscalls 1
+for name in sched:sched_switch sched:sched_waking sched:sched_wakeup irq:softirq_entry irq:softirq_exit; do
+	put "events/kernel/$name" 1
+done
+rounds=0
+while [ "$rounds" -lt 20 ]; do
+	sort -u "$0" >/dev/null
+	cat "$MNT/kptrace" >"$WORK/text"
+	same "the order of time" "" "$(sed 's/^\[\([0-9]*\)\.\([0-9]*\)\].*/\1\2/' "$WORK/text" | sort -nc 2>&1)"
+	rounds=$((rounds + 1))
+done
+put events/kernel/syscalls 0
+for name in sched:sched_switch sched:sched_waking sched:sched_wakeup irq:softirq_entry irq:softirq_exit; do
+	put "events/kernel/$name" 0
+done
+put "$GETPPID" "1 /pid == $CALLER/"
 
 # filters
 for row in 'pid == |column 8' 'pid = 3|column 5' 'nosuch == 1|no field' 'comm == 3|column 6' '"a|column 1' '|column 1'; do
