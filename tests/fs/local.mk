@@ -84,8 +84,8 @@ EXTRA_DIST += $(CMD_TESTS)
 TESTS += %D%/view_live.sh
 TESTS += %D%/report_html.sh
 EXTRA_DIST += %D%/report_html.sh %D%/report_html.py %D%/chromium.py
-TESTS += %D%/view_firefox.sh %D%/view_tracejson.sh %D%/view_spans.sh
-EXTRA_DIST += %D%/view_live.sh %D%/view_firefox.sh %D%/view_tracejson.sh %D%/view_spans.sh %D%/firefox.py %D%/tracejson.py %D%/openmetrics.py
+TESTS += %D%/view_firefox.sh %D%/view_tracejson.sh %D%/view_calls.sh
+EXTRA_DIST += %D%/view_live.sh %D%/view_firefox.sh %D%/view_tracejson.sh %D%/view_calls.sh %D%/firefox.py %D%/tracejson.py %D%/openmetrics.py
 
 # a view's memory is bounded
 TESTS += %D%/view_bounds.sh %D%/view_memory.sh %D%/memory_limit.sh
