@@ -75,6 +75,16 @@ void summary_append_event(GString *line, const struct profile_event *event, bool
 	}
 }
 
+void summary_append_event_briefly(GString *line, const struct profile_event *event)
+{
+	text_append_cut(line, event->text);
+	if (event->flags & (KPROF_EVENT_SCOPE_OWN | KPROF_EVENT_SCOPE_USER))
+		g_string_append(line, " (user space)");
+	g_string_append(line, ": ");
+	text_append_count(line, event->all.samples, "sample", "samples");
+	g_string_append_printf(line, ", %" PRIu64 " lost", profile_lost(event));
+}
+
 void summary_append_capture(GString *line, const struct profile *profile)
 {
 	text_append_count(line, profile->samples, "sample", "samples");

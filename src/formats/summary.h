@@ -27,6 +27,8 @@ void summary_write(const struct profile *profile, const struct summary *summary,
  */
 void summary_append_capture(GString *line, const struct profile *profile);
 void summary_append_event(GString *line, const struct profile_event *event, bool own);
+/* The most important of the latter, for narrow screens. */
+void summary_append_event_briefly(GString *line, const struct profile_event *event);
 
 /* What is to be known of the records and stacks besides: one line, empty if there is nothing. */
 void summary_append_notes(GString *line, const struct profile *profile);

@@ -185,6 +185,23 @@ static void append_live(const struct browser *b, GString *line)
 		(double)b->profile->duration_ns / NSEC_PER_SEC);
 }
 
+/* The losses must not be cut: where the line up to their number does not fit, a shorter one is shown. */
+static void append_event(const struct browser *b, GString *line)
+{
+	const struct profile_event *event = profile_event(b->profile, b->choice.event);
+	const gsize before = line->len;
+	unsigned int rows, columns;
+	const char *lost;
+
+	screen_size(b->screen, &rows, &columns);
+	summary_append_event(line, event, b->options->own);
+	lost = g_strrstr(line->str, " lost");
+	if (lost && (gsize)(lost - line->str) + strlen(" lost") <= columns)
+		return;
+	g_string_truncate(line, before);
+	summary_append_event_briefly(line, event);
+}
+
 static void put_event(struct browser *b)
 {
 	g_autoptr(GString) line = g_string_new(NULL);
@@ -192,8 +209,7 @@ static void put_event(struct browser *b)
 	if (b->live)
 		append_live(b, line);
 	if (b->choice.event < b->profile->events->len)
-		summary_append_event(
-			line, profile_event(b->profile, b->choice.event), b->options->own);
+		append_event(b, line);
 	else if (b->live)
 		g_string_append_printf(line, "%s: no samples yet", b->event);
 	else

@@ -137,6 +137,7 @@ tui resize-window -t test -x 120 -y 10
 shows "the wide screen" '^ 57.14%   57.14%      600  prog  *\+ victim_one  *victim$'
 tui resize-window -t test -x 50 -y 10
 shows "the narrow screen" '^ 57.14%   57.14%      600  \+ victim_one *$'
+shows "the losses on it" '^cycles:freq=1000: 1200 samples, 41 lost$'
 
 # ---- the end ------------------------------------------------------------------------------------
 
