@@ -116,6 +116,21 @@ static int write_meanings(struct kernel *kernel, struct err *err)
 	return ret;
 }
 
+/* The maps of system calls: a call that has begun before the next server takes over is known to it. */
+static const struct {
+	const char *name;
+	size_t offset; /* of the descriptor in struct call_machine */
+} call_maps[] = {
+	{ "slots", offsetof(struct call_machine, slots) },
+	{ "others", offsetof(struct call_machine, others) },
+	{ "execs", offsetof(struct call_machine, execs) },
+};
+
+static int *call_map(struct kernel *kernel, size_t i)
+{
+	return (int *)(void *)((char *)&kernel->machine + call_maps[i].offset);
+}
+
 /* ---- maps -------------------------------------------------------------------------------------- */
 
 bool kernel_keep_is_restoring(const struct kernel *kernel)
@@ -145,6 +160,33 @@ int kernel_keep_map(struct kernel *kernel, const char *name, const struct map_sp
 	}
 	*fd = got;
 	return 0;
+}
+
+/* Takes the pinned map in place of a new one of the same kind. */
+static int adopt_map(struct kernel *kernel, const char *name, int *fd, struct err *err)
+{
+	struct pins_map own, found;
+	int got, ret = pins_get(kernel->keep->pins, name, &got);
+
+	if (ret)
+		return err_set(err, -ret, "the pinned map '%s': %s", name, strerror(-ret));
+	if (pins_look_at_map(*fd, &own) || pins_look_at_map(got, &found) ||
+		memcmp(&own, &found, sizeof(own)) != 0) {
+		close(got);
+		return err_set(err, EINVAL, "the pinned map '%s' is not one of this version", name);
+	}
+	close(*fd);
+	*fd = got;
+	return 0;
+}
+
+int kernel_keep_call_maps(struct kernel *kernel, struct err *err)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < G_N_ELEMENTS(call_maps) && !ret && kernel_keep_is_restoring(kernel); i++)
+		ret = adopt_map(kernel, call_maps[i].name, call_map(kernel, i), err);
+	return ret;
 }
 
 int kernel_keep_rings(struct kernel *kernel, struct rings **rings, struct err *err)
@@ -180,6 +222,8 @@ int kernel_keep_begin(struct kernel *kernel, struct err *err)
 		ret = pin(keep, "control", kernel->machine.control, err);
 	if (!ret)
 		ret = pin(keep, "chosen", kernel->machine.emit.chosen, err);
+	for (size_t i = 0; i < G_N_ELEMENTS(call_maps) && !ret; i++)
+		ret = pin(keep, call_maps[i].name, *call_map(kernel, i), err);
 	/* the last one: without it nothing is taken over */
 	if (!ret)
 		ret = pin(keep, "meta", keep->meta, err);

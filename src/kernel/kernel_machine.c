@@ -91,6 +91,8 @@ static int look_at_machine(struct kernel *kernel, struct err *err)
 		ret = emit_machine_init(&kernel->machine.emit, types, err);
 	if (!ret)
 		ret = callprogram_create_maps(&kernel->machine, (uint32_t)map_possible_cpus(), err);
+	if (!ret)
+		ret = kernel_keep_call_maps(kernel, err);
 	/* without it calls under way show when they return */
 	if (!ret && begun_attach(&kernel->machine, types, &kernel->begun_link, NULL))
 		kernel->begun_link = -1;

@@ -147,6 +147,8 @@ struct kernel_meaning *kernel_describe_function(const char *name, bool limited);
 /* A map of this description: that which is pinned if what is pinned is being taken over, else a new one. */
 int kernel_keep_map(struct kernel *kernel, const char *name, const struct map_spec *spec, int *fd,
 	struct err *err);
+/* The same for the maps of system calls, after callprogram_create_maps(). */
+int kernel_keep_call_maps(struct kernel *kernel, struct err *err);
 /* Whether what is pinned is being taken over. */
 bool kernel_keep_is_restoring(const struct kernel *kernel);
 /* Then: the pinned rings. */

@@ -6,7 +6,10 @@
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 
-CALLS=$PWD/tests/fs/kernel_calls
+# other tests have the program, too
+NAME=keep$$
+CALLS=$WORK/$NAME
+cp "$PWD/tests/fs/kernel_calls" "$CALLS"
 BPF=$WORK/bpf
 KEEP=$BPF/kept
 mkdir "$BPF"
@@ -37,7 +40,7 @@ go() {
 
 # the calls of a program that are shown
 shown() {
-	grep -c "kernel_calls\[$1\] syscall:getppid: = [0-9]* ([0-9.]* us)$" "$MNT/kptrace"
+	grep -c "$NAME\[$1\] syscall:getppid: = [0-9]* ([0-9.]* us)$" "$MNT/kptrace"
 }
 
 execs() {
@@ -75,12 +78,12 @@ fails_with "not in a bpf file system" "$KPROFS" -f -o "socket=none,keep=$WORK/no
 
 serve -o "keep=$KEEP"
 fails_with "another server keeps" "$KPROFS" -f -o "socket=none,over,keep=$KEEP" "$MNT"
-if ! put events/kernel/syscall:getppid '1 /comm == "kernel_calls"/' 2>/dev/null; then
+if ! put events/kernel/syscall:getppid "1 /comm == \"$NAME\"/" 2>/dev/null; then
 	echo "kernel events are not available here, or can't be kept:"
 	tail -n 1 "$MNT/kperr"
 	exit 77
 fi
-if ! put events/kernel/sched:sched_process_exit '1 /comm == "kernel_calls"/' 2>/dev/null; then
+if ! put events/kernel/sched:sched_process_exit "1 /comm == \"$NAME\"/" 2>/dev/null; then
 	echo "tracepoints can't be kept here:"
 	tail -n 1 "$MNT/kperr"
 	exit 77
@@ -92,7 +95,7 @@ die
 serve -o "keep=$KEEP"
 wait_for has_ended "$CALLER"
 exec 5>&-
-same "the switches" '1 /comm == "kernel_calls"/ 1 /comm == "kernel_calls"/' "$(cat \
+same "the switches" "1 /comm == \"$NAME\"/ 1 /comm == \"$NAME\"/" "$(cat \
 	"$MNT/events/kernel/syscall:getppid" "$MNT/events/kernel/sched:sched_process_exit" | xargs -d '\n')"
 recorded=$(stat_of trace.kernel.recorded)
 missed=$(stat_of trace.kernel.missed)
@@ -104,7 +107,7 @@ same "a clean end removes all" 0 "$(pinned)"
 # ---- before, between and after --------------------------------------------------------------------
 
 serve -o "keep=$KEEP"
-put events/kernel/syscall:getppid '1 /comm == "kernel_calls"/'
+put events/kernel/syscall:getppid "1 /comm == \"$NAME\"/"
 put events/kernel/sched:sched_process_exit 1
 caller 10
 CLEARED=$CALLER
@@ -126,7 +129,7 @@ wait_for test "$(shown "$AFTER")" = 50
 same "what was cleared" 0 "$(shown "$CLEARED")"
 same "before, between and after" "100 200 50" "$(shown "$BEFORE") $(shown "$BETWEEN") $(shown "$AFTER")"
 same "the tracepoint, too" "1 1 1" "$(execs "$BEFORE") $(execs "$BETWEEN") $(execs "$AFTER")"
-same "no call is without its entry" 0 "$(grep -c 'kernel_calls.* syscall:getppid: ?' "$MNT/kptrace")"
+same "no call is without its entry" 0 "$(grep -c "$NAME.* syscall:getppid: ?" "$MNT/kptrace")"
 put events/kernel/sched:sched_process_exit 0
 die
 caller 5
@@ -160,7 +163,7 @@ same "nothing is pinned" 0 "$(pinned)"
 same "nothing is on" 0 "$(cat "$MNT/events/kernel/syscall:getppid")"
 # shellcheck disable=SC2086 # numbers
 are_gone $ids
-put events/kernel/syscall:getppid '1 /comm == "kernel_calls"/'
+put events/kernel/syscall:getppid "1 /comm == \"$NAME\"/"
 check "the next ones are kept" test "$(pinned)" -gt 4
 if command -v bpftool >/dev/null; then
 	die
