@@ -117,6 +117,7 @@ void emit_stack_write(struct emit *emit, const struct emit_stack *stack)
 	code_load(code, BPF_DW, BPF_REG_3, BPF_REG_10, stack->scratch);
 	code_jump_if_imm(code, BPF_JEQ, BPF_REG_3, 0, none);
 	code_load(code, BPF_DW, BPF_REG_2, BPF_REG_10, stack->bytes);
+	code_alu_imm(code, BPF_AND, BPF_REG_2, -8);
 	code_jump_if_imm(code, BPF_JGT, BPF_REG_2, STACK_BYTES, given_back);
 	code_mov(code, BPF_REG_1, BPF_REG_6);
 	code_alu(code, BPF_ADD, BPF_REG_6, BPF_REG_2);
