@@ -46,7 +46,7 @@ bool dirtab_can_read(const struct dirtab_row *row)
 
 bool dirtab_can_write(const struct dirtab_row *row)
 {
-	return row->words || row->write;
+	return row->words || row->write || row->writer;
 }
 
 mode_t dirtab_mode(const struct dirtab_row *row, const struct dirtab_owner *owner)

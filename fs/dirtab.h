@@ -83,6 +83,20 @@ struct stream_ops {
 	bool (*readable)(void *cursor);
 };
 
+/*
+ * A file whose writes belong together by open file: one object, the writer, for each. The calls but
+ * open run in the control thread, one at a time.
+ */
+struct writer_ops {
+	void *(*open)(struct session *session, const struct dirtab_row *row);
+	/* the sentence of a failure is in err */
+	int (*write)(void *writer, const char *data, size_t size, struct err *err);
+	/* a descriptor was closed; others of the same open file may be left */
+	int (*flush)(void *writer, struct err *err);
+	/* in any thread; no other call follows */
+	void (*close)(void *writer);
+};
+
 /* A text that may be too long to be kept in memory. */
 struct lazy_ops {
 	/* the same; NULL if it always does */
@@ -132,7 +146,8 @@ struct dirtab_row {
 	const struct ctl_words_word *words;
 	int (*write)(struct session *session, const struct dirtab_row *row,
 		const struct origin *origin, const char *data, size_t size, struct err *err);
-	const char *usage; /* of `write` */
+	const struct writer_ops *writer; /* or what an open file writes, as a whole */
+	const char *usage; /* of `write` and `writer` */
 
 	/* directories: a table that ends with a row without name, or functions, or both */
 	const struct dirtab_row *rows;
@@ -151,6 +166,9 @@ struct dirtab_row {
 	 */
 	const struct dirtab_row *(*create)(struct session *session, const struct dirtab_row *dir,
 		const char *name);
+
+	/* removes a file; -errno. It answers from memory; NULL: none can be removed */
+	int (*remove)(struct session *session, const struct dirtab_row *dir, const char *name);
 
 	/* frees a row that was made for one caller; NULL if there is nothing to free */
 	void (*put)(const struct dirtab_row *row);

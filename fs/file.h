@@ -17,6 +17,7 @@ struct file_ctf;
 struct cursor;
 struct profiler;
 struct query;
+struct probes;
 struct trace_records_cpu;
 
 /* file_prof.c: kpctl, kpdata */
@@ -87,6 +88,22 @@ int file_kernel_pids_render(struct session *session, const struct dirtab_row *ro
 int file_kernel_pids_write(struct session *session, const struct dirtab_row *row,
 	const struct origin *origin, const char *data, size_t size, struct err *err);
 int file_kernel_info_make(struct session *session, const struct dirtab_row *row, int fd, void *job,
+	struct err *err);
+
+/* file_probes.c: probes/ */
+struct file_probes_options {
+	uint64_t memory_bytes;	     /* of the machine */
+	uint32_t keys, string_bytes; /* mount options; 0: the defaults */
+};
+/* The programs of a session, which must outlive them. */
+struct probes *file_probes_create(struct session *session, const struct file_probes_options *options);
+const struct dirtab_row *file_probes_lookup(struct session *session, const struct dirtab_row *dir,
+	const char *name);
+void file_probes_list(struct session *session, const struct dirtab_row *dir, GPtrArray *rows);
+const struct dirtab_row *file_probes_new(struct session *session, const struct dirtab_row *dir,
+	const char *name);
+int file_probes_remove(struct session *session, const struct dirtab_row *dir, const char *name);
+int file_probes_list_make(struct session *session, const struct dirtab_row *row, int fd, void *job,
 	struct err *err);
 
 /* file_mpstat.c: mpstat, mpstat-raw */

@@ -42,7 +42,7 @@ static void append_rows(const struct dirtab_row *rows, const char *prefix, GStri
 		g_string_append_printf(out, "%-20s %s%s\n", path, row->help,
 			row->flags & DIRTAB_UNLISTED ? " (not listed)" : "");
 		append_words(row->words, out);
-		if (row->write)
+		if (row->write || row->writer)
 			g_string_append_printf(out, "    %s\n", row->usage);
 		append_rows(row->rows, path, out);
 	}

@@ -18,6 +18,7 @@
 #include "fs/session.h"
 #include "fs/streams.h"
 #include "views/viewproc.h"
+#include "probes/probes.h"
 #include "prof/profiler.h"
 #include "producers/catalog.h"
 #include "producers/listener.h"
@@ -84,6 +85,7 @@ int file_kpstat_render(struct session *session, const struct dirtab_row *row, ui
 	add_trace(session, stats);
 	accounting_print_stats(session->accounting, stats); /* a row that can't be had is not there */
 	exact_print_stats(session->exact, stats);
+	probes_print_stats(session->probes, stats);
 	viewproc_stats(session->server->viewproc, stats);
 	add_server(session, stats);
 	stats_render(stats, out);

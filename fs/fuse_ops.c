@@ -79,7 +79,7 @@ static void open_op(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		fill_and_open(req, file, &origin);
 }
 
-/* The switch of an event that does not exist yet: the open that sets it creates the file. */
+/* A file that does not exist yet, as the switch of an event: the open that sets it creates it. */
 static void create_op(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 	struct fuse_file_info *fi)
 {
@@ -106,10 +106,26 @@ static void create_op(fuse_req_t req, fuse_ino_t parent, const char *name, mode_
 	node_stat(server->nodes, node, NULL, &entry.attr);
 	fi->fh = (uint64_t)(uintptr_t)file;
 	fi->direct_io = 1;
+	fi->noflush = !file->writer;
 	if (fuse_reply_create(req, &entry, fi)) {
 		drop_file(file);
 		node_forget(server->nodes, node, 1);
 	}
+}
+
+/*
+ * Only files with a writer: the kernel is told with each other open not to send it (Linux 5.16), which
+ * takes as long as a read.
+ */
+static void flush_op(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct openfile *file = file_of(fi);
+	struct origin origin = origin_of(req);
+
+	if (file->writer)
+		kpctl_thread_flush(file->session->kpctl, req, file, &origin);
+	else
+		fuse_reply_err(req, 0);
 }
 
 static void release_op(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
@@ -215,13 +231,14 @@ static void init_op(void *arg, struct fuse_conn_info *conn)
 }
 
 /*
- * The requests of this file; fuse_tree_add() adds the others. No flush, fsync, xattr, ...: the kernel
+ * The requests of this file; fuse_tree_add() adds the others. No fsync, xattr, ...: the kernel
  * sends such a request once, gets ENOSYS and sends no more.
  */
 static const struct fuse_lowlevel_ops operations = {
 	.init = init_op,
 	.create = create_op,
 	.open = open_op,
+	.flush = flush_op,
 	.release = release_op,
 	.read = read_op,
 	.write = write_op,

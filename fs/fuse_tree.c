@@ -135,6 +135,15 @@ static void remove_op(fuse_req_t req, fuse_ino_t parent, const char *name)
 	fuse_reply_err(req, EPERM);
 }
 
+static void unlink_op(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	struct node *dir = node_of(req, parent);
+	const struct dirtab_row *row = node_row(dir);
+	int ret = row->remove ? row->remove(node_session(dir), row, name) : -EPERM;
+
+	fuse_reply_err(req, -ret);
+}
+
 static void symlink_op(fuse_req_t req, const char *target, fuse_ino_t parent, const char *name)
 {
 	fuse_tree_refuse(req, parent, name);
@@ -291,7 +300,7 @@ void fuse_tree_add(struct fuse_lowlevel_ops *operations)
 	operations->setattr = setattr_op;
 	operations->mknod = mknod_op;
 	operations->mkdir = mkdir_op;
-	operations->unlink = remove_op;
+	operations->unlink = unlink_op;
 	operations->rmdir = remove_op;
 	operations->symlink = symlink_op;
 	operations->rename = rename_op;

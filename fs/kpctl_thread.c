@@ -22,7 +22,7 @@ struct job {
 	struct openfile *file; /* a reference */
 	struct origin origin;
 	uint64_t deadline_ns; /* of an open; CLOCK_MONOTONIC */
-	char *data;           /* of a write */
+	char *data;           /* of a write; NULL: a flush */
 	struct quota_share share; /* of a write */
 	size_t size;
 };
@@ -248,6 +248,12 @@ void kpctl_thread_write(struct kpctl_thread *kpctl, struct fuse_req *req, struct
 	add_job(kpctl, &kpctl->jobs, req, job);
 }
 
+void kpctl_thread_flush(struct kpctl_thread *kpctl, struct fuse_req *req, struct openfile *file,
+	const struct origin *origin)
+{
+	add_job(kpctl, &kpctl->jobs, req, create_job(openfile_get(file), origin));
+}
+
 /* Before its answer, so that no interrupt of a later request at the same address finds it. */
 static void end_job(struct kpctl_thread *kpctl, struct job *job)
 {
@@ -266,9 +272,12 @@ static void carry_out(struct kpctl_thread *kpctl, struct job *job)
 		end_job(kpctl, job);
 		return;
 	}
-	ret = openfile_write(job->file, &cancel, &job->origin, job->data, job->size);
+	if (job->data)
+		ret = openfile_write(job->file, &cancel, &job->origin, job->data, job->size);
+	else
+		ret = openfile_flush(job->file, &job->origin);
 	end_job(kpctl, job);
-	if (ret)
+	if (ret || !job->data)
 		reply_error(job->parked.req, -ret);
 	else
 		reply_written(job->parked.req, job->size);

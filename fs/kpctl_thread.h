@@ -53,6 +53,10 @@ void kpctl_thread_open(struct kpctl_thread *kpctl, struct fuse_req *req, struct 
 void kpctl_thread_write(struct kpctl_thread *kpctl, struct fuse_req *req, struct openfile *file,
 	const struct origin *origin, const char *data, size_t size);
 
+/* The same for a close of a descriptor of a file with a writer. */
+void kpctl_thread_flush(struct kpctl_thread *kpctl, struct fuse_req *req, struct openfile *file,
+	const struct origin *origin);
+
 /* Called when the kernel has closed the file. Takes the caller's reference. */
 void kpctl_thread_release(struct kpctl_thread *kpctl, struct openfile *file);
 

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/units.h"
 
@@ -80,10 +81,10 @@ static void append_printable(GString *out, const char *text, size_t size)
 }
 
 /* A reason can quote a written word, so it is made one line, whatever bytes it has. */
-static void append_sentence(GString *out, const char *text)
+static void append_sentence(GString *out, const char *text, size_t size)
 {
-	for (; *text; text++) {
-		unsigned char c = (unsigned char)*text;
+	for (size_t i = 0; i < size; i++) {
+		unsigned char c = (unsigned char)text[i];
 
 		if (c >= 32 && c < 127)
 			g_string_append_c(out, (char)c);
@@ -92,8 +93,21 @@ static void append_sentence(GString *out, const char *text)
 	}
 }
 
+/* What follows the first line of a reason, as the part of a program that it is about: indented. */
+static void append_more(GString *out, const char *text)
+{
+	while (*text == '\n') {
+		size_t size = strcspn(++text, "\n");
+
+		g_string_append(out, "\n    ");
+		append_sentence(out, text, size);
+		text += size;
+	}
+}
+
 static char *format_line(const struct kperr_entry *entry)
 {
+	const size_t first = strcspn(entry->reason, entry->has_lines ? "\n" : "");
 	GString *out = g_string_new(NULL);
 
 	g_string_append_printf(out, "%" PRIu64 ".%09" PRIu64 " pid %d uid %u %s line %u: '",
@@ -102,11 +116,12 @@ static char *format_line(const struct kperr_entry *entry)
 		(unsigned int)entry->uid, entry->file, entry->line);
 	append_printable(out, entry->written, MIN(entry->written_size, (size_t)KPERR_WRITTEN_MAX));
 	g_string_append(out, "': ");
-	append_sentence(out, entry->reason);
+	append_sentence(out, entry->reason, first);
 	if (entry->usage) {
 		g_string_append(out, "; usage: ");
-		append_sentence(out, entry->usage);
+		append_sentence(out, entry->usage, strlen(entry->usage));
 	}
+	append_more(out, entry->reason + first);
 	return g_string_free(out, FALSE);
 }
 

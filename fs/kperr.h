@@ -9,6 +9,7 @@
 #define KPROFS_FS_KPERR_H
 
 #include <glib.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -34,6 +35,7 @@ struct kperr_entry {
 	size_t written_size;
 	const char *reason;
 	const char *usage; /* NULL if none is shown */
+	bool has_lines;	  /* the reason may have more lines, which are shown as such, indented */
 };
 
 /* owner is the user who mounted, who sees the same lines as root. */

@@ -21,6 +21,9 @@ libfs_a_SOURCES = \
 	%D%/file_events.c \
 	%D%/file_kernel.c \
 	%D%/file_help.c \
+	%D%/probe_names.c \
+	%D%/probe_names.h \
+	%D%/file_probes.c \
 	%D%/file_prof.c \
 	%D%/file_stat.c \
 	%D%/file_trace.c \

@@ -70,7 +70,7 @@ static int reply_open_stream(struct fuse_req *req, struct openfile *file)
 {
 	const struct fuse_open_out out = {
 		.fh = (uint64_t)(uintptr_t)file,
-		.open_flags = FOPEN_STREAM | FOPEN_DIRECT_IO | FOPEN_NONSEEKABLE,
+		.open_flags = FOPEN_STREAM | FOPEN_DIRECT_IO | FOPEN_NONSEEKABLE | FOPEN_NOFLUSH,
 	};
 
 	return fuse_reply_buf(req, (const char *)&out, sizeof(out));
@@ -88,6 +88,7 @@ bool open_reply(struct fuse_req *req, struct openfile *file)
 			open_text(fuse_req_userdata(req), file, &fi);
 		else
 			fi.direct_io = 1;
+		fi.noflush = !file->writer;
 		ret = fuse_reply_open(req, &fi);
 	}
 	if (ret)

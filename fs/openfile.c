@@ -46,6 +46,8 @@ struct openfiles *openfiles_create(const struct openfiles_hooks *hooks)
 static void free_file(struct openfile *file)
 {
 	content_clear(&file->content, file->row);
+	if (file->writer)
+		file->row->writer->close(file->writer);
 	pthread_mutex_destroy(&file->lock);
 	g_free(file);
 }
@@ -118,6 +120,7 @@ static void add_line(struct report *report, const struct node *node, const struc
 		.written_size = size,
 		.reason = reason,
 		.usage = usage,
+		.has_lines = node_row(node)->writer != NULL,
 	};
 
 	node_path(node, path);
@@ -210,6 +213,8 @@ int openfile_create(struct openfiles *files, struct node *node, struct report *r
 	node_hold(files->hooks.nodes, node);
 	f->flags = flags;
 	f->thread = wants_read(flags) ? row->content->thread(session, row) : CONTENT_IN_WORKER;
+	if (wants_write(flags) && row->writer)
+		f->writer = row->writer->open(session, row);
 	f->link.data = f;
 	atomic_write_relaxed(&f->references, 1); /* not shared yet */
 	pthread_mutex_init(&f->lock, NULL);
@@ -387,6 +392,8 @@ static int write_to(struct openfile *file, const struct cancel *cancel, const st
 		ret = err_set(&err, ENOMEM, "%s", no_memory);
 	else if (file->row->words)
 		return run_lines(file, cancel, origin, data, size);
+	else if (file->writer)
+		ret = file->row->writer->write(file->writer, data, size, &err);
 	else
 		ret = file->row->write(file->session, file->row, origin, data, size, &err);
 	if (!ret)
@@ -404,4 +411,12 @@ int openfile_write(struct openfile *file, const struct cancel *cancel, const str
 	/* also if a line was refused: the lines before it stay in effect */
 	node_written(file->files->hooks.nodes, file->node);
 	return ret;
+}
+
+int openfile_flush(struct openfile *file, const struct origin *origin)
+{
+	struct err err = { "" };
+	int ret = file->writer ? file->row->writer->flush(file->writer, &err) : 0;
+
+	return ret ? openfile_refuse(file, origin, -ret, reason_of(&err, ret)) : 0;
 }

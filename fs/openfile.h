@@ -47,6 +47,7 @@ struct openfile {
 	void *maker;                     /* while the open is answered: for slow_ops_cancel() */
 	enum content_thread thread;	 /* i: that answers the open */
 	struct content content;		 /* i; the cursor: l */
+	void *writer;			 /* i: of the row's writer_ops; used by the control thread */
 	struct quota_share share;	 /* i: what it has taken, and for which user */
 	bool counted;			 /* i: the node knows this reader */
 	pthread_mutex_t lock;		 /* serialises the reads of a stream; outermost */
@@ -101,6 +102,9 @@ void openfile_leave_node(struct openfile *file);
  */
 int openfile_write(struct openfile *file, const struct cancel *cancel, const struct origin *origin,
 	const char *data, size_t size);
+
+/* Tells the file's writer that a descriptor was closed. A refusal is in kperr when it returns. */
+int openfile_flush(struct openfile *file, const struct origin *origin);
 
 /* Writes one line to kperr and to the log about a write that was carried out. */
 void openfile_note(struct openfile *file, const struct origin *origin, const char *written,

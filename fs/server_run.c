@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Creates the modules of a server and connects them, mounts, waits for the end, and destroys them. HACKING
- * lists the threads and the order of the locks.
+ * Creates the modules of a server and connects them, mounts, waits for the end, and destroys them.
+ * HACKING lists the threads and the order of the locks.
  *
  * The order at the end: streams answer their readers, the control thread answers its writers and
  * stops the run, the workers end, the tree is unmounted. Then no other thread is left that could
@@ -127,10 +127,21 @@ static void on_many_names(void *arg)
 
 /* ---- set-up ---------------------------------------------------------------------------------- */
 
+static struct probes *create_probes(struct session *session)
+{
+	struct file_probes_options options = { 0 };
+	struct sysinfo machine = { .mem_unit = 0 };
+
+	sysinfo(&machine);
+	options.memory_bytes = machine.totalram * machine.mem_unit;
+	return file_probes_create(session, &options);
+}
+
 static int create_session(struct server *server, const struct options *options, struct err *err)
 {
 	const struct session_options session = {
 		.server = server,
+		.create_probes = create_probes,
 		.log = &server->log,
 		.exact = server->exact,
 		.owner = getuid(),

@@ -10,6 +10,7 @@
 #include "fs/kpctl_thread.h"
 #include "fs/kperr.h"
 #include "fs/report.h"
+#include "probes/probes.h"
 #include "prof/profiler.h"
 
 static void on_data_ready(void *arg)
@@ -98,6 +99,7 @@ int session_create(const struct session_options *options, struct session **sessi
 	s->data_drained = options->data_drained;
 	s->kperr = kperr_create(options->owner);
 	s->report = report_create(s->kperr, options->log);
+	s->probes = options->create_probes(s);
 	ret = create_accounting(s, options->log, err);
 	if (!ret)
 		ret = create_profiler(s, err);
@@ -110,6 +112,8 @@ void session_close(struct session *session)
 {
 	if (session && session->kpctl)
 		kpctl_thread_close(session->kpctl);
+	if (session)
+		probes_close(session->probes);
 }
 
 void session_destroy(struct session *session)
@@ -117,6 +121,7 @@ void session_destroy(struct session *session)
 	if (!session)
 		return;
 	kpctl_thread_destroy(session->kpctl);
+	probes_destroy(session->probes);
 	if (session->profiler)
 		profiler_destroy(session->profiler);
 	if (session->accounting)

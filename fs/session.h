@@ -20,6 +20,7 @@ struct sched;
 struct kperr;
 struct kpctl_thread;
 struct log;
+struct probes;
 struct profiler;
 struct report;
 struct server;
@@ -30,6 +31,7 @@ struct session {
 	struct kperr *kperr;
 	struct report *report;
 	struct profiler *profiler;
+	struct probes *probes;
 	struct kpctl_thread *kpctl;
 	struct accounting *accounting;
 	struct exact *exact; /* the server's */
@@ -44,6 +46,7 @@ struct session_options {
 	struct log *log;       /* the same */
 	struct exact *exact;   /* the same */
 	uid_t owner;	       /* who sees all lines of kperr, besides root */
+	struct probes *(*create_probes)(struct session *session); /* the programs of probes/ */
 	bool akaros;	       /* every open file of kpctl holds the run */
 	/* hooks of the profiler (prof/profiler.h), from its threads */
 	void (*data_ready)(struct server *server);

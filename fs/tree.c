@@ -61,6 +61,13 @@ static const struct dirtab_row event_rows[] = {
 	{ NULL },
 };
 
+static const struct dirtab_row probe_rows[] = {
+	{ .name = "list", .type = DIRTAB_TEXT, .mode = 0400, .flags = DIRTAB_COSTLY,
+		.help = "the probes that a program can name",
+		.content = &content_made, .make = file_probes_list_make },
+	{ NULL },
+};
+
 static const struct dirtab_row root_rows[] = {
 	{ .name = "help", .type = DIRTAB_TEXT, .mode = 0400,
 		.help = "this page",
@@ -112,6 +119,11 @@ static const struct dirtab_row root_rows[] = {
 		.rows = event_rows,
 		.lookup = file_events_lookup, .list = file_events_list,
 		.create = file_events_create },
+	{ .name = "probes", .type = DIRTAB_DIR, .mode = 0700,
+		.help = "programs that count events: write one to a new file, read its answer, remove it",
+		.rows = probe_rows,
+		.lookup = file_probes_lookup, .list = file_probes_list,
+		.create = file_probes_new, .remove = file_probes_remove },
 	{ .name = "views", .type = DIRTAB_DIR, .mode = 0500,
 		.help = "the samples and the trace in other formats, made when a file is opened; also of a\n"
 			"part: views/last/10s/flat, views/by/comm/NAME/flat and others, see kprof(5)",

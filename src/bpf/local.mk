@@ -10,10 +10,14 @@ libkpbpf_a_SOURCES = \
 	%D%/machine.h \
 	%D%/map.c \
 	%D%/map.h \
+	%D%/perf_link.c \
+	%D%/perf_link.h \
 	%D%/pins.c \
 	%D%/pins.h \
 	%D%/program.c \
 	%D%/program.h \
+	%D%/queue.c \
+	%D%/queue.h \
 	%D%/record.h \
 	%D%/rings.c \
 	%D%/rings.h \

@@ -24,8 +24,9 @@
 #include <stdint.h>
 
 /*
- * The chunks whose first record a reader finds without the records before: larger than a record, so that each
- * has one, and a small part of a ring, since those before it can't be read when a chunk is half overwritten.
+ * The chunks whose first record a reader finds without the records before: larger than a record, so
+ * that each has one, and a small part of a ring, since those before it can't be read when a chunk is
+ * half overwritten.
  */
 #define KERNEL_CHUNK_BYTES (8u << 10)
 /* No record is longer. It is also the slack of a ring, so that none wraps. */
@@ -71,14 +72,19 @@ struct kernel_record {
 #define KERNEL_TAG(pos) ((uint32_t)((pos) >> 3) + 1)
 
 #define KERNEL_ID_TRACEPOINTS 4096u
+/*
+ * What a program of probes/ prints: `reserved` is the program's serial number; a word and arguments
+ * follow.
+ */
+#define KERNEL_ID_PROBE 65535u
 
 #define KERNEL_RECORD_COMPAT 1u   /* a call of a 32-bit program: another table of numbers */
 #define KERNEL_RECORD_NO_ARGS 1u  /* of a function: its arguments are not known */
 #define KERNEL_RECORD_NO_ENTRY 2u /* the entry was not seen: duration and a call's arguments are not known */
 #define KERNEL_RECORD_NO_RESULT 4u /* a call that does not return: duration and result are not known */
 /*
- * Addresses, innermost first, and a u64 with their number are at the end: at most KERNEL_STACK_FRAMES of the
- * kernel, and then as many of the program.
+ * Addresses, innermost first, and a u64 with their number are at the end: at most KERNEL_STACK_FRAMES
+ * of the kernel, and then as many of the program.
  */
 #define KERNEL_RECORD_STACK 8u
 #define KERNEL_STACK_FRAMES 64u

@@ -29,8 +29,9 @@ struct types;
 int types_open(const char *path, struct types **types, struct err *err);
 void types_close(struct types *types);
 /*
- * The types that a loaded module of the kernel has besides those of the kernel itself, which must stay open
- * longer. `btf_fd` is for program_spec; the caller closes it. -ENOENT if the module does not describe them.
+ * The types that a loaded module of the kernel has besides those of the kernel itself, which must stay
+ * open longer. `btf_fd` is for program_spec; the caller closes it. -ENOENT if the module does not
+ * describe them.
  */
 int types_open_module(const struct types *kernel, const char *module, struct types **types, int *btf_fd,
 	struct err *err);

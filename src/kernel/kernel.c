@@ -52,6 +52,7 @@ struct kernel *kernel_create(uint32_t kb, uint64_t memory_bytes)
 	kernel->settings = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_setting);
 	kernel->points = g_ptr_array_new_with_free_func(free_meaning);
 	kernel->calls = g_hash_table_new_full(NULL, NULL, NULL, free_meaning);
+	kernel->probes = g_hash_table_new_full(NULL, NULL, NULL, free_meaning);
 	return kernel;
 }
 
@@ -88,6 +89,7 @@ void kernel_destroy(struct kernel *kernel)
 	g_hash_table_unref(kernel->settings);
 	g_ptr_array_unref(kernel->points);
 	g_hash_table_unref(kernel->calls);
+	g_hash_table_unref(kernel->probes);
 	calltext_destroy(kernel->calltext);
 	pthread_mutex_destroy(&kernel->changing);
 	pthread_mutex_destroy(&kernel->lock);
@@ -100,7 +102,8 @@ void kernel_destroy(struct kernel *kernel)
 static void note_use(struct kernel *kernel)
 {
 	kernel->idle_ns = 0;
-	if (kernel->rings && !g_hash_table_size(kernel->settings) && !kernel->pids_text)
+	if (kernel->rings && !g_hash_table_size(kernel->settings) && !kernel->pids_text &&
+		!kernel->holders)
 		kernel->idle_ns = clock_monotonic_ns();
 }
 
@@ -463,7 +466,7 @@ void kernel_expire(struct kernel *kernel)
 	if (pthread_mutex_trylock(&kernel->changing))
 		return;
 	pthread_mutex_lock(&kernel->lock);
-	is_due = kernel->idle_ns && !kernel->readers &&
+	is_due = kernel->idle_ns && !kernel->readers && !kernel->holders &&
 		clock_monotonic_ns() - kernel->idle_ns >= KERNEL_KEPT_S * NSEC_PER_SEC;
 	pthread_mutex_unlock(&kernel->lock);
 	if (is_due)

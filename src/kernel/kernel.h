@@ -15,8 +15,10 @@
 
 #include "base/err.h"
 #include "base/stats.h"
+#include "bpf/emit.h"
 #include "bpf/record.h"
 #include "bpf/rings.h"
+#include "probes/output.h"
 
 struct calltext;
 struct function;
@@ -77,9 +79,28 @@ void kernel_expire(struct kernel *kernel);
 void kernel_print_stats(struct kernel *kernel, struct stats *stats);
 uint64_t kernel_overwritten(struct kernel *kernel);
 
+/* ---- programs of probes/ ---------------------------------------------------------------------- */
+
+/*
+ * Makes the rings, and keeps them until kernel_release(). *machine is invariant meanwhile. Some ms; -EPERM,
+ * -EOPNOTSUPP, -ENOMEM with what would give it.
+ */
+int kernel_hold(struct kernel *kernel, const struct emit_machine **machine, struct err *err);
+void kernel_release(struct kernel *kernel);
+/* The number of a system call by the name of its tracepoint, without sys_enter_; -ENOENT. */
+int kernel_call_number(struct kernel *kernel, const char *name);
+/*
+ * What records with this serial number mean: it takes the outputs, which stay until the rings are given
+ * back.
+ */
+void kernel_add_probe(struct kernel *kernel, uint32_t serial, const char *label, struct outputs *outputs);
+
 /* ---- readers ---------------------------------------------------------------------------------- */
 
-/* The rings, which stay until kernel_put_rings(); NULL if there are none, for which nothing is to be put. */
+/*
+ * The rings, which stay until kernel_put_rings(); NULL if there are none, for which nothing is to be
+ * put.
+ */
 struct rings *kernel_get_rings(struct kernel *kernel);
 void kernel_put_rings(struct kernel *kernel, struct rings *rings);
 /* Without bpf(2): takes what the kernel has recorded into the rings, which are held. Some ms. */
@@ -105,6 +126,7 @@ struct kernel_meaning {
 	/* of a system call, else NULL: */
 	const struct calltext *calltext;
 	uint32_t key; /* as calltext.h has it */
+	struct outputs *outputs; /* of a program of probes/; else NULL */
 };
 
 /* NULL for a record that means nothing. */

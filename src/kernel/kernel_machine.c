@@ -179,6 +179,8 @@ void kernel_give_back(struct kernel *kernel)
 	instance = kernel->instance;
 	kernel->instance = NULL;
 	kernel->idle_ns = 0;
+	/* no record is left, and there is no reader */
+	g_hash_table_remove_all(kernel->probes);
 	if (rings) {
 		rings_total(rings, &totals);
 		kernel->former.recorded += totals.recorded;

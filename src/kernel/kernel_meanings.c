@@ -18,6 +18,7 @@ void kernel_free_meaning(struct kernel_meaning *meaning)
 	point_destroy(meaning->point);
 	if (meaning->variants[0]) /* those have the same function */
 		function_destroy(meaning->function);
+	outputs_destroy(meaning->outputs);
 	g_free(meaning->label);
 	g_free(meaning->format);
 	g_free(meaning);
@@ -94,6 +95,8 @@ const struct kernel_meaning *kernel_meaning(struct kernel *kernel, const struct 
 {
 	uint32_t id = KERNEL_HEAD_ID(record->head);
 
+	if (id == KERNEL_ID_PROBE)
+		return kernel_probe_meaning(kernel, record->reserved);
 	if (id >= KERNEL_ID_TRACEPOINTS) {
 		const struct kernel_meaning *meaning = kernel_point_meaning(kernel, id);
 
@@ -150,7 +153,9 @@ static bool add_stack(const struct kernel_record *record, GString *args)
 uint32_t kernel_describe(
 	const struct kernel_meaning *meaning, const struct kernel_record *record, GString *args)
 {
-	if (meaning->point)
+	if (meaning->outputs)
+		kernel_describe_probe(meaning, record + 1, bytes_of(record) - sizeof(*record), args);
+	else if (meaning->point)
 		describe_point(meaning->point, record, (uint32_t)bytes_of(record), args);
 	else if (meaning->function)
 		function_args(meaning->function, record, bytes_of(record), args);

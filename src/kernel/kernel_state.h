@@ -66,6 +66,8 @@ struct kernel {
 	pthread_mutex_t lock;
 	GHashTable *settings;	     /* l: name -> struct kernel_setting, of those that are on */
 	GPtrArray *points;	     /* l: struct kernel_meaning by id - KERNEL_ID_TRACEPOINTS */
+	GHashTable *probes;	     /* l: serial number -> struct kernel_meaning */
+	unsigned int holders;	     /* l: programs of probes/ that need the rings */
 	GHashTable *calls;	     /* l: key of calltext.h -> struct kernel_meaning */
 	struct rings *rings;	     /* l */
 	unsigned int readers;	     /* l: of the rings */
@@ -117,6 +119,11 @@ void kernel_free_meaning(struct kernel_meaning *meaning);
 int kernel_add_meaning(struct kernel *kernel, struct kernel_meaning *meaning, uint32_t *id, struct err *err);
 /* That of a tracepoint's id, NULL if there is none. */
 const struct kernel_meaning *kernel_point_meaning(struct kernel *kernel, uint32_t id);
+
+/* kernel_probes.c */
+const struct kernel_meaning *kernel_probe_meaning(struct kernel *kernel, uint32_t serial);
+void kernel_describe_probe(const struct kernel_meaning *meaning, const void *body, size_t bytes,
+	GString *args);
 
 /* kernel_machine.c: with `changing` held */
 int kernel_prepare(struct kernel *kernel, struct err *err);

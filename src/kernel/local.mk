@@ -43,6 +43,7 @@ libkernel_a_SOURCES = \
 	%D%/kernel_meanings.c \
 	%D%/kernel_pids.c \
 	%D%/kernel_points.c \
+	%D%/kernel_probes.c \
 	%D%/kernel_set.c \
 	%D%/kernel_state.h \
 	%D%/pidprogram.c \

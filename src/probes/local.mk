@@ -1,6 +1,30 @@
 # probes: the language of probes, and of filters: from a text to a checked syntax tree
 noinst_LIBRARIES += libprobes.a
 libprobes_a_SOURCES = \
+	%D%/answer.c \
+	%D%/answer.h \
+	%D%/attach.c \
+	%D%/attach.h \
+	%D%/gen.c \
+	%D%/gen.h \
+	%D%/layout.c \
+	%D%/layout.h \
+	%D%/output.c \
+	%D%/output.h \
+	%D%/probe.c \
+	%D%/probe.h \
+	%D%/probes.c \
+	%D%/probes.h \
+	%D%/store.c \
+	%D%/store.h \
+	%D%/value.c \
+	%D%/value.h \
+	%D%/gen_calls.c \
+	%D%/gen_expr.c \
+	%D%/gen_maps.c \
+	%D%/gen_output.c \
+	%D%/gen_source.c \
+	%D%/gen_state.h \
 	%D%/ast.c \
 	%D%/ast.h \
 	%D%/builtins.c \
@@ -13,6 +37,8 @@ libprobes_a_SOURCES = \
 	%D%/check_types.c \
 	%D%/check_units.c \
 	%D%/check_vars.c \
+	%D%/elf_symbols.c \
+	%D%/elf_symbols.h \
 	%D%/expr.c \
 	%D%/expr.h \
 	%D%/functions.c \

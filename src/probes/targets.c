@@ -31,7 +31,10 @@ bool targets_is_pattern(const char *text)
 	return text[strcspn(text, "*?")] != '\0';
 }
 
-/* Iterative, so that no pattern takes exponential time: of several '*' only the last one is gone back to. */
+/*
+ * Iterative, so that no pattern takes exponential time: of several '*' only the last one is gone back
+ * to.
+ */
 bool targets_match(const char *pattern, const char *name)
 {
 	const char *star = NULL, *tried = NULL;

@@ -52,6 +52,27 @@ int kallsyms_find(const char *path, const char *name, char module[KALLSYMS_MODUL
 	return ret;
 }
 
+int kallsyms_address(const char *path, const char *name, uint64_t *address)
+{
+	FILE *file = fopen(path ? path : "/proc/kallsyms", "re");
+	const size_t bytes = strlen(name);
+	char line[LINE_MAX_BYTES], *found;
+	int ret = -ENOENT;
+
+	if (!file)
+		return -errno;
+	while (ret && fgets(line, sizeof(line), file)) {
+		found = strchr(line, ' ');
+		if (!found || !found[1] || found[2] != ' ' || strncmp(found + 3, name, bytes) != 0 ||
+			!strchr("\t\n", found[3 + bytes]))
+			continue;
+		*address = strtoull(line, NULL, 16);
+		ret = *address ? 0 : -ENOENT;
+	}
+	fclose(file);
+	return ret;
+}
+
 int kallsyms_traceable(const char *name)
 {
 	char line[LINE_MAX_BYTES];

@@ -4,6 +4,7 @@
 #define KPROFS_SYS_KALLSYMS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* The longest name of a module of the kernel, with its NUL. */
 #define KALLSYMS_MODULE_MAX 64
@@ -13,6 +14,8 @@
  * the kernel itself. -ENOENT if there is none.
  */
 int kallsyms_find(const char *path, const char *name, char module[KALLSYMS_MODULE_MAX]);
+/* The address of any symbol of the kernel; -ENOENT, also if addresses are hidden. Some 100 ms. */
+int kallsyms_address(const char *path, const char *name, uint64_t *address);
 /* Whether ftrace can be attached to a function: -ENOENT if not, or why that is not known. Some 10 ms. */
 int kallsyms_traceable(const char *name);
 

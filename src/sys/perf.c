@@ -176,3 +176,24 @@ int perf_sysctl(const char *proc, const char *name, int64_t *value)
 	*value = negative ? -(int64_t)number : (int64_t)number;
 	return 0;
 }
+
+int perf_pmu_type(const char *name, uint32_t *type, uint32_t *bit)
+{
+	char path[256], text[64];
+	uint64_t number;
+	int ret;
+
+	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/type", name);
+	ret = lines_read_first(AT_FDCWD, path, text, sizeof(text));
+	if (!ret)
+		ret = units_parse_u64(text, &number);
+	if (ret)
+		return ret;
+	*type = (uint32_t)number;
+	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/format/retprobe", name);
+	ret = lines_read_first(AT_FDCWD, path, text, sizeof(text));
+	if (!ret && strncmp(text, "config:", 7) == 0)
+		ret = units_parse_u64(text + 7, &number);
+	*bit = ret ? 0 : (uint32_t)number;
+	return 0;
+}

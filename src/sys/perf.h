@@ -94,6 +94,12 @@ int perf_probe(struct perf_features *features);
  */
 int perf_explain(int ret, const char *proc, struct err *err);
 
+/*
+ * The number of a PMU by its name, for attr.type: "kprobe" and "uprobe" have no other. *bit is the one of
+ * attr.config that means the return of the function. -ENOENT if this kernel has none.
+ */
+int perf_pmu_type(const char *name, uint32_t *type, uint32_t *bit);
+
 /* ---- user registers -------------------------------------------------------------------------- */
 
 #define PERF_USER_REGS_MAX 33

@@ -15,7 +15,7 @@ EXTRA_DIST += %D%/lib.sh %D%/ctlwords.py %D%/stream.py $(FS_TESTS)
 
 check_PROGRAMS += tests/fs/kprofs_canned
 tests_fs_kprofs_canned_SOURCES = fs/main.c %D%/canned_profiler.c
-tests_fs_kprofs_canned_LDADD = libfixtures.a libfs.a libviews.a libtrace.a libkernel.a libprobes.a libproducers.a libring.a libacct.a libkpbpf.a libformats.a libcapture.a libsymbolizer.a libsys.a libbase.a \
+tests_fs_kprofs_canned_LDADD = libfixtures.a libfs.a libviews.a libprof.a libtrace.a libkernel.a libprobes.a libproducers.a libring.a libacct.a libkpbpf.a libformats.a libcapture.a libsymbolizer.a libsys.a libbase.a \
 	$(Z_LIBS) \
 	$(FUSE_LIBS) $(GLIB_LIBS) -lpthread $(BPF_LIBS)
 
@@ -168,8 +168,14 @@ EXTRA_DIST += %D%/kernel_slots.sh %D%/kernel_flood.sh
 # events of the kernel: kernel_calls makes a known number of system calls
 check_PROGRAMS += tests/fs/kernel_calls
 tests_fs_kernel_calls_SOURCES = %D%/kernel_calls.c
-TESTS += %D%/kernel_events.sh %D%/kernel_underway.sh %D%/kernel_pids.sh %D%/kernel_keep.sh
-EXTRA_DIST += %D%/kernel_events.sh %D%/kernel_underway.sh %D%/kernel_pids.sh %D%/kernel_keep.sh
+TESTS += %D%/kernel_events.sh %D%/probes.sh %D%/kernel_underway.sh %D%/kernel_pids.sh %D%/kernel_keep.sh
+EXTRA_DIST += %D%/kernel_events.sh %D%/probes.sh %D%/kernel_underway.sh %D%/kernel_pids.sh %D%/kernel_keep.sh
+# programs of probes/ at functions of a program: probes_user calls one a known number of times
+check_PROGRAMS += tests/fs/probes_user
+tests_fs_probes_user_SOURCES = %D%/probes_user.c
+tests_fs_probes_user_LDFLAGS = -rdynamic
+TESTS += %D%/probes_user.sh
+EXTRA_DIST += %D%/probes_user.sh
 # their stacks: stacked calls a system call from known functions
 check_PROGRAMS += tests/fs/stacked
 tests_fs_stacked_SOURCES = %D%/stacked.c

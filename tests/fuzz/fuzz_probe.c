@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * probes/parser and probes/check with texts that anyone may have written: they return, with a sentence where
- * they refuse, and what is accepted has types everywhere.
+ * probes/parser and probes/check with texts that anyone may have written: they return, with a sentence
+ * where they refuse, and what is accepted has types everywhere.
  */
 #include "tests/fuzz/fuzz.h"
 

@@ -39,6 +39,9 @@ tests_unit_test_bpf_code_LDADD = libkpbpf.a $(BASE_TEST_LIBS) $(BPF_LIBS)
 unit_tests += tests/unit/test_bpf
 tests_unit_test_bpf_LDADD = libkpbpf.a $(SYS_TEST_LIBS) $(BPF_LIBS)
 
+unit_tests += tests/unit/test_probes_gen
+tests_unit_test_probes_gen_LDADD = libprobes.a libkpbpf.a $(SYS_TEST_LIBS) $(BPF_LIBS)
+
 unit_tests += tests/unit/test_buildid
 tests_unit_test_buildid_LDADD = $(SYS_TEST_LIBS)
 

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/log.h"
+#include "fs/file.h"
 #include "fs/filetext.h"
 #include "fs/kpctl_thread.h"
 #include "fs/node.h"
@@ -44,6 +45,13 @@ static void ignore_freed(void *arg)
 {
 }
 
+static struct probes *create_probes(struct session *session)
+{
+	const struct file_probes_options plain = { 0 };
+
+	return file_probes_create(session, &plain);
+}
+
 static void create_side(struct side *side)
 {
 	const struct session_options options = {
@@ -51,6 +59,7 @@ static void create_side(struct side *side)
 		.exact = server.exact,
 		.log = &server.log,
 		.owner = getuid(),
+		.create_probes = create_probes,
 		.data_ready = ignore_data,
 		.data_drained = ignore_data,
 	};

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+/* Names of the addresses in one reading of a program of probes/. */
+#include "fs/probe_names.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "symbolizer/remote.h"
+#include "symbolizer/symbols.h"
+#include "sys/clock.h"
+#include "sys/proc.h"
+
+/* After this time the rest is printed as numbers. */
+#define RESOLVE_MS 3000
+/* Addresses of one reading; a map of stacks has some thousands. */
+#define ADDRESSES_MAX 200000u
+#define KERNEL 0u
+
+/* An address of a process, or of the kernel as that of process 0. */
+struct address {
+	uint64_t address;
+	uint32_t pid;
+};
+
+struct name {
+	char *text; /* NULL: not known */
+	uint64_t start;
+};
+
+struct probe_names {
+	GHashTable *names; /* struct address -> struct name */
+	bool resolved;
+};
+
+static guint hash_address(gconstpointer data)
+{
+	const struct address *key = data;
+
+	return (guint)(key->address * 0x9e3779b1u >> 4) ^ key->pid;
+}
+
+static gboolean equal_address(gconstpointer a, gconstpointer b)
+{
+	const struct address *one = a, *other = b;
+
+	return one->address == other->address && one->pid == other->pid;
+}
+
+static void free_name(gpointer data)
+{
+	g_free(((struct name *)data)->text);
+	g_free(data);
+}
+
+struct probe_names *probe_names_create(void)
+{
+	struct probe_names *names = g_new0(struct probe_names, 1);
+
+	names->names = g_hash_table_new_full(hash_address, equal_address, g_free, free_name);
+	return names;
+}
+
+void probe_names_destroy(struct probe_names *names)
+{
+	g_hash_table_unref(names->names);
+	g_free(names);
+}
+
+/* ---- printing ---------------------------------------------------------------------------------- */
+
+static bool find(struct probe_names *names, uint32_t pid, uint64_t address, bool is_frame, GString *out)
+{
+	const struct address key = { .address = address, .pid = pid };
+	const struct name *name = g_hash_table_lookup(names->names, &key);
+
+	if (!names->resolved && !name && g_hash_table_size(names->names) < ADDRESSES_MAX)
+		g_hash_table_insert(names->names, g_memdup2(&key, sizeof(key)), g_new0(struct name, 1));
+	if (!name || !name->text)
+		return false;
+	g_string_append(out, name->text);
+	if (is_frame)
+		g_string_append_printf(out, "+%" PRIu64, address - name->start);
+	return true;
+}
+
+static bool name_kernel(void *arg, uint64_t address, bool is_frame, GString *out)
+{
+	return find(arg, KERNEL, address, is_frame, out);
+}
+
+static bool name_user(void *arg, uint32_t pid, uint64_t address, bool is_frame, GString *out)
+{
+	return find(arg, pid, address, is_frame, out);
+}
+
+struct value_names probe_names_values(struct probe_names *names)
+{
+	return (struct value_names){ .arg = names, .kernel = name_kernel, .user = name_user };
+}
+
+/* ---- symbolizing ------------------------------------------------------------------------------- */
+
+/* Addresses of one file, with their offsets into it. */
+struct query {
+	struct probe_names *names;
+	struct symbols *symbols;
+	struct symbols_how how;
+	struct symbols_kernel kernel;
+	uint32_t pid;	 /* whose addresses are looked for */
+	GArray *keys;	 /* struct address */
+	GArray *offsets; /* uint64_t */
+};
+
+static void keep(struct query *query, guint i, const struct symbols_place *place)
+{
+	const struct address *key = &g_array_index(query->keys, struct address, i);
+	const uint64_t offset = g_array_index(query->offsets, uint64_t, i);
+	struct name *name = g_hash_table_lookup(query->names->names, key);
+
+	if (!place->count || !name || name->text)
+		return;
+	name->text = g_strdup(place->frames[place->count - 1].function);
+	/* the function's start as an address of the process */
+	name->start = place->start && place->start <= offset ? key->address - (offset - place->start) :
+		key->address;
+}
+
+static void resolve_file(struct query *query, const struct symbols_file *file)
+{
+	g_autofree struct symbols_place *places = g_new0(struct symbols_place, query->keys->len + 1);
+	struct symbols_arena *arena = symbols_arena_create();
+
+	if (query->keys->len)
+		(void)symbols_resolve(query->symbols, file, (const uint64_t *)(void *)query->offsets->data,
+			query->keys->len, &query->how, arena, places);
+	for (guint i = 0; i < query->keys->len; i++)
+		keep(query, i, &places[i]);
+	symbols_arena_destroy(arena);
+}
+
+/* The addresses of the process between these, as offsets from `base`. */
+static void collect(struct query *query, uint64_t start, uint64_t end, uint64_t base)
+{
+	GHashTableIter iter;
+	void *key;
+
+	g_array_set_size(query->keys, 0);
+	g_array_set_size(query->offsets, 0);
+	g_hash_table_iter_init(&iter, query->names->names);
+	while (g_hash_table_iter_next(&iter, &key, NULL)) {
+		const struct address *address = key;
+		const uint64_t offset = address->address - base;
+
+		if (address->pid != query->pid || address->address < start || address->address >= end)
+			continue;
+		g_array_append_val(query->keys, *address);
+		g_array_append_val(query->offsets, offset);
+	}
+}
+
+static void resolve_kernel(struct query *query)
+{
+	const struct symbols_file file = { .kind = SYMBOLS_KERNEL, .path = "[kernel.kallsyms]",
+		.build_id = query->kernel.build_id, .build_id_length = query->kernel.build_id_length,
+		.kernel = &query->kernel };
+
+	query->pid = KERNEL;
+	collect(query, 0, UINT64_MAX, 0);
+	resolve_file(query, &file);
+}
+
+static int resolve_mapping(void *arg, const struct proc_mapping *mapping)
+{
+	struct query *query = arg;
+	const struct symbols_mapping where = { .pid = query->pid, .start = mapping->start,
+		.end = mapping->start + mapping->size };
+	const struct symbols_file file = { .kind = SYMBOLS_ELF, .path = mapping->path,
+		.build_id = mapping->build_id, .build_id_length = mapping->build_id_length,
+		.kernel = &query->kernel, .mappings = &where, .mapping_count = 1,
+		.id = { .dev_major = mapping->dev_major, .dev_minor = mapping->dev_minor,
+			.inode = mapping->inode } };
+
+	if (mapping->path[0] != '/' || mapping->path[1] == '/')
+		return 0;
+	collect(query, where.start, where.end, where.start - mapping->offset);
+	if (query->keys->len)
+		resolve_file(query, &file);
+	return 0;
+}
+
+/* The processes that addresses are of: those that have ended have no names. */
+static void resolve_processes(struct query *query)
+{
+	const struct proc_visitor visitor = { .mapping = resolve_mapping, .arg = query };
+	g_autoptr(GHashTable) pids = g_hash_table_new(NULL, NULL);
+	struct proc_reader *reader;
+	GHashTableIter iter;
+	void *key;
+
+	g_hash_table_iter_init(&iter, query->names->names);
+	while (g_hash_table_iter_next(&iter, &key, NULL))
+		if (((struct address *)key)->pid)
+			g_hash_table_add(pids, GUINT_TO_POINTER(((struct address *)key)->pid));
+	if (!g_hash_table_size(pids) || proc_reader_create("/proc", &visitor, &reader))
+		return;
+	g_hash_table_iter_init(&iter, pids);
+	while (g_hash_table_iter_next(&iter, &key, NULL) && clock_monotonic_ns() < query->how.deadline_ns) {
+		query->pid = GPOINTER_TO_UINT(key);
+		(void)proc_reader_visit(reader, (pid_t)query->pid, true);
+	}
+	proc_reader_destroy(reader);
+}
+
+bool probe_names_resolve(struct probe_names *names, int cancel_fd)
+{
+	static const struct helpers_options plain;
+	struct query query = { .names = names, .how = { .cancel_fd = cancel_fd,
+		.deadline_ns = clock_monotonic_ns() + RESOLVE_MS * NSEC_PER_MSEC } };
+	struct proc_kernel kernel;
+
+	names->resolved = true;
+	if (!g_hash_table_size(names->names) || proc_kernel_identity("/proc", NULL, &kernel))
+		return false;
+	query.kernel = (struct symbols_kernel){ kernel.build_id, kernel.build_id_length, kernel.start };
+	query.keys = g_array_new(FALSE, FALSE, sizeof(struct address));
+	query.offsets = g_array_new(FALSE, FALSE, sizeof(uint64_t));
+	query.symbols = symbols_create(&remote_source, remote_create(&plain), 0);
+	resolve_kernel(&query);
+	resolve_processes(&query);
+	symbols_destroy(query.symbols);
+	g_array_unref(query.keys);
+	g_array_unref(query.offsets);
+	return true;
+}

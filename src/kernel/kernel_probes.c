@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/* What programs of probes/ need of the kernel events: the rings, and a meaning for what they print. */
+#include "kernel/kernel_state.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <kprof/ring_abi.h>
+
+#include "sys/clock.h"
+
+/* Names of system calls' tracepoints that are those of functions of the kernel, not of the calls. */
+static const char *const other_names[][2] = {
+	{ "newstat", "stat" }, { "newlstat", "lstat" }, { "newfstat", "fstat" }, { "newuname", "uname" },
+	{ "sendfile64", "sendfile" }, { "umount", "umount2" }, { "sysinfo", "sysinfo" },
+};
+
+int kernel_hold(struct kernel *kernel, const struct emit_machine **machine, struct err *err)
+{
+	int ret;
+
+	pthread_mutex_lock(&kernel->changing);
+	ret = kernel_prepare(kernel, err);
+	if (!ret && kernel->instance)
+		ret = err_set(err, EOPNOTSUPP,
+			"programs can't be loaded into this kernel: it needs BTF, and the "
+			"server CAP_BPF and CAP_PERFMON, or CAP_SYS_ADMIN");
+	if (!ret) {
+		pthread_mutex_lock(&kernel->lock);
+		kernel->holders++;
+		kernel->idle_ns = 0;
+		pthread_mutex_unlock(&kernel->lock);
+		*machine = &kernel->machine.emit;
+	}
+	pthread_mutex_unlock(&kernel->changing);
+	return ret;
+}
+
+void kernel_release(struct kernel *kernel)
+{
+	pthread_mutex_lock(&kernel->lock);
+	kernel->holders--;
+	if (!kernel->holders && kernel->rings && !g_hash_table_size(kernel->settings))
+		kernel->idle_ns = clock_monotonic_ns();
+	pthread_mutex_unlock(&kernel->lock);
+}
+
+int kernel_call_number(struct kernel *kernel, const char *name)
+{
+	int number = callnames_find(&kernel->callnames, name);
+
+	for (size_t i = 0; number < 0 && i < G_N_ELEMENTS(other_names); i++)
+		if (strcmp(name, other_names[i][0]) == 0)
+			number = callnames_find(&kernel->callnames, other_names[i][1]);
+	return number;
+}
+
+void kernel_add_probe(struct kernel *kernel, uint32_t serial, const char *label, struct outputs *outputs)
+{
+	struct kernel_meaning *meaning = g_new0(struct kernel_meaning, 1);
+
+	meaning->label = g_strdup(label);
+	meaning->format = g_strdup("%s");
+	meaning->format_bytes = 2;
+	meaning->outputs = outputs;
+	pthread_mutex_lock(&kernel->lock);
+	g_hash_table_insert(kernel->probes, GUINT_TO_POINTER(serial), meaning);
+	pthread_mutex_unlock(&kernel->lock);
+}
+
+const struct kernel_meaning *kernel_probe_meaning(struct kernel *kernel, uint32_t serial)
+{
+	const struct kernel_meaning *meaning;
+
+	pthread_mutex_lock(&kernel->lock);
+	meaning = g_hash_table_lookup(kernel->probes, GUINT_TO_POINTER(serial));
+	pthread_mutex_unlock(&kernel->lock);
+	return meaning;
+}
+
+/* One string, in the form of ring_abi.h. */
+void kernel_describe_probe(const struct kernel_meaning *meaning, const void *body, size_t bytes,
+	GString *args)
+{
+	const struct value_names names = { .targets = meaning->outputs->targets };
+	g_autoptr(GString) text = g_string_new(NULL);
+	size_t begin = args->len;
+	uint64_t output;
+	uint16_t length;
+
+	if (bytes >= sizeof(output)) {
+		memcpy(&output, body, sizeof(output));
+		output_print(meaning->outputs, (uint32_t)output, (const char *)body + sizeof(output),
+			(uint32_t)(bytes - sizeof(output)), &names, text);
+	}
+	/* a line ends by itself */
+	if (text->len && text->str[text->len - 1] == '\n')
+		g_string_truncate(text, text->len - 1);
+	length = (uint16_t)MIN(text->len, KPROF_STRING_NULL - 1);
+	g_string_append_len(args, (const char *)&length, sizeof(length));
+	g_string_append_len(args, text->str, length);
+	while ((args->len - begin) % 8)
+		g_string_append_c(args, '\0');
+}

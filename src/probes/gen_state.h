@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files gen*.c share: the program that is being made. */
+#ifndef KPROFS_PROBES_GEN_STATE_H
+#define KPROFS_PROBES_GEN_STATE_H
+
+#include "probes/gen.h"
+
+/* Memory for a value: `offset` from R10 (the stack) or R9 (the scratch memory). */
+struct gen_place {
+	int base, offset;
+};
+
+struct gen {
+	const struct gen_env *env;
+	const struct ast_unit *unit;
+	const struct gen_source *source;
+	struct emit *emit;
+	struct code *code; /* that of emit */
+	struct gen_place *locals;
+	int saved_scratch; /* on the stack: R9 while a record is written */
+	int target;	   /* on the stack: the number of the target, where it is not known before */
+	int call_number;   /* on the stack: of a system call */
+	bool has_scratch;  /* R9 is the scratch memory */
+	uint32_t scratch, scratch_most; /* bytes in use, and the most that were */
+	int done; /* label: the end of the unit */
+	int error;
+	struct err *err;
+};
+
+/*
+ * Memory for so many bytes, on the stack if they are few; gen_back() gives back what came behind the
+ * mark.
+ */
+struct gen_mark {
+	int stack;
+	uint32_t scratch;
+};
+struct gen_place gen_room(struct gen *gen, uint32_t bytes);
+struct gen_mark gen_mark(const struct gen *gen);
+void gen_back(struct gen *gen, struct gen_mark mark);
+
+/* dst = the address of a place. */
+void gen_address(struct gen *gen, int dst, struct gen_place place);
+void gen_load(struct gen *gen, int dst, struct gen_place place, uint32_t at);
+void gen_save(struct gen *gen, struct gen_place place, uint32_t at, int src);
+void gen_zero(struct gen *gen, struct gen_place place, uint32_t bytes);
+/* Copies 8-byte words from memory at a register, by R1. */
+void gen_copy(struct gen *gen, struct gen_place place, int src, int offset, uint32_t bytes);
+
+/* The first failure: it is returned by gen_unit(). */
+void gen_refuse(struct gen *gen, struct ast_place place, int code, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+/* Adds 1 to a count of this CPU; R0 to R5 are lost. */
+void gen_count(struct gen *gen, uint32_t member);
+
+/* On to the end of the program. */
+void gen_leave(struct gen *gen);
+
+/*
+ * gen_expr.c: R0 = a value that is a word, or whatever type at a place, in the form of another one like
+ * it.
+ */
+void gen_value(struct gen *gen, const struct ast_expr *expr);
+void gen_store(struct gen *gen, const struct ast_expr *expr, const struct ast_type *as,
+	struct gen_place place);
+/* Jumps to a label if the value is 0. */
+void gen_unless(struct gen *gen, const struct ast_expr *expr, int label);
+
+/* gen_source.c: built-ins and arguments, which depend on how the program is attached. */
+void gen_builtin(struct gen *gen, const struct ast_expr *expr);
+void gen_builtin_store(struct gen *gen, const struct ast_expr *expr, struct gen_place place);
+void gen_argument(struct gen *gen, const struct ast_expr *expr);
+/* Reads a number of the type's bytes at the address in R0, into R0. */
+void gen_read(struct gen *gen, const struct ast_type *type, bool is_user, const struct ast_field *field);
+/* The string at the address in R0; `user` -1: the address tells which memory it is in. */
+void gen_read_string(struct gen *gen, int user, uint32_t bytes, struct gen_place place);
+/* The target's number, into R0. */
+void gen_target(struct gen *gen);
+/* The frames of a stack: at a place of 8 + 8 * frames bytes, their count first. */
+void gen_frames(struct gen *gen, bool is_user, uint32_t frames, struct gen_place place);
+
+/* gen_calls.c: functions that give a value */
+void gen_function(struct gen *gen, const struct ast_expr *call);
+void gen_function_store(struct gen *gen, const struct ast_expr *call, const struct ast_type *as,
+	struct gen_place place);
+
+/* Reads R2 bytes from the address in R3 to R1: the address tells which memory it is in. */
+void gen_read_bytes(struct gen *gen);
+
+/* gen_maps.c */
+void gen_map_value(struct gen *gen, const struct ast_expr *expr);
+void gen_map_store(struct gen *gen, const struct ast_expr *expr, const struct ast_type *as,
+	struct gen_place place);
+void gen_map_assign(struct gen *gen, const struct ast_statement *statement);
+void gen_map_step(struct gen *gen, const struct ast_expr *step);
+void gen_map_delete(struct gen *gen, const struct ast_expr *call);
+/* The key of a map, at a place that it gives back with the mark. */
+struct gen_place gen_key(struct gen *gen, const struct ast_map *map, const struct ast_expr *keys);
+
+/* gen_output.c: a statement that is a call */
+void gen_call(struct gen *gen, const struct ast_expr *call);
+
+/* An operator of two words: R0 = R0 OP R1. */
+void gen_operate(struct gen *gen, int operator, bool is_signed);
+
+#endif

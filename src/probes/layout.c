@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/* How values, keys and maps of a checked program lie in memory. */
+#include "probes/layout.h"
+
+#define WORD 8u
+
+static uint32_t round_up(uint32_t bytes)
+{
+	return (bytes + WORD - 1) / WORD * WORD;
+}
+
+uint32_t layout_bytes(const struct ast_type *type)
+{
+	uint32_t bytes = 0;
+
+	switch (type->kind) {
+	case AST_STRING:
+		return round_up(type->bytes ? type->bytes : 1);
+	case AST_BUFFER:
+		return WORD + round_up(type->bytes);
+	case AST_INET:
+		return WORD + 16;
+	case AST_USTACK:
+	case AST_USYM:
+		return 2 * WORD;
+	case AST_TUPLE:
+		for (uint32_t i = 0; i < type->count; i++)
+			bytes += layout_bytes(&type->parts[i]);
+		return bytes;
+	default:
+		return WORD;
+	}
+}
+
+bool layout_is_word(const struct ast_type *type)
+{
+	switch (type->kind) {
+	case AST_INTEGER:
+	case AST_POINTER:
+	case AST_STRUCT:
+	case AST_ARRAY:
+	case AST_KSYM:
+	case AST_TIMESTAMP:
+	case AST_PROBE:
+	case AST_USERNAME:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static uint32_t value_bytes(const struct ast_map *map, const struct layout_map *layout)
+{
+	switch (map->value_kind) {
+	case AST_PLAIN:
+		return layout_bytes(&map->value) + layout_plain_offset(layout);
+	case AST_COUNT:
+		return WORD;
+	case AST_HIST:
+	case AST_LHIST:
+		return layout->buckets * WORD;
+	default:
+		return 2 * WORD;
+	}
+}
+
+void layout_map(const struct ast_map *map, struct layout_map *layout)
+{
+	const bool is_plain = map->value_kind == AST_PLAIN;
+
+	*layout = (struct layout_map){ .key_bytes = 4 };
+	if (map->key_count) {
+		layout->kind = is_plain ? LAYOUT_KEYED : LAYOUT_KEYED_PER_CPU;
+		layout->key_bytes = 0;
+		for (uint32_t i = 0; i < map->key_count; i++)
+			layout->key_bytes += layout_bytes(&map->keys[i]);
+	} else {
+		layout->kind = is_plain ? LAYOUT_ONE : LAYOUT_ONE_PER_CPU;
+	}
+	if (map->value_kind == AST_HIST)
+		layout->buckets = layout_hist_buckets(map->hist_bits);
+	else if (map->value_kind == AST_LHIST)
+		layout->buckets = layout_lhist_buckets(map->low, map->high, map->step);
+	layout->value_bytes = value_bytes(map, layout);
+}
+
+uint32_t layout_plain_offset(const struct layout_map *layout)
+{
+	return layout->kind == LAYOUT_ONE ? WORD : 0;
+}
+
+uint32_t layout_hist_buckets(uint32_t bits)
+{
+	return ((64 - bits) << bits) + 1;
+}
+
+static uint32_t power_of(uint64_t value)
+{
+	return 63u - (uint32_t)__builtin_clzll(value);
+}
+
+uint32_t layout_hist_bucket(uint32_t bits, int64_t value)
+{
+	uint32_t power;
+
+	if (value < 0)
+		return 0;
+	if (value < (int64_t)1 << bits)
+		return (uint32_t)value + 1;
+	power = power_of((uint64_t)value);
+	return ((power - bits) << bits) + (uint32_t)(value >> (power - bits)) + 1;
+}
+
+void layout_hist_bounds(uint32_t bits, uint32_t bucket, int64_t *low, uint64_t *high)
+{
+	uint32_t index = bucket - 1, shift, part;
+
+	if (!bucket) {
+		*low = INT64_MIN;
+		*high = 0;
+		return;
+	}
+	if (index < 1u << bits) {
+		*low = index;
+		*high = index + 1;
+		return;
+	}
+	shift = (index >> bits) - 1;
+	part = index - (shift << bits);
+	*low = (int64_t)((uint64_t)part << shift);
+	*high = (uint64_t)(part + 1) << shift;
+}
+
+uint32_t layout_lhist_buckets(int64_t low, int64_t high, int64_t step)
+{
+	return (uint32_t)((high - low + step - 1) / step) + 2;
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+/* What programs print. */
+#include "probes/output.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "probes/layout.h"
+
+/* A conversion of a format: "%-16s". Longer ones are not read by the checker. */
+#define CONVERSION_MAX 32
+
+static void free_type(struct ast_type *type)
+{
+	for (uint32_t i = 0; type->kind == AST_TUPLE && i < type->count; i++)
+		free_type((struct ast_type *)&type->parts[i]);
+	if (type->kind == AST_TUPLE)
+		g_free((struct ast_type *)type->parts);
+}
+
+static struct ast_type copy_type(const struct ast_type *type)
+{
+	struct ast_type copy = *type, *parts;
+
+	copy.own = NULL;
+	copy.item = NULL;
+	copy.parts = NULL;
+	if (type->kind != AST_TUPLE)
+		return copy;
+	parts = g_new0(struct ast_type, type->count);
+	for (uint32_t i = 0; i < type->count; i++)
+		parts[i] = copy_type(&type->parts[i]);
+	copy.parts = parts;
+	return copy;
+}
+
+static void free_output(gpointer data)
+{
+	struct output *output = data;
+
+	for (uint32_t i = 0; i < output->count; i++)
+		free_type(&output->parts[i].type);
+	g_free(output->parts);
+	g_free(output->format);
+	g_free(output->map);
+	g_free(output);
+}
+
+struct outputs *outputs_create(const struct ast *ast)
+{
+	struct outputs *outputs = g_new0(struct outputs, 1);
+
+	outputs->items = g_ptr_array_new_with_free_func(free_output);
+	outputs->targets = g_new0(char *, ast->target_count + 1);
+	for (const struct ast_unit *unit = ast->units; unit; unit = unit->next)
+		for (const struct ast_target *target = unit->targets; target; target = target->next)
+			if (target->number < ast->target_count && !outputs->targets[target->number])
+				outputs->targets[target->number] = g_strdup(target->text);
+	return outputs;
+}
+
+void outputs_destroy(struct outputs *outputs)
+{
+	if (!outputs)
+		return;
+	g_ptr_array_unref(outputs->items);
+	g_strfreev(outputs->targets);
+	g_free(outputs);
+}
+
+struct output *outputs_add(struct outputs *outputs, enum function_id id)
+{
+	struct output *output = g_new0(struct output, 1);
+
+	output->id = id;
+	g_ptr_array_add(outputs->items, output);
+	return output;
+}
+
+void output_add_part(struct output *output, const struct ast_type *type, uint32_t bytes, uint32_t frames)
+{
+	output->parts = g_renew(struct output_part, output->parts, output->count + 1);
+	output->parts[output->count++] = (struct output_part){ .type = copy_type(type),
+		.offset = output->bytes, .frames = frames };
+	output->bytes += bytes;
+}
+
+/* ---- text -------------------------------------------------------------------------------------- */
+
+static void print_part(const struct output_part *part, const char *data, uint32_t bytes,
+	const struct value_names *names, GString *out)
+{
+	uint64_t count, pid = 0;
+
+	if (!part->frames) {
+		if (part->offset + layout_bytes(&part->type) <= bytes)
+			value_print(&part->type, data + part->offset, names, out);
+		return;
+	}
+	/* the process, the count, the frames */
+	if (part->offset + 8 * (2 + part->frames) > bytes)
+		return;
+	memcpy(&pid, data + part->offset, sizeof(pid));
+	memcpy(&count, data + part->offset + 8, sizeof(count));
+	value_print_frames((const uint64_t *)(const void *)(data + part->offset + 16),
+		(uint32_t)MIN(count, part->frames), part->type.kind == AST_USTACK, (uint32_t)pid, names, out);
+}
+
+static uint64_t number_of(const struct output_part *part, const char *data, uint32_t bytes)
+{
+	uint64_t word = 0;
+
+	if (part->offset + sizeof(word) <= bytes)
+		memcpy(&word, data + part->offset, sizeof(word));
+	return word;
+}
+
+/* Flags, width and precision of a conversion, without those of the length; returns the letter. */
+static char read_conversion(const char **format, char spec[CONVERSION_MAX])
+{
+	size_t length = 0;
+	const char *at = *format;
+
+	spec[length++] = '%';
+	for (; *at && strchr("-+ #0123456789.", *at); at++)
+		if (length < CONVERSION_MAX - 4)
+			spec[length++] = *at;
+	while (*at && strchr("hlqjzt", *at))
+		at++;
+	spec[length] = '\0';
+	*format = *at ? at + 1 : at;
+	return *at;
+}
+
+static void print_conversion(const struct output_part *part, char letter, const char *spec, const char *data,
+	uint32_t bytes, const struct value_names *names, GString *out)
+{
+	g_autofree char *format = NULL;
+
+	if (letter == 's' || letter == 'r') {
+		g_autoptr(GString) text = g_string_new(NULL);
+
+		format = g_strconcat(spec, "s", NULL);
+		print_part(part, data, bytes, names, text);
+		g_string_append_printf(out, format, text->str);
+	} else if (letter == 'c') {
+		format = g_strconcat(spec, "c", NULL);
+		g_string_append_printf(out, format, (int)number_of(part, data, bytes));
+	} else if (letter == 'p') {
+		format = g_strconcat(spec, "p", NULL);
+		g_string_append_printf(out, format, (void *)(uintptr_t)number_of(part, data, bytes));
+	} else {
+		char length[4] = { 'l', 'l', letter, '\0' };
+
+		format = g_strconcat(spec, length, NULL);
+		g_string_append_printf(out, format, (long long)number_of(part, data, bytes));
+	}
+}
+
+static void print_format(const struct output *output, const char *data, uint32_t bytes,
+	const struct value_names *names, GString *out)
+{
+	const char *format = output->format;
+	char spec[CONVERSION_MAX];
+	uint32_t next = 0;
+	char letter;
+
+	while (*format) {
+		if (*format != '%') {
+			g_string_append_c(out, *format++);
+			continue;
+		}
+		format++;
+		letter = read_conversion(&format, spec);
+		if (letter == '%')
+			g_string_append_c(out, '%');
+		else if (letter && strchr("diuxXocsrp", letter) && next < output->count)
+			print_conversion(&output->parts[next++], letter, spec, data, bytes, names, out);
+	}
+}
+
+static void print_time(const char *format, GString *out)
+{
+	const time_t now = time(NULL);
+	char text[256];
+	struct tm local;
+
+	localtime_r(&now, &local);
+	if (strftime(text, sizeof(text), format && format[0] ? format : "%H:%M:%S\n", &local))
+		g_string_append(out, text);
+}
+
+/* The strings up to the first empty one, with the separator between them. */
+static void print_join(const struct output *output, const char *data, uint32_t bytes, GString *out)
+{
+	for (uint32_t i = 0; i < output->count; i++) {
+		const struct output_part *part = &output->parts[i];
+
+		if (part->offset + part->type.bytes > bytes || !data[part->offset])
+			break;
+		if (i)
+			g_string_append(out, output->format);
+		value_print_string(data + part->offset, part->type.bytes, out);
+	}
+	g_string_append_c(out, '\n');
+}
+
+void output_print(const struct outputs *outputs, uint32_t index, const void *data, uint32_t bytes,
+	const struct value_names *names, GString *out)
+{
+	const struct output *output;
+
+	if (index >= outputs->items->len)
+		return;
+	output = g_ptr_array_index(outputs->items, index);
+	if (output->id == FUNCTION_PRINTF) {
+		print_format(output, data, bytes, names, out);
+	} else if (output->id == FUNCTION_JOIN) {
+		print_join(output, data, bytes, out);
+	} else if (output->id == FUNCTION_TIME) {
+		print_time(output->format, out);
+	} else if (output->count) {
+		print_part(&output->parts[0], data, bytes, names, out);
+		g_string_append_c(out, '\n');
+	}
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What programs print: for each call of printf() and the like how its record is laid out, and the
+ * records as text. The table is made together with the instructions, and does not refer to the syntax
+ * tree: records are read long after their program has gone. It does not change then; any thread may
+ * read it.
+ */
+#ifndef KPROFS_PROBES_OUTPUT_H
+#define KPROFS_PROBES_OUTPUT_H
+
+#include <glib.h>
+#include <stdint.h>
+
+#include "bpf/record.h"
+#include "probes/ast.h"
+#include "probes/tables.h"
+#include "probes/value.h"
+
+/* The bytes of all arguments of one call in a record: what is left of the longest one. */
+#define OUTPUT_BYTES_MAX (KERNEL_RECORD_MAX - (uint32_t)sizeof(struct kernel_record) - 8)
+
+/* An argument, in the form of layout.h, or of a stack whose frames follow it. */
+struct output_part {
+	struct ast_type type;
+	uint32_t offset;
+	uint32_t frames; /* not 0: a count and at most so many frames */
+};
+
+struct output {
+	enum function_id id;
+	char *format; /* printf(), time(), cat(): the text */
+	struct output_part *parts;
+	uint32_t count;
+	uint32_t bytes; /* of all parts */
+	/* print(), clear(), zero(): the map, or NULL: print(value) */
+	char *map;
+	uint64_t top, divisor; /* 0: none */
+};
+
+struct outputs {
+	GPtrArray *items; /* struct output */
+	char **targets;	  /* what `probe` prints, by number; NULL-terminated */
+};
+
+/* The names of all targets of a program are copied. */
+struct outputs *outputs_create(const struct ast *ast);
+void outputs_destroy(struct outputs *outputs);
+/* A new row, which is the table's. */
+struct output *outputs_add(struct outputs *outputs, enum function_id id);
+/* A part behind those that are there: its types are copied. */
+void output_add_part(struct output *output, const struct ast_type *type, uint32_t bytes, uint32_t frames);
+
+/*
+ * Appends the text of a call: printf() with its arguments, print(value), time() of now. `data` has `bytes`;
+ * too few show as what is there.
+ */
+void output_print(const struct outputs *outputs, uint32_t index, const void *data, uint32_t bytes,
+	const struct value_names *names, GString *out);
+
+#endif

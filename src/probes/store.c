@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: MIT */
+/* The maps of one program in the kernel. */
+#include "probes/store.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/atomic.h"
+#include "base/units.h"
+#include "bpf/map.h"
+
+/* A map up to this size has the memory of all keys from the start: a new key then takes the least time. */
+#define PREALLOC_MAX MIB
+/* What the kernel needs for a key besides its bytes, about. */
+#define KEY_OVERHEAD 64u
+
+/* Invariant, but what the maps hold. */
+struct store {
+	const struct ast *ast;
+	uint32_t keys;
+	uint32_t cpus, cpu_slots; /* that can ever be there; the same as a power of two */
+	uint64_t bytes;
+	int *maps;
+	struct layout_map *layouts;
+	int control_fd, counts_fd, zeros_fd, stacks_fd;
+	struct gen_control *control; /* shared with the programs */
+	struct gen_counts *counts;
+	size_t counts_bytes;
+};
+
+/* ---- creation ---------------------------------------------------------------------------------- */
+
+static uint64_t bytes_of(const struct store *store, const struct layout_map *layout)
+{
+	uint64_t values = (uint64_t)layout->value_bytes;
+
+	if (layout->kind == LAYOUT_ONE_PER_CPU || layout->kind == LAYOUT_KEYED_PER_CPU)
+		values *= store->cpus;
+	if (layout->kind == LAYOUT_ONE || layout->kind == LAYOUT_ONE_PER_CPU)
+		return values;
+	return (values + layout->key_bytes + KEY_OVERHEAD) * store->keys;
+}
+
+static int create_map(struct store *store, const struct ast_map *map, struct err *err)
+{
+	static const enum bpf_map_type types[] = {
+		[LAYOUT_ONE] = BPF_MAP_TYPE_ARRAY,
+		[LAYOUT_KEYED] = BPF_MAP_TYPE_HASH,
+		[LAYOUT_ONE_PER_CPU] = BPF_MAP_TYPE_PERCPU_ARRAY,
+		[LAYOUT_KEYED_PER_CPU] = BPF_MAP_TYPE_PERCPU_HASH,
+	};
+	struct layout_map *layout = &store->layouts[map->number];
+	struct map_spec spec = { .name = "kp_probe", .entries = 1 };
+	const bool is_keyed = map->key_count != 0;
+
+	layout_map(map, layout);
+	if (layout->value_bytes > LAYOUT_VALUE_MAX || layout->key_bytes > LAYOUT_KEY_MAX)
+		return ast_fail(store->ast, map->place, E2BIG, err,
+			"@%s needs %u bytes for a key and %u for a value; the limits are %u and %u",
+				map->name,
+			layout->key_bytes, layout->value_bytes, LAYOUT_KEY_MAX, LAYOUT_VALUE_MAX);
+	spec.type = types[layout->kind];
+	spec.key_bytes = layout->key_bytes;
+	spec.value_bytes = layout->value_bytes;
+	if (is_keyed)
+		spec.entries = store->keys;
+	if (is_keyed && bytes_of(store, layout) > PREALLOC_MAX)
+		spec.flags = BPF_F_NO_PREALLOC;
+	store->bytes += bytes_of(store, layout);
+	return map_create(&spec, &store->maps[map->number], err);
+}
+
+static int create_shared(const char *name, size_t bytes, int *fd, void **memory, struct err *err)
+{
+	const struct map_spec spec = { .type = BPF_MAP_TYPE_ARRAY, .name = name, .key_bytes = 4,
+		.value_bytes = (uint32_t)bytes, .entries = 1, .flags = BPF_F_MMAPABLE };
+	int ret = map_create(&spec, fd, err);
+
+	if (ret)
+		return ret;
+	ret = map_mmap(*fd, bytes, 1, memory);
+	return ret ? err_set(err, -ret, "a map can't be mapped: %s", strerror(-ret)) : 0;
+}
+
+static int create_others(struct store *store, struct err *err)
+{
+	const struct map_spec zeros = { .type = BPF_MAP_TYPE_ARRAY, .name = "kp_zeros", .key_bytes = 4,
+		.value_bytes = LAYOUT_VALUE_MAX, .entries = 1 };
+	const struct map_spec stacks = { .type = BPF_MAP_TYPE_HASH, .name = "kp_stacks", .key_bytes = 8,
+		.value_bytes = sizeof(struct gen_stack), .entries = store->keys,
+		.flags = BPF_F_NO_PREALLOC };
+	void *control = NULL, *counts = NULL;
+	int ret = create_shared("kp_probe_ctl", sizeof(*store->control), &store->control_fd, &control, err);
+
+	store->control = control;
+	if (!ret)
+		ret = create_shared("kp_probe_cnt", store->counts_bytes, &store->counts_fd, &counts, err);
+	store->counts = counts;
+	if (!ret)
+		ret = map_create(&zeros, &store->zeros_fd, err);
+	if (!ret)
+		ret = map_create(&stacks, &store->stacks_fd, err);
+	return ret;
+}
+
+static struct store *make(const struct ast *ast, const struct store_options *options)
+{
+	struct store *store = g_new0(struct store, 1);
+	int cpus = map_possible_cpus();
+
+	store->ast = ast;
+	store->keys = options->keys ? options->keys : STORE_KEYS_DEFAULT;
+	store->cpus = cpus > 0 ? (uint32_t)cpus : 1;
+	for (store->cpu_slots = 1; store->cpu_slots < store->cpus; store->cpu_slots *= 2)
+		;
+	store->counts_bytes = (size_t)ast->unit_count * store->cpu_slots * sizeof(struct gen_counts);
+	store->maps = g_new(int, ast->map_count + 1);
+	for (uint32_t i = 0; i < ast->map_count; i++)
+		store->maps[i] = -1;
+	store->layouts = g_new0(struct layout_map, ast->map_count + 1);
+	store->control_fd = store->counts_fd = store->zeros_fd = store->stacks_fd = -1;
+	return store;
+}
+
+int store_create(const struct ast *ast, const struct store_options *options, struct store **store,
+	struct err *err)
+{
+	struct store *made = make(ast, options);
+	int ret = 0;
+
+	for (const struct ast_map *map = ast->maps; map && !ret; map = map->next)
+		ret = create_map(made, map, err);
+	if (!ret && options->bytes_most && made->bytes > options->bytes_most)
+		ret = err_set(err, ENOMEM, "the maps may need %" G_GUINT64_FORMAT
+			" bytes; of 1/32 of the machine's memory %" G_GUINT64_FORMAT " are left", made->bytes,
+			options->bytes_most);
+	if (!ret)
+		ret = create_others(made, err);
+	if (ret) {
+		store_destroy(made);
+		return ret;
+	}
+	*store = made;
+	return 0;
+}
+
+static void close_fd(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+void store_destroy(struct store *store)
+{
+	if (!store)
+		return;
+	for (uint32_t i = 0; i < store->ast->map_count; i++)
+		close_fd(store->maps[i]);
+	if (store->control)
+		munmap(store->control, sizeof(*store->control));
+	if (store->counts)
+		munmap(store->counts, store->counts_bytes);
+	close_fd(store->control_fd);
+	close_fd(store->counts_fd);
+	close_fd(store->zeros_fd);
+	close_fd(store->stacks_fd);
+	g_free(store->maps);
+	g_free(store->layouts);
+	g_free(store);
+}
+
+uint64_t store_bytes(const struct store *store)
+{
+	return store->bytes;
+}
+
+void store_fill(const struct store *store, struct gen_env *env)
+{
+	env->ast = store->ast;
+	env->maps = store->maps;
+	env->layouts = store->layouts;
+	env->control = store->control_fd;
+	env->counts = store->counts_fd;
+	env->cpus = store->cpu_slots;
+	env->zeros = store->zeros_fd;
+	env->stacks = store->stacks_fd;
+}
+
+void store_run(struct store *store, uint64_t start_ns)
+{
+	if (start_ns)
+		store->control->start_ns = start_ns;
+	/* after the time, for programs that see it */
+	atomic_plain_write_release(&store->control->running, 1);
+}
+
+void store_stop(struct store *store)
+{
+	atomic_plain_write_release(&store->control->running, 0);
+}
+
+bool store_is_running(const struct store *store)
+{
+	return atomic_plain_read_acquire(&store->control->running) != 0;
+}
+
+void store_counts(const struct store *store, struct gen_counts *counts)
+{
+	const size_t slots = store->counts_bytes / sizeof(*store->counts);
+
+	*counts = (struct gen_counts){ 0 };
+	for (size_t i = 0; i < slots; i++) {
+		const struct gen_counts *one = &store->counts[i];
+
+		counts->counted += atomic_plain_read_acquire(&one->counted);
+		counts->filtered += atomic_plain_read_acquire(&one->filtered);
+		counts->dropped += atomic_plain_read_acquire(&one->dropped);
+		counts->lost += atomic_plain_read_acquire(&one->lost);
+	}
+}
+
+const struct layout_map *store_layout(const struct store *store, const struct ast_map *map)
+{
+	return &store->layouts[map->number];
+}
+
+/* ---- reading ----------------------------------------------------------------------------------- */
+
+static bool is_per_cpu(const struct layout_map *layout)
+{
+	return layout->kind == LAYOUT_ONE_PER_CPU || layout->kind == LAYOUT_KEYED_PER_CPU;
+}
+
+/* The extreme of those CPUs that have one. */
+static void keep_extreme(const struct ast_map *map, const uint64_t *values, uint64_t *sum)
+{
+	bool is_better = map->value.is_signed ? (int64_t)values[0] > (int64_t)sum[0] : values[0] > sum[0];
+
+	if (!values[1])
+		return;
+	if (!sum[1] || is_better == (map->value_kind == AST_MAX))
+		sum[0] = values[0];
+	sum[1] = 1;
+}
+
+static void add_cpu(const struct ast_map *map, const struct layout_map *layout, const uint64_t *values,
+	uint64_t *sum)
+{
+	if (map->value_kind == AST_MIN || map->value_kind == AST_MAX) {
+		keep_extreme(map, values, sum);
+		return;
+	}
+	for (uint32_t i = 0; i < layout->value_bytes / sizeof(*sum); i++)
+		sum[i] += values[i];
+}
+
+/* Whether a map without keys was ever set. */
+static bool is_set(const struct ast_map *map, const struct layout_map *layout, const uint64_t *value)
+{
+	switch (map->value_kind) {
+	case AST_PLAIN:
+	case AST_COUNT:
+		return value[0] != 0;
+	case AST_HIST:
+	case AST_LHIST:
+		for (uint32_t i = 0; i < layout->buckets; i++)
+			if (value[i])
+				return true;
+		return false;
+	default:
+		return value[1] != 0;
+	}
+}
+
+/* Adds the entry of a key; `raw` has room for what a lookup returns. */
+static void add_entry(const struct store *store, const struct ast_map *map, const void *key, uint64_t *raw,
+	GArray *entries)
+{
+	const struct layout_map *layout = &store->layouts[map->number];
+	const uint32_t words = layout->value_bytes / sizeof(*raw);
+	struct store_entry entry;
+	uint64_t *sum;
+
+	if (map_lookup(store->maps[map->number], key, raw))
+		return;
+	sum = g_new0(uint64_t, words);
+	if (is_per_cpu(layout))
+		for (uint32_t cpu = 0; cpu < store->cpus; cpu++)
+			add_cpu(map, layout, raw + (size_t)cpu * words, sum);
+	else
+		memcpy(sum, raw, layout->value_bytes);
+	if (!map->key_count && !is_set(map, layout, sum)) {
+		g_free(sum);
+		return;
+	}
+	entry.key = g_memdup2(key, layout->key_bytes);
+	entry.value = (char *)sum;
+	g_array_append_val(entries, entry);
+}
+
+static void free_entry(gpointer data)
+{
+	struct store_entry *entry = data;
+
+	g_free(entry->key);
+	g_free(entry->value);
+}
+
+/* Calls with each key. A key that goes meanwhile makes the walk begin again: keys are remembered. */
+static GPtrArray *read_keys(const struct store *store, const struct ast_map *map)
+{
+	const int fd = store->maps[map->number];
+	const uint32_t bytes = store->layouts[map->number].key_bytes;
+	GPtrArray *keys = g_ptr_array_new_with_free_func(g_free);
+	g_autoptr(GHashTable) seen = g_hash_table_new_full(g_bytes_hash, g_bytes_equal,
+		(GDestroyNotify)g_bytes_unref, NULL);
+	g_autofree char *key = g_malloc0(bytes), *next = g_malloc0(bytes);
+	const char *at = NULL;
+
+	for (uint32_t turns = 0; turns < store->keys * 4 && !map_next_key(fd, at, next); turns++) {
+		if (g_hash_table_add(seen, g_bytes_new(next, bytes)))
+			g_ptr_array_add(keys, g_memdup2(next, bytes));
+		memcpy(key, next, bytes);
+		at = key;
+	}
+	return keys;
+}
+
+GArray *store_read(const struct store *store, const struct ast_map *map)
+{
+	const struct layout_map *layout = &store->layouts[map->number];
+	GArray *entries = g_array_new(FALSE, FALSE, sizeof(struct store_entry));
+	g_autofree uint64_t *raw = g_malloc0((size_t)layout->value_bytes * store->cpus);
+	const uint32_t zero = 0;
+
+	g_array_set_clear_func(entries, free_entry);
+	if (map->key_count) {
+		g_autoptr(GPtrArray) keys = read_keys(store, map);
+
+		for (guint i = 0; i < keys->len; i++)
+			add_entry(store, map, g_ptr_array_index(keys, i), raw, entries);
+	} else {
+		add_entry(store, map, &zero, raw, entries);
+	}
+	return entries;
+}
+
+uint32_t store_count_keys(const struct store *store, const struct ast_map *map)
+{
+	g_autoptr(GPtrArray) keys = map->key_count ? read_keys(store, map) : NULL;
+
+	return keys ? keys->len : 0;
+}
+
+/* ---- changes ----------------------------------------------------------------------------------- */
+
+void store_zero(struct store *store, const struct ast_map *map)
+{
+	const struct layout_map *layout = &store->layouts[map->number];
+	g_autofree char *zeros = g_malloc0((size_t)layout->value_bytes * store->cpus);
+	const int fd = store->maps[map->number];
+	const uint32_t zero = 0;
+
+	if (map->key_count) {
+		g_autoptr(GPtrArray) keys = read_keys(store, map);
+
+		for (guint i = 0; i < keys->len; i++)
+			map_update(fd, g_ptr_array_index(keys, i), zeros, BPF_EXIST);
+	} else {
+		map_update(fd, &zero, zeros, BPF_ANY);
+	}
+}
+
+void store_clear(struct store *store, const struct ast_map *map)
+{
+	const int fd = store->maps[map->number];
+
+	if (map->key_count) {
+		g_autoptr(GPtrArray) keys = read_keys(store, map);
+
+		for (guint i = 0; i < keys->len; i++)
+			map_delete(fd, g_ptr_array_index(keys, i));
+	} else {
+		store_zero(store, map);
+	}
+}
+
+uint32_t store_stack(const struct store *store, uint64_t hash, uint64_t *frames, uint32_t most)
+{
+	struct gen_stack stack;
+	uint32_t count;
+
+	if (map_lookup(store->stacks_fd, &hash, &stack))
+		return 0;
+	count = (uint32_t)MIN(stack.count, (uint64_t)MIN(most, AST_FRAMES_MAX));
+	memcpy(frames, stack.frames, count * sizeof(*frames));
+	return count;
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/* Values as text, as bpftrace writes them. */
+#include "probes/value.h"
+
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <pwd.h>
+#include <string.h>
+
+#include "probes/layout.h"
+
+static uint64_t word_at(const void *data, uint32_t index)
+{
+	uint64_t word;
+
+	memcpy(&word, (const char *)data + index * sizeof(word), sizeof(word));
+	return word;
+}
+
+void value_print_string(const char *data, uint32_t bytes, GString *out)
+{
+	g_string_append_len(out, data, (gssize)strnlen(data, bytes));
+}
+
+static void print_address(uint64_t address, bool is_user, uint32_t pid, bool is_frame,
+	const struct value_names *names, GString *out)
+{
+	bool known = false;
+
+	if (is_user && names->user)
+		known = names->user(names->arg, pid, address, is_frame, out);
+	else if (!is_user && names->kernel)
+		known = names->kernel(names->arg, address, is_frame, out);
+	if (!known)
+		g_string_append_printf(out, "0x%" PRIx64, address);
+}
+
+void value_print_frames(const uint64_t *frames, uint32_t count, bool is_user, uint32_t pid,
+	const struct value_names *names, GString *out)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		g_string_append(out, "\n    ");
+		print_address(frames[i], is_user, pid, true, names, out);
+	}
+	g_string_append_c(out, '\n');
+}
+
+static void print_stack(const struct ast_type *type, const void *data, const struct value_names *names,
+	GString *out)
+{
+	const bool is_user = type->kind == AST_USTACK;
+	uint64_t frames[AST_FRAMES_MAX];
+	uint32_t count = 0;
+
+	if (names->stack)
+		count = names->stack(names->arg, word_at(data, 0), frames, AST_FRAMES_MAX);
+	value_print_frames(frames, count, is_user, is_user ? (uint32_t)word_at(data, 1) : 0, names, out);
+}
+
+static void print_inet(const char *data, GString *out)
+{
+	char text[INET6_ADDRSTRLEN] = "";
+
+	inet_ntop(word_at(data, 0) == 16 ? AF_INET6 : AF_INET, data + 8, text, sizeof(text));
+	g_string_append(out, text);
+}
+
+/* Printable bytes as they are, others as \xNN. */
+static void print_buffer(const char *data, uint32_t most, GString *out)
+{
+	uint64_t length = word_at(data, 0);
+
+	for (uint64_t i = 0; i < length && i < most; i++) {
+		const unsigned char byte = (unsigned char)data[8 + i];
+
+		if (byte >= 32 && byte < 127)
+			g_string_append_c(out, (char)byte);
+		else
+			g_string_append_printf(out, "\\x%02x", byte);
+	}
+}
+
+static void print_user(uint64_t uid, GString *out)
+{
+	struct passwd entry, *found = NULL;
+	char text[1024];
+
+	if (!getpwuid_r((uid_t)uid, &entry, text, sizeof(text), &found) && found)
+		g_string_append(out, found->pw_name);
+	else
+		g_string_append_printf(out, "%" PRIu64, uid);
+}
+
+static void print_target(uint64_t value, const struct value_names *names, GString *out)
+{
+	const uint64_t number = value & ~VALUE_TARGET_NAME;
+	const char *last;
+
+	for (uint64_t i = 0; names->targets && names->targets[i]; i++)
+		if (i == number) {
+			last = strrchr(names->targets[i], ':');
+			g_string_append(out, last && value != number ? last + 1 : names->targets[i]);
+			return;
+		}
+	g_string_append_printf(out, "%" PRIu64, number);
+}
+
+static void print_tuple(const struct ast_type *type, const char *data, const struct value_names *names,
+	GString *out)
+{
+	g_string_append_c(out, '(');
+	for (uint32_t i = 0; i < type->count; i++) {
+		if (i)
+			g_string_append(out, ", ");
+		value_print(&type->parts[i], data, names, out);
+		data += layout_bytes(&type->parts[i]);
+	}
+	g_string_append_c(out, ')');
+}
+
+void value_print(const struct ast_type *type, const void *data, const struct value_names *names, GString *out)
+{
+	switch (type->kind) {
+	case AST_STRING:
+		value_print_string(data, layout_bytes(type), out);
+		return;
+	case AST_TUPLE:
+		print_tuple(type, data, names, out);
+		return;
+	case AST_KSTACK:
+	case AST_USTACK:
+		print_stack(type, data, names, out);
+		return;
+	case AST_KSYM:
+		print_address(word_at(data, 0), false, 0, false, names, out);
+		return;
+	case AST_USYM:
+		print_address(word_at(data, 0), true, (uint32_t)word_at(data, 1), false, names, out);
+		return;
+	case AST_INET:
+		print_inet(data, out);
+		return;
+	case AST_BUFFER:
+		print_buffer(data, type->bytes, out);
+		return;
+	case AST_PROBE:
+		print_target(word_at(data, 0), names, out);
+		return;
+	case AST_USERNAME:
+		print_user(word_at(data, 0), out);
+		return;
+	case AST_POINTER:
+	case AST_STRUCT:
+	case AST_ARRAY:
+		g_string_append_printf(out, "0x%" PRIx64, word_at(data, 0));
+		return;
+	default:
+		if (type->kind == AST_INTEGER && !type->is_signed)
+			g_string_append_printf(out, "%" PRIu64, word_at(data, 0));
+		else
+			g_string_append_printf(out, "%" PRId64, (int64_t)word_at(data, 0));
+	}
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* Values in the form of layout.h as text, as bpftrace writes them. */
+#ifndef KPROFS_PROBES_VALUE_H
+#define KPROFS_PROBES_VALUE_H
+
+#include <glib.h>
+#include <stdint.h>
+
+#include "probes/ast.h"
+
+/* A bit of an AST_PROBE: only the last part of the name is printed. */
+#define VALUE_TARGET_NAME (1ull << 32)
+
+/* Where names of addresses, stacks and targets come from. Each function may be NULL. */
+struct value_names {
+	void *arg;
+	/* appends the name of an address, with "+OFFSET" in decimal if it is a frame's; false: not known */
+	bool (*kernel)(void *arg, uint64_t address, bool is_frame, GString *out);
+	bool (*user)(void *arg, uint32_t pid, uint64_t address, bool is_frame, GString *out);
+	/* the frames of a stack by its hash; returns their number, at most `most` */
+	uint32_t (*stack)(void *arg, uint64_t hash, uint64_t *frames, uint32_t most);
+	char *const *targets; /* by number, NULL-terminated */
+};
+
+/* The bytes at `data` are layout_bytes() of the type. */
+void value_print(const struct ast_type *type, const void *data, const struct value_names *names,
+	GString *out);
+/* Frames, one a line, each with a newline before it and four blanks, and a newline behind the last. */
+void value_print_frames(const uint64_t *frames, uint32_t count, bool is_user, uint32_t pid,
+	const struct value_names *names, GString *out);
+/* The text of a string's bytes, up to its NUL. */
+void value_print_string(const char *data, uint32_t bytes, GString *out);
+
+#endif

@@ -1,0 +1,196 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# probes: a program written to probes/NAME counts, and its answer is read from it: exactly, on all CPUs; what it
+# prints is in the trace; texts that are refused, words, names, removal; nothing stays in the kernel.
+# shellcheck source=tests/fs/lib.sh disable=SC2086 # lists of numbers
+. "${srcdir:-.}/tests/fs/lib.sh"
+
+CALLS=$PWD/tests/fs/kernel_calls
+CPUS=$(awk -F: '/^processor/ { print $2 + 0 }' /proc/cpuinfo | head -n 2)
+
+# callers COUNT: starts one on each of two CPUs; CALLERS are their processes, and `go` lets them call
+callers() {
+	local cpu fd
+	CALLERS=
+	WAYS=
+	for cpu in $CPUS; do
+		rm -f "$WORK/out" "$WORK/in"
+		mkfifo "$WORK/in"
+		exec {fd}<>"$WORK/in"
+		"$CALLS" "$cpu" "$1" <"$WORK/in" >"$WORK/out" &
+		CALLERS="$CALLERS $!"
+		WAYS="$WAYS $fd"
+		wait_for test -s "$WORK/out"
+	done
+}
+
+go() {
+	local caller fd
+	for fd in $WAYS; do
+		echo >&"$fd"
+	done
+	for caller in $CALLERS; do
+		WAIT=100 wait_for has_ended "$caller"
+		wait "$caller" || fail "the program failed with $?"
+	done
+	for fd in $WAYS; do
+		exec {fd}>&-
+	done
+}
+
+# the numbers of the programs of probes that the server holds in the kernel
+programs() {
+	local id
+	for id in $(sed -n 's/^prog_id:[^0-9]*//p' /proc/"$SERVER"/fdinfo/* 2>/dev/null | sort -u); do
+		if bpftool prog show id "$id" 2>/dev/null | grep -q ' name kp_probe '; then
+			echo "$id"
+		fi
+	done
+}
+
+none_held() {
+	[ -z "$(programs)" ]
+}
+
+# gone ID...: the kernel has none of these
+gone() {
+	local id
+	for id; do
+		! bpftool prog show id "$id" >"$WORK/gone" 2>&1 || return 1
+	done
+}
+
+last_error() {
+	tail -n 3 "$MNT/kperr"
+}
+
+serve
+check "the folder is there" test -d "$MNT/probes"
+if ! put probes/first 'syscall:getppid:entry { @ = count(); }' 2>/dev/null; then
+	echo "probes are not available here:"
+	last_error
+	exit 77
+fi
+check "it is listed" test -f "$MNT/probes/first"
+check "a program without events says so" grep -q '^# 0 events, 0 missed, 0 filtered, 0 keys dropped$' \
+	<(put probes/never 'syscall:vhangup:entry { @ = count(); }'; cat "$MNT/probes/never")
+check "the text is in the answer" grep -qx '# syscall:getppid:entry { @ = count(); }' "$MNT/probes/first"
+rm "$MNT/probes/first" "$MNT/probes/never"
+same "removed programs are gone" list "$(ls "$MNT/probes")"
+
+# every call of both CPUs is counted, and the sums add up: 500,000 each
+callers 500000
+set -- $CALLERS
+put probes/count "syscall:getppid:entry /pid == $1 || pid == $2/ { @ = count(); @by[pid] = count(); @n++; }"
+put probes/half "syscall:getppid:return /pid == $1/ { @[comm] = count(); }"
+put probes/sum "syscall:getppid:return /pid == $1 || pid == $2/ { @ = sum(1); @h = hist(retval); @s = stats(retval); }"
+go
+answer=$(cat "$MNT/probes/count")
+check "1,000,000 calls are 1,000,000" grep -qx '@: 1000000' <<<"$answer"
+check "and by process" grep -qx "@by\[$1\]: 500000" <<<"$answer"
+check "on both CPUs" grep -qx "@by\[$2\]: 500000" <<<"$answer"
+check "a variable that all CPUs count up" grep -qx '@n: 1000000' <<<"$answer"
+check "the sums" awk '/^# [0-9]* events/ { exit !($2 >= 1000000 && $2 == 1000000 + $6 && $4 == 0 && $8 == 0) }' \
+	<<<"${answer//,/}"
+check "half of them" grep -qx '@\[kernel_calls\]: 500000' "$MNT/probes/half"
+answer=$(cat "$MNT/probes/sum")
+check "a sum" grep -qx '@: 1000000' <<<"$answer"
+check "a histogram" awk '/^\[/ { n += $3 } END { exit n != 1000000 }' <<<"$answer"
+check "statistics: each returned the number of this shell" grep -qx \
+	"@s: count 1000000, average $$, total $(($$ * 1000000))" <<<"$answer"
+same "kpstat has the events" "$(awk '/^# [0-9]* events/ { print $2 }' "$MNT/probes/half")" \
+	"$(stat_of probes.half.events)"
+rm "$MNT"/probes/{count,half,sum}
+
+# what it prints is in the trace, as its event
+callers 3
+set -- $CALLERS
+put probes/say "BEGIN { printf(\"begins\\n\"); } syscall:getppid:entry /pid == $1/ { printf(\"%s calls %d\\n\", comm, 7); }
+END { printf(\"ends\\n\"); }"
+go
+same "its lines" 3 "$(grep -c ": kernel_calls\[$1\] probe:say: kernel_calls calls 7$" "$MNT/kptrace")"
+same "BEGIN ran once" 1 "$(grep -c 'probe:say: begins$' "$MNT/kptrace")"
+same "END did not run yet" 0 "$(grep -c 'probe:say: ends$' "$MNT/kptrace")"
+put probes/say off
+same "END ran" 1 "$(grep -c 'probe:say: ends$' "$MNT/kptrace")"
+check "it is off" grep -qx '# off' "$MNT/probes/say"
+rm "$MNT/probes/say"
+
+# words
+callers 10
+set -- $CALLERS
+put probes/w "syscall:getppid:entry /pid == $1/ { @ = count(); }"
+put probes/w off
+go
+check "nothing is counted while it is off" test -z "$(grep '^@' "$MNT/probes/w")"
+put probes/w on
+callers 10
+put probes/w "syscall:getppid:entry /comm == \"kernel_calls\"/ { @[comm] = count(); }"
+go
+check "it counts again" grep -qx '@\[kernel_calls\]: 20' "$MNT/probes/w"
+put probes/w clear
+check "clear forgets" test -z "$(grep '^@' "$MNT/probes/w")"
+fails_with "Invalid argument" put probes/nothing clear
+
+# a text in several writes, as those of bash's echo; one that never ends; one that is wrong
+{
+	echo '// first line'
+	echo 'syscall:getppid:entry /comm == "kernel_calls"/'
+	echo '{'
+	echo '	@lines = count();'
+	echo '}'
+} >"$MNT/probes/lines"
+callers 5
+go
+check "a program of several lines" grep -qx '@lines: 10' "$MNT/probes/lines"
+fails_with "Invalid argument" put probes/lines 'syscall:getppid:entry { @x = nonsense(); }'
+check "the reason has line and column" grep -q 'probes/lines .*line 1, column' <(last_error)
+check "a program that is refused leaves the one before it" grep -qx '@lines: 10' "$MNT/probes/lines"
+python3 -c '
+import os, sys
+fd = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT)
+os.write(fd, b"BEGIN { @a = 1;")
+try:
+    os.close(fd)
+except OSError as error:
+    sys.exit(0 if error.errno == 22 else 1)
+sys.exit(2)' "$MNT/probes/part"
+same "a text that ends too early is refused at the close" 0 $?
+check "and leaves no file" test ! -e "$MNT/probes/part"
+: >"$MNT/probes/empty"
+check "a name that was never set is gone" test ! -e "$MNT/probes/empty"
+: >"$MNT/probes/lines"
+check "truncation changes nothing" grep -qx '@lines: 10' "$MNT/probes/lines"
+
+# names
+fails_with "Operation not permitted" put 'probes/a b' 'BEGIN { @ = 1; }'
+fails_with "Operation not permitted" mkdir "$MNT/probes/folder"
+fails_with "No such file" rm "$MNT/probes/absent"
+long=$(printf 'n%.0s' {1..64})
+check "a name of 64 bytes" put "probes/$long" 'BEGIN { @ = 1; }'
+fails_with "Operation not permitted" put "probes/${long}n" 'BEGIN { @ = 1; }'
+check "the tracepoints are listed" grep -q '^tracepoint:sched:sched_switch' "$MNT/probes/list"
+
+# nothing is left: after removal, under load, and after kill -9
+rm "$MNT"/probes/{lines,w,"$long"}
+wait_for none_held
+for i in {1..20}; do
+	put probes/again "syscall:getppid:entry { @[comm] = count(); printf(\"$i\\n\"); }"
+done
+rm "$MNT/probes/again"
+wait_for none_held
+put probes/last 'syscall:getppid:entry { @ = count(); } syscall:getppid:return { @ = count(); }'
+# shellcheck disable=SC2046 # numbers
+set -- $(programs)
+same "a program for each rule" 2 $#
+serve_end
+wait_for gone "$@"
+serve
+put probes/last 'syscall:getppid:entry { @ = count(); }'
+# shellcheck disable=SC2046
+set -- $(programs)
+same "a program in the kernel" 1 $#
+kill -KILL "$SERVER"
+wait "$SERVER"
+SERVER=
+wait_for gone "$@"

@@ -1,0 +1,62 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# probes_user: probes at functions of programs and their returns, counters, and what programs print of strings
+# and files, with numbers that the program's own work has.
+# shellcheck source=tests/fs/lib.sh
+. "${srcdir:-.}/tests/fs/lib.sh"
+
+PROGRAM=$PWD/tests/fs/probes_user
+COUNT=500
+
+serve
+if ! put probes/first 'BEGIN { @ = 1; }' 2>/dev/null; then
+	echo "probes are not available here:"
+	tail -n 1 "$MNT/kperr"
+	exit 77
+fi
+rm "$MNT/probes/first"
+mkfifo "$WORK/in"
+exec 5<>"$WORK/in"
+"$PROGRAM" $COUNT <"$WORK/in" 5>&- &
+ran=$!
+if ! put probes/calls "uprobe:$PROGRAM:twice /pid == $ran/ { @s = sum(arg0); @text[str(arg1)] = count(); }
+uretprobe:$PROGRAM:twice /pid == $ran/ { @r = stats(retval); }" 2>/dev/null; then
+	echo "this kernel has no uprobes:"
+	tail -n 3 "$MNT/kperr"
+	exit 77
+fi
+put probes/place "uprobe:$PROGRAM:tw?ce /pid == $ran/ { @[ustack(1)] = count(); }"
+put probes/faults "software:page-faults:1 /pid == $ran/ { @ = count(); }"
+put probes/opens "tracepoint:syscalls:sys_enter_openat /pid == $ran/ { @[str(args.filename)] = count(); }"
+echo >&5
+exec 5>&-
+wait_for has_ended "$ran"
+wait "$ran" || fail "the program failed with $?"
+
+# 0 + 1 + ... + 499
+check "arguments" grep -qx "@s: 124750" "$MNT/probes/calls"
+check "a string of the program" grep -qx "@text\[a string\]: $COUNT" "$MNT/probes/calls"
+check "results" grep -qx "@r: count $COUNT, average 499, total 249500" "$MNT/probes/calls"
+check "a pattern, and a stack of one frame" grep -qx "\]: $COUNT" "$MNT/probes/place"
+# one fault for each page, and some before the program touched them
+check "page faults" awk -v least=$((COUNT * 4)) '/^@: / { n = $2 } END { exit !(n >= least && n < least + 200) }' \
+	"$MNT/probes/faults"
+
+# what a pointer to strings names, and a file
+put probes/args 'tracepoint:syscalls:sys_enter_execve { join(args.argv); }'
+/bin/true one two
+check "join" grep -q 'probe:args: /bin/true one two$' "$MNT/kptrace"
+put probes/file 'BEGIN { cat("/proc/sys/kernel/ostype"); }'
+wait_for grep -q 'probe:file: Linux$' "$MNT/kptrace"
+fails_with "No such file" put probes/none "uprobe:$PROGRAM:no_such_function { @ = count(); }"
+check "the reason" grep -q "has no function 'no_such_function'" "$MNT/kperr"
+fails_with "No such file" put probes/none "uprobe:/no/such/file:main { @ = count(); }"
+printf 'no ELF file, but long enough that it could have a header of one, which is 64 bytes long' >"$WORK/text"
+fails_with "Invalid argument" put probes/none "uprobe:$WORK/text:main { @ = count(); }"
+
+# what a program asks the server for: maps are printed and cleared once a period, and exit() is off
+put probes/ask 'interval:ms:20 { @n++; print(@k); } interval:ms:50 { @k[1] = count(); } interval:ms:200 { exit(); }
+END { printf("over\n"); }'
+wait_for grep -q 'probe:ask: @k\[1\]: [1-9]' "$MNT/kptrace"
+wait_for grep -q 'probe:ask: over$' "$MNT/kptrace"
+check "exit() is off" grep -qx '# off' "$MNT/probes/ask"
