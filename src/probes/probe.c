@@ -210,6 +210,11 @@ void probe_run(struct probe *probe)
 	store_run(probe->store, clock_monotonic_ns());
 }
 
+void probe_stop(struct probe *probe)
+{
+	store_stop(probe->store);
+}
+
 void probe_begin(struct probe *probe)
 {
 	if (probe->begun)

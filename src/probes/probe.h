@@ -54,6 +54,8 @@ void probe_destroy(struct probe *probe);
 /* Lets it count, and runs what BEGIN says if that was not done. */
 void probe_run(struct probe *probe);
 void probe_begin(struct probe *probe);
+/* It counts and prints no more; any thread. */
+void probe_stop(struct probe *probe);
 /* Runs END, and detaches; what the maps hold stays. */
 void probe_off(struct probe *probe);
 /* Attaches it again. */

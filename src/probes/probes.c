@@ -82,6 +82,8 @@ static void put(struct probes *probes, struct entry *entry)
 static void take_out(struct probes *probes, const char *name, struct entry *entry)
 {
 	entry->removed = true;
+	/* detaching takes longer */
+	probe_stop(entry->probe);
 	g_ptr_array_add(probes->removed, entry);
 	g_hash_table_remove(probes->entries, name);
 }
@@ -319,7 +321,7 @@ static int measure(struct probes *probes, const char *name, struct probe_options
 	return 0;
 }
 
-/* The new program counts before the old one is detached. */
+/* The new program counts from the moment on at which the old one ends; that is detached later. */
 static void replace(struct probes *probes, const char *name, struct probe *probe)
 {
 	struct entry *entry = g_new0(struct entry, 1), *old;
