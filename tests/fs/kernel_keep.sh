@@ -27,7 +27,8 @@ caller() {
 	rm -f "$WORK/in" "$WORK/out"
 	mkfifo "$WORK/in"
 	exec 5<>"$WORK/in"
-	"$CALLS" 0 "$1" <"$WORK/in" >"$WORK/out" 5>&- &
+	# the check for leaks of an instrumented program calls getppid in a process of its own
+	ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0 "$CALLS" 0 "$1" <"$WORK/in" >"$WORK/out" 5>&- &
 	CALLER=$!
 	wait_for test -s "$WORK/out"
 }
