@@ -125,7 +125,8 @@ go
 check "nothing is counted while it is off" test -z "$(grep '^@' "$MNT/probes/w")"
 put probes/w on
 callers 10
-put probes/w "syscall:getppid:entry /comm == \"kernel_calls\"/ { @[comm] = count(); }"
+set -- $CALLERS
+put probes/w "syscall:getppid:entry /pid == $1 || pid == $2/ { @[comm] = count(); }"
 go
 check "it counts again" grep -qx '@\[kernel_calls\]: 20' "$MNT/probes/w"
 put probes/w clear
@@ -133,14 +134,15 @@ check "clear forgets" test -z "$(grep '^@' "$MNT/probes/w")"
 fails_with "Invalid argument" put probes/nothing clear
 
 # a text in several writes, as those of bash's echo; one that never ends; one that is wrong
+callers 5
+set -- $CALLERS
 {
 	echo '// first line'
-	echo 'syscall:getppid:entry /comm == "kernel_calls"/'
+	echo "syscall:getppid:entry /pid == $1 || pid == $2/"
 	echo '{'
 	echo '	@lines = count();'
 	echo '}'
 } >"$MNT/probes/lines"
-callers 5
 go
 check "a program of several lines" grep -qx '@lines: 10' "$MNT/probes/lines"
 fails_with "Invalid argument" put probes/lines 'syscall:getppid:entry { @x = nonsense(); }'

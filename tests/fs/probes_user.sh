@@ -38,8 +38,8 @@ check "arguments" grep -qx "@s: 124750" "$MNT/probes/calls"
 check "a string of the program" grep -qx "@text\[a string\]: $COUNT" "$MNT/probes/calls"
 check "results" grep -qx "@r: count $COUNT, average 499, total 249500" "$MNT/probes/calls"
 check "a pattern, and a stack of one frame" grep -qx "\]: $COUNT" "$MNT/probes/place"
-# one fault for each page, and some before the program touched them
-check "page faults" awk -v least=$((COUNT * 4)) '/^@: / { n = $2 } END { exit !(n >= least && n < least + 200) }' \
+# one fault for each page, and others before and after, which are many in a build with sanitizers
+check "page faults" awk -v least=$((COUNT * 4)) '/^@: / { n = $2 } END { exit !(n >= least && n < least + 20000) }' \
 	"$MNT/probes/faults"
 
 # what a pointer to strings names, and a file
