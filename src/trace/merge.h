@@ -18,6 +18,12 @@
 
 struct merge;
 
+/*
+ * The id of the kernel's events: only `meaning` tells what they are, since the records of one event can have
+ * different formats. That of a call which failed has another one than that of a call which did not.
+ */
+#define MERGE_ID_OF_MEANING 0xfffeu
+
 /* Whose event it is. */
 struct merge_program {
 	uint64_t serial; /* of a producer; of a process with kernel events its own, see merge_kernel.c */
@@ -44,7 +50,8 @@ struct merge_item {
 	uint32_t slot;
 	bool is_span; /* it lasted for duration_ns, and ended at time_ns */
 	uint64_t duration_ns;
-	uint16_t id; /* below KPROF_ID_FIRST: a text that carries its format */
+	/* below KPROF_ID_FIRST: a text that carries its format; or MERGE_ID_OF_MEANING */
+	uint16_t id;
 };
 
 /* Events since the beginning of the merge. */

@@ -103,7 +103,7 @@ void merge_kernel_show(const struct snapshot *snapshot, const struct merge_kerne
 	item->program = (struct merge_program){ .serial = make_serial(record->tgid, name),
 		.pid = (pid_t)record->tgid, .name = name };
 	item->meaning = meaning;
-	item->id = (uint16_t)MAX(KERNEL_HEAD_ID(record->head), KPROF_ID_FIRST);
+	item->id = MERGE_ID_OF_MEANING;
 	item->thread = record->tid;
 	item->slot = stream->copy->cpu;
 	item->number = record->seq;

@@ -11,7 +11,8 @@ struct trace_records {
 	struct trace_records_cpu cpu;
 	struct trace_text *trace_text;
 	GString *scratch;
-	GHashTable *described; /* of int64: program << 16 | id; id of a program: KPROF_ID_RUN */
+	GHashTable *described; /* of int64: program << 32 | id; id of a program: KPROF_ID_RUN */
+	GHashTable *meanings;  /* label and format of a kernel event -> its id */
 };
 
 struct trace_records *trace_records_create(const struct trace_records_cpu *cpu)
@@ -22,6 +23,7 @@ struct trace_records *trace_records_create(const struct trace_records_cpu *cpu)
 	records->trace_text = trace_text_create();
 	records->scratch = g_string_new(NULL);
 	records->described = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+	records->meanings = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	return records;
 }
 
@@ -32,6 +34,7 @@ void trace_records_destroy(struct trace_records *records)
 	trace_text_destroy(records->trace_text);
 	g_string_free(records->scratch, TRUE);
 	g_hash_table_unref(records->described);
+	g_hash_table_unref(records->meanings);
 	g_free(records);
 }
 
@@ -65,7 +68,7 @@ static void append_block(GString *out, void *block, size_t bytes, const char *fi
 /* Whether the program or meaning was not written yet; the caller then writes it. */
 static bool needs_description(struct trace_records *records, uint32_t program, uint32_t id)
 {
-	gint64 key = (gint64)((uint64_t)program << 16 | id);
+	gint64 key = (gint64)((uint64_t)program << 32 | id);
 
 	if (g_hash_table_contains(records->described, &key))
 		return false;
@@ -86,12 +89,32 @@ static void append_program(const struct merge_program *program, GString *out)
 	append_block(out, &block, sizeof(block), program->name, block.name_bytes, "", 0);
 }
 
-static void append_meaning(const struct merge_item *item, GString *out)
+/* Above the ids of programs. */
+#define FIRST_MEANING_ID 0x10000u
+
+static uint32_t id_of(struct trace_records *records, const struct merge_item *item)
+{
+	g_autofree char *key = NULL;
+	gpointer known;
+	uint32_t id;
+
+	if (item->id != MERGE_ID_OF_MEANING)
+		return item->id;
+	key = g_strdup_printf("%s\n%s", item->meaning->label, item->meaning->format);
+	known = g_hash_table_lookup(records->meanings, key);
+	if (known)
+		return GPOINTER_TO_UINT(known);
+	id = FIRST_MEANING_ID + g_hash_table_size(records->meanings);
+	g_hash_table_insert(records->meanings, g_steal_pointer(&key), GUINT_TO_POINTER(id));
+	return id;
+}
+
+static void append_meaning(const struct merge_item *item, uint32_t id, GString *out)
 {
 	struct kprof_trace_meaning block = {
 		.block.type = KPROF_TRACE_MEANING,
 		.program = (uint32_t)item->program.serial,
-		.id = item->id,
+		.id = id,
 		.label_bytes = (uint32_t)strlen(item->meaning->label),
 		.format_bytes = item->meaning->format_bytes,
 	};
@@ -103,21 +126,21 @@ static void append_meaning(const struct merge_item *item, GString *out)
 static void append_record(
 	struct trace_records *records, const struct merge_item *item, GString *out)
 {
-	const uint32_t program = (uint32_t)item->program.serial;
+	const uint32_t program = (uint32_t)item->program.serial, id = id_of(records, item);
 	struct kprof_trace_event block = {
 		.block.type = KPROF_TRACE_EVENT,
 		.time_ns = item->time_ns,
 		.program = program,
 		.tid = item->event.tid,
-		.id = item->id,
+		.id = id,
 		.cpu = (uint16_t)item->event.cpu,
 		.flags = (uint16_t)item->event.flags,
 	};
 
 	if (needs_description(records, program, KPROF_ID_RUN))
 		append_program(&item->program, out);
-	if (item->id >= KPROF_ID_FIRST && needs_description(records, program, item->id))
-		append_meaning(item, out);
+	if (id >= KPROF_ID_FIRST && needs_description(records, program, id))
+		append_meaning(item, id, out);
 	append_block(out, &block, sizeof(block), item->args, item->args_bytes, "", 0);
 }
 

@@ -181,5 +181,5 @@ check_PROGRAMS += tests/fs/stacked
 tests_fs_stacked_SOURCES = %D%/stacked.c
 tests_fs_stacked_CFLAGS = $(AM_CFLAGS) -O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls -fno-inline -fno-pie
 tests_fs_stacked_LDFLAGS = -static -no-pie
-TESTS += %D%/kernel_stacks.sh %D%/kernel_tracefs.sh
-EXTRA_DIST += %D%/kernel_stacks.sh %D%/kernel_tracefs.sh
+TESTS += %D%/kernel_copies.sh %D%/kernel_stacks.sh %D%/kernel_tracefs.sh
+EXTRA_DIST += %D%/kernel_copies.sh %D%/kernel_stacks.sh %D%/kernel_tracefs.sh
