@@ -18,8 +18,10 @@
 
 #define HEAD_LINES 3
 #define PLAIN_ROWS 40 /* of a report that is not for a terminal */
-#define PROCESS_WIDTH 16
-#define FUNCTION_WIDTH_MAX 48 /* longer names shift the file */
+/* Longer names shift what follows. Names of the kernel's threads can have more than 15 characters. */
+#define PROCESS_WIDTH_MAX 32
+#define FUNCTION_WIDTH_MAX 48
+#define PROCESS_TITLE "process"
 #define FUNCTION_TITLE "function"
 
 struct top_text {
@@ -135,33 +137,44 @@ static void append_name(const struct top_text *t, const struct row *row, GString
 	text_append_cut(out, rows_name(t->rows, row));
 }
 
-/* The columns of the names of the first rows, at most FUNCTION_WIDTH_MAX. */
-static unsigned int find_width(const struct top_text *t, unsigned int count)
+/* The characters of the two columns of names. */
+struct widths {
+	glong process, function;
+};
+
+/* Those that the first rows need, up to the limits. */
+static struct widths find_widths(const struct top_text *t, unsigned int count)
 {
+	struct widths widths = { (glong)strlen(PROCESS_TITLE), (glong)strlen(FUNCTION_TITLE) };
 	g_autoptr(GString) name = g_string_new(NULL);
-	glong width = (glong)strlen(FUNCTION_TITLE);
 	uint32_t i;
 
 	for (i = 0; i < t->rows->shown->len && i < count; i++) {
+		const struct row *row = rows_at(t->rows, i);
+
 		g_string_truncate(name, 0);
-		append_name(t, rows_at(t->rows, i), name);
-		width = MAX(width, g_utf8_strlen(name->str, -1));
+		append_name(t, row, name);
+		widths.function = MAX(widths.function, g_utf8_strlen(name->str, -1));
+		if (row->process)
+			widths.process = MAX(widths.process, g_utf8_strlen(row->process, -1));
 	}
-	return (unsigned int)MIN(width, FUNCTION_WIDTH_MAX);
+	widths.process = MIN(widths.process, PROCESS_WIDTH_MAX);
+	widths.function = MIN(widths.function, FUNCTION_WIDTH_MAX);
+	return widths;
 }
 
 static void put_row(const struct top_text *t, struct text_screen *screen, const struct row *row,
-	unsigned int width)
+	struct widths widths)
 {
 	const struct profile_count *count = rows_count(t->rows, row);
 	const double share = t->rows->whole ? 100.0 * (double)count->weight / (double)t->rows->whole : 0;
 	g_autoptr(GString) name = g_string_new(NULL);
 
 	g_string_append_printf(screen->line, "%6.2f%%  %7" PRIu64 "  ", share, count->samples);
-	append_column(screen->line, row->process ? row->process : "", PROCESS_WIDTH);
+	append_column(screen->line, row->process ? row->process : "", (unsigned int)widths.process);
 	append_name(t, row, name);
 	g_string_append_printf(screen->line, "  %s%*s  ", name->str,
-		(int)(width - MIN((glong)width, g_utf8_strlen(name->str, -1))), "");
+		(int)(widths.function - MIN(widths.function, g_utf8_strlen(name->str, -1))), "");
 	text_append_cut(screen->line, rows_file(t->rows, row));
 	put_line(screen);
 }
@@ -179,17 +192,17 @@ static void expand(struct top_text *t, unsigned int count)
 static void put_rows(struct top_text *t, struct text_screen *screen)
 {
 	const unsigned int most = screen->rows > HEAD_LINES + 1 ? screen->rows - HEAD_LINES - 1 : 0;
-	unsigned int width;
+	struct widths widths;
 	uint32_t i;
 
 	if (t->options->callers)
 		expand(t, most);
-	width = find_width(t, most);
-	g_string_append_printf(screen->line, "  share  samples  %-*s  %-*s  file", PROCESS_WIDTH, "process",
-		(int)width, FUNCTION_TITLE);
+	widths = find_widths(t, most);
+	g_string_append_printf(screen->line, "  share  samples  %-*s  %-*s  file", (int)widths.process,
+		PROCESS_TITLE, (int)widths.function, FUNCTION_TITLE);
 	put_line(screen);
 	for (i = 0; i < t->rows->shown->len && i < most; i++)
-		put_row(t, screen, rows_at(t->rows, i), width);
+		put_row(t, screen, rows_at(t->rows, i), widths);
 }
 
 /* One write for the whole screen, so that it does not flicker. */

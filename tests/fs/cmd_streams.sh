@@ -50,11 +50,14 @@ grep -q '^[0-9]* clock ' out || fail "dump without input and error"
 
 # ---- what is none ---------------------------------------------------------------------------------
 
-printf 'PERFILE2 and much that is no record of kpdata either, as is seen at once\n' >other
+printf 'a text and much that is no record of kpdata either, as is seen at once\n' >other
 kprof_ends 1 report other
 said "is this kpdata?"
 kprof_ends 1 convert -t folded other
 said "is this kpdata?"
+printf 'PERFILE2 and more, as perf record writes it\n' >other
+kprof_ends 1 report other
+said "other is a file of perf record: perf report -i other reads it"
 kprof_ends 2 convert -t ctf kpdata
 said "copy views/ctf"
 kprof_ends 2 convert -t metrics kpdata
