@@ -51,7 +51,7 @@ static const struct dirtab_row event_rows[] = {
 	{ .name = "overflow", .type = DIRTAB_TEXT, .mode = 0400,
 		.help = "events overwritten or dropped",
 		.content = &content_rendered, .render = file_events_overflow_render },
-	{ .name = "reset", .type = DIRTAB_TEXT, .mode = 0200, .flags = DIRTAB_SWITCH,
+	{ .name = "reset", .type = DIRTAB_TEXT, .mode = 0200, .flags = DIRTAB_SWITCH | DIRTAB_UNLISTED,
 		.help = "empties the trace of all programs",
 		.words = file_events_reset_words },
 	{ .name = "kernel", .type = DIRTAB_DIR, .mode = 0700,

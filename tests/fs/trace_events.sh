@@ -64,7 +64,7 @@ events_of() {
 
 serve
 same "no producer has events" "" "$(events)"
-same "the fixed files" "all enabled info overflow reset " \
+same "the fixed files" "all enabled info overflow " \
 	"$(find "$MNT/events" -maxdepth 1 -type f -printf '%f\n' | sort | tr '\n' ' ')"
 same "the master switch" 1 "$(cat "$MNT/events/enabled")"
 same "all" 0 "$(cat "$MNT/events/all")"
