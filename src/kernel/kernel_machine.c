@@ -27,7 +27,9 @@ static int create_control(struct kernel *kernel, struct err *err)
 	ret = map_mmap(kernel->machine.control, sizeof(struct call_control), 1, &memory);
 	if (ret)
 		return err_set(err, -ret, "the control map can't be mapped: %s", strerror(-ret));
+	pthread_mutex_lock(&kernel->lock);
 	kernel->control = memory;
+	pthread_mutex_unlock(&kernel->lock);
 	kernel->machine.emit.control = kernel->machine.control;
 	kernel->machine.emit.enabled = offsetof(struct call_control, enabled);
 	memcpy(kernel->control->texts, kernel->callnames.texts, sizeof(kernel->control->texts));
@@ -168,6 +170,7 @@ void kernel_give_back(struct kernel *kernel)
 	struct rings *rings;
 	struct rings_totals totals;
 	struct instance *instance;
+	struct call_control *control;
 
 	pthread_mutex_lock(&kernel->lock);
 	if (kernel->readers) {
@@ -178,6 +181,8 @@ void kernel_give_back(struct kernel *kernel)
 	kernel->rings = NULL;
 	instance = kernel->instance;
 	kernel->instance = NULL;
+	control = kernel->control;
+	kernel->control = NULL;
 	kernel->idle_ns = 0;
 	/* no record is left, and there is no reader */
 	g_hash_table_remove_all(kernel->probes);
@@ -193,9 +198,8 @@ void kernel_give_back(struct kernel *kernel)
 	instance_destroy(instance);
 	kernel_keep_end(kernel);
 	rings_destroy(rings);
-	if (kernel->control)
-		munmap(kernel->control, sizeof(*kernel->control));
-	kernel->control = NULL;
+	if (control)
+		munmap(control, sizeof(*control));
 	close_fd(&kernel->machine.control);
 	close_fd(&kernel->begun_link);
 	close_fd(&kernel->machine.slots);

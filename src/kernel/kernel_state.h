@@ -53,7 +53,7 @@ struct kernel {
 	/* Outer: held while the kernel attaches and detaches. No worker takes it. */
 	pthread_mutex_t changing;
 	struct call_machine machine; /* c */
-	struct call_control *control; /* c: shared with the programs */
+	struct call_control *control; /* l: shared with the programs */
 	struct kernel_keep *keep; /* i: NULL without the mount option */
 	struct callprogram *program;  /* c: of system calls; NULL if none is on */
 	uint8_t generation;	      /* c: of that program; not 0 if there is one */
