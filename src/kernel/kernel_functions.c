@@ -53,7 +53,8 @@ char *kernel_format_function(struct kernel *kernel, const char *name)
 	for (guint i = 0; i < kernel->points->len; i++) {
 		const struct kernel_meaning *meaning = g_ptr_array_index(kernel->points, i);
 
-		if (strcmp(meaning->label, name) == 0)
+		/* one that could not be restored is not there */
+		if (meaning && strcmp(meaning->label, name) == 0)
 			format = meaning->format;
 	}
 	pthread_mutex_unlock(&kernel->lock);
