@@ -72,6 +72,8 @@ int kernel_set(struct kernel *kernel, const char *name, const char *text, struct
 	ret = set(kernel, name, &choice, err);
 	if (!ret)
 		ret = keep(kernel, name, err);
+	else /* what is pinned is what is still attached: nothing, or the former programs anew */
+		kernel_keep_setting(kernel, name, NULL);
 	pthread_mutex_unlock(&kernel->changing);
 	g_free(choice.filter);
 	return ret;
