@@ -530,6 +530,9 @@ static int take_over(struct kernel *kernel, struct err *err)
 	if (!ret) {
 		drop_former(kernel, "call0_1");
 		drop_former(kernel, "call1_1");
+		/* those of the entries, if no call is recorded now; what they missed costs no record */
+		pins_remove(keep->pins, "call0_0");
+		pins_remove(keep->pins, "call1_0");
 		ret = kernel_keep_calls(kernel, err);
 	}
 	if (!ret) {
