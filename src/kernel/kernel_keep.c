@@ -558,8 +558,11 @@ int kernel_keep(struct kernel *kernel, const char *path, struct err *err)
 	}
 	keep->keys = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 	kernel->keep = keep;
-	if (pins_get(keep->pins, "meta", &fd))
+	if (pins_get(keep->pins, "meta", &fd)) {
+		/* of a server that was killed while it pinned or removed: it may have left programs */
+		pins_remove_all(keep->pins, "");
 		return 0;
+	}
 	close(fd);
 	pthread_mutex_lock(&kernel->changing);
 	keep->taking_over = true;
