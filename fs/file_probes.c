@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/bell.h"
 #include "base/fdio.h"
 #include "base/log.h"
 #include "fs/content.h"
@@ -50,6 +51,9 @@ static int hold(void *arg, const struct emit_machine **machine, struct err *err)
 	struct session *session = arg;
 	int ret = kernel_hold(session->server->kernel, machine, err);
 
+	/* the main thread gives back what was made */
+	if (ret)
+		bell_ring(session->server->bell);
 	return ret && ret != -ENOMEM ? -EOPNOTSUPP : ret;
 }
 

@@ -31,6 +31,9 @@ int kernel_hold(struct kernel *kernel, const struct emit_machine **machine, stru
 		kernel->idle_ns = 0;
 		pthread_mutex_unlock(&kernel->lock);
 		*machine = &kernel->machine.emit;
+	} else {
+		/* what was made for it is given back later */
+		kernel_note_use(kernel);
 	}
 	pthread_mutex_unlock(&kernel->changing);
 	return ret;
@@ -40,7 +43,7 @@ void kernel_release(struct kernel *kernel)
 {
 	pthread_mutex_lock(&kernel->lock);
 	kernel->holders--;
-	if (!kernel->holders && kernel->rings && !g_hash_table_size(kernel->settings))
+	if (!kernel->holders && kernel->rings && !g_hash_table_size(kernel->settings) && !kernel->pids_text)
 		kernel->idle_ns = clock_monotonic_ns();
 	pthread_mutex_unlock(&kernel->lock);
 }
