@@ -293,6 +293,8 @@ static void take_task(struct instance *instance, const struct instance_source *s
 	}
 	/* its number may be that of a thread that has ended */
 	g_hash_table_remove(instance->tasks, GUINT_TO_POINTER(named));
+	if (g_hash_table_size(instance->tasks) >= TASKS_MAX)
+		g_hash_table_remove_all(instance->tasks);
 	task = g_new0(struct instance_task, 1);
 	task->tgid = read_field(point, "clone_flags", event, bytes) & CLONE_THREAD ? tgid : named;
 	read_comm(point, "comm", event, bytes, task);
