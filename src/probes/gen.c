@@ -155,6 +155,18 @@ static void make_if(struct gen *gen, const struct ast_statement *statement)
 	code_place(gen->code, end);
 }
 
+/* Counted, since an empty body makes no instructions: 100 passes within each other 64 times do not end. */
+static void make_passes(struct gen *gen, const struct ast_statement *statement)
+{
+	for (uint64_t i = 0; i < statement->value->number && !gen->error && !gen->code->error; i++) {
+		if (gen->unrolled++ == CODE_INSTRUCTIONS_MAX)
+			gen_refuse(gen, statement->place, E2BIG, "unroll() has more than %d passes",
+				CODE_INSTRUCTIONS_MAX);
+		else
+			make_block(gen, statement->body);
+	}
+}
+
 static void make_statement(struct gen *gen, const struct ast_statement *statement)
 {
 	switch (statement->kind) {
@@ -174,8 +186,7 @@ static void make_statement(struct gen *gen, const struct ast_statement *statemen
 		make_if(gen, statement);
 		return;
 	case AST_UNROLL:
-		for (uint64_t i = 0; i < statement->value->number; i++)
-			make_block(gen, statement->body);
+		make_passes(gen, statement);
 		return;
 	case AST_RETURN:
 		gen_leave(gen);

@@ -22,6 +22,7 @@ struct gen {
 	int call_number;   /* on the stack: of a system call */
 	bool has_scratch;  /* R9 is the scratch memory */
 	uint32_t scratch, scratch_most; /* bytes in use, and the most that were */
+	uint32_t unrolled; /* passes of all unroll() */
 	int done; /* label: the end of the unit */
 	int error;
 	struct err *err;
