@@ -299,8 +299,8 @@ static int finish_print(struct check *check, struct ast_expr *call)
 
 	if (arg->next && !is_map)
 		return check_fail(check, arg->next->place, "top and divisor are for maps");
-	if (arg->next && arg->next->next && !arg->next->next->number)
-		return check_fail(check, arg->next->next->place, "the divisor is 0");
+	if (arg->next && arg->next->next && (int64_t)arg->next->next->number <= 0)
+		return check_fail(check, arg->next->next->place, "the divisor is not above 0");
 	if (is_unknown(arg) || check_is_stored(&arg->type) || arg->type.kind == AST_AGGREGATE ||
 		arg->type.kind == AST_TIMESTAMP)
 		return 0;
