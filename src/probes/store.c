@@ -43,6 +43,20 @@ static uint64_t bytes_of(const struct store *store, const struct layout_map *lay
 	return (values + layout->key_bytes + KEY_OVERHEAD) * store->keys;
 }
 
+/* What a map needs is added up before any is made. */
+static int lay_out(struct store *store, const struct ast_map *map, struct err *err)
+{
+	struct layout_map *layout = &store->layouts[map->number];
+
+	layout_map(map, layout);
+	if (layout->value_bytes > LAYOUT_VALUE_MAX || layout->key_bytes > LAYOUT_KEY_MAX)
+		return ast_fail(store->ast, map->place, E2BIG, err,
+			"@%s needs %u bytes for a key and %u for a value; the limits are %u and %u",
+			map->name, layout->key_bytes, layout->value_bytes, LAYOUT_KEY_MAX, LAYOUT_VALUE_MAX);
+	store->bytes += bytes_of(store, layout);
+	return 0;
+}
+
 static int create_map(struct store *store, const struct ast_map *map, struct err *err)
 {
 	static const enum bpf_map_type types[] = {
@@ -51,16 +65,10 @@ static int create_map(struct store *store, const struct ast_map *map, struct err
 		[LAYOUT_ONE_PER_CPU] = BPF_MAP_TYPE_PERCPU_ARRAY,
 		[LAYOUT_KEYED_PER_CPU] = BPF_MAP_TYPE_PERCPU_HASH,
 	};
-	struct layout_map *layout = &store->layouts[map->number];
+	const struct layout_map *layout = &store->layouts[map->number];
 	struct map_spec spec = { .name = "kp_probe", .entries = 1 };
 	const bool is_keyed = map->key_count != 0;
 
-	layout_map(map, layout);
-	if (layout->value_bytes > LAYOUT_VALUE_MAX || layout->key_bytes > LAYOUT_KEY_MAX)
-		return ast_fail(store->ast, map->place, E2BIG, err,
-			"@%s needs %u bytes for a key and %u for a value; the limits are %u and %u",
-				map->name,
-			layout->key_bytes, layout->value_bytes, LAYOUT_KEY_MAX, LAYOUT_VALUE_MAX);
 	spec.type = types[layout->kind];
 	spec.key_bytes = layout->key_bytes;
 	spec.value_bytes = layout->value_bytes;
@@ -68,7 +76,6 @@ static int create_map(struct store *store, const struct ast_map *map, struct err
 		spec.entries = store->keys;
 	if (is_keyed && bytes_of(store, layout) > PREALLOC_MAX)
 		spec.flags = BPF_F_NO_PREALLOC;
-	store->bytes += bytes_of(store, layout);
 	return map_create(&spec, &store->maps[map->number], err);
 }
 
@@ -131,11 +138,13 @@ int store_create(const struct ast *ast, const struct store_options *options, str
 	int ret = 0;
 
 	for (const struct ast_map *map = ast->maps; map && !ret; map = map->next)
-		ret = create_map(made, map, err);
+		ret = lay_out(made, map, err);
 	if (!ret && options->bytes_most && made->bytes > options->bytes_most)
 		ret = err_set(err, ENOMEM, "the maps may need %" G_GUINT64_FORMAT
 			" bytes; of 1/32 of the machine's memory %" G_GUINT64_FORMAT " are left", made->bytes,
 			options->bytes_most);
+	for (const struct ast_map *map = ast->maps; map && !ret; map = map->next)
+		ret = create_map(made, map, err);
 	if (!ret)
 		ret = create_others(made, err);
 	if (ret) {
