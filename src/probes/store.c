@@ -134,9 +134,13 @@ static struct store *make(const struct ast *ast, const struct store_options *opt
 int store_create(const struct ast *ast, const struct store_options *options, struct store **store,
 	struct err *err)
 {
-	struct store *made = make(ast, options);
+	struct store *made;
 	int ret = 0;
 
+	/* a lookup in a map of all CPUs writes a value for each that is possible */
+	if (map_possible_cpus() <= 0)
+		return err_set(err, EOPNOTSUPP, "the possible CPUs of this machine can't be read (/sys)");
+	made = make(ast, options);
 	for (const struct ast_map *map = ast->maps; map && !ret; map = map->next)
 		ret = lay_out(made, map, err);
 	if (!ret && options->bytes_most && made->bytes > options->bytes_most)
