@@ -17,6 +17,8 @@
 #define SEGMENTS_MAX 4096u
 /* Bytes of a table of symbols or strings that are read at most. */
 #define TABLE_BYTES_MAX (256u << 20)
+/* Of all tables of a file: a section may be named as often as the file has sections. */
+#define FILE_BYTES_MAX (4ull * TABLE_BYTES_MAX)
 
 struct file {
 	int fd;
@@ -93,6 +95,7 @@ struct search {
 	int (*each)(void *arg, const char *name, uint64_t offset);
 	void *arg;
 	uint32_t symbols;
+	uint64_t bytes; /* of the tables that were read */
 };
 
 static int walk_symbols(const struct file *file, const Elf64_Sym *symbols, uint64_t count,
@@ -133,6 +136,9 @@ static int walk_table(const struct file *file, const Elf64_Shdr *table, struct s
 	if (table->sh_size > TABLE_BYTES_MAX || strings->sh_size > TABLE_BYTES_MAX || !strings->sh_size ||
 		table->sh_size > file->size || strings->sh_size > file->size)
 		return 0;
+	search->bytes += table->sh_size + strings->sh_size;
+	if (search->bytes > FILE_BYTES_MAX)
+		return -E2BIG;
 	symbols = g_try_malloc(table->sh_size + 1);
 	names = g_try_malloc(strings->sh_size + 1);
 	if (!symbols || !names)
@@ -217,6 +223,8 @@ int elf_symbols_each(const char *path, const char *pattern,
 	file.size = (uint64_t)st.st_size;
 	ret = walk_file(&file, &search);
 	close(file.fd);
+	if (ret == -E2BIG && err && !err->text[0])
+		return err_set(err, E2BIG, "'%s' has too many symbols", path);
 	if (ret == -EINVAL)
 		return err_set(err, EINVAL, "'%s' is no ELF file of 64 bits, or it is damaged", path);
 	return ret;
