@@ -9,11 +9,15 @@
 
 #include "bpf/map.h"
 
+/* Records of one reading: each may print a map of some thousand keys. */
+#define READ_MAX 32
+
 struct queue {
 	int map;
 	struct ring_buffer *ring;
 	void (*each)(void *arg, const void *record, size_t bytes);
 	void *arg;
+	unsigned int left; /* records that may be read before others get the caller's lock */
 };
 
 static int take(void *arg, void *record, size_t bytes)
@@ -21,7 +25,8 @@ static int take(void *arg, void *record, size_t bytes)
 	struct queue *queue = arg;
 
 	queue->each(queue->arg, record, bytes);
-	return 0;
+	/* other than 0 ends the reading behind this record; the rest is readable still */
+	return --queue->left ? 0 : -EAGAIN;
 }
 
 int queue_create(uint32_t bytes, void (*each)(void *arg, const void *record, size_t bytes), void *arg,
@@ -72,5 +77,6 @@ int queue_fd(const struct queue *queue)
 
 void queue_read(struct queue *queue)
 {
+	queue->left = READ_MAX;
 	ring_buffer__consume(queue->ring);
 }
