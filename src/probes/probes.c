@@ -257,6 +257,7 @@ void probes_close(struct probes *probes)
 	g_hash_table_iter_init(&iter, probes->entries);
 	while (g_hash_table_iter_next(&iter, &name, &value)) {
 		((struct entry *)value)->removed = true;
+		probe_stop(((struct entry *)value)->probe);
 		g_ptr_array_add(probes->removed, value);
 	}
 	g_hash_table_remove_all(probes->entries);
