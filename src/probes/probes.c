@@ -349,6 +349,8 @@ static int set_program(struct probes *probes, const char *name, const char *text
 	struct probe *probe = NULL;
 	int ret = prepare(probes, err);
 
+	/* what was removed, and kp-probes had no time for, does not count below */
+	destroy_removed(probes);
 	if (!ret)
 		ret = measure(probes, name, &options, err);
 	if (!ret)
