@@ -5,9 +5,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/magic.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "probes/answer.h"
@@ -294,13 +296,19 @@ static void print_map(struct probe *probe, const struct ast_map *map, const stru
 	answer_print_map(probe->store, map, &limits, names, text);
 }
 
-/* cat(path): a regular file, what a pseudo file is too. */
+/*
+ * cat(path): a regular file, what a pseudo file is too. One of a FUSE file system may be this server's: to
+ * open a file of probes/ waits for the lock that the caller has.
+ */
 static void read_file(const char *path, GString *text)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct statfs fs;
 	struct stat st;
 	ssize_t got = 0;
+	int fd = -1;
 
+	if (!statfs(path, &fs) && fs.f_type != FUSE_SUPER_MAGIC)
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode)) {
 		g_string_append_printf(text, "'%s' can't be read\n", path);
 	} else {
