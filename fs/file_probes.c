@@ -162,6 +162,7 @@ static int write_text(void *data, const char *text, size_t bytes, struct err *er
 {
 	struct writer *writer = data;
 	const gsize before = writer->text->len;
+	const bool was_set = writer->is_set, had_news = writer->has_news;
 	bool is_word = false;
 	int ret;
 
@@ -179,11 +180,12 @@ static int write_text(void *data, const char *text, size_t bytes, struct err *er
 		&is_word,
 		err);
 	writer->is_partial = ret == -EAGAIN;
-	writer->is_set = !ret && !is_word;
+	/* what is refused leaves the text before it, whose BEGIN runs at the flush */
+	writer->is_set = !is_word && (!ret || (was_set && ret != -EAGAIN));
 	/* what comes behind a word, or behind what was refused, begins anew */
 	if (is_word || (ret && ret != -EAGAIN)) {
 		g_string_truncate(writer->text, is_word ? 0 : before);
-		writer->has_news = false;
+		writer->has_news = !is_word && was_set && had_news;
 	}
 	if (writer->is_partial) {
 		err->text[0] = '\0';
