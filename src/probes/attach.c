@@ -297,6 +297,10 @@ static int attach_place(void *arg, const char *name, uint64_t offset)
 	for (guint i = 0; i < places->offsets->len; i++)
 		if (g_array_index(places->offsets, uint64_t, i) == offset)
 			return 0;
+	/* the first one is counted as the target */
+	if (places->offsets->len && attaching->attached->probes++ >= AST_TARGETS_MAX)
+		return ast_fail(attaching->env->ast, attaching->target->probe->place, E2BIG, attaching->err,
+			"'%s' has more than %u such functions", places->path, AST_TARGETS_MAX);
 	g_array_append_val(places->offsets, offset);
 	ret = perf_link_uprobe(places->program, places->path, offset, 0,
 		attaching->unit->kind == PROBE_URETPROBE, -1, &link, attaching->err);

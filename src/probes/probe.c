@@ -36,7 +36,8 @@ struct probe {
 	pthread_mutex_t lock;		   /* a leaf */
 	struct attached *attached;	   /* l: by unit; NULL while it is off */
 	uint64_t missed, run_ns;	   /* l: of programs that were detached */
-	uint32_t places;		   /* i */
+	uint32_t places;		   /* t: that it attaches to, or did last */
+	uint32_t places_most;		   /* i */
 };
 
 /* ---- names ------------------------------------------------------------------------------------- */
@@ -93,13 +94,20 @@ static int attach(struct probe *probe, const struct targets *targets, struct err
 	struct outputs *outputs = outputs_create(probe->ast);
 	struct gen_env env = { .machine = probe->machine, .types = machine.types, .outputs = outputs,
 		.actions = probe->actions, .serial = ++*probe->serials };
+	uint32_t places = 0;
 	int ret = 0;
 
 	store_fill(probe->store, &env);
 	for (uint32_t i = 0; i < probe->ast->unit_count; i++)
 		attached_init(&attached[i]);
-	for (const struct ast_unit *unit = probe->ast->units; unit && !ret; unit = unit->next)
+	for (const struct ast_unit *unit = probe->ast->units; unit && !ret; unit = unit->next) {
 		ret = attach_unit(&machine, &env, unit, &attached[unit->number], err);
+		places += attached[unit->number].probes;
+		if (!ret && places > probe->places_most)
+			ret = err_set(err, E2BIG,
+				"the program attaches to more than the %u probes that are left",
+				probe->places_most);
+	}
 	if (ret) {
 		free_attached(probe, attached);
 		outputs_destroy(outputs);
@@ -108,6 +116,7 @@ static int attach(struct probe *probe, const struct targets *targets, struct err
 	probe->hooks->add_outputs(probe->hooks->arg, env.serial, probe->label, outputs);
 	pthread_mutex_lock(&probe->lock);
 	probe->attached = attached;
+	probe->places = places;
 	probe->serial = env.serial;
 	probe->outputs = outputs;
 	pthread_mutex_unlock(&probe->lock);
@@ -147,6 +156,7 @@ static int check(struct probe *probe, const struct probe_options *options, struc
 	if (ret)
 		return ret;
 	probe->places = count_places(probe->ast);
+	probe->places_most = options->probes_most ? options->probes_most : AST_TARGETS_MAX;
 	if (options->probes_most && probe->places > options->probes_most)
 		return err_set(err, E2BIG, "the program attaches to %u probes; %u are left", probe->places,
 			options->probes_most);
