@@ -127,7 +127,8 @@ void pins_remove(struct pins *pins, const char *name)
 
 void pins_remove_all(struct pins *pins, const char *beginning)
 {
-	int copy = dup(pins->folder);
+	/* a program that is started meanwhile would keep the folder's lock */
+	int copy = fcntl(pins->folder, F_DUPFD_CLOEXEC, 0);
 	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
 	const struct dirent *entry;
 
