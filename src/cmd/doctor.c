@@ -119,8 +119,8 @@ static void judge_stack(GArray *findings, const struct doctor_facts *f)
 	find(findings, "frame_pointers", DOCTOR_NOTE,
 		g_strdup("stacks of programs follow frame pointers, which most distributions' builds"
 			 " lack: these show fewer callers"),
-		g_strdup("sample with copied stacks (kprof record --call-graph dwarf), or compile what is to be "
-			"profiled with -fno-omit-frame-pointer"));
+		g_strdup("sample with copied stacks (kprof record --call-graph dwarf), or compile what is to"
+			 " be profiled with -fno-omit-frame-pointer"));
 }
 
 /* Memory of the rings of all CPUs, each with its control page, as it is locked. */

@@ -272,6 +272,29 @@ static void test_each_text_prints(void **state)
 	}
 }
 
+/* Texts that the checker or the instructions refuse: the reason is the answer. */
+static void test_refused_texts_say_why(void **state)
+{
+	static const struct {
+		int line;
+		const char *text, *reason;
+	} refused[] = {
+		{ __LINE__, "BEGIN { @x[1] = count(); print(@x, 0, -1); }", "the divisor is not above 0" },
+		{ __LINE__, "BEGIN { @x[1] = count(); print(@x, 0, 0); }", "the divisor is not above 0" },
+		/* 100 * 100 * 100 passes */
+		{ __LINE__, "BEGIN { unroll(100) { unroll(100) { unroll(100) { } } } }",
+			"unroll() has more than" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+		g_autofree char *answer = run(refused[i].text, 1, NULL);
+
+		if (!strstr(answer, refused[i].reason))
+			fail_msg("row of line %d: %s", refused[i].line, answer);
+	}
+}
+
 /* More keys than a map has room for (16): they are counted, and the others are right. */
 static void test_keys_without_room_are_counted(void **state)
 {
@@ -371,6 +394,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_text_has_its_answer),
 		cmocka_unit_test(test_each_text_prints),
+		cmocka_unit_test(test_refused_texts_say_why),
 		cmocka_unit_test(test_keys_without_room_are_counted),
 		cmocka_unit_test(test_buckets_are_contiguous),
 	};
