@@ -22,6 +22,17 @@ void value_print_string(const char *data, uint32_t bytes, GString *out)
 	g_string_append_len(out, data, (gssize)strnlen(data, bytes));
 }
 
+/* Any user chooses the name of a process: it could have lines of an answer, or sequences for terminals. */
+static void print_escaped(const char *data, uint32_t bytes, GString *out)
+{
+	for (uint32_t i = 0; i < bytes && data[i]; i++) {
+		if (g_ascii_iscntrl(data[i]))
+			g_string_append_printf(out, "\\x%02x", (unsigned char)data[i]);
+		else
+			g_string_append_c(out, data[i]);
+	}
+}
+
 static void print_address(uint64_t address, bool is_user, uint32_t pid, bool is_frame,
 	const struct value_names *names, GString *out)
 {
@@ -122,7 +133,7 @@ void value_print(const struct ast_type *type, const void *data, const struct val
 {
 	switch (type->kind) {
 	case AST_STRING:
-		value_print_string(data, layout_bytes(type), out);
+		print_escaped(data, layout_bytes(type), out);
 		return;
 	case AST_TUPLE:
 		print_tuple(type, data, names, out);

@@ -256,6 +256,7 @@ static const struct {
 	{ __LINE__, "BEGIN { printf(\"%lld %lx\\n\", 1 << 40, 1 << 40); }", "1099511627776 10000000000\n" },
 	{ __LINE__, "BEGIN { @a = 5; print(@a); print(\"text\"); print((1, 2)); }", "5\ntext\n(1, 2)\n" },
 	{ __LINE__, "BEGIN { printf(\"%s\\n\", probe); }", "BEGIN\n" },
+	{ __LINE__, "BEGIN { print((\"a\\nb\", 1)); }", "(a\\x0ab, 1)\n" },
 };
 
 static void test_each_text_prints(void **state)
