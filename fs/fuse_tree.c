@@ -93,6 +93,7 @@ static void setattr_op(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to
 static void offer_names(struct node *dir, struct nearest *nearest)
 {
 	g_autoptr(GPtrArray) rows = g_ptr_array_new();
+	const struct dirtab_row *unlisted;
 	guint i;
 
 	dirtab_list(node_session(dir), node_row(dir), rows);
@@ -102,6 +103,9 @@ static void offer_names(struct node *dir, struct nearest *nearest)
 		nearest_offer(nearest, row->name);
 		dirtab_put(row);
 	}
+	for (unlisted = node_row(dir)->rows; unlisted && unlisted->name; unlisted++)
+		if (unlisted->flags & DIRTAB_UNLISTED)
+			nearest_offer(nearest, unlisted->name);
 }
 
 void fuse_tree_refuse(struct fuse_req *req, uint64_t parent, const char *name)

@@ -62,9 +62,13 @@ static void test_formats_name_and_type_the_arguments(void **state)
 /* A record of a function, with room behind the values. */
 struct sample {
 	struct kernel_record record;
-	struct kernel_function values;
+	struct {
+		uint64_t duration_ns, result;
+	} values;
 	uint64_t args[8];
 };
+_Static_assert(offsetof(struct sample, args) == sizeof(struct kernel_record) + sizeof(struct kernel_function),
+	"the values are a struct kernel_function without its arguments");
 
 static void assert_line(const struct types_function *types, uint32_t flags, const struct sample *sample,
 	size_t args, const char *expected)
