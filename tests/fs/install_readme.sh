@@ -24,6 +24,14 @@ end_mounts() {
 }
 trap end_mounts EXIT
 mkdir /mnt/kprof "$INSTALL_TMP/work" /run/tmp
+# mount(8) looks for kprofs in the standard folders only, and distcheck installs elsewhere
+case $prefix in
+/usr | /usr/local) ;;
+*)
+	mount -t tmpfs tmpfs /usr/local && mkdir /usr/local/sbin && ln -s "$prefix/sbin/kprofs" /usr/local/sbin/ ||
+		fail "/usr/local"
+	;;
+esac
 export TMPDIR=/run/tmp
 
 # commands SECTION: the lines of a section that begin with #, without the explanation behind them

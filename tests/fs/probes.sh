@@ -98,8 +98,11 @@ check "a sum" grep -qx '@: 1000000' <<<"$answer"
 check "a histogram" awk '/^\[/ { n += $3 } END { exit n != 1000000 }' <<<"$answer"
 check "statistics: each returned the number of this shell" grep -qx \
 	"@s: count 1000000, average $$, total $(($$ * 1000000))" <<<"$answer"
-same "kpstat has the events" "$(awk '/^# [0-9]* events/ { print $2 }' "$MNT/probes/half")" \
-	"$(stat_of probes.half.events)"
+# other processes make such calls meanwhile, which the filter refuses
+least=$(awk '/^# [0-9]* events/ { print $2 }' "$MNT/probes/half")
+events=$(stat_of probes.half.events)
+most=$(awk '/^# [0-9]* events/ { print $2 }' "$MNT/probes/half")
+check "kpstat has the events" [ "$events" -ge "$least" -a "$events" -le "$most" ]
 rm "$MNT"/probes/{count,half,sum}
 
 # what it prints is in the trace, as its event
