@@ -114,8 +114,8 @@ static void create_op(fuse_req_t req, fuse_ino_t parent, const char *name, mode_
 }
 
 /*
- * Only files with a writer: the kernel is told with each other open not to send it (Linux 5.16), which
- * takes as long as a read.
+ * Only for files with a writer: the reply to an open of any other file asks the kernel not to send FLUSH
+ * (Linux 5.16), since a FLUSH takes as long as a read.
  */
 static void flush_op(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {

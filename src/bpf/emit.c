@@ -273,7 +273,7 @@ void emit_begin(struct emit *emit)
 	find_ring(emit);
 	code_mov(code, BPF_REG_9, BPF_REG_0);
 	reserve(emit);
-	/* positions are multiples of 8, which the verifier is told: an atomic operation has to be aligned */
+	/* positions are multiples of 8; the mask shows it to the verifier, which wants atomics aligned */
 	code_alu_imm(code, BPF_AND, BPF_REG_2, (int32_t)(rings_bytes(machine->rings) - 1) & ~7);
 	code_alu(code, BPF_ADD, BPF_REG_9, BPF_REG_2);
 	code_alu_imm(code, BPF_ADD, BPF_REG_9,

@@ -11,7 +11,7 @@ cd "$WORK" || exit 1
 echo one >first
 echo two >"second one"
 
-# trace STATUS ARGUMENTS...: what is said is in err, the output of the command in out
+# trace STATUS ARGUMENTS...: its standard error goes to err, the standard output of the command to out
 trace() {
 	local expected=$1 status
 	shift

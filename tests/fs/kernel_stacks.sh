@@ -124,7 +124,7 @@ check "some are held: $whole" test "$whole" -gt 20
 same "each has its stack" "$whole" "$(grep -A 1 'syscall:getppid: = ' "$MNT/kptrace" | grep -c 'syscall:getppid:   0x')"
 finish
 
-# functions of the kernel: there without being listed; where they can't be traced the reason is told
+# functions of the kernel resolve without being listed; where they can't be traced, kperr has the reason
 fails_with "No such file" cat "$MNT/events/kernel/function:no_such_function"
 same "off" 0 "$(cat "$MNT/events/kernel/function:vfs_read")"
 same "not listed" "" "$(find "$MNT/events/kernel" -name 'function:*')"

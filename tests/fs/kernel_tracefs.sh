@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # kernel_tracefs: where bpf(2) is refused, kernel events are recorded by an instance of tracefs, with their names,
-# filters and counts of lost ones; what it can't do is told; it is removed at the end, and after kill -9 by the
-# next server. Without both the sentence says what would give it, and all else works.
+# filters and counts of lost ones; what it can't do is refused with a reason; it is removed at the end, and after
+# kill -9 by the next server. Without both the sentence says what would give it, and all else works.
 # shellcheck source=tests/fs/lib.sh
 . "${srcdir:-.}/tests/fs/lib.sh"
 

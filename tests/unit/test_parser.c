@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* probes/parser: what is accepted, how it binds, and what is said of the rest. */
+/* probes/parser: which texts are accepted, how operators bind, and the errors for all others. */
 #include <errno.h>
 #include <inttypes.h>
 #include <setjmp.h>
